@@ -215,6 +215,32 @@ near_clairvoyant pattern=two-buffers period=10000 lasting=2000
 near_clairvoyant pattern=nested period=10000 lasting=2000
 near_clairvoyant pattern=drift period=10000 lasting=2000
 
+# Parts of an array at random places, several of which are in use at any time, so that
+# they overlap: hardly more than if all of it was registered once and for all
+near_pinned()
+{
+    local shared=
+    make parts pattern=parts uses=20000 "$@"
+    for shared in "" --shared-processor; do
+        "$command" replay --json --policy predict,leave-pinned $shared \
+            --reg-cost 16000,250 --dereg-cost 16000,0 "$work/parts.trace" |
+            awk -v program="$* $shared" '
+                function value(name) {
+                    match($0, "\"" name "\":[0-9.]+")
+                    return substr($0, RSTART + length(name) + 3) + 0
+                }
+                /"policy":"predict"/      { predict = value("byte_seconds") }
+                /"policy":"leave-pinned"/ { pinned  = value("byte_seconds") }
+                END { printf "%s: %.3f times leave-pinned\n", program,
+                             predict / pinned
+                      exit !(predict > 0 && predict <= 1.1 * pinned) }' ||
+            fail "$* $shared: predict is above leave-pinned"
+    done
+}
+
+near_pinned array=262144 bytes=131072 period=100 lasting=500
+near_pinned array=524288 bytes=65536 period=100 lasting=600
+
 refused 2 'missing; accepted: folders'
 refused 2 "'fast'; accepted: predict, on-demand" --policy fast "$trace"
 refused 2 'only arena, lru and regions have a limit' --policy predict=3 "$trace"

@@ -14,18 +14,22 @@
 #             bursts       so many buffers, one after the other, every period
 #             random       so many buffers and call sites at random, now and then
 #                          unmapped
+#             parts        parts of an array at random places, each of 16 KiB or
+#                          more, now and then
 #   uses=     number of uses (1000)
 #   period=   from one use to the next, us (10000)
-#   lasting=  how long a use lasts, us (half a period; at random: up to one)
-#   bytes=    of a buffer (1048576)
+#   lasting=  how long a use lasts, us (half a period; at random: up to one);
+#             of parts: up to that
+#   bytes=    of a buffer (1048576); of parts: up to that
+#   array=    bytes of the array of which parts are used (4 times as many)
 #   buffers=  in turns and bursts (2), at random (16)
 #   apart=    from the start of one buffer to that of the next (far); with that of
 #             bytes, they are slices of one array
 #   gap=      between the uses of a burst, us (100)
-#   sites=    call sites at random (8)
+#   sites=    call sites at random, and of parts (8)
 #   part=     of a period by which it drifts or walks (0.001)
 #   jitter=   by up to how much each use begins later, us (0)
-#   seed=     of random and jitter (1)
+#   seed=     of random, parts and jitter (1)
 
 function param(value, otherwise)
 {
@@ -47,13 +51,18 @@ function address(buffer)
 }
 
 # Each use ends by its own number: uses of a buffer may overlap. Times are us.
-function use(begin, duration, buffer, site)
+function use_range(begin, duration, start, length_of, site)
 {
     if (jitter > 0)
         begin += below(jitter + 1)
-    printf "begin %.0fus %s %.0f id=%d caller=%d\n", begin, address(buffer),
-           bytes, ++id, 4096 + 16 * site
+    printf "begin %.0fus %.0f %.0f id=%d caller=%d\n", begin, start,
+           length_of, ++id, 4096 + 16 * site
     printf "end %.0fus id=%d\n", begin + duration, id
+}
+
+function use(begin, duration, buffer, site)
+{
+    use_range(begin, duration, address(buffer), bytes, site)
 }
 
 function two_buffers(i)
@@ -78,6 +87,14 @@ function random(    buffer)
     use(now, (fixed == "") ? below(period) : fixed, buffer, below(sites))
 }
 
+function parts(    size)
+{
+    now += below(2 * period)
+    size = 16384 + below(bytes - 16383)
+    use_range(now, below(lasting), address(0) + below(array - size + 1), size,
+              below(sites))
+}
+
 BEGIN {
     pattern = param(pattern, "periodic")
     uses    = param(uses, 1000)
@@ -86,11 +103,17 @@ BEGIN {
     lasting = param(lasting, period / 2)
     sites   = param(sites, 8)
     bytes   = param(bytes, 1048576)
+    array   = param(array, 4 * bytes)
     buffers = param(buffers, (pattern == "random") ? 16 : 2)
     part    = param(part, 0.001)
     seed    = param(seed, 1)
     apart   = param(apart, (buffers > 1024) ? 2 * bytes : 1073741824)
     gap     = param(gap, 100)
+
+    if ((pattern == "parts") && ((bytes < 16384) || (array < bytes))) {
+        print "make_trace.awk: parts take 16384 <= bytes <= array" > "/dev/stderr"
+        exit 2
+    }
 
     print "ucx_predreg trace 1"
     for (i = 0; i < uses; ++i) {
@@ -118,6 +141,8 @@ BEGIN {
             now += period * (1 + int(i / 20) % 3)
         } else if (pattern == "random")
             random()
+        else if (pattern == "parts")
+            parts()
         else {
             print "make_trace.awk: unknown pattern " pattern > "/dev/stderr"
             exit 2

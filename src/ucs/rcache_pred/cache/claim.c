@@ -49,16 +49,18 @@ static ucs_status_t new_region(pred_use_t *use)
     return UCS_OK;
 }
 
-/* What to register for a use of a region: with the slices that were joined with
- * it, which will be used next, if there is room for all of them. Under lock. */
+/* What to register for a use of a region: with the slices for which the region
+ * stands, which will be used next, if there is room for all of them. Under lock. */
 static ucs_rcache_pred_range_t
-with_joined(const ucs_rcache_pred_t *pred,
-            const ucs_rcache_pred_region_t *region,
-            const ucs_rcache_pred_range_t *range)
+with_joined(const pred_use_t *use, const ucs_rcache_pred_range_t *range)
 {
+    const ucs_rcache_pred_region_t *region = use->region;
+    const ucs_rcache_pred_t *pred          = use->domain->pred;
     ucs_rcache_pred_range_t all;
 
-    if (!ucs_rcache_pred_range_overlaps(&region->joined, range)) {
+    if (!ucs_rcache_pred_range_overlaps(&region->joined, range) ||
+        (ucs_rcache_pred_region_is_merged(region) &&
+         !pred_stands_for(region, range, use->time))) {
         return *range;
     }
 
@@ -96,7 +98,7 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
         *old    = pred_take_handle(pred, use->region);
     }
 
-    joint      = with_joined(pred, use->region, &range);
+    joint      = with_joined(use, &range);
     use->joint = (ucs_rcache_pred_range_length(&joint) >
                   ucs_rcache_pred_range_length(&range));
     ucs_rcache_pred_region_claim(&pred->table, use->region, &joint,

@@ -22,6 +22,11 @@
  * longer than that: about 2 us */
 #define MAX_LOOKS 128
 
+/* What was merged is registered again as one if that takes at most so many times as long as
+ * to register what the use needs. For a use of a few pages of thousands, it would cost more
+ * than it is worth to have no parts that overlap. Measured, docs/results/slices.md */
+#define MERGED_TIMES 4
+
 /* UCX's own cache registers multiples of so many bytes, see pred_next_touching() */
 #define UCX_ALIGN 16
 
@@ -77,11 +82,31 @@ next_known(const ucs_rcache_pred_domain_t *domain,
     return NULL;
 }
 
-/* Find a region without uses that stands for all slices of which a range is
- * one, or else one that most likely is the same buffer. NULL: there is none. */
+static ucs_rcache_pred_time_t reg_time(const ucs_rcache_pred_domain_t *domain,
+                                       const ucs_rcache_pred_range_t *range)
+{
+    return ucs_rcache_pred_cost_estimate(
+            &domain->reg_cost,
+            pred_pages(domain->pred, range->start,
+                       ucs_rcache_pred_range_length(range)));
+}
+
+int pred_stands_for(const ucs_rcache_pred_region_t *region,
+                    const ucs_rcache_pred_range_t *range,
+                    ucs_rcache_pred_time_t time)
+{
+    return ucs_rcache_pred_range_has(&region->joined, range) &&
+           (!ucs_rcache_pred_region_is_merged(region) ||
+            ((time < region->joined_until) &&
+             (reg_time(region->domain, &region->joined) <=
+              MERGED_TIMES * reg_time(region->domain, range))));
+}
+
+/* Find a region without uses that stands for slices of which a range is one, or
+ * else one that most likely is the same buffer. NULL: there is none. */
 static ucs_rcache_pred_region_t *
 find_idle(const ucs_rcache_pred_domain_t *domain,
-          const ucs_rcache_pred_range_t *range)
+          const ucs_rcache_pred_range_t *range, ucs_rcache_pred_time_t time)
 {
     ucs_rcache_pred_region_t *similar = NULL;
     ucs_rcache_pred_region_t *region  = NULL;
@@ -93,7 +118,7 @@ find_idle(const ucs_rcache_pred_domain_t *domain,
             continue;
         }
 
-        if (ucs_rcache_pred_region_has_joined(region, range)) {
+        if (pred_stands_for(region, range, time)) {
             return region;
         }
 
@@ -107,7 +132,8 @@ find_idle(const ucs_rcache_pred_domain_t *domain,
 
 ucs_rcache_pred_region_t *
 pred_find_slice(ucs_rcache_pred_domain_t *domain,
-                const ucs_rcache_pred_range_t *range, unsigned access)
+                const ucs_rcache_pred_range_t *range, unsigned access,
+                ucs_rcache_pred_time_t time)
 {
     ucs_rcache_pred_region_t *coming = NULL;
     ucs_rcache_pred_region_t *region = NULL;
@@ -120,7 +146,7 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
         }
     }
 
-    return (coming != NULL) ? coming : find_idle(domain, range);
+    return (coming != NULL) ? coming : find_idle(domain, range, time);
 }
 
 int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,

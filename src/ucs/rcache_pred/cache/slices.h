@@ -41,16 +41,23 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
                    const ucs_rcache_pred_range_t *range);
 
 /**
- * Find a region for a use among those that share memory with it. That is one
- * which serves it; or else one that is being registered, which the use waits
- * for so that it can serve the use or be merged; or else one without uses which
- * stands for slices that were joined, or most likely is the same buffer.
+ * Find a region for a use, which begins at a time, ns, among those that share memory with
+ * it. That is one which serves it; or else one that is being registered, which the use
+ * waits for so that it can serve the use or be merged; or else one without uses which
+ * stands for slices, see pred_stands_for(), or most likely is the same buffer.
  *
  * @return NULL if there is none of these.
  */
 ucs_rcache_pred_region_t *
 pred_find_slice(ucs_rcache_pred_domain_t *domain,
-                const ucs_rcache_pred_range_t *range, unsigned access);
+                const ucs_rcache_pred_range_t *range, unsigned access,
+                ucs_rcache_pred_time_t time);
+
+/** @return whether a region stands for slices, of which a use that begins at a time, ns, is
+ *          one: they were joined, or merged and just given up, see helper/merge.h. */
+int pred_stands_for(const ucs_rcache_pred_region_t *region,
+                    const ucs_rcache_pred_range_t *range,
+                    ucs_rcache_pred_time_t time);
 
 /** @return whether a region knows all of a range: some registration had it, as
  *          leave-pinned would still have. */

@@ -170,7 +170,7 @@ static int is_better(const ucs_rcache_pred_region_t *slice,
 {
     return region_serves(slice, use) ||
            (slice->state == UCS_RCACHE_PRED_REGION_REGISTERING) ||
-           ucs_rcache_pred_region_has_joined(slice, &use->range);
+           pred_stands_for(slice, &use->range, use->time);
 }
 
 /* Find the region of a use, also among those that share memory with it. Under
@@ -184,7 +184,7 @@ static ucs_rcache_pred_region_t *use_find(const pred_use_t *use)
         return region;
     }
 
-    slice = pred_find_slice(use->domain, &use->range, use->access);
+    slice = pred_find_slice(use->domain, &use->range, use->access, use->time);
     return ((region == NULL) || ((slice != NULL) && is_better(slice, use))) ?
            slice : region;
 }

@@ -163,6 +163,9 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
         return;
     }
 
+    if (registered) {
+        pred_merge_given_up(pred, region, now);
+    }
     pred_expect_end(pred, now, (history == NULL) ? 0 : history->period);
     if (deadline != UCS_RCACHE_PRED_TIME_INF) {
         pred_spend_on_ahead(pred, region, &times);
@@ -215,7 +218,8 @@ static uint64_t entry_bytes(ucs_rcache_pred_t *pred,
     uint64_t joined;
 
     pred_lock(pred);
-    joined = ucs_rcache_pred_range_length(&entry->region->joined);
+    joined = ucs_rcache_pred_region_is_merged(entry->region) ?
+                     0 : ucs_rcache_pred_range_length(&entry->region->joined);
     pred_unlock(pred);
     return ucs_max(joined, ucs_rcache_pred_range_length(&entry->range));
 }

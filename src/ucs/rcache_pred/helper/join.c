@@ -358,7 +358,8 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
                                         slices->regions[i]);
         }
     }
-    ucs_rcache_pred_region_join(&pred->table, leader, &slices->range);
+    ucs_rcache_pred_region_join(&pred->table, leader, &slices->range,
+                                UCS_RCACHE_PRED_TIME_INF);
     pred_unlock(pred);
 
     for (i = 0; i < slices->count; ++i) {

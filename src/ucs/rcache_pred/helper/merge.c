@@ -12,6 +12,7 @@
 
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/slices.h>
+#include <ucs/rcache_pred/table/known.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -131,6 +132,19 @@ merge_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     return together.reg + ((overlap->count + 1) * each.dereg);
 }
 
+/* A region was registered with all of a range: remember that for when it is given up,
+ * unless it was unmapped since, or stands for a burst of slices. Under lock. */
+static void note_merged(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region,
+                        const ucs_rcache_pred_range_t *range)
+{
+    if ((region->num_joined == 0) && !region->stale &&
+        (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+        ucs_rcache_pred_range_has(&region->registered, range)) {
+        ucs_rcache_pred_region_join(&pred->table, region, range, 0);
+    }
+}
+
 void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
 {
     ucs_status_t status;
@@ -170,8 +184,52 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     pred_lock(pred);
     region->ahead = 0; /* Of no use that is predicted */
     region->apart = (status != UCS_OK);
+    note_merged(pred, region, &overlap.range);
     pred_unlock(pred);
     ucs_debug("%s: %p and %u that overlap it are merged: %s",
               region->domain->name, (void*)region->start, overlap.count,
               ucs_status_string(status));
+}
+
+/* Whether a region is registered with all that it was merged with. If a use has needed less
+ * since, and registered that, each part goes its own way. Under lock. */
+static int is_still_merged(ucs_rcache_pred_region_t *region)
+{
+    if (!ucs_rcache_pred_region_is_merged(region)) {
+        return 0;
+    }
+
+    if (!ucs_rcache_pred_range_has(&region->registered, &region->joined)) {
+        region->joined.start = region->joined.end = 0;
+        return 0;
+    }
+
+    return 1;
+}
+
+void pred_merge_given_up(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_region_t *region,
+                         ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_times_t times;
+    ucs_rcache_pred_time_t until;
+    ucs_rcache_pred_range_t all;
+    int is_merged;
+
+    pred_lock(pred);
+    is_merged = is_still_merged(region);
+    all       = region->joined;
+    pred_unlock(pred);
+    if (!is_merged) {
+        return;
+    }
+
+    pred_range_times(pred, region->domain, &all, &times);
+    until = now + pred_spend_least_idle(pred, pinned_bytes(pred, &all), &times,
+                                        now);
+    pred_lock(pred);
+    if (ucs_rcache_pred_region_is_merged(region)) { /* No unmap came between */
+        region->joined_until = until;
+    }
+    pred_unlock(pred);
 }

@@ -28,6 +28,10 @@
  * has to make many of them at once */
 #define ROUNDS_CREDIT 100000000
 
+/* While the account is empty nothing is worth giving up, however long it is idle. But after
+ * so long, ns, it may be full again */
+#define LEAST_IDLE_MAX 1e9
+
 /* The budget does not matter either while what was used lately takes more than
  * this part of the bound on bytes */
 #define PRESSED_SHARE(_bytes) ((_bytes) - ((_bytes) / 8))
@@ -155,6 +159,22 @@ double pred_spend_worth(const ucs_rcache_pred_t *pred)
 {
     return helper_price(pred) *
            ucs_rcache_pred_budget_worth(&pred->rounds.budget);
+}
+
+ucs_rcache_pred_time_t
+pred_spend_least_idle(const ucs_rcache_pred_t *pred, uint64_t bytes,
+                      const ucs_rcache_pred_times_t *times,
+                      ucs_rcache_pred_time_t now)
+{
+    double cost = (helper_price(pred) * times->dereg) + times->reg;
+    double worth;
+
+    if (pred_spend_is_pressed(pred, now)) {
+        return 0;
+    }
+
+    worth = ucs_rcache_pred_budget_worth(&pred->rounds.budget);
+    return ucs_min(cost * worth / bytes, LEAST_IDLE_MAX);
 }
 
 int pred_spend_on_bytes(ucs_rcache_pred_t *pred,

@@ -72,6 +72,14 @@ int pred_spend_on_merge(ucs_rcache_pred_t *pred, uint64_t bytes,
  *          give them up, to be worth it at present; 0 if there is no bound. */
 double pred_spend_worth(const ucs_rcache_pred_t *pred);
 
+/** @return for how long so many bytes have to be idle, once they are given up, for that to
+ *          be worth what it costs if a use has to register them again, ns: as the account is
+ *          now, at most a second, and 0 if there is no bound to it. */
+ucs_rcache_pred_time_t
+pred_spend_least_idle(const ucs_rcache_pred_t *pred, uint64_t bytes,
+                      const ucs_rcache_pred_times_t *times,
+                      ucs_rcache_pred_time_t now);
+
 /** @return when to decide again about a region that was kept for lack of
  *          budget. */
 ucs_rcache_pred_time_t

@@ -139,20 +139,22 @@ void ucs_rcache_pred_region_unclaim(ucs_rcache_pred_table_t *table,
 
 void ucs_rcache_pred_region_join(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_region_t *region,
-                                 const ucs_rcache_pred_range_t *range)
+                                 const ucs_rcache_pred_range_t *range,
+                                 ucs_rcache_pred_time_t until)
 {
     ucs_rcache_pred_range_t known;
 
-    known          = ucs_rcache_pred_range_hull(&region->known, range);
-    region->joined = *range;
+    known                = ucs_rcache_pred_range_hull(&region->known, range);
+    region->joined       = *range;
+    region->joined_until = until;
     set_known(table, region, &known);
 }
 
 void ucs_rcache_pred_region_part(ucs_rcache_pred_region_t *region)
 {
     if (region->joined.end != 0) {
+        region->apart       |= !ucs_rcache_pred_region_is_merged(region);
         region->joined.start = region->joined.end = 0;
-        region->apart        = 1;
     }
 }
 

@@ -34,13 +34,18 @@ void ucs_rcache_pred_region_set_range(ucs_rcache_pred_table_t *table,
                                       ucs_rcache_pred_region_t *region,
                                       const ucs_rcache_pred_range_t *range);
 
-/** Join a region with slices around it: from now on it stands for all of a
- *  range. What is known of it becomes no less than that. */
+/** Let a region stand for all of a range. What is known of it becomes no less than
+ *  that.
+ *
+ * @param [in] until  Only for uses that begin before that, ns; INF: it is joined with
+ *                    slices around it. */
 void ucs_rcache_pred_region_join(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_region_t *region,
-                                 const ucs_rcache_pred_range_t *range);
+                                 const ucs_rcache_pred_range_t *range,
+                                 ucs_rcache_pred_time_t until);
 
-/** The region stands for no others any more, if it did, and will not. */
+/** The region stands for no others any more, if it did. If it was joined with them, it will
+ *  not be joined again. */
 void ucs_rcache_pred_region_part(ucs_rcache_pred_region_t *region);
 
 /** Cut off what is known of a region at memory that was unmapped, on the side

@@ -344,6 +344,9 @@ void ucs_rcache_pred_region_set_memh(ucs_rcache_pred_table_t *table,
     region->renewed = 1;
     region->sliced  = 0;
     region->state   = UCS_RCACHE_PRED_REGION_REGISTERED;
+    if (ucs_rcache_pred_region_is_merged(region)) {
+        region->joined_until = 0; /* Until the helper gives it up again */
+    }
     ucs_hlist_add_head(ucs_rcache_pred_bucket(&table->by_memh, (uintptr_t)memh),
                        &region->memh_link);
 }

@@ -215,13 +215,20 @@ typedef struct ucs_rcache_pred_region {
                                                      helper/burst.c. Only the
                                                      helper uses it */
     ucs_rcache_pred_range_t        joined;      /**< What it and the slices have
-                                                     that were joined with it,
-                                                     see helper/join.h: a use of
+                                                     that were joined or merged
+                                                     with it, see helper/join.h
+                                                     and helper/merge.h: a use of
                                                      any part is one of this
                                                      region. Inside of known;
                                                      empty: none were. The helper
                                                      sets it, unmaps and failures
                                                      clear it */
+    ucs_rcache_pred_time_t         joined_until; /**< If they were merged: only a
+                                                     use that begins before that
+                                                     is, see pred_stands_for().
+                                                     INF: they were joined. The
+                                                     helper sets it, and each
+                                                     registration clears it */
     size_t                         sliced;      /**< Bytes of uses, since it was
                                                      registered or a burst has
                                                      ended, that did not begin
@@ -236,6 +243,23 @@ typedef struct ucs_rcache_pred_region {
                                                      cache/slices.h */
 
     /* Only the helper uses these */
+    uint8_t                        last_recent; /**< Index of the last one of
+                                                     recent */
+    uint8_t                        recent_times; /**< How many times of
+                                                      registration the last one
+                                                      has */
+    uint8_t                        queued;
+    uint8_t                        set_aside;   /**< Whether prepaid was set
+                                                     aside, and not paid */
+    uint8_t                        kept;        /**< Whether it is on the
+                                                     awaited list because it was
+                                                     kept for lack of budget, so
+                                                     that it is no use that is
+                                                     awaited */
+    uint8_t                        join_doubt;  /**< Rises when only a few of
+                                                     the slices that were joined
+                                                     were used while it was
+                                                     registered */
     ucs_rcache_pred_range_t        recent[UCS_RCACHE_PRED_RECENT];
                                                 /**< What was used recently;
                                                      empty: nothing yet */
@@ -246,15 +270,12 @@ typedef struct ucs_rcache_pred_region {
                                                      begin of a burst of uses of
                                                      the slices that were
                                                      joined */
-    ucs_rcache_pred_time_t         apart_time;  /**< How long their registrations
-                                                     and deregistrations took, one
-                                                     by one */
     ucs_rcache_pred_timeq_elem_t   queue_elem UCS_V_ALIGNED(64);
                                                 /**< Element of the registration
                                                      queue or of the awaited
                                                      list */
     unsigned                       accesses[UCS_RCACHE_PRED_RECENT];
-                                                /**< Access that these uses
+                                                /**< Access that the recent uses
                                                      needed */
     ucs_rcache_pred_time_t         learned;     /**< Begin of the last use that
                                                      the helper has learned of;
@@ -271,28 +292,15 @@ typedef struct ucs_rcache_pred_region {
                                                      a use nor used since: what
                                                      was paid, or set aside, for
                                                      its next registration, ns */
-    uint32_t                       num_joined;  /**< How many they are; 0: it was
-                                                     not joined */
+    uint32_t                       num_joined;  /**< How many slices were
+                                                     joined; 0: it was not */
     uint32_t                       epoch;       /**< The last epoch in which its
                                                      use was counted, see
                                                      pred_note_demand() */
-    uint8_t                        last_recent; /**< Index of the last one of
-                                                     them */
-    uint8_t                        recent_times; /**< How many times of
-                                                      registration the last one
-                                                      has */
-    uint8_t                        queued;
-    uint8_t                        set_aside;   /**< Whether prepaid was set
-                                                     aside, and not paid */
-    uint8_t                        kept;        /**< Whether it is on the
-                                                     awaited list because it was
-                                                     kept for lack of budget, so
-                                                     that it is no use that is
-                                                     awaited */
-    uint8_t                        join_doubt;  /**< Rises when only a few of
-                                                     the slices that were joined
-                                                     were used while it was
-                                                     registered */
+    ucs_rcache_pred_time_t         apart_time;  /**< How long the registrations
+                                                     and deregistrations of those
+                                                     that were joined took, one by
+                                                     one */
     ucs_rcache_pred_forecast_t     forecast;    /**< What is known about its
                                                      uses */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
@@ -575,13 +583,12 @@ ucs_rcache_pred_region_covers(const ucs_rcache_pred_region_t *region,
            ((access & ~region->access) == 0);
 }
 
-/** @return whether the region was joined with others, so that a use of that
- *          range is one of it. */
+/** @return whether the region was merged with others, see helper/merge.h. */
 static inline int
-ucs_rcache_pred_region_has_joined(const ucs_rcache_pred_region_t *region,
-                                  const ucs_rcache_pred_range_t *range)
+ucs_rcache_pred_region_is_merged(const ucs_rcache_pred_region_t *region)
 {
-    return ucs_rcache_pred_range_has(&region->joined, range);
+    return (region->joined.end != 0) &&
+           (region->joined_until != UCS_RCACHE_PRED_TIME_INF);
 }
 
 #endif

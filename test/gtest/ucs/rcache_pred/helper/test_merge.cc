@@ -51,6 +51,26 @@ protected:
         }
     }
 
+    /* Nothing is used until there is budget to give all of it up */
+    void run_until_given_up()
+    {
+        for (unsigned i = 0; (i < 100000) && (stats().bytes_now > 0); ++i) {
+            run(100 * USEC);
+        }
+        EXPECT_EQ(0u, stats().bytes_now);
+    }
+
+    /* Use a slice. @return how many bytes are registered meanwhile */
+    uint64_t pinned_by_use(unsigned slice)
+    {
+        void *memh     = begin(buffer(0, slice * m_stride), m_length);
+        uint64_t bytes = stats().bytes_now;
+
+        run(20 * USEC);
+        end(memh);
+        return bytes;
+    }
+
     /* Slices that touch each other, and do not overlap */
     void touching(size_t length)
     {
@@ -98,6 +118,74 @@ TEST_F(test_merge, what_touches_within_16_bytes_is_pinned_once)
         EXPECT_EQ(0u, since_mark(&stats_t::regs_helper));
         unmap(buffer(0), SLICES * m_stride);
     }
+}
+
+/* What is given up for too short a time is registered as it was: else each slice would be
+ * registered beside those that are in use, until they are merged again */
+TEST_F(test_merge, what_is_used_soon_is_registered_as_one)
+{
+    bursts(LONG, ALL);
+    for (unsigned i = 0; i < 3; ++i) {
+        run_until_given_up();
+        mark();
+        bursts(1, ALL);
+        EXPECT_EQ(1u, since_mark(&stats_t::regs_critical));
+        EXPECT_EQ(SLICES - 1, since_mark(&stats_t::hits));
+    }
+}
+
+/* It was worth it, and may be so for all but one */
+TEST_F(test_merge, what_is_used_later_is_registered_by_itself)
+{
+    bursts(LONG, ALL);
+    run_until_given_up();
+    run(2 * SEC);
+    EXPECT_EQ(LENGTH, pinned_by_use(1));
+}
+
+/* Nor is it again, not even by a use that begins where the region does */
+TEST_F(test_merge, what_was_used_by_itself_is_not_merged_any_more)
+{
+    for (unsigned slice : {0, 1}) {
+        bursts(LONG, ALL);
+        run_until_given_up();
+        run(2 * SEC);
+        EXPECT_EQ(LENGTH, pinned_by_use(0));
+        bursts(LONG, {0}); /* Kept, and given up in vain */
+        run_until_given_up();
+        EXPECT_EQ(LENGTH, pinned_by_use(slice));
+        unmap(buffer(0), UNION);
+    }
+}
+
+/* To register all takes 1166 us, and the slice 266 us */
+TEST_F(test_merge, what_is_small_is_registered_by_itself)
+{
+    m_length = 1000 * PAGE;
+    m_stride = 900 * PAGE;
+    bursts(10 * LONG, ALL);
+    EXPECT_EQ((SLICES - 1) * m_stride + m_length, stats().bytes_now);
+    run_until_given_up();
+    EXPECT_EQ(m_length, pinned_by_use(1));
+}
+
+TEST_F(test_merge, what_was_unmapped_is_not_registered_with_the_others)
+{
+    bursts(LONG, ALL);
+    run_until_given_up();
+    unmap(buffer(0, 3 * STRIDE + PAGE), PAGE);
+    EXPECT_EQ(LENGTH, pinned_by_use(1));
+}
+
+/* There may be room the next time */
+TEST_F(test_merge, what_is_refused_is_registered_by_itself)
+{
+    bursts(LONG, ALL);
+    run_until_given_up();
+    m_world.fail_nth_reg(1);
+    EXPECT_EQ(LENGTH, pinned_by_use(1));
+    bursts(2 * LONG, ALL);
+    EXPECT_EQ(UNION, stats().bytes_now);
 }
 
 /* UCX's own cache has them apart, too */
