@@ -52,7 +52,8 @@ unsigned ucs_rcache_pred_node_find_note(ucs_rcache_pred_node_t *node,
         values[i] = atomic_load_explicit(&note->values[i],
                                          memory_order_relaxed);
         found    ^= values[i];
-        /* A note has a 0 for each value that it lacks. No interval is 0 */
+        /* A note that tells of fewer intervals than there is room for has 0 in their place:
+         * an interval is never 0 */
         num      += (values[i] != 0);
     }
     /* Whoever else writes there, of the same user, may know a name and not leave a

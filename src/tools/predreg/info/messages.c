@@ -108,7 +108,8 @@ static int judge_line(const char *line, int tell_others,
     }
 
     if ((complaint != NULL) && tell_others) {
-        /* Only the library knows of knobs, so that a line which names one is its own */
+        /* UCX never names a knob of the library, so that a line with the name of one was
+         * written by the library */
         advice = (strstr(complaint, PREDREG_KNOB_PREFIX) != NULL) ?
                  "change the variable, or unset it" :
                  "see whether that is so without the library as well";

@@ -104,7 +104,8 @@ ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
                                  const int64_t *offsets, size_t num_ranks,
                                  predreg_replay_result_t *total)
 {
-    int64_t span = 0; /* From the first start to the last end, ns */
+    int64_t span = 0; /* From when the first rank has started to when the last one has
+                         ended, ns */
     const predreg_sum_t **sums;
     ucs_status_t status;
     size_t i;

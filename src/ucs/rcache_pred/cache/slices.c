@@ -24,10 +24,11 @@
 
 /* What was merged is registered again as one if that takes at most so many times as long as
  * to register what the use needs. For a use of a few pages of thousands, it would cost more
- * than it is worth to have no parts that overlap. Measured, docs/results/slices.md */
+ * than it is worth to have no parts that overlap. docs/results/slices.md has other values */
 #define MERGED_TIMES 4
 
-/* UCX's own cache registers multiples of so many bytes, see pred_next_touching() */
+/* UCX's own cache rounds what it registers out to multiples of so many bytes, see
+ * pred_next_touching() */
 #define UCX_ALIGN 16
 
 
@@ -51,7 +52,8 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
                    ucs_rcache_pred_region_t *region,
                    const ucs_rcache_pred_range_t *range)
 {
-    /* Above the last multiple there is no address to round an end up to */
+    /* The end of a range above the last multiple would be rounded up to address 0: such an
+     * end stays as it is */
     ucs_rcache_pred_range_t rounded = {
         .start = ucs_rcache_pred_align_down(range->start, UCX_ALIGN),
         .end   = ucs_max(ucs_rcache_pred_align_up(range->end, UCX_ALIGN),

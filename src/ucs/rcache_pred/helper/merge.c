@@ -40,7 +40,8 @@ pinned_bytes(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *range
                            ucs_rcache_pred_range_length(range));
 }
 
-/* Whether a region could be merged at all now. Under lock. */
+/* Whether a region is registered, and no merge of it has failed before, so that it could be
+ * merged with others now. Under lock. */
 static int can_merge(const ucs_rcache_pred_region_t *region)
 {
     return !region->apart &&
@@ -228,7 +229,8 @@ void pred_merge_given_up(ucs_rcache_pred_t *pred,
     until = now + pred_spend_least_idle(pred, pinned_bytes(pred, &all), &times,
                                         now);
     pred_lock(pred);
-    if (ucs_rcache_pred_region_is_merged(region)) { /* No unmap came between */
+    /* An unmap that came between has parted them */
+    if (ucs_rcache_pred_region_is_merged(region)) {
         region->joined_until = until;
     }
     pred_unlock(pred);

@@ -74,7 +74,8 @@ double pred_spend_worth(const ucs_rcache_pred_t *pred);
 
 /** @return for how long so many bytes have to be idle, once they are given up, for that to
  *          be worth what it costs if a use has to register them again, ns: as the account is
- *          now, at most a second, and 0 if there is no bound to it. */
+ *          now, and at most a second. 0 where the budget does not matter, since it is
+ *          unbounded or a bound on memory is pressed. */
 ucs_rcache_pred_time_t
 pred_spend_least_idle(const ucs_rcache_pred_t *pred, uint64_t bytes,
                       const ucs_rcache_pred_times_t *times,

@@ -134,7 +134,7 @@ TEST_F(test_merge, what_is_used_soon_is_registered_as_one)
     }
 }
 
-/* It was worth it, and may be so for all but one */
+/* To give all of it up was worth it then, and only what is needed is registered again */
 TEST_F(test_merge, what_is_used_later_is_registered_by_itself)
 {
     bursts(LONG, ALL);
@@ -143,7 +143,8 @@ TEST_F(test_merge, what_is_used_later_is_registered_by_itself)
     EXPECT_EQ(LENGTH, pinned_by_use(1));
 }
 
-/* Nor is it again, not even by a use that begins where the region does */
+/* What was registered by itself once does not bring the others back when it is given up, not
+ * even if it begins where the merged region does */
 TEST_F(test_merge, what_was_used_by_itself_is_not_merged_any_more)
 {
     for (unsigned slice : {0, 1}) {
