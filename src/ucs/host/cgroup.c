@@ -9,23 +9,37 @@
 #include <ucs/sys/math.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 
-/* Where groups of a version are, and what limits their memory */
+/* Where groups of a version and controller are, and what limits what they may have */
 typedef struct {
     const char *folder;
     const char *controller; /* NULL: of version 2, which has no list of them */
-    const char *limits[3];  /* Names of files, up to a NULL */
+    const char *limits[3];  /* Names of files of limits on memory, up to a NULL */
+    const char *quota[3];   /* Names of files of the quota: time in a period, and the
+                               period, us, in one file or in two; up to a NULL */
+    const char *usage;      /* Folder and name of the file of the processor time that
+                               was used, */
+    unsigned   usage_nsec;  /* and its unit, ns */
 } version_t;
 
-static const version_t versions[] = {
+static const version_t memory_versions[] = {
     /* Above "high" a group has its memory taken away, and hardly runs */
-    {"/sys/fs/cgroup", NULL, {"memory.max", "memory.high"}},
-    {"/sys/fs/cgroup/memory", "memory", {"memory.limit_in_bytes"}}
+    {"/sys/fs/cgroup", NULL, .limits = {"memory.max", "memory.high"}},
+    {"/sys/fs/cgroup/memory", "memory", .limits = {"memory.limit_in_bytes"}}
 };
 
+static const version_t cpu_versions[] = {
+    {"/sys/fs/cgroup", NULL, .quota = {"cpu.max"},
+     .usage = "/sys/fs/cgroup%s/cpu.stat", .usage_nsec = 1000},
+    /* A group has the same path for both controllers */
+    {"/sys/fs/cgroup/cpu", "cpu",
+     .quota = {"cpu.cfs_quota_us", "cpu.cfs_period_us"},
+     .usage = "/sys/fs/cgroup/cpuacct%s/cpuacct.usage", .usage_nsec = 1}
+};
 
 /* Whether a word is in a list that has commas between its words */
 static int has_word(const char *list, const char *word)
@@ -125,41 +139,122 @@ static uint64_t limit_of(const char *root, const version_t *version,
     return limit;
 }
 
+/* Go on with the group above. In a container the path may be that of the host, while
+ * what is mounted is the container's own group: the one at the top is looked at, too.
+ * @return whether there is one */
+static int go_up(char *group)
+{
+    char *end = strrchr(group, '/');
+
+    if (end == NULL) {
+        return 0;
+    }
+
+    *end = '\0';
+    return 1;
+}
+
 uint64_t ucs_rcache_pred_cgroup_limit(const char *root)
 {
     uint64_t limit = UINT64_MAX;
     char group[PATH_MAX];
     uint64_t value;
-    char *end;
     size_t i;
 
-    for (i = 0; i < ucs_static_array_size(versions); ++i) {
-        if (!find_group(root, &versions[i], group)) {
+    for (i = 0; i < ucs_static_array_size(memory_versions); ++i) {
+        if (!find_group(root, &memory_versions[i], group)) {
             continue;
         }
 
-        /* In a container the path may be that of the host, while what is
-         * mounted is the container's own group: the one at the top is looked
-         * at, too */
         do {
-            value = limit_of(root, &versions[i], group);
+            value = limit_of(root, &memory_versions[i], group);
             limit = ucs_min(limit, value);
-            end   = strrchr(group, '/');
-            if (end != NULL) {
-                *end = '\0';
-            }
-        } while (end != NULL);
+        } while (go_up(group));
     }
     return limit;
+}
+
+/* @return how many processors a group may use on average, by its quota; INFINITY if it has
+ *         none ("max", or -1) */
+static double quota_of(const char *root, const version_t *version, const char *group)
+{
+    double values[2] = {-1, -1}; /* Time and period */
+    unsigned count   = 0;
+    char file[2 * PATH_MAX];
+    const char *const *name;
+    FILE *stream;
+
+    for (name = version->quota; *name != NULL; ++name) {
+        snprintf(file, sizeof(file), "%s%s%s/%s", root, version->folder, group,
+                 *name);
+        stream = fopen(file, "re");
+        if (stream == NULL) {
+            break;
+        }
+
+        while ((count < 2) && (fscanf(stream, "%lf", &values[count]) == 1)) {
+            ++count;
+        }
+        fclose(stream);
+    }
+
+    return ((values[0] > 0) && (values[1] > 0)) ? (values[0] / values[1]) : INFINITY;
+}
+
+void ucs_rcache_pred_cgroup_quota(const char *root, ucs_rcache_pred_cgroup_quota_t *quota)
+{
+    const version_t *version;
+    char group[PATH_MAX];
+    double cpus;
+    int length;
+    size_t i;
+
+    *quota = (ucs_rcache_pred_cgroup_quota_t){.cpus = INFINITY};
+    for (i = 0; i < ucs_static_array_size(cpu_versions); ++i) {
+        version = &cpu_versions[i];
+        if (!find_group(root, version, group)) {
+            continue;
+        }
+
+        do {
+            cpus = quota_of(root, version, group);
+            if (cpus >= quota->cpus) {
+                continue;
+            }
+
+            quota->cpus       = cpus;
+            quota->usage_nsec = version->usage_nsec;
+            length            = snprintf(quota->usage, PATH_MAX, "%s", root);
+            snprintf(quota->usage + length, PATH_MAX - length, version->usage, group);
+        } while (go_up(group));
+    }
+}
+
+uint64_t ucs_rcache_pred_cgroup_usage(const ucs_rcache_pred_cgroup_quota_t *quota)
+{
+    FILE *stream = fopen(quota->usage, "re");
+    uint64_t value;
+    int count;
+
+    if (stream == NULL) {
+        return UINT64_MAX;
+    }
+
+    /* A number, or "usage_usec" and a number in the first line */
+    count = fscanf(stream, "%*[a-z_ ]");
+    count = (count == EOF) ? 0 : fscanf(stream, "%" SCNu64, &value);
+    fclose(stream);
+    return (count == 1) ? (value * quota->usage_nsec) : UINT64_MAX;
 }
 
 void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
                                  char file[PATH_MAX])
 {
+    const version_t *version = &memory_versions[0];
     char group[PATH_MAX];
 
-    if (!find_group(root, &versions[0], group) ||
-        (snprintf(file, PATH_MAX, "%s%s%s/%s", root, versions[0].folder, group,
+    if (!find_group(root, version, group) ||
+        (snprintf(file, PATH_MAX, "%s%s%s/%s", root, version->folder, group,
                   name) >= PATH_MAX)) {
         file[0] = '\0';
     }
