@@ -57,6 +57,9 @@ AC_DEFUN([PREDREG_CHECK_MPI], [
            AC_CHECK_HEADER([shmem.h], [predreg_have_shmem=yes])
            CPPFLAGS=$predreg_saved_cppflags])
     AM_CONDITIONAL([HAVE_SHMEM], [test $predreg_have_shmem = yes])
+
+    AC_OPENMP
+    AM_CONDITIONAL([HAVE_OPENMP], [test "x$ac_cv_prog_c_openmp" != xunsupported])
 ])
 
 AC_DEFUN([PREDREG_CHECK_TEST_DEPS], [

@@ -12,7 +12,7 @@
 
 
 /* The compiler must neither foresee the result of the work nor drop it. */
-static volatile double compute_value = 2.0;
+static _Thread_local volatile double compute_value = 2.0;
 
 
 void __attribute__((noinline)) app_compute(uint64_t work)

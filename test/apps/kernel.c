@@ -72,7 +72,7 @@ void kernel_begin(kernel_t *k, int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &k->ranks);
     kernel_parse(k, argc, argv);
 
-    if (k->ranks < 2) {
+    if ((k->ranks < 2) && !k->alone) {
         kernel_fatal(k, "1 rank: 2 or more are needed");
     }
 

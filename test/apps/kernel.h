@@ -22,6 +22,7 @@ typedef struct kernel {
     size_t     size;         /* default, then as asked for: of each rank */
     int        iters;        /* default, then as asked for */
     int        compute_ms;   /* default, then as asked for: in an iteration */
+    int        alone;        /* whether 1 rank will do */
     const char *option;      /* an option of its own, which takes a value, or
                                 NULL */
     const char *option_help;
