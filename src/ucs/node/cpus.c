@@ -8,31 +8,59 @@
 
 #include <ucs/sys/math.h>
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 
 
-/* Find the processors on which a process may run. If the usable processors are
- * known, only these count */
-static void user_cpus(const cpu_set_t *usable,
-                      const ucs_rcache_pred_cpu_user_t *user, cpu_set_t *cpus)
+/* A process whose helper has an idle processor counts with so much of its demand more,
+ * 1 / 4 */
+#define HOLDER_SHARE 4
+
+
+/* A process in the order of demand */
+typedef struct {
+    uint64_t demand;
+    unsigned index; /* Among the users */
+} turn_t;
+
+/* The distribution of the idle processors */
+typedef struct {
+    const ucs_rcache_pred_cpus_t     *cpus;
+    const ucs_rcache_pred_cpu_user_t *users;
+    ucs_rcache_pred_cpu_seat_t       *seats;
+    turn_t                           *turns; /* One for each user */
+    unsigned                         num_users;
+    cpu_set_t                        left;   /* Idle processors without a helper */
+    cpu_set_t                        whole;  /* Idle ones whose siblings are idle */
+    unsigned                         helpers[CPU_SETSIZE]; /* On each processor */
+} division_t;
+
+
+void ucs_rcache_pred_cpus_own(const cpu_set_t *affinity, const cpu_set_t *usable,
+                              cpu_set_t *own)
 {
-    if (CPU_COUNT(&user->affinity) == 0) {
-        *cpus = *usable;
-    } else if (CPU_COUNT(usable) == 0) {
-        *cpus = user->affinity;
-    } else {
-        CPU_AND(cpus, &user->affinity, usable);
+    if (CPU_COUNT(affinity) == 0) {
+        *own = *usable;
+        return;
+    }
+
+    /* A process that was bound in another cpuset has none that is usable */
+    CPU_AND(own, affinity, usable);
+    if (CPU_COUNT(own) == 0) {
+        *own = *affinity;
     }
 }
 
-/* The nth processor of a set, counted from 0; -1 if it has fewer */
-static int nth_cpu(const cpu_set_t *cpus, unsigned nth)
+/* The first processor of a set; -1 if it has none */
+static int first_cpu(const cpu_set_t *cpus)
 {
     int cpu;
 
     for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (CPU_ISSET(cpu, cpus) && (nth-- == 0)) {
+        if (CPU_ISSET(cpu, cpus)) {
             return cpu;
         }
     }
@@ -40,158 +68,262 @@ static int nth_cpu(const cpu_set_t *cpus, unsigned nth)
     return -1;
 }
 
-/* The smallest mask wider than this; 0 if there is none */
-static unsigned next_width(const cpu_set_t *usable,
-                           const ucs_rcache_pred_cpu_user_t *users,
-                           unsigned num_users, unsigned width)
+/* Find the idle processors on whose core nobody is busy, among those that are known */
+static void find_whole(const ucs_rcache_pred_cpus_t *cpus,
+                       const ucs_rcache_pred_cpu_user_t *users, unsigned num_users,
+                       cpu_set_t *whole)
 {
-    unsigned next = 0;
-    unsigned i, count;
-    cpu_set_t cpus;
-
-    for (i = 0; i < num_users; ++i) {
-        user_cpus(usable, &users[i], &cpus);
-        count = CPU_COUNT(&cpus);
-        if ((count > width) && ((next == 0) || (count < next))) {
-            next = count;
-        }
-    }
-
-    return next;
-}
-
-/*
- * Count the usable processors that are left over when each process has got one
- * of its own. The processes with the narrowest masks get theirs first: if masks
- * are disjoint, equal or nested, it makes no difference to wider masks which
- * processor a process gets.
- */
-static unsigned count_idle(const cpu_set_t *usable,
-                           const ucs_rcache_pred_cpu_user_t *users,
-                           unsigned num_users)
-{
-    cpu_set_t idle = *usable;
-    unsigned width = 0;
-    cpu_set_t cpus;
+    uint8_t is_busy[CPU_SETSIZE] = {0}; /* By number of the core */
+    cpu_set_t known;
     unsigned i;
     int cpu;
 
-    while ((width = next_width(usable, users, num_users, width)) != 0) {
-        for (i = 0; i < num_users; ++i) {
-            user_cpus(usable, &users[i], &cpus);
-            if (CPU_COUNT(&cpus) != width) {
-                continue;
-            }
+    CPU_ZERO(&known);
+    for (i = 0; i < num_users; ++i) {
+        CPU_OR(&known, &known, &users[i].usable);
+    }
 
-            CPU_AND(&cpus, &cpus, &idle);
-            cpu = nth_cpu(&cpus, 0);
-            if (cpu >= 0) {
-                CPU_CLR(cpu, &idle);
-            }
+    for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(cpu, &known) && !CPU_ISSET(cpu, &cpus->idle)) {
+            is_busy[cpus->core[cpu]] = 1;
         }
     }
 
-    return CPU_COUNT(&idle);
+    CPU_ZERO(whole);
+    for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(cpu, &cpus->idle) && !is_busy[cpus->core[cpu]]) {
+            CPU_SET(cpu, whole);
+        }
+    }
 }
 
-static unsigned rank_by_demand(const ucs_rcache_pred_cpu_user_t *users,
-                               unsigned num_users, unsigned self)
+/* Whether an idle processor is the helper's of this process now */
+static int has_idle(const division_t *division, unsigned index)
+{
+    const ucs_rcache_pred_cpu_user_t *user = &division->users[index];
+
+    return (user->cpu >= 0) && CPU_ISSET(user->cpu, &division->cpus->idle) &&
+           CPU_ISSET(user->cpu, &user->usable);
+}
+
+static int turn_compare(const void *a, const void *b)
+{
+    const turn_t *first = a, *second = b;
+
+    if (first->demand != second->demand) {
+        return (first->demand < second->demand) ? 1 : -1;
+    }
+
+    return (first->index > second->index) - (first->index < second->index);
+}
+
+static void sort_turns(division_t *division)
+{
+    uint64_t demand, more;
+    unsigned i;
+
+    for (i = 0; i < division->num_users; ++i) {
+        demand             = division->users[i].demand;
+        more               = has_idle(division, i) ? (demand / HOLDER_SHARE) : 0;
+        division->turns[i] = (turn_t){
+            .demand = demand + ucs_min(more, UINT64_MAX - demand),
+            .index  = i
+        };
+    }
+
+    qsort(division->turns, division->num_users, sizeof(*division->turns),
+          turn_compare);
+}
+
+/* Give an idle processor to the helper of a process, for itself */
+static void give(division_t *division, unsigned index, int cpu)
+{
+    ucs_rcache_pred_cpu_seat_t *seat = &division->seats[index];
+
+    seat->cpu  = cpu;
+    seat->idle = CPU_ISSET(cpu, &division->whole) ? 1 :
+                                                    UCS_RCACHE_PRED_SIBLING_PART;
+    CPU_CLR(cpu, &division->left);
+    ++division->helpers[cpu];
+}
+
+/* The first processor that is left for the helper of a process; -1 if there is none */
+static int choose(const division_t *division, unsigned index)
+{
+    const ucs_rcache_pred_cpu_user_t *user = &division->users[index];
+    cpu_set_t usable, whole, own;
+    const cpu_set_t *sets[] = {&own, &whole, &usable};
+    unsigned i;
+    int cpu;
+
+    CPU_AND(&usable, &division->left, &user->usable);
+    CPU_AND(&whole, &usable, &division->whole);
+    ucs_rcache_pred_cpus_own(&user->affinity, &user->usable, &own);
+    CPU_AND(&own, &own, (CPU_COUNT(&whole) > 0) ? &whole : &usable);
+    for (i = 0; i < ucs_static_array_size(sets); ++i) {
+        cpu = first_cpu(sets[i]);
+        if (cpu >= 0) {
+            return cpu;
+        }
+    }
+
+    return -1;
+}
+
+/* Whether the helper of a process shall stay where it is: unless it runs beside a
+ * busy sibling, and there is a better place */
+static int stays(const division_t *division, unsigned index)
+{
+    int cpu = division->users[index].cpu;
+    cpu_set_t better;
+
+    if (!has_idle(division, index) || !CPU_ISSET(cpu, &division->left)) {
+        return 0;
+    }
+
+    CPU_AND(&better, &division->left, &division->whole);
+    CPU_AND(&better, &better, &division->users[index].usable);
+    return CPU_ISSET(cpu, &division->whole) || (CPU_COUNT(&better) == 0);
+}
+
+/* Give the idle processors to those whose turn comes first. The helpers that stay
+ * where they are come before those that choose from what is left */
+static void give_all(division_t *division)
+{
+    unsigned winners = ucs_min(division->num_users,
+                               (unsigned)CPU_COUNT(&division->left));
+    unsigned i, index;
+    int cpu;
+
+    for (i = 0; i < winners; ++i) {
+        index = division->turns[i].index;
+        if (stays(division, index)) {
+            give(division, index, division->users[index].cpu);
+        }
+    }
+
+    for (i = 0; i < division->num_users; ++i) {
+        index = division->turns[i].index;
+        if (division->seats[index].cpu < 0) {
+            cpu = choose(division, index);
+            if (cpu >= 0) {
+                give(division, index, cpu);
+            }
+        }
+    }
+}
+
+/* Let the helper of a process share the idle processor that has the fewest helpers, if
+ * there is one where it may run */
+static void share_idle(division_t *division, unsigned index)
+{
+    const ucs_rcache_pred_cpu_user_t *user = &division->users[index];
+    int best = -1;
+    cpu_set_t idle;
+    int cpu;
+
+    CPU_AND(&idle, &division->cpus->idle, &user->usable);
+    for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(cpu, &idle) &&
+            ((best < 0) || (division->helpers[cpu] < division->helpers[best]))) {
+            best = cpu;
+        }
+    }
+
+    if (best >= 0) {
+        division->seats[index].cpu = best;
+        ++division->helpers[best];
+    }
+}
+
+/* Find the processors of each process, and count the processes of each processor */
+static void count_users(const ucs_rcache_pred_cpu_user_t *users, unsigned num_users,
+                        unsigned counts[CPU_SETSIZE])
+{
+    unsigned i, cpu;
+    cpu_set_t own;
+
+    memset(counts, 0, CPU_SETSIZE * sizeof(*counts));
+    for (i = 0; i < num_users; ++i) {
+        ucs_rcache_pred_cpus_own(&users[i].affinity, &users[i].usable, &own);
+        for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+            counts[cpu] += CPU_ISSET(cpu, &own) ? 1 : 0;
+        }
+    }
+}
+
+/* The processors of a process, each divided by the processes that may run there; 1 if
+ * they are not known */
+static double sum_shares(const ucs_rcache_pred_cpu_user_t *user,
+                         const unsigned counts[CPU_SETSIZE])
+{
+    double sum = 0;
+    cpu_set_t own;
+    unsigned cpu;
+
+    ucs_rcache_pred_cpus_own(&user->affinity, &user->usable, &own);
+    for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        sum += CPU_ISSET(cpu, &own) ? (1. / counts[cpu]) : 0;
+    }
+    return (sum > 0) ? sum : 1;
+}
+
+/* Say of all seats which part of the processors they have, and with whom */
+static void finish_seats(division_t *division)
 {
     unsigned rank = 0;
-    unsigned i;
+    ucs_rcache_pred_cpu_seat_t *seat;
+    unsigned counts[CPU_SETSIZE];
+    unsigned i, index;
+    double share;
 
-    for (i = 0; i < num_users; ++i) {
-        rank += (users[i].demand > users[self].demand) ||
-                ((users[i].demand == users[self].demand) && (i < self));
-    }
-
-    return rank;
-}
-
-/* Find the usable processors that are in no process's mask */
-static void free_cpus(const cpu_set_t *usable,
-                      const ucs_rcache_pred_cpu_user_t *users,
-                      unsigned num_users, cpu_set_t *cpus)
-{
-    cpu_set_t taken;
-    unsigned i;
-
-    *cpus = *usable;
-    for (i = 0; i < num_users; ++i) {
-        user_cpus(usable, &users[i], &taken);
-        CPU_AND(&taken, &taken, cpus);
-        CPU_XOR(cpus, cpus, &taken);
+    count_users(division->users, division->num_users, counts);
+    for (i = 0; i < division->num_users; ++i) {
+        index         = division->turns[i].index;
+        seat          = &division->seats[index];
+        share         = sum_shares(&division->users[index], counts);
+        seat->share   = ucs_min(share, 1);
+        seat->sharers = (seat->cpu >= 0) ? division->helpers[seat->cpu] :
+                                           ceil(1 / seat->share);
+        seat->rank    = rank;
+        rank         += (seat->idle > 0);
     }
 }
 
-/* Count the processes that may run on any of these processors */
-static unsigned count_users(const cpu_set_t *usable, const cpu_set_t *cpus,
-                            const ucs_rcache_pred_cpu_user_t *users,
-                            unsigned num_users)
-{
-    unsigned count = 0;
-    cpu_set_t common;
-    unsigned i;
-
-    for (i = 0; i < num_users; ++i) {
-        user_cpus(usable, &users[i], &common);
-        CPU_AND(&common, &common, cpus);
-        count += (CPU_COUNT(&common) > 0);
-    }
-
-    return count;
-}
-
-static void seat_on_free(const cpu_set_t *cpus,
-                         ucs_rcache_pred_node_seat_t *seat)
-{
-    unsigned num_cpus = CPU_COUNT(cpus);
-    unsigned turn     = seat->rank % num_cpus;
-
-    CPU_ZERO(&seat->cpus);
-    CPU_SET(nth_cpu(cpus, turn), &seat->cpus);
-    seat->sharers = ((seat->procs - turn) + num_cpus - 1) / num_cpus;
-}
-
-static void seat_on_own(const cpu_set_t *usable,
-                        const ucs_rcache_pred_cpu_user_t *users, unsigned self,
-                        ucs_rcache_pred_node_seat_t *seat)
-{
-    unsigned helpers = seat->procs;
-    unsigned cpus    = seat->idle_cpus;
-
-    user_cpus(usable, &users[self], &seat->cpus);
-    if (CPU_COUNT(&seat->cpus) == 0) {
-        /* None of the processors of the process is usable: it was bound in
-         * another cpuset */
-        seat->cpus = users[self].affinity;
-    }
-
-    if (cpus == 0) {
-        helpers = count_users(usable, &seat->cpus, users, seat->procs);
-        cpus    = CPU_COUNT(&seat->cpus);
-    }
-
-    seat->sharers = ucs_div_round_up(ucs_max(helpers, 1), ucs_max(cpus, 1));
-}
-
-void ucs_rcache_pred_cpus_seat(const cpu_set_t *usable,
+int ucs_rcache_pred_cpus_seats(const ucs_rcache_pred_cpus_t *cpus,
                                const ucs_rcache_pred_cpu_user_t *users,
-                               unsigned num_users, unsigned self,
-                               ucs_rcache_pred_node_seat_t *seat)
+                               unsigned num_users,
+                               ucs_rcache_pred_cpu_seat_t *seats)
 {
-    cpu_set_t cpus;
+    division_t division = {
+        .cpus      = cpus,
+        .users     = users,
+        .seats     = seats,
+        .num_users = num_users,
+        .left      = cpus->idle
+    };
+    unsigned i;
 
-    seat->procs     = num_users;
-    seat->idle_cpus = count_idle(usable, users, num_users);
-    seat->rank      = rank_by_demand(users, num_users, self);
-
-    free_cpus(usable, users, num_users, &cpus);
-    if (CPU_COUNT(&cpus) > 0) {
-        seat_on_free(&cpus, seat);
-    } else {
-        seat_on_own(usable, users, self, seat);
+    division.turns = malloc(num_users * sizeof(*division.turns));
+    if (division.turns == NULL) {
+        return 0;
     }
+
+    for (i = 0; i < num_users; ++i) {
+        seats[i] = (ucs_rcache_pred_cpu_seat_t){.cpu = -1};
+    }
+
+    find_whole(cpus, users, num_users, &division.whole);
+    sort_turns(&division);
+    give_all(&division);
+    for (i = 0; i < num_users; ++i) {
+        if (seats[division.turns[i].index].cpu < 0) {
+            share_idle(&division, division.turns[i].index);
+        }
+    }
+    finish_seats(&division);
+    free(division.turns);
+    return 1;
 }
 
 /* Ask the kernel for all processors. It binds the thread to those of them that

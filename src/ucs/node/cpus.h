@@ -13,43 +13,70 @@ BEGIN_C_DECLS
 
 /** @file cpus.h
  *
- * Which processors of a node are idle, and which helper runs where (CF'11,
- * section 5). Uses the seat of node.h; node.c calls it.
+ * Which helper runs on which processor (CF'11, section 5), and which part of the
+ * processors each process can have. Uses node.h; watch.c calls it.
  */
+
+/** What is known of the processors. */
+typedef struct ucs_rcache_pred_cpus {
+    cpu_set_t idle;              /**< Those that nobody but helpers uses */
+    uint16_t  core[CPU_SETSIZE]; /**< Number of each one's core. Hardware threads of
+                                      one core have the same number */
+} ucs_rcache_pred_cpus_t;
 
 /** A process of the node. */
 typedef struct ucs_rcache_pred_cpu_user {
-    cpu_set_t affinity; /**< Processors it may run on. If there are none, it is
-                             not known, and the process is taken for unbound */
+    cpu_set_t affinity; /**< Processors that its launcher has bound it to. If there
+                             are none, it is not known, and the process is taken for
+                             unbound */
+    cpu_set_t usable;   /**< Processors that its threads could be bound to. If there
+                             are none, it is not known, and the process gets no idle
+                             processor */
     uint64_t  demand;   /**< Bytes it has had registered lately, on average */
+    int       cpu;      /**< Processor that its helper has for itself now; -1: none */
 } ucs_rcache_pred_cpu_user_t;
+
+/** What a process of the node gets: as @ref ucs_rcache_pred_node_seat_t. */
+typedef struct ucs_rcache_pred_cpu_seat {
+    int      cpu; /**< Processor where its helper shall run; -1: those of the
+                       process */
+    double   idle;
+    unsigned rank;
+    unsigned sharers;
+    double   share;
+} ucs_rcache_pred_cpu_seat_t;
 
 
 /**
- * Choose where the helper of one process may run. Pure.
+ * Distribute the idle processors, and find each process's share of all. Pure.
  *
- * Each process needs one processor of its affinity mask for itself. Masks are
- * taken to be disjoint, equal or nested, as launchers make them; for others
- * fewer idle processors may be counted as busy than a best matching would find.
+ * Each idle processor goes to one helper, in the order of the demand of their
+ * processes; ties by their place in @a users, since any rule will do. A process
+ * whose helper has an idle processor counts with a quarter more, so that two of
+ * about the same demand do not hand it to and fro, and it keeps the processor.
+ * Others get one whose siblings are idle too if there is one, and of these one of
+ * their own mask. The helpers that come too late share the idle processors, the one
+ * with the fewest helpers first: this is for the aggressive way of the paper.
  *
- * Processes are ranked by demand, ties by their place in @a users; the paper
- * breaks them at random, any rule on which all agree will do.
+ * The share of a process adds up, over the processors of its mask, 1 divided by the
+ * number of processes whose masks have the processor, and is 1 at most. So all
+ * shares together are at most the number of processors.
  *
- * The processors in no mask go to the helpers by rank, one each, and round
- * again when there are too few. If the masks cover everything, idle processors
- * cannot be told by number: each helper stays on the processors of its process.
+ * @param [in]  cpus   What is known of the processors.
+ * @param [in]  users  All processes of the node.
+ * @param [out] seats  What each of them gets.
  *
- * @param [in]  usable  Processors of the node that this process could run on.
- *                      If there are none, it is not known, and no processor is
- *                      taken for idle.
- * @param [in]  users   All processes of the node.
- * @param [in]  self    Which of them the helper belongs to.
- * @param [out] seat    Where the helper may run.
+ * @return 0 if there is no memory; then the seats are undefined.
  */
-void ucs_rcache_pred_cpus_seat(const cpu_set_t *usable,
+int ucs_rcache_pred_cpus_seats(const ucs_rcache_pred_cpus_t *cpus,
                                const ucs_rcache_pred_cpu_user_t *users,
-                               unsigned num_users, unsigned self,
-                               ucs_rcache_pred_node_seat_t *seat);
+                               unsigned num_users,
+                               ucs_rcache_pred_cpu_seat_t *seats);
+
+/** The processors of a process: those of its mask that are usable, as far as both
+ *  are known. Pure. */
+void ucs_rcache_pred_cpus_own(const cpu_set_t *affinity, const cpu_set_t *usable,
+                              cpu_set_t *own);
 
 /**
  * Processors that a thread of this process could be bound to: those that are

@@ -6,9 +6,11 @@
 
 #include "node.h"
 #include "cpus.h"
+#include "idle.h"
 #include "node_int.h"
 #include "share.h"
 #include "slot.h"
+#include "watch.h"
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -81,17 +83,15 @@ ucs_rcache_pred_segment_id_t pred_node_segment_id(uint64_t key)
     return id;
 }
 
-/* What the others are told, and what this process knows of them, until the
- * first update */
+/* Tell the others where this process may run, and begin to watch the processors */
 static void node_start(ucs_rcache_pred_node_t *node)
 {
-    cpu_set_t affinity;
-
-    if (sched_getaffinity(0, sizeof(affinity), &affinity) == 0) {
-        pred_slot_set_affinity(node->slot, &affinity);
-    }
-
     ucs_rcache_pred_cpus_usable(&node->usable);
+    ucs_rcache_pred_idle_read_cores(node->params.root, &node->usable, node->cores);
+    pred_slot_set_cpus(node->slot->affinity, &node->params.affinity);
+    pred_slot_set_cpus(node->slot->usable, &node->usable);
+    node->joined = ucs_rcache_pred_node_clock();
+    pred_node_watch(node, node->joined);
     atomic_store_explicit(&node->asks_seen, atomic_load(&node->shm->asks),
                           memory_order_relaxed);
 }
@@ -149,6 +149,9 @@ ucs_status_t pred_node_join_as(const ucs_rcache_pred_node_params_t *params,
     }
 
     node->params = *params;
+    if (params->root == NULL) {
+        node->params.root = "";
+    }
     node->procid = procid;
     node->names  = name_spaces();
     node->shm    = (ucs_rcache_pred_node_shm_t*)segment;
@@ -200,68 +203,46 @@ void ucs_rcache_pred_node_leave(ucs_rcache_pred_node_t *node)
     pred_node_close(node);
 }
 
-/* Collect what is known of all processes, this one among them.
- * @return how many there are */
-static unsigned get_users(ucs_rcache_pred_node_t *node, unsigned max_users,
-                          ucs_rcache_pred_cpu_user_t *users, unsigned *self_p)
+/* Tell the others what this process has used of its idle processor, if it has one */
+static void tell_helper(ucs_rcache_pred_node_t *node, uint64_t busy)
 {
-    unsigned count = 0;
-    ucs_rcache_pred_node_slot_t *slot;
-    unsigned i;
+    pred_node_word_t seat     = pred_node_get_seat(node);
+    pred_node_helper_t helper = {
+        .cpu  = seat.cpu,
+        .usec = busy / 1000
+    };
 
-    for (i = 0; i < max_users; ++i) {
-        slot = &node->shm->slots[i];
-        if (slot == node->slot) {
-            *self_p = count;
-        } else if (atomic_load_explicit(&slot->owner, memory_order_relaxed) ==
-                   0) {
-            continue;
-        }
+    atomic_store_explicit(&node->slot->helper, helper.word, memory_order_relaxed);
+}
 
-        pred_slot_get_affinity(slot, &users[count].affinity);
-        users[count].demand = atomic_load_explicit(&slot->demand,
-                                                   memory_order_relaxed);
-        ++count;
+void pred_node_update_at(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t demand,
+                         uint64_t busy, ucs_rcache_pred_node_seat_t *seat)
+{
+    pred_node_word_t word;
+
+    atomic_store_explicit(&node->slot->demand, demand, memory_order_relaxed);
+    tell_helper(node, busy);
+    pred_node_watch(node, now);
+
+    word          = pred_node_get_seat(node);
+    seat->procs   = (word.procs == 0) ? 1 : word.procs;
+    seat->rank    = word.rank;
+    seat->sharers = (word.sharers == 0) ? 1 : word.sharers;
+    seat->idle    = !word.has_cpu ? 0 :
+                    word.is_half  ? UCS_RCACHE_PRED_SIBLING_PART : 1;
+    seat->share   = (word.share == 0) ?
+                    1 : ((double)word.share / UCS_RCACHE_PRED_NODE_SHARE_ONE);
+    if (word.cpu > 0) {
+        CPU_ZERO(&seat->cpus);
+        CPU_SET(word.cpu - 1, &seat->cpus);
+    } else {
+        ucs_rcache_pred_cpus_own(&node->params.affinity, &node->usable, &seat->cpus);
     }
-
-    return count;
 }
 
-/* Without memory to find out more, the worst is expected: all processes share
- * the processors of this one, and register more. */
-static void seat_last(ucs_rcache_pred_node_t *node, const cpu_set_t *affinity,
-                      ucs_rcache_pred_node_seat_t *seat)
-{
-    ucs_rcache_pred_node_totals_t totals;
-
-    ucs_rcache_pred_node_get_totals(node, &totals);
-    seat->procs     = totals.procs;
-    seat->idle_cpus = 0;
-    seat->rank      = totals.procs - 1;
-    seat->sharers   = totals.procs;
-    seat->cpus      = *affinity;
-}
-
-void ucs_rcache_pred_node_update(ucs_rcache_pred_node_t *node,
-                                 const cpu_set_t *affinity, uint64_t demand,
+void ucs_rcache_pred_node_update(ucs_rcache_pred_node_t *node, uint64_t demand,
+                                 uint64_t busy,
                                  ucs_rcache_pred_node_seat_t *seat)
 {
-    unsigned self = 0;
-    ucs_rcache_pred_cpu_user_t *users;
-    unsigned num_used, num_users;
-
-    pred_slot_set_affinity(node->slot, affinity);
-    atomic_store_explicit(&node->slot->demand, demand, memory_order_relaxed);
-    pred_node_reap(node);
-
-    num_used = pred_node_num_used(node);
-    users    = malloc(num_used * sizeof(*users));
-    if (users == NULL) {
-        seat_last(node, affinity, seat);
-        return;
-    }
-
-    num_users = get_users(node, num_used, users, &self);
-    ucs_rcache_pred_cpus_seat(&node->usable, users, num_users, self, seat);
-    free(users);
+    pred_node_update_at(node, ucs_rcache_pred_node_clock(), demand, busy, seat);
 }

@@ -20,9 +20,9 @@ BEGIN_C_DECLS
 /** @file node.h
  *
  * What the processes of one user on one node know of each other: how much
- * memory each has registered, so that all of them together keep a bound, and
- * which of them keep their helper threads where there are too few idle
- * processors (CF'11, section 5). What they tell each other of the program is in
+ * memory each has registered, so that all of them together keep a bound, which
+ * processors are idle, and which processes keep their helper threads where there are
+ * too few of them (CF'11, section 5). What they tell each other of the program is in
  * notes.h.
  *
  * Each process has a slot in shared memory, which only it writes. The share of
@@ -61,6 +61,10 @@ typedef struct ucs_rcache_pred_node_params {
     const char *bytes_name;   /**< What users call the bound on bytes, for
                                    messages; NULL if it is UNLIMITED */
     const char *regions_name; /**< Likewise, the bound on regions */
+    const char *root;     /**< The folder that has proc and sys; NULL: that of the
+                               system. Others are for tests */
+    cpu_set_t affinity;   /**< Processors that the launcher has bound this process
+                               to. If there are none, it is taken for unbound */
 } ucs_rcache_pred_node_params_t;
 
 
@@ -151,33 +155,50 @@ void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
                                      ucs_rcache_pred_node_totals_t *totals);
 
 
-/** Where the helper of this process may run. */
+/** @return the time of CLOCK_MONOTONIC, by which the processes of a node count, ns. */
+uint64_t ucs_rcache_pred_node_clock(void);
+
+/** How much of an idle processor a helper has that runs beside a busy sibling, the
+ *  other hardware thread of its core: what it uses there the sibling lacks, up to
+ *  that part. Two threads of a core do 1.2 to 1.3 times the work of one. */
+#define UCS_RCACHE_PRED_SIBLING_PART 0.5
+
+/** What this process and its helper have of the node's processors. */
 typedef struct ucs_rcache_pred_node_seat {
-    unsigned  procs;       /**< Processes of the node */
-    unsigned  idle_cpus;   /**< Processors that no process needs for itself */
-    unsigned  rank;        /**< Place of this process in the order of demand; 0:
-                                the highest demand */
-    unsigned  sharers;     /**< Helpers on this helper's processor, itself
-                                included, if every process has a helper: n of
-                                inequality (2) */
-    cpu_set_t cpus;        /**< Processors this helper may run on: idle ones
-                                where it is known which those are, else those
-                                of the process */
+    unsigned  procs;   /**< Processes of the node */
+    double    idle;    /**< Part of its processor that nobody but the helper needs:
+                            1, @ref UCS_RCACHE_PRED_SIBLING_PART beside a busy
+                            sibling, or 0 if it has none of its own */
+    unsigned  rank;    /**< How many helpers with a processor of their own belong to
+                            processes with more demand */
+    unsigned  sharers; /**< Helpers on this helper's processor, itself included, if
+                            every process has a helper: n of inequality (2) */
+    double    share;   /**< Part of a processor that the process can have for itself,
+                            0 to 1: the processors of its mask, each divided by the
+                            processes that may run there */
+    cpu_set_t cpus;    /**< Processors this helper may run on: an idle one where there
+                            is one for it, else those of the process */
 } ucs_rcache_pred_node_seat_t;
 
 /**
- * Tell the others what this process needs, and find out what that means for its
- * helper. Called from time to time, by the helper or by whoever does its work.
- * Takes some system calls, and takes back the shares of processes that died.
+ * Tell the others what this process needs, and find out what it has. Called from
+ * time to time, by the helper or by whoever does its work, one thread at a time.
  *
- * @param [in]  affinity  Processors that the launcher has bound this process
- * to.
- * @param [in]  demand    Bytes that it has had registered lately, on average.
- *                        Helpers are distributed by it.
- * @param [out] seat      Where its helper may run.
+ * One process at a time looks for all: how long each processor was idle since the
+ * last look, by the kernel's count, which processes have died, and who has which
+ * processor. The others read what it has found. There is a look when one of them
+ * comes and the last look was 200 ms ago (50 ms during a process's first second),
+ * and 200 times as long ago as it took. A process that no look has seen yet has no
+ * idle processor, and a share of 1.
+ *
+ * @param [in]  demand  Bytes that the process has had registered lately, on average.
+ *                      Idle processors are distributed by it.
+ * @param [in]  busy    Processor time that its helper's thread has used so far, ns:
+ *                      a processor is idle if nobody but helpers uses it.
+ * @param [out] seat    What it has.
  */
-void ucs_rcache_pred_node_update(ucs_rcache_pred_node_t *node,
-                                 const cpu_set_t *affinity, uint64_t demand,
+void ucs_rcache_pred_node_update(ucs_rcache_pred_node_t *node, uint64_t demand,
+                                 uint64_t busy,
                                  ucs_rcache_pred_node_seat_t *seat);
 
 END_C_DECLS

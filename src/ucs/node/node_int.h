@@ -17,11 +17,12 @@
 
 /** @file node_int.h
  *
- * The shared memory of a node's processes, as slot.c, share.c, node.c and the
- * tests see it.
+ * The shared memory of a node's processes, as slot.c, share.c, watch.c, node.c and
+ * the tests see it.
  *
  * A slot belongs to the process whose sign of life (token.h) is in its owner
- * field. Only that process writes the rest of the slot. The slot of a dead
+ * field. Only that process writes the rest of the slot, but for
+ * what says so. The slot of a dead
  * process changes hands: a process that has swapped itself in for the dead one
  * clears the slot and sets it free. If that process is killed before it is
  * done, the slot is a dead process's again. A free slot is all zeros. An owner
@@ -68,7 +69,7 @@
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */
 /** Version of the layout of the shared memory. Every change of the layout has
  *  to raise it. */
-#define UCS_RCACHE_PRED_NODE_VERSION 3
+#define UCS_RCACHE_PRED_NODE_VERSION 4
 
 /** Slots: more processes than processors of any node so far. */
 #define UCS_RCACHE_PRED_NODE_SLOTS   1024
@@ -98,12 +99,66 @@ typedef struct ucs_rcache_pred_node_slot {
      *  no more */
     _Atomic uint64_t procid;
     _Atomic uint64_t names;
-    /** Relaxed, as the mask below: each word is a number by itself. A reader
+    /** Relaxed, as all that follows: each word is a number by itself. A reader
      *  that gets half of a new mask makes a worse choice, which it soon makes
      *  again. */
     _Atomic uint64_t demand;
+    /** What its helper has used of which processor, @ref pred_node_helper_t */
+    _Atomic uint64_t helper;
+    /** What helper was at the last look, but with the processor that it got then; and
+     *  what the owner has since, @ref pred_node_word_t; 0: no look has seen the owner.
+     *  Written by whoever looks, see watch.h, and set to 0 with the slot */
+    _Atomic uint64_t helper_seen;
+    _Atomic uint64_t seat;
+    /** Processors that the launcher has bound the owner to, and that its threads
+     *  could be bound to */
     _Atomic uint64_t affinity[UCS_RCACHE_PRED_NODE_CPU_WORDS];
+    _Atomic uint64_t usable[UCS_RCACHE_PRED_NODE_CPU_WORDS];
 } ucs_rcache_pred_node_slot_t;
+
+
+/** What a helper's thread has used so far of the processor that it is bound to. */
+typedef union pred_node_helper {
+    struct {
+        uint64_t cpu  : 11; /**< Number of the processor and 1; 0: it is not bound to
+                                 a single one, or there is no thread */
+        uint64_t usec : 53; /**< Processor time */
+    };
+    uint64_t word;
+} pred_node_helper_t;
+
+/** A seat, as @ref ucs_rcache_pred_node_seat_t. */
+typedef union pred_node_word {
+    struct {
+        uint64_t cpu     : 11; /**< Number of the processor and 1; 0: those of the
+                                    process */
+        uint64_t has_cpu : 1;  /**< Whether nobody else uses it */
+        uint64_t is_half : 1;  /**< Whether its sibling is busy */
+        uint64_t sharers : 11;
+        uint64_t rank    : 11;
+        uint64_t procs   : 11;
+        uint64_t share   : 17; /**< In parts of UCS_RCACHE_PRED_NODE_SHARE_ONE, more
+                                    than 0 */
+    };
+    uint64_t word;
+} pred_node_word_t;
+
+#define UCS_RCACHE_PRED_NODE_SHARE_ONE 65536
+
+
+/** What is known of the processors, for all processes. Written by the process that looks,
+ *  see watch.h. */
+typedef struct pred_node_watch {
+    /** When the last look began, CLOCK_MONOTONIC, ns; 0: there was none. Who changes it
+     *  looks. Acquire and release: who looks next finds what the one before has left */
+    _Atomic uint64_t time;
+    _Atomic uint64_t cost; /**< Processor time that the last look has taken, ns. Relaxed, as
+                                below */
+    /** For how long each processor had been idle at the last look, see idle.h. If two
+     *  processes look at a time, since the first one was stopped meanwhile, a
+     *  processor may be taken for idle that is not, until the next look */
+    _Atomic uint64_t idle[CPU_SETSIZE];
+} pred_node_watch_t;
 
 
 /** A note, see notes.h. Any process writes it; relaxed, see notes.c. */
@@ -130,6 +185,7 @@ typedef struct ucs_rcache_pred_node_shm {
      *  given up if processes meet here */
     _Atomic uint64_t                 wanted_bytes;
     _Atomic uint64_t                 wanted_regions;
+    pred_node_watch_t                watch UCS_V_ALIGNED(64);
     ucs_rcache_pred_node_slot_t      slots[UCS_RCACHE_PRED_NODE_SLOTS];
     ucs_rcache_pred_node_note_t      notes[UCS_RCACHE_PRED_NODE_NOTES];
 } ucs_rcache_pred_node_shm_t;
@@ -149,6 +205,8 @@ struct ucs_rcache_pred_node {
                                                   could run on, see cpus.h. A
                                                   later change of the cpuset is
                                                   not noticed */
+    uint16_t                      cores[CPU_SETSIZE]; /**< See cpus.h */
+    uint64_t                      joined;    /**< CLOCK_MONOTONIC, ns */
 
     /** Index of the slot at which pred_node_reap_some() goes on. Any thread
      *  adds to it; relaxed: it does not matter where it goes on */
@@ -174,6 +232,10 @@ ucs_rcache_pred_segment_id_t pred_node_segment_id(uint64_t key);
 ucs_status_t pred_node_join_as(const ucs_rcache_pred_node_params_t *params,
                                uint64_t key, ucs_rcache_pred_procid_t procid,
                                ucs_rcache_pred_node_t **node_p);
+
+/** As @ref ucs_rcache_pred_node_update, at a time of CLOCK_MONOTONIC, ns. */
+void pred_node_update_at(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t demand,
+                         uint64_t busy, ucs_rcache_pred_node_seat_t *seat);
 
 /** Detach what is shared, and free the rest. The slot stays as it is: without
  *  clearing it before, this is what the end of a process does. */

@@ -23,30 +23,26 @@ unsigned pred_node_num_used(ucs_rcache_pred_node_t *node)
                    UCS_RCACHE_PRED_NODE_SLOTS);
 }
 
-void pred_slot_set_affinity(ucs_rcache_pred_node_slot_t *slot,
-                            const cpu_set_t *affinity)
+void pred_slot_set_cpus(_Atomic uint64_t *words, const cpu_set_t *cpus)
 {
-    uint64_t words[UCS_RCACHE_PRED_NODE_CPU_WORDS];
+    uint64_t values[UCS_RCACHE_PRED_NODE_CPU_WORDS];
     unsigned i;
 
-    memcpy(words, affinity, sizeof(words));
+    memcpy(values, cpus, sizeof(values));
     for (i = 0; i < UCS_RCACHE_PRED_NODE_CPU_WORDS; ++i) {
-        atomic_store_explicit(&slot->affinity[i], words[i],
-                              memory_order_relaxed);
+        atomic_store_explicit(&words[i], values[i], memory_order_relaxed);
     }
 }
 
-void pred_slot_get_affinity(ucs_rcache_pred_node_slot_t *slot,
-                            cpu_set_t *affinity)
+void pred_slot_get_cpus(const _Atomic uint64_t *words, cpu_set_t *cpus)
 {
-    uint64_t words[UCS_RCACHE_PRED_NODE_CPU_WORDS];
+    uint64_t values[UCS_RCACHE_PRED_NODE_CPU_WORDS];
     unsigned i;
 
     for (i = 0; i < UCS_RCACHE_PRED_NODE_CPU_WORDS; ++i) {
-        words[i] = atomic_load_explicit(&slot->affinity[i],
-                                        memory_order_relaxed);
+        values[i] = atomic_load_explicit(&words[i], memory_order_relaxed);
     }
-    memcpy(affinity, words, sizeof(words));
+    memcpy(cpus, values, sizeof(values));
 }
 
 void pred_slot_free(ucs_rcache_pred_node_slot_t *slot)
@@ -54,8 +50,12 @@ void pred_slot_free(ucs_rcache_pred_node_slot_t *slot)
     cpu_set_t none;
 
     CPU_ZERO(&none);
-    pred_slot_set_affinity(slot, &none);
+    pred_slot_set_cpus(slot->affinity, &none);
+    pred_slot_set_cpus(slot->usable, &none);
     atomic_store_explicit(&slot->demand, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->helper, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->helper_seen, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->seat, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->procid, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->names, 0, memory_order_relaxed);
     atomic_store(&slot->regions, 0);

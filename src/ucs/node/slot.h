@@ -15,9 +15,9 @@ BEGIN_C_DECLS
  *
  * The slots of the processes in the shared memory of a node: who has one, and
  * when it is free again. node_int.h says which process may write a slot. Uses
- * procid.h and token.h; share.c and node.c call it.
+ * procid.h and token.h; share.c, watch.c and node.c call it.
  *
- * Threads: pred_node_num_used, the two that reap and pred_slot_get_affinity may
+ * Threads: pred_node_num_used, the two that reap and pred_slot_get_cpus may
  * be called by any thread, and are lock-free. The others are called by one
  * thread of the slot's owner at a time.
  */
@@ -35,13 +35,11 @@ ucs_status_t pred_slot_take_any(ucs_rcache_pred_node_t *node);
 /** Clear a slot of this process, and then set it free. */
 void pred_slot_free(ucs_rcache_pred_node_slot_t *slot);
 
-/** Set the processors on which the owner, which is this process, may run. */
-void pred_slot_set_affinity(ucs_rcache_pred_node_slot_t *slot,
-                            const cpu_set_t *affinity);
+/** Set a set of processors of a slot. */
+void pred_slot_set_cpus(_Atomic uint64_t *words, const cpu_set_t *cpus);
 
-/** Get the processors on which the owner may run. */
-void pred_slot_get_affinity(ucs_rcache_pred_node_slot_t *slot,
-                            cpu_set_t *affinity);
+/** Get a set of processors of a slot. */
+void pred_slot_get_cpus(const _Atomic uint64_t *words, cpu_set_t *cpus);
 
 /**
  * Take back the slots, and with them the shares, of processes that died.

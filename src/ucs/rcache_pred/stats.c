@@ -96,6 +96,8 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
             "time uses spent registering, deregistering and waiting"),
     STAT(budget_spent, NSEC, "what giving up memory has cost, as the budget "
          "counts it"),
+    STAT(budget_time, NSEC, "processor time that the process could have had, of "
+         "which the budget is a part"),
     COUNTER("helper_cpu", NSEC, helper_cpu, 1, 0,
             "processor time of the helper thread"),
     COUNTER("eager_sends", COUNT, eager_sends, 1, 1,

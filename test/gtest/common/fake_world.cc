@@ -16,7 +16,7 @@ const ucs_rcache_pred_ops_t fake_world::ops = {
 };
 
 fake_world::fake_world() :
-    seat{1, 0, 1, 4 * MSEC}, seat_turns(0), m_now(SEC), m_num_now(0),
+    seat{1, 1, 4 * MSEC, 1}, seat_turns(0), m_now(SEC), m_num_now(0),
     m_tick(0), m_num_wakes(0), m_demand(0), m_num_seats(0), m_serial(0),
     m_reg_cost{50, 10000}, m_dereg_cost{10, 5000}, m_fail_countdown(0),
     m_fail_times(0), m_fail_status(UCS_OK), m_fail_deregs(false),
@@ -303,6 +303,6 @@ void fake_world::op_seat(void *arg, uint64_t demand,
     ++world->m_num_seats;
     *seat = world->seat;
     if (world->seat_turns > 0) {
-        seat->idle_cpus = (world->m_num_seats / world->seat_turns) % 2;
+        seat->idle = (world->m_num_seats / world->seat_turns) % 2;
     }
 }

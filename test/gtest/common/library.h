@@ -33,6 +33,7 @@ extern "C" {
 #include <ucs/rcache_pred/table/dq.h>
 #include <ucs/rcache_pred/table/dq_use.h>
 #include <ucs/node/cpus.h>
+#include <ucs/node/idle.h>
 #include <ucs/rcache_pred/predict/history.h>
 #include <ucs/host/live.h>
 #include <ucs/node/node.h>

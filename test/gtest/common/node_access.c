@@ -99,7 +99,14 @@ int test_node_is_clear(ucs_rcache_pred_node_t *node, unsigned slot)
     return sum == 0;
 }
 
-cpu_set_t *test_node_usable(ucs_rcache_pred_node_t *node)
+void test_node_set_usable(ucs_rcache_pred_node_t *node, const cpu_set_t *usable)
 {
-    return &node->usable;
+    node->usable = *usable;
+    pred_slot_set_cpus(node->slot->usable, usable);
+}
+
+void test_node_update_at(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t demand,
+                         uint64_t busy, ucs_rcache_pred_node_seat_t *seat)
+{
+    pred_node_update_at(node, now, demand, busy, seat);
 }

@@ -42,7 +42,10 @@ void test_node_set_bytes(ucs_rcache_pred_node_t *node, unsigned slot,
 /* Whether all that is in a slot is zero */
 int test_node_is_clear(ucs_rcache_pred_node_t *node, unsigned slot);
 
-/* The processors that this process believes to be usable */
-cpu_set_t *test_node_usable(ucs_rcache_pred_node_t *node);
+/* Set the processors that this process believes, and tells, to be usable */
+void test_node_set_usable(ucs_rcache_pred_node_t *node, const cpu_set_t *usable);
+
+void test_node_update_at(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t demand,
+                         uint64_t busy, ucs_rcache_pred_node_seat_t *seat);
 
 #endif

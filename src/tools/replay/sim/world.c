@@ -287,8 +287,9 @@ static void op_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
     predreg_world_t *world = arg;
 
     *seat = (ucs_rcache_pred_seat_t){
-        .idle_cpus = world->shared ? 0 : 1,
-        .sharers   = 1
+        .idle    = world->shared ? 0 : 1,
+        .sharers = 1,
+        .share   = 1
     };
 }
 

@@ -33,17 +33,20 @@ typedef uint64_t ucs_rcache_pred_time_t;
 #define UCS_RCACHE_PRED_TIME_INF UINT64_MAX
 
 
-/** What a process knows of the other processes on its node. */
+/** What a process and its helper have of the processors of their node. */
 typedef struct ucs_rcache_pred_seat {
-    unsigned               idle_cpus; /**< Processors that no process needs for
-                                           itself */
-    unsigned               rank;      /**< Place of this process in the order of
-                                           demand; 0: the highest demand */
-    unsigned               sharers;   /**< Helpers that share this helper's
-                                           processor, itself included, if every
-                                           process has a helper */
-    ucs_rcache_pred_time_t slice;     /**< How long each of them runs at a time,
-                                           ns */
+    double                 idle;    /**< Part of its processor that nobody but the
+                                         helper needs: 1 where it has one for itself,
+                                         less beside a busy sibling, 0 where it has
+                                         none */
+    unsigned               sharers; /**< Helpers that share this helper's
+                                         processor, itself included, if every
+                                         process has a helper */
+    ucs_rcache_pred_time_t slice;   /**< How long each of them runs at a time,
+                                         ns */
+    double                 share;   /**< Part of a processor that the process can have,
+                                         more than 0, at most 1: the budget is a part
+                                         of that */
 } ucs_rcache_pred_seat_t;
 
 

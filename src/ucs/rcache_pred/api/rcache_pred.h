@@ -225,6 +225,9 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t budget_spent;   /**< What giving up memory has cost so far, as the
                                   budget counts it, ns; see
                                   docs/design/budget.md */
+    uint64_t budget_time;    /**< Processor time that the process could have had so
+                                  far, of which the budget is a part, ns: less than
+                                  duration where processes share processors */
     uint64_t refused;        /**< Uses and other reservations that were refused
                                   because a bound left no room or the system
                                   refused the memory, and pieces that were put

@@ -29,8 +29,9 @@ void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 
     integral->byte_ns    += (unsigned __int128)pred->stats.bytes_now *
                             (now - integral->time);
-    pred->stats.duration += now - integral->time;
-    integral->time        = now;
+    pred->stats.duration    += now - integral->time;
+    pred->stats.budget_time += (now - integral->time) * integral->share;
+    integral->time           = now;
 }
 
 /* The bound on registered bytes for such a part: all but pieces have to leave

@@ -108,13 +108,16 @@ typedef struct pred_deferred {
 } pred_deferred_t;
 
 
-/** The integral of the registered bytes over time. Protected by the lock. */
+/** The integrals over time, of the registered bytes and of the processor time that
+ *  the process could have had. Protected by the lock. */
 typedef struct pred_integral {
     unsigned __int128      byte_ns; /**< Bytes times ns; 64 bits would be full
                                          after 17 s with 1 GiB */
-    ucs_rcache_pred_time_t time;    /**< Until when the integral and
-                                         stats.duration are counted; 0: there is
-                                         no domain, and neither grows */
+    ucs_rcache_pred_time_t time;    /**< Until when the integral, stats.duration
+                                         and stats.budget_time are counted; 0: there
+                                         is no domain, and none of them grows */
+    double                 share;   /**< Part of a processor that the process can
+                                         have, as the last seat said */
 } pred_integral_t;
 
 
@@ -188,8 +191,8 @@ typedef struct pred_rounds {
                                            matter, since room had to be made */
     uint64_t                made_room;   /**< How often room had to be made or
                                            was refused, when last looked */
-    int                     has_cpu;  /**< Whether the helper has a processor
-                                           for itself, as the last seat said */
+    double                  idle;     /**< Part of its processor that nobody but the
+                                           helper needs, as the last seat said */
     ucs_rcache_pred_budget_t budget;
     ucs_rcache_pred_time_t  last;     /**< When the last round began */
     ucs_rcache_pred_time_t  fed;      /**< When the last round began that has
@@ -225,8 +228,11 @@ typedef struct pred_rounds {
 typedef struct pred_seat {
     unsigned               votes;  /**< How many seats in a row have asked for
                                         the other mode */
+    ucs_rcache_pred_time_t first;  /**< When it was first asked for; 0: never */
     ucs_rcache_pred_time_t time;   /**< When the seat was last asked for; 0:
-                                        never */
+                                        never, or ask at once */
+    unsigned               late;   /**< How many sleeps of the helper in a row have
+                                        ended late */
     uint64_t               demand; /**< Bytes of the regions that were used
                                         lately: what would be registered if
                                         nothing were ever deregistered */

@@ -140,7 +140,7 @@ static void round_begin(ucs_rcache_pred_t *pred)
     atomic_store(&pred->handshake.asleep, 0);
     /* Relaxed, see check_absent() */
     atomic_store_explicit(&pred->absence.checks, 0, memory_order_relaxed);
-    pred_measure_wakeup(pred, now);
+    pred_seat_note_late(pred, pred_measure_wakeup(pred, now));
     pred_pace_round(pred, now);
     count_round(pred);
     pred_spend_round_begin(pred, now);

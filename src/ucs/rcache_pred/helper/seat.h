@@ -22,6 +22,11 @@
 /** Initialize the seat, before it is asked for the first time. */
 void pred_seat_init(ucs_rcache_pred_t *pred);
 
+/** Note how late a sleep of the helper has ended, as @ref pred_measure_wakeup: a thread
+ *  that is late again and again shares its processor. Called before @ref
+ *  pred_take_seat. */
+void pred_seat_note_late(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t late);
+
 /** Ask for the seat of this process if it is time to, and change the mode if
  *  the seat says so. Called at the beginning of a round. */
 void pred_take_seat(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);

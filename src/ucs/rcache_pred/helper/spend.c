@@ -7,6 +7,7 @@
 #include "spend.h"
 #include "times.h"
 
+#include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/register.h>
 
 #include <ucs/sys/math.h>
@@ -40,7 +41,8 @@
 void pred_spend_init(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_budget_init(&pred->rounds.budget, pred->params.budget);
-    pred->rounds.has_cpu = 1; /* Until a seat says something else */
+    pred->rounds.idle    = 1; /* Until a seat says something else */
+    pred->integral.share = 1;
 }
 
 static int is_thread(const ucs_rcache_pred_t *pred)
@@ -48,11 +50,25 @@ static int is_thread(const ucs_rcache_pred_t *pred)
     return atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD;
 }
 
-/* What a ns of whoever does the helper's work costs */
+/* What a ns of whoever does the helper's work costs: the part of it that the program
+ * lacks, and a small price for what nobody else needs */
 static double helper_price(const ucs_rcache_pred_t *pred)
 {
-    return (is_thread(pred) && pred->rounds.has_cpu) ?
-           ucs_rcache_pred_budget_own_price(&pred->rounds.budget) : 1;
+    double idle = is_thread(pred) ? pred->rounds.idle : 0;
+
+    return (1 - idle) +
+           (idle * ucs_rcache_pred_budget_own_price(&pred->rounds.budget));
+}
+
+void pred_spend_set_seat(ucs_rcache_pred_t *pred, const ucs_rcache_pred_seat_t *seat)
+{
+    pred->rounds.idle = seat->idle;
+    ucs_rcache_pred_budget_set_rate(&pred->rounds.budget,
+                                    pred->params.budget * seat->share);
+    pred_lock(pred);
+    pred_stats_advance(pred, pred_now(pred));
+    pred->integral.share = seat->share;
+    pred_unlock(pred);
 }
 
 /* The processor time of the thread that does the round, or the time if nobody

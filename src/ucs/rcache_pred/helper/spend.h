@@ -24,6 +24,10 @@
 /** Open the account. Called once, before there is a helper. */
 void pred_spend_init(ucs_rcache_pred_t *pred);
 
+/** Let the budget be a part of what the process has of the processors by its seat, and
+ *  the helper's time cost what the program lacks. */
+void pred_spend_set_seat(ucs_rcache_pred_t *pred, const ucs_rcache_pred_seat_t *seat);
+
 /** Begin a round at @a now: let time flow in, and pay for the waits of the
  *  program since the last round. */
 void pred_spend_round_begin(ucs_rcache_pred_t *pred,

@@ -76,13 +76,14 @@ void pred_step_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t *cost,
     *cost    = (*cost * (COST_FADE - 1) + measured) / COST_FADE;
 }
 
-void pred_measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+ucs_rcache_pred_time_t
+pred_measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_time_t *wakeup = &pred->rounds.times.wakeup;
     ucs_rcache_pred_time_t late    = 0;
 
     if (now < pred->rounds.next) {
-        return; /* The helper was woken, so that this sleep says nothing */
+        return UCS_RCACHE_PRED_TIME_INF; /* This sleep says nothing */
     }
 
     if (pred->rounds.next != UCS_RCACHE_PRED_TIME_INF) {
@@ -91,4 +92,5 @@ void pred_measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     *wakeup -= *wakeup / WAKEUP_FADE;
     *wakeup  = ucs_min(ucs_max(*wakeup, late),
                        (ucs_rcache_pred_time_t)WAKEUP_MAX);
+    return late;
 }

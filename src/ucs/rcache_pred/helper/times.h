@@ -41,7 +41,8 @@ void pred_step_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t *cost,
                    ucs_rcache_pred_time_t begin);
 
 /** Measure, at the beginning of a round, how late the sleep before it has
- *  ended. */
-void pred_measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
+ *  ended. @return that, ns; UCS_RCACHE_PRED_TIME_INF if somebody has ended it. */
+ucs_rcache_pred_time_t
+pred_measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
 #endif

@@ -41,6 +41,11 @@ void ucs_rcache_pred_budget_init(ucs_rcache_pred_budget_t *budget, double rate)
     *budget = (ucs_rcache_pred_budget_t){ .rate = rate };
 }
 
+void ucs_rcache_pred_budget_set_rate(ucs_rcache_pred_budget_t *budget, double rate)
+{
+    budget->rate = rate;
+}
+
 static int is_unbounded(const ucs_rcache_pred_budget_t *budget)
 {
     return isinf(budget->rate);

@@ -55,6 +55,10 @@ typedef struct ucs_rcache_pred_budget {
  *                    With 0 nothing is ever given up. */
 void ucs_rcache_pred_budget_init(ucs_rcache_pred_budget_t *budget, double rate);
 
+/** Change the rate, from now on. What is in the account beyond what it holds at this rate
+ *  is lost at the next @ref ucs_rcache_pred_budget_advance. */
+void ucs_rcache_pred_budget_set_rate(ucs_rcache_pred_budget_t *budget, double rate);
+
 /** Let time flow in, up to now. The first call opens the account. A clock that
  *  goes back brings nothing. */
 void ucs_rcache_pred_budget_advance(ucs_rcache_pred_budget_t *budget,

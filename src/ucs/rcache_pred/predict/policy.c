@@ -63,7 +63,7 @@ ucs_rcache_pred_own_margin(const ucs_rcache_pred_times_t *times)
 ucs_rcache_pred_time_t
 ucs_rcache_pred_share(const ucs_rcache_pred_seat_t *seat)
 {
-    if ((seat->sharers <= 1) && (seat->idle_cpus > 0)) {
+    if ((seat->sharers <= 1) && (seat->idle > 0)) {
         return 0;
     }
 
@@ -75,8 +75,8 @@ static ucs_rcache_pred_mode_t wanted_mode(ucs_rcache_pred_helper_t helper,
 {
     switch (helper) {
     case UCS_RCACHE_PRED_HELPER_CONSERVATIVE:
-        return (seat->rank < seat->idle_cpus) ? UCS_RCACHE_PRED_MODE_THREAD :
-                                                UCS_RCACHE_PRED_MODE_PROGRESS;
+        return (seat->idle > 0) ? UCS_RCACHE_PRED_MODE_THREAD :
+                                  UCS_RCACHE_PRED_MODE_PROGRESS;
     case UCS_RCACHE_PRED_HELPER_PROGRESS:
         return UCS_RCACHE_PRED_MODE_PROGRESS;
     default:
@@ -89,17 +89,15 @@ ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,
                             const ucs_rcache_pred_seat_t *seat,
                             ucs_rcache_pred_mode_t mode, unsigned *votes)
 {
-    if (wanted_mode(helper, seat) == mode) {
-        *votes = 0;
-        return mode;
-    }
+    ucs_rcache_pred_mode_t wanted = wanted_mode(helper, seat);
 
-    if (++*votes < UCS_RCACHE_PRED_MODE_VOTES) {
+    if ((wanted == UCS_RCACHE_PRED_MODE_THREAD) && (wanted != mode) &&
+        (++*votes < UCS_RCACHE_PRED_MODE_VOTES)) {
         return mode;
     }
 
     *votes = 0;
-    return wanted_mode(helper, seat);
+    return wanted;
 }
 
 ucs_rcache_pred_time_t

@@ -79,15 +79,15 @@ ucs_rcache_pred_own_margin(const ucs_rcache_pred_times_t *times);
 ucs_rcache_pred_time_t
 ucs_rcache_pred_share(const ucs_rcache_pred_seat_t *seat);
 
-/** The mode changes only after so many seats in a row have asked for the
- *  change. */
-#define UCS_RCACHE_PRED_MODE_VOTES 4
+/** The thread gets the work only after so many seats in a row have had a processor for
+ *  it, since a program may rest for a moment. It gives the work back at once. */
+#define UCS_RCACHE_PRED_MODE_VOTES 2
 
 /**
  * Choose who shall do the helper's work, now that the process has this seat.
  *
  * @param [in]    mode   Who does the work so far.
- * @param [inout] votes  How many seats in a row have asked for the other mode.
+ * @param [inout] votes  How many seats in a row have asked for the thread.
  */
 ucs_rcache_pred_mode_t
 ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,

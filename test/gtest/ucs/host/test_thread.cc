@@ -239,11 +239,11 @@ TEST_F(test_thread, parks_and_comes_back)
 {
     /* The work goes from the thread to the program as the seat changes, and
      * back */
-    static std::atomic<unsigned> idle_cpus;
+    static std::atomic<double> idle;
 
-    idle_cpus  = 0;
+    idle       = 0;
     m_ops.seat = [](void*, uint64_t, ucs_rcache_pred_seat_t *seat) {
-        *seat = {idle_cpus, 0, 1, 4 * MSEC};
+        *seat = {idle, 1, 4 * MSEC, 1};
     };
     destroy();
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_create(&m_params, &m_pred));
@@ -259,7 +259,7 @@ TEST_F(test_thread, parks_and_comes_back)
         return stats().bytes_now == 0;
     }));
 
-    idle_cpus = 1;
+    idle = 1;
     EXPECT_TRUE(eventually([this] {
         end(begin(buffer(0), PAGE));
         return ucs_rcache_pred_get_mode(m_pred) == UCS_RCACHE_PRED_MODE_THREAD;

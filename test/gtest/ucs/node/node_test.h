@@ -54,6 +54,8 @@ protected:
         m_params.reserve_regions = 0;
         m_params.bytes_name      = "THE_BYTES";
         m_params.regions_name    = "THE_REGIONS";
+        m_params.root            = NULL;
+        m_params.affinity        = cpus(1, 0);
     }
 
     ucs_rcache_pred_node_t *join(ucs_rcache_pred_procid_t self = 0)
@@ -127,7 +129,7 @@ protected:
         EXPECT_EQ(procs, totals(node).procs);
     }
 
-    /* The set of processors from first to last */
+    /* The set of processors from first to last; none if first is more */
     static cpu_set_t cpus(int first, int last)
     {
         cpu_set_t set;
@@ -139,16 +141,25 @@ protected:
         return set;
     }
 
-    ucs_rcache_pred_node_seat_t update(ucs_rcache_pred_node_t *node,
-                                       cpu_set_t affinity, uint64_t demand)
+    /* A process tells its demand, long after the last look at all processes */
+    ucs_rcache_pred_node_seat_t update(ucs_rcache_pred_node_t *node, uint64_t demand)
+    {
+        m_now = std::max(m_now, ucs_rcache_pred_node_clock()) + 1000000000;
+        return update_at(node, m_now, demand);
+    }
+
+    static ucs_rcache_pred_node_seat_t
+    update_at(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t demand,
+              uint64_t busy = 0)
     {
         ucs_rcache_pred_node_seat_t seat;
 
-        ucs_rcache_pred_node_update(node, &affinity, demand, &seat);
+        test_node_update_at(node, now, demand, busy, &seat);
         return seat;
     }
 
     static inline unsigned               num_tests = 0;
+    uint64_t                             m_now     = 0;
     uint64_t                             m_key;
     ucs_rcache_pred_procid_t             m_self;
     /* A dead process whose pid we have by now */

@@ -6,16 +6,23 @@
 
 #include <common/library.h>
 
-#include <initializer_list>
 #include <set>
 #include <vector>
 
 
 class test_cpus : public ::testing::Test {
 protected:
-    typedef std::initializer_list<int> cpus_t;
+    typedef std::set<int> cpus_t;
 
-    static cpu_set_t make(const std::set<int> &cpus)
+    static constexpr double HALF = UCS_RCACHE_PRED_SIBLING_PART;
+
+    test_cpus() : m_usable(make({0, 1, 2, 3, 4, 5, 6, 7}))
+    {
+        CPU_ZERO(&m_cpus.idle);
+        cores(1);
+    }
+
+    static cpu_set_t make(const cpus_t &cpus)
     {
         cpu_set_t set;
 
@@ -26,281 +33,274 @@ protected:
         return set;
     }
 
-    /* A node with processors 0 to num - 1 */
-    void usable(int num)
+    void idle(const cpus_t &cpus) { m_cpus.idle = make(cpus); }
+
+    /* Processors that follow each other are threads of a core, so many at a time */
+    void cores(unsigned threads)
     {
-        m_usable = make({});
-        for (int cpu = 0; cpu < num; ++cpu) {
-            CPU_SET(cpu, &m_usable);
+        for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+            m_cpus.core[cpu] = cpu - (cpu % threads);
         }
     }
 
-    void add(const std::set<int> &cpus, uint64_t demand = 0)
+    void add(const cpus_t &cpus, uint64_t demand = 0, int cpu = -1)
     {
-        m_users.push_back({make(cpus), demand});
+        m_users.push_back({make(cpus), m_usable, demand, cpu});
     }
 
-    ucs_rcache_pred_node_seat_t seat(unsigned self) const
+    void divide()
     {
-        ucs_rcache_pred_node_seat_t seat;
-
-        ucs_rcache_pred_cpus_seat(&m_usable, m_users.data(), m_users.size(),
-                                  self, &seat);
-        EXPECT_EQ(m_users.size(), seat.procs);
-        return seat;
+        m_seats.resize(m_users.size());
+        ASSERT_TRUE(ucs_rcache_pred_cpus_seats(&m_cpus, m_users.data(),
+                                               m_users.size(), m_seats.data()));
     }
 
-    static std::set<int> cpus(const ucs_rcache_pred_node_seat_t &seat)
+    /* Where the helper of each process runs, as divide() has found */
+    void expect_cpus(const std::vector<int> &expected)
     {
-        std::set<int> result;
-
-        for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-            if (CPU_ISSET(cpu, &seat.cpus)) {
-                result.insert(cpu);
-            }
+        divide();
+        for (unsigned i = 0; i < expected.size(); ++i) {
+            EXPECT_EQ(expected[i], m_seats[i].cpu) << "process " << i;
         }
-        return result;
     }
 
-    void expect_seat(unsigned self, unsigned idle, unsigned sharers,
-                     const std::set<int> &expected) const
+    void expect_idle(const std::vector<double> &expected)
     {
-        auto s = seat(self);
+        for (unsigned i = 0; i < expected.size(); ++i) {
+            EXPECT_EQ(expected[i], m_seats[i].idle) << "process " << i;
+        }
+    }
 
-        EXPECT_EQ(idle, s.idle_cpus) << "process " << self;
-        EXPECT_EQ(sharers, s.sharers) << "process " << self;
-        EXPECT_EQ(expected, cpus(s)) << "process " << self;
+    void expect_sharers(const std::vector<unsigned> &expected)
+    {
+        for (unsigned i = 0; i < expected.size(); ++i) {
+            EXPECT_EQ(expected[i], m_seats[i].sharers) << "process " << i;
+        }
+    }
+
+    double sum_of_shares()
+    {
+        double sum = 0;
+
+        for (const auto &seat : m_seats) {
+            sum += seat.share;
+        }
+        return sum;
     }
 
     cpu_set_t                               m_usable;
+    ucs_rcache_pred_cpus_t                  m_cpus;
     std::vector<ucs_rcache_pred_cpu_user_t> m_users;
+    std::vector<ucs_rcache_pred_cpu_seat_t> m_seats;
 };
 
-TEST_F(test_cpus, one_unbound_process_has_the_others_idle)
+TEST_F(test_cpus, without_an_idle_one_a_helper_stays_with_its_process)
 {
-    usable(4);
     add({0, 1, 2, 3});
-    expect_seat(0, 3, 1, {0, 1, 2, 3});
+    expect_cpus({-1});
+    expect_idle({0});
+    expect_sharers({1});
 }
 
-TEST_F(test_cpus, one_process_on_one_processor_has_none)
+TEST_F(test_cpus, idle_ones_go_to_those_that_register_most)
 {
-    usable(1);
-    add({0});
-    expect_seat(0, 0, 1, {0});
-}
-
-TEST_F(test_cpus, one_bound_process_gets_the_first_free_one)
-{
-    usable(4);
-    add({0});
-    expect_seat(0, 3, 1, {1});
-}
-
-TEST_F(test_cpus, bound_processes_get_a_free_one_each)
-{
-    usable(8);
-    for (int i = 0; i < 4; ++i) {
-        add({i}, 100 - i);
-    }
-    for (int i = 0; i < 4; ++i) {
-        expect_seat(i, 4, 1, {4 + i});
-    }
-}
-
-TEST_F(test_cpus, free_ones_go_to_those_that_register_most)
-{
-    usable(6);
+    idle({3, 5});
     add({0}, 10);
     add({1}, 30);
     add({2}, 20);
-    expect_seat(1, 3, 1, {3});
-    expect_seat(2, 3, 1, {4});
-    expect_seat(0, 3, 1, {5});
+    expect_cpus({3, 3, 5});
+    expect_idle({0, 1, 1});
+    expect_sharers({2, 2, 1});
+    EXPECT_EQ(2u, m_seats[0].rank);
+    EXPECT_EQ(0u, m_seats[1].rank);
+    EXPECT_EQ(1u, m_seats[2].rank);
 }
 
-TEST_F(test_cpus, too_few_free_ones_are_shared_in_turn)
+TEST_F(test_cpus, equal_demands_are_ranked_by_place)
 {
-    usable(7);
-    for (int i = 0; i < 5; ++i) {
-        add({i}, 100 - i);
-    }
+    idle({7});
+    add({0}, 5);
+    add({1}, 5);
+    add({2}, 5);
+    divide();
+    expect_idle({1, 0, 0});
+}
 
-    /* There are three helpers on processor 5 and two on 6 */
-    expect_seat(0, 2, 3, {5});
-    expect_seat(1, 2, 2, {6});
-    expect_seat(2, 2, 3, {5});
-    expect_seat(3, 2, 2, {6});
-    expect_seat(4, 2, 3, {5});
+TEST_F(test_cpus, idle_ones_of_its_own_come_first)
+{
+    idle({1, 3, 5});
+    add({4, 5}, 30);
+    add({2, 3}, 20);
+    add({0, 1}, 10);
+    expect_cpus({5, 3, 1});
+}
+
+TEST_F(test_cpus, helper_stays_on_its_idle_one)
+{
+    idle({1, 3, 5});
+    add({0, 1}, 10, 5);
+    add({2, 3}, 20);
+    expect_cpus({5, 3});
+
+    /* Others that register more choose from what is left */
+    m_users.clear();
+    add({0, 1}, 10, 1);
+    add({0, 1}, 100);
+    expect_cpus({1, 3});
+}
+
+TEST_F(test_cpus, helper_leaves_one_that_is_not_idle_any_more)
+{
+    idle({3});
+    add({0, 1}, 10, 1);
+    expect_cpus({3});
+}
+
+TEST_F(test_cpus, two_of_the_same_demand_do_not_hand_it_to_and_fro)
+{
+    idle({7});
+    add({0}, 100);
+    add({1}, 90, 7);
+    divide();
+    expect_idle({0, 1});
+
+    /* Much more demand moves it */
+    m_users[0].demand = 120;
+    divide();
+    expect_idle({1, 0});
+    m_users[1].demand = UINT64_MAX;
+    divide();
+    expect_idle({0, 1});
 }
 
 TEST_F(test_cpus, paper_six_tasks_of_eight_cores)
 {
     /* Section 5: "each idle core hosts 3 helper threads" */
-    usable(8);
+    idle({6, 7});
     for (int i = 0; i < 6; ++i) {
         add({i});
     }
-    for (int i = 0; i < 6; ++i) {
-        expect_seat(i, 2, 3, {6 + i % 2});
-    }
+    divide();
+    expect_sharers({3, 3, 3, 3, 3, 3});
+    expect_idle({1, 1, 0, 0, 0, 0});
 }
 
-TEST_F(test_cpus, fully_bound_helpers_stay_with_their_processes)
+TEST_F(test_cpus, sibling_of_a_busy_thread_is_half_of_one)
 {
-    usable(4);
-    for (int i = 0; i < 4; ++i) {
-        add({i});
-    }
-    for (int i = 0; i < 4; ++i) {
-        expect_seat(i, 0, 1, {i});
-    }
-}
-
-TEST_F(test_cpus, unbound_processes_leave_idle_ones_that_are_not_known)
-{
-    usable(4);
-    for (int i = 0; i < 3; ++i) {
-        add({0, 1, 2, 3});
-    }
-    for (int i = 0; i < 3; ++i) {
-        expect_seat(i, 1, 3, {0, 1, 2, 3});
-    }
-
-    usable(8);
-    m_users.clear();
-    for (int i = 0; i < 5; ++i) {
-        add({0, 1, 2, 3, 4, 5, 6, 7});
-    }
-    /* This is 5 / 3, rounded up */
-    expect_seat(0, 3, 2, {0, 1, 2, 3, 4, 5, 6, 7});
-}
-
-TEST_F(test_cpus, more_unbound_processes_than_processors)
-{
-    usable(2);
-    for (int i = 0; i < 5; ++i) {
-        add({0, 1});
-    }
-    for (int i = 0; i < 5; ++i) {
-        expect_seat(i, 0, 3, {0, 1});
-    }
-}
-
-TEST_F(test_cpus, more_bound_processes_than_processors)
-{
-    usable(2);
-    add({0});
-    add({0});
-    add({0});
-    add({1});
-    expect_seat(0, 0, 3, {0});
-    expect_seat(3, 0, 1, {1});
-}
-
-TEST_F(test_cpus, crowded_processors_leave_the_others_idle)
-{
-    usable(4);
-    for (int i = 0; i < 3; ++i) {
-        add({0});
-    }
-    expect_seat(0, 3, 1, {1});
-    expect_seat(1, 3, 1, {2});
-    expect_seat(2, 3, 1, {3});
-}
-
-TEST_F(test_cpus, second_thread_of_a_core_is_idle)
-{
-    /* Bound to cores of two hardware threads, as Open MPI does */
-    usable(4);
-    add({0, 2});
-    add({1, 3});
-    expect_seat(0, 2, 1, {0, 2});
-    expect_seat(1, 2, 1, {1, 3});
-}
-
-TEST_F(test_cpus, nested_masks_are_assigned_from_the_inside)
-{
-    /* A greedy choice would give processor 0 to the process with the widest
-     * mask, and count two processors as idle */
-    usable(4);
-    add({0, 1, 2, 3});
+    cores(2);
+    idle({1, 3});
     add({0, 1});
-    add({0});
-    expect_seat(0, 1, 3, {0, 1, 2, 3});
-
-    /* The same in the other order */
-    m_users.clear();
-    add({0});
-    add({0, 1});
-    add({0, 1, 2, 3});
-    expect_seat(2, 1, 3, {0, 1, 2, 3});
+    add({2, 3});
+    expect_cpus({1, 3});
+    expect_idle({HALF, HALF});
 }
 
-TEST_F(test_cpus, full_inner_mask_takes_nothing_more)
+TEST_F(test_cpus, core_that_is_idle_comes_before_a_sibling)
 {
-    usable(4);
-    add({0});
-    add({0});
-    add({0, 1});
-    add({0, 1});
-    expect_seat(0, 2, 2, {2});
-    expect_seat(1, 2, 2, {3});
-    expect_seat(2, 2, 2, {2});
-    expect_seat(3, 2, 2, {3});
-}
+    cores(2);
+    idle({1, 4, 5});
+    add({0, 1}, 10);
+    add({2, 3}, 5);
+    expect_cpus({4, 5});
+    expect_idle({1, 1});
 
-TEST_F(test_cpus, unknown_mask_counts_as_unbound)
-{
-    usable(4);
-    add({0});
-    add({});
-    expect_seat(0, 2, 1, {0});
-    expect_seat(1, 2, 1, {0, 1, 2, 3});
+    /* A helper moves to it, as long as there is one */
+    m_users[0].cpu = 1;
+    expect_cpus({4, 5});
+    add({6, 7}, 20, 1);
+    m_users[0].cpu = 4;
+    m_users[1].cpu = 5;
+    expect_cpus({4, 5, 1});
+    expect_idle({1, 1, HALF});
 }
 
 TEST_F(test_cpus, processors_of_another_cpuset_are_not_ours)
 {
-    usable(2);
-    add({0});
-    add({5});
-    add({1, 2, 3});
-    expect_seat(0, 0, 1, {0});
-    expect_seat(1, 0, 1, {5});
-    expect_seat(2, 0, 1, {1});
+    idle({2, 5});
+    m_usable = make({0, 1, 2, 3});
+    add({0}, 10);
+    add({0}, 5);
+    m_usable = make({4, 5, 6, 7});
+    add({4}, 1);
+    expect_cpus({2, 2, 5});
+    expect_idle({1, 0, 1});
 }
 
 TEST_F(test_cpus, nothing_is_idle_where_it_is_not_known_what_is_usable)
 {
-    usable(0);
+    idle({0, 1});
+    m_usable = make({});
     add({0, 1});
-    add({0, 1});
-    add({0, 1});
-    expect_seat(0, 0, 2, {0, 1});
-
-    m_users.clear();
     add({});
-    expect_seat(0, 0, 1, {});
+    expect_cpus({-1, -1});
+    EXPECT_EQ(1, m_seats[0].share);
+    EXPECT_EQ(1, m_seats[1].share);
 }
 
 TEST_F(test_cpus, last_processor_of_a_set)
 {
     m_usable = make({0, CPU_SETSIZE - 1});
+    idle({CPU_SETSIZE - 1});
     add({0});
-    expect_seat(0, 1, 1, {CPU_SETSIZE - 1});
+    expect_cpus({CPU_SETSIZE - 1});
 }
 
-TEST_F(test_cpus, ranks_are_a_permutation)
+TEST_F(test_cpus, processes_share_the_processors_of_their_masks)
 {
-    usable(2);
-    for (uint64_t demand : {5ul, 7ul, 5ul, 0ul, 7ul, UINT64_MAX}) {
-        add({0, 1}, demand);
+    for (int i = 0; i < 8; ++i) {
+        add({0, 1});
     }
+    divide();
+    EXPECT_EQ(0.25, m_seats[0].share);
+    EXPECT_EQ(0.25, m_seats[7].share);
+    expect_sharers({4, 4, 4, 4, 4, 4, 4, 4});
 
-    unsigned expected[] = {3, 1, 4, 5, 2, 0}; /* Ties by place */
-    for (unsigned i = 0; i < m_users.size(); ++i) {
-        EXPECT_EQ(expected[i], seat(i).rank) << i;
+    /* One that has more than one processor has one */
+    m_users.resize(1);
+    divide();
+    EXPECT_EQ(1, m_seats[0].share);
+    expect_sharers({1});
+}
+
+TEST_F(test_cpus, nested_masks_share_what_they_have_in_common)
+{
+    add({0});
+    add({0, 1});
+    add({0, 1, 2, 3});
+    divide();
+    EXPECT_DOUBLE_EQ(1. / 3, m_seats[0].share);
+    EXPECT_DOUBLE_EQ(1. / 3 + 1. / 2, m_seats[1].share);
+    EXPECT_EQ(1, m_seats[2].share);
+    expect_sharers({3, 2, 1});
+}
+
+TEST_F(test_cpus, all_shares_are_at_most_all_processors)
+{
+    unsigned random = 1;
+
+    for (unsigned i = 0; i < 100; ++i) {
+        cpus_t mask;
+
+        for (int cpu = 0; cpu < 8; ++cpu) {
+            random = random * 1103515245 + 12345;
+            if ((random >> 16) % 3 == 0) {
+                mask.insert(cpu);
+            }
+        }
+        add(mask, random);
+        divide();
+        EXPECT_LE(sum_of_shares(), 8.0001);
     }
+}
+
+TEST_F(test_cpus, without_memory_there_are_no_seats)
+{
+    add({0});
+    m_seats.resize(1);
+    test_alloc_fail_nth(1);
+    EXPECT_FALSE(ucs_rcache_pred_cpus_seats(&m_cpus, m_users.data(), 1,
+                                            m_seats.data()));
+    EXPECT_TRUE(test_alloc_failed());
 }
 
 TEST_F(test_cpus, usable_ones_do_not_depend_on_the_own_mask)

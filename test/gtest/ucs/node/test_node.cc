@@ -112,7 +112,7 @@ TEST_F(test_node, what_a_process_has_goes_with_it)
     auto a = join(), b = join();
 
     EXPECT_TRUE(reserve(b, BOUND));
-    update(b, cpus(0, 3), 17);
+    update(b, 17);
     unsigned slot = test_node_slot(b);
     EXPECT_FALSE(test_node_is_clear(a, slot));
     leave(b);

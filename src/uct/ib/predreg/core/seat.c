@@ -7,10 +7,13 @@
 #include "seat.h"
 
 #include <ucs/base/page.h>
+#include <ucs/host/quota.h>
+#include <ucs/node/idle.h>
 #include <ucs/node/notes.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -22,6 +25,10 @@
  * its first thread, before the program has threads of its own, which it may
  * bind elsewhere. Written once. */
 static cpu_set_t affinity;
+
+/* How much processor time the control groups of this process allow. Written with
+ * affinity, later only by the rounds of the helper */
+static ucs_rcache_pred_quota_t quota;
 
 /* The node's processes; NULL while this process is not one of them. Written
  * under core.lock, before the first domain is opened; only later the rounds of
@@ -36,6 +43,7 @@ void uct_predreg_seat_init(void)
                                 bits */
         ucs_debug("no processors are known: %s", strerror(errno));
     }
+    ucs_rcache_pred_quota_init(&quota, "", ucs_rcache_pred_node_clock());
 }
 
 ucs_status_t
@@ -47,6 +55,7 @@ uct_predreg_node_join_bounds(const uct_predreg_knobs_t *knobs)
         .reserve         = ucs_rcache_pred_pieces_reserve(
                                    ucs_rcache_pred_page_size()),
         .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS,
+        .affinity        = affinity,
         .bytes_name      = "UCX_RCACHE_PRED_NODE_MAX_PINNED",
         .regions_name    = "UCX_RCACHE_PRED_NODE_MAX_REGIONS"
     };
@@ -100,10 +109,10 @@ void uct_predreg_node_reset(void)
 
 void uct_predreg_node_join(void)
 {
-    static const ucs_rcache_pred_node_params_t params = {
+    ucs_rcache_pred_node_params_t params = {
         .max_bytes   = UCS_RCACHE_PRED_NODE_UNLIMITED,
         .max_regions = UCS_RCACHE_PRED_NODE_UNLIMITED,
-        .reserve     = 0
+        .affinity    = affinity
     };
     ucs_status_t status;
 
@@ -113,37 +122,46 @@ void uct_predreg_node_join(void)
 
     status = ucs_rcache_pred_node_join(&params, &node);
     if (status != UCS_OK) {
-        ucs_debug("nothing is known of the node's other processes: %s",
+        ucs_debug("nothing is known of the node's processors and other processes: %s",
                   ucs_status_string(status));
         node = NULL;
     }
 }
 
-/* Fill in the seat as if there was no other process on the node: the program
- * needs one of the processors of this process, and the others are idle */
-static void seat_alone(ucs_rcache_pred_seat_t *seat)
+/* Leave the processors that a quota has no time for: neither is there one for the
+ * helper if the quota is used up, whether or not some are idle, nor can the process have
+ * more than its part of the quota */
+static void keep_quota(const ucs_rcache_pred_node_seat_t *node_seat, uint64_t busy,
+                       ucs_rcache_pred_seat_t *seat)
 {
-    unsigned count = CPU_COUNT(&affinity);
+    double left = ucs_rcache_pred_quota_look(&quota, busy,
+                                             ucs_rcache_pred_node_clock());
 
-    seat->idle_cpus = (count > 1) ? (count - 1) : 0;
-    seat->rank      = 0;
-    seat->sharers   = 1;
+    if (left < node_seat->rank + 1 - UCS_RCACHE_PRED_IDLE_BUSY_PART) {
+        seat->idle = 0;
+    }
+    seat->share = ucs_min(seat->share, quota.group.cpus / node_seat->procs);
 }
 
 void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,
                       ucs_rcache_pred_seat_t *seat)
 {
+    uint64_t busy = ucs_rcache_pred_thread_cpu_time(thread);
     ucs_rcache_pred_node_seat_t node_seat;
 
-    seat->slice = ucs_rcache_pred_thread_slice(thread);
+    *seat = (ucs_rcache_pred_seat_t){
+        .sharers = 1,
+        .slice   = ucs_rcache_pred_thread_slice(thread),
+        .share   = 1
+    };
     if (node == NULL) {
-        seat_alone(seat);
-        return;
+        return; /* It is not known what is idle */
     }
 
-    ucs_rcache_pred_node_update(node, &affinity, demand, &node_seat);
-    seat->idle_cpus = node_seat.idle_cpus;
-    seat->rank      = node_seat.rank;
-    seat->sharers   = node_seat.sharers;
+    ucs_rcache_pred_node_update(node, demand, busy, &node_seat);
+    seat->idle    = node_seat.idle;
+    seat->sharers = node_seat.sharers;
+    seat->share   = node_seat.share;
+    keep_quota(&node_seat, busy, seat);
     ucs_rcache_pred_thread_pin(thread, &node_seat.cpus);
 }

@@ -36,8 +36,8 @@ ucs_status_t
 uct_predreg_node_join_bounds(const uct_predreg_knobs_t *knobs);
 
 /** Make this process one of the node's processes, unless it is one already, so
- *  that it has a seat. If that fails, this process decides by itself whether
- *  there is a processor for its helper. To be called under core.lock. */
+ *  that it has a seat. If that fails, nothing is known of idle
+ *  processors, and the program does the helper's work. To be called under core.lock. */
 void uct_predreg_node_join(void);
 
 /** @return the node's processes, or NULL if this process is not one of them. To

@@ -54,7 +54,7 @@ static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
     }
     ucs_string_buffer_appendf(strb, ", spent %.3f s (%.2f %%)",
                               stats->budget_spent / NSEC_PER_SEC,
-                              percent(stats->budget_spent, stats->duration));
+                              percent(stats->budget_spent, stats->budget_time));
 }
 
 /* Append for how many uses a profile said something, if there was one. That it

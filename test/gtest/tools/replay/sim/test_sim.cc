@@ -191,7 +191,7 @@ TEST_F(test_replay_cache, wakeup)
             replay_params(timeline, PREDREG_REPLAY_PREDICT);
     uint64_t ahead = 0;
 
-    for (uint64_t wakeup : {0ul, 100 * USEC, 1000 * USEC}) {
+    for (uint64_t wakeup : {0ul, 100 * USEC, 900 * USEC}) {
         params.wakeup = wakeup;
         replayed r(timeline, params);
         EXPECT_GE(r->hits, 96u) << wakeup;

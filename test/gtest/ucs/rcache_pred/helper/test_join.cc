@@ -26,7 +26,7 @@ protected:
 
     void open(double budget, unsigned idle_cpus)
     {
-        m_world.seat.idle_cpus = idle_cpus;
+        m_world.seat.idle = idle_cpus;
         m_world.set_reg_cost(100, REG_COST);
         m_world.set_dereg_cost(0, 10 * USEC);
         m_params.budget = budget;

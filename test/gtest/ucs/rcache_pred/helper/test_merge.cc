@@ -23,7 +23,7 @@ protected:
     {
         m_params.budget        = .01;
         m_params.helper        = UCS_RCACHE_PRED_HELPER_AGGRESSIVE;
-        m_world.seat.idle_cpus = 0;
+        m_world.seat.idle = 0;
         m_world.set_reg_cost(250, 16 * USEC);
         m_world.set_dereg_cost(125, 8 * USEC);
         create();

@@ -13,7 +13,7 @@ class test_seat : public mode_test {
 
 TEST_F(test_seat, conservative_without_a_processor_is_progress)
 {
-    m_world.seat.idle_cpus = 0;
+    m_world.seat.idle = 0;
     create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
     EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS, mode());
     EXPECT_EQ(NEVER, poll());
@@ -24,11 +24,11 @@ TEST_F(test_seat, conservative_without_a_processor_is_progress)
 
 TEST_F(test_seat, helper_comes_with_its_processor)
 {
-    m_world.seat.idle_cpus = 0;
+    m_world.seat.idle = 0;
     create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
-    seats(4);
-    m_world.seat.idle_cpus = 1;
-    seats(3);
+    seats(8);
+    m_world.seat.idle = 1;
+    seats(UCS_RCACHE_PRED_MODE_VOTES - 1);
     EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS, mode());
     EXPECT_EQ(0u, m_world.num_wakes());
     seats(1);
@@ -43,13 +43,13 @@ TEST_F(test_seat, helper_comes_with_its_processor)
     EXPECT_EQ(0u, stats().late - before.late);
 }
 
-TEST_F(test_seat, helper_goes_when_others_need_it_more)
+TEST_F(test_seat, helper_goes_at_once_when_others_need_its_processor)
 {
     create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
     seats(2);
     ASSERT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
-    m_world.seat.rank = 1;
-    seats(5);
+    m_world.seat.idle = 0;
+    seats(1);
     EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS, mode());
     unsigned wakes = m_world.num_wakes();
     end(begin(buffer(0), PAGE));
@@ -57,19 +57,97 @@ TEST_F(test_seat, helper_goes_when_others_need_it_more)
     EXPECT_EQ(wakes, m_world.num_wakes());
 }
 
-TEST_F(test_seat, helper_does_not_come_and_go)
+TEST_F(test_seat, helper_that_is_late_again_and_again_gives_the_work_back)
 {
     create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
-    for (unsigned i = 0; i < 40; ++i) {
-        m_world.seat.rank = i % 2;
-        seats(1);
+    seats(2);
+    for (uint64_t late : {500 * USEC, 2 * MSEC}) {
         ASSERT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
+        for (unsigned i = 0; i < 10; ++i) {
+            use(buffer(i), PAGE);
+            uint64_t next = poll();
+            if (next != NEVER) {
+                m_world.advance_to(next + late);
+                poll();
+            }
+        }
     }
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS, mode());
+
+    /* One seat is not enough to have it again */
+    seats(1);
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS, mode());
+    seats(UCS_RCACHE_PRED_MODE_VOTES);
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
+}
+
+TEST_F(test_seat, aggressive_helper_may_be_late)
+{
+    create_with(UCS_RCACHE_PRED_HELPER_AGGRESSIVE);
+    for (unsigned i = 0; i < 20; ++i) {
+        use(buffer(i), PAGE, MSEC);
+        m_world.advance_to(std::min(poll(), now() + MSEC) + 5 * MSEC);
+    }
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
+}
+
+TEST_F(test_seat, helper_does_not_come_for_a_moment)
+{
+    m_world.seat.idle = 0;
+    create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
+    for (unsigned i = 0; i < 40; ++i) {
+        m_world.seat.idle = i % UCS_RCACHE_PRED_MODE_VOTES;
+        seats(1);
+        ASSERT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS, mode());
+    }
+}
+
+TEST_F(test_seat, thread_that_gets_the_work_asks_for_its_seat)
+{
+    m_world.seat.idle = 0;
+    create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
+    seats(1);
+    m_world.seat.idle = 1;
+    seats(UCS_RCACHE_PRED_MODE_VOTES - 1);
+    unsigned count = m_world.num_seats();
+    seats(1);
+    ASSERT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
+    /* Only the thread can bind itself to its processor */
+    EXPECT_EQ(count + 2, m_world.num_seats());
+}
+
+TEST_F(test_seat, seat_is_asked_for_often_at_first)
+{
+    create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
+    unsigned count = m_world.num_seats();
+    periodic(MSEC, 1000, false);
+    /* Each 50 ms during the first 200 ms, then after a quarter more of the time */
+    EXPECT_GE(m_world.num_seats() - count, 9u);
+    EXPECT_LE(m_world.num_seats() - count, 13u);
+}
+
+TEST_F(test_seat, budget_is_a_part_of_what_the_process_can_have)
+{
+    m_params.budget    = .01;
+    m_world.seat.idle  = 0;
+    m_world.seat.share = .25;
+    create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
+    uint64_t begin = now();
+    periodic(100 * MSEC, 100, false);
+    EXPECT_NEAR(now() - begin, 4 * stats().budget_time, 400 * MSEC);
+    EXPECT_LE(stats().budget_spent, .01 * stats().budget_time + MSEC);
+
+    /* Others go */
+    m_world.seat.share = 1;
+    stats_t before     = stats();
+    begin              = now();
+    periodic(100 * MSEC, 100, false);
+    EXPECT_NEAR(now() - begin, stats().budget_time - before.budget_time, 400 * MSEC);
 }
 
 TEST_F(test_seat, aggressive_allows_for_the_turns_of_others)
 {
-    m_world.seat = {1, 1, 2, 4 * MSEC};
+    m_world.seat = {1, 2, 4 * MSEC, 1};
     create_with(UCS_RCACHE_PRED_HELPER_AGGRESSIVE);
     EXPECT_EQ(8 * MSEC, test_pred_times(m_pred)->share);
     EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
@@ -90,6 +168,7 @@ TEST_F(test_seat, aggressive_allows_for_the_turns_of_others)
 TEST_F(test_seat, seat_is_asked_for_four_times_a_second)
 {
     create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
+    periodic(MSEC, 1000, false);
     unsigned count = m_world.num_seats();
     periodic(MSEC, 2000, false);
     EXPECT_GE(m_world.num_seats() - count, 7u);

@@ -20,7 +20,7 @@ protected:
 
     void open(double budget, unsigned idle_cpus = 0)
     {
-        m_world.seat.idle_cpus = idle_cpus;
+        m_world.seat.idle = idle_cpus;
         m_world.set_reg_cost(0, REG_COST);
         m_world.set_dereg_cost(0, DEREG_COST);
         m_params.budget = budget;

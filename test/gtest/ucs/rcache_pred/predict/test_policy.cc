@@ -56,41 +56,38 @@ TEST_F(test_policy, margin_is_for_deregistration_alone)
 
 TEST_F(test_policy, helper_with_a_processor_of_its_own_shares_nothing)
 {
-    ucs_rcache_pred_seat_t seat = {1, 0, 1, 4 * MSEC};
+    ucs_rcache_pred_seat_t seat = {1, 1, 4 * MSEC, 1};
 
     EXPECT_EQ(0u, ucs_rcache_pred_share(&seat));
     seat.sharers = 3;
     EXPECT_EQ(12 * MSEC, ucs_rcache_pred_share(&seat));
     /* There is one helper, but it shares its processor with a rank */
-    seat.idle_cpus = 0;
-    seat.sharers   = 1;
+    seat.idle    = 0;
+    seat.sharers = 1;
     EXPECT_EQ(4 * MSEC, ucs_rcache_pred_share(&seat));
 }
 
-static ucs_rcache_pred_mode_t
-choose(ucs_rcache_pred_helper_t helper, unsigned idle_cpus, unsigned rank,
-       ucs_rcache_pred_mode_t mode, unsigned *votes)
+static ucs_rcache_pred_mode_t choose(ucs_rcache_pred_helper_t helper, double idle,
+                                     ucs_rcache_pred_mode_t mode, unsigned *votes)
 {
-    ucs_rcache_pred_seat_t seat = {idle_cpus, rank, 1, 4 * MSEC};
+    ucs_rcache_pred_seat_t seat = {idle, 1, 4 * MSEC, 1};
 
     return ucs_rcache_pred_choose_mode(helper, &seat, mode, votes);
 }
 
-TEST_F(test_policy, conservative_helps_as_many_as_there_are_processors)
+TEST_F(test_policy, conservative_helps_where_there_is_a_processor)
 {
     static const unsigned last = UCS_RCACHE_PRED_MODE_VOTES - 1;
 
-    for (unsigned idle_cpus = 0; idle_cpus < 4; ++idle_cpus) {
-        for (unsigned rank = 0; rank < 4; ++rank) {
-            for (auto mode : {UCS_RCACHE_PRED_MODE_THREAD,
-                              UCS_RCACHE_PRED_MODE_PROGRESS}) {
-                unsigned votes = last;
-                EXPECT_EQ((rank < idle_cpus) ? UCS_RCACHE_PRED_MODE_THREAD :
-                                               UCS_RCACHE_PRED_MODE_PROGRESS,
-                          choose(UCS_RCACHE_PRED_HELPER_CONSERVATIVE,
-                                 idle_cpus, rank, mode, &votes));
-                EXPECT_EQ(0u, votes);
-            }
+    for (double idle : {0., .5, 1.}) {
+        for (auto mode : {UCS_RCACHE_PRED_MODE_THREAD,
+                          UCS_RCACHE_PRED_MODE_PROGRESS}) {
+            unsigned votes = last;
+            EXPECT_EQ((idle > 0) ? UCS_RCACHE_PRED_MODE_THREAD :
+                                   UCS_RCACHE_PRED_MODE_PROGRESS,
+                      choose(UCS_RCACHE_PRED_HELPER_CONSERVATIVE, idle, mode,
+                             &votes));
+            EXPECT_EQ(0u, votes);
         }
     }
 }
@@ -100,34 +97,35 @@ TEST_F(test_policy, others_do_not_look_at_their_seat)
     unsigned votes = 0;
 
     EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD,
-              choose(UCS_RCACHE_PRED_HELPER_AGGRESSIVE, 0, 5,
+              choose(UCS_RCACHE_PRED_HELPER_AGGRESSIVE, 0,
                      UCS_RCACHE_PRED_MODE_THREAD, &votes));
     EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS,
-              choose(UCS_RCACHE_PRED_HELPER_PROGRESS, 5, 0,
+              choose(UCS_RCACHE_PRED_HELPER_PROGRESS, 1,
                      UCS_RCACHE_PRED_MODE_PROGRESS, &votes));
     EXPECT_EQ(0u, votes);
 }
 
-TEST_F(test_policy, change_of_mode_takes_several_seats_in_a_row)
+TEST_F(test_policy, thread_gets_the_work_after_several_seats_in_a_row)
 {
     auto conservative = UCS_RCACHE_PRED_HELPER_CONSERVATIVE;
-    auto mode         = UCS_RCACHE_PRED_MODE_THREAD;
+    auto mode         = UCS_RCACHE_PRED_MODE_PROGRESS;
     unsigned votes    = 0;
 
-    /* This is how two processes of about the same demand see it */
+    /* A program that rests every other time */
     for (unsigned i = 0; i < 100; ++i) {
-        mode = choose(conservative, 1, i % UCS_RCACHE_PRED_MODE_VOTES, mode,
-                      &votes);
-        ASSERT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode);
+        mode = choose(conservative, i % UCS_RCACHE_PRED_MODE_VOTES, mode, &votes);
+        ASSERT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS, mode);
     }
 
+    votes = 0;
     for (unsigned i = 1; i <= UCS_RCACHE_PRED_MODE_VOTES; ++i) {
-        votes = (i == 1) ? 0 : votes;
-        mode  = choose(conservative, 1, 1, mode, &votes);
-        ASSERT_EQ((i < UCS_RCACHE_PRED_MODE_VOTES) ?
-                  UCS_RCACHE_PRED_MODE_THREAD : UCS_RCACHE_PRED_MODE_PROGRESS,
-                  mode);
+        mode = choose(conservative, 1, mode, &votes);
+        ASSERT_EQ((i < UCS_RCACHE_PRED_MODE_VOTES) ? UCS_RCACHE_PRED_MODE_PROGRESS :
+                                                     UCS_RCACHE_PRED_MODE_THREAD, mode);
     }
+
+    /* It gives it back at once */
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_PROGRESS, choose(conservative, 0, mode, &votes));
 }
 
 TEST_F(test_policy, due_when_one_more_item_would_make_it_late)

@@ -281,8 +281,9 @@ TEST_F(test_core, a_process_alone_has_a_seat) {
     uct_predreg_seat_init();
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_thread_create(&thread));
     uct_predreg_seat(thread, 1, &seat);
-    EXPECT_EQ(0u, seat.rank);
+    EXPECT_EQ(0, seat.idle) << "it is not known what is idle";
     EXPECT_EQ(1u, seat.sharers);
+    EXPECT_EQ(1, seat.share);
     ucs_rcache_pred_thread_destroy(thread);
 }
 
@@ -296,6 +297,8 @@ TEST_F(test_core, a_process_of_a_node_has_a_seat) {
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_thread_create(&thread));
     uct_predreg_seat(thread, 1, &seat);
     EXPECT_GE(seat.sharers, 1u);
+    EXPECT_GT(seat.share, 0);
+    EXPECT_LE(seat.share, 1);
     ucs_rcache_pred_thread_destroy(thread);
 }
 

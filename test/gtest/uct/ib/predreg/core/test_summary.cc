@@ -28,6 +28,7 @@ protected:
         m_snapshot.budget             = 1;
         m_snapshot.stats.duration     = 20000000000ul;
         m_snapshot.stats.budget_spent = 150000000;
+        m_snapshot.stats.budget_time  = 20000000000ul;
     }
 
     std::string text()

@@ -1,0 +1,205 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "watch.h"
+#include "cpus.h"
+#include "idle.h"
+#include "slot.h"
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NSEC_PER_SEC 1000000000ull
+
+/* The least time from one look to the next, ns, and that during the first second of a
+ * process, which has to know soon whether its helper has a processor */
+#define WATCH_INTERVAL       200000000
+#define WATCH_INTERVAL_YOUNG 50000000
+
+/* Looks take at most this part of a processor, 1/200 */
+#define WATCH_COST_SHARE 200
+
+/* What a look knows of all processes */
+typedef struct {
+    unsigned                    num_users;
+    ucs_rcache_pred_cpu_user_t  *users;
+    ucs_rcache_pred_cpu_seat_t  *seats;
+    ucs_rcache_pred_node_slot_t **slots;
+    uint64_t                    busy[CPU_SETSIZE]; /* What helpers have used of each
+                                                      processor since the last look, ns */
+} look_t;
+
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec ts;
+
+    clock_gettime(clock, &ts);
+    return (ts.tv_sec * NSEC_PER_SEC) + ts.tv_nsec;
+}
+
+uint64_t ucs_rcache_pred_node_clock(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+pred_node_word_t pred_node_get_seat(const ucs_rcache_pred_node_t *node)
+{
+    return (pred_node_word_t){
+        .word = atomic_load_explicit(&node->slot->seat, memory_order_relaxed)
+    };
+}
+
+/* Become the one who looks, if it is time to. @return whether it is, and when the last
+ * look was: 0 if there was none. */
+static int begin_look(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t *last_p)
+{
+    pred_node_watch_t *watch = &node->shm->watch;
+    uint64_t last            = atomic_load_explicit(&watch->time,
+                                                    memory_order_acquire);
+    uint64_t interval;
+
+    interval = (now - node->joined < NSEC_PER_SEC) ? WATCH_INTERVAL_YOUNG :
+                                                     WATCH_INTERVAL;
+    interval = ucs_max(interval,
+                       WATCH_COST_SHARE *
+                       atomic_load_explicit(&watch->cost, memory_order_relaxed));
+    *last_p  = last;
+    /* A time that is still to come is of another time name space */
+    return ((last == 0) || (now < last) || (now - last >= interval)) &&
+           atomic_compare_exchange_strong(&watch->time, &last, now);
+}
+
+/* Count what the helper of a process has used since the last look of the processor that
+ * it got then */
+static void add_helper(look_t *look, const ucs_rcache_pred_node_slot_t *slot)
+{
+    pred_node_helper_t seen, now;
+
+    now.word  = atomic_load_explicit(&slot->helper, memory_order_relaxed);
+    seen.word = atomic_load_explicit(&slot->helper_seen, memory_order_relaxed);
+    if ((now.cpu == seen.cpu) && (now.cpu > 0) && (now.usec >= seen.usec)) {
+        look->busy[now.cpu - 1] += (now.usec - seen.usec) * 1000;
+    }
+}
+
+/* Collect what is known of a process */
+static void add_user(look_t *look, ucs_rcache_pred_node_slot_t *slot)
+{
+    ucs_rcache_pred_cpu_user_t *user = &look->users[look->num_users];
+    pred_node_word_t seat;
+
+    add_helper(look, slot);
+    seat.word = atomic_load_explicit(&slot->seat, memory_order_relaxed);
+    pred_slot_get_cpus(slot->affinity, &user->affinity);
+    pred_slot_get_cpus(slot->usable, &user->usable);
+    user->demand = atomic_load_explicit(&slot->demand, memory_order_relaxed);
+    user->cpu    = seat.has_cpu ? ((int)seat.cpu - 1) : -1;
+    look->slots[look->num_users++] = slot;
+}
+
+static void collect_users(ucs_rcache_pred_node_t *node, unsigned max_users,
+                          look_t *look)
+{
+    ucs_rcache_pred_node_slot_t *slot;
+    unsigned i;
+
+    for (i = 0; i < max_users; ++i) {
+        slot = &node->shm->slots[i];
+        if (atomic_load_explicit(&slot->owner, memory_order_relaxed) != 0) {
+            add_user(look, slot);
+        }
+    }
+}
+
+/* Find the processors that nobody but helpers has used since the last look. None is
+ * idle if there was none */
+static void find_idle(ucs_rcache_pred_node_t *node, const look_t *look, uint64_t elapsed,
+                      cpu_set_t *idle)
+{
+    pred_node_watch_t *watch = &node->shm->watch;
+    uint64_t before[CPU_SETSIZE], after[CPU_SETSIZE];
+    unsigned cpu;
+
+    ucs_rcache_pred_idle_read(node->params.root, after);
+    for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        before[cpu] = atomic_exchange_explicit(&watch->idle[cpu], after[cpu],
+                                               memory_order_relaxed);
+    }
+    ucs_rcache_pred_idle_find(before, after, elapsed, look->busy, idle);
+}
+
+static void tell_seats(const look_t *look)
+{
+    const ucs_rcache_pred_cpu_seat_t *seat;
+    pred_node_helper_t helper;
+    pred_node_word_t word;
+    unsigned i;
+
+    for (i = 0; i < look->num_users; ++i) {
+        seat = &look->seats[i];
+        word = (pred_node_word_t){
+            .cpu     = seat->cpu + 1,
+            .has_cpu = (seat->idle > 0),
+            .is_half = (seat->idle < 1),
+            .sharers = seat->sharers,
+            .rank    = seat->rank,
+            .procs   = look->num_users,
+            .share   = ucs_max(seat->share * UCS_RCACHE_PRED_NODE_SHARE_ONE, 1)
+        };
+        atomic_store_explicit(&look->slots[i]->seat, word.word, memory_order_relaxed);
+
+        /* The helper will soon be there */
+        helper.word = atomic_load_explicit(&look->slots[i]->helper,
+                                           memory_order_relaxed);
+        helper.cpu  = seat->cpu + 1;
+        atomic_store_explicit(&look->slots[i]->helper_seen, helper.word,
+                              memory_order_relaxed);
+    }
+}
+
+/* Look at all processes. Without memory all keep what they have */
+static void look_at_all(ucs_rcache_pred_node_t *node, uint64_t elapsed)
+{
+    unsigned max_users = pred_node_num_used(node);
+    ucs_rcache_pred_cpus_t cpus;
+    look_t look = {0};
+
+    look.users = malloc(max_users * sizeof(*look.users));
+    look.seats = malloc(max_users * sizeof(*look.seats));
+    look.slots = malloc(max_users * sizeof(*look.slots));
+    if ((look.users != NULL) && (look.seats != NULL) && (look.slots != NULL)) {
+        collect_users(node, max_users, &look);
+        find_idle(node, &look, elapsed, &cpus.idle);
+        memcpy(cpus.core, node->cores, sizeof(cpus.core));
+        if (ucs_rcache_pred_cpus_seats(&cpus, look.users, look.num_users,
+                                       look.seats)) {
+            tell_seats(&look);
+        }
+    }
+    free(look.slots);
+    free(look.seats);
+    free(look.users);
+}
+
+void pred_node_watch(ucs_rcache_pred_node_t *node, uint64_t now)
+{
+    uint64_t begin, last;
+
+    if (!begin_look(node, now, &last)) {
+        return;
+    }
+
+    begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    pred_node_reap(node);
+    look_at_all(node, ((last == 0) || (now < last)) ? 0 : (now - last));
+    atomic_store_explicit(&node->shm->watch.cost,
+                          clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin,
+                          memory_order_relaxed);
+}
