@@ -7,13 +7,22 @@
 #             two-buffers  two of them in turns
 #             nested       an inner loop of 8 in an outer one; another buffer
 #                          after each inner loop
-#             drift        periodic, each period longer by a part of it
+#             loops        a quarter of so many buffers in turns, four times, then
+#                          the others once
+#             phases       half of so many buffers in turns, 20 times, then the
+#                          other half
+#             drift        so many buffers in turns, each period longer by a part
+#                          of it
 #             walk         each period longer or shorter by up to a part of it
 #             paces        20 uses at one period, at twice and at three times it
 #             turns        so many buffers in turns
 #             bursts       so many buffers, one after the other, every period
 #             random       so many buffers and call sites at random, now and then
 #                          unmapped
+#             skewed       so many buffers at random, the first ones more often: the
+#                          place is the cube of a number that is uniform
+#             sizes        so many buffers in turns, and after each 7 of them one
+#                          of 8 others, which are 64 times as large
 #             parts        parts of an array at random places, each of 16 KiB or
 #                          more, now and then
 #   uses=     number of uses (1000)
@@ -22,7 +31,7 @@
 #             of parts: up to that
 #   bytes=    of a buffer (1048576); of parts: up to that
 #   array=    bytes of the array of which parts are used (4 times as many)
-#   buffers=  in turns and bursts (2), at random (16)
+#   buffers=  in drift (1), at random and skewed (16), else (2)
 #   apart=    from the start of one buffer to that of the next (far); with that of
 #             bytes, they are slices of one array
 #   gap=      between the uses of a burst, us (100)
@@ -65,6 +74,36 @@ function use(begin, duration, buffer, site)
     use_range(begin, duration, address(buffer), bytes, site)
 }
 
+# The buffer of a use of loops
+function looped(i,    few)
+{
+    few = int(buffers / 4)
+    i   = i % (3 * few + buffers)
+    return (i < 4 * few) ? i % few : i - 3 * few
+}
+
+# The buffer of a use of phases
+function phased(i,    half)
+{
+    half = int(buffers / 2)
+    return i % half + half * (int(i / (20 * half)) % 2)
+}
+
+function skewed(    x)
+{
+    x = below(65536) / 65536
+    return int(buffers * x * x * x)
+}
+
+function sizes(i,    group)
+{
+    group = int(i / 8)
+    if (i % 8 < 7)
+        use(i * period, lasting, (7 * group + i % 8) % buffers, 0)
+    else
+        use_range(i * period, lasting, address(buffers + group % 8), 64 * bytes, 1)
+}
+
 function two_buffers(i)
 {
     use(i * period, lasting, i % 2, i % 2)
@@ -104,7 +143,9 @@ BEGIN {
     sites   = param(sites, 8)
     bytes   = param(bytes, 1048576)
     array   = param(array, 4 * bytes)
-    buffers = param(buffers, (pattern == "random") ? 16 : 2)
+    if (pattern == "drift")
+        buffers = param(buffers, 1)
+    buffers = param(buffers, (pattern ~ /^(random|skewed)$/) ? 16 : 2)
     part    = param(part, 0.001)
     seed    = param(seed, 1)
     apart   = param(apart, (buffers > 1024) ? 2 * bytes : 1073741824)
@@ -128,8 +169,16 @@ BEGIN {
         else if (pattern == "bursts")
             use(int(i / buffers) * period + (i % buffers) * gap, lasting,
                 i % buffers, 0)
+        else if (pattern == "loops")
+            use(i * period, lasting, looped(i), 0)
+        else if (pattern == "phases")
+            use(i * period, lasting, phased(i), 0)
+        else if (pattern == "skewed")
+            use(i * period, lasting, skewed(), 0)
+        else if (pattern == "sizes")
+            sizes(i)
         else if (pattern == "drift") {
-            use(now, lasting, 0, 0)
+            use(now, lasting, i % buffers, 0)
             now    += period
             period *= 1 + part
         } else if (pattern == "walk") {
