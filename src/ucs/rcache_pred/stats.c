@@ -73,8 +73,12 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     STAT(profiled, COUNT, "uses after which another one was expected by a profile"),
     STAT(heard, COUNT, "places of which another process of the node has told"),
     STAT(evictions, COUNT, "regions given up to make room"),
+    STAT(evictions_node, COUNT, "of these, for a bound of the node"),
+    STAT(evictions_system, COUNT, "of these, as the system refused a registration"),
     STAT(reg_failures, COUNT, "registrations that failed for good"),
     STAT(refused, COUNT, "times there was no room"),
+    STAT(refused_node, COUNT, "times other processes of the node were asked for room"),
+    STAT(refused_system, COUNT, "times the system refused a registration"),
     STAT(in_pieces, COUNT, "uses registered in pieces, or done without"),
     STAT(pieces, COUNT, "registrations of pieces"),
     STAT(regions_now, COUNT, "registrations now, of all subsystems"),
@@ -98,6 +102,8 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
          "counts it"),
     STAT(budget_time, NSEC, "processor time that the process could have had, of "
          "which the budget is a part"),
+    STAT(room_lost, NSEC, "time uses spent registering again what was given up for "
+         "room"),
     COUNTER("helper_cpu", NSEC, helper_cpu, 1, 0,
             "processor time of the helper thread"),
     COUNTER("eager_sends", COUNT, eager_sends, 1, 1,

@@ -174,6 +174,7 @@ static const char *cell_rank(char *cell, int rank)
     _column(6, "SPENT%", 0, \
             cell_percent(cell, rates.spent / NSEC_PER_SEC, rates.seconds)) \
     _column(7, "SPENT,S", 0, cell_seconds(cell, now->stats.budget_spent)) \
+    _column(6, "ROOM,S", 0, cell_seconds(cell, now->stats.room_lost)) \
     _column(5, "CPU%", 0, \
             cell_percent(cell, rates.cpu / NSEC_PER_SEC, rates.seconds)) \
     _column(8, "USES", 1, cell_count(cell, now->stats.uses)) \

@@ -210,6 +210,10 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t evictions;      /**< Idle regions that were deregistered to make
                                   room, to keep a bound or because the system
                                   refused a registration */
+    uint64_t evictions_node; /**< Of these, for a bound of the node, whichever
+                                  process needed the room */
+    uint64_t evictions_system; /**< Of these, since the system refused a
+                                    registration */
     uint64_t reg_failures;   /**< Registrations that failed for good */
     uint64_t dq_dropped;     /**< Entries that the deregistration queue has
                                   lost. Of their regions the helper learns
@@ -228,10 +232,16 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t budget_time;    /**< Processor time that the process could have had so
                                   far, of which the budget is a part, ns: less than
                                   duration where processes share processors */
+    uint64_t room_lost;      /**< Time that uses spent on registering again what
+                                  had been given up for room, ns. No budget pays
+                                  for that */
     uint64_t refused;        /**< Uses and other reservations that were refused
                                   because a bound left no room or the system
                                   refused the memory, and pieces that were put
                                   off because a bound left no room */
+    uint64_t refused_node;   /**< Times that a bound of the node left no room, and
+                                  other processes were asked for it */
+    uint64_t refused_system; /**< Uses and pieces that the system refused */
     uint64_t in_pieces;      /**< Uses whose memory was registered in pieces */
     uint64_t pieces;         /**< Registrations of pieces */
     uint64_t regions_now;    /**< Registrations now, of all subsystems */

@@ -61,8 +61,8 @@ static int fits_below(uint64_t max, uint64_t now, uint64_t more)
     return (more == 0) || ((more <= max) && (now <= max - more));
 }
 
-/* Whether the room fits the bounds of this process. Under lock */
-static int fits(const ucs_rcache_pred_t *pred, const pred_reservation_t *room)
+int pred_bound_fits(const ucs_rcache_pred_t *pred,
+                    const pred_reservation_t *room)
 {
     return fits_below(part_max_bytes(pred, room->part), pred->stats.bytes_now,
                       room->bytes) &&
@@ -81,7 +81,7 @@ static int take_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     int has_room;
 
     pred_lock(pred);
-    has_room = fits(pred, room);
+    has_room = pred_bound_fits(pred, room);
     if (has_room) {
         pred_stats_advance(pred, now);
         stats->bytes_now   += room->bytes;
@@ -154,6 +154,7 @@ static int take_node(ucs_rcache_pred_t *pred, pred_reservation_t *room)
 int pred_bound_take(ucs_rcache_pred_t *pred, pred_reservation_t *room)
 {
     if (!take_node(pred, room)) {
+        room->scarce = PRED_SCARCE_NODE;
         return 0;
     }
 
@@ -162,6 +163,7 @@ int pred_bound_take(ucs_rcache_pred_t *pred, pred_reservation_t *room)
     }
 
     give_node(pred, room);
+    room->scarce = PRED_SCARCE_BOUND;
     return 0;
 }
 
@@ -174,7 +176,8 @@ void pred_bound_ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     }
 
     pred_lock(pred);
-    has_own_room = fits(pred, room);
+    has_own_room              = pred_bound_fits(pred, room);
+    pred->stats.refused_node += has_own_room;
     pred_unlock(pred);
     if (has_own_room) {
         ucs_rcache_pred_node_ask(pred->params.node, room->bytes, room->regions);
@@ -245,7 +248,7 @@ int pred_range_fits(const ucs_rcache_pred_t *pred,
 {
     pred_reservation_t room = range_room(pred, range);
 
-    return fits(pred, &room);
+    return pred_bound_fits(pred, &room);
 }
 
 int pred_ranges_never_fit(const ucs_rcache_pred_t *pred,

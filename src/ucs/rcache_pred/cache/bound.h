@@ -26,6 +26,14 @@ typedef enum {
 } pred_part_t;
 
 
+/** What leaves no room. */
+typedef enum {
+    PRED_SCARCE_BOUND, /**< A bound of this process */
+    PRED_SCARCE_NODE,  /**< A bound of the node */
+    PRED_SCARCE_SYSTEM /**< The system refuses a registration */
+} pred_scarce_t;
+
+
 /** Room that is asked for, and that was granted. */
 typedef struct pred_reservation {
     ucs_rcache_pred_subsystem_t subsystem;
@@ -37,6 +45,10 @@ typedef struct pred_reservation {
                                               0: it is part of what the node
                                               holds for this process, which only
                                               pieces may use */
+    int                         own_only; /**< Not 0: nothing is given up for it
+                                              because of a bound of the node */
+    pred_scarce_t               scarce;  /**< Set when the room is refused: which
+                                              bound leaves none */
     int                         offered; /**< Not 0: it was offered to other
                                               processes of the node, see @ref
                                               pred_evict_for_others */
@@ -80,6 +92,10 @@ void pred_bound_ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
 int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
                           const pred_reservation_t *room);
 
+/** @return whether the room fits the bounds of this process now. Under lock. */
+int pred_bound_fits(const ucs_rcache_pred_t *pred,
+                    const pred_reservation_t *room);
+
 /** @return whether one registration of a range fits the bounds of this process
  *          now. Under lock. */
 int pred_range_fits(const ucs_rcache_pred_t *pred,
@@ -99,8 +115,10 @@ int pred_range_never_fits(const ucs_rcache_pred_t *pred,
 /* evict.c */
 
 /** Deregister one idle region: the one whose next use is farthest away, if that
- *  is later than @a deadline. @return 0 if there is none. */
-int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline);
+ *  is later than @a deadline. @return 0 if there is none.
+ *  @param [in] scarce  What it is deregistered for. */
+int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
+               pred_scarce_t scarce);
 
 /** Deregister one idle region for other processes of the node, if they still
  *  lack room. */

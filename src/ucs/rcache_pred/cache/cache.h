@@ -85,6 +85,9 @@ typedef struct pred_bound {
     unsigned ahead_now;    /**< Regions that the helper is registering now */
     unsigned pieces_now;   /**< Pieces that are registered, are about to be, or
                                 are not yet deregistered */
+    uint64_t taken_bytes;  /**< What uses have taken on the critical path since
+                                the helper looked last, see helper/ahead.c */
+    unsigned taken_regions; /**< Likewise, how many registrations */
     uint64_t held_bytes;   /**< Bytes that are in use of those that the node
                                 holds for this process */
     unsigned held_regions; /**< Regions of NODE_RESERVE_REGIONS that are in
@@ -188,9 +191,24 @@ typedef struct pred_rounds {
     ucs_rcache_pred_time_t  reaped;   /**< When stale regions were last found; 0:
                                            never */
     ucs_rcache_pred_time_t  pressed;  /**< Until this time the budget does not
-                                           matter, since room had to be made */
-    uint64_t                made_room;   /**< How often room had to be made or
-                                           was refused, when last looked */
+                                           matter, since room had to be made for
+                                           other processes or was refused by the
+                                           system */
+    uint64_t                made_room;   /**< How often that was so, when last
+                                           looked */
+    ucs_rcache_pred_time_t  full;     /**< Until this time a bound of this process
+                                           counts as full, since room had to be
+                                           made within it */
+    uint64_t                evictions;   /**< How often that was so, when last
+                                           looked */
+    uint64_t                room_bytes;   /**< How much room uses are expected to
+                                           take from one round to the next */
+    unsigned                room_regions; /**< Likewise, how many registrations */
+    int                     is_trial; /**< Whether it is tried if uses can be
+                                           predicted, see spend.c */
+    unsigned                foretold; /**< Of FORETOLD_ALL uses that have ended, after
+                                           how many the next one was predicted: the
+                                           last ones count most, see spend.c */
     double                  idle;     /**< Part of its processor that nobody but the
                                            helper needs, as the last seat said */
     ucs_rcache_pred_budget_t budget;

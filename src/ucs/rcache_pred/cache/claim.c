@@ -50,7 +50,9 @@ static ucs_status_t new_region(pred_use_t *use)
 }
 
 /* What to register for a use of a region: with the slices for which the region
- * stands, which will be used next, if there is room for all of them. Under lock. */
+ * stands, if there can be room for all of them. Those that were joined will be used
+ * next, so that idle regions give way to them; those that were merged may not be. Under
+ * lock. */
 static ucs_rcache_pred_range_t
 with_joined(const pred_use_t *use, const ucs_rcache_pred_range_t *range)
 {
@@ -58,14 +60,17 @@ with_joined(const pred_use_t *use, const ucs_rcache_pred_range_t *range)
     const ucs_rcache_pred_t *pred          = use->domain->pred;
     ucs_rcache_pred_range_t all;
 
-    if (!ucs_rcache_pred_range_overlaps(&region->joined, range) ||
-        (ucs_rcache_pred_region_is_merged(region) &&
-         !pred_stands_for(region, range, use->time))) {
+    if (!ucs_rcache_pred_range_overlaps(&region->joined, range)) {
         return *range;
     }
 
     all = ucs_rcache_pred_range_hull(&region->joined, range);
-    return pred_range_fits(pred, &all) ? all : *range;
+    if (ucs_rcache_pred_region_is_merged(region)) {
+        return (pred_stands_for(region, range, use->time) &&
+                pred_range_fits(pred, &all)) ? all : *range;
+    }
+
+    return pred_range_never_fits(pred, &all) ? *range : all;
 }
 
 ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
@@ -118,7 +123,8 @@ static ucs_status_t register_try(ucs_rcache_pred_t *pred,
 
     do {
         status = pred_register(handle, UCS_RCACHE_PRED_BY_USE, flags, end_p);
-    } while ((status == UCS_ERR_NO_MEMORY) && pred_evict(pred, deadline));
+    } while ((status == UCS_ERR_NO_MEMORY) &&
+             pred_evict(pred, deadline, PRED_SCARCE_SYSTEM));
 
     return status;
 }
@@ -162,28 +168,31 @@ static int is_narrower(const pred_use_t *use, ucs_status_t status)
 /*
  * Take room for a claimed region, and register it. Without the lock.
  *
- * @param [in]  deadline  What is given up for that, as in @ref pred_reserve.
+ * @param [in]  joint     Whether it has slices that are not used yet. For these only what is
+ *                        to be used later is given up, within the bounds of this process;
+ *                        nothing is because of the node or the system.
  * @param [out] handle    Handle of the region, if it was registered.
  * @param [out] end_p     When the attempt ended.
  */
 static ucs_status_t claim_try(const pred_use_t *use, unsigned flags,
-                              ucs_rcache_pred_time_t deadline,
-                              pred_handle_t *handle,
+                              int joint, pred_handle_t *handle,
                               ucs_rcache_pred_time_t *end_p)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
     pred_reservation_t room;
     ucs_status_t status;
 
-    *handle = pred_region_handle(use->region);
-    room    = pred_reservation(pred, handle->start, handle->length,
-                               PRED_PART_WHOLE);
-    if (!pred_reserve(pred, &room, deadline)) {
+    *handle       = pred_region_handle(use->region);
+    room          = pred_reservation(pred, handle->start, handle->length,
+                                     PRED_PART_WHOLE);
+    room.own_only = joint;
+    if (!pred_reserve(pred, &room, joint ? use->time : 0)) {
         *end_p = pred_now(pred);
         return UCS_ERR_EXCEEDS_LIMIT;
     }
 
-    status = register_try(pred, handle, flags, deadline, end_p);
+    status = register_try(pred, handle, flags,
+                          joint ? UCS_RCACHE_PRED_TIME_INF : 0, end_p);
     if (status != UCS_OK) {
         pred_bound_give(pred, &room);
     }
@@ -198,11 +207,7 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
     unsigned flags = use->flags | use->region->access;
     ucs_status_t status;
 
-    /* Nothing is given up for slices that are not used yet, and no other
-     * process is asked to: no use is expected later than never */
-    status = claim_try(use, flags | quiet,
-                       use->joint ? UCS_RCACHE_PRED_TIME_INF : 0, handle,
-                       end_p);
+    status = claim_try(use, flags | quiet, use->joint, handle, end_p);
     if (is_narrower(use, status)) {
         /* The memory may not allow any more what earlier uses needed, and there
          * may not be room for what other regions had registered */
@@ -223,6 +228,23 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
     return status;
 }
 
+/* Count the time that a use has lost against leave-pinned. That would try in vain as
+ * well, and register a first use. Under lock. */
+static void note_lost(const pred_use_t *use, ucs_rcache_pred_time_t elapsed)
+{
+    ucs_rcache_pred_t *pred = use->domain->pred;
+
+    if (!use->again) {
+        return;
+    }
+
+    if (use->region->evicted) {
+        pred->stats.room_lost += elapsed;
+    } else {
+        pred->lost += elapsed;
+    }
+}
+
 ucs_status_t pred_register_claimed(pred_use_t *use)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
@@ -238,13 +260,16 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
     status = claim_register(use, &handle, &end);
     pred_lock(pred);
 
-    elapsed                    = pred_elapsed(use->time + use->waited, end);
-    pred->stats.time_critical += elapsed;
-    pred->stats.refused       += (status == UCS_ERR_EXCEEDS_LIMIT) ||
-                                 (status == UCS_ERR_NO_MEMORY);
+    elapsed                     = pred_elapsed(use->time + use->waited, end);
+    pred->stats.time_critical  += elapsed;
+    pred->stats.refused        += (status == UCS_ERR_EXCEEDS_LIMIT) ||
+                                  (status == UCS_ERR_NO_MEMORY);
+    pred->stats.refused_system += (status == UCS_ERR_NO_MEMORY);
     if (status == UCS_OK) {
-        /* Leave-pinned would try in vain as well, and register a first use */
-        pred->lost += use->again ? elapsed : 0;
+        note_lost(use, elapsed);
+        pred->bound.taken_bytes += pred_page_bytes(pred, handle.start,
+                                                   handle.length);
+        ++pred->bound.taken_regions;
         ++pred->stats.regs_critical;
         ucs_rcache_pred_region_set_memh(&pred->table, use->region, handle.memh);
     } else {

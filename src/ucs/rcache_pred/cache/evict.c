@@ -43,9 +43,24 @@ find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
            victim : NULL;
 }
 
+/* Take the handle of a victim, and count what for. The use that registers it again
+ * loses that time to what leaves no room, and not to a decision of the helper. Under
+ * lock. */
+static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
+                                 ucs_rcache_pred_region_t *victim,
+                                 pred_scarce_t scarce)
+{
+    victim->evicted = 1;
+    ++pred->stats.evictions;
+    pred->stats.evictions_node   += (scarce == PRED_SCARCE_NODE);
+    pred->stats.evictions_system += (scarce == PRED_SCARCE_SYSTEM);
+    return pred_take_handle(pred, victim);
+}
+
 /*
  * Deregister one idle region.
  *
+ * @param [in]  scarce    What for.
  * @param [in]  releases  How often room had been given back before the caller
  *                        last tried to take room.
  * @param [out] wait_p    Set if there is no such region: whether to try again,
@@ -53,7 +68,7 @@ find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
  *                        another thread.
  */
 static int evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
-                 uint64_t releases, int *wait_p)
+                 pred_scarce_t scarce, uint64_t releases, int *wait_p)
 {
     const pred_bound_t *bound = &pred->bound;
     ucs_rcache_pred_region_t *victim;
@@ -69,19 +84,19 @@ static int evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
         return 0;
     }
 
-    handle = pred_take_handle(pred, victim);
-    ++pred->stats.evictions;
+    handle = take_victim(pred, victim, scarce);
     pred_unlock(pred);
 
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
     return 1;
 }
 
-int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
+int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
+               pred_scarce_t scarce)
 {
     int wait;
 
-    return evict(pred, deadline, 0, &wait);
+    return evict(pred, deadline, scarce, 0, &wait);
 }
 
 /* Whether others still lack room, and have been offered that of the region */
@@ -108,9 +123,8 @@ void pred_evict_for_others(ucs_rcache_pred_t *pred)
         return;
     }
 
-    handle         = pred_take_handle(pred, victim);
+    handle         = take_victim(pred, victim, PRED_SCARCE_NODE);
     handle.offered = 1;
-    ++pred->stats.evictions;
     pred_unlock(pred);
 
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
@@ -140,7 +154,11 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
             return 1;
         }
 
-        if (evict(pred, deadline, releases, &wait)) {
+        if (room->own_only && (room->scarce == PRED_SCARCE_NODE)) {
+            return 0;
+        }
+
+        if (evict(pred, deadline, room->scarce, releases, &wait)) {
             continue;
         }
 
@@ -168,7 +186,7 @@ void ucs_rcache_pred_set_max_bytes(ucs_rcache_pred_t *pred, uint64_t max_bytes)
     above                 = (pred->stats.bytes_now > max_bytes);
     pred_unlock(pred);
 
-    while (above && pred_evict(pred, 0)) {
+    while (above && pred_evict(pred, 0, PRED_SCARCE_BOUND)) {
         pred_lock(pred);
         above = (pred->stats.bytes_now > max_bytes);
         pred_unlock(pred);

@@ -167,8 +167,9 @@ static ucs_status_t piece_fail(ucs_rcache_pred_t *pred, int others,
 {
     pred_lock(pred);
     --pred->bound.pieces_now;
-    pred->stats.refused += (status == UCS_ERR_NO_MEMORY) ||
-                           (status == UCS_ERR_NO_RESOURCE);
+    pred->stats.refused        += (status == UCS_ERR_NO_MEMORY) ||
+                                  (status == UCS_ERR_NO_RESOURCE);
+    pred->stats.refused_system += (status == UCS_ERR_NO_MEMORY);
     if ((status == UCS_ERR_NO_MEMORY) &&
         (others || (pred->bound.pieces_now > 0))) {
         status = UCS_ERR_NO_RESOURCE; /* The caller tries again when another
@@ -203,7 +204,8 @@ piece_register(ucs_rcache_pred_pieces_t *pieces, unsigned flags,
     do {
         status = pred_register(&handle, UCS_RCACHE_PRED_BY_PIECE,
                                flags | pred->params.helper_flags, &end);
-    } while ((status == UCS_ERR_NO_MEMORY) && pred_evict(pred, 0));
+    } while ((status == UCS_ERR_NO_MEMORY) &&
+             pred_evict(pred, 0, PRED_SCARCE_SYSTEM));
 
     piece->memh = handle.memh;
 

@@ -5,6 +5,7 @@
  */
 
 #include "ahead.h"
+#include "spend.h"
 #include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
@@ -15,6 +16,12 @@
 #include <ucs/rcache_pred/table/victim.h>
 
 #include <ucs/sys/math.h>
+
+/* So much of a bound is kept free at most, or a registration, whichever is more */
+#define ROOM_SHARE 16
+
+/* With each round uses are expected to take less by this part, 1/32, than they did */
+#define ROOM_FADE 32
 
 
 /* Put the region into the state REGISTERING, if it still has to be registered.
@@ -41,8 +48,20 @@ static int region_claim(ucs_rcache_pred_t *pred,
     return claimed;
 }
 
-/* Register a claimed region ahead of its use. Only regions that are needed
- * later are deregistered to make room for it */
+/* Regions that are needed later than this give way to a region which is registered ahead of
+ * its use. Where the program does the work, or shares its processor with the helper, it
+ * would wait for that sooner, and others for it: what was given up for room takes free
+ * room only */
+static ucs_rcache_pred_time_t
+victims_after(const ucs_rcache_pred_t *pred,
+              const ucs_rcache_pred_region_t *region)
+{
+    return (region->evicted && !pred_spend_has_own_cpu(pred)) ?
+           UCS_RCACHE_PRED_TIME_INF :
+           ucs_max(ucs_rcache_pred_region_deadline(region), 1ul);
+}
+
+/* Register a claimed region ahead of its use */
 static ucs_status_t region_register(ucs_rcache_pred_t *pred,
                                     ucs_rcache_pred_region_t *region,
                                     void **memh_p,
@@ -55,8 +74,7 @@ static ucs_status_t region_register(ucs_rcache_pred_t *pred,
     *end_p = pred_now(pred);
     room   = pred_reservation(pred, handle.start, handle.length,
                               PRED_PART_WHOLE);
-    if (!pred_reserve(pred, &room, ucs_max(ucs_rcache_pred_region_deadline(region),
-                                           1ul))) {
+    if (!pred_reserve(pred, &room, victims_after(pred, region))) {
         return UCS_ERR_EXCEEDS_LIMIT;
     }
 
@@ -112,4 +130,53 @@ pred_register_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     pred->rounds.outside += pred_elapsed(begin, end);
     region_registered(pred, region, status, memh, end);
     return status;
+}
+
+/* What uses will take before the helper wakes again: as much as they have taken lately
+ * from one round to the next. */
+static pred_reservation_t wanted_room(ucs_rcache_pred_t *pred)
+{
+    pred_rounds_t *rounds   = &pred->rounds;
+    pred_bound_t *bound     = &pred->bound;
+    pred_reservation_t room = pred_reservation(pred, 0, 0, PRED_PART_WHOLE);
+    uint64_t least;
+
+    pred_lock(pred);
+    rounds->room_bytes   = ucs_max(bound->taken_bytes,
+                                   rounds->room_bytes -
+                                   (rounds->room_bytes / ROOM_FADE));
+    rounds->room_regions = ucs_max(bound->taken_regions,
+                                   rounds->room_regions -
+                                   ((rounds->room_regions + ROOM_FADE - 1) /
+                                    ROOM_FADE));
+    bound->taken_bytes   = 0;
+    bound->taken_regions = 0;
+    least                = rounds->room_bytes / ucs_max(rounds->room_regions, 1u);
+    room.bytes           = ucs_min(rounds->room_bytes,
+                                   ucs_max(bound->max_bytes / ROOM_SHARE, least));
+    room.regions         = ucs_min(rounds->room_regions,
+                                   ucs_max(pred->params.max_regions / ROOM_SHARE,
+                                           1u));
+    pred_unlock(pred);
+    return room;
+}
+
+void pred_keep_room(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_time_t begin = pred_now(pred);
+    pred_reservation_t room      = wanted_room(pred);
+    int fits;
+
+    if (!pred_spend_has_own_cpu(pred) || !pred_spend_is_full(pred, begin) ||
+        (pred->params.budget == 0)) {
+        return;
+    }
+
+    do {
+        pred_lock(pred);
+        fits = (room.regions == 0) || pred_bound_fits(pred, &room);
+        pred_unlock(pred);
+    } while (!fits && pred_evict(pred, begin + pred->rounds.poll_interval,
+                                 PRED_SCARCE_BOUND));
+    pred->rounds.outside += pred_elapsed(begin, pred_now(pred));
 }

@@ -116,6 +116,18 @@ static int region_awaits_slices(ucs_rcache_pred_t *pred,
     return 1;
 }
 
+/* When a region is needed next, for what gives way where there is no room: as predicted, or
+ * as long from now as it usually is. That of one which was used once is not known */
+static ucs_rcache_pred_time_t
+needed_next(const ucs_rcache_pred_t *pred,
+            const ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now,
+            ucs_rcache_pred_time_t deadline)
+{
+    return ((deadline == UCS_RCACHE_PRED_TIME_INF) &&
+            (region->forecast.history.count > 0)) ?
+           pred_spend_look_again(pred, region, now, deadline) : deadline;
+}
+
 void pred_region_decide(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region)
 {
@@ -135,7 +147,8 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
                                                  &history);
 
     pred_lock(pred);
-    ucs_rcache_pred_region_set_deadline(region, deadline);
+    ucs_rcache_pred_region_set_deadline(region, needed_next(pred, region, now,
+                                                            deadline));
     ucs_rcache_pred_region_note(&pred->table.noted, region);
     ucs_rcache_pred_table_rank_noted(&pred->table, RANK_STEPS);
     registered       = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
@@ -278,6 +291,7 @@ void pred_process_dq_entry(ucs_rcache_pred_t *pred,
     pred_note_demand(pred, entry->region, entry_bytes(pred, entry));
     if (!region_is_used(pred, entry->region)) {
         pred_region_decide(pred, entry->region);
+        pred_spend_note_foretold(pred, entry->region->forecast.predicted);
     } else if (region_is_in_use(pred, entry->region)) {
         pred_expect_end(pred, pred->rounds.last,
                         entry->region->forecast.history.period);
@@ -314,13 +328,29 @@ static void rq_head_drop(ucs_rcache_pred_t *pred,
     }
 }
 
+/* Whether the region was given up for room, and is not registered again yet */
+static int region_is_evicted(ucs_rcache_pred_t *pred,
+                             const ucs_rcache_pred_region_t *region)
+{
+    int evicted;
+
+    pred_lock(pred);
+    evicted = region->evicted;
+    pred_unlock(pred);
+    return evicted;
+}
+
 void pred_process_rq_head(ucs_rcache_pred_t *pred)
 {
+    ucs_rcache_pred_time_t now = pred_now(pred);
     ucs_rcache_pred_region_t *region;
     ucs_status_t status;
+    int evicted;
 
-    region = pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.rq));
-    if (region_is_taken(pred, region)) {
+    region  = pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.rq));
+    evicted = region_is_evicted(pred, region);
+    if (region_is_taken(pred, region) ||
+        (evicted && !pred_spend_may_register(pred, now))) {
         pred_dequeue(pred, region);
         return;
     }
@@ -344,13 +374,16 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
      * as predicted, but late */
     pred_dequeue(pred, region);
     if (status == UCS_OK) {
+        if (evicted) {
+            pred_spend_on_evicted(pred, region, now);
+        }
         region->prepaid = 0;
         region->kept    = 0;
         pred_expect_end(pred, region->forecast.expiry,
                         region->forecast.period);
         pred_enqueue_awaited(pred, region, pred_now(pred),
                              region->forecast.expiry);
-    } else {
+    } else if (!evicted) {
         /* There may be no room for all slices together, or not all of them
          * allow the same access */
         pred_part_slices(pred, region);

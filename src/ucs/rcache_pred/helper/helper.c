@@ -5,6 +5,7 @@
  */
 
 #include "helper.h"
+#include "ahead.h"
 #include "cleanup.h"
 #include "decide.h"
 #include "pace.h"
@@ -168,6 +169,7 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
     } while (busy && (--left > 0));
 
     hear_others(pred);
+    pred_keep_room(pred);
     more             |= pred_collect_garbage(pred);
     pred_spend_round_end(pred);
     pred->rounds.next = (busy || more) ? pred_go_on(pred) : pred_sleep(pred);

@@ -393,8 +393,8 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     ready = !region->stale && !region->apart && !pred_region_is_busy(region) &&
             is_ready(region, now);
     pred_unlock(pred);
-    /* While a bound leaves little room, one slice is more likely to find its own
-     * than all of them together: nothing is joined then */
+    /* While others need room, one slice is more likely to find its own than all of
+     * them together: nothing is joined then */
     if (!ready || pred_spend_is_pressed(pred, now)) {
         return 0;
     }

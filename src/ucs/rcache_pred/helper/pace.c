@@ -79,6 +79,7 @@ static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
         rounds->urgent      = now;
         rounds->quiet_until = now;
         rounds->pressed     = now;
+        rounds->full        = now;
         rounds->hear_since  = ucs_min(rounds->hear_since, now);
         rounds->hear_next   = now;
     }

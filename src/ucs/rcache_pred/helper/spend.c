@@ -19,10 +19,27 @@
  * helper with a processor of its own counts for less.
  */
 
-/* For so long after room had to be made, because a bound was reached or the
- * system refused a registration, the budget does not matter, ns. What the
- * helper does not give up by then, a use has to */
+/* For so long after room had to be made for other processes of the node, or the system
+ * refused a registration, the budget does not matter, ns. What the helper does not give
+ * up by then, a use has to. For as long a bound of this process counts as full after
+ * room had to be made within it */
 #define PRESSED_TIME 1000000000
+
+/* Predictions tell which regions to give up for room if they were made after half of
+ * the uses or more. Each use changes that by 1 / FORETOLD_FADE of what is missing */
+#define FORETOLD_ALL  1024
+#define FORETOLD_FADE 32
+
+/* Whether they do has to be tried, since uses that are not looked at are not predicted:
+ * for TRIAL_USES uses of each region that has recurred, or of TRIAL_REGIONS if they are
+ * fewer, and once in TRIAL_CYCLE times as many */
+#define TRIAL_USES    4
+#define TRIAL_REGIONS 64
+#define TRIAL_CYCLE   16
+
+/* If they do not, rounds within a full bound take so much less of the budget than they may:
+ * whatever they find, what was used longest ago gives way */
+#define BLIND_PAUSE 8
 
 /* Where the program makes the rounds, time without any counts for those that
  * follow, up to so much, ns: it computes for long between its messages, and then
@@ -32,10 +49,6 @@
 /* While the account is empty nothing is worth giving up, however long it is idle. But after
  * so long, ns, it may be full again */
 #define LEAST_IDLE_MAX 1e9
-
-/* The budget does not matter either while what was used lately takes more than
- * this part of the bound on bytes */
-#define PRESSED_SHARE(_bytes) ((_bytes) - ((_bytes) / 8))
 
 
 void pred_spend_init(ucs_rcache_pred_t *pred)
@@ -48,6 +61,11 @@ void pred_spend_init(ucs_rcache_pred_t *pred)
 static int is_thread(const ucs_rcache_pred_t *pred)
 {
     return atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD;
+}
+
+int pred_spend_has_own_cpu(const ucs_rcache_pred_t *pred)
+{
+    return is_thread(pred) && (pred->rounds.idle > 0);
 }
 
 /* What a ns of whoever does the helper's work costs: the part of it that the program
@@ -82,15 +100,68 @@ static ucs_rcache_pred_time_t busy_time(const ucs_rcache_pred_t *pred)
 int pred_spend_is_pressed(const ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_time_t now)
 {
-    return (now < pred->rounds.pressed) ||
-           (pred->seat.demand > PRESSED_SHARE(pred->params.max_bytes));
+    return now < pred->rounds.pressed;
+}
+
+int pred_spend_is_full(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    return now < pred->rounds.full;
+}
+
+/* Whether rounds go on without a pause: to make room for others, or since it is
+ * predictions that tell what to give up for room within a full bound. Without a
+ * budget nobody pays for these */
+static int goes_on(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    return pred_spend_is_pressed(pred, now) ||
+           (pred_spend_is_full(pred, now) && (pred->params.budget > 0) &&
+            (pred->rounds.is_trial ||
+             (2 * pred->rounds.foretold >= FORETOLD_ALL)));
+}
+
+/* Whether uses are looked at to find out whether they can be predicted. Under lock. */
+static int is_trial(const ucs_rcache_pred_t *pred)
+{
+    unsigned regions = ucs_max(pred->table.count - pred->table.num_newcomers,
+                               TRIAL_REGIONS);
+
+    return (pred->stats.uses / (TRIAL_USES * regions)) % TRIAL_CYCLE == 0;
+}
+
+void pred_spend_note_foretold(ucs_rcache_pred_t *pred, int foretold)
+{
+    unsigned *share = &pred->rounds.foretold;
+
+    *share += (foretold ? (FORETOLD_ALL / FORETOLD_FADE) : 0) -
+              (*share / FORETOLD_FADE);
+}
+
+/* Look for what room had to be made. Under lock. */
+static void look_for_evictions(ucs_rcache_pred_t *pred,
+                               ucs_rcache_pred_time_t now)
+{
+    const ucs_rcache_pred_stats_t *stats = &pred->stats;
+    pred_rounds_t *rounds                = &pred->rounds;
+    uint64_t others, own;
+
+    others = stats->evictions_node + stats->evictions_system +
+             stats->refused_node + stats->refused_system;
+    if (others != rounds->made_room) {
+        rounds->made_room = others;
+        rounds->pressed   = now + PRESSED_TIME;
+    }
+
+    own = stats->evictions - stats->evictions_node - stats->evictions_system;
+    if (own != rounds->evictions) {
+        rounds->evictions = own;
+        rounds->full      = now + PRESSED_TIME;
+    }
 }
 
 void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     pred_rounds_t *rounds = &pred->rounds;
     ucs_rcache_pred_time_t lost;
-    uint64_t made_room;
 
     ucs_rcache_pred_budget_advance(&rounds->budget, now);
     rounds->busy_begin    = busy_time(pred);
@@ -99,18 +170,15 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     pred_lock(pred);
     lost       = pred->lost;
     pred->lost = 0;
-    made_room  = pred->stats.evictions + pred->stats.refused;
+    look_for_evictions(pred, now);
+    rounds->is_trial = is_trial(pred);
     pred_unlock(pred);
 
-    if (made_room != rounds->made_room) {
-        rounds->made_room = made_room;
-        rounds->pressed   = now + PRESSED_TIME;
-    }
-    if (pred_spend_is_pressed(pred, now)) {
-        /* The bound comes before the budget: rounds make room without a pause,
-         * and uses that register again would do so under leave-pinned as well */
+    if (goes_on(pred, now)) {
         rounds->quiet_until = now;
-    } else {
+    }
+    if (!pred_spend_is_pressed(pred, now)) {
+        /* Else uses that register again would do so under leave-pinned as well */
         ucs_rcache_pred_budget_spend(&rounds->budget, lost);
     }
 }
@@ -137,11 +205,11 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred)
 
     ucs_rcache_pred_budget_spend(&rounds->budget, cost);
     now = pred_now(pred);
-    if (!pred_spend_is_pressed(pred, now)) {
+    if (!goes_on(pred, now)) {
         rounds->quiet_until = ucs_max(rounds->quiet_until,
                                       pred_elapsed(get_credit(pred), now)) +
-                              ucs_rcache_pred_budget_pause(&rounds->budget,
-                                                           cost);
+                              (ucs_rcache_pred_budget_pause(&rounds->budget, cost) *
+                               (pred_spend_is_full(pred, now) ? BLIND_PAUSE : 1));
     }
     pred_lock(pred);
     pred->stats.budget_spent = rounds->budget.spent;
@@ -291,6 +359,35 @@ void pred_spend_on_ahead(ucs_rcache_pred_t *pred,
     region->prepaid   = helper_price(pred) * times->reg;
     region->set_aside = 0;
     ucs_rcache_pred_budget_spend(&pred->rounds.budget, region->prepaid);
+}
+
+int pred_spend_may_register(const ucs_rcache_pred_t *pred,
+                            ucs_rcache_pred_time_t now)
+{
+    return pred_spend_is_pressed(pred, now) || !pred_spend_has_own_cpu(pred) ||
+           ucs_rcache_pred_budget_may_spend(&pred->rounds.budget);
+}
+
+void pred_spend_on_evicted(ucs_rcache_pred_t *pred,
+                           ucs_rcache_pred_region_t *region,
+                           ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_times_t times;
+
+    if (pred_spend_is_pressed(pred, now)) {
+        return;
+    }
+
+    pred_region_times(pred, region, &times);
+    if (pred_spend_has_own_cpu(pred)) {
+        ucs_rcache_pred_budget_spend(&pred->rounds.budget,
+                                     helper_price(pred) * times.reg);
+        return;
+    }
+
+    pred_lock(pred);
+    pred->stats.room_lost += times.reg;
+    pred_unlock(pred);
 }
 
 void pred_spend_on_forgotten(ucs_rcache_pred_t *pred,

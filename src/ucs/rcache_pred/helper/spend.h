@@ -41,10 +41,17 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred);
 int pred_spend_may_look(const ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_time_t now);
 
-/** @return whether the budget does not matter now: a bound leaves hardly any
- *          room, or had to be made room for lately. */
+/** @return whether the budget does not matter now: room was made for other processes of
+ *          the node lately, or the system has refused a registration. */
 int pred_spend_is_pressed(const ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_time_t now);
+
+/** @return whether a bound of this process is full: room had to be made within it
+ *          lately. */
+int pred_spend_is_full(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
+
+/** @return whether the helper is a thread with a processor of its own. */
+int pred_spend_has_own_cpu(const ucs_rcache_pred_t *pred);
 
 /**
  * Decide whether to give up a registered region without a use, as far as the
@@ -78,8 +85,7 @@ double pred_spend_worth(const ucs_rcache_pred_t *pred);
 
 /** @return for how long so many bytes have to be idle, once they are given up, for that to
  *          be worth what it costs if a use has to register them again, ns: as the account is
- *          now, and at most a second. 0 where the budget does not matter, since it is
- *          unbounded or a bound on memory is pressed. */
+ *          now, and at most a second. 0 where the budget does not matter. */
 ucs_rcache_pred_time_t
 pred_spend_least_idle(const ucs_rcache_pred_t *pred, uint64_t bytes,
                       const ucs_rcache_pred_times_t *times,
@@ -105,6 +111,21 @@ void pred_refund_on_use(ucs_rcache_pred_t *pred,
 void pred_spend_on_ahead(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_region_t *region,
                          const ucs_rcache_pred_times_t *times);
+
+/** Note whether the next use was predicted after one that has ended. */
+void pred_spend_note_foretold(ucs_rcache_pred_t *pred, int foretold);
+
+/** @return whether there is budget for registering a region ahead of its use that was given
+ *          up for room: nobody has paid for that then. Where the program's own time is
+ *          spent, the use would lose as much: it needs none. */
+int pred_spend_may_register(const ucs_rcache_pred_t *pred,
+                            ucs_rcache_pred_time_t now);
+
+/** Pay for such a registration: a helper with a processor of its own by the budget, else it
+ *  is lost to the lack of room. */
+void pred_spend_on_evicted(ucs_rcache_pred_t *pred,
+                           ucs_rcache_pred_region_t *region,
+                           ucs_rcache_pred_time_t now);
 
 /** Pay for the use that may come once the region is forgotten: it will not be
  *  seen that its memory was registered before. */

@@ -95,12 +95,17 @@ double ucs_rcache_pred_budget_worth(const ucs_rcache_pred_budget_t *budget)
     return exp2(WORTH_EMPTY - ((WORTH_EMPTY - WORTH_FULL) * full));
 }
 
+int ucs_rcache_pred_budget_may_spend(const ucs_rcache_pred_budget_t *budget)
+{
+    return is_unbounded(budget) || (budget->left > 0);
+}
+
 int ucs_rcache_pred_budget_give_up(ucs_rcache_pred_budget_t *budget,
                                    uint64_t bytes, ucs_rcache_pred_time_t idle,
                                    double cost, double deposit)
 {
     if (!is_unbounded(budget)) {
-        if ((budget->left <= 0) ||
+        if (!ucs_rcache_pred_budget_may_spend(budget) ||
             (((double)bytes * idle) <
              ((cost + deposit) * ucs_rcache_pred_budget_worth(budget)))) {
             return 0;

@@ -83,6 +83,9 @@ int ucs_rcache_pred_budget_give_up(ucs_rcache_pred_budget_t *budget,
  *          give them up, to be worth it; 0 if there is no bound. */
 double ucs_rcache_pred_budget_worth(const ucs_rcache_pred_budget_t *budget);
 
+/** @return whether there is something left to spend. */
+int ucs_rcache_pred_budget_may_spend(const ucs_rcache_pred_budget_t *budget);
+
 /** Take out what has been spent, ns, whether or not there is enough; or put back
  *  what was not needed, if less than 0. */
 void ucs_rcache_pred_budget_spend(ucs_rcache_pred_budget_t *budget,

@@ -342,6 +342,7 @@ void ucs_rcache_pred_region_set_memh(ucs_rcache_pred_table_t *table,
 {
     region->memh    = memh;
     region->renewed = 1;
+    region->evicted = 0;
     region->sliced  = 0;
     region->state   = UCS_RCACHE_PRED_REGION_REGISTERED;
     if (ucs_rcache_pred_region_is_merged(region)) {

@@ -108,6 +108,8 @@ typedef struct ucs_rcache_pred_region {
                                                      bytes of it was registered
                                                      while it was in use, and
                                                      may have all of them */
+    uint8_t                        evicted;     /**< Not 0: given up for room, and
+                                                     not registered since */
     uint8_t                        lane;        /**< Number of the lane that it
                                                      belongs to, see
                                                      cache/lanes.h; 0: it does

@@ -65,7 +65,9 @@ static const uct_predreg_config_field_t knob_table[] = {
     {"BUDGET", "1",
      "What the policy predict may cost compared with leave-pinned, in percent\n"
      "of the run time: memory that it would cost more than that to give up\n"
-     "stays registered. With 0 all of it does. Range: 0 to 100, or inf.",
+     "stays registered. With 0 all of it does, but for what gives way where a\n"
+     "bound leaves no room. What a bound costs is not counted. Range: 0 to\n"
+     "100, or inf.",
      ucs_offsetof(uct_predreg_knobs_t, budget), &uct_predreg_knob_percent},
 
     {"WINDOW", "2",
@@ -113,7 +115,9 @@ static const uct_predreg_config_field_t knob_table[] = {
     {"MAX_PINNED", "inf",
      "Bound on the memory of communication buffers that a process has\n"
      "registered at any time. Memory that UCX registers for itself does not\n"
-     "count. What does not fit goes other ways: in pieces, or by copying.\n"
+     "count. All of it is used, as far as BUDGET keeps memory registered; for\n"
+     "room, what is expected to be used last gives way. What does not fit goes\n"
+     "other ways: in pieces, or by copying.\n"
      BYTES_RANGE,
      ucs_offsetof(uct_predreg_knobs_t, max_pinned), &uct_predreg_knob_number},
 

@@ -55,6 +55,10 @@ static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
     ucs_string_buffer_appendf(strb, ", spent %.3f s (%.2f %%)",
                               stats->budget_spent / NSEC_PER_SEC,
                               percent(stats->budget_spent, stats->budget_time));
+    if (stats->room_lost > 0) {
+        ucs_string_buffer_appendf(strb, ", lost for room %.3f s",
+                                  stats->room_lost / NSEC_PER_SEC);
+    }
 }
 
 /* Append for how many uses a profile said something, if there was one. That it

@@ -43,6 +43,7 @@ protected:
         m_proc.state.snapshot.firehose_hits     = 30;
         stats().subsystems[UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE].bytes_now = 2048;
         stats().budget_spent                 = SECOND / 10;
+        stats().room_lost                    = SECOND / 4;
         m_proc.state.snapshot.budget         = 1;
     }
 
@@ -101,8 +102,8 @@ TEST_F(test_stat_show, row_of_the_whole_run) {
         {"HIT%", "75.0"},   {"LATE", "4"},      {"EARLY", "5"},
         {"WASTED", "6"},    {"REFUSED", "7"},   {"CRIT%", "10.0"},
         {"BUDGET%", "1"},   {"SPENT%", "0.5"},  {"SPENT,S", "0.100"},
-        {"CPU%", "5.0"},    {"USES", "200"},    {"ARENA", "64.0M"},
-        {"ANSWERED", "8"},  {"FIREHOSE", "2.0K"}, {"FHHIT%", "75.0"},
+        {"ROOM,S", "0.250"}, {"CPU%", "5.0"},   {"USES", "200"},
+        {"ARENA", "64.0M"}, {"ANSWERED", "8"},  {"FIREHOSE", "2.0K"}, {"FHHIT%", "75.0"},
         {"COMMAND", "program"}};
 
     EXPECT_EQ(expected, row());

@@ -274,19 +274,130 @@ TEST_F(test_spend, bounds_come_first)
     EXPECT_LE(stats().bytes_peak, 8 * MB);
 }
 
-TEST_F(test_spend, under_a_bound_the_helper_makes_room_ahead)
+/* Without a budget nothing is given up but for room, and nothing registered ahead */
+TEST_F(test_spend, zero_gives_up_for_room_only)
 {
     m_params.max_bytes = 8 * MB;
-    open(0);
+    open(0, 1);
     for (unsigned i = 0; i < 240; ++i) {
-        if (i == 40) {
+        use(buffer(i % 4), 3 * MB);
+        run(25 * MSEC);
+        EXPECT_EQ(stats().evictions, stats().deregs);
+        EXPECT_EQ(ucs_min(i + 1, 2u), stats().regions_now);
+    }
+    EXPECT_EQ(0u, stats().regs_helper);
+    EXPECT_EQ(0u, stats().refused);
+}
+
+/* What is given up for room a helper with a processor of its own registers again ahead of
+ * its use, and pays for that */
+TEST_F(test_spend, own_processor_registers_ahead_within_a_full_bound)
+{
+    m_params.max_bytes = 8 * MB;
+    open(0.01, 1);
+    for (unsigned i = 0; i < 2400; ++i) {
+        if (i == 400) {
             mark();
         }
         use(buffer(i % 4), 3 * MB);
-        run(25 * MSEC);
+        run(250 * USEC);
     }
-    EXPECT_GE(since_mark(&stats_t::hits), 190u);
-    EXPECT_GE(since_mark(&stats_t::regs_helper), 190u);
+    EXPECT_GE(since_mark(&stats_t::hits), 1900u);
+    EXPECT_GE(since_mark(&stats_t::regs_helper), 900u);
+    EXPECT_GE(since_mark(&stats_t::budget_spent),
+              since_mark(&stats_t::regs_helper) * REG_COST / 50);
+    EXPECT_LE(since_mark(&stats_t::budget_spent),
+              0.0101 * since_mark(&stats_t::duration));
+}
+
+/* A full bound is used: the budget is not spent faster because of it, and what uses lose
+ * because of it is counted apart */
+TEST_F(test_spend, a_full_bound_is_used)
+{
+    m_params.max_bytes = 16 * MB;
+    open(0.01);
+    loop(30, 3 * MSEC, 200, MB);
+    mark();
+    loop(30, 3 * MSEC, 1000, MB);
+    EXPECT_GE(stats().bytes_avg, 12 * MB);
+    EXPECT_EQ(0u, since_mark(&stats_t::refused));
+    EXPECT_GE(since_mark(&stats_t::room_lost),
+              since_mark(&stats_t::regs_critical) * REG_COST * 3 / 4);
+    EXPECT_LE(since_mark(&stats_t::budget_spent),
+              0.0101 * since_mark(&stats_t::duration));
+    EXPECT_EQ(0u, stats().evictions_node + stats().evictions_system);
+}
+
+/* In turns, the least recently used one is the next: with its predictions the helper does
+ * better than that, as far as the best possible choice allows */
+TEST_F(test_spend, victims_are_chosen_by_predictions)
+{
+    m_params.max_bytes = 16 * MB;
+    open(0.01);
+    loop(30, 30 * MSEC, 20, MB);
+    mark();
+    loop(30, 30 * MSEC, 100, MB);
+    EXPECT_GE(since_mark(&stats_t::hits), 3000u * 12 / 30);
+    EXPECT_LE(since_mark(&stats_t::evictions), 3000u * 20 / 30);
+}
+
+/* Where nothing can be predicted, the budget is spent as without a bound. What uses lose
+ * besides, the bound costs */
+TEST_F(test_spend, a_full_bound_at_random_costs_the_budget_no_more)
+{
+    std::srand(1);
+    m_params.max_bytes = 16 * MB;
+    open(0.01);
+    for (unsigned i = 0; i < 20000; ++i) {
+        if (i == 2000) {
+            mark();
+        }
+        use(buffer(std::rand() % 40), MB, USEC);
+        run((std::rand() % 1000) * USEC);
+    }
+    EXPECT_GT(since_mark(&stats_t::evictions), 5000u);
+    EXPECT_GT(since_mark(&stats_t::room_lost), 5000u * REG_COST);
+    EXPECT_LE(since_mark(&stats_t::budget_spent),
+              0.0101 * since_mark(&stats_t::duration));
+}
+
+/* A helper with a processor of its own keeps room for uses that nobody predicts: they wait
+ * for their own registration only */
+TEST_F(test_spend, own_processor_keeps_room_free)
+{
+    std::srand(1);
+    m_params.max_bytes = 16 * MB;
+    open(0.01, 1);
+    for (unsigned i = 0; i < 20000; ++i) {
+        if (i == 10000) {
+            mark();
+        }
+        use(buffer(std::rand() % 600), 64 * KB, USEC);
+        run(100 * USEC);
+    }
+    uint64_t regs = since_mark(&stats_t::regs_critical);
+
+    EXPECT_GE(regs, 1000u);
+    EXPECT_GE(since_mark(&stats_t::evictions), 1000u);
+    EXPECT_LE(since_mark(&stats_t::time_critical),
+              regs * REG_COST + regs / 8 * DEREG_COST);
+    EXPECT_GE(stats().bytes_now, 16 * MB * 13 / 16);
+}
+
+/* If the system refuses memory, the budget does not matter for a while: all that is idle is
+ * given up */
+TEST_F(test_spend, a_refusal_by_the_system_comes_before_the_budget)
+{
+    open(0);
+    m_world.limit_bytes(8 * MB);
+    for (unsigned i = 0; i < 100; ++i) {
+        use(buffer(i % 4), 3 * MB);
+        run(10 * MSEC);
+    }
+    EXPECT_GT(stats().evictions_system, 0u);
+    EXPECT_EQ(stats().evictions, stats().evictions_system);
+    EXPECT_GT(stats().deregs, stats().evictions);
+    m_world.limit_bytes(SIZE_MAX);
 }
 
 TEST_F(test_spend, rounds_are_few_when_there_is_no_budget)

@@ -63,6 +63,12 @@ TEST_F(test_summary, budget)
     expect_end(" ms, budget 0.2 %, spent 0.150 s (0.75 %)\n");
 }
 
+TEST_F(test_summary, lost_for_room)
+{
+    m_snapshot.stats.room_lost = 1250000000;
+    expect_end(" spent 0.150 s (0.75 %), lost for room 1.250 s\n");
+}
+
 TEST_F(test_summary, no_budget)
 {
     m_snapshot.budget = INFINITY;
