@@ -5,12 +5,12 @@
  */
 
 /*
- * How much run time and memory programs take under different budgets, compared
- * with leave-pinned. The programs are made up: regular, random, bursty, with
- * one or thousands of buffers. They are replayed with the library's own code on
- * a virtual clock, so that the result does not depend on this machine. The
- * argument is the number of a program, from 1; without it all are played. See
- * docs/benchmarks.md.
+ * How much run time and memory programs take under different budgets, and under a
+ * bound on memory, compared with leave-pinned without one. The programs are made up:
+ * regular, random, bursty, with one or thousands of buffers. They are replayed with
+ * the library's own code on a virtual clock, so that the result does not depend on
+ * this machine. The argument is the number of a program, from 1; without it all are
+ * played. See docs/benchmarks.md.
  */
 
 #ifdef HAVE_CONFIG_H
@@ -47,6 +47,10 @@ static const predreg_cost_t dereg_cost = {.op = 8000, .page = 125};
 #define RUN_TIME (15 * SEC)
 #define MAX_USES 100000
 
+/* A bound is a part of what leave-pinned has at most, but of so many buffers at least, so
+ * that all buffers of small programs fit in half of it */
+#define BOUND_BUFFERS 24
+
 /* How a program uses its buffers */
 typedef enum {
     LOOP,     /* All of them one after another, once a period */
@@ -78,6 +82,8 @@ typedef struct {
 typedef struct {
     double   budget; /* Part of the run time */
     int      shared;
+    double   bound;  /* Part of what leave-pinned has at most; 0: there is none */
+    int      lru;    /* UCX's caches, not predict */
     double   time[256];   /* Above leave-pinned, percent; one a program */
     double   memory[256]; /* Average, as a part of leave-pinned's */
 } setting_t;
@@ -85,7 +91,9 @@ typedef struct {
 static setting_t settings[] = {
     {.budget = INFINITY}, {.budget = .05}, {.budget = .01}, {.budget = .002},
     {.budget = INFINITY, .shared = 1}, {.budget = .05, .shared = 1},
-    {.budget = .01, .shared = 1}, {.budget = .002, .shared = 1}
+    {.budget = .01, .shared = 1}, {.budget = .002, .shared = 1},
+    {.budget = .01, .bound = .5}, {.budget = .01, .shared = 1, .bound = .5},
+    {.lru = 1, .bound = .5}
 };
 
 static struct {
@@ -208,18 +216,28 @@ static int compare_uses(const void *a, const void *b)
     return (use_a->begin > use_b->begin) - (use_a->begin < use_b->begin);
 }
 
-static void play(const predreg_timeline_t *timeline,
-                 predreg_replay_policy_t policy, const setting_t *setting,
-                 predreg_replay_result_t *result)
+/* Play leave-pinned without a setting, else predict or UCX's caches.
+ *
+ * @param [in] most  What the bound of a setting is a part of, bytes. */
+static void play(const predreg_timeline_t *timeline, const setting_t *setting,
+                 uint64_t most, predreg_replay_result_t *result)
 {
+    predreg_replay_policy_t policy;
     predreg_replay_params_t params;
 
+    policy = (setting == NULL) ? PREDREG_REPLAY_LEAVE_PINNED :
+             setting->lru      ? PREDREG_REPLAY_LRU :
+                                 PREDREG_REPLAY_PREDICT;
     BENCH_CHECK(predreg_replay_params_default(timeline, policy, &params));
     if (setting != NULL) {
         params.cache.budget = setting->budget;
         params.shared       = setting->shared;
-        if (setting->shared) {
+        if (setting->shared && (setting->bound == 0)) {
             params.cache.helper = UCS_RCACHE_PRED_HELPER_AGGRESSIVE;
+        }
+        if (setting->bound > 0) {
+            params.limit           = setting->bound * most;
+            params.cache.max_bytes = params.limit;
         }
     }
     BENCH_CHECK(predreg_replay(timeline, &params, result));
@@ -252,10 +270,12 @@ static void play_program(const program_t *program, unsigned number)
              program->length / KB, program->period / (double)MSEC,
              (program->jitter > 0) ? " ~" : "");
     printf("%-26s", name);
-    play(&timeline, PREDREG_REPLAY_LEAVE_PINNED, NULL, &stock);
+    play(&timeline, NULL, 0, &stock);
     for (i = 0; i < ucs_static_array_size(settings); ++i) {
         setting = &settings[i];
-        play(&timeline, PREDREG_REPLAY_PREDICT, setting, &result);
+        play(&timeline, setting,
+             ucs_max(stock.pinned.peak_bytes, BOUND_BUFFERS * program->length),
+             &result);
         setting->time[number]   = 100 * ((double)result.duration /
                                          stock.duration - 1);
         setting->memory[number] = result.pinned_avg_bytes /
@@ -274,15 +294,26 @@ static int compare_doubles(const void *a, const void *b)
            (*(const double*)a < *(const double*)b);
 }
 
+/* Whose processor the helper has, and which part of the memory may be registered */
+static const char *setting_name(const setting_t *setting, char *name)
+{
+    sprintf(name, "%s", setting->lru ? "lru" : setting->shared ? "shared" : "own");
+    if (setting->bound > 0) {
+        sprintf(name + strlen(name), " 1/%g", 1 / setting->bound);
+    }
+    return name;
+}
+
 static void print_summary(unsigned count)
 {
     unsigned above1, above2, i;
     setting_t *setting;
+    char name[16];
     size_t s;
 
     printf("\nof %u programs: those above 1 and 2 %%, the worst and the median "
            "run time; the median of the memory\n"
-           "%8s %-7s %6s %6s %7s %8s %8s\n", count, "budget", "", "> 1 %",
+           "%8s %-9s %6s %6s %7s %8s %8s\n", count, "budget", "", "> 1 %",
            "> 2 %", "worst", "median", "memory");
     for (s = 0; s < ucs_static_array_size(settings); ++s) {
         setting = &settings[s];
@@ -292,9 +323,9 @@ static void print_summary(unsigned count)
         }
         qsort(setting->time, count, sizeof(double), compare_doubles);
         qsort(setting->memory, count, sizeof(double), compare_doubles);
-        printf("%6g %% %-7s %6u %6u %6.2f%% %7.2f%% %8.3f\n",
-               100 * setting->budget, setting->shared ? "shared" : "own",
-               above1, above2, setting->time[count - 1],
+        printf("%6g %% %-9s %6u %6u %6.2f%% %7.2f%% %8.3f\n",
+               100 * setting->budget, setting_name(setting, name), above1,
+               above2, setting->time[count - 1],
                setting->time[count / 2], setting->memory[count / 2]);
     }
 }
@@ -302,14 +333,14 @@ static void print_summary(unsigned count)
 static void print_head(void)
 {
     const setting_t *setting;
+    char name[16];
     size_t i;
 
     printf("run time above leave-pinned, %%, and memory as a part of "
            "leave-pinned's\n%-26s", "budget, helper's processor");
     for (i = 0; i < ucs_static_array_size(settings); ++i) {
         setting = &settings[i];
-        printf(" %5g %-6s", 100 * setting->budget,
-               setting->shared ? "shared" : "own");
+        printf(" %2g %-9s", 100 * setting->budget, setting_name(setting, name));
     }
     printf("\n");
 }
