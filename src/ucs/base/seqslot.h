@@ -17,8 +17,7 @@
  * A few words that many threads write and read without waiting for each other:
  * a writer that finds another one at work gives up, and a reader notices if the
  * words were changed while it read them. The sequence number is odd while the
- * words are being written. Uses UCS only; the cache, the live counters and the
- * posted receives of uct/ib/predreg use it.
+ * words are being written. Uses UCS only; the cache and the live counters use it.
  *
  * Progress: all operations are wait-free, and safe in memory hooks.
  */

@@ -7,11 +7,11 @@
 #include "posted.h"
 
 #include <ucs/base/hash.h>
-#include <ucs/base/seqslot.h>
 
+#include <stdatomic.h>
 #include <string.h>
 
-/* The table has entries for 4096 buffers, each a cache line long. The kernel
+/* The table has entries for 4096 buffers, two of them in a cache line. The kernel
  * provides their pages as they are touched. */
 #define POSTED_BITS 12
 
@@ -19,17 +19,20 @@
  * (UCS_PGT_ADDR_ALIGN), so buffers are known by where such a block begins */
 #define BLOCK 16
 
-enum {
-    WORD_BLOCK,
-    WORD_CALLER,
-    WORD_STACK,
-    WORD_WINDOW,
-    NUM_WORDS /* A slot has room for more, which are not copied: each message
-                 pays for what is */
-};
 
-static ucs_rcache_pred_seqslot_t posted[1u << POSTED_BITS]
-        __attribute__((aligned(64)));
+/* An entry. Any thread writes it. Relaxed, word by word: who reads while another
+ * thread writes, or after two have written at the same time, may get a context that
+ * was put together of two. Nobody has made such a call, so that it predicts nothing,
+ * as if the context were unknown; and each message is spared the atomic operation
+ * that would make sure. */
+typedef struct posted {
+    _Atomic uint64_t block;
+    _Atomic uint64_t caller;
+    _Atomic uint64_t stack;
+    _Atomic uint64_t window;
+} posted_t;
+
+static posted_t posted[1u << POSTED_BITS] __attribute__((aligned(64)));
 
 
 static uint64_t block_of(const void *buffer)
@@ -37,51 +40,43 @@ static uint64_t block_of(const void *buffer)
     return (uintptr_t)buffer / BLOCK;
 }
 
-static ucs_rcache_pred_seqslot_t *posted_slot(const void *buffer)
+static posted_t *posted_entry(const void *buffer)
 {
     return &posted[ucs_rcache_pred_hash_bits(block_of(buffer), POSTED_BITS)];
+}
+
+static void put(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+static uint64_t get(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
 }
 
 void uct_predreg_posted_put(const void *buffer,
                             const ucs_rcache_pred_context_t *context)
 {
-    uint64_t words[NUM_WORDS] = {
-        [WORD_BLOCK]  = block_of(buffer),
-        [WORD_CALLER] = context->caller,
-        [WORD_STACK]  = context->stack,
-        [WORD_WINDOW] = context->window
-    };
-    ucs_rcache_pred_seqslot_t *slot = posted_slot(buffer);
-    uint64_t seq;
+    posted_t *entry = posted_entry(buffer);
 
-    /* Relaxed: ucs_rcache_pred_seq_write() checks that the number is still
-     * the same */
-    seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
-    if (!(seq & 1)) {
-        ucs_rcache_pred_seq_write(&slot->seq, slot->word, NUM_WORDS, seq,
-                                  seq + 2, words);
-    }
+    put(&entry->block, block_of(buffer));
+    put(&entry->caller, context->caller);
+    put(&entry->stack, context->stack);
+    put(&entry->window, context->window);
 }
 
 void uct_predreg_posted_get(const void *buffer,
                             ucs_rcache_pred_context_t *context)
 {
-    ucs_rcache_pred_seqslot_t *slot = posted_slot(buffer);
-    uint64_t words[NUM_WORDS];
-    uint64_t seq;
+    const posted_t *entry = posted_entry(buffer);
 
-    /* Relaxed: ucs_rcache_pred_seq_read() checks that the number is still
-     * the same */
-    seq = atomic_load_explicit(&slot->seq, memory_order_relaxed);
-    if ((seq & 1) ||
-        !ucs_rcache_pred_seq_read(&slot->seq, slot->word, NUM_WORDS, seq,
-                                  words) ||
-        (words[WORD_BLOCK] != block_of(buffer))) {
+    if (get(&entry->block) != block_of(buffer)) {
         memset(context, 0, sizeof(*context));
         return;
     }
 
-    context->caller = words[WORD_CALLER];
-    context->stack  = words[WORD_STACK];
-    context->window = words[WORD_WINDOW];
+    context->caller = get(&entry->caller);
+    context->stack  = get(&entry->stack);
+    context->window = get(&entry->window);
 }

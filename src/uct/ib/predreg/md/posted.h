@@ -22,13 +22,13 @@ BEGIN_C_DECLS
  *
  * The entry of one buffer may be overwritten by that of another one. Then the
  * context is unknown, and prediction falls back on the history of the buffer
- * itself.
+ * itself. Where two threads write the same entry at a time, or one writes it while
+ * another one looks, the context may be one that no call has had, which is the same.
  *
  * Progress: both functions are wait-free. Thread safe.
  */
 
-/** Note the context of a communication. If another thread is just writing to
- *  the same entry, this context is dropped. */
+/** Note the context of a communication. */
 void uct_predreg_posted_put(const void *buffer,
                             const ucs_rcache_pred_context_t *context);
 
