@@ -350,13 +350,16 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
 
 /* Do some of the helper's work after the end of a use, if that work is the
  * program's. The program may compute for a long time now, and so the memory is
- * deregistered before that. */
+ * deregistered before that. What has become due since the use began waits: the
+ * clock need not be read here. */
 static UCS_F_ALWAYS_INLINE ucs_status_t
-after_end(ucs_rcache_pred_t *pred, ucs_status_t status)
+after_end(ucs_rcache_pred_t *pred, ucs_status_t status,
+          ucs_rcache_pred_time_t begin)
 {
     if (ucs_likely(status == UCS_OK)) {
-        if (atomic_load(&pred->handshake.mode) ==
-            UCS_RCACHE_PRED_MODE_PROGRESS) {
+        if ((atomic_load(&pred->handshake.mode) ==
+             UCS_RCACHE_PRED_MODE_PROGRESS) &&
+            ucs_unlikely(ucs_rcache_pred_due(pred) <= begin)) {
             ucs_rcache_pred_progress(pred);
         }
         return UCS_OK;
@@ -367,14 +370,20 @@ after_end(ucs_rcache_pred_t *pred, ucs_status_t status)
 
 ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh)
 {
-    return after_end(domain->pred, pred_use_end(domain, memh));
+    ucs_rcache_pred_time_t begin = 0;
+    ucs_status_t status          = pred_use_end(domain, memh, &begin);
+
+    return after_end(domain->pred, status, begin);
 }
 
 ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
                                         void *memh, void (*cb)(void *arg),
                                         void *arg)
 {
-    return after_end(domain->pred, pred_invalidate(domain, memh, cb, arg));
+    ucs_rcache_pred_time_t begin = 0;
+    ucs_status_t status = pred_invalidate(domain, memh, cb, arg, &begin);
+
+    return after_end(domain->pred, status, begin);
 }
 
 void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)

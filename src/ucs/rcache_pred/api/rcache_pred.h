@@ -504,6 +504,29 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred);
  */
 void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred);
 
+
+/** How often a thread that waits for messages looks at the clock. All 0 at first.
+ *  Only that thread uses it. */
+typedef struct ucs_rcache_pred_idle {
+    unsigned               skip;   /**< How many of its next polls that find
+                                        nothing shall not be told */
+    unsigned               period; /**< Polls from the last look to the next */
+    ucs_rcache_pred_time_t last;   /**< When it has looked last */
+} ucs_rcache_pred_idle_t;
+
+/** So many polls in a row are not told, at most. */
+#define UCS_RCACHE_PRED_IDLE_MAX 64
+
+/**
+ * As @ref ucs_rcache_pred_progress, in a thread that polls for messages and has
+ * found none. It says how many such polls the thread shall count before it calls
+ * this again: as many as have taken a microsecond together of late, so that what
+ * is due is done a microsecond late at most as long as polls take no longer than
+ * those before. Should they become rarer, it is at most @ref
+ * UCS_RCACHE_PRED_IDLE_MAX polls late, once.
+ */
+void ucs_rcache_pred_idle(ucs_rcache_pred_t *pred, ucs_rcache_pred_idle_t *idle);
+
 /** @return from when on @ref ucs_rcache_pred_progress has something to do, which may change
  *          with each call of any function of the cache; UCS_RCACHE_PRED_TIME_INF: never, if
  *          none is called. Any thread. */

@@ -188,6 +188,13 @@ typedef struct pred_rounds {
                                               merged, see helper/merge.h */
     ucs_rcache_pred_time_t  quiet_until; /**< Before this time there is no
                                            budget for entries of the DQ */
+    ucs_rcache_pred_time_t  pause;    /**< How long after the last round this
+                                           time was, at least */
+    unsigned                backoff;  /**< By what the pause was longer than the
+                                           budget asks for, from 1 */
+    int                     found;    /**< Whether this round has decided on a
+                                           region that there was time to give
+                                           up */
     ucs_rcache_pred_time_t  reaped;   /**< When stale regions were last found; 0:
                                            never */
     ucs_rcache_pred_time_t  pressed;  /**< Until this time the budget does not

@@ -87,7 +87,7 @@ static void use_end_release(ucs_rcache_pred_t *pred,
  * UCS_ERR_BUSY if the use has to end under the lock. */
 static UCS_F_NOINLINE ucs_status_t
 use_end_in_lane(ucs_rcache_pred_domain_t *domain, pred_lanes_t *lanes,
-                void *memh)
+                void *memh, ucs_rcache_pred_time_t *begin_p)
 {
     ucs_rcache_pred_t *pred = domain->pred;
     pred_lane_t *lane       = pred_lane_find(lanes);
@@ -111,6 +111,7 @@ use_end_in_lane(ucs_rcache_pred_domain_t *domain, pred_lanes_t *lanes,
         goto out;
     }
 
+    *begin_p = region->begin;
     ucs_rcache_pred_dq_push_last_use(&lane->dq, region);
     ucs_rcache_pred_region_note(&lane->noted, region);
     status = UCS_OK;
@@ -121,7 +122,8 @@ out:
 }
 
 static ucs_status_t
-use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh)
+use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh,
+               ucs_rcache_pred_time_t *begin_p)
 {
     ucs_rcache_pred_t *pred = domain->pred;
     ucs_rcache_pred_region_t *region;
@@ -140,6 +142,7 @@ use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh)
         return UCS_INPROGRESS;
     }
 
+    *begin_p = region->begin;
     if (ucs_unlikely(region->stale)) {
         ucs_rcache_pred_region_clear(&pred->table, region);
         pred_note_stale(pred);
@@ -164,7 +167,8 @@ use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh)
     return UCS_OK;
 }
 
-ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
+ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh,
+                          ucs_rcache_pred_time_t *begin_p)
 {
     ucs_rcache_pred_t *pred = domain->pred;
     ucs_status_t status     = UCS_ERR_BUSY;
@@ -173,11 +177,11 @@ ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh)
     /* Acquire: pairs with the release in pred_lane_take() */
     lanes = atomic_load_explicit(&pred->lanes, memory_order_acquire);
     if (ucs_unlikely(lanes != NULL)) {
-        status = use_end_in_lane(domain, lanes, memh);
+        status = use_end_in_lane(domain, lanes, memh, begin_p);
     }
 
     if (ucs_likely(status == UCS_ERR_BUSY)) {
-        status = use_end_locked(domain, memh);
+        status = use_end_locked(domain, memh, begin_p);
     }
 
     if (ucs_likely(status == UCS_OK)) {

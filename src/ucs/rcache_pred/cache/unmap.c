@@ -23,7 +23,8 @@
 
 
 ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
-                             void (*cb)(void *arg), void *arg)
+                             void (*cb)(void *arg), void *arg,
+                             ucs_rcache_pred_time_t *begin_p)
 {
     ucs_rcache_pred_t *pred          = domain->pred;
     ucs_rcache_pred_waiter_t *waiter = malloc(sizeof(*waiter));
@@ -50,7 +51,7 @@ ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
     pred_unlock(pred);
 
     pred_note_stale(pred);
-    return pred_use_end(domain, memh);
+    return pred_use_end(domain, memh, begin_p);
 }
 
 void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,

@@ -38,10 +38,13 @@ void pred_pieces_start(ucs_rcache_pred_domain_t *domain,
 /**
  * End a use, and tell the helper. Without the lock.
  *
+ * @param [out] begin_p  When the use has begun, of those of the region that ended
+ *                       now; written if UCS_OK is returned.
  * @return UCS_INPROGRESS if other uses of the region are still under way, which
  *         is a success; else as @ref ucs_rcache_pred_end.
  */
-ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh);
+ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh,
+                          ucs_rcache_pred_time_t *begin_p);
 
 /** Call back all who have waited until an invalidated region is deregistered,
  *  and free the list of them. Without the lock. */
@@ -52,8 +55,9 @@ void pred_run_waiters(ucs_rcache_pred_waiter_t *waiters);
 
 /** Do what @ref ucs_rcache_pred_invalidate says, except that the status is
  *  UCS_INPROGRESS as with @ref pred_use_end if other uses are still under
- *  way. */
+ *  way, and that the begin is written as by that. */
 ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
-                             void (*cb)(void *arg), void *arg);
+                             void (*cb)(void *arg), void *arg,
+                             ucs_rcache_pred_time_t *begin_p);
 
 #endif

@@ -155,6 +155,7 @@ void pred_region_decide(ucs_rcache_pred_t *pred,
     pred_unlock(pred);
 
     in_time = ucs_rcache_pred_may_deregister(&times, now, deadline);
+    pred->rounds.found |= in_time;
     if (in_time && (history != NULL) && pred_join_slices(pred, region, now)) {
         tell_decision(pred, region, now, deadline, history, 0);
         return;

@@ -7,6 +7,7 @@
 #include "helper.h"
 
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
 
 /*
  * Where the helper thread and the program start rounds of the helper
@@ -31,6 +32,10 @@
  * program's threads have a higher priority and leave it no processor */
 #define ABSENT_CHECKS   5
 #define ABSENT_INTERVAL 1000000000
+
+/* A thread that polls for messages looks at the clock so often, ns. A look takes
+ * as long as a poll, and so a message would be found later by half as much */
+#define IDLE_INTERVAL   1000
 
 
 ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
@@ -106,20 +111,10 @@ ucs_rcache_pred_time_t ucs_rcache_pred_due(ucs_rcache_pred_t *pred)
     return atomic_load_explicit(&pred->handshake.due, memory_order_relaxed);
 }
 
-void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred)
+/* Do some of the work, which is due */
+static void work(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
-    ucs_rcache_pred_time_t due = ucs_rcache_pred_due(pred);
-    ucs_rcache_pred_time_t now;
     int mode;
-
-    if (ucs_likely(due == UCS_RCACHE_PRED_TIME_INF)) {
-        return;
-    }
-
-    now = pred_now(pred);
-    if (ucs_likely(now < due)) {
-        return;
-    }
 
     if (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD) {
         check_absent(pred, now);
@@ -139,5 +134,47 @@ void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred)
     if (mode == UCS_RCACHE_PRED_MODE_THREAD) {
         pred->ops.wake(pred->params.arg); /* This round has given the work to
                                              the thread */
+    }
+}
+
+void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_time_t due = ucs_rcache_pred_due(pred);
+    ucs_rcache_pred_time_t now;
+
+    if (ucs_likely(due == UCS_RCACHE_PRED_TIME_INF)) {
+        return;
+    }
+
+    now = pred_now(pred);
+    if (now >= due) {
+        work(pred, now);
+    }
+}
+
+/* How many polls will take IDLE_INTERVAL, if each takes as long as those since
+ * the last look, but at most twice as many as these: one of them may have taken
+ * very little time. If a message was found meanwhile, polls seem longer, and the
+ * clock is looked at sooner than need be. */
+static unsigned
+next_period(const ucs_rcache_pred_idle_t *idle, ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_time_t elapsed = pred_elapsed(idle->last, now);
+    uint64_t polls;
+
+    polls = ((uint64_t)idle->period * IDLE_INTERVAL) / ucs_max(elapsed, 1ul);
+    polls = ucs_min(polls, ucs_min(2 * idle->period, UCS_RCACHE_PRED_IDLE_MAX));
+    return ucs_max(polls, 1);
+}
+
+void ucs_rcache_pred_idle(ucs_rcache_pred_t *pred, ucs_rcache_pred_idle_t *idle)
+{
+    ucs_rcache_pred_time_t now = pred_now(pred);
+
+    idle->period = next_period(idle, now);
+    idle->skip   = idle->period - 1;
+    idle->last   = now;
+    if (now >= ucs_rcache_pred_due(pred)) {
+        work(pred, now);
     }
 }

@@ -46,6 +46,11 @@
  * has to make many of them at once */
 #define ROUNDS_CREDIT 100000000
 
+/* Where a program does nothing but communicate, its rounds find no region that
+ * there is time to give up, and delay a message each. Their pauses become up to
+ * so many times as long */
+#define BACKOFF_MAX 16
+
 /* While the account is empty nothing is worth giving up, however long it is idle. But after
  * so long, ns, it may be full again */
 #define LEAST_IDLE_MAX 1e9
@@ -54,6 +59,7 @@
 void pred_spend_init(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_budget_init(&pred->rounds.budget, pred->params.budget);
+    pred->rounds.backoff = 1;
     pred->rounds.idle    = 1; /* Until a seat says something else */
     pred->integral.share = 1;
 }
@@ -164,6 +170,7 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     ucs_rcache_pred_time_t lost;
 
     ucs_rcache_pred_budget_advance(&rounds->budget, now);
+    rounds->found         = 0;
     rounds->busy_begin    = busy_time(pred);
     rounds->outside_begin = rounds->outside;
 
@@ -190,6 +197,23 @@ static ucs_rcache_pred_time_t get_credit(const ucs_rcache_pred_t *pred)
     return is_thread(pred) ? 0 : ROUNDS_CREDIT;
 }
 
+/* By how much the pause after a round of the program is longer than the budget
+ * asks for. A round that was in vain doubles it. One that came later than the
+ * last pause did not follow a wait for messages: the program computes meanwhile,
+ * and its rounds may find something at any time */
+static unsigned next_backoff(const ucs_rcache_pred_t *pred)
+{
+    const pred_rounds_t *rounds = &pred->rounds;
+
+    if (is_thread(pred) || rounds->found ||
+        (pred_elapsed(rounds->quiet_until, rounds->last) > rounds->pause)) {
+        return 1;
+    }
+
+    return (rounds->last_entry < rounds->last) ?
+           rounds->backoff : ucs_min(2 * rounds->backoff, BACKOFF_MAX);
+}
+
 void pred_spend_round_end(ucs_rcache_pred_t *pred)
 {
     pred_rounds_t *rounds = &pred->rounds;
@@ -206,10 +230,14 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_budget_spend(&rounds->budget, cost);
     now = pred_now(pred);
     if (!goes_on(pred, now)) {
+        rounds->backoff     = next_backoff(pred);
+        rounds->pause       = rounds->backoff *
+                              (pred_spend_is_full(pred, now) ? BLIND_PAUSE : 1) *
+                              ucs_rcache_pred_budget_pause(&rounds->budget,
+                                                           cost);
         rounds->quiet_until = ucs_max(rounds->quiet_until,
                                       pred_elapsed(get_credit(pred), now)) +
-                              (ucs_rcache_pred_budget_pause(&rounds->budget, cost) *
-                               (pred_spend_is_full(pred, now) ? BLIND_PAUSE : 1));
+                              rounds->pause;
     }
     pred_lock(pred);
     pred->stats.budget_spent = rounds->budget.spent;

@@ -131,9 +131,10 @@ static void closing(ucp_worker_h worker)
     uct_predreg_eager_remove_worker(worker);
 }
 
-static void idle(uct_predreg_sender_t **sender_p, ucp_worker_h worker)
+static void idle(uct_predreg_sender_t **sender_p, ucs_rcache_pred_idle_t *idle,
+                 ucp_worker_h worker)
 {
-    uct_predreg_idle(&uct_predreg_core);
+    uct_predreg_idle(&uct_predreg_core, idle);
     uct_predreg_eager_idle(sender_p, worker);
 }
 

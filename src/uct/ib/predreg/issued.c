@@ -75,10 +75,12 @@ void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
     }
 }
 
-void uct_predreg_idle(uct_predreg_core_t *core)
+void uct_predreg_idle(uct_predreg_core_t *core, ucs_rcache_pred_idle_t *idle)
 {
     /* The helper thread starts with the first domain */
     if ((core->pred != NULL) && is_managing(core)) {
-        ucs_rcache_pred_progress(core->pred);
+        ucs_rcache_pred_idle(core->pred, idle);
+    } else {
+        idle->skip = UCS_RCACHE_PRED_IDLE_MAX - 1;
     }
 }

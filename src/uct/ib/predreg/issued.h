@@ -7,6 +7,7 @@
 #ifndef UCT_PREDREG_ISSUED_H_
 #define UCT_PREDREG_ISSUED_H_
 
+#include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/core/types.h>
@@ -33,7 +34,7 @@ void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
 
 /** Use the time while the program waits, since UCP's progress found nothing to
  *  do, for work of the cache that is due. */
-void uct_predreg_idle(uct_predreg_core_t *core);
+void uct_predreg_idle(uct_predreg_core_t *core, ucs_rcache_pred_idle_t *idle);
 
 END_C_DECLS
 

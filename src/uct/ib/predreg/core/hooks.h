@@ -11,6 +11,7 @@
 #include "types.h"
 
 #include <ucs/rcache_pred/api/context.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/ib/predreg/compat/compat.h>
 
@@ -36,7 +37,7 @@ BEGIN_C_DECLS
  *  structure changes that passes between the two libraries: a library that
  *  finds no function of its own number beside it says that the other one
  *  belongs to another version, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_11"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_12"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP
  *  registers memory for them, and telling the core would cost small messages
@@ -127,8 +128,10 @@ typedef struct uct_predreg_hooks {
     int          (*may_sleep)(void);
 
     /** The progress function of UCP found nothing to do, so the program
-     *  waits. The first argument is that of send. */
-    void         (*idle)(uct_predreg_sender_t **sender_p, ucp_worker_h worker);
+     *  waits. The first argument is that of send. The second one, which is the
+     *  thread's, says of how many further times the core need not be told. */
+    void         (*idle)(uct_predreg_sender_t **sender_p,
+                         ucs_rcache_pred_idle_t *idle, ucp_worker_h worker);
 
     /** The program is about to change what memory may be used for, or to lock
      *  it, by a call that UCM has no event for. In memory hooks. NULL if nobody

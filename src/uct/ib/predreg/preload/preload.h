@@ -204,7 +204,10 @@ predreg_windows_for(const uct_predreg_hooks_t *hooks)
 static UCS_F_ALWAYS_INLINE const predreg_windows_t *
 predreg_windows(unsigned ucx)
 {
-    return predreg_windows_for(predreg_hooks(ucx));
+    /* Relaxed: predreg_windows_for() looks again */
+    return ucs_likely(atomic_load_explicit(&predreg_windows_table,
+                                           memory_order_relaxed) == NULL) ?
+           NULL : predreg_windows_for(predreg_hooks(ucx));
 }
 
 /** Load and start the core, if it works with this UCX and that was not tried

@@ -26,6 +26,10 @@ uct_predreg_issuer_t predreg_issuer;
 static __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_sender_t *predreg_sender;
 
+/* How often this thread, while it waits, tells the core so */
+static __thread __attribute__((tls_model("initial-exec")))
+ucs_rcache_pred_idle_t predreg_idle;
+
 __thread __attribute__((tls_model("initial-exec"))) unsigned predreg_in_init;
 
 _Atomic int predreg_one_sided;
@@ -267,6 +271,8 @@ PREDREG_EXPORT ucs_status_t ucp_worker_arm(ucp_worker_h worker)
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
 
+    predreg_idle.skip = 0; /* Who sleeps polls seldom */
+
     /* A transfer that waits for room can go on without an event of UCX, so the
      * program must not sleep until there is one */
     return ((hooks != NULL) && !hooks->may_sleep()) ?
@@ -274,9 +280,9 @@ PREDREG_EXPORT ucs_status_t ucp_worker_arm(ucp_worker_h worker)
 }
 
 /* Progress with windows that go through Firehose */
-static unsigned progress_windows(unsigned ucx, const void *caller,
-                                 const predreg_windows_t *windows,
-                                 ucp_worker_h worker)
+static UCS_F_NOINLINE unsigned
+progress_windows(unsigned ucx, const void *caller,
+                 const predreg_windows_t *windows, ucp_worker_h worker)
 {
     unsigned count;
 
@@ -289,12 +295,29 @@ static unsigned progress_windows(unsigned ucx, const void *caller,
     return count;
 }
 
+/* Progress has found nothing to do. Most often this only counts: the sooner it
+ * returns, the sooner the next message is found */
+static UCS_F_ALWAYS_INLINE void
+found_nothing(unsigned ucx, ucp_worker_h worker)
+{
+    const uct_predreg_hooks_t *hooks;
+
+    if (ucs_likely(predreg_idle.skip > 0)) {
+        --predreg_idle.skip;
+        return;
+    }
+
+    hooks = predreg_hooks(ucx);
+    if (hooks != NULL) {
+        hooks->idle(&predreg_sender, &predreg_idle, worker);
+    }
+}
+
 PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
 {
     unsigned ucx                  = predreg_ucx(PREDREG_CALLER);
     uct_predreg_purpose_t purpose = predreg_purpose;
     const predreg_windows_t *windows;
-    const uct_predreg_hooks_t *hooks;
     unsigned count;
 
     /* UCP's blocking calls make progress, too. What is registered during
@@ -309,10 +332,7 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
     predreg_purpose = purpose;
 
     if (count == 0) {
-        hooks = predreg_hooks(ucx);
-        if (hooks != NULL) {
-            hooks->idle(&predreg_sender, worker);
-        }
+        found_nothing(ucx, worker);
     }
 
     return count;

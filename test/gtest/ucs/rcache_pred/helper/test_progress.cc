@@ -11,6 +11,43 @@
 
 /* The program does the helper's work while it waits for communication */
 class test_progress : public mode_test {
+protected:
+    /* A poll for messages that finds none, and takes so long. @return whether the
+     * cache was told. */
+    bool poll(uint64_t ns)
+    {
+        m_world.advance(ns);
+        if (m_idle.skip > 0) {
+            --m_idle.skip;
+            return false;
+        }
+
+        ucs_rcache_pred_idle(m_pred, &m_idle);
+        return true;
+    }
+
+    /* How often the cache is told in so many polls, and how late at most, if polls
+     * take as long as ever */
+    unsigned polls(unsigned count, uint64_t ns, uint64_t *longest_p = nullptr)
+    {
+        uint64_t longest = 0;
+        uint64_t last    = now();
+        unsigned told    = 0;
+
+        while (count-- > 0) {
+            if (poll(ns)) {
+                longest = std::max(longest, now() - last);
+                last    = now();
+                ++told;
+            }
+        }
+        if (longest_p != nullptr) {
+            *longest_p = longest;
+        }
+        return told;
+    }
+
+    ucs_rcache_pred_idle_t m_idle = {};
 };
 
 TEST_F(test_progress, progress_lets_go_at_the_end_of_a_use)
@@ -151,6 +188,130 @@ TEST_F(test_progress, progress_without_work_is_a_load)
     looks = m_world.num_now();
     progress();
     EXPECT_EQ(looks + 1, m_world.num_now());
+}
+
+/* A thread that waits looks at the clock once a microsecond, whatever a poll takes */
+TEST_F(test_progress, idle_polls_are_counted)
+{
+    create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
+    for (uint64_t ns : {20, 70, 300, 900, 1100, 50000}) {
+        uint64_t longest;
+
+        polls(200, ns); /* Find out how long they take */
+        uint64_t looks = m_world.num_now();
+        unsigned told  = polls(10000, ns, &longest);
+        looks          = m_world.num_now() - looks;
+        EXPECT_LE(longest, std::max(1000ul, ns)) << ns;
+        EXPECT_LE(told, std::max(10000 * ns / 500, 10000ul / 60)) << ns;
+        EXPECT_LE(looks, told + 10) << ns << ": one each, and those of rounds";
+    }
+}
+
+/* Polls that become rare at once: it takes a few of them at most to notice */
+TEST_F(test_progress, idle_polls_that_become_rare)
+{
+    create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
+    polls(1000, 20);
+    unsigned i = 0;
+    while (!poll(10 * MSEC)) {
+        ++i;
+    }
+    EXPECT_LT(i, UCS_RCACHE_PRED_IDLE_MAX);
+    EXPECT_EQ(10u, polls(10, 10 * MSEC));
+
+    /* And one that took no time, or an age, tells little of the next ones */
+    polls(10, 0);
+    EXPECT_LE(m_idle.skip, UCS_RCACHE_PRED_IDLE_MAX - 1u);
+    EXPECT_LT(0u, polls(UCS_RCACHE_PRED_IDLE_MAX, SEC));
+}
+
+/* A message that was found between two looks makes polls look longer than they
+ * are: the clock is looked at sooner, for a while */
+TEST_F(test_progress, idle_polls_between_messages)
+{
+    create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
+    polls(200, 20);
+    unsigned told = 0;
+    for (unsigned i = 0; i < 1000; ++i) {
+        m_world.advance(3 * USEC);
+        told += polls(50, 20);
+    }
+    EXPECT_LE(told, 8000u) << "of 50000";
+    EXPECT_GE(told, 1000u);
+}
+
+TEST_F(test_progress, what_is_due_is_done_by_an_idle_poll)
+{
+    create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
+    periodic(100 * MSEC, 10, true);
+    use(buffer(0), 64 * KB, 10 * USEC);
+    ASSERT_EQ(0u, m_world.num_live());
+    ASSERT_EQ(1u, test_pred_rq_length(m_pred));
+    uint64_t due = 0, looked = 0;
+    for (uint64_t end = now() + SEC; m_world.num_live() == 0;) {
+        due    = test_pred_due(m_pred);
+        looked = now() + 25;
+        ASSERT_LT(looked, end);
+        ASSERT_LE(looked, due + USEC);
+        poll(25);
+    }
+    EXPECT_GE(looked, due);
+}
+
+/* The end of a use does what was due at its begin, without a look at the clock.
+ * What has become due since waits for a poll, or the next end */
+TEST_F(test_progress, the_end_of_a_use_needs_no_clock)
+{
+    m_params.budget = 0.01;
+    create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
+    m_world.set_tick(200);
+    periodic(20 * USEC, 10000, false); /* Rounds make up for the start, see above */
+    uint64_t first = stats().helper_rounds;
+    for (unsigned i = 0; i < 10000; ++i) {
+        void *memh      = begin(buffer(0), 64 * KB);
+        uint64_t begun  = now();
+        uint64_t due    = test_pred_due(m_pred);
+        uint64_t rounds = stats().helper_rounds;
+        uint64_t looks  = m_world.num_now();
+        m_world.advance(USEC);
+        end(memh);
+        if (due > begun) {
+            EXPECT_EQ(looks, m_world.num_now());
+        } else {
+            EXPECT_EQ(rounds + 1, stats().helper_rounds);
+        }
+        compute_until(now() + 10 * USEC);
+    }
+    EXPECT_GT(stats().helper_rounds, first);
+    EXPECT_LT(stats().helper_rounds, first + 500);
+}
+
+/* A program that does nothing but communicate makes few rounds, each of which
+ * would delay a message, since they find nothing */
+TEST_F(test_progress, rounds_in_vain_become_rare)
+{
+    m_params.budget = 0.01;
+    create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
+    m_world.set_tick(200);
+    auto messages = [this](unsigned count) {
+        uint64_t rounds = stats().helper_rounds;
+        uint64_t start  = now();
+        for (unsigned i = 0; i < count; ++i) {
+            use(buffer(i % 4), 64 * KB, USEC);
+            polls(40, 25);
+        }
+        return (double)(stats().helper_rounds - rounds) * SEC / (now() - start);
+    };
+
+    double first = messages(2000);
+    messages(100000);
+    double last = messages(100000);
+    EXPECT_LE(last * 8, first);
+    EXPECT_GT(last, 0);
+
+    /* Once it computes, its rounds are as frequent as ever */
+    compute_until(now() + 300 * MSEC);
+    EXPECT_GE(messages(2000) * 1.1, first);
 }
 
 TEST_F(test_progress, progress_takes_little_at_a_time)

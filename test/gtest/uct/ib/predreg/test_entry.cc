@@ -49,10 +49,11 @@ TEST_F(test_entry, unknown_domains_are_left_to_ucx) {
 
 TEST_F(test_entry, known_domains_are_those_of_the_process) {
     uct_predreg_sender_t *sender = nullptr;
+    ucs_rcache_pred_idle_t idle  = {};
     uct_md_h md                  = open();
 
     use(md);
     EXPECT_EQ(1u, test_core_num_managed());
-    uct_predreg_hooks.idle(&sender, nullptr);
+    uct_predreg_hooks.idle(&sender, &idle, nullptr);
     uct_predreg_hooks.closing(nullptr);
 }

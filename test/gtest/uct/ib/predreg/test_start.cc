@@ -19,7 +19,7 @@ extern "C" {
 #include <common/c_access.h>
 
 const uct_predreg_hooks_t *
-uct_predreg_core_init_11(const uct_predreg_real_t *real);
+uct_predreg_core_init_12(const uct_predreg_real_t *real);
 }
 
 /* How the core starts, and what it does when the process exits. Each test does
@@ -55,7 +55,7 @@ protected:
     {
         child process([this, func]() -> int {
             uct_predreg_knobs_cleanup(test_core_knobs());
-            func(uct_predreg_core_init_11(test_core_real()));
+            func(uct_predreg_core_init_12(test_core_real()));
             EXPECT_EQ("", log_watch::take());
             exit(HasFailure());
         });
@@ -399,6 +399,7 @@ TEST_F(test_core_start, a_trace_has_small_sends) {
     knob("TRACE", m_folder + "/traces");
     run([](const uct_predreg_hooks_t *hooks) {
         uct_predreg_sender_t *sender = nullptr;
+        ucs_rcache_pred_idle_t idle  = {};
 
         ASSERT_NE(nullptr, hooks);
         make_context(hooks, UCP_FEATURE_TAG);
@@ -406,7 +407,7 @@ TEST_F(test_core_start, a_trace_has_small_sends) {
         send(hooks, 0x10000, 4000);
         send(hooks, 0x10000, 4096);
         send(hooks, 0x10000, 4096, with(UCP_OP_ATTR_FLAG_FAST_CMPL));
-        hooks->idle(&sender, nullptr);
+        hooks->idle(&sender, &idle, nullptr);
         send(hooks, 0x10000, 4096, with(UCP_OP_ATTR_FLAG_FAST_CMPL));
         send(hooks, 0x10000, 4096, with(UCP_OP_ATTR_FLAG_FAST_CMPL));
         hooks->cleaning(nullptr);

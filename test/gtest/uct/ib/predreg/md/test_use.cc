@@ -47,6 +47,8 @@ protected:
         uct_predreg_snapshot(test_core_state(), &snapshot);
         return snapshot.pool_bytes;
     }
+
+    ucs_rcache_pred_idle_t m_idle = {};
 };
 
 TEST_F(test_md_use, it_is_registered_with_the_domain) {
@@ -335,7 +337,7 @@ TEST_F(test_md_use, a_communication_is_found_by_its_buffer) {
     comm.stack  = &comm;
     uct_predreg_comm(test_core_state(), &issuer, &comm);
     dereg(md, reg(md, SEND));
-    uct_predreg_idle(test_core_state());
+    uct_predreg_idle(test_core_state(), &m_idle);
     EXPECT_EQ(1u, stats().uses);
 }
 
@@ -461,16 +463,17 @@ TEST_F(test_md_use, what_is_told_is_heard) {
  * waits would find its first round overdue, and miss the thread */
 TEST_F(test_md_use, without_a_domain_no_round_is_overdue) {
     ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
-    uct_predreg_idle(test_core_state());
+    uct_predreg_idle(test_core_state(), &m_idle);
     EXPECT_EQ(0u, stats().helper_rounds);
 
     open();
-    uct_predreg_idle(test_core_state());
+    uct_predreg_idle(test_core_state(), &m_idle);
     EXPECT_EQ(1u, stats().helper_rounds);
 }
 
 TEST_F(test_md_use, without_a_cache_progress_has_nothing_to_do) {
-    uct_predreg_idle(test_core_state());
+    uct_predreg_idle(test_core_state(), &m_idle);
+    EXPECT_EQ(UCS_RCACHE_PRED_IDLE_MAX - 1u, m_idle.skip);
 }
 
 TEST_F(test_md_use, leave_pinned_passes_on_and_counts) {

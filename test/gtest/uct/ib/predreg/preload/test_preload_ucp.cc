@@ -41,8 +41,10 @@ struct test_preload_ucp : public ::testing::Test {
         m_hooks.closing   = [](ucp_worker_h) {
             s_self->m_told.push_back("closing");
         };
-        m_hooks.idle      = [](uct_predreg_sender_t**, ucp_worker_h) {
+        m_hooks.idle      = [](uct_predreg_sender_t**,
+                               ucs_rcache_pred_idle_t *idle, ucp_worker_h) {
             s_self->m_told.push_back("idle");
+            idle->skip = s_self->m_skip;
         };
         m_hooks.may_sleep = [] { return s_self->m_may_sleep; };
         m_hooks.windows   = [] { return s_self->m_has_windows; };
@@ -82,6 +84,7 @@ struct test_preload_ucp : public ::testing::Test {
     std::vector<uct_predreg_comm_t>          m_comms;
     std::vector<std::string>                 m_told;
     int                                      m_may_sleep = 1;
+    unsigned                                 m_skip      = 0;
     int                                      m_has_windows = 0;
 };
 
@@ -294,6 +297,32 @@ TEST_F(test_preload_ucp, progress_without_work_is_idle) {
 
     fake_set_hooks(nullptr);
     EXPECT_EQ(0u, ucp_worker_progress(worker()));
+}
+
+/* Each is a message that is found later */
+TEST_F(test_preload_ucp, the_core_is_told_as_seldom_as_it_asks_for) {
+    fake_result = 0;
+    m_skip      = 3;
+    for (unsigned i = 0; i < 8; ++i) {
+        ucp_worker_progress(worker());
+    }
+    EXPECT_EQ(2u, m_told.size());
+
+    /* Progress that finds something does not count */
+    fake_result = 1;
+    for (unsigned i = 0; i < 8; ++i) {
+        ucp_worker_progress(worker());
+    }
+    EXPECT_EQ(2u, m_told.size());
+
+    /* After a sleep, what was due meanwhile is done at once */
+    fake_result = 0;
+    ucp_worker_progress(worker());
+    EXPECT_EQ(3u, m_told.size());
+    ucp_worker_arm(worker());
+    m_skip = 0;
+    ucp_worker_progress(worker());
+    EXPECT_EQ(4u, m_told.size());
 }
 
 TEST_F(test_preload_ucp, a_worker_does_not_sleep_on_what_waits) {

@@ -35,7 +35,8 @@ protected:
         m_hooks.comm       = [](uct_predreg_issuer_t*,
                                 const uct_predreg_comm_t*) {};
         m_hooks.ucp_config = [](const uct_predreg_real_t*, ucp_config_t*) {};
-        m_hooks.idle       = [](uct_predreg_sender_t**, ucp_worker_h) {};
+        m_hooks.idle       = [](uct_predreg_sender_t**, ucs_rcache_pred_idle_t*,
+                                ucp_worker_h) {};
         m_hooks.closing    = [](ucp_worker_h) {};
         fill();
         fake_set_hooks(&m_hooks);
