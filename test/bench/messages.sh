@@ -12,7 +12,7 @@
 #
 #   --suite S            with UCX and MPI of Debian's suite S
 #   --runs N             of each variant (15)
-#   --ms N               how long each run measures a size (100)
+#   --ms N               how long each run measures a size (60)
 #   --rndv-thresh BYTES  UCX_RNDV_THRESH (16384; auto: UCX's own)
 #   --size BYTES         that size only
 #   --build DIR          the build (build)
@@ -27,7 +27,7 @@ suite=
 runs=15
 build=$top/build
 thresh=16384
-options=(--ms 100)
+options=(--ms 60)
 while [ $# -gt 0 ]; do
     case $1 in
     --suite)       suite=$2; shift 2 ;;
@@ -40,6 +40,12 @@ while [ $# -gt 0 ]; do
     esac
 done
 [ $# -gt 0 ] || set -- pingpong exchange window
+for pattern in "$@"; do
+    [[ $pattern =~ ^(pingpong|exchange|window)$ ]] || {
+        echo "messages.sh: no pattern: '$pattern'" >&2
+        exit 2
+    }
+done
 
 program=$build/${suite:+$suite/}test/apps/messages
 library=$build/src/uct/ib/predreg/.libs/libuct_predreg.so
