@@ -10,7 +10,8 @@
 #
 # shellcheck shell=bash disable=SC2034,SC2154
 
-parts_all=(costs fig2 fig5 fig6 fig8 fig9 fig10 fig11 fig12 tab4 busy idle verbs)
+parts_all=(costs fig2 fig5 fig6 fig8 fig9 fig10 fig11 fig12 tab4 busy idle threads \
+           verbs)
 
 # Programs of the user: commands by name, see own_program
 declare -A own_commands=()
@@ -105,6 +106,11 @@ task groupings)" ;;
         variants=(stock leave-pinned on-demand predict budget-1 budget-inf
                   "${modes[@]:1}")
         [ -z "$quick" ] || variants=(stock on-demand predict "${modes[@]:1}") ;;
+    threads)
+        title="Programs with threads of their own"
+        cases=(hybrid-all-1 hybrid-sleep-1 hybrid-half-1 hybrid-phases-1 hybrid-all-2)
+        [ -z "$quick" ] || cases=(hybrid-all-1 hybrid-half-1)
+        variants=(stock on-demand predict helper-aggressive helper-progress) ;;
     verbs)
         title="Over verbs: what the kernel counts on an RDMA device"
         rigs=(verbs)
@@ -132,7 +138,9 @@ task groupings)" ;;
 # command, launch (what starts it in all ranks), place (what binds all that to
 # processors) and problem (the size in hpccinf.txt). @one means that all ranks
 # share one processor, which they give up while they wait, and leave the others
-# idle. APPS is the folder of the programs.
+# idle. APPS is the folder of the programs. Threads of the hybrid program keep all
+# processors busy (all), or sleep while they wait for each other (sleep), or half of
+# them (half), or change between the two (phases).
 case_of()
 {
     local name=${1%@*} rig=$2 apps=$3
@@ -165,6 +173,15 @@ case_of()
                else
                    loop 20 20 150 8
                fi ;;
+    hybrid)    local threads=$(($(nproc) / ranks))
+               launch+=(--bind-to none)
+               place=(env OMP_WAIT_POLICY=active)
+               case $size in
+               sleep)  place=(env OMP_WAIT_POLICY=passive) ;;
+               half)   threads=$(((threads + 1) / 2)) ;;
+               phases) threads=$threads,$(((threads + 1) / 2)) ;;
+               esac
+               command=("$apps/hybrid" --threads "$threads"); loop 1 2000 20 200 ;;
     cg)        command=("$apps/cg"); loop 20 80 80 8 ;;
     wavefront) command=("$apps/wavefront"); loop 20 80 500 8 ;;
     is)        command=("$apps/is"); loop 20 60 300 8 ;;

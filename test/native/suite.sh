@@ -66,6 +66,26 @@ job()
         env LD_PRELOAD="$preload" $mpi_options "$@"
 }
 
+# unbound COMMAND...: a job whose ranks may run on all processors
+unbound()
+{
+    (export OMPI_MCA_hwloc_base_binding_policy=none \
+            PRTE_MCA_hwloc_default_binding_policy=none
+     "$@")
+}
+
+# helper_used LEAST MOST COMMAND...: a job whose helper's thread has used such a part of
+# a processor
+helper_used()
+{
+    local least=$1 most=$2
+    shift 2
+    "$@" && awk -v least="$least" -v most="$most" "$value"'
+            { used = value("helper_cpu_seconds") / value("duration_seconds") }
+            (used < least) || (used > most) { print "helper used", used; bad = 1 }
+            END { exit bad }' "$work/summary"
+}
+
 # lone RANK COMMAND...: a job of two ranks of which only this one has the library,
 # for which the above holds
 lone()
@@ -1341,6 +1361,18 @@ run "slices, whatever it costs" with BUDGET=inf with HELPER=aggressive \
     job 2 "$apps/slices" --iters 40 --compute 5
 run "slices, room for some of them" with MAX_PINNED=3M \
     job 2 "$apps/slices" --iters 20 --compute 5
+
+# Threads of the program: while they keep all processors busy, the program does the
+# helper's work itself
+threads=$(nproc)
+run "threads on all processors" helper_used 0 0.05 unbound \
+    job 1 "$apps/hybrid" --threads "$threads" --iters 1000
+run "threads on half of the processors" helper_used 0.001 1 unbound \
+    job 1 "$apps/hybrid" --threads $(((threads + 1) / 2)) --iters 1000
+run "threads that come and go" unbound \
+    job 1 "$apps/hybrid" --threads "$threads,1" --iters 1000
+run "threads of 2 ranks on the same processors" unbound \
+    job 2 env OMP_WAIT_POLICY=passive "$apps/hybrid" --threads "$threads" --iters 200
 
 # Uses that cannot be predicted, or only by something else than a period
 for uses in noreuse random alternating drift phases burst; do

@@ -53,8 +53,8 @@ static const uct_predreg_config_field_t knob_table[] = {
     {"HELPER", HELPER_DEFAULT,
      "Who registers ahead and deregisters, under the policy predict:\n"
      " conservative - a helper thread, in as many processes of the node as\n"
-     "                there are idle processors, those that use most memory;\n"
-     "                in the others, as under progress\n"
+     "                there are processors that nobody uses, in those that use\n"
+     "                most memory; in the others, as under progress\n"
      " aggressive   - a helper thread in every process\n"
      " progress     - the process itself, when UCP has nothing else to do and\n"
      "                when a communication ends\n"
@@ -64,8 +64,9 @@ static const uct_predreg_config_field_t knob_table[] = {
 
     {"BUDGET", "1",
      "What the policy predict may cost compared with leave-pinned, in percent\n"
-     "of the run time: memory that it would cost more than that to give up\n"
-     "stays registered. With 0 all of it does, but for what gives way where a\n"
+     "of the run time, or of the part of it that a process can have where\n"
+     "several share processors: memory that it would cost more than that to\n"
+     "give up stays registered. With 0 all of it does, but for what gives way where a\n"
      "bound leaves no room. What a bound costs is not counted. Range: 0 to\n"
      "100, or inf.",
      ucs_offsetof(uct_predreg_knobs_t, budget), &uct_predreg_knob_percent},
