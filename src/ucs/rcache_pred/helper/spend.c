@@ -231,10 +231,9 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred)
     now = pred_now(pred);
     if (!goes_on(pred, now)) {
         rounds->backoff     = next_backoff(pred);
-        rounds->pause       = rounds->backoff *
-                              (pred_spend_is_full(pred, now) ? BLIND_PAUSE : 1) *
-                              ucs_rcache_pred_budget_pause(&rounds->budget,
-                                                           cost);
+        cost               *= rounds->backoff *
+                              (pred_spend_is_full(pred, now) ? BLIND_PAUSE : 1);
+        rounds->pause       = ucs_rcache_pred_budget_pause(&rounds->budget, cost);
         rounds->quiet_until = ucs_max(rounds->quiet_until,
                                       pred_elapsed(get_credit(pred), now)) +
                               rounds->pause;
