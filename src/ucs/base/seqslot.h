@@ -17,17 +17,10 @@
  * A few words that many threads write and read without waiting for each other:
  * a writer that finds another one at work gives up, and a reader notices if the
  * words were changed while it read them. The sequence number is odd while the
- * words are being written. Uses UCS only; the cache and the live counters use it.
+ * words are being written. Uses UCS only; the live counters use it.
  *
  * Progress: all operations are wait-free, and safe in memory hooks.
  */
-
-#define UCS_RCACHE_PRED_SEQSLOT_WORDS 7
-
-typedef struct ucs_rcache_pred_seqslot {
-    _Atomic uint64_t seq;
-    _Atomic uint64_t word[UCS_RCACHE_PRED_SEQSLOT_WORDS];
-} ucs_rcache_pred_seqslot_t; /* One cache line */
 
 
 /**
@@ -88,26 +81,6 @@ ucs_rcache_pred_seq_read(const _Atomic uint64_t *seqp,
     /* Acquire: the number is read again only after the words were read */
     atomic_thread_fence(memory_order_acquire);
     return atomic_load_explicit(seqp, memory_order_relaxed) == seq;
-}
-
-
-/** @ref ucs_rcache_pred_seq_write to a slot. */
-static inline int
-ucs_rcache_pred_seqslot_write(ucs_rcache_pred_seqslot_t *slot, uint64_t seq,
-                              uint64_t next, const uint64_t *words)
-{
-    return ucs_rcache_pred_seq_write(&slot->seq, slot->word,
-                                     UCS_RCACHE_PRED_SEQSLOT_WORDS, seq, next,
-                                     words);
-}
-
-/** @ref ucs_rcache_pred_seq_read from a slot. */
-static inline int
-ucs_rcache_pred_seqslot_read(ucs_rcache_pred_seqslot_t *slot, uint64_t seq,
-                             uint64_t *words)
-{
-    return ucs_rcache_pred_seq_read(&slot->seq, slot->word,
-                                    UCS_RCACHE_PRED_SEQSLOT_WORDS, seq, words);
 }
 
 #endif
