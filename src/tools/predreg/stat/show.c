@@ -24,7 +24,8 @@ typedef struct {
     uint64_t uses;
     uint64_t hits;
     uint64_t critical; /* ns */
-    uint64_t spent;    /* Of the budget, ns */
+    uint64_t spent;    /* Of the budget, ns, */
+    uint64_t budget;   /* which is a part of this time, ns */
     uint64_t cpu;      /* ns */
 } rates_t;
 
@@ -46,6 +47,7 @@ static int is_same_run(const predreg_stat_proc_t *proc,
            (now->stats.hits >= old->stats.hits) &&
            (now->stats.time_critical >= old->stats.time_critical) &&
            (now->stats.budget_spent >= old->stats.budget_spent) &&
+           (now->stats.budget_time >= old->stats.budget_time) &&
            (now->helper_cpu >= old->helper_cpu);
 }
 
@@ -62,6 +64,7 @@ static void rates_between(const predreg_stat_proc_t *proc,
         rates->hits     = now->stats.hits;
         rates->critical = now->stats.time_critical;
         rates->spent    = now->stats.budget_spent;
+        rates->budget   = now->stats.budget_time;
         rates->cpu      = now->helper_cpu;
         return;
     }
@@ -72,6 +75,7 @@ static void rates_between(const predreg_stat_proc_t *proc,
     rates->hits     = now->stats.hits - old->stats.hits;
     rates->critical = now->stats.time_critical - old->stats.time_critical;
     rates->spent    = now->stats.budget_spent - old->stats.budget_spent;
+    rates->budget   = now->stats.budget_time - old->stats.budget_time;
     rates->cpu      = now->helper_cpu - old->helper_cpu;
 }
 
@@ -120,8 +124,8 @@ static const char *cell_rate(char *cell, uint64_t count, double seconds)
     return cell;
 }
 
-/* Write the budget in percent of the run time, "inf" if it has no bound, or "-"
- * if the policy has no budget */
+/* Write the budget in percent, "inf" if it has no bound, or "-" if the policy has no
+ * budget */
 static const char *cell_budget(char *cell,
                                const ucs_rcache_pred_snapshot_t *snapshot)
 {
@@ -172,7 +176,7 @@ static const char *cell_rank(char *cell, int rank)
             cell_percent(cell, rates.critical / NSEC_PER_SEC, rates.seconds)) \
     _column(7, "BUDGET%", 0, cell_budget(cell, now)) \
     _column(6, "SPENT%", 0, \
-            cell_percent(cell, rates.spent / NSEC_PER_SEC, rates.seconds)) \
+            cell_percent(cell, rates.spent, rates.budget)) \
     _column(7, "SPENT,S", 0, cell_seconds(cell, now->stats.budget_spent)) \
     _column(6, "ROOM,S", 0, cell_seconds(cell, now->stats.room_lost)) \
     _column(5, "CPU%", 0, \

@@ -43,6 +43,7 @@ protected:
         m_proc.state.snapshot.firehose_hits     = 30;
         stats().subsystems[UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE].bytes_now = 2048;
         stats().budget_spent                 = SECOND / 10;
+        stats().budget_time                  = 10 * SECOND;
         stats().room_lost                    = SECOND / 4;
         m_proc.state.snapshot.budget         = 1;
     }
@@ -101,7 +102,7 @@ TEST_F(test_stat_show, row_of_the_whole_run) {
         {"AVG", "999B"},    {"PINNED", "4.0K"}, {"USES/S", "10"},
         {"HIT%", "75.0"},   {"LATE", "4"},      {"EARLY", "5"},
         {"WASTED", "6"},    {"REFUSED", "7"},   {"CRIT%", "10.0"},
-        {"BUDGET%", "1"},   {"SPENT%", "0.5"},  {"SPENT,S", "0.100"},
+        {"BUDGET%", "1"},   {"SPENT%", "1.0"},  {"SPENT,S", "0.100"},
         {"ROOM,S", "0.250"}, {"CPU%", "5.0"},   {"USES", "200"},
         {"ARENA", "64.0M"}, {"ANSWERED", "8"},  {"FIREHOSE", "2.0K"}, {"FHHIT%", "75.0"},
         {"COMMAND", "program"}};
@@ -117,13 +118,14 @@ TEST_F(test_stat_show, row_since_the_last_look) {
     before.state.snapshot.stats.hits           = 149;
     before.state.snapshot.stats.time_critical -= SECOND / 2;
     before.state.snapshot.stats.budget_spent  -= SECOND / 50;
+    before.state.snapshot.stats.budget_time   -= SECOND;
     before.state.snapshot.helper_cpu          -= SECOND / 5;
 
     auto found = row(&before);
     EXPECT_EQ("5", found["USES/S"]);
     EXPECT_EQ("10.0", found["HIT%"]);
     EXPECT_EQ("25.0", found["CRIT%"]);
-    EXPECT_EQ("1.0", found["SPENT%"]);
+    EXPECT_EQ("2.0", found["SPENT%"]);
     EXPECT_EQ("0.100", found["SPENT,S"]);
     EXPECT_EQ("10.0", found["CPU%"]);
     EXPECT_EQ("200", found["USES"]);
@@ -132,7 +134,7 @@ TEST_F(test_stat_show, row_since_the_last_look) {
 TEST_F(test_stat_show, row_of_budgets) {
     m_proc.state.snapshot.budget = INFINITY;
     EXPECT_EQ("inf", row()["BUDGET%"]);
-    EXPECT_EQ("0.5", row()["SPENT%"]) << "it is counted without a bound, too";
+    EXPECT_EQ("1.0", row()["SPENT%"]) << "it is counted without a bound, too";
 
     m_proc.state.snapshot.budget = 0.25;
     EXPECT_EQ("0.25", row()["BUDGET%"]);
@@ -149,7 +151,7 @@ TEST_F(test_stat_show, row_of_budgets) {
 TEST_F(test_stat_show, row_of_another_process_of_the_same_pid) {
     auto whole = row();
 
-    for (unsigned i = 0; i < 5; ++i) {
+    for (unsigned i = 0; i < 6; ++i) {
         predreg_stat_proc_t before = m_proc;
         auto &stats                = before.state.snapshot.stats;
 
@@ -157,6 +159,7 @@ TEST_F(test_stat_show, row_of_another_process_of_the_same_pid) {
         ++*(i == 0 ? &stats.uses : i == 1 ? &stats.hits :
             i == 2 ? &stats.time_critical :
             i == 3 ? &stats.budget_spent :
+            i == 4 ? &stats.budget_time :
                      &before.state.snapshot.helper_cpu);
         EXPECT_EQ(whole, row(&before)) << i;
     }
@@ -164,6 +167,7 @@ TEST_F(test_stat_show, row_of_another_process_of_the_same_pid) {
 
 TEST_F(test_stat_show, row_without_numbers) {
     stats().duration            = 0;
+    stats().budget_time         = 0;
     stats().uses                = 0;
     stats().hits                = 0;
     m_proc.state.snapshot.rank = -1;
