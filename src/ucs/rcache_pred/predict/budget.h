@@ -34,8 +34,8 @@
 
 
 typedef struct ucs_rcache_pred_budget {
-    double                 rate;    /**< Part of the run time; INFINITY: there
-                                         is no bound */
+    double                 rate;    /**< What flows in, ns for each ns of run time;
+                                         INFINITY: there is no bound */
     double                 left;    /**< What is in the account, ns; less than
                                          0: a debt */
     double                 deposit; /**< Set aside for uses that nobody
@@ -51,8 +51,8 @@ typedef struct ucs_rcache_pred_budget {
 } ucs_rcache_pred_budget_t;
 
 
-/** @param [in] rate  Part of the run time, 0 or more: 0.01 is one percent.
- *                    With 0 nothing is ever given up. */
+/** @param [in] rate  What flows in, a part of the run time, 0 or more: 0.01 is one
+ *                    percent. With 0 nothing is ever given up. */
 void ucs_rcache_pred_budget_init(ucs_rcache_pred_budget_t *budget, double rate);
 
 /** Change the rate, from now on. What is in the account beyond what it holds at this rate

@@ -64,11 +64,10 @@ static const uct_predreg_config_field_t knob_table[] = {
 
     {"BUDGET", "1",
      "What the policy predict may cost compared with leave-pinned, in percent\n"
-     "of the run time, or of the part of it that a process can have where\n"
-     "several share processors: memory that it would cost more than that to\n"
-     "give up stays registered. With 0 all of it does, but for what gives way where a\n"
-     "bound leaves no room. What a bound costs is not counted. Range: 0 to\n"
-     "100, or inf.",
+     "of the run time, or, where processes share processors, of what each can\n"
+     "have of it. Memory that it would cost more to give up stays registered.\n"
+     "With 0 all of it does, but for what gives way where a bound leaves no\n"
+     "room. What a bound costs is not counted. Range: 0 to 100, or inf.",
      ucs_offsetof(uct_predreg_knobs_t, budget), &uct_predreg_knob_percent},
 
     {"WINDOW", "2",
