@@ -46,7 +46,8 @@ unsigned ucs_rcache_pred_idle_read(const char *root, uint64_t times[CPU_SETSIZE]
 /**
  * Find the processors that nobody but helpers has used between two readings. Pure.
  *
- * @param [in] elapsed  Time between the two, ns. With less than 40 ms nobody can say.
+ * @param [in] elapsed  Time between the two, ns. With less than 35 ms no processor is
+ *                      found idle: the kernel's steps are too coarse.
  * @param [in] helpers  What helpers have used of each processor meanwhile, ns.
  */
 void ucs_rcache_pred_idle_find(const uint64_t before[CPU_SETSIZE],

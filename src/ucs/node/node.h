@@ -38,7 +38,7 @@ BEGIN_C_DECLS
  * their own.
  *
  * Uses ucs/base; the cache calls it, and the core of uct/ib/predreg, which
- * joins and leaves. All functions but join and leave are thread safe and
+ * joins and leaves. All functions but join, leave and update are thread safe and
  * lock-free. A forked child must use nothing that its parent has joined: it
  * forgets it, without freeing anything, and joins itself.
  */

@@ -21,9 +21,8 @@
  * the tests see it.
  *
  * A slot belongs to the process whose sign of life (token.h) is in its owner
- * field. Only that process writes the rest of the slot, but for
- * what says so. The slot of a dead
- * process changes hands: a process that has swapped itself in for the dead one
+ * field. Only that process writes the rest of the slot, except for the fields
+ * whose comment names another writer. The slot of a dead process changes hands: a process that has swapped itself in for the dead one
  * clears the slot and sets it free. If that process is killed before it is
  * done, the slot is a dead process's again. A free slot is all zeros. An owner
  * field names one process for all times, so a slot that names a dead process

@@ -188,10 +188,11 @@ typedef struct pred_rounds {
                                               merged, see helper/merge.h */
     ucs_rcache_pred_time_t  quiet_until; /**< Before this time there is no
                                            budget for entries of the DQ */
-    ucs_rcache_pred_time_t  pause;    /**< How long after the last round this
-                                           time was, at least */
-    unsigned                backoff;  /**< By what the pause was longer than the
-                                           budget asks for, from 1 */
+    ucs_rcache_pred_time_t  pause;    /**< By how much the last round that paid by
+                                           pausing has put quiet_until off, ns */
+    unsigned                backoff;  /**< How many times as long as the budget
+                                           asks for that pause was, since rounds
+                                           were in vain; from 1 */
     int                     found;    /**< Whether this round has decided on a
                                            region that there was time to give
                                            up */
@@ -252,7 +253,8 @@ typedef struct pred_rounds {
  *  helper_mutex. */
 typedef struct pred_seat {
     unsigned               votes;  /**< How many seats in a row have asked for
-                                        the other mode */
+                                        the thread while the program does the
+                                        work */
     ucs_rcache_pred_time_t first;  /**< When it was first asked for; 0: never */
     ucs_rcache_pred_time_t time;   /**< When the seat was last asked for; 0:
                                         never, or ask at once */

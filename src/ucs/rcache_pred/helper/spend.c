@@ -114,9 +114,9 @@ int pred_spend_is_full(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now
     return now < pred->rounds.full;
 }
 
-/* Whether rounds go on without a pause: to make room for others, or since it is
- * predictions that tell what to give up for room within a full bound. Without a
- * budget nobody pays for these */
+/* Whether rounds go on without a pause: to make room for other processes, or because a
+ * bound is full and predictions tell what should give way. With a budget of 0 only the
+ * former, since rounds cost time */
 static int goes_on(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     return pred_spend_is_pressed(pred, now) ||
@@ -197,10 +197,10 @@ static ucs_rcache_pred_time_t get_credit(const ucs_rcache_pred_t *pred)
     return is_thread(pred) ? 0 : ROUNDS_CREDIT;
 }
 
-/* By how much the pause after a round of the program is longer than the budget
- * asks for. A round that was in vain doubles it. One that came later than the
- * last pause did not follow a wait for messages: the program computes meanwhile,
- * and its rounds may find something at any time */
+/* How many times as long as the budget asks for the pause after a round of the program
+ * shall be. Each round that was in vain doubles it. A round that began later after
+ * quiet_until than the pause before it was long tells that the program has computed
+ * meanwhile, and not waited for messages: its rounds may find something at any time */
 static unsigned next_backoff(const ucs_rcache_pred_t *pred)
 {
     const pred_rounds_t *rounds = &pred->rounds;

@@ -76,8 +76,8 @@ typedef struct uct_predreg_knobs {
     ucs_config_names_array_t components; /**< Components of UCX whose memory
                                               domains are managed */
     unsigned helper;        /**< @ref ucs_rcache_pred_helper_t */
-    double   budget;        /**< Percent of the processor time that the
-                                   process can have; INFINITY: no bound */
+    double   budget;        /**< Percent of the processor time that the process
+                                 can have; INFINITY: no bound */
     unsigned window;        /**< Length of the context window, in
                                  communications */
     int      unwind;        /**< Whether paths of calls tell them apart */
