@@ -77,7 +77,8 @@ predreg_facts_compat(const predreg_facts_t *facts);
  *  itself, which it does where little memory may be locked. */
 int predreg_facts_protocols_differ(const predreg_facts_t *facts);
 
-/** @return processors that no process needs for itself, as far as is known. */
+/** @return processors that are idle if each process keeps one busy. Nobody knows
+ *          beforehand what threads a program has: the library measures what is idle. */
 unsigned predreg_facts_idle(const predreg_facts_t *facts);
 
 /** A cost as a line: op + page * pages, in microseconds. */

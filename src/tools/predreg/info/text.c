@@ -204,7 +204,7 @@ static void print_processors(const predreg_facts_t *facts)
     printf(ROW "%u\n", "usable", host->processors);
     printf(ROW "%u now with the library, %u of the command\n", "processes",
            host->managed, facts->processes);
-    printf(ROW "%u: %s\n", "idle then", idle,
+    printf(ROW "%u if each keeps one busy: %s\n", "idle then", idle,
            (facts->knobs.helper != UCS_RCACHE_PRED_HELPER_CONSERVATIVE) ?
            "the helper does not depend on it" :
            (idle >= facts->processes) ? "a helper thread in each process" :
