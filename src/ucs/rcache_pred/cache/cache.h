@@ -188,6 +188,8 @@ typedef struct pred_rounds {
                                               merged, see helper/merge.h */
     ucs_rcache_pred_time_t  quiet_until; /**< Before this time there is no
                                            budget for entries of the DQ */
+    ucs_rcache_pred_time_t  looked;   /**< When the last round ended that could look
+                                           at them */
     ucs_rcache_pred_time_t  pause;    /**< By how much the last round that paid by
                                            pausing has put quiet_until off, ns */
     unsigned                backoff;  /**< How many times as long as the budget

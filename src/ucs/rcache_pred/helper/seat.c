@@ -109,6 +109,7 @@ static void set_mode(ucs_rcache_pred_t *pred, ucs_rcache_pred_mode_t mode)
     }
 
     pred->seat.late = 0;
+    pred_spend_begin_anew(&pred->rounds);
     if (mode == UCS_RCACHE_PRED_MODE_THREAD) {
         pred->seat.time = 0; /* Only the thread can bind itself: it asks again */
     }

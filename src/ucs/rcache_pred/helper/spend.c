@@ -84,6 +84,12 @@ static double helper_price(const ucs_rcache_pred_t *pred)
            (idle * ucs_rcache_pred_budget_own_price(&pred->rounds.budget));
 }
 
+void pred_spend_begin_anew(pred_rounds_t *rounds)
+{
+    rounds->backoff     = 1;
+    rounds->quiet_until = ucs_min(rounds->quiet_until, rounds->last);
+}
+
 void pred_spend_set_seat(ucs_rcache_pred_t *pred, const ucs_rcache_pred_seat_t *seat)
 {
     pred->rounds.idle = seat->idle;
@@ -214,6 +220,31 @@ static unsigned next_backoff(const ucs_rcache_pred_t *pred)
            rounds->backoff : ucs_min(2 * rounds->backoff, BACKOFF_MAX);
 }
 
+/* Put off the next look at entries, by what the budget asks for after a round that has cost
+ * so much */
+static void put_off(ucs_rcache_pred_t *pred, double cost, ucs_rcache_pred_time_t now)
+{
+    pred_rounds_t *rounds = &pred->rounds;
+
+    if (!pred_spend_may_look(pred, now)) {
+        /* This round came sooner, to register ahead or to clear away. However often
+         * such rounds come, and whatever they cost, the look comes at last */
+        rounds->quiet_until += ucs_rcache_pred_budget_pause(&rounds->budget, cost);
+        rounds->quiet_until  = ucs_min(rounds->quiet_until,
+                                       rounds->looked + UCS_RCACHE_PRED_PAUSE_MAX);
+        return;
+    }
+
+    rounds->looked      = now;
+    rounds->backoff     = next_backoff(pred);
+    cost               *= rounds->backoff *
+                          (pred_spend_is_full(pred, now) ? BLIND_PAUSE : 1);
+    rounds->pause       = ucs_rcache_pred_budget_pause(&rounds->budget, cost);
+    rounds->quiet_until = ucs_max(rounds->quiet_until,
+                                  pred_elapsed(get_credit(pred), now)) +
+                          rounds->pause;
+}
+
 void pred_spend_round_end(ucs_rcache_pred_t *pred)
 {
     pred_rounds_t *rounds = &pred->rounds;
@@ -230,13 +261,7 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_budget_spend(&rounds->budget, cost);
     now = pred_now(pred);
     if (!goes_on(pred, now)) {
-        rounds->backoff     = next_backoff(pred);
-        cost               *= rounds->backoff *
-                              (pred_spend_is_full(pred, now) ? BLIND_PAUSE : 1);
-        rounds->pause       = ucs_rcache_pred_budget_pause(&rounds->budget, cost);
-        rounds->quiet_until = ucs_max(rounds->quiet_until,
-                                      pred_elapsed(get_credit(pred), now)) +
-                              rounds->pause;
+        put_off(pred, cost, now);
     }
     pred_lock(pred);
     pred->stats.budget_spent = rounds->budget.spent;

@@ -28,6 +28,10 @@ void pred_spend_init(ucs_rcache_pred_t *pred);
  *  the helper's time cost what the program lacks. */
 void pred_spend_set_seat(ucs_rcache_pred_t *pred, const ucs_rcache_pred_seat_t *seat);
 
+/** Another one does the helper's work from now on: what made rounds rare is not true of
+ *  it. */
+void pred_spend_begin_anew(pred_rounds_t *rounds);
+
 /** Begin a round at @a now: let time flow in, and pay for the waits of the
  *  program since the last round. */
 void pred_spend_round_begin(ucs_rcache_pred_t *pred,

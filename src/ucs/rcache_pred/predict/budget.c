@@ -31,10 +31,6 @@
 /* Which part of the budget rounds of the helper may take */
 #define ROUNDS_SHARE .5
 
-/* Longest pause after a round, ns. Then what was unmapped is cleared away even
- * if there is no budget at all */
-#define PAUSE_MAX 1e9
-
 
 void ucs_rcache_pred_budget_init(ucs_rcache_pred_budget_t *budget, double rate)
 {
@@ -144,5 +140,5 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_budget_pause(const ucs_rcache_pred_budget_t *budget,
                              double cost)
 {
-    return ucs_min(cost / (budget->rate * ROUNDS_SHARE), PAUSE_MAX);
+    return ucs_min(cost / (budget->rate * ROUNDS_SHARE), UCS_RCACHE_PRED_PAUSE_MAX);
 }

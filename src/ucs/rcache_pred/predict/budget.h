@@ -32,6 +32,10 @@
  *  and back (AMD EPYC, Linux 6.18). */
 #define UCS_RCACHE_PRED_SWITCHES_COST 5000
 
+/** Longest pause after a round, ns. Then uses are looked at even if there is no budget
+ *  at all. */
+#define UCS_RCACHE_PRED_PAUSE_MAX 1000000000ul
+
 
 typedef struct ucs_rcache_pred_budget {
     double                 rate;    /**< What flows in, ns for each ns of run time;

@@ -314,6 +314,25 @@ TEST_F(test_progress, rounds_in_vain_become_rare)
     EXPECT_GE(messages(2000) * 1.1, first);
 }
 
+/* However small the budget is, uses are looked at once a second, and their demand does
+ * not fade to nothing */
+TEST_F(test_progress, rounds_in_vain_look_once_a_second)
+{
+    m_params.budget = 1e-6;
+    create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
+    m_world.set_tick(200);
+    uint64_t start = now();
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = 0; now() < start + (20 * SEC); ++i) {
+        use(buffer(i % 4), 64 * KB, USEC);
+        polls(2, 500);
+        if (now() > start + (5 * SEC)) {
+            least = std::min(least, m_world.demand());
+        }
+    }
+    EXPECT_GE(least, 64 * KB / 2);
+}
+
 TEST_F(test_progress, progress_takes_little_at_a_time)
 {
     m_params.dq_size = 16;
