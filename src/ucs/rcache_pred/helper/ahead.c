@@ -168,7 +168,7 @@ void pred_keep_room(ucs_rcache_pred_t *pred)
     int fits;
 
     if (!pred_spend_has_own_cpu(pred) || !pred_spend_is_full(pred, begin) ||
-        (pred->params.budget == 0)) {
+        pred_spend_is_foretold(pred) || (pred->params.budget == 0)) {
         return;
     }
 

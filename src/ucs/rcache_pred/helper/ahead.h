@@ -26,10 +26,12 @@ ucs_status_t
 pred_register_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                     const ucs_rcache_pred_range_t *range);
 
-/** If a bound of this process is full, and the helper has a processor of its own and a
- *  budget: give up idle regions until there is room for the uses that come before it
- *  wakes again, as far as they are like those before. That is 1/16 of the bound at most,
- *  or what one registration takes. Under helper_mutex, without the lock. */
+/** If a bound of this process is full, the helper has a processor of its own and a budget,
+ *  and most uses are not predicted: give up idle regions until there is room for the uses
+ *  that come before it wakes again, as far as they are like those before. That is 1/16 of
+ *  the bound at most, or what one registration takes. Where uses are predicted, each
+ *  region takes its room itself when it is registered ahead. Under helper_mutex, without
+ *  the lock. */
 void pred_keep_room(ucs_rcache_pred_t *pred);
 
 #endif

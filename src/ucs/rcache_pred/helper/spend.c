@@ -120,6 +120,11 @@ int pred_spend_is_full(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now
     return now < pred->rounds.full;
 }
 
+int pred_spend_is_foretold(const ucs_rcache_pred_t *pred)
+{
+    return 2 * pred->rounds.foretold >= FORETOLD_ALL;
+}
+
 /* Whether rounds go on without a pause: to make room for other processes, or because a
  * bound is full and predictions tell what should give way. With a budget of 0 only the
  * former, since rounds cost time */
@@ -127,8 +132,7 @@ static int goes_on(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     return pred_spend_is_pressed(pred, now) ||
            (pred_spend_is_full(pred, now) && (pred->params.budget > 0) &&
-            (pred->rounds.is_trial ||
-             (2 * pred->rounds.foretold >= FORETOLD_ALL)));
+            (pred->rounds.is_trial || pred_spend_is_foretold(pred)));
 }
 
 /* Whether uses are looked at to find out whether they can be predicted. Under lock. */

@@ -54,6 +54,10 @@ int pred_spend_is_pressed(const ucs_rcache_pred_t *pred,
  *          lately. */
 int pred_spend_is_full(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
+/** @return whether most of the uses that ended lately were followed by one that was
+ *          predicted. */
+int pred_spend_is_foretold(const ucs_rcache_pred_t *pred);
+
 /** @return whether the helper is a thread with a processor of its own. */
 int pred_spend_has_own_cpu(const ucs_rcache_pred_t *pred);
 

@@ -384,6 +384,25 @@ TEST_F(test_spend, own_processor_keeps_room_free)
     EXPECT_GE(stats().bytes_now, 16 * MB * 13 / 16);
 }
 
+/* It keeps none where uses are predicted: what it gave up would be needed again before it
+ * could register it, one region after the other */
+TEST_F(test_spend, own_processor_keeps_no_room_for_predicted_uses)
+{
+    m_params.max_bytes = 15 * MB;
+    open(0.01, 1);
+    m_world.set_reg_cost(0, 80 * USEC);
+    m_world.set_dereg_cost(0, 32 * USEC);
+    for (unsigned i = 0; i < 6000; ++i) {
+        if (i == 4000) {
+            mark();
+        }
+        use(buffer(i % 16), MB, USEC);
+        run(100 * USEC);
+    }
+    /* The best choice of what gives way leaves one miss in 15 uses */
+    EXPECT_LE(since_mark(&stats_t::regs_critical), 2000u / 15);
+}
+
 /* If the system refuses memory, the budget does not matter for a while: all that is idle is
  * given up */
 TEST_F(test_spend, a_refusal_by_the_system_comes_before_the_budget)
