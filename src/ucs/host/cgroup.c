@@ -21,6 +21,7 @@ typedef struct {
     const char *limits[3];  /* Names of files of limits on memory, up to a NULL */
     const char *quota[3];   /* Names of files of the quota: time in a period, and the
                                period, us, in one file or in two; up to a NULL */
+    const char *accounting; /* Controller that counts the processor time; NULL: as above */
     const char *usage;      /* Folder and name of the file of the processor time that
                                was used, */
     unsigned   usage_nsec;  /* and its unit, ns */
@@ -35,9 +36,8 @@ static const version_t memory_versions[] = {
 static const version_t cpu_versions[] = {
     {"/sys/fs/cgroup", NULL, .quota = {"cpu.max"},
      .usage = "/sys/fs/cgroup%s/cpu.stat", .usage_nsec = 1000},
-    /* A group has the same path for both controllers */
     {"/sys/fs/cgroup/cpu", "cpu",
-     .quota = {"cpu.cfs_quota_us", "cpu.cfs_period_us"},
+     .quota = {"cpu.cfs_quota_us", "cpu.cfs_period_us"}, .accounting = "cpuacct",
      .usage = "/sys/fs/cgroup/cpuacct%s/cpuacct.usage", .usage_nsec = 1}
 };
 
@@ -60,8 +60,9 @@ static int has_word(const char *list, const char *word)
 }
 
 /* Take a line of /proc/self/cgroup apart: "number:controllers:path".
- * @return the path, if it is that of a group of this version */
-static const char *get_path(char *line, const version_t *version)
+ * @return the path, if it is that of a group of this controller, or of version 2 if that
+ * is NULL */
+static const char *get_path(char *line, const char *controller)
 {
     char *list = strchr(line, ':');
     char *path = (list == NULL) ? NULL : strchr(list + 1, ':');
@@ -73,14 +74,15 @@ static const char *get_path(char *line, const version_t *version)
     *list++                   = '\0';
     *path++                   = '\0';
     path[strcspn(path, "\n")] = '\0';
-    if (version->controller == NULL) {
+    if (controller == NULL) {
         return (!strcmp(line, "0") && (list[0] == '\0')) ? path : NULL;
     }
-    return has_word(list, version->controller) ? path : NULL;
+    return has_word(list, controller) ? path : NULL;
 }
 
-/* Find this process's group of a version. @return 0 if there is none */
-static int find_group(const char *root, const version_t *version,
+/* Find this process's group of a controller, or of version 2 if that is NULL. @return 0 if
+ * there is none */
+static int find_group(const char *root, const char *controller,
                       char group[PATH_MAX])
 {
     char line[PATH_MAX];
@@ -94,7 +96,7 @@ static int find_group(const char *root, const version_t *version,
     }
 
     while ((path == NULL) && (fgets(line, sizeof(line), stream) != NULL)) {
-        path = get_path(line, version);
+        path = get_path(line, controller);
     }
     if (path != NULL) {
         strcpy(group, path); /* Shorter than the line */
@@ -162,7 +164,7 @@ uint64_t ucs_rcache_pred_cgroup_limit(const char *root)
     size_t i;
 
     for (i = 0; i < ucs_static_array_size(memory_versions); ++i) {
-        if (!find_group(root, &memory_versions[i], group)) {
+        if (!find_group(root, memory_versions[i].controller, group)) {
             continue;
         }
 
@@ -201,18 +203,41 @@ static double quota_of(const char *root, const version_t *version, const char *g
     return ((values[0] > 0) && (values[1] > 0)) ? (values[0] / values[1]) : INFINITY;
 }
 
+/* Find the file of what the processes that share a quota have used. Where another hierarchy
+ * counts it, in which this process is in no group below the same path, the group that it
+ * is in there says the most that is known. */
+static void find_usage(const char *root, const version_t *version, const char *group,
+                       char file[PATH_MAX])
+{
+    size_t length = strlen(group);
+    char counted[PATH_MAX];
+    int used;
+
+    file[0] = '\0';
+    if ((version->accounting == NULL) || (length == 0)) {
+        strcpy(counted, group);
+    } else if (!find_group(root, version->accounting, counted)) {
+        return;
+    } else if (!strncmp(counted, group, length) &&
+               ((counted[length] == '/') || (counted[length] == '\0'))) {
+        counted[length] = '\0';
+    }
+
+    used = snprintf(file, PATH_MAX, "%s", root);
+    snprintf(file + used, PATH_MAX - used, version->usage, counted);
+}
+
 void ucs_rcache_pred_cgroup_quota(const char *root, ucs_rcache_pred_cgroup_quota_t *quota)
 {
     const version_t *version;
     char group[PATH_MAX];
     double cpus;
-    int length;
     size_t i;
 
     *quota = (ucs_rcache_pred_cgroup_quota_t){.cpus = INFINITY};
     for (i = 0; i < ucs_static_array_size(cpu_versions); ++i) {
         version = &cpu_versions[i];
-        if (!find_group(root, version, group)) {
+        if (!find_group(root, version->controller, group)) {
             continue;
         }
 
@@ -224,8 +249,7 @@ void ucs_rcache_pred_cgroup_quota(const char *root, ucs_rcache_pred_cgroup_quota
 
             quota->cpus       = cpus;
             quota->usage_nsec = version->usage_nsec;
-            length            = snprintf(quota->usage, PATH_MAX, "%s", root);
-            snprintf(quota->usage + length, PATH_MAX - length, version->usage, group);
+            find_usage(root, version, group, quota->usage);
         } while (go_up(group));
     }
 }
@@ -253,7 +277,7 @@ void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
     const version_t *version = &memory_versions[0];
     char group[PATH_MAX];
 
-    if (!find_group(root, version, group) ||
+    if (!find_group(root, version->controller, group) ||
         (snprintf(file, PATH_MAX, "%s%s%s/%s", root, version->folder, group,
                   name) >= PATH_MAX)) {
         file[0] = '\0';

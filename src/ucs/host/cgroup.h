@@ -37,8 +37,10 @@ typedef struct ucs_rcache_pred_cgroup_quota {
     double   cpus;            /**< How many processors this process and the others of
                                    the group may use on average; INFINITY: as many as
                                    there are */
-    char     usage[PATH_MAX]; /**< The file of what they have used, */
-    unsigned usage_nsec;      /**< and its unit, ns */
+    char     usage[PATH_MAX]; /**< The file of what they have used, or more processes if
+                                   these are in no accounting group of their own; empty if
+                                   nobody counts it */
+    unsigned usage_nsec;      /**< Its unit, ns */
 } ucs_rcache_pred_cgroup_quota_t;
 
 /** Find the least quota of the groups of this process and those above them. */

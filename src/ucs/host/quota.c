@@ -28,11 +28,11 @@ void ucs_rcache_pred_quota_init(ucs_rcache_pred_quota_t *quota, const char *root
 double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
                                   uint64_t now)
 {
-    double left = INFINITY;
+    double left = 0;
     uint64_t used;
 
     if (isinf(quota->group.cpus)) {
-        return left;
+        return INFINITY;
     }
 
     used = used_by_others(quota, busy);

@@ -37,9 +37,9 @@ void ucs_rcache_pred_quota_init(ucs_rcache_pred_quota_t *quota, const char *root
  *                   count.
  *
  * @return how many processors more than they have used since the last look the processes
- *         of the group may use on average; INFINITY if there is no quota, or the system
- *         does not tell. Less than 0 for a while, if they have used time that was left
- *         before.
+ *         of the group may use on average; INFINITY if there is no quota; 0 if the system
+ *         does not tell what was used. Less than 0 for a while, if they have used time that
+ *         was left before.
  */
 double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
                                   uint64_t now);
