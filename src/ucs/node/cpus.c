@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
 
 /* A process whose helper has an idle processor counts with so much of its demand more,
@@ -26,7 +25,7 @@ typedef struct {
     unsigned index; /* Among the users */
 } turn_t;
 
-/* The distribution of the idle processors */
+/* The distribution of the idle processors. Too large for the stack, see watch.c */
 typedef struct {
     const ucs_rcache_pred_cpus_t     *cpus;
     const ucs_rcache_pred_cpu_user_t *users;
@@ -36,6 +35,7 @@ typedef struct {
     cpu_set_t                        left;   /* Idle processors without a helper */
     cpu_set_t                        whole;  /* Idle ones whose siblings are idle */
     unsigned                         helpers[CPU_SETSIZE]; /* On each processor */
+    unsigned                         counts[CPU_SETSIZE];  /* Processes of each */
 } division_t;
 
 
@@ -73,11 +73,11 @@ static void find_whole(const ucs_rcache_pred_cpus_t *cpus,
                        const ucs_rcache_pred_cpu_user_t *users, unsigned num_users,
                        cpu_set_t *whole)
 {
-    uint8_t is_busy[CPU_SETSIZE] = {0}; /* By number of the core */
-    cpu_set_t known;
+    cpu_set_t known, busy; /* Busy cores by their numbers */
     unsigned i;
     int cpu;
 
+    CPU_ZERO(&busy);
     CPU_ZERO(&known);
     for (i = 0; i < num_users; ++i) {
         CPU_OR(&known, &known, &users[i].usable);
@@ -85,13 +85,13 @@ static void find_whole(const ucs_rcache_pred_cpus_t *cpus,
 
     for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
         if (CPU_ISSET(cpu, &known) && !CPU_ISSET(cpu, &cpus->idle)) {
-            is_busy[cpus->core[cpu]] = 1;
+            CPU_SET(cpus->core[cpu], &busy);
         }
     }
 
     CPU_ZERO(whole);
     for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (CPU_ISSET(cpu, &cpus->idle) && !is_busy[cpus->core[cpu]]) {
+        if (CPU_ISSET(cpu, &cpus->idle) && !CPU_ISSET(cpus->core[cpu], &busy)) {
             CPU_SET(cpu, whole);
         }
     }
@@ -237,17 +237,16 @@ static void share_idle(division_t *division, unsigned index)
 }
 
 /* Find the processors of each process, and count the processes of each processor */
-static void count_users(const ucs_rcache_pred_cpu_user_t *users, unsigned num_users,
-                        unsigned counts[CPU_SETSIZE])
+static void count_users(division_t *division)
 {
+    const ucs_rcache_pred_cpu_user_t *users = division->users;
     unsigned i, cpu;
     cpu_set_t own;
 
-    memset(counts, 0, CPU_SETSIZE * sizeof(*counts));
-    for (i = 0; i < num_users; ++i) {
+    for (i = 0; i < division->num_users; ++i) {
         ucs_rcache_pred_cpus_own(&users[i].affinity, &users[i].usable, &own);
         for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-            counts[cpu] += CPU_ISSET(cpu, &own) ? 1 : 0;
+            division->counts[cpu] += CPU_ISSET(cpu, &own) ? 1 : 0;
         }
     }
 }
@@ -273,15 +272,14 @@ static void finish_seats(division_t *division)
 {
     unsigned rank = 0;
     ucs_rcache_pred_cpu_seat_t *seat;
-    unsigned counts[CPU_SETSIZE];
     unsigned i, index;
     double share;
 
-    count_users(division->users, division->num_users, counts);
+    count_users(division);
     for (i = 0; i < division->num_users; ++i) {
         index         = division->turns[i].index;
         seat          = &division->seats[index];
-        share         = sum_shares(&division->users[index], counts);
+        share         = sum_shares(&division->users[index], division->counts);
         seat->share   = ucs_min(share, 1);
         seat->sharers = (seat->cpu >= 0) ? division->helpers[seat->cpu] :
                                            ceil(1 / seat->share);
@@ -295,17 +293,21 @@ int ucs_rcache_pred_cpus_seats(const ucs_rcache_pred_cpus_t *cpus,
                                unsigned num_users,
                                ucs_rcache_pred_cpu_seat_t *seats)
 {
-    division_t division = {
-        .cpus      = cpus,
-        .users     = users,
-        .seats     = seats,
-        .num_users = num_users,
-        .left      = cpus->idle
-    };
+    division_t *division = calloc(1, sizeof(*division));
     unsigned i;
 
-    division.turns = malloc(num_users * sizeof(*division.turns));
-    if (division.turns == NULL) {
+    if (division == NULL) {
+        return 0;
+    }
+
+    division->cpus      = cpus;
+    division->users     = users;
+    division->seats     = seats;
+    division->num_users = num_users;
+    division->left      = cpus->idle;
+    division->turns     = malloc(num_users * sizeof(*division->turns));
+    if (division->turns == NULL) {
+        free(division);
         return 0;
     }
 
@@ -313,16 +315,17 @@ int ucs_rcache_pred_cpus_seats(const ucs_rcache_pred_cpus_t *cpus,
         seats[i] = (ucs_rcache_pred_cpu_seat_t){.cpu = -1};
     }
 
-    find_whole(cpus, users, num_users, &division.whole);
-    sort_turns(&division);
-    give_all(&division);
+    find_whole(cpus, users, num_users, &division->whole);
+    sort_turns(division);
+    give_all(division);
     for (i = 0; i < num_users; ++i) {
-        if (seats[division.turns[i].index].cpu < 0) {
-            share_idle(&division, division.turns[i].index);
+        if (seats[division->turns[i].index].cpu < 0) {
+            share_idle(division, division->turns[i].index);
         }
     }
-    finish_seats(&division);
-    free(division.turns);
+    finish_seats(division);
+    free(division->turns);
+    free(division);
     return 1;
 }
 

@@ -15,6 +15,10 @@
 
 #define NSEC_PER_SEC 1000000000ull
 
+/* Room for the line of a processor in /proc/stat, and for the file's name: short, since
+ * threads with small stacks read it */
+#define LINE_SIZE 512
+
 /* The kernel counts in ticks of USER_HZ. A reading may be off by one, ns */
 #define TICK (NSEC_PER_SEC / 100)
 
@@ -42,7 +46,7 @@ unsigned ucs_rcache_pred_idle_read(const char *root, uint64_t times[CPU_SETSIZE]
 {
     long ticks_per_sec = sysconf(_SC_CLK_TCK);
     unsigned count     = 0;
-    char line[PATH_MAX];
+    char line[LINE_SIZE];
     uint64_t ticks;
     FILE *stream;
     unsigned cpu;

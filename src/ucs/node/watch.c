@@ -25,14 +25,18 @@
 /* Looks take at most this part of a processor, 1/200 */
 #define WATCH_COST_SHARE 200
 
-/* What a look knows of all processes */
+/* What a look knows of all processes. It is too large for the stack: the program's
+ * threads look, too, and some have stacks of 16 KiB */
 typedef struct {
+    ucs_rcache_pred_cpus_t      cpus;
     unsigned                    num_users;
     ucs_rcache_pred_cpu_user_t  *users;
     ucs_rcache_pred_cpu_seat_t  *seats;
     ucs_rcache_pred_node_slot_t **slots;
     uint64_t                    busy[CPU_SETSIZE]; /* What helpers have used of each
                                                       processor since the last look, ns */
+    uint64_t                    before[CPU_SETSIZE]; /* See idle.h */
+    uint64_t                    after[CPU_SETSIZE];
 } look_t;
 
 
@@ -120,19 +124,19 @@ static void collect_users(ucs_rcache_pred_node_t *node, unsigned max_users,
 
 /* Find the processors that nobody but helpers has used since the last look. None is
  * idle if there was none */
-static void find_idle(ucs_rcache_pred_node_t *node, const look_t *look, uint64_t elapsed,
-                      cpu_set_t *idle)
+static void find_idle(ucs_rcache_pred_node_t *node, uint64_t elapsed, look_t *look)
 {
     pred_node_watch_t *watch = &node->shm->watch;
-    uint64_t before[CPU_SETSIZE], after[CPU_SETSIZE];
     unsigned cpu;
 
-    ucs_rcache_pred_idle_read(node->params.root, after);
+    ucs_rcache_pred_idle_read(node->params.root, look->after);
     for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        before[cpu] = atomic_exchange_explicit(&watch->idle[cpu], after[cpu],
-                                               memory_order_relaxed);
+        look->before[cpu] = atomic_exchange_explicit(&watch->idle[cpu],
+                                                     look->after[cpu],
+                                                     memory_order_relaxed);
     }
-    ucs_rcache_pred_idle_find(before, after, elapsed, look->busy, idle);
+    ucs_rcache_pred_idle_find(look->before, look->after, elapsed, look->busy,
+                              &look->cpus.idle);
 }
 
 static void tell_seats(const look_t *look)
@@ -168,24 +172,28 @@ static void tell_seats(const look_t *look)
 static void look_at_all(ucs_rcache_pred_node_t *node, uint64_t elapsed)
 {
     unsigned max_users = pred_node_num_used(node);
-    ucs_rcache_pred_cpus_t cpus;
-    look_t look = {0};
+    look_t *look       = calloc(1, sizeof(*look));
 
-    look.users = malloc(max_users * sizeof(*look.users));
-    look.seats = malloc(max_users * sizeof(*look.seats));
-    look.slots = malloc(max_users * sizeof(*look.slots));
-    if ((look.users != NULL) && (look.seats != NULL) && (look.slots != NULL)) {
-        collect_users(node, max_users, &look);
-        find_idle(node, &look, elapsed, &cpus.idle);
-        memcpy(cpus.core, node->cores, sizeof(cpus.core));
-        if (ucs_rcache_pred_cpus_seats(&cpus, look.users, look.num_users,
-                                       look.seats)) {
-            tell_seats(&look);
+    if (look == NULL) {
+        return;
+    }
+
+    look->users = malloc(max_users * sizeof(*look->users));
+    look->seats = malloc(max_users * sizeof(*look->seats));
+    look->slots = malloc(max_users * sizeof(*look->slots));
+    if ((look->users != NULL) && (look->seats != NULL) && (look->slots != NULL)) {
+        collect_users(node, max_users, look);
+        find_idle(node, elapsed, look);
+        memcpy(look->cpus.core, node->cores, sizeof(look->cpus.core));
+        if (ucs_rcache_pred_cpus_seats(&look->cpus, look->users, look->num_users,
+                                       look->seats)) {
+            tell_seats(look);
         }
     }
-    free(look.slots);
-    free(look.seats);
-    free(look.users);
+    free(look->slots);
+    free(look->seats);
+    free(look->users);
+    free(look);
 }
 
 void pred_node_watch(ucs_rcache_pred_node_t *node, uint64_t now)

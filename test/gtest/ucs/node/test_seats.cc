@@ -8,6 +8,10 @@
 
 #include <common/fake_root.h>
 
+#include <pthread.h>
+
+#include <functional>
+
 
 /* What processes of a node learn of its processors, from a kernel that the test plays.
  * Which helper gets which processor is tested with the pure function */
@@ -213,4 +217,31 @@ TEST_F(test_seats, without_memory_all_keep_what_they_have)
     }
     pass(1000, {});
     EXPECT_EQ(0, seat(a).idle);
+}
+
+/* Threads of the program look, too, and a library for such threads may have given them
+ * 16 KiB of stack. Sanitizers make frames larger */
+TEST_F(test_seats, look_takes_little_stack)
+{
+    auto node = join_on(0, 3);
+    double idle = 0;
+    std::function<void()> look = [&] { idle = seat(node).idle; };
+    std::vector<char> stack(64 * 1024, 0);
+    pthread_attr_t attr;
+    pthread_t thread;
+
+    pass(1000, {1});
+    pthread_attr_init(&attr);
+    ASSERT_EQ(0, pthread_attr_setstack(&attr, stack.data(), stack.size()));
+    ASSERT_EQ(0, pthread_create(&thread, &attr, [](void *arg) -> void* {
+        (*(std::function<void()>*)arg)();
+        return NULL;
+    }, &look));
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+
+    size_t untouched = std::find_if(stack.begin(), stack.end(),
+                                    [](char c) { return c != 0; }) - stack.begin();
+    EXPECT_EQ(1, idle);
+    EXPECT_LE(stack.size() - untouched, (SANITIZER_SLOWDOWN > 1 ? 48u : 20u) * 1024);
 }
