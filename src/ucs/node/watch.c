@@ -22,8 +22,10 @@
 #define WATCH_INTERVAL       200000000
 #define WATCH_INTERVAL_YOUNG 50000000
 
-/* Looks take at most this part of a processor, 1/200 */
-#define WATCH_COST_SHARE 200
+/* Looks take at most this part of a processor, 1/200, but there is one after so long, ns:
+ * a single look that took long, as in a virtual machine that was stopped, says little */
+#define WATCH_COST_SHARE   200
+#define WATCH_INTERVAL_MAX 5000000000ull
 
 /* What a look knows of all processes. It is too large for the stack: the program's
  * threads look, too, and some have stacks of 16 KiB */
@@ -74,6 +76,7 @@ static int begin_look(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t *last
     interval = ucs_max(interval,
                        WATCH_COST_SHARE *
                        atomic_load_explicit(&watch->cost, memory_order_relaxed));
+    interval = ucs_min(interval, WATCH_INTERVAL_MAX);
     *last_p  = last;
     /* A time that is still to come is of another time name space */
     return ((last == 0) || (now < last) || (now - last >= interval)) &&
