@@ -21,7 +21,8 @@ typedef struct {
     const char *limits[3];  /* Names of files of limits on memory, up to a NULL */
     const char *quota[3];   /* Names of files of the quota: time in a period, and the
                                period, us, in one file or in two; up to a NULL */
-    const char *accounting; /* Controller that counts the processor time; NULL: as above */
+    const char *accounting; /* Controller whose groups count processor time; NULL: the
+                               groups that have the quota count it */
     const char *usage;      /* Folder and name of the file of the processor time that
                                was used, */
     unsigned   usage_nsec;  /* and its unit, ns */
@@ -264,7 +265,8 @@ uint64_t ucs_rcache_pred_cgroup_usage(const ucs_rcache_pred_cgroup_quota_t *quot
         return UINT64_MAX;
     }
 
-    /* A number, or "usage_usec" and a number in the first line */
+    /* The file of version 1 has a number; the first line of that of version 2 has
+     * "usage_usec" before the number */
     count = fscanf(stream, "%*[a-z_ ]");
     count = (count == EOF) ? 0 : fscanf(stream, "%" SCNu64, &value);
     fclose(stream);

@@ -9,7 +9,8 @@
 #include <math.h>
 
 
-/* What all but the helper have used so far, ns; UINT64_MAX if the system does not tell */
+/* Processor time that all threads of the group but the helper's have used so far, ns;
+ * UINT64_MAX if the system does not tell */
 static uint64_t used_by_others(const ucs_rcache_pred_quota_t *quota, uint64_t busy)
 {
     uint64_t used = ucs_rcache_pred_cgroup_usage(&quota->group);

@@ -97,7 +97,7 @@ static void find_whole(const ucs_rcache_pred_cpus_t *cpus,
     }
 }
 
-/* Whether an idle processor is the helper's of this process now */
+/* Whether the helper of a process has a processor for itself which is still idle */
 static int has_idle(const division_t *division, unsigned index)
 {
     const ucs_rcache_pred_cpu_user_t *user = &division->users[index];
@@ -186,8 +186,8 @@ static int stays(const division_t *division, unsigned index)
     return CPU_ISSET(cpu, &division->whole) || (CPU_COUNT(&better) == 0);
 }
 
-/* Give the idle processors to those whose turn comes first. The helpers that stay
- * where they are come before those that choose from what is left */
+/* Give each idle processor to one helper, in the order of the turns. Helpers that keep
+ * their processor are served before helpers that choose a new one */
 static void give_all(division_t *division)
 {
     unsigned winners = ucs_min(division->num_users,

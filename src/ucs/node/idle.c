@@ -19,7 +19,8 @@
  * threads with small stacks read it */
 #define LINE_SIZE 512
 
-/* The kernel counts in ticks of USER_HZ. A reading may be off by one, ns */
+/* The kernel counts idle time in ticks of USER_HZ, 100 a second: a reading may be wrong by
+ * one tick, ns */
 #define TICK (NSEC_PER_SEC / 100)
 
 
@@ -112,7 +113,7 @@ void ucs_rcache_pred_idle_read_cores(const char *root, const cpu_set_t *cpus,
             continue;
         }
 
-        /* "0,64" or "0-1": the first one comes first */
+        /* The list, such as "0,64" or "0-1", begins with the first thread of the core */
         if ((fscanf(stream, "%u", &first) == 1) && (first < CPU_SETSIZE)) {
             cores[cpu] = first;
         }

@@ -83,8 +83,8 @@ static int begin_look(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t *last
            atomic_compare_exchange_strong(&watch->time, &last, now);
 }
 
-/* Count what the helper of a process has used since the last look of the processor that
- * it got then */
+/* Add the processor time that the helper of a process has used, since the last look, of
+ * the processor which that look has given it */
 static void add_helper(look_t *look, const ucs_rcache_pred_node_slot_t *slot)
 {
     pred_node_helper_t seen, now;
@@ -171,7 +171,8 @@ static void tell_seats(const look_t *look)
     }
 }
 
-/* Look at all processes. Without memory all keep what they have */
+/* Write the seats of all processes anew. If no memory can be allocated, each process keeps
+ * the seat that it has */
 static void look_at_all(ucs_rcache_pred_node_t *node, uint64_t elapsed)
 {
     unsigned max_users = pred_node_num_used(node);

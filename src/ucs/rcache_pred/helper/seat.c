@@ -103,7 +103,8 @@ static void set_mode(ucs_rcache_pred_t *pred, ucs_rcache_pred_mode_t mode)
         return;
     }
 
-    /* pred_wake() says what other threads make of the mode */
+    /* Sequentially consistent: pred_wake() says which threads read the mode, and why in
+     * this order */
     if (atomic_exchange(&pred->handshake.mode, mode) == mode) {
         return;
     }
@@ -111,7 +112,9 @@ static void set_mode(ucs_rcache_pred_t *pred, ucs_rcache_pred_mode_t mode)
     pred->seat.late = 0;
     pred_spend_begin_anew(&pred->rounds);
     if (mode == UCS_RCACHE_PRED_MODE_THREAD) {
-        pred->seat.time = 0; /* Only the thread can bind itself: it asks again */
+        /* The thread asks for its seat in its first round, since no other thread can
+         * bind it to a processor */
+        pred->seat.time = 0;
     }
     ucs_debug("the helper's work is done by %s", (mode == UCS_RCACHE_PRED_MODE_THREAD) ?
               "its thread" : "the program");

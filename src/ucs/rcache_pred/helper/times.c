@@ -80,15 +80,13 @@ ucs_rcache_pred_time_t
 pred_measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_time_t *wakeup = &pred->rounds.times.wakeup;
-    ucs_rcache_pred_time_t late    = 0;
+    ucs_rcache_pred_time_t late;
 
     if (now < pred->rounds.next) {
         return UCS_RCACHE_PRED_TIME_INF; /* This sleep says nothing */
     }
 
-    if (pred->rounds.next != UCS_RCACHE_PRED_TIME_INF) {
-        late = now - pred->rounds.next;
-    }
+    late     = now - pred->rounds.next;
     *wakeup -= *wakeup / WAKEUP_FADE;
     *wakeup  = ucs_min(ucs_max(*wakeup, late),
                        (ucs_rcache_pred_time_t)WAKEUP_MAX);
