@@ -163,12 +163,18 @@ static pred_reservation_t wanted_room(ucs_rcache_pred_t *pred)
 
 void pred_keep_room(ucs_rcache_pred_t *pred)
 {
-    ucs_rcache_pred_time_t begin = pred_now(pred);
-    pred_reservation_t room      = wanted_room(pred);
+    ucs_rcache_pred_time_t begin;
+    pred_reservation_t room;
     int fits;
 
-    if (!pred_spend_has_own_cpu(pred) || !pred_spend_is_full(pred, begin) ||
-        pred_spend_is_foretold(pred) || (pred->params.budget == 0)) {
+    if (!pred_spend_is_full(pred, pred->rounds.last)) {
+        return; /* Nearly all rounds end here */
+    }
+
+    begin = pred_now(pred);
+    room  = wanted_room(pred);
+    if (!pred_spend_has_own_cpu(pred) || pred_spend_is_foretold(pred) ||
+        (pred->params.budget == 0)) {
         return;
     }
 
