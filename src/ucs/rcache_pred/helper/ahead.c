@@ -24,28 +24,19 @@
 #define ROOM_FADE 32
 
 
-/* Put the region into the state REGISTERING, if it still has to be registered.
- * @return whether it has */
-static int region_claim(ucs_rcache_pred_t *pred,
-                        ucs_rcache_pred_region_t *region,
-                        const ucs_rcache_pred_range_t *wanted)
+int pred_may_claim_ahead(const ucs_rcache_pred_region_t *region,
+                         ucs_rcache_pred_region_state_t state)
 {
-    ucs_rcache_pred_range_t range;
-    int claimed;
+    return !region->stale && (region->in_pieces == 0) && (region->refs == 0) &&
+           (region->state == state);
+}
 
-    pred_lock(pred);
-    range   = (wanted != NULL) ? *wanted :
-                                 ucs_rcache_pred_region_expected(region);
-    claimed = !region->stale && (region->in_pieces == 0) &&
-              (region->state == UCS_RCACHE_PRED_REGION_IDLE);
-    if (claimed) {
-        ++pred->bound.ahead_now;
-        ucs_rcache_pred_region_claim(&pred->table, region, &range,
-                                     region->recent_access);
-        pred_merge_slices(pred, region, UCS_RCACHE_PRED_BY_HELPER);
-    }
-    pred_unlock(pred);
-    return claimed;
+void pred_claim_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+                      const ucs_rcache_pred_range_t *range)
+{
+    ++pred->bound.ahead_now;
+    ucs_rcache_pred_region_claim(&pred->table, region, range,
+                                 region->recent_access);
 }
 
 /* Regions that are needed later than this give way to a region which is registered ahead of
@@ -61,17 +52,29 @@ victims_after(const ucs_rcache_pred_t *pred,
            ucs_max(ucs_rcache_pred_region_deadline(region), 1ul);
 }
 
-/* Register a claimed region ahead of its use */
+/* Extend a claimed region to what it overlaps, and register it, unless some of it
+ * is unmapped by then */
 static ucs_status_t region_register(ucs_rcache_pred_t *pred,
                                     ucs_rcache_pred_region_t *region,
                                     void **memh_p,
                                     ucs_rcache_pred_time_t *end_p)
 {
-    pred_handle_t handle = pred_region_handle(region);
     pred_reservation_t room;
+    pred_handle_t handle;
     ucs_status_t status;
+    int stale;
+
+    pred_lock(pred);
+    pred_merge_slices(pred, region, UCS_RCACHE_PRED_BY_HELPER);
+    stale = region->stale;
+    pred_unlock(pred);
 
     *end_p = pred_now(pred);
+    if (stale) {
+        return UCS_ERR_BUSY;
+    }
+
+    handle = pred_region_handle(region);
     room   = pred_reservation(pred, handle.start, handle.length,
                               PRED_PART_WHOLE);
     if (!pred_reserve(pred, &room, victims_after(pred, region))) {
@@ -113,23 +116,35 @@ static void region_registered(ucs_rcache_pred_t *pred,
     pred_unlock(pred);
 }
 
-ucs_status_t
-pred_register_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
-                    const ucs_rcache_pred_range_t *range)
+ucs_status_t pred_register_claimed_ahead(ucs_rcache_pred_t *pred,
+                                         ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_time_t begin = pred_now(pred);
     void *memh                   = NULL;
     ucs_rcache_pred_time_t end;
     ucs_status_t status;
 
-    if (!region_claim(pred, region, range)) {
-        return UCS_ERR_BUSY;
-    }
-
     status                = region_register(pred, region, &memh, &end);
     pred->rounds.outside += pred_elapsed(begin, end);
     region_registered(pred, region, status, memh, end);
     return status;
+}
+
+ucs_status_t
+pred_register_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_range_t expected;
+    int may_claim;
+
+    pred_lock(pred);
+    may_claim = pred_may_claim_ahead(region, UCS_RCACHE_PRED_REGION_IDLE);
+    if (may_claim) {
+        expected = ucs_rcache_pred_region_expected(region);
+        pred_claim_ahead(pred, region, &expected);
+    }
+    pred_unlock(pred);
+    return may_claim ? pred_register_claimed_ahead(pred, region) :
+                       UCS_ERR_BUSY;
 }
 
 /* What uses will take before the helper wakes again: as much as they have taken lately

@@ -365,7 +365,7 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
         return;
     }
 
-    status = pred_register_ahead(pred, region, NULL);
+    status = pred_register_ahead(pred, region);
     if (status == UCS_ERR_BUSY) {
         rq_head_drop(pred, region);
         return;

@@ -48,6 +48,14 @@ static int can_merge(const ucs_rcache_pred_region_t *region)
            (region->state == UCS_RCACHE_PRED_REGION_REGISTERED);
 }
 
+/* Whether others may be merged into a region now, as far as it is known to have something
+ * in common with them. Under lock. */
+static int may_merge(const ucs_rcache_pred_region_t *region)
+{
+    return (region->maybe_spare || region->touches) && !region->apart &&
+           pred_may_claim_ahead(region, UCS_RCACHE_PRED_REGION_REGISTERED);
+}
+
 /* Whether a region that overlaps or touches a range is to be merged with what is in there,
  * if that can be merged. One that only touches it is left out where it would do harm: if
  * it cannot be merged, the others could not be either, and if it stays in use for long, all
@@ -146,10 +154,32 @@ static void note_merged(ucs_rcache_pred_t *pred,
     }
 }
 
+/* Find again what overlaps a region, since some of it may be unmapped by now, and claim the
+ * region with all of it under the same hold of the lock.
+ *
+ * @param [out] old  Handle of the region, to be deregistered.
+ * @return whether there still is something to merge. */
+static int claim_merged(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region, overlap_t *overlap,
+                        pred_handle_t *old)
+{
+    int claimed;
+
+    pred_lock(pred);
+    claimed = may_merge(region) && (find_overlap(pred, region, overlap) > 0);
+    if (claimed) {
+        *old = pred_take_handle(pred, region);
+        pred_claim_ahead(pred, region, &overlap->range);
+    }
+    pred_unlock(pred);
+    return claimed;
+}
+
 void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
 {
     ucs_status_t status;
     overlap_t overlap;
+    pred_handle_t old;
     uint64_t bytes;
     int is_possible;
 
@@ -158,8 +188,7 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     }
 
     pred_lock(pred);
-    is_possible = (region->maybe_spare || region->touches) &&
-                  (region->refs == 0) && !region->apart;
+    is_possible = may_merge(region);
     bytes       = is_possible ? find_overlap(pred, region, &overlap) : 0;
     if (is_possible && (overlap.count == 0)) {
         /* There is nothing to merge it with. If it looked again each time, others would
@@ -172,16 +201,13 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
         pred->rounds.merge_after = pred->rounds.last + LOOK_EVERY;
     }
     if ((bytes == 0) ||
-        !pred_spend_on_merge(pred, bytes, merge_time(pred, region, &overlap))) {
+        !pred_spend_on_merge(pred, bytes, merge_time(pred, region, &overlap)) ||
+        !claim_merged(pred, region, &overlap, &old)) {
         return;
     }
 
-    pred_region_deregister(pred, region);
-    status = pred_register_ahead(pred, region, &overlap.range);
-    if (status == UCS_ERR_BUSY) {
-        return; /* A use has registered the region meanwhile */
-    }
-
+    pred_handle_deregister(pred, &old);
+    status = pred_register_claimed_ahead(pred, region);
     pred_lock(pred);
     region->ahead = 0; /* Of no use that is predicted */
     region->apart = (status != UCS_OK);

@@ -7,7 +7,6 @@
 #include "queue.h"
 #include "times.h"
 
-#include <ucs/rcache_pred/cache/register.h>
 #include <ucs/rcache_pred/table/dq_use.h>
 
 #include <ucs/sys/math.h>
@@ -87,10 +86,18 @@ ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred)
             &times, ucs_rcache_pred_timeq_first(&pred->rounds.rq));
 }
 
+void pred_handle_deregister(ucs_rcache_pred_t *pred,
+                            const pred_handle_t *handle)
+{
+    ucs_rcache_pred_time_t begin = pred_now(pred);
+
+    pred_deregister(handle, UCS_RCACHE_PRED_BY_HELPER);
+    pred->rounds.outside += pred_elapsed(begin, pred_now(pred));
+}
+
 void pred_region_deregister(ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_region_t *region)
 {
-    ucs_rcache_pred_time_t begin;
     pred_handle_t handle;
 
     pred_lock(pred);
@@ -103,9 +110,7 @@ void pred_region_deregister(ucs_rcache_pred_t *pred,
     handle = pred_take_handle(pred, region);
     pred_unlock(pred);
 
-    begin = pred_now(pred);
-    pred_deregister(&handle, UCS_RCACHE_PRED_BY_HELPER);
-    pred->rounds.outside += pred_elapsed(begin, pred_now(pred));
+    pred_handle_deregister(pred, &handle);
 }
 
 void pred_forget_region(ucs_rcache_pred_t *pred,

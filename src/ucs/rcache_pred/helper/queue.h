@@ -7,7 +7,7 @@
 #ifndef UCS_RCACHE_PRED_HELPER_QUEUE_H_
 #define UCS_RCACHE_PRED_HELPER_QUEUE_H_
 
-#include <ucs/rcache_pred/cache/cache.h>
+#include <ucs/rcache_pred/cache/register.h>
 
 /** @file helper/queue.h
  *
@@ -48,6 +48,10 @@ void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
 /** @return when the head of the registration queue is due, or
  *          UCS_RCACHE_PRED_TIME_INF if the queue is empty. */
 ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred);
+
+/** Deregister a handle that was taken from a region. */
+void pred_handle_deregister(ucs_rcache_pred_t *pred,
+                            const pred_handle_t *handle);
 
 /** Deregister the region, unless a use of it is under way. */
 void pred_region_deregister(ucs_rcache_pred_t *pred,

@@ -78,6 +78,29 @@ protected:
         m_stride = length;
     }
 
+    /* Before and after each deregistration, and the registration, of a merge of all */
+    static constexpr unsigned STEPS = 2 * (SLICES + 1);
+
+    /* Use all slices, which are registered, until they are merged, and do something at a
+     * step of that. @return whether there was one */
+    bool merge_and_do(unsigned step, std::function<void()> func)
+    {
+        bool is_done = false;
+        auto at_step = [&] {
+            if (!is_done && (step-- == 0)) {
+                is_done = true;
+                func();
+            }
+        };
+
+        m_world.on_enter = m_world.on_leave = at_step;
+        for (unsigned i = 0; (i < LONG) && !is_done; ++i) {
+            bursts(1, ALL);
+        }
+        m_world.on_enter = m_world.on_leave = nullptr;
+        return is_done;
+    }
+
     const std::vector<unsigned> ALL = {0, 1, 2, 3, 4};
     size_t m_length = LENGTH;
     size_t m_stride = STRIDE;
@@ -265,4 +288,51 @@ TEST_F(test_merge, what_touches_nothing_any_more_keeps_no_others_apart)
     unmap(buffer(0, m_length + PAGE), PAGE);
     bursts(4 * LONG, {0, 3, 4});
     EXPECT_EQ(2u, stats().regions_now);
+}
+
+/* Memory of a slice is unmapped by another thread, at each step of a merge in turn: the hook
+ * is called then, and the memory goes once the merge is done. No use may find a registration
+ * that was made before */
+TEST_F(test_merge, what_is_unmapped_at_any_step_is_registered_anew)
+{
+    for (unsigned step = 0; step < STEPS; ++step) {
+        for (unsigned slice : ALL) {
+            void *hole = buffer(0, slice * STRIDE + 5 * PAGE);
+
+            bursts(1, ALL);
+            EXPECT_TRUE(merge_and_do(step, [=] { unmap(hole, PAGE); }));
+            uint64_t serial = m_world.serial();
+
+            for (unsigned i : ALL) {
+                void *address = buffer(0, i * STRIDE);
+                void *memh    = begin(address, LENGTH);
+
+                if ((hole >= address) && (hole < (char*)address + LENGTH)) {
+                    EXPECT_GT(m_world.get(memh).serial, serial)
+                            << "step " << step << ", slice " << slice;
+                }
+                end(memh);
+            }
+            recreate();
+        }
+    }
+}
+
+/* Programs that unmap other memory all the time */
+TEST_F(test_merge, what_is_unmapped_elsewhere_at_any_step_does_no_harm)
+{
+    unsigned number = 1;
+
+    for (unsigned step = 0; step < STEPS; ++step) {
+        bursts(1, ALL);
+        EXPECT_TRUE(merge_and_do(step, [&] {
+            for (void *address : {buffer(number++), buffer(0, UNION),
+                                  buffer(0, -PAGE)}) {
+                unmap(address, PAGE);
+            }
+        }));
+        EXPECT_EQ(UNION, stats().bytes_now) << "step " << step;
+        EXPECT_EQ(1u, stats().regions_now);
+        recreate();
+    }
 }
