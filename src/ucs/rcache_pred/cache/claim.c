@@ -97,9 +97,13 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
         }
 
         /* Uses that need different access or slices and come in turns would
-         * otherwise take the registration from each other */
+         * otherwise take the registration from each other. All that is between
+         * them has to be known */
         access |= use->region->access;
-        range   = ucs_rcache_pred_range_hull(&range, &use->region->registered);
+        if (ucs_rcache_pred_range_meets(&range, &use->region->known)) {
+            range = ucs_rcache_pred_range_hull(&range,
+                                               &use->region->registered);
+        }
         *old    = pred_take_handle(pred, use->region);
     }
 

@@ -156,22 +156,24 @@ void pred_burst_note_use(ucs_rcache_pred_region_t *region, size_t used,
 }
 
 int pred_bursts_are_whole(ucs_rcache_pred_region_t *const *regions,
-                          const size_t *lengths, unsigned count)
+                          const ucs_rcache_pred_range_t *expected,
+                          unsigned count)
 {
     unsigned doubt = 0;
-    size_t length, missing;
+    size_t length, all, missing;
     unsigned use, i;
 
     UCS_STATIC_ASSERT(MISSING_USES * MISSING_BITS ==
                       8 * sizeof(regions[0]->missing));
     for (use = MISSING_USES; use-- > 0;) {
-        length = missing = 0;
+        all = missing = 0;
         for (i = 0; i < count; ++i) {
-            length  += lengths[i];
-            missing += lengths[i] * ((regions[i]->missing >>
-                                      (use * MISSING_BITS)) & MISSING_ALL);
+            length   = ucs_rcache_pred_range_length(&expected[i]);
+            all     += length;
+            missing += length * ((regions[i]->missing >>
+                                  (use * MISSING_BITS)) & MISSING_ALL);
         }
-        doubt = judge(doubt, 2 * missing > MISSING_ALL * length);
+        doubt = judge(doubt, 2 * missing > MISSING_ALL * all);
     }
 
     return doubt == 0;

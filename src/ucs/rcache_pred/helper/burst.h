@@ -34,10 +34,11 @@ void pred_burst_note_use(ucs_rcache_pred_region_t *region, size_t used,
  * memory of all. If not, they would have to be parted again once they were joined. Takes
  * no lock.
  *
- * @param [in] lengths  What is expected of each of them, bytes.
+ * @param [in] expected  What is expected to be used of each of them.
  */
 int pred_bursts_are_whole(ucs_rcache_pred_region_t *const *regions,
-                          const size_t *lengths, unsigned count);
+                          const ucs_rcache_pred_range_t *expected,
+                          unsigned count);
 
 /**
  * A use of a region has begun, of which the helper learns now. The history of a

@@ -51,11 +51,10 @@
 /* Slices that may be joined, and what is known of them together */
 typedef struct {
     ucs_rcache_pred_region_t *regions[MAX_SLICES];
-    size_t                   lengths[MAX_SLICES];
+    ucs_rcache_pred_range_t  ranges[MAX_SLICES]; /* What is expected of each */
     unsigned                 count;
     ucs_rcache_pred_region_t *leader;         /* The one that is used first */
     ucs_rcache_pred_range_t  range;           /* All of them */
-    size_t                   length;          /* Sum of their lengths */
     ucs_rcache_pred_time_t   begins[2];       /* The first and the last begin of
                                                  their last uses */
     ucs_rcache_pred_time_t   expected[2];     /* Likewise, of their next ones.
@@ -97,16 +96,18 @@ static int touches(const ucs_rcache_pred_range_t *first,
 }
 
 /* Find a region that is busy, or could be joined, and touches slices on one
- * side. Under lock. NULL: there is none. */
+ * side. Under lock. NULL: there is none.
+ *
+ * @param [out] range  What is expected of it, which is what touches them. */
 static ucs_rcache_pred_region_t *
 find_next(const ucs_rcache_pred_t *pred, const slices_t *slices, int is_right,
-          ucs_rcache_pred_time_t now)
+          ucs_rcache_pred_time_t now, ucs_rcache_pred_range_t *range)
 {
     const ucs_rcache_pred_region_t *first = slices->regions[0];
     size_t page                           = pred->params.page_size;
     ucs_rcache_pred_region_t *region      = NULL;
     unsigned left                         = MAX_LOOKS;
-    ucs_rcache_pred_range_t edge, expected;
+    ucs_rcache_pred_range_t edge;
 
     if (is_right) {
         edge.start = slices->range.end - 1;
@@ -121,13 +122,13 @@ find_next(const ucs_rcache_pred_t *pred, const slices_t *slices, int is_right,
            ((region = ucs_rcache_pred_table_overlap(
                     &pred->table, region, &edge,
                     UCS_RCACHE_PRED_RANGE_KNOWN)) != NULL)) {
-        expected = ucs_rcache_pred_region_expected(region);
+        *range = ucs_rcache_pred_region_expected(region);
         if ((region->domain == first->domain) && !region->stale &&
             !region->apart &&
             (region->recent_access == first->recent_access) &&
             (pred_region_is_busy(region) || is_ready(region, now)) &&
-            (is_right ? touches(&slices->range, &expected, page) :
-                        touches(&expected, &slices->range, page))) {
+            (is_right ? touches(&slices->range, range, page) :
+                        touches(range, &slices->range, page))) {
             return region;
         }
     }
@@ -141,25 +142,25 @@ static void widen(ucs_rcache_pred_time_t *limits, ucs_rcache_pred_time_t time)
     limits[1] = ucs_max(limits[1], time);
 }
 
-/* Add a region to slices, the first of which it may be. Without the lock. */
+/* Add a region, of which a range is expected, to slices, the first of which it may be.
+ * Without the lock. */
 static void slices_add(ucs_rcache_pred_t *pred, slices_t *slices,
-                       ucs_rcache_pred_region_t *region)
+                       ucs_rcache_pred_region_t *region,
+                       const ucs_rcache_pred_range_t *range)
 {
     ucs_rcache_pred_time_t begin = region->forecast.history.last;
     ucs_rcache_pred_time_t next  = region->forecast.earliest;
     ucs_rcache_pred_time_t deadline;
-    ucs_rcache_pred_range_t range;
     ucs_rcache_pred_times_t times;
 
-    pred_region_times(pred, region, &times);
+    pred_range_times(pred, region->domain, range, &times);
     pred_lock(pred);
-    range    = ucs_rcache_pred_region_expected(region);
     deadline = ucs_rcache_pred_region_deadline(region);
     pred_unlock(pred);
 
     if (slices->count == 0) {
         slices->leader      = region;
-        slices->range       = range;
+        slices->range       = *range;
         slices->begins[0]   = slices->begins[1]   = begin;
         slices->expected[0] = slices->expected[1] = next;
         slices->deadline    = deadline;
@@ -167,8 +168,7 @@ static void slices_add(ucs_rcache_pred_t *pred, slices_t *slices,
         slices->leader = region;
     }
 
-    slices->range    = ucs_rcache_pred_range_hull(&slices->range, &range);
-    slices->length     += ucs_rcache_pred_range_length(&range);
+    slices->range       = ucs_rcache_pred_range_hull(&slices->range, range);
     slices->apart_time += (region->num_joined > 0) ? region->apart_time :
                                                      (times.reg + times.dereg);
     slices->num_joined += ucs_max(region->num_joined, 1u);
@@ -178,7 +178,7 @@ static void slices_add(ucs_rcache_pred_t *pred, slices_t *slices,
     widen(slices->begins, begin + region->span);
     widen(slices->expected, next);
     widen(slices->expected, next + region->span);
-    slices->lengths[slices->count]   = ucs_rcache_pred_range_length(&range);
+    slices->ranges[slices->count]    = *range;
     slices->regions[slices->count++] = region;
 }
 
@@ -238,12 +238,13 @@ static int slices_grow(ucs_rcache_pred_t *pred, slices_t *slices, int is_right,
                        ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_range_t range;
     slices_t before;
     int ready;
 
     while (slices->count < MAX_SLICES) {
         pred_lock(pred);
-        region = find_next(pred, slices, is_right, now);
+        region = find_next(pred, slices, is_right, now, &range);
         if ((region != NULL) &&
             pred_region_is_occupied(region, slices->leader->forecast.period,
                                     now)) {
@@ -260,7 +261,7 @@ static int slices_grow(ucs_rcache_pred_t *pred, slices_t *slices, int is_right,
         }
 
         before = *slices;
-        slices_add(pred, slices, region);
+        slices_add(pred, slices, region, &range);
         if (!is_gain(pred, slices, now)) {
             *slices = before;
             break;
@@ -312,24 +313,23 @@ static int slices_spend(ucs_rcache_pred_t *pred, const slices_t *slices,
     return 1;
 }
 
-/* Whether all slices are still what they were when they were added: memory may
- * be unmapped at any time. Under lock. */
+/* Whether all slices are still what they were when they were found, so that they touch
+ * each other as then: memory may be unmapped at any time. Under lock. */
 static int is_unchanged(const slices_t *slices)
 {
-    size_t length = 0;
     ucs_rcache_pred_range_t range;
     unsigned i;
 
     for (i = 0; i < slices->count; ++i) {
-        if (slices->regions[i]->stale) {
+        range = ucs_rcache_pred_region_expected(slices->regions[i]);
+        if (slices->regions[i]->stale ||
+            (range.start != slices->ranges[i].start) ||
+            (range.end != slices->ranges[i].end)) {
             return 0;
         }
-
-        range   = ucs_rcache_pred_region_expected(slices->regions[i]);
-        length += ucs_rcache_pred_range_length(&range);
     }
 
-    return length == slices->length;
+    return 1;
 }
 
 /* Let the leader stand for all slices. @return whether it does. */
@@ -385,11 +385,13 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                      ucs_rcache_pred_time_t now)
 {
     slices_t slices = {.count = 0};
+    ucs_rcache_pred_range_t range;
     ucs_rcache_pred_times_t times;
     unsigned i;
     int ready;
 
     pred_lock(pred);
+    range = ucs_rcache_pred_region_expected(region);
     ready = !region->stale && !region->apart && !pred_region_is_busy(region) &&
             is_ready(region, now);
     pred_unlock(pred);
@@ -399,13 +401,13 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
         return 0;
     }
 
-    slices_add(pred, &slices, region);
+    slices_add(pred, &slices, region, &range);
     if (!slices_grow(pred, &slices, 1, now) ||
         !slices_grow(pred, &slices, 0, now) || (slices.count < 2)) {
         return 0;
     }
 
-    if (!pred_bursts_are_whole(slices.regions, slices.lengths, slices.count)) {
+    if (!pred_bursts_are_whole(slices.regions, slices.ranges, slices.count)) {
         slices_put_off(&slices);
         return 0;
     }

@@ -113,9 +113,14 @@ void ucs_rcache_pred_region_set_range(ucs_rcache_pred_table_t *table,
                                       ucs_rcache_pred_region_t *region,
                                       const ucs_rcache_pred_range_t *range)
 {
-    ucs_rcache_pred_range_t known;
+    ucs_rcache_pred_range_t known = *range;
 
-    known              = ucs_rcache_pred_range_hull(&region->known, range);
+    if (ucs_rcache_pred_range_meets(&region->known, range)) {
+        known = ucs_rcache_pred_range_hull(&region->known, range);
+    } else {
+        /* What lies between was unmapped, or never was used */
+        region->joined.start = region->joined.end = 0;
+    }
     region->registered = *range;
     set_known(table, region, &known);
 }

@@ -17,8 +17,8 @@
  * otherwise.
  */
 
-/** Make an IDLE region REGISTERING, for a range and an access. What is known of
- *  it becomes no less than the range. */
+/** Make an IDLE region REGISTERING, for a range and an access, see @ref
+ *  ucs_rcache_pred_region_set_range. */
 void ucs_rcache_pred_region_claim(ucs_rcache_pred_table_t *table,
                                   ucs_rcache_pred_region_t *region,
                                   const ucs_rcache_pred_range_t *range,
@@ -29,7 +29,8 @@ void ucs_rcache_pred_region_unclaim(ucs_rcache_pred_table_t *table,
                                     ucs_rcache_pred_region_t *region);
 
 /** Set what is to be registered of a REGISTERING region. What is known of it
- *  becomes no less than that. */
+ *  becomes no less than that, or that alone if other memory lies between the two: of
+ *  that it is not known that it is there. */
 void ucs_rcache_pred_region_set_range(ucs_rcache_pred_table_t *table,
                                       ucs_rcache_pred_region_t *region,
                                       const ucs_rcache_pred_range_t *range);

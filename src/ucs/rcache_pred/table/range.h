@@ -57,6 +57,14 @@ ucs_rcache_pred_range_overlaps(const ucs_rcache_pred_range_t *range,
     return (range->start < other->end) && (other->start < range->end);
 }
 
+/** @return whether no byte lies between two ranges. */
+static inline int
+ucs_rcache_pred_range_meets(const ucs_rcache_pred_range_t *range,
+                            const ucs_rcache_pred_range_t *other)
+{
+    return (range->start <= other->end) && (other->start <= range->end);
+}
+
 /** @return the least range that has all bytes of two others, none of which is
  *          empty. */
 static inline ucs_rcache_pred_range_t

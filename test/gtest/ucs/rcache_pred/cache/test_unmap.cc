@@ -32,6 +32,13 @@ protected:
         forbid(address, length);
     }
 
+    void give_up_all()
+    {
+        ucs_rcache_pred_set_max_bytes(m_pred, 0);
+        EXPECT_EQ(0u, stats().bytes_now);
+        ucs_rcache_pred_set_max_bytes(m_pred, UINT64_MAX);
+    }
+
     /* As the handler of a signal that has interrupted this thread in the
      * cache */
     void unmap_in_handler(void *address, size_t length)
@@ -449,6 +456,30 @@ TEST_F(test_unmap, tail_that_is_mapped_again_is_registered_again)
     uint64_t hits = stats().hits;
     every_second(buffer(0), 6 * MB, 3);
     EXPECT_EQ(hits + 3, stats().hits);
+}
+
+/* The region has moved to lower addresses, use by use. Those in the middle are unmapped; a use
+ * where it began does not need them */
+TEST_F(test_unmap, what_was_unmapped_between_two_uses_is_not_registered)
+{
+    for (bool kept : {false, true}) {
+        for (unsigned first : {6, 4, 2, 0}) {
+            EXPECT_TRUE(is_registered_anew(buffer(0, first * PAGE), 4 * PAGE));
+            if ((first > 0) || !kept) {
+                give_up_all();
+            }
+        }
+        ASSERT_EQ(1u, test_pred_num_regions(m_pred));
+
+        unmap_for_good(buffer(0, 5 * PAGE), PAGE);
+        for (unsigned i = 0; i < 10; ++i) {
+            use(buffer(0, 6 * PAGE), 4 * PAGE);
+            run(10 * MSEC);
+        }
+        EXPECT_LT(0u, stats().regs_helper);
+        m_world.on_reg = nullptr;
+        recreate();
+    }
 }
 
 TEST_F(test_unmap, memory_that_was_used_and_is_not_registered)
