@@ -24,7 +24,6 @@
 #define DISTANCE   4096    /* From one buffer to the next, as in the paper's
                               worst case: each on a page of its own */
 #define FIRST      0x7f0000001040ul
-#define LENGTH     4096
 #define MAX_COUNT  100000
 
 static ucs_reuse_table_t table;
@@ -94,7 +93,7 @@ static UCS_F_ALWAYS_INLINE double count_all(int is_chained)
     for (i = 0; i < LOOKUPS; ++i) {
         buffer = ucs_reuse_table_find(&table, (void*)(keys[order[i]] + last));
         found += ucs_reuse_buffer_handle(buffer);
-        last   = ucs_reuse_buffer_count(buffer, LENGTH);
+        last   = ucs_reuse_buffer_count(buffer);
         asm volatile("" : "+r"(last));
         last   = is_chained ? (last >> 31) : 0;
     }

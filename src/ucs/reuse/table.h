@@ -44,10 +44,8 @@ BEGIN_C_DECLS
 
 #define UCS_REUSE_LINE_BUFFERS 3
 
-/** Sends are counted up to UCS_REUSE_MAX_COUNT. The other bits of the word have
- *  room for a length of UCS_REUSE_MAX_LENGTH. */
-#define UCS_REUSE_COUNT_BITS 19
-#define UCS_REUSE_MAX_COUNT  ((1u << UCS_REUSE_COUNT_BITS) - 1)
+/** Sends are counted up to that. */
+#define UCS_REUSE_MAX_COUNT ((1u << 19) - 1)
 
 
 /**
@@ -59,10 +57,9 @@ typedef struct ucs_reuse_buffer {
      *  table. Relaxed: whoever reads another buffer's count or handle for it
      *  counts wrongly, or finds that the handle is not about its memory. */
     _Atomic uint64_t address;
-    /** How often it was sent, in the low bits, and the longest message of all,
-     *  less one, above them (UCS_REUSE_COUNT_BITS). Relaxed, and not added to
-     *  atomically: if two threads send it at a time, one send is not counted,
-     *  which does no harm. */
+    /** How often it was sent. Relaxed, and not added to atomically: if two
+     *  threads send it at a time, one send is not counted, which does no
+     *  harm. */
     _Atomic uint32_t uses;
     /** Above 0: it is hot, and this is for the caller to find its registration
      *  by. Written under the lock of the table. Relaxed, as address. */
@@ -144,43 +141,23 @@ ucs_reuse_table_find(const ucs_reuse_table_t *table, const void *address)
 /**
  * Count a send of a buffer.
  *
- * @param [in] length  1 to UCS_REUSE_MAX_LENGTH, bytes.
  * @return how many there were, this one included; UCS_REUSE_MAX_COUNT also
  *         stands for more.
  */
 static UCS_F_ALWAYS_INLINE uint32_t
-ucs_reuse_buffer_count(ucs_reuse_buffer_t *buffer, size_t length)
+ucs_reuse_buffer_count(ucs_reuse_buffer_t *buffer)
 {
-    uint32_t uses  = atomic_load_explicit(&buffer->uses, memory_order_relaxed);
-    uint32_t count = uses & UCS_REUSE_MAX_COUNT;
-    uint32_t last  = ucs_max(uses >> UCS_REUSE_COUNT_BITS, length - 1);
+    uint32_t count = atomic_load_explicit(&buffer->uses, memory_order_relaxed);
 
     count += (count < UCS_REUSE_MAX_COUNT);
-    atomic_store_explicit(&buffer->uses, (last << UCS_REUSE_COUNT_BITS) | count,
-                          memory_order_relaxed);
+    atomic_store_explicit(&buffer->uses, count, memory_order_relaxed);
     return count;
-}
-
-/** @return the longest message that was counted, bytes. */
-static inline size_t ucs_reuse_buffer_length(const ucs_reuse_buffer_t *buffer)
-{
-    return (atomic_load_explicit(&buffer->uses, memory_order_relaxed) >>
-            UCS_REUSE_COUNT_BITS) + 1;
 }
 
 /** Count the sends of a buffer from 0 again. */
 static inline void ucs_reuse_buffer_restart(ucs_reuse_buffer_t *buffer)
 {
-    atomic_fetch_and_explicit(&buffer->uses, ~UCS_REUSE_MAX_COUNT,
-                              memory_order_relaxed);
-}
-
-/** Forget the longest message of a buffer: it is as long as those that are counted from
- *  now on. */
-static inline void ucs_reuse_buffer_forget_length(ucs_reuse_buffer_t *buffer)
-{
-    atomic_fetch_and_explicit(&buffer->uses, UCS_REUSE_MAX_COUNT,
-                              memory_order_relaxed);
+    atomic_store_explicit(&buffer->uses, 0, memory_order_relaxed);
 }
 
 /** @return the handle of a buffer that is hot, or 0. */

@@ -76,14 +76,9 @@ unsigned test_reuse_table_line(test_reuse_table_t *table, uintptr_t address)
     return ucs_rcache_pred_hash_bits(address, table->bits);
 }
 
-uint32_t test_reuse_buffer_count(test_reuse_buffer_t *buffer, size_t length)
+uint32_t test_reuse_buffer_count(test_reuse_buffer_t *buffer)
 {
-    return ucs_reuse_buffer_count(buffer, length);
-}
-
-size_t test_reuse_buffer_length(test_reuse_buffer_t *buffer)
-{
-    return ucs_reuse_buffer_length(buffer);
+    return ucs_reuse_buffer_count(buffer);
 }
 
 void test_reuse_buffer_restart(test_reuse_buffer_t *buffer)

@@ -43,8 +43,7 @@ int test_reuse_table_is_stopped(test_reuse_table_t *table);
 /* Of which line the buffer of an address is */
 unsigned test_reuse_table_line(test_reuse_table_t *table, uintptr_t address);
 
-uint32_t test_reuse_buffer_count(test_reuse_buffer_t *buffer, size_t length);
-size_t test_reuse_buffer_length(test_reuse_buffer_t *buffer);
+uint32_t test_reuse_buffer_count(test_reuse_buffer_t *buffer);
 void test_reuse_buffer_restart(test_reuse_buffer_t *buffer);
 uint32_t test_reuse_buffer_handle(test_reuse_buffer_t *buffer);
 uint32_t test_reuse_max_count(void);

@@ -114,21 +114,10 @@ TEST_F(test_reuse_table, counts_each_buffer_by_itself) {
     test_reuse_buffer_t *a = add(0x1000);
     test_reuse_buffer_t *b = add(0x2000);
 
-    EXPECT_EQ(1u, test_reuse_buffer_count(a, 100));
-    EXPECT_EQ(2u, test_reuse_buffer_count(a, 100));
-    EXPECT_EQ(1u, test_reuse_buffer_count(b, 100));
-    EXPECT_EQ(3u, test_reuse_buffer_count(a, 100));
-}
-
-TEST_F(test_reuse_table, remembers_the_longest_message) {
-    test_reuse_buffer_t *buffer = add(0x1000);
-
-    test_reuse_buffer_count(buffer, 1);
-    EXPECT_EQ(1u, test_reuse_buffer_length(buffer));
-    test_reuse_buffer_count(buffer, UCS_REUSE_MAX_LENGTH);
-    EXPECT_EQ(size_t(UCS_REUSE_MAX_LENGTH), test_reuse_buffer_length(buffer));
-    EXPECT_EQ(3u, test_reuse_buffer_count(buffer, 300));
-    EXPECT_EQ(size_t(UCS_REUSE_MAX_LENGTH), test_reuse_buffer_length(buffer));
+    EXPECT_EQ(1u, test_reuse_buffer_count(a));
+    EXPECT_EQ(2u, test_reuse_buffer_count(a));
+    EXPECT_EQ(1u, test_reuse_buffer_count(b));
+    EXPECT_EQ(3u, test_reuse_buffer_count(a));
 }
 
 TEST_F(test_reuse_table, counting_ends_at_the_largest_number) {
@@ -136,21 +125,9 @@ TEST_F(test_reuse_table, counting_ends_at_the_largest_number) {
     uint32_t count              = 0;
 
     for (uint32_t i = 0; i < test_reuse_max_count() + 10; ++i) {
-        count = test_reuse_buffer_count(buffer, 4096);
+        count = test_reuse_buffer_count(buffer);
     }
     EXPECT_EQ(test_reuse_max_count(), count);
-    EXPECT_EQ(4096u, test_reuse_buffer_length(buffer));
-}
-
-TEST_F(test_reuse_table, counting_anew_keeps_the_length) {
-    test_reuse_buffer_t *buffer = add(0x1000);
-
-    test_reuse_buffer_count(buffer, 5000);
-    test_reuse_buffer_count(buffer, 5000);
-    test_reuse_buffer_restart(buffer);
-    EXPECT_EQ(5000u, test_reuse_buffer_length(buffer));
-    EXPECT_EQ(1u, test_reuse_buffer_count(buffer, 1));
-    EXPECT_EQ(5000u, test_reuse_buffer_length(buffer));
 }
 
 TEST_F(test_reuse_table, a_buffer_is_heated_once) {
@@ -173,7 +150,7 @@ TEST_F(test_reuse_table, another_ones_place_is_not_heated) {
 TEST_F(test_reuse_table, a_buffer_cools_and_is_counted_anew) {
     test_reuse_buffer_t *buffer = add(0x1000);
 
-    test_reuse_buffer_count(buffer, 5000);
+    test_reuse_buffer_count(buffer);
     heat(0x1000, 7);
     test_reuse_table_cool(m_table, buffer, 8); /* Not its handle */
     EXPECT_EQ(7u, test_reuse_buffer_handle(buffer));
@@ -181,8 +158,7 @@ TEST_F(test_reuse_table, a_buffer_cools_and_is_counted_anew) {
     test_reuse_table_cool(m_table, buffer, 7);
     EXPECT_EQ(0u, test_reuse_buffer_handle(buffer));
     EXPECT_EQ(0u, test_reuse_table_num_hot(m_table));
-    EXPECT_EQ(1u, test_reuse_buffer_count(buffer, 1));
-    EXPECT_EQ(5000u, test_reuse_buffer_length(buffer));
+    EXPECT_EQ(1u, test_reuse_buffer_count(buffer));
 
     test_reuse_table_cool(m_table, buffer, 7); /* Is cold already */
     EXPECT_EQ(0u, test_reuse_table_num_hot(m_table));
@@ -291,7 +267,7 @@ TEST_F(test_reuse_table, hot_buffers_stay_when_it_starts_anew) {
     uintptr_t another        = of_one_line(1, 5)[0];
     unsigned i;
 
-    test_reuse_buffer_count(hot, 700);
+    test_reuse_buffer_count(hot);
     EXPECT_TRUE(heat(addresses[1], 4));
     EXPECT_TRUE(test_reuse_table_is_stopped(m_table));
     for (i = 0; !takes(another); ++i) {
@@ -300,7 +276,6 @@ TEST_F(test_reuse_table, hot_buffers_stay_when_it_starts_anew) {
 
     EXPECT_EQ(hot, test_reuse_table_find(m_table, addresses[1]));
     EXPECT_EQ(4u, test_reuse_buffer_handle(hot));
-    EXPECT_EQ(700u, test_reuse_buffer_length(hot));
     EXPECT_EQ(nullptr, test_reuse_table_find(m_table, addresses[0]));
     EXPECT_EQ(2u, test_reuse_table_num_buffers(m_table));
     EXPECT_EQ(1u, test_reuse_table_num_hot(m_table));
@@ -312,15 +287,13 @@ TEST_F(test_reuse_table, a_place_that_is_taken_over_begins_at_0) {
     unsigned i;
 
     for (uintptr_t address : addresses) {
-        test_reuse_buffer_count(test_reuse_table_find(m_table, address), 8000);
+        test_reuse_buffer_count(test_reuse_table_find(m_table, address));
     }
 
     for (i = 0; !takes(another); ++i) {
         ASSERT_LT(i, 1000000u);
     }
     EXPECT_EQ(1u, test_reuse_buffer_count(
-            test_reuse_table_find(m_table, another), 100));
-    EXPECT_EQ(100u, test_reuse_buffer_length(
             test_reuse_table_find(m_table, another)));
 }
 
@@ -349,7 +322,7 @@ TEST_F(test_reuse_table, many_threads) {
                     continue;
                 }
 
-                test_reuse_buffer_count(buffer, 1 + i % 8192);
+                test_reuse_buffer_count(buffer);
                 handle = ++handles;
                 if (test_reuse_table_heat(m_table, buffer, address, handle) &&
                     (i % 2 == 0)) {
@@ -395,10 +368,7 @@ TEST_F(test_reuse_table, threads_while_it_starts_anew) {
                     continue;
                 }
 
-                test_reuse_buffer_count(buffer, 1 + i % 8192);
-                if (test_reuse_buffer_length(buffer) > 8192) {
-                    ++wrong;
-                }
+                test_reuse_buffer_count(buffer);
                 if ((i % 64 == 0) &&
                     test_reuse_table_heat(m_table, buffer, address, i + 1)) {
                     /* A hot buffer keeps its place */

@@ -141,17 +141,17 @@ static int call_back(uct_predreg_eager_context_t *context,
 
 /*
  * A message has no slot, and is copied. If that is since it is longer than what is registered,
- * give the registration up, so that a longer one will be made. If nothing of it
+ * register all of it for the next ones: the buffer has been hot already. If nothing of it
  * is registered, the sends of the buffer are counted anew: its slot may have
  * been reaped between having been filled and the buffer having become hot, so
  * that nobody has told the table.
  */
 static UCS_F_NOINLINE void
 give_up(uct_predreg_eager_context_t *context, uint32_t number,
-        const void *address)
+        const void *address, size_t length)
 {
-    uintptr_t start = (uintptr_t)address;
-    ucs_reuse_buffer_t *buffer;
+    ucs_reuse_buffer_t *buffer = ucs_reuse_table_find(&context->table, address);
+    uintptr_t start            = (uintptr_t)address;
     ucs_reuse_slot_t *slot;
 
     /* If it registers the first byte it is the one of this buffer */
@@ -159,10 +159,12 @@ give_up(uct_predreg_eager_context_t *context, uint32_t number,
     if (slot != NULL) {
         ucs_reuse_slots_retire(&context->slots, slot);
         ucs_reuse_slot_release(slot);
-    } else {
-        buffer = ucs_reuse_table_find(&context->table, address);
-        if (buffer != NULL) {
-            ucs_reuse_table_cool(&context->table, buffer, number);
+    }
+
+    if (buffer != NULL) {
+        ucs_reuse_table_cool(&context->table, buffer, number);
+        if (slot != NULL) {
+            uct_predreg_hot_make(context, buffer, address, length);
         }
     }
 
@@ -193,7 +195,7 @@ int uct_predreg_hot_begin(uct_predreg_eager_context_t *context,
     slot = ucs_reuse_slots_acquire(&context->slots, number, start,
                                    start + length);
     if (ucs_unlikely(slot == NULL)) {
-        give_up(context, number, buffer);
+        give_up(context, number, buffer, length);
         return 0;
     }
 
@@ -324,10 +326,10 @@ registration_make(uct_predreg_eager_context_t *context, uintptr_t start,
 }
 
 int uct_predreg_hot_make(uct_predreg_eager_context_t *context,
-                         ucs_reuse_buffer_t *buffer, const void *address)
+                         ucs_reuse_buffer_t *buffer, const void *address,
+                         size_t length)
 {
     size_t page     = ucs_rcache_pred_page_size();
-    size_t length   = ucs_reuse_buffer_length(buffer);
     uintptr_t start = ucs_rcache_pred_align_down((uintptr_t)address, page);
     uintptr_t end   = ucs_rcache_pred_align_up((uintptr_t)address + length,
                                                page);
@@ -343,10 +345,7 @@ int uct_predreg_hot_make(uct_predreg_eager_context_t *context,
 
     registration = registration_make(context, start, end);
     if (registration == NULL) {
-        /* The count goes on, so that it is tried more rarely. The end of a message
-         * that was sent long ago may be unmapped by now */
-        ucs_reuse_buffer_forget_length(buffer);
-        return 0;
+        return 0; /* The count goes on, so that it is tried more rarely */
     }
 
     do {

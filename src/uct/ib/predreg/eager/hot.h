@@ -27,15 +27,19 @@
  */
 
 /**
- * Register a buffer.
+ * Register a buffer, which this thread is about to send.
  *
- * @param [in] buffer  Its place in the table. As much is registered as was ever
- *                     sent of it.
+ * @param [in] buffer  Its place in the table.
+ * @param [in] length  Of the message, bytes. The pages of that are registered, which
+ *                     the program does not unmap as long as it sends: of what was sent
+ *                     before, more may be unmapped just now, by a thread that has
+ *                     called the memory hook before there was a slot.
  * @return whether it is hot now. If there is no room for it, its sends are counted
  *         from 0 again; if its memory cannot be registered, they are not.
  */
 int uct_predreg_hot_make(uct_predreg_eager_context_t *context,
-                         ucs_reuse_buffer_t *buffer, const void *address);
+                         ucs_reuse_buffer_t *buffer, const void *address,
+                         size_t length);
 
 /** In a forked child, where there is no other thread. */
 void uct_predreg_hot_reset(void);

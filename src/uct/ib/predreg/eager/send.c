@@ -176,15 +176,12 @@ count_send(uct_predreg_eager_context_t *context, const void *address,
 
     handle = ucs_reuse_buffer_handle(buffer);
     if (handle != 0) {
-        if (ucs_unlikely(length > ucs_reuse_buffer_length(buffer))) {
-            ucs_reuse_buffer_count(buffer, length); /* Notes the length */
-        }
         return handle;
     }
 
-    count = ucs_reuse_buffer_count(buffer, length);
+    count = ucs_reuse_buffer_count(buffer);
     if (ucs_likely(count < threshold) || !is_due(count, threshold) ||
-        !uct_predreg_hot_make(context, buffer, address)) {
+        !uct_predreg_hot_make(context, buffer, address, length)) {
         return 0;
     }
     return ucs_reuse_buffer_handle(buffer);

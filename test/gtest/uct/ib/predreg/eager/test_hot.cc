@@ -180,6 +180,57 @@ TEST_F(test_hot, a_longer_message_makes_a_longer_registration) {
     EXPECT_EQ(2u, m_num_mapped);
 }
 
+/* The end of an earlier message may be on its way out of the address space: the hook for it
+ * was called, maybe, when nothing of the buffer was registered yet */
+TEST_F(test_hot, no_more_is_registered_than_the_message_has) {
+    char *buffer = page(1) - 512;
+
+    add();
+    EXPECT_FALSE(send(buffer, 1024));
+    for (unsigned i = 2; i < HOT_FROM; ++i) {
+        EXPECT_FALSE(send(buffer, 512));
+    }
+    EXPECT_TRUE(send(buffer, 512));
+    ASSERT_EQ(1u, m_mapped.size());
+    EXPECT_EQ(std::make_pair(page(0), size_t(PAGE)), m_mapped.begin()->second);
+
+    /* The next one that is longer has all of it registered for those that follow */
+    EXPECT_FALSE(send(buffer, 1024));
+    ASSERT_EQ(1u, m_mapped.size());
+    EXPECT_EQ(std::make_pair(page(0), size_t(2 * PAGE)),
+              m_mapped.begin()->second);
+    EXPECT_TRUE(send(buffer, 1024));
+    EXPECT_TRUE(send(buffer, 512));
+    EXPECT_EQ(2u, m_num_mapped);
+}
+
+TEST_F(test_hot, a_longer_message_beside_those_in_flight) {
+    add();
+    m_outcome = PENDING;
+    heat(page(0), 512);
+    EXPECT_FALSE(send(page(0), 2 * PAGE));
+    EXPECT_TRUE(send(page(0), 2 * PAGE));
+    EXPECT_EQ(2u, m_mapped.size());
+    complete();
+    reap();
+    EXPECT_EQ(1u, m_mapped.size());
+    EXPECT_TRUE(send(page(0), 2 * PAGE));
+    while (!m_flying.empty()) {
+        complete();
+    }
+}
+
+TEST_F(test_hot, a_longer_message_that_cannot_be_registered) {
+    add();
+    heat(page(0), 512);
+    m_map_status = UCS_ERR_IO_ERROR;
+    EXPECT_FALSE(send(page(0), 2 * PAGE));
+    EXPECT_TRUE(is_cold());
+    EXPECT_TRUE(m_mapped.empty());
+    m_map_status = UCS_OK;
+    heat(page(0), 2 * PAGE);
+}
+
 TEST_F(test_hot, a_message_across_two_hot_buffers) {
     add();
     heat(page(0), PAGE);
