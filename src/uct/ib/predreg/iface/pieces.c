@@ -68,15 +68,16 @@ int uct_predreg_pieces_are_over(const uct_predreg_transfer_t *transfer)
  * after the other */
 static int is_patient(uct_predreg_transfer_t *transfer)
 {
-    uct_predreg_iface_t *iface   = transfer->iface;
-    ucs_rcache_pred_time_t now   = iface->env.now(iface->env.now_arg);
-    ucs_rcache_pred_time_t since = ucs_max(iface->refused_at,
-                                           transfer->lined_up_at);
+    uct_predreg_iface_t *iface = transfer->iface;
+    ucs_rcache_pred_time_t now = iface->env.now(iface->env.now_arg);
+    ucs_rcache_pred_time_t since;
 
-    if (iface->refused_at == 0) {
-        iface->refused_at = since = now;
+    /* No time is later than now, unless the clock went back */
+    if ((iface->refused_at == 0) || (iface->refused_at > now)) {
+        iface->refused_at = now;
     }
-
+    transfer->lined_up_at = ucs_min(transfer->lined_up_at, now);
+    since                 = ucs_max(iface->refused_at, transfer->lined_up_at);
     return now < since + REFUSED_TIMEOUT;
 }
 

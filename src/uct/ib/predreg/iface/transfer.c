@@ -175,9 +175,10 @@ out_free:
 static int is_in_vain(const uct_predreg_iface_t *iface,
                       const uct_predreg_transfer_t *first)
 {
+    /* If the clock went back, the difference is large */
     return !uct_predreg_is_inherited(iface) &&
            (iface->releases == ucs_rcache_pred_releases(first->domain)) &&
-           (iface->env.now(iface->env.now_arg) < iface->ask_at);
+           (iface->env.now(iface->env.now_arg) - iface->asked_at < ASK_INTERVAL);
 }
 
 static unsigned serve_room(uct_predreg_iface_t *iface)
@@ -193,7 +194,7 @@ static unsigned serve_room(uct_predreg_iface_t *iface)
         if (line == UCT_PREDREG_LINE_ROOM) {
             /* Read afterwards: a registration that fails gives room back */
             iface->releases = ucs_rcache_pred_releases(transfer->domain);
-            iface->ask_at   = iface->env.now(iface->env.now_arg) + ASK_INTERVAL;
+            iface->asked_at = iface->env.now(iface->env.now_arg);
             break;
         }
 

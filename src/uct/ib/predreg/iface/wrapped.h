@@ -82,8 +82,9 @@ typedef struct uct_predreg_iface {
     ucs_list_link_t    lines[UCT_PREDREG_LINE_NONE];
     uint64_t           releases;   /**< What ucs_rcache_pred_releases() was when
                                         room was last refused */
-    ucs_rcache_pred_time_t ask_at; /**< When to ask for room again although that
-                                        number has not changed */
+    ucs_rcache_pred_time_t asked_at; /**< When it was. After a while it is asked
+                                          again although that number has not
+                                          changed */
     ucs_rcache_pred_time_t refused_at; /**< Since when the system has refused
                                             memory; 0: it does not refuse any */
     int                refusal_told; /**< Not 0: transfers have failed for that,

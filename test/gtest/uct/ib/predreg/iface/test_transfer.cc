@@ -319,6 +319,33 @@ TEST_F(test_transfer, gives_up_on_memory_refused_for_long)
     EXPECT_NE(std::string::npos, log_watch::take().find("ulimit -l"));
 }
 
+TEST_F(test_transfer, goes_on_when_the_clock_goes_back)
+{
+    m_world.jump(1000 * SEC);
+    for (bool is_refused : {false, true}) {
+        m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_MEMORY);
+        get g(*this);
+
+        m_fake.progress();
+        m_world.jump(-100 * (int64_t)SEC);
+        m_fake.progress();
+        if (!is_refused) {
+            m_world.fail_nth_reg(0);
+            m_world.advance(MSEC);
+            m_fake.run();
+            expect_done(g);
+            continue;
+        }
+
+        m_world.advance(OUT_OF_RAM + MSEC);
+        m_fake.progress();
+        m_world.advance(MSEC);
+        m_fake.progress();
+        expect_done(g, UCS_ERR_NO_MEMORY);
+    }
+    EXPECT_NE(std::string::npos, log_watch::take().find("ulimit -l"));
+}
+
 TEST_F(test_transfer, patience_starts_anew_when_memory_was_there)
 {
     bound();
