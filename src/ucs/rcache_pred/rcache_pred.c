@@ -359,7 +359,7 @@ after_end(ucs_rcache_pred_t *pred, ucs_status_t status,
     if (ucs_likely(status == UCS_OK)) {
         if ((atomic_load(&pred->handshake.mode) ==
              UCS_RCACHE_PRED_MODE_PROGRESS) &&
-            ucs_unlikely(ucs_rcache_pred_due(pred) <= begin)) {
+            ucs_unlikely(pred_is_due(pred, begin))) {
             ucs_rcache_pred_progress(pred);
         }
         return UCS_OK;

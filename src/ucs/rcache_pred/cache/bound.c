@@ -24,6 +24,9 @@ void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     pred_integral_t *integral = &pred->integral;
 
     if ((integral->time == 0) || (now <= integral->time)) {
+        if (now + PRED_CLOCK_SLACK < integral->time) {
+            integral->time = now; /* The clock went back */
+        }
         return;
     }
 

@@ -56,6 +56,11 @@
 typedef struct pred_lanes pred_lanes_t;
 
 
+/** The time stamp counters of two processors differ by less than this, ns. If
+ *  the clock goes back by more, it has jumped. */
+#define PRED_CLOCK_SLACK 1000000
+
+
 struct ucs_rcache_pred_domain {
     ucs_rcache_pred_t      *pred;
     void                   *arg;
@@ -145,6 +150,9 @@ typedef struct pred_handshake {
      *  helper_mutex, before asleep is set; whoever clears asleep sets it to 0.
      *  Relaxed, since nothing else is read by its value */
     _Atomic uint64_t due;
+    /** When the last round began, by which others see that the clock went back.
+     *  Written under helper_mutex. Relaxed, as due */
+    _Atomic uint64_t last;
 } pred_handshake_t;
 
 
@@ -340,6 +348,21 @@ static inline ucs_rcache_pred_time_t
 pred_elapsed(ucs_rcache_pred_time_t begin, ucs_rcache_pred_time_t end)
 {
     return (end > begin) ? (end - begin) : 0;
+}
+
+/** @return whether a round is due. It is as well if the clock went back since the
+ *          last one: when the next one is due was said in times that are yet to
+ *          come. Any thread. */
+static inline int
+pred_is_due(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
+{
+    const pred_handshake_t *handshake = &pred->handshake;
+
+    /* Relaxed: only a hint; what there is to do is found out under the mutex */
+    return (now >= atomic_load_explicit(&handshake->due,
+                                        memory_order_relaxed)) ||
+           (now + PRED_CLOCK_SLACK <
+            atomic_load_explicit(&handshake->last, memory_order_relaxed));
 }
 
 /** @return whether the policy in force is on-demand. */

@@ -82,7 +82,8 @@ static int is_ready(const ucs_rcache_pred_region_t *region,
     return region->forecast.predicted &&
            (region->forecast.record >= JOIN_RECORD) &&
            (deadline != UCS_RCACHE_PRED_TIME_INF) && (deadline > now) &&
-           (region->join_after <= now);
+           /* It is no time of its next use, unless the clock went back */
+           ((region->join_after <= now) || (region->join_after > deadline));
 }
 
 /* Whether no page lies between two ranges, one of which ends behind the other

@@ -26,6 +26,7 @@ void pred_mode_init(ucs_rcache_pred_t *pred)
     /* The first round is due at once, since it asks for the seat */
     atomic_init(&handshake->due,
                 pred_is_on_demand(pred) ? UCS_RCACHE_PRED_TIME_INF : 0);
+    atomic_init(&handshake->last, 0);
     atomic_init(&absence->found, 0);
     atomic_init(&absence->checks, 0);
     atomic_init(&absence->last_check, 0);

@@ -54,10 +54,6 @@
 #define QUIET_INTERVAL 50000000
 #define QUIET_LATELY   1000000000
 
-/* The time stamp counters of two processors differ by less than this, ns. If
- * the clock goes back by more, it has jumped. */
-#define CLOCK_SLACK 1000000
-
 
 void pred_pace_init(ucs_rcache_pred_t *pred)
 {
@@ -66,18 +62,32 @@ void pred_pace_init(ucs_rcache_pred_t *pred)
     pred->rounds.hear_next     = UCS_RCACHE_PRED_TIME_INF;
 }
 
-/* If the clock has jumped back, regions on the awaited list would stay
- * registered until the old time comes again. Make them due now. Histories
+/* Take all regions off the registration queue. Each is registered by its next
+ * use. */
+static void clear_rq(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_timeq_elem_t *elem;
+
+    while ((elem = ucs_rcache_pred_timeq_head(&pred->rounds.rq)) != NULL) {
+        pred_dequeue(pred, pred_queue_region(elem));
+    }
+}
+
+/* If the clock has jumped back, what is to happen at some time would not happen until
+ * the old time comes again. Regions on the awaited list are decided about now; histories
  * notice the jump by themselves. */
 static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     pred_rounds_t *rounds = &pred->rounds;
 
-    if (now + CLOCK_SLACK < rounds->last) {
+    if (now + PRED_CLOCK_SLACK < rounds->last) {
+        clear_rq(pred);
         ucs_rcache_pred_timeq_set_all(&rounds->awaited, now);
         rounds->last_entry  = now;
         rounds->urgent      = now;
         rounds->quiet_until = now;
+        rounds->merge_after = now;
+        rounds->reaped      = 0;
         rounds->pressed     = now;
         rounds->full        = now;
         rounds->hear_since  = ucs_min(rounds->hear_since, now);
@@ -89,6 +99,8 @@ void pred_pace_round(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     check_clock(pred, now);
     pred->rounds.last          = now;
+    /* Relaxed: nothing else is read by its value */
+    atomic_store_explicit(&pred->handshake.last, now, memory_order_relaxed);
     pred->rounds.poll_interval = ucs_min(2 * pred->rounds.poll_interval,
                                          POLL_MAX);
 }

@@ -74,9 +74,10 @@ static void check_absent(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     int mode                = UCS_RCACHE_PRED_MODE_THREAD;
     ucs_rcache_pred_time_t last;
 
-    /* Relaxed: it does no harm if concurrent checks count one too many */
+    /* Relaxed: it does no harm if concurrent checks count one too many. The clock
+     * may have gone back since the last one */
     last = atomic_load_explicit(&absence->last_check, memory_order_relaxed);
-    if (pred_elapsed(last, now) < ABSENT_INTERVAL) {
+    if ((now >= last) && (now - last < ABSENT_INTERVAL)) {
         return;
     }
 
@@ -117,7 +118,11 @@ static void work(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     int mode;
 
     if (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD) {
-        check_absent(pred, now);
+        if (now >= ucs_rcache_pred_due(pred)) {
+            check_absent(pred, now);
+        } else {
+            pred_wake(pred); /* The clock went back while it sleeps */
+        }
         return;
     }
 
@@ -147,7 +152,7 @@ void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred)
     }
 
     now = pred_now(pred);
-    if (now >= due) {
+    if (pred_is_due(pred, now)) {
         work(pred, now);
     }
 }
@@ -174,7 +179,7 @@ void ucs_rcache_pred_idle(ucs_rcache_pred_t *pred, ucs_rcache_pred_idle_t *idle)
     idle->period = next_period(idle, now);
     idle->skip   = idle->period - 1;
     idle->last   = now;
-    if (now >= ucs_rcache_pred_due(pred)) {
+    if (pred_is_due(pred, now)) {
         work(pred, now);
     }
 }

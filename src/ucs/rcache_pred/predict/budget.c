@@ -58,6 +58,7 @@ static double capacity(const ucs_rcache_pred_budget_t *budget)
 void ucs_rcache_pred_budget_advance(ucs_rcache_pred_budget_t *budget,
                                     ucs_rcache_pred_time_t now)
 {
+    ucs_rcache_pred_time_t age;
     double elapsed, back;
 
     if (budget->start == 0) {
@@ -66,7 +67,16 @@ void ucs_rcache_pred_budget_advance(ucs_rcache_pred_budget_t *budget,
         return;
     }
 
-    if ((now <= budget->time) || is_unbounded(budget)) {
+    if (now < budget->time) {
+        /* The clock went back. The account is as old as before, as far as there
+         * are times so early */
+        age           = ucs_rcache_pred_budget_age(budget);
+        budget->start = (now > age) ? (now - age) : 1;
+        budget->time  = now;
+        return;
+    }
+
+    if (is_unbounded(budget)) {
         budget->time = now;
         return;
     }

@@ -84,6 +84,27 @@ TEST_F(test_helper, clock_jumps_back_before_all_time)
     EXPECT_EQ(0u, m_world.num_live());
 }
 
+/* What waits for its registration does so for a time of the old clock, and is forgotten all
+ * the same; and counters go on */
+TEST_F(test_helper, clock_jumps_back_while_regions_wait)
+{
+    m_world.jump(20 * HOUR);
+    periodic(buffer(0), 100 * MSEC, 10);
+    use(buffer(0), 64 * KB, MSEC);
+    run(10 * MSEC);
+    ASSERT_EQ(1u, test_pred_rq_length(m_pred));
+
+    m_world.jump(-10 * (int64_t)HOUR);
+    uint64_t duration = stats().duration;
+    poll();
+    EXPECT_EQ(0u, test_pred_rq_length(m_pred));
+    use(buffer(0), PAGE);
+    run(SEC);
+    use(buffer(0), PAGE);
+    EXPECT_LE(duration + SEC, stats().duration);
+    EXPECT_GE(duration + 2 * SEC, stats().duration);
+}
+
 TEST_F(test_helper, counters_of_processors_differ)
 {
     std::mt19937 random(1);

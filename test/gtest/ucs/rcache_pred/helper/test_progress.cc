@@ -115,6 +115,38 @@ TEST_F(test_progress, progress_leaves_the_thread_nothing)
     EXPECT_EQ(rounds, stats().helper_rounds);
 }
 
+/* While a round waits for budget, nobody is asleep, so that no use asks for one */
+TEST_F(test_progress, rounds_go_on_when_the_clock_goes_back)
+{
+    m_params.budget = .01;
+    m_world.jump(100000 * SEC);
+    create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
+    m_world.set_tick(100);
+
+    for (unsigned way = 0; way < 3; ++way) {
+        for (unsigned i = 0; test_pred_is_asleep(m_pred) ||
+                             (test_pred_due(m_pred) <= now()); ++i) {
+            ASSERT_LT(i, 100000u);
+            use(buffer(i % 64), 64 * KB, 20 * USEC);
+            m_world.advance(100 * USEC);
+            progress();
+        }
+
+        m_world.jump(-10000 * SEC);
+        uint64_t rounds = stats().helper_rounds;
+        for (unsigned i = 0; i < 1000; ++i) {
+            use(buffer(i % 64), 64 * KB, 20 * USEC);
+            m_world.advance(100 * USEC);
+            if (way == 1) {
+                progress();
+            } else if (way == 2) {
+                poll(USEC);
+            }
+        }
+        EXPECT_LT(rounds, stats().helper_rounds) << way;
+    }
+}
+
 TEST_F(test_progress, program_that_waits_registers_ahead)
 {
     create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);

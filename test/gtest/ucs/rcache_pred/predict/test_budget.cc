@@ -164,9 +164,12 @@ TEST_F(test_budget, a_clock_that_goes_back_brings_nothing)
 {
     double left = m_budget.left;
 
+    run(SEC);
+    left   = m_budget.left;
     m_now -= 3 * SEC;
     run(0);
     EXPECT_DOUBLE_EQ(left, m_budget.left);
+    EXPECT_EQ(SEC, ucs_rcache_pred_budget_age(&m_budget));
     run(10 * MSEC);
     EXPECT_GE(m_budget.left, left);
     EXPECT_LE(m_budget.left, left + 100 * USEC);
