@@ -134,13 +134,24 @@ static void hear_others(ucs_rcache_pred_t *pred)
     }
 }
 
+/* Give a sign of life: whoever does the round gets on with it, however long that takes
+ * in all */
+static void show_presence(ucs_rcache_pred_t *pred)
+{
+    _Atomic unsigned *checks = &pred->absence.checks;
+
+    /* Relaxed, see check_absent(). Read first: uses read what is beside it */
+    if (ucs_unlikely(atomic_load_explicit(checks, memory_order_relaxed) > 0)) {
+        atomic_store_explicit(checks, 0, memory_order_relaxed);
+    }
+}
+
 static void round_begin(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_time_t now = pred_now(pred);
 
     atomic_store(&pred->handshake.asleep, 0);
-    /* Relaxed, see check_absent() */
-    atomic_store_explicit(&pred->absence.checks, 0, memory_order_relaxed);
+    show_presence(pred);
     pred_seat_note_late(pred, pred_measure_wakeup(pred, now));
     pred_pace_round(pred, now);
     count_round(pred);
@@ -162,6 +173,7 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
      * number of turns is bounded, since another thread may be waiting for the
      * mutex */
     do {
+        show_presence(pred);
         busy  = dq_step(pred);
         busy |= lost_step(pred);
         busy |= rq_step(pred);

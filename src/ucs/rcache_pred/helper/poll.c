@@ -46,20 +46,22 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
         return next;
     }
 
-    if (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
-        atomic_store(&pred->absence.found, 0); /* The thread has a processor, so
-                                                  that it can get the work
-                                                  back */
-        return next;
+    if (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD) {
+        pthread_mutex_lock(&pred->helper_mutex);
+        next = pred_helper_round(pred, THREAD_STEPS);
+        if (atomic_load(&pred->handshake.mode) ==
+            UCS_RCACHE_PRED_MODE_PROGRESS) {
+            next = UCS_RCACHE_PRED_TIME_INF; /* This was the last round of the
+                                                thread */
+        }
+        pthread_mutex_unlock(&pred->helper_mutex);
     }
 
-    pthread_mutex_lock(&pred->helper_mutex);
-    next = pred_helper_round(pred, THREAD_STEPS);
-    if (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_PROGRESS) {
-        next = UCS_RCACHE_PRED_TIME_INF; /* This was the last round of the
-                                            thread */
+    /* The thread has a processor, so that it can get the work back: in a round,
+     * that would not say so, since it may have been lent a priority */
+    if (ucs_unlikely(atomic_load(&pred->absence.found))) {
+        atomic_store(&pred->absence.found, 0);
     }
-    pthread_mutex_unlock(&pred->helper_mutex);
     return next;
 }
 

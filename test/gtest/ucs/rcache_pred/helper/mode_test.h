@@ -30,6 +30,15 @@ protected:
         }
     }
 
+    /* The program waits for so long, but calls progress more rarely */
+    void wait(uint64_t time)
+    {
+        for (uint64_t end = now() + time; now() < end;) {
+            m_world.advance(100 * MSEC);
+            progress();
+        }
+    }
+
     /* The program does not communicate; its helper thread, if any, runs */
     void compute_until(uint64_t time) { run_until(time); }
 

@@ -86,6 +86,48 @@ TEST_F(test_mode, thread_that_comes_is_left_the_work)
     EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
 }
 
+/* One registration takes 7 s, of 100 GB or of memory that has to be compacted */
+TEST_F(test_mode, thread_that_was_busy_gets_the_work_back)
+{
+    create_with(UCS_RCACHE_PRED_HELPER_CONSERVATIVE);
+    poll();
+    seats(UCS_RCACHE_PRED_MODE_VOTES);
+    ASSERT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
+    for (unsigned i = 0; i < 4; ++i) {
+        use(buffer(0), 64 * KB);
+        run(10 * MSEC);
+    }
+    use(buffer(0), 64 * KB);
+    m_world.on_reg = [this](const auto &) { wait(7 * SEC); };
+    while (mode() == UCS_RCACHE_PRED_MODE_THREAD) {
+        run(100 * USEC);
+    }
+    m_world.on_reg = nullptr;
+    EXPECT_NE(std::string::npos,
+              log_watch::take().find("found no processor"));
+    /* It sleeps until it is woken, and nobody wakes it before it has the work */
+    for (unsigned i = 0; i < 10; ++i) {
+        m_world.advance(300 * MSEC);
+        end(begin(buffer(50), PAGE));
+    }
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
+}
+
+/* It is not absent while it gets on with a round, although that takes longer */
+TEST_F(test_mode, thread_with_a_lot_to_do_keeps_the_work)
+{
+    create_with(UCS_RCACHE_PRED_HELPER_AGGRESSIVE);
+    poll();
+    m_world.on_dereg = [this](const auto &) { wait(SEC); };
+    for (unsigned i = 0; i < 20; ++i) {
+        end(begin(buffer(i), PAGE));
+    }
+    poll();
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
+    m_world.on_dereg = nullptr;
+}
+
 TEST_F(test_mode, jump_of_the_clock_is_not_the_threads_fault)
 {
     create_with(UCS_RCACHE_PRED_HELPER_AGGRESSIVE);
