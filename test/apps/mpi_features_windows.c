@@ -76,6 +76,7 @@ void features_dynamic(features_t *f)
     int next     = (f->rank + 1) % f->size;
     int previous = (f->rank + f->size - 1) % f->size;
     MPI_Aint mine, theirs;
+    MPI_Request request;
     MPI_Win window;
     char *out, *base;
     int round;
@@ -92,6 +93,9 @@ void features_dynamic(features_t *f)
         MPI_Win_lock(MPI_LOCK_SHARED, next, 0, window);
         MPI_Put(out, f->bytes, MPI_BYTE, next, theirs, f->bytes, MPI_BYTE,
                 window);
+        /* Open MPI 4 looks for more than the memory here */
+        MPI_Rput(out, 1, MPI_BYTE, next, theirs, 1, MPI_BYTE, window, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
         MPI_Win_unlock(next, window);
         MPI_Barrier(MPI_COMM_WORLD);
         features_check(f, base, f->bytes,

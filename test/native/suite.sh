@@ -1339,8 +1339,9 @@ window_tests()
     run "windows, room for nobody" with FIREHOSE_M=4K \
         told_pinned "Firehose could not be started" job 2 "${windows[@]}" --rounds 1
     run "windows beside caches of UCX" kept_caches "${windows[@]}" --rounds 1
+    # What is freed is not zero: Open MPI 4 unpacks some of it as a key
     run "parts of MPI, windows" through_firehose $all \
-        job 2 "$apps/mpi_features" --only windows,dynamic,atomics --bytes 3m \
+        job 2 env MALLOC_PERTURB_=85 "$apps/mpi_features" --only windows,dynamic,atomics --bytes 3m \
         --rounds 8
     [ ! -x "$apps/symmetric" ] ||
         run "OpenSHMEM" through_firehose $all shmem_job "$apps/symmetric"

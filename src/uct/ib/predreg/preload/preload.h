@@ -172,6 +172,16 @@ predreg_packing_t *predreg_packing;
 extern __thread __attribute__((tls_model("initial-exec")))
 unsigned predreg_in_progress;
 
+/** Where this thread has read the keys of a dynamic window of Open MPI 4 to, see
+ *  preload_windows.c; NULL: it has not. */
+extern __thread __attribute__((tls_model("initial-exec")))
+const void *predreg_dynamic_keys;
+
+/** Bytes that are read then: the number of entries, and 32 entries, each of an address,
+ *  a length and 1024 bytes for a key (osc_ucx.h of Open MPI 4.0 and 4.1). */
+#define PREDREG_DYNAMIC_ENTRY (2 * sizeof(uint64_t) + 1024)
+#define PREDREG_DYNAMIC_KEYS  (sizeof(uint64_t) + 32 * PREDREG_DYNAMIC_ENTRY)
+
 /** Load libucp_windows.so, beside this library, once. */
 void predreg_windows_load(void);
 

@@ -419,6 +419,15 @@ has_window(const predreg_windows_t *windows, const ucp_request_param_t *param)
            windows->is_window(param->memh);
 }
 
+/* A get may be that of the keys of a dynamic window */
+static UCS_F_ALWAYS_INLINE void
+note_dynamic_keys(const void *buffer, size_t length)
+{
+    if (ucs_unlikely(length == PREDREG_DYNAMIC_KEYS)) {
+        predreg_dynamic_keys = buffer;
+    }
+}
+
 /* The endpoint and the worker of a communication, chosen by the name of its
  * object: EP_OF_ or WORKER_OF_ with ep or worker */
 #define EP_OF_ep         ep
@@ -489,7 +498,8 @@ has_window(const predreg_windows_t *windows, const ucp_request_param_t *param)
 /* Chosen by the kind of a communication: whom it goes to */
 #define CALL_SEND(_name, _args) real _args
 #define CALL_RECV               CALL_SEND
-#define CALL_GET                CALL_PUT
+#define CALL_GET(_name, _args) \
+    (note_dynamic_keys(buffer, bytes), CALL_PUT(_name, _args))
 #define CALL_PUT(_name, _args) \
     (is_served(windows, rkey) ? windows->_name _args : real _args)
 

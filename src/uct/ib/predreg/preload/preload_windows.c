@@ -57,6 +57,22 @@ PREDREG_EXPORT void ucp_rkey_buffer_release(void *rkey_buffer)
     }
 }
 
+/* MPI_Rput() and MPI_Rget() of Open MPI 4 look for the state of a dynamic window among
+ * the memory that was attached to it, where it is not (get_dynamic_win_info() in
+ * osc_ucx_comm.c). They unpack the key of the entry before the first one, that is, bytes
+ * of the heap before the table, and make no use of it. UCX crashes if these bytes happen
+ * to be the wrong ones, which the allocations of this library make likelier.
+ * @return the key; in place of such one, a key to nothing */
+static const void *replace_stray_key(const void *key)
+{
+    static const char nothing[64]; /* No domain has a part in it */
+    const char *entry = (const char*)predreg_dynamic_keys + sizeof(uint64_t) -
+                        PREDREG_DYNAMIC_ENTRY;
+
+    return ((predreg_dynamic_keys != NULL) &&
+            (key == entry + 2 * sizeof(uint64_t))) ? nothing : key;
+}
+
 PREDREG_EXPORT ucs_status_t
 ucp_ep_rkey_unpack(ucp_ep_h ep, const void *rkey_buffer, ucp_rkey_h *rkey_p)
 {
@@ -64,6 +80,7 @@ ucp_ep_rkey_unpack(ucp_ep_h ep, const void *rkey_buffer, ucp_rkey_h *rkey_p)
     const predreg_windows_t *windows = predreg_windows(ucx);
     ucs_status_t status;
 
+    rkey_buffer = replace_stray_key(rkey_buffer);
     if ((windows != NULL) &&
         windows->rkey_unpack(ep, rkey_buffer, rkey_p, &status)) {
         return status;

@@ -21,3 +21,6 @@ predreg_packing_t *predreg_packing;
 
 __thread __attribute__((tls_model("initial-exec")))
 unsigned predreg_in_progress;
+
+__thread __attribute__((tls_model("initial-exec")))
+const void *predreg_dynamic_keys;

@@ -88,8 +88,8 @@ int fake_is_shared;
 /* Anything else: each function has a name of its own to note */
 #define OTHERS(_f) \
     _f(ucp_config_release) _f(ucp_worker_destroy) _f(ucp_mem_unmap) \
-    _f(ucp_rkey_pack) _f(ucp_rkey_buffer_release) _f(ucp_ep_rkey_unpack) \
-    _f(ucp_rkey_destroy) _f(ucp_ep_create) _f(ucp_ep_destroy) \
+    _f(ucp_rkey_pack) _f(ucp_rkey_buffer_release) _f(ucp_rkey_destroy) \
+    _f(ucp_ep_create) _f(ucp_ep_destroy) \
     _f(ucp_disconnect_nb) _f(ucp_ep_close_nb) _f(ucp_ep_close_nbx) \
     _f(ucp_request_free) _f(ucp_request_release) _f(ucp_worker_flush_nbx) \
     _f(ucp_worker_flush_nb) _f(ucp_worker_flush) _f(ucp_ep_flush_nbx) \
@@ -119,6 +119,17 @@ static unsigned fake_progress(ucp_worker_h worker)
     ++fake_call.count;
     fake_comm.purpose = predreg_purpose;
     return fake_result;
+}
+
+const void *fake_unpacked;
+
+static ucs_status_t
+fake_rkey_unpack(ucp_ep_h ep, const void *rkey_buffer, ucp_rkey_h *rkey_p)
+{
+    fake_call.name = "ucp_ep_rkey_unpack";
+    ++fake_call.count;
+    fake_unpacked = rkey_buffer;
+    return (ucs_status_t)fake_result;
 }
 
 static ucs_status_t fake_mem_map(void)
@@ -163,6 +174,7 @@ static const struct {
     {"ucp_init_version", fake_init_version},
     {"ucp_worker_progress", fake_progress},
     {"ucp_mem_map", fake_mem_map},
+    {"ucp_ep_rkey_unpack", fake_rkey_unpack},
     {"ucp_config_read", fake_config_read}
 };
 
@@ -221,6 +233,7 @@ void fake_reset(void)
     fake_inside_init = NULL;
     fake_is_ucp      = 0;
     fake_set_windows(NULL);
+    predreg_dynamic_keys = NULL;
     atomic_store(&predreg_windows_table, NULL);
     atomic_store(&predreg_one_sided, 0);
     atomic_store(&predreg_bypassed, 0);

@@ -67,6 +67,9 @@ void fake_pack_window(int is_window, uint64_t *parts_p);
 /* Whether the last context was made for workers of several threads */
 extern int fake_is_shared;
 
+/* The last packed key that was unpacked */
+extern const void *fake_unpacked;
+
 /* Hooks of the core, or NULL if it steps aside */
 void fake_set_hooks(const uct_predreg_hooks_t *hooks);
 

@@ -297,3 +297,23 @@ TEST_F(test_preload_windows, know_the_parts_of_managed_domains) {
     fake_pack_window(0, &parts);
     EXPECT_EQ(10u, parts);
 }
+
+/* Open MPI 4 reads a table of keys, and unpacks what comes before the first one */
+TEST_F(test_preload_windows, keep_ucp_from_the_key_before_a_table) {
+    const size_t entry = 2 * sizeof(uint64_t) + 1024;
+    const size_t bytes = sizeof(uint64_t) + 32 * entry;
+    std::vector<uint64_t> heap((1024 + bytes) / sizeof(uint64_t), 0xa5a5);
+    char *table        = (char*)heap.data() + 1024;
+    char *first        = table + sizeof(uint64_t) + 2 * sizeof(uint64_t);
+    char nothing[sizeof(uint64_t) + sizeof(uint8_t)] = {};
+    ucp_rkey_h rkey    = nullptr;
+
+    ucp_ep_rkey_unpack(nullptr, first - entry, &rkey);
+    EXPECT_EQ(first - entry, fake_unpacked);
+    ucp_get_nbi(nullptr, table, bytes, 0, rkey);
+    ucp_get_nbi(nullptr, this, 8, 0, rkey);
+    ucp_ep_rkey_unpack(nullptr, first, &rkey);
+    EXPECT_EQ(first, fake_unpacked);
+    ucp_ep_rkey_unpack(nullptr, first - entry, &rkey);
+    EXPECT_EQ(0, memcmp(nothing, fake_unpacked, sizeof(nothing)));
+}
