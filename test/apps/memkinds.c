@@ -2,8 +2,9 @@
  * Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
  *
  * Sends messages out of memory of every kind that a program may have, some of
- * which cannot be registered: rank 0 sends each several times, rank 1 compares.
- * Where memory can be written to, rank 1 also receives into the same kind.
+ * which cannot be registered, or no longer once they were sent: rank 0 sends each several
+ * times, rank 1 compares. Where memory can be written to, rank 1 also receives into the same
+ * kind.
  */
 
 #include "apps.h"
@@ -149,22 +150,26 @@ typedef struct kind {
     const char *name;
     const void *(*make)(unsigned seed); /* @return NULL if there is none here */
     int        is_target;               /* Whether it is received into, too */
+    int        protect_after;           /* After how many sends it may only be read, as
+                                           where writes are to be noticed; 0: never */
 } kind_t;
 
 static const kind_t kinds[] = {
-    {"anonymous", make_anonymous, 1},
-    {"shared", make_shared, 1},
-    {"memfd", make_memfd, 1},
-    {"stack", make_stack, 1},
-    {"huge pages", make_huge, 1},
-    {"device", make_device, 1},
-    {"file, private", make_file_private, 1},
+    {"anonymous", make_anonymous, 1, 0},
+    {"shared", make_shared, 1, 0},
+    {"memfd", make_memfd, 1, 0},
+    {"stack", make_stack, 1, 0},
+    {"huge pages", make_huge, 1, 0},
+    {"device", make_device, 1, 0},
+    {"file, private", make_file_private, 1, 0},
     /* The kernel pins no page of a file for writing to it */
-    {"file, shared", make_file_shared, 0},
-    {"constant", make_constant, 0},
-    {"protected", make_protected, 0},
-    {"file, read-only", make_file_read_only, 0},
-    {"file, shared, read-only", make_file_shared_read_only, 0}
+    {"file, shared", make_file_shared, 0, 0},
+    {"constant", make_constant, 0, 0},
+    {"protected", make_protected, 0, 0},
+    {"protected after a send", make_anonymous, 0, 1},
+    {"protected after two sends", make_anonymous, 0, 2},
+    {"file, read-only", make_file_read_only, 0, 0},
+    {"file, shared, read-only", make_file_shared_read_only, 0, 0}
 };
 
 /* Both ranks make the same memory, so that the receiver knows what comes. */
@@ -185,6 +190,9 @@ static unsigned exchange(int rank, const kind_t *kind, unsigned seed)
 
     MPI_Barrier(MPI_COMM_WORLD);
     for (i = 0; i < REPEATS; ++i) {
+        if ((kind->protect_after > 0) && (i == kind->protect_after)) {
+            mprotect((void*)memory, LENGTH, PROT_READ);
+        }
         if (rank == 0) {
             MPI_Send(memory, LENGTH, MPI_CHAR, 1, i, MPI_COMM_WORLD);
             continue;

@@ -39,6 +39,7 @@ public:
 
     bool is_in_pieces() const { return m_status == UCS_INPROGRESS; }
     void set_min_piece(size_t min_piece) { m_use.min_piece = min_piece; }
+    bool is_unfit() const { return m_use.unfit != 0; }
     void *memh() const { return m_memh; }
     size_t piece_size() const { return m_use.piece; }
     size_t left() const { return m_length; }

@@ -355,7 +355,7 @@ ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh);
  * no room for more than pieces.
  *
  * The memory of this structure is the caller's. The caller may access the first
- * and the last field only.
+ * field and the last two only.
  */
 typedef struct ucs_rcache_pred_pieces {
     int                           last_resort; /**< Set by the caller before the
@@ -382,11 +382,20 @@ typedef struct ucs_rcache_pred_pieces {
                                                 piece has at least so many
                                                 bytes, at most a page, unless it
                                                 is the only piece */
+    int                           unfit;     /**< Not 0: the memory was refused
+                                                for another reason than lack of
+                                                room, as where the program may
+                                                not write it now. Pieces of it
+                                                will be refused as well, so that
+                                                the caller has to move the data
+                                                in another way. Set by the
+                                                begin of the use, and by a piece
+                                                that fails */
 } ucs_rcache_pred_pieces_t;
 
 /**
  * Begin a use as @ref ucs_rcache_pred_begin does, but let it go on in pieces
- * rather than refuse it for lack of room.
+ * rather than refuse it.
  *
  * @param [inout] pieces  Filled in if UCS_INPROGRESS is returned.
  * @return UCS_INPROGRESS if the memory was not registered. Then the caller

@@ -221,8 +221,7 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
     }
 
     if (is_refused(status) && (status != UCS_ERR_EXCEEDS_LIMIT) &&
-        (quiet & ~flags) &&
-        !((use->pieces != NULL) && (status == UCS_ERR_NO_MEMORY))) {
+        (quiet & ~flags) && (use->pieces == NULL)) {
         /* The flags of the attempts so far say that a failure is not logged. A
          * use that does not go on in pieces has to fail as its own flags say:
          * try once more with these alone. */

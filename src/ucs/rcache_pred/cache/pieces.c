@@ -162,11 +162,15 @@ static int piece_start(ucs_rcache_pred_pieces_t *pieces)
 
 /* End an attempt to register a piece that has failed. @return the status for
  * the caller, which says whether to try again. */
-static ucs_status_t piece_fail(ucs_rcache_pred_t *pred, int others,
+static ucs_status_t piece_fail(ucs_rcache_pred_pieces_t *pieces, int others,
                                ucs_status_t status)
 {
+    ucs_rcache_pred_t *pred = pieces->domain->pred;
+
+    pieces->unfit = pred_is_unfit(status);
     pred_lock(pred);
     --pred->bound.pieces_now;
+    pred->stats.reg_failures   += pieces->unfit;
     pred->stats.refused        += (status == UCS_ERR_NO_MEMORY) ||
                                   (status == UCS_ERR_NO_RESOURCE);
     pred->stats.refused_system += (status == UCS_ERR_NO_MEMORY);
@@ -307,7 +311,7 @@ ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_pieces_t *pieces,
     } while ((status == UCS_ERR_NO_MEMORY) && piece_halve(pieces));
 
     if (status != UCS_OK) {
-        status = piece_fail(pieces->domain->pred, others, status);
+        status = piece_fail(pieces, others, status);
     }
     pred_publish(pieces->domain->pred);
     return status;

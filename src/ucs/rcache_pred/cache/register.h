@@ -32,6 +32,17 @@ typedef struct pred_handle {
 } pred_handle_t;
 
 
+/** @return whether an attempt to register memory, or the claim of a region for
+ *          it, has failed for another reason than lack of room: as long as the
+ *          program has the memory as it is, it will fail again. */
+static inline int pred_is_unfit(ucs_status_t status)
+{
+    return UCS_STATUS_IS_ERR(status) && (status != UCS_ERR_NO_MEMORY) &&
+           (status != UCS_ERR_NO_RESOURCE) &&
+           (status != UCS_ERR_EXCEEDS_LIMIT) &&
+           (status != UCS_ERR_UNSUPPORTED);
+}
+
 /** @return what has to be registered for a region, without a handle yet. It
  *          does not change while the region is REGISTERING. */
 pred_handle_t pred_region_handle(const ucs_rcache_pred_region_t *region);

@@ -314,16 +314,24 @@ static void use_fail(pred_use_t *use, ucs_status_t status)
                                              (status != UCS_ERR_EXCEEDS_LIMIT);
 }
 
+/* Whether a use whose memory is not registered goes on in pieces, or unfit for
+ * them. Memory that the cache does not manage is the caller's. Under lock. */
+static int use_goes_on(const pred_use_t *use, ucs_status_t status)
+{
+    if ((use->pieces == NULL) || (status == UCS_ERR_UNSUPPORTED)) {
+        return 0;
+    }
+
+    use->pieces->unfit = pred_is_unfit(status);
+    use->domain->pred->stats.reg_failures += use->pieces->unfit;
+    return 1;
+}
+
 /* Count the result of a use that did not take the fast path. Under lock.
  *
  * @return the status for the caller. */
 static ucs_status_t use_settle(pred_use_t *use, ucs_status_t status)
 {
-    if ((use->pieces != NULL) && ((status == UCS_ERR_EXCEEDS_LIMIT) ||
-                                  (status == UCS_ERR_NO_MEMORY))) {
-        status = UCS_INPROGRESS;
-    }
-
     use->id = (use->region == NULL) ? 0 : use->region->generation;
     if (status == UCS_OK) {
         use->domain->pred->stats.late += use->late;
@@ -334,7 +342,8 @@ static ucs_status_t use_settle(pred_use_t *use, ucs_status_t status)
         return status;
     }
 
-    if (status == UCS_INPROGRESS) {
+    if (use_goes_on(use, status)) {
+        status = UCS_INPROGRESS;
         use_start_in_pieces(use);
     } else {
         use_fail(use, status);

@@ -53,6 +53,9 @@ pieces_zcopy(uct_predreg_iface_t *self, uct_ep_get_zcopy_func_t post,
              size_t iovcnt, uint64_t remote_addr, uct_rkey_t rkey,
              uct_completion_t *comp)
 {
+    uct_predreg_pieces_memh_t *pieces = uct_predreg_memh_to_pieces(iov->memh);
+    ucs_status_t status;
+
     if ((iovcnt != 1) || (iov->count != 1) || (comp == NULL)) {
         ucs_error("an operation of %zu buffers, the first one repeated %u "
                   "times, that are not registered: 1 and 1 are expected",
@@ -61,13 +64,16 @@ pieces_zcopy(uct_predreg_iface_t *self, uct_ep_get_zcopy_func_t post,
     }
 
     /* A forked child must not register anything in its parent's cache */
-    if (uct_predreg_memh_to_pieces(iov->memh)->one_sided ||
+    if (pieces->one_sided || pieces->use.unfit ||
         uct_predreg_is_inherited(self)) {
         return copy(self, ep, iov, remote_addr, rkey, comp);
     }
 
-    return uct_predreg_transfer_start(self, post, ep, iov, remote_addr, rkey,
-                                      comp);
+    status = uct_predreg_transfer_start(self, post, ep, iov, remote_addr, rkey,
+                                        comp);
+    /* The first piece has shown it, and nothing is under way */
+    return (UCS_STATUS_IS_ERR(status) && pieces->use.unfit) ?
+           copy(self, ep, iov, remote_addr, rkey, comp) : status;
 }
 
 static ucs_status_t

@@ -44,7 +44,9 @@ typedef struct uct_predreg_pieces_memh {
                                                 UCP asked for */
     int                         one_sided; /**< Whether its data is copied
                                                 instead of moved piece by piece,
-                                                see copy.h */
+                                                see copy.h. That of memory which
+                                                cannot be registered (use.unfit)
+                                                is as well */
     int                         keyless;   /**< Whether UCP wants a key to the
                                                 memory, which is withdrawn: see
                                                 mkey.h. No operation of an

@@ -30,13 +30,14 @@ protected:
     /* A get fails of which the call number nth of some kind has failed: at once
      * only if that was the first one, since no piece flies then. Nothing is
      * left. */
-    void expect_failed(unsigned nth, ucs_status_t status, const request &req)
+    void expect_failed(unsigned nth, ucs_status_t status, const request &req,
+                       ucs_status_t error = UCS_ERR_IO_ERROR)
     {
         m_fake.run();
-        EXPECT_EQ(nth == 1, status == UCS_ERR_IO_ERROR);
+        EXPECT_EQ(nth == 1, status == error);
         if (status == UCS_INPROGRESS) {
             EXPECT_EQ(1u, req.num_done);
-            EXPECT_EQ(UCS_ERR_IO_ERROR, req.status());
+            EXPECT_EQ(error, req.status());
         }
         EXPECT_EQ(0u, m_world.num_live());
     }
@@ -496,8 +497,8 @@ TEST_F(test_transfer_line, cancelled_all_at_once)
 
 TEST_F(test_transfer, first_registration_fails)
 {
-    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_IO_ERROR);
-    get g(*this, 0, LARGE, 0, UCS_ERR_IO_ERROR);
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_UNSUPPORTED);
+    get g(*this, 0, LARGE, 0, UCS_ERR_UNSUPPORTED);
 
     EXPECT_EQ(0u, g.req.num_done) << "told by what was returned";
     EXPECT_EQ(UCS_OK, m_fake.flush());
@@ -507,13 +508,45 @@ TEST_F(test_transfer, every_registration_fails_once)
 {
     bound();
     for (unsigned nth = 1; nth <= 16; ++nth) {
-        m_world.fail_nth_reg(nth);
+        m_world.fail_nth_reg(nth, 1, UCS_ERR_UNSUPPORTED);
         pieces_handle handle(domain(), buffer(nth), MB);
         request req;
         ucs_status_t status = m_fake.get(handle.memh(), buffer(nth), MB, req);
 
-        expect_failed(nth, status, req);
+        expect_failed(nth, status, req, UCS_ERR_UNSUPPORTED);
     }
+}
+
+/* As memory that the program may not write: a registration would let the adapter
+ * write it */
+TEST_F(test_transfer, memory_that_cannot_be_registered_is_copied)
+{
+    std::vector<char> memory(LARGE);
+    request req;
+
+    m_fake.peer.resize(LARGE);
+    for (size_t i = 0; i < LARGE; ++i) {
+        memory[i] = i % 251;
+    }
+
+    /* The first piece shows it */
+    pieces_handle handle(domain(), memory.data(), LARGE);
+    m_world.fail_nth_reg(1, 1, UCS_ERR_IO_ERROR);
+    EXPECT_EQ(UCS_OK, m_fake.put(handle.memh(), memory.data(), LARGE, req));
+    EXPECT_EQ(memory, m_fake.peer);
+    EXPECT_EQ(1u, m_world.serial());
+    handle.end();
+
+    /* The begin of the use shows it */
+    m_params.pieces = 0;
+    recreate();
+    std::fill(m_fake.peer.begin(), m_fake.peer.end(), 0);
+    m_world.fail_nth_reg(1, 1, UCS_ERR_IO_ERROR);
+    pieces_handle other(domain(), memory.data(), LARGE);
+    EXPECT_EQ(UCS_OK, m_fake.put(other.memh(), memory.data(), LARGE, req));
+    EXPECT_EQ(memory, m_fake.peer);
+    EXPECT_EQ(0u, m_world.num_regs());
+    EXPECT_EQ(0u, req.num_done);
 }
 
 TEST_F(test_transfer, every_post_fails_once)
