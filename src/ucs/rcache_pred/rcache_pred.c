@@ -274,6 +274,7 @@ static void deregister_all(ucs_rcache_pred_t *pred,
         }
 
         start           = region->known.start;
+        pred_unguard(pred, region);
         region->refs    = 0;
         handle          = pred_take_handle(pred, region);
         waiters         = region->waiters;
@@ -389,6 +390,7 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
 void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)
 {
     pthread_mutex_lock(&pred->helper_mutex);
+    (void)ucs_rcache_pred_unguard(pred);
     deregister_all(pred, NULL, 0);
 }
 

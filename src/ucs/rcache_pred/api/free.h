@@ -16,7 +16,7 @@ BEGIN_C_DECLS
 /** @file api/free.h
  *
  * For who may have interrupted a function of the cache: the handler of a signal
- * that ends the program.
+ * that ends the program, or a call with which the program stops its threads.
  */
 
 struct ucs_rcache_pred;

@@ -463,6 +463,29 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
 
 
 /**
+ * Tell the cache that the program is about to change what it may do with memory. Where it
+ * may not write any more, nothing can be registered anew: what is registered now stays so
+ * until the program may do with all of it what it could before. Allocates, logs and
+ * registers nothing. Does nothing in the handler of a signal that has interrupted this
+ * thread in the cache, or has stopped another one there, which is waited for 1 ms. Thread
+ * safe.
+ *
+ * @param [in] start    A page's.
+ * @param [in] length   Bytes.
+ * @param [in] is_lost  Whether the program may then no longer read and write it.
+ */
+void ucs_rcache_pred_protect(ucs_rcache_pred_t *pred, uintptr_t start,
+                             size_t length, int is_lost);
+
+/**
+ * Let memory be given up that stays registered only since it could not be registered again,
+ * for a use for which there is no room otherwise. Thread safe.
+ *
+ * @return 0 if there is none.
+ */
+int ucs_rcache_pred_unguard(ucs_rcache_pred_t *pred);
+
+/**
  * Tell the cache that memory is being unmapped: all pages that have a byte of
  * the range. From now on no use finds a region in these pages; the helper
  * deregisters these regions later. It does not register any of these pages

@@ -276,6 +276,7 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
         ++pred->stats.regs_critical;
         ucs_rcache_pred_region_set_memh(&pred->table, use->region, handle.memh);
     } else {
+        pred_guard_failed(pred, use->region, status);
         ucs_rcache_pred_region_unclaim(&pred->table, use->region);
     }
     return status;

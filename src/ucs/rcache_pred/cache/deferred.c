@@ -5,6 +5,7 @@
  */
 
 #include "deferred.h"
+#include "register.h"
 
 #include <ucs/rcache_pred/table/known.h>
 
@@ -48,6 +49,7 @@ static int region_unmap(ucs_rcache_pred_t *pred,
     }
 
     region->stale = 1;
+    pred_unguard(pred, region);
     ucs_rcache_pred_region_clear(&pred->table, region);
     ++pred->stats.unmapped;
     return 1;

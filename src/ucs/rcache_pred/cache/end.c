@@ -142,6 +142,13 @@ use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh,
         return UCS_INPROGRESS;
     }
 
+    if (ucs_unlikely(region->maybe_spare && region->frail && !region->stale)) {
+        pred_guard(pred, region);
+        use_tell_end(pred, region);
+        pred_unlock(pred);
+        return UCS_INPROGRESS;
+    }
+
     *begin_p = region->begin;
     if (ucs_unlikely(region->stale)) {
         ucs_rcache_pred_region_clear(&pred->table, region);

@@ -9,11 +9,20 @@
 
 #include "cache.h"
 
+#include <ucs/rcache_pred/table/victim.h>
+
 /** @file register.h
  *
  * Registers and deregisters memory, and measures what that costs. Any thread
  * may call these functions; uses, pieces, evictions and the helper do. The lock
  * is not held while memory is being registered or deregistered.
+ *
+ * What could not be registered again is kept. The adapter writes to what it has
+ * registered, so that memory cannot be registered while the program may not write it;
+ * UCX's own cache has the registration from before. The cache has a reference to a region
+ * that it guards, as if a use were under way: nobody gives the region up, and a use that
+ * needs more than it has gets a region of its own. An unmap, an invalidation and a fork end
+ * the guard, and so does a use for which there would be no room otherwise.
  */
 
 /** A handle that mem_reg has returned and that its region does not have yet, or
@@ -61,5 +70,41 @@ pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
 /** Deregister a handle that was taken, and give its room back. Without the
  *  lock. */
 void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by);
+
+
+/** Guard a registered region, if it is not. Under lock. */
+static inline void
+pred_guard(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+{
+    if (!region->guarded) {
+        region->guarded = 1;
+        ++region->refs;
+        ++pred->num_guarded;
+    }
+}
+
+/** Guard a region no longer, if it is. If no use is under way then, the caller makes it
+ *  stale, takes its handle, or has the helper decide about it. Under lock. */
+static inline void
+pred_unguard(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+{
+    if (region->guarded) {
+        region->guarded = 0;
+        --region->refs;
+        --pred->num_guarded;
+        ucs_rcache_pred_region_note(&pred->table.noted, region);
+    }
+}
+
+/** An attempt to register a claimed region has failed. If the memory was refused though
+ *  there was room, and that of an earlier use would have served, the next registration is
+ *  guarded from the end of its first use on, since it may be refused again. Under lock. */
+static inline void pred_guard_failed(const ucs_rcache_pred_t *pred,
+                                     ucs_rcache_pred_region_t *region,
+                                     ucs_status_t status)
+{
+    region->frail |= (region->begin > 0) && pred_is_unfit(status) &&
+                     !pred_is_on_demand(pred);
+}
 
 #endif

@@ -6,9 +6,12 @@
 
 #include "deferred.h"
 #include "lanes.h"
+#include "register.h"
 #include "use.h"
 
 #include <ucs/base/align.h>
+#include <ucs/rcache_pred/api/free.h>
+#include <ucs/rcache_pred/table/known.h>
 
 #include <ucs/sys/math.h>
 
@@ -17,9 +20,14 @@
 /*
  * Marks regions stale because their memory is unmapped or because their owner
  * invalidates them. No use finds a stale region, and the helper clears it away.
- * Any thread may call these functions, and unmaps come from memory hooks as
- * well.
+ * And guards regions whose memory loses a right, so that it could not be registered
+ * again. Any thread may call these functions, and they come from memory hooks as well.
  */
+
+/* A program may stop its threads by signals and protect memory then, as collectors of
+ * garbage do. If one of the threads has the lock of the cache, the call waits for so long,
+ * ns, and then the cache does not hear of it */
+#define PROTECT_PATIENCE 1000000ul
 
 
 ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
@@ -48,6 +56,7 @@ ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
     waiter->next    = region->waiters;
     region->waiters = waiter;
     region->stale   = 1;
+    pred_unguard(pred, region);
     pred_unlock(pred);
 
     pred_note_stale(pred);
@@ -80,6 +89,92 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
 
     if (is_any) {
         pred_note_stale(pred);
+        pred_wake(pred);
+    }
+}
+
+/* Guard a region no longer, and have the helper decide about it if no use is under
+ * way. Under lock. */
+static void let_go(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+{
+    pred_unguard(pred, region);
+    if (region->refs == 0) {
+        ucs_rcache_pred_dq_add_lost(&pred->dq, region);
+    }
+}
+
+int pred_unguard_all(ucs_rcache_pred_t *pred)
+{
+    int found = pred->num_guarded > 0;
+    ucs_rcache_pred_region_t *region;
+
+    for (region = ucs_rcache_pred_table_from(&pred->table, 0);
+         pred->num_guarded > 0; region = ucs_rcache_pred_region_next(region)) {
+        if (region->guarded) {
+            let_go(pred, region);
+        }
+    }
+    return found;
+}
+
+int ucs_rcache_pred_unguard(ucs_rcache_pred_t *pred)
+{
+    int found;
+
+    pred_lock(pred);
+    found = pred_unguard_all(pred);
+    pred_unlock(pred);
+    return found;
+}
+
+/* A part of a region loses a right, or gets all rights again. Under lock. */
+static void region_protect(ucs_rcache_pred_t *pred,
+                           ucs_rcache_pred_region_t *region,
+                           const ucs_rcache_pred_range_t *range, int is_lost)
+{
+    if (region->stale) {
+        return;
+    }
+
+    if (!is_lost) {
+        if (region->guarded && !region->frail &&
+            ucs_rcache_pred_range_has(range, &region->registered)) {
+            let_go(pred, region);
+        }
+    } else if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
+        pred_guard(pred, region);
+    } else {
+        region->frail = 1;
+    }
+}
+
+void ucs_rcache_pred_protect(ucs_rcache_pred_t *pred, uintptr_t start,
+                             size_t length, int is_lost)
+{
+    ucs_rcache_pred_region_t *region = NULL;
+    ucs_rcache_pred_range_t range    = {
+        .start = start,
+        .end   = ucs_rcache_pred_align_up(start + length,
+                                          pred->params.page_size)
+    };
+
+    /* A handler that has interrupted this thread in the cache cannot wait for it. The
+     * kernel refuses a range that wraps around */
+    if ((range.end <= start) || pred_is_on_demand(pred) ||
+        pred_lock_is_own(pred) ||
+        pred_lane_is_own(pred) || !ucs_rcache_pred_is_free(pred, PROTECT_PATIENCE)) {
+        return;
+    }
+
+    pred_lock(pred);
+    while ((region = ucs_rcache_pred_table_overlap(
+                    &pred->table, region, &range,
+                    UCS_RCACHE_PRED_RANGE_REGISTERED)) != NULL) {
+        region_protect(pred, region, &range, is_lost);
+    }
+    pred_unlock(pred);
+
+    if (!is_lost) {
         pred_wake(pred);
     }
 }

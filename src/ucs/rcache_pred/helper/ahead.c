@@ -107,6 +107,7 @@ static void region_registered(ucs_rcache_pred_t *pred,
         region->early_until = end + (region->forecast.period / 4);
         ucs_rcache_pred_region_note(&pred->table.noted, region);
     } else {
+        pred_guard_failed(pred, region, status);
         ucs_rcache_pred_region_unclaim(&pred->table, region);
     }
     if (region->stale) {

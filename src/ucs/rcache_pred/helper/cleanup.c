@@ -82,8 +82,11 @@ int pred_process_lost(ucs_rcache_pred_t *pred)
                (region->in_pieces == 0);
     pred_unlock(pred);
 
-    if (ended) {
+    if (ended && (last_use.begin > region->learned)) {
         pred_process_dq_entry(pred, &last_use);
+    } else if (ended) {
+        /* It was guarded */
+        pred_region_decide(pred, region);
     }
     return 1;
 }

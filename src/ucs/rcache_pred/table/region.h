@@ -107,7 +107,8 @@ typedef struct ucs_rcache_pred_region {
     uint8_t                        maybe_spare; /**< Not 0: another region with
                                                      bytes of it was registered
                                                      while it was in use, and
-                                                     may have all of them */
+                                                     may have all of them; or it
+                                                     is frail */
     uint8_t                        evicted;     /**< Not 0: given up for room, and
                                                      not registered since */
     uint8_t                        lane;        /**< Number of the lane that it
@@ -243,6 +244,14 @@ typedef struct ucs_rcache_pred_region {
                                                      was that touches it within
                                                      a page, see
                                                      cache/slices.h */
+    uint8_t                        frail;       /**< Not 0: its memory was refused
+                                                     for another reason than lack
+                                                     of room, so that it is guarded
+                                                     once it is registered, see
+                                                     cache/register.h */
+    uint8_t                        guarded;     /**< Not 0: one of refs is not a
+                                                     use, but keeps it
+                                                     registered */
 
     /* Only the helper uses these */
     uint8_t                        last_recent; /**< Index of the last one of

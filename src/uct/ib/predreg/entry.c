@@ -7,6 +7,7 @@
 #include "entry.h"
 #include "issued.h"
 #include "mkey.h"
+#include "process.h"
 
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
@@ -138,8 +139,11 @@ static void idle(uct_predreg_sender_t **sender_p, ucs_rcache_pred_idle_t *idle,
     uct_predreg_eager_idle(sender_p, worker);
 }
 
-static int alter(const void *address, size_t length)
+static int alter(const void *address, size_t length, int prot)
 {
+    if (prot != -1) {
+        uct_predreg_vm_protected(&uct_predreg_core, address, length, prot);
+    }
     return uct_predreg_arena_events_alter(&uct_predreg_core.arena, address, length);
 }
 

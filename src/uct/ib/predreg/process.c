@@ -25,6 +25,7 @@
 #include <ucm/api/ucm.h>
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 
@@ -51,6 +52,18 @@ static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
                                  start + event->vm_unmapped.size);
     } else if (!is_recorded) {
         uct_predreg_watch_unmapped(core, start, event->vm_unmapped.size);
+    }
+}
+
+void uct_predreg_vm_protected(uct_predreg_core_t *core, const void *address,
+                              size_t length, int prot)
+{
+    const int all = PROT_READ | PROT_WRITE;
+
+    /* See above */
+    if ((core->pred != NULL) && (core->pid == getpid())) {
+        ucs_rcache_pred_protect(core->pred, (uintptr_t)address, length,
+                                (prot & all) != all);
     }
 }
 

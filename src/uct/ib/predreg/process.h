@@ -11,17 +11,24 @@
 #include <ucs/type/status.h>
 #include <uct/ib/predreg/core/types.h>
 
+#include <stddef.h>
+
 BEGIN_C_DECLS
 
 /** @file process.h
  *
- * Two events of the process: it unmaps memory, and it forks. The start of the
- * core calls both functions once, to be told of these events.
+ * Events of the process: it unmaps or protects memory, and it forks.
  */
 
 /** From now on tell the cache, or under leave-pinned the watching (watch.h),
  *  when memory is unmapped. */
 ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core);
+
+/** The program is about to change its rights to whole pages, see mprotect(). In memory
+ *  hooks.
+ *  @param [in] prot  PROT_READ and so on. */
+void uct_predreg_vm_protected(uct_predreg_core_t *core, const void *address,
+                              size_t length, int prot);
 
 /** From now on have forked children start without anything of their parent's.
  *  The handlers stay for good, so the state has to be that of the process. */

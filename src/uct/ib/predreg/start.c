@@ -217,7 +217,7 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
 }
 
 __attribute__((visibility("default"))) const uct_predreg_hooks_t *
-uct_predreg_core_init_12(const uct_predreg_real_t *real)
+uct_predreg_core_init_13(const uct_predreg_real_t *real)
 {
     uct_predreg_core_t *core = &uct_predreg_core;
 

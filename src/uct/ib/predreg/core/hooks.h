@@ -37,7 +37,7 @@ BEGIN_C_DECLS
  *  structure changes that passes between the two libraries: a library that
  *  finds no function of its own number beside it says that the other one
  *  belongs to another version, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_12"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_13"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP
  *  registers memory for them, and telling the core would cost small messages
@@ -135,9 +135,10 @@ typedef struct uct_predreg_hooks {
 
     /** The program is about to change what memory may be used for, or to lock
      *  it, by a call that UCM has no event for. In memory hooks. NULL if nobody
-     *  needs to know. @return an error of the system that the call is to fail
+     *  needs to know. @a prot: the rights it will have, as of mprotect(); -1:
+     *  those it has. @return an error of the system that the call is to fail
      *  with; 0: none. */
-    int          (*alter)(const void *address, size_t length);
+    int          (*alter)(const void *address, size_t length, int prot);
 
     /** This thread is about to issue a communication. */
     void         (*comm)(uct_predreg_issuer_t *issuer,

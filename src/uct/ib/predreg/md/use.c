@@ -50,7 +50,8 @@ static void end_use(void *domain, uct_mem_h memh)
 static int give_way(uct_predreg_core_t *core)
 {
     return uct_predreg_hot_give_way(end_use) ||
-           uct_predreg_arena_make_room(core);
+           uct_predreg_arena_make_room(core) ||
+           ucs_rcache_pred_unguard(core->pred);
 }
 
 /* Register memory in a managed domain that the cache does not manage, such as

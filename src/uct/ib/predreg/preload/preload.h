@@ -135,7 +135,7 @@ unsigned predreg_in_init;
 
 /** @ref uct_predreg_hooks_t::alter, for the functions of libc; NULL: nobody needs
  *  to know. Written with release when the core was started. */
-typedef int (*predreg_alter_t)(const void *address, size_t length);
+typedef int (*predreg_alter_t)(const void *address, size_t length, int prot);
 extern _Atomic(predreg_alter_t) predreg_alter;
 
 

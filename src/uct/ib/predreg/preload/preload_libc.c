@@ -25,7 +25,7 @@ _Atomic(predreg_alter_t) predreg_alter;
 /* The address is a number, as libc declares of some of these functions that they
  * access nothing there, and a compiler that knows takes the pointer for one whose
  * memory is read. @return 0, or an error that was set, with which the call fails */
-static UCS_F_ALWAYS_INLINE int tell(uintptr_t address, size_t length)
+static UCS_F_ALWAYS_INLINE int tell(uintptr_t address, size_t length, int prot)
 {
     /* Acquire: who sees the function sees the core that it belongs to started, see
      * start_core() */
@@ -35,7 +35,7 @@ static UCS_F_ALWAYS_INLINE int tell(uintptr_t address, size_t length)
     int error             = 0;
 
     if (ucs_unlikely(alter != NULL)) {
-        error = alter((const void*)address, length);
+        error = alter((const void*)address, length, prot);
     }
     if (ucs_unlikely(error != 0)) {
         errno = error;
@@ -74,28 +74,28 @@ UCS_F_CTOR static void find_all(void)
 
 PREDREG_EXPORT int mprotect(void *address, size_t length, int prot)
 {
-    return (tell((uintptr_t)address, length) != 0) ?
+    return (tell((uintptr_t)address, length, prot) != 0) ?
                    -1 :
                    NEXT(mprotect)(address, length, prot);
 }
 
 PREDREG_EXPORT int pkey_mprotect(void *address, size_t length, int prot, int pkey)
 {
-    return (tell((uintptr_t)address, length) != 0) ?
+    return (tell((uintptr_t)address, length, prot) != 0) ?
                    -1 :
                    NEXT(pkey_mprotect)(address, length, prot, pkey);
 }
 
 PREDREG_EXPORT int mlock(const void *address, size_t length)
 {
-    return (tell((uintptr_t)address, length) != 0) ?
+    return (tell((uintptr_t)address, length, -1) != 0) ?
                    -1 :
                    NEXT(mlock)(address, length);
 }
 
 PREDREG_EXPORT int mlock2(const void *address, size_t length, unsigned flags)
 {
-    return (tell((uintptr_t)address, length) != 0) ?
+    return (tell((uintptr_t)address, length, -1) != 0) ?
                    -1 :
                    NEXT(mlock2)(address, length, flags);
 }

@@ -74,7 +74,8 @@ TEST_F(test_failures, any_registration_may_fail)
         EXPECT_EQ(m_world.num_regs(),
                   stats().regs_critical + stats().regs_helper);
         run_until_asleep();
-        EXPECT_EQ(0u, m_world.num_live());
+        /* What could not be had again is guarded from then on */
+        EXPECT_LE(m_world.num_live(), (nth > 0) ? 1u : 0u);
         EXPECT_EQ(m_world.num_deregs(), stats().deregs);
         m_world.fail_nth_reg(0);
         recreate();

@@ -19,7 +19,7 @@ extern "C" {
 #include <common/c_access.h>
 
 const uct_predreg_hooks_t *
-uct_predreg_core_init_12(const uct_predreg_real_t *real);
+uct_predreg_core_init_13(const uct_predreg_real_t *real);
 }
 
 /* How the core starts, and what it does when the process exits. Each test does
@@ -55,7 +55,7 @@ protected:
     {
         child process([this, func]() -> int {
             uct_predreg_knobs_cleanup(test_core_knobs());
-            func(uct_predreg_core_init_12(test_core_real()));
+            func(uct_predreg_core_init_13(test_core_real()));
             EXPECT_EQ("", log_watch::take());
             exit(HasFailure());
         });
