@@ -16,6 +16,7 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/memory/memory_type.h>
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ struct domain {
     uct_md_h          md;
     ucs_rcache_t      *cache;   /* NULL: memory is registered at each use */
     ucs_linear_func_t reg_cost;
+    unsigned long     retries;  /* How often it is registered again after EAGAIN */
 };
 
 /* Each place is written by whoever opens or closes its domain; NULL: free. A
@@ -90,6 +92,9 @@ ucs_status_t domain_add(uct_md_h md, const settings_t *settings)
 
     pin_start();
     domain->md = md;
+#if SETTINGS_RETRIES
+    domain->retries = settings->reg_retries;
+#endif
     status     = choose_method(domain, settings);
     if (status != UCS_OK) {
         free(domain);
@@ -180,6 +185,10 @@ void domain_query_v2(const domain_t *domain, uct_md_attr_v2_t *attr)
 ucs_status_t domain_mem_reg(domain_t *domain, void *address, size_t length,
                             uint64_t flags, uct_mem_h *memh_p)
 {
+    int silent            = !!(flags & UCT_MD_MEM_FLAG_HIDE_ERRORS);
+    unsigned long retries = 0;
+    ucs_status_t status;
+
     account_use();
 #if SETTINGS_CACHE
     if (domain->cache != NULL) {
@@ -187,8 +196,12 @@ ucs_status_t domain_mem_reg(domain_t *domain, void *address, size_t length,
     }
 #endif
 
-    return pin_memory(address, length, !!(flags & UCT_MD_MEM_FLAG_HIDE_ERRORS),
-                      (pin_t**)memh_p);
+    /* As uct_ib_reg_mr() (ib_md.c) */
+    do {
+        status = pin_memory(address, length, silent, (pin_t**)memh_p);
+    } while ((status != UCS_OK) && (errno == EAGAIN) &&
+             (retries++ < domain->retries));
+    return status;
 }
 
 /* Tell a completion that the invalidation it waits for is done */

@@ -15,6 +15,7 @@
 #include <ucs/debug/log_def.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -52,6 +53,8 @@ static struct {
     unsigned       num_slots;  /* Of each ring */
     unsigned long  fail_reg;   /* Number of the registration that shall fail */
     unsigned long  fail_dereg; /* Likewise */
+    unsigned long  max_keys;   /* So many registrations there may be at a time */
+    atomic_ulong   keys;       /* So many there are */
 } pins = {
     .once = PTHREAD_ONCE_INIT
 };
@@ -107,6 +110,7 @@ __attribute__((constructor)) static void pins_start(void)
     pins.num_slots  = number_of("NATIVE_SLOTS", URING_REG_MAX_SLOTS);
     pins.fail_reg   = number_of("NATIVE_FAIL_REG", 0);
     pins.fail_dereg = number_of("NATIVE_FAIL_DEREG", 0);
+    pins.max_keys   = number_of("NATIVE_MAX_KEYS", ULONG_MAX);
     read_cost();
     pthread_atfork(NULL, NULL, forked);
 }
@@ -218,8 +222,15 @@ static ucs_status_t pin_pages(void *address, size_t length, pin_t **pin_p)
         return UCS_ERR_IO_ERROR;
     }
 
+    if (atomic_fetch_add(&pins.keys, 1) >= pins.max_keys) {
+        atomic_fetch_sub(&pins.keys, 1);
+        errno = EAGAIN;
+        return UCS_ERR_IO_ERROR;
+    }
+
     pin = malloc(sizeof(*pin) + max_parts * sizeof(pin->parts[0]));
     if (pin == NULL) {
+        atomic_fetch_sub(&pins.keys, 1);
         return UCS_ERR_NO_MEMORY;
     }
 
@@ -229,6 +240,7 @@ static ucs_status_t pin_pages(void *address, size_t length, pin_t **pin_p)
     status          = parts_pin(pin, start, end);
     if (status != UCS_OK) {
         free(pin);
+        atomic_fetch_sub(&pins.keys, 1);
         errno = error_of(status);
         return UCS_ERR_IO_ERROR;
     }
@@ -264,6 +276,7 @@ ucs_status_t pin_release(pin_t *pin)
         return UCS_ERR_IO_ERROR;
     }
 
+    atomic_fetch_sub(&pins.keys, 1);
     account_released(pin->num_pages * PAGE_SIZE,
                      adapter_take(&pins.dereg, pin->num_pages));
     free(pin);

@@ -70,6 +70,12 @@ static ucs_config_field_t settings_table[] = {
      ucs_offsetof(settings_t, purge_on_fork), UCS_CONFIG_TYPE_BOOL},
 #endif
 
+#if SETTINGS_RETRIES
+    {"REG_RETRY_CNT", (UCT_API >= UCT_VERSION(1, 18)) ? "inf" : "7",
+     "As UCX_IB_REG_RETRY_CNT",
+     ucs_offsetof(settings_t, reg_retries), UCS_CONFIG_TYPE_ULUNITS},
+#endif
+
     {NULL}
 };
 

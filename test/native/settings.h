@@ -29,6 +29,9 @@
 /* Whether a domain of ib has a cache of its own. From 1.16 on UCP has it */
 #define SETTINGS_CACHE (UCT_API < UCT_VERSION(1, 16))
 
+/* Whether it registers again as long as the system says EAGAIN */
+#define SETTINGS_RETRIES (UCT_API >= UCT_VERSION(1, 16))
+
 typedef struct settings {
     ucs_linear_func_t reg_cost; /* Seconds that UCP is told */
 #if SETTINGS_CACHE
@@ -39,6 +42,9 @@ typedef struct settings {
     size_t        max_size;
     size_t        max_unreleased;
     int           purge_on_fork;
+#endif
+#if SETTINGS_RETRIES
+    unsigned long reg_retries;
 #endif
 } settings_t;
 

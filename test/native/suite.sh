@@ -99,6 +99,15 @@ lone()
         exec "$@"' - "$rank" "$preload" $mpi_options "$@"
 }
 
+# evicts COMMAND...: a job to each rank of which the system refuses memory, so that other
+# memory gives way
+evicts()
+{
+    "$@" && awk "$value"'
+            value("evictions_system") == 0 { print "nothing gave way"; bad = 1 }
+            END { exit bad }' "$work/summary"
+}
+
 # bound BYTES COMMAND...: a job that has more to register than so many bytes, and
 # does not
 bound()
@@ -1471,6 +1480,9 @@ if [ -z "$sanitizer" ]; then
     # UCX 1.18 aborts a send of read-only memory over a transport such as this one by
     # itself: it puts, where the peer could not get, and that needs a handle
     run "memory of every kind" no_errors job 2 "$apps/memkinds"
+    # UCX 1.18 and later would ask again without end
+    run "no key is left" evicts with BUDGET=0 job 2 env NATIVE_MAX_KEYS=4 \
+        "$apps/manybuf" --buffers 12 --iters 2 --compute 1 --size 1m
     run "UCX in a plug-in" plugged_in
     run "UCX in a plug-in that is loaded again" plugged_in -c -n
     for setting in UCX_MEM_EVENTS=n UCX_MEM_MMAP_HOOK_MODE=none; do

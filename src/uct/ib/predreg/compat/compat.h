@@ -118,6 +118,10 @@ typedef struct uct_predreg_compat {
      *  ends the list. */
     const uct_predreg_setting_t *md_caches;
 
+    /** How often a domain registers memory again while the system says EAGAIN, if that is
+     *  without end: "off" is a number. The name is NULL if there is an end. */
+    uct_predreg_setting_t reg_retry;
+
     /** Whether UCP's cache, where it is on, answers uses without a call that
      *  this library sees */
     int                   ucp_cache_hides_uses;

@@ -84,6 +84,14 @@ static const char *const kept_components[] = {
     "knem", "cuda_ipc", "rocm_ipc", NULL
 };
 
+/*
+ * ib_md.c. EAGAIN is transient where memory is paged on demand, which this is meant for. It
+ * is also the answer of an adapter that has no key left (mlx5: "no resources"), and of the
+ * limit of the control group for RDMA, and then only a deregistration helps. 7 is the default
+ * of 1.16 and 1.17.
+ */
+#define REG_RETRY {.name = "REG_RETRY_CNT", .default_value = "inf", .off = "7"}
+
 /* What is the same in all columns */
 #define FACTS \
     .major                  = 1, \
@@ -120,6 +128,7 @@ const uct_predreg_compat_t uct_predreg_compat_1_16 = {
 
 const uct_predreg_compat_t uct_predreg_compat_1_18 = {
     FACTS,
+    .reg_retry              = REG_RETRY,
     .first_minor            = 18,
     .last_minor             = 21,
     .may                    = may,
@@ -130,6 +139,7 @@ const uct_predreg_compat_t uct_predreg_compat_1_18 = {
 
 const uct_predreg_compat_t uct_predreg_compat_1_22 = {
     FACTS,
+    .reg_retry              = REG_RETRY,
     .first_minor            = 22,
     .last_minor             = 23,
     .may                    = may_1_22,

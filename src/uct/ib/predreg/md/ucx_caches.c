@@ -170,6 +170,25 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
     choose_protocols(core, real, config);
 }
 
+/* Give a setting of a component the value that switches off what it is about. From 1.17 on
+ * UCX finds it by its name with the prefix of the component's table (ucs_config_parser_set_value()
+ * of parser.c), which is that of its variables */
+static void md_switch_off(const uct_predreg_core_t *core, const char *component,
+                          const uct_predreg_setting_t *setting,
+                          uct_md_config_t *config)
+{
+    const uct_predreg_real_t *real = &core->real;
+    char name[64];
+
+    if (real->uct_config_modify(config, setting->name, setting->off) ==
+        UCS_OK) {
+        return;
+    }
+
+    variable_name(name, sizeof(name), component, setting);
+    real->uct_config_modify(config, name + strlen("UCX_"), setting->off);
+}
+
 /* Switch the cache off that a setting is about.
  * @return whether the configuration has this setting. */
 static int md_cache_off(uct_predreg_core_t *core, const char *component,
@@ -185,11 +204,33 @@ static int md_cache_off(uct_predreg_core_t *core, const char *component,
     }
 
     if (!strcmp(value, setting->default_value)) {
-        real->uct_config_modify(config, setting->name, setting->off);
+        md_switch_off(core, component, setting, config);
     } else if (strcmp(value, setting->off)) {
         cache_kept(core, component, setting, value);
     }
     return 1;
+}
+
+/* Let registrations end that there is no key for. This library calls them with the domain's
+ * lock held, so that nobody could deregister anything meanwhile, and gives up idle memory
+ * when they have failed */
+static void bound_retries(uct_predreg_core_t *core, const char *component,
+                          uct_md_config_t *config)
+{
+    const uct_predreg_real_t *real       = &core->real;
+    const uct_predreg_setting_t *setting = &core->compat->reg_retry;
+    char name[64], value[64];
+
+    if ((setting->name == NULL) ||
+        (real->uct_config_get(config, setting->name, value, sizeof(value)) !=
+         UCS_OK) || strcmp(value, setting->default_value)) {
+        return;
+    }
+
+    variable_name(name, sizeof(name), component, setting);
+    if (getenv(name) == NULL) {
+        md_switch_off(core, component, setting, config);
+    }
 }
 
 void uct_predreg_md_config(uct_predreg_core_t *core, uct_component_h component,
@@ -210,6 +251,7 @@ void uct_predreg_md_config(uct_predreg_core_t *core, uct_component_h component,
         return;
     }
 
+    bound_retries(core, attr.name, config);
     for (setting = core->compat->md_caches; setting->name != NULL; ++setting) {
         if (md_cache_off(core, attr.name, setting, config)) {
             break;

@@ -53,9 +53,19 @@ protected:
         };
         real->uct_config_modify  = [](void *config, const char *name,
                                       const char *value) {
-            (*static_cast<config_t*>(config))[name] = value;
+            auto map = static_cast<config_t*>(config);
+
+            if (s_prefix != NULL) {
+                /* As UCX from 1.17 on: with the prefix of the component */
+                if (strncmp(name, s_prefix, strlen(s_prefix))) {
+                    return UCS_ERR_NO_ELEM;
+                }
+                name += strlen(s_prefix);
+            }
+            (*map)[name] = value;
             return UCS_OK;
         };
+        s_prefix                 = NULL;
         real->uct_component_query = [](uct_component_h component,
                                        uct_component_attr_t *attr) {
             snprintf(attr->name, sizeof(attr->name), "%s",
@@ -120,6 +130,9 @@ protected:
     /* How many domains each component has */
     static unsigned s_num_domains;
 
+    /* What the names of a component's settings begin with where they are changed */
+    static const char *s_prefix;
+
     config_t m_ucp = {
         {"PROTO_ENABLE", "n"},
         {"RCACHE_ENABLE", "try"},
@@ -132,6 +145,7 @@ protected:
 };
 
 unsigned test_ucx_caches::s_num_domains;
+const char *test_ucx_caches::s_prefix;
 
 /* That of UCP from 1.16 on serves all components */
 TEST_F(test_ucx_caches, without_domains_to_manage_that_of_ucp_stays_on) {
@@ -219,6 +233,29 @@ TEST_F(test_ucx_caches, below_a_low_limit_the_user_knows_better) {
     });
 }
 
+/* There may be no key until something is deregistered, which waits for its end */
+TEST_F(test_ucx_caches, no_registration_is_tried_without_end) {
+    for (unsigned minor : {13, 14, 16, 18, 21, 22}) {
+        use_ucx(minor);
+        s_prefix = (minor < 17) ? NULL : "IB_";
+        m_md     = {{"REG_RETRY_CNT", "inf"}};
+        md_config();
+        EXPECT_EQ((minor < 18) ? "inf" : "7", m_md["REG_RETRY_CNT"]) << minor;
+
+        m_md = {{"REG_RETRY_CNT", "3"}}; /* A file of UCX's says so */
+        md_config();
+        EXPECT_EQ("3", m_md["REG_RETRY_CNT"]) << minor;
+
+        m_md = {{"REG_RETRY_CNT", "inf"}};
+        md_config("mlx"); /* It is not managed */
+        EXPECT_EQ("inf", m_md["REG_RETRY_CNT"]) << minor;
+
+        scoped_variable user("UCX_IB_REG_RETRY_CNT", "inf");
+        md_config();
+        EXPECT_EQ("inf", m_md["REG_RETRY_CNT"]) << minor;
+    }
+}
+
 TEST_F(test_ucx_caches, what_is_off_stays_off) {
     scoped_variable ucp("UCX_RCACHE_ENABLE", "n");
     scoped_variable md("UCX_IB_REG_METHODS", "direct");
@@ -242,6 +279,16 @@ TEST_F(test_ucx_caches, the_user_may_say_off_in_each_way_that_ucx_takes) {
         md_config("knem");
         EXPECT_FALSE(test_core_is_aside()) << off;
     }
+}
+
+/* gdr_copy has had a cache again since then */
+TEST_F(test_ucx_caches, from_1_17_on_settings_have_a_prefix) {
+    use_ucx(18);
+    s_prefix = "GDR_COPY_";
+    m_md     = {{"RCACHE", "try"}};
+    set("COMPONENTS", "gdr_copy");
+    md_config("gdr_copy");
+    EXPECT_EQ("n", m_md["RCACHE"]);
 }
 
 TEST_F(test_ucx_caches, of_registration_methods_ucx_takes_the_very_word) {
