@@ -16,6 +16,7 @@
 
 #include <ucp/firehose/wire/key.h>
 #include <ucs/base/hash.h>
+#include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 
 #include <string.h>
@@ -50,7 +51,7 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
     ucp_fh_places_init(&fh->leaving);
     ucs_list_head_init(&fh->withdrawn);
     ucs_list_head_init(&fh->workers);
-    pthread_mutex_init(&fh->drive_lock, NULL);
+    ucs_lending_mutex_init(&fh->drive_lock, PTHREAD_MUTEX_ERRORCHECK);
     pthread_mutex_init(&fh->send_lock, NULL);
     pthread_mutex_init(&fh->lock, NULL);
     pthread_mutex_init(&fh->workers_lock, NULL);

@@ -13,9 +13,9 @@
 #include <ucp/firehose/core/settle.h>
 #include <ucp/firehose/wire/key.h>
 
+#include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 
-#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -115,7 +115,7 @@ static void wait_outside(ucp_fh_t *fh, ucp_win_piece_t *piece)
         if ((ucp_worker_progress(way->worker) == 0) &&
             !ucp_fh_drive_help(fh)) {
             ucp_win_ways_help();
-            sched_yield();
+            ucs_give_way(&fh->drive_lock);
         }
     }
 }

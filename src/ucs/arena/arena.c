@@ -7,6 +7,7 @@
 #include "work.h"
 
 #include <ucs/base/align.h>
+#include <ucs/base/wait.h>
 #include <ucs/sys/math.h>
 
 
@@ -141,7 +142,7 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
     arena->moving            = UCS_ARENA_NO_SLAB;
     arena->withheld          = UCS_ARENA_NO_PAGE;
     pthread_mutex_init(&arena->lock, NULL);
-    pthread_mutex_init(&arena->work, NULL);
+    ucs_lending_mutex_init(&arena->work, PTHREAD_MUTEX_ERRORCHECK);
     return arena;
 }
 

@@ -211,7 +211,9 @@ typedef struct ucs_arena {
 
     pthread_mutex_t     work;       /**< Lock of the helper: around
                                          ucs_arena_tend() and
-                                         ucs_arena_shrink() */
+                                         ucs_arena_shrink(). Threads that wait for
+                                         memory the helper works at lend it their
+                                         priority by this lock */
 } ucs_arena_t;
 
 

@@ -7,9 +7,8 @@
 #include "deferred.h"
 #include "work.h"
 
+#include <ucs/base/wait.h>
 #include <ucs/sys/math.h>
-
-#include <sched.h>
 
 
 __thread volatile int ucs_arena_in_lock
@@ -155,7 +154,7 @@ static int claim(ucs_arena_t *arena, uint32_t first, uint32_t end, int may_wait)
         ucs_arena_mark_spoilt(arena, slab);
         while (may_wait && is_held(arena, slab, first, part_end)) {
             pthread_mutex_unlock(&arena->lock);
-            sched_yield();
+            ucs_give_way(&arena->work);
             pthread_mutex_lock(&arena->lock);
         }
 
@@ -221,7 +220,7 @@ static int claim_deferred(ucs_arena_t *arena, unsigned number, int may_wait)
     /* Acquire: pairs with the release in ucs_arena_defer() */
     while (!atomic_load_explicit(&deferred->is_set[number],
                                  memory_order_acquire)) {
-        sched_yield();
+        ucs_give_way(&arena->work);
     }
 
     return claim(arena, deferred->first[number], deferred->end[number],

@@ -7,22 +7,21 @@
 #include "deferred.h"
 #include "work.h"
 
+#include <ucs/base/wait.h>
 #include <ucs/sys/math.h>
 
-#include <sched.h>
 
-
-/* So often a handler that has interrupted its thread at work looks whether others have
+/* So long a handler that has interrupted its thread at work waits until others have
  * let go of memory, who would go on to change it after the handler has mapped something
- * else there: a tenth of a second and more, in which the helper registers a slab */
-#define MAX_YIELDS 300000
+ * else there: in that time, ns, the helper registers a slab */
+#define PATIENCE 300000000
 
 /* Give pages of a slab to the program, when nobody works at them. A slab that
  * was given back meanwhile is spoilt anew */
 static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
                                uint32_t first, uint32_t end)
 {
-    unsigned num_yields = 0;
+    uint64_t start = 0;
 
     for (;;) {
         if (!ucs_arena_lock(arena)) {
@@ -43,14 +42,15 @@ static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
         }
 
         ucs_arena_unlock(arena);
-        if (ucs_arena_in_work && (++num_yields > MAX_YIELDS)) {
+        start = (start == 0) ? ucs_monotonic_ns() : start;
+        if (ucs_arena_in_work && (ucs_monotonic_ns() - start > PATIENCE)) {
             /* It seems to be this thread that holds them, which does not go on
              * before the handler has returned */
             ucs_arena_defer(arena, first, end);
             ucs_arena_catch_up(arena);
             return UCS_OK;
         }
-        sched_yield();
+        ucs_give_way(&arena->work);
     }
 
     ucs_arena_blocks_claim(&arena->blocks, first, end);

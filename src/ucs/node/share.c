@@ -7,9 +7,9 @@
 #include "share.h"
 #include "slot.h"
 
+#include <ucs/base/wait.h>
 #include <ucs/sys/math.h>
 
-#include <sched.h>
 #include <string.h>
 
 /* Room is asked for so many times before the dead are looked for: others that
@@ -100,7 +100,7 @@ int pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
 
     for (i = 0; i < RESERVE_ATTEMPTS; ++i) {
         if (i > 0) {
-            sched_yield();
+            ucs_give_way(NULL);
         }
 
         if (try_reserve(node, bytes, regions)) {

@@ -151,15 +151,11 @@ static ucs_status_t pred_init(ucs_rcache_pred_t *pred,
     }
 
     atomic_init(&pred->lock, 0);
-    status = pred_helper_mutex_init(&pred->helper_mutex);
-    if (status != UCS_OK) {
-        goto err_cleanup_dq;
-    }
-
+    /* A thread that does a round may wait for a registration of another thread:
+     * it must not wait for itself */
+    ucs_lending_mutex_init(&pred->helper_mutex, PTHREAD_MUTEX_ERRORCHECK);
     return UCS_OK;
 
-err_cleanup_dq:
-    ucs_rcache_pred_dq_cleanup(&pred->dq);
 err_cleanup_predictor:
     ucs_rcache_pred_predictor_cleanup(&pred->predictor);
 err_cleanup_forgotten:

@@ -7,12 +7,12 @@
 #include "watch.h"
 
 #include <ucm/api/ucm.h>
+#include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -32,7 +32,10 @@
  * thread: signals are blocked as long as it is held, and nothing else is called
  * under it but functions of mappings. */
 static struct {
-    pthread_spinlock_t lock;
+    pthread_mutex_t    lock;
+    /* Held by a thread that unmaps what was kept, to which those who wait for
+     * that lend their priority */
+    pthread_mutex_t    releasing;
     ucs_list_link_t    list;
     /* Bounds of all that is in the list. Written under the lock; read by
      * handlers without (relaxed: whoever exposes memory and unmaps it at a time
@@ -57,18 +60,26 @@ static __thread volatile int is_releasing
         __attribute__((tls_model("initial-exec")));
 
 
+/* Any thread may be a rank of a real-time class, whatever the class of the one
+ * that has a lock */
+static void init_locks(void)
+{
+    ucs_lending_mutex_init(&registry.lock, PTHREAD_MUTEX_ERRORCHECK);
+    ucs_lending_mutex_init(&registry.releasing, PTHREAD_MUTEX_ERRORCHECK);
+}
+
 static void lock(sigset_t *signals)
 {
     sigset_t all;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, signals);
-    pthread_spin_lock(&registry.lock);
+    pthread_mutex_lock(&registry.lock);
 }
 
 static void unlock(const sigset_t *signals)
 {
-    pthread_spin_unlock(&registry.lock);
+    pthread_mutex_unlock(&registry.lock);
     pthread_sigmask(SIG_SETMASK, signals, NULL);
 }
 
@@ -192,7 +203,7 @@ static void replace(uint64_t start, uint64_t end)
     /* No longer than a call of munmap() takes, which would hold up the kernel
      * as well: what comes to this place next must not be unmapped */
     while (!try_replace(start, end)) {
-        sched_yield();
+        ucs_give_way(&registry.releasing);
     }
 }
 
@@ -268,7 +279,7 @@ static void handle_after(ucm_event_type_t type, ucm_event_t *event, void *arg)
  * the lock at the fork */
 static void forget(void)
 {
-    pthread_spin_init(&registry.lock, PTHREAD_PROCESS_PRIVATE);
+    init_locks();
     ucs_list_head_init(&registry.list);
     atomic_store_explicit(&registry.start, UINT64_MAX, memory_order_relaxed);
     atomic_store_explicit(&registry.end, 0, memory_order_relaxed);
@@ -316,7 +327,7 @@ static ucs_status_t set_handlers(void)
 static void start(void)
 {
     registry.page_shift = ucs_ilog2(sysconf(_SC_PAGESIZE));
-    pthread_spin_init(&registry.lock, PTHREAD_PROCESS_PRIVATE);
+    init_locks();
     registry.status = (pthread_atfork(NULL, NULL, forget) == 0) ?
                               set_handlers() : UCS_ERR_NO_MEMORY;
     if (registry.status != UCS_OK) {
@@ -456,9 +467,11 @@ void ucp_fh_watch_release(ucp_fh_watched_t *watched, uint64_t start,
     /* A handler of a signal in this thread must not wait for it in replace() */
     sigfillset(&signals);
     pthread_sigmask(SIG_SETMASK, &signals, &before);
+    pthread_mutex_lock(&registry.releasing);
     while (start < end) {
         start = release_next(watched, start, end);
     }
+    pthread_mutex_unlock(&registry.releasing);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 

@@ -7,6 +7,7 @@
 #ifndef UCS_RCACHE_PRED_CACHE_H_
 #define UCS_RCACHE_PRED_CACHE_H_
 
+#include <ucs/base/wait.h>
 #include <ucs/rcache_pred/predict/budget.h>
 #include <ucs/rcache_pred/predict/cost.h>
 #include <ucs/rcache_pred/predict/policy.h>
@@ -16,7 +17,6 @@
 #include <ucs/rcache_pred/table/region.h>
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 
 /** @file cache.h
@@ -373,10 +373,6 @@ static inline int pred_is_on_demand(const ucs_rcache_pred_t *pred)
 }
 
 /* lock.c */
-
-/** Make helper_mutex. Whoever waits for it lends its priority to the thread
- *  that has it. @return UCS_ERR_NO_RESOURCE. */
-ucs_status_t pred_helper_mutex_init(pthread_mutex_t *mutex);
 
 /** Let other threads run, since this thread waits for one of them. Waits some
  *  50 us at most, and is called again. Without the lock. */

@@ -6,6 +6,8 @@
 
 #include "domain.h"
 
+#include <ucs/base/wait.h>
+
 #include <stdlib.h>
 
 
@@ -46,21 +48,6 @@ static uct_predreg_domain_t *add_part(void)
     return part->domains;
 }
 
-static void init_entered(pthread_mutex_t *entered)
-{
-    pthread_mutexattr_t attr;
-
-    pthread_mutexattr_init(&attr);
-    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-    if (pthread_mutex_init(entered, &attr) != 0) {
-        /* The kernel has no locks that lend priorities */
-        pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_NONE);
-        pthread_mutex_init(entered, &attr);
-    }
-    pthread_mutexattr_destroy(&attr);
-}
-
 uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
                                              uct_md_h md)
 {
@@ -79,7 +66,7 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
         domain->kept    = NULL;
         domain->arena   = NULL;
         atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
-        init_entered(&domain->entered);
+        ucs_lending_mutex_init(&domain->entered, PTHREAD_MUTEX_RECURSIVE);
     }
     return domain;
 }

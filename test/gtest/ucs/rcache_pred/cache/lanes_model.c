@@ -43,7 +43,6 @@ static void store(volatile void *place, size_t size, uint64_t value,
     interleave_swap((_p), sizeof(*(_p)), (uint64_t)*(_old), (uint64_t)(_new))
 
 /* Those of the library are there as well */
-#define pred_helper_mutex_init  model_helper_mutex_init
 #define pred_give_way           model_give_way
 #define pred_spin               model_spin
 #define pred_lane_wait          model_lane_wait

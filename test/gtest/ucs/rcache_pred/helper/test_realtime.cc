@@ -6,47 +6,19 @@
 
 #include "helper_test.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <time.h>
-
-#include <functional>
+#include "common/realtime.h"
 
 
-/* Threads of the program belong to a real-time class, and the helper to the
- * usual one. All of them are bound to one processor: whoever has a higher
- * priority and does not sleep keeps the others from running. The kernel lets
- * the usual class run for 50 ms a second all the same (sched(7)), so that
- * nothing here hangs for ever if it fails. */
-class test_realtime : public helper_test {
+/* The program uses what the helper registers, see realtime_threads */
+class test_realtime : public helper_test, protected realtime_threads {
 protected:
-    static constexpr int LOW = 10, HIGH = 20;
-    /* A thread that waits without sleeping has used more processor time than
-     * this when the kernel lets others run */
-    static constexpr uint64_t PATIENCE = 300 * MSEC;
-
     void SetUp() override
     {
-        struct sched_param param = {LOW};
-        bool may;
+        const char *reason = init();
 
-        if (THREAD_SANITIZER) {
-            /* A thread of the highest priority would wait for ever for a lock of
-             * the sanitizer that one of a lower priority has */
-            GTEST_SKIP() << "the thread sanitizer's locks lend no priority";
+        if (reason != NULL) {
+            GTEST_SKIP() << reason;
         }
-
-        std::thread([&may, &param] {
-            may = sched_setscheduler(0, SCHED_FIFO, &param) == 0;
-        }).join();
-        if (!may) {
-            GTEST_SKIP() << "needs the right to use real-time classes";
-        }
-
-        ASSERT_EQ(0, sched_getaffinity(0, sizeof(m_before), &m_before));
-        sem_init(&m_user_may_run, 0, 0);
-        sem_init(&m_hog_may_run, 0, 0);
         create();
     }
 
@@ -56,73 +28,12 @@ protected:
         helper_test::TearDown();
     }
 
-    static uint64_t cpu_time()
-    {
-        struct timespec ts;
-
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-        return ts.tv_sec * SEC + ts.tv_nsec;
-    }
-
-    /* Keep this thread on the processor that all share */
-    void share_cpu()
-    {
-        cpu_set_t one;
-        int cpu = 0;
-
-        while (!CPU_ISSET(cpu, &m_before)) {
-            ++cpu;
-        }
-        CPU_ZERO(&one);
-        CPU_SET(cpu, &one);
-        EXPECT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
-    }
-
-    /* Start a thread of the real-time class on that processor. It has that
-     * class, and sleeps, when this function returns: becoming so while others
-     * spin there would take as long as the kernel likes. */
-    std::thread start_realtime(int priority, sem_t *may_run,
-                               std::function<void()> body)
-    {
-        std::atomic<bool> ready(false);
-        std::thread thread([this, priority, may_run, body, &ready] {
-            struct sched_param param = {priority};
-
-            share_cpu();
-            EXPECT_EQ(0, sched_setscheduler(0, SCHED_FIFO, &param));
-            ready = true;
-            sem_wait(may_run);
-            body();
-        });
-
-        while (!ready) {
-            std::this_thread::sleep_for(std::chrono::microseconds(10));
-        }
-        return thread;
-    }
-
     /* A thread of the program that begins a use of what the helper registers
      * ahead */
     void start_user()
     {
-        m_user = start_realtime(HIGH, &m_user_may_run, [this] {
-            uint64_t start = cpu_time();
-
+        realtime_threads::start_user([this] {
             end(begin(buffer(0), 64 * KB));
-            m_user_time = cpu_time() - start;
-            m_used      = true;
-        });
-    }
-
-    /* A thread of the program that computes until that use has begun */
-    void start_hog()
-    {
-        m_hog = start_realtime(LOW, &m_hog_may_run, [this] {
-            uint64_t start = cpu_time();
-
-            while (!m_used && !m_hog_lost) {
-                m_hog_lost = cpu_time() - start > PATIENCE;
-            }
         });
     }
 
@@ -133,12 +44,6 @@ protected:
             m_armed = false;
             wake();
         }
-    }
-
-    void wake()
-    {
-        sem_post(&m_user_may_run);
-        sem_post(&m_hog_may_run);
     }
 
     /* Enter the lane of this thread, which gets it by turns with others */
@@ -168,27 +73,11 @@ protected:
     {
         periodic(buffer(0), 100 * MSEC, 3);
         use(buffer(0), 64 * KB, MSEC);
-
-        std::thread helper([this] {
-            share_cpu();
+        realtime_threads::run_helper([this] {
             m_armed = true;
             run_rounds(200 * MSEC);
         });
-        helper.join();
         EXPECT_FALSE(m_armed) << "nothing was registered ahead";
-        join();
-    }
-
-    /* Wait for the end of the program's threads, also if a test has failed
-     * before it let them run */
-    void join()
-    {
-        wake();
-        for (std::thread *thread : {&m_user, &m_hog}) {
-            if (thread->joinable()) {
-                thread->join();
-            }
-        }
     }
 
     /* Emitted by the helper, which has the lock of the cache */
@@ -197,12 +86,7 @@ protected:
         static_cast<test_realtime*>(arg)->let_program_run();
     }
 
-    cpu_set_t             m_before;
-    std::thread           m_user, m_hog;
-    sem_t                 m_user_may_run, m_hog_may_run;
-    bool                  m_armed = false; /* The helper lets others run */
-    std::atomic<bool>     m_used{false}, m_hog_lost{false};
-    std::atomic<uint64_t> m_user_time{0};
+    bool m_armed = false; /* The helper lets others run */
 };
 
 TEST_F(test_realtime, use_sleeps_while_the_helper_registers)
@@ -250,7 +134,7 @@ TEST_F(test_realtime, program_that_takes_over_lets_the_round_end)
 {
     m_params.helper = UCS_RCACHE_PRED_HELPER_AGGRESSIVE;
     recreate();
-    m_user = start_realtime(HIGH, &m_user_may_run, [this] {
+    realtime_threads::start_user([this] {
         uint64_t start = cpu_time(), rounds = stats().helper_rounds;
 
         while ((stats().helper_rounds == rounds) &&
@@ -258,7 +142,6 @@ TEST_F(test_realtime, program_that_takes_over_lets_the_round_end)
             m_world.advance(SEC);
             ucs_rcache_pred_progress(m_pred);
         }
-        m_user_time = cpu_time() - start;
     });
     m_world.on_reg = [this](const auto&) {
         let_program_run();

@@ -1,0 +1,103 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "wait.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A real-time thread looks after so many ns whether what it waits for has
+ * happened. A registration takes about as long. */
+#define LOOK_INTERVAL 50000
+
+#define NSEC_PER_SEC  1000000000l
+
+
+void ucs_lending_mutex_init(pthread_mutex_t *mutex, int type)
+{
+    pthread_mutexattr_t attr;
+
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, type);
+    pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+    if (pthread_mutex_init(mutex, &attr) != 0) {
+        /* The kernel has no mutexes that lend priorities */
+        pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_NONE);
+        pthread_mutex_init(mutex, &attr);
+    }
+    pthread_mutexattr_destroy(&attr);
+}
+
+/* Whether this thread belongs to a class whose threads are not set aside for
+ * those of the usual one */
+static int is_realtime(void)
+{
+    int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+    return (policy == SCHED_FIFO) || (policy == SCHED_RR) ||
+           (policy == SCHED_DEADLINE);
+}
+
+void ucs_sleep_shortly(void)
+{
+    const struct timespec ts = {.tv_nsec = LOOK_INTERVAL};
+
+    int saved_errno          = errno;
+
+    /* A thread may be cancelled in the function of the C library, and then
+     * whoever waits for this thread would wait for ever */
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+    errno = saved_errno;
+}
+
+/* Lend the priority of this thread to the one that has a mutex, for a short time.
+ * @return 0 if no other thread has it. */
+static int lend_priority(pthread_mutex_t *mutex)
+{
+    struct timespec until;
+    int ret;
+
+    /* The only clock that every kernel with such mutexes takes. Should it be
+     * set back, this thread sleeps until the mutex is unlocked */
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_INTERVAL;
+    if (until.tv_nsec >= NSEC_PER_SEC) {
+        until.tv_nsec -= NSEC_PER_SEC;
+        ++until.tv_sec;
+    }
+
+    ret = pthread_mutex_timedlock(mutex, &until);
+    if (ret == 0) {
+        pthread_mutex_unlock(mutex);
+    }
+
+    return ret == ETIMEDOUT;
+}
+
+void ucs_give_way(pthread_mutex_t *holder)
+{
+    int saved_errno = errno;
+
+    if (!is_realtime()) {
+        sched_yield();
+    } else if ((holder == NULL) || !lend_priority(holder)) {
+        /* Another thread than the holder is waited for */
+        ucs_sleep_shortly();
+    }
+
+    errno = saved_errno;
+}
+
+uint64_t ucs_monotonic_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ((uint64_t)ts.tv_sec * NSEC_PER_SEC) + ts.tv_nsec;
+}

@@ -1,0 +1,63 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_WAIT_H_
+#define UCS_WAIT_H_
+
+#include <ucs/sys/compiler_def.h>
+
+#include <pthread.h>
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file wait.h
+ *
+ * How a thread waits, without a lock, for something that another thread is about
+ * to do: to end a registration, to let go of memory, to leave a list. Most often
+ * the other thread is a helper, whose scheduling class is the usual one
+ * (SCHED_BATCH), while the ranks may belong to a real-time class. A real-time
+ * thread that spins, or calls sched_yield(), keeps the helper from the processor
+ * that both share: the real-time thread would wait for ever. It has to sleep; and
+ * if a third thread has a priority between the two, the helper must inherit the
+ * priority of the sleeper (sched(7), futex(2) "Priority-inheritance futexes").
+ *
+ * A mutex of @ref ucs_lending_mutex_init serves for that. The helper holds it
+ * while it works, so that a thread which tries to lock the mutex lends its
+ * priority to the helper, whatever the helper does at the moment.
+ */
+
+/**
+ * Make a mutex whose waiters lend their priority to the thread that has it. A
+ * pair of lock and unlock takes some 20 ns longer than of another mutex.
+ *
+ * @param [in] type  PTHREAD_MUTEX_ERRORCHECK, or PTHREAD_MUTEX_RECURSIVE.
+ */
+void ucs_lending_mutex_init(pthread_mutex_t *mutex, int type);
+
+/**
+ * Let other threads run, since this thread waits for one of them. A thread of the
+ * usual class yields; one of a real-time class sleeps for some 50 us at most, and
+ * lends its priority to whoever has a mutex. To be called again and again until
+ * what is waited for has happened. Leaves errno as it was. In memory hooks and
+ * handlers of signals too, whatever locks this thread has, and also if it has the
+ * mutex itself.
+ *
+ * @param [in] holder  Mutex that the thread which is waited for may have; NULL:
+ *                     there is none, and the priority is not lent.
+ */
+void ucs_give_way(pthread_mutex_t *holder);
+
+/** Sleep for some 50 us. A thread cannot be cancelled meanwhile. Leaves errno as it
+ *  was. */
+void ucs_sleep_shortly(void);
+
+/** @return the time of CLOCK_MONOTONIC, ns. */
+uint64_t ucs_monotonic_ns(void);
+
+END_C_DECLS
+
+#endif
