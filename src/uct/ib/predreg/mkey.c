@@ -28,17 +28,22 @@ pieces_of(const uct_predreg_domain_t *domain, uct_mem_h memh)
     return (domain->super == NULL) ? NULL : uct_predreg_memh_to_pieces(memh);
 }
 
-ucs_status_t
-uct_predreg_mkey_begin(uct_predreg_domain_t *domain, uct_mem_h memh)
+static UCS_F_NOINLINE ucs_status_t refuse_pieces(void)
 {
-    if (pieces_of(domain, memh) == NULL) {
-        uct_predreg_domain_enter(domain);
-        return UCS_OK;
-    }
-
     ucs_error("a key was asked for memory that is registered in pieces, which "
               "no peer can access");
     return UCS_ERR_UNSUPPORTED;
+}
+
+ucs_status_t
+uct_predreg_mkey_begin(uct_predreg_domain_t *domain, uct_mem_h memh)
+{
+    if (ucs_unlikely(pieces_of(domain, memh) != NULL)) {
+        return refuse_pieces();
+    }
+
+    uct_predreg_domain_enter(domain);
+    return UCS_OK;
 }
 
 static int is_keyless(const uct_predreg_domain_t *domain, uct_mem_h memh)
@@ -64,22 +69,18 @@ static ucs_status_t withdraw(const uct_predreg_core_t *core)
     return status;
 }
 
-static ucs_status_t
-pack(const uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
-     const uintptr_t *args, int is_ucp)
+/* Pack a key, as the only thread in the domain if that is managed */
+static UCS_F_ALWAYS_INLINE ucs_status_t
+pack(const uct_predreg_core_t *core, uct_predreg_domain_t *domain, uct_md_h md,
+     uct_mem_h memh, const uintptr_t *args)
 {
-    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
-    ucs_status_t status          = UCS_OK;
+    ucs_status_t status;
 
     if (domain != NULL) {
-        if (is_ucp && is_keyless(domain, memh)) {
-            return withdraw(core);
-        }
         status = uct_predreg_mkey_begin(domain, memh);
-    }
-
-    if (status != UCS_OK) {
-        return status;
+        if (ucs_unlikely(status != UCS_OK)) {
+            return status;
+        }
     }
 
     status = core->real.uct_md_mkey_pack_v2(md, memh, args[0], args[1], args[2],
@@ -90,25 +91,35 @@ pack(const uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
     return status;
 }
 
+/* Pack a part of a key of UCP, where there are keyless handles */
+static UCS_F_NOINLINE ucs_status_t
+pack_part(const uct_predreg_core_t *core, uct_predreg_domain_t *domain,
+          uct_md_h md, uct_mem_h memh, const uintptr_t *args)
+{
+    ucs_status_t status;
+
+    /* The last argument is where the key is written, in those versions of UCX
+     * that are given keyless handles */
+    uct_predreg_packed_key_part(&packed_key, (void*)args[3]);
+
+    status = ((domain != NULL) && is_keyless(domain, memh)) ?
+             withdraw(core) : pack(core, domain, md, memh, args);
+    if (status != UCS_OK) {
+        uct_predreg_packed_key_fail(&packed_key);
+    }
+    return status;
+}
+
 ucs_status_t
 uct_predreg_mkey_pack_v2(uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
                          const uintptr_t *args, int is_ucp)
 {
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+
     /* Without keyless handles nobody needs to know which key this is a part of.
      * Relaxed: see state.h */
-    int is_watched = is_ucp && atomic_load_explicit(&core->has_keyless,
-                                                    memory_order_relaxed);
-    ucs_status_t status;
-
-    if (ucs_unlikely(is_watched)) {
-        /* The last argument is where the key is written, in those versions of
-         * UCX that are given keyless handles */
-        uct_predreg_packed_key_part(&packed_key, (void*)args[3]);
-    }
-
-    status = pack(core, md, memh, args, is_ucp);
-    if (ucs_unlikely(is_watched && (status != UCS_OK))) {
-        uct_predreg_packed_key_fail(&packed_key);
-    }
-    return status;
+    return ucs_unlikely(atomic_load_explicit(&core->has_keyless,
+                                             memory_order_relaxed) && is_ucp) ?
+           pack_part(core, domain, md, memh, args) :
+           pack(core, domain, md, memh, args);
 }

@@ -9,33 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define USUAL_FLAGS (UCT_MD_MEM_ACCESS_ALL | UCT_MD_MEM_FLAG_HIDE_ERRORS)
-
-
-int uct_predreg_compat_is_special(unsigned flags)
-{
-    return (flags & ~USUAL_FLAGS) != 0;
-}
-
-uct_predreg_may_t uct_predreg_compat_may_pass(unsigned flags)
-{
-    return (flags & UCT_MD_MEM_FLAG_LOCK) ? UCT_PREDREG_MAY_PASS_POOL :
-                                            UCT_PREDREG_MAY_PASS;
-}
-
-uct_predreg_may_t
-uct_predreg_compat_may_by_purpose(uct_predreg_purpose_t purpose)
-{
-    switch (purpose) {
-    case UCT_PREDREG_PURPOSE_MESSAGE:
-        return UCT_PREDREG_MAY_PIECES;
-    case UCT_PREDREG_PURPOSE_SEND:
-    case UCT_PREDREG_PURPOSE_ONE_SIDED:
-        return UCT_PREDREG_MAY_LAST_RESORT;
-    default:
-        return UCT_PREDREG_MUST_WHOLE;
-    }
-}
 
 ucs_status_t
 uct_predreg_compat_mem_reg_v2(const uct_predreg_real_t *real, uct_md_h md,

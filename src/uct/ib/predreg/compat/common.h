@@ -38,19 +38,41 @@
 #define UCT_PREDREG_COMPAT_VM_EVENT_PRIORITY 1500
 
 
+/** What registrations that come and go with messages ask for: access, and perhaps
+ *  that errors are not logged. */
+#define UCT_PREDREG_COMPAT_USUAL_FLAGS \
+    (UCT_MD_MEM_ACCESS_ALL | UCT_MD_MEM_FLAG_HIDE_ERRORS)
+
 /** @return whether a registration asks for something special, for which it is
- *          passed on. Registrations that come and go with messages ask for
- *          access only, and perhaps that errors are not logged. */
-int uct_predreg_compat_is_special(unsigned flags);
+ *          passed on. */
+static inline int uct_predreg_compat_is_special(unsigned flags)
+{
+    return (flags & ~UCT_PREDREG_COMPAT_USUAL_FLAGS) != 0;
+}
 
 /** @return which kind of passing on is meant for a registration. What is locked
  *          is a pool that UCX keeps. */
-uct_predreg_may_t uct_predreg_compat_may_pass(unsigned flags);
+static inline uct_predreg_may_t uct_predreg_compat_may_pass(unsigned flags)
+{
+    return (flags & UCT_MD_MEM_FLAG_LOCK) ? UCT_PREDREG_MAY_PASS_POOL :
+                                            UCT_PREDREG_MAY_PASS;
+}
 
 /** What may be done with a registration that is not passed on and whose failure
  *  fails the operation, by its purpose. */
-uct_predreg_may_t
-uct_predreg_compat_may_by_purpose(uct_predreg_purpose_t purpose);
+static inline uct_predreg_may_t
+uct_predreg_compat_may_by_purpose(uct_predreg_purpose_t purpose)
+{
+    switch (purpose) {
+    case UCT_PREDREG_PURPOSE_MESSAGE:
+        return UCT_PREDREG_MAY_PIECES;
+    case UCT_PREDREG_PURPOSE_SEND:
+    case UCT_PREDREG_PURPOSE_ONE_SIDED:
+        return UCT_PREDREG_MAY_LAST_RESORT;
+    default:
+        return UCT_PREDREG_MUST_WHOLE;
+    }
+}
 
 /** Register through UCT's second interface, which every version from 1.14 on
  *  has. The plain function of these versions would come through this library

@@ -95,26 +95,6 @@ uct_predreg_compat_find(const uct_predreg_real_t *real, char *reason,
     return compat;
 }
 
-int uct_predreg_compat_read_params(const uct_md_mem_reg_params_t *params,
-                                   unsigned *flags_p)
-{
-    uint64_t mask = params->field_mask;
-
-    if (mask & ~(uint64_t)(UCT_MD_MEM_REG_FIELD_FLAGS |
-                           UCT_MD_MEM_REG_FIELD_MEM_TYPE)) {
-        return 0;
-    }
-
-    if ((mask & UCT_MD_MEM_REG_FIELD_MEM_TYPE) &&
-        (params->mem_type != UCS_MEMORY_TYPE_HOST)) {
-        return 0;
-    }
-
-    *flags_p = (mask & UCT_MD_MEM_REG_FIELD_FLAGS) ? params->flags : 0;
-    return !(mask & UCT_MD_MEM_REG_FIELD_FLAGS) ||
-           (params->flags == *flags_p);
-}
-
 void uct_predreg_compat_set_reg_cost(uct_md_attr_t *attr, double cost)
 {
     attr->reg_cost = ucs_linear_func_make(cost, 0);

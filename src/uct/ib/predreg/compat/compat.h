@@ -224,8 +224,26 @@ uct_predreg_compat_find(const uct_predreg_real_t *real, char *reason,
  * @return whether it asks for nothing else than flags. Other registrations, such
  *         as those of a dmabuf, are UCX's business alone.
  */
-int uct_predreg_compat_read_params(const uct_md_mem_reg_params_t *params,
-                                   unsigned *flags_p);
+static UCS_F_ALWAYS_INLINE int
+uct_predreg_compat_read_params(const uct_md_mem_reg_params_t *params,
+                               unsigned *flags_p)
+{
+    uint64_t mask = params->field_mask;
+
+    if (ucs_unlikely(mask & ~(uint64_t)(UCT_MD_MEM_REG_FIELD_FLAGS |
+                                        UCT_MD_MEM_REG_FIELD_MEM_TYPE))) {
+        return 0;
+    }
+
+    if (ucs_unlikely((mask & UCT_MD_MEM_REG_FIELD_MEM_TYPE) &&
+                     (params->mem_type != UCS_MEMORY_TYPE_HOST))) {
+        return 0;
+    }
+
+    *flags_p = (mask & UCT_MD_MEM_REG_FIELD_FLAGS) ? params->flags : 0;
+    return !(mask & UCT_MD_MEM_REG_FIELD_FLAGS) ||
+           (params->flags == *flags_p);
+}
 
 /** Write a cost that does not depend on the length, seconds, into the attributes
  *  of a domain. */

@@ -43,12 +43,9 @@ static char core_path[PATH_MAX];
 static uct_predreg_core_init_func_t core_init;
 static int core_was_tried;
 
-/* Where UCP is, of the UCX that the core works with. There is no lock, since the
- * thread that holds it may be missing in a forked child: all threads that find
- * UCP write the same addresses. The start is written with release, after the
- * end; NULL: not known. */
-static _Atomic(const char*) ucp_start;
-static _Atomic(const char*) ucp_end;
+_Atomic(const char*) predreg_ucp_start;
+
+_Atomic(const char*) predreg_ucp_end;
 
 
 /* Find a function that the UCX of this process may lack */
@@ -143,17 +140,8 @@ static void find_ucp(const void *caller)
     }
 
     range = predreg_library_range(function);
-    atomic_store_explicit(&ucp_end, range.end, memory_order_relaxed);
-    atomic_store_explicit(&ucp_start, range.start, memory_order_release);
-}
-
-int predreg_is_ucp(const void *caller)
-{
-    predreg_range_t range;
-
-    range.start = atomic_load_explicit(&ucp_start, memory_order_acquire);
-    range.end   = atomic_load_explicit(&ucp_end, memory_order_relaxed);
-    return (range.start != NULL) && predreg_range_has(&range, caller);
+    atomic_store_explicit(&predreg_ucp_start, range.start, memory_order_relaxed);
+    atomic_store_explicit(&predreg_ucp_end, range.end, memory_order_release);
 }
 
 #define RESOLVE(_name) \
@@ -232,7 +220,7 @@ const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller)
     }
 
     /* Relaxed: find_ucp() looks again */
-    if (atomic_load_explicit(&ucp_start, memory_order_relaxed) == NULL) {
+    if (atomic_load_explicit(&predreg_ucp_end, memory_order_relaxed) == NULL) {
         find_ucp(caller);
     }
     return predreg_hooks(ucx);

@@ -229,8 +229,22 @@ const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller);
  *  of UCP, which must have been loaded. */
 const uct_predreg_real_t *predreg_real_ucp(unsigned ucx, const void *caller);
 
+/** Where UCP is, of the UCX that the core works with. There is no lock, since the
+ *  thread that holds it may be missing in a forked child: all threads that find UCP
+ *  write the same addresses. The end is written with release, after the start; NULL:
+ *  not known. */
+extern _Atomic(const char*) predreg_ucp_start;
+extern _Atomic(const char*) predreg_ucp_end;
+
 /** @return whether the caller is UCP, of the UCX that the core works with. */
-int predreg_is_ucp(const void *caller);
+static UCS_F_ALWAYS_INLINE int predreg_is_ucp(const void *caller)
+{
+    /* No caller is before an end that is not known */
+    return ((const char*)caller < atomic_load_explicit(&predreg_ucp_end,
+                                                       memory_order_acquire)) &&
+           ((const char*)caller >= atomic_load_explicit(&predreg_ucp_start,
+                                                        memory_order_relaxed));
+}
 
 
 /** The length of a communication whose datatype is not contiguous, since it is

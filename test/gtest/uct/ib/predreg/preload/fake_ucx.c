@@ -18,7 +18,6 @@ fake_comm_t fake_comm;
 fake_call_t fake_call;
 intptr_t fake_result;
 void (*fake_inside)(void);
-int fake_is_ucp;
 void (*fake_inside_init)(void);
 
 /* An address is enough */
@@ -214,9 +213,13 @@ const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller)
     return predreg_hooks(ucx);
 }
 
-int predreg_is_ucp(const void *caller)
+_Atomic(const char*) predreg_ucp_start;
+_Atomic(const char*) predreg_ucp_end;
+
+void fake_set_is_ucp(int is_ucp)
 {
-    return fake_is_ucp;
+    atomic_store(&predreg_ucp_end,
+                 is_ucp ? (const char*)UINTPTR_MAX : (const char*)NULL);
 }
 
 void predreg_windows_load(void)
@@ -231,7 +234,7 @@ void fake_reset(void)
     fake_result      = UCS_OK;
     fake_inside      = NULL;
     fake_inside_init = NULL;
-    fake_is_ucp      = 0;
+    fake_set_is_ucp(0);
     fake_set_windows(NULL);
     predreg_dynamic_keys = NULL;
     atomic_store(&predreg_windows_table, NULL);

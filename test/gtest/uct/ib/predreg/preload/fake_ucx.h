@@ -46,7 +46,7 @@ extern void (*fake_inside)(void);
 extern ucp_config_t *const fake_config;
 
 /* Whether what is called is called by UCP; at first it is not */
-extern int fake_is_ucp;
+void fake_set_is_ucp(int is_ucp);
 
 /* Called inside of ucp_init_version(); NULL: nothing is */
 extern void (*fake_inside_init)(void);

@@ -241,7 +241,7 @@ TEST_F(test_preload_ucp, progress_is_about_messages) {
 
     params.field_mask = UCP_PARAM_FIELD_FEATURES;
     params.features   = UCP_FEATURE_TAG | UCP_FEATURE_RMA;
-    fake_is_ucp       = 1;
+    fake_set_is_ucp(1);
     fake_inside_init  = [] {
         uct_md_h md;
 
@@ -259,7 +259,7 @@ TEST_F(test_preload_ucp, a_context_that_was_made_past_us) {
     ucp_worker_progress(worker());
     EXPECT_EQ(UCT_PREDREG_PURPOSE_MESSAGE, fake_comm.purpose);
 
-    fake_is_ucp = 1;
+    fake_set_is_ucp(1);
     uct_md_open(nullptr, "mlx", nullptr, &md);
     ucp_worker_progress(worker());
     EXPECT_EQ(UCT_PREDREG_PURPOSE_UNKNOWN, fake_comm.purpose);
@@ -274,7 +274,7 @@ TEST_F(test_preload_ucp, a_one_sided_call_past_us_may_be_followed_by_others) {
     params.field_mask = UCP_PARAM_FIELD_FEATURES;
     params.features   = UCP_FEATURE_TAG;
     ucp_init_version(1, 13, &params, fake_config, &context);
-    fake_is_ucp = 1;
+    fake_set_is_ucp(1);
     uct_md_mem_reg(nullptr, m_buffer, 1, 0, &memh);
     ucp_worker_progress(worker());
     EXPECT_EQ(UCT_PREDREG_PURPOSE_MESSAGE, fake_comm.purpose);

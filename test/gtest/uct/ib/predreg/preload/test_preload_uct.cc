@@ -142,7 +142,7 @@ TEST_F(test_preload_uct, programs_that_use_uct_get_what_they_ask_for) {
 }
 
 TEST_F(test_preload_uct, ucp_registers_for_the_entry_point_that_was_called) {
-    fake_is_ucp = 1;
+    fake_set_is_ucp(1);
     fake_inside = [] {
         uct_mem_h memh;
 
@@ -160,7 +160,7 @@ TEST_F(test_preload_uct, ucp_registers_for_firehose) {
     ucp_mem_map_params_t params = {};
     ucp_mem_h memh;
 
-    fake_is_ucp = 1;
+    fake_set_is_ucp(1);
     fake_inside = [] {
         uct_mem_h memh;
 
@@ -173,7 +173,7 @@ TEST_F(test_preload_uct, ucp_registers_for_firehose) {
 /* The program has called an entry point of UCP by an address that it got in
  * another way */
 TEST_F(test_preload_uct, what_ucp_registers_past_us_may_be_anything) {
-    fake_is_ucp = 1;
+    fake_set_is_ucp(1);
     uct_md_mem_reg(nullptr, this, 1, 0, &m_memh);
     EXPECT_EQ(UCT_PREDREG_PURPOSE_UNKNOWN, m_purpose);
 }
@@ -203,7 +203,7 @@ TEST_F(test_preload_uct, what_ucp_has_allocated_is_a_pool) {
     uct_mem_alloc_params_t params = {};
     uct_allocated_memory_t mem    = {};
 
-    fake_is_ucp = 1;
+    fake_set_is_ucp(1);
     mem.address = this;
     ASSERT_EQ(UCS_OK, uct_mem_alloc(1, nullptr, 0, &params, &mem));
     for (int domain = 0; domain < 2; ++domain) {
@@ -223,7 +223,7 @@ TEST_F(test_preload_uct, what_ucp_has_freed_is_no_pool) {
     uct_mem_alloc_params_t params = {};
     uct_allocated_memory_t mem    = {};
 
-    fake_is_ucp = 1;
+    fake_set_is_ucp(1);
     mem.address = this;
     ASSERT_EQ(UCS_OK, uct_mem_alloc(1, nullptr, 0, &params, &mem));
     ASSERT_EQ(UCS_OK, uct_mem_free(&mem));
@@ -289,7 +289,7 @@ TEST_F(test_preload_uct, a_key_is_packed_if_there_is_one) {
 TEST_F(test_preload_uct, the_core_packs_keys_of_the_second_interface) {
     m_key_status = UCS_ERR_BUSY;
     for (int is_ucp : {0, 1}) {
-        fake_is_ucp = is_ucp;
+        fake_set_is_ucp(is_ucp);
         m_told      = "";
         EXPECT_EQ(UCS_ERR_BUSY,
                   uct_md_mkey_pack_v2(nullptr, m_memh, 1, 2, 3, 4));
@@ -308,7 +308,7 @@ TEST_F(test_preload_uct, the_domains_of_a_context_are_counted) {
     uct_md_open(nullptr, "lone", nullptr, &md);
     EXPECT_EQ(0u, m_num_domains);
 
-    fake_is_ucp = 1;
+    fake_set_is_ucp(1);
     for (int i = 0; i < 2; ++i) {
         fake_inside_init = [] {
             uct_md_open(nullptr, "first", nullptr, &md);

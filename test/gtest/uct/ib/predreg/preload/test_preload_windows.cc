@@ -268,7 +268,7 @@ TEST_F(test_preload_windows, are_told_of_all_that_ends) {
 TEST_F(test_preload_windows, register_a_page_with_managed_domains) {
     uct_mem_h memh;
 
-    fake_is_ucp = 1;
+    fake_set_is_ucp(1);
     fake_set_purpose(UCT_PREDREG_PURPOSE_WINDOW);
     uct_md_mem_reg(managed(), this, 1 << 20, 0, &memh);
     EXPECT_EQ(4096u, m_length);
@@ -285,13 +285,13 @@ TEST_F(test_preload_windows, register_a_page_with_managed_domains) {
 TEST_F(test_preload_windows, know_the_parts_of_managed_domains) {
     uint64_t parts;
 
-    fake_is_ucp = 1;
+    fake_set_is_ucp(1);
     fake_pack_window(1, nullptr);
     uct_md_mkey_pack_v2(nullptr, nullptr, 0, 0, 0, 0);
     uct_md_mkey_pack_v2(managed(), nullptr, 0, 0, 0, 0);
-    fake_is_ucp = 0; /* As where libuct calls itself */
+    fake_set_is_ucp(0); /* As where libuct calls itself */
     uct_md_mkey_pack_v2(managed(), nullptr, 0, 0, 0, 0);
-    fake_is_ucp = 1;
+    fake_set_is_ucp(1);
     uct_md_mkey_pack_v2(nullptr, nullptr, 0, 0, 0, 0);
     uct_md_mkey_pack_v2(managed(), nullptr, 0, 0, 0, 0);
     fake_pack_window(0, &parts);
