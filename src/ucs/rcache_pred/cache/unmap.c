@@ -99,7 +99,7 @@ static void let_go(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
 {
     pred_unguard(pred, region);
     if (region->refs == 0) {
-        ucs_rcache_pred_dq_add_lost(&pred->dq, region);
+        ucs_rcache_pred_dq_lose(&pred->dq, region);
     }
 }
 

@@ -42,28 +42,12 @@ static ucs_rcache_pred_dq_entry_t *take_oldest(ucs_rcache_pred_dq_t *dq)
     return entry;
 }
 
-void ucs_rcache_pred_dq_add_lost(ucs_rcache_pred_dq_t *dq,
-                                 ucs_rcache_pred_region_t *region)
+void ucs_rcache_pred_dq_lose(ucs_rcache_pred_dq_t *dq,
+                             ucs_rcache_pred_region_t *region)
 {
     if (!region->lost) {
         region->lost = 1;
         ucs_list_add_tail(&dq->lost, &region->lost_link);
-    }
-}
-
-/* A region whose last use is dropped is lost even if it has other entries: they
- * are of earlier uses, and whoever looks at these waits for that of the last one.
- * Entries are not always in the order of the uses: a region may have some in
- * several queues, and uses in pieces end when they like. */
-void ucs_rcache_pred_dq_drop_oldest(ucs_rcache_pred_dq_t *dq)
-{
-    const ucs_rcache_pred_dq_entry_t *entry = take_oldest(dq);
-    ucs_rcache_pred_region_t *region        = entry->region;
-
-    ++dq->dropped;
-    if ((region->generation == entry->generation) &&
-        ((region->num_entries == 0) || (entry->begin >= region->begin))) {
-        ucs_rcache_pred_dq_add_lost(dq, region);
     }
 }
 

@@ -82,13 +82,11 @@ int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
 struct ucs_rcache_pred_region *
 ucs_rcache_pred_dq_pop_lost(ucs_rcache_pred_dq_t *dq);
 
-/** Add a region to those whose entries were overwritten, if it is none: the helper has to
- *  look at it, whether it has learned of its last use or not. */
-void ucs_rcache_pred_dq_add_lost(ucs_rcache_pred_dq_t *dq,
-                                 struct ucs_rcache_pred_region *region);
-
-/** Make room in a queue that is full: its oldest entry will be overwritten. */
-void ucs_rcache_pred_dq_drop_oldest(ucs_rcache_pred_dq_t *dq);
+/** Add a region to those whose entries were overwritten, or that of whose last use was, if
+ *  it is none: the helper has to look at it, whether it has learned of its last use or
+ *  not. */
+void ucs_rcache_pred_dq_lose(ucs_rcache_pred_dq_t *dq,
+                             struct ucs_rcache_pred_region *region);
 
 /** @return whether there is neither an entry nor a lost region. */
 static inline int ucs_rcache_pred_dq_is_empty(ucs_rcache_pred_dq_t *dq)

@@ -26,6 +26,30 @@ static inline void ucs_rcache_pred_dq_forget(ucs_rcache_pred_region_t *region)
     }
 }
 
+/** Make room in a queue that is full: its oldest entry will be overwritten. Where
+ *  nothing can be predicted, each use comes here.
+ *
+ * A region whose last use is dropped is lost even if it has other entries: they are
+ * of earlier uses, and whoever looks at these waits for that of the last one. Entries
+ * are not always in the order of the uses: a region may have some in several queues,
+ * and uses in pieces end when they like. */
+static UCS_F_ALWAYS_INLINE void
+ucs_rcache_pred_dq_drop_oldest(ucs_rcache_pred_dq_t *dq)
+{
+    const ucs_rcache_pred_dq_entry_t *entry = &dq->entries[dq->tail++ & dq->mask];
+    ucs_rcache_pred_region_t *region        = entry->region;
+
+    ++dq->dropped;
+    if (ucs_unlikely(region->generation != entry->generation)) {
+        return;
+    }
+
+    if (ucs_unlikely(--region->num_entries == 0) ||
+        ucs_unlikely(entry->begin >= region->begin)) {
+        ucs_rcache_pred_dq_lose(dq, region);
+    }
+}
+
 /** Add an entry of a region to a queue. @return where to write it. */
 static UCS_F_ALWAYS_INLINE ucs_rcache_pred_dq_entry_t *
 ucs_rcache_pred_dq_add(ucs_rcache_pred_dq_t *dq,

@@ -384,3 +384,21 @@ void ucs_rcache_pred_region_clear(ucs_rcache_pred_table_t *table,
         }
     }
 }
+
+ucs_rcache_pred_region_t *
+ucs_rcache_pred_table_search_memh(const ucs_rcache_pred_table_t *table,
+                                  const struct ucs_rcache_pred_domain *domain,
+                                  const void *memh)
+{
+    ucs_rcache_pred_region_t *region;
+
+    ucs_hlist_for_each(region,
+                       ucs_rcache_pred_bucket(&table->by_memh, (uintptr_t)memh),
+                       memh_link) {
+        if ((region->memh == memh) && (region->domain == domain)) {
+            return region;
+        }
+    }
+
+    return NULL;
+}

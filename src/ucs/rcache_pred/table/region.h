@@ -537,10 +537,17 @@ static inline void ucs_rcache_pred_memo_add(ucs_rcache_pred_memo_t *memo,
     memo->regions[ucs_rcache_pred_memo_place(region->memh)] = region;
 }
 
+/** Search the buckets for the region that is registered with this handle in this
+ *  domain. @return NULL if there is none. */
+ucs_rcache_pred_region_t *
+ucs_rcache_pred_table_search_memh(const ucs_rcache_pred_table_t *table,
+                                  const struct ucs_rcache_pred_domain *domain,
+                                  const void *memh);
+
 /** @return the region that is registered with this handle in this domain, or
  *  NULL.
  *  @param [in] memo  Where to look first. */
-static inline ucs_rcache_pred_region_t *
+static UCS_F_ALWAYS_INLINE ucs_rcache_pred_region_t *
 ucs_rcache_pred_table_find_memh(const ucs_rcache_pred_table_t *table,
                                 const ucs_rcache_pred_memo_t *memo,
                                 const struct ucs_rcache_pred_domain *domain,
@@ -549,21 +556,10 @@ ucs_rcache_pred_table_find_memh(const ucs_rcache_pred_table_t *table,
     ucs_rcache_pred_region_t *region;
 
     region = memo->regions[ucs_rcache_pred_memo_place(memh)];
-    if (ucs_likely((region != NULL) && (region->memh == memh) &&
-                   (region->domain == domain) &&
-                   (region->state == UCS_RCACHE_PRED_REGION_REGISTERED))) {
-        return region;
-    }
-
-    ucs_hlist_for_each(region,
-                       ucs_rcache_pred_bucket(&table->by_memh, (uintptr_t)memh),
-                       memh_link) {
-        if ((region->memh == memh) && (region->domain == domain)) {
-            return region;
-        }
-    }
-
-    return NULL;
+    return (ucs_likely(region != NULL) && ucs_likely(region->memh == memh) &&
+            ucs_likely(region->domain == domain) &&
+            ucs_likely(region->state == UCS_RCACHE_PRED_REGION_REGISTERED)) ?
+           region : ucs_rcache_pred_table_search_memh(table, domain, memh);
 }
 
 /** @return when the next use of the region is expected; INF: no use is expected,

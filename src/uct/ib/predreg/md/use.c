@@ -57,9 +57,9 @@ static int give_way(uct_predreg_core_t *core)
 /* Register memory in a managed domain that the cache does not manage, such as
  * UCX's own pools. If the system refuses it, the cache deregisters idle regions
  * to make room. */
-static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain,
-                                    const request_t *req, int is_pool,
-                                    uct_mem_h *memh_p)
+static UCS_F_NOINLINE ucs_status_t
+foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
+                uct_mem_h *memh_p)
 {
     uct_predreg_core_t *core = domain->core;
     const unsigned quiet     = core->compat->quiet_flag;
@@ -97,8 +97,9 @@ static ucs_status_t foreign_mem_reg(uct_predreg_domain_t *domain,
 /* Register memory for Firehose. If the system has no room, all that is idle
  * gives way, and it is tried once more. An error is told by Firehose, which has
  * memory of its own that may give way */
-static ucs_status_t firehose_mem_reg(uct_predreg_domain_t *domain,
-                                     const request_t *req, uct_mem_h *memh_p)
+static UCS_F_NOINLINE ucs_status_t
+firehose_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
+                 uct_mem_h *memh_p)
 {
     uct_predreg_core_t *core = domain->core;
     ucs_status_t status;
@@ -183,7 +184,7 @@ static int is_one_sided(const uct_predreg_core_t *core, const request_t *req)
  * devices, UCP may be about to hand out a key, which memory in pieces does not
  * have.
  */
-static uct_predreg_may_t
+static UCS_F_ALWAYS_INLINE uct_predreg_may_t
 may_do(const uct_predreg_domain_t *domain, const request_t *req)
 {
     uct_predreg_purpose_t purpose =
@@ -217,33 +218,20 @@ static int goes_on(uct_predreg_may_t may)
            (may == UCT_PREDREG_MAY_KEYLESS);
 }
 
-/* Begin a use that only moves data, and that UCP does not expect to be
- * refused */
-static ucs_status_t
-begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
-                uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
+/* Let a use go on in pieces, since its memory is not registered as a whole */
+static UCS_F_NOINLINE ucs_status_t
+go_on_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
+                uct_predreg_may_t may, ucs_rcache_pred_pieces_t *use,
                 uct_mem_h *memh_p)
 {
-    uct_predreg_pieces_memh_t *pieces;
-    ucs_rcache_pred_pieces_t use;
-    ucs_status_t status;
+    uct_predreg_pieces_memh_t *pieces = calloc(1, sizeof(*pieces));
 
-    use.last_resort = (may != UCT_PREDREG_MAY_PIECES);
-    status          = ucs_rcache_pred_begin_in_pieces(domain->super,
-                                                      req->address, req->length,
-                                                      req->flags, context, &use,
-                                                      memh_p);
-    if (ucs_likely(status != UCS_INPROGRESS)) {
-        return status;
-    }
-
-    pieces = calloc(1, sizeof(*pieces));
     if (pieces == NULL) {
-        ucs_rcache_pred_end_in_pieces(&use);
+        ucs_rcache_pred_end_in_pieces(use);
         return UCS_ERR_NO_MEMORY;
     }
 
-    pieces->use       = use;
+    pieces->use       = *use;
     pieces->flags     = req->flags;
     pieces->one_sided = is_one_sided(domain->core, req);
     pieces->keyless   = (may == UCT_PREDREG_MAY_KEYLESS);
@@ -254,6 +242,25 @@ begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
     }
     *memh_p           = uct_predreg_pieces_to_memh(pieces);
     return UCS_OK;
+}
+
+/* Begin a use that only moves data, and that UCP does not expect to be
+ * refused */
+static UCS_F_ALWAYS_INLINE ucs_status_t
+begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
+                uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
+                uct_mem_h *memh_p)
+{
+    ucs_rcache_pred_pieces_t use;
+    ucs_status_t status;
+
+    use.last_resort = (may != UCT_PREDREG_MAY_PIECES);
+    status          = ucs_rcache_pred_begin_in_pieces(domain->super,
+                                                      req->address, req->length,
+                                                      req->flags, context, &use,
+                                                      memh_p);
+    return ucs_likely(status != UCS_INPROGRESS) ?
+           status : go_on_in_pieces(domain, req, may, &use, memh_p);
 }
 
 static unsigned use_kind(uct_predreg_may_t may)
@@ -270,9 +277,9 @@ static unsigned use_kind(uct_predreg_may_t may)
 }
 
 /* Begin a use that is left to UCX's own cache */
-static ucs_status_t watched_mem_reg(uct_predreg_domain_t *domain,
-                                    const request_t *req, uct_predreg_may_t may,
-                                    uct_mem_h *memh_p)
+static UCS_F_NOINLINE ucs_status_t
+watched_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
+                uct_predreg_may_t may, uct_mem_h *memh_p)
 {
     uct_predreg_count_passed(domain->core);
     return uct_predreg_watch_mem_reg(domain, req->address, req->length,
@@ -280,7 +287,7 @@ static ucs_status_t watched_mem_reg(uct_predreg_domain_t *domain,
 }
 
 /* Begin a use as a whole or in pieces */
-static ucs_status_t
+static UCS_F_ALWAYS_INLINE ucs_status_t
 begin_use(uct_predreg_domain_t *domain, const request_t *req,
           uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
           uct_mem_h *memh_p)
@@ -291,20 +298,16 @@ begin_use(uct_predreg_domain_t *domain, const request_t *req,
                                  req->flags, context, memh_p);
 }
 
-/* Begin a use in a managed domain */
-static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
-                                    const request_t *req, uct_predreg_may_t may,
-                                    uct_mem_h *memh_p)
+/* Go on with a use in a managed domain after it was first tried to begin it, with this
+ * status: it is not a usual one, or that of a hot buffer */
+static UCS_F_NOINLINE ucs_status_t
+managed_go_on(uct_predreg_domain_t *domain, const request_t *req,
+              uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
+              ucs_status_t status, uct_mem_h *memh_p)
 {
-    ucs_rcache_pred_context_t context;
-    ucs_status_t status;
-
-    uct_predreg_posted_get(req->address, &context);
-
-    do {
-        status = begin_use(domain, req, may, &context, memh_p);
-    } while (ucs_unlikely(status == UCS_ERR_EXCEEDS_LIMIT) &&
-             give_way(domain->core));
+    while ((status == UCS_ERR_EXCEEDS_LIMIT) && give_way(domain->core)) {
+        status = begin_use(domain, req, may, context, memh_p);
+    }
 
     if (req->purpose == UCT_PREDREG_PURPOSE_HOT) {
         if (status == UCS_OK) {
@@ -313,11 +316,11 @@ static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
         return status;
     }
 
-    if (ucs_unlikely(status == UCS_ERR_UNSUPPORTED)) {
+    if (status == UCS_ERR_UNSUPPORTED) {
         return foreign_mem_reg(domain, req, 0, memh_p);
     }
 
-    if (ucs_unlikely(status == UCS_ERR_EXCEEDS_LIMIT)) {
+    if (status == UCS_ERR_EXCEEDS_LIMIT) {
         if (may != UCT_PREDREG_MAY_REFUSE) {
             complain_of_bounds(domain, req);
         } else if (!(req->flags & domain->core->compat->quiet_flag)) {
@@ -326,6 +329,23 @@ static ucs_status_t managed_mem_reg(uct_predreg_domain_t *domain,
     }
 
     return status;
+}
+
+/* Begin a use in a managed domain */
+static UCS_F_ALWAYS_INLINE ucs_status_t
+managed_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
+                uct_predreg_may_t may, uct_mem_h *memh_p)
+{
+    ucs_rcache_pred_context_t context;
+    ucs_status_t status;
+
+    uct_predreg_posted_get(req->address, &context);
+    status = begin_use(domain, req, may, &context, memh_p);
+
+    return (ucs_likely(status == UCS_OK) &&
+            ucs_likely(req->purpose != UCT_PREDREG_PURPOSE_HOT)) ?
+           UCS_OK :
+           managed_go_on(domain, req, may, &context, status, memh_p);
 }
 
 static int is_foreign(const request_t *req, uct_predreg_may_t may)
@@ -359,8 +379,9 @@ static ucs_status_t kept_mem_reg(uct_predreg_domain_t *domain,
 
 /* Begin a use in a domain where all memory stays registered that UCP's cache
  * would keep. That has no pools of UCP, which UCP deregisters itself */
-static ucs_status_t keeper_mem_reg(uct_predreg_domain_t *domain,
-                                   const request_t *req, uct_mem_h *memh_p)
+static UCS_F_NOINLINE ucs_status_t
+keeper_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
+               uct_mem_h *memh_p)
 {
     uct_predreg_may_t may = domain->core->compat->may(req->flags, req->purpose);
 
@@ -391,8 +412,8 @@ is_answered(uct_predreg_domain_t *domain, const request_t *req,
     return 1;
 }
 
-static ucs_status_t begin(uct_predreg_domain_t *domain, const request_t *req,
-                          uct_mem_h *memh_p)
+static UCS_F_ALWAYS_INLINE ucs_status_t
+begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {
     uct_predreg_may_t may;
 
@@ -425,8 +446,8 @@ static ucs_status_t begin(uct_predreg_domain_t *domain, const request_t *req,
 
 /* Begin a use of a hot buffer. If that is not possible, as where the program may
  * only read it, it is copied as ever, and nobody is told */
-static ucs_status_t hot_begin(uct_predreg_domain_t *domain,
-                              const request_t *req, uct_mem_h *memh_p)
+static UCS_F_NOINLINE ucs_status_t
+hot_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {
     ucs_status_t status;
 
@@ -556,43 +577,12 @@ static ucs_status_t keeper_mem_dereg(uct_predreg_domain_t *domain,
            uct_predreg_pass_mem_dereg(domain, params) : status;
 }
 
-ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
-                                   const uct_md_mem_dereg_params_t *params)
+/* Deregister memory of a managed domain whose handle the cache does not know */
+static UCS_F_NOINLINE ucs_status_t
+unmanaged_mem_dereg(uct_predreg_domain_t *domain,
+                    const uct_md_mem_dereg_params_t *params)
 {
-    uct_predreg_core_t *core = domain->core;
-    uct_predreg_pieces_memh_t *pieces;
     ucs_status_t status;
-
-    if (ucs_unlikely(uct_predreg_domain_keeps_all(domain))) {
-        return keeper_mem_dereg(domain, params);
-    }
-
-    if (domain->super == NULL) {
-        return uct_predreg_watch_mem_dereg(domain, params);
-    }
-
-    if (core->knobs.eager && uct_predreg_hot_is_returning()) {
-        return UCS_OK;
-    }
-
-    pieces = uct_predreg_memh_to_pieces(params->memh);
-    if (ucs_unlikely(pieces != NULL)) {
-        return end_in_pieces(pieces, params, 0);
-    }
-
-    if (ucs_unlikely(domain->arena != NULL) && ends_answered(domain, params)) {
-        return UCS_OK;
-    }
-
-    if (ucs_unlikely(is_invalidation(params))) {
-        status = invalidate(domain, params);
-    } else {
-        status = ucs_rcache_pred_end(domain->super, params->memh);
-    }
-
-    if (status != UCS_ERR_NO_ELEM) {
-        return status;
-    }
 
     if (domain->kept != NULL) {
         status = uct_predreg_kept_dereg(domain->kept, params);
@@ -606,11 +596,44 @@ ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
         return status;
     }
 
-    /* The handle is not one of the cache: it is that of a pool of UCX, or was
-     * registered before the domain was managed */
+    /* The handle is that of a pool of UCX, or was registered before the domain was
+     * managed */
     status = uct_predreg_pass_mem_dereg(domain, params);
     if (status == UCS_OK) {
-        uct_predreg_foreign_remove(core, params->memh);
+        uct_predreg_foreign_remove(domain->core, params->memh);
     }
     return status;
+}
+
+ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
+                                   const uct_md_mem_dereg_params_t *params)
+{
+    uct_predreg_pieces_memh_t *pieces;
+    ucs_status_t status;
+
+    if (ucs_unlikely(domain->super == NULL)) {
+        return uct_predreg_domain_keeps_all(domain) ?
+               keeper_mem_dereg(domain, params) :
+               uct_predreg_watch_mem_dereg(domain, params);
+    }
+
+    if (ucs_unlikely(domain->core->knobs.eager) &&
+        uct_predreg_hot_is_returning()) {
+        return UCS_OK;
+    }
+
+    pieces = uct_predreg_memh_to_pieces(params->memh);
+    if (ucs_unlikely(pieces != NULL)) {
+        return end_in_pieces(pieces, params, 0);
+    }
+
+    if (ucs_unlikely(domain->arena != NULL) && ends_answered(domain, params)) {
+        return UCS_OK;
+    }
+
+    status = ucs_likely(!is_invalidation(params)) ?
+             ucs_rcache_pred_end(domain->super, params->memh) :
+             invalidate(domain, params);
+    return ucs_likely(status != UCS_ERR_NO_ELEM) ?
+           status : unmanaged_mem_dereg(domain, params);
 }
