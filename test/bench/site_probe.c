@@ -324,8 +324,8 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
     --probe_depth;
 }
 
-#define PREDREG_COMM(_name, _ret, _comm, _params, _args, _object, _buffer, \
-                     _count, _options) \
+#define PREDREG_COMM(_name, _ret, _comm, _params, _args, _buffer, _count, \
+                     _options) \
     PREDREG_EXPORT _ret _name _params \
     { \
         _ret ret; \

@@ -31,19 +31,11 @@ BEGIN_C_DECLS
  * A communication. Any hook may read it.
  */
 typedef struct uct_predreg_comm {
-    ucs_rcache_pred_comm_t    kind;
-    ucp_ep_h                  ep;       /**< NULL: the call is given a worker */
-    ucp_worker_h              worker;   /**< NULL: the call is given an
-                                             endpoint */
-    const void                *buffer;
-    size_t                    count;    /**< How many elements of datatype */
-    ucp_datatype_t            datatype; /**< Of the elements */
-    const ucp_request_param_t *param;   /**< The caller's; NULL: the call has
-                                             none */
-    const void                *caller;  /**< Return address of the call */
-    const void                *stack;   /**< Stands for the depth of the
-                                             stack: no frame further out
-                                             begins below */
+    ucs_rcache_pred_comm_t kind;
+    const void             *buffer;
+    const void             *caller; /**< Return address of the call */
+    const void             *stack;  /**< Stands for the depth of the stack: no
+                                         frame further out begins below */
 } uct_predreg_comm_t;
 
 

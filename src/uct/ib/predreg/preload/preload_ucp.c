@@ -428,22 +428,7 @@ note_dynamic_keys(const void *buffer, size_t length)
     }
 }
 
-/* The endpoint and the worker of a communication, chosen by the name of its
- * object: EP_OF_ or WORKER_OF_ with ep or worker */
-#define EP_OF_ep         ep
-#define EP_OF_worker     NULL
-#define WORKER_OF_ep     NULL
-#define WORKER_OF_worker worker
-
-/* Chosen by the options of a communication: its request parameters and its
- * length */
-#define PARAM_PARAM      param
-#define PARAM_TAG        param
-#define PARAM_AM         param
-#define PARAM_STREAM     param
-#define PARAM_DATATYPE   NULL
-#define PARAM_BYTES      NULL
-
+/* Chosen by the options of a communication: its length */
 #define LENGTH_PARAM(_count)    predreg_request_length(_count, param)
 #define LENGTH_TAG              LENGTH_PARAM
 #define LENGTH_AM               LENGTH_PARAM
@@ -516,8 +501,8 @@ note_dynamic_keys(const void *buffer, size_t length)
 /* The overriding function of a communication. The frame address lies a constant
  * distance below that of the caller, and so stands for the depth of the
  * stack. */
-#define PREDREG_COMM(_name, _ret, _kind, _params, _args, _object, _buffer, \
-                     _count, _options) \
+#define PREDREG_COMM(_name, _ret, _kind, _params, _args, _buffer, _count, \
+                     _options) \
     PREDREG_EXPORT _ret _name _params \
     { \
         unsigned ucx                     = predreg_ucx(PREDREG_CALLER); \
@@ -533,15 +518,10 @@ note_dynamic_keys(const void *buffer, size_t length)
         BEGIN_##_options \
         if ((bytes >= UCT_PREDREG_MIN_LENGTH) && (predreg_depth == 0) && \
             (hooks != NULL) && MAY_REGISTER_##_options) { \
-            comm.kind     = UCS_RCACHE_PRED_COMM_##_kind; \
-            comm.ep       = EP_OF_##_object; \
-            comm.worker   = WORKER_OF_##_object; \
-            comm.buffer   = _buffer; \
-            comm.count    = _count; \
-            comm.datatype = PREDREG_DATATYPE_##_options; \
-            comm.param    = PARAM_##_options; \
-            comm.caller   = PREDREG_CALLER; \
-            comm.stack    = __builtin_frame_address(0); \
+            comm.kind   = UCS_RCACHE_PRED_COMM_##_kind; \
+            comm.buffer = _buffer; \
+            comm.caller = PREDREG_CALLER; \
+            comm.stack  = __builtin_frame_address(0); \
             hooks->comm(&predreg_issuer, &comm); \
         } \
         \

@@ -16,12 +16,11 @@
  * The list of all communications of UCP. A file that includes this has to
  * define
  *
- *   PREDREG_COMM(name, return type, kind, parameters, arguments, object,
- *                buffer, count, options)
+ *   PREDREG_COMM(name, return type, kind, parameters, arguments, buffer, count,
+ *                options)
  *
- * which is expanded for each of them. The object, buffer and count are names of
- * its parameters: the object is ep or worker. The options say how the call gets
- * its datatype:
+ * which is expanded for each of them. The buffer and count are names of its
+ * parameters. The options say how the call gets its datatype:
  *
  *   PARAM     in its request parameters, the parameter param
  *   TAG       as PARAM; a send by tag, which may go without a copy
@@ -46,155 +45,155 @@ PREDREG_COMM(ucp_tag_send_nbx, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
               const ucp_request_param_t *param),
              (ep, buffer, count, tag, param),
-             ep, buffer, count, TAG)
+             buffer, count, TAG)
 
 PREDREG_COMM(ucp_tag_send_sync_nbx, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
               const ucp_request_param_t *param),
              (ep, buffer, count, tag, param),
-             ep, buffer, count, PARAM)
+             buffer, count, PARAM)
 
 PREDREG_COMM(ucp_tag_send_nb, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, const void *buffer, size_t count,
               ucp_datatype_t datatype, ucp_tag_t tag, ucp_send_callback_t cb),
              (ep, buffer, count, datatype, tag, cb),
-             ep, buffer, count, DATATYPE)
+             buffer, count, DATATYPE)
 
 PREDREG_COMM(ucp_tag_send_nbr, ucs_status_t, SEND,
              (ucp_ep_h ep, const void *buffer, size_t count,
               ucp_datatype_t datatype, ucp_tag_t tag, void *req),
              (ep, buffer, count, datatype, tag, req),
-             ep, buffer, count, DATATYPE)
+             buffer, count, DATATYPE)
 
 PREDREG_COMM(ucp_tag_send_sync_nb, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, const void *buffer, size_t count,
               ucp_datatype_t datatype, ucp_tag_t tag, ucp_send_callback_t cb),
              (ep, buffer, count, datatype, tag, cb),
-             ep, buffer, count, DATATYPE)
+             buffer, count, DATATYPE)
 
 PREDREG_COMM(ucp_tag_recv_nbx, ucs_status_ptr_t, RECV,
              (ucp_worker_h worker, void *buffer, size_t count, ucp_tag_t tag,
               ucp_tag_t tag_mask, const ucp_request_param_t *param),
              (worker, buffer, count, tag, tag_mask, param),
-             worker, buffer, count, PARAM)
+             buffer, count, PARAM)
 
 PREDREG_COMM(ucp_tag_recv_nb, ucs_status_ptr_t, RECV,
              (ucp_worker_h worker, void *buffer, size_t count,
               ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t tag_mask,
               ucp_tag_recv_callback_t cb),
              (worker, buffer, count, datatype, tag, tag_mask, cb),
-             worker, buffer, count, DATATYPE)
+             buffer, count, DATATYPE)
 
 PREDREG_COMM(ucp_tag_recv_nbr, ucs_status_t, RECV,
              (ucp_worker_h worker, void *buffer, size_t count,
               ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t tag_mask,
               void *req),
              (worker, buffer, count, datatype, tag, tag_mask, req),
-             worker, buffer, count, DATATYPE)
+             buffer, count, DATATYPE)
 
 PREDREG_COMM(ucp_tag_msg_recv_nbx, ucs_status_ptr_t, RECV,
              (ucp_worker_h worker, void *buffer, size_t count,
               ucp_tag_message_h message, const ucp_request_param_t *param),
              (worker, buffer, count, message, param),
-             worker, buffer, count, PARAM)
+             buffer, count, PARAM)
 
 PREDREG_COMM(ucp_tag_msg_recv_nb, ucs_status_ptr_t, RECV,
              (ucp_worker_h worker, void *buffer, size_t count,
               ucp_datatype_t datatype, ucp_tag_message_h message,
               ucp_tag_recv_callback_t cb),
              (worker, buffer, count, datatype, message, cb),
-             worker, buffer, count, DATATYPE)
+             buffer, count, DATATYPE)
 
 PREDREG_COMM(ucp_am_send_nbx, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, unsigned id, const void *header,
               size_t header_length, const void *buffer, size_t count,
               const ucp_request_param_t *param),
              (ep, id, header, header_length, buffer, count, param),
-             ep, buffer, count, AM)
+             buffer, count, AM)
 
 PREDREG_COMM(ucp_am_send_nb, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, uint16_t id, const void *buffer, size_t count,
               ucp_datatype_t datatype, ucp_send_callback_t cb, unsigned flags),
              (ep, id, buffer, count, datatype, cb, flags),
-             ep, buffer, count, DATATYPE)
+             buffer, count, DATATYPE)
 
 PREDREG_COMM(ucp_am_recv_data_nbx, ucs_status_ptr_t, RECV,
              (ucp_worker_h worker, void *data_desc, void *buffer, size_t count,
               const ucp_request_param_t *param),
              (worker, data_desc, buffer, count, param),
-             worker, buffer, count, PARAM)
+             buffer, count, PARAM)
 
 PREDREG_COMM(ucp_stream_send_nbx, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, const void *buffer, size_t count,
               const ucp_request_param_t *param),
              (ep, buffer, count, param),
-             ep, buffer, count, STREAM)
+             buffer, count, STREAM)
 
 PREDREG_COMM(ucp_stream_send_nb, ucs_status_ptr_t, SEND,
              (ucp_ep_h ep, const void *buffer, size_t count,
               ucp_datatype_t datatype, ucp_send_callback_t cb, unsigned flags),
              (ep, buffer, count, datatype, cb, flags),
-             ep, buffer, count, DATATYPE)
+             buffer, count, DATATYPE)
 
 PREDREG_COMM(ucp_stream_recv_nbx, ucs_status_ptr_t, RECV,
              (ucp_ep_h ep, void *buffer, size_t count, size_t *length,
               const ucp_request_param_t *param),
              (ep, buffer, count, length, param),
-             ep, buffer, count, PARAM)
+             buffer, count, PARAM)
 
 PREDREG_COMM(ucp_stream_recv_nb, ucs_status_ptr_t, RECV,
              (ucp_ep_h ep, void *buffer, size_t count, ucp_datatype_t datatype,
               ucp_stream_recv_callback_t cb, size_t *length, unsigned flags),
              (ep, buffer, count, datatype, cb, length, flags),
-             ep, buffer, count, DATATYPE)
+             buffer, count, DATATYPE)
 
 PREDREG_COMM(ucp_put_nbx, ucs_status_ptr_t, PUT,
              (ucp_ep_h ep, const void *buffer, size_t count,
               uint64_t remote_addr, ucp_rkey_h rkey,
               const ucp_request_param_t *param),
              (ep, buffer, count, remote_addr, rkey, param),
-             ep, buffer, count, PARAM)
+             buffer, count, PARAM)
 
 PREDREG_COMM(ucp_put_nbi, ucs_status_t, PUT,
              (ucp_ep_h ep, const void *buffer, size_t length,
               uint64_t remote_addr, ucp_rkey_h rkey),
              (ep, buffer, length, remote_addr, rkey),
-             ep, buffer, length, BYTES)
+             buffer, length, BYTES)
 
 PREDREG_COMM(ucp_put_nb, ucs_status_ptr_t, PUT,
              (ucp_ep_h ep, const void *buffer, size_t length,
               uint64_t remote_addr, ucp_rkey_h rkey, ucp_send_callback_t cb),
              (ep, buffer, length, remote_addr, rkey, cb),
-             ep, buffer, length, BYTES)
+             buffer, length, BYTES)
 
 PREDREG_COMM(ucp_put, ucs_status_t, PUT,
              (ucp_ep_h ep, const void *buffer, size_t length,
               uint64_t remote_addr, ucp_rkey_h rkey),
              (ep, buffer, length, remote_addr, rkey),
-             ep, buffer, length, BYTES)
+             buffer, length, BYTES)
 
 PREDREG_COMM(ucp_get_nbx, ucs_status_ptr_t, GET,
              (ucp_ep_h ep, void *buffer, size_t count, uint64_t remote_addr,
               ucp_rkey_h rkey, const ucp_request_param_t *param),
              (ep, buffer, count, remote_addr, rkey, param),
-             ep, buffer, count, PARAM)
+             buffer, count, PARAM)
 
 PREDREG_COMM(ucp_get_nbi, ucs_status_t, GET,
              (ucp_ep_h ep, void *buffer, size_t length, uint64_t remote_addr,
               ucp_rkey_h rkey),
              (ep, buffer, length, remote_addr, rkey),
-             ep, buffer, length, BYTES)
+             buffer, length, BYTES)
 
 PREDREG_COMM(ucp_get_nb, ucs_status_ptr_t, GET,
              (ucp_ep_h ep, void *buffer, size_t length, uint64_t remote_addr,
               ucp_rkey_h rkey, ucp_send_callback_t cb),
              (ep, buffer, length, remote_addr, rkey, cb),
-             ep, buffer, length, BYTES)
+             buffer, length, BYTES)
 
 PREDREG_COMM(ucp_get, ucs_status_t, GET,
              (ucp_ep_h ep, void *buffer, size_t length, uint64_t remote_addr,
               ucp_rkey_h rkey),
              (ep, buffer, length, remote_addr, rkey),
-             ep, buffer, length, BYTES)
+             buffer, length, BYTES)
 
 #endif

@@ -55,8 +55,8 @@ static void note_comm(const char *name, const ucp_request_param_t *param,
 #define OPTIONS_DATATYPE NULL
 #define OPTIONS_BYTES    NULL
 
-#define PREDREG_COMM(_name, _ret, _kind, _params, _args, _object, _buffer, \
-                     _count, _options) \
+#define PREDREG_COMM(_name, _ret, _kind, _params, _args, _buffer, _count, \
+                     _options) \
     static _ret fake_##_name _params \
     { \
         note_comm(#_name, OPTIONS_##_options, _count, \
@@ -277,8 +277,8 @@ void fake_set_hooks(const uct_predreg_hooks_t *hooks)
 
 void fake_call_each_comm(void *buffer, size_t count,
                          const ucp_request_param_t *param,
-                         void (*cb)(const char *name, int has_param,
-                                    int is_worker, void *arg), void *arg)
+                         void (*cb)(const char *name, int has_param, void *arg),
+                         void *arg)
 {
     static char object, place;
     ucp_ep_h ep                     = (ucp_ep_h)&object;
@@ -301,52 +301,50 @@ void fake_call_each_comm(void *buffer, size_t count,
 #define HAS_PARAM_PARAM    1
 #define HAS_PARAM_DATATYPE 0
 #define HAS_PARAM_BYTES    0
-#define IS_WORKER_ep       0
-#define IS_WORKER_worker   1
-#define CALL(_name, _args, _object, _options) \
+#define CALL(_name, _args, _options) \
     (void)_name _args; \
-    cb(#_name, HAS_PARAM_##_options, IS_WORKER_##_object, arg)
+    cb(#_name, HAS_PARAM_##_options, arg)
 
-    CALL(ucp_tag_send_nbx, (ep, buffer, count, tag, param), ep, PARAM);
-    CALL(ucp_tag_send_sync_nbx, (ep, buffer, count, tag, param), ep, PARAM);
-    CALL(ucp_tag_send_nb, (ep, buffer, count, datatype, tag, cb_func), ep,
+    CALL(ucp_tag_send_nbx, (ep, buffer, count, tag, param), PARAM);
+    CALL(ucp_tag_send_sync_nbx, (ep, buffer, count, tag, param), PARAM);
+    CALL(ucp_tag_send_nb, (ep, buffer, count, datatype, tag, cb_func),
          DATATYPE);
-    CALL(ucp_tag_send_nbr, (ep, buffer, count, datatype, tag, req), ep,
+    CALL(ucp_tag_send_nbr, (ep, buffer, count, datatype, tag, req),
          DATATYPE);
-    CALL(ucp_tag_send_sync_nb, (ep, buffer, count, datatype, tag, cb_func), ep,
+    CALL(ucp_tag_send_sync_nb, (ep, buffer, count, datatype, tag, cb_func),
          DATATYPE);
     CALL(ucp_tag_recv_nbx, (worker, buffer, count, tag, tag_mask, param),
-         worker, PARAM);
+         PARAM);
     CALL(ucp_tag_recv_nb,
-         (worker, buffer, count, datatype, tag, tag_mask, cb_func), worker,
+         (worker, buffer, count, datatype, tag, tag_mask, cb_func),
          DATATYPE);
     CALL(ucp_tag_recv_nbr,
-         (worker, buffer, count, datatype, tag, tag_mask, req), worker,
+         (worker, buffer, count, datatype, tag, tag_mask, req),
          DATATYPE);
-    CALL(ucp_tag_msg_recv_nbx, (worker, buffer, count, message, param), worker,
+    CALL(ucp_tag_msg_recv_nbx, (worker, buffer, count, message, param),
          PARAM);
     CALL(ucp_tag_msg_recv_nb,
-         (worker, buffer, count, datatype, message, cb_func), worker, DATATYPE);
+         (worker, buffer, count, datatype, message, cb_func), DATATYPE);
     CALL(ucp_am_send_nbx,
-         (ep, id, header, header_length, buffer, count, param), ep, PARAM);
-    CALL(ucp_am_send_nb, (ep, id, buffer, count, datatype, cb_func, flags), ep,
+         (ep, id, header, header_length, buffer, count, param), PARAM);
+    CALL(ucp_am_send_nb, (ep, id, buffer, count, datatype, cb_func, flags),
          DATATYPE);
     CALL(ucp_am_recv_data_nbx, (worker, data_desc, buffer, count, param),
-         worker, PARAM);
-    CALL(ucp_stream_send_nbx, (ep, buffer, count, param), ep, PARAM);
-    CALL(ucp_stream_send_nb, (ep, buffer, count, datatype, cb_func, flags), ep,
+         PARAM);
+    CALL(ucp_stream_send_nbx, (ep, buffer, count, param), PARAM);
+    CALL(ucp_stream_send_nb, (ep, buffer, count, datatype, cb_func, flags),
          DATATYPE);
-    CALL(ucp_stream_recv_nbx, (ep, buffer, count, &length, param), ep, PARAM);
+    CALL(ucp_stream_recv_nbx, (ep, buffer, count, &length, param), PARAM);
     CALL(ucp_stream_recv_nb,
-         (ep, buffer, count, datatype, cb_func, &length, flags), ep, DATATYPE);
-    CALL(ucp_put_nbx, (ep, buffer, count, remote_addr, rkey, param), ep, PARAM);
-    CALL(ucp_put_nbi, (ep, buffer, length, remote_addr, rkey), ep, BYTES);
-    CALL(ucp_put_nb, (ep, buffer, length, remote_addr, rkey, cb_func), ep,
+         (ep, buffer, count, datatype, cb_func, &length, flags), DATATYPE);
+    CALL(ucp_put_nbx, (ep, buffer, count, remote_addr, rkey, param), PARAM);
+    CALL(ucp_put_nbi, (ep, buffer, length, remote_addr, rkey), BYTES);
+    CALL(ucp_put_nb, (ep, buffer, length, remote_addr, rkey, cb_func),
          BYTES);
-    CALL(ucp_put, (ep, buffer, length, remote_addr, rkey), ep, BYTES);
-    CALL(ucp_get_nbx, (ep, buffer, count, remote_addr, rkey, param), ep, PARAM);
-    CALL(ucp_get_nbi, (ep, buffer, length, remote_addr, rkey), ep, BYTES);
-    CALL(ucp_get_nb, (ep, buffer, length, remote_addr, rkey, cb_func), ep,
+    CALL(ucp_put, (ep, buffer, length, remote_addr, rkey), BYTES);
+    CALL(ucp_get_nbx, (ep, buffer, count, remote_addr, rkey, param), PARAM);
+    CALL(ucp_get_nbi, (ep, buffer, length, remote_addr, rkey), BYTES);
+    CALL(ucp_get_nb, (ep, buffer, length, remote_addr, rkey, cb_func),
          BYTES);
-    CALL(ucp_get, (ep, buffer, length, remote_addr, rkey), ep, BYTES);
+    CALL(ucp_get, (ep, buffer, length, remote_addr, rkey), BYTES);
 }

@@ -77,8 +77,8 @@ void fake_set_hooks(const uct_predreg_hooks_t *hooks);
  * with request parameters get param. After each one, cb is called. */
 void fake_call_each_comm(void *buffer, size_t count,
                          const ucp_request_param_t *param,
-                         void (*cb)(const char *name, int has_param,
-                                    int is_worker, void *arg), void *arg);
+                         void (*cb)(const char *name, int has_param, void *arg),
+                         void *arg);
 
 END_C_DECLS
 
