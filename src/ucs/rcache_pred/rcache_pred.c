@@ -218,8 +218,12 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
         return UCS_ERR_NO_MEMORY;
     }
 
-    domain->pred = pred;
-    domain->arg  = arg;
+    domain->pred   = pred;
+    domain->arg    = arg;
+    domain->limits = (ucs_rcache_pred_limits_t){
+        .max_bytes   = UINT64_MAX,
+        .max_regions = UINT64_MAX
+    };
     snprintf(domain->name, sizeof(domain->name), "%s", name);
     ucs_rcache_pred_cost_init(&domain->reg_cost,
                               UCS_RCACHE_PRED_REG_COST_PER_PAGE,
@@ -242,17 +246,43 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
     return UCS_OK;
 }
 
+void ucs_rcache_pred_domain_limit(ucs_rcache_pred_domain_t *domain,
+                                  const ucs_rcache_pred_limits_t *limits)
+{
+    domain->limits = *limits;
+}
+
 unsigned
 ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain)
 {
     return domain->number;
 }
 
-/* Deregister all regions of a domain, or of all domains if @a domain is NULL.
- * Regions with a use under way are included only if @a in_use is not 0. Under
+/* Which regions are deregistered all at once */
+typedef enum {
+    WHICH_OF_DOMAIN, /* All of one domain */
+    WHICH_IDLE,      /* Those without uses, of all domains */
+    WHICH_AT_FORK    /* Likewise, but of those that keep them at a fork */
+} which_t;
+
+/* Whether a region is one of those. Under lock. */
+static int is_one_of(const ucs_rcache_pred_region_t *region, which_t which,
+                     const ucs_rcache_pred_domain_t *domain)
+{
+    switch (which) {
+    case WHICH_OF_DOMAIN:
+        return region->domain == domain;
+    case WHICH_IDLE:
+        return region->refs == 0;
+    default:
+        return (region->refs == 0) && !region->domain->limits.keeps_at_fork;
+    }
+}
+
+/* Deregister all of these regions; @a domain: of WHICH_OF_DOMAIN. Under
  * helper_mutex. */
-static void deregister_all(ucs_rcache_pred_t *pred,
-                           ucs_rcache_pred_domain_t *domain, int in_use)
+static void deregister_all(ucs_rcache_pred_t *pred, which_t which,
+                           const ucs_rcache_pred_domain_t *domain)
 {
     ucs_rcache_pred_waiter_t *waiters;
     ucs_rcache_pred_region_t *region;
@@ -263,8 +293,7 @@ static void deregister_all(ucs_rcache_pred_t *pred,
     region = ucs_rcache_pred_table_from(&pred->table, 0);
     while (region != NULL) {
         if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
-            ((domain != NULL) && (region->domain != domain)) ||
-            (!in_use && (region->refs > 0))) {
+            !is_one_of(region, which, domain)) {
             region = ucs_rcache_pred_region_next(region);
             continue;
         }
@@ -330,7 +359,7 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
     ucs_rcache_pred_t *pred = domain->pred;
 
     pthread_mutex_lock(&pred->helper_mutex);
-    deregister_all(pred, domain, 1);
+    deregister_all(pred, WHICH_OF_DOMAIN, domain);
     domain_wait_releases(domain);
     forget_all(domain);
 
@@ -387,7 +416,7 @@ void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)
 {
     pthread_mutex_lock(&pred->helper_mutex);
     (void)ucs_rcache_pred_unguard(pred);
-    deregister_all(pred, NULL, 0);
+    deregister_all(pred, WHICH_AT_FORK, NULL);
 }
 
 void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred)
@@ -398,7 +427,8 @@ void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred)
 
 void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred)
 {
-    ucs_rcache_pred_quiesce(pred);
+    pthread_mutex_lock(&pred->helper_mutex);
+    deregister_all(pred, WHICH_IDLE, NULL);
     ucs_rcache_pred_resume(pred);
 }
 

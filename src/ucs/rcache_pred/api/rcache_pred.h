@@ -301,6 +301,25 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
                                            const char *name, void *arg,
                                            ucs_rcache_pred_domain_t **domain_p);
 
+/** What is wanted of one domain, whose place in UCX another cache had. */
+typedef struct ucs_rcache_pred_limits {
+    uint64_t max_bytes;      /**< While more is registered in the domain, idle
+                                  regions of it give way to what is registered
+                                  next. It refuses no use, whatever its length.
+                                  The lengths of registrations are counted, and
+                                  not their pages; UINT64_MAX: no limit */
+    uint64_t max_regions;    /**< Likewise of registrations; UINT64_MAX: no
+                                  limit */
+    int      keeps_at_fork;  /**< Whether idle regions stay registered at a
+                                  fork */
+} ucs_rcache_pred_limits_t;
+
+
+/** Limit what a domain keeps. To be called before its first use; else it has no
+ *  limits, and idle regions are deregistered at a fork. */
+void ucs_rcache_pred_domain_limit(ucs_rcache_pred_domain_t *domain,
+                                  const ucs_rcache_pred_limits_t *limits);
+
 /** @return the number that the domain has in events: domains are numbered from
  *          0 in the order of their creation. */
 unsigned
@@ -569,9 +588,9 @@ ucs_rcache_pred_time_t ucs_rcache_pred_due(ucs_rcache_pred_t *pred);
 void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred);
 
 /**
- * Prepare the cache for a fork. @ref ucs_rcache_pred_quiesce deregisters all
- * idle regions and stops the work of the helper until the same thread calls
- * @ref ucs_rcache_pred_resume in the parent. Uses and unmaps go on meanwhile.
+ * Prepare the cache for a fork. @ref ucs_rcache_pred_quiesce deregisters the
+ * idle regions of all domains but those with keeps_at_fork, and stops the work of
+ * the helper until the same thread calls @ref ucs_rcache_pred_resume in the parent. Uses and unmaps go on meanwhile.
  * The child must not touch the cache any more, since another thread may have
  * held its lock.
  */

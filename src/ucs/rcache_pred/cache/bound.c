@@ -73,6 +73,17 @@ int pred_bound_fits(const ucs_rcache_pred_t *pred,
                       pred->stats.regions_now, room->regions);
 }
 
+int pred_limits_fit(const pred_reservation_t *room, int alone)
+{
+    const ucs_rcache_pred_domain_t *domain = room->domain;
+
+    return (domain == NULL) ||
+           (fits_below(domain->limits.max_bytes, alone ? 0 : domain->bytes_now,
+                       room->length) &&
+            fits_below(domain->limits.max_regions,
+                       alone ? 0 : domain->regions_now, 1));
+}
+
 /* Count the room as taken, if it fits the bounds of this process. @return
  * whether it fits. */
 static int take_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room)

@@ -37,6 +37,9 @@ typedef enum {
 /** Room that is asked for, and that was granted. */
 typedef struct pred_reservation {
     ucs_rcache_pred_subsystem_t subsystem;
+    const ucs_rcache_pred_domain_t *domain;  /**< Whose limits it is to heed;
+                                              NULL: none */
+    size_t                      length;  /**< What counts against these, bytes */
     pred_part_t                 part;
     uint64_t                    bytes;   /**< Bytes of the pages that will be
                                               pinned */
@@ -68,6 +71,19 @@ pred_reservation(const ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
     };
 }
 
+/** @return the same within the limits of a domain. */
+static inline pred_reservation_t
+pred_domain_reservation(const ucs_rcache_pred_domain_t *domain, uintptr_t start,
+                        size_t length, pred_part_t part)
+{
+    pred_reservation_t room = pred_reservation(domain->pred, start, length,
+                                               part);
+
+    room.domain = domain;
+    room.length = length;
+    return room;
+}
+
 
 /* bound.c */
 
@@ -95,6 +111,10 @@ int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
 /** @return whether the room fits the bounds of this process now. Under lock. */
 int pred_bound_fits(const ucs_rcache_pred_t *pred,
                     const pred_reservation_t *room);
+
+/** @return whether the room fits the limits of its domain now, or, if @a alone is
+ *          not 0, if nothing else were registered there. Under lock. */
+int pred_limits_fit(const pred_reservation_t *room, int alone);
 
 /** @return whether one registration of a range fits the bounds of this process
  *          now. Under lock. */
@@ -126,7 +146,8 @@ void pred_evict_for_others(ucs_rcache_pred_t *pred);
 
 /**
  * Take room, and deregister idle regions until there is enough, those with the
- * farthest deadlines first.
+ * farthest deadlines first. The limits of the domain refuse what is registered
+ * ahead of its use, and nothing else.
  *
  * @param [in] deadline  Only regions that are needed later than this are
  *                       deregistered. With 0 all idle regions are; the call

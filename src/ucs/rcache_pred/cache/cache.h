@@ -73,6 +73,11 @@ struct ucs_rcache_pred_domain {
     unsigned               releasing;  /**< Handles that were taken and are not
                                             yet deregistered. Protected by
                                             pred->lock */
+    ucs_rcache_pred_limits_t limits;   /**< Constant once it is used */
+    uint64_t               bytes_now;  /**< Sum of the lengths of its
+                                            registrations. Protected by
+                                            pred->lock, as the next one */
+    uint64_t               regions_now;
 };
 
 

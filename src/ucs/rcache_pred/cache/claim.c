@@ -187,8 +187,8 @@ static ucs_status_t claim_try(const pred_use_t *use, unsigned flags,
     ucs_status_t status;
 
     *handle       = pred_region_handle(use->region);
-    room          = pred_reservation(pred, handle->start, handle->length,
-                                     PRED_PART_WHOLE);
+    room          = pred_domain_reservation(handle->domain, handle->start,
+                                            handle->length, PRED_PART_WHOLE);
     room.own_only = joint;
     if (!pred_reserve(pred, &room, joint ? use->time : 0)) {
         *end_p = pred_now(pred);

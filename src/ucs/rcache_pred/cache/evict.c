@@ -26,14 +26,16 @@
 
 
 /* Find the idle region whose next use is farthest away, among those whose next
- * use is later than the deadline. NULL if there is none. Under lock, which is
- * released for a while if the search takes long. */
+ * use is later than the deadline; of a domain, or of any if it is NULL. NULL if
+ * there is none. Under lock, which is released for a while if the search takes
+ * long. */
 static ucs_rcache_pred_region_t *
-find_victim(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline)
+find_victim(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
+            ucs_rcache_pred_time_t deadline)
 {
     ucs_rcache_pred_region_t *victim;
 
-    while (!ucs_rcache_pred_table_victim(&pred->table, &victim)) {
+    while (!ucs_rcache_pred_table_victim(&pred->table, domain, &victim)) {
         pred_unlock(pred);
         pred_lock(pred);
     }
@@ -60,6 +62,7 @@ static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
 /*
  * Deregister one idle region.
  *
+ * @param [in]  domain    Of which domain; NULL: of any.
  * @param [in]  scarce    What for.
  * @param [in]  releases  How often room had been given back before the caller
  *                        last tried to take room.
@@ -67,15 +70,16 @@ static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
  *                        since room was given back meanwhile, or will be by
  *                        another thread.
  */
-static int evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
-                 pred_scarce_t scarce, uint64_t releases, int *wait_p)
+static int evict(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
+                 ucs_rcache_pred_time_t deadline, pred_scarce_t scarce,
+                 uint64_t releases, int *wait_p)
 {
     const pred_bound_t *bound = &pred->bound;
     ucs_rcache_pred_region_t *victim;
     pred_handle_t handle;
 
     pred_lock(pred);
-    victim = find_victim(pred, deadline);
+    victim = find_victim(pred, domain, deadline);
     if (victim == NULL) {
         *wait_p = (bound->releasing > 0) || (bound->ahead_now > 0) ||
                   (atomic_load_explicit(&bound->releases,
@@ -96,7 +100,7 @@ int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
 {
     int wait;
 
-    return evict(pred, deadline, scarce, 0, &wait);
+    return evict(pred, NULL, deadline, scarce, 0, &wait);
 }
 
 /* Whether others still lack room, and have been offered that of the region */
@@ -117,7 +121,7 @@ void pred_evict_for_others(ucs_rcache_pred_t *pred)
     pred_handle_t handle;
 
     pred_lock(pred);
-    victim = find_victim(pred, 0);
+    victim = find_victim(pred, NULL, 0);
     if ((victim == NULL) || !offer(pred, victim)) {
         pred_unlock(pred);
         return;
@@ -130,12 +134,39 @@ void pred_evict_for_others(ucs_rcache_pred_t *pred)
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
 }
 
+/* Deregister idle regions of a domain until the room fits its limits. For what is
+ * longer than the limit a use gives up all that is idle, as UCX's own cache does; what
+ * is registered ahead of its use gives up nothing then. @return 0 if the room does
+ * not fit even so */
+static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
+                       ucs_rcache_pred_time_t deadline)
+{
+    int fits, wait;
+
+    if ((deadline > 0) && !pred_limits_fit(room, 1)) {
+        return 0;
+    }
+
+    do {
+        pred_lock(pred);
+        fits = pred_limits_fit(room, 0);
+        pred_unlock(pred);
+    } while (!fits && evict(pred, room->domain, deadline, PRED_SCARCE_BOUND, 0,
+                            &wait));
+    return fits;
+}
+
 int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
                  ucs_rcache_pred_time_t deadline)
 {
     unsigned patience = RESERVE_PATIENCE;
     uint64_t releases;
     int never, wait;
+
+    if (!heed_limits(pred, room, deadline) && (deadline > 0)) {
+        room->scarce = PRED_SCARCE_BOUND;
+        return 0;
+    }
 
     for (;;) {
         /* Memory that leaves no room now may be deregistered before victims are
@@ -158,7 +189,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
             return 0;
         }
 
-        if (evict(pred, deadline, room->scarce, releases, &wait)) {
+        if (evict(pred, NULL, deadline, room->scarce, releases, &wait)) {
             continue;
         }
 

@@ -225,11 +225,12 @@ piece_register(ucs_rcache_pred_pieces_t *pieces, unsigned flags,
  * bytes for the last one.
  *
  * @return 0 if there is no room. */
-static int piece_reserve(ucs_rcache_pred_t *pred, uintptr_t start,
+static int piece_reserve(ucs_rcache_pred_domain_t *domain, uintptr_t start,
                          size_t length, size_t max, size_t min,
                          ucs_rcache_pred_piece_t *piece)
 {
-    size_t page = pred->params.page_size;
+    ucs_rcache_pred_t *pred = domain->pred;
+    size_t page             = pred->params.page_size;
     pred_reservation_t room;
 
     piece->start  = start;
@@ -238,7 +239,8 @@ static int piece_reserve(ucs_rcache_pred_t *pred, uintptr_t start,
         piece->length -= page; /* Left for the last piece */
     }
 
-    room = pred_reservation(pred, piece->start, piece->length, PRED_PART_PIECE);
+    room = pred_domain_reservation(domain, piece->start, piece->length,
+                                   PRED_PART_PIECE);
     if (!pred_reserve(pred, &room, 0)) {
         return 0;
     }
@@ -267,10 +269,10 @@ static ucs_status_t piece_try(ucs_rcache_pred_pieces_t *pieces, uintptr_t start,
     ucs_rcache_pred_t *pred = pieces->domain->pred;
     ucs_status_t status;
 
-    if (!piece_reserve(pred, start, length, pieces->piece, pieces->min_piece,
-                       piece) &&
-        !piece_reserve(pred, start, length, piece_min(pred), pieces->min_piece,
-                       piece)) {
+    if (!piece_reserve(pieces->domain, start, length, pieces->piece,
+                       pieces->min_piece, piece) &&
+        !piece_reserve(pieces->domain, start, length, piece_min(pred),
+                       pieces->min_piece, piece)) {
         return UCS_ERR_NO_RESOURCE;
     }
 

@@ -83,6 +83,10 @@ ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
     domain_leave(handle->domain);
 
     pred_lock(pred);
+    if (status == UCS_OK) {
+        handle->domain->bytes_now += handle->length;
+        ++handle->domain->regions_now;
+    }
     account(handle, UCS_RCACHE_PRED_EVENT_REG, by, begin, *end_p, status);
     pred_unlock(pred);
     return status;
@@ -130,7 +134,11 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
     }
 
     pred_lock(pred);
-    pred->stats.deregs += (status == UCS_OK);
+    if (status == UCS_OK) {
+        ++pred->stats.deregs;
+        domain->bytes_now -= handle->length;
+        --domain->regions_now;
+    }
     account(handle, UCS_RCACHE_PRED_EVENT_DEREG, by, begin, end, status);
     --pred->bound.releasing;
     --domain->releasing; /* The domain may be destroyed from here on */

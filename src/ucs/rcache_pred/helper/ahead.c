@@ -75,8 +75,8 @@ static ucs_status_t region_register(ucs_rcache_pred_t *pred,
     }
 
     handle = pred_region_handle(region);
-    room   = pred_reservation(pred, handle.start, handle.length,
-                              PRED_PART_WHOLE);
+    room   = pred_domain_reservation(handle.domain, handle.start,
+                                     handle.length, PRED_PART_WHOLE);
     if (!pred_reserve(pred, &room, victims_after(pred, region))) {
         return UCS_ERR_EXCEEDS_LIMIT;
     }

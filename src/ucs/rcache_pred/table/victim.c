@@ -11,6 +11,10 @@
 /* How many regions are brought up to date while the lock is held once */
 #define RANK_STEPS 64
 
+/* How many regions are looked at for one of a domain. Where a process has few domains,
+ * and uses its buffers in all of them, it is among the first ones */
+#define DOMAIN_STEPS 256
+
 /*
  * The rank of a region whose next use is expected is its deadline. Above all of
  * these are the regions of which no use is expected, or about which the helper
@@ -87,7 +91,50 @@ table_highest(const ucs_rcache_pred_table_t *table)
     }
 }
 
+/* The region of a domain with the highest rank in a branch, or @a best if that has a
+ * rank as high. Branches that have no higher one are passed by. */
+static ucs_rcache_pred_region_t *
+branch_highest(const ucs_rcache_pred_tree_node_t *node,
+               const struct ucs_rcache_pred_domain *domain,
+               ucs_rcache_pred_region_t *best, unsigned *steps)
+{
+    ucs_rcache_pred_region_t *region;
+    int first;
+
+    if ((*steps == 0) || (ucs_rcache_pred_branch_rank(node) <=
+                          ((best == NULL) ? 0 : best->rank))) {
+        return best;
+    }
+
+    --*steps;
+    first  = ucs_rcache_pred_branch_rank(node->child[1]) >
+             ucs_rcache_pred_branch_rank(node->child[0]);
+    region = ucs_rcache_pred_tree_region(node);
+    if ((region->domain == domain) &&
+        (region->rank > ((best == NULL) ? 0 : best->rank))) {
+        best = region;
+    }
+    best   = branch_highest(node->child[first], domain, best, steps);
+    return branch_highest(node->child[!first], domain, best, steps);
+}
+
+static ucs_rcache_pred_region_t *
+table_highest_of(const ucs_rcache_pred_table_t *table,
+                 const struct ucs_rcache_pred_domain *domain)
+{
+    unsigned steps = DOMAIN_STEPS;
+    ucs_rcache_pred_region_t *region;
+
+    if (domain == NULL) {
+        return table_highest(table);
+    }
+
+    region = branch_highest(table->tree.root, domain, NULL, &steps);
+    return ((region == NULL) && (steps == 0)) ? table_highest(table) : region;
+}
+
 int ucs_rcache_pred_table_victim(ucs_rcache_pred_table_t *table,
+                                 const struct ucs_rcache_pred_domain *domain,
                                  ucs_rcache_pred_region_t **victim_p)
 {
     unsigned steps = RANK_STEPS;
@@ -97,7 +144,7 @@ int ucs_rcache_pred_table_victim(ucs_rcache_pred_table_t *table,
     }
 
     while (steps-- > 0) {
-        *victim_p = table_highest(table);
+        *victim_p = table_highest_of(table, domain);
         if ((*victim_p == NULL) ||
             !ucs_rcache_pred_region_rank(table, *victim_p)) {
             return 1;

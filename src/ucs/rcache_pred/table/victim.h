@@ -81,10 +81,14 @@ int ucs_rcache_pred_table_rank_noted(ucs_rcache_pred_table_t *table,
  * Find the region that gives way first. The search ends after a number of
  * steps, so that the lock is not held for long.
  *
+ * @param [in]  domain    Of which domain it is to be; NULL: of any. If there are
+ *                        very many of other domains that would give way before
+ *                        it, it is the first one of any domain.
  * @param [out] victim_p  The region; NULL: there is none.
  * @return whether it was found out; 0: there are more steps to do.
  */
 int ucs_rcache_pred_table_victim(ucs_rcache_pred_table_t *table,
+                                 const struct ucs_rcache_pred_domain *domain,
                                  ucs_rcache_pred_region_t **victim_p);
 
 #endif

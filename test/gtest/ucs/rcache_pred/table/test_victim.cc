@@ -78,7 +78,7 @@ protected:
     {
         region_t *region;
 
-        while (!ucs_rcache_pred_table_victim(&m_table, &region)) {
+        while (!ucs_rcache_pred_table_victim(&m_table, NULL, &region)) {
         }
         return region;
     }
@@ -200,14 +200,14 @@ TEST_F(test_victim, what_is_in_use_is_looked_at_once)
         begin(region);
     }
 
-    while (!ucs_rcache_pred_table_victim(&m_table, &found)) {
+    while (!ucs_rcache_pred_table_victim(&m_table, NULL, &found)) {
         ASSERT_LT(++steps, regions.size());
     }
     EXPECT_EQ(NULL, found);
     EXPECT_GT(steps, 1u) << "the lock is given to others in between";
 
     for (unsigned i = 0; i < 10; ++i) {
-        EXPECT_TRUE(ucs_rcache_pred_table_victim(&m_table, &found));
+        EXPECT_TRUE(ucs_rcache_pred_table_victim(&m_table, NULL, &found));
         EXPECT_EQ(NULL, found);
     }
 }
