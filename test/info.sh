@@ -280,7 +280,8 @@ if in_rig 0 "calibration" -- "${calibrate[@]}"; then
 fi
 
 if in_rig 0 "Debian 13" --suite trixie -- env UCX_RCACHE_PRED_MAX_PINNED=1M \
-    "$command" info -- mpirun; then
+    UCX_RCACHE_MAX_SIZE=64M "$command" info -- mpirun; then
+    says '^  taken from UCX +UCX_RCACHE_MAX_SIZE=64M$'
     says '^  version +1\.18\.1, known$' '^  cma +managed$' 'Debian GNU/Linux 13'
     ! grep -q '^Problems' <<< "$output" || fail "$name: there are problems"
     ! grep -q 'PROTO_ENABLE' <<< "$output" || fail "$name: other protocols"

@@ -487,6 +487,9 @@ stock_tests()
     run "UCX's cache bounded to two regions" pinned 2 \
         "value(\"registrations\") == 150 && $average < 11 * $mib" \
         env "$bound" $rig -- "${fig1[@]}"
+    run "that bound beside the library" pinned 2 \
+        "$peak == 10 * $mib && value(\"registrations\") > 3" \
+        env "$bound" $rig -- "$predreg" run -- "${fig1[@]}"
     run "UCX's cache switched off" pinned 2 "$peak == 5 * $mib" \
         env "$off" $rig -- "${fig1[@]}"
     run "what an adapter adds" pinned 2 \

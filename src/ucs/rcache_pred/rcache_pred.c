@@ -428,6 +428,7 @@ void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred)
 void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred)
 {
     pthread_mutex_lock(&pred->helper_mutex);
+    (void)ucs_rcache_pred_unguard(pred);
     deregister_all(pred, WHICH_IDLE, NULL);
     ucs_rcache_pred_resume(pred);
 }

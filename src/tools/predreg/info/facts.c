@@ -10,6 +10,7 @@
 
 #include <ucs/sys/math.h>
 
+#include <stdio.h>
 #include <string.h>
 
 
@@ -118,6 +119,23 @@ int predreg_facts_protocols_differ(const predreg_facts_t *facts)
 
     return facts->is_rehearsed && (alone[0] != '\0') && (tried[0] != '\0') &&
            strcmp(alone, tried);
+}
+
+void predreg_facts_ucx_settings(const predreg_facts_t *facts, char *text,
+                                size_t max)
+{
+    static const char words[] = ", of UCX's cache "; /* core/summary.c */
+    const char *found         = NULL;
+
+    if (facts->is_rehearsed && (facts->rehearsal.printed != NULL)) {
+        found = strstr(facts->rehearsal.printed, words);
+    }
+
+    text[0] = '\0';
+    if (found != NULL) {
+        found += strlen(words);
+        snprintf(text, max, "%.*s", (int)strcspn(found, "\n"), found);
+    }
 }
 
 unsigned predreg_facts_idle(const predreg_facts_t *facts)

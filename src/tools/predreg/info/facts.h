@@ -77,6 +77,11 @@ predreg_facts_compat(const predreg_facts_t *facts);
  *  itself, which it does where little memory may be locked. */
 int predreg_facts_protocols_differ(const predreg_facts_t *facts);
 
+/** Find the settings of UCX's own caches that the library has taken over, as it
+ *  says in the rehearsal. @param text  Filled with them; empty: none. */
+void predreg_facts_ucx_settings(const predreg_facts_t *facts, char *text,
+                                size_t max);
+
 /** @return processors that are idle if each process keeps one busy. Nobody knows
  *          beforehand what threads a program has: the library measures what is idle. */
 unsigned predreg_facts_idle(const predreg_facts_t *facts);

@@ -179,6 +179,7 @@ static void put_host(const predreg_facts_t *facts)
 {
     const predreg_host_t *host       = &facts->host;
     const uct_predreg_knobs_t *knobs = &facts->knobs;
+    char settings[512];
 
     put_string("rdma_devices", host->devices);
     put_limit("locked_memory", host->memlock, UINT64_MAX);
@@ -191,6 +192,8 @@ static void put_host(const predreg_facts_t *facts)
     }
     put_string("proto_enable", facts->rehearsal.protocols);
     put_string("proto_enable_alone", facts->asked.protocols);
+    predreg_facts_ucx_settings(facts, settings, sizeof(settings));
+    put_string("ucx_settings", settings);
     put_limit("max_pinned", knobs->max_pinned, SIZE_MAX);
     put_limit("max_regions", knobs->max_regions, ULONG_MAX);
     put_limit("node_max_pinned", knobs->node_max_pinned, SIZE_MAX);

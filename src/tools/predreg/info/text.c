@@ -166,6 +166,7 @@ static void print_memory(const predreg_facts_t *facts)
 {
     const predreg_host_t *host       = &facts->host;
     const uct_predreg_knobs_t *knobs = &facts->knobs;
+    char settings[512];
     char text[32];
 
     printf("\nMemory\n");
@@ -180,6 +181,10 @@ static void print_memory(const predreg_facts_t *facts)
     if (predreg_facts_protocols_differ(facts)) {
         printf(ROW "%s with the library, %s without\n", "PROTO_ENABLE",
                facts->rehearsal.protocols, facts->asked.protocols);
+    }
+    predreg_facts_ucx_settings(facts, settings, sizeof(settings));
+    if (settings[0] != '\0') {
+        printf(ROW "%s\n", "taken from UCX", settings);
     }
     printf(ROW "%s\n", "MAX_PINNED",
            size_text((knobs->max_pinned == SIZE_MAX) ? UINT64_MAX :

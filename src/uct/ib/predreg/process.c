@@ -79,7 +79,8 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
  * two reasons. On kernels that do not copy pinned pages for the child, the
  * parent's next write would give the parent a new page, while the adapter keeps
  * using the old one. And where rdma-core withholds registered memory from
- * children (MADV_DONTFORK), the child would miss that memory. The child starts
+ * children (MADV_DONTFORK), the child would miss that memory. A user who knows that
+ * neither is so says it with UCX's own RCACHE_PURGE_ON_FORK=n. The child starts
  * without regions and without a helper; what it inherited of UCX belongs to the
  * parent. The lock of UCM's memory events is the child's own, and is free.
  * Free memory of the arena is kept from the child, which can do nothing with

@@ -302,7 +302,8 @@ static void print_summary(uct_predreg_core_t *core)
     uct_predreg_note_pinned(core);
     uct_predreg_snapshot(core, &snapshot);
     uct_predreg_ucx_version(core, ucx, sizeof(ucx));
-    uct_predreg_summary_print(&snapshot, ucx, core->has_profile,
+    uct_predreg_summary_print(&snapshot, ucx, core->told_settings,
+                              core->has_profile,
                               knobs->summary, knobs->summary_file);
 }
 

@@ -10,7 +10,6 @@
 #include <ucs/sys/math.h>
 #include <uct/api/version.h>
 
-#include <limits.h>
 #include <unistd.h>
 
 
@@ -98,9 +97,10 @@ static ucs_status_t create_1_13(uct_predreg_rcache_t *rcache,
         .ucm_event_priority = params->event_priority,
         .ops                = rcache->ops,
         .context            = params->context,
-        .flags              = UCS_RCACHE_FLAG_PURGE_ON_FORK,
-        .max_regions        = ULONG_MAX,
-        .max_size           = SIZE_MAX,
+        .flags              = params->purge_on_fork ?
+                              UCS_RCACHE_FLAG_PURGE_ON_FORK : 0,
+        .max_regions        = params->max_regions,
+        .max_size           = params->max_size,
         .max_unreleased     = params->max_unreleased
     };
 
@@ -117,9 +117,10 @@ static ucs_status_t create_1_17(uct_predreg_rcache_t *rcache,
         .ucm_event_priority = params->event_priority,
         .ops                = rcache->ops,
         .context            = params->context,
-        .flags              = UCS_RCACHE_FLAG_PURGE_ON_FORK,
-        .max_regions        = ULONG_MAX,
-        .max_size           = SIZE_MAX,
+        .flags              = params->purge_on_fork ?
+                              UCS_RCACHE_FLAG_PURGE_ON_FORK : 0,
+        .max_regions        = params->max_regions,
+        .max_size           = params->max_size,
         .max_unreleased     = params->max_unreleased
     };
 

@@ -28,8 +28,7 @@ typedef struct uct_predreg_rcache_region {
 } uct_predreg_rcache_region_t;
 
 
-/** What a cache is made of. It has no limits, and a forked child has none of
- *  it. The operations are those of ucs_rcache_ops_t. */
+/** What a cache is made of. The operations are those of ucs_rcache_ops_t. */
 typedef struct uct_predreg_rcache_params {
     const char   *name;
     size_t       region_size;    /**< Of a structure that begins with a region,
@@ -45,6 +44,9 @@ typedef struct uct_predreg_rcache_params {
     int          events;         /**< Events of UCM after which a region is
                                       invalid */
     int          event_priority; /**< Of their handler */
+    int          purge_on_fork;  /**< Whether nothing is kept at a fork */
+    unsigned long max_regions;   /**< While there are more, idle ones give way */
+    size_t       max_size;       /**< While they have more bytes, likewise */
     size_t       max_unreleased; /**< So many bytes of invalid regions may wait
                                       to be deregistered */
 } uct_predreg_rcache_params_t;

@@ -17,14 +17,24 @@ BEGIN_C_DECLS
 
 /** @file ucp_setting.h
  *
- * Reads a setting of UCP, which has no function for that.
+ * Reads settings of UCP, which has no function for that: a configuration is
+ * printed, and settings are searched for in the text.
  */
 
+/** @return the text of all settings, to be freed; NULL: there is no memory. */
+char *uct_predreg_ucp_settings(const uct_predreg_real_t *real,
+                               const ucp_config_t *config);
+
 /**
+ * @param [in]  text   That of all settings; NULL: there are none.
  * @param [in]  name   Name of the setting, without UCX_.
  * @param [out] value  Filled with the value as text.
  * @return whether the configuration has this setting.
  */
+int uct_predreg_ucp_settings_find(const char *text, const char *name,
+                                  char *value, size_t max);
+
+/** Find one setting of a configuration, as above. */
 int uct_predreg_ucp_setting(const uct_predreg_real_t *real,
                             const ucp_config_t *config, const char *name,
                             char *value, size_t max);

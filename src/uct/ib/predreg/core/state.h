@@ -19,6 +19,7 @@
 #include <ucs/host/vfs.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <uct/ib/predreg/arena/events.h>
+#include <uct/ib/predreg/compat/settings.h>
 #include <uct/ib/predreg/firehose/firehose.h>
 
 #include <pthread.h>
@@ -118,6 +119,12 @@ struct uct_predreg_core {
     /** How many domains UCP has opened for one context, at most. Relaxed: those
      *  of a context are opened before it is used. */
     _Atomic unsigned         max_domains;
+    /** The settings of UCX's caches, of which this library takes the place. Under
+     *  the lock, as the next two */
+    uct_predreg_cache_settings_t settings[UCT_PREDREG_SETTINGS_CACHES];
+    unsigned                 num_settings;
+    char                     told_settings[512]; /**< Those that are not UCX's
+                                                      defaults, as text */
     unsigned                 num_opened; /**< How many domains this process has
                                               ever managed or watched. Under the
                                               lock */

@@ -121,8 +121,18 @@ static void format_firehose(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
+/* Append what a site has set of UCX's caches, as it is the library's now. The tool
+ * finds it by these words */
+static void format_settings(const char *settings, ucs_string_buffer_t *strb)
+{
+    if (settings[0] != '\0') {
+        ucs_string_buffer_appendf(strb, ", of UCX's cache %s", settings);
+    }
+}
+
 static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
-                        int has_profile, ucs_string_buffer_t *strb)
+                        const char *settings, int has_profile,
+                        ucs_string_buffer_t *strb)
 {
     const ucs_rcache_pred_stats_t *stats = &snapshot->stats;
 
@@ -155,15 +165,19 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
     format_heard(snapshot, strb);
     format_arena(snapshot, strb);
     format_firehose(snapshot, strb);
+    format_settings(settings, strb);
     ucs_string_buffer_appendf(strb, "\n");
 }
 
 static void format_json(const ucs_rcache_pred_snapshot_t *snapshot,
-                        const char *ucx, ucs_string_buffer_t *strb)
+                        const char *ucx, const char *settings,
+                        ucs_string_buffer_t *strb)
 {
     ucs_string_buffer_appendf(strb, "{");
     ucs_rcache_pred_snapshot_to_json(snapshot, strb);
-    ucs_string_buffer_appendf(strb, ",\"ucx_version\":\"%s\"}\n", ucx);
+    ucs_string_buffer_appendf(strb,
+                              ",\"ucx_settings\":\"%s\",\"ucx_version\":"
+                              "\"%s\"}\n", settings, ucx);
 }
 
 /*
@@ -225,16 +239,17 @@ static void summary_write(const char *path, ucs_string_buffer_t *text)
 }
 
 void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
-                               const char *ucx, int has_profile,
+                               const char *ucx, const char *settings,
+                               int has_profile,
                                uct_predreg_summary_format_t format,
                                const char *path)
 {
     ucs_string_buffer_t strb = UCS_STRING_BUFFER_INITIALIZER;
 
     if (format == UCT_PREDREG_SUMMARY_JSON) {
-        format_json(snapshot, ucx, &strb);
+        format_json(snapshot, ucx, settings, &strb);
     } else {
-        format_text(snapshot, has_profile, &strb);
+        format_text(snapshot, settings, has_profile, &strb);
     }
     summary_write(path, &strb);
 }
@@ -248,7 +263,7 @@ void uct_predreg_summary_print_none(const ucs_rcache_pred_snapshot_t *snapshot,
     ucs_string_buffer_t strb = UCS_STRING_BUFFER_INITIALIZER;
 
     if (format == UCT_PREDREG_SUMMARY_JSON) {
-        format_json(snapshot, ucx, &strb);
+        format_json(snapshot, ucx, "", &strb);
     } else {
         format_who(snapshot, &strb);
         ucs_string_buffer_appendf(&strb,

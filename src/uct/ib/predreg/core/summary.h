@@ -23,6 +23,8 @@ BEGIN_C_DECLS
  * Print the numbers of a snapshot. This function uses nothing else of the core.
  *
  * @param [in] ucx     Version of the process's UCX, such as "1.18.1".
+ * @param [in] settings  What was taken over from UCX's own caches, as text; empty:
+ *                       nothing but UCX's defaults.
  * @param [in] has_profile  Whether the process has read a profile, so that the
  *                          text says for how many uses it was of use.
  * @param [in] format  UCT_PREDREG_SUMMARY_TEXT or UCT_PREDREG_SUMMARY_JSON.
@@ -32,7 +34,8 @@ BEGIN_C_DECLS
  *                     logged, and the summary goes to standard error.
  */
 void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
-                               const char *ucx, int has_profile,
+                               const char *ucx, const char *settings,
+                               int has_profile,
                                uct_predreg_summary_format_t format,
                                const char *path);
 

@@ -13,6 +13,7 @@
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
 #include <uct/ib/predreg/arena/arena.h>
+#include <uct/ib/predreg/compat/settings.h>
 #include <uct/ib/predreg/core/types.h>
 
 #include <pthread.h>
@@ -37,7 +38,7 @@
 
 
 struct uct_predreg_domain {
-    /* These seven fields are constant while the domain is in the table */
+    /* These eight fields are constant while the domain is in the table */
     uct_md_h                 md;     /**< UCT's handle */
     uct_predreg_core_t       *core;  /**< State of the process that it belongs
                                           to */
@@ -50,6 +51,8 @@ struct uct_predreg_domain {
     unsigned                 arena_number; /**< Its number there */
     unsigned                 number; /**< Its number in traces: domains are
                                           numbered from 0 as they are opened */
+    uct_predreg_settings_t   settings; /**< What is set of the cache of UCX that
+                                            is switched off for it */
     /** Whether no pieces handles are given out in this domain, because one of
      *  its interfaces would not understand them. Relaxed: a handle that is
      *  given out while that interface is being opened does no harm, because

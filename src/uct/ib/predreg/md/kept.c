@@ -19,10 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What UCX's cache of an ib domain has by default (uct_md.c, ib_md.c) */
-#define EVENT_PRIORITY 1000
-#define MAX_UNRELEASED (512ul << 20)
-
 
 /* Memory that is registered, in UCX's cache structure */
 typedef struct region {
@@ -143,6 +139,7 @@ static void rcache_dump_region(void *context, ucs_rcache_t *rcache,
 uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain,
                                             const char *name)
 {
+    const uct_predreg_settings_t *settings   = &domain->settings;
     uct_predreg_kept_t *kept                 = calloc(1, sizeof(*kept));
     const uct_predreg_rcache_params_t params = {
         .name           = "predreg_kept",
@@ -152,8 +149,11 @@ uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain,
         .dump_region    = rcache_dump_region,
         .context        = kept,
         .events         = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MEM_TYPE_FREE,
-        .event_priority = EVENT_PRIORITY,
-        .max_unreleased = MAX_UNRELEASED
+        .event_priority = settings->event_priority,
+        .purge_on_fork  = settings->purge_on_fork,
+        .max_regions    = settings->max_regions,
+        .max_size       = settings->max_bytes,
+        .max_unreleased = settings->max_unreleased
     };
     ucs_status_t status;
 

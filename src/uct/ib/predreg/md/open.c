@@ -27,6 +27,18 @@
 #include <string.h>
 
 
+/* Let the cache do with a domain what is set of UCX's own cache */
+static void domain_limit(const uct_predreg_domain_t *domain)
+{
+    const ucs_rcache_pred_limits_t limits = {
+        .max_bytes     = domain->settings.max_bytes,
+        .max_regions   = domain->settings.max_regions,
+        .keeps_at_fork = !domain->settings.purge_on_fork
+    };
+
+    ucs_rcache_pred_domain_limit(domain->super, &limits);
+}
+
 static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
                        const uct_predreg_md_facts_t *facts)
 {
@@ -44,6 +56,8 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
     uct_predreg_thresholds_add_domain(name);
 
     domain->number = core->num_opened;
+    uct_predreg_settings_of(core->settings, core->num_settings,
+                            facts->component, &domain->settings);
     if (core->pred != NULL) {
         uct_predreg_helper_start(core);
         status = ucs_rcache_pred_domain_create(core->pred, name, domain,
@@ -52,6 +66,7 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
             ucs_warn("%s is not managed: %s", name, ucs_status_string(status));
             return;
         }
+        domain_limit(domain);
         domain->number = ucs_rcache_pred_domain_get_number(domain->super);
         atomic_fetch_add_explicit(&core->num_managed, 1, memory_order_relaxed);
         if (facts->registers_devices) {
@@ -89,7 +104,8 @@ static int keeps_all(const uct_predreg_core_t *core, const char *component)
 
 /* Without memory for it, the domain registers for each use */
 static void kept_domain_add(uct_predreg_core_t *core, uct_md_h md,
-                            const char *name)
+                            const char *name,
+                            const uct_predreg_md_facts_t *facts)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_new(core, md);
 
@@ -97,6 +113,8 @@ static void kept_domain_add(uct_predreg_core_t *core, uct_md_h md,
         return;
     }
 
+    uct_predreg_settings_of(core->settings, core->num_settings,
+                            facts->component, &domain->settings);
     domain->kept = uct_predreg_kept_create(domain, name);
     if (domain->kept != NULL) {
         uct_predreg_domain_add(domain);
@@ -145,7 +163,7 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
             domain_add(core, md, name, &facts);
         }
     } else if (keeps_all(core, facts.component)) {
-        kept_domain_add(core, md, name);
+        kept_domain_add(core, md, name, &facts);
     }
     pthread_mutex_unlock(&core->lock);
     uct_predreg_arena_await(core);
@@ -174,31 +192,41 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
     pthread_mutex_unlock(&core->lock);
 }
 
-/* Whether registrations in a domain mostly cost what a hit does */
-static int is_cached(uct_predreg_core_t *core, uct_md_h md)
+/* Whether registrations in a domain mostly cost what a hit does. @param cost_p
+ * Filled with that then, seconds. */
+static int is_cached(uct_predreg_core_t *core, uct_md_h md, double *cost_p)
 {
-    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+    const uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
-    return (domain != NULL) &&
-           (uct_predreg_domain_keeps_all(domain) ||
-            ((domain->super != NULL) &&
-             (uct_predreg_policy(core) == UCS_RCACHE_PRED_POLICY_PREDICT)));
+    if ((domain == NULL) ||
+        (!uct_predreg_domain_keeps_all(domain) &&
+         ((domain->super == NULL) ||
+          (uct_predreg_policy(core) != UCS_RCACHE_PRED_POLICY_PREDICT)))) {
+        return 0;
+    }
+
+    *cost_p = (domain->settings.overhead < 0) ? core->compat->hit_cost :
+                                                domain->settings.overhead;
+    return 1;
 }
 
 void uct_predreg_md_query(uct_predreg_core_t *core, uct_md_h md,
                           uct_md_attr_t *attr)
 {
-    if (is_cached(core, md)) {
-        uct_predreg_compat_set_reg_cost(attr, core->compat->hit_cost);
+    double cost;
+
+    if (is_cached(core, md, &cost)) {
+        uct_predreg_compat_set_reg_cost(attr, cost);
     }
 }
 
 void uct_predreg_md_query_v2(uct_predreg_core_t *core, uct_md_h md,
                              uct_md_attr_v2_t *attr)
 {
-    if (is_cached(core, md)) {
-        uct_predreg_compat_set_reg_cost_v2(core->compat, attr,
-                                           core->compat->hit_cost);
+    double cost;
+
+    if (is_cached(core, md, &cost)) {
+        uct_predreg_compat_set_reg_cost_v2(core->compat, attr, cost);
     }
 }
 

@@ -13,6 +13,7 @@
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/string.h>
 
 #include <ctype.h>
 #include <stdatomic.h>
@@ -142,12 +143,47 @@ static void choose_protocols(uct_predreg_core_t *core,
     atomic_store_explicit(&core->fenced_puts, 1, memory_order_relaxed);
 }
 
+/* Take over the settings of a cache, as they are in a configuration */
+static void take_over(uct_predreg_core_t *core, const char *component,
+                      uct_predreg_settings_get_t get, void *arg)
+{
+    const uct_predreg_setting_t none = {.name = ""};
+    uct_predreg_cache_settings_t *settings;
+    char prefix[64];
+
+    variable_name(prefix, sizeof(prefix),
+                  (component[0] == '\0') ? NULL : component, &none);
+
+    pthread_mutex_lock(&core->lock);
+    settings = uct_predreg_settings_find(core->settings, core->num_settings,
+                                         component);
+    if ((settings == NULL) &&
+        (core->num_settings < UCT_PREDREG_SETTINGS_CACHES)) {
+        settings = &core->settings[core->num_settings++];
+        ucs_strncpy_safe(settings->component, component,
+                         sizeof(settings->component));
+    }
+    if (settings != NULL) {
+        uct_predreg_settings_init(&settings->values);
+        uct_predreg_settings_read(&settings->values, prefix, get, arg,
+                                  core->told_settings,
+                                  sizeof(core->told_settings));
+    }
+    pthread_mutex_unlock(&core->lock);
+}
+
+static int get_ucp(void *arg, const char *name, char *value, size_t max)
+{
+    return uct_predreg_ucp_settings_find(arg, name, value, max);
+}
+
 void uct_predreg_ucp_config(uct_predreg_core_t *core,
                             const uct_predreg_real_t *real,
                             ucp_config_t *config)
 {
     const uct_predreg_compat_t *compat = core->compat;
     char value[64];
+    char *text;
 
     /* The version of UCP may not be known before this point */
     if (!uct_predreg_is_managing(core) ||
@@ -167,6 +203,9 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
         return;
     }
 
+    text = uct_predreg_ucp_settings(real, config);
+    take_over(core, "", get_ucp, text);
+    free(text);
     choose_protocols(core, real, config);
 }
 
@@ -233,6 +272,34 @@ static void bound_retries(uct_predreg_core_t *core, const char *component,
     }
 }
 
+/* A configuration of the domains of a component */
+typedef struct {
+    const uct_predreg_real_t *real;
+    uct_md_config_t          *config;
+} md_config_t;
+
+static int get_md(void *arg, const char *name, char *value, size_t max)
+{
+    const md_config_t *md = arg;
+
+    return md->real->uct_config_get(md->config, name, value, max) == UCS_OK;
+}
+
+/* Take over the settings of the cache of a component, if it has one */
+static void take_over_md(uct_predreg_core_t *core, const char *component,
+                         uct_md_config_t *config)
+{
+    md_config_t md = {
+        .real   = &core->real,
+        .config = config
+    };
+    char value[64];
+
+    if (get_md(&md, "RCACHE_MAX_SIZE", value, sizeof(value))) {
+        take_over(core, component, get_md, &md);
+    }
+}
+
 void uct_predreg_md_config(uct_predreg_core_t *core, uct_component_h component,
                            uct_md_config_t *config)
 {
@@ -257,4 +324,5 @@ void uct_predreg_md_config(uct_predreg_core_t *core, uct_component_h component,
             break;
         }
     }
+    take_over_md(core, attr.name, config);
 }

@@ -243,3 +243,15 @@ int test_core_read_live(uint64_t *uses_p, char *command, size_t max)
     command[max - 1] = '\0';
     return 1;
 }
+
+void test_core_settings_of(const char *component,
+                           uct_predreg_settings_t *settings)
+{
+    uct_predreg_settings_of(self->settings, self->num_settings, component,
+                            settings);
+}
+
+const char *test_core_told_settings(void)
+{
+    return self->told_settings;
+}

@@ -9,6 +9,7 @@
 
 #include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/core/knobs.h>
+#include <uct/ib/predreg/compat/settings.h>
 #include <uct/ib/predreg/core/types.h>
 #include <uct/ib/predreg/md/types.h>
 
@@ -68,6 +69,12 @@ uint64_t test_core_kernel_pinned(void);
 ucs_rcache_pred_t *test_core_pred(void);
 int test_core_has_node(void);
 int test_core_has_recorder(void);
+
+/* The settings of UCX's caches for the domains of a component, and all that are not
+ * UCX's defaults as text */
+void test_core_settings_of(const char *component,
+                           uct_predreg_settings_t *settings);
+const char *test_core_told_settings(void);
 
 /* The live counters, as another process reads them. @return 0 if there are
  * none. */

@@ -50,7 +50,7 @@ protected:
         const ucs_rcache_pred_snapshot_t snapshot = test_core::snapshot();
 
         std::filesystem::remove(path);
-        uct_predreg_summary_print(&snapshot, "1.18.1", 0, format, path.c_str());
+        uct_predreg_summary_print(&snapshot, "1.18.1", "", 0, format, path.c_str());
         return read(path);
     }
 
@@ -176,7 +176,7 @@ TEST_F(test_core, a_summary_goes_somewhere) {
     const ucs_rcache_pred_snapshot_t snapshot = test_core::snapshot();
 
     testing::internal::CaptureStderr();
-    uct_predreg_summary_print(&snapshot, "1.18.1", 0, UCT_PREDREG_SUMMARY_TEXT,
+    uct_predreg_summary_print(&snapshot, "1.18.1", "", 0, UCT_PREDREG_SUMMARY_TEXT,
                               path.c_str());
     EXPECT_NE(std::string::npos,
               testing::internal::GetCapturedStderr().find("predreg pid "));
@@ -194,7 +194,7 @@ TEST_F(test_core, a_summary_follows_no_link) {
     close(open(precious.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     ASSERT_EQ(0, symlink(precious.c_str(), path.c_str()));
     testing::internal::CaptureStderr();
-    uct_predreg_summary_print(&snapshot, "1.18.1", 0, UCT_PREDREG_SUMMARY_TEXT,
+    uct_predreg_summary_print(&snapshot, "1.18.1", "", 0, UCT_PREDREG_SUMMARY_TEXT,
                               path.c_str());
     EXPECT_NE(std::string::npos,
               testing::internal::GetCapturedStderr().find("predreg pid "));
@@ -208,7 +208,7 @@ TEST_F(test_core, a_summary_follows_no_link) {
     /* Nobody reads from the pipe */
     ASSERT_EQ(0, mkfifo(path.c_str(), 0666));
     testing::internal::CaptureStderr();
-    uct_predreg_summary_print(&snapshot, "1.18.1", 0, UCT_PREDREG_SUMMARY_TEXT,
+    uct_predreg_summary_print(&snapshot, "1.18.1", "", 0, UCT_PREDREG_SUMMARY_TEXT,
                               path.c_str());
     EXPECT_NE(std::string::npos,
               testing::internal::GetCapturedStderr().find("predreg pid "));
@@ -219,7 +219,7 @@ TEST_F(test_core, a_summary_follows_no_link) {
         close(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
         ASSERT_EQ(0, chown(path.c_str(), 65534, 65534));
         testing::internal::CaptureStderr();
-        uct_predreg_summary_print(&snapshot, "1.18.1", 0,
+        uct_predreg_summary_print(&snapshot, "1.18.1", "", 0,
                                   UCT_PREDREG_SUMMARY_TEXT,
                                   path.c_str());
         testing::internal::GetCapturedStderr();

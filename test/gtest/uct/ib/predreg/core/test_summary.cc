@@ -37,8 +37,9 @@ protected:
         std::stringstream text;
 
         close(mkstemp(path));
-        uct_predreg_summary_print(&m_snapshot, "1.18.1", m_has_profile,
-                                  UCT_PREDREG_SUMMARY_TEXT, path);
+        uct_predreg_summary_print(&m_snapshot, "1.18.1", m_settings,
+                                  m_has_profile, UCT_PREDREG_SUMMARY_TEXT,
+                                  path);
         text << std::ifstream(path).rdbuf();
         unlink(path);
         return text.str();
@@ -54,7 +55,14 @@ protected:
 
     ucs_rcache_pred_snapshot_t m_snapshot;
     int                        m_has_profile = 0;
+    const char                 *m_settings   = "";
 };
+
+TEST_F(test_summary, settings_of_the_cache_of_ucx)
+{
+    m_settings = "UCX_RCACHE_MAX_SIZE=16M";
+    expect_end(" s (0.75 %), of UCX's cache UCX_RCACHE_MAX_SIZE=16M\n");
+}
 
 TEST_F(test_summary, budget)
 {

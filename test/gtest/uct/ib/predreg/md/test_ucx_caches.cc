@@ -111,6 +111,14 @@ protected:
         return message.substr(std::min(message.size(), prefix.size()));
     }
 
+    static uct_predreg_settings_t settings_of(const char *component)
+    {
+        uct_predreg_settings_t settings;
+
+        test_core_settings_of(component, &settings);
+        return settings;
+    }
+
     /* Let UCP tell another version: 1.minor */
     static void use_ucx(unsigned minor)
     {
@@ -297,6 +305,21 @@ TEST_F(test_ucx_caches, of_registration_methods_ucx_takes_the_very_word) {
     ucp_config();
     EXPECT_EQ("UCX_IB_REG_METHODS=DIRECT chooses other than direct "
               "registration", reason());
+}
+
+/* Up to UCX 1.15 they are those of the domain, later those of UCP */
+TEST_F(test_ucx_caches, their_settings_are_taken_over) {
+    m_md["RCACHE_MAX_SIZE"]     = "16M";
+    m_ucp["RCACHE_MAX_REGIONS"] = "100";
+    ucp_config();
+    md_config();
+
+    EXPECT_EQ(16ul << 20, settings_of("ib").max_bytes);
+    EXPECT_EQ(UINT64_MAX, settings_of("ib").max_regions);
+    EXPECT_EQ(100u, settings_of("cma").max_regions);
+    EXPECT_EQ(UINT64_MAX, settings_of("cma").max_bytes);
+    EXPECT_STREQ("UCX_RCACHE_MAX_REGIONS=100, UCX_IB_RCACHE_MAX_SIZE=16M",
+                 test_core_told_settings());
 }
 
 TEST_F(test_ucx_caches, components_without_a_cache_are_left_alone) {
