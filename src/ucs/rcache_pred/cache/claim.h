@@ -33,6 +33,9 @@ typedef struct pred_use {
     ucs_rcache_pred_time_t          time;    /**< When the use began */
 
     /* What was found out since the use began */
+    uint64_t                        claims;  /**< How many claims there were when it
+                                                  began to look for a region: it
+                                                  waits for none that come later */
     ucs_rcache_pred_region_t        *region; /**< NULL: there is none */
     ucs_rcache_pred_time_t          waited;  /**< How long the use has waited
                                                   for another thread that

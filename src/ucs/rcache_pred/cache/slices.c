@@ -135,14 +135,14 @@ find_idle(const ucs_rcache_pred_domain_t *domain,
 ucs_rcache_pred_region_t *
 pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 const ucs_rcache_pred_range_t *range, unsigned access,
-                ucs_rcache_pred_time_t time)
+                ucs_rcache_pred_time_t time, uint64_t claims)
 {
     ucs_rcache_pred_region_t *coming = NULL;
     ucs_rcache_pred_region_t *region = NULL;
 
     while ((region = pred_next_registered(domain, region, range)) != NULL) {
         if (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) {
-            coming = region;
+            coming = (region->claim <= claims) ? region : coming;
         } else if (ucs_rcache_pred_region_covers(region, range, access)) {
             return region;
         }
@@ -244,12 +244,17 @@ static unsigned take_handles(ucs_rcache_pred_t *pred,
     while ((count < MAX_HANDLES) &&
            ((other = pred_next_touching(region->domain, other, &range)) !=
             NULL)) {
-        if (other->state != UCS_RCACHE_PRED_REGION_REGISTERED) {
+        if (other == region) {
             continue;
         }
 
         if (!ucs_rcache_pred_range_overlaps(&other->registered, &range)) {
             other->touches = region->touches = 1;
+            continue;
+        }
+
+        if (other->state == UCS_RCACHE_PRED_REGION_REGISTERING) {
+            other->maybe_spare = 1;
             continue;
         }
 

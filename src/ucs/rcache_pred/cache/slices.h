@@ -43,7 +43,8 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
 /**
  * Find a region for a use, which begins at a time, ns, among those that share memory with
  * it. That is one which serves it; or else one that is being registered, which the use
- * waits for so that it can serve the use or be merged; or else one without uses which
+ * waits for so that it can serve the use or be merged, unless it was claimed after so
+ * many claims as there were when the use began to look; or else one without uses which
  * stands for slices, see pred_stands_for(), or most likely is the same buffer.
  *
  * @return NULL if there is none of these.
@@ -51,7 +52,7 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
 ucs_rcache_pred_region_t *
 pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 const ucs_rcache_pred_range_t *range, unsigned access,
-                ucs_rcache_pred_time_t time);
+                ucs_rcache_pred_time_t time, uint64_t claims);
 
 /** @return whether a region stands for slices, of which a use that begins at a time, ns, is
  *          one: they were joined, or merged and just given up, see helper/merge.h. */

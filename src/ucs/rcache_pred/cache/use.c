@@ -129,9 +129,9 @@ static UCS_F_NOINLINE void use_tell(const pred_use_t *use)
 /*
  * Find the best region for a use, among those that start at its address. The
  * best one is registered and covers the use. The next best is being registered
- * and will cover it. Otherwise a region without uses is taken, since its
- * history says something about this use too. NULL if there is none of these.
- * Under lock.
+ * and will cover it; the use need not wait for that if it was claimed after it had
+ * begun. Otherwise a region without uses is taken, since its history says something
+ * about this use too. NULL if there is none of these. Under lock.
  */
 static UCS_F_ALWAYS_INLINE ucs_rcache_pred_region_t *
 use_lookup(const pred_use_t *use)
@@ -152,7 +152,7 @@ use_lookup(const pred_use_t *use)
             if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
                 return region;
             }
-            best = region;
+            best = (region->claim <= use->claims) ? region : best;
         } else if ((best == NULL) && (region->refs == 0) &&
                    (region->state != UCS_RCACHE_PRED_REGION_REGISTERING)) {
             best = region;
@@ -184,18 +184,21 @@ static ucs_rcache_pred_region_t *use_find(const pred_use_t *use)
         return region;
     }
 
-    slice = pred_find_slice(use->domain, &use->range, use->access, use->time);
+    slice = pred_find_slice(use->domain, &use->range, use->access, use->time,
+                            use->claims);
     return ((region == NULL) || ((slice != NULL) && is_better(slice, use))) ?
            slice : region;
 }
 
-/* Find the region of a use, and wait until no other thread is registering it.
- * Under lock, which is released while waiting. */
+/* Find the region of a use, and wait until no other thread is registering it. A use that
+ * waited for registrations which began after it would wait for ever where other threads
+ * use ever other slices of its memory. Under lock, which is released while waiting. */
 static void use_wait(pred_use_t *use)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
     int wait                = 0;
 
+    use->claims = pred->table.claims;
     for (;;) {
         use->region = use_find(use);
         if ((use->region == NULL) ||

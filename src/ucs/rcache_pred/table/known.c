@@ -131,6 +131,7 @@ void ucs_rcache_pred_region_claim(ucs_rcache_pred_table_t *table,
                                   unsigned access)
 {
     region->state  = UCS_RCACHE_PRED_REGION_REGISTERING;
+    region->claim  = ++table->claims;
     region->access = access;
     ucs_rcache_pred_region_set_range(table, region, range);
 }
@@ -138,7 +139,9 @@ void ucs_rcache_pred_region_claim(ucs_rcache_pred_table_t *table,
 void ucs_rcache_pred_region_unclaim(ucs_rcache_pred_table_t *table,
                                     ucs_rcache_pred_region_t *region)
 {
-    region->state = UCS_RCACHE_PRED_REGION_IDLE;
+    region->state       = UCS_RCACHE_PRED_REGION_IDLE;
+    region->maybe_spare = 0;
+    region->touches     = 0;
     ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
 }
 

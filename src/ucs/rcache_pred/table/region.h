@@ -106,9 +106,10 @@ typedef struct ucs_rcache_pred_region {
                                                      since */
     uint8_t                        maybe_spare; /**< Not 0: another region with
                                                      bytes of it was registered
-                                                     while it was in use, and
-                                                     may have all of them; or it
-                                                     is frail */
+                                                     while it was in use, or was
+                                                     being registered, and may
+                                                     have all of them; or it is
+                                                     frail */
     uint8_t                        evicted;     /**< Not 0: given up for room, and
                                                      not registered since */
     uint8_t                        lane;        /**< Number of the lane that it
@@ -154,7 +155,12 @@ typedef struct ucs_rcache_pred_region {
     /* A lookup follows the links of regions that it passes by, not those of the
      * one that it finds */
     ucs_hlist_link_t               start_link UCS_V_ALIGNED(64);
-    ucs_hlist_link_t               memh_link;   /**< Valid while REGISTERED */
+    union {
+        ucs_hlist_link_t           memh_link;   /**< Valid while REGISTERED */
+        uint64_t                   claim;       /**< Valid while REGISTERING: the
+                                                     number of that claim, see
+                                                     table->claims */
+    };
     struct ucs_rcache_pred_region  *next_noted; /**< The next one that is
                                                      noted */
     ucs_rcache_pred_waiter_t       *waiters;    /**< NULL unless it is stale */
@@ -354,6 +360,8 @@ typedef struct ucs_rcache_pred_table {
                                               those from fresh on */
     uint64_t                  generations; /**< How many generations were given
                                                 to regions and uses so far */
+    uint64_t                  claims;    /**< How often regions became REGISTERING
+                                              so far */
     ucs_list_link_t           free;      /**< Regions that were freed */
     ucs_rcache_pred_region_t  *fresh;    /**< The first region of the last chunk
                                               that never was used. Not linked,

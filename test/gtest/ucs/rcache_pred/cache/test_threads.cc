@@ -114,6 +114,66 @@ TEST_F(test_threads, purge_and_statistics)
     });
 }
 
+/* One thread uses an array, others ever other slices of it, which begin while it waits */
+TEST_F(test_threads, use_does_not_wait_for_slices_that_come_after_it)
+{
+    static constexpr unsigned SLICES = 3;
+    std::atomic<bool> is_coming[SLICES] = {}, is_there[SLICES] = {};
+    std::atomic<bool> has_begun{false};
+    void *memhs[SLICES] = {}, *all = nullptr;
+
+    create();
+    auto slice   = [](unsigned i) { return buffer(0, (1 + 2 * i) * PAGE); };
+    auto wait    = [](const std::atomic<bool> &flag) {
+        for (unsigned ms = 0; !flag && (ms < 5000); ++ms) {
+            usleep(1000);
+        }
+        EXPECT_TRUE(flag);
+    };
+    m_world.on_reg = [&](const auto &r) {
+        for (unsigned i = 0; i < SLICES; ++i) {
+            if (r.address == (uintptr_t)slice(i)) {
+                is_coming[i] = true;
+                wait(is_there[i]);
+            }
+        }
+    };
+
+    auto begin_slice = [&](unsigned i) {
+        m_threads.emplace_back([&, i] { memhs[i] = begin(slice(i), PAGE); });
+        wait(is_coming[i]);
+    };
+    begin_slice(0);
+    unsigned yields = test_num_yields();
+    m_threads.emplace_back([&] {
+        all       = begin(buffer(0), 64 * PAGE);
+        has_begun = true;
+    });
+    while (test_num_yields() == yields) {
+        usleep(10);
+    }
+    for (unsigned i = 1; i < SLICES; ++i) {
+        begin_slice(i);
+    }
+    is_there[0] = true;
+    wait(has_begun);
+    for (std::atomic<bool> &flag : is_there) {
+        flag = true;
+    }
+    for (std::thread &thread : m_threads) {
+        thread.join();
+    }
+    m_threads.clear();
+    m_world.on_reg = nullptr;
+
+    /* What is registered twice now is given up once its last use has ended */
+    for (void *memh : memhs) {
+        end(memh);
+    }
+    EXPECT_EQ(1u, m_world.num_live());
+    end(all);
+}
+
 TEST_F(test_threads, domain_waits_for_an_eviction_to_end)
 {
     run_in_child([this] {
