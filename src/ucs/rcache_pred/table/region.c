@@ -126,11 +126,13 @@ void ucs_rcache_pred_room_ask(const ucs_rcache_pred_table_t *table,
                               ucs_rcache_pred_room_t *room)
 {
     memset(room, 0, sizeof(*room));
-    room->wants_chunk   = (table->num_free == 0);
-    room->large_chunk   = (table->count >= LARGE_CHUNK_FROM);
-    room->wants_buckets = !ucs_rcache_pred_table_has_buckets(table);
-    room->capacity      = ucs_rcache_pred_buckets_capacity(&table->by_start);
-    room->crowded       = (table->count < room->capacity);
+    room->wants_chunk    = (table->num_free == 0);
+    room->large_chunk    = (table->count >= LARGE_CHUNK_FROM);
+    room->wants_start    = ucs_rcache_pred_table_wants_start(table);
+    room->wants_memh     = ucs_rcache_pred_table_wants_memh(table);
+    room->start_capacity = ucs_rcache_pred_buckets_capacity(&table->by_start);
+    room->memh_capacity  = ucs_rcache_pred_buckets_capacity(&table->by_memh);
+    room->crowded        = (table->count < room->start_capacity);
 }
 
 /* @return a chunk of memory for regions, or NULL */
@@ -158,20 +160,25 @@ static ucs_rcache_pred_chunk_t *alloc_chunk(int is_large)
     return chunk;
 }
 
-/* @return 0 if there is no memory: then the room has no buckets */
+/* @return whether there is memory for the buckets that the table cannot do without */
 static int alloc_buckets(ucs_rcache_pred_room_t *room)
 {
-    room->by_start = ucs_rcache_pred_buckets_alloc(room->capacity);
-    room->by_memh  = ucs_rcache_pred_buckets_alloc(room->capacity);
-    if ((room->by_start != NULL) && (room->by_memh != NULL)) {
-        return 1;
+    if (room->wants_start) {
+        room->by_start = ucs_rcache_pred_buckets_alloc(room->start_capacity);
+        if ((room->by_start == NULL) && !room->crowded) {
+            return 0;
+        }
     }
 
-    free(room->by_start);
-    free(room->by_memh);
-    room->by_start = NULL;
-    room->by_memh  = NULL;
-    return 0;
+    if (room->wants_memh) {
+        room->by_memh = ucs_rcache_pred_buckets_alloc(room->memh_capacity);
+        if (room->by_memh == NULL) {
+            free(room->by_start);
+            return 0;
+        }
+    }
+
+    return 1;
 }
 
 ucs_status_t ucs_rcache_pred_room_alloc(ucs_rcache_pred_room_t *room)
@@ -187,7 +194,7 @@ ucs_status_t ucs_rcache_pred_room_alloc(ucs_rcache_pred_room_t *room)
         }
     }
 
-    if (room->wants_buckets && !alloc_buckets(room) && !room->crowded) {
+    if (!alloc_buckets(room)) {
         free(room->chunk);
         return UCS_ERR_NO_MEMORY;
     }
@@ -220,15 +227,15 @@ void ucs_rcache_pred_room_give(ucs_rcache_pred_table_t *table,
         room->chunk = NULL;
     }
 
-    if (room->wants_buckets && (room->by_start == NULL)) {
+    if (room->wants_start && (room->by_start == NULL)) {
         ucs_rcache_pred_ordered_put_up(&table->by_start);
     }
     room->by_start = ucs_rcache_pred_buckets_grow(&table->by_start,
                                                   room->by_start,
-                                                  room->capacity);
+                                                  room->start_capacity);
     room->by_memh  = ucs_rcache_pred_buckets_grow(&table->by_memh,
                                                   room->by_memh,
-                                                  room->capacity);
+                                                  room->memh_capacity);
 }
 
 void ucs_rcache_pred_room_release(ucs_rcache_pred_room_t *room)

@@ -388,12 +388,15 @@ typedef struct ucs_rcache_pred_table {
 typedef struct ucs_rcache_pred_room {
     int                          wants_chunk;
     int                          large_chunk; /**< One of a huge page */
-    int                          wants_buckets;
-    int                          crowded; /**< The table can do without these
-                                               buckets: too many regions meet
+    int                          wants_start; /**< Buckets by start */
+    int                          wants_memh;  /**< Buckets by handle */
+    int                          crowded; /**< The table can do without buckets by
+                                               start: too many regions meet
                                                others in those that it has */
-    unsigned                     capacity;  /**< How many buckets the table had
-                                                 when it was asked */
+    unsigned                     start_capacity; /**< For how many regions the
+                                                      table had buckets when it
+                                                      was asked */
+    unsigned                     memh_capacity;
     struct ucs_rcache_pred_chunk *chunk;    /**< Memory of regions */
     ucs_hlist_head_t             *by_start; /**< Buckets */
     ucs_hlist_head_t             *by_memh;  /**< Buckets */
@@ -406,20 +409,32 @@ ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table);
 /** Free a table, and all regions with it. */
 void ucs_rcache_pred_table_cleanup(ucs_rcache_pred_table_t *table);
 
-/** @return whether there are buckets for one more region. */
+/** @return whether one more region needs more buckets by start. */
 static inline int
-ucs_rcache_pred_table_has_buckets(const ucs_rcache_pred_table_t *table)
+ucs_rcache_pred_table_wants_start(const ucs_rcache_pred_table_t *table)
 {
-    return (table->count <
-            ucs_rcache_pred_buckets_capacity(&table->by_start)) &&
-           !ucs_rcache_pred_ordered_is_crowded(&table->by_start);
+    return (table->count >=
+            ucs_rcache_pred_buckets_capacity(&table->by_start)) ||
+           ucs_rcache_pred_ordered_is_crowded(&table->by_start);
+}
+
+/** @return whether one more region needs more buckets by handle. They cannot grow while
+ *          they still do. */
+static inline int
+ucs_rcache_pred_table_wants_memh(const ucs_rcache_pred_table_t *table)
+{
+    return (table->count >=
+            ucs_rcache_pred_buckets_capacity(&table->by_memh)) &&
+           (table->by_memh.old == NULL);
 }
 
 /** @return whether @ref ucs_rcache_pred_region_new would find room. */
 static inline int
 ucs_rcache_pred_table_has_room(const ucs_rcache_pred_table_t *table)
 {
-    return (table->num_free > 0) && ucs_rcache_pred_table_has_buckets(table);
+    return (table->num_free > 0) &&
+           !ucs_rcache_pred_table_wants_start(table) &&
+           !ucs_rcache_pred_table_wants_memh(table);
 }
 
 /**

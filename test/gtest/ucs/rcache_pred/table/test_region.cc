@@ -378,6 +378,35 @@ TEST_F(test_region, buckets_stay_short)
     EXPECT_LE(longest, 8u);
 }
 
+/* Those by start are doubled several times because they are crowded, while those by
+ * handle still move */
+TEST_F(test_region, buckets_by_handle_stay_short)
+{
+    static constexpr uintptr_t COUNT = 8u << UCS_RCACHE_PRED_TABLE_BITS;
+    unsigned longest                 = 0;
+    bool differ                      = false;
+
+    for (uintptr_t i = 0; i < COUNT; ++i) {
+        set(make(0x100000 + i * 64, 64), 0x7f0000000000 + i * 0x40);
+        differ |= (m_table.by_memh.bits < m_table.by_start.bits);
+    }
+    EXPECT_TRUE(differ);
+    EXPECT_LE(COUNT, ucs_rcache_pred_buckets_capacity(&m_table.by_memh));
+
+    for (uintptr_t i = 0; i < COUNT; ++i) {
+        unsigned count = 0;
+        region_t *region;
+        ucs_hlist_for_each(region,
+                           ucs_rcache_pred_bucket(&m_table.by_memh,
+                                                  0x7f0000000000 + i * 0x40),
+                           memh_link) {
+            ++count;
+        }
+        longest = std::max(longest, count);
+    }
+    EXPECT_LE(longest, 8u);
+}
+
 TEST_F(test_region, room_that_came_too_late_is_released)
 {
     /* Two threads found the table full and made room for it: that of the second
@@ -408,7 +437,9 @@ TEST_F(test_region, no_memory_for_room)
      * a small one will do, and when the table is full two arrays of buckets are */
     while (m_table.count <= full) {
         ucs_rcache_pred_room_ask(&m_table, &room);
-        unsigned wanted = !!room.wants_chunk + 2 * !!room.wants_buckets;
+        unsigned wanted = !!room.wants_chunk + !!room.wants_start +
+                          !!room.wants_memh;
+
         for (unsigned nth = 1; nth <= wanted; ++nth) {
             ucs_rcache_pred_room_ask(&m_table, &room);
             bool has_choice = (nth == 1) && room.wants_chunk && room.large_chunk;
@@ -436,9 +467,10 @@ TEST_F(test_region, no_memory_for_buckets_that_are_crowded)
     for (unsigned i = 0; i < 4096; ++i) {
         while (!ucs_rcache_pred_table_has_room(&m_table)) {
             ucs_rcache_pred_room_ask(&m_table, &room);
-            if (room.wants_buckets) {
+            if (room.wants_start) {
                 EXPECT_TRUE(room.crowded);
-                test_alloc_fail_nth(!!room.wants_chunk + 1 + times++ % 2);
+                test_alloc_fail_nth(!!room.wants_chunk + 1);
+                ++times;
             }
             EXPECT_EQ(UCS_OK, ucs_rcache_pred_room_alloc(&room));
             test_alloc_fail_nth(0);
