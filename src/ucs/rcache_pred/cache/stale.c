@@ -35,8 +35,6 @@ void pred_deregister_stale(ucs_rcache_pred_t *pred)
 
     while ((left-- > 0) && ((region = first_stale(table)) != NULL)) {
         handle = pred_take_handle(pred, region);
-        ucs_list_del(&region->list);
-        ucs_list_add_tail(&table->stale, &region->list);
         pred_unlock(pred);
         pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
         pred_lock(pred);

@@ -373,6 +373,11 @@ void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
     region->maybe_spare = 0;
     region->touches     = 0;
     region->state       = UCS_RCACHE_PRED_REGION_IDLE;
+    if (region->clearing) {
+        /* Behind those that are still registered */
+        ucs_list_del(&region->list);
+        ucs_list_add_tail(&table->stale, &region->list);
+    }
     ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
     return memh;
 }

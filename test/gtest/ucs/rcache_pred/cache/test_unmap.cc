@@ -395,6 +395,40 @@ TEST_F(test_unmap, unmapped_memory_is_deregistered_before_other_is_registered)
     EXPECT_EQ(1u, stats().regions_now);
 }
 
+/* One of them was deregistered before, since somebody waited for that, or to make room */
+TEST_F(test_unmap, unmapped_memory_that_is_no_longer_registered_hides_no_other)
+{
+    for (bool evicted : {true, false}) {
+        std::vector<void*> memhs;
+
+        for (unsigned i = 0; i < 4; ++i) {
+            memhs.push_back(begin(buffer(i), 64 * KB));
+        }
+        for (unsigned i = 0; i < 3; ++i) {
+            end(memhs[i]);
+            unmap(buffer(i), 64 * KB);
+        }
+        if (evicted) {
+            end(memhs[3]);
+            unmap(buffer(3), 64 * KB);
+            ucs_rcache_pred_set_max_bytes(m_pred, 3 * 64 * KB);
+            EXPECT_EQ(3u, m_world.num_live());
+        } else {
+            unsigned called = 0;
+            EXPECT_EQ(UCS_OK, ucs_rcache_pred_invalidate(
+                                      domain(), memhs[3], count_cb, &called));
+            EXPECT_EQ(1u, called);
+        }
+
+        void *memh = begin(buffer(4), 64 * KB);
+        EXPECT_EQ(1u, m_world.num_live());
+        end(memh);
+        unmap(buffer(4), 64 * KB);
+        ucs_rcache_pred_set_max_bytes(m_pred, UINT64_MAX);
+        run(10 * MSEC);
+    }
+}
+
 TEST_F(test_unmap, many_are_left_to_the_helper)
 {
     for (unsigned i = 0; i < 1000; ++i) {
