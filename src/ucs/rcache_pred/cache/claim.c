@@ -40,6 +40,7 @@ static ucs_status_t new_region(pred_use_t *use)
         pred_lock(pred);
     }
 
+    use->is_new = 1;
     use->region = ucs_rcache_pred_region_new(&pred->table, use->domain,
                                              use->range.start,
                                              ucs_rcache_pred_range_length(
@@ -290,7 +291,8 @@ void pred_unclaim(pred_use_t *use)
         return;
     }
 
-    if (pred_is_on_demand(pred)) {
+    if (pred_is_on_demand(pred) ||
+        (use->is_new && (use->region->in_pieces == 0))) {
         ucs_rcache_pred_region_free(&pred->table, use->region);
     } else if (use->region->stale) {
         /* It could not be cleared away while it was claimed */

@@ -50,6 +50,8 @@ typedef struct pred_use {
                                                   memory would still be
                                                   registered. Set by
                                                   pred_claim() */
+    int                             is_new;  /**< Not 0: the region was made for the
+                                                  use. Set by pred_claim() */
     int                             joint;   /**< Not 0: slices that the use does
                                                   not need are to be registered
                                                   with it. Set by pred_claim() */
@@ -83,7 +85,9 @@ ucs_status_t pred_register_claimed(pred_use_t *use);
 
 /**
  * Leave the region of a use alone, after it was claimed but not registered. It
- * may be freed here, and must not be used any more. Under lock.
+ * may be freed here, and must not be used any more: one that was made for a use which
+ * does not begin would not be forgotten by anybody. Under lock, without which the region
+ * was not since it became IDLE.
  */
 void pred_unclaim(pred_use_t *use);
 

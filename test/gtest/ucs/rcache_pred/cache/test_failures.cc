@@ -39,6 +39,30 @@ TEST_F(test_failures, failed_on_demand_registration_leaves_nothing)
     EXPECT_EQ(0u, test_pred_num_regions(m_pred));
 }
 
+/* Nobody learns of a use that has not begun, and nobody would forget its region */
+TEST_F(test_failures, uses_that_are_refused_leave_nothing)
+{
+    void *memh;
+
+    m_params.known_regions = 16;
+    m_params.max_bytes     = MB;
+    recreate();
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_UNSUPPORTED);
+    for (unsigned i = 0; i < 100; ++i) {
+        EXPECT_EQ(UCS_ERR_UNSUPPORTED, try_begin(buffer(i), PAGE, &memh));
+        EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, try_begin(buffer(i), 2 * MB, &memh));
+    }
+    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+
+    /* Its memory is unmapped by another thread meanwhile */
+    m_world.on_reg = [this](const auto &r) {
+        unmap((void*)r.address, PAGE);
+    };
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED, try_begin(buffer(0), PAGE, &memh));
+    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    m_world.on_reg = nullptr;
+}
+
 TEST_F(test_failures, any_registration_may_fail)
 {
     unsigned nth = 0;
