@@ -20,6 +20,22 @@ double ucs_reuse_registration(const ucs_reuse_costs_t *costs, size_t length)
             (1 + ((length - 1.) / ucs_rcache_pred_page_size())));
 }
 
+void ucs_reuse_costs_refine(ucs_reuse_costs_t *costs,
+                            const ucs_reuse_costs_t *other)
+{
+    unsigned i;
+
+    if (other->reg_call + other->reg_page < costs->reg_call + costs->reg_page) {
+        costs->reg_call = other->reg_call;
+        costs->reg_page = other->reg_page;
+    }
+
+    costs->lookup = fmin(costs->lookup, other->lookup);
+    for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        costs->copy[i] = fmin(costs->copy[i], other->copy[i]);
+    }
+}
+
 uint32_t ucs_reuse_break_even(const ucs_reuse_costs_t *costs, size_t length)
 {
     double gain = costs->copy[ucs_reuse_class(length)] - costs->lookup;

@@ -63,6 +63,11 @@ static UCS_F_ALWAYS_INLINE unsigned ucs_reuse_class(size_t length)
  */
 double ucs_reuse_registration(const ucs_reuse_costs_t *costs, size_t length);
 
+/** Take in what was measured another time: others that have the processor meanwhile, and
+ *  what is done for the first time, only ever add time. */
+void ucs_reuse_costs_refine(ucs_reuse_costs_t *costs,
+                            const ucs_reuse_costs_t *other);
+
 /**
  * The break-even number of sends.
  *

@@ -136,7 +136,7 @@ static void idle(uct_predreg_sender_t **sender_p, ucs_rcache_pred_idle_t *idle,
                  ucp_worker_h worker)
 {
     uct_predreg_idle(&uct_predreg_core, idle);
-    uct_predreg_eager_idle(sender_p, worker);
+    uct_predreg_eager_idle(sender_p, worker, idle->last);
 }
 
 static int alter(const void *address, size_t length, int prot)

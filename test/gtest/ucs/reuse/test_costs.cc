@@ -54,6 +54,24 @@ TEST_F(test_costs, break_even_is_the_first_that_pays) {
     EXPECT_EQ(33u, ucs_reuse_break_even(&exact, 128));
 }
 
+TEST_F(test_costs, the_least_of_several_counts) {
+    auto some        = costs(40000, 300, 20, 0.25);
+    const auto other = costs(30000, 400, 90, 0.2);
+
+    some.copy[3] = 1;
+    ucs_reuse_costs_refine(&some, &other);
+    EXPECT_EQ(30000, some.reg_call);
+    EXPECT_EQ(400, some.reg_page) << "of one measurement";
+    EXPECT_EQ(20, some.lookup);
+    EXPECT_EQ(other.copy[0], some.copy[0]);
+    EXPECT_EQ(1, some.copy[3]);
+
+    const auto worse = costs(30000, 500, 30, 1);
+    ucs_reuse_costs_refine(&some, &worse);
+    EXPECT_EQ(400, some.reg_page);
+    EXPECT_EQ(20, some.lookup);
+}
+
 TEST_F(test_costs, registration_is_free) {
     const auto free = costs(0, 0, 0, 0.25);
 

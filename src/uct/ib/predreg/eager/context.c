@@ -6,7 +6,6 @@
 
 #include "context.h"
 #include "endpoints.h"
-#include "thresholds.h"
 
 #include <ucs/base/wait.h>
 
@@ -219,7 +218,7 @@ void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
     if (!context->is_calibrated) {
         context->is_calibrated = 1;
         uct_predreg_thresholds_find(context->core, context->real, context->ucp,
-                                    &context->table, context->thresholds);
+                                    &context->table, &context->thresholds);
     }
 
     entry = malloc(sizeof(*entry));

@@ -8,6 +8,7 @@
 #define UCT_PREDREG_EAGER_CONTEXT_H_
 
 #include "flights.h"
+#include "thresholds.h"
 
 #include <ucs/reuse/slots.h>
 #include <ucs/reuse/table.h>
@@ -42,10 +43,9 @@ typedef struct uct_predreg_eager_context {
                                           cost model */
     int                has_rma; /**< See @ref uct_predreg_making_t */
 
-    /** After how many sends a buffer is hot, by class of length. Written by the
-     *  first thread that makes a worker, under the lock of the list, before the
-     *  worker is known. */
-    uint32_t           thresholds[UCS_REUSE_NUM_CLASSES];
+    /** Found by the first thread that makes a worker, under the lock of the list,
+     *  before the worker is known. */
+    uct_predreg_thresholds_t thresholds;
     int                is_calibrated;
 
     /** The next one of the list. Written under its lock; sequentially

@@ -35,6 +35,9 @@ BEGIN_C_DECLS
  *  at most on a hit, by its test. */
 #define UCT_PREDREG_MEASURE_LOOKUP_NSEC 15
 
+/** The same for a further look while the program runs. */
+#define UCT_PREDREG_MEASURE_LOOK_MAX_NSEC 250000
+
 /** What a send without the copy takes longer than one with it besides that, as
  *  part of V, nanoseconds: changed parameters, a callback, and UCP's zero-copy
  *  protocol. With the copies as they are measured here, it is what makes V as

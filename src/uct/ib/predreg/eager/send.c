@@ -14,6 +14,8 @@
 
 #include <uct/ib/predreg/core/state.h>
 
+#include <time.h>
+
 
 /* Fields and flags of a request that say that the program has something else in
  * mind than a plain send: these are left alone */
@@ -158,7 +160,9 @@ static UCS_F_ALWAYS_INLINE uint32_t
 count_send(uct_predreg_eager_context_t *context, const void *address,
            size_t length)
 {
-    uint32_t threshold = context->thresholds[ucs_reuse_class(length)];
+    uint32_t threshold = atomic_load_explicit(
+            &context->thresholds.sends[ucs_reuse_class(length)],
+            memory_order_relaxed);
     ucs_reuse_buffer_t *buffer;
     uint32_t handle, count;
 
@@ -266,8 +270,16 @@ void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
     }
 }
 
+static uint64_t monotonic_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (ts.tv_sec * 1000000000ull) + ts.tv_nsec;
+}
+
 void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
-                            ucp_worker_h worker)
+                            ucp_worker_h worker, uint64_t now)
 {
     uct_predreg_eager_context_t *context;
 
@@ -278,6 +290,9 @@ void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
     context = uct_predreg_eager_find(*sender_p, worker);
     if (context != NULL) {
         uct_predreg_hot_reap(context);
+        uct_predreg_thresholds_look(context->core, context->real, context->ucp,
+                                    &context->table, &context->thresholds,
+                                    (now != 0) ? now : monotonic_ns());
     }
 }
 

@@ -72,9 +72,11 @@ void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
                             ucs_status_ptr_t result);
 
 /** The progress of a worker found nothing to do: there is time to deregister
- *  what was unmapped. */
+ *  what was unmapped, and to look again at what sends cost.
+ *  @param [in] now  The cache's clock, ns; 0: there is no cache, and the system is
+ *                   asked. */
 void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
-                            ucp_worker_h worker);
+                            ucp_worker_h worker, uint64_t now);
 
 /** In a forked child, where there is no other thread: the parent's contexts are
  *  not the child's. */

@@ -14,12 +14,24 @@
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #define MAX_DOMAINS 16
+
+/* From the start to the first further look at the costs, ns; each further one comes so many
+ * times as long after the one before it, up to the last number. Looks of 0.5 ms are then
+ * 1 % of the first 50 ms at most, and 0.1 % of the first 2 s */
+#define FIRST_LOOK 50000000ull
+#define LOOK_TIMES 4
+#define MAX_LOOK   60000000000ull
+
+/* After so many looks it is told if no length gains */
+#define SURE_LOOKS 3
 
 /* Instrumented by a sanitizer, finding a buffer takes longer than copying it by
  * the C library, which is not instrumented: nothing would be sent without a
@@ -99,29 +111,16 @@ static void lookup(void *table, const void *buffer)
     (void)found;
 }
 
+/* Whether it was told that no length gains */
+static atomic_flag told = ATOMIC_FLAG_INIT;
+
 void uct_predreg_thresholds_tell_useless(const uct_predreg_core_t *core)
 {
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-
     if ((core->rank <= 0) && !atomic_flag_test_and_set(&told)) {
         ucs_warn("UCX_RCACHE_PRED_EAGER=y: small sends are copied, since finding "
                  "their buffers takes as long as copying them on this machine; "
                  "'ucx_predreg calibrate' shows the figures");
     }
-}
-
-static void
-tell_if_useless(const uct_predreg_core_t *core, const uint32_t *sends)
-{
-    unsigned i;
-
-    for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
-        if (sends[i] != UCS_REUSE_NEVER) {
-            return;
-        }
-    }
-
-    uct_predreg_thresholds_tell_useless(core);
 }
 
 /* See uct_predreg_thresholds_gain_from(). Constant after the first call */
@@ -143,44 +142,131 @@ size_t uct_predreg_thresholds_gain_from(void)
     return gain_from;
 }
 
+/* What the measurement calls and is handed */
+static uct_predreg_calibrate_params_t
+measure_params(owner_t *owner, const ucs_reuse_table_t *table)
+{
+    return (uct_predreg_calibrate_params_t){
+        .map        = map,
+        .unmap      = unmap,
+        .arg        = owner,
+        .lookup     = IS_INSTRUMENTED ? NULL : lookup,
+        .lookup_arg = (void*)table
+    };
+}
+
+/* Decide by all that was measured so far. @return whether any length gains */
+static int decide(const uct_predreg_core_t *core,
+                  uct_predreg_thresholds_t *thresholds)
+{
+    uint32_t sends[UCS_REUSE_NUM_CLASSES];
+    int gains = 0;
+    unsigned i;
+
+    ucs_reuse_thresholds(&thresholds->costs, core->knobs.eager_fraction / 100,
+                         sends);
+    for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        atomic_store_explicit(&thresholds->sends[i], sends[i],
+                              memory_order_relaxed);
+        gains |= (sends[i] != UCS_REUSE_NEVER);
+    }
+    return gains;
+}
+
+static void set_unknown(ucs_reuse_costs_t *costs)
+{
+    unsigned i;
+
+    costs->reg_call = costs->reg_page = costs->lookup = INFINITY;
+    for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        costs->copy[i] = INFINITY;
+    }
+}
+
 void uct_predreg_thresholds_find(const uct_predreg_core_t *core,
                                  const uct_predreg_real_t *real,
                                  ucp_context_h ucp,
                                  const ucs_reuse_table_t *table,
-                                 uint32_t sends[UCS_REUSE_NUM_CLASSES])
+                                 uct_predreg_thresholds_t *thresholds)
 {
-    owner_t owner = {real, ucp};
+    owner_t owner                         = {real, ucp};
+    uct_predreg_calibrate_params_t params = measure_params(&owner, table);
     char key[UCT_PREDREG_COSTS_KEY_MAX];
-    const uct_predreg_calibrate_params_t params = {
-        .map        = map,
-        .unmap      = unmap,
-        .arg        = &owner,
-        .key        = key,
-        .lookup     = IS_INSTRUMENTED ? NULL : lookup,
-        .lookup_arg = (void*)table
-    };
     ucs_reuse_costs_t costs;
     ucs_status_t status;
-    unsigned i;
 
     make_key(real, key);
+    params.key = key;
+    set_unknown(&thresholds->costs);
     status = uct_predreg_calibrate(&params, &costs);
     if (status == UCS_OK) {
-        ucs_reuse_thresholds(&costs, core->knobs.eager_fraction / 100, sends);
-        tell_if_useless(core, sends);
+        ucs_reuse_costs_refine(&thresholds->costs, &costs);
+    } else {
+        ucs_warn("small sends are copied for now in spite of "
+                 "UCX_RCACHE_PRED_EAGER=y: what a registration costs could not "
+                 "be measured (%s)", ucs_status_string(status));
+    }
+
+    decide(core, thresholds);
+    thresholds->interval = FIRST_LOOK;
+    thresholds->looks    = 0;
+    /* The first look is due when it is first asked for one: that says the time */
+    atomic_store_explicit(&thresholds->next, 0, memory_order_release);
+}
+
+/* Measure once more, and decide anew */
+static void look(const uct_predreg_core_t *core, const uct_predreg_real_t *real,
+                 ucp_context_h ucp, const ucs_reuse_table_t *table,
+                 uct_predreg_thresholds_t *thresholds)
+{
+    owner_t owner                         = {real, ucp};
+    uct_predreg_calibrate_params_t params = measure_params(&owner, table);
+    ucs_reuse_costs_t costs;
+    ucs_status_t status;
+
+    params.max_nsec = UCT_PREDREG_MEASURE_LOOK_MAX_NSEC;
+    status          = uct_predreg_measure(&params, &costs);
+    if ((status == UCS_OK) || (status == UCS_INPROGRESS)) {
+        ucs_reuse_costs_refine(&thresholds->costs, &costs);
+    }
+
+    if (!decide(core, thresholds) && (thresholds->looks == SURE_LOOKS)) {
+        uct_predreg_thresholds_tell_useless(core);
+    }
+}
+
+void uct_predreg_thresholds_look(const uct_predreg_core_t *core,
+                                 const uct_predreg_real_t *real,
+                                 ucp_context_h ucp,
+                                 const ucs_reuse_table_t *table,
+                                 uct_predreg_thresholds_t *thresholds,
+                                 uint64_t now)
+{
+    uint64_t next = atomic_load_explicit(&thresholds->next,
+                                         memory_order_relaxed);
+
+    if (ucs_likely(now < next) ||
+        !atomic_compare_exchange_strong_explicit(&thresholds->next, &next,
+                                                 UINT64_MAX,
+                                                 memory_order_acquire,
+                                                 memory_order_relaxed)) {
         return;
     }
 
-    ucs_warn("small sends are copied in spite of UCX_RCACHE_PRED_EAGER=y: what a "
-             "registration costs could not be measured (%s)",
-             ucs_status_string(status));
-    for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
-        sends[i] = UCS_REUSE_NEVER;
+    if (next > 0) {
+        ++thresholds->looks;
+        look(core, real, ucp, table, thresholds);
+        thresholds->interval = ucs_min(thresholds->interval * LOOK_TIMES,
+                                       MAX_LOOK);
     }
+
+    atomic_store_explicit(&thresholds->next, now + thresholds->interval,
+                          memory_order_release);
 }
 
 void uct_predreg_thresholds_reset(void)
 {
     pthread_mutex_init(&lock, NULL);
     num_names = 0;
+    atomic_flag_clear(&told);
 }

@@ -57,10 +57,32 @@ test_eager_add(uct_predreg_core_t *core, const uct_predreg_real_t *real,
     /* Nothing is measured */
     context                = test_eager_listed(ucp);
     context->is_calibrated = 1;
+    atomic_init(&context->thresholds.next, UINT64_MAX);
     for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
-        context->thresholds[i] = threshold;
+        atomic_init(&context->thresholds.sends[i], threshold);
     }
     return context;
+}
+
+void test_eager_set_costs(test_eager_context_t *context,
+                          const ucs_reuse_costs_t *costs)
+{
+    uct_predreg_thresholds_t *thresholds = &context->thresholds;
+    unsigned i;
+
+    thresholds->costs    = *costs;
+    thresholds->interval = 50000000;
+    thresholds->looks    = 0;
+    atomic_init(&thresholds->next, 0);
+    for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        atomic_init(&thresholds->sends[i], UCS_REUSE_NEVER);
+    }
+}
+
+void test_eager_look(test_eager_context_t *context, uint64_t now)
+{
+    uct_predreg_thresholds_look(context->core, context->real, context->ucp,
+                                &context->table, &context->thresholds, now);
 }
 
 size_t test_eager_min_length(test_eager_context_t *context)
@@ -138,7 +160,7 @@ void test_eager_sent(uct_predreg_sender_t *sender,
 
 void test_eager_idle(uct_predreg_sender_t **sender_p, ucp_worker_h worker)
 {
-    uct_predreg_eager_idle(sender_p, worker);
+    uct_predreg_eager_idle(sender_p, worker, 0);
 }
 
 void test_eager_fork(void)

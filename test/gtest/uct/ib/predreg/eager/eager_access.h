@@ -12,6 +12,7 @@
 #include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/core/types.h>
 
+#include <ucs/reuse/costs.h>
 #include <ucs/sys/compiler_def.h>
 
 BEGIN_C_DECLS
@@ -27,6 +28,11 @@ test_eager_add(uct_predreg_core_t *core, const uct_predreg_real_t *real,
                unsigned threshold);
 /* The context of UCP that is listed, or NULL */
 test_eager_context_t *test_eager_listed(ucp_context_h ucp);
+/* What it had at its start, by which all messages are copied */
+void test_eager_set_costs(test_eager_context_t *context,
+                          const ucs_reuse_costs_t *costs);
+/* As where the program waits, at some time, ns */
+void test_eager_look(test_eager_context_t *context, uint64_t now);
 size_t test_eager_min_length(test_eager_context_t *context);
 size_t test_eager_max_length(test_eager_context_t *context);
 int test_eager_flag_decides(test_eager_context_t *context);

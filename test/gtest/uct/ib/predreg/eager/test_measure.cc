@@ -122,8 +122,24 @@ TEST_F(test_measure, a_slow_lookup_ends_in_time) {
 
     ASSERT_EQ(UCS_INPROGRESS, measure());
     EXPECT_NEAR(1000000 + UCT_PREDREG_MEASURE_HOT_NSEC, m_costs.lookup, 1);
-    EXPECT_EQ(64u, lookups); /* Once, which took 64 ms */
+    EXPECT_EQ(4 * 64u, lookups); /* As many as there are without time */
     EXPECT_EQ(1u, m_map.num_mapped);
+}
+
+/* As two ranks that start on one processor: all of the time is over before a buffer
+ * is looked up, and the first lookups touch memory that nobody has touched yet */
+TEST_F(test_measure, what_others_take_counts_for_no_lookup) {
+    unsigned lookups        = 0;
+    m_map.params.lookup_arg = &lookups;
+    m_map.params.lookup     = [](void *arg, const void *buffer) {
+        unsigned number = ++*static_cast<unsigned*>(arg);
+
+        fake_map::s_now += (number <= 64) ? 10000 : 7;
+        fake_map::s_now += (number == 100) ? 30000000 : 0;
+    };
+    m_map.params.max_nsec   = 1;
+    measure();
+    EXPECT_NEAR(7 + UCT_PREDREG_MEASURE_HOT_NSEC, m_costs.lookup, 0.5);
 }
 
 TEST_F(test_measure, lookups_are_of_different_buffers) {
