@@ -5,7 +5,7 @@
  * new memory, wherever it has interrupted the program: in UCX, in the library
  * beside it, or between two messages. The ranks exchange messages from that
  * memory meanwhile, and look at every byte. Memory of a message under way
- * stays.
+ * stays. It may fork as well, as one that starts a tool does.
  */
 
 #include "apps.h"
@@ -15,6 +15,8 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define SIGSTORM_SLOTS 16
 
@@ -22,6 +24,7 @@ typedef struct {
     size_t size;
     int    rounds;
     int    interval;
+    int    forks;
     int    json;
 } sigstorm_opts_t;
 
@@ -33,11 +36,13 @@ typedef struct {
 
 static sigstorm_slot_t sigstorm_slots[SIGSTORM_SLOTS];
 static size_t sigstorm_size;
+static int sigstorm_forks; /* After so many signals it forks; 0: never */
 
 /* Written by the handler */
 static volatile sig_atomic_t sigstorm_next;
 static volatile sig_atomic_t sigstorm_replaced;
 static volatile sig_atomic_t sigstorm_failed;
+static volatile sig_atomic_t sigstorm_signals;
 
 
 static void sigstorm_usage(void)
@@ -46,6 +51,7 @@ static void sigstorm_usage(void)
            "  --size BYTES   of a message (256k)\n"
            "  --rounds N     messages each way (500)\n"
            "  --interval US  from a signal to the next, microseconds (200)\n"
+           "  --forks N      fork at each Nth signal (never)\n"
            "  --json         print one line of JSON\n");
 }
 
@@ -55,6 +61,7 @@ static void sigstorm_parse(int argc, char **argv, sigstorm_opts_t *opts)
         {"size", .size = &opts->size},
         {"rounds", .count = &opts->rounds},
         {"interval", .count = &opts->interval},
+        {"forks", .count = &opts->forks},
         {"json", .flag = &opts->json},
         {NULL}
     };
@@ -76,6 +83,20 @@ static char *sigstorm_map(void)
                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
+/* The child does what it may do whatever was interrupted */
+static void sigstorm_fork(void)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        _exit(0);
+    }
+    if ((pid < 0) || (waitpid(pid, &status, 0) != pid) || (status != 0)) {
+        sigstorm_failed = 1;
+    }
+}
+
 static void sigstorm_on_signal(int signum)
 {
     int saved_errno       = errno;
@@ -88,6 +109,9 @@ static void sigstorm_on_signal(int signum)
         slot->address   = sigstorm_map();
         sigstorm_failed = sigstorm_failed || (slot->address == MAP_FAILED);
         ++sigstorm_replaced;
+    }
+    if ((sigstorm_forks > 0) && (++sigstorm_signals % sigstorm_forks == 0)) {
+        sigstorm_fork();
     }
     errno = saved_errno;
 }
@@ -153,7 +177,7 @@ static size_t sigstorm_exchange(int round, int rank, int peer)
 
 int main(int argc, char **argv)
 {
-    sigstorm_opts_t opts = {256 * 1024, 500, 200, 0};
+    sigstorm_opts_t opts = {256 * 1024, 500, 200, 0, 0};
     uint64_t sum[2], total[2];
     double start;
     int rank, size, i;
@@ -167,7 +191,8 @@ int main(int argc, char **argv)
         app_fatal("sigstorm: an even number of ranks is needed");
     }
 
-    sigstorm_size = opts.size;
+    sigstorm_size  = opts.size;
+    sigstorm_forks = opts.forks;
     for (i = 0; i < SIGSTORM_SLOTS; ++i) {
         sigstorm_slots[i].address = sigstorm_map();
     }

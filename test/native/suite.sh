@@ -1415,6 +1415,10 @@ storm_tests
 case $sanitizer in *asan*) arena_asan_tests ;; esac
 [ -z "$sanitizer" ] || firehose_sanitized_tests
 if [ -z "$sanitizer" ]; then
+    # It may come while the program has the lock of the cache, or does a round of the helper's
+    # work, or is registering memory
+    run "handlers of signals that fork" \
+        job 2 "$apps/sigstorm" --rounds 100 --forks 10
     # A child would wait for locks of the address sanitizer's allocator
     run "fork beside threads that map memory" map_and_fork
     small_tests

@@ -63,6 +63,11 @@ ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
     return pred_use_end(domain, memh, begin_p);
 }
 
+int ucs_rcache_pred_is_interrupted(ucs_rcache_pred_t *pred)
+{
+    return pred_lock_is_own(pred) || pred_lane_is_own(pred);
+}
+
 void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
                               uintptr_t end)
 {
@@ -79,7 +84,7 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
         return;
     }
 
-    if (ucs_unlikely(pred_lock_is_own(pred) || pred_lane_is_own(pred))) {
+    if (ucs_unlikely(ucs_rcache_pred_is_interrupted(pred))) {
         pred_defer(pred, &unmapped);
     } else {
         pred_lock(pred);
@@ -161,8 +166,8 @@ void ucs_rcache_pred_protect(ucs_rcache_pred_t *pred, uintptr_t start,
     /* A handler that has interrupted this thread in the cache cannot wait for it. The
      * kernel refuses a range that wraps around */
     if ((range.end <= start) || pred_is_on_demand(pred) ||
-        pred_lock_is_own(pred) ||
-        pred_lane_is_own(pred) || !ucs_rcache_pred_is_free(pred, PROTECT_PATIENCE)) {
+        ucs_rcache_pred_is_interrupted(pred) ||
+        !ucs_rcache_pred_is_free(pred, PROTECT_PATIENCE)) {
         return;
     }
 

@@ -32,24 +32,33 @@
 uct_predreg_core_t uct_predreg_core = UCT_PREDREG_CORE_INITIALIZER;
 
 
+/* A handler that forks has to know that it has interrupted such a call, see process.c.
+ * Only this thread and its handlers look at the number */
+#define WITHIN(_call) \
+    ++uct_predreg_within; \
+    atomic_signal_fence(memory_order_seq_cst); \
+    _call; \
+    atomic_signal_fence(memory_order_seq_cst); \
+    --uct_predreg_within
+
 static void ucp_config(const uct_predreg_real_t *real, ucp_config_t *config)
 {
-    uct_predreg_ucp_config(&uct_predreg_core, real, config);
+    WITHIN(uct_predreg_ucp_config(&uct_predreg_core, real, config));
 }
 
 static void md_config(uct_component_h component, uct_md_config_t *config)
 {
-    uct_predreg_md_config(&uct_predreg_core, component, config);
+    WITHIN(uct_predreg_md_config(&uct_predreg_core, component, config));
 }
 
 static void md_opened(uct_md_h md, const char *name, unsigned count)
 {
-    uct_predreg_md_opened(&uct_predreg_core, md, name, count);
+    WITHIN(uct_predreg_md_opened(&uct_predreg_core, md, name, count));
 }
 
 static void md_closing(uct_md_h md)
 {
-    uct_predreg_md_closing(&uct_predreg_core, md);
+    WITHIN(uct_predreg_md_closing(&uct_predreg_core, md));
 }
 
 static void md_query(uct_md_h md, uct_md_attr_t *attr)
@@ -64,7 +73,7 @@ static void md_query_v2(uct_md_h md, uct_md_attr_v2_t *attr)
 
 static void iface_opened(uct_md_h md, uct_worker_h worker, uct_iface_h iface)
 {
-    uct_predreg_iface_opened(&uct_predreg_core, md, worker, iface);
+    WITHIN(uct_predreg_iface_opened(&uct_predreg_core, md, worker, iface));
     if (uct_predreg_core.knobs.eager) {
         uct_predreg_eager_iface_opened(iface);
     }
@@ -77,35 +86,57 @@ static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length,
                             uct_mem_h *memh_p)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+    ucs_status_t status;
 
-    return ucs_unlikely(domain == NULL) ?
-           uct_predreg_core.compat->mem_reg(&uct_predreg_core.real, md, address,
-                                            length, flags, memh_p) :
-           uct_predreg_mem_reg(domain, address, length, flags, purpose,
-                               memh_p);
+    if (ucs_unlikely(domain == NULL)) {
+        return uct_predreg_core.compat->mem_reg(&uct_predreg_core.real, md,
+                                                address, length, flags, memh_p);
+    }
+
+    WITHIN(status = uct_predreg_mem_reg(domain, address, length, flags, purpose,
+                                        memh_p));
+    return status;
 }
 
 static ucs_status_t
 mem_dereg(uct_md_h md, const uct_md_mem_dereg_params_t *params)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+    ucs_status_t status;
 
-    return ucs_unlikely(domain == NULL) ?
-           uct_predreg_unknown_mem_dereg(&uct_predreg_core, md, params) :
-           uct_predreg_mem_dereg(domain, params);
+    if (ucs_unlikely(domain == NULL)) {
+        return uct_predreg_unknown_mem_dereg(&uct_predreg_core, md, params);
+    }
+
+    WITHIN(status = uct_predreg_mem_dereg(domain, params));
+    return status;
 }
 
 static ucs_status_t mkey_begin(uct_md_h md, uct_mem_h memh)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+    ucs_status_t status;
 
-    return (domain == NULL) ? UCS_OK : uct_predreg_mkey_begin(domain, memh);
+    if (domain == NULL) {
+        return UCS_OK;
+    }
+
+    /* Until md_leave() */
+    ++uct_predreg_within;
+    atomic_signal_fence(memory_order_seq_cst);
+    status               = uct_predreg_mkey_begin(domain, memh);
+    uct_predreg_within  -= (status != UCS_OK);
+    return status;
 }
 
 static ucs_status_t
 mkey_pack_v2(uct_md_h md, uct_mem_h memh, const uintptr_t *args, int is_ucp)
 {
-    return uct_predreg_mkey_pack_v2(&uct_predreg_core, md, memh, args, is_ucp);
+    ucs_status_t status;
+
+    WITHIN(status = uct_predreg_mkey_pack_v2(&uct_predreg_core, md, memh, args,
+                                             is_ucp));
+    return status;
 }
 
 static void md_enter(uct_md_h md)
@@ -113,6 +144,8 @@ static void md_enter(uct_md_h md)
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
     if (domain != NULL) {
+        ++uct_predreg_within;
+        atomic_signal_fence(memory_order_seq_cst);
         uct_predreg_domain_enter(domain);
     }
 }
@@ -123,6 +156,8 @@ static void md_leave(uct_md_h md)
 
     if (domain != NULL) {
         uct_predreg_domain_leave(domain);
+        atomic_signal_fence(memory_order_seq_cst);
+        --uct_predreg_within;
     }
 }
 
@@ -135,8 +170,8 @@ static void closing(ucp_worker_h worker)
 static void idle(uct_predreg_sender_t **sender_p, ucs_rcache_pred_idle_t *idle,
                  ucp_worker_h worker)
 {
-    uct_predreg_idle(&uct_predreg_core, idle);
-    uct_predreg_eager_idle(sender_p, worker, idle->last);
+    WITHIN(uct_predreg_idle(&uct_predreg_core, idle);
+           uct_predreg_eager_idle(sender_p, worker, idle->last));
 }
 
 static int alter(const void *address, size_t length, int prot)
@@ -150,7 +185,7 @@ static int alter(const void *address, size_t length, int prot)
 static void
 comm_issued(uct_predreg_issuer_t *issuer, const uct_predreg_comm_t *comm)
 {
-    uct_predreg_comm(&uct_predreg_core, issuer, comm);
+    WITHIN(uct_predreg_comm(&uct_predreg_core, issuer, comm));
 }
 
 static int windows(void)

@@ -22,6 +22,8 @@
 #include <uct/ib/predreg/md/register.h>
 #include <uct/ib/predreg/md/watch.h>
 
+#include <ucs/rcache_pred/api/free.h>
+
 #include <ucm/api/ucm.h>
 
 #include <signal.h>
@@ -85,6 +87,16 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
  * parent. The lock of UCM's memory events is the child's own, and is free.
  * Free memory of the arena is kept from the child, which can do nothing with
  * it.
+ *
+ * The handler of a signal may fork where it has interrupted this library: where its thread
+ * has a lock, or is in a domain of UCX, as everything else that takes long is called by the
+ * functions that raise uct_predreg_within. Nothing can be waited for there, nor deregistered.
+ * Then no use finds what is registered from the fork on, as if all memory had been unmapped,
+ * and the helper deregisters it: the parent does not write to pages that it has lost to the
+ * child. Undone is what the child would gain: memory that is withheld from children is
+ * missing there, and it copies free memory of the arena. The child may do what POSIX allows
+ * in the child of a process with threads, call functions that are safe in handlers, and run
+ * another program or end. It must not return from the handler.
  */
 
 /* The state that the handlers work on: they get no argument. Written before
@@ -94,10 +106,28 @@ static uct_predreg_core_t *forking;
 /* The signals that the forking thread had blocked. Under core->lock */
 static sigset_t blocked;
 
+/* Whether the fork comes from a handler that has interrupted this library. The same before
+ * and after it. A hook for unmapped memory may be what was interrupted, which takes the lock
+ * of the cache alone. */
+static int is_interrupting(uct_predreg_core_t *core)
+{
+    return (uct_predreg_within > 0) ||
+           ((core->pred != NULL) &&
+            ucs_rcache_pred_is_interrupted(core->pred));
+}
+
 static void fork_prepare(void)
 {
     uct_predreg_core_t *core = forking;
     sigset_t all, before;
+
+    if (is_interrupting(core)) {
+        uct_predreg_hot_unmapped(0, UINTPTR_MAX);
+        if (core->pred != NULL) {
+            ucs_rcache_pred_unmapped(core->pred, 0, UINTPTR_MAX);
+        }
+        return;
+    }
 
     /* A handler that came to this thread could wait for what the thread holds
      * until it has forked */
@@ -120,6 +150,10 @@ static void fork_parent(void)
     uct_predreg_core_t *core = forking;
     sigset_t before          = blocked;
 
+    if (is_interrupting(core)) {
+        return;
+    }
+
     uct_predreg_arena_fork_parent(core);
     if (core->pred != NULL) {
         ucs_rcache_pred_resume(core->pred);
@@ -132,9 +166,10 @@ static void fork_parent(void)
 static void fork_child(void)
 {
     uct_predreg_core_t *core = forking;
+    int was_interrupting     = is_interrupting(core);
 
     /* The lock is held by the thread that forked, which is this one, or by
-     * nobody */
+     * nobody; or by another one, which the child does not have */
     pthread_mutex_init(&core->lock, NULL);
     uct_predreg_ucm_lock_forked();
     uct_predreg_domains_reset();
@@ -163,7 +198,9 @@ static void fork_child(void)
     uct_predreg_eager_fork();
     uct_predreg_sends_fork();
     core->pid = getpid(); /* Written after pred, see vm_unmapped() */
-    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+    if (!was_interrupting) {
+        pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+    }
 }
 
 ucs_status_t uct_predreg_fork_handlers_install(uct_predreg_core_t *core)

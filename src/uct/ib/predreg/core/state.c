@@ -14,6 +14,9 @@
 
 _Atomic int uct_predreg_devices;
 
+__thread unsigned uct_predreg_within
+        __attribute__((tls_model("initial-exec")));
+
 
 void uct_predreg_step_aside(uct_predreg_core_t *core, const char *fmt, ...)
 {

@@ -192,4 +192,10 @@ unsigned uct_predreg_policy(uct_predreg_core_t *core);
 void uct_predreg_step_aside(uct_predreg_core_t *core, const char *fmt, ...)
         UCS_F_PRINTF(2, 3);
 
+/** How many functions of the core this thread is in that may hold a lock or are in a domain
+ *  of UCX, so that a handler of a signal which comes to it must wait for none. Written by the
+ *  functions around them: before they take anything, and after they have given it back. */
+extern __thread unsigned uct_predreg_within
+        __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 #endif

@@ -12,6 +12,7 @@
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/snapshot.h>
+#include <uct/ib/predreg/entry.h>
 #include <uct/ib/predreg/mappings.h>
 #include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/process.h>
@@ -25,6 +26,8 @@
 
 /* UCM's own, which it has no installed header for */
 extern "C" {
+#include <common/c_access.h>
+
 void ucm_event_enter(void);
 void ucm_event_enter_exclusive(void);
 void ucm_event_leave(void);
@@ -231,6 +234,73 @@ TEST_F(test_process, a_forked_child_may_ask_for_memory_events) {
             ucm_event_enter_exclusive();
             ucm_event_leave();
         });
+    });
+}
+
+/* In UCX, with the lock of the domain. What was idle is deregistered later */
+TEST_F(test_process, a_handler_may_fork_within_a_registration) {
+    set("BUDGET", "0"); /* What is idle stays */
+    run_with_fork_handlers([this] {
+        uct_md_h md = open();
+        std::vector<char> page(4096);
+        uct_mem_h memh;
+
+        dereg(md, reg(md, SEND));
+        m_in_reg = [] { run_in_child([] {}); };
+        ASSERT_EQ(UCS_OK, uct_predreg_hooks.mem_reg(md, page.data(), 4096,
+                                                    SEND,
+                                                    UCT_PREDREG_PURPOSE_SEND,
+                                                    &memh));
+        EXPECT_EQ(2u, m_regs.size()) << "nothing was deregistered";
+        uct_md_mem_dereg_params_t params = {};
+        params.field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH;
+        params.memh       = memh;
+        EXPECT_EQ(UCS_OK, uct_predreg_hooks.mem_dereg(md, &params));
+
+        unsigned before = m_num_regs;
+        dereg(md, reg(md, SEND));
+        EXPECT_EQ(before + 1, m_num_regs) << "the child may have its pages";
+        close(md);
+    });
+}
+
+/* As where it has interrupted the begin of a use. The parent goes on, and the child
+ * gets there */
+TEST_F(test_process, a_handler_may_fork_under_the_lock_of_the_cache) {
+    set("BUDGET", "0"); /* What is idle stays */
+    run_with_fork_handlers([this] {
+        uct_md_h md = open();
+
+        dereg(md, reg(md, SEND));
+        alarm(10); /* Rather than hang */
+        test_pred_lock(test_core_pred());
+        run_in_child([] { EXPECT_EQ(nullptr, test_core_pred()); });
+        test_pred_unlock(test_core_pred());
+        alarm(0);
+
+        unsigned before = m_num_regs;
+        dereg(md, reg(md, SEND));
+        EXPECT_EQ(before + 1, m_num_regs);
+        close(md);
+    });
+}
+
+/* As around the packing of a key */
+TEST_F(test_process, a_handler_may_fork_in_a_domain_that_is_entered) {
+    set("BUDGET", "0"); /* What is idle stays */
+    run_with_fork_handlers([this] {
+        uct_md_h md = open();
+
+        dereg(md, reg(md, SEND));
+        alarm(10);
+        uct_predreg_hooks.md_enter(md);
+        run_in_child([] {});
+        uct_predreg_hooks.md_leave(md);
+        alarm(0);
+        EXPECT_EQ(1u, m_regs.size());
+        run_in_child([] {});
+        EXPECT_EQ(0u, m_regs.size()) << "outside of it all is as ever";
+        close(md);
     });
 }
 
