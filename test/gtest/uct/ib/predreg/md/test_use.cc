@@ -59,7 +59,7 @@ TEST_F(test_md_use, it_is_registered_with_the_domain) {
     EXPECT_EQ(md, m_regs[memh].md);
     EXPECT_LE(m_regs[memh].address, m_buffer);
     EXPECT_GE(m_regs[memh].length, LENGTH);
-    EXPECT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), memh));
+    EXPECT_EQ(UCS_OK, uct_predreg_hooks.mkey_begin(md, memh));
     uct_predreg_hooks.md_leave(md);
     dereg(md, memh);
     EXPECT_EQ(1u, stats().uses);
@@ -195,7 +195,7 @@ TEST_F(test_md_use, one_thread_at_a_time_is_in_a_domain) {
         others.emplace_back([=] { dereg(md, pool); });
         others.emplace_back([=] { reg(md, POOL); });
         others.emplace_back([=] {
-            ASSERT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), pool));
+            ASSERT_EQ(UCS_OK, uct_predreg_hooks.mkey_begin(md, pool));
             { visit in_domain; }
             uct_predreg_hooks.md_leave(md);
         });
@@ -221,8 +221,8 @@ TEST_F(test_md_use, a_thread_may_enter_a_domain_again) {
     uct_md_h md    = open();
     uct_mem_h memh = reg(md, SEND);
 
-    EXPECT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), memh));
-    EXPECT_EQ(UCS_OK, uct_predreg_mkey_begin(domain(md), memh));
+    EXPECT_EQ(UCS_OK, uct_predreg_hooks.mkey_begin(md, memh));
+    EXPECT_EQ(UCS_OK, uct_predreg_hooks.mkey_begin(md, memh));
     uct_predreg_hooks.md_leave(md);
     uct_predreg_hooks.md_leave(md);
     dereg(md, memh);
