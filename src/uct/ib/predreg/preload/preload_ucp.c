@@ -300,6 +300,7 @@ progress_windows(unsigned ucx, const void *caller,
 static UCS_F_ALWAYS_INLINE void
 found_nothing(unsigned ucx, ucp_worker_h worker)
 {
+    uct_predreg_purpose_t purpose = predreg_purpose;
     const uct_predreg_hooks_t *hooks;
 
     if (ucs_likely(predreg_idle.skip > 0)) {
@@ -309,7 +310,10 @@ found_nothing(unsigned ucx, ucp_worker_h worker)
 
     hooks = predreg_hooks(ucx);
     if (hooks != NULL) {
+        /* What the hook registers by UCP shows what hot buffers cost */
+        predreg_purpose = UCT_PREDREG_PURPOSE_HOT;
         hooks->idle(&predreg_sender, &predreg_idle, worker);
+        predreg_purpose = purpose;
     }
 }
 
