@@ -12,6 +12,7 @@
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/eager/context.h>
+#include <uct/ib/predreg/eager/hot.h>
 #include <uct/ib/predreg/eager/making.h>
 #include <uct/ib/predreg/eager/send.h>
 #include <uct/ib/predreg/eager/thresholds.h>
@@ -275,6 +276,7 @@ const uct_predreg_hooks_t *uct_predreg_hooks_with_sends(void)
     hooks               = uct_predreg_hooks;
     hooks.send          = uct_predreg_eager_send;
     hooks.sent          = uct_predreg_eager_sent;
+    hooks.freeing       = uct_predreg_hot_freeing;
     hooks.making        = making;
     hooks.made          = made;
     hooks.cleaning      = uct_predreg_eager_closing;

@@ -102,8 +102,7 @@ typedef struct uct_predreg_send {
     ucp_send_nbx_callback_t    cb;
     void                       *user_data; /**< Of cb */
     struct ucs_reuse_slot      *slot;      /**< What it is sent from */
-    struct uct_predreg_flight  *flight;    /**< NULL: the program has no
-                                                callback */
+    struct uct_predreg_flight  *flight;    /**< What UCP calls back for */
     uct_predreg_issuing_t      outer;      /**< What this thread was sending when
                                                 a callback began this one */
 } uct_predreg_send_t;

@@ -184,6 +184,11 @@ typedef struct uct_predreg_hooks {
                          const uct_predreg_send_t *send, size_t length,
                          ucs_status_ptr_t result);
 
+    /** The program frees a request that is not complete. NULL if small sends are only
+     *  counted. @return whether the request is to be released instead, since UCP has to call
+     *  back the core; the program is not called back. */
+    int          (*freeing)(void *request);
+
     /** A context of UCP is about to be made. The hook may change the
      *  configuration. The functions of UCP are resolved. */
     void         (*making)(const uct_predreg_real_t *real,

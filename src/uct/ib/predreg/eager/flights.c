@@ -6,6 +6,8 @@
 
 #include "flights.h"
 
+#include <ucs/sys/compiler_def.h>
+
 #include <stdlib.h>
 
 
@@ -21,10 +23,12 @@ ucs_status_t uct_predreg_flights_init(uct_predreg_flights_t *flights)
 
     for (i = 0; i < UCT_PREDREG_MAX_FLIGHTS; ++i) {
         flights->flights[i].owner = flights;
+        atomic_init(&flights->flights[i].request, NULL);
         atomic_init(&flights->flights[i].next,
                     (i + 2) % (UCT_PREDREG_MAX_FLIGHTS + 1));
     }
     atomic_init(&flights->first, 1);
+    atomic_init(&flights->used, 0);
     return UCS_OK;
 }
 
@@ -38,6 +42,18 @@ void uct_predreg_flights_cleanup(uct_predreg_flights_t *flights)
 static uint64_t with_first(uint64_t list, uint32_t first)
 {
     return (((list >> 32) + 1) << 32) | first;
+}
+
+/* Of two threads that write the highest number, the one with the higher one must win */
+static void note_used(uct_predreg_flights_t *flights, uint32_t number)
+{
+    uint32_t used = atomic_load_explicit(&flights->used, memory_order_relaxed);
+
+    while (ucs_unlikely(used < number) &&
+           !atomic_compare_exchange_weak_explicit(&flights->used, &used, number,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
 }
 
 uct_predreg_flight_t *uct_predreg_flight_take(uct_predreg_flights_t *flights)
@@ -56,6 +72,7 @@ uct_predreg_flight_t *uct_predreg_flight_take(uct_predreg_flights_t *flights)
             &flights->first, &list, with_first(list, next),
             memory_order_acquire, memory_order_acquire));
 
+    note_used(flights, flight - flights->flights + 1);
     return flight;
 }
 
@@ -71,4 +88,48 @@ void uct_predreg_flight_give_back(uct_predreg_flight_t *flight)
     } while (!atomic_compare_exchange_weak_explicit(
             &flights->first, &list, with_first(list, number),
             memory_order_release, memory_order_relaxed));
+}
+
+void uct_predreg_flight_issued(uct_predreg_flight_t *flight, void *request)
+{
+    void *before = NULL;
+
+    if (!atomic_compare_exchange_strong_explicit(&flight->request, &before,
+                                                 request, memory_order_acq_rel,
+                                                 memory_order_acquire)) {
+        uct_predreg_flight_give_back(flight);
+    }
+}
+
+int uct_predreg_flight_over(uct_predreg_flight_t *flight)
+{
+    void *request = atomic_exchange_explicit(&flight->request,
+                                             UCT_PREDREG_FLIGHT_OVER,
+                                             memory_order_acq_rel);
+
+    if (request != NULL) {
+        uct_predreg_flight_give_back(flight);
+    }
+    return request != UCT_PREDREG_FLIGHT_FREED;
+}
+
+int uct_predreg_flight_free(uct_predreg_flights_t *flights, void *request)
+{
+    uint32_t used = atomic_load_explicit(&flights->used, memory_order_relaxed);
+    uct_predreg_flight_t *flight;
+    void *found;
+
+    for (flight = flights->flights; flight < flights->flights + used;
+         ++flight) {
+        found = request;
+        if ((atomic_load_explicit(&flight->request, memory_order_relaxed) ==
+             request) &&
+            atomic_compare_exchange_strong_explicit(
+                    &flight->request, &found, UCT_PREDREG_FLIGHT_FREED,
+                    memory_order_acq_rel, memory_order_relaxed)) {
+            return 1;
+        }
+    }
+
+    return 0;
 }

@@ -92,48 +92,37 @@ static void send_completed(ucs_reuse_slot_t *slot, ucs_status_t status)
     ucs_reuse_slot_release(slot);
 }
 
-static void completed(void *request, ucs_status_t status, void *user_data)
-{
-    send_completed(user_data, status);
-}
-
-static void completed_of_program(void *request, ucs_status_t status,
-                                 void *user_data)
+static void
+completed(void *request, ucs_status_t status, void *user_data)
 {
     uct_predreg_flight_t *flight = user_data;
     ucp_send_nbx_callback_t cb   = flight->cb;
     void *data                   = flight->user_data;
 
     send_completed(flight->slot, status);
-    uct_predreg_flight_give_back(flight);
-    cb(request, status, data);
+    if (uct_predreg_flight_over(flight) && (cb != NULL)) {
+        cb(request, status, data);
+    }
 }
 
-/* Have UCP call back. @return 0 if there is no place for the program's
- * callback */
+/* Have UCP call back. @return 0 if there is no place for the send */
 static int call_back(uct_predreg_eager_context_t *context,
                      ucs_reuse_slot_t *slot, const ucp_request_param_t *param,
                      uct_predreg_send_t *send)
 {
-    uct_predreg_flight_t *flight;
+    uct_predreg_flight_t *flight = uct_predreg_flight_take(&context->flights);
 
-    if (!(param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK)) {
-        send->cb        = completed;
-        send->user_data = slot;
-        send->flight    = NULL;
-        return 1;
-    }
-
-    flight = uct_predreg_flight_take(&context->flights);
     if (flight == NULL) {
         return 0;
     }
 
     flight->slot      = slot;
-    flight->cb        = param->cb.send;
+    flight->cb        = (param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) ?
+                        param->cb.send : NULL;
     flight->user_data = (param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) ?
                         param->user_data : NULL;
-    send->cb          = completed_of_program;
+    atomic_store_explicit(&flight->request, NULL, memory_order_relaxed);
+    send->cb          = completed;
     send->user_data   = flight;
     send->flight      = flight;
     return 1;
@@ -219,10 +208,31 @@ int uct_predreg_hot_begin(uct_predreg_eager_context_t *context,
 
 void uct_predreg_hot_over(const uct_predreg_send_t *send, ucs_status_t status)
 {
-    if (send->flight != NULL) {
-        uct_predreg_flight_give_back(send->flight);
-    }
+    uct_predreg_flight_give_back(send->flight);
     send_completed(send->slot, status);
+}
+
+/* A request that is looked for */
+typedef struct search {
+    void *request;
+    int  is_found;
+} search_t;
+
+static void context_freeing(uct_predreg_eager_context_t *context, void *arg)
+{
+    search_t *search = arg;
+
+    search->is_found = search->is_found ||
+                       uct_predreg_flight_free(&context->flights,
+                                               search->request);
+}
+
+int uct_predreg_hot_freeing(void *request)
+{
+    search_t search = {.request = request};
+
+    uct_predreg_eager_for_each(context_freeing, &search);
+    return search.is_found;
 }
 
 

@@ -105,17 +105,21 @@ uct_predreg_hot_issued(uct_predreg_sender_t *sender,
 {
     int is_zcopy = sender->issuing.is_zcopy;
 
-    if (!UCS_PTR_IS_PTR(result)) {
-        if (ucs_likely(is_zcopy && (send->flight == NULL))) {
-            ucs_reuse_slot_release(send->slot);
-        } else {
-            uct_predreg_hot_over(send, UCS_PTR_RAW_STATUS(result));
-        }
+    if (UCS_PTR_IS_PTR(result)) {
+        uct_predreg_flight_issued(send->flight, result);
+    } else {
+        uct_predreg_hot_over(send, UCS_PTR_RAW_STATUS(result));
     }
 
     sender->issuing = send->outer;
     return is_zcopy;
 }
+
+/** The program frees a request that is not complete. UCP would forget the callback by which
+ *  it tells that the buffer is not needed any more.
+ *  @return whether UCP has to release the request instead, so that it calls back: the
+ *  program is not. */
+int uct_predreg_hot_freeing(void *request);
 
 /** Deregister what is dead and not in flight. To be called where the program
  *  calls UCP. */

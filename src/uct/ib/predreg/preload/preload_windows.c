@@ -170,12 +170,23 @@ ucp_ep_close_nbx(ucp_ep_h ep, const ucp_request_param_t *param)
                      PREDREG_REAL(ucx, ucp_ep_close_nbx)(ep, param));
 }
 
+/* Whether a request is of a small send in flight without a copy */
+static int is_hot(unsigned ucx, void *request)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+
+    return (hooks != NULL) && (hooks->freeing != NULL) &&
+           (PREDREG_REAL(ucx, ucp_request_check_status)(request) ==
+            UCS_INPROGRESS) && hooks->freeing(request);
+}
+
 PREDREG_EXPORT void ucp_request_free(void *request)
 {
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
     const predreg_windows_t *windows = predreg_windows(ucx);
 
-    if ((windows != NULL) && windows->request_freeing(request)) {
+    if (((windows != NULL) && windows->request_freeing(request)) ||
+        is_hot(ucx, request)) {
         PREDREG_REAL(ucx, ucp_request_release)(request);
     } else {
         PREDREG_REAL(ucx, ucp_request_free)(request);

@@ -190,6 +190,11 @@ void test_hot_registered(void *domain, uct_mem_h memh)
     uct_predreg_hot_registered(domain, memh);
 }
 
+int test_hot_freeing(void *request)
+{
+    return uct_predreg_hot_freeing(request);
+}
+
 int test_hot_give_way(void (*end)(void *domain, uct_mem_h memh))
 {
     return uct_predreg_hot_give_way(end);

@@ -62,6 +62,7 @@ void test_eager_counts(uint64_t *sends_p, uint64_t *hot_p, uint64_t *bytes_p);
 
 void test_hot_unmapped(uintptr_t start, uintptr_t end);
 void test_hot_registered(void *domain, uct_mem_h memh);
+int test_hot_freeing(void *request);
 int test_hot_give_way(void (*end)(void *domain, uct_mem_h memh));
 int test_hot_is_returning(void);
 

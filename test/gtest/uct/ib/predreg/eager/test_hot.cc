@@ -22,6 +22,12 @@ protected:
         m_param.user_data    = this;
     }
 
+    /* What UCP returns for all sends */
+    void *request()
+    {
+        return ep();
+    }
+
     /* Whether what is dead can be deregistered now */
     void reap()
     {
@@ -94,10 +100,6 @@ TEST_F(test_hot, so_many_callbacks_of_the_program_and_no_more) {
     EXPECT_FALSE(send(page(0)));
     EXPECT_TRUE(is_cold());
 
-    /* Without a callback there is no bound */
-    m_param.op_attr_mask = 0;
-    EXPECT_TRUE(send(page(0)));
-
     set_callback();
     complete();
     EXPECT_TRUE(send(page(0)));
@@ -148,22 +150,59 @@ TEST_F(test_hot, memory_in_flight_stays_registered) {
     EXPECT_TRUE(m_mapped.empty());
 }
 
-TEST_F(test_hot, a_request_that_is_freed_is_never_called_back_for) {
-    add();
-    m_outcome = PENDING;
-    heat(page(0));
-    m_flying.clear();
-    test_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(1)));
-    for (unsigned i = 0; i < 10; ++i) {
+/* UCP calls back for a request that is released */
+TEST_F(test_hot, a_request_that_is_freed_is_called_back_for_here_alone) {
+    for (bool has_callback : {true, false}) {
+        add();
+        m_param.op_attr_mask = 0;
+        if (has_callback) {
+            set_callback();
+        }
+        m_outcome = PENDING;
+        heat(page(0));
+        test_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(1)));
+        EXPECT_TRUE(test_hot_freeing(request()));
+        EXPECT_FALSE(test_hot_freeing(request())) << "once";
         reap();
         EXPECT_EQ(1u, m_mapped.size()); /* The peer may have it still */
-    }
 
-    /* There is another registration of the memory that is there then. All are
-     * returned at the end */
-    EXPECT_FALSE(give_way());
-    close();
-    EXPECT_TRUE(m_mapped.empty());
+        complete();
+        EXPECT_TRUE(m_called.empty());
+        reap();
+        EXPECT_TRUE(m_mapped.empty());
+        close();
+    }
+}
+
+/* Else sends would be copied after so many */
+TEST_F(test_hot, any_number_of_requests_may_be_freed) {
+    add();
+    set_callback();
+    m_outcome = PENDING;
+    heat(page(0));
+    for (unsigned i = 0; i < 2 * test_eager_max_flights(); ++i) {
+        EXPECT_TRUE(test_hot_freeing(request()));
+        complete();
+        ASSERT_TRUE(send(page(0)));
+    }
+    complete();
+    EXPECT_EQ(1u, m_called.size());
+}
+
+TEST_F(test_hot, requests_of_others_are_freed) {
+    int other;
+
+    add();
+    EXPECT_FALSE(test_hot_freeing(&other));
+    m_outcome = PENDING;
+    heat(page(0));
+    EXPECT_FALSE(test_hot_freeing(&other));
+    complete();
+    EXPECT_FALSE(test_hot_freeing(request())) << "it is complete";
+
+    m_outcome = CALLED;
+    EXPECT_TRUE(send(page(0)));
+    EXPECT_FALSE(test_hot_freeing(request()));
 }
 
 TEST_F(test_hot, a_longer_message_makes_a_longer_registration) {

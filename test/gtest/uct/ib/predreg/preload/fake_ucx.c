@@ -90,7 +90,8 @@ int fake_is_shared;
     _f(ucp_rkey_pack) _f(ucp_rkey_buffer_release) _f(ucp_rkey_destroy) \
     _f(ucp_ep_create) _f(ucp_ep_destroy) \
     _f(ucp_disconnect_nb) _f(ucp_ep_close_nb) _f(ucp_ep_close_nbx) \
-    _f(ucp_request_free) _f(ucp_request_release) _f(ucp_worker_flush_nbx) \
+    _f(ucp_request_free) _f(ucp_request_release) \
+    _f(ucp_request_check_status) _f(ucp_worker_flush_nbx) \
     _f(ucp_worker_flush_nb) _f(ucp_worker_flush) _f(ucp_ep_flush_nbx) \
     _f(ucp_ep_flush_nb) _f(ucp_ep_flush) _f(ucp_atomic_op_nbx) \
     _f(ucp_atomic_post) _f(ucp_atomic_fetch_nb) _f(ucp_atomic_add32) \

@@ -76,6 +76,9 @@ struct test_preload_send : public ::testing::Test {
     {
     }
 
+    unsigned m_num_freed = 0;
+    int m_is_hot         = 0;
+
     struct asked_t {
         size_t                length;
         uct_predreg_message_t message;
@@ -93,6 +96,32 @@ struct test_preload_send : public ::testing::Test {
 };
 
 test_preload_send *test_preload_send::s_self;
+
+/* UCP calls back for what is released */
+TEST_F(test_preload_send, a_request_in_flight_is_released) {
+    m_hooks.freeing = [](void *request) {
+        EXPECT_EQ(s_self, request);
+        ++s_self->m_num_freed;
+        return s_self->m_is_hot;
+    };
+    for (intptr_t status : {UCS_INPROGRESS, UCS_OK}) {
+        for (int is_hot : {1, 0}) {
+            fake_result = status;
+            m_is_hot    = is_hot;
+            ucp_request_free(this);
+            EXPECT_STREQ((is_hot && (status == UCS_INPROGRESS)) ?
+                         "ucp_request_release" : "ucp_request_free",
+                         fake_call.name);
+        }
+    }
+    EXPECT_EQ(2u, m_num_freed) << "not asked for what is complete";
+
+    m_hooks.freeing = nullptr; /* Small sends are only counted */
+    fake_result     = UCS_INPROGRESS;
+    ucp_request_free(this);
+    EXPECT_STREQ("ucp_request_free", fake_call.name);
+    fake_result = UCS_OK;
+}
 
 TEST_F(test_preload_send, what_is_not_changed_is_the_callers_own) {
     send();
