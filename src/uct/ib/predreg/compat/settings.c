@@ -121,7 +121,7 @@ static const struct {
     {"RCACHE_PURGE_ON_FORK", read_purge_on_fork, {"y"}, 0},
     {"RCACHE_OVERHEAD", read_overhead, {"auto"}, 0},
     {"RCACHE_MAX_UNRELEASED", read_max_unreleased, {"512M", "inf"}, 1},
-    {"RCACHE_MEM_PRIO", read_priority, {"1000"}, 1},
+    {"RCACHE_MEM_PRIO", read_priority, {"1000", "500"}, 1},
     {"RCACHE_ADDR_ALIGN", read_nothing, {"16", "64", "128"}, 1}
 };
 
