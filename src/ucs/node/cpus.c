@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 
 /* A process whose helper has an idle processor counts with so much of its demand more,
@@ -35,8 +36,32 @@ typedef struct {
     cpu_set_t                        left;   /* Idle processors without a helper */
     cpu_set_t                        whole;  /* Idle ones whose siblings are idle */
     unsigned                         helpers[CPU_SETSIZE]; /* On each processor */
-    unsigned                         counts[CPU_SETSIZE];  /* Processes of each */
+    double                           parts[CPU_SETSIZE]; /* Of each processor, what a
+                                                            process has of it: 1
+                                                            divided by their number */
 } division_t;
+
+
+/* The processors of a set as bits. A node has many processes, whose sets are much
+ * smaller than what fits in a set, or the same */
+typedef struct {
+    uint64_t word[CPU_SETSIZE / 64];
+} bits_t;
+
+#define for_each_cpu(_cpu, _i, _bits) \
+    for ((_i) = 0; (_i) < CPU_SETSIZE / 64; ++(_i)) \
+        for (; ((_bits)->word[_i] != 0) && \
+               ((_cpu) = ((_i) * 64) + ucs_ffs64((_bits)->word[_i]), 1); \
+             (_bits)->word[_i] &= (_bits)->word[_i] - 1)
+
+static bits_t bits_of(const cpu_set_t *cpus)
+{
+    bits_t bits;
+
+    UCS_STATIC_ASSERT(sizeof(bits) == sizeof(*cpus));
+    memcpy(&bits, cpus, sizeof(bits));
+    return bits;
+}
 
 
 void ucs_rcache_pred_cpus_own(const cpu_set_t *affinity, const cpu_set_t *usable,
@@ -57,12 +82,11 @@ void ucs_rcache_pred_cpus_own(const cpu_set_t *affinity, const cpu_set_t *usable
 /* The first processor of a set; -1 if it has none */
 static int first_cpu(const cpu_set_t *cpus)
 {
-    int cpu;
+    bits_t bits = bits_of(cpus);
+    unsigned cpu, i;
 
-    for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (CPU_ISSET(cpu, cpus)) {
-            return cpu;
-        }
+    for_each_cpu(cpu, i, &bits) {
+        return cpu;
     }
 
     return -1;
@@ -157,6 +181,10 @@ static int choose(const division_t *division, unsigned index)
     int cpu;
 
     CPU_AND(&usable, &division->left, &user->usable);
+    if (CPU_COUNT(&usable) == 0) {
+        return -1;
+    }
+
     CPU_AND(&whole, &usable, &division->whole);
     ucs_rcache_pred_cpus_own(&user->affinity, &user->usable, &own);
     CPU_AND(&own, &own, (CPU_COUNT(&whole) > 0) ? &whole : &usable);
@@ -220,12 +248,13 @@ static void share_idle(division_t *division, unsigned index)
     const ucs_rcache_pred_cpu_user_t *user = &division->users[index];
     int best = -1;
     cpu_set_t idle;
-    int cpu;
+    unsigned cpu, i;
+    bits_t bits;
 
     CPU_AND(&idle, &division->cpus->idle, &user->usable);
-    for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (CPU_ISSET(cpu, &idle) &&
-            ((best < 0) || (division->helpers[cpu] < division->helpers[best]))) {
+    bits = bits_of(&idle);
+    for_each_cpu(cpu, i, &bits) {
+        if ((best < 0) || (division->helpers[cpu] < division->helpers[best])) {
             best = cpu;
         }
     }
@@ -236,35 +265,56 @@ static void share_idle(division_t *division, unsigned index)
     }
 }
 
-/* Find the processors of each process, and count the processes of each processor */
+/* Whether a process has the same processors as the one before it, so that it need not
+ * be looked through them again: as where nobody is bound */
+static int has_same_cpus(const ucs_rcache_pred_cpu_user_t *users, unsigned index)
+{
+    return (index > 0) &&
+           CPU_EQUAL(&users[index].affinity, &users[index - 1].affinity) &&
+           CPU_EQUAL(&users[index].usable, &users[index - 1].usable);
+}
+
+/* Find the processors of each process, and what a process has of each processor */
 static void count_users(division_t *division)
 {
     const ucs_rcache_pred_cpu_user_t *users = division->users;
-    unsigned i, cpu;
+    unsigned i, same, cpu, word;
     cpu_set_t own;
+    bits_t bits;
 
-    for (i = 0; i < division->num_users; ++i) {
-        ucs_rcache_pred_cpus_own(&users[i].affinity, &users[i].usable, &own);
-        for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-            division->counts[cpu] += CPU_ISSET(cpu, &own) ? 1 : 0;
+    for (i = 0; i < division->num_users; i += same) {
+        for (same = 1; (i + same < division->num_users) &&
+                       has_same_cpus(users, i + same); ++same) {
         }
+
+        ucs_rcache_pred_cpus_own(&users[i].affinity, &users[i].usable, &own);
+        bits = bits_of(&own);
+        for_each_cpu(cpu, word, &bits) {
+            division->parts[cpu] += same;
+        }
+    }
+
+    for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        division->parts[cpu] = 1 / division->parts[cpu]; /* Nobody asks for those
+                                                            without a process */
     }
 }
 
-/* The processors of a process, each divided by the processes that may run there; 1 if
- * they are not known */
-static double sum_shares(const ucs_rcache_pred_cpu_user_t *user,
-                         const unsigned counts[CPU_SETSIZE])
+/* What a process has of its processors, in all; 1 if they are not known */
+static double sum_shares(const division_t *division, unsigned index)
 {
+    const ucs_rcache_pred_cpu_user_t *user = &division->users[index];
     double sum = 0;
     cpu_set_t own;
-    unsigned cpu;
+    unsigned cpu, i;
+    bits_t bits;
 
     ucs_rcache_pred_cpus_own(&user->affinity, &user->usable, &own);
-    for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        sum += CPU_ISSET(cpu, &own) ? (1. / counts[cpu]) : 0;
+    bits = bits_of(&own);
+    for_each_cpu(cpu, i, &bits) {
+        sum += division->parts[cpu];
     }
-    return (sum > 0) ? sum : 1;
+    return (sum > 0) ? ucs_min(sum, 1) : 1;
 }
 
 /* Say of all seats which part of the processors they have, and with whom */
@@ -272,15 +322,17 @@ static void finish_seats(division_t *division)
 {
     unsigned rank = 0;
     ucs_rcache_pred_cpu_seat_t *seat;
-    unsigned i, index;
-    double share;
+    unsigned i;
 
     count_users(division);
     for (i = 0; i < division->num_users; ++i) {
-        index         = division->turns[i].index;
-        seat          = &division->seats[index];
-        share         = sum_shares(&division->users[index], division->counts);
-        seat->share   = ucs_min(share, 1);
+        division->seats[i].share = has_same_cpus(division->users, i) ?
+                                   division->seats[i - 1].share :
+                                   sum_shares(division, i);
+    }
+
+    for (i = 0; i < division->num_users; ++i) {
+        seat          = &division->seats[division->turns[i].index];
         seat->sharers = (seat->cpu >= 0) ? division->helpers[seat->cpu] :
                                            ceil(1 / seat->share);
         seat->rank    = rank;

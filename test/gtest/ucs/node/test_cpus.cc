@@ -6,6 +6,7 @@
 
 #include <common/library.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -291,6 +292,49 @@ TEST_F(test_cpus, all_shares_are_at_most_all_processors)
         divide();
         EXPECT_LE(sum_of_shares(), 8.0001);
     }
+}
+
+/* As many processes as a node may have, in groups of the same mask, in the whole range
+ * of processors: each share is what the masks say, counted one by one */
+TEST_F(test_cpus, shares_of_many_masks)
+{
+    constexpr unsigned CPUS = CPU_SETSIZE, USERS = 200;
+    std::vector<unsigned> counts(CPUS);
+    std::vector<cpus_t> masks;
+    uint32_t random = 1;
+
+    for (unsigned cpu = 0; cpu < CPUS; ++cpu) {
+        CPU_SET(cpu, &m_usable);
+    }
+    idle({0, 63, 64, 511, 1023});
+    while (masks.size() < USERS) {
+        cpus_t mask;
+
+        for (unsigned n = 0; n < 1 + masks.size(); ++n) {
+            random = random * 1103515245 + 12345;
+            mask.insert((random >> 16) % CPUS);
+        }
+        for (unsigned same = 0; same < 1 + (random >> 16) % 4; ++same) {
+            masks.push_back(mask);
+        }
+    }
+    for (const cpus_t &mask : masks) {
+        add(mask, 1);
+        for (int cpu : mask) {
+            ++counts[cpu];
+        }
+    }
+
+    divide();
+    for (unsigned i = 0; i < masks.size(); ++i) {
+        double share = 0;
+
+        for (int cpu : masks[i]) {
+            share += 1. / counts[cpu];
+        }
+        EXPECT_DOUBLE_EQ(std::min(share, 1.), m_seats[i].share) << i;
+    }
+    expect_cpus({0, 63, 64, 511, 1023, 0});
 }
 
 TEST_F(test_cpus, without_memory_there_are_no_seats)
