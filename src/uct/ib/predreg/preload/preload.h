@@ -198,6 +198,16 @@ predreg_hooks(unsigned ucx)
     return atomic_load_explicit(&predreg_hooks_of[ucx], memory_order_acquire);
 }
 
+/** @return the hooks of the only UCX of this process; NULL if it has more than one, or the
+ *  core is not told of it. For functions that each message calls: what else there is goes
+ *  to a function of its own, so that this way saves no registers. */
+static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_only_hooks(void)
+{
+    return ucs_likely(atomic_load_explicit(&predreg_num_ucx,
+                                           memory_order_relaxed) == 1) ?
+           predreg_hooks(0) : NULL;
+}
+
 /** @return what libucp_windows.so does for the UCX with these hooks, or NULL. */
 static UCS_F_ALWAYS_INLINE const predreg_windows_t *
 predreg_windows_for(const uct_predreg_hooks_t *hooks)

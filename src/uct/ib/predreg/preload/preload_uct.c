@@ -148,9 +148,24 @@ uct_iface_query(uct_iface_h iface, uct_iface_attr_t *iface_attr)
     return status;
 }
 
+/* Whether memory is registered for what most is: UCP has it registered for the
+ * communication that this thread is in, and has not allocated it just before */
+static UCS_F_ALWAYS_INLINE int is_usual(const void *caller)
+{
+    UCS_STATIC_ASSERT((UCT_PREDREG_PURPOSE_MESSAGE + 2 ==
+                       UCT_PREDREG_PURPOSE_ONE_SIDED) &&
+                      (UCT_PREDREG_PURPOSE_MESSAGE + 1 ==
+                       UCT_PREDREG_PURPOSE_SEND));
+    return ucs_likely((unsigned)predreg_purpose - UCT_PREDREG_PURPOSE_MESSAGE <=
+                      UCT_PREDREG_PURPOSE_ONE_SIDED -
+                      UCT_PREDREG_PURPOSE_MESSAGE) &&
+           ucs_likely(predreg_allocated == NULL) &&
+           ucs_likely(predreg_is_ucp(caller));
+}
+
 /* What memory is registered for. A program that uses UCT by itself gets exactly
  * the registration that it asks for. */
-static UCS_F_ALWAYS_INLINE uct_predreg_purpose_t
+static uct_predreg_purpose_t
 purpose_of(const void *caller, const void *address)
 {
     if (!predreg_is_ucp(caller) ||
@@ -158,24 +173,21 @@ purpose_of(const void *caller, const void *address)
         return UCT_PREDREG_PURPOSE_MAPPED;
     }
 
-    if (ucs_unlikely(predreg_purpose == UCT_PREDREG_PURPOSE_FIREHOSE)) {
-        return UCT_PREDREG_PURPOSE_FIREHOSE;
-    }
-
-    if (ucs_unlikely(predreg_purpose == UCT_PREDREG_PURPOSE_WINDOW)) {
-        return UCT_PREDREG_PURPOSE_WINDOW;
+    if ((predreg_purpose == UCT_PREDREG_PURPOSE_FIREHOSE) ||
+        (predreg_purpose == UCT_PREDREG_PURPOSE_WINDOW)) {
+        return predreg_purpose;
     }
 
     /* UCP registers what it has allocated with each domain, one after the
      * other */
-    if (ucs_unlikely(predreg_allocated != NULL)) {
+    if (predreg_allocated != NULL) {
         if (predreg_allocated == address) {
             return UCT_PREDREG_PURPOSE_POOL;
         }
         predreg_allocated = NULL;
     }
 
-    if (ucs_unlikely(predreg_purpose == UCT_PREDREG_PURPOSE_UNKNOWN) &&
+    if ((predreg_purpose == UCT_PREDREG_PURPOSE_UNKNOWN) &&
         atomic_load_explicit(&predreg_one_sided, memory_order_relaxed)) {
         atomic_store_explicit(&predreg_bypassed, 1, memory_order_relaxed);
     }
@@ -186,12 +198,13 @@ purpose_of(const void *caller, const void *address)
 /* Register memory by the core. Of a window, a managed domain gets the first page: so
  * UCP has a handle like any other. Peers get no key made of it, see
  * ucp/windows */
-static UCS_F_ALWAYS_INLINE ucs_status_t
+static ucs_status_t
 mem_reg(const uct_predreg_hooks_t *hooks, uct_md_h md, void *address,
-        size_t length, unsigned flags, uct_predreg_purpose_t purpose,
-        uct_mem_h *memh_p)
+        size_t length, unsigned flags, const void *caller, uct_mem_h *memh_p)
 {
-    if (ucs_unlikely(purpose == UCT_PREDREG_PURPOSE_WINDOW)) {
+    uct_predreg_purpose_t purpose = purpose_of(caller, address);
+
+    if (purpose == UCT_PREDREG_PURPOSE_WINDOW) {
         purpose = UCT_PREDREG_PURPOSE_MAPPED;
         if (hooks->is_managed(md, address, length)) {
             length = ucs_min(length, MIN_PAGE);
@@ -202,37 +215,57 @@ mem_reg(const uct_predreg_hooks_t *hooks, uct_md_h md, void *address,
     return hooks->mem_reg(md, address, length, flags, purpose, memh_p);
 }
 
+static UCS_F_NOINLINE ucs_status_t
+mem_reg_rare(const void *caller, uct_md_h md, void *address, size_t length,
+             unsigned flags, uct_mem_h *memh_p)
+{
+    unsigned ucx                     = predreg_ucx(caller);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+
+    return (hooks == NULL) ?
+           PREDREG_REAL_OF(ucx, caller, uct_md_mem_reg)(md, address, length,
+                                                        flags, memh_p) :
+           mem_reg(hooks, md, address, length, flags, caller, memh_p);
+}
+
 PREDREG_EXPORT ucs_status_t
 uct_md_mem_reg(uct_md_h md, void *address, size_t length, unsigned flags,
                uct_mem_h *memh_p)
 {
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_only_hooks();
+
+    return (ucs_likely(hooks != NULL) && is_usual(PREDREG_CALLER)) ?
+           hooks->mem_reg(md, address, length, flags, predreg_purpose,
+                          memh_p) :
+           mem_reg_rare(PREDREG_CALLER, md, address, length, flags, memh_p);
+}
+
+static UCS_F_NOINLINE ucs_status_t
+mem_reg_v2_rare(const void *caller, uct_md_h md, void *address, size_t length,
+                const uct_md_mem_reg_params_t *params, uct_mem_h *memh_p)
+{
+    unsigned ucx                     = predreg_ucx(caller);
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    unsigned flags;
 
-    if (hooks == NULL) {
-        return PREDREG_REAL(ucx, uct_md_mem_reg)(md, address, length, flags,
-                                                 memh_p);
-    }
-
-    return mem_reg(hooks, md, address, length, flags,
-                   purpose_of(PREDREG_CALLER, address), memh_p);
+    return ((hooks == NULL) || !uct_predreg_compat_read_params(params, &flags)) ?
+           PREDREG_REAL_OF(ucx, caller, uct_md_mem_reg_v2)(md, address, length,
+                                                           params, memh_p) :
+           mem_reg(hooks, md, address, length, flags, caller, memh_p);
 }
 
 PREDREG_EXPORT ucs_status_t
 uct_md_mem_reg_v2(uct_md_h md, void *address, size_t length,
                   const uct_md_mem_reg_params_t *params, uct_mem_h *memh_p)
 {
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    const uct_predreg_hooks_t *hooks = predreg_only_hooks();
     unsigned flags;
 
-    if ((hooks == NULL) || !uct_predreg_compat_read_params(params, &flags)) {
-        return PREDREG_REAL(ucx, uct_md_mem_reg_v2)(md, address, length, params,
-                                                    memh_p);
-    }
-
-    return mem_reg(hooks, md, address, length, flags,
-                   purpose_of(PREDREG_CALLER, address), memh_p);
+    return (ucs_likely(hooks != NULL) && is_usual(PREDREG_CALLER) &&
+            uct_predreg_compat_read_params(params, &flags)) ?
+           hooks->mem_reg(md, address, length, flags, predreg_purpose,
+                          memh_p) :
+           mem_reg_v2_rare(PREDREG_CALLER, md, address, length, params, memh_p);
 }
 
 PREDREG_EXPORT ucs_status_t uct_md_mem_dereg(uct_md_h md, uct_mem_h memh)
@@ -250,17 +283,26 @@ PREDREG_EXPORT ucs_status_t uct_md_mem_dereg(uct_md_h md, uct_mem_h memh)
     return hooks->mem_dereg(md, &params);
 }
 
+static UCS_F_NOINLINE ucs_status_t
+mem_dereg_v2_rare(const void *caller, uct_md_h md,
+                  const uct_md_mem_dereg_params_t *params)
+{
+    unsigned ucx                     = predreg_ucx(caller);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+
+    return (hooks == NULL) ?
+           PREDREG_REAL_OF(ucx, caller, uct_md_mem_dereg_v2)(md, params) :
+           hooks->mem_dereg(md, params);
+}
+
 PREDREG_EXPORT ucs_status_t
 uct_md_mem_dereg_v2(uct_md_h md, const uct_md_mem_dereg_params_t *params)
 {
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    const uct_predreg_hooks_t *hooks = predreg_only_hooks();
 
-    if (hooks == NULL) {
-        return PREDREG_REAL(ucx, uct_md_mem_dereg_v2)(md, params);
-    }
-
-    return hooks->mem_dereg(md, params);
+    return ucs_likely(hooks != NULL) ?
+           hooks->mem_dereg(md, params) :
+           mem_dereg_v2_rare(PREDREG_CALLER, md, params);
 }
 
 /* UCP has a domain pack its part of a key. If it is that of a window, note whose */
