@@ -393,12 +393,11 @@ keeper_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
 
 /* Begin a use of memory that is registered already, since it came from the
  * arena. A hot buffer has a registration of its own, which is counted */
-static UCS_F_ALWAYS_INLINE int
+static UCS_F_NOINLINE int
 is_answered(uct_predreg_domain_t *domain, const request_t *req,
             uct_predreg_may_t may, uct_mem_h *memh_p)
 {
-    if (ucs_likely(domain->arena == NULL) ||
-        (req->purpose == UCT_PREDREG_PURPOSE_HOT) ||
+    if ((req->purpose == UCT_PREDREG_PURPOSE_HOT) ||
         !uct_predreg_arena_begin(domain->arena, domain->arena_number,
                                  req->address, req->length,
                                  req->flags & UCT_MD_MEM_ACCESS_ALL, memh_p)) {
@@ -431,7 +430,8 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
                                memh_p);
     }
 
-    if (is_answered(domain, req, may, memh_p)) {
+    if (ucs_unlikely(domain->arena != NULL) &&
+        is_answered(domain, req, may, memh_p)) {
         return UCS_OK;
     }
 
@@ -605,35 +605,62 @@ unmanaged_mem_dereg(uct_predreg_domain_t *domain,
     return status;
 }
 
-ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
-                                   const uct_md_mem_dereg_params_t *params)
+/* End a use of which something is not as it usually is */
+static UCS_F_NOINLINE ucs_status_t
+mem_dereg_rare(uct_predreg_domain_t *domain,
+               const uct_md_mem_dereg_params_t *params)
 {
     uct_predreg_pieces_memh_t *pieces;
     ucs_status_t status;
 
-    if (ucs_unlikely(domain->super == NULL)) {
+    if (domain->super == NULL) {
         return uct_predreg_domain_keeps_all(domain) ?
                keeper_mem_dereg(domain, params) :
                uct_predreg_watch_mem_dereg(domain, params);
     }
 
-    if (ucs_unlikely(domain->core->knobs.eager) &&
-        uct_predreg_hot_is_returning()) {
+    if (domain->core->knobs.eager && uct_predreg_hot_is_returning()) {
         return UCS_OK;
     }
 
     pieces = uct_predreg_memh_to_pieces(params->memh);
-    if (ucs_unlikely(pieces != NULL)) {
+    if (pieces != NULL) {
         return end_in_pieces(pieces, params, 0);
     }
 
-    if (ucs_unlikely(domain->arena != NULL) && ends_answered(domain, params)) {
+    if ((domain->arena != NULL) && ends_answered(domain, params)) {
         return UCS_OK;
     }
 
-    status = ucs_likely(!is_invalidation(params)) ?
-             ucs_rcache_pred_end(domain->super, params->memh) :
-             invalidate(domain, params);
+    status = is_invalidation(params) ?
+             invalidate(domain, params) :
+             ucs_rcache_pred_end(domain->super, params->memh);
+    return (status != UCS_ERR_NO_ELEM) ?
+           status : unmanaged_mem_dereg(domain, params);
+}
+
+/* Whether a use ends that can only be one of the cache */
+static UCS_F_ALWAYS_INLINE int
+is_usual_end(const uct_predreg_domain_t *domain,
+             const uct_md_mem_dereg_params_t *params)
+{
+    return ucs_likely(domain->super != NULL) &&
+           ucs_likely(!domain->core->knobs.eager) &&
+           ucs_likely(domain->arena == NULL) &&
+           ucs_likely(!is_invalidation(params)) &&
+           ucs_likely(uct_predreg_memh_to_pieces(params->memh) == NULL);
+}
+
+ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
+                                   const uct_md_mem_dereg_params_t *params)
+{
+    ucs_status_t status;
+
+    if (!is_usual_end(domain, params)) {
+        return mem_dereg_rare(domain, params);
+    }
+
+    status = ucs_rcache_pred_end(domain->super, params->memh);
     return ucs_likely(status != UCS_ERR_NO_ELEM) ?
            status : unmanaged_mem_dereg(domain, params);
 }
