@@ -119,6 +119,31 @@ for options in "" -n -c -b; do
         "$loadall" $options "$two" "$plugin" "$one"
 done
 
+# A library of another UCX that is loaded for all to use when a plug-in is already bound
+# to its own UCX: UCX 1.18 does so to its libucs (libucs_fuse.so). Modules that this UCX
+# loads later would be bound to the other one, without the preload too: it has none
+repair "$work/bare" 7a8b9c
+rm -r "$work/bare/ucx"
+bare=$work/bare/selftalk.so
+runs "libucs for all" "$loadall" -n -a libucs.so.0 "$bare"
+says 1 'stepping aside for .*libuct-7a8b9c.so.0'
+says 1 'cores: 0'
+runs "libucs for all, after a repaired UCX" \
+    "$loadall" -n -a libucs.so.0 "$bare" "$plugin"
+says 1 'stepping aside for .*libuct-7a8b9c.so.0'
+says 1 'cores: 1'
+
+# None of its functions works, so that a call that reaches it is noticed
+nm -D "$work/two/libucp-4d5e6f.so.0" |
+    awk '$2 == "T" && $3 ~ /^ucp_/ {
+             print "void " $3 "(void) { __builtin_trap(); }"
+         }' | compile trap.so
+for first in "$bare" "$plugin"; do
+    runs "another UCP for all, after $first" \
+        "$loadall" -n -a "$work/trap.so" "$first"
+    says 0 'no such function'
+done
+
 runs "a repaired UCX in a program" "$work/one/selftalk"
 says 1 'stepping aside for'
 

@@ -8,7 +8,9 @@
  * Loads plug-ins, such as selftalk.so, as programs with plug-ins do, and calls
  * the function of each twice, in turns.
  *
- * usage: loadall [-b] [-c] [-d FOLDER] [-g] [-n] PLUGIN...
+ * usage: loadall [-a LIBRARY] [-b] [-c] [-d FOLDER] [-g] [-n] PLUGIN...
+ *   -a  once the first plug-in is open, before it is called, this library is
+ *       loaded, and what it defines, all may use (RTLD_GLOBAL)
  *   -b  a plug-in prefers its own dependencies (RTLD_DEEPBIND)
  *   -c  before the second turn each plug-in is closed, and loaded again
  *   -d  changes to this folder first
@@ -27,8 +29,9 @@
 #define MAX_PLUGINS 16
 
 typedef struct options {
-    int flags;
-    int close;
+    const char *for_all; /* NULL: no library is loaded for all to use */
+    int        flags;
+    int        close;
 } options_t;
 
 typedef struct plugin {
@@ -41,6 +44,19 @@ static int plugin_open(plugin_t *plugin, const options_t *options)
 {
     plugin->handle = dlopen(plugin->path, options->flags);
     if (plugin->handle == NULL) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 0;
+    }
+    return 1;
+}
+
+static int load_for_all(options_t *options)
+{
+    const char *library = options->for_all;
+
+    options->for_all = NULL;
+    if ((library != NULL) &&
+        (dlopen(library, RTLD_NOW | RTLD_GLOBAL) == NULL)) {
         fprintf(stderr, "%s\n", dlerror());
         return 0;
     }
@@ -75,10 +91,14 @@ static int options_parse(int argc, char **argv, options_t *options)
 {
     int c;
 
-    options->flags = 0;
-    options->close = 0;
-    while ((c = getopt(argc, argv, "bcd:gn")) != -1) {
+    options->for_all = NULL;
+    options->flags   = 0;
+    options->close   = 0;
+    while ((c = getopt(argc, argv, "a:bcd:gn")) != -1) {
         switch (c) {
+        case 'a':
+            options->for_all = optarg;
+            break;
         case 'b':
             options->flags |= RTLD_DEEPBIND;
             break;
@@ -112,8 +132,8 @@ int main(int argc, char **argv)
     int i, count, num_cores = 0;
 
     if (!options_parse(argc, argv, &options)) {
-        fprintf(stderr, "usage: loadall [-b] [-c] [-d FOLDER] [-g] [-n] "
-                "PLUGIN...\n");
+        fprintf(stderr, "usage: loadall [-a LIBRARY] [-b] [-c] [-d FOLDER] "
+                "[-g] [-n] PLUGIN...\n");
         return 2;
     }
 
@@ -126,7 +146,7 @@ int main(int argc, char **argv)
             return 1;
         }
 
-        if (!plugin_call(plugin)) {
+        if (!load_for_all(&options) || !plugin_call(plugin)) {
             return 1;
         }
 

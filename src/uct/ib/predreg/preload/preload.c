@@ -43,6 +43,10 @@ static char core_path[PATH_MAX];
 static uct_predreg_core_init_func_t core_init;
 static int core_was_tried;
 
+/* Whether nothing of a UCX is managed since it is another one than the core's. Relaxed:
+ * nothing is read through it, and threads that ask at the same time come to the same */
+static _Atomic int is_aside_for[PREDREG_MAX_UCX];
+
 _Atomic(const char*) predreg_ucp_start;
 
 _Atomic(const char*) predreg_ucp_end;
@@ -86,6 +90,11 @@ static const char *process_error(void)
         snprintf(reason, sizeof(reason), "%s was preloaded before %s",
                  predreg_library_name(first), predreg_library_name(core_path));
         return reason;
+    }
+
+    if (!predreg_is_bound_to(PREDREG_UCS_LIBRARY, PREDREG_UCS_FUNCTION)) {
+        return "another UCX than that of " PREDREG_UCS_LIBRARY " was loaded for all "
+               "to use";
     }
 
     return (core_path[0] == '\0') ? "its folder was not found" : NULL;
@@ -183,14 +192,13 @@ static void start_core(void)
     }
 }
 
-/* Say once that nothing of a UCX is managed */
+/* Manage nothing of a UCX, and say so once */
 static void step_aside_for(unsigned ucx, const void *caller)
 {
-    static _Atomic int told[PREDREG_MAX_UCX];
     const void *function;
 
-    /* Relaxed: nothing is read through it */
-    if (!atomic_exchange_explicit(&told[ucx], 1, memory_order_relaxed)) {
+    /* Relaxed: see is_aside_for */
+    if (!atomic_exchange_explicit(&is_aside_for[ucx], 1, memory_order_relaxed)) {
         function = predreg_lookup(caller, PREDREG_UCX_FUNCTION);
         PREDREG_COMPLAIN("stepping aside for %s: it does not belong to the UCX "
                          "of libucs.so.0, which this library works with",
@@ -203,6 +211,10 @@ const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller)
 {
     if (ucx == PREDREG_UCX_REST) {
         step_aside_for(ucx, caller);
+        return NULL;
+    }
+
+    if (atomic_load_explicit(&is_aside_for[ucx], memory_order_relaxed)) {
         return NULL;
     }
 

@@ -4,16 +4,12 @@
  * See file LICENSE for terms.
  */
 
+#include "bound.h"
 #include "ucx.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
-
-#define UCS_LIBRARY "libucs.so.0"
-
-/* A function that every version of UCS has */
-#define UCS_FUNCTION "ucs_status_string"
 
 
 static const char *base_name(const char *path)
@@ -79,7 +75,7 @@ static void *lookup_in(const char *library, const char *name)
 static void *lookup_by_name(const char *name)
 {
     static const char *const libraries[] = {
-        "libucp.so.0", "libuct.so.0", UCS_LIBRARY
+        PREDREG_UCP_LIBRARY, "libuct.so.0", PREDREG_UCS_LIBRARY
     };
     void *addr = NULL;
     unsigned i;
@@ -90,31 +86,77 @@ static void *lookup_by_name(const char *name)
     return addr;
 }
 
+/* Search a library, which may be the program, and those that it depends on */
+static void *lookup_in_map(const struct link_map *map, const char *name)
+{
+    /* The program has no name */
+    void *addr = ((map == NULL) || (map->l_name[0] == '\0')) ?
+                 NULL : lookup_in(map->l_name, name);
+
+    return ((addr != NULL) && is_preload(addr)) ? NULL : addr;
+}
+
+/* Find a name among what all may use: the program, its dependencies, and what was
+ * loaded with RTLD_GLOBAL */
+static void *lookup_for_all(const char *name)
+{
+    void *addr = dlsym(RTLD_NEXT, name);
+
+    return ((addr != NULL) && is_preload(addr)) ? NULL : addr;
+}
+
+/* Whether the loader has bound a caller to another UCX than that which all may use
+ * now */
+static int is_past_all(const predreg_bound_t *bound)
+{
+    const void *addr = (bound->name == NULL) ? NULL :
+                                               lookup_for_all(bound->name);
+
+    return (addr != NULL) && (addr != bound->function);
+}
+
+/* As predreg_lookup(), for a caller that is in a library or the program */
+static void *lookup_for(const struct link_map *map, const char *name)
+{
+    const struct link_map *own = map_of(is_preload);
+    predreg_bound_t bound      = predreg_find_bound(map, name, own);
+    void *addr                 = NULL;
+    int is_same;               /* Whether it is of the name's own library */
+
+    /* The loader searches first what all may use. If there was a UCX when it bound the
+     * caller, it has found that one, for all names that are searched there */
+    is_same = (bound.name != NULL);
+    if (!is_same) {
+        bound = predreg_find_bound(map, "ucp_", own);
+        if (bound.name == NULL) {
+            bound = predreg_find_bound(map, "uct_", own);
+        }
+    }
+    if ((is_same || (bound.name == NULL)) && !is_past_all(&bound)) {
+        addr = lookup_for_all(name);
+    }
+
+    /* Then it searches the dependencies of the plug-in that the caller was
+     * loaded with, which may be others than the caller's own */
+    if (addr == NULL) {
+        addr = lookup_in_map(bound.library, name);
+    }
+    if (addr == NULL) {
+        addr = lookup_in_map(map, name);
+    }
+    return ((addr == NULL) && !is_past_all(&bound)) ? lookup_for_all(name) : addr;
+}
+
 void *predreg_lookup(const void *caller, const char *name)
 {
     const struct link_map *map = (caller == NULL) ? NULL : map_of(caller);
     void *addr;
 
-    /* The loader searches what all may use first: the program, its
-     * dependencies, and what was loaded with RTLD_GLOBAL. If it finds a UCX
-     * there, it does so for every function and every caller. */
-    addr = dlsym(RTLD_NEXT, name);
-    if ((addr != NULL) && !is_preload(addr)) {
-        return addr;
-    }
-
-    /* Then it searches the dependencies of the plug-in that the caller was
-     * loaded with. The program itself has no name, and was searched. */
-    if ((map != NULL) && (map->l_name[0] != '\0')) {
-        addr = lookup_in(map->l_name, name);
-        if ((addr != NULL) && !is_preload(addr)) {
-            return addr;
-        }
-    }
+    addr = (map == NULL) ? lookup_for_all(name) : lookup_for(map, name);
 
     /* The caller got the address of an overriding function by other means, or
      * there is another copy of this library between it and UCX */
-    return lookup_by_name(name);
+    return (addr != NULL) ? addr : lookup_by_name(name);
 }
 
 static int find_range(struct dl_phdr_info *info, size_t size, void *arg)
@@ -169,7 +211,24 @@ void predreg_keep_library(const void *address)
 
 int predreg_is_cores_ucx(const void *caller)
 {
-    const void *addr = lookup_in(UCS_LIBRARY, UCS_FUNCTION);
+    const void *core     = lookup_in(PREDREG_UCS_LIBRARY,
+                                           PREDREG_UCS_FUNCTION);
+    const void *function = predreg_lookup(caller, PREDREG_UCX_FUNCTION);
+    const void *addr     = NULL;
 
-    return (addr != NULL) && (addr == predreg_lookup(caller, UCS_FUNCTION));
+    /* What that UCX was linked with, whatever all may use */
+    if (function != NULL) {
+        addr = lookup_in_map(map_of(function), PREDREG_UCS_FUNCTION);
+    }
+    if (addr == NULL) {
+        addr = predreg_lookup(caller, PREDREG_UCS_FUNCTION);
+    }
+    return (core != NULL) && (addr == core);
+}
+
+int predreg_is_bound_to(const char *library, const char *name)
+{
+    const void *addr = lookup_for_all(name);
+
+    return (addr == NULL) || (addr == lookup_in(library, name));
 }

@@ -26,6 +26,15 @@ BEGIN_C_DECLS
 #define PREDREG_COMPLAIN(_fmt, ...) \
     fprintf(stderr, "ucx-predreg: " _fmt "\n", ##__VA_ARGS__)
 
+/** What the core is linked with, and a function that each version of it has. */
+#define PREDREG_UCS_LIBRARY  "libucs.so.0"
+#define PREDREG_UCS_FUNCTION "ucs_status_string"
+
+/** The same of UCP, which libucp_windows.so is linked with. This one is not
+ *  overridden. */
+#define PREDREG_UCP_LIBRARY  "libucp.so.0"
+#define PREDREG_UCP_FUNCTION "ucp_request_check_status"
+
 /** By this function the UCXs of a process are told apart. Each has it. */
 #define PREDREG_UCX_FUNCTION "uct_md_open"
 
@@ -67,10 +76,15 @@ void predreg_keep_library(const void *address);
 
 /**
  * @return whether the caller's UCX is the one that the core works with: the
- * core is linked with libucs.so.0, so it is the UCX that uses that library,
- * which must be in the process already.
+ * core is linked with libucs.so.0, so it is the UCX that is linked with that library,
+ * too, which must be in the process already. It stays so while the process runs.
  */
 int predreg_is_cores_ucx(const void *caller);
+
+/** @return whether the loader would bind a library that depends on another one to the
+ *  function of that, if it was loaded now: else there is another of that name, which all
+ *  may use. */
+int predreg_is_bound_to(const char *library, const char *name);
 
 END_C_DECLS
 

@@ -60,6 +60,12 @@ static void load(void)
     char path[PATH_MAX];
     void *handle;
 
+    if (!predreg_is_bound_to(PREDREG_UCP_LIBRARY, PREDREG_UCP_FUNCTION)) {
+        PREDREG_COMPLAIN("windows are pinned: another UCX than that of "
+                         PREDREG_UCP_LIBRARY " was loaded for all to use");
+        return;
+    }
+
     handle = predreg_sibling(LIBRARY, path, sizeof(path)) ?
              dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (handle != NULL) {
