@@ -236,6 +236,10 @@ uct_predreg_core_init_13(const uct_predreg_real_t *real)
         return NULL;
     }
 
+    if (core->knobs.summary != UCT_PREDREG_SUMMARY_NONE) {
+        uct_predreg_summary_keep_stderr();
+    }
+
     record_without_ucx_cache(core);
     if (core_start(core) != UCS_OK) {
         return NULL;

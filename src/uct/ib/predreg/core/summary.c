@@ -6,19 +6,28 @@
 
 #include "summary.h"
 
+#include <ucs/host/own_fd.h>
+
 #include <ucs/debug/log_def.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NSEC_PER_SEC  1e9
 #define NSEC_PER_MSEC 1e6
 #define MIB           (1024. * 1024.)
+
+
+/* Standard error as the program had it at first. Written by the thread that
+ * initialises the library, read at exit */
+static ucs_rcache_pred_own_fd_t first_stderr = {.fd = -1};
 
 
 static double percent(uint64_t part, uint64_t whole)
@@ -211,29 +220,79 @@ static int summary_open(const char *path, const char **reason_p)
     return fd;
 }
 
+void uct_predreg_summary_keep_stderr(void)
+{
+    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+
+    (void)ucs_rcache_pred_own_fd_close(&first_stderr);
+    if (fd >= 0) {
+        (void)ucs_rcache_pred_own_fd_init(&first_stderr,
+                                          ucs_rcache_pred_own_fd_move(fd));
+    }
+}
+
+/* @return a descriptor of standard error as it was kept, or -1: the program has closed
+ *         all that there were. */
+static int find_stderr(void)
+{
+    ucs_rcache_pred_own_fd_t programs = first_stderr;
+
+    if (ucs_rcache_pred_own_fd_is_ours(&first_stderr)) {
+        return first_stderr.fd;
+    }
+
+    programs.fd = STDERR_FILENO;
+    return ucs_rcache_pred_own_fd_is_ours(&programs) ? STDERR_FILENO : -1;
+}
+
+/* Write without a signal if nobody reads any more, which would end the process with
+ * another status than the program's. @return as write(). */
+static ssize_t write_quietly(int fd, const char *text, size_t length)
+{
+    const struct timespec at_once = {};
+    sigset_t pipe, before, pending;
+    ssize_t written;
+    int error;
+
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    sigpending(&pending);
+    written = write(fd, text, length);
+    error   = errno;
+    if (!sigismember(&pending, SIGPIPE)) {
+        (void)sigtimedwait(&pipe, NULL, &at_once);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return written;
+}
+
 /* Write the text with a single call of write(), so that the lines of several
  * processes do not mix, and free it */
 static void summary_write(const char *path, ucs_string_buffer_t *text)
 {
     size_t length = ucs_string_buffer_length(text);
-    int fd        = STDERR_FILENO;
+    int file      = -1;
     const char *reason;
+    int fd;
 
     if ((path != NULL) && (path[0] != '\0')) {
-        fd = summary_open(path, &reason);
-        if (fd < 0) {
+        file = summary_open(path, &reason);
+        if (file < 0) {
             ucs_warn("UCX_RCACHE_PRED_SUMMARY_FILE=%s cannot be written to: %s; "
                      "the summary goes to standard error", path, reason);
-            fd = STDERR_FILENO;
         }
     }
 
-    if (write(fd, ucs_string_buffer_cstr(text), length) != (ssize_t)length) {
+    fd = (file >= 0) ? file : find_stderr();
+    if ((fd >= 0) && (write_quietly(fd, ucs_string_buffer_cstr(text), length) !=
+                      (ssize_t)length)) {
         ucs_warn("the summary could not be written: %m");
     }
 
-    if (fd != STDERR_FILENO) {
-        close(fd);
+    if (file >= 0) {
+        close(file);
     }
     ucs_string_buffer_cleanup(text);
 }

@@ -19,6 +19,10 @@ BEGIN_C_DECLS
  * The summary that a process prints when it exits (UCX_RCACHE_PRED_SUMMARY).
  */
 
+/** Keep standard error as it is now for a summary: later its number may be that of a
+ *  file of the program. To be called by one thread, before the functions below. */
+void uct_predreg_summary_keep_stderr(void);
+
 /**
  * Print the numbers of a snapshot. This function uses nothing else of the core.
  *
@@ -29,7 +33,8 @@ BEGIN_C_DECLS
  *                          text says for how many uses it was of use.
  * @param [in] format  UCT_PREDREG_SUMMARY_TEXT or UCT_PREDREG_SUMMARY_JSON.
  * @param [in] path    File that the summary is appended to; NULL or empty:
- *                     standard error. If the file cannot be written to, is a
+ *                     standard error as it was kept, if the program has not closed
+ *                     it everywhere. If the file cannot be written to, is a
  *                     symbolic link or belongs to another user, a warning is
  *                     logged, and the summary goes to standard error.
  */

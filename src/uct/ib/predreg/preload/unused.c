@@ -7,6 +7,7 @@
 #include "preload.h"
 #include "ucx.h"
 
+#include <ucs/host/own_fd.h>
 #include <uct/ib/predreg/core/job.h>
 
 #include <dlfcn.h>
@@ -25,6 +26,9 @@
 /* Which process loaded this library. A forked child says nothing: all that this
  * file asks is its parent's. */
 static pid_t loaded_by;
+
+/* Standard error of that time. What is there at the end may be a file of the program */
+static ucs_rcache_pred_own_fd_t first_stderr;
 
 
 /* @return whether a variable is set, and not to nothing */
@@ -58,6 +62,7 @@ static int is_another_first(void)
 UCS_F_CTOR static void predreg_unused_constructor(void)
 {
     loaded_by = getpid();
+    (void)ucs_rcache_pred_own_fd_init(&first_stderr, STDERR_FILENO);
 }
 
 UCS_F_DTOR static void predreg_unused_destructor(void)
@@ -67,7 +72,8 @@ UCS_F_DTOR static void predreg_unused_destructor(void)
         (uct_predreg_job_rank() > 0) ||
         (!is_set("UCX_RCACHE_PRED_SUMMARY") &&
          !is_set("UCX_RCACHE_PRED_TRACE")) ||
-        is_another_first() || !is_mpi_started()) {
+        !ucs_rcache_pred_own_fd_is_ours(&first_stderr) || is_another_first() ||
+        !is_mpi_started()) {
         return;
     }
 

@@ -13,6 +13,7 @@
 
 #include <filesystem>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 extern "C" {
@@ -312,6 +313,80 @@ TEST_F(test_core_start, the_exit_prints_a_summary) {
     const std::string summary = read(m_folder + "/summary");
     EXPECT_EQ(0u, summary.find("predreg pid ")) << summary;
     EXPECT_NE(std::string::npos, summary.find("uses 0")) << summary;
+}
+
+/* Standard error is something else while this exists: a file, or what a descriptor is
+ * open on */
+class other_stderr {
+public:
+    explicit other_stderr(int fd) : m_before(dup(STDERR_FILENO))
+    {
+        dup2(fd, STDERR_FILENO);
+        close(fd);
+    }
+
+    explicit other_stderr(const std::string &path) :
+        other_stderr(creat(path.c_str(), 0600))
+    {
+    }
+
+    ~other_stderr()
+    {
+        dup2(m_before, STDERR_FILENO);
+        close(m_before);
+    }
+
+private:
+    int m_before;
+};
+
+TEST_F(test_core_start, the_summary_goes_to_standard_error_as_it_was) {
+    knob("SUMMARY", "text");
+    {
+        other_stderr error(m_folder + "/error");
+
+        run([this](const uct_predreg_hooks_t *hooks) {
+            ASSERT_NE(nullptr, hooks);
+            hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
+            ::close(STDERR_FILENO);
+            EXPECT_EQ(STDERR_FILENO, creat((m_folder + "/data").c_str(), 0600));
+        });
+    }
+    EXPECT_EQ("", read(m_folder + "/data"));
+    EXPECT_EQ(0u, read(m_folder + "/error").find("predreg pid "));
+}
+
+/* As daemons do */
+TEST_F(test_core_start, no_summary_after_the_program_has_closed_all) {
+    knob("SUMMARY", "text");
+    run([this](const uct_predreg_hooks_t *hooks) {
+        const int num_files = 256;
+
+        ASSERT_NE(nullptr, hooks);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
+        for (int fd = STDERR_FILENO; fd < num_files; ++fd) {
+            ::close(fd);
+        }
+        for (int fd = STDERR_FILENO; fd < num_files; ++fd) {
+            creat((m_folder + "/data" + std::to_string(fd)).c_str(), 0600);
+        }
+    });
+    for (int fd = STDERR_FILENO; fd < 256; ++fd) {
+        EXPECT_EQ("", read(m_folder + "/data" + std::to_string(fd)));
+    }
+}
+
+TEST_F(test_core_start, nobody_reads_the_summary) {
+    int fds[2];
+
+    knob("SUMMARY", "text");
+    ASSERT_EQ(0, pipe(fds));
+    ::close(fds[0]);
+    other_stderr error(fds[1]);
+    run([](const uct_predreg_hooks_t *hooks) {
+        ASSERT_NE(nullptr, hooks);
+        hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
+    });
 }
 
 /* Programs call exit() in handlers of signals, which may interrupt a thread

@@ -54,6 +54,12 @@ protected:
         return read(path);
     }
 
+    static void capture_stderr()
+    {
+        testing::internal::CaptureStderr();
+        uct_predreg_summary_keep_stderr();
+    }
+
     static unsigned s_minor;
 };
 
@@ -175,7 +181,7 @@ TEST_F(test_core, a_summary_goes_somewhere) {
     const std::string path                    = m_folder + "/missing/file";
     const ucs_rcache_pred_snapshot_t snapshot = test_core::snapshot();
 
-    testing::internal::CaptureStderr();
+    capture_stderr();
     uct_predreg_summary_print(&snapshot, "1.18.1", "", 0, UCT_PREDREG_SUMMARY_TEXT,
                               path.c_str());
     EXPECT_NE(std::string::npos,
@@ -193,7 +199,7 @@ TEST_F(test_core, a_summary_follows_no_link) {
 
     close(open(precious.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     ASSERT_EQ(0, symlink(precious.c_str(), path.c_str()));
-    testing::internal::CaptureStderr();
+    capture_stderr();
     uct_predreg_summary_print(&snapshot, "1.18.1", "", 0, UCT_PREDREG_SUMMARY_TEXT,
                               path.c_str());
     EXPECT_NE(std::string::npos,
@@ -207,7 +213,7 @@ TEST_F(test_core, a_summary_follows_no_link) {
 
     /* Nobody reads from the pipe */
     ASSERT_EQ(0, mkfifo(path.c_str(), 0666));
-    testing::internal::CaptureStderr();
+    capture_stderr();
     uct_predreg_summary_print(&snapshot, "1.18.1", "", 0, UCT_PREDREG_SUMMARY_TEXT,
                               path.c_str());
     EXPECT_NE(std::string::npos,
@@ -218,7 +224,7 @@ TEST_F(test_core, a_summary_follows_no_link) {
     if (geteuid() == 0) {
         close(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
         ASSERT_EQ(0, chown(path.c_str(), 65534, 65534));
-        testing::internal::CaptureStderr();
+        capture_stderr();
         uct_predreg_summary_print(&snapshot, "1.18.1", "", 0,
                                   UCT_PREDREG_SUMMARY_TEXT,
                                   path.c_str());
