@@ -15,6 +15,7 @@
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,6 +30,22 @@ typedef struct foreign {
 } foreign_t;
 
 
+/* The number of the first user name space's file, in all kernels (Linux,
+ * include/linux/proc_ns.h, PROC_USER_INIT_INO) */
+#define FIRST_USER_NAMESPACE 0xeffffffdu
+
+
+/* Whether this process is in the first user name space. The root of another one, such as
+ * that of a container, has capabilities there, but the kernel asks for one of the first
+ * (capable() in ib_umem_get() and mlock()) */
+static int is_in_first_namespace(void)
+{
+    struct stat st;
+
+    return (stat("/proc/self/ns/user", &st) == 0) &&
+           (st.st_ino == FIRST_USER_NAMESPACE);
+}
+
 static int linux_may_lock_anything(void)
 {
     struct __user_cap_header_struct header = {
@@ -38,7 +55,8 @@ static int linux_may_lock_anything(void)
 
     memset(data, 0, sizeof(data));
     return (syscall(SYS_capget, &header, data) == 0) &&
-           (data[0].effective & (1u << CAP_IPC_LOCK));
+           (data[0].effective & (1u << CAP_IPC_LOCK)) &&
+           is_in_first_namespace();
 }
 
 static int linux_get_limit(struct rlimit *limit)

@@ -26,7 +26,7 @@
 
 /** The questions that this module asks the system. */
 typedef struct uct_predreg_memlock_sys {
-    /** @return whether the process has CAP_IPC_LOCK. */
+    /** @return whether the process has CAP_IPC_LOCK, in the first user name space. */
     int (*may_lock_anything)(void);
 
     /** Do as getrlimit(RLIMIT_MEMLOCK, limit). */
@@ -71,7 +71,8 @@ void uct_predreg_memlock_reset(uct_predreg_memlock_t *memlock);
 /**
  * @return how many bytes this process may lock, or UINT64_MAX if there is no
  * limit. The limit is RLIMIT_MEMLOCK, which the kernel holds registrations to
- * (Linux, ib_umem_get()) unless the process has CAP_IPC_LOCK.
+ * (Linux, ib_umem_get()) unless the process has CAP_IPC_LOCK in the first user name
+ * space.
  */
 uint64_t uct_predreg_memlock_limit(const uct_predreg_memlock_t *memlock);
 

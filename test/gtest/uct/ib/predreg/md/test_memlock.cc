@@ -4,8 +4,10 @@
  * See file LICENSE for terms.
  */
 
+#include <common/child.h>
 #include <common/library.h>
 
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <thread>
@@ -127,6 +129,22 @@ TEST_F(test_memlock, this_process)
     EXPECT_EQ((uct_predreg_memlock_linux.may_lock_anything() ||
                (own.rlim_cur == RLIM_INFINITY)) ? NONE : own.rlim_cur,
               uct_predreg_memlock_limit(&memlock));
+}
+
+/* The kernel does not ask what a process may do in a user name space of its own */
+TEST_F(test_memlock, root_of_another_user_namespace)
+{
+    static const int NOT_PERMITTED = 77;
+    child process([]() -> int {
+        return (unshare(CLONE_NEWUSER) != 0) ?
+               NOT_PERMITTED : uct_predreg_memlock_linux.may_lock_anything();
+    });
+    int status = process.reap();
+
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == NOT_PERMITTED)) {
+        GTEST_SKIP() << "no user name space of its own";
+    }
+    EXPECT_EQ(0, status);
 }
 
 /* Foreign registrations */
