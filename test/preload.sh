@@ -173,6 +173,26 @@ runs "a program that uses UCT" ucx_perftest -l -t am_bw -D zcopy -s 65536 \
     -x tcp -d lo -n 100 -f < /dev/null
 says 0 'predreg|aside|ERROR'
 
+# UCX is used before the preloaded library is initialised: by the constructor of another
+# one
+cc -shared -fPIC -o "$work/talk.so" -x c - -x none "$plugin" \
+    -Wl,-rpath,"${plugin%/*}" << 'END'
+extern int selftalk(void);
+__attribute__((constructor)) static void talk(void)
+{
+    if (selftalk() != 0) {
+        __builtin_trap();
+    }
+}
+END
+echo 'int main(void) { return 0; }' |
+    cc -o "$work/constructor" -x c - -x none -Wl,--no-as-needed "$work/talk.so" \
+        -Wl,-rpath,"${plugin%/*}"
+runs "a constructor that uses UCX" env UCX_RCACHE_PRED_SUMMARY=text \
+    "$work/constructor"
+says 1 'nothing to manage: UCX opened'
+says 0 'aside'
+
 # MPI that does not use UCX: who asks for a summary or a trace is told so, once
 echo '#include <stdlib.h>
       int PMPI_Initialized(int *flag)

@@ -33,9 +33,9 @@ static const uct_predreg_hooks_t *started_hooks;
 
 static uct_predreg_real_t real;
 
-/* Written by the constructor. The path of the core is found before the program
- * can change its folder, to which that of this library may be relative; empty:
- * it was not found. */
+/* Written by the constructor, or before it if the constructor of another library uses
+ * UCX. The path of the core is found before the program can change its folder, to which
+ * that of this library may be relative; empty: it was not found. */
 static char core_path[PATH_MAX];
 
 /* The core's function that starts it; NULL: it is not loaded. Written when
@@ -51,6 +51,23 @@ _Atomic(const char*) predreg_ucp_start;
 
 _Atomic(const char*) predreg_ucp_end;
 
+
+static void find_core_path(void)
+{
+    char library[PATH_MAX];
+    char *slash;
+
+    if ((core_path[0] != '\0') ||
+        (realpath(predreg_library_name(core_path), library) == NULL)) {
+        return;
+    }
+
+    slash = strrchr(library, '/');
+    if (slash - library + sizeof("/" CORE_LIBRARY) <= sizeof(core_path)) {
+        snprintf(core_path, sizeof(core_path), "%.*s/" CORE_LIBRARY,
+                 (int)(slash - library), library);
+    }
+}
 
 /* Find a function that the UCX of this process may lack */
 #define FIND(_name) found._name = predreg_lookup(caller, #_name);
@@ -113,6 +130,7 @@ static void load_core(const void *caller)
     }
     core_was_tried = 1;
 
+    find_core_path();
     reason = process_error();
     if (reason == NULL) {
         reason = version_error(caller);
@@ -245,22 +263,6 @@ int predreg_sibling(const char *name, char *path, size_t max)
     return (slash != NULL) &&
            ((size_t)snprintf(path, max, "%.*s/%s", (int)(slash - core_path),
                              core_path, name) < max);
-}
-
-static void find_core_path(void)
-{
-    char library[PATH_MAX];
-    char *slash;
-
-    if (realpath(predreg_library_name(core_path), library) == NULL) {
-        return;
-    }
-
-    slash = strrchr(library, '/');
-    if (slash - library + sizeof("/" CORE_LIBRARY) <= sizeof(core_path)) {
-        snprintf(core_path, sizeof(core_path), "%.*s/" CORE_LIBRARY,
-                 (int)(slash - library), library);
-    }
 }
 
 /* Open MPI may replace UCX's memory hooks by its own, which tell UCX of unmapped
