@@ -84,6 +84,16 @@ ucs_status_t uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, uintptr_t arg2,
                                  uintptr_t arg3, uintptr_t arg4,
                                  uintptr_t arg5);
 
+/* What uct_mem_alloc() and uct_mem_free() call for memory of a domain's own, from 1.13
+ * on; no installed header has them. Until 1.21 the first has seven arguments, from 1.22 on
+ * eight. This library passes them on as they are, as above. Of those on the stack, the one
+ * that is missing is a word of the caller's. */
+ucs_status_t uct_md_mem_alloc(uct_md_h md, uintptr_t arg1, uintptr_t arg2,
+                              uintptr_t arg3, uintptr_t arg4, uintptr_t arg5,
+                              uintptr_t arg6, uintptr_t arg7);
+
+ucs_status_t uct_md_mem_free(uct_md_h md, uct_mem_h memh);
+
 /* This library passes the structure on as it is, and needs no fields of it */
 typedef struct uct_md_mem_attach_params uct_md_mem_attach_params_t;
 

@@ -14,8 +14,9 @@
  * memory go to the core, which decides whether to call the overridden
  * function.
  *
- * From UCX 1.14 on, libuct implements some of these functions by others, whose
- * exported names it calls, so that these come through here again: the plain
+ * libuct implements some of these functions by others, whose
+ * exported names it calls, so that these come through here again: the allocation of
+ * memory of a domain's own, and from UCX 1.14 on the plain
  * registration and the plain packing of a key by those of the second interface.
  * A registration is told to the core once, since the core registers by the
  * second interface itself; the key is packed within itself, which does no harm,
@@ -379,68 +380,64 @@ uct_md_mem_attach(uct_md_h md, const void *mkey_buffer,
     return status;
 }
 
-/* The domains that memory may be allocated by */
-static unsigned domains_of(const uct_alloc_method_t *methods,
-                           unsigned num_methods,
-                           const uct_mem_alloc_params_t *params)
-{
-    unsigned i;
-
-    for (i = 0; i < num_methods; ++i) {
-        if ((methods[i] == UCT_ALLOC_METHOD_MD) &&
-            (params->field_mask & UCT_MEM_ALLOC_PARAM_FIELD_MDS)) {
-            return params->mds.count;
-        }
-    }
-
-    return 0;
-}
-
-/* A domain that allocates memory registers it inside of UCX, which enters the
- * domain as any registration does. Threads that allocate in the domains of one
- * context enter these in the same order. */
+/* Memory that is registered afterwards with one domain after the other */
 PREDREG_EXPORT ucs_status_t
 uct_mem_alloc(size_t length, const uct_alloc_method_t *methods,
               unsigned num_methods, const uct_mem_alloc_params_t *params,
               uct_allocated_memory_t *mem)
 {
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
-    unsigned count                   = 0;
+    unsigned ucx = predreg_ucx(PREDREG_CALLER);
     ucs_status_t status;
-    unsigned i;
 
-    if (hooks != NULL) {
-        count = domains_of(methods, num_methods, params);
-    }
-
-    for (i = 0; i < count; ++i) {
-        hooks->md_enter(params->mds.mds[i]);
-    }
-    status = PREDREG_REAL(ucx, uct_mem_alloc)(length, methods, num_methods,
-                                              params, mem);
-    while (i-- > 0) {
-        hooks->md_leave(params->mds.mds[i]);
-    }
-
+    status            = PREDREG_REAL(ucx, uct_mem_alloc)(length, methods,
+                                                         num_methods, params, mem);
     predreg_allocated = (status == UCS_OK) ? mem->address : NULL;
     return status;
 }
 
 PREDREG_EXPORT ucs_status_t uct_mem_free(const uct_allocated_memory_t *mem)
 {
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = (mem->method == UCT_ALLOC_METHOD_MD) ?
-                                       predreg_hooks(ucx) : NULL;
-    ucs_status_t status;
+    unsigned ucx = predreg_ucx(PREDREG_CALLER);
 
     predreg_allocated = NULL;
+    return PREDREG_REAL(ucx, uct_mem_free)(mem);
+}
+
+/* A domain that has memory of its own registers it inside of UCX. It is entered here,
+ * not around uct_mem_alloc(), which also maps memory: no mapping is waited for in a
+ * domain, and a thread is in one domain at a time. */
+PREDREG_EXPORT ucs_status_t
+uct_md_mem_alloc(uct_md_h md, uintptr_t arg1, uintptr_t arg2, uintptr_t arg3,
+                 uintptr_t arg4, uintptr_t arg5, uintptr_t arg6, uintptr_t arg7)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    ucs_status_t status;
+
     if (hooks != NULL) {
-        hooks->md_enter(mem->md);
+        hooks->md_enter(md);
     }
-    status = PREDREG_REAL(ucx, uct_mem_free)(mem);
+    status = PREDREG_REAL(ucx, uct_md_mem_alloc)(md, arg1, arg2, arg3, arg4, arg5,
+                                                 arg6, arg7);
     if (hooks != NULL) {
-        hooks->md_leave(mem->md);
+        hooks->md_leave(md);
+    }
+
+    return status;
+}
+
+PREDREG_EXPORT ucs_status_t uct_md_mem_free(uct_md_h md, uct_mem_h memh)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    ucs_status_t status;
+
+    if (hooks != NULL) {
+        hooks->md_enter(md);
+    }
+    status = PREDREG_REAL(ucx, uct_md_mem_free)(md, memh);
+    if (hooks != NULL) {
+        hooks->md_leave(md);
     }
 
     return status;

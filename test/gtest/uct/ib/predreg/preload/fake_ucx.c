@@ -102,6 +102,7 @@ int fake_is_shared;
     _f(uct_md_close) _f(uct_md_query) _f(uct_md_query_v2) _f(uct_iface_open) \
     _f(uct_md_mem_reg) _f(uct_md_mem_reg_v2) _f(uct_md_mem_dereg) \
     _f(uct_md_mem_dereg_v2) _f(uct_md_mkey_pack) _f(uct_md_mkey_pack_v2) \
+    _f(uct_md_mem_alloc) _f(uct_md_mem_free) \
     _f(uct_md_mem_attach) _f(uct_mem_alloc) _f(uct_mem_free)
 
 #define DEFINE_OTHER(_name) \
