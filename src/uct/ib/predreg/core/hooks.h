@@ -69,7 +69,8 @@ typedef struct uct_predreg_making {
 
 /** What the core does in place of, or in addition to, overridden functions. */
 typedef struct uct_predreg_hooks {
-    /** A configuration of UCP was read. The functions of UCP are resolved. */
+    /** A configuration of UCP was read, or is about to be used for a context. The
+     *  functions of UCP are resolved. */
     void         (*ucp_config)(const uct_predreg_real_t *real,
                                ucp_config_t *config);
 

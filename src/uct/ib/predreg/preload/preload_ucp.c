@@ -157,6 +157,13 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
             return status;
         }
         config = own_config;
+    } else {
+        /* The program may have changed it since it was read */
+        hooks = predreg_load(ucx, PREDREG_CALLER);
+        if (hooks != NULL) {
+            hooks->ucp_config(predreg_real_ucp(ucx, PREDREG_CALLER),
+                              (ucp_config_t*)config);
+        }
     }
 
     if ((params->field_mask & UCP_PARAM_FIELD_FEATURES) &&

@@ -176,6 +176,15 @@ TEST_F(test_ucx_caches, they_are_switched_off) {
     EXPECT_FALSE(test_core_fenced_puts());
 }
 
+/* By ucp_config_modify(), before it makes a context of it */
+TEST_F(test_ucx_caches, the_program_may_switch_that_of_ucp_on_again) {
+    ucp_config();
+    m_ucp["RCACHE_ENABLE"] = "y";
+    ucp_config();
+    EXPECT_EQ("y", m_ucp["RCACHE_ENABLE"]);
+    EXPECT_EQ("UCX_RCACHE_ENABLE=y keeps UCX's own cache on", reason());
+}
+
 /* Then no domain loses a cache by this library */
 TEST_F(test_ucx_caches, the_user_may_have_switched_that_of_ucp_off) {
     m_ucp["RCACHE_ENABLE"] = "n";

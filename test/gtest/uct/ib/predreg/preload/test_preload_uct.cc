@@ -22,6 +22,7 @@ protected:
     {
         s_self = this;
         fake_reset();
+        m_hooks.ucp_config   = [](const uct_predreg_real_t*, ucp_config_t*) {};
         m_hooks.md_config    = [](uct_component_h, uct_md_config_t*) {
             told("md_config");
         };
