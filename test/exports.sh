@@ -30,7 +30,7 @@ expect()
 }
 
 expect "$dir/libuct_predreg.so" \
-    mlock mlock2 mprotect pkey_mprotect \
+    mallopt mlock mlock2 mprotect pkey_mprotect \
     predreg_firehose_count_1 predreg_firehose_map_1 predreg_firehose_room_2 \
     ucp_am_recv_data_nbx ucp_am_send_nb ucp_am_send_nbx \
     ucp_atomic_add32 ucp_atomic_add64 ucp_atomic_cswap32 ucp_atomic_cswap64 \

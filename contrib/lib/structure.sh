@@ -35,8 +35,8 @@ find . -name '*.[ch]' -printf '%P\n' | sort > "$work/files"
 
 # Lines of "USER USED HOW": for symbols of object files. An object is called
 # [.libs/][LIBRARY-]NAME.o in the folder of its NAME.c; objects whose source is
-# gone are left over from an earlier build. Who uses a function of UCX that
-# preload/ overrides means that of UCX.
+# gone are left over from an earlier build. Who uses a function of UCX or libc that
+# preload/ overrides means that one: what is not overridden there is called predreg_*.
 (cd "$objects" && find . -name '*.o' -printf '%P\n' | sort |
      xargs -r nm -A -P -g) |
 awk -v files="$work/files" '
@@ -60,7 +60,7 @@ awk -v files="$work/files" '
         }
         if (($3 == "U") || ($3 == "w")) {
             uses[source, $2] = 1
-        } else if ((source !~ /\/preload\//) || ($2 !~ /^uc[pst]_/)) {
+        } else if ((source !~ /\/preload\//) || ($2 ~ /^predreg_/)) {
             defines[$2] = source
         }
     }

@@ -153,7 +153,10 @@ static void load_core(const void *caller)
     if (core_init == NULL) {
         PREDREG_COMPLAIN("stepping aside: " CORE_LIBRARY " belongs to another "
                          "version");
+        return;
     }
+    atomic_store_explicit(&predreg_core, (const void*)core_init,
+                          memory_order_relaxed);
 }
 
 /* Find out where UCP is, if it is loaded by now */

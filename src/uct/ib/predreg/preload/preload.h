@@ -138,6 +138,10 @@ unsigned predreg_in_init;
 typedef int (*predreg_alter_t)(const void *address, size_t length, int prot);
 extern _Atomic(predreg_alter_t) predreg_alter;
 
+/** An address in the core, for mallopt(); NULL: it is not loaded. Relaxed: nothing is read
+ *  through it. */
+extern _Atomic(const void*) predreg_core;
+
 
 /** What libucp_windows.so does in place of functions of UCP; NULL: it is not
  *  loaded. Written once, with release. */

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,12 +16,15 @@
 
 /*
  * Functions of libc that change what memory may be used for, or lock it, and
- * that UCM has no event for. The core is told before the kernel is; then the
+ * that UCM has no event for; and the one that tells malloc() what to map, which the arena
+ * uses. The core is told before the kernel is; then the
  * function is called that the program would have called without this library.
  * libc's own calls, such as those for the stacks of threads, do not come here.
  */
 
 _Atomic(predreg_alter_t) predreg_alter;
+
+_Atomic(const void*) predreg_core;
 
 /* The address is a number, as libc declares of some of these functions that they
  * access nothing there, and a compiler that knows takes the pointer for one whose
@@ -61,6 +65,11 @@ static _Atomic(void*) next_mprotect;
 static _Atomic(void*) next_pkey_mprotect;
 static _Atomic(void*) next_mlock;
 static _Atomic(void*) next_mlock2;
+static _Atomic(void*) next_mallopt;
+
+/* Whether the program has chosen where malloc() gets its memory from. Relaxed: the arena
+ * changes that much later, or again */
+static _Atomic int is_malloc_set;
 
 /* Programs call these in handlers of signals, such as those of garbage
  * collectors, where it would be too late to look for them */
@@ -70,6 +79,7 @@ UCS_F_CTOR static void find_all(void)
     (void)NEXT(pkey_mprotect);
     (void)NEXT(mlock);
     (void)NEXT(mlock2);
+    (void)NEXT(mallopt);
 }
 
 PREDREG_EXPORT int mprotect(void *address, size_t length, int prot)
@@ -98,4 +108,33 @@ PREDREG_EXPORT int mlock2(const void *address, size_t length, unsigned flags)
     return (tell((uintptr_t)address, length, -1) != 0) ?
                    -1 :
                    NEXT(mlock2)(address, length, flags);
+}
+
+/* Whether a parameter of malloc() has to do with mappings, and what of the heap goes back:
+ * what a program sets of these stays */
+static int is_about_mappings(int param)
+{
+    return (param == M_MMAP_THRESHOLD) || (param == M_MMAP_MAX) ||
+           (param == M_TRIM_THRESHOLD) || (param == M_TOP_PAD);
+}
+
+static int is_core(const void *caller)
+{
+    const void *core = atomic_load_explicit(&predreg_core, memory_order_relaxed);
+    Dl_info info, core_info;
+
+    return (core != NULL) && dladdr(core, &core_info) && dladdr(caller, &info) &&
+           (info.dli_fbase == core_info.dli_fbase);
+}
+
+PREDREG_EXPORT int mallopt(int param, int value)
+{
+    if (is_about_mappings(param)) {
+        if (!is_core(PREDREG_CALLER)) {
+            atomic_store_explicit(&is_malloc_set, 1, memory_order_relaxed);
+        } else if (atomic_load_explicit(&is_malloc_set, memory_order_relaxed)) {
+            return 0; /* As if malloc() did not know the parameter */
+        }
+    }
+    return NEXT(mallopt)(param, value);
 }

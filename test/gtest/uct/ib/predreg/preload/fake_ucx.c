@@ -224,6 +224,11 @@ void fake_set_is_ucp(int is_ucp)
                  is_ucp ? (const char*)UINTPTR_MAX : (const char*)NULL);
 }
 
+void fake_set_core(int is_core)
+{
+    atomic_store(&predreg_core, is_core ? (const void*)fake_set_core : NULL);
+}
+
 void predreg_windows_load(void)
 {
     atomic_store(&predreg_windows_table, windows);

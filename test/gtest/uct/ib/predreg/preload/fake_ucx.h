@@ -48,6 +48,9 @@ extern ucp_config_t *const fake_config;
 /* Whether what is called is called by UCP; at first it is not */
 void fake_set_is_ucp(int is_ucp);
 
+/** Whether the caller of mallopt() is the core, which is then the program of the tests. */
+void fake_set_core(int is_core);
+
 /* Called inside of ucp_init_version(); NULL: nothing is */
 extern void (*fake_inside_init)(void);
 
