@@ -126,7 +126,7 @@ uint64_t ucs_rcache_pred_bound_reserve(uint64_t max_bytes, size_t page_size)
     }
 
     return ucs_min(ucs_max(max_bytes / RESERVE_SHARE, least),
-                   ucs_min(RESERVE_MAX, max_bytes));
+                   ucs_min(RESERVE_MAX, max_bytes / 2));
 }
 
 size_t ucs_rcache_pred_piece_pages(const ucs_rcache_pred_cost_t *reg,

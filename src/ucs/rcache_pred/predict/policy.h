@@ -135,7 +135,9 @@ int ucs_rcache_pred_may_join(const ucs_rcache_pred_joint_t *joint,
  * @return how much of a bound on bytes whole regions must leave free, so that
  *         transfers in pieces can go on (see pieces.c). It is 1/16 of the
  *         bound, at most 4 MiB, and at least @ref
- *         ucs_rcache_pred_pieces_reserve; 0 if there is no bound.
+ *         ucs_rcache_pred_pieces_reserve, but not more than half of the bound: where
+ *         pages are large, the least bound has room for one piece and one region of its
+ *         size. 0 if there is no bound.
  *
  * @param [in] max_bytes  The bound; UINT64_MAX: there is none.
  */

@@ -66,6 +66,22 @@ TEST_F(test_piece_reg, pieces_of_large_pages_cover_any_use)
     }
 }
 
+/* Of the least bound, half is for whole regions and half for one piece */
+TEST_F(test_piece_reg, large_pages_and_the_least_bound)
+{
+    m_params.page_size = 64 * KB;
+    m_world.set_page_size(64 * KB);
+    bound(256 * KB);
+    void *memh     = begin(buffer(0), 128 * KB);
+    pieces_use use = pieces(buffer(1), MB);
+
+    ASSERT_EQ(UCS_INPROGRESS, use.begin());
+    EXPECT_EQ(UCS_OK, use.finish());
+    EXPECT_EQ(0u, use.left());
+    end(memh);
+    end(begin(buffer(2), PAGE));
+}
+
 TEST_F(test_piece_reg, flags_of_a_piece)
 {
     pieces_use use = pieces(buffer(0), LARGE, ACCESS_WRITE | HINT);
