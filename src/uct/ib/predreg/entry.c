@@ -100,6 +100,20 @@ static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length,
 }
 
 static ucs_status_t
+device_mem_reg(uct_md_h md, void *address, size_t length,
+               const uct_md_mem_reg_params_t *params,
+               uct_predreg_purpose_t purpose, uct_mem_h *memh_p)
+{
+    uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
+
+    return (domain == NULL) ?
+           uct_predreg_core.real.uct_md_mem_reg_v2(md, address, length, params,
+                                                   memh_p) :
+           uct_predreg_device_mem_reg(domain, address, length, params, purpose,
+                                      memh_p);
+}
+
+static ucs_status_t
 mem_dereg(uct_md_h md, const uct_md_mem_dereg_params_t *params)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
@@ -253,6 +267,7 @@ const uct_predreg_hooks_t uct_predreg_hooks = {
     .md_query_v2  = md_query_v2,
     .iface_opened = iface_opened,
     .mem_reg      = mem_reg,
+    .device_mem_reg = device_mem_reg,
     .mem_dereg    = mem_dereg,
     .mkey_begin   = mkey_begin,
     .mkey_pack_v2 = mkey_pack_v2,

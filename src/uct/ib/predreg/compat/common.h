@@ -50,12 +50,28 @@ static inline int uct_predreg_compat_is_special(unsigned flags)
     return (flags & ~UCT_PREDREG_COMPAT_USUAL_FLAGS) != 0;
 }
 
-/** @return which kind of passing on is meant for a registration. What is locked
- *          is a pool that UCX keeps. */
-static inline uct_predreg_may_t uct_predreg_compat_may_pass(unsigned flags)
+/** @return whether all that is special of it is that it need not pin memory: the
+ *          adapter pages on demand (UCX_REG_NONBLOCK_MEM_TYPES, 1.15 to 1.23). */
+static inline int uct_predreg_compat_is_nonblock(unsigned flags)
 {
-    return (flags & UCT_MD_MEM_FLAG_LOCK) ? UCT_PREDREG_MAY_PASS_POOL :
-                                            UCT_PREDREG_MAY_PASS;
+    return (flags & ~UCT_PREDREG_COMPAT_USUAL_FLAGS) == UCT_MD_MEM_FLAG_NONBLOCK;
+}
+
+/** @return which kind of passing on is meant for a registration. What is locked
+/** @return which kind of passing on is meant for a registration. What is locked
+ *          is a pool that UCX keeps. What a message registers without pinning is
+ *          kept instead. */
+static inline uct_predreg_may_t
+uct_predreg_compat_may_pass(unsigned flags, uct_predreg_purpose_t purpose)
+{
+    if ((flags & UCT_MD_MEM_FLAG_LOCK) ||
+        (purpose == UCT_PREDREG_PURPOSE_POOL)) {
+        return UCT_PREDREG_MAY_PASS_POOL;
+    }
+
+    return (uct_predreg_compat_is_nonblock(flags) &&
+            (purpose != UCT_PREDREG_PURPOSE_MAPPED)) ?
+           UCT_PREDREG_MAY_KEEP : UCT_PREDREG_MAY_PASS;
 }
 
 /** What may be done with a registration that is not passed on and whose failure

@@ -6,6 +6,7 @@
 
 #include "compat.h"
 #include "columns.h"
+#include "common.h"
 
 #include <ucs/sys/math.h>
 
@@ -93,6 +94,31 @@ uct_predreg_compat_find(const uct_predreg_real_t *real, char *reason,
         add_accepted(reason, max);
     }
     return compat;
+}
+
+int uct_predreg_compat_is_of_device(const uct_md_mem_reg_params_t *params)
+{
+    const uint64_t known = UCT_MD_MEM_REG_FIELD_FLAGS |
+                           UCT_MD_MEM_REG_FIELD_DMABUF_FD |
+                           UCT_MD_MEM_REG_FIELD_DMABUF_OFFSET |
+                           UCT_MD_MEM_REG_FIELD_MEM_TYPE;
+
+    return !(params->field_mask & ~known) &&
+           (params->field_mask & UCT_MD_MEM_REG_FIELD_FLAGS) &&
+           (params->flags == (unsigned)params->flags) &&
+           (!uct_predreg_compat_is_special(params->flags) ||
+            uct_predreg_compat_is_nonblock(params->flags));
+}
+
+void uct_predreg_compat_copy_params(const uct_md_mem_reg_params_t *params,
+                                    uct_md_mem_reg_params_t *copy)
+{
+    copy->field_mask    = params->field_mask;
+    copy->flags         = params->flags;
+    copy->dmabuf_fd     = params->dmabuf_fd;
+    copy->dmabuf_offset = params->dmabuf_offset;
+    copy->mem_type      = (params->field_mask & UCT_MD_MEM_REG_FIELD_MEM_TYPE) ?
+                          params->mem_type : UCS_MEMORY_TYPE_HOST;
 }
 
 void uct_predreg_compat_set_reg_cost(uct_md_attr_t *attr, double cost)

@@ -63,6 +63,9 @@ typedef enum {
                                       manage it */
     UCT_PREDREG_MAY_PASS_POOL,   /**< As PASS; the memory is a pool that UCX
                                       keeps for itself */
+    UCT_PREDREG_MAY_KEEP,        /**< Register once, and keep it until it is
+                                      freed: that pins nothing
+                                      (UCX_REG_NONBLOCK_MEM_TYPES) */
     UCT_PREDREG_MAY_REFUSE,      /**< Register as a whole or refuse: UCP then
                                       goes another way by itself */
     UCT_PREDREG_MUST_WHOLE,      /**< Register as a whole: if it is refused the
@@ -221,8 +224,8 @@ uct_predreg_compat_find(const uct_predreg_real_t *real, char *reason,
  * Read what a registration through the second interface asks for.
  *
  * @param [out] flags_p  Filled with its flags, if it is of the host's memory.
- * @return whether it asks for nothing else than flags. Other registrations, such
- *         as those of a dmabuf, are UCX's business alone.
+ * @return whether it asks for nothing else than flags. The cache manages no other
+ *         registrations, such as those of a dmabuf.
  */
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_compat_read_params(const uct_md_mem_reg_params_t *params,
@@ -244,6 +247,18 @@ uct_predreg_compat_read_params(const uct_md_mem_reg_params_t *params,
     return !(mask & UCT_MD_MEM_REG_FIELD_FLAGS) ||
            (params->flags == *flags_p);
 }
+
+/**
+ * @return whether a registration of which the above returns 0 is one of memory of
+ *         a device that UCP's cache would keep: it is of a dmabuf or names the type
+ *         of the memory, and asks for access only.
+ */
+int uct_predreg_compat_is_of_device(const uct_md_mem_reg_params_t *params);
+
+/** Copy what a registration asks for: the structure of UCX up to 1.21 ends before
+ *  the last field. */
+void uct_predreg_compat_copy_params(const uct_md_mem_reg_params_t *params,
+                                    uct_md_mem_reg_params_t *copy);
 
 /** Write a cost that does not depend on the length, seconds, into the attributes
  *  of a domain. */

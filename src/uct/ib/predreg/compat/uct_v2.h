@@ -47,8 +47,10 @@ ucs_status_t uct_md_mem_dereg_v2(uct_md_h md,
 
 /* UCX 1.14 to 1.23, uct_v2.h: uct_md_mem_reg_field_mask_t */
 enum {
-    UCT_MD_MEM_REG_FIELD_FLAGS    = UCS_BIT(0),
-    UCT_MD_MEM_REG_FIELD_MEM_TYPE = UCS_BIT(3) /* From 1.22 on */
+    UCT_MD_MEM_REG_FIELD_FLAGS         = UCS_BIT(0),
+    UCT_MD_MEM_REG_FIELD_DMABUF_FD     = UCS_BIT(1),
+    UCT_MD_MEM_REG_FIELD_DMABUF_OFFSET = UCS_BIT(2),
+    UCT_MD_MEM_REG_FIELD_MEM_TYPE      = UCS_BIT(3) /* From 1.22 on */
 };
 
 /* UCX 1.14 to 1.23, uct_v2.h. The type of the memory is there from 1.22 on */

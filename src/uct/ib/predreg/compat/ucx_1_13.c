@@ -28,7 +28,7 @@ static uct_predreg_may_t may(unsigned flags, uct_predreg_purpose_t purpose)
 {
     if (uct_predreg_compat_is_special(flags) ||
         !(flags & UCT_MD_MEM_ACCESS_ALL)) {
-        return uct_predreg_compat_may_pass(flags);
+        return uct_predreg_compat_may_pass(flags, purpose);
     }
 
     if (flags & UCT_MD_MEM_FLAG_HIDE_ERRORS) {

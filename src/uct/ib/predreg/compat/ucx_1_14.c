@@ -25,7 +25,7 @@
 static uct_predreg_may_t may(unsigned flags, uct_predreg_purpose_t purpose)
 {
     if (uct_predreg_compat_is_special(flags)) {
-        return uct_predreg_compat_may_pass(flags);
+        return uct_predreg_compat_may_pass(flags, purpose);
     }
 
     if (purpose == UCT_PREDREG_PURPOSE_POOL) {

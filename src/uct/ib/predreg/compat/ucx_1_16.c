@@ -42,7 +42,7 @@ static uct_predreg_may_t
 may_1_22(unsigned flags, uct_predreg_purpose_t purpose)
 {
     if (uct_predreg_compat_is_special(flags)) {
-        return uct_predreg_compat_may_pass(flags);
+        return uct_predreg_compat_may_pass(flags, purpose);
     }
 
     if (purpose == UCT_PREDREG_PURPOSE_POOL) {
@@ -78,10 +78,16 @@ static const uct_predreg_setting_t md_caches[] = {
     {NULL}
 };
 
-/* knem_md.c, cuda_ipc_md.c, rocm_ipc_md.c. gdr_copy_md.c, rocm_copy_md.c and
- * mm_xpmem.c have caches of their own, and other components register nothing */
+/* knem_md.c, cuda_ipc_md.c, rocm_ipc_md.c; gdr_copy_md.c of 1.16 and 1.17, which has
+ * a cache of its own in other versions; gga_mlx5.c, from 1.18 on. rocm_copy_md.c
+ * and mm_xpmem.c have caches of their own. UCP registers nothing for messages with
+ * other components, since their transports need no handles. */
+static const char *const kept_components_1_16[] = {
+    "knem", "cuda_ipc", "rocm_ipc", "gdr_copy", NULL
+};
+
 static const char *const kept_components[] = {
-    "knem", "cuda_ipc", "rocm_ipc", NULL
+    "knem", "cuda_ipc", "rocm_ipc", "gga", NULL
 };
 
 /*
@@ -97,7 +103,6 @@ static const char *const kept_components[] = {
     .major                  = 1, \
     .ucp_cache              = UCT_PREDREG_COMPAT_UCP_CACHE, \
     .ucp_cache_hides_uses   = 1, /* ucp_memh_get() of ucp_mm.inl */ \
-    .kept_components        = kept_components, \
     .md_caches              = md_caches, \
     .proto                  = { /* ucp_context.c */ \
         .name          = "PROTO_ENABLE", \
@@ -120,6 +125,7 @@ const uct_predreg_compat_t uct_predreg_compat_1_16 = {
     FACTS,
     .first_minor            = 16,
     .last_minor             = 17,
+    .kept_components        = kept_components_1_16,
     .may                    = may,
     .proto_starves_pools    = 1,
     .reg_cost_offset        = 88, /* uct_v2.h */
@@ -131,6 +137,7 @@ const uct_predreg_compat_t uct_predreg_compat_1_18 = {
     .reg_retry              = REG_RETRY,
     .first_minor            = 18,
     .last_minor             = 21,
+    .kept_components        = kept_components,
     .may                    = may,
     .proto_starves_pools    = 1,
     .reg_cost_offset        = 96, /* uct_v2.h */
@@ -142,6 +149,7 @@ const uct_predreg_compat_t uct_predreg_compat_1_22 = {
     .reg_retry              = REG_RETRY,
     .first_minor            = 22,
     .last_minor             = 23,
+    .kept_components        = kept_components,
     .may                    = may_1_22,
     .reg_cost_offset        = 96, /* uct_v2.h */
     .reg_cost_field         = UCS_BIT(10)

@@ -99,6 +99,12 @@ typedef struct uct_predreg_hooks {
                             unsigned flags, uct_predreg_purpose_t purpose,
                             uct_mem_h *memh_p);
 
+    /** Memory is to be registered by more than flags. */
+    ucs_status_t (*device_mem_reg)(uct_md_h md, void *address, size_t length,
+                                   const uct_md_mem_reg_params_t *params,
+                                   uct_predreg_purpose_t purpose,
+                                   uct_mem_h *memh_p);
+
     ucs_status_t (*mem_dereg)(uct_md_h md,
                               const uct_md_mem_dereg_params_t *params);
 

@@ -38,14 +38,12 @@
 
 
 struct uct_predreg_domain {
-    /* These eight fields are constant while the domain is in the table */
+    /* These seven fields are constant while the domain is in the table */
     uct_md_h                 md;     /**< UCT's handle */
     uct_predreg_core_t       *core;  /**< State of the process that it belongs
                                           to */
     ucs_rcache_pred_domain_t *super; /**< Its domain in the cache; NULL: it is
                                           only watched, or all memory is kept */
-    uct_predreg_kept_t       *kept;  /**< Its memory that stays registered;
-                                          NULL: there is none */
     uct_predreg_arena_t      *arena; /**< The arena whose slabs are registered in
                                           it; NULL: there is none */
     unsigned                 arena_number; /**< Its number there */
@@ -53,6 +51,10 @@ struct uct_predreg_domain {
                                           numbered from 0 as they are opened */
     uct_predreg_settings_t   settings; /**< What is set of the cache of UCX that
                                             is switched off for it */
+    /** Its memory that stays registered; NULL: there is none. Of a managed domain
+     *  it is made when the first such memory is registered, under core.lock, with
+     *  release. */
+    _Atomic(uct_predreg_kept_t*) kept;
     /** Whether no pieces handles are given out in this domain, because one of
      *  its interfaces would not understand them. Relaxed: a handle that is
      *  given out while that interface is being opened does no harm, because
@@ -130,7 +132,10 @@ void uct_predreg_domains_reset(void);
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_domain_keeps_all(const uct_predreg_domain_t *domain)
 {
-    return (domain->super == NULL) && (domain->kept != NULL);
+    /* Relaxed: where the first is true, it was made before the domain was entered
+     * into the table */
+    return (domain->super == NULL) &&
+           (atomic_load_explicit(&domain->kept, memory_order_relaxed) != NULL);
 }
 
 /** @return whether this process has got the domain from the one that it was

@@ -32,6 +32,13 @@ typedef struct region {
 /* Regions by their handle */
 KHASH_MAP_INIT_INT64(kept_regions, region_t*)
 
+/* What a use asks for, as UCS hands it on to a registration */
+typedef struct request {
+    const uint8_t                 *address;
+    unsigned                      flags;
+    const uct_md_mem_reg_params_t *params; /* NULL: flags only */
+} request_t;
+
 struct uct_predreg_kept {
     uct_predreg_domain_t  *domain;
     uct_predreg_rcache_t  rcache;
@@ -95,13 +102,48 @@ static void region_deregister(uct_predreg_kept_t *kept, region_t *region)
     (void)uct_predreg_pass_mem_dereg(kept->domain, &params);
 }
 
+/* Register a region with these flags, and with what the use asks for besides. The
+ * region may begin before the use's memory or end after it. */
+static ucs_status_t
+region_register(uct_predreg_kept_t *kept, const request_t *request,
+                const ucs_pgt_region_t *range, unsigned flags,
+                uct_mem_h *memh_p)
+{
+    uct_md_mem_reg_params_t params;
+    ptrdiff_t before;
+
+    if (request->params == NULL) {
+        return uct_predreg_pass_mem_reg(kept->domain, (void*)range->start,
+                                        range->end - range->start, flags,
+                                        memh_p);
+    }
+
+    before = request->address - (const uint8_t*)range->start;
+    uct_predreg_compat_copy_params(request->params, &params);
+    params.flags = flags;
+    if (params.field_mask & UCT_MD_MEM_REG_FIELD_DMABUF_OFFSET) {
+        if ((before > 0) && (params.dmabuf_offset < (size_t)before)) {
+            return UCS_ERR_INVALID_ADDR;
+        }
+        params.dmabuf_offset -= before;
+    } else if ((params.field_mask & UCT_MD_MEM_REG_FIELD_DMABUF_FD) &&
+               (before != 0)) {
+        return UCS_ERR_INVALID_ADDR; /* The use begins where the dmabuf does */
+    }
+
+    return uct_predreg_pass_mem_reg_v2(kept->domain, (void*)range->start,
+                                       range->end - range->start, &params,
+                                       memh_p);
+}
+
 static ucs_status_t
 rcache_mem_reg(void *context, ucs_rcache_t *rcache, void *arg,
                ucs_rcache_region_t *super, uint16_t rcache_flags)
 {
     uct_predreg_kept_t *kept = context;
     region_t *region         = region_of(super);
-    unsigned flags           = *(const unsigned*)arg;
+    const request_t *request = arg;
+    unsigned flags           = request->flags;
     ucs_status_t status;
 
     region->access = flags & UCT_MD_MEM_ACCESS_ALL;
@@ -109,9 +151,8 @@ rcache_mem_reg(void *context, ucs_rcache_t *rcache, void *arg,
         flags |= kept->domain->core->compat->quiet_flag;
     }
 
-    status = uct_predreg_pass_mem_reg(kept->domain, (void*)super->super.start,
-                                      super->super.end - super->super.start,
-                                      flags, &region->memh);
+    status = region_register(kept, request, &super->super, flags,
+                             &region->memh);
     if ((status == UCS_OK) && !region_add(kept, region)) {
         region_deregister(kept, region);
         status = UCS_ERR_NO_MEMORY;
@@ -136,8 +177,7 @@ static void rcache_dump_region(void *context, ucs_rcache_t *rcache,
     snprintf(buf, max, "memh %p", region_of(super)->memh);
 }
 
-uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain,
-                                            const char *name)
+uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain)
 {
     const uct_predreg_settings_t *settings   = &domain->settings;
     uct_predreg_kept_t *kept                 = calloc(1, sizeof(*kept));
@@ -166,7 +206,7 @@ uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain,
     kh_init_inplace(kept_regions, &kept->regions);
     status = uct_predreg_rcache_init(&kept->rcache, &params);
     if (status != UCS_OK) {
-        ucs_debug("%s: memory is registered for each use: %s", name,
+        ucs_debug("memory that could be kept is registered for each use: %s",
                   ucs_status_string(status));
         free(kept);
         return NULL;
@@ -207,15 +247,26 @@ static int region_covers(const uct_predreg_kept_t *kept, const region_t *region,
 
 ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
                                   size_t length, unsigned flags,
+                                  const uct_md_mem_reg_params_t *params,
                                   uct_mem_h *memh_p)
 {
+    request_t request = {
+        .address = address,
+        .flags   = flags,
+        .params  = params
+    };
     ucs_rcache_region_t *super;
     region_t *region;
     ucs_status_t status;
 
     for (;;) {
         status = uct_predreg_rcache_get(&kept->rcache, address, length,
-                                        PROT_READ | PROT_WRITE, &flags, &super);
+                                        PROT_READ | PROT_WRITE, &request,
+                                        &super);
+        if ((status != UCS_OK) && (params != NULL)) {
+            return uct_predreg_pass_mem_reg_v2(kept->domain, address, length,
+                                               params, memh_p);
+        }
         if (status != UCS_OK) {
             return status;
         }
@@ -228,7 +279,7 @@ ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
 
         /* Register it anew, for both, so that the uses do not take turns with
          * that */
-        flags |= region->access;
+        request.flags |= region->access;
         ucs_rcache_region_invalidate(kept->rcache.ucs, super,
                                      invalidation_awaited_by_nobody, NULL);
         ucs_rcache_region_put(kept->rcache.ucs, super);

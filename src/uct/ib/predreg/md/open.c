@@ -69,9 +69,6 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
         domain_limit(domain);
         domain->number = ucs_rcache_pred_domain_get_number(domain->super);
         atomic_fetch_add_explicit(&core->num_managed, 1, memory_order_relaxed);
-        if (facts->registers_devices) {
-            domain->kept = uct_predreg_kept_create(domain, name);
-        }
         uct_predreg_arena_open_domain(core, domain, facts->component);
     } else {
         uct_predreg_watch_open(core);
@@ -108,6 +105,7 @@ static void kept_domain_add(uct_predreg_core_t *core, uct_md_h md,
                             const uct_predreg_md_facts_t *facts)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_new(core, md);
+    uct_predreg_kept_t *kept;
 
     if (domain == NULL) {
         return;
@@ -115,8 +113,9 @@ static void kept_domain_add(uct_predreg_core_t *core, uct_md_h md,
 
     uct_predreg_settings_of(core->settings, core->num_settings,
                             facts->component, &domain->settings);
-    domain->kept = uct_predreg_kept_create(domain, name);
-    if (domain->kept != NULL) {
+    kept = uct_predreg_kept_create(domain);
+    if (kept != NULL) {
+        atomic_store_explicit(&domain->kept, kept, memory_order_relaxed);
         uct_predreg_domain_add(domain);
         ucs_debug("%s: registrations are kept", name);
     }
@@ -177,7 +176,9 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
     domain = uct_predreg_domain_find(md);
     if (domain != NULL) {
         uct_predreg_note_pinned(core);
-        uct_predreg_kept_destroy(domain->kept);
+        /* Relaxed: nobody uses the domain any more */
+        uct_predreg_kept_destroy(atomic_load_explicit(&domain->kept,
+                                                      memory_order_relaxed));
         uct_predreg_arena_close_domain(domain);
         if (domain->super != NULL) {
             ucs_rcache_pred_domain_destroy(domain->super);

@@ -12,10 +12,23 @@
 #include <uct/ib/predreg/core/seat.h>
 #include <uct/ib/predreg/core/state.h>
 
+#include <ucs/debug/log_def.h>
 #include <ucs/memory/memtype_cache.h>
 
 #include <errno.h>
 
+
+/* Say once that memory of the host is not managed, since it may be that of a device */
+static void tell_of_types(void)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set_explicit(&is_told, memory_order_relaxed)) {
+        ucs_warn("UCX_MEMTYPE_CACHE=n: nobody tells memory of the host from that "
+                 "of devices, so that all of it stays registered until it is "
+                 "freed, within the bounds of UCX's own cache");
+    }
+}
 
 int uct_predreg_is_host_memory(const void *address, size_t length)
 {
@@ -38,7 +51,8 @@ int uct_predreg_is_host_memory(const void *address, size_t length)
     case UCS_ERR_NO_ELEM:
         return 1; /* It holds memory of devices only */
     default:
-        return 0; /* It is switched off */
+        tell_of_types(); /* It is switched off */
+        return 0;
     }
 }
 
@@ -56,6 +70,28 @@ ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
     }
     status = core->compat->mem_reg(&core->real, domain->md, address, length,
                                    flags, memh_p);
+    if (is_quiet) {
+        uct_predreg_quiet_end();
+    }
+    uct_predreg_domain_leave(domain);
+    return status;
+}
+
+ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
+                                         void *address, size_t length,
+                                         const uct_md_mem_reg_params_t *params,
+                                         uct_mem_h *memh_p)
+{
+    const uct_predreg_core_t *core = domain->core;
+    int is_quiet                   = params->flags & core->compat->quiet_flag;
+    ucs_status_t status;
+
+    uct_predreg_domain_enter(domain);
+    if (is_quiet) {
+        uct_predreg_quiet_begin();
+    }
+    status = core->real.uct_md_mem_reg_v2(domain->md, address, length, params,
+                                          memh_p);
     if (is_quiet) {
         uct_predreg_quiet_end();
     }

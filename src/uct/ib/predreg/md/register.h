@@ -40,6 +40,12 @@ ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p);
 
+/** The same through UCT's second interface, which UCX has from 1.14 on. */
+ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
+                                         void *address, size_t length,
+                                         const uct_md_mem_reg_params_t *params,
+                                         uct_mem_h *memh_p);
+
 /**
  * Register any kind of memory with the domain, as above.
  * @return UCS_ERR_NO_MEMORY if there may be no room for it.

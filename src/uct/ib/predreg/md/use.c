@@ -363,18 +363,48 @@ static int is_of_device(const request_t *req)
            !uct_predreg_is_host_memory(req->address, req->length);
 }
 
-/* Begin a use of memory that stays registered, if the domain has a cache for
+/* The memory of a domain that stays registered; NULL: there is none. */
+static uct_predreg_kept_t *get_kept(uct_predreg_domain_t *domain)
+{
+    /* Acquire: pairs with the release in make_kept() */
+    return atomic_load_explicit(&domain->kept, memory_order_acquire);
+}
+
+/* Likewise; that of a managed domain is made when it is needed first. */
+static uct_predreg_kept_t *make_kept(uct_predreg_domain_t *domain)
+{
+    uct_predreg_core_t *core = domain->core;
+    uct_predreg_kept_t *kept = get_kept(domain);
+
+    if (ucs_likely(kept != NULL) || (domain->super == NULL)) {
+        return kept;
+    }
+
+    pthread_mutex_lock(&core->lock);
+    kept = get_kept(domain);
+    if (kept == NULL) {
+        kept = uct_predreg_kept_create(domain);
+        atomic_store_explicit(&domain->kept, kept, memory_order_release);
+    }
+    pthread_mutex_unlock(&core->lock);
+    return kept;
+}
+
+/* Begin a use of memory that stays registered, if the domain can have a cache for
  * it. None of our bounds is about this memory. What Firehose unpins is
  * unpinned */
 static ucs_status_t kept_mem_reg(uct_predreg_domain_t *domain,
                                  const request_t *req, uct_mem_h *memh_p)
 {
-    return ((domain->kept == NULL) ||
-            (req->purpose == UCT_PREDREG_PURPOSE_FIREHOSE)) ?
+    uct_predreg_kept_t *kept =
+            (req->purpose == UCT_PREDREG_PURPOSE_FIREHOSE) ?
+            NULL : make_kept(domain);
+
+    return (kept == NULL) ?
            uct_predreg_pass_mem_reg(domain, req->address, req->length,
                                     req->flags, memh_p) :
-           uct_predreg_kept_reg(domain->kept, req->address, req->length,
-                                req->flags, memh_p);
+           uct_predreg_kept_reg(kept, req->address, req->length, req->flags,
+                                NULL, memh_p);
 }
 
 /* Begin a use in a domain where all memory stays registered that UCP's cache
@@ -425,6 +455,11 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
     }
 
     may = may_do(domain, req);
+    if (ucs_unlikely(may == UCT_PREDREG_MAY_KEEP) && (req->length != 0) &&
+        (req->address != NULL)) {
+        return kept_mem_reg(domain, req, memh_p);
+    }
+
     if (ucs_unlikely(is_foreign(req, may))) {
         return foreign_mem_reg(domain, req, may == UCT_PREDREG_MAY_PASS_POOL,
                                memh_p);
@@ -476,6 +511,26 @@ ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
 
     return ucs_unlikely(purpose == UCT_PREDREG_PURPOSE_HOT) ?
            hot_begin(domain, &req, memh_p) : begin(domain, &req, memh_p);
+}
+
+ucs_status_t
+uct_predreg_device_mem_reg(uct_predreg_domain_t *domain, void *address,
+                           size_t length, const uct_md_mem_reg_params_t *params,
+                           uct_predreg_purpose_t purpose, uct_mem_h *memh_p)
+{
+    uct_predreg_kept_t *kept = NULL;
+
+    if ((purpose != UCT_PREDREG_PURPOSE_FIREHOSE) &&
+        (purpose != UCT_PREDREG_PURPOSE_POOL) && (length != 0) &&
+        (address != NULL) && uct_predreg_compat_is_of_device(params)) {
+        kept = make_kept(domain);
+    }
+
+    return (kept == NULL) ?
+           uct_predreg_pass_mem_reg_v2(domain, address, length, params,
+                                       memh_p) :
+           uct_predreg_kept_reg(kept, address, length, params->flags, params,
+                                memh_p);
 }
 
 /* Tell a completion that the invalidation it waits for is done */
@@ -571,7 +626,7 @@ static ucs_status_t invalidate(uct_predreg_domain_t *domain,
 static ucs_status_t keeper_mem_dereg(uct_predreg_domain_t *domain,
                                      const uct_md_mem_dereg_params_t *params)
 {
-    ucs_status_t status = uct_predreg_kept_dereg(domain->kept, params);
+    ucs_status_t status = uct_predreg_kept_dereg(get_kept(domain), params);
 
     return (status == UCS_ERR_NO_ELEM) ?
            uct_predreg_pass_mem_dereg(domain, params) : status;
@@ -582,10 +637,11 @@ static UCS_F_NOINLINE ucs_status_t
 unmanaged_mem_dereg(uct_predreg_domain_t *domain,
                     const uct_md_mem_dereg_params_t *params)
 {
+    uct_predreg_kept_t *kept = get_kept(domain);
     ucs_status_t status;
 
-    if (domain->kept != NULL) {
-        status = uct_predreg_kept_dereg(domain->kept, params);
+    if (kept != NULL) {
+        status = uct_predreg_kept_dereg(kept, params);
         if (status != UCS_ERR_NO_ELEM) {
             return status;
         }

@@ -28,6 +28,13 @@ ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
                                  uct_predreg_purpose_t purpose,
                                  uct_mem_h *memh_p);
 
+/** The same through UCT's second interface, where something besides flags is asked
+ *  for: memory of a device, by its type or its dmabuf. */
+ucs_status_t
+uct_predreg_device_mem_reg(uct_predreg_domain_t *domain, void *address,
+                           size_t length, const uct_md_mem_reg_params_t *params,
+                           uct_predreg_purpose_t purpose, uct_mem_h *memh_p);
+
 ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
                                    const uct_md_mem_dereg_params_t *params);
 

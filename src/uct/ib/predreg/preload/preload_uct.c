@@ -249,10 +249,15 @@ mem_reg_v2_rare(const void *caller, uct_md_h md, void *address, size_t length,
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
     unsigned flags;
 
-    return ((hooks == NULL) || !uct_predreg_compat_read_params(params, &flags)) ?
-           PREDREG_REAL_OF(ucx, caller, uct_md_mem_reg_v2)(md, address, length,
-                                                           params, memh_p) :
-           mem_reg(hooks, md, address, length, flags, caller, memh_p);
+    if (hooks == NULL) {
+        return PREDREG_REAL_OF(ucx, caller, uct_md_mem_reg_v2)(md, address, length,
+                                                               params, memh_p);
+    }
+
+    return uct_predreg_compat_read_params(params, &flags) ?
+           mem_reg(hooks, md, address, length, flags, caller, memh_p) :
+           hooks->device_mem_reg(md, address, length, params,
+                                 purpose_of(caller, address), memh_p);
 }
 
 PREDREG_EXPORT ucs_status_t

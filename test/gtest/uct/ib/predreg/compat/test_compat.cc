@@ -140,7 +140,8 @@ TEST_F(test_compat, flags_and_purpose_say_what_may_be_done) {
         {0x3e4, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_PASS_POOL},
         {0x3e4, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MAY_PASS_POOL},
         /* What asks for something special, and what asks for no access */
-        {0x361, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_PASS},
+        {0x361, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_KEEP},
+        {0x3e1, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MAY_PASS},
         {0x362, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_PASS},
         {0x1360, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_PASS},
         {0x008, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_PASS},
@@ -155,7 +156,10 @@ TEST_F(test_compat, from_1_14_on_pools_are_told_by_who_allocated_them) {
             {0x364, UCT_PREDREG_PURPOSE_POOL, UCT_PREDREG_MAY_PASS_POOL},
             {0x3e4, UCT_PREDREG_PURPOSE_UNKNOWN, UCT_PREDREG_MAY_PASS_POOL},
             /* Non-blocking, symmetric and global registrations */
-            {0x361, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_PASS},
+            {0x361, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_KEEP},
+            {0x369, UCT_PREDREG_PURPOSE_UNKNOWN, UCT_PREDREG_MAY_KEEP},
+            {0x361, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MAY_PASS},
+            {0x361, UCT_PREDREG_PURPOSE_POOL, UCT_PREDREG_MAY_PASS_POOL},
             {0x760, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MAY_PASS},
             {0x800, UCT_PREDREG_PURPOSE_UNKNOWN, UCT_PREDREG_MAY_PASS}
         });
@@ -388,6 +392,30 @@ TEST_F(test_compat_v2, other_registrations_are_more) {
     params.field_mask = UCT_MD_MEM_REG_FIELD_FLAGS;
     params.flags      = UCS_BIT(32);
     EXPECT_FALSE(uct_predreg_compat_read_params(&params, &flags));
+}
+
+/* Those of them that UCP's cache keeps, and no others */
+TEST_F(test_compat_v2, registrations_of_memory_of_devices) {
+    uct_md_mem_reg_params_t params = {};
+
+    params.flags = 0x360;
+    for (uint64_t mask : {0x7, 0x9, 0xf}) { /* Its dmabuf, its type, both */
+        params.field_mask = mask;
+        EXPECT_TRUE(uct_predreg_compat_is_of_device(&params)) << mask;
+    }
+
+    params.flags = 0x361; /* That pages on demand */
+    EXPECT_TRUE(uct_predreg_compat_is_of_device(&params));
+    for (uint64_t flags : {0x364ul, 0x362ul, 0x760ul, UCS_BIT(32) | 0x360}) {
+        params.flags = flags;
+        EXPECT_FALSE(uct_predreg_compat_is_of_device(&params)) << flags;
+    }
+
+    params.flags = 0x360;
+    for (uint64_t mask : {0x17ul, 0x6ul, UCS_BIT(63) | 1}) {
+        params.field_mask = mask;
+        EXPECT_FALSE(uct_predreg_compat_is_of_device(&params)) << mask;
+    }
 }
 
 /* A UCX whose libuct has these functions, and no UCP */

@@ -128,6 +128,120 @@ TEST_F(test_kept_devices, an_invalidation_completes_beside_other_uses) {
     EXPECT_TRUE(m_regs.empty());
 }
 
+/* What UCP asks for of memory of a device from 1.14 on by its dmabuf, from 1.22 on
+ * by its type */
+class test_kept_params : public test_kept {
+protected:
+    void SetUp() override
+    {
+        test_kept::SetUp();
+        if (IsSkipped()) {
+            return;
+        }
+        set_ucx(22);
+        test_core_real()->uct_md_mem_reg_v2 =
+                [](uct_md_h md, void *address, size_t length,
+                   const uct_md_mem_reg_params_t *params, uct_mem_h *memh_p) {
+                    s_params = *params;
+                    return mem_reg(md, address, length, params->flags, memh_p);
+                };
+        m_md = open();
+    }
+
+    uct_mem_h reg_of(uct_md_mem_reg_params_t params, size_t begin = 0,
+                     size_t length = LENGTH,
+                     uct_predreg_purpose_t purpose = UCT_PREDREG_PURPOSE_MESSAGE)
+    {
+        uct_mem_h memh = nullptr;
+
+        params.field_mask |= UCT_MD_MEM_REG_FIELD_FLAGS;
+        params.flags       = 0x360;
+        EXPECT_EQ(UCS_OK,
+                  uct_predreg_device_mem_reg(domain(m_md),
+                                             (char*)m_buffer + begin, length,
+                                             &params, purpose, &memh));
+        return memh;
+    }
+
+    static uct_md_mem_reg_params_t dmabuf(size_t offset)
+    {
+        return {UCT_MD_MEM_REG_FIELD_DMABUF_FD |
+                UCT_MD_MEM_REG_FIELD_DMABUF_OFFSET, 0, 7, offset,
+                UCS_MEMORY_TYPE_HOST};
+    }
+
+    static uct_md_mem_reg_params_t cuda()
+    {
+        return {UCT_MD_MEM_REG_FIELD_MEM_TYPE, 0, -1, 0, UCS_MEMORY_TYPE_CUDA};
+    }
+
+    static uct_md_mem_reg_params_t s_params; /* Of the last registration */
+    uct_md_h                       m_md = nullptr;
+};
+
+uct_md_mem_reg_params_t test_kept_params::s_params;
+
+TEST_F(test_kept_params, a_type_of_memory_is_kept) {
+    uct_mem_h first = reg_of(cuda());
+
+    dereg(m_md, first);
+    EXPECT_EQ(UCS_MEMORY_TYPE_CUDA, s_params.mem_type);
+    for (unsigned i = 0; i < 3; ++i) {
+        uct_mem_h memh = reg_of(cuda());
+        EXPECT_EQ(first, memh);
+        dereg(m_md, memh);
+    }
+    EXPECT_EQ(1u, m_num_regs);
+}
+
+TEST_F(test_kept_params, a_dmabuf_is_kept) {
+    dereg(m_md, reg_of(dmabuf(4096)));
+    dereg(m_md, reg_of(dmabuf(4096)));
+    EXPECT_EQ(1u, m_num_regs);
+    EXPECT_EQ(7, s_params.dmabuf_fd);
+    EXPECT_EQ(4096u, s_params.dmabuf_offset);
+}
+
+TEST_F(test_kept_params, what_overlaps_is_one_part_of_a_dmabuf) {
+    dereg(m_md, reg_of(dmabuf(4096), 0, LENGTH / 2));
+    /* Begins LENGTH / 4 later, and is registered with what was before it */
+    dereg(m_md, reg_of(dmabuf(4096 + LENGTH / 4), LENGTH / 4, LENGTH / 2));
+    EXPECT_EQ(2u, m_num_regs);
+    EXPECT_EQ(4096u, s_params.dmabuf_offset);
+    EXPECT_EQ(1u, m_regs.size());
+    EXPECT_EQ(3 * LENGTH / 4, m_regs.begin()->second.length);
+}
+
+TEST_F(test_kept_params, a_dmabuf_that_ends_between_them_is_not_shared) {
+    dereg(m_md, reg_of(dmabuf(0), 0, LENGTH / 2));
+    dereg(m_md, reg_of(dmabuf(0), LENGTH / 4, LENGTH / 2));
+    EXPECT_EQ(0u, s_params.dmabuf_offset);
+    EXPECT_EQ(LENGTH / 2, m_regs.rbegin()->second.length);
+    EXPECT_EQ((char*)m_buffer + LENGTH / 4, m_regs.rbegin()->second.address);
+}
+
+TEST_F(test_kept_params, pools_and_firehose_are_passed_on) {
+    for (auto purpose : {UCT_PREDREG_PURPOSE_POOL,
+                         UCT_PREDREG_PURPOSE_FIREHOSE}) {
+        dereg(m_md, reg_of(cuda(), 0, LENGTH, purpose));
+        EXPECT_TRUE(m_regs.empty());
+    }
+}
+
+/* UCX_REG_NONBLOCK_MEM_TYPES=host: nothing is pinned, and each registration would
+ * cost a key of the adapter */
+TEST_F(test_kept, memory_that_is_not_pinned_stays_registered) {
+    expect_kept(open(), RECV | UCT_MD_MEM_FLAG_NONBLOCK,
+                {SEND | UCT_MD_MEM_FLAG_NONBLOCK});
+}
+
+/* Where UCX_MEMTYPE_CACHE=n, all may be memory of a device, whatever the domain
+ * registers */
+TEST_F(test_kept_devices, a_domain_for_the_host_keeps_it_as_well) {
+    m_attr.cap.reg_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+    expect_kept(open(2), SEND, {SEND, RECV});
+}
+
 
 /* A domain of UCX 1.16 that is not managed, and whose registrations only UCP's
  * cache has kept, which is off */
@@ -200,6 +314,27 @@ TEST_F(test_kept_domain, its_cost_is_that_of_a_hit) {
 
 TEST_F(test_kept_domain, nothing_is_kept_beside_a_cache_of_ucp) {
     EXPECT_EQ(nullptr, domain(open()));
+}
+
+/* Those that have no cache of their own in this version */
+TEST_F(test_kept_domain, more_components_are_kept_by_version) {
+    const struct {
+        unsigned   minor;
+        const char *name;
+        bool       is_kept;
+    } cases[] = {
+        {16, "gdr_copy", true}, {17, "gdr_copy", true}, {18, "gdr_copy", false},
+        {17, "gga", false}, {18, "gga", true}, {23, "gga", true}
+    };
+
+    for (auto &item : cases) {
+        set_ucx(item.minor);
+        strcpy(m_attr.component_name, item.name);
+        uct_md_h md = open_kept();
+        EXPECT_EQ(item.is_kept, domain(md) != nullptr)
+                << item.minor << " " << item.name;
+        close(md);
+    }
 }
 
 TEST_F(test_kept_domain, other_domains_are_left_alone) {

@@ -44,6 +44,14 @@ protected:
             s_self->m_purpose = purpose;
             return UCS_ERR_BUSY;
         };
+        m_hooks.device_mem_reg = [](uct_md_h, void*, size_t,
+                                    const uct_md_mem_reg_params_t *params,
+                                    uct_predreg_purpose_t purpose, uct_mem_h*) {
+            told("device_mem_reg");
+            s_self->m_flags   = params->flags;
+            s_self->m_purpose = purpose;
+            return UCS_ERR_BUSY;
+        };
         m_hooks.mem_dereg    = [](uct_md_h,
                                   const uct_md_mem_dereg_params_t *params) {
             told("mem_dereg");
@@ -191,13 +199,15 @@ TEST_F(test_preload_uct, the_core_registers_through_both_interfaces) {
     EXPECT_EQ(0u, fake_call.count);
 }
 
-TEST_F(test_preload_uct, ucx_registers_what_is_more_than_memory_of_the_host) {
+TEST_F(test_preload_uct, the_core_registers_memory_of_devices) {
     uct_md_mem_reg_params_t params = {};
 
     params.field_mask = UCS_BIT(1); /* A dmabuf */
-    EXPECT_EQ(UCS_OK, uct_md_mem_reg_v2(nullptr, this, 1, &params, &m_memh));
-    EXPECT_EQ("", m_told);
-    EXPECT_STREQ("uct_md_mem_reg_v2", fake_call.name);
+    EXPECT_EQ(UCS_ERR_BUSY,
+              uct_md_mem_reg_v2(nullptr, this, 1, &params, &m_memh));
+    EXPECT_EQ("device_mem_reg ", m_told);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_MAPPED, m_purpose);
+    EXPECT_EQ(0u, fake_call.count);
 }
 
 TEST_F(test_preload_uct, what_ucp_has_allocated_is_a_pool) {
