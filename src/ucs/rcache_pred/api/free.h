@@ -34,6 +34,10 @@ struct ucs_rcache_pred;
  */
 int ucs_rcache_pred_is_free(struct ucs_rcache_pred *pred, uint64_t patience);
 
+/** @return whether this thread does a round of the helper's work, or is about to begin or has
+ *          just ended one: as above, for the mutex of the rounds. */
+int ucs_rcache_pred_is_in_round(void);
+
 /** @return whether this thread has the lock of the cache, or is in its lane: it is the
  *          handler of a signal that has interrupted it there, and must not call a function
  *          of the cache that may not be called in handlers. */

@@ -6,6 +6,8 @@
 
 #include "helper.h"
 
+#include <ucs/rcache_pred/api/free.h>
+
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -114,6 +116,32 @@ ucs_rcache_pred_time_t ucs_rcache_pred_due(ucs_rcache_pred_t *pred)
     return atomic_load_explicit(&pred->handshake.due, memory_order_relaxed);
 }
 
+/* How many rounds this thread is in: one at most, or tries to do. The mutex does not tell:
+ * it may be taken already, and have no owner yet */
+static __thread unsigned in_rounds __attribute__((tls_model("initial-exec")));
+
+int ucs_rcache_pred_is_in_round(void)
+{
+    return in_rounds > 0;
+}
+
+/* Do a round, unless one is being done. @return the mode after it, or NONE */
+static int try_round(ucs_rcache_pred_t *pred)
+{
+    int mode = UCS_RCACHE_PRED_MODE_NONE;
+
+    ++in_rounds;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (pthread_mutex_trylock(&pred->helper_mutex) == 0) {
+        pred_helper_round(pred, PROGRESS_STEPS);
+        mode = atomic_load(&pred->handshake.mode);
+        pthread_mutex_unlock(&pred->helper_mutex);
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    --in_rounds;
+    return mode;
+}
+
 /* Do some of the work, which is due */
 static void work(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
@@ -130,14 +158,12 @@ static void work(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 
     /* If the mutex is taken, a round is being done already, by another thread
      * or by this one further up its stack */
-    if (pthread_mutex_trylock(&pred->helper_mutex) != 0) {
+    mode = try_round(pred);
+    if (mode == UCS_RCACHE_PRED_MODE_NONE) {
         let_round_end(pred);
         return;
     }
 
-    pred_helper_round(pred, PROGRESS_STEPS);
-    mode = atomic_load(&pred->handshake.mode);
-    pthread_mutex_unlock(&pred->helper_mutex);
     if (mode == UCS_RCACHE_PRED_MODE_THREAD) {
         pred->ops.wake(pred->params.arg); /* This round has given the work to
                                              the thread */

@@ -33,14 +33,11 @@
 uct_predreg_core_t uct_predreg_core = UCT_PREDREG_CORE_INITIALIZER;
 
 
-/* A handler that forks has to know that it has interrupted such a call, see process.c.
- * Only this thread and its handlers look at the number */
+/* Call a function that takes the lock of the core */
 #define WITHIN(_call) \
-    ++uct_predreg_within; \
-    atomic_signal_fence(memory_order_seq_cst); \
+    uct_predreg_enter(); \
     _call; \
-    atomic_signal_fence(memory_order_seq_cst); \
-    --uct_predreg_within
+    uct_predreg_leave()
 
 static void ucp_config(const uct_predreg_real_t *real, ucp_config_t *config)
 {
@@ -87,16 +84,12 @@ static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length,
                             uct_mem_h *memh_p)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
-    ucs_status_t status;
 
-    if (ucs_unlikely(domain == NULL)) {
-        return uct_predreg_core.compat->mem_reg(&uct_predreg_core.real, md,
-                                                address, length, flags, memh_p);
-    }
-
-    WITHIN(status = uct_predreg_mem_reg(domain, address, length, flags, purpose,
-                                        memh_p));
-    return status;
+    return ucs_unlikely(domain == NULL) ?
+           uct_predreg_core.compat->mem_reg(&uct_predreg_core.real, md, address,
+                                            length, flags, memh_p) :
+           uct_predreg_mem_reg(domain, address, length, flags, purpose,
+                               memh_p);
 }
 
 static ucs_status_t
@@ -117,41 +110,23 @@ static ucs_status_t
 mem_dereg(uct_md_h md, const uct_md_mem_dereg_params_t *params)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
-    ucs_status_t status;
 
-    if (ucs_unlikely(domain == NULL)) {
-        return uct_predreg_unknown_mem_dereg(&uct_predreg_core, md, params);
-    }
-
-    WITHIN(status = uct_predreg_mem_dereg(domain, params));
-    return status;
+    return ucs_unlikely(domain == NULL) ?
+           uct_predreg_unknown_mem_dereg(&uct_predreg_core, md, params) :
+           uct_predreg_mem_dereg(domain, params);
 }
 
 static ucs_status_t mkey_begin(uct_md_h md, uct_mem_h memh)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
-    ucs_status_t status;
 
-    if (domain == NULL) {
-        return UCS_OK;
-    }
-
-    /* Until md_leave() */
-    ++uct_predreg_within;
-    atomic_signal_fence(memory_order_seq_cst);
-    status               = uct_predreg_mkey_begin(domain, memh);
-    uct_predreg_within  -= (status != UCS_OK);
-    return status;
+    return (domain == NULL) ? UCS_OK : uct_predreg_mkey_begin(domain, memh);
 }
 
 static ucs_status_t
 mkey_pack_v2(uct_md_h md, uct_mem_h memh, const uintptr_t *args, int is_ucp)
 {
-    ucs_status_t status;
-
-    WITHIN(status = uct_predreg_mkey_pack_v2(&uct_predreg_core, md, memh, args,
-                                             is_ucp));
-    return status;
+    return uct_predreg_mkey_pack_v2(&uct_predreg_core, md, memh, args, is_ucp);
 }
 
 static void md_enter(uct_md_h md)
@@ -159,8 +134,6 @@ static void md_enter(uct_md_h md)
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
     if (domain != NULL) {
-        ++uct_predreg_within;
-        atomic_signal_fence(memory_order_seq_cst);
         uct_predreg_domain_enter(domain);
     }
 }
@@ -171,8 +144,6 @@ static void md_leave(uct_md_h md)
 
     if (domain != NULL) {
         uct_predreg_domain_leave(domain);
-        atomic_signal_fence(memory_order_seq_cst);
-        --uct_predreg_within;
     }
 }
 
@@ -185,8 +156,8 @@ static void closing(ucp_worker_h worker)
 static void idle(uct_predreg_sender_t **sender_p, ucs_rcache_pred_idle_t *idle,
                  ucp_worker_h worker)
 {
-    WITHIN(uct_predreg_idle(&uct_predreg_core, idle);
-           uct_predreg_eager_idle(sender_p, worker, idle->last));
+    uct_predreg_idle(&uct_predreg_core, idle);
+    uct_predreg_eager_idle(sender_p, worker, idle->last);
 }
 
 static int alter(const void *address, size_t length, int prot)
@@ -200,7 +171,7 @@ static int alter(const void *address, size_t length, int prot)
 static void
 comm_issued(uct_predreg_issuer_t *issuer, const uct_predreg_comm_t *comm)
 {
-    WITHIN(uct_predreg_comm(&uct_predreg_core, issuer, comm));
+    uct_predreg_comm(&uct_predreg_core, issuer, comm);
 }
 
 static int windows(void)

@@ -89,8 +89,8 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
  * it.
  *
  * The handler of a signal may fork where it has interrupted this library: where its thread
- * has a lock, or is in a domain of UCX, as everything else that takes long is called by the
- * functions that raise uct_predreg_within. Nothing can be waited for there, nor deregistered.
+ * has a lock that this handler would take, or that the helper waits for which has one.
+ * Nothing can be waited for there, nor deregistered.
  * Then no use finds what is registered from the fork on, as if all memory had been unmapped,
  * and the helper deregisters it: the parent does not write to pages that it has lost to the
  * child. Undone is what the child would gain: memory that is withheld from children is
@@ -111,7 +111,7 @@ static sigset_t blocked;
  * of the cache alone. */
 static int is_interrupting(uct_predreg_core_t *core)
 {
-    return (uct_predreg_within > 0) ||
+    return (uct_predreg_within > 0) || ucs_rcache_pred_is_in_round() ||
            ((core->pred != NULL) &&
             ucs_rcache_pred_is_interrupted(core->pred));
 }

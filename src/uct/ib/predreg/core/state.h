@@ -192,10 +192,25 @@ unsigned uct_predreg_policy(uct_predreg_core_t *core);
 void uct_predreg_step_aside(uct_predreg_core_t *core, const char *fmt, ...)
         UCS_F_PRINTF(2, 3);
 
-/** How many functions of the core this thread is in that may hold a lock or are in a domain
- *  of UCX, so that a handler of a signal which comes to it must wait for none. Written by the
- *  functions around them: before they take anything, and after they have given it back. */
+/** How many locks of the core and of domains this thread has, or is about to take or to give
+ *  back: a handler of a signal which comes to it must wait for none, see process.c. The
+ *  mutexes themselves do not tell: one may be taken already, and have no owner yet. Only the
+ *  thread and its handlers use it. */
 extern __thread unsigned uct_predreg_within
         __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/** To be called before such a lock is taken. */
+static inline void uct_predreg_enter(void)
+{
+    ++uct_predreg_within;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+/** To be called when it was given back. */
+static inline void uct_predreg_leave(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    --uct_predreg_within;
+}
 
 #endif

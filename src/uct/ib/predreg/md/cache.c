@@ -71,9 +71,11 @@ int uct_predreg_is_managing(uct_predreg_core_t *core)
         return 0;
     }
 
+    uct_predreg_enter();
     pthread_mutex_lock(&core->lock);
     managing = (core->pred != NULL) || (pred_create(core) == UCS_OK);
     pthread_mutex_unlock(&core->lock);
+    uct_predreg_leave();
     return managing;
 }
 

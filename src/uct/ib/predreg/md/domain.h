@@ -14,6 +14,7 @@
 #include <uct/api/uct.h>
 #include <uct/ib/predreg/arena/arena.h>
 #include <uct/ib/predreg/compat/settings.h>
+#include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/types.h>
 
 #include <pthread.h>
@@ -155,6 +156,7 @@ static UCS_F_ALWAYS_INLINE void
 uct_predreg_domain_enter(uct_predreg_domain_t *domain)
 {
     if (domain->super != NULL) {
+        uct_predreg_enter();
         pthread_mutex_lock(&domain->entered);
     }
 }
@@ -164,6 +166,7 @@ uct_predreg_domain_leave(uct_predreg_domain_t *domain)
 {
     if (domain->super != NULL) {
         pthread_mutex_unlock(&domain->entered);
+        uct_predreg_leave();
     }
 }
 
