@@ -1418,7 +1418,7 @@ if [ -z "$sanitizer" ]; then
     # It may come while the program has the lock of the cache, or does a round of the helper's
     # work, or is registering memory
     run "handlers of signals that fork" \
-        job 2 "$apps/sigstorm" --rounds 100 --forks 10
+        job 2 "$apps/sigstorm" --rounds 60 --forks 10
     # A child would wait for locks of the address sanitizer's allocator
     run "fork beside threads that map memory" map_and_fork
     small_tests
