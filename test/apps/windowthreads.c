@@ -3,8 +3,9 @@
  *
  * A thread puts to a window, flushes nothing, and then waits for another thread
  * without calling UCP, whose puts and gets to the same peer must end
- * nevertheless. Each thread has a worker of its own. It needs no MPI; the
- * environment tells that it is a job of one.
+ * nevertheless. Each thread has a worker of its own. Then, workers that the first thread
+ * makes and others use: nobody else may progress them. It needs no MPI; the environment
+ * tells that it is a job of one.
  */
 
 #include "apps.h"
@@ -18,6 +19,7 @@
 
 #define SIZE   (8ul << 20)
 #define BUCKET (64ul << 10) /* Or less */
+#define HANDED_ROUNDS 10
 
 typedef struct {
     ucp_context_h context;
@@ -40,6 +42,7 @@ typedef struct {
     ucp_ep_h     ep;
     ucp_rkey_h   rkey;
     int          calls; /* Of callbacks that were not called yet */
+    pthread_t    user;  /* The only thread that may call these */
 } way_t;
 
 
@@ -68,6 +71,7 @@ static void way_make(threads_t *t, way_t *way)
     ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS};
 
     way->calls     = 0;
+    way->user      = pthread_self();
     way->worker    = make_worker(t);
     params.address = t->address;
     check_status(ucp_ep_create(way->worker, &params, &way->ep),
@@ -111,9 +115,17 @@ static void way_destroy(way_t *way)
     ucp_worker_destroy(way->worker);
 }
 
+/* Callbacks that a thread has called for another one's worker */
+static atomic_int num_foreign;
+
 static void done(void *request, ucs_status_t status, void *user_data)
 {
-    --((way_t*)user_data)->calls;
+    way_t *way = user_data;
+
+    --way->calls;
+    if (!pthread_equal(way->user, pthread_self())) {
+        atomic_fetch_add(&num_foreign, 1);
+    }
     ucp_request_free(request);
 }
 
@@ -201,6 +213,57 @@ static void round_of_two(threads_t *t)
     free(buffer);
 }
 
+/* One of two threads that use a worker each which the first of them has made */
+typedef struct {
+    threads_t *t;
+    int       number;
+    way_t     way;
+} handed_t;
+
+static void *use_handed(void *arg)
+{
+    handed_t *handed = arg;
+    char *buffer     = malloc(2 * BUCKET);
+    int i;
+
+    memset(buffer, handed->number + 1, BUCKET);
+    handed->way.user = pthread_self();
+    for (i = 0; i < HANDED_ROUNDS; ++i) {
+        begin(handed->t, &handed->way, handed->number, buffer);
+        flush(&handed->way);
+    }
+    free(buffer);
+    return NULL;
+}
+
+static void round_of_handed(threads_t *t)
+{
+    handed_t handed[2];
+    pthread_t thread;
+    int i;
+
+    memset(t->window, 0, SIZE);
+    for (i = 0; i < 2; ++i) {
+        handed[i] = (handed_t){.t = t, .number = i};
+        way_make(t, &handed[i].way);
+    }
+    if (pthread_create(&thread, NULL, use_handed, &handed[1]) != 0) {
+        app_fatal("windowthreads: no thread");
+    }
+    (void)use_handed(&handed[0]);
+    pthread_join(thread, NULL);
+    check(t, 0);
+    check(t, 1);
+    for (i = 0; i < 2; ++i) {
+        way_destroy(&handed[i].way);
+    }
+    if ((t->mode != UCS_THREAD_MODE_MULTI) && (num_foreign > 0)) {
+        fprintf(stderr, "windowthreads: %d callbacks in a thread that may not use "
+                "the worker\n", num_foreign);
+        ++t->errors;
+    }
+}
+
 static void *progress_target(void *arg)
 {
     threads_t *t        = arg;
@@ -276,6 +339,7 @@ int main(int argc, char **argv)
     make(&t);
     for (i = 0; i < t.rounds; ++i) {
         round_of_two(&t);
+        round_of_handed(&t);
     }
     destroy(&t);
     printf("windowthreads: %d errors\n", t.errors);

@@ -1316,6 +1316,16 @@ window_tests()
             UCX_TLS=cma,tcp LD_PRELOAD="$preload" "$apps/windowthreads" \
             --mode $mode
     done
+    for mode in 0 1; do
+        run "windows, processes that wait for each other, one-sided $mode" \
+            with WINDOWS=firehose with FIREHOSE_M=64K with FIREHOSE_MAXVICTIM=32K \
+            $rig -- env NATIVE_ONE_SIDED=$mode UCX_TLS=cma,tcp \
+            LD_PRELOAD="$preload" "$apps/windowpair"
+        run "windows, two unmaps of what is not flushed, one-sided $mode" \
+            with WINDOWS=firehose with FIREHOSE_M=64K with FIREHOSE_MAXVICTIM=32K \
+            $rig -- env NATIVE_ONE_SIDED=$mode UCX_TLS=cma,tcp \
+            LD_PRELOAD="$preload" "$apps/windowpair" --unmap
+    done
     # Stock UCX 1.18 does not end such a program
     [ -z "$suite" ] && for mode in 0 1; do
         run "windows, each allocation fails, one-sided $mode" \

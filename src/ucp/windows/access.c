@@ -31,6 +31,10 @@ typedef struct {
 } access_t;
 
 
+/* Without it, requests are complete or freed */
+static const ucp_request_param_t no_param = {.op_attr_mask = 0};
+
+
 /* @return bytes of so many elements, SIZE_MAX if that is not known here */
 static size_t
 get_length(const ucp_request_param_t *param, size_t count)
@@ -131,18 +135,95 @@ static int is_scarce(const access_t *access, const ucp_request_param_t *param,
            may_be_flush(param) && ucp_win_ticket_strip(param, plain);
 }
 
-/* Complete an access that was posted. @return its status */
-static ucs_status_ptr_t finish(access_t *access, ucs_status_ptr_t request)
+/* What of the parameters a flush understands */
+static ucp_request_param_t flush_param(const ucp_request_param_t *param)
 {
+    ucp_request_param_t flush = {
+        .op_attr_mask = param->op_attr_mask & (UCP_OP_ATTR_FIELD_REQUEST |
+                                               UCP_OP_ATTR_FIELD_CALLBACK |
+                                               UCP_OP_ATTR_FIELD_USER_DATA)
+    };
+
+    if (flush.op_attr_mask & UCP_OP_ATTR_FIELD_REQUEST) {
+        flush.request = param->request;
+    }
+    if (flush.op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) {
+        flush.cb.send = param->cb.send;
+    }
+    if (flush.op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) {
+        flush.user_data = param->user_data;
+    }
+    return flush;
+}
+
+/* An access goes on after its parts were posted, without requests of the program: it gets
+ * that of a flush, which does not end before, unless it waits for another one */
+static ucs_status_ptr_t
+follow(access_t *access, const ucp_request_param_t *param)
+{
+    ucp_request_param_t flush = flush_param(param);
+
+    if (access->is_implicit) {
+        return NULL;
+    }
+
+    access->goes_on = 0;
+    return ucp_win_flush_nbx(access->way->worker, access->way->ep, &flush);
+}
+
+/* Flush what was begun on a way. @return UCS_INPROGRESS if that takes too long */
+static ucs_status_t flush_way(ucp_win_way_t *way)
+{
+    void *request = ucp_win_flush_nbx(way->worker, way->ep, &no_param);
+    ucs_status_t status;
+
+    if (!UCS_PTR_IS_PTR(request)) {
+        return UCS_PTR_STATUS(request);
+    }
+
+    status = ucp_win_way_wait(way, request);
+    ucp_request_free(request);
+    return status;
+}
+
+/* @return how a request of UCP ends that a flush has completed, which is freed */
+static ucs_status_t
+end_request(ucs_status_ptr_t request, ucs_status_t flush_status)
+{
+    ucs_status_t status;
+
+    if (!UCS_PTR_IS_PTR(request)) {
+        return flush_status;
+    }
+
+    status = (flush_status == UCS_OK) ? ucp_request_check_status(request) :
+                                        flush_status;
+    ucp_request_free(request);
+    return status;
+}
+
+/* Complete an access that was posted, if that does not take too long. @return its
+ * status, or what the program waits for. A callback of UCP may close the endpoint
+ * meanwhile: a reference keeps the way */
+static ucs_status_ptr_t finish(access_t *access, ucs_status_ptr_t request,
+                               const ucp_request_param_t *param)
+{
+    ucp_win_way_t *way = access->way;
+    ucs_status_t status;
+
     keep(access);
     if (UCS_PTR_IS_ERR(request)) {
         return request;
     }
 
-    if (UCS_PTR_IS_PTR(request)) {
-        ucp_request_free(request);
-    }
-    return UCS_STATUS_PTR(ucp_win_way_flush(access->way));
+    ucp_win_way_ref(way);
+    status          = end_request(request, flush_way(way));
+    access->goes_on = (status == UCS_INPROGRESS);
+    request         = !access->goes_on        ? UCS_STATUS_PTR(status) :
+                      ucp_win_way_closes(way) ? UCS_STATUS_PTR(UCS_ERR_CANCELED) :
+                                                follow(access, param);
+    ucp_win_way_put(way);
+    return request;
 }
 
 /* @return the present piece if it has the bucket of an address, or NULL */
@@ -208,9 +289,6 @@ next_part(access_t *access, size_t done, ucp_win_part_t *part)
                            ucs_min(length, remote->last - address), part);
 }
 
-/* Without it, requests are complete or freed */
-static const ucp_request_param_t no_param = {.op_attr_mask = 0};
-
 /* Post a part that the program does not wait for by itself. @return UCS_INPROGRESS if
  * it goes on */
 static ucs_status_t
@@ -231,27 +309,6 @@ post_part(access_t *access, void *buffer, size_t done, int is_put,
         return UCS_INPROGRESS;
     }
     return UCS_PTR_STATUS(request);
-}
-
-/* What of the parameters a flush understands */
-static ucp_request_param_t flush_param(const ucp_request_param_t *param)
-{
-    ucp_request_param_t flush = {
-        .op_attr_mask = param->op_attr_mask & (UCP_OP_ATTR_FIELD_REQUEST |
-                                               UCP_OP_ATTR_FIELD_CALLBACK |
-                                               UCP_OP_ATTR_FIELD_USER_DATA)
-    };
-
-    if (flush.op_attr_mask & UCP_OP_ATTR_FIELD_REQUEST) {
-        flush.request = param->request;
-    }
-    if (flush.op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) {
-        flush.cb.send = param->cb.send;
-    }
-    if (flush.op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) {
-        flush.user_data = param->user_data;
-    }
-    return flush;
 }
 
 /* Post all parts of an access. @a part: the first one */
@@ -286,23 +343,19 @@ static ucs_status_ptr_t
 access_parts(access_t *access, void *buffer, int is_put, ucp_win_part_t *part,
              const ucp_request_param_t *param)
 {
-    ucp_request_param_t flush = flush_param(param);
     ucp_request_param_t plain;
     ucs_status_t status;
 
     status = post_parts(access, buffer, is_put, part);
     if ((status == UCS_OK) && is_scarce(access, param, &plain)) {
-        access->goes_on = 0;
-        return finish(access, NULL);
+        return finish(access, NULL, param);
     }
 
     keep(access);
-    if ((status != UCS_OK) || !access->goes_on || access->is_implicit) {
+    if ((status != UCS_OK) || !access->goes_on) {
         return UCS_STATUS_PTR(status);
     }
-
-    access->goes_on = 0;
-    return ucp_win_flush_nbx(access->way->worker, access->way->ep, &flush);
+    return follow(access, param);
 }
 
 static ucs_status_t begin(access_t *access, ucp_ep_h ep, uint64_t address,
@@ -356,7 +409,7 @@ begin_put(access_t *access, ucp_ep_h ep, const void *buffer, size_t count,
 
     if (is_scarce(access, param, &plain)) {
         return finish(access, ucp_put_nbx(ep, buffer, count, remote_addr,
-                                          part.rkey, &plain));
+                                          part.rkey, &plain), param);
     }
 
     request = ucp_put_nbx(ep, buffer, count, remote_addr, part.rkey, param);
@@ -390,7 +443,7 @@ begin_get(access_t *access, ucp_ep_h ep, void *buffer, size_t count,
 
     if (is_scarce(access, param, &plain)) {
         return finish(access, ucp_get_nbx(ep, buffer, count, remote_addr,
-                                          part.rkey, &plain));
+                                          part.rkey, &plain), param);
     }
 
     ticket  = ucp_win_ticket_make(&access->pieces, param);
@@ -496,7 +549,7 @@ begin_atomic(access_t *access, ucp_ep_h ep, ucp_atomic_op_t opcode,
     if (is_scarce(access, param, &plain)) {
         return finish(access, ucp_atomic_op_nbx(ep, opcode, buffer, count,
                                                  remote_addr, part.rkey,
-                                                 &plain));
+                                                 &plain), param);
     }
 
     if (access->is_read) {

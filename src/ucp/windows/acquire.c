@@ -114,7 +114,7 @@ static void wait_outside(ucp_fh_t *fh, ucp_win_piece_t *piece)
         (void)ucp_win_way_flush_if_due(way);
         if ((ucp_worker_progress(way->worker) == 0) &&
             !ucp_fh_drive_help(fh)) {
-            ucp_win_ways_help();
+            ucp_win_ways_help(way->context);
             ucs_give_way(&fh->drive_lock);
         }
     }
@@ -228,6 +228,7 @@ static void make_room(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer,
     struct timespec pause = {.tv_nsec = SLEEP};
 
     (void)ucp_worker_progress(way->worker);
+    ucp_win_ways_help(way->context);
     if (!ucp_win_pieces_shed(fh, peer, run->num)) {
         nanosleep(&pause, NULL);
     }
@@ -262,14 +263,11 @@ acquire(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer, const ucp_fh_run_t *run
 
 /* @return whether a callback of UCP has closed the endpoint while its piece was waited
  * for. Then the piece is released */
-static int is_closed(ucp_fh_t *fh, ucp_win_piece_t *piece)
+static int is_closed(ucp_win_piece_t *piece)
 {
     ucs_list_link_t pieces;
-    int ret;
+    int ret = ucp_win_way_closes(piece->way);
 
-    ucp_fh_lock(fh);
-    ret = piece->way->is_closing;
-    ucp_fh_unlock(fh);
     if (ret) {
         ucs_list_head_init(&pieces);
         ucs_list_add_tail(&pieces, &piece->link);
@@ -293,7 +291,7 @@ ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint32_t peer,
 
     ucp_win_way_ref(way);
     status = acquire(fh, way, peer, &run, length, piece_p);
-    if ((status == UCS_OK) && is_closed(fh, *piece_p)) {
+    if ((status == UCS_OK) && is_closed(*piece_p)) {
         status = UCS_ERR_CANCELED;
     }
     ucp_win_way_put(way);

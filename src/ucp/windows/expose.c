@@ -240,6 +240,12 @@ int ucp_win_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
     return 0;
 }
 
+/* Another process may unmap a window at the same time, and wait for this one */
+static void help(void *context)
+{
+    ucp_win_ways_help(context);
+}
+
 void ucp_win_mem_unmapping(ucp_context_h context, ucp_mem_h memh)
 {
     window_t *window = ucp_win_map_take(&ucp_win.windows, memh);
@@ -249,10 +255,12 @@ void ucp_win_mem_unmapping(ucp_context_h context, ucp_mem_h memh)
     }
 
     /* If Firehose has ended, nothing is pinned, and the edges went with the
-     * context */
+     * context. Else what this thread has begun ends first: a peer that unmaps the memory
+     * waits for that, while this thread may never call UCP again */
     if (ucp_win_fh() != NULL) {
-        ucp_win_ways_complete(); /* This process may have put to itself */
-        (void)ucp_fh_unexpose(window->mem);
+        ucp_win_ways_flush(context);
+        (void)ucp_fh_unexpose_with(window->mem, ucp_win.env->is_in_progress() ?
+                                   NULL : help, context);
         edge_unmap(context, &window->head);
         edge_unmap(context, &window->tail);
     }

@@ -12,6 +12,7 @@
 
 #include <ucs/debug/log_def.h>
 
+#include <sched.h>
 #include <time.h>
 
 /* A worker's ways are looked at with one of so many of its progress calls, by chance:
@@ -19,8 +20,8 @@
  * the same one each time */
 #define LOOK_EVERY 16
 
-/* How long the end of a worker waits for what was begun on its endpoints, s. UCP itself
- * does not: a peer that makes no progress may wait for this process to go on */
+/* How long calls wait for what was begun on endpoints, s, which UCP itself would not do: a
+ * peer that makes no progress may wait for this process to go on */
 #define PATIENCE 1
 
 /* A thread polls when so many of its progress calls in a row had nothing to do: fewer
@@ -222,111 +223,149 @@ void ucp_win_way_progressed(ucp_worker_h worker, int is_idle)
     ucp_win_leave(entry);
 }
 
-void ucp_win_ways_help(void)
+static int is_in_callback(void)
+{
+    return ucp_win.env->is_in_progress();
+}
+
+void ucp_win_ways_help(ucp_context_h context)
 {
     ucp_fh_t *fh = ucp_win_fh();
     unsigned i   = 0;
-    ucp_worker_h worker;
+    ucp_win_worker_t *helped;
 
-    for (; (worker = ucp_win_worker_own(i)) != NULL; ++i) {
+    for (; (helped = ucp_win_worker_get(context, i)) != NULL; ++i) {
         if (fh != NULL) {
-            flush_due(fh, worker);
+            flush_due(fh, helped->worker);
         }
-        (void)ucp_worker_progress(worker);
+        (void)ucp_worker_progress(helped->worker);
+        ucp_win_worker_put(helped);
     }
 }
 
 
-/* While this thread waits for a way, a peer may wait for another worker of
- * it */
-static void progress(ucp_worker_h worker)
+/* While this thread waits for a worker, a peer may wait for another one of this
+ * process */
+static void progress(ucp_context_h context, ucp_worker_h worker)
 {
     if (ucp_worker_progress(worker) == 0) {
-        ucp_win_ways_help();
+        ucp_win_ways_help(context);
+        sched_yield();
     }
 }
 
-/* Wait until a way is flushed: what was begun on it is complete then. The
- * pieces of requests that go on are released by their tickets */
-static ucs_status_t flush(ucp_win_way_t *way)
+static double now(void)
 {
-    ucp_request_param_t param = {.op_attr_mask = 0};
-    ucs_list_link_t pieces;
-    ucs_status_t status;
-    void *request;
+    struct timespec ts;
 
-    (void)ucp_win_pieces_take(way->worker, way->ep, &pieces);
-    request = ucp_ep_flush_nbx(way->ep, &param);
-    status  = UCS_PTR_STATUS(request);
-    if (UCS_PTR_IS_PTR(request)) {
-        while ((status = ucp_request_check_status(request)) ==
-               UCS_INPROGRESS) {
-            progress(way->worker);
-        }
-        ucp_request_free(request);
-    } else if (ucp_win_flush_is_refused(request)) {
-        ucp_win_pieces_give_back(&pieces);
-    }
-    ucp_win_pieces_end(&pieces);
-    return status;
-}
-
-/* A flush of the library has the way in its hands */
-static void wait_for_flush(ucp_fh_t *fh, ucp_win_way_t *way)
-{
-    int is_flushing;
-
-    do {
-        ucp_fh_lock(fh);
-        is_flushing = (way->num_flushes > 0);
-        ucp_fh_unlock(fh);
-        if (is_flushing) {
-            progress(way->worker);
-        }
-    } while (is_flushing);
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec + (ts.tv_nsec * 1e-9);
 }
 
 int ucp_win_peer_is_scarce(uint32_t peer)
 {
     return ucs_unlikely(atomic_load_explicit(&ucp_win.is_threaded,
                                              memory_order_relaxed)) &&
-           ucp_win_pieces_are_scarce(ucp_win_fh(), peer) &&
-           !ucp_win.env->is_in_progress();
+           ucp_win_pieces_are_scarce(ucp_win_fh(), peer) && !is_in_callback();
 }
 
-/* A callback of UCP may close the endpoint while this waits: a reference keeps the way */
-ucs_status_t ucp_win_way_flush(ucp_win_way_t *way)
+ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request)
 {
+    int is_slow  = atomic_load_explicit(&way->is_slow, memory_order_relaxed);
+    double end   = is_slow ? 0 : now() + PATIENCE;
+    int is_early = 1;
     ucs_status_t status;
 
-    ucp_win_way_ref(way);
-    status = flush(way);
-    wait_for_flush(ucp_win_fh(), way);
-    ucp_win_way_put(way);
+    while (((status = ucp_request_check_status(request)) == UCS_INPROGRESS) &&
+           is_early) {
+        progress(way->context, way->worker);
+        is_early = (now() < end);
+    }
+    atomic_store_explicit(&way->is_slow, status == UCS_INPROGRESS,
+                          memory_order_relaxed);
     return status;
 }
 
-static int is_to_self(const ucp_win_way_t *way)
+/* Whether something was begun on a way of which it is not known that it is complete, not
+ * counting what the program itself flushes */
+static int is_begun(const ucp_win_way_t *way)
 {
-    return way->peer == (uint32_t)ucp_win.env->index;
+    return (way->num_unflushed > 0) || (way->num_flushes > 0);
 }
 
-/* @return a way of a worker through which something was begun to this process, or
- * NULL */
-static ucp_win_way_t *find_to_self(ucp_fh_t *fh, ucp_worker_h worker)
+/* Begin a flush of what was begun on a way of this thread alone, if there is something */
+static void begin_flush(ucp_fh_t *fh, ucp_win_way_t *way)
 {
-    ucp_win_way_t *found = NULL;
-    ucp_win_way_t *way;
+    int begins;
 
     ucp_fh_lock(fh);
-    ucs_list_for_each(way, &ucp_win.dirty, dirty) {
-        if ((way->worker == worker) && !way->is_closing && is_to_self(way)) {
-            found = way;
-            break;
-        }
+    begins = (way->num_unflushed > 0);
+    if (begins) {
+        ucp_win_pieces_begin_flush(way);
+        ucp_win_way_ref(way);
     }
     ucp_fh_unlock(fh);
-    return found;
+    if (begins) {
+        (void)post_flush(way, way->ep);
+    }
+}
+
+/* Flush a worker of this thread alone, until this time at most: those of its endpoints
+ * that need it, since others may not be connected yet */
+static void flush_own(ucp_fh_t *fh, const ucp_win_worker_t *worker, double end)
+{
+    ucp_win_way_t *way;
+
+    while ((now() < end) &&
+           ((way = ucp_win_way_get_open(worker->worker, is_begun)) != NULL)) {
+        begin_flush(fh, way);
+        progress(worker->context, worker->worker);
+        ucp_win_way_put(way);
+    }
+}
+
+/* Flush a worker that other threads may use, which may close its endpoints meanwhile, and
+ * begin more */
+static void flush_multi(const ucp_win_worker_t *worker, double end)
+{
+    const ucp_request_param_t param = {.op_attr_mask = 0};
+    ucp_win_way_t *way = ucp_win_way_get_open(worker->worker, is_begun);
+    void *request;
+
+    if (way == NULL) {
+        return;
+    }
+
+    ucp_win_way_put(way);
+    request = ucp_worker_flush_nbx(worker->worker, &param);
+    if (UCS_PTR_IS_PTR(request)) {
+        while ((ucp_request_check_status(request) == UCS_INPROGRESS) &&
+               (now() < end)) {
+            progress(worker->context, worker->worker);
+        }
+        ucp_request_free(request);
+    }
+}
+
+void ucp_win_ways_flush(ucp_context_h context)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    double end   = now() + PATIENCE;
+    unsigned i   = 0;
+    ucp_win_worker_t *worker;
+
+    if (is_in_callback()) {
+        return;
+    }
+
+    for (; (worker = ucp_win_worker_get(context, i)) != NULL; ++i) {
+        if (worker->is_multi) {
+            flush_multi(worker, end);
+        } else {
+            flush_own(fh, worker, end);
+        }
+        ucp_win_worker_put(worker);
+    }
 }
 
 /* @return whether a function is true of any of the ways of a worker whose endpoints are
@@ -339,26 +378,6 @@ static int are_closing(ucp_worker_h worker, ucp_win_way_is_t is)
         ucp_win_way_put(way);
     }
     return way != NULL;
-}
-
-void ucp_win_ways_complete(void)
-{
-    unsigned i = 0;
-    ucp_worker_h worker;
-    ucp_win_way_t *way;
-
-    for (; (worker = ucp_win_worker_own(i)) != NULL; ++i) {
-        while ((way = find_to_self(ucp_win_fh(), worker)) != NULL) {
-            if (ucp_win_way_flush(way) == UCS_ERR_NO_MEMORY) {
-                progress(worker); /* What ends gives UCP some */
-            }
-        }
-        while (!ucp_win.env->is_in_progress() &&
-               are_closing(worker, is_to_self)) {
-            progress(worker);
-            end_complete(worker);
-        }
-    }
 }
 
 static int is_waited_for(const ucp_win_way_t *way)
@@ -385,14 +404,6 @@ static void abandon_closing(ucp_worker_h worker)
     }
 }
 
-static double now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec + (ts.tv_nsec * 1e-9);
-}
-
 static int is_any(const ucp_win_way_t *way)
 {
     return 1;
@@ -402,14 +413,15 @@ static int is_any(const ucp_win_way_t *way)
  * ended, and free their ways */
 static void end_all(ucp_worker_h worker)
 {
-    double end = now() + PATIENCE;
+    ucp_context_h context = ucp_win_map_find(&ucp_win.contexts, worker);
+    double end            = now() + PATIENCE;
 
     end_complete(worker);
     while (are_closing(worker, is_any)) {
         if (now() > end) {
             abandon_closing(worker);
         }
-        progress(worker);
+        progress(context, worker);
         end_complete(worker);
     }
 }

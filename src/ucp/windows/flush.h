@@ -21,27 +21,29 @@
  *  @return whether a flush has begun: 0 as well if UCP has no memory for one. */
 int ucp_win_way_flush_if_due(ucp_win_way_t *way);
 
-/** Flush what is due on all workers that this thread has made for itself alone,
- *  and progress these. To be called while it waits for firehoses: it may have
- *  used them on another one, or a peer may wait for what UCX emulates on it. */
-void ucp_win_ways_help(void);
+/** Flush what is due on all workers that this thread may use while it is in a call for a
+ *  context (ucp_win_worker_get()), and progress these. To be called while it waits for
+ *  firehoses: they may have been used on another worker, or a peer may wait for what UCX
+ *  emulates on it. Not in a callback. */
+void ucp_win_ways_help(ucp_context_h context);
 
-/** Complete all that was begun, to memory of this process, on the workers that this
- *  thread has made for itself alone. */
-void ucp_win_ways_complete(void);
+/** Flush all that was begun on these workers, and wait for that a second at most; in a
+ *  callback, do nothing. */
+void ucp_win_ways_flush(ucp_context_h context);
 
 /** @return whether an operation on memory of a peer, which has its firehoses,
- *          has to be completed by ucp_win_way_flush() before its call returns.
+ *          has to be completed before its call returns, if that does not take long.
  *          That is where several threads may have workers, and less than half
  *          of the peer's firehoses is left to others: nobody can tell when a
  *          thread calls UCP for its worker again, and other threads must not
  *          wait for that. */
 int ucp_win_peer_is_scarce(uint32_t peer);
 
-/** Wait until all that was begun on a way is complete. Not in a callback.
+/** Wait for a request of UCP on a way, for a second at most, or not at all if the last one
+ *  took longer: a peer may wait for this very thread. Not in a callback.
  *
- *  @return the status of the flush. */
-ucs_status_t ucp_win_way_flush(ucp_win_way_t *way);
+ *  @return its status; UCS_INPROGRESS if it goes on. */
+ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request);
 
 /** An endpoint is about to be closed: a flush begins, after which the firehoses and keys
  *  of what was begun on it are not needed any more. Does not wait for it, and may be

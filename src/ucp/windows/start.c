@@ -81,12 +81,11 @@ void ucp_win_start_init(const predreg_windows_env_t *env)
     ucs_list_head_init(&ucp_win.dirty);
 }
 
-void ucp_win_start_context(ucp_context_h context)
+void ucp_win_start_context(ucp_context_h context, int is_shared)
 {
-    if (ucp_win_map_put(&ucp_win.contexts, context, context) != UCS_OK) {
+    if (ucp_win_context_add(context, is_shared) != UCS_OK) {
         ucs_warn("windows: no memory to note a context");
     }
-    atomic_fetch_add_explicit(&ucp_win.num_contexts, 1, memory_order_relaxed);
 }
 
 void ucp_win_tell_pinned(const char *why)
@@ -305,7 +304,7 @@ void ucp_win_end(ucp_context_h context)
     ucp_fh_t *fh;
 
     /* Firehose's own ends under start_lock if Firehose cannot be started */
-    if (ucp_win_map_take(&ucp_win.contexts, context) == NULL) {
+    if (!ucp_win_context_remove(context)) {
         return;
     }
 

@@ -17,8 +17,9 @@
 /** Find out which job this is. To be called once, before all else. */
 void ucp_win_start_init(const predreg_windows_env_t *env);
 
-/** A context for one-sided communication was made. */
-void ucp_win_start_context(ucp_context_h context);
+/** A context for one-sided communication was made. @a is_shared as
+ *  ucp_win_context_add(). */
+void ucp_win_start_context(ucp_context_h context, int is_shared);
 
 /** Start Firehose for a context of the program, if it was not.
  *

@@ -10,10 +10,12 @@
 ucp_win_t ucp_win = {
     .ways       = UCP_WIN_MAP_INITIALIZER,
     .contexts   = UCP_WIN_MAP_INITIALIZER,
+    .shared     = UCP_WIN_MAP_INITIALIZER,
     .windows    = UCP_WIN_MAP_INITIALIZER,
     .remotes    = UCP_WIN_MAP_INITIALIZER,
     .packed     = UCP_WIN_MAP_INITIALIZER,
     .lock       = PTHREAD_MUTEX_INITIALIZER,
+    .unused     = PTHREAD_COND_INITIALIZER,
     .start_lock = PTHREAD_MUTEX_INITIALIZER,
     .fh_lock    = PTHREAD_MUTEX_INITIALIZER
 };

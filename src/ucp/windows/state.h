@@ -34,6 +34,9 @@ typedef struct ucp_win_way {
      *  at it, and one until it has ended. The last one frees the way, so that going
      *  down is acquire and release, and going up, by who has one, relaxed */
     atomic_uint     refs;
+    atomic_int      is_slow; /**< Whether the last call that waited for a flush has done so
+                                  in vain. Relaxed: nothing depends on it but how long the
+                                  next one waits */
     /* Protected by win.lock */
     ucs_list_link_t link;      /**< In ucp_win_t::open_ways or closing_ways, until
                                     it ends */
@@ -62,12 +65,16 @@ typedef struct ucp_win_way {
 } ucp_win_way_t;
 
 
-/** A worker of the program that only the thread may use which has made it. Does
- *  not change. */
+/** A worker of the program. Who may use it is known by what the program has said when it
+ *  made the worker and its context, and not by which thread has made it. */
 typedef struct ucp_win_worker {
-    ucs_list_link_t link; /**< In ucp_win_t::workers */
-    ucp_worker_h    worker;
-    pthread_t       thread;
+    ucs_list_link_t link;      /**< In ucp_win_t::workers */
+    ucp_worker_h    worker;    /**< The next four do not change */
+    ucp_context_h   context;
+    int             is_multi;  /**< Whether any thread may use it */
+    int             is_shared; /**< Whether several threads may use the context, each of
+                                    them a worker of its own */
+    unsigned        num_users; /**< Threads that help it. Protected by ucp_win::lock */
 } ucp_win_worker_t;
 
 
@@ -79,6 +86,8 @@ typedef struct ucp_win {
     ucp_win_map_t   ways;     /**< ucp_win_way_t by endpoint */
     ucp_win_map_t   contexts; /**< Contexts by worker, and by themselves: those
                                    for one-sided communication */
+    ucp_win_map_t   shared;   /**< Those of these contexts that the program has made with
+                                   mt_workers_shared */
     ucp_win_map_t   windows;  /**< ucp_win_window_t by memory handle */
     ucp_win_map_t   remotes;  /**< ucp_win_remote_t by key */
     ucp_win_map_t   packed;   /**< Packed keys: what belongs to one is itself */
@@ -89,6 +98,7 @@ typedef struct ucp_win {
     ucs_list_link_t closing_ways; /**< Their endpoints are closed, and their keys
                                        are not destroyed */
     ucs_list_link_t workers;     /**< ucp_win_worker_t, see way.c */
+    pthread_cond_t  unused;      /**< Signalled when nobody helps a worker any more */
 
     /** Before lock: Firehose begins or ends. Calls of UCP for that come back to
      *  this library, and may take lock */
@@ -103,9 +113,9 @@ typedef struct ucp_win {
     int             is_over;     /**< It could not be started, or has ended */
     /* Up to here */
 
-    /** Whether several threads may do one-sided communication: there is a
-     *  worker whose thread mode is not SINGLE, or workers of several threads.
-     *  Relaxed: a thread sees what its own worker is */
+    /** Whether a thread may wait for firehoses that another thread has used, and only
+     *  that one can flush: there are several contexts, or one that is shared, or a
+     *  worker of mode MULTI. Relaxed: a thread sees what its own worker is */
     atomic_int      is_threaded;
 
     /** Firehose; NULL: it is not running. Written with release: under start_lock when

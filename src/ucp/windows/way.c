@@ -28,39 +28,62 @@ static void set_threaded(void)
     atomic_store_explicit(&ucp_win.is_threaded, 1, memory_order_relaxed);
 }
 
-/* Note a worker that this thread may always use, see ucp_win_worker_own() */
-static void add_own(ucp_worker_h worker)
+ucs_status_t ucp_win_context_add(ucp_context_h context, int is_shared)
 {
-    ucp_win_worker_t *own = malloc(sizeof(*own));
-    ucp_win_worker_t *first;
+    ucs_status_t status = UCS_OK;
+    unsigned num_before;
 
-    if (own == NULL) {
+    num_before = atomic_fetch_add_explicit(&ucp_win.num_contexts, 1,
+                                           memory_order_relaxed);
+    if (is_shared || (num_before > 0)) {
+        set_threaded();
+    }
+    if (is_shared) {
+        status = ucp_win_map_put(&ucp_win.shared, context, context);
+    }
+    return (status == UCS_OK) ?
+                   ucp_win_map_put(&ucp_win.contexts, context, context) : status;
+}
+
+int ucp_win_context_remove(ucp_context_h context)
+{
+    (void)ucp_win_map_take(&ucp_win.shared, context);
+    return ucp_win_map_take(&ucp_win.contexts, context) != NULL;
+}
+
+/* Note a worker that others than its caller may help */
+static void add(ucp_context_h context, ucp_worker_h worker)
+{
+    ucp_win_worker_t *added = calloc(1, sizeof(*added));
+
+    if (added == NULL) {
         return; /* It only helps */
     }
 
-    own->worker = worker;
-    own->thread = pthread_self();
-    pthread_mutex_lock(&ucp_win.lock);
-    ucs_list_add_tail(&ucp_win.workers, &own->link);
-    first = ucs_list_head(&ucp_win.workers, ucp_win_worker_t, link);
-    if (!pthread_equal(first->thread, own->thread)) {
+    added->worker    = worker;
+    added->context   = context;
+    added->is_multi  = (get_thread_mode(worker) == UCS_THREAD_MODE_MULTI);
+    added->is_shared = (ucp_win_map_find(&ucp_win.shared, context) != NULL);
+    if (added->is_multi) {
         set_threaded();
     }
+    pthread_mutex_lock(&ucp_win.lock);
+    ucs_list_add_tail(&ucp_win.workers, &added->link);
     pthread_mutex_unlock(&ucp_win.lock);
 }
 
-static void remove_own(ucp_worker_h worker)
+/* Under win.lock. @return a worker, or NULL */
+static ucp_win_worker_t *find_worker(ucp_worker_h worker)
 {
-    ucp_win_worker_t *own, *next;
+    ucp_win_worker_t *found;
 
-    pthread_mutex_lock(&ucp_win.lock);
-    ucs_list_for_each_safe(own, next, &ucp_win.workers, link) {
-        if (own->worker == worker) {
-            ucs_list_del(&own->link);
-            free(own);
+    ucs_list_for_each(found, &ucp_win.workers, link) {
+        if (found->worker == worker) {
+            return found;
         }
     }
-    pthread_mutex_unlock(&ucp_win.lock);
+
+    return NULL;
 }
 
 void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker)
@@ -74,33 +97,69 @@ void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker)
         return;
     }
 
-    if (get_thread_mode(worker) == UCS_THREAD_MODE_SINGLE) {
-        add_own(worker);
-    } else {
-        set_threaded();
-    }
+    add(context, worker);
 }
 
 void ucp_win_worker_remove(ucp_worker_h worker)
 {
+    ucp_win_worker_t *removed;
+
     (void)ucp_win_map_take(&ucp_win.contexts, worker);
-    remove_own(worker);
+    pthread_mutex_lock(&ucp_win.lock);
+    removed = find_worker(worker);
+    if (removed != NULL) {
+        ucs_list_del(&removed->link);
+        while (removed->num_users > 0) {
+            pthread_cond_wait(&ucp_win.unused, &ucp_win.lock);
+        }
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
+    free(removed);
 }
 
-ucp_worker_h ucp_win_worker_own(unsigned number)
+/* Under win.lock. @return whether all threads of the program call UCP for a context one
+ * at a time */
+static int is_serial(ucp_context_h context)
 {
-    ucp_worker_h worker = NULL;
-    ucp_win_worker_t *own;
+    const ucp_win_worker_t *worker;
+
+    ucs_list_for_each(worker, &ucp_win.workers, link) {
+        if ((worker->context == context) &&
+            (worker->is_shared || worker->is_multi)) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+ucp_win_worker_t *ucp_win_worker_get(ucp_context_h context, unsigned number)
+{
+    ucp_win_worker_t *found = NULL;
+    int is_alone            = 0;
+    ucp_win_worker_t *worker;
 
     pthread_mutex_lock(&ucp_win.lock);
-    ucs_list_for_each(own, &ucp_win.workers, link) {
-        if (pthread_equal(own->thread, pthread_self()) && (number-- == 0)) {
-            worker = own->worker;
+    is_alone = is_serial(context);
+    ucs_list_for_each(worker, &ucp_win.workers, link) {
+        if ((worker->is_multi || (is_alone && (worker->context == context))) &&
+            (number-- == 0)) {
+            found = worker;
+            ++found->num_users;
             break;
         }
     }
     pthread_mutex_unlock(&ucp_win.lock);
-    return worker;
+    return found;
+}
+
+void ucp_win_worker_put(ucp_win_worker_t *worker)
+{
+    pthread_mutex_lock(&ucp_win.lock);
+    if (--worker->num_users == 0) {
+        pthread_cond_broadcast(&ucp_win.unused);
+    }
+    pthread_mutex_unlock(&ucp_win.lock);
 }
 
 int ucp_win_worker_is_served(ucp_worker_h worker)
@@ -173,6 +232,17 @@ void ucp_win_way_put(ucp_win_way_t *way)
 }
 
 
+int ucp_win_way_closes(const ucp_win_way_t *way)
+{
+    ucp_fh_t *fh = ucp_win_fh();
+    int ret;
+
+    ucp_win_lock(fh);
+    ret = way->is_closing;
+    ucp_win_unlock(fh);
+    return ret;
+}
+
 void ucp_win_way_add_closing(ucp_win_way_t *way)
 {
     pthread_mutex_lock(&ucp_win.lock);
@@ -207,7 +277,8 @@ ucp_win_way_t *ucp_win_way_open_of(ucp_worker_h worker)
     return way;
 }
 
-ucp_win_way_t *ucp_win_way_get_closing(ucp_worker_h worker, ucp_win_way_is_t is)
+static ucp_win_way_t *get_from(const ucs_list_link_t *ways, ucp_worker_h worker,
+                               ucp_win_way_is_t is)
 {
     ucp_fh_t *fh         = ucp_win_fh();
     ucp_win_way_t *found = NULL;
@@ -215,7 +286,7 @@ ucp_win_way_t *ucp_win_way_get_closing(ucp_worker_h worker, ucp_win_way_is_t is)
 
     pthread_mutex_lock(&ucp_win.lock);
     ucp_win_lock(fh);
-    ucs_list_for_each(way, &ucp_win.closing_ways, link) {
+    ucs_list_for_each(way, ways, link) {
         if ((way->worker == worker) && is(way)) {
             ucp_win_way_ref(way);
             found = way;
@@ -225,6 +296,16 @@ ucp_win_way_t *ucp_win_way_get_closing(ucp_worker_h worker, ucp_win_way_is_t is)
     ucp_win_unlock(fh);
     pthread_mutex_unlock(&ucp_win.lock);
     return found;
+}
+
+ucp_win_way_t *ucp_win_way_get_open(ucp_worker_h worker, ucp_win_way_is_t is)
+{
+    return get_from(&ucp_win.open_ways, worker, is);
+}
+
+ucp_win_way_t *ucp_win_way_get_closing(ucp_worker_h worker, ucp_win_way_is_t is)
+{
+    return get_from(&ucp_win.closing_ways, worker, is);
 }
 
 /* Under win.lock and ucp_win_lock(). @return whether nobody waits for a flush of a closing

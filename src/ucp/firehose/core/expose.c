@@ -13,6 +13,10 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <time.h>
+
+/* How long a thread sleeps that does something for others while it waits, ns */
+#define PAUSE 50000
 
 /* Memory that peers may access, until it is withdrawn */
 
@@ -214,7 +218,33 @@ static void withdraw_all(ucp_fh_t *fh, ucp_fh_mem_h mem)
     }
 }
 
+/* Under lock, which is left meanwhile. Peers may wait for what this thread does in
+ * @a help, of which nothing tells that there is something to do */
+static void
+wait_for_parts(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg)
+{
+    struct timespec pause = {.tv_nsec = PAUSE};
+    ucp_fh_t *fh          = mem->fh;
+
+    while (mem->num_leaving > 0) {
+        if (help == NULL) {
+            pthread_cond_wait(&fh->cond, &fh->lock);
+            continue;
+        }
+
+        ucp_fh_unlock(fh);
+        help(arg);
+        nanosleep(&pause, NULL);
+        ucp_fh_lock(fh);
+    }
+}
+
 ucs_status_t ucp_fh_unexpose(ucp_fh_mem_h mem)
+{
+    return ucp_fh_unexpose_with(mem, NULL, NULL);
+}
+
+ucs_status_t ucp_fh_unexpose_with(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg)
 {
     ucp_fh_t *fh = mem->fh;
     ucs_status_t status;
@@ -225,9 +255,7 @@ ucs_status_t ucp_fh_unexpose(ucp_fh_mem_h mem)
     ucp_fh_settle(fh);
 
     ucp_fh_lock(fh);
-    while (mem->num_leaving > 0) {
-        pthread_cond_wait(&fh->cond, &fh->lock);
-    }
+    wait_for_parts(mem, help, arg);
     status = mem->status;
     ucp_fh_unlock(fh);
 

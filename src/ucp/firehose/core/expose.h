@@ -18,4 +18,10 @@
 ucs_status_t ucp_fh_expose_apart(ucp_fh_t *fh, void *address, size_t length,
                                  ucp_fh_mem_h *mem_p);
 
+/** As ucp_fh_unexpose(), and while that waits for peers, call a function of this thread,
+ *  which may wait for the same peers in another way. Without lock.
+ *
+ *  @param [in] help  Called again and again; NULL: nothing is called. */
+ucs_status_t ucp_fh_unexpose_with(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg);
+
 #endif

@@ -147,7 +147,7 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     uct_predreg_making_t making;
     ucp_params_t shared;
     ucs_status_t status;
-    int is_windows;
+    int is_windows, is_shared;
 
     if (config == NULL) {
         /* Without a configuration UCP would read one itself, where no hook sees
@@ -172,6 +172,8 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     }
 
     is_windows = has_windows(ucx, params);
+    is_shared  = (params->field_mask & UCP_PARAM_FIELD_MT_WORKERS_SHARED) &&
+                 params->mt_workers_shared;
     hooks      = making_hooks(ucx);
     if (hooks != NULL) {
         /* The configuration is as it was when this function returns */
@@ -200,7 +202,7 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     }
 
     if (is_windows && (status == UCS_OK)) {
-        predreg_windows(ucx)->context_made(*context_p);
+        predreg_windows(ucx)->context_made(*context_p, is_shared);
     }
     return status;
 }

@@ -26,7 +26,7 @@ BEGIN_C_DECLS
 
 /** libucp_windows.so's only exported function. The number at its end is raised when
  *  a structure changes that passes between the two libraries. */
-#define PREDREG_WINDOWS_INIT "ucp_windows_init_2"
+#define PREDREG_WINDOWS_INIT "ucp_windows_init_3"
 
 
 /** What libuct_predreg.so has for the other. */
@@ -130,9 +130,10 @@ typedef struct predreg_windows {
      *          ucp_request_release(). */
     int  (*request_freeing)(void *request);
 
-    /** A context for one-sided communication was made, whose functions may be
-     *  called by several threads. */
-    void (*context_made)(ucp_context_h context);
+    /** A context for one-sided communication was made, whose functions this library may
+     *  call by threads of its own. @param [in] is_shared  Whether the program has asked
+     *  for mt_workers_shared. */
+    void (*context_made)(ucp_context_h context, int is_shared);
 
     /** A worker was made; a worker or context is about to be destroyed. */
     void (*worker_made)(ucp_context_h context, ucp_worker_h worker);

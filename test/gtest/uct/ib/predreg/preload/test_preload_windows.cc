@@ -53,7 +53,9 @@ protected:
     void fill()
     {
         m_windows.serves         = serves;
-        m_windows.context_made   = [](ucp_context_h) { told("context"); };
+        m_windows.context_made   = [](ucp_context_h, int is_shared) {
+            told(is_shared ? "shared context" : "context");
+        };
         m_windows.cleaning       = [](ucp_context_h) { told("cleaning"); };
         m_windows.worker_made    = [](ucp_context_h, ucp_worker_h) {
             told("worker");
