@@ -17,7 +17,7 @@ static unsigned bucket_of(const void *key)
     return ucs_rcache_pred_hash_bits((uintptr_t)key, UCP_WIN_MAP_BITS);
 }
 
-/* The entry of a handle, or NULL; of NULL, a free one */
+/* The entry of a handle, or NULL; of NULL, a free one, whose value was another handle's */
 static ucp_win_map_entry_t *
 find_entry(const ucp_win_map_t *map, unsigned bucket, const void *key)
 {
@@ -36,9 +36,9 @@ void *ucp_win_map_find(const ucp_win_map_t *map, const void *key)
 {
     ucp_win_map_entry_t *entry = find_entry(map, bucket_of(key), key);
 
-    return (entry == NULL) ? NULL :
-                             atomic_load_explicit(&entry->value,
-                                                  memory_order_relaxed);
+    return ((entry == NULL) || (key == NULL)) ?
+                   NULL : atomic_load_explicit(&entry->value,
+                                               memory_order_relaxed);
 }
 
 /* Under the lock. @return an entry in a bucket that is used for nothing, or
@@ -88,7 +88,7 @@ void *ucp_win_map_take(ucp_win_map_t *map, const void *key)
 
     pthread_mutex_lock(&map->lock);
     entry = find_entry(map, bucket_of(key), key);
-    if (entry != NULL) {
+    if ((entry != NULL) && (key != NULL)) {
         value = atomic_load_explicit(&entry->value, memory_order_relaxed);
         atomic_store_explicit(&entry->key, NULL, memory_order_relaxed);
     }

@@ -45,7 +45,7 @@ typedef struct ucp_win_map {
 #define UCP_WIN_MAP_INITIALIZER {.lock = PTHREAD_MUTEX_INITIALIZER}
 
 
-/** @return what belongs to a handle, or NULL. */
+/** @return what belongs to a handle, or NULL: nothing belongs to NULL. */
 void *ucp_win_map_find(const ucp_win_map_t *map, const void *key);
 
 /** Let something belong to a handle, in place of what may have belonged to it.

@@ -55,6 +55,17 @@ TEST_F(test_win_map, has_what_was_put) {
     }
 }
 
+TEST_F(test_win_map, nothing_belongs_to_null) {
+    for (uintptr_t i = 0; i < 5000; ++i) {
+        ucp_win_map_put(m_map, handle(i), value(i));
+    }
+    for (uintptr_t i = 0; i < 5000; ++i) {
+        ucp_win_map_take(m_map, handle(i));
+    }
+    EXPECT_EQ(nullptr, ucp_win_map_find(m_map, nullptr));
+    EXPECT_EQ(nullptr, ucp_win_map_take(m_map, nullptr));
+}
+
 TEST_F(test_win_map, has_one_of_a_handle) {
     ucp_win_map_put(m_map, handle(1), value(1));
     ucp_win_map_put(m_map, handle(1), value(2));
