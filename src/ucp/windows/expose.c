@@ -44,29 +44,41 @@ typedef struct {
 } window_t;
 
 
-/* Whether the program may mean memory for its peers that is worth it. Of flags
- * and fields that are not known here, UCP knows better */
+/* Whether the program may mean memory for its peers that is worth it */
 static int is_large(const ucp_mem_map_params_t *params)
 {
-    const uint64_t known = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                           UCP_MEM_MAP_PARAM_FIELD_LENGTH |
-                           UCP_MEM_MAP_PARAM_FIELD_FLAGS |
-                           UCP_MEM_MAP_PARAM_FIELD_PROT |
-                           UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
-    const unsigned flags = UCP_MEM_MAP_ALLOCATE | UCP_MEM_MAP_FIXED |
-                           UCP_MEM_MAP_NONBLOCK;
-    const unsigned prot  = UCP_MEM_MAP_PROT_REMOTE_READ |
-                           UCP_MEM_MAP_PROT_REMOTE_WRITE;
+    const unsigned prot = UCP_MEM_MAP_PROT_REMOTE_READ |
+                          UCP_MEM_MAP_PROT_REMOTE_WRITE;
 
-    return !(params->field_mask & ~known) &&
-           (params->field_mask & UCP_MEM_MAP_PARAM_FIELD_LENGTH) &&
+    return (params->field_mask & UCP_MEM_MAP_PARAM_FIELD_LENGTH) &&
            (params->length >= MIN_LENGTH) &&
-           (!(params->field_mask & UCP_MEM_MAP_PARAM_FIELD_FLAGS) ||
-            !(params->flags & ~flags)) &&
            (!(params->field_mask & UCP_MEM_MAP_PARAM_FIELD_PROT) ||
             ((params->prot & prot) == prot)) &&
            (!(params->field_mask & UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE) ||
             (params->memory_type == UCS_MEMORY_TYPE_HOST));
+}
+
+/* Fields of memory that is mapped, and flags, as of UCX 1.13 to 1.23 (ucp.h), in numbers:
+ * the headers of the build may not have all of them. Memory with a field of its own is
+ * another process's (EXPORTED_MEMH_BUFFER), and memory that is to be pinned now is (LOCK);
+ * that keys of peers should be alike (SYMMETRIC_RKEY) is a hint */
+#define KNOWN_FIELDS  0x3fu
+#define SERVED_FIELDS 0x1fu
+#define KNOWN_FLAGS   0x1fu
+#define SERVED_FLAGS  0x0fu
+
+/* @return whether a window may be what is mapped so. Of flags and fields that are not
+ * known here, UCP knows better */
+static int is_served(const ucp_mem_map_params_t *params)
+{
+    uint64_t fields = params->field_mask;
+    unsigned flags  = (fields & UCP_MEM_MAP_PARAM_FIELD_FLAGS) ? params->flags : 0;
+
+    if ((fields & ~(uint64_t)KNOWN_FIELDS) || (flags & ~KNOWN_FLAGS)) {
+        ucp_win_tell_pinned("memory is mapped with a field or flag of "
+                            "ucp_mem_map_params_t that is not known here");
+    }
+    return !(fields & ~(uint64_t)SERVED_FIELDS) && !(flags & ~SERVED_FLAGS);
 }
 
 static ucs_status_t
@@ -215,7 +227,8 @@ int ucp_win_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
     ucp_fh_t *fh;
 
     if (!is_large(params) ||
-        (ucp_win_map_find(&ucp_win.contexts, context) == NULL)) {
+        (ucp_win_map_find(&ucp_win.contexts, context) == NULL) ||
+        !is_served(params)) {
         return 0;
     }
 

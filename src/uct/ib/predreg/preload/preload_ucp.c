@@ -6,6 +6,11 @@
 
 #include "preload.h"
 #include "ucp_param.h"
+#include "ucx.h"
+
+#include <uct/ib/predreg/compat/ucp_params.h>
+
+#include <stdio.h>
 
 /*
  * Overriding functions for entry points of UCP: those that read its
@@ -75,35 +80,22 @@ static const uct_predreg_hooks_t *making_hooks(unsigned ucx)
     return ((hooks == NULL) || (hooks->send == NULL)) ? NULL : hooks;
 }
 
-/* The fields of a context's parameters that are known here */
-#define KNOWN_PARAMS (UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_REQUEST_SIZE | \
-                      UCP_PARAM_FIELD_REQUEST_INIT | \
-                      UCP_PARAM_FIELD_REQUEST_CLEANUP | \
-                      UCP_PARAM_FIELD_TAG_SENDER_MASK | \
-                      UCP_PARAM_FIELD_MT_WORKERS_SHARED | \
-                      UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | \
-                      UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME)
-
-#define COPY_PARAM(_field, _bit) \
-    if (params->field_mask & UCP_PARAM_FIELD_##_bit) { \
-        copy->_field = params->_field; \
-    }
+/* Parameters of a context with fields that are not known here can be copied by UCX
+ * alone */
+static void complain_of_params(const ucp_params_t *params, const char *what)
+{
+    PREDREG_COMPLAIN("%s in a UCP context that the program makes with parameters which "
+                     "are not known here (ucp_params_t::field_mask is 0x%llx)", what,
+                     (unsigned long long)params->field_mask);
+}
 
 /* The parameters of a context that threads of this library's choice register memory
  * with: Firehose pins windows by a thread of its own, and hot buffers are registered
- * by whichever thread sends, outside of the lock of its worker. Of the caller's structure only that is read which the mask
- * names: it may be that of another version */
-static void share_context(ucp_params_t *copy, const ucp_params_t *params)
+ * by whichever thread sends, outside of the lock of its worker */
+static void share_context(uct_predreg_ucp_params_t *copy, const ucp_params_t *params)
 {
-    copy->field_mask = params->field_mask | UCP_PARAM_FIELD_MT_WORKERS_SHARED;
-    COPY_PARAM(features, FEATURES)
-    COPY_PARAM(request_size, REQUEST_SIZE)
-    COPY_PARAM(request_init, REQUEST_INIT)
-    COPY_PARAM(request_cleanup, REQUEST_CLEANUP)
-    COPY_PARAM(tag_sender_mask, TAG_SENDER_MASK)
-    COPY_PARAM(estimated_num_eps, ESTIMATED_NUM_EPS)
-    COPY_PARAM(estimated_num_ppn, ESTIMATED_NUM_PPN)
-    COPY_PARAM(name, NAME)
+    uct_predreg_ucp_params_copy(copy, params);
+    copy->field_mask       |= UCP_PARAM_FIELD_MT_WORKERS_SHARED;
     copy->mt_workers_shared = 1;
 }
 
@@ -111,12 +103,19 @@ static void share_context(ucp_params_t *copy, const ucp_params_t *params)
  * library for that is loaded then */
 static int has_windows(unsigned ucx, const ucp_params_t *params)
 {
+    static atomic_flag is_told       = ATOMIC_FLAG_INIT;
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
 
     if (!(params->field_mask & UCP_PARAM_FIELD_FEATURES) ||
-        !(params->features & UCP_FEATURE_RMA) ||
-        (params->field_mask & ~KNOWN_PARAMS) || (hooks == NULL) ||
+        !(params->features & UCP_FEATURE_RMA) || (hooks == NULL) ||
         !hooks->windows()) {
+        return 0;
+    }
+
+    if (!uct_predreg_ucp_params_known(params)) {
+        if (!atomic_flag_test_and_set(&is_told)) {
+            complain_of_params(params, "windows are pinned");
+        }
         return 0;
     }
 
@@ -124,16 +123,26 @@ static int has_windows(unsigned ucx, const ucp_params_t *params)
     return predreg_windows(ucx) != NULL;
 }
 
-/* Whether buffers may become hot in a context that is being made. UCP protects its
- * cache by the lock of the context (ucp_memh_get() of 1.14 and later), which is none
- * unless the program asks for it. A program whose threads share one worker need not.
- * @param [in] hooks  NULL: the core was not told of the context. */
-static int may_register(const uct_predreg_hooks_t *hooks,
-                        const uct_predreg_making_t *making,
-                        const ucp_params_t *params)
+/* Let the core prepare a context. UCP protects its cache by the lock of the context
+ * (ucp_memh_get() of 1.14 and later), which is none unless the program asks for it; a
+ * program whose threads share one worker need not. So there must be a way to ask for it.
+ * @return whether buffers may become hot in the context */
+static int prepare(const uct_predreg_hooks_t *hooks, const uct_predreg_real_t *real,
+                   const ucp_params_t *params, const ucp_config_t *config,
+                   uct_predreg_making_t *making)
 {
-    return (hooks != NULL) && (making->min_length > 0) &&
-           !(params->field_mask & ~KNOWN_PARAMS);
+    static const ucp_params_t nothing = {.field_mask = 0};
+    static atomic_flag is_told        = ATOMIC_FLAG_INIT;
+    int is_known                      = uct_predreg_ucp_params_known(params);
+
+    /* The configuration is as it was when ucp_init_version() returns */
+    hooks->making(real, is_known ? params : &nothing, (ucp_config_t*)config, making);
+    if (!is_known && (params->field_mask & UCP_PARAM_FIELD_FEATURES) &&
+        (params->features & (UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM)) &&
+        !atomic_flag_test_and_set(&is_told)) {
+        complain_of_params(params, "small sends are copied");
+    }
+    return is_known && (making->min_length > 0);
 }
 
 PREDREG_EXPORT ucs_status_t
@@ -145,9 +154,9 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     ucp_config_t *own_config = NULL;
     const uct_predreg_hooks_t *hooks;
     uct_predreg_making_t making;
-    ucp_params_t shared;
+    uct_predreg_ucp_params_t shared;
     ucs_status_t status;
-    int is_windows, is_shared;
+    int is_windows, is_shared, may_register;
 
     if (config == NULL) {
         /* Without a configuration UCP would read one itself, where no hook sees
@@ -175,15 +184,13 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     is_shared  = (params->field_mask & UCP_PARAM_FIELD_MT_WORKERS_SHARED) &&
                  params->mt_workers_shared;
     hooks      = making_hooks(ucx);
-    if (hooks != NULL) {
-        /* The configuration is as it was when this function returns */
-        hooks->making(predreg_real_ucp(ucx, PREDREG_CALLER), params,
-                      (ucp_config_t*)config, &making);
-    }
 
-    if (is_windows || may_register(hooks, &making, params)) {
+    may_register = (hooks != NULL) &&
+                   prepare(hooks, predreg_real_ucp(ucx, PREDREG_CALLER), params,
+                           config, &making);
+    if (is_windows || may_register) {
         share_context(&shared, params);
-        params = &shared;
+        params = (const ucp_params_t*)&shared;
     }
 
     predreg_in_init = 1;

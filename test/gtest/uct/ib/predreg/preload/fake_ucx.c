@@ -83,11 +83,14 @@ static const predreg_windows_t *windows;
 
 int fake_is_shared;
 
+uct_predreg_ucp_params_t fake_params;
+
 
 /* Anything else: each function has a name of its own to note */
 #define OTHERS(_f) \
     _f(ucp_config_release) _f(ucp_worker_destroy) _f(ucp_mem_unmap) \
     _f(ucp_rkey_pack) _f(ucp_rkey_buffer_release) _f(ucp_rkey_destroy) \
+    _f(ucp_rkey_compare) \
     _f(ucp_ep_create) _f(ucp_ep_destroy) \
     _f(ucp_disconnect_nb) _f(ucp_ep_close_nb) _f(ucp_ep_close_nbx) \
     _f(ucp_request_free) _f(ucp_request_release) \
@@ -160,6 +163,9 @@ fake_init_version(unsigned major, unsigned minor, const ucp_params_t *params)
     ++fake_call.count;
     fake_is_shared = (params->field_mask & UCP_PARAM_FIELD_MT_WORKERS_SHARED) &&
                      params->mt_workers_shared;
+    if (uct_predreg_ucp_params_known(params)) {
+        uct_predreg_ucp_params_copy(&fake_params, params);
+    }
     if (fake_inside_init != NULL) {
         fake_inside_init();
     }

@@ -7,6 +7,7 @@
 #ifndef PREDREG_GTEST_FAKE_UCX_H_
 #define PREDREG_GTEST_FAKE_UCX_H_
 
+#include <uct/ib/predreg/compat/ucp_params.h>
 #include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/preload/windows.h>
 
@@ -69,6 +70,9 @@ void fake_pack_window(int is_window, uint64_t *parts_p);
 
 /* Whether the last context was made for workers of several threads */
 extern int fake_is_shared;
+
+/* What it was made with, if all fields are known */
+extern uct_predreg_ucp_params_t fake_params;
 
 /* The last packed key that was unpacked */
 extern const void *fake_unpacked;

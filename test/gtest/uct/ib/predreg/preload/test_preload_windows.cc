@@ -161,6 +161,64 @@ TEST_F(test_preload_windows, are_loaded_for_one_sided_contexts) {
     EXPECT_EQ(std::vector<std::string>{"context"}, m_told);
 }
 
+TEST_F(test_preload_windows, are_told_what_the_program_has_asked_for) {
+    ucp_params_t params = {};
+    ucp_context_h context;
+
+    params.field_mask        = UCP_PARAM_FIELD_FEATURES |
+                               UCP_PARAM_FIELD_MT_WORKERS_SHARED;
+    params.features          = UCP_FEATURE_RMA;
+    ucp_init_version(1, 13, &params, fake_config, &context);
+    params.mt_workers_shared = 1;
+    ucp_init_version(1, 13, &params, fake_config, &context);
+    params.field_mask        = UCP_PARAM_FIELD_FEATURES;
+    ucp_init_version(1, 13, &params, fake_config, &context);
+    EXPECT_TRUE(fake_is_shared);
+    EXPECT_EQ((std::vector<std::string>{"context", "shared context", "context"}),
+              m_told);
+}
+
+TEST_F(test_preload_windows, know_the_fields_of_later_versions) {
+    /* As 1.20 has it, whichever version this is built with */
+    struct {
+        ucp_params_t old;
+        size_t       room[2];
+    } params = {};
+    const char *name  = "a name";
+    size_t local_id   = 7;
+    char *fields      = (char*)&params;
+    size_t end        = offsetof(ucp_params_t, name) + sizeof(name);
+    ucp_context_h context;
+
+    params.old.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME |
+                            UCS_BIT(9);
+    params.old.features   = UCP_FEATURE_RMA;
+    params.old.name       = name;
+    memcpy(fields + end, &local_id, sizeof(local_id));
+    ucp_init_version(1, 13, &params.old, fake_config, &context);
+    EXPECT_TRUE(fake_is_shared);
+    EXPECT_EQ(std::vector<std::string>{"context"}, m_told);
+    EXPECT_EQ(name, fake_params.name);
+    EXPECT_EQ(7u, fake_params.node_local_id);
+}
+
+TEST_F(test_preload_windows, say_once_which_fields_are_not_known) {
+    ucp_params_t params = {};
+    ucp_context_h context;
+    std::string said;
+
+    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCS_BIT(20);
+    params.features   = UCP_FEATURE_RMA;
+    testing::internal::CaptureStderr();
+    ucp_init_version(1, 13, &params, fake_config, &context);
+    ucp_init_version(1, 13, &params, fake_config, &context);
+    said = testing::internal::GetCapturedStderr();
+    EXPECT_FALSE(fake_is_shared);
+    EXPECT_EQ(0u, m_told.size());
+    EXPECT_NE(std::string::npos, said.find("field_mask is 0x100001"));
+    EXPECT_EQ(said.find("windows are pinned"), said.rfind("windows are pinned"));
+}
+
 TEST_F(test_preload_windows, that_are_not_loaded_change_nothing) {
     ucp_rkey_h rkey = nullptr;
 
