@@ -26,6 +26,9 @@
 /* How long a callback waits for firehoses, which it can do nothing to get, s */
 #define PATIENCE_CALLBACK 10
 
+/* After how long it is told that an operation waits for firehoses, s */
+#define PATIENCE_TELL     10
+
 /* How long a peer is asked again that has no room, s */
 #define PATIENCE_ROOM     60
 
@@ -104,11 +107,24 @@ static int wait_in_callback(ucp_fh_t *fh, ucp_win_piece_t *piece)
     return 1;
 }
 
+static void tell_of_wait(uint32_t peer)
+{
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set(&is_told)) {
+        ucs_warn("windows: an operation waits for firehoses of process %u since %d s: "
+                 "that process does nothing, or another thread uses them that flushes "
+                 "nothing; more of UCX_RCACHE_PRED_FIREHOSE_M may help, or "
+                 "UCX_RCACHE_PRED_WINDOWS=pin does without", peer, PATIENCE_TELL);
+    }
+}
+
 /* Firehoses that this thread has used itself may be among those that are waited
- * for */
+ * for. The wait has no end, as there is nothing yet that could be returned */
 static void wait_outside(ucp_fh_t *fh, ucp_win_piece_t *piece)
 {
     ucp_win_way_t *way = piece->way;
+    time_t end         = now() + PATIENCE_TELL;
 
     while (!has_ended(fh, piece)) {
         (void)ucp_win_way_flush_if_due(way);
@@ -116,6 +132,9 @@ static void wait_outside(ucp_fh_t *fh, ucp_win_piece_t *piece)
             !ucp_fh_drive_help(fh)) {
             ucp_win_ways_help(way->context);
             ucs_give_way(&fh->drive_lock);
+            if (now() > end) {
+                tell_of_wait(piece->request.peer->index);
+            }
         }
     }
 }
