@@ -42,7 +42,7 @@ expect "$dir/libuct_predreg.so" \
     ucp_get ucp_get_nb ucp_get_nbi ucp_get_nbx ucp_init_version \
     ucp_mem_map ucp_mem_unmap ucp_put \
     ucp_put_nb ucp_put_nbi ucp_put_nbx ucp_request_free \
-    ucp_rkey_buffer_release ucp_rkey_destroy ucp_rkey_pack \
+    ucp_rkey_buffer_release ucp_rkey_compare ucp_rkey_destroy ucp_rkey_pack \
     ucp_stream_recv_nb \
     ucp_stream_recv_nbx ucp_stream_send_nb ucp_stream_send_nbx \
     ucp_tag_msg_recv_nb ucp_tag_msg_recv_nbx ucp_tag_recv_nb \
@@ -71,8 +71,8 @@ expect "$firehose" \
 
 # Each override must have something to override, or it would never be called. What
 # is for libucp_firehose.so overrides nothing.
-# These are for UCX 1.14 and later.
-later=" uct_md_mem_attach uct_md_mem_reg_v2 uct_md_query_v2 "
+# These are for UCX 1.14 or 1.16 and later.
+later=" ucp_rkey_compare uct_md_mem_attach uct_md_mem_reg_v2 uct_md_query_v2 "
 for symbol in $(exported "$dir/libuct_predreg.so"); do
     case $symbol in
     predreg_*) continue ;;

@@ -161,6 +161,67 @@ static ucs_status_t expose(ucp_fh_t *fh, window_t *window)
                             UCS_ERR_INVALID_ADDR;
 }
 
+/* UCP's own key, without the parts of managed domains: these have registered a
+ * page */
+static ucs_status_t
+pack_rest(ucp_context_h context, ucp_mem_h memh, void **rest_p, size_t *length_p)
+{
+    uint64_t parts;
+    ucs_status_t status;
+
+    status = ucp_win.env->pack(context, memh, rest_p, length_p, &parts);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    *length_p = ucp_win_packed_strip(*rest_p, *length_p, parts);
+    if (*length_p == 0) {
+        ucp_rkey_buffer_release(*rest_p);
+        ucs_error("windows: UCP has packed a key that is not understood");
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    return UCS_OK;
+}
+
+static ucp_win_key_t
+make_key(const window_t *window, const void *rest, size_t rest_length)
+{
+    return (ucp_win_key_t){
+        .job     = ucp_win.job,
+        .index   = ucp_win.env->index,
+        .start   = window->start,
+        .first   = window->first,
+        .last    = window->last,
+        .end     = window->end,
+        .parts   = {ucp_win.address, rest, window->head.packed,
+                    window->tail.packed},
+        .lengths = {ucp_win.address_length, rest_length, window->head.length,
+                    window->tail.length}
+    };
+}
+
+/* With many memory domains a key may get longer than programs have room for. @return
+ * UCS_ERR_EXCEEDS_LIMIT then */
+static ucs_status_t
+check_key(const window_t *window, ucp_context_h context, ucp_mem_h memh)
+{
+    size_t rest_length;
+    ucs_status_t status;
+    ucp_win_key_t key;
+    void *rest;
+
+    status = pack_rest(context, memh, &rest, &rest_length);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    key = make_key(window, rest, rest_length);
+    ucp_rkey_buffer_release(rest);
+    return (ucp_win_key_size(&key) <= UCP_WIN_KEY_MAX) ? UCS_OK :
+                                                         UCS_ERR_EXCEEDS_LIMIT;
+}
+
 static ucs_status_t
 window_make(ucp_fh_t *fh, ucp_context_h context, ucp_mem_h memh)
 {
@@ -191,6 +252,11 @@ window_make(ucp_fh_t *fh, ucp_context_h context, ucp_mem_h memh)
         goto err_unmap_head;
     }
 
+    status = check_key(window, context, memh);
+    if (status != UCS_OK) {
+        goto err_unmap_tail;
+    }
+
     status = ucp_win_map_put(&ucp_win.windows, memh, window);
     if (status != UCS_OK) {
         goto err_unmap_tail;
@@ -215,6 +281,8 @@ static const char *why_pinned(ucs_status_t status)
         return "a window has no bucket for itself";
     case UCS_ERR_ALREADY_EXISTS:
         return "a window overlaps another one";
+    case UCS_ERR_EXCEEDS_LIMIT:
+        return "the key to a window would be longer than 1024 bytes";
     default:
         return ucs_status_string(status);
     }
@@ -285,53 +353,13 @@ int ucp_win_is_window(ucp_mem_h memh)
     return ucp_win_map_find(&ucp_win.windows, memh) != NULL;
 }
 
-/* UCP's own key, without the parts of managed domains: these have registered a
- * page */
-static ucs_status_t
-pack_rest(ucp_context_h context, ucp_mem_h memh, void **rest_p, size_t *length_p)
-{
-    uint64_t parts;
-    ucs_status_t status;
-
-    status = ucp_win.env->pack(context, memh, rest_p, length_p, &parts);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    *length_p = ucp_win_packed_strip(*rest_p, *length_p, parts);
-    if (*length_p == 0) {
-        ucp_rkey_buffer_release(*rest_p);
-        ucs_error("windows: UCP has packed a key that is not understood");
-        return UCS_ERR_UNSUPPORTED;
-    }
-
-    return UCS_OK;
-}
-
 static ucs_status_t
 pack(const window_t *window, const void *rest, size_t rest_length,
      void **packed_p, size_t *length_p)
 {
-    ucp_win_key_t key = {
-        .job     = ucp_win.job,
-        .index   = ucp_win.env->index,
-        .start   = window->start,
-        .first   = window->first,
-        .last    = window->last,
-        .end     = window->end,
-        .parts   = {ucp_win.address, rest, window->head.packed,
-                    window->tail.packed},
-        .lengths = {ucp_win.address_length, rest_length, window->head.length,
-                    window->tail.length}
-    };
+    ucp_win_key_t key = make_key(window, rest, rest_length);
 
     *length_p = ucp_win_key_size(&key);
-    if (*length_p > UCP_WIN_KEY_MAX) {
-        ucs_error("windows: a key of %zu bytes; accepted: up to %d",
-                  *length_p, UCP_WIN_KEY_MAX);
-        return UCS_ERR_EXCEEDS_LIMIT;
-    }
-
     *packed_p = malloc(*length_p);
     if (*packed_p == NULL) {
         return UCS_ERR_NO_MEMORY;

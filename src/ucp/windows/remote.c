@@ -226,3 +226,31 @@ void ucp_win_rkey_destroying(ucp_rkey_h rkey)
     ucp_win_way_put(remote->way);
     free(remote);
 }
+
+static int compare(uint64_t first, uint64_t second)
+{
+    return (first > second) - (first < second);
+}
+
+/* UCP has compared those parts of the keys of windows that need no pinned memory, if there
+ * are any. Equal keys may take each other's place, so that both have to be of the same
+ * memory of the same process. Keys of anything else come first */
+void ucp_win_rkey_compare(ucp_rkey_h rkey1, ucp_rkey_h rkey2, int *result_p)
+{
+    const ucp_win_remote_t *remote1 = ucp_win_remote_find(rkey1);
+    const ucp_win_remote_t *remote2 = ucp_win_remote_find(rkey2);
+    int result;
+
+    if (*result_p != 0) {
+        return;
+    }
+
+    if ((remote1 == NULL) || (remote2 == NULL)) {
+        *result_p = (remote1 != NULL) - (remote2 != NULL);
+        return;
+    }
+
+    result    = compare(remote1->peer, remote2->peer);
+    result    = (result != 0) ? result : compare(remote1->start, remote2->start);
+    *result_p = (result != 0) ? result : compare(remote1->end, remote2->end);
+}

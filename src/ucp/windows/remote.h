@@ -40,5 +40,6 @@ int ucp_win_serves(ucp_rkey_h rkey);
 int ucp_win_rkey_unpack(ucp_ep_h ep, const void *packed, ucp_rkey_h *rkey_p,
                         ucs_status_t *status_p);
 void ucp_win_rkey_destroying(ucp_rkey_h rkey);
+void ucp_win_rkey_compare(ucp_rkey_h rkey1, ucp_rkey_h rkey2, int *result_p);
 
 #endif

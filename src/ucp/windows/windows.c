@@ -25,6 +25,7 @@ static predreg_windows_t windows = {
     .rkey_pack         = ucp_win_rkey_pack,
     .packed_release    = ucp_win_packed_release,
     .rkey_unpack       = ucp_win_rkey_unpack,
+    .rkey_compare      = ucp_win_rkey_compare,
     .rkey_destroying   = ucp_win_rkey_destroying,
     .request_freeing   = ucp_win_ticket_freeing,
     .context_made      = ucp_win_start_context,

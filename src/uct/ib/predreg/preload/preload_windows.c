@@ -6,6 +6,8 @@
 
 #include "preload.h"
 
+#include <uct/ib/predreg/compat/ucp_params.h>
+
 /*
  * Overriding functions for what a program does with memory that it maps for its peers,
  * besides puts and gets: keys, atomics, endpoints, flushes. They are here for windows
@@ -87,6 +89,22 @@ ucp_ep_rkey_unpack(ucp_ep_h ep, const void *rkey_buffer, ucp_rkey_h *rkey_p)
     }
 
     return PREDREG_REAL(ucx, ucp_ep_rkey_unpack)(ep, rkey_buffer, rkey_p);
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_rkey_compare(ucp_worker_h worker, ucp_rkey_h rkey1, ucp_rkey_h rkey2,
+                 const ucp_rkey_compare_params_t *params, int *result)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const predreg_windows_t *windows = predreg_windows(ucx);
+    ucs_status_t status;
+
+    status = PREDREG_REAL(ucx, ucp_rkey_compare)(worker, rkey1, rkey2, params,
+                                                 result);
+    if ((windows != NULL) && (status == UCS_OK)) {
+        windows->rkey_compare(rkey1, rkey2, result);
+    }
+    return status;
 }
 
 PREDREG_EXPORT void ucp_rkey_destroy(ucp_rkey_h rkey)

@@ -122,6 +122,11 @@ typedef struct predreg_windows {
     int  (*rkey_unpack)(ucp_ep_h ep, const void *packed, ucp_rkey_h *rkey_p,
                         ucs_status_t *status_p);
 
+    /** Compare two keys that UCP takes for equal. @param [inout] result_p  As of
+     *  ucp_rkey_compare(); it stays as it is if UCP does not take them for equal, or
+     *  neither is the key to a window. */
+    void (*rkey_compare)(ucp_rkey_h rkey1, ucp_rkey_h rkey2, int *result_p);
+
     /** A key is about to be destroyed. */
     void (*rkey_destroying)(ucp_rkey_h rkey);
 

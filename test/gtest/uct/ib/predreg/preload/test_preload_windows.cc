@@ -76,6 +76,9 @@ protected:
         m_windows.mem_unmapping  = [](ucp_context_h, ucp_mem_h) {
             told("unmapping");
         };
+        m_windows.rkey_compare = [](ucp_rkey_h, ucp_rkey_h, int *result) {
+            *result += 5;
+        };
         m_windows.rkey_destroying = [](ucp_rkey_h) { told("rkey"); };
         m_windows.request_freeing = [](void*) { return s_self->m_serves; };
         m_windows.packed_release  = [](void*) { return s_self->m_serves; };
@@ -356,6 +359,18 @@ TEST_F(test_preload_windows, know_the_parts_of_managed_domains) {
     uct_md_mkey_pack_v2(managed(), nullptr, 0, 0, 0, 0);
     fake_pack_window(0, &parts);
     EXPECT_EQ(10u, parts);
+}
+
+TEST_F(test_preload_windows, refine_how_ucp_compares_keys) {
+    int result = 0;
+
+    make_context(UCP_FEATURE_RMA);
+    EXPECT_EQ(UCS_OK, ucp_rkey_compare(nullptr, nullptr, nullptr, nullptr, &result));
+    EXPECT_STREQ("ucp_rkey_compare", fake_call.name);
+    EXPECT_EQ(5, result);
+    fake_result = UCS_ERR_INVALID_PARAM;
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM,
+              ucp_rkey_compare(nullptr, nullptr, nullptr, nullptr, nullptr));
 }
 
 /* Open MPI 4 reads a table of keys, and unpacks what comes before the first one */
