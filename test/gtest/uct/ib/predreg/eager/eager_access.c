@@ -13,6 +13,10 @@
 #include <uct/ib/predreg/eager/hot.h>
 #include <uct/ib/predreg/eager/send.h>
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
 
 /* A context that is looked for */
 typedef struct search {
@@ -188,6 +192,61 @@ void test_hot_unmapped(uintptr_t start, uintptr_t end)
 void test_hot_registered(void *domain, uct_mem_h memh)
 {
     uct_predreg_hot_registered(domain, memh);
+}
+
+/* What the threads share: sends that UCP has, by number */
+typedef struct flying {
+    _Atomic(uct_predreg_flight_t*) *flights;
+    unsigned                       count;
+    unsigned                       silent; /* The program was not called back */
+} flying_t;
+
+static void *call_back_for_all(void *arg)
+{
+    flying_t *flying = arg;
+    uct_predreg_flight_t *flight;
+    unsigned i;
+
+    for (i = 0; i < flying->count; ++i) {
+        while ((flight = atomic_load(&flying->flights[i])) == NULL) {
+            sched_yield();
+        }
+        flying->silent += !uct_predreg_flight_over(flight);
+    }
+    return NULL;
+}
+
+unsigned test_flights_of_two_threads(unsigned sends, unsigned *freed_p,
+                                     unsigned *silent_p)
+{
+    flying_t flying = {calloc(sends, sizeof(*flying.flights)), sends, 0};
+    unsigned left   = UCT_PREDREG_MAX_FLIGHTS;
+    uct_predreg_flights_t flights;
+    uct_predreg_flight_t *flight;
+    pthread_t thread;
+    uintptr_t i;
+
+    uct_predreg_flights_init(&flights);
+    pthread_create(&thread, NULL, call_back_for_all, &flying);
+    *freed_p = 0;
+    for (i = 0; i < sends; ++i) {
+        while ((flight = uct_predreg_flight_take(&flights)) == NULL) {
+            sched_yield();
+        }
+        atomic_store_explicit(&flight->request, NULL, memory_order_relaxed);
+        atomic_store(&flying.flights[i], flight);
+        uct_predreg_flight_issued(flight, (void*)(16 * (i + 1)));
+        *freed_p += uct_predreg_flight_free(&flights, (void*)(16 * (i + 1)));
+    }
+    pthread_join(thread, NULL);
+
+    *silent_p = flying.silent;
+    while (uct_predreg_flight_take(&flights) != NULL) {
+        --left;
+    }
+    uct_predreg_flights_cleanup(&flights);
+    free(flying.flights);
+    return left;
 }
 
 int test_hot_freeing(void *request)

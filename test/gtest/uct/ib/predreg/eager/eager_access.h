@@ -63,6 +63,11 @@ void test_eager_counts(uint64_t *sends_p, uint64_t *hot_p, uint64_t *bytes_p);
 void test_hot_unmapped(uintptr_t start, uintptr_t end);
 void test_hot_registered(void *domain, uct_mem_h memh);
 int test_hot_freeing(void *request);
+
+/* Sends whose calls of UCP return in one thread, which frees some of the requests, and that
+ * UCP calls back for in another one. @return how many are missing in the end */
+unsigned test_flights_of_two_threads(unsigned sends, unsigned *freed_p,
+                                     unsigned *silent_p);
 int test_hot_give_way(void (*end)(void *domain, uct_mem_h memh));
 int test_hot_is_returning(void);
 

@@ -189,6 +189,15 @@ TEST_F(test_hot, any_number_of_requests_may_be_freed) {
     EXPECT_EQ(1u, m_called.size());
 }
 
+/* Whatever comes first, each send comes back once, and the program is called back for what it
+ * has not freed in time */
+TEST_F(test_hot, requests_may_be_freed_while_ucp_calls_back) {
+    unsigned freed, silent;
+
+    EXPECT_EQ(0u, test_flights_of_two_threads(20000, &freed, &silent));
+    EXPECT_EQ(freed, silent);
+}
+
 TEST_F(test_hot, requests_of_others_are_freed) {
     int other;
 
