@@ -10,9 +10,9 @@
 #include <ucp/firehose/core/drive.h>
 #include <ucp/firehose/wire/key.h>
 
+#include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 
-#include <sched.h>
 #include <time.h>
 
 /* A worker's ways are looked at with one of so many of its progress calls, by chance:
@@ -250,7 +250,7 @@ static void progress(ucp_context_h context, ucp_worker_h worker)
 {
     if (ucp_worker_progress(worker) == 0) {
         ucp_win_ways_help(context);
-        sched_yield();
+        ucs_give_way(NULL);
     }
 }
 
