@@ -285,6 +285,9 @@ ucs_status_t ucs_rcache_pred_create(const ucs_rcache_pred_params_t *params,
  */
 void ucs_rcache_pred_set_max_bytes(ucs_rcache_pred_t *pred, uint64_t max_bytes);
 
+/** @return the bound on registered bytes in force; UINT64_MAX: none. Thread safe. */
+uint64_t ucs_rcache_pred_get_max_bytes(ucs_rcache_pred_t *pred);
+
 /** Destroy a cache. All its domains must have been destroyed before, and the
  *  helper thread must have been stopped. */
 void ucs_rcache_pred_destroy(ucs_rcache_pred_t *pred);

@@ -225,6 +225,16 @@ void ucs_rcache_pred_set_max_bytes(ucs_rcache_pred_t *pred, uint64_t max_bytes)
     pred_publish(pred);
 }
 
+uint64_t ucs_rcache_pred_get_max_bytes(ucs_rcache_pred_t *pred)
+{
+    uint64_t max_bytes;
+
+    pred_lock(pred);
+    max_bytes = pred->bound.max_bytes;
+    pred_unlock(pred);
+    return max_bytes;
+}
+
 /* Describe the room that a subsystem asks for or gives back. It may be any
  * subsystem but the cache, which counts its own room. */
 static ucs_status_t subsystem_room(ucs_rcache_pred_subsystem_t subsystem,

@@ -297,6 +297,16 @@ static int replace_one(uct_predreg_eager_context_t *context)
     return 1;
 }
 
+/* The bound on pinned bytes: that of the cache, which follows the limit of locked
+ * memory, and that of the node */
+static uint64_t max_bytes(const uct_predreg_core_t *core)
+{
+    return ucs_min((core->pred != NULL) ?
+                           ucs_rcache_pred_get_max_bytes(core->pred) :
+                           core->knobs.max_pinned,
+                   core->knobs.node_max_pinned);
+}
+
 /* Whether hot buffers may have so many bytes more */
 static int is_within_share(const uct_predreg_eager_context_t *context,
                            size_t length)
@@ -305,8 +315,7 @@ static int is_within_share(const uct_predreg_eager_context_t *context,
     uint64_t bytes = atomic_load_explicit(&context->slots.bytes,
                                           memory_order_relaxed) + length;
 
-    return (bytes <= ucs_min(knobs->max_pinned, knobs->node_max_pinned) /
-                     BOUND_SHARE) &&
+    return (bytes <= max_bytes(context->core) / BOUND_SHARE) &&
            (bytes / ucs_rcache_pred_page_size() <=
             ucs_min(knobs->max_regions, knobs->node_max_regions) / BOUND_SHARE);
 }

@@ -216,6 +216,11 @@ ucs_rcache_pred_t *test_core_pred(void)
     return self->pred;
 }
 
+void test_core_set_pred(ucs_rcache_pred_t *pred)
+{
+    self->pred = pred;
+}
+
 int test_core_has_node(void)
 {
     return uct_predreg_node() != NULL;

@@ -67,6 +67,7 @@ unsigned test_core_num_managed(void);
 unsigned test_core_num_opened(void);
 uint64_t test_core_kernel_pinned(void);
 ucs_rcache_pred_t *test_core_pred(void);
+void test_core_set_pred(ucs_rcache_pred_t *pred);
 int test_core_has_node(void);
 int test_core_has_recorder(void);
 

@@ -6,6 +6,8 @@
 
 #include "eager_test.h"
 
+#include <common/fake_world.h>
+
 #include <chrono>
 #include <climits>
 #include <thread>
@@ -299,6 +301,33 @@ TEST_F(test_hot, buffers_have_an_eighth_of_the_bytes) {
         EXPECT_LE(test_eager_bytes(m_context), 8 * PAGE);
     }
     EXPECT_EQ(8u, m_mapped.size());
+}
+
+/* The cache has a lower bound than the user has set: as much memory as may be locked */
+TEST_F(test_hot, buffers_have_an_eighth_of_the_bound_in_force) {
+    fake_world world;
+    ucs_rcache_pred_params_t params = {};
+    ucs_rcache_pred_t *pred;
+
+    params.ops           = &fake_world::ops;
+    params.arg           = &world;
+    params.policy        = UCS_RCACHE_PRED_POLICY_PREDICT;
+    params.history       = 8;
+    params.max_sites     = 256;
+    params.known_regions = 256;
+    params.max_bytes     = MB;
+    params.max_regions   = UINT64_MAX;
+    params.dq_size       = 64;
+    ASSERT_EQ(UCS_OK, ucs_rcache_pred_create(&params, &pred));
+    ucs_rcache_pred_set_max_bytes(pred, 256 * KB);
+    test_core_set_pred(pred);
+    add();
+    for (unsigned i = 0; i < 24; ++i) {
+        heat(page(i));
+    }
+    EXPECT_EQ(8u, m_mapped.size());
+    test_core_set_pred(nullptr);
+    ucs_rcache_pred_destroy(pred);
 }
 
 TEST_F(test_hot, buffers_have_an_eighth_of_the_regions) {
