@@ -11,9 +11,17 @@
 
 /** @file common.h
  *
- * Facts that are the same in several columns of the table of versions. Only the
- * files of the columns use this.
+ * The columns of the table of facts about versions of UCX, each defined in the file of
+ * its name, and facts that are the same in several of them. Only compat.c and the files
+ * of the columns use this.
  */
+
+extern const uct_predreg_compat_t uct_predreg_compat_1_13;
+extern const uct_predreg_compat_t uct_predreg_compat_1_14;
+extern const uct_predreg_compat_t uct_predreg_compat_1_15;
+extern const uct_predreg_compat_t uct_predreg_compat_1_16;
+extern const uct_predreg_compat_t uct_predreg_compat_1_18;
+extern const uct_predreg_compat_t uct_predreg_compat_1_22;
 
 /* Setting of the cache of UCP, ucp_context.c of 1.13 to 1.23. "try" switches it
  * on where memory events are available. */

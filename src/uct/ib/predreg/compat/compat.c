@@ -5,7 +5,6 @@
  */
 
 #include "compat.h"
-#include "columns.h"
 #include "common.h"
 
 #include <ucs/sys/math.h>

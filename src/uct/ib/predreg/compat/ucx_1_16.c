@@ -4,7 +4,6 @@
  * See file LICENSE for terms.
  */
 
-#include "columns.h"
 #include "common.h"
 
 /*
