@@ -102,7 +102,8 @@ use_end_in_lane(ucs_rcache_pred_domain_t *domain, pred_lanes_t *lanes,
                                              memh);
     if (ucs_unlikely((region == NULL) || (region->lane != lane->number) ||
                      (region->refs == 0) || region->stale ||
-                     region->maybe_spare || !pred_lane_has_room(lane, region))) {
+                     region->maybe_spare || region->frail ||
+                     !pred_lane_has_room(lane, region))) {
         goto out;
     }
 
@@ -142,7 +143,7 @@ use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh,
         return UCS_INPROGRESS;
     }
 
-    if (ucs_unlikely(region->maybe_spare && region->frail && !region->stale)) {
+    if (ucs_unlikely(region->frail && !region->stale)) {
         pred_guard(pred, region);
         use_tell_end(pred, region);
         pred_unlock(pred);

@@ -108,26 +108,19 @@ static void let_go(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     }
 }
 
-int pred_unguard_all(ucs_rcache_pred_t *pred)
+int ucs_rcache_pred_unguard(ucs_rcache_pred_t *pred)
 {
-    int found = pred->num_guarded > 0;
     ucs_rcache_pred_region_t *region;
+    int found;
 
+    pred_lock(pred);
+    found = pred->num_guarded > 0;
     for (region = ucs_rcache_pred_table_from(&pred->table, 0);
          pred->num_guarded > 0; region = ucs_rcache_pred_region_next(region)) {
         if (region->guarded) {
             let_go(pred, region);
         }
     }
-    return found;
-}
-
-int ucs_rcache_pred_unguard(ucs_rcache_pred_t *pred)
-{
-    int found;
-
-    pred_lock(pred);
-    found = pred_unguard_all(pred);
     pred_unlock(pred);
     return found;
 }

@@ -351,8 +351,6 @@ void ucs_rcache_pred_region_set_memh(ucs_rcache_pred_table_t *table,
     region->renewed = 1;
     region->evicted = 0;
     region->sliced  = 0;
-    /* The end of a use does not look at frail itself, which is in a line of its own */
-    region->maybe_spare = region->frail;
     region->state   = UCS_RCACHE_PRED_REGION_REGISTERED;
     if (ucs_rcache_pred_region_is_merged(region)) {
         region->joined_until = 0; /* Until the helper gives it up again */

@@ -104,12 +104,18 @@ typedef struct ucs_rcache_pred_region {
     uint8_t                        ahead;       /**< Not 0: registered by the
                                                      helper, and not used
                                                      since */
-    uint8_t                        maybe_spare; /**< Not 0: another region with
+    uint8_t                        maybe_spare : 1; /**< Another region with
                                                      bytes of it was registered
                                                      while it was in use, or was
                                                      being registered, and may
-                                                     have all of them; or it is
-                                                     frail */
+                                                     have all of them */
+    uint8_t                        frail : 1;   /**< Its memory was refused for
+                                                     another reason than lack of
+                                                     room, so that it is guarded
+                                                     once it is registered, see
+                                                     cache/register.h */
+    uint8_t                        guarded : 1; /**< One of refs is not a use, but
+                                                     keeps it registered */
     uint8_t                        evicted;     /**< Not 0: given up for room, and
                                                      not registered since */
     uint8_t                        lane;        /**< Number of the lane that it
@@ -250,14 +256,6 @@ typedef struct ucs_rcache_pred_region {
                                                      was that touches it within
                                                      a page, see
                                                      cache/slices.h */
-    uint8_t                        frail;       /**< Not 0: its memory was refused
-                                                     for another reason than lack
-                                                     of room, so that it is guarded
-                                                     once it is registered, see
-                                                     cache/register.h */
-    uint8_t                        guarded;     /**< Not 0: one of refs is not a
-                                                     use, but keeps it
-                                                     registered */
 
     /* Only the helper uses these */
     uint8_t                        last_recent; /**< Index of the last one of
