@@ -37,12 +37,10 @@ ucs_status_t uct_predreg_compat_md_facts(const uct_predreg_real_t *real,
 
     UCS_STATIC_ASSERT(sizeof(facts->component) == sizeof(attr.component_name));
     memcpy(facts->component, attr.component_name, sizeof(facts->component));
-    facts->can_register      = (attr.cap.flags & UCT_MD_FLAG_REG) &&
-                               (attr.cap.flags & UCT_MD_FLAG_NEED_MEMH);
-    facts->registers_devices = (attr.cap.reg_mem_types &
-                                ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
-    facts->has_devices       = (attr.cap.detect_mem_types &
-                                ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
+    facts->can_register = (attr.cap.flags & UCT_MD_FLAG_REG) &&
+                          (attr.cap.flags & UCT_MD_FLAG_NEED_MEMH);
+    facts->has_devices  = (attr.cap.detect_mem_types &
+                           ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
     return UCS_OK;
 }
 

@@ -66,9 +66,8 @@ static inline int uct_predreg_compat_is_nonblock(unsigned flags)
 }
 
 /** @return which kind of passing on is meant for a registration. What is locked
-/** @return which kind of passing on is meant for a registration. What is locked
- *          is a pool that UCX keeps. What a message registers without pinning is
- *          kept instead. */
+ *          is a pool that UCX keeps. What is registered without pinning it is kept
+ *          instead. */
 static inline uct_predreg_may_t
 uct_predreg_compat_may_pass(unsigned flags, uct_predreg_purpose_t purpose)
 {
@@ -77,9 +76,8 @@ uct_predreg_compat_may_pass(unsigned flags, uct_predreg_purpose_t purpose)
         return UCT_PREDREG_MAY_PASS_POOL;
     }
 
-    return (uct_predreg_compat_is_nonblock(flags) &&
-            (purpose != UCT_PREDREG_PURPOSE_MAPPED)) ?
-           UCT_PREDREG_MAY_KEEP : UCT_PREDREG_MAY_PASS;
+    return uct_predreg_compat_is_nonblock(flags) ? UCT_PREDREG_MAY_KEEP :
+                                                   UCT_PREDREG_MAY_PASS;
 }
 
 /** What may be done with a registration that is not passed on and whose failure

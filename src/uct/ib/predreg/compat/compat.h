@@ -98,7 +98,6 @@ typedef struct uct_predreg_md_facts {
     int  can_register;      /**< Whether it registers memory, and its transports
                                  need the handles. Others may give all memory
                                  the same handle */
-    int  registers_devices; /**< Whether it registers memory of devices */
     int  has_devices;       /**< Whether it knows memory of devices besides that
                                  of the host */
 } uct_predreg_md_facts_t;

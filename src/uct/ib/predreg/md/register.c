@@ -24,9 +24,10 @@ static void tell_of_types(void)
     static atomic_flag is_told = ATOMIC_FLAG_INIT;
 
     if (!atomic_flag_test_and_set_explicit(&is_told, memory_order_relaxed)) {
-        ucs_warn("UCX_MEMTYPE_CACHE=n: nobody tells memory of the host from that "
-                 "of devices, so that all of it stays registered until it is "
-                 "freed, within the bounds of UCX's own cache");
+        ucs_warn("UCX's cache of memory types is off (UCX_MEMTYPE_CACHE): nobody "
+                 "tells memory of the host from that of devices, so that all "
+                 "of it stays registered until it is freed, within the bounds "
+                 "of UCX's own cache");
     }
 }
 

@@ -141,7 +141,7 @@ TEST_F(test_compat, flags_and_purpose_say_what_may_be_done) {
         {0x3e4, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MAY_PASS_POOL},
         /* What asks for something special, and what asks for no access */
         {0x361, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_KEEP},
-        {0x3e1, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MAY_PASS},
+        {0x3e1, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MAY_KEEP},
         {0x362, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_PASS},
         {0x1360, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_PASS},
         {0x008, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_PASS},
@@ -158,7 +158,7 @@ TEST_F(test_compat, from_1_14_on_pools_are_told_by_who_allocated_them) {
             /* Non-blocking, symmetric and global registrations */
             {0x361, UCT_PREDREG_PURPOSE_MESSAGE, UCT_PREDREG_MAY_KEEP},
             {0x369, UCT_PREDREG_PURPOSE_UNKNOWN, UCT_PREDREG_MAY_KEEP},
-            {0x361, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MAY_PASS},
+            {0x361, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MAY_KEEP},
             {0x361, UCT_PREDREG_PURPOSE_POOL, UCT_PREDREG_MAY_PASS_POOL},
             {0x760, UCT_PREDREG_PURPOSE_MAPPED, UCT_PREDREG_MAY_PASS},
             {0x800, UCT_PREDREG_PURPOSE_UNKNOWN, UCT_PREDREG_MAY_PASS}
@@ -250,7 +250,7 @@ protected:
 
     uct_predreg_md_facts_t facts()
     {
-        uct_predreg_md_facts_t facts = {"?", -1, -1, -1};
+        uct_predreg_md_facts_t facts = {"?", -1, -1};
 
         EXPECT_EQ(md_status, ucx(13).md_facts(&m_real, nullptr, &facts));
         return facts;
@@ -285,14 +285,6 @@ TEST_F(test_compat_md, devices_are_noticed) {
     strcpy(md_attr.component_name, "cuda");
     md_attr.cap.detect_mem_types |= UCS_BIT(UCS_MEMORY_TYPE_CUDA);
     EXPECT_EQ(1, facts().has_devices);
-}
-
-TEST_F(test_compat_md, an_adapter_may_know_memory_of_devices) {
-    EXPECT_EQ(0, facts().registers_devices);
-    md_attr.cap.reg_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
-    EXPECT_EQ(0, facts().registers_devices);
-    md_attr.cap.reg_mem_types |= UCS_BIT(UCS_MEMORY_TYPE_CUDA);
-    EXPECT_EQ(1, facts().registers_devices);
 }
 
 TEST_F(test_compat_md, an_error_is_passed_on) {
