@@ -140,6 +140,10 @@ typedef struct ucs_arena_deferred {
     uint32_t         first[UCS_ARENA_MAX_DEFERRED];
     uint32_t         end[UCS_ARENA_MAX_DEFERRED];
     _Atomic int      is_set[UCS_ARENA_MAX_DEFERRED];
+    unsigned         done;  /**< So many of the numbers taken were claimed. Under the
+                                 lock, as the next one */
+    unsigned         round; /**< Raised when some were claimed: who has left the lock
+                                 meanwhile looks anew at what is left */
     _Atomic uint64_t *freed; /**< A bit for each page. Constant, as memory */
     _Atomic uint64_t freed_at; /**< When the last of them was freed. Relaxed */
     _Atomic unsigned num_away; /**< Threads whose handlers have set bits, and may go on to

@@ -142,10 +142,12 @@ static int is_held(const ucs_arena_t *arena, uint32_t slab, uint32_t first,
 /* Give pages to the program. To be called under the lock.
  * @param [in] may_wait  Whether to leave the lock until nobody works at them; handlers go
  *                       on to leave their ranges meanwhile
- * @return whether all are the program's now */
+ * @return whether all are the program's now. If not although it may wait, another thread
+ *         has claimed them meanwhile, and perhaps others after them. */
 static int claim(ucs_arena_t *arena, uint32_t first, uint32_t end, int may_wait)
 {
-    int is_done = 1;
+    unsigned round = arena->deferred.round;
+    int is_done    = 1;
     uint32_t slab, part_end;
 
     for (; first < end; first = part_end) {
@@ -156,6 +158,9 @@ static int claim(ucs_arena_t *arena, uint32_t first, uint32_t end, int may_wait)
             pthread_mutex_unlock(&arena->lock);
             ucs_give_way(&arena->work);
             pthread_mutex_lock(&arena->lock);
+            if (arena->deferred.round != round) {
+                return 0;
+            }
         }
 
         if (is_held(arena, slab, first, part_end)) {
@@ -232,7 +237,7 @@ static int claim_ranges(ucs_arena_t *arena, unsigned number, unsigned end,
 {
     int is_done = 1;
 
-    for (; number < end; ++number) {
+    for (; (number < end) && (is_done || !may_wait); ++number) {
         is_done &= claim_deferred(arena, number, may_wait);
     }
     return is_done;
@@ -245,7 +250,7 @@ static int claim_slabs(ucs_arena_t *arena, int may_wait)
     int is_done = 1;
     uint32_t slab;
 
-    for (slab = 0; slab < arena->slabs.num; ++slab) {
+    for (slab = 0; (slab < arena->slabs.num) && (is_done || !may_wait); ++slab) {
         if (ucs_arena_slab_is_spoilt(&arena->slabs.slabs[slab])) {
             is_done &= claim(arena, slab << arena->blocks.slab_shift,
                              (slab + 1) << arena->blocks.slab_shift, may_wait);
@@ -254,12 +259,12 @@ static int claim_slabs(ucs_arena_t *arena, int may_wait)
     return is_done;
 }
 
-/* Give the program what handlers have spoilt. What nobody works at comes first: it may be
+/* Give the program what handlers have spoilt, or find that another thread has given some
+ * of it. What nobody works at comes first: it may be
  * idle, and is not to be touched when the lock is left. To be called under the lock */
 static void claim_all(ucs_arena_t *arena)
 {
     ucs_arena_deferred_t *deferred = &arena->deferred;
-    unsigned done                  = 0;
     unsigned num, end;
 
     /* A handler may come meanwhile: then there are more. Release: who takes a
@@ -267,19 +272,24 @@ static void claim_all(ucs_arena_t *arena)
     num = atomic_load_explicit(&deferred->num, memory_order_relaxed);
     do {
         end = ucs_min(num, UCS_ARENA_MAX_DEFERRED);
-        if (!claim_ranges(arena, done, end, 0)) {
-            claim_ranges(arena, done, end, 1);
+        if (!claim_ranges(arena, deferred->done, end, 0) &&
+            !claim_ranges(arena, deferred->done, end, 1)) {
+            return;
         }
-        for (; done < end; ++done) {
-            atomic_store_explicit(&deferred->is_set[done], 0,
+        for (; deferred->done < end; ++deferred->done) {
+            atomic_store_explicit(&deferred->is_set[deferred->done], 0,
                                   memory_order_relaxed);
         }
-        if ((num > UCS_ARENA_MAX_DEFERRED) && !claim_slabs(arena, 0)) {
-            claim_slabs(arena, 1);
+        ++deferred->round;
+        if ((num > UCS_ARENA_MAX_DEFERRED) && !claim_slabs(arena, 0) &&
+            !claim_slabs(arena, 1)) {
+            return;
         }
+        ++deferred->round;
     } while (!atomic_compare_exchange_strong_explicit(
             &deferred->num, &num, 0, memory_order_acq_rel,
             memory_order_relaxed));
+    deferred->done = 0;
 }
 
 /* Free the pages of a word. To be called under the lock */
