@@ -223,6 +223,8 @@ void threads_test::finish()
     }
 
     m_world.set_tick(0);
+    /* What was refused once stays registered otherwise */
+    ucs_rcache_pred_unguard(m_pred);
     /* Helper and progress may take over from each other while the rest of the
      * work is done */
     do {
