@@ -287,6 +287,10 @@ void ucs_arena_before_fork(ucs_arena_t *arena);
  *  after that. */
 void ucs_arena_after_fork(ucs_arena_t *arena);
 
+/** @return whether this thread has the lock of an arena, or is about to: this is the
+ *          handler of a signal that has interrupted it. */
+int ucs_arena_is_interrupted(void);
+
 /** In a forked child, after ucs_arena_before_fork(): the thread that it has works at
  *  no memory. */
 void ucs_arena_forked(void);

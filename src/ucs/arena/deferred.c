@@ -19,6 +19,11 @@ __thread volatile int ucs_arena_is_away
         __attribute__((tls_model("initial-exec")));
 
 
+int ucs_arena_is_interrupted(void)
+{
+    return ucs_arena_in_lock;
+}
+
 void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab)
 {
     if (!arena->blocks.usage[slab].is_spoilt) {

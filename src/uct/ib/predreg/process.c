@@ -22,6 +22,7 @@
 #include <uct/ib/predreg/md/register.h>
 #include <uct/ib/predreg/md/watch.h>
 
+#include <ucs/arena/arena.h>
 #include <ucs/rcache_pred/api/free.h>
 
 #include <ucm/api/ucm.h>
@@ -30,6 +31,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+
+/* In the handler of a signal, the thread may have the lock of the arena, for which
+ * another one may wait that has the lock of the cache: in a handler as well */
+static void tell_cache(uct_predreg_core_t *core, uintptr_t start, uintptr_t end)
+{
+    if (ucs_unlikely(ucs_arena_is_interrupted())) {
+        ucs_rcache_pred_unmapped_later(core->pred, start, end);
+    } else {
+        ucs_rcache_pred_unmapped(core->pred, start, end);
+    }
+}
 
 /* UCM calls this from inside munmap(), and perhaps from inside free(): so it
  * allocates nothing, logs nothing and waits for nothing */
@@ -50,8 +62,7 @@ static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
     is_recorded = uct_predreg_mappings_unmapped(core, start,
                                                 event->vm_unmapped.size);
     if (core->pred != NULL) {
-        ucs_rcache_pred_unmapped(core->pred, start,
-                                 start + event->vm_unmapped.size);
+        tell_cache(core, start, start + event->vm_unmapped.size);
     } else if (!is_recorded) {
         uct_predreg_watch_unmapped(core, start, event->vm_unmapped.size);
     }
@@ -63,7 +74,8 @@ void uct_predreg_vm_protected(uct_predreg_core_t *core, const void *address,
     const int all = PROT_READ | PROT_WRITE;
 
     /* See above */
-    if ((core->pred != NULL) && (core->pid == getpid())) {
+    if ((core->pred != NULL) && (core->pid == getpid()) &&
+        !ucs_arena_is_interrupted()) {
         ucs_rcache_pred_protect(core->pred, (uintptr_t)address, length,
                                 (prot & all) != all);
     }
@@ -124,7 +136,7 @@ static void fork_prepare(void)
     if (is_interrupting(core)) {
         uct_predreg_hot_unmapped(0, UINTPTR_MAX);
         if (core->pred != NULL) {
-            ucs_rcache_pred_unmapped(core->pred, 0, UINTPTR_MAX);
+            tell_cache(core, 0, UINTPTR_MAX);
         }
         return;
     }
