@@ -217,6 +217,9 @@ check_structure()
     check "test of the check of the structure" "$top/test/structure.sh"
     check "structure of the sources" "$top/contrib/lib/structure.sh" \
         "$top/src" "$build/src" "$top/contrib/lib/folders.txt"
+    check "test of the check of the list of locks" "$top/test/locks.sh"
+    check "list of locks" "$top/contrib/lib/locks.sh" "$top/src" \
+        "$top/docs/design/locks.md"
     check "test of the check of what is used of UCX" "$top/test/ucx-abi.sh"
     check "what is used of UCX" "$top/contrib/lib/ucx-abi.sh" \
         "$top/src" "$build/src" "$top/contrib/lib/ucx-abi.txt"

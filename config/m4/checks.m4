@@ -43,6 +43,17 @@ AC_DEFUN([PREDREG_CHECK_SANITIZE], [
                    [test "$cross_compiling/$enable_sanitize" = no/no])
 ])
 
+# --enable-debug asserts the order of locks, and so does a sanitizer
+AC_DEFUN([PREDREG_CHECK_DEBUG], [
+    AC_ARG_ENABLE([debug],
+                  [AS_HELP_STRING([--enable-debug],
+                                  [end the process where locks are taken out
+                                   of order])],
+                  [], [enable_debug=no])
+    AS_IF([test "x$enable_debug/$enable_sanitize" != xno/no],
+          [CPPFLAGS="$CPPFLAGS -DUCS_ASSERT_RANKS=1"])
+])
+
 # The MPI programs of the tests are ordinary C programs linked with Open MPI
 AC_DEFUN([PREDREG_CHECK_MPI], [
     predreg_have_mpi=no

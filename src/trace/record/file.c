@@ -23,13 +23,13 @@ ucs_status_t ucs_rcache_record_file_init(ucs_rcache_record_file_t *file)
         return status;
     }
 
-    pthread_mutex_init(&file->lock, NULL);
+    ucs_mutex_init(&file->lock, UCS_RANK_TRACE, 0);
     return UCS_OK;
 }
 
 void ucs_rcache_record_file_cleanup(ucs_rcache_record_file_t *file)
 {
-    pthread_mutex_destroy(&file->lock);
+    ucs_mutex_destroy(&file->lock);
     ucs_rcache_record_modules_destroy(file->modules);
 }
 
@@ -57,19 +57,19 @@ ucs_status_t ucs_rcache_record_file_open(ucs_rcache_record_file_t *file, int fd,
     }
 
     /* From now on any thread may put records */
-    pthread_mutex_lock(&file->lock);
+    ucs_mutex_lock(&file->lock);
     file->writer = writer;
-    pthread_mutex_unlock(&file->lock);
+    ucs_mutex_unlock(&file->lock);
     return UCS_OK;
 }
 
 void ucs_rcache_record_file_discard(ucs_rcache_record_file_t *file)
 {
-    pthread_mutex_lock(&file->lock);
+    ucs_mutex_lock(&file->lock);
     ucs_rcache_trace_writer_destroy(file->writer);
     file->writer = NULL;
     free(file->path);
-    pthread_mutex_unlock(&file->lock);
+    ucs_mutex_unlock(&file->lock);
 }
 
 /* Write to the file what was put into the writer. Called under the lock, while
@@ -98,7 +98,7 @@ static ucs_status_t status_of(const ucs_rcache_record_file_t *file)
 
 void ucs_rcache_record_file_close(ucs_rcache_record_file_t *file)
 {
-    pthread_mutex_lock(&file->lock);
+    ucs_mutex_lock(&file->lock);
     if (!file->failed) {
         ucs_rcache_record_modules_put(file->modules, file->writer);
         write_out(file);
@@ -110,7 +110,7 @@ void ucs_rcache_record_file_close(ucs_rcache_record_file_t *file)
     }
     file->writer = NULL;
     free(file->path);
-    pthread_mutex_unlock(&file->lock);
+    ucs_mutex_unlock(&file->lock);
 }
 
 /* The parent will write what is in the writer. So it is not destroyed, which
@@ -169,14 +169,14 @@ ucs_status_t ucs_rcache_record_file_take(ucs_rcache_record_file_t *file,
     ucs_status_t status;
 
     *count_p = 0;
-    pthread_mutex_lock(&file->lock);
+    ucs_mutex_lock(&file->lock);
     if (!file->failed) {
         put_sites(file, sites);
         *count_p = put_events(file, ring, max);
         write_out(file);
     }
     status = status_of(file);
-    pthread_mutex_unlock(&file->lock);
+    ucs_mutex_unlock(&file->lock);
     return status;
 }
 
@@ -191,61 +191,61 @@ ucs_status_t ucs_rcache_record_file_flush(ucs_rcache_record_file_t *file)
 {
     ucs_status_t status;
 
-    pthread_mutex_lock(&file->lock);
+    ucs_mutex_lock(&file->lock);
     if (may_put(file)) {
         write_out(file);
     }
     status = status_of(file);
-    pthread_mutex_unlock(&file->lock);
+    ucs_mutex_unlock(&file->lock);
     return status;
 }
 
 void ucs_rcache_record_file_put_lost(ucs_rcache_record_file_t *file,
                                      uint64_t count)
 {
-    pthread_mutex_lock(&file->lock);
+    ucs_mutex_lock(&file->lock);
     if (may_put(file)) {
         ucs_rcache_trace_put_lost(file->writer, count);
     }
-    pthread_mutex_unlock(&file->lock);
+    ucs_mutex_unlock(&file->lock);
 }
 
 void ucs_rcache_record_file_put_meta(ucs_rcache_record_file_t *file,
                                      const char *key, const char *value)
 {
-    pthread_mutex_lock(&file->lock);
+    ucs_mutex_lock(&file->lock);
     if (may_put(file)) {
         ucs_rcache_trace_put_meta(file->writer, key, value);
     }
-    pthread_mutex_unlock(&file->lock);
+    ucs_mutex_unlock(&file->lock);
 }
 
 void ucs_rcache_record_file_put_domain(ucs_rcache_record_file_t *file,
                                        unsigned number, const char *name)
 {
-    pthread_mutex_lock(&file->lock);
+    ucs_mutex_lock(&file->lock);
     if (may_put(file)) {
         ucs_rcache_trace_put_domain(file->writer, number, name);
     }
-    pthread_mutex_unlock(&file->lock);
+    ucs_mutex_unlock(&file->lock);
 }
 
 void ucs_rcache_record_file_put_counter(ucs_rcache_record_file_t *file,
                                         const char *name, uint64_t value)
 {
-    pthread_mutex_lock(&file->lock);
+    ucs_mutex_lock(&file->lock);
     if (may_put(file)) {
         ucs_rcache_trace_put_counter(file->writer, name, value);
     }
-    pthread_mutex_unlock(&file->lock);
+    ucs_mutex_unlock(&file->lock);
 }
 
 void ucs_rcache_record_file_put_sends(ucs_rcache_record_file_t *file,
                                       const ucs_reuse_sends_t *sends)
 {
-    pthread_mutex_lock(&file->lock);
+    ucs_mutex_lock(&file->lock);
     if (may_put(file)) {
         ucs_rcache_trace_put_sends(file->writer, sends);
     }
-    pthread_mutex_unlock(&file->lock);
+    ucs_mutex_unlock(&file->lock);
 }

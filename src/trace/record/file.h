@@ -12,9 +12,9 @@
 #include "sites.h"
 
 #include <trace/format/writer.h>
+#include <ucs/base/mutex.h>
 #include <ucs/host/own_fd.h>
 
-#include <pthread.h>
 
 BEGIN_C_DECLS
 
@@ -31,7 +31,7 @@ BEGIN_C_DECLS
  */
 
 typedef struct ucs_rcache_record_file {
-    pthread_mutex_t             lock;    /**< Protects the rest */
+    ucs_mutex_t                 lock;    /**< Protects the rest */
     ucs_rcache_record_modules_t *modules;
     ucs_rcache_trace_writer_t   *writer; /**< NULL: the file is not open */
     ucs_rcache_pred_own_fd_t    fd;

@@ -10,8 +10,8 @@
 
 #include <trace/profile/name.h>
 #include <trace/profile/place.h>
+#include <ucs/base/mutex.h>
 
-#include <pthread.h>
 #include <stdlib.h>
 
 /* As many as a trace has */
@@ -25,11 +25,11 @@ struct ucs_rcache_record_places {
 
     /* Around what comes next, for threads that name places. The loader's lock is taken
      * with it, and the lock of the names */
-    pthread_mutex_t             naming;
+    ucs_mutex_t                 naming;
     ucs_rcache_record_modules_t *modules;
 
     /* Around the names. Nothing is waited for with it */
-    pthread_mutex_t             lock;
+    ucs_mutex_t                 lock;
     khash_t(names)              names;
 };
 
@@ -56,8 +56,8 @@ ucs_rcache_record_places_create(ucs_rcache_record_places_t **places_p)
         goto err_destroy_sites;
     }
 
-    pthread_mutex_init(&places->naming, NULL);
-    pthread_mutex_init(&places->lock, NULL);
+    ucs_mutex_init(&places->naming, UCS_RANK_NAMING, 0);
+    ucs_mutex_init(&places->lock, UCS_RANK_PLACES, 0);
     kh_init_inplace(names, &places->names);
     *places_p = places;
     return UCS_OK;
@@ -73,8 +73,8 @@ err:
 void ucs_rcache_record_places_destroy(ucs_rcache_record_places_t *places)
 {
     kh_destroy_inplace(names, &places->names);
-    pthread_mutex_destroy(&places->lock);
-    pthread_mutex_destroy(&places->naming);
+    ucs_mutex_destroy(&places->lock);
+    ucs_mutex_destroy(&places->naming);
     ucs_rcache_record_modules_destroy(places->modules);
     ucs_rcache_record_sites_destroy(places->sites);
     free(places);
@@ -117,12 +117,12 @@ static void name_place(ucs_rcache_record_places_t *places,
     khiter_t iter;
     int result;
 
-    pthread_mutex_lock(&places->lock);
+    ucs_mutex_lock(&places->lock);
     iter = kh_put(names, &places->names, place, &result);
     if (result != UCS_KH_PUT_FAILED) {
         kh_value(&places->names, iter) = name;
     }
-    pthread_mutex_unlock(&places->lock);
+    ucs_mutex_unlock(&places->lock);
 }
 
 void ucs_rcache_record_places_note(ucs_rcache_record_places_t *places,
@@ -136,11 +136,11 @@ void ucs_rcache_record_places_note(ucs_rcache_record_places_t *places,
 
     /* Of those that several threads add at a time, the last thread names those that it
      * finds filled in */
-    pthread_mutex_lock(&places->naming);
+    ucs_mutex_lock(&places->naming);
     while ((site = ucs_rcache_record_sites_next(places->sites)) != NULL) {
         name_place(places, site);
     }
-    pthread_mutex_unlock(&places->naming);
+    ucs_mutex_unlock(&places->naming);
 }
 
 uint64_t
@@ -151,11 +151,11 @@ ucs_rcache_record_places_name(ucs_rcache_record_places_t *places,
     uint64_t name = 0;
     khiter_t iter;
 
-    pthread_mutex_lock(&places->lock);
+    ucs_mutex_lock(&places->lock);
     iter = kh_get(names, &places->names, place);
     if (iter != kh_end(&places->names)) {
         name = kh_value(&places->names, iter);
     }
-    pthread_mutex_unlock(&places->lock);
+    ucs_mutex_unlock(&places->lock);
     return name;
 }

@@ -51,10 +51,10 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
     ucp_fh_places_init(&fh->leaving);
     ucs_list_head_init(&fh->withdrawn);
     ucs_list_head_init(&fh->workers);
-    ucs_lending_mutex_init(&fh->drive_lock, PTHREAD_MUTEX_ERRORCHECK);
-    pthread_mutex_init(&fh->send_lock, NULL);
-    pthread_mutex_init(&fh->lock, NULL);
-    pthread_mutex_init(&fh->workers_lock, NULL);
+    ucs_mutex_init(&fh->drive_lock, UCS_RANK_FH_DRIVE, UCS_MUTEX_LENDS);
+    ucs_mutex_init(&fh->send_lock, UCS_RANK_FH_SEND, 0);
+    ucs_mutex_init(&fh->lock, UCS_RANK_FH, 0);
+    ucs_mutex_init(&fh->workers_lock, UCS_RANK_FH_WORKERS, 0);
     pthread_cond_init(&fh->cond, NULL);
     for (i = 0; i < fh->num_procs; ++i) {
         ucs_list_head_init(&fh->links[i].inbox);
@@ -68,10 +68,10 @@ static void cleanup_fields(ucp_fh_t *fh)
         close(fh->wake_fd);
     }
     pthread_cond_destroy(&fh->cond);
-    pthread_mutex_destroy(&fh->workers_lock);
-    pthread_mutex_destroy(&fh->lock);
-    pthread_mutex_destroy(&fh->send_lock);
-    pthread_mutex_destroy(&fh->drive_lock);
+    ucs_mutex_destroy(&fh->workers_lock);
+    ucs_mutex_destroy(&fh->lock);
+    ucs_mutex_destroy(&fh->send_lock);
+    ucs_mutex_destroy(&fh->drive_lock);
     free(fh->spare);
     free(fh->links);
     free(fh);

@@ -57,7 +57,7 @@ static int help_workers(ucp_fh_t *fh)
     ucp_fh_worker_h worker;
     int is_busy, is_waiting;
 
-    pthread_mutex_lock(&fh->workers_lock);
+    ucs_mutex_lock(&fh->workers_lock);
     ucs_list_for_each(worker, &fh->workers, link) {
         ucp_fh_lock(fh);
         is_busy = ucp_fh_worker_is_busy(worker);
@@ -67,7 +67,7 @@ static int help_workers(ucp_fh_t *fh)
             (void)ucp_fh_worker_go_on(worker, &is_waiting);
         }
     }
-    pthread_mutex_unlock(&fh->workers_lock);
+    ucs_mutex_unlock(&fh->workers_lock);
     return num_busy > 0;
 }
 

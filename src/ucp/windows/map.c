@@ -68,7 +68,7 @@ ucp_win_map_put(ucp_win_map_t *map, const void *key, void *value)
     unsigned bucket = bucket_of(key);
     ucp_win_map_entry_t *entry;
 
-    pthread_mutex_lock(&map->lock);
+    ucs_mutex_lock(&map->lock);
     entry = find_entry(map, bucket, key);
     if (entry == NULL) {
         entry = new_entry(map, bucket);
@@ -77,7 +77,7 @@ ucp_win_map_put(ucp_win_map_t *map, const void *key, void *value)
         atomic_store_explicit(&entry->value, value, memory_order_relaxed);
         atomic_store_explicit(&entry->key, key, memory_order_release);
     }
-    pthread_mutex_unlock(&map->lock);
+    ucs_mutex_unlock(&map->lock);
     return (entry == NULL) ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
@@ -86,12 +86,12 @@ void *ucp_win_map_take(ucp_win_map_t *map, const void *key)
     void *value = NULL;
     ucp_win_map_entry_t *entry;
 
-    pthread_mutex_lock(&map->lock);
+    ucs_mutex_lock(&map->lock);
     entry = find_entry(map, bucket_of(key), key);
     if ((entry != NULL) && (key != NULL)) {
         value = atomic_load_explicit(&entry->value, memory_order_relaxed);
         atomic_store_explicit(&entry->key, NULL, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&map->lock);
+    ucs_mutex_unlock(&map->lock);
     return value;
 }

@@ -7,9 +7,9 @@
 #ifndef UCP_WIN_MAP_H_
 #define UCP_WIN_MAP_H_
 
+#include <ucs/base/mutex.h>
 #include <ucs/type/status.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 /** @file map.h
@@ -37,12 +37,13 @@ typedef struct ucp_win_map_entry {
 
 
 typedef struct ucp_win_map {
-    pthread_mutex_t               lock; /**< Of those who change it */
+    ucs_mutex_t                   lock; /**< Of those who change it */
     /** Written under the lock with release */
     _Atomic(ucp_win_map_entry_t*) buckets[UCP_WIN_MAP_BUCKETS];
 } ucp_win_map_t;
 
-#define UCP_WIN_MAP_INITIALIZER {.lock = PTHREAD_MUTEX_INITIALIZER}
+#define UCP_WIN_MAP_INITIALIZER \
+    {.lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN_MAP)}
 
 
 /** @return what belongs to a handle, or NULL: nothing belongs to NULL. */

@@ -247,12 +247,12 @@ ucp_fh_t *ucp_win_start_access(ucp_context_h context)
 {
     ucp_fh_t *fh;
 
-    pthread_mutex_lock(&ucp_win.start_lock);
+    ucs_mutex_lock(&ucp_win.start_lock);
     fh = ucp_win_fh();
     if ((fh == NULL) && !ucp_win.is_over) {
         fh = try_to_start(context);
     }
-    pthread_mutex_unlock(&ucp_win.start_lock);
+    ucs_mutex_unlock(&ucp_win.start_lock);
     return fh;
 }
 
@@ -275,7 +275,7 @@ static int try_detach(ucp_fh_t *fh)
 {
     int is_unused;
 
-    pthread_mutex_lock(&ucp_win.lock);
+    ucs_mutex_lock(&ucp_win.lock);
     is_unused = (atomic_load(&ucp_win.num_calls) <= (ucp_win_depth > 0));
     if (is_unused) {
         ucp_fh_lock(fh);
@@ -284,7 +284,7 @@ static int try_detach(ucp_fh_t *fh)
         atomic_store_explicit(&ucp_win.fh, NULL, memory_order_release);
         ucp_fh_unlock(fh);
     }
-    pthread_mutex_unlock(&ucp_win.lock);
+    ucs_mutex_unlock(&ucp_win.lock);
     return is_unused;
 }
 
@@ -308,12 +308,12 @@ void ucp_win_end(ucp_context_h context)
         return;
     }
 
-    pthread_mutex_lock(&ucp_win.start_lock);
+    ucs_mutex_lock(&ucp_win.start_lock);
     fh = (ucp_win.mem_context == context) ? ucp_win_fh() : NULL;
     if (fh != NULL) {
         ucp_win.is_over = 1;
     }
-    pthread_mutex_unlock(&ucp_win.start_lock);
+    ucs_mutex_unlock(&ucp_win.start_lock);
 
     if (fh != NULL) {
         detach(fh); /* Calls that it waits for may take start_lock */

@@ -14,10 +14,10 @@ ucp_win_t ucp_win = {
     .windows    = UCP_WIN_MAP_INITIALIZER,
     .remotes    = UCP_WIN_MAP_INITIALIZER,
     .packed     = UCP_WIN_MAP_INITIALIZER,
-    .lock       = PTHREAD_MUTEX_INITIALIZER,
+    .lock       = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN),
     .unused     = PTHREAD_COND_INITIALIZER,
-    .start_lock = PTHREAD_MUTEX_INITIALIZER,
-    .fh_lock    = PTHREAD_MUTEX_INITIALIZER
+    .start_lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN_START),
+    .fh_lock    = UCS_MUTEX_INITIALIZER(UCS_RANK_FH)
 };
 
 __thread unsigned ucp_win_depth;
@@ -33,12 +33,12 @@ ucp_win_entry_t ucp_win_enter_always(void)
 
     /* Who ends Firehose holds the lock from when it finds no call until Firehose is not
      * to be seen any more */
-    pthread_mutex_lock(&ucp_win.lock);
+    ucs_mutex_lock(&ucp_win.lock);
     if (ucp_win_fh() != NULL) {
         atomic_fetch_add(&ucp_win.num_calls, 1);
         ucp_win_depth = 1;
         entry         = UCP_WIN_COUNTED;
     }
-    pthread_mutex_unlock(&ucp_win.lock);
+    ucs_mutex_unlock(&ucp_win.lock);
     return entry;
 }

@@ -11,6 +11,7 @@
 #include "map.h"
 
 #include <ucp/firehose/core/state.h>
+#include <ucs/base/mutex.h>
 #include <uct/ib/predreg/preload/windows.h>
 
 /** @file state.h
@@ -92,7 +93,7 @@ typedef struct ucp_win {
     ucp_win_map_t   remotes;  /**< ucp_win_remote_t by key */
     ucp_win_map_t   packed;   /**< Packed keys: what belongs to one is itself */
 
-    pthread_mutex_t lock;
+    ucs_mutex_t lock;
     /* Protected by lock */
     ucs_list_link_t open_ways;
     ucs_list_link_t closing_ways; /**< Their endpoints are closed, and their keys
@@ -102,7 +103,7 @@ typedef struct ucp_win {
 
     /** Before lock: Firehose begins or ends. Calls of UCP for that come back to
      *  this library, and may take lock */
-    pthread_mutex_t start_lock;
+    ucs_mutex_t start_lock;
     /* Protected by start_lock, until the end of the list */
     ucp_context_h   context;     /**< Of Firehose's own messages */
     ucp_context_h   mem_context; /**< The program's, whose windows are served.
@@ -134,7 +135,7 @@ typedef struct ucp_win {
      *  has closed an endpoint sees its own */
     atomic_uint     num_closing;
     /** Takes the place of ucp_fh::lock where there is no Firehose */
-    pthread_mutex_t fh_lock;
+    ucs_mutex_t fh_lock;
 
     /* Firehose ends with the context of the windows here, while threads may be in calls
      * for other contexts, see ucp_win_enter() */
@@ -216,7 +217,7 @@ static inline void ucp_win_lock(ucp_fh_t *fh)
     if (fh != NULL) {
         ucp_fh_lock(fh);
     } else {
-        pthread_mutex_lock(&ucp_win.fh_lock);
+        ucs_mutex_lock(&ucp_win.fh_lock);
     }
 }
 
@@ -225,7 +226,7 @@ static inline void ucp_win_unlock(ucp_fh_t *fh)
     if (fh != NULL) {
         ucp_fh_unlock(fh);
     } else {
-        pthread_mutex_unlock(&ucp_win.fh_lock);
+        ucs_mutex_unlock(&ucp_win.fh_lock);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "ticket.h"
 
 #include <ucs/base/buckets.h>
+#include <ucs/base/mutex.h>
 
 #include <stdlib.h>
 
@@ -30,7 +31,7 @@
 
 
 /* Of tickets whose requests may be complete at any time, and of the table */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN_TICKETS);
 
 /* Tickets by request, of those that go on. Programs may have some 100000 under way,
  * such as an MPI_Accumulate() of scattered elements. Made with the first one */
@@ -176,13 +177,13 @@ static void done(void *request, ucs_status_t status, void *user_data)
 
     ucp_win_pieces_end(&ticket->pieces);
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     callback        = ticket->callback;
     user_data       = ticket->user_data;
     was_noted       = ticket->is_noted;
     ticket->is_done = 1;
     forget(ticket);
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
     if (was_noted) {
         free(ticket);
     }
@@ -228,12 +229,12 @@ ucp_win_ticket_issued(ucp_win_ticket_t *ticket, ucs_status_ptr_t request)
         return request;
     }
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     is_done = ticket->is_done;
     if (!is_done) {
         note(ticket, request);
     }
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
     if (is_done) {
         free(ticket);
     }
@@ -248,13 +249,13 @@ int ucp_win_ticket_freeing(void *request)
         return 0;
     }
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     if (tickets.heads != NULL) {
         ticket = find(request);
     }
     if (ticket != NULL) {
         ticket->callback = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
     return ticket != NULL;
 }

@@ -67,9 +67,9 @@ static void add(ucp_context_h context, ucp_worker_h worker)
     if (added->is_multi) {
         set_threaded();
     }
-    pthread_mutex_lock(&ucp_win.lock);
+    ucs_mutex_lock(&ucp_win.lock);
     ucs_list_add_tail(&ucp_win.workers, &added->link);
-    pthread_mutex_unlock(&ucp_win.lock);
+    ucs_mutex_unlock(&ucp_win.lock);
 }
 
 /* Under win.lock. @return a worker, or NULL */
@@ -105,15 +105,15 @@ void ucp_win_worker_remove(ucp_worker_h worker)
     ucp_win_worker_t *removed;
 
     (void)ucp_win_map_take(&ucp_win.contexts, worker);
-    pthread_mutex_lock(&ucp_win.lock);
+    ucs_mutex_lock(&ucp_win.lock);
     removed = find_worker(worker);
     if (removed != NULL) {
         ucs_list_del(&removed->link);
         while (removed->num_users > 0) {
-            pthread_cond_wait(&ucp_win.unused, &ucp_win.lock);
+            ucs_mutex_wait(&ucp_win.lock, &ucp_win.unused);
         }
     }
-    pthread_mutex_unlock(&ucp_win.lock);
+    ucs_mutex_unlock(&ucp_win.lock);
     free(removed);
 }
 
@@ -139,7 +139,7 @@ ucp_win_worker_t *ucp_win_worker_get(ucp_context_h context, unsigned number)
     int is_alone            = 0;
     ucp_win_worker_t *worker;
 
-    pthread_mutex_lock(&ucp_win.lock);
+    ucs_mutex_lock(&ucp_win.lock);
     is_alone = is_serial(context);
     ucs_list_for_each(worker, &ucp_win.workers, link) {
         if ((worker->is_multi || (is_alone && (worker->context == context))) &&
@@ -149,17 +149,17 @@ ucp_win_worker_t *ucp_win_worker_get(ucp_context_h context, unsigned number)
             break;
         }
     }
-    pthread_mutex_unlock(&ucp_win.lock);
+    ucs_mutex_unlock(&ucp_win.lock);
     return found;
 }
 
 void ucp_win_worker_put(ucp_win_worker_t *worker)
 {
-    pthread_mutex_lock(&ucp_win.lock);
+    ucs_mutex_lock(&ucp_win.lock);
     if (--worker->num_users == 0) {
         pthread_cond_broadcast(&ucp_win.unused);
     }
-    pthread_mutex_unlock(&ucp_win.lock);
+    ucs_mutex_unlock(&ucp_win.lock);
 }
 
 int ucp_win_worker_is_served(ucp_worker_h worker)
@@ -208,9 +208,9 @@ void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
         return;
     }
 
-    pthread_mutex_lock(&ucp_win.lock);
+    ucs_mutex_lock(&ucp_win.lock);
     ucs_list_add_tail(&ucp_win.open_ways, &way->link);
-    pthread_mutex_unlock(&ucp_win.lock);
+    ucs_mutex_unlock(&ucp_win.lock);
 }
 
 ucp_win_way_t *ucp_win_way_get(ucp_ep_h ep)
@@ -245,11 +245,11 @@ int ucp_win_way_closes(const ucp_win_way_t *way)
 
 void ucp_win_way_add_closing(ucp_win_way_t *way)
 {
-    pthread_mutex_lock(&ucp_win.lock);
+    ucs_mutex_lock(&ucp_win.lock);
     ucs_list_del(&way->link);
     ucs_list_add_tail(&ucp_win.closing_ways, &way->link);
     atomic_fetch_add_explicit(&ucp_win.num_closing, 1, memory_order_relaxed);
-    pthread_mutex_unlock(&ucp_win.lock);
+    ucs_mutex_unlock(&ucp_win.lock);
 }
 
 /* Under win.lock. @return the first way of a worker in a list, or NULL */
@@ -271,9 +271,9 @@ ucp_win_way_t *ucp_win_way_open_of(ucp_worker_h worker)
 {
     ucp_win_way_t *way;
 
-    pthread_mutex_lock(&ucp_win.lock);
+    ucs_mutex_lock(&ucp_win.lock);
     way = find_of(&ucp_win.open_ways, worker);
-    pthread_mutex_unlock(&ucp_win.lock);
+    ucs_mutex_unlock(&ucp_win.lock);
     return way;
 }
 
@@ -284,7 +284,7 @@ static ucp_win_way_t *get_from(const ucs_list_link_t *ways, ucp_worker_h worker,
     ucp_win_way_t *found = NULL;
     ucp_win_way_t *way;
 
-    pthread_mutex_lock(&ucp_win.lock);
+    ucs_mutex_lock(&ucp_win.lock);
     ucp_win_lock(fh);
     ucs_list_for_each(way, ways, link) {
         if ((way->worker == worker) && is(way)) {
@@ -294,7 +294,7 @@ static ucp_win_way_t *get_from(const ucs_list_link_t *ways, ucp_worker_h worker,
         }
     }
     ucp_win_unlock(fh);
-    pthread_mutex_unlock(&ucp_win.lock);
+    ucs_mutex_unlock(&ucp_win.lock);
     return found;
 }
 
@@ -334,7 +334,7 @@ void ucp_win_way_take_complete(ucp_worker_h worker, ucs_list_link_t *ways)
     ucp_fh_t *fh = ucp_win_fh();
     ucp_win_way_t *way, *next;
 
-    pthread_mutex_lock(&ucp_win.lock);
+    ucs_mutex_lock(&ucp_win.lock);
     ucp_win_lock(fh);
     ucs_list_for_each_safe(way, next, &ucp_win.closing_ways, link) {
         if ((way->worker == worker) && is_complete(way)) {
@@ -346,7 +346,7 @@ void ucp_win_way_take_complete(ucp_worker_h worker, ucs_list_link_t *ways)
         }
     }
     ucp_win_unlock(fh);
-    pthread_mutex_unlock(&ucp_win.lock);
+    ucs_mutex_unlock(&ucp_win.lock);
 }
 
 void ucp_win_ways_discard_rkeys(void)

@@ -141,15 +141,15 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
                 ucs_arena_wants_slab(arena) ? 0 : UCS_ARENA_NEVER);
     arena->moving            = UCS_ARENA_NO_SLAB;
     arena->withheld          = UCS_ARENA_NO_PAGE;
-    pthread_mutex_init(&arena->lock, NULL);
-    ucs_lending_mutex_init(&arena->work, PTHREAD_MUTEX_ERRORCHECK);
+    ucs_mutex_init(&arena->lock, UCS_RANK_ARENA, 0);
+    ucs_mutex_init(&arena->work, UCS_RANK_ARENA_WORK, UCS_MUTEX_LENDS);
     return arena;
 }
 
 void ucs_arena_cleanup(ucs_arena_t *arena)
 {
-    pthread_mutex_destroy(&arena->work);
-    pthread_mutex_destroy(&arena->lock);
+    ucs_mutex_destroy(&arena->work);
+    ucs_mutex_destroy(&arena->lock);
 }
 
 void ucs_arena_child(ucs_arena_t *arena)

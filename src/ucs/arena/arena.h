@@ -10,10 +10,10 @@
 #include <ucs/arena/memory/blocks.h>
 #include <ucs/arena/memory/slabs.h>
 #include <ucs/arena/memory/types.h>
+#include <ucs/base/mutex.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -176,10 +176,12 @@ typedef struct ucs_arena {
     _Atomic uint64_t    answered;   /**< See the statistics. Relaxed */
     ucs_arena_deferred_t deferred;  /**< Outside of the lock, see there */
 
-    pthread_mutex_t     lock;       /**< Around all below. Held for moments;
+    ucs_mutex_t         lock;       /**< Around all below. Held for moments;
                                          nothing is called under it. Taken after
                                          the lock of the helper. A thread knows
-                                         that it has it, see work.h */
+                                         that it has it, see work.h. Hooks take
+                                         it, and wait without it for what others
+                                         hold (moving, held blocks) */
     ucs_arena_blocks_t  blocks;
     ucs_arena_time_t    retired_since; /**< No page of a retired block was freed
                                             before this; undefined if there is
@@ -213,7 +215,7 @@ typedef struct ucs_arena {
     ucs_arena_backoff_t enrolling;  /**< Registering plain slabs */
     ucs_arena_stats_t   stats;      /**< Numbers that are not kept elsewhere */
 
-    pthread_mutex_t     work;       /**< Lock of the helper: around
+    ucs_mutex_t         work;       /**< Lock of the helper: around
                                          ucs_arena_tend() and
                                          ucs_arena_shrink(). Threads that wait for
                                          memory the helper works at lend it their

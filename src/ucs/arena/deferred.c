@@ -160,9 +160,9 @@ static int claim(ucs_arena_t *arena, uint32_t first, uint32_t end, int may_wait)
         part_end = ucs_min(end, (slab + 1) << arena->blocks.slab_shift);
         ucs_arena_mark_spoilt(arena, slab);
         while (may_wait && is_held(arena, slab, first, part_end)) {
-            pthread_mutex_unlock(&arena->lock);
+            ucs_mutex_unlock(&arena->lock);
             ucs_give_way(&arena->work);
-            pthread_mutex_lock(&arena->lock);
+            ucs_mutex_lock(&arena->lock);
             if (arena->deferred.round != round) {
                 return 0;
             }

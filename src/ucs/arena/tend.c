@@ -50,7 +50,7 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
         return UCS_ARENA_NEVER;
     }
 
-    pthread_mutex_lock(&arena->work);
+    ucs_mutex_lock(&arena->work);
     ++ucs_arena_in_work;
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         /* Nothing that was freed is to be accessible for longer than it takes to
@@ -67,7 +67,7 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
         ucs_arena_unlock(arena);
     }
     --ucs_arena_in_work;
-    pthread_mutex_unlock(&arena->work);
+    ucs_mutex_unlock(&arena->work);
     return due;
 }
 
@@ -75,7 +75,7 @@ void ucs_arena_with_access(ucs_arena_t *arena, ucs_arena_time_t now,
                            void (*cb)(void *arg), void *arg)
 {
     /* The helper makes nothing inaccessible meanwhile */
-    pthread_mutex_lock(&arena->work);
+    ucs_mutex_lock(&arena->work);
     ++ucs_arena_in_work;
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         ucs_arena_lighten(arena, now);
@@ -86,5 +86,5 @@ void ucs_arena_with_access(ucs_arena_t *arena, ucs_arena_time_t now,
         ucs_arena_darken_retired(arena, now + arena->params.lazy);
     }
     --ucs_arena_in_work;
-    pthread_mutex_unlock(&arena->work);
+    ucs_mutex_unlock(&arena->work);
 }

@@ -294,7 +294,7 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
         return 0;
     }
 
-    pthread_mutex_lock(&arena->work);
+    ucs_mutex_lock(&arena->work);
     ++ucs_arena_in_work;
     /* To close a plain slab would give nothing back: it has no memory but what was
      * freed in the last milliseconds */
@@ -310,7 +310,7 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
     arena->enrolling.at = ucs_max(arena->enrolling.at,
                                   now + arena->params.idle);
     ucs_arena_unlock(arena);
-    pthread_mutex_unlock(&arena->work);
+    ucs_mutex_unlock(&arena->work);
     return given;
 }
 
@@ -349,7 +349,7 @@ ucs_status_t ucs_arena_stop(ucs_arena_t *arena)
     ucs_status_t status;
     uint32_t slab;
 
-    pthread_mutex_lock(&arena->work);
+    ucs_mutex_lock(&arena->work);
     ++ucs_arena_in_work;
     ucs_arena_lock(arena);
     atomic_store_explicit(&arena->is_off, 1, memory_order_relaxed);
@@ -368,6 +368,6 @@ ucs_status_t ucs_arena_stop(ucs_arena_t *arena)
     ucs_arena_note_slabs(arena);
     ucs_arena_unlock(arena);
     --ucs_arena_in_work;
-    pthread_mutex_unlock(&arena->work);
+    ucs_mutex_unlock(&arena->work);
     return result;
 }

@@ -302,7 +302,7 @@ ucs_status_t ucs_arena_enter_plain(ucs_arena_t *arena)
 {
     /* Nobody waits here: this thread may itself be the helper, which has the lock, as
      * when an operation of the arena maps memory */
-    if (pthread_mutex_trylock(&arena->work) != 0) {
+    if (!ucs_mutex_trylock(&arena->work)) {
         return UCS_ERR_BUSY;
     }
 
@@ -313,7 +313,7 @@ ucs_status_t ucs_arena_enter_plain(ucs_arena_t *arena)
 void ucs_arena_leave_plain(ucs_arena_t *arena)
 {
     --ucs_arena_in_work;
-    pthread_mutex_unlock(&arena->work);
+    ucs_mutex_unlock(&arena->work);
 }
 
 int ucs_arena_is_plain(const ucs_arena_t *arena, const void *start,

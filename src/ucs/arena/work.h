@@ -27,7 +27,7 @@ static UCS_F_ALWAYS_INLINE int ucs_arena_lock(ucs_arena_t *arena)
     }
 
     ucs_arena_in_lock = 1;
-    pthread_mutex_lock(&arena->lock);
+    ucs_mutex_lock(&arena->lock);
     return 1;
 }
 
@@ -47,7 +47,7 @@ static UCS_F_ALWAYS_INLINE int ucs_arena_is_behind(const ucs_arena_t *arena)
 
 static UCS_F_ALWAYS_INLINE void ucs_arena_unlock(ucs_arena_t *arena)
 {
-    pthread_mutex_unlock(&arena->lock);
+    ucs_mutex_unlock(&arena->lock);
     ucs_arena_in_lock = 0;
     if (ucs_unlikely(ucs_arena_is_behind(arena))) {
         ucs_arena_catch_up(arena);

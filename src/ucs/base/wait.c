@@ -19,21 +19,6 @@
 #define NSEC_PER_SEC  1000000000l
 
 
-void ucs_lending_mutex_init(pthread_mutex_t *mutex, int type)
-{
-    pthread_mutexattr_t attr;
-
-    pthread_mutexattr_init(&attr);
-    pthread_mutexattr_settype(&attr, type);
-    pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-    if (pthread_mutex_init(mutex, &attr) != 0) {
-        /* The kernel has no mutexes that lend priorities */
-        pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_NONE);
-        pthread_mutex_init(mutex, &attr);
-    }
-    pthread_mutexattr_destroy(&attr);
-}
-
 /* Whether this thread belongs to a class whose threads are not set aside for
  * those of the usual one */
 static int is_realtime(void)
@@ -80,13 +65,13 @@ static int lend_priority(pthread_mutex_t *mutex)
     return ret == ETIMEDOUT;
 }
 
-void ucs_give_way(pthread_mutex_t *holder)
+void ucs_give_way(ucs_mutex_t *holder)
 {
     int saved_errno = errno;
 
     if (!is_realtime()) {
         sched_yield();
-    } else if ((holder == NULL) || !lend_priority(holder)) {
+    } else if ((holder == NULL) || !lend_priority(&holder->mutex)) {
         /* Another thread than the holder is waited for */
         ucs_sleep_shortly();
     }

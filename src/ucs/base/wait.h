@@ -7,9 +7,8 @@
 #ifndef UCS_WAIT_H_
 #define UCS_WAIT_H_
 
-#include <ucs/sys/compiler_def.h>
+#include "mutex.h"
 
-#include <pthread.h>
 #include <stdint.h>
 
 BEGIN_C_DECLS
@@ -25,18 +24,10 @@ BEGIN_C_DECLS
  * if a third thread has a priority between the two, the helper must inherit the
  * priority of the sleeper (sched(7), futex(2) "Priority-inheritance futexes").
  *
- * A mutex of @ref ucs_lending_mutex_init serves for that. The helper holds it
- * while it works, so that a thread which tries to lock the mutex lends its
- * priority to the helper, whatever the helper does at the moment.
+ * A mutex of UCS_MUTEX_LENDS serves for that. The helper holds it while it works,
+ * so that a thread which tries to lock the mutex lends its priority to the helper,
+ * whatever the helper does at the moment.
  */
-
-/**
- * Make a mutex whose waiters lend their priority to the thread that has it. A
- * pair of lock and unlock takes some 20 ns longer than of another mutex.
- *
- * @param [in] type  PTHREAD_MUTEX_ERRORCHECK, or PTHREAD_MUTEX_RECURSIVE.
- */
-void ucs_lending_mutex_init(pthread_mutex_t *mutex, int type);
 
 /**
  * Let other threads run, since this thread waits for one of them. A thread of the
@@ -46,10 +37,10 @@ void ucs_lending_mutex_init(pthread_mutex_t *mutex, int type);
  * handlers of signals too, whatever locks this thread has, and also if it has the
  * mutex itself.
  *
- * @param [in] holder  Mutex that the thread which is waited for may have; NULL:
- *                     there is none, and the priority is not lent.
+ * @param [in] holder  Mutex of UCS_MUTEX_LENDS that the thread which is waited for
+ *                     may have; NULL: there is none, and the priority is not lent.
  */
-void ucs_give_way(pthread_mutex_t *holder);
+void ucs_give_way(ucs_mutex_t *holder);
 
 /** Sleep for some 50 us. A thread cannot be cancelled meanwhile. Leaves errno as it
  *  was. */

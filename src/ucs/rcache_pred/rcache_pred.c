@@ -151,9 +151,7 @@ static ucs_status_t pred_init(ucs_rcache_pred_t *pred,
     }
 
     atomic_init(&pred->lock, 0);
-    /* A thread that does a round may wait for a registration of another thread:
-     * it must not wait for itself */
-    ucs_lending_mutex_init(&pred->helper_mutex, PTHREAD_MUTEX_ERRORCHECK);
+    ucs_mutex_init(&pred->helper_mutex, UCS_RANK_HELPER, UCS_MUTEX_LENDS);
     return UCS_OK;
 
 err_cleanup_predictor:
@@ -198,7 +196,7 @@ err:
 
 void ucs_rcache_pred_destroy(ucs_rcache_pred_t *pred)
 {
-    pthread_mutex_destroy(&pred->helper_mutex);
+    ucs_mutex_destroy(&pred->helper_mutex);
     pred_lanes_cleanup(pred);
     ucs_rcache_pred_dq_cleanup(&pred->dq);
     ucs_rcache_pred_predictor_cleanup(&pred->predictor);
@@ -232,7 +230,7 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
                               UCS_RCACHE_PRED_DEREG_COST_PER_PAGE,
                               UCS_RCACHE_PRED_DEREG_COST_PER_OP);
 
-    pthread_mutex_lock(&pred->helper_mutex);
+    ucs_mutex_lock(&pred->helper_mutex);
     pred_lock(pred);
     if (ucs_list_is_empty(&pred->domains)) {
         pred->integral.time = pred_now(pred);
@@ -240,7 +238,7 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
     pred_unlock(pred);
     domain->number = pred->num_domains++;
     ucs_list_add_tail(&pred->domains, &domain->list);
-    pthread_mutex_unlock(&pred->helper_mutex);
+    ucs_mutex_unlock(&pred->helper_mutex);
 
     *domain_p = domain;
     return UCS_OK;
@@ -358,7 +356,7 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
 {
     ucs_rcache_pred_t *pred = domain->pred;
 
-    pthread_mutex_lock(&pred->helper_mutex);
+    ucs_mutex_lock(&pred->helper_mutex);
     deregister_all(pred, WHICH_OF_DOMAIN, domain);
     domain_wait_releases(domain);
     forget_all(domain);
@@ -370,7 +368,7 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
         pred->integral.time = 0;
     }
     pred_unlock(pred);
-    pthread_mutex_unlock(&pred->helper_mutex);
+    ucs_mutex_unlock(&pred->helper_mutex);
     free(domain);
 }
 
@@ -414,20 +412,20 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
 
 void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)
 {
-    pthread_mutex_lock(&pred->helper_mutex);
+    ucs_mutex_lock(&pred->helper_mutex);
     (void)ucs_rcache_pred_unguard(pred);
     deregister_all(pred, WHICH_AT_FORK, NULL);
 }
 
 void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred)
 {
-    pthread_mutex_unlock(&pred->helper_mutex);
+    ucs_mutex_unlock(&pred->helper_mutex);
     pred_publish(pred);
 }
 
 void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred)
 {
-    pthread_mutex_lock(&pred->helper_mutex);
+    ucs_mutex_lock(&pred->helper_mutex);
     (void)ucs_rcache_pred_unguard(pred);
     deregister_all(pred, WHICH_IDLE, NULL);
     ucs_rcache_pred_resume(pred);

@@ -31,14 +31,14 @@ ucs_status_t ucs_reuse_slots_init(ucs_reuse_slots_t *slots)
 
     slots->slots = (ucs_reuse_slot_t*)ucs_rcache_pred_align_up(
             (uintptr_t)slots->memory, sizeof(ucs_reuse_slot_t));
-    pthread_mutex_init(&slots->lock, NULL);
+    ucs_mutex_init(&slots->lock, UCS_RANK_REUSE_SLOTS, 0);
     return UCS_OK;
 }
 
 void ucs_reuse_slots_cleanup(ucs_reuse_slots_t *slots)
 {
     free(slots->memory);
-    pthread_mutex_destroy(&slots->lock);
+    ucs_mutex_destroy(&slots->lock);
 }
 
 static uint64_t state_of(const ucs_reuse_slot_t *slot)
@@ -79,7 +79,7 @@ uint32_t ucs_reuse_slots_fill(ucs_reuse_slots_t *slots, uintptr_t start,
 {
     ucs_reuse_slot_t *slot;
 
-    pthread_mutex_lock(&slots->lock);
+    ucs_mutex_lock(&slots->lock);
     slot = find_free(slots);
     if (slot != NULL) {
         atomic_store_explicit(&slot->start, start, memory_order_relaxed);
@@ -92,7 +92,7 @@ uint32_t ucs_reuse_slots_fill(ucs_reuse_slots_t *slots, uintptr_t start,
                                   memory_order_relaxed);
         atomic_fetch_and_explicit(&slot->state, ~FLAGS, memory_order_release);
     }
-    pthread_mutex_unlock(&slots->lock);
+    ucs_mutex_unlock(&slots->lock);
 
     return (slot == NULL) ? 0 : ucs_reuse_slots_number(slots, slot);
 }
@@ -139,7 +139,7 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_dead(ucs_reuse_slots_t *slots)
         return NULL;
     }
 
-    pthread_mutex_lock(&slots->lock);
+    ucs_mutex_lock(&slots->lock);
     num = atomic_load_explicit(&slots->num, memory_order_relaxed);
     for (slot = slots->slots; (slot < slots->slots + num) && (found == NULL);
          ++slot) {
@@ -149,7 +149,7 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_dead(ucs_reuse_slots_t *slots)
             found = slot;
         }
     }
-    pthread_mutex_unlock(&slots->lock);
+    ucs_mutex_unlock(&slots->lock);
     return found;
 }
 
@@ -158,7 +158,7 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_victim(ucs_reuse_slots_t *slots)
     ucs_reuse_slot_t *slot, *found = NULL;
     uint32_t num, i;
 
-    pthread_mutex_lock(&slots->lock);
+    ucs_mutex_lock(&slots->lock);
     num = atomic_load_explicit(&slots->num, memory_order_relaxed);
 
     /* The hand of a clock: in the first round it finds those that nobody has
@@ -172,7 +172,7 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_victim(ucs_reuse_slots_t *slots)
             found = slot;
         }
     }
-    pthread_mutex_unlock(&slots->lock);
+    ucs_mutex_unlock(&slots->lock);
     return found;
 }
 
@@ -205,10 +205,10 @@ void ucs_reuse_slots_put_dead(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot)
 
 void ucs_reuse_slots_free(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot)
 {
-    pthread_mutex_lock(&slots->lock);
+    ucs_mutex_lock(&slots->lock);
     atomic_fetch_sub_explicit(&slots->bytes, length_of(slot),
                               memory_order_relaxed);
     atomic_store_explicit(&slot->start, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->end, 0, memory_order_relaxed);
-    pthread_mutex_unlock(&slots->lock);
+    ucs_mutex_unlock(&slots->lock);
 }

@@ -9,11 +9,11 @@
 
 #include "table.h"
 
+#include <ucs/base/mutex.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
 #include <ucs/type/status.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -85,7 +85,7 @@ typedef struct ucs_reuse_slots {
     uint32_t         hand;   /**< Next slot to be a victim. Under the lock */
     /** Held by those who look for a slot to take or to fill; not by those who
      *  use one, nor in a memory hook */
-    pthread_mutex_t  lock;
+    ucs_mutex_t      lock;
 } ucs_reuse_slots_t;
 
 

@@ -38,7 +38,7 @@ ucs_status_t ucs_reuse_table_init(ucs_reuse_table_t *table, unsigned bits,
 
     table->lines = (ucs_reuse_line_t*)ucs_rcache_pred_align_up(
             (uintptr_t)table->memory, sizeof(*table->lines));
-    pthread_mutex_init(&table->lock, NULL);
+    ucs_mutex_init(&table->lock, UCS_RANK_REUSE_TABLE, 0);
     return UCS_OK;
 }
 
@@ -55,7 +55,7 @@ void ucs_reuse_table_cleanup(ucs_reuse_table_t *table)
     }
 
     free(table->memory);
-    pthread_mutex_destroy(&table->lock);
+    ucs_mutex_destroy(&table->lock);
 }
 
 /* Whether so few buffers are hot that chains are not worth growing */
@@ -90,7 +90,7 @@ static void start_anew(ucs_reuse_table_t *table)
     ucs_reuse_line_t *line;
     size_t i;
 
-    pthread_mutex_lock(&table->lock);
+    ucs_mutex_lock(&table->lock);
     for (i = 0; i < (1ul << table->bits); ++i) {
         line = &table->lines[i];
         do {
@@ -100,7 +100,7 @@ static void start_anew(ucs_reuse_table_t *table)
     }
     atomic_store_explicit(&table->num_refused, 0, memory_order_relaxed);
     atomic_store_explicit(&table->is_stopped, 0, memory_order_relaxed);
-    pthread_mutex_unlock(&table->lock);
+    ucs_mutex_unlock(&table->lock);
 }
 
 static void refuse(ucs_reuse_table_t *table)
@@ -145,7 +145,7 @@ static int grow(ucs_reuse_table_t *table, ucs_reuse_line_t *last)
     ucs_reuse_line_t *line;
     int grown = 0;
 
-    pthread_mutex_lock(&table->lock);
+    ucs_mutex_lock(&table->lock);
     if (atomic_load_explicit(&last->next, memory_order_relaxed) != NULL) {
         grown = 1; /* Another thread was faster */
     } else if (is_wasted(table)) {
@@ -158,7 +158,7 @@ static int grow(ucs_reuse_table_t *table, ucs_reuse_line_t *last)
             grown = 1;
         }
     }
-    pthread_mutex_unlock(&table->lock);
+    ucs_mutex_unlock(&table->lock);
     return grown;
 }
 
@@ -196,7 +196,7 @@ int ucs_reuse_table_heat(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
 {
     int heated = 0;
 
-    pthread_mutex_lock(&table->lock);
+    ucs_mutex_lock(&table->lock);
     if ((atomic_load_explicit(&buffer->address, memory_order_relaxed) ==
          (uintptr_t)address) &&
         (ucs_reuse_buffer_handle(buffer) == 0)) {
@@ -207,18 +207,18 @@ int ucs_reuse_table_heat(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
         }
         heated = 1;
     }
-    pthread_mutex_unlock(&table->lock);
+    ucs_mutex_unlock(&table->lock);
     return heated;
 }
 
 void ucs_reuse_table_cool(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
                           uint32_t handle)
 {
-    pthread_mutex_lock(&table->lock);
+    ucs_mutex_lock(&table->lock);
     if (ucs_reuse_buffer_handle(buffer) == handle) {
         atomic_store_explicit(&buffer->handle, 0, memory_order_relaxed);
         ucs_reuse_buffer_restart(buffer);
         atomic_fetch_sub_explicit(&table->num_hot, 1, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&table->lock);
+    ucs_mutex_unlock(&table->lock);
 }

@@ -11,11 +11,11 @@
 
 #include <ucs/base/hash.h>
 
+#include <ucs/base/mutex.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
 #include <ucs/type/status.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -93,7 +93,7 @@ typedef struct ucs_reuse_table {
     _Atomic uint32_t num_refused; /**< Buffers not added since it stopped;
                                        counted as uses are */
 
-    pthread_mutex_t  lock;
+    ucs_mutex_t      lock;
 } ucs_reuse_table_t;
 
 

@@ -185,9 +185,9 @@ void ucp_fh_worker_destroy(ucp_fh_worker_h worker)
     flush(worker);
 
     /* From here on the library's thread does not look after it */
-    pthread_mutex_lock(&fh->workers_lock);
+    ucs_mutex_lock(&fh->workers_lock);
     ucs_list_del(&worker->link);
-    pthread_mutex_unlock(&fh->workers_lock);
+    ucs_mutex_unlock(&fh->workers_lock);
 
     take_rkeys(worker);
     ucp_fh_worker_empty_trash(worker);
@@ -199,7 +199,7 @@ void ucp_fh_worker_destroy(ucp_fh_worker_h worker)
     }
 
     ucp_fh_settle(fh);
-    pthread_mutex_destroy(&worker->ways_lock);
+    ucs_mutex_destroy(&worker->ways_lock);
     free(worker->ways);
     free(worker);
 }

@@ -88,13 +88,13 @@ ucp_fh_way_t *ucp_fh_worker_way(ucp_fh_worker_h worker, uint32_t peer,
         return NULL;
     }
 
-    pthread_mutex_lock(&worker->ways_lock);
+    ucs_mutex_lock(&worker->ways_lock);
     way = atomic_load_explicit(&worker->ways[peer], memory_order_acquire);
     if (way == NULL) {
         *status_p = make_way(worker, peer, &way);
         atomic_store_explicit(&worker->ways[peer], way, memory_order_release);
     }
-    pthread_mutex_unlock(&worker->ways_lock);
+    ucs_mutex_unlock(&worker->ways_lock);
     return way;
 }
 
@@ -216,7 +216,7 @@ ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h ucp_worker,
     worker->fh       = fh;
     worker->worker   = ucp_worker;
     worker->is_multi = is_multi(ucp_worker);
-    pthread_mutex_init(&worker->ways_lock, NULL);
+    ucs_mutex_init(&worker->ways_lock, UCS_RANK_FH_WAYS, 0);
     ucs_list_head_init(&worker->unposted);
     ucs_list_head_init(&worker->ready);
     ucs_list_head_init(&worker->flushes);
@@ -224,9 +224,9 @@ ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h ucp_worker,
     ucs_list_head_init(&worker->rkeys);
     ucs_list_head_init(&worker->trash);
 
-    pthread_mutex_lock(&fh->workers_lock);
+    ucs_mutex_lock(&fh->workers_lock);
     ucs_list_add_tail(&fh->workers, &worker->link);
-    pthread_mutex_unlock(&fh->workers_lock);
+    ucs_mutex_unlock(&fh->workers_lock);
     *worker_p = worker;
     return UCS_OK;
 }

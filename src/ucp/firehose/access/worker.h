@@ -99,7 +99,8 @@ struct ucp_fh_worker {
     ucp_fh_op_t            *last;     /**< A flush that is not begun, for
                                            ucp_fh_worker_destroy(), which cannot
                                            fail. Does not change */
-    pthread_mutex_t        ways_lock; /**< Before all others: a way is made */
+    ucs_mutex_t            ways_lock; /**< A way is made. Before all locks but
+                                           ucp_win.start_lock */
     /** By number of the peer; NULL: there is none yet. Written under
      *  ways_lock */
     _Atomic(ucp_fh_way_t*) *ways;

@@ -164,10 +164,10 @@ ucs_status_t ucp_fh_connect(ucp_fh_h fh, uint32_t peer, const void *address,
         return UCS_ERR_INVALID_PARAM;
     }
 
-    pthread_mutex_lock(&fh->send_lock);
+    ucs_mutex_lock(&fh->send_lock);
     status = (fh->links[peer].ep != NULL) ? UCS_ERR_ALREADY_EXISTS :
                                             connect_to(fh, head);
-    pthread_mutex_unlock(&fh->send_lock);
+    ucs_mutex_unlock(&fh->send_lock);
     ucp_fh_wake(fh); /* It sends the greeting, if there is one */
     return status;
 }

@@ -95,12 +95,12 @@ static int progress(ucp_fh_t *fh, int is_help)
 {
     int i = 0;
 
-    pthread_mutex_lock(&fh->send_lock);
+    ucs_mutex_lock(&fh->send_lock);
     while ((i < MAX_PROGRESS) && (ucp_worker_progress(fh->worker) > 0)) {
         ++i;
     }
     fh->has_acted |= is_help && (i > 0);
-    pthread_mutex_unlock(&fh->send_lock);
+    ucs_mutex_unlock(&fh->send_lock);
     return i > 0;
 }
 
@@ -111,13 +111,13 @@ static ucp_fh_drive_result_t drive(ucp_fh_t *fh, int is_help)
     int has_progressed, has_handled;
 
     do {
-        if (pthread_mutex_trylock(&fh->drive_lock) != 0) {
+        if (!ucs_mutex_trylock(&fh->drive_lock)) {
             return (num > 0) ? UCP_FH_DRIVE_DONE : UCP_FH_DRIVE_TAKEN;
         }
 
         has_progressed = progress(fh, is_help);
         has_handled    = handle_one(fh);
-        pthread_mutex_unlock(&fh->drive_lock);
+        ucs_mutex_unlock(&fh->drive_lock);
 
         /* Without the lock, as it may take long and call the program, which may
          * wait for what another message brings */
@@ -162,7 +162,7 @@ ucp_fh_drive_state_t ucp_fh_drive_arm(ucp_fh_t *fh)
     ucp_fh_drive_state_t state = UCP_FH_DRIVE_BLIND;
     ucs_status_t status;
 
-    pthread_mutex_lock(&fh->send_lock);
+    ucs_mutex_lock(&fh->send_lock);
     if (fh->has_acted || has_mail(fh)) {
         /* What was sent may have to be progressed, and UCX signals no event for
          * that */
@@ -175,13 +175,13 @@ ucp_fh_drive_state_t ucp_fh_drive_arm(ucp_fh_t *fh)
     }
     fh->has_acted = 0;
     fh->is_armed  = (state == UCP_FH_DRIVE_ARMED);
-    pthread_mutex_unlock(&fh->send_lock);
+    ucs_mutex_unlock(&fh->send_lock);
     return state;
 }
 
 void ucp_fh_drive_disarm(ucp_fh_t *fh)
 {
-    pthread_mutex_lock(&fh->send_lock);
+    ucs_mutex_lock(&fh->send_lock);
     fh->is_armed = 0;
-    pthread_mutex_unlock(&fh->send_lock);
+    ucs_mutex_unlock(&fh->send_lock);
 }

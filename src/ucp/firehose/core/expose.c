@@ -51,7 +51,7 @@ static void wait_for_unmapped(ucp_fh_t *fh, const ucp_fh_run_t *run)
         ucp_fh_settle(fh);
         ucp_fh_lock(fh);
         if (ucp_fh_unmap_concerns(fh, run)) {
-            pthread_cond_wait(&fh->cond, &fh->lock);
+            ucs_mutex_wait(&fh->lock, &fh->cond);
         }
     }
 }
@@ -228,7 +228,7 @@ wait_for_parts(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg)
 
     while (mem->num_leaving > 0) {
         if (help == NULL) {
-            pthread_cond_wait(&fh->cond, &fh->lock);
+            ucs_mutex_wait(&fh->lock, &fh->cond);
             continue;
         }
 

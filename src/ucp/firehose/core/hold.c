@@ -152,7 +152,7 @@ static ucs_status_t wait(ucp_fh_t *fh, ucp_fh_hold_h hold)
 
     ucp_fh_lock(fh);
     while (hold->status == UCS_INPROGRESS) {
-        pthread_cond_wait(&fh->cond, &fh->lock);
+        ucs_mutex_wait(&fh->lock, &fh->cond);
     }
     status = hold->status;
     ucp_fh_unlock(fh);

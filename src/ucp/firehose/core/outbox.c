@@ -49,12 +49,12 @@ ucs_status_t ucp_fh_outbox_send(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
     ucs_status_ptr_t request;
     int is_armed;
 
-    pthread_mutex_lock(&fh->send_lock);
+    ucs_mutex_lock(&fh->send_lock);
     request = ucp_am_send_nbx(fh->links[parcel->slot].ep, UCP_FH_AM_ID, NULL, 0,
                               parcel->data, parcel->length, &param);
     is_armed      = fh->is_armed;
     fh->has_acted = 1;
-    pthread_mutex_unlock(&fh->send_lock);
+    ucs_mutex_unlock(&fh->send_lock);
 
     /* The library's thread sleeps, since the worker had nothing to do */
     if (is_armed) {

@@ -13,6 +13,7 @@
 #include <ucp/firehose/table/remote.h>
 #include <ucp/firehose/wire/message.h>
 
+#include <ucs/base/mutex.h>
 #include <ucs/base/page.h>
 #include <ucs/sys/math.h>
 
@@ -124,9 +125,9 @@ struct ucp_fh {
     uint64_t        cookie;
     unsigned        shift;     /**< Logarithm of this process's buckets' size */
     ucp_worker_h    worker;    /**< The library's own. Protected by send_lock */
-    pthread_mutex_t drive_lock;
-    pthread_mutex_t send_lock;
-    pthread_mutex_t lock;
+    ucs_mutex_t     drive_lock;
+    ucs_mutex_t     send_lock;
+    ucs_mutex_t     lock;
     pthread_cond_t  cond;      /**< With lock: something has ended that a thread
                                     waits for */
     /* Protected by lock, until the end of the list */
@@ -160,7 +161,7 @@ struct ucp_fh {
     /* Up to here */
     ucp_address_t   *address;  /**< Of the worker */
     size_t          address_length;
-    pthread_mutex_t workers_lock; /**< Before send_lock; held by the library's
+    ucs_mutex_t     workers_lock; /**< Before send_lock; held by the library's
                                        thread while it looks after workers */
     ucp_fh_watcher_t watcher;  /**< Of exposed memory */
     ucs_list_link_t workers;   /**< The program's, ucp_fh_worker. Protected by
@@ -257,7 +258,7 @@ void ucp_fh_report(ucp_fh_t *fh);
 
 static inline void ucp_fh_lock(ucp_fh_t *fh)
 {
-    pthread_mutex_lock(&fh->lock);
+    ucs_mutex_lock(&fh->lock);
 }
 
 /** Leave ucp_fh::lock. What has ended in the tables is told before: the answer
@@ -274,7 +275,7 @@ static inline void ucp_fh_unlock(ucp_fh_t *fh)
     if (fh->remote.stats.requests != fh->told_requests) {
         ucp_fh_report(fh);
     }
-    pthread_mutex_unlock(&fh->lock);
+    ucs_mutex_unlock(&fh->lock);
 }
 
 /** @return a message to a peer with its header, whose number is set when it is

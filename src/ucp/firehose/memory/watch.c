@@ -7,6 +7,7 @@
 #include "watch.h"
 
 #include <ucm/api/ucm.h>
+#include <ucs/base/mutex.h>
 #include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -32,10 +33,10 @@
  * thread: signals are blocked as long as it is held, and nothing else is called
  * under it but functions of mappings. */
 static struct {
-    pthread_mutex_t    lock;
+    ucs_mutex_t        lock;
     /* Held by a thread that unmaps what was kept, to which those who wait for
      * that lend their priority */
-    pthread_mutex_t    releasing;
+    ucs_mutex_t        releasing;
     ucs_list_link_t    list;
     /* Bounds of all that is in the list. Written under the lock; read by
      * handlers without (relaxed: whoever exposes memory and unmaps it at a time
@@ -64,8 +65,8 @@ static __thread volatile int is_releasing
  * that has a lock */
 static void init_locks(void)
 {
-    ucs_lending_mutex_init(&registry.lock, PTHREAD_MUTEX_ERRORCHECK);
-    ucs_lending_mutex_init(&registry.releasing, PTHREAD_MUTEX_ERRORCHECK);
+    ucs_mutex_init(&registry.lock, UCS_RANK_FH_REGISTRY, UCS_MUTEX_LENDS);
+    ucs_mutex_init(&registry.releasing, UCS_RANK_FH_RELEASE, UCS_MUTEX_LENDS);
 }
 
 static void lock(sigset_t *signals)
@@ -74,12 +75,12 @@ static void lock(sigset_t *signals)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, signals);
-    pthread_mutex_lock(&registry.lock);
+    ucs_mutex_lock(&registry.lock);
 }
 
 static void unlock(const sigset_t *signals)
 {
-    pthread_mutex_unlock(&registry.lock);
+    ucs_mutex_unlock(&registry.lock);
     pthread_sigmask(SIG_SETMASK, signals, NULL);
 }
 
@@ -225,6 +226,7 @@ static void handle_before(ucm_event_type_t type, ucm_event_t *event, void *arg)
     int saved_errno = errno;
     uint64_t end;
 
+    ucs_rank_take(UCS_RANK_HOOK, event, UCS_RANK_TRY);
     switch (type) {
     case UCM_EVENT_MUNMAP:
         on_munmap(event);
@@ -250,6 +252,7 @@ static void handle_before(ucm_event_type_t type, ucm_event_t *event, void *arg)
     default:
         break;
     }
+    ucs_rank_drop(event);
     errno = saved_errno;
 }
 
@@ -266,12 +269,14 @@ static void handle_after(ucm_event_type_t type, ucm_event_t *event, void *arg)
         return;
     }
 
+    ucs_rank_take(UCS_RANK_HOOK, event, UCS_RANK_TRY);
     if (result != address) {
         replace(address, address + old_length);
         replace(result, result + new_length);
     } else if (new_length < old_length) {
         cut(address + new_length, address + old_length);
     }
+    ucs_rank_drop(event);
     errno = saved_errno;
 }
 
@@ -279,6 +284,7 @@ static void handle_after(ucm_event_type_t type, ucm_event_t *event, void *arg)
  * the lock at the fork */
 static void forget(void)
 {
+    ucs_rank_forget();
     init_locks();
     ucs_list_head_init(&registry.list);
     atomic_store_explicit(&registry.start, UINT64_MAX, memory_order_relaxed);
@@ -467,11 +473,11 @@ void ucp_fh_watch_release(ucp_fh_watched_t *watched, uint64_t start,
     /* A handler of a signal in this thread must not wait for it in replace() */
     sigfillset(&signals);
     pthread_sigmask(SIG_SETMASK, &signals, &before);
-    pthread_mutex_lock(&registry.releasing);
+    ucs_mutex_lock(&registry.releasing);
     while (start < end) {
         start = release_next(watched, start, end);
     }
-    pthread_mutex_unlock(&registry.releasing);
+    ucs_mutex_unlock(&registry.releasing);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 

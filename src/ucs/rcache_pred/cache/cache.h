@@ -7,6 +7,7 @@
 #ifndef UCS_RCACHE_PRED_CACHE_H_
 #define UCS_RCACHE_PRED_CACHE_H_
 
+#include <ucs/base/mutex.h>
 #include <ucs/base/wait.h>
 #include <ucs/rcache_pred/predict/budget.h>
 #include <ucs/rcache_pred/predict/cost.h>
@@ -31,14 +32,14 @@
  * api/, predict/ and table/. The helper and the files on top call it; it calls
  * neither of them.
  *
- * Locks, in the order they are taken:
+ * Locks, in the order they are taken; docs/design/locks.md has those in between:
  *
  *   helper_mutex  Held by the thread that does a round of the helper, during
  *                 registrations as well. A use or an unmap does not wait for
  *                 it: the end of a use may do a round, but only if it gets the
  *                 mutex at once. A thread of a real-time class that waits for
- *                 something else tries to lock it for some 50 us at a time, see
- *                 lock.c.
+ *                 something else lends its priority by it, whatever locks the
+ *                 thread has, see lock.c.
  *   lock          Protects the table, the regions and the counters. A use holds
  *                 it for some tens of instructions; the making of a region, an
  *                 eviction and an unmap hold it for a search in a tree, and for
@@ -332,7 +333,7 @@ struct ucs_rcache_pred {
     pred_absence_t              absence;
 
     /* Protected by helper_mutex */
-    pthread_mutex_t             helper_mutex UCS_V_ALIGNED(64);
+    ucs_mutex_t                 helper_mutex UCS_V_ALIGNED(64);
     ucs_list_link_t             domains;
     unsigned                    num_domains; /**< Number of domains that were
                                                   created so far */
@@ -449,9 +450,12 @@ static inline int pred_lock_is_own(ucs_rcache_pred_t *pred)
 /** Take the lock. */
 static inline void pred_lock(ucs_rcache_pred_t *pred)
 {
+    ucs_rank_check(UCS_RANK_CACHE);
     if (ucs_unlikely(!pred_lock_try(pred))) {
         pred_lock_wait(pred);
     }
+    /* A handler that comes before this finds that the thread has the lock */
+    ucs_rank_take(UCS_RANK_CACHE, &pred->lock, UCS_RANK_TRY);
 
     /* Relaxed: written under the lock */
     if (ucs_unlikely(atomic_load_explicit(&pred->lanes,
@@ -468,6 +472,7 @@ static inline void pred_lock(ucs_rcache_pred_t *pred)
 /** Give the lock back. */
 static inline void pred_unlock(ucs_rcache_pred_t *pred)
 {
+    ucs_rank_drop(&pred->lock);
     /* Release: whoever has the lock next sees what was written under it */
     atomic_store_explicit(&pred->lock, 0, memory_order_release);
 }

@@ -160,6 +160,7 @@ static UCS_F_ALWAYS_INLINE void pred_lane_note(pred_lane_t *lane, int is_found)
 /** Leave a lane. */
 static UCS_F_ALWAYS_INLINE void pred_lane_leave(pred_lane_t *lane)
 {
+    ucs_rank_drop(lane);
     /* Release: see the field */
     atomic_store_explicit(&lane->busy, 0, memory_order_release);
 }
@@ -169,8 +170,10 @@ static UCS_F_ALWAYS_INLINE void pred_lane_leave(pred_lane_t *lane)
 static UCS_F_ALWAYS_INLINE int
 pred_lane_enter(ucs_rcache_pred_t *pred, pred_lane_t *lane)
 {
+    ucs_rank_check(UCS_RANK_CACHE);
     for (;;) {
         atomic_store(&lane->busy, 1);
+        ucs_rank_take(UCS_RANK_CACHE, lane, UCS_RANK_TRY);
         if (ucs_likely(atomic_load(&pred->lock) == 0)) {
             break;
         }

@@ -49,14 +49,14 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
     }
 
     if (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD) {
-        pthread_mutex_lock(&pred->helper_mutex);
+        ucs_mutex_lock(&pred->helper_mutex);
         next = pred_helper_round(pred, THREAD_STEPS);
         if (atomic_load(&pred->handshake.mode) ==
             UCS_RCACHE_PRED_MODE_PROGRESS) {
             next = UCS_RCACHE_PRED_TIME_INF; /* This was the last round of the
                                                 thread */
         }
-        pthread_mutex_unlock(&pred->helper_mutex);
+        ucs_mutex_unlock(&pred->helper_mutex);
     }
 
     /* The thread has a processor, so that it can get the work back: in a round,
@@ -132,10 +132,10 @@ static int try_round(ucs_rcache_pred_t *pred)
 
     ++in_rounds;
     atomic_signal_fence(memory_order_seq_cst);
-    if (pthread_mutex_trylock(&pred->helper_mutex) == 0) {
+    if (ucs_mutex_trylock(&pred->helper_mutex)) {
         pred_helper_round(pred, PROGRESS_STEPS);
         mode = atomic_load(&pred->handshake.mode);
-        pthread_mutex_unlock(&pred->helper_mutex);
+        ucs_mutex_unlock(&pred->helper_mutex);
     }
     atomic_signal_fence(memory_order_seq_cst);
     --in_rounds;

@@ -58,6 +58,7 @@ static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
         return;
     }
 
+    ucs_rank_take(UCS_RANK_HOOK, event, UCS_RANK_TRY);
     uct_predreg_hot_unmapped(start, start + event->vm_unmapped.size);
     is_recorded = uct_predreg_mappings_unmapped(core, start,
                                                 event->vm_unmapped.size);
@@ -66,6 +67,7 @@ static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
     } else if (!is_recorded) {
         uct_predreg_watch_unmapped(core, start, event->vm_unmapped.size);
     }
+    ucs_rank_drop(event);
 }
 
 void uct_predreg_vm_protected(uct_predreg_core_t *core, const void *address,
@@ -149,7 +151,7 @@ static void fork_prepare(void)
     /* Hot buffers are registered anew: their handles stay, but nothing is sent
      * from them any more */
     uct_predreg_hot_unmapped(0, UINTPTR_MAX);
-    pthread_mutex_lock(&core->lock);
+    ucs_mutex_lock(&core->lock);
     blocked = before;
     if (core->pred != NULL) {
         ucs_rcache_pred_quiesce(core->pred);
@@ -170,7 +172,7 @@ static void fork_parent(void)
     if (core->pred != NULL) {
         ucs_rcache_pred_resume(core->pred);
     }
-    pthread_mutex_unlock(&core->lock);
+    ucs_mutex_unlock(&core->lock);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -180,9 +182,10 @@ static void fork_child(void)
     uct_predreg_core_t *core = forking;
     int was_interrupting     = is_interrupting(core);
 
+    ucs_rank_forget();
     /* The lock is held by the thread that forked, which is this one, or by
      * nobody; or by another one, which the child does not have */
-    pthread_mutex_init(&core->lock, NULL);
+    ucs_mutex_init(&core->lock, UCS_RANK_CORE, 0);
     uct_predreg_ucm_lock_forked();
     uct_predreg_domains_reset();
     uct_predreg_arena_fork(core);

@@ -15,7 +15,7 @@ test_win_map_t *test_win_map_make(void)
 {
     ucp_win_map_t *map = calloc(1, sizeof(*map));
 
-    pthread_mutex_init(&map->lock, NULL);
+    ucs_mutex_init(&map->lock, UCS_RANK_WIN_MAP, 0);
     return map;
 }
 
@@ -30,7 +30,7 @@ void test_win_map_free(test_win_map_t *map)
             free(entry);
         }
     }
-    pthread_mutex_destroy(&map->lock);
+    ucs_mutex_destroy(&map->lock);
     free(map);
 }
 

@@ -178,10 +178,10 @@ void arena_unlock(test_arena_t *arena)
 
 void arena_await_lock(test_arena_t *arena)
 {
-    pthread_mutex_unlock(&arena->lock);
+    ucs_mutex_unlock(&arena->lock);
 }
 
 void arena_get_lock(test_arena_t *arena)
 {
-    pthread_mutex_lock(&arena->lock);
+    ucs_mutex_lock(&arena->lock);
 }

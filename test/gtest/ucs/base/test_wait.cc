@@ -20,7 +20,7 @@ protected:
         if (reason != NULL) {
             GTEST_SKIP() << reason;
         }
-        ucs_lending_mutex_init(&m_mutex, PTHREAD_MUTEX_ERRORCHECK);
+        ucs_mutex_init(&m_mutex, UCS_RANK_HELPER, UCS_MUTEX_LENDS);
     }
 
     void TearDown() override
@@ -28,7 +28,7 @@ protected:
         join();
     }
 
-    void wait(pthread_mutex_t *holder)
+    void wait(ucs_mutex_t *holder)
     {
         start_user([this, holder] {
             while (!m_is_done) {
@@ -36,15 +36,15 @@ protected:
             }
         });
         run_helper([this] {
-            pthread_mutex_lock(&m_mutex);
+            ucs_mutex_lock(&m_mutex);
             wake();
             m_is_done = true;
-            pthread_mutex_unlock(&m_mutex);
+            ucs_mutex_unlock(&m_mutex);
         });
         EXPECT_LT(m_user_time, PATIENCE);
     }
 
-    pthread_mutex_t   m_mutex;
+    ucs_mutex_t       m_mutex;
     std::atomic<bool> m_is_done{false};
 };
 
@@ -63,11 +63,11 @@ TEST_F(test_wait, priority_is_lent)
 TEST_F(test_wait, thread_that_has_the_mutex)
 {
     start_user([this] {
-        pthread_mutex_lock(&m_mutex);
+        ucs_mutex_lock(&m_mutex);
         errno = EPERM;
         ucs_give_way(&m_mutex);
         EXPECT_EQ(EPERM, errno);
-        EXPECT_EQ(0, pthread_mutex_unlock(&m_mutex));
+        ucs_mutex_unlock(&m_mutex);
     });
     wake();
 }

@@ -123,6 +123,7 @@ handle_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
     if (!atomic_load_explicit(&arena->has_events, memory_order_relaxed)) {
         atomic_store_explicit(&arena->has_events, 1, memory_order_relaxed);
     }
+    ucs_rank_take(UCS_RANK_HOOK, event, UCS_RANK_TRY);
     switch (type) {
     case UCM_EVENT_MMAP:
         on_mmap(&arena->served, event);
@@ -142,6 +143,7 @@ handle_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
     default:
         break;
     }
+    ucs_rank_drop(event);
     errno = saved_errno;
 }
 

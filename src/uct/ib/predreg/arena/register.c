@@ -31,12 +31,12 @@ void uct_predreg_arena_regs_init(uct_predreg_arena_regs_t *regs, void *memory)
     regs->slabs = memory;
     uct_predreg_handles_init(&regs->handles, max_handles(regs->num_slabs),
                              (char*)memory + slabs_size(regs->num_slabs));
-    pthread_mutex_init(&regs->lock, NULL);
+    ucs_mutex_init(&regs->lock, UCS_RANK_ARENA_REGS, 0);
 }
 
 void uct_predreg_arena_regs_cleanup(uct_predreg_arena_regs_t *regs)
 {
-    pthread_mutex_destroy(&regs->lock);
+    ucs_mutex_destroy(&regs->lock);
 }
 
 static void *
@@ -165,12 +165,12 @@ int uct_predreg_arena_regs_add(uct_predreg_arena_regs_t *regs, void *domain)
 {
     int number;
 
-    pthread_mutex_lock(&regs->lock);
+    ucs_mutex_lock(&regs->lock);
     number = find_free(regs);
     if (number >= 0) {
         regs->domains[number] = domain;
     }
-    pthread_mutex_unlock(&regs->lock);
+    ucs_mutex_unlock(&regs->lock);
     return number;
 }
 
@@ -180,7 +180,7 @@ int uct_predreg_arena_regs_fill(uct_predreg_arena_regs_t *regs,
     int is_full = 1;
     uint32_t slab;
 
-    pthread_mutex_lock(&regs->lock);
+    ucs_mutex_lock(&regs->lock);
     for (slab = 0; slab < regs->num_slabs; ++slab) {
         if (regs->slabs[slab].is_open &&
             (regs->slabs[slab].known[number] == NULL)) {
@@ -192,7 +192,7 @@ int uct_predreg_arena_regs_fill(uct_predreg_arena_regs_t *regs,
     for (slab = 0; slab < regs->num_slabs; ++slab) {
         show(regs, slab, number);
     }
-    pthread_mutex_unlock(&regs->lock);
+    ucs_mutex_unlock(&regs->lock);
     return is_full;
 }
 
@@ -202,7 +202,7 @@ void uct_predreg_arena_regs_remove(uct_predreg_arena_regs_t *regs,
     uct_mem_h memh;
     uint32_t slab;
 
-    pthread_mutex_lock(&regs->lock);
+    ucs_mutex_lock(&regs->lock);
     for (slab = 0; slab < regs->num_slabs; ++slab) {
         memh = hide(regs, slab, number);
         if (memh != NULL) {
@@ -211,7 +211,7 @@ void uct_predreg_arena_regs_remove(uct_predreg_arena_regs_t *regs,
         }
     }
     regs->domains[number] = NULL;
-    pthread_mutex_unlock(&regs->lock);
+    ucs_mutex_unlock(&regs->lock);
 }
 
 /* Deregister a slab everywhere, which nobody uses */
@@ -244,7 +244,7 @@ ucs_status_t uct_predreg_arena_regs_op_reg(void *arg, void *start,
     ucs_status_t status = UCS_OK;
     unsigned number;
 
-    pthread_mutex_lock(&regs->lock);
+    ucs_mutex_lock(&regs->lock);
     regs->slabs[slab].length = length;
     for (number = 0; (number < UCT_PREDREG_ARENA_DOMAINS) && (status == UCS_OK);
          ++number) {
@@ -265,7 +265,7 @@ ucs_status_t uct_predreg_arena_regs_op_reg(void *arg, void *start,
     regs->slabs[slab].is_open = 1;
     *handle_p                 = &regs->slabs[slab];
 out:
-    pthread_mutex_unlock(&regs->lock);
+    ucs_mutex_unlock(&regs->lock);
     return status;
 }
 
@@ -277,9 +277,9 @@ ucs_status_t uct_predreg_arena_regs_op_dereg(void *arg, void *handle)
     /* What UCX could not deregister is lost: it is not tried again, and counts
      * within the bounds for good. The slab is given back all the same: the
      * kernel keeps the pages for the adapter as long as need be */
-    pthread_mutex_lock(&regs->lock);
+    ucs_mutex_lock(&regs->lock);
     memhs->is_open = 0;
     (void)leave_all(regs, memhs - regs->slabs);
-    pthread_mutex_unlock(&regs->lock);
+    ucs_mutex_unlock(&regs->lock);
     return UCS_OK;
 }

@@ -11,10 +11,10 @@
 #include "handles.h"
 
 #include <ucs/arena/arena.h>
+#include <ucs/base/mutex.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 BEGIN_C_DECLS
@@ -71,7 +71,7 @@ typedef struct uct_predreg_arena_regs {
                                                 for, which is not to consist of huge
                                                 pages. Constant */
     uct_predreg_handles_t       handles;
-    pthread_mutex_t             lock;      /**< Around all registrations; held
+    ucs_mutex_t                 lock;      /**< Around all registrations; held
                                                 while they are made */
     void                        *domains[UCT_PREDREG_ARENA_DOMAINS];
                                            /**< NULL: none. Under the lock */

@@ -6,12 +6,14 @@
 
 #include "sender.h"
 
+#include <ucs/base/mutex.h>
+
 #include <pthread.h>
 #include <stdlib.h>
 
 /* Protects the list of all senders: they are never freed, since their counters
  * outlive the threads that wrote them */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_SENDERS);
 static uct_predreg_sender_t *senders;
 
 _Atomic uint32_t uct_predreg_sender_generation = 1;
@@ -33,9 +35,9 @@ static void thread_ended(void *arg)
 {
     uct_predreg_sender_t *sender = arg;
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     sender->is_taken = 0;
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
 }
 
 static void make_key(void)
@@ -50,7 +52,7 @@ uct_predreg_sender_t *uct_predreg_sender_take(void)
 
     pthread_once(&key_once, make_key);
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     for (sender = senders; sender != NULL; sender = sender->next) {
         if (!sender->is_taken) {
             break;
@@ -70,7 +72,7 @@ uct_predreg_sender_t *uct_predreg_sender_take(void)
         /* The thread before may have been cancelled while it sent */
         sender->issuing  = (uct_predreg_issuing_t){};
     }
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
 
     if ((sender != NULL) && has_key) {
         pthread_setspecific(key, sender);
@@ -105,20 +107,20 @@ void uct_predreg_eager_stats(uct_predreg_eager_stats_t *stats)
         .buffers_hot = value_of(&heated)
     };
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     for (sender = senders; sender != NULL; sender = sender->next) {
         stats->sends       += value_of(&sender->sends);
         stats->hot         += value_of(&sender->hot);
         stats->bytes_saved += value_of(&sender->bytes_saved);
     }
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
 }
 
 void uct_predreg_senders_reset(void)
 {
     uct_predreg_sender_t *sender;
 
-    pthread_mutex_init(&lock, NULL);
+    ucs_mutex_init(&lock, UCS_RANK_SENDERS, 0);
     uct_predreg_senders_forget();
     for (sender = senders; sender != NULL; sender = sender->next) {
         sender->issuing = (uct_predreg_issuing_t){};

@@ -13,6 +13,7 @@
 
 #include <trace/record/prior.h>
 #include <trace/record/recorder.h>
+#include <ucs/base/mutex.h>
 #include <ucs/callpath/callpath.h>
 #include <ucs/host/live.h>
 #include <ucs/host/thread.h>
@@ -22,7 +23,6 @@
 #include <uct/ib/predreg/compat/settings.h>
 #include <uct/ib/predreg/firehose/firehose.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 /** @file state.h
@@ -99,7 +99,7 @@ struct uct_predreg_core {
     _Atomic int              aside;
 
     /** Protects the fields whose comments name it, and the table of domains. */
-    pthread_mutex_t          lock;
+    ucs_mutex_t              lock;
     /** Whether UCP chooses its protocols by its cost model (UCX_PROTO_ENABLE).
      *  Then it orders the puts of messages by fences, instead of waiting for
      *  them to complete. Relaxed, for the same reason as aside. */
@@ -147,8 +147,8 @@ struct uct_predreg_core {
 /** Initialises the state of a process in which nothing has happened yet. */
 #define UCT_PREDREG_CORE_INITIALIZER \
     { \
-        .lock     = PTHREAD_MUTEX_INITIALIZER, \
-        .firehose = {.lock = PTHREAD_MUTEX_INITIALIZER} \
+        .lock     = UCS_MUTEX_INITIALIZER(UCS_RANK_CORE), \
+        .firehose = {.lock = UCS_MUTEX_INITIALIZER(UCS_RANK_FH_BOUND)} \
     }
 
 

@@ -7,6 +7,7 @@
 #include "context.h"
 #include "endpoints.h"
 
+#include <ucs/base/mutex.h>
 #include <ucs/base/wait.h>
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ typedef struct worker {
 /* Protects the lists, which are written under it. The list of contexts is walked
  * without it, in memory hooks too: a context is complete before it is listed, and
  * is freed when nobody walks any more */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_EAGER_CONTEXTS);
 static worker_t *workers;
 static _Atomic(uct_predreg_eager_context_t*) contexts;
 
@@ -82,10 +83,10 @@ ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
         goto err_slots_cleanup;
     }
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     context->next = first_context();
     atomic_store(&contexts, context);
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
     return UCS_OK;
 
 err_slots_cleanup:
@@ -141,7 +142,7 @@ uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp)
     _Atomic(uct_predreg_eager_context_t*) *link;
     uct_predreg_eager_context_t *context;
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     link    = find_context(ucp);
     context = *link;
     if (context != NULL) {
@@ -149,7 +150,7 @@ uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp)
         forget_workers(context);
         uct_predreg_senders_forget();
     }
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
 
     /* A walker may have found the context and taken a slot of it, which it puts
      * back */
@@ -188,10 +189,10 @@ void uct_predreg_eager_making_worker(ucp_context_h ucp)
 {
     const uct_predreg_eager_context_t *context;
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     context    = *find_context(ucp);
     making_rma = (context != NULL) && context->has_rma;
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
 }
 
 int uct_predreg_eager_is_making_rma(void)
@@ -209,7 +210,7 @@ void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
         return;
     }
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     context = *find_context(ucp);
     if (context == NULL) {
         goto out;
@@ -231,14 +232,14 @@ void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
     }
 
 out:
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
 }
 
 void uct_predreg_eager_remove_worker(ucp_worker_h worker)
 {
     worker_t **link, *found;
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     link  = find_worker(worker);
     found = *link;
     if (found != NULL) {
@@ -246,7 +247,7 @@ void uct_predreg_eager_remove_worker(ucp_worker_h worker)
         free(found);
         uct_predreg_senders_forget();
     }
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
 }
 
 uct_predreg_eager_context_t *
@@ -256,13 +257,13 @@ uct_predreg_eager_find_slow(uct_predreg_sender_t *sender, ucp_worker_h worker)
                                                                   worker);
     const worker_t *entry;
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     entry             = *find_worker(worker);
     known->worker     = worker;
     known->context    = (entry == NULL) ? NULL : entry->context;
     known->generation = atomic_load_explicit(&uct_predreg_sender_generation,
                                              memory_order_relaxed);
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
     return known->context;
 }
 
@@ -293,7 +294,7 @@ static void keep_inherited(void)
 void uct_predreg_eager_reset(void)
 {
     keep_inherited();
-    pthread_mutex_init(&lock, NULL);
+    ucs_mutex_init(&lock, UCS_RANK_EAGER_CONTEXTS, 0);
     workers = NULL;
     atomic_init(&contexts, NULL);
     atomic_init(&walkers, 0);

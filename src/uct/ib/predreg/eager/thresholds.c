@@ -11,6 +11,7 @@
 #include "map.h"
 #include "measure.h"
 
+#include <ucs/base/mutex.h>
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
@@ -48,20 +49,20 @@ static char names[MAX_DOMAINS][32];
 static unsigned num_names;
 
 /* Protects the names */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_THRESHOLDS);
 
 
 void uct_predreg_thresholds_add_domain(const char *name)
 {
     unsigned i;
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     for (i = 0; (i < num_names) && strcmp(names[i], name); ++i);
     if ((i == num_names) && (num_names < MAX_DOMAINS)) {
         strncpy(names[num_names], name, sizeof(names[0]) - 1);
         ++num_names;
     }
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
 }
 
 static void make_key(const uct_predreg_real_t *real,
@@ -72,12 +73,12 @@ static void make_key(const uct_predreg_real_t *real,
 
     real->ucp_get_version(&major, &minor, &release);
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     for (i = 0; i < num_names; ++i) {
         domains[i] = names[i];
     }
     uct_predreg_costs_key(major, minor, release, domains, num_names, key);
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
 }
 
 /* What the measurement calls, and what it hands to that */
@@ -266,7 +267,7 @@ void uct_predreg_thresholds_look(const uct_predreg_core_t *core,
 
 void uct_predreg_thresholds_reset(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    ucs_mutex_init(&lock, UCS_RANK_THRESHOLDS, 0);
     num_names = 0;
     atomic_flag_clear(&told);
 }

@@ -6,11 +6,11 @@
 
 #include "zcopy.h"
 
+#include <ucs/base/mutex.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/tl.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 /*
@@ -25,7 +25,8 @@
  * Written under the lock, before the replacement is put into an interface;
  * relaxed, since a thread gets an interface only after that */
 static _Atomic(uct_ep_am_zcopy_func_t) originals[MAX_KINDS];
-static pthread_mutex_t                 lock = PTHREAD_MUTEX_INITIALIZER;
+static ucs_mutex_t                     lock =
+        UCS_MUTEX_INITIALIZER(UCS_RANK_ZCOPY);
 
 /* Written before the first interface is opened */
 static uct_predreg_zcopy_func_t        seen;
@@ -103,9 +104,9 @@ void uct_predreg_zcopy_watch(uct_iface_h iface)
         return;
     }
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     replacement = replacement_of(iface->ops.ep_am_zcopy);
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
 
     if (replacement == NULL) {
         ucs_debug("interface %p: sends without a copy are not counted", iface);
@@ -117,5 +118,5 @@ void uct_predreg_zcopy_watch(uct_iface_h iface)
 
 void uct_predreg_zcopy_reset(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    ucs_mutex_init(&lock, UCS_RANK_ZCOPY, 0);
 }

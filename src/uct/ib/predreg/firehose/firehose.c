@@ -13,13 +13,13 @@ ucs_status_t uct_predreg_firehose_add(uct_predreg_firehose_t *firehose,
     khiter_t iter;
     int ret;
 
-    pthread_mutex_lock(&firehose->lock);
+    ucs_mutex_lock(&firehose->lock);
     iter = kh_put(uct_predreg_firehose, &firehose->bytes, (uintptr_t)memh,
                   &ret);
     if (ret != UCS_KH_PUT_FAILED) {
         kh_val(&firehose->bytes, iter) = bytes;
     }
-    pthread_mutex_unlock(&firehose->lock);
+    ucs_mutex_unlock(&firehose->lock);
     return (ret == UCS_KH_PUT_FAILED) ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
@@ -29,13 +29,13 @@ uint64_t uct_predreg_firehose_take(uct_predreg_firehose_t *firehose,
     uint64_t bytes = 0;
     khiter_t iter;
 
-    pthread_mutex_lock(&firehose->lock);
+    ucs_mutex_lock(&firehose->lock);
     iter = kh_get(uct_predreg_firehose, &firehose->bytes, (uintptr_t)memh);
     if (iter != kh_end(&firehose->bytes)) {
         bytes = kh_val(&firehose->bytes, iter);
         kh_del(uct_predreg_firehose, &firehose->bytes, iter);
     }
-    pthread_mutex_unlock(&firehose->lock);
+    ucs_mutex_unlock(&firehose->lock);
     return bytes;
 }
 
@@ -52,7 +52,7 @@ void uct_predreg_firehose_reset(uct_predreg_firehose_t *firehose)
     /* The table is not freed: another thread of the parent may have been in the
      * allocator when it forked */
     kh_init_inplace(uct_predreg_firehose, &firehose->bytes);
-    pthread_mutex_init(&firehose->lock, NULL);
+    ucs_mutex_init(&firehose->lock, UCS_RANK_FH_BOUND, 0);
     atomic_init(&firehose->requests, 0);
     atomic_init(&firehose->hits, 0);
 }

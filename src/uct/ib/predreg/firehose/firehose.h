@@ -7,11 +7,11 @@
 #ifndef UCT_PREDREG_FIREHOSE_H_
 #define UCT_PREDREG_FIREHOSE_H_
 
+#include <ucs/base/mutex.h>
 #include <ucs/datastruct/khash.h>
 #include <ucs/type/status.h>
 #include <uct/api/uct.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -31,9 +31,9 @@ KHASH_MAP_INIT_INT64(uct_predreg_firehose, uint64_t)
 
 
 /** What is known of all Firehoses of the process. Initialised by zeros and
- *  PTHREAD_MUTEX_INITIALIZER. */
+ *  UCS_MUTEX_INITIALIZER(UCS_RANK_FH_BOUND). */
 typedef struct uct_predreg_firehose {
-    pthread_mutex_t               lock;
+    ucs_mutex_t                   lock;
     khash_t(uct_predreg_firehose) bytes;    /**< Under the lock */
     /* Relaxed: numbers that nothing else depends on */
     _Atomic uint64_t              requests; /**< That the program has made */

@@ -6,7 +6,8 @@
 
 #include "table.h"
 
-#include <pthread.h>
+#include <ucs/base/mutex.h>
+
 #include <stdlib.h>
 
 /* The first table has 2^6 places, room for the interfaces of most processes */
@@ -16,7 +17,7 @@
 _Atomic(uct_predreg_table_t*) uct_predreg_table;
 
 /* Protects changes to the table. No other lock is taken while it is held. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_IFACES);
 
 
 static size_t table_mask(const uct_predreg_table_t *table)
@@ -91,7 +92,7 @@ uct_predreg_table_add(uct_iface_h iface, uct_predreg_iface_t *self)
     ucs_status_t status = UCS_OK;
     uct_predreg_table_t *table;
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     /* Relaxed: it is written under this lock */
     table = atomic_load_explicit(&uct_predreg_table, memory_order_relaxed);
     /* Half of the places stay free, so that searches are short and end */
@@ -104,7 +105,7 @@ uct_predreg_table_add(uct_iface_h iface, uct_predreg_iface_t *self)
     } else {
         status = UCS_ERR_NO_MEMORY;
     }
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
     return status;
 }
 
@@ -113,7 +114,7 @@ void uct_predreg_table_remove(uct_iface_h iface)
     uct_predreg_table_t *table;
     size_t i;
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     /* Relaxed: it is written under this lock */
     table = atomic_load_explicit(&uct_predreg_table, memory_order_relaxed);
     /* Not 0, so that i - 1 is the place before */
@@ -131,7 +132,7 @@ void uct_predreg_table_remove(uct_iface_h iface)
         set_key(table, i--, NULL);
         --table->used;
     }
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
 }
 
 void uct_predreg_table_reset(void)
@@ -139,5 +140,5 @@ void uct_predreg_table_reset(void)
     /* The lock may have been held at the fork, by a thread that only the parent
      * has. What that thread was changing is a place that the child has no use
      * for */
-    pthread_mutex_init(&lock, NULL);
+    ucs_mutex_init(&lock, UCS_RANK_IFACES, 0);
 }

@@ -332,11 +332,11 @@ void uct_predreg_arena_await(uct_predreg_core_t *core)
 {
     uct_predreg_arena_t *arena = NULL;
 
-    pthread_mutex_lock(&core->lock);
+    ucs_mutex_lock(&core->lock);
     if (core->has_arena) {
         arena = atomic_load_explicit(&core->arena.arena, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&core->lock);
+    ucs_mutex_unlock(&core->lock);
     if (arena != NULL) {
         uct_predreg_arena_await_supply(arena, PATIENCE);
     }

@@ -72,9 +72,9 @@ int uct_predreg_is_managing(uct_predreg_core_t *core)
     }
 
     uct_predreg_enter();
-    pthread_mutex_lock(&core->lock);
+    ucs_mutex_lock(&core->lock);
     managing = (core->pred != NULL) || (pred_create(core) == UCS_OK);
-    pthread_mutex_unlock(&core->lock);
+    ucs_mutex_unlock(&core->lock);
     uct_predreg_leave();
     return managing;
 }

@@ -9,6 +9,7 @@
 
 #include "types.h"
 
+#include <ucs/base/mutex.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
@@ -17,7 +18,6 @@
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/types.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 /** @file domain.h
@@ -62,11 +62,11 @@ struct uct_predreg_domain {
      *  nobody can use the interface yet. */
     _Atomic int              whole;
 
-    /** Held by the thread that is in UCX's domain. No lock of this library is
-     *  taken while it is held, and none but core.lock is held when it is taken.
-     *  The thread may come again: UCX calls some of its functions by others,
-     *  and callbacks from within a deregistration. */
-    pthread_mutex_t          entered;
+    /** Held by the thread that is in UCX's domain. What else may be held then, and
+     *  which locks are taken meanwhile, as by hooks of memory that UCX frees there:
+     *  docs/design/locks.md. The thread may come again: UCX calls some of its
+     *  functions by others, and callbacks from within a deregistration. */
+    ucs_mutex_t              entered;
 };
 
 
@@ -157,7 +157,7 @@ uct_predreg_domain_enter(uct_predreg_domain_t *domain)
 {
     if (domain->super != NULL) {
         uct_predreg_enter();
-        pthread_mutex_lock(&domain->entered);
+        ucs_mutex_lock(&domain->entered);
     }
 }
 
@@ -165,7 +165,7 @@ static UCS_F_ALWAYS_INLINE void
 uct_predreg_domain_leave(uct_predreg_domain_t *domain)
 {
     if (domain->super != NULL) {
-        pthread_mutex_unlock(&domain->entered);
+        ucs_mutex_unlock(&domain->entered);
         uct_predreg_leave();
     }
 }

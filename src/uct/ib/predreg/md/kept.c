@@ -8,6 +8,7 @@
 #include "domain.h"
 #include "register.h"
 
+#include <ucs/base/mutex.h>
 #include <uct/ib/predreg/compat/rcache.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/iface/completion.h>
@@ -42,7 +43,7 @@ typedef struct request {
 struct uct_predreg_kept {
     uct_predreg_domain_t  *domain;
     uct_predreg_rcache_t  rcache;
-    pthread_mutex_t       lock; /* Protects the table. The lock of rcache may be
+    ucs_mutex_t           lock; /* Protects the table. The lock of rcache may be
                                    held when it is taken. */
     khash_t(kept_regions) regions;
 };
@@ -58,13 +59,13 @@ static int region_add(uct_predreg_kept_t *kept, region_t *region)
     khiter_t iter;
     int ret;
 
-    pthread_mutex_lock(&kept->lock);
+    ucs_mutex_lock(&kept->lock);
     iter = kh_put(kept_regions, &kept->regions, (uintptr_t)region->memh,
                   &ret);
     if (ret != UCS_KH_PUT_FAILED) {
         kh_val(&kept->regions, iter) = region;
     }
-    pthread_mutex_unlock(&kept->lock);
+    ucs_mutex_unlock(&kept->lock);
     return ret != UCS_KH_PUT_FAILED;
 }
 
@@ -72,10 +73,10 @@ static void region_remove(uct_predreg_kept_t *kept, region_t *region)
 {
     khiter_t iter;
 
-    pthread_mutex_lock(&kept->lock);
+    ucs_mutex_lock(&kept->lock);
     iter = kh_get(kept_regions, &kept->regions, (uintptr_t)region->memh);
     kh_del(kept_regions, &kept->regions, iter);
-    pthread_mutex_unlock(&kept->lock);
+    ucs_mutex_unlock(&kept->lock);
 }
 
 static region_t *region_find(uct_predreg_kept_t *kept, uct_mem_h memh)
@@ -83,12 +84,12 @@ static region_t *region_find(uct_predreg_kept_t *kept, uct_mem_h memh)
     region_t *region = NULL;
     khiter_t iter;
 
-    pthread_mutex_lock(&kept->lock);
+    ucs_mutex_lock(&kept->lock);
     iter = kh_get(kept_regions, &kept->regions, (uintptr_t)memh);
     if (iter != kh_end(&kept->regions)) {
         region = kh_val(&kept->regions, iter);
     }
-    pthread_mutex_unlock(&kept->lock);
+    ucs_mutex_unlock(&kept->lock);
     return region;
 }
 
@@ -202,7 +203,7 @@ uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain)
     }
 
     kept->domain = domain;
-    pthread_mutex_init(&kept->lock, NULL);
+    ucs_mutex_init(&kept->lock, UCS_RANK_KEPT, 0);
     kh_init_inplace(kept_regions, &kept->regions);
     status = uct_predreg_rcache_init(&kept->rcache, &params);
     if (status != UCS_OK) {
@@ -222,7 +223,7 @@ void uct_predreg_kept_destroy(uct_predreg_kept_t *kept)
 
     ucs_rcache_destroy(kept->rcache.ucs);
     kh_destroy_inplace(kept_regions, &kept->regions);
-    pthread_mutex_destroy(&kept->lock);
+    ucs_mutex_destroy(&kept->lock);
     free(kept);
 }
 

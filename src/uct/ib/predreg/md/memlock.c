@@ -71,7 +71,7 @@ const uct_predreg_memlock_sys_t uct_predreg_memlock_linux = {
 
 void uct_predreg_memlock_reset(uct_predreg_memlock_t *memlock)
 {
-    pthread_mutex_init(&memlock->lock, NULL);
+    ucs_mutex_init(&memlock->lock, UCS_RANK_MEMLOCK, 0);
     ucs_list_head_init(&memlock->foreign);
     memlock->bytes     = 0;
     memlock->pool_now  = 0;
@@ -101,9 +101,9 @@ uint64_t uct_predreg_memlock_bound(uct_predreg_memlock_t *memlock,
         return max_pinned;
     }
 
-    pthread_mutex_lock(&memlock->lock);
+    ucs_mutex_lock(&memlock->lock);
     left = (limit > memlock->bytes) ? (limit - memlock->bytes) : 0;
-    pthread_mutex_unlock(&memlock->lock);
+    ucs_mutex_unlock(&memlock->lock);
 
     left = ucs_max(left, UCS_RCACHE_PRED_MIN_BYTES);
     return ucs_min(max_pinned, left);
@@ -132,11 +132,11 @@ ucs_status_t uct_predreg_memlock_add(uct_predreg_memlock_t *memlock,
                      ucs_rcache_pred_page_size();
     foreign->pool  = is_pool ? length : 0;
 
-    pthread_mutex_lock(&memlock->lock);
+    ucs_mutex_lock(&memlock->lock);
     ucs_list_add_head(&memlock->foreign, &foreign->list);
     memlock->bytes += foreign->bytes;
     add_pool(memlock, foreign->pool);
-    pthread_mutex_unlock(&memlock->lock);
+    ucs_mutex_unlock(&memlock->lock);
     return UCS_OK;
 }
 
@@ -163,9 +163,9 @@ ucs_status_t uct_predreg_memlock_remove(uct_predreg_memlock_t *memlock,
 {
     foreign_t *foreign;
 
-    pthread_mutex_lock(&memlock->lock);
+    ucs_mutex_lock(&memlock->lock);
     foreign = take_foreign(memlock, memh);
-    pthread_mutex_unlock(&memlock->lock);
+    ucs_mutex_unlock(&memlock->lock);
 
     free(foreign);
     return (foreign == NULL) ? UCS_ERR_NO_ELEM : UCS_OK;
@@ -174,17 +174,17 @@ ucs_status_t uct_predreg_memlock_remove(uct_predreg_memlock_t *memlock,
 void uct_predreg_memlock_add_pool(uct_predreg_memlock_t *memlock,
                                   size_t length)
 {
-    pthread_mutex_lock(&memlock->lock);
+    ucs_mutex_lock(&memlock->lock);
     add_pool(memlock, length);
-    pthread_mutex_unlock(&memlock->lock);
+    ucs_mutex_unlock(&memlock->lock);
 }
 
 uint64_t uct_predreg_memlock_pool_peak(uct_predreg_memlock_t *memlock)
 {
     uint64_t peak;
 
-    pthread_mutex_lock(&memlock->lock);
+    ucs_mutex_lock(&memlock->lock);
     peak = memlock->pool_peak;
-    pthread_mutex_unlock(&memlock->lock);
+    ucs_mutex_unlock(&memlock->lock);
     return peak;
 }

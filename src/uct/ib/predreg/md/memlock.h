@@ -7,11 +7,11 @@
 #ifndef UCT_PREDREG_MEMLOCK_H_
 #define UCT_PREDREG_MEMLOCK_H_
 
+#include <ucs/base/mutex.h>
 #include <ucs/datastruct/list.h>
 
 #include <uct/api/uct.h>
 
-#include <pthread.h>
 #include <sys/resource.h>
 
 /** @file memlock.h
@@ -41,7 +41,7 @@ typedef struct uct_predreg_memlock {
     const uct_predreg_memlock_sys_t *sys;       /**< Constant */
 
     /** Protects the fields below. No other lock is taken while it is held. */
-    pthread_mutex_t                 lock;
+    ucs_mutex_t                     lock;
     ucs_list_link_t                 foreign;    /**< List of the foreign
                                                      registrations */
     uint64_t                        bytes;      /**< Bytes of the pages of all
@@ -55,7 +55,7 @@ typedef struct uct_predreg_memlock {
 #define UCT_PREDREG_MEMLOCK_INITIALIZER(_name, _sys) \
     { \
         .sys     = (_sys), \
-        .lock    = PTHREAD_MUTEX_INITIALIZER, \
+        .lock    = UCS_MUTEX_INITIALIZER(UCS_RANK_MEMLOCK), \
         .foreign = UCS_LIST_INITIALIZER(&(_name).foreign, &(_name).foreign) \
     }
 

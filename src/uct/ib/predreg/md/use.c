@@ -380,13 +380,13 @@ static uct_predreg_kept_t *make_kept(uct_predreg_domain_t *domain)
         return kept;
     }
 
-    pthread_mutex_lock(&core->lock);
+    ucs_mutex_lock(&core->lock);
     kept = get_kept(domain);
     if (kept == NULL) {
         kept = uct_predreg_kept_create(domain);
         atomic_store_explicit(&domain->kept, kept, memory_order_release);
     }
-    pthread_mutex_unlock(&core->lock);
+    ucs_mutex_unlock(&core->lock);
     return kept;
 }
 
@@ -446,6 +446,9 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {
     uct_predreg_may_t may;
 
+    /* A use may wait for a registration of another thread, which waits for the
+     * domain */
+    ucs_rank_check(UCS_RANK_DOMAIN);
     if (ucs_unlikely(uct_predreg_domain_keeps_all(domain))) {
         return keeper_mem_reg(domain, req, memh_p);
     }

@@ -8,6 +8,7 @@
 #include "posted.h"
 #include "register.h"
 
+#include <ucs/base/mutex.h>
 #include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/state.h>
 
@@ -30,7 +31,7 @@
 KHASH_MAP_INIT_INT64(watch_uses, unsigned)
 
 static khash_t(watch_uses) uses;                /* Under lock */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WATCHED);
 
 /* The shortest use so far, bytes. Memory that is smaller was never used, so its
  * unmapping need not be recorded. Relaxed: this number only decreases, and
@@ -73,7 +74,7 @@ static int use_remember(uct_mem_h memh)
     khiter_t iter;
     int ret;
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     iter = kh_put(watch_uses, &uses, (uintptr_t)memh, &ret);
     if (ret == UCS_KH_PUT_FAILED) {
         goto out;
@@ -84,7 +85,7 @@ static int use_remember(uct_mem_h memh)
     }
     ++kh_val(&uses, iter);
 out:
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
     return ret != UCS_KH_PUT_FAILED;
 }
 
@@ -95,13 +96,13 @@ static int use_forget(uct_mem_h memh)
     khiter_t iter;
     int found;
 
-    pthread_mutex_lock(&lock);
+    ucs_mutex_lock(&lock);
     iter  = kh_get(watch_uses, &uses, (uintptr_t)memh);
     found = (iter != kh_end(&uses));
     if (found && (--kh_val(&uses, iter) == 0)) {
         kh_del(watch_uses, &uses, iter);
     }
-    pthread_mutex_unlock(&lock);
+    ucs_mutex_unlock(&lock);
     return found;
 }
 
@@ -205,5 +206,5 @@ void uct_predreg_watch_reset(void)
     /* The table is not freed: another thread of the parent may have been in the
      * allocator when it forked */
     kh_init_inplace(watch_uses, &uses);
-    pthread_mutex_init(&lock, NULL);
+    ucs_mutex_init(&lock, UCS_RANK_WATCHED, 0);
 }

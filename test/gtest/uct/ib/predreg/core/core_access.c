@@ -59,7 +59,7 @@ void test_core_init(void)
     ucs_callpath_table_destroy(self->paths);
     kh_destroy_inplace(uct_predreg_firehose, &self->firehose.bytes);
     memset(self, 0, sizeof(*self));
-    pthread_mutex_init(&self->lock, NULL);
+    ucs_mutex_init(&self->lock, UCS_RANK_CORE, 0);
     uct_predreg_firehose_reset(&self->firehose);
     uct_predreg_knobs_default(&self->knobs);
     self->compat                   = uct_predreg_compat_select(1, 13);

@@ -224,7 +224,8 @@ TEST_F(test_memlock, forked_child_starts_anew)
 
     add(1, 10 * MB, true);
     parents = m_memlock;
-    pthread_mutex_lock(&m_memlock.lock); /* As another thread may have */
+    ucs_mutex_lock(&m_memlock.lock); /* As another thread may have */
+    ucs_rank_forget(); /* As this thread does in the child */
     uct_predreg_memlock_reset(&m_memlock);
     EXPECT_EQ(64 * MB, bound());
     EXPECT_EQ(0u, pool_peak());
