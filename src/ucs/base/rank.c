@@ -61,14 +61,6 @@ static void fail(ucs_rank_t rank, const void *lock)
     abort();
 }
 
-/* Whether a thread that has a lock may wait for another one */
-static int is_before(const held_t *one, ucs_rank_t rank, const void *lock)
-{
-    return (one->rank < rank) ||
-           ((one->rank == rank) && (rank == UCS_RANK_DOMAIN) &&
-            (one->lock < lock));
-}
-
 void ucs_rank_take(ucs_rank_t rank, const void *lock, ucs_rank_how_t how)
 {
     unsigned num = num_held;
@@ -84,7 +76,7 @@ void ucs_rank_take(ucs_rank_t rank, const void *lock, ucs_rank_how_t how)
         }
     }
     for (i = 0; (i < num) && (how != UCS_RANK_TRY); ++i) {
-        if (!is_before(&held[i], rank, lock)) {
+        if (held[i].rank >= rank) {
             fail(rank, lock);
         }
     }

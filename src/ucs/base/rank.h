@@ -80,9 +80,8 @@ typedef enum ucs_rank_how {
 #if UCS_ASSERT_RANKS
 
 /**
- * This thread takes a lock. Ends the process if that is out of order. Of two locks
- * of the rank DOMAIN the one at the lower address comes first; a thread never waits
- * for two of another rank. In hooks and handlers of signals too.
+ * This thread takes a lock. Ends the process if that is out of order, as it is of two
+ * locks of a rank. In hooks and handlers of signals too.
  *
  * A hook of memory takes the rank HOOK, by UCS_RANK_TRY, while it runs: it must not
  * wait for a lock of a lower rank, since the thread may have any lock under which

@@ -48,8 +48,8 @@ protected:
 };
 
 TEST_F(test_rank, in_order) {
-    take({&m_core, &m_domains[0], &m_domains[1], &m_domains[0], &m_trace});
-    drop({&m_core, &m_trace, &m_domains[0], &m_domains[0], &m_domains[1]});
+    take({&m_core, &m_domains[0], &m_domains[0], &m_trace});
+    drop({&m_core, &m_trace, &m_domains[0], &m_domains[0]});
     take({&m_core});
     drop({&m_core});
 }

@@ -45,7 +45,8 @@ static const uct_predreg_config_field_t knob_table[] = {
 
     {"COMPONENTS", "ib",
      "Components of UCX whose memory domains are managed, separated by commas;\n"
-     "'ucx_info -d' lists them. UCX's own caches of other components stay on.\n"
+     "'ucx_info -d' lists them. Memory of other components stays registered\n"
+     "as in UCX's own caches.\n"
      "Empty: none.",
      ucs_offsetof(uct_predreg_knobs_t, components),
      &uct_predreg_knob_list},
