@@ -11,8 +11,8 @@
 /* How many regions are brought up to date while the lock is held once */
 #define RANK_STEPS 64
 
-/* How many regions are looked at for one of a domain. Where a process has few domains,
- * and uses its buffers in all of them, it is among the first ones */
+/* How many regions are looked at for one of a domain, whose limits refuse nothing. Where a
+ * process has few domains, and uses its buffers in all of them, it is among the first ones */
 #define DOMAIN_STEPS 256
 
 /*
@@ -123,14 +123,10 @@ table_highest_of(const ucs_rcache_pred_table_t *table,
                  const struct ucs_rcache_pred_domain *domain)
 {
     unsigned steps = DOMAIN_STEPS;
-    ucs_rcache_pred_region_t *region;
 
-    if (domain == NULL) {
-        return table_highest(table);
-    }
-
-    region = branch_highest(table->tree.root, domain, NULL, &steps);
-    return ((region == NULL) && (steps == 0)) ? table_highest(table) : region;
+    return (domain == NULL) ?
+           table_highest(table) :
+           branch_highest(table->tree.root, domain, NULL, &steps);
 }
 
 int ucs_rcache_pred_table_victim(ucs_rcache_pred_table_t *table,

@@ -81,10 +81,9 @@ int ucs_rcache_pred_table_rank_noted(ucs_rcache_pred_table_t *table,
  * Find the region that gives way first. The search ends after a number of
  * steps, so that the lock is not held for long.
  *
- * @param [in]  domain    Of which domain it is to be; NULL: of any. If there are
- *                        very many of other domains that would give way before
- *                        it, it is the first one of any domain.
- * @param [out] victim_p  The region; NULL: there is none.
+ * @param [in]  domain    Of which domain it is to be; NULL: of any.
+ * @param [out] victim_p  The region; NULL: there is none, or none of the domain
+ *                        among the first ones of all domains.
  * @return whether it was found out; 0: there are more steps to do.
  */
 int ucs_rcache_pred_table_victim(ucs_rcache_pred_table_t *table,
