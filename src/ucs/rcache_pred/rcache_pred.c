@@ -259,7 +259,7 @@ ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain)
 /* Which regions are deregistered all at once */
 typedef enum {
     WHICH_OF_DOMAIN, /* All of one domain */
-    WHICH_IDLE,      /* Those without uses, of all domains */
+    WHICH_IDLE,      /* Those without uses, of all domains, guarded or not */
     WHICH_AT_FORK    /* Likewise, but of those that keep them at a fork */
 } which_t;
 
@@ -271,9 +271,10 @@ static int is_one_of(const ucs_rcache_pred_region_t *region, which_t which,
     case WHICH_OF_DOMAIN:
         return region->domain == domain;
     case WHICH_IDLE:
-        return region->refs == 0;
+        return region->refs == region->guarded;
     default:
-        return (region->refs == 0) && !region->domain->limits.keeps_at_fork;
+        return (region->refs == region->guarded) &&
+               !region->domain->limits.keeps_at_fork;
     }
 }
 
@@ -413,7 +414,6 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
 void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)
 {
     ucs_mutex_lock(&pred->helper_mutex);
-    (void)ucs_rcache_pred_unguard(pred);
     deregister_all(pred, WHICH_AT_FORK, NULL);
 }
 
@@ -426,7 +426,6 @@ void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred)
 void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred)
 {
     ucs_mutex_lock(&pred->helper_mutex);
-    (void)ucs_rcache_pred_unguard(pred);
     deregister_all(pred, WHICH_IDLE, NULL);
     ucs_rcache_pred_resume(pred);
 }

@@ -177,6 +177,25 @@ TEST_F(test_guard, an_invalidation_ends_it)
     EXPECT_FALSE(m_world.is_live(memh));
 }
 
+/* What a fork leaves registered could not be had again afterwards either */
+TEST_F(test_guard, a_fork_does_not_end_it_where_memory_is_kept)
+{
+    const ucs_rcache_pred_limits_t limits = {UINT64_MAX, UINT64_MAX, 1};
+    void *memh;
+
+    ucs_rcache_pred_domain_limit(domain(), &limits);
+    memh = begin(buffer(0), PAGE);
+    end(memh);
+    lose(buffer(0), PAGE);
+    ucs_rcache_pred_quiesce(m_pred);
+    ucs_rcache_pred_resume(m_pred);
+    run(SEC);
+    EXPECT_TRUE(m_world.is_live(memh));
+    regain(buffer(0), PAGE);
+    run_until_asleep();
+    EXPECT_FALSE(m_world.is_live(memh));
+}
+
 TEST_F(test_guard, a_fork_ends_it)
 {
     end(begin(buffer(0), PAGE));
