@@ -1429,6 +1429,8 @@ if [ -z "$sanitizer" ]; then
     # work, or is registering memory
     run "handlers of signals that fork" \
         job 2 "$apps/sigstorm" --rounds 60 --forks 10
+    run "arena, handlers of signals that fork" \
+        answered 1 job 2 "$apps/sigstorm" --rounds 60 --forks 10
     # A child would wait for locks of the address sanitizer's allocator
     run "fork beside threads that map memory" map_and_fork
     small_tests

@@ -107,7 +107,7 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
  * Nothing can be waited for there, nor deregistered.
  * Then no use finds what is registered from the fork on, as if all memory had been unmapped,
  * and the helper deregisters it: the parent does not write to pages that it has lost to the
- * child. Undone is what the child would gain: memory that is withheld from children is
+ * child. What the child would gain is left out: memory that is withheld from children is
  * missing there, and it copies free memory of the arena. The child may do what POSIX allows
  * in the child of a process with threads, call functions that are safe in handlers, and run
  * another program or end. It must not return from the handler.
@@ -126,6 +126,7 @@ static sigset_t blocked;
 static int is_interrupting(uct_predreg_core_t *core)
 {
     return (uct_predreg_within > 0) || ucs_rcache_pred_is_in_round() ||
+           ucs_arena_is_interrupted() ||
            ((core->pred != NULL) &&
             ucs_rcache_pred_is_interrupted(core->pred));
 }

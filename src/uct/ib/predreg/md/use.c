@@ -54,6 +54,14 @@ static int give_way(uct_predreg_core_t *core)
            ucs_rcache_pred_unguard(core->pred);
 }
 
+/* Deregister all that is idle. A handler that interrupts this cannot wait for it */
+static void purge(uct_predreg_core_t *core)
+{
+    uct_predreg_enter();
+    ucs_rcache_pred_purge(core->pred);
+    uct_predreg_leave();
+}
+
 /* Register memory in a managed domain that the cache does not manage, such as
  * UCX's own pools. If the system refuses it, the cache deregisters idle regions
  * to make room. */
@@ -79,7 +87,7 @@ foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
     if (status == UCS_ERR_NO_MEMORY) {
         while (give_way(core)) {
         }
-        ucs_rcache_pred_purge(core->pred);
+        purge(core);
     }
 
     if (status != UCS_OK) {
@@ -112,7 +120,7 @@ firehose_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
     if (status == UCS_ERR_NO_MEMORY) {
         while (give_way(core)) {
         }
-        ucs_rcache_pred_purge(core->pred);
+        purge(core);
         status = uct_predreg_firehose_reg(domain, req->address, req->length,
                                           req->flags, memh_p);
     }
@@ -380,6 +388,7 @@ static uct_predreg_kept_t *make_kept(uct_predreg_domain_t *domain)
         return kept;
     }
 
+    uct_predreg_enter();
     ucs_mutex_lock(&core->lock);
     kept = get_kept(domain);
     if (kept == NULL) {
@@ -387,6 +396,7 @@ static uct_predreg_kept_t *make_kept(uct_predreg_domain_t *domain)
         atomic_store_explicit(&domain->kept, kept, memory_order_release);
     }
     ucs_mutex_unlock(&core->lock);
+    uct_predreg_leave();
     return kept;
 }
 
