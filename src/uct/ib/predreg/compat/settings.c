@@ -141,15 +141,22 @@ static int is_default(const char *value, const char *const *defaults,
 static void tell(char *told, size_t max, const char *prefix, const char *name,
                  const char *value, int is_in_vain)
 {
-    size_t length = strlen(told);
+    size_t length    = strlen(told);
+    const char *same = told;
     char item[192];
+    char end;
 
     snprintf(item, sizeof(item), "%s%s=%s%s", prefix, name, value,
              is_in_vain ? " (no effect)" : "");
-    if (strstr(told, item) == NULL) {
-        snprintf(told + length, max - length, "%s%s", (length > 0) ? ", " : "",
-                 item);
+    for (; (same = strstr(same, item)) != NULL; ++same) {
+        end = same[strlen(item)];
+        if ((end == ',') || (end == '\0')) {
+            return;
+        }
     }
+
+    snprintf(told + length, max - length, "%s%s", (length > 0) ? ", " : "",
+             item);
 }
 
 void uct_predreg_settings_init(uct_predreg_settings_t *settings)
