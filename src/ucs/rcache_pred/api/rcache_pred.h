@@ -487,7 +487,7 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
 /**
  * Tell the cache that the program is about to change what it may do with memory. Where it
  * may not write any more, nothing can be registered anew: what is registered now stays so
- * until the program may do with all of it what it could before. Allocates, logs and
+ * until one call gives back the rights to all of it. Allocates, logs and
  * registers nothing. Does nothing in the handler of a signal that has interrupted this
  * thread in the cache, or has stopped another one there, which is waited for 1 ms. Thread
  * safe.
@@ -601,7 +601,8 @@ void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred);
 /**
  * Prepare the cache for a fork. @ref ucs_rcache_pred_quiesce deregisters the
  * idle regions of all domains but those with keeps_at_fork, and stops the work of
- * the helper until the same thread calls @ref ucs_rcache_pred_resume in the parent. Uses and unmaps go on meanwhile.
+ * the helper until the same thread calls @ref ucs_rcache_pred_resume in the parent.
+ * Uses and unmaps go on meanwhile.
  * The child must not touch the cache any more, since another thread may have
  * held its lock.
  */

@@ -86,8 +86,8 @@ ucs_status_t pred_register_claimed(pred_use_t *use);
 /**
  * Leave the region of a use alone, after it was claimed but not registered. It
  * may be freed here, and must not be used any more: one that was made for a use which
- * does not begin would not be forgotten by anybody. Under lock, without which the region
- * was not since it became IDLE.
+ * does not begin would not be forgotten by anybody. Under lock, which has been held since
+ * the region became IDLE.
  */
 void pred_unclaim(pred_use_t *use);
 
