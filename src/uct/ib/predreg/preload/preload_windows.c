@@ -68,11 +68,10 @@ PREDREG_EXPORT void ucp_rkey_buffer_release(void *rkey_buffer)
 static const void *replace_stray_key(const void *key)
 {
     static const char nothing[64]; /* No domain has a part in it */
-    const char *entry = (const char*)predreg_dynamic_keys + sizeof(uint64_t) -
-                        PREDREG_DYNAMIC_ENTRY;
+    uintptr_t first = (uintptr_t)predreg_dynamic_keys + 3 * sizeof(uint64_t);
 
     return ((predreg_dynamic_keys != NULL) &&
-            (key == entry + 2 * sizeof(uint64_t))) ? nothing : key;
+            ((uintptr_t)key == first - PREDREG_DYNAMIC_ENTRY)) ? nothing : key;
 }
 
 PREDREG_EXPORT ucs_status_t
