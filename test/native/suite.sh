@@ -1429,8 +1429,6 @@ if [ -z "$sanitizer" ]; then
     # work, or is registering memory
     run "handlers of signals that fork" \
         job 2 "$apps/sigstorm" --rounds 60 --forks 10
-    run "arena, handlers of signals that fork" \
-        answered 1 job 2 "$apps/sigstorm" --rounds 60 --forks 10
     # A child would wait for locks of the address sanitizer's allocator
     run "fork beside threads that map memory" map_and_fork
     small_tests
@@ -1514,7 +1512,7 @@ if [ -z "$sanitizer" ]; then
     run "beside Open MPI's memory hooks, with an arena" without_hooks \
         with ARENA=64M job 2 "$apps/integrity" $messages --ops 50
     run "a profile of the run before" \
-        foretold job 2 "$apps/fig1" --iters 4 --compute 5
+        foretold with PEERS=n job 2 "$apps/fig1" --iters 4 --compute 5
     # Blocks are 8 ms apart then: buffers that are used again before the helper has run
     # need nobody else's example
     run "buffers like others before" \
