@@ -33,30 +33,24 @@
 uct_predreg_core_t uct_predreg_core = UCT_PREDREG_CORE_INITIALIZER;
 
 
-/* Call a function that takes the lock of the core */
-#define WITHIN(_call) \
-    uct_predreg_enter(); \
-    _call; \
-    uct_predreg_leave()
-
 static void ucp_config(const uct_predreg_real_t *real, ucp_config_t *config)
 {
-    WITHIN(uct_predreg_ucp_config(&uct_predreg_core, real, config));
+    uct_predreg_ucp_config(&uct_predreg_core, real, config);
 }
 
 static void md_config(uct_component_h component, uct_md_config_t *config)
 {
-    WITHIN(uct_predreg_md_config(&uct_predreg_core, component, config));
+    uct_predreg_md_config(&uct_predreg_core, component, config);
 }
 
 static void md_opened(uct_md_h md, const char *name, unsigned count)
 {
-    WITHIN(uct_predreg_md_opened(&uct_predreg_core, md, name, count));
+    uct_predreg_md_opened(&uct_predreg_core, md, name, count);
 }
 
 static void md_closing(uct_md_h md)
 {
-    WITHIN(uct_predreg_md_closing(&uct_predreg_core, md));
+    uct_predreg_md_closing(&uct_predreg_core, md);
 }
 
 static void md_query(uct_md_h md, uct_md_attr_t *attr)
@@ -71,7 +65,7 @@ static void md_query_v2(uct_md_h md, uct_md_attr_v2_t *attr)
 
 static void iface_opened(uct_md_h md, uct_worker_h worker, uct_iface_h iface)
 {
-    WITHIN(uct_predreg_iface_opened(&uct_predreg_core, md, worker, iface));
+    uct_predreg_iface_opened(&uct_predreg_core, md, worker, iface);
     if (uct_predreg_core.knobs.eager) {
         uct_predreg_eager_iface_opened(iface);
     }

@@ -35,14 +35,12 @@ static _Atomic int has_messages; /* Whether a context was made whose sends may
  * what a process sends may be of interest where it has no domain */
 static void begin(uct_predreg_core_t *core)
 {
-    uct_predreg_enter();
-    ucs_mutex_lock(&core->lock);
+    uct_predreg_core_lock(core);
     if (core->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
         uct_predreg_watch_open(core);
     }
     uct_predreg_record_begin(core);
-    ucs_mutex_unlock(&core->lock);
-    uct_predreg_leave();
+    uct_predreg_core_unlock(core);
 }
 
 static int is_set(_Atomic int *flag)

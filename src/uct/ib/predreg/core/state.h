@@ -213,4 +213,18 @@ static inline void uct_predreg_leave(void)
     --uct_predreg_within;
 }
 
+/** Take the lock of the core. A fork does so without these functions: its own handlers
+ *  must not take it for one that was interrupted. */
+static inline void uct_predreg_core_lock(uct_predreg_core_t *core)
+{
+    uct_predreg_enter();
+    ucs_mutex_lock(&core->lock);
+}
+
+static inline void uct_predreg_core_unlock(uct_predreg_core_t *core)
+{
+    ucs_mutex_unlock(&core->lock);
+    uct_predreg_leave();
+}
+
 #endif

@@ -332,11 +332,11 @@ void uct_predreg_arena_await(uct_predreg_core_t *core)
 {
     uct_predreg_arena_t *arena = NULL;
 
-    ucs_mutex_lock(&core->lock);
+    uct_predreg_core_lock(core);
     if (core->has_arena) {
         arena = atomic_load_explicit(&core->arena.arena, memory_order_relaxed);
     }
-    ucs_mutex_unlock(&core->lock);
+    uct_predreg_core_unlock(core);
     if (arena != NULL) {
         uct_predreg_arena_await_supply(arena, PATIENCE);
     }

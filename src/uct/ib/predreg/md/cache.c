@@ -71,11 +71,9 @@ int uct_predreg_is_managing(uct_predreg_core_t *core)
         return 0;
     }
 
-    uct_predreg_enter();
-    ucs_mutex_lock(&core->lock);
+    uct_predreg_core_lock(core);
     managing = (core->pred != NULL) || (pred_create(core) == UCS_OK);
-    ucs_mutex_unlock(&core->lock);
-    uct_predreg_leave();
+    uct_predreg_core_unlock(core);
     return managing;
 }
 

@@ -215,6 +215,31 @@ uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain)
     return kept;
 }
 
+uct_predreg_kept_t *uct_predreg_kept_of(uct_predreg_domain_t *domain)
+{
+    /* Acquire: pairs with the release in uct_predreg_kept_need() */
+    return atomic_load_explicit(&domain->kept, memory_order_acquire);
+}
+
+uct_predreg_kept_t *uct_predreg_kept_need(uct_predreg_domain_t *domain)
+{
+    uct_predreg_core_t *core = domain->core;
+    uct_predreg_kept_t *kept = uct_predreg_kept_of(domain);
+
+    if (ucs_likely(kept != NULL) || (domain->super == NULL)) {
+        return kept;
+    }
+
+    uct_predreg_core_lock(core);
+    kept = uct_predreg_kept_of(domain);
+    if (kept == NULL) {
+        kept = uct_predreg_kept_create(domain);
+        atomic_store_explicit(&domain->kept, kept, memory_order_release);
+    }
+    uct_predreg_core_unlock(core);
+    return kept;
+}
+
 void uct_predreg_kept_destroy(uct_predreg_kept_t *kept)
 {
     if (kept == NULL) {

@@ -35,6 +35,14 @@ BEGIN_C_DECLS
  *  does not tell when memory is freed, or there is no memory. */
 uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain);
 
+/** @return the cache of a domain; NULL: the domain has none. Any thread may call
+ *          this, and the next one. */
+uct_predreg_kept_t *uct_predreg_kept_of(uct_predreg_domain_t *domain);
+
+/** @return the cache of a domain; that of a managed domain is made by the first call,
+ *          under core.lock. NULL: the domain has none, or it cannot be made. */
+uct_predreg_kept_t *uct_predreg_kept_need(uct_predreg_domain_t *domain);
+
 /** Deregister all memory, and forget the cache; NULL: do nothing. */
 void uct_predreg_kept_destroy(uct_predreg_kept_t *kept);
 

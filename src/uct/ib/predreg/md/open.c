@@ -156,7 +156,7 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
         atomic_store_explicit(&uct_predreg_devices, 1, memory_order_relaxed);
     }
 
-    ucs_mutex_lock(&core->lock);
+    uct_predreg_core_lock(core);
     if (uct_predreg_is_managed_component(&core->knobs, facts.component)) {
         if (facts.can_register) {
             domain_add(core, md, name, &facts);
@@ -164,7 +164,7 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
     } else if (keeps_all(core, facts.component)) {
         kept_domain_add(core, md, name, &facts);
     }
-    ucs_mutex_unlock(&core->lock);
+    uct_predreg_core_unlock(core);
     uct_predreg_arena_await(core);
 }
 
@@ -172,7 +172,7 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
 {
     uct_predreg_domain_t *domain;
 
-    ucs_mutex_lock(&core->lock);
+    uct_predreg_core_lock(core);
     domain = uct_predreg_domain_find(md);
     if (domain != NULL) {
         uct_predreg_note_pinned(core);
@@ -190,7 +190,7 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
     } else {
         uct_predreg_domain_disown(md);
     }
-    ucs_mutex_unlock(&core->lock);
+    uct_predreg_core_unlock(core);
 }
 
 /* Whether registrations in a domain mostly cost what a hit does. @param cost_p
@@ -254,7 +254,7 @@ void uct_predreg_iface_opened(uct_predreg_core_t *core, uct_md_h md,
         return;
     }
 
-    ucs_mutex_lock(&core->lock);
+    uct_predreg_core_lock(core);
     if (iface_wrap(core, iface, worker) != UCS_OK) {
         if (!atomic_load_explicit(&domain->whole, memory_order_relaxed) &&
             uct_predreg_has_bounds(&core->knobs)) {
@@ -265,5 +265,5 @@ void uct_predreg_iface_opened(uct_predreg_core_t *core, uct_md_h md,
          * no harm, because nobody can use this interface yet */
         atomic_store_explicit(&domain->whole, 1, memory_order_relaxed);
     }
-    ucs_mutex_unlock(&core->lock);
+    uct_predreg_core_unlock(core);
 }

@@ -154,7 +154,7 @@ static void take_over(uct_predreg_core_t *core, const char *component,
     variable_name(prefix, sizeof(prefix),
                   (component[0] == '\0') ? NULL : component, &none);
 
-    ucs_mutex_lock(&core->lock);
+    uct_predreg_core_lock(core);
     settings = uct_predreg_settings_find(core->settings, core->num_settings,
                                          component);
     if ((settings == NULL) &&
@@ -169,7 +169,7 @@ static void take_over(uct_predreg_core_t *core, const char *component,
                                   core->told_settings,
                                   sizeof(core->told_settings));
     }
-    ucs_mutex_unlock(&core->lock);
+    uct_predreg_core_unlock(core);
 }
 
 static int get_ucp(void *arg, const char *name, char *value, size_t max)

@@ -371,35 +371,6 @@ static int is_of_device(const request_t *req)
            !uct_predreg_is_host_memory(req->address, req->length);
 }
 
-/* The memory of a domain that stays registered; NULL: there is none. */
-static uct_predreg_kept_t *get_kept(uct_predreg_domain_t *domain)
-{
-    /* Acquire: pairs with the release in make_kept() */
-    return atomic_load_explicit(&domain->kept, memory_order_acquire);
-}
-
-/* Likewise; that of a managed domain is made when it is needed first. */
-static uct_predreg_kept_t *make_kept(uct_predreg_domain_t *domain)
-{
-    uct_predreg_core_t *core = domain->core;
-    uct_predreg_kept_t *kept = get_kept(domain);
-
-    if (ucs_likely(kept != NULL) || (domain->super == NULL)) {
-        return kept;
-    }
-
-    uct_predreg_enter();
-    ucs_mutex_lock(&core->lock);
-    kept = get_kept(domain);
-    if (kept == NULL) {
-        kept = uct_predreg_kept_create(domain);
-        atomic_store_explicit(&domain->kept, kept, memory_order_release);
-    }
-    ucs_mutex_unlock(&core->lock);
-    uct_predreg_leave();
-    return kept;
-}
-
 /* Begin a use of memory that stays registered, if the domain can have a cache for
  * it. None of our bounds is about this memory. What Firehose unpins is
  * unpinned */
@@ -408,7 +379,7 @@ static ucs_status_t kept_mem_reg(uct_predreg_domain_t *domain,
 {
     uct_predreg_kept_t *kept =
             (req->purpose == UCT_PREDREG_PURPOSE_FIREHOSE) ?
-            NULL : make_kept(domain);
+            NULL : uct_predreg_kept_need(domain);
 
     return (kept == NULL) ?
            uct_predreg_pass_mem_reg(domain, req->address, req->length,
@@ -536,7 +507,7 @@ uct_predreg_device_mem_reg(uct_predreg_domain_t *domain, void *address,
     if ((purpose != UCT_PREDREG_PURPOSE_FIREHOSE) &&
         (purpose != UCT_PREDREG_PURPOSE_POOL) && (length != 0) &&
         (address != NULL) && uct_predreg_compat_is_of_device(params)) {
-        kept = make_kept(domain);
+        kept = uct_predreg_kept_need(domain);
     }
 
     return (kept == NULL) ?
@@ -639,7 +610,7 @@ static ucs_status_t invalidate(uct_predreg_domain_t *domain,
 static ucs_status_t keeper_mem_dereg(uct_predreg_domain_t *domain,
                                      const uct_md_mem_dereg_params_t *params)
 {
-    ucs_status_t status = uct_predreg_kept_dereg(get_kept(domain), params);
+    ucs_status_t status = uct_predreg_kept_dereg(uct_predreg_kept_of(domain), params);
 
     return (status == UCS_ERR_NO_ELEM) ?
            uct_predreg_pass_mem_dereg(domain, params) : status;
@@ -650,7 +621,7 @@ static UCS_F_NOINLINE ucs_status_t
 unmanaged_mem_dereg(uct_predreg_domain_t *domain,
                     const uct_md_mem_dereg_params_t *params)
 {
-    uct_predreg_kept_t *kept = get_kept(domain);
+    uct_predreg_kept_t *kept = uct_predreg_kept_of(domain);
     ucs_status_t status;
 
     if (kept != NULL) {
@@ -708,7 +679,8 @@ mem_dereg_rare(uct_predreg_domain_t *domain,
            status : unmanaged_mem_dereg(domain, params);
 }
 
-/* Whether a use ends that can only be one of the cache */
+/* Whether the handle of a use that ends can only be a region's: no other owner of handles
+ * is asked then */
 static UCS_F_ALWAYS_INLINE int
 is_usual_end(const uct_predreg_domain_t *domain,
              const uct_md_mem_dereg_params_t *params)
