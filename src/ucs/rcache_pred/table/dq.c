@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "region.h"
+#include "dq_use.h"
 
 #include <stdlib.h>
 
@@ -29,19 +29,6 @@ void ucs_rcache_pred_dq_cleanup(ucs_rcache_pred_dq_t *dq)
     free(dq->entries);
 }
 
-/* Take the oldest entry out of the ring, and out of the count of its region.
- *
- * @return the entry, of a region that may have been freed since the use. */
-static ucs_rcache_pred_dq_entry_t *take_oldest(ucs_rcache_pred_dq_t *dq)
-{
-    ucs_rcache_pred_dq_entry_t *entry = &dq->entries[dq->tail++ & dq->mask];
-
-    if (entry->region->generation == entry->generation) {
-        --entry->region->num_entries;
-    }
-    return entry;
-}
-
 void ucs_rcache_pred_dq_lose(ucs_rcache_pred_dq_t *dq,
                              ucs_rcache_pred_region_t *region)
 {
@@ -58,7 +45,7 @@ int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
         return 0;
     }
 
-    *entry = *take_oldest(dq);
+    *entry = *ucs_rcache_pred_dq_take_oldest(dq);
     if (dq->head == dq->tail) {
         /* The next entries go where the last ones were: these slots are in the
          * cache */

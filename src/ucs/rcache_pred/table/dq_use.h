@@ -26,6 +26,19 @@ static inline void ucs_rcache_pred_dq_forget(ucs_rcache_pred_region_t *region)
     }
 }
 
+/** Take the oldest entry out of the ring, and out of the count of its region.
+ *  @return the entry, of a region that may have been freed since the use. */
+static UCS_F_ALWAYS_INLINE const ucs_rcache_pred_dq_entry_t *
+ucs_rcache_pred_dq_take_oldest(ucs_rcache_pred_dq_t *dq)
+{
+    const ucs_rcache_pred_dq_entry_t *entry = &dq->entries[dq->tail++ & dq->mask];
+
+    if (ucs_likely(entry->region->generation == entry->generation)) {
+        --entry->region->num_entries;
+    }
+    return entry;
+}
+
 /** Make room in a queue that is full: its oldest entry will be overwritten. Where
  *  nothing can be predicted, each use comes here.
  *
@@ -36,16 +49,13 @@ static inline void ucs_rcache_pred_dq_forget(ucs_rcache_pred_region_t *region)
 static UCS_F_ALWAYS_INLINE void
 ucs_rcache_pred_dq_drop_oldest(ucs_rcache_pred_dq_t *dq)
 {
-    const ucs_rcache_pred_dq_entry_t *entry = &dq->entries[dq->tail++ & dq->mask];
+    const ucs_rcache_pred_dq_entry_t *entry = ucs_rcache_pred_dq_take_oldest(dq);
     ucs_rcache_pred_region_t *region        = entry->region;
 
     ++dq->dropped;
-    if (ucs_unlikely(region->generation != entry->generation)) {
-        return;
-    }
-
-    if (ucs_unlikely(--region->num_entries == 0) ||
-        ucs_unlikely(entry->begin >= region->begin)) {
+    if (ucs_likely(region->generation == entry->generation) &&
+        (ucs_unlikely(region->num_entries == 0) ||
+         ucs_unlikely(entry->begin >= region->begin))) {
         ucs_rcache_pred_dq_lose(dq, region);
     }
 }
