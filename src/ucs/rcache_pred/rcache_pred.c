@@ -256,11 +256,12 @@ ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain)
     return domain->number;
 }
 
-/* Which regions are deregistered all at once */
+/* The kinds of regions that deregister_all() deregisters */
 typedef enum {
     WHICH_OF_DOMAIN, /* All of one domain */
     WHICH_IDLE,      /* Those without uses, of all domains, guarded or not */
-    WHICH_AT_FORK    /* Likewise, but of those that keep them at a fork */
+    WHICH_AT_FORK    /* The idle regions of the domains that do not keep them at a
+                        fork */
 } which_t;
 
 /* Whether a region is one of those. Under lock. */
@@ -411,10 +412,16 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
     return after_end(domain->pred, status, begin);
 }
 
-void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)
+/* Deregister all of these regions, and keep the helper from its work */
+static void quiesce(ucs_rcache_pred_t *pred, which_t which)
 {
     ucs_mutex_lock(&pred->helper_mutex);
-    deregister_all(pred, WHICH_AT_FORK, NULL);
+    deregister_all(pred, which, NULL);
+}
+
+void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred)
+{
+    quiesce(pred, WHICH_AT_FORK);
 }
 
 void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred)
@@ -425,8 +432,7 @@ void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred)
 
 void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred)
 {
-    ucs_mutex_lock(&pred->helper_mutex);
-    deregister_all(pred, WHICH_IDLE, NULL);
+    quiesce(pred, WHICH_IDLE);
     ucs_rcache_pred_resume(pred);
 }
 

@@ -134,6 +134,13 @@ void pred_evict_for_others(ucs_rcache_pred_t *pred)
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
 }
 
+/* Whether a domain has limits, which few have. They are constant */
+static int is_limited(const ucs_rcache_pred_domain_t *domain)
+{
+    return (domain != NULL) && ((domain->limits.max_bytes != UINT64_MAX) ||
+                                (domain->limits.max_regions != UINT64_MAX));
+}
+
 /* Deregister idle regions of a domain until the room fits its limits. For what is
  * longer than the limit a use gives up all that is idle, as UCX's own cache does; what
  * is registered ahead of its use gives up nothing then. @return 0 if the room does
@@ -142,6 +149,10 @@ static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
                        ucs_rcache_pred_time_t deadline)
 {
     int fits, wait;
+
+    if (!is_limited(room->domain)) {
+        return 1;
+    }
 
     if ((deadline > 0) && !pred_limits_fit(room, 1)) {
         return 0;
