@@ -12,9 +12,8 @@
 #include "thresholds.h"
 #include "zcopy.h"
 
+#include <ucs/base/wait.h>
 #include <uct/ib/predreg/core/state.h>
-
-#include <time.h>
 
 
 /* Fields and flags of a request that say that the program has something else in
@@ -270,14 +269,6 @@ void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
     }
 }
 
-static uint64_t monotonic_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (ts.tv_sec * 1000000000ull) + ts.tv_nsec;
-}
-
 void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
                             ucp_worker_h worker, uint64_t now)
 {
@@ -292,7 +283,7 @@ void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
         uct_predreg_hot_reap(context);
         uct_predreg_thresholds_look(context->core, context->real, context->ucp,
                                     &context->table, &context->thresholds,
-                                    (now != 0) ? now : monotonic_ns());
+                                    (now != 0) ? now : ucs_monotonic_ns());
     }
 }
 

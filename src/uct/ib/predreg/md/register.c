@@ -57,6 +57,24 @@ int uct_predreg_is_host_memory(const void *address, size_t length)
     }
 }
 
+/* Enter a domain for a registration that is passed on, and see to it that nobody hears of
+ * its failure if its flags say so */
+static void pass_begin(uct_predreg_domain_t *domain, int is_quiet)
+{
+    uct_predreg_domain_enter(domain);
+    if (is_quiet) {
+        uct_predreg_quiet_begin();
+    }
+}
+
+static void pass_end(uct_predreg_domain_t *domain, int is_quiet)
+{
+    if (is_quiet) {
+        uct_predreg_quiet_end();
+    }
+    uct_predreg_domain_leave(domain);
+}
+
 ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p)
@@ -65,16 +83,10 @@ ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
     int is_quiet                   = flags & core->compat->quiet_flag;
     ucs_status_t status;
 
-    uct_predreg_domain_enter(domain);
-    if (is_quiet) {
-        uct_predreg_quiet_begin();
-    }
+    pass_begin(domain, is_quiet);
     status = core->compat->mem_reg(&core->real, domain->md, address, length,
                                    flags, memh_p);
-    if (is_quiet) {
-        uct_predreg_quiet_end();
-    }
-    uct_predreg_domain_leave(domain);
+    pass_end(domain, is_quiet);
     return status;
 }
 
@@ -87,16 +99,10 @@ ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
     int is_quiet                   = params->flags & core->compat->quiet_flag;
     ucs_status_t status;
 
-    uct_predreg_domain_enter(domain);
-    if (is_quiet) {
-        uct_predreg_quiet_begin();
-    }
+    pass_begin(domain, is_quiet);
     status = core->real.uct_md_mem_reg_v2(domain->md, address, length, params,
                                           memh_p);
-    if (is_quiet) {
-        uct_predreg_quiet_end();
-    }
-    uct_predreg_domain_leave(domain);
+    pass_end(domain, is_quiet);
     return status;
 }
 
