@@ -135,7 +135,7 @@ static int is_scarce(const access_t *access, const ucp_request_param_t *param,
            may_be_flush(param) && ucp_win_ticket_strip(param, plain);
 }
 
-/* What of the parameters a flush understands */
+/* @return the parameters of an operation without those that a flush does not accept */
 static ucp_request_param_t flush_param(const ucp_request_param_t *param)
 {
     ucp_request_param_t flush = {

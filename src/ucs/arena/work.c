@@ -232,7 +232,8 @@ ucs_status_t ucs_arena_make_blank(ucs_arena_t *arena, uint32_t block,
         }
     }
     if ((status == UCS_OK) && (kind != UCS_ARENA_KIND_BLANK)) {
-        /* If it fails, it stays accessible until somebody gets it */
+        /* A block that cannot be protected stays accessible until the arena gives it
+         * to the program */
         (void)ucs_arena_protect(arena, block, length, 0);
         kind = UCS_ARENA_KIND_BLANK;
     }

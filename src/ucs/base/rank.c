@@ -40,7 +40,8 @@ static __thread volatile unsigned num_held
         __attribute__((tls_model("initial-exec")));
 
 
-/* Tell on what, and end the process. Nothing is allocated */
+/* Name the lock that is out of order and those that this thread has, and end the process.
+ * Nothing is allocated: the lock may be one of a hook of memory */
 static void fail(ucs_rank_t rank, const void *lock)
 {
     char text[2048];

@@ -121,7 +121,8 @@ static void find_whole(const ucs_rcache_pred_cpus_t *cpus,
     }
 }
 
-/* Whether the helper of a process has a processor for itself which is still idle */
+/* Whether the helper of a process has a processor for itself, and the last look has found
+ * that processor idle */
 static int has_idle(const division_t *division, unsigned index)
 {
     const ucs_rcache_pred_cpu_user_t *user = &division->users[index];

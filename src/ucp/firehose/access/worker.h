@@ -106,8 +106,8 @@ struct ucp_fh_worker {
     _Atomic(ucp_fh_way_t*) *ways;
     /* Protected by ucp_fh::lock */
     uint64_t               next_number; /**< Of an operation */
-    ucs_list_link_t        ready;     /**< Of those in @a unposted, those that
-                                           can go on */
+    ucs_list_link_t        ready;     /**< The operations of @a unposted that can
+                                           go on */
     /** These two are written under the lock by threads that may call UCP with the
      *  worker alone: unless any thread may, such a one reads them without lock */
     ucs_list_link_t        unposted;  /**< Operations that have not been posted

@@ -125,7 +125,8 @@ int ucs_rcache_pred_is_in_round(void)
     return in_rounds > 0;
 }
 
-/* Do a round, unless one is being done. @return the mode after it, or NONE */
+/* Do a round of the helper's work, unless another thread is doing one. @return who does the
+ * work after the round; NONE: another thread is doing one */
 static int try_round(ucs_rcache_pred_t *pred)
 {
     int mode = UCS_RCACHE_PRED_MODE_NONE;

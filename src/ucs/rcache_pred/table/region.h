@@ -53,9 +53,9 @@ typedef enum {
 
 /** Which ranges of regions a search looks at. */
 typedef enum {
-    UCS_RCACHE_PRED_RANGE_KNOWN,      /**< What is known, of all regions */
-    UCS_RCACHE_PRED_RANGE_REGISTERED, /**< What is registered, of those that are
-                                           not IDLE */
+    UCS_RCACHE_PRED_RANGE_KNOWN,      /**< The known range of each region */
+    UCS_RCACHE_PRED_RANGE_REGISTERED, /**< The registered range of each region
+                                           that is not IDLE */
     UCS_RCACHE_PRED_RANGES
 } ucs_rcache_pred_range_kind_t;
 

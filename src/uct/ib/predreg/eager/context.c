@@ -155,7 +155,7 @@ uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp)
     /* A walker may have found the context and taken a slot of it, which it puts
      * back */
     while ((context != NULL) && (atomic_load(&walkers) > 0)) {
-        ucs_give_way(NULL); /* They walk for microseconds, seldom longer */
+        ucs_give_way(NULL); /* A walk takes microseconds, seldom longer */
     }
     return context;
 }

@@ -44,7 +44,8 @@ static uint64_t with_first(uint64_t list, uint32_t first)
     return (((list >> 32) + 1) << 32) | first;
 }
 
-/* Of two threads that write the highest number, the one with the higher one must win */
+/* Raise the highest number that a send has had. Two threads may do so at a time: the higher
+ * of their numbers must stay */
 static void note_used(uct_predreg_flights_t *flights, uint32_t number)
 {
     uint32_t used = atomic_load_explicit(&flights->used, memory_order_relaxed);

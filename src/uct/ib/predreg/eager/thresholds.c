@@ -81,7 +81,7 @@ static void make_key(const uct_predreg_real_t *real,
     ucs_mutex_unlock(&lock);
 }
 
-/* What the measurement calls, and what it hands to that */
+/* The functions that the measurement calls to register memory, and their argument */
 
 typedef struct {
     const uct_predreg_real_t *real;

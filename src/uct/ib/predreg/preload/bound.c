@@ -15,7 +15,8 @@
  * their first call hold addresses of stubs in the library itself until then.
  */
 
-/* As on all processors that UCX is for: 64 bits, and an addend */
+/* A relocation. UCX is built for processors with 64 bits only, whose relocations have an
+ * addend */
 typedef Elf64_Rela entry_t;
 
 /* The tables of a library */
