@@ -5,10 +5,15 @@
  * new memory, wherever it has interrupted the program: in UCX, in the library
  * beside it, or between two messages. The ranks exchange messages from that
  * memory meanwhile, and look at every byte. Memory of a message under way
- * stays. It may fork as well, as one that starts a tool does.
+ * stays.
+ *
+ * As forkstorm it may fork as well, as a handler that starts a tool does, but not where
+ * it has interrupted malloc(): there glibc's fork() waits for the lock of malloc(), with
+ * any program.
  */
 
 #include "apps.h"
+#include "in_malloc.h"
 #include "options.h"
 
 #include <mpi.h>
@@ -42,7 +47,7 @@ static int sigstorm_forks; /* After so many signals it forks; 0: never */
 static volatile sig_atomic_t sigstorm_next;
 static volatile sig_atomic_t sigstorm_replaced;
 static volatile sig_atomic_t sigstorm_failed;
-static volatile sig_atomic_t sigstorm_signals;
+static volatile sig_atomic_t sigstorm_signals; /* Since the last fork */
 
 
 static void sigstorm_usage(void)
@@ -51,7 +56,8 @@ static void sigstorm_usage(void)
            "  --size BYTES   of a message (256k)\n"
            "  --rounds N     messages each way (500)\n"
            "  --interval US  from a signal to the next, microseconds (200)\n"
-           "  --forks N      fork at each Nth signal (never)\n"
+           "  --forks N      fork at each Nth signal, or at the next one that\n"
+           "                 does not interrupt malloc(); forkstorm only (never)\n"
            "  --json         print one line of JSON\n");
 }
 
@@ -74,6 +80,9 @@ static void sigstorm_parse(int argc, char **argv, sigstorm_opts_t *opts)
     if ((opts->interval == 0) || (opts->interval >= 1000000)) {
         app_fatal("sigstorm: --interval is %d: accepted are 1 to 999999",
                   opts->interval);
+    }
+    if ((opts->forks > 0) && (app_is_in_malloc == NULL)) {
+        app_fatal("sigstorm: --forks takes forkstorm");
     }
 }
 
@@ -110,7 +119,9 @@ static void sigstorm_on_signal(int signum)
         sigstorm_failed = sigstorm_failed || (slot->address == MAP_FAILED);
         ++sigstorm_replaced;
     }
-    if ((sigstorm_forks > 0) && (++sigstorm_signals % sigstorm_forks == 0)) {
+    if ((sigstorm_forks > 0) && (++sigstorm_signals >= sigstorm_forks) &&
+        !app_is_in_malloc()) {
+        sigstorm_signals = 0;
         sigstorm_fork();
     }
     errno = saved_errno;

@@ -1428,7 +1428,9 @@ if [ -z "$sanitizer" ]; then
     # It may come while the program has the lock of the cache, or does a round of the helper's
     # work, or is registering memory
     run "handlers of signals that fork" \
-        job 2 "$apps/sigstorm" --rounds 60 --forks 10
+        job 2 "$apps/forkstorm" --rounds 60 --forks 10
+    run "arena, handlers of signals that fork" \
+        answered 1 job 2 "$apps/forkstorm" --rounds 60 --forks 10
     # A child would wait for locks of the address sanitizer's allocator
     run "fork beside threads that map memory" map_and_fork
     small_tests
