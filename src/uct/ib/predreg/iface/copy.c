@@ -36,11 +36,9 @@ typedef struct copy_part {
 } copy_part_t;
 
 
-static void copy_is_over(uct_predreg_pieces_memh_t *pieces)
+static void copy_is_over(uct_predreg_copy_t *copy)
 {
-    memset(&pieces->stuck, 0, sizeof(pieces->stuck));
-    pieces->done = 0;
-    pieces->get  = NULL;
+    memset(copy, 0, sizeof(*copy));
 }
 
 static int copy_is_same(const uct_predreg_copy_op_t *a,
@@ -54,7 +52,7 @@ static int copy_is_same(const uct_predreg_copy_op_t *a,
 
 /* Go on with this operation if it is the one that is stuck, else start it. What
  * was stuck then is given up: if it is called again, it starts anew. */
-static void copy_resume(uct_predreg_pieces_memh_t *pieces, char kind,
+static void copy_resume(uct_predreg_copy_t *copy, char kind,
                         uct_ep_h ep, const uct_iov_t *iov, uint64_t remote_addr,
                         uct_rkey_t rkey, uct_completion_t *comp)
 {
@@ -68,9 +66,9 @@ static void copy_resume(uct_predreg_pieces_memh_t *pieces, char kind,
         .comp        = comp
     };
 
-    if (!copy_is_same(&pieces->stuck, &op)) {
-        uct_predreg_copy_cancel(pieces);
-        pieces->stuck = op;
+    if (!copy_is_same(&copy->stuck, &op)) {
+        uct_predreg_copy_cancel(copy);
+        copy->stuck = op;
     }
 }
 
@@ -91,33 +89,33 @@ static void copy_unpack(void *arg, const void *data, size_t length)
     }
 }
 
-ucs_status_t uct_predreg_copy_put(uct_predreg_iface_t *iface, uct_ep_h ep,
+ucs_status_t uct_predreg_copy_put(uct_predreg_iface_t *iface,
+                                  uct_predreg_copy_t *copy, uct_ep_h ep,
                                   const uct_iov_t *iov, uint64_t remote_addr,
                                   uct_rkey_t rkey, uct_completion_t *comp)
 {
-    uct_predreg_pieces_memh_t *pieces = uct_predreg_memh_to_pieces(iov->memh);
     copy_part_t part;
     ssize_t packed;
 
-    copy_resume(pieces, 'p', ep, iov, remote_addr, rkey, comp);
-    while (pieces->done < iov->length) {
-        part.buffer = (const char*)iov->buffer + pieces->done;
-        part.length = ucs_min(iface->max_put, iov->length - pieces->done);
+    copy_resume(copy, 'p', ep, iov, remote_addr, rkey, comp);
+    while (copy->done < iov->length) {
+        part.buffer = (const char*)iov->buffer + copy->done;
+        part.length = ucs_min(iface->max_put, iov->length - copy->done);
         packed      = iface->ops.ep_put_bcopy(ep, copy_pack, &part,
-                                              remote_addr + pieces->done, rkey);
+                                              remote_addr + copy->done, rkey);
         if (packed == UCS_ERR_NO_RESOURCE) {
             return UCS_ERR_NO_RESOURCE;
         }
 
         if (packed < 0) {
-            copy_is_over(pieces);
+            copy_is_over(copy);
             return (ucs_status_t)packed;
         }
 
-        pieces->done += part.length;
+        copy->done += part.length;
     }
 
-    copy_is_over(pieces);
+    copy_is_over(copy);
     return UCS_OK;
 }
 
@@ -155,11 +153,11 @@ static copy_get_t *copy_get_new(size_t length, size_t max)
     return get;
 }
 
-void uct_predreg_copy_cancel(uct_predreg_pieces_memh_t *pieces)
+void uct_predreg_copy_cancel(uct_predreg_copy_t *copy)
 {
-    copy_get_t *get = pieces->get;
+    copy_get_t *get = copy->get;
 
-    copy_is_over(pieces);
+    copy_is_over(copy);
     if (get == NULL) {
         return;
     }
@@ -189,18 +187,18 @@ static ucs_status_t copy_get_posted(copy_get_t *get, uct_completion_t *comp)
 static ucs_status_t copy_get_fragment(uct_predreg_iface_t *iface, uct_ep_h ep,
                                       const uct_iov_t *iov,
                                       uint64_t remote_addr, uct_rkey_t rkey,
-                                      uct_predreg_pieces_memh_t *pieces)
+                                      uct_predreg_copy_t *copy)
 {
-    copy_get_t *get           = pieces->get;
-    copy_fragment_t *fragment = &get->fragments[pieces->done / iface->max_get];
+    copy_get_t *get           = copy->get;
+    copy_fragment_t *fragment = &get->fragments[copy->done / iface->max_get];
     size_t length             = ucs_min(iface->max_get,
-                                        iov->length - pieces->done);
+                                        iov->length - copy->done);
     ucs_status_t status;
 
     fragment->get    = get;
-    fragment->buffer = (char*)iov->buffer + pieces->done;
+    fragment->buffer = (char*)iov->buffer + copy->done;
     status = iface->ops.ep_get_bcopy(ep, copy_unpack, fragment, length,
-                                     remote_addr + pieces->done, rkey,
+                                     remote_addr + copy->done, rkey,
                                      &get->comp);
     if (status == UCS_INPROGRESS) {
         ++get->comp.count;
@@ -208,33 +206,33 @@ static ucs_status_t copy_get_fragment(uct_predreg_iface_t *iface, uct_ep_h ep,
     }
 
     if (status == UCS_OK) {
-        pieces->done += length;
+        copy->done += length;
     }
     return status;
 }
 
-ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_ep_h ep,
+ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface,
+                                  uct_predreg_copy_t *copy, uct_ep_h ep,
                                   const uct_iov_t *iov, uint64_t remote_addr,
                                   uct_rkey_t rkey, uct_completion_t *comp)
 {
-    uct_predreg_pieces_memh_t *pieces = uct_predreg_memh_to_pieces(iov->memh);
     ucs_status_t status;
     copy_get_t *get;
 
-    copy_resume(pieces, 'g', ep, iov, remote_addr, rkey, comp);
-    if (pieces->get == NULL) {
-        pieces->get = copy_get_new(iov->length, iface->max_get);
+    copy_resume(copy, 'g', ep, iov, remote_addr, rkey, comp);
+    if (copy->get == NULL) {
+        copy->get = copy_get_new(iov->length, iface->max_get);
     }
 
-    get = pieces->get;
+    get = copy->get;
     if (get == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
     status = get->comp.status; /* A fragment may have failed since it was
                                   posted */
-    while ((pieces->done < iov->length) && (status == UCS_OK)) {
-        status = copy_get_fragment(iface, ep, iov, remote_addr, rkey, pieces);
+    while ((copy->done < iov->length) && (status == UCS_OK)) {
+        status = copy_get_fragment(iface, ep, iov, remote_addr, rkey, copy);
     }
 
     if (status == UCS_ERR_NO_RESOURCE) {
@@ -244,6 +242,6 @@ ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_ep_h ep,
     /* If a fragment could not be posted, UCP gets the error when the fragments
      * before it have landed */
     get->comp.status = status;
-    copy_is_over(pieces);
+    copy_is_over(copy);
     return copy_get_posted(get, comp);
 }

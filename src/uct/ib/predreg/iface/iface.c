@@ -54,7 +54,6 @@ pieces_zcopy(uct_predreg_iface_t *self, uct_ep_get_zcopy_func_t post,
              uct_completion_t *comp)
 {
     uct_predreg_pieces_memh_t *pieces = uct_predreg_memh_to_pieces(iov->memh);
-    ucs_status_t status;
 
     if ((iovcnt != 1) || (iov->count != 1) || (comp == NULL)) {
         ucs_error("an operation of %zu buffers, the first one repeated %u "
@@ -66,14 +65,11 @@ pieces_zcopy(uct_predreg_iface_t *self, uct_ep_get_zcopy_func_t post,
     /* A forked child must not register anything in its parent's cache */
     if (pieces->one_sided || pieces->use.unfit ||
         uct_predreg_is_inherited(self)) {
-        return copy(self, ep, iov, remote_addr, rkey, comp);
+        return copy(self, &pieces->copy, ep, iov, remote_addr, rkey, comp);
     }
 
-    status = uct_predreg_transfer_start(self, post, ep, iov, remote_addr, rkey,
-                                        comp);
-    /* The first piece has shown it, and nothing is under way */
-    return (UCS_STATUS_IS_ERR(status) && pieces->use.unfit) ?
-           copy(self, ep, iov, remote_addr, rkey, comp) : status;
+    return uct_predreg_transfer_start(self, post, copy, ep, iov, remote_addr,
+                                      rkey, comp);
 }
 
 static ucs_status_t

@@ -19,7 +19,9 @@ static void piece_release(uct_predreg_piece_t *piece)
     uct_predreg_transfer_t *transfer = piece->transfer;
 
     piece->state = UCT_PREDREG_PIECE_FREE;
-    if (!uct_predreg_is_inherited(transfer->iface)) {
+    if (piece->is_copied) {
+        uct_predreg_copy_cancel(&transfer->copy);
+    } else if (!uct_predreg_is_inherited(transfer->iface)) {
         ucs_rcache_pred_piece_dereg(transfer->domain, &piece->reg);
     }
 }
@@ -35,7 +37,7 @@ void uct_predreg_pieces_fail(uct_predreg_transfer_t *transfer,
 
     transfer->length = 0;
     for (i = 0; i < UCS_RCACHE_PRED_PIECES_IN_FLIGHT; ++i) {
-        if (transfer->pieces[i].state == UCT_PREDREG_PIECE_REGISTERED) {
+        if (transfer->pieces[i].state == UCT_PREDREG_PIECE_READY) {
             piece_release(&transfer->pieces[i]);
         }
     }
@@ -96,7 +98,7 @@ static void tell_of_refusal(uct_predreg_transfer_t *transfer)
 }
 
 /* Register the next piece of the data that is left */
-static ucs_status_t piece_prepare(uct_predreg_piece_t *piece)
+static ucs_status_t piece_register(uct_predreg_piece_t *piece)
 {
     uct_predreg_transfer_t *transfer = piece->transfer;
     ucs_status_t status;
@@ -114,9 +116,31 @@ static ucs_status_t piece_prepare(uct_predreg_piece_t *piece)
     if ((status == UCS_OK) || (status == UCS_ERR_NO_RESOURCE)) {
         transfer->iface->refused_at = 0; /* There is memory, or will be */
     }
+    return status;
+}
+
+/* Get the next piece of the data that is left ready to be posted: all of it, if a
+ * piece has shown that this memory cannot be registered */
+static ucs_status_t piece_prepare(uct_predreg_piece_t *piece)
+{
+    uct_predreg_transfer_t *transfer    = piece->transfer;
+    const ucs_rcache_pred_pieces_t *use = &transfer->memh->use;
+    ucs_status_t status                 = UCS_OK;
+
+    if (!use->unfit) {
+        status = piece_register(piece);
+    }
+
+    piece->is_copied = use->unfit;
+    if (piece->is_copied) {
+        piece->reg.start  = transfer->start;
+        piece->reg.length = transfer->length;
+        piece->reg.memh   = NULL;
+        status            = UCS_OK;
+    }
 
     if (status == UCS_OK) {
-        piece->state           = UCT_PREDREG_PIECE_REGISTERED;
+        piece->state           = UCT_PREDREG_PIECE_READY;
         piece->remote_addr     = transfer->remote_addr;
         transfer->start       += piece->reg.length;
         transfer->remote_addr += piece->reg.length;
@@ -139,7 +163,11 @@ static ucs_status_t piece_post(uct_predreg_piece_t *piece)
 
     piece->comp.count  = 1;
     piece->comp.status = UCS_OK;
-    status = transfer->post(transfer->ep, &iov, 1, piece->remote_addr,
+    status = piece->is_copied ?
+             transfer->copy_func(transfer->iface, &transfer->copy, transfer->ep,
+                                 &iov, piece->remote_addr, transfer->rkey,
+                                 &piece->comp) :
+             transfer->post(transfer->ep, &iov, 1, piece->remote_addr,
                             transfer->rkey, &piece->comp);
     if (status == UCS_INPROGRESS) {
         piece->state = UCT_PREDREG_PIECE_IN_FLIGHT;

@@ -7,6 +7,7 @@
 #ifndef UCT_PREDREG_PIECES_H_
 #define UCT_PREDREG_PIECES_H_
 
+#include "copy.h"
 #include "endpoint.h"
 #include "pieces_memh.h"
 
@@ -22,8 +23,8 @@
 
 typedef enum {
     UCT_PREDREG_PIECE_FREE,
-    UCT_PREDREG_PIECE_REGISTERED, /**< Registered, but there was no place in the
-                                       send queue yet */
+    UCT_PREDREG_PIECE_READY, /**< Registered or to be copied, but there was no
+                                  place in the send queue yet for all of it */
     UCT_PREDREG_PIECE_IN_FLIGHT
 } uct_predreg_piece_state_t;
 
@@ -31,16 +32,22 @@ struct uct_predreg_transfer;
 
 typedef struct uct_predreg_piece {
     uct_completion_t            comp;
-    ucs_rcache_pred_piece_t     reg;
+    ucs_rcache_pred_piece_t     reg;      /**< Its memory, and its registration
+                                               unless it is copied */
     struct uct_predreg_transfer *transfer;
     uint64_t                    remote_addr;
     uct_predreg_piece_state_t   state;
+    int                         is_copied; /**< Memory that cannot be registered:
+                                                the piece is all that is left of
+                                                the transfer */
 } uct_predreg_piece_t;
 
 typedef struct uct_predreg_transfer {
     uct_predreg_entry_t       entry;       /**< First */
     uct_predreg_iface_t       *iface;
     uct_ep_get_zcopy_func_t   post;
+    uct_predreg_copy_func_t   copy_func;
+    uct_predreg_copy_t        copy;        /**< Of its piece that is copied */
     uct_ep_h                  ep;
     uct_rkey_t                rkey;
     uct_predreg_pieces_memh_t *memh;

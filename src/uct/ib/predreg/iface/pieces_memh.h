@@ -24,7 +24,7 @@
  * interface.
  */
 
-/** What tells a one-sided operation from others on the same memory. An
+/** What tells an operation that is copied from others on the same memory. An
  *  operation that finds no place in the send queue is called again with all of
  *  this unchanged. */
 typedef struct uct_predreg_copy_op {
@@ -36,6 +36,18 @@ typedef struct uct_predreg_copy_op {
     uct_rkey_t       rkey;
     uct_completion_t *comp;
 } uct_predreg_copy_op_t;
+
+
+/** How far an operation that is copied has got, see copy.h. Zeroed at first, and written
+ *  by copy.c while an operation is stuck half-way. */
+typedef struct uct_predreg_copy {
+    uct_predreg_copy_op_t       stuck;     /**< That operation */
+    size_t                      done;      /**< How many of its bytes were
+                                                posted */
+    struct uct_predreg_copy_get *get;      /**< If it is a get: those of its
+                                                fragments that were posted; NULL
+                                                if none was */
+} uct_predreg_copy_t;
 
 
 typedef struct uct_predreg_pieces_memh {
@@ -52,14 +64,9 @@ typedef struct uct_predreg_pieces_memh {
                                                 mkey.h. No operation of an
                                                 interface gets the handle, as
                                                 peers would access the memory */
-
-    /* Written by copy.c while an operation is stuck half-way */
-    uct_predreg_copy_op_t       stuck;     /**< That operation */
-    size_t                      done;      /**< How many of its bytes were
-                                                posted */
-    struct uct_predreg_copy_get *get;      /**< If it is a get: those of its
-                                                fragments that were posted; NULL
-                                                if none was */
+    uct_predreg_copy_t          copy;      /**< Of operations that are copied from
+                                                the start; a transfer has its
+                                                own */
 } uct_predreg_pieces_memh_t;
 
 

@@ -102,8 +102,8 @@ static void piece_landed(uct_completion_t *comp)
 
 static uct_predreg_transfer_t *
 transfer_new(uct_predreg_iface_t *iface, uct_ep_get_zcopy_func_t post,
-             uct_ep_h ep, const uct_iov_t *iov, uint64_t remote_addr,
-             uct_rkey_t rkey, uct_completion_t *comp)
+             uct_predreg_copy_func_t copy, uct_ep_h ep, const uct_iov_t *iov,
+             uint64_t remote_addr, uct_rkey_t rkey, uct_completion_t *comp)
 {
     uct_predreg_transfer_t *transfer;
     unsigned i;
@@ -115,6 +115,7 @@ transfer_new(uct_predreg_iface_t *iface, uct_ep_get_zcopy_func_t post,
 
     transfer->iface       = iface;
     transfer->post        = post;
+    transfer->copy_func   = copy;
     transfer->ep          = ep;
     transfer->rkey        = rkey;
     transfer->memh        = uct_predreg_memh_to_pieces(iov->memh);
@@ -136,7 +137,8 @@ transfer_new(uct_predreg_iface_t *iface, uct_ep_get_zcopy_func_t post,
 
 ucs_status_t
 uct_predreg_transfer_start(uct_predreg_iface_t *iface,
-                           uct_ep_get_zcopy_func_t post, uct_ep_h ep,
+                           uct_ep_get_zcopy_func_t post,
+                           uct_predreg_copy_func_t copy, uct_ep_h ep,
                            const uct_iov_t *iov, uint64_t remote_addr,
                            uct_rkey_t rkey, uct_completion_t *comp)
 {
@@ -144,7 +146,7 @@ uct_predreg_transfer_start(uct_predreg_iface_t *iface,
     uct_predreg_line_t line;
     ucs_status_t status;
 
-    transfer = transfer_new(iface, post, ep, iov, remote_addr, rkey, comp);
+    transfer = transfer_new(iface, post, copy, ep, iov, remote_addr, rkey, comp);
     if (transfer == NULL) {
         return UCS_ERR_NO_MEMORY;
     }

@@ -7,6 +7,7 @@
 #ifndef UCT_PREDREG_TRANSFER_H_
 #define UCT_PREDREG_TRANSFER_H_
 
+#include "copy.h"
 #include "pieces_memh.h"
 #include "wrapped.h"
 
@@ -33,6 +34,8 @@
  *
  * @param [in] post         The interface's ep_get_zcopy or ep_put_zcopy, which
  *                          moves a registered piece.
+ * @param [in] copy         Copies what is left once a piece has shown that the memory
+ *                          cannot be registered.
  * @param [in] iov          One buffer, with a pieces handle.
  * @param [in] remote_addr  Address of the data at the peer.
  * @param [in] comp         Completed once if UCS_INPROGRESS is returned, else
@@ -42,7 +45,8 @@
  */
 ucs_status_t
 uct_predreg_transfer_start(uct_predreg_iface_t *iface,
-                           uct_ep_get_zcopy_func_t post, uct_ep_h ep,
+                           uct_ep_get_zcopy_func_t post,
+                           uct_predreg_copy_func_t copy, uct_ep_h ep,
                            const uct_iov_t *iov, uint64_t remote_addr,
                            uct_rkey_t rkey, uct_completion_t *comp);
 

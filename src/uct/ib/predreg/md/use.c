@@ -538,7 +538,7 @@ static ucs_status_t end_in_pieces(uct_predreg_pieces_memh_t *pieces,
                                   const uct_md_mem_dereg_params_t *params,
                                   int is_inherited)
 {
-    uct_predreg_copy_cancel(pieces);
+    uct_predreg_copy_cancel(&pieces->copy);
     if (!is_inherited) {
         ucs_rcache_pred_end_in_pieces(&pieces->use);
     }

@@ -385,7 +385,7 @@ pieces_handle::~pieces_handle()
 
 void pieces_handle::end()
 {
-    uct_predreg_copy_cancel(&m_pieces);
+    uct_predreg_copy_cancel(&m_pieces.copy);
     if (m_is_use) {
         ucs_rcache_pred_end_in_pieces(&m_pieces.use);
         m_is_use = false;

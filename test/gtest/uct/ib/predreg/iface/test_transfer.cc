@@ -518,35 +518,198 @@ TEST_F(test_transfer, every_registration_fails_once)
 }
 
 /* As memory that the program may not write: a registration would let the adapter
- * write it */
-TEST_F(test_transfer, memory_that_cannot_be_registered_is_copied)
-{
-    std::vector<char> memory(LARGE);
-    request req;
+ * write it. Data goes where it belongs, whichever piece shows that */
+class test_transfer_unfit : public test_transfer {
+protected:
+    static constexpr size_t LENGTH = MB;
 
-    m_fake.peer.resize(LARGE);
-    for (size_t i = 0; i < LARGE; ++i) {
-        memory[i] = i % 251;
+    test_transfer_unfit() : m_memory(LENGTH) {}
+
+    void SetUp() override
+    {
+        m_params.max_bytes = MB; /* Pieces of 64 KB, as with bound() */
+        m_world.set_bound(MB);
+        test_transfer::SetUp();
+        m_fake.peer.resize(LENGTH);
+        for (size_t i = 0; i < LENGTH; ++i) {
+            m_memory[i] = i % 251;
+        }
     }
 
-    /* The first piece shows it */
-    pieces_handle handle(domain(), memory.data(), LARGE);
-    m_world.fail_nth_reg(1, 1, UCS_ERR_IO_ERROR);
-    EXPECT_EQ(UCS_OK, m_fake.put(handle.memh(), memory.data(), LARGE, req));
-    EXPECT_EQ(memory, m_fake.peer);
-    EXPECT_EQ(1u, m_world.serial());
-    handle.end();
+    /* From that registration on none is possible */
+    void lose(unsigned nth = 1)
+    {
+        m_world.fail_nth_reg(nth, UINT_MAX, UCS_ERR_IO_ERROR);
+    }
 
-    /* The begin of the use shows it */
+    /* What the adapter has moved of what was posted with a registration */
+    void move(const std::vector<char> &from, std::vector<char> &to,
+              const std::vector<char> &local)
+    {
+        for (const auto &op : m_fake.posted) {
+            if (op.memh != NULL) {
+                size_t at = op.remote - REMOTE;
+
+                EXPECT_EQ((uintptr_t)local.data() + at, op.address);
+                std::copy_n(from.begin() + at, op.length, to.begin() + at);
+            }
+        }
+    }
+
+    std::vector<char> m_memory;
+    request           m_req;
+};
+
+TEST_F(test_transfer_unfit, each_piece_of_a_put_may_be_the_first_to_show_it)
+{
+    for (unsigned nth = 1; nth <= 16; ++nth) {
+        pieces_handle handle(domain(), m_memory.data(), LENGTH);
+        request req;
+
+        m_fake.posted.clear();
+        std::fill(m_fake.peer.begin(), m_fake.peer.end(), 0);
+        lose(nth);
+        ucs_status_t status = m_fake.put(handle.memh(), m_memory.data(), LENGTH,
+                                         req);
+        m_fake.run();
+        EXPECT_EQ((nth == 1) ? UCS_OK : UCS_INPROGRESS, status);
+        EXPECT_EQ((nth == 1) ? 0u : 1u, req.num_done);
+        EXPECT_EQ(UCS_OK, req.status());
+        move(m_memory, m_fake.peer, m_memory);
+        EXPECT_EQ(m_memory, m_fake.peer) << nth;
+        EXPECT_EQ(0u, m_world.num_live());
+        EXPECT_TRUE(handle->use.unfit);
+    }
+}
+
+TEST_F(test_transfer_unfit, each_piece_of_a_get_may_be_the_first_to_show_it)
+{
+    m_fake.peer = m_memory;
+    for (unsigned nth = 1; nth <= 16; ++nth) {
+        std::vector<char> memory(LENGTH);
+        pieces_handle handle(domain(), memory.data(), LENGTH);
+        request req;
+
+        m_fake.posted.clear();
+        lose(nth);
+        EXPECT_EQ(UCS_INPROGRESS,
+                  m_fake.get(handle.memh(), memory.data(), LENGTH, req));
+        m_fake.run();
+        EXPECT_EQ(1u, req.num_done);
+        EXPECT_EQ(UCS_OK, req.status());
+        move(m_fake.peer, memory, memory);
+        EXPECT_EQ(m_fake.peer, memory) << nth;
+        EXPECT_EQ(0u, m_world.num_live());
+    }
+}
+
+TEST_F(test_transfer_unfit, the_begin_of_the_use_shows_it)
+{
     m_params.pieces = 0;
     recreate();
-    std::fill(m_fake.peer.begin(), m_fake.peer.end(), 0);
-    m_world.fail_nth_reg(1, 1, UCS_ERR_IO_ERROR);
-    pieces_handle other(domain(), memory.data(), LARGE);
-    EXPECT_EQ(UCS_OK, m_fake.put(other.memh(), memory.data(), LARGE, req));
-    EXPECT_EQ(memory, m_fake.peer);
+    lose();
+    pieces_handle handle(domain(), m_memory.data(), LENGTH / 2);
+    EXPECT_EQ(UCS_OK, m_fake.put(handle.memh(), m_memory.data(), LENGTH / 2,
+                                 m_req));
+    EXPECT_TRUE(std::equal(m_memory.begin(), m_memory.begin() + LENGTH / 2,
+                           m_fake.peer.begin()));
     EXPECT_EQ(0u, m_world.num_regs());
-    EXPECT_EQ(0u, req.num_done);
+    EXPECT_EQ(0u, m_req.num_done);
+}
+
+/* It waits for room, which is refused before the memory is looked at */
+TEST_F(test_transfer_unfit, it_shows_when_there_is_room_again)
+{
+    pieces_handle handle(domain(), m_memory.data(), LENGTH);
+
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_RESOURCE);
+    ASSERT_EQ(UCS_INPROGRESS,
+              m_fake.put(handle.memh(), m_memory.data(), LENGTH, m_req));
+    lose();
+    m_world.advance(MSEC);
+    m_fake.run();
+    EXPECT_EQ(1u, m_req.num_done);
+    EXPECT_EQ(UCS_OK, m_req.status());
+    EXPECT_EQ(m_memory, m_fake.peer);
+}
+
+TEST_F(test_transfer_unfit, it_goes_on_where_the_send_queue_was_full)
+{
+    pieces_handle handle(domain(), m_memory.data(), LENGTH);
+
+    lose(3);
+    m_fake.refuse_nth = 100;
+    EXPECT_EQ(UCS_INPROGRESS,
+              m_fake.put(handle.memh(), m_memory.data(), LENGTH, m_req));
+    m_fake.land();
+    EXPECT_EQ(0u, m_req.num_done);
+    EXPECT_TRUE(m_fake.is_progressing());
+    for (unsigned i = 0; i < 20; ++i) {
+        m_fake.run(); /* Until the queue is full again */
+    }
+    EXPECT_EQ(1u, m_req.num_done);
+    EXPECT_GE(LENGTH / fake_iface::MAX_BCOPY + 2, m_fake.posted.size())
+            << "no fragment is posted twice";
+    move(m_memory, m_fake.peer, m_memory);
+    EXPECT_EQ(m_memory, m_fake.peer);
+}
+
+/* Operations on the same memory that take turns do not give each other up */
+TEST_F(test_transfer_unfit, two_at_a_time_get_on)
+{
+    std::vector<char> memory(LENGTH);
+    pieces_handle handle(domain(), memory.data(), LENGTH);
+
+    m_fake.peer      = m_memory;
+    m_req.comp.count = 2;
+    m_fake.depth     = 10;
+    m_world.fail_nth_reg(1, UINT_MAX, UCS_ERR_NO_RESOURCE);
+    for (size_t at : {(size_t)0, LENGTH / 2}) {
+        EXPECT_EQ(UCS_INPROGRESS,
+                  m_fake.get(handle.memh(), memory.data() + at, LENGTH / 2,
+                             m_req, 0, REMOTE + at));
+    }
+    lose();
+    m_world.advance(MSEC);
+    m_fake.run();
+    EXPECT_EQ(1u, m_req.num_done);
+    EXPECT_EQ(m_memory, memory);
+    EXPECT_GE(LENGTH / fake_iface::MAX_BCOPY + 2, m_fake.posted.size());
+}
+
+TEST_F(test_transfer_unfit, what_is_stuck_is_cancelled)
+{
+    std::vector<char> memory(LENGTH);
+    pieces_handle handle(domain(), memory.data(), LENGTH);
+
+    m_fake.peer  = m_memory;
+    m_fake.depth = 10;
+    lose();
+    EXPECT_EQ(UCS_INPROGRESS,
+              m_fake.get(handle.memh(), memory.data(), LENGTH, m_req));
+    EXPECT_EQ(10u, m_fake.in_flight.size());
+    m_fake.destroy_ep(0);
+    EXPECT_EQ(1u, m_req.num_done);
+    EXPECT_EQ(UCS_ERR_CANCELED, m_req.status());
+    m_fake.run();
+    EXPECT_EQ(std::vector<char>(LENGTH), memory) << "what comes late is dropped";
+}
+
+TEST_F(test_transfer_unfit, a_fragment_fails)
+{
+    std::vector<char> memory(LENGTH);
+    pieces_handle handle(domain(), memory.data(), LENGTH);
+
+    m_fake.peer = m_memory;
+    lose(2);
+    EXPECT_EQ(UCS_INPROGRESS,
+              m_fake.get(handle.memh(), memory.data(), LENGTH, m_req));
+    m_fake.land(UCS_OK);
+    m_fake.land(UCS_ERR_IO_ERROR);
+    EXPECT_EQ(0u, m_req.num_done) << "others fly";
+    m_fake.land_all();
+    EXPECT_EQ(1u, m_req.num_done);
+    EXPECT_EQ(UCS_ERR_IO_ERROR, m_req.status());
 }
 
 TEST_F(test_transfer, every_post_fails_once)
