@@ -486,8 +486,9 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
 
 /**
  * Tell the cache that the program is about to change what it may do with memory. Where it
- * may not write any more, nothing can be registered anew: what is registered now stays so
- * until one call gives back the rights to all of it. Allocates, logs and
+ * may not write any more, nothing can be registered anew: what is registered now, or is
+ * being registered, stays so until calls have given back the rights to as many pages of it
+ * as have lost them. Allocates, logs and
  * registers nothing. Does nothing in the handler of a signal that has interrupted this
  * thread in the cache, or has stopped another one there, which is waited for 1 ms. Thread
  * safe.

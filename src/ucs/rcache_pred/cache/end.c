@@ -144,7 +144,7 @@ use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh,
     }
 
     if (ucs_unlikely(region->frail && !region->stale)) {
-        pred_guard(pred, region);
+        pred_guard(pred, region, pred_region_pages(pred, region));
         use_tell_end(pred, region);
         pred_unlock(pred);
         return UCS_INPROGRESS;

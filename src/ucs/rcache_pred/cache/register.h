@@ -72,14 +72,38 @@ pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
 void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by);
 
 
-/** Guard a registered region, if it is not. Under lock. */
+/** @return how many pages of a region are registered, or about to be. */
+static inline uint64_t
+pred_region_pages(const ucs_rcache_pred_t *pred,
+                  const ucs_rcache_pred_region_t *region)
+{
+    return pred_pages(pred, region->registered.start,
+                      ucs_rcache_pred_range_length(&region->registered));
+}
+
+/** Guard a registered region, if it is not. Under lock.
+ *  @param [in] pages  How many of its pages have lost a right. */
 static inline void
-pred_guard(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+pred_guard(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+           uint64_t pages)
 {
     if (!region->guarded) {
-        region->guarded = 1;
+        region->guarded    = 1;
+        region->ahead      = 0;
+        region->unwritable = pages;
         ++region->refs;
         ++pred->num_guarded;
+    }
+}
+
+/** A region has just been registered, and its first use has begun if it was for one:
+ *  guard it, if it has lost a right meanwhile. Under lock. */
+static inline void
+pred_guard_overtaken(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+{
+    if (ucs_unlikely(region->overtaken)) {
+        region->overtaken = 0;
+        pred_guard(pred, region, pred_region_pages(pred, region));
     }
 }
 

@@ -137,24 +137,64 @@ int ucs_rcache_pred_unguard(ucs_rcache_pred_t *pred)
     return found;
 }
 
+/* @return how many pages of a region a range has. Under lock. */
+static uint64_t common_pages(const ucs_rcache_pred_t *pred,
+                             const ucs_rcache_pred_region_t *region,
+                             const ucs_rcache_pred_range_t *range)
+{
+    uintptr_t start = ucs_max(range->start, region->registered.start);
+
+    return pred_pages(pred, start,
+                      ucs_min(range->end, region->registered.end) - start);
+}
+
+/* So many pages of a region lose a right. Under lock. */
+static void region_lose(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region, uint64_t pages)
+{
+    if (region->state != UCS_RCACHE_PRED_REGION_REGISTERED) {
+        region->overtaken = 1;
+    } else if (region->guarded) {
+        /* Some of them may have lost it before */
+        region->unwritable = ucs_min(region->unwritable + pages,
+                                     pred_region_pages(pred, region));
+    } else {
+        pred_guard(pred, region, pages);
+    }
+}
+
+/* So many pages of a region get all rights again. A write barrier gives them back page
+ * by page, each once, as the program writes it. Under lock. */
+static void region_regain(ucs_rcache_pred_t *pred,
+                          ucs_rcache_pred_region_t *region, uint64_t pages)
+{
+    if (region->overtaken && (pages == pred_region_pages(pred, region))) {
+        region->overtaken = 0;
+    }
+
+    if (region->guarded && !region->frail) {
+        region->unwritable -= ucs_min(region->unwritable, pages);
+        if (region->unwritable == 0) {
+            let_go(pred, region);
+        }
+    }
+}
+
 /* A part of a region loses a right, or gets all rights again. Under lock. */
 static void region_protect(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_region_t *region,
                            const ucs_rcache_pred_range_t *range, int is_lost)
 {
+    uint64_t pages = common_pages(pred, region, range);
+
     if (region->stale) {
         return;
     }
 
-    if (!is_lost) {
-        if (region->guarded && !region->frail &&
-            ucs_rcache_pred_range_has(range, &region->registered)) {
-            let_go(pred, region);
-        }
-    } else if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
-        pred_guard(pred, region);
+    if (is_lost) {
+        region_lose(pred, region, pages);
     } else {
-        region->frail = 1;
+        region_regain(pred, region, pages);
     }
 }
 

@@ -339,6 +339,7 @@ static ucs_status_t use_settle(pred_use_t *use, ucs_status_t status)
     if (status == UCS_OK) {
         use->domain->pred->stats.late += use->late;
         use->result                   |= use_start(use, use->region);
+        pred_guard_overtaken(use->domain->pred, use->region);
         if (use->range.start != use->region->start) {
             use->region->sliced += ucs_rcache_pred_range_length(&use->range);
         }

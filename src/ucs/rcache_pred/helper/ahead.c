@@ -105,6 +105,7 @@ static void region_registered(ucs_rcache_pred_t *pred,
         ucs_rcache_pred_region_set_memh(&pred->table, region, memh);
         region->ahead       = 1;
         region->early_until = end + (region->forecast.period / 4);
+        pred_guard_overtaken(pred, region);
         ucs_rcache_pred_region_note(&pred->table.noted, region);
     } else {
         pred_guard_failed(pred, region, status);

@@ -130,9 +130,10 @@ void ucs_rcache_pred_region_claim(ucs_rcache_pred_table_t *table,
                                   const ucs_rcache_pred_range_t *range,
                                   unsigned access)
 {
-    region->state  = UCS_RCACHE_PRED_REGION_REGISTERING;
-    region->claim  = ++table->claims;
-    region->access = access;
+    region->state     = UCS_RCACHE_PRED_REGION_REGISTERING;
+    region->claim     = ++table->claims;
+    region->access    = access;
+    region->overtaken = 0;
     ucs_rcache_pred_region_set_range(table, region, range);
 }
 

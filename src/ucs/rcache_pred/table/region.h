@@ -116,6 +116,10 @@ typedef struct ucs_rcache_pred_region {
                                                      cache/register.h */
     uint8_t                        guarded : 1; /**< One of refs is not a use, but
                                                      keeps it registered */
+    uint8_t                        overtaken : 1; /**< Its memory has lost a right
+                                                     while it is REGISTERING, so
+                                                     that it is guarded once it is
+                                                     registered */
     uint8_t                        evicted;     /**< Not 0: given up for room, and
                                                      not registered since */
     uint8_t                        lane;        /**< Number of the lane that it
@@ -216,11 +220,17 @@ typedef struct ucs_rcache_pred_region {
                                                      table->newcomers */
     ucs_list_link_t                lost_link;   /**< Element of dq.lost; valid
                                                      if lost is not 0 */
-    ucs_rcache_pred_time_t         early_until; /**< If the helper has
-                                                     registered it: a first use
-                                                     that comes later than this
-                                                     shows that it did so too
+    union {
+        ucs_rcache_pred_time_t     early_until; /**< Valid if ahead is not 0: a
+                                                     first use that comes later
+                                                     than this shows that the
+                                                     helper has registered it too
                                                      early */
+        uint64_t                   unwritable;  /**< Valid while guarded, where
+                                                     ahead is 0: how many of its
+                                                     pages have lost a right and
+                                                     have not got it back */
+    };
     unsigned                       recent_access; /**< Access that any of the
                                                      recent uses needed. The
                                                      helper writes it */

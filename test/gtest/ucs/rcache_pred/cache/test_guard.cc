@@ -117,6 +117,114 @@ TEST_F(test_guard, all_of_it_has_to_be_back)
     EXPECT_FALSE(m_world.is_live(memh));
 }
 
+/* The pages come back one by one, in whatever order they are written */
+TEST_F(test_guard, a_write_barrier_ends_it_page_by_page)
+{
+    constexpr unsigned PAGES = 100;
+    void *memh               = begin(buffer(0), PAGES * PAGE);
+
+    end(memh);
+    for (unsigned pages : {PAGES / 2, PAGES}) {
+        lose(buffer(0), PAGES * PAGE); /* Before all were written, too */
+        for (unsigned i = 0; i < pages; ++i) {
+            run(100 * MSEC);
+            EXPECT_TRUE(m_world.is_live(memh)) << i;
+            regain(buffer(0, (37 * i % PAGES) * PAGE), PAGE);
+        }
+    }
+    run_until_asleep();
+    EXPECT_FALSE(m_world.is_live(memh));
+}
+
+TEST_F(test_guard, a_part_that_was_lost_comes_back_in_parts)
+{
+    void *memh = begin(buffer(0, 100), 9 * PAGE); /* Of ten pages */
+
+    end(memh);
+    lose(buffer(0, 5 * PAGE), 90 * PAGE);
+    lose(buffer(0), PAGE);
+    run(SEC);
+    regain(buffer(0, 7 * PAGE), 3 * PAGE);
+    regain(buffer(0), PAGE);
+    run(SEC);
+    EXPECT_TRUE(m_world.is_live(memh));
+    regain(buffer(0, 5 * PAGE), 2 * PAGE);
+    run_until_asleep();
+    EXPECT_FALSE(m_world.is_live(memh));
+}
+
+/* Pages that lose it twice count twice, up to all that there are */
+TEST_F(test_guard, what_is_lost_twice_comes_back_as_a_whole)
+{
+    void *memh = begin(buffer(0), 4 * PAGE);
+
+    end(memh);
+    for (unsigned i = 0; i < 5; ++i) {
+        lose(buffer(0, PAGE), 2 * PAGE);
+    }
+    regain(buffer(0, PAGE), 2 * PAGE);
+    run(SEC);
+    EXPECT_TRUE(m_world.is_live(memh));
+    regain(buffer(0), 4 * PAGE);
+    run_until_asleep();
+    EXPECT_FALSE(m_world.is_live(memh));
+}
+
+/* The kernel may have pinned it before the call took effect */
+TEST_F(test_guard, what_loses_a_right_while_it_is_registered_stays)
+{
+    m_world.on_reg = [this](const fake_world::registration&) {
+        lose(buffer(0), PAGE);
+    };
+    void *memh     = begin(buffer(0), PAGE);
+    m_world.on_reg = nullptr;
+    end(memh);
+    run(SEC);
+    EXPECT_TRUE(m_world.is_live(memh));
+    regain(buffer(0), PAGE);
+    run_until_asleep();
+    EXPECT_FALSE(m_world.is_live(memh)) << "it can be had again";
+}
+
+TEST_F(test_guard, what_gets_it_back_while_it_is_registered_does_not)
+{
+    m_world.on_reg = [this](const fake_world::registration&) {
+        lose(buffer(0), PAGE);
+        regain(buffer(0), PAGE);
+    };
+    void *memh     = begin(buffer(0), PAGE);
+    m_world.on_reg = nullptr;
+    end(memh);
+    run_until_asleep();
+    EXPECT_FALSE(m_world.is_live(memh));
+}
+
+/* The use that it was registered for does not come, so that the helper would give it
+ * up */
+TEST_F(test_guard, what_loses_a_right_while_it_is_registered_ahead_stays)
+{
+    unsigned ahead = 0;
+
+    m_world.on_reg = [this, &ahead](const fake_world::registration &reg) {
+        if ((reg.address == (uintptr_t)buffer(0)) &&
+            (stats().uses == 8)) {
+            ++ahead;
+            lose(buffer(0), PAGE);
+        }
+    };
+    for (unsigned i = 0; i < 8; ++i) {
+        use(buffer(0), PAGE);
+        run(SEC);
+    }
+    EXPECT_EQ(1u, ahead);
+    run(100 * SEC);
+    EXPECT_EQ(1u, m_world.num_live_at(buffer(0)));
+    m_world.on_reg = nullptr;
+    regain(buffer(0), PAGE);
+    run_until_asleep();
+    EXPECT_EQ(0u, m_world.num_live());
+}
+
 TEST_F(test_guard, what_is_elsewhere_is_not_guarded)
 {
     end(begin(buffer(0, PAGE), PAGE));
