@@ -220,6 +220,20 @@ static void use_wait(pred_use_t *use)
     pred->lost                += use->waited;
 }
 
+/* Find a region that serves a use on demand: one that is registered for another use, as
+ * for as long as the program maps it. It stays registered until the last of these uses
+ * has ended. Under lock. */
+static ucs_rcache_pred_region_t *use_find_shared(const pred_use_t *use)
+{
+    ucs_rcache_pred_region_t *region = NULL;
+
+    do {
+        region = pred_next_registered(use->domain, region, &use->range);
+    } while ((region != NULL) && !region_serves(region, use));
+
+    return region;
+}
+
 /*
  * Get the memory of a use registered: find its region registered, wait for the
  * thread that registers it, or register it here. Under lock, which is released
@@ -236,7 +250,9 @@ static ucs_status_t use_acquire(pred_use_t *use)
     ucs_status_t status;
     int known, pays;
 
-    if (!pred_is_on_demand(pred)) {
+    if (pred_is_on_demand(pred)) {
+        use->region = use_find_shared(use);
+    } else {
         use_wait(use);
     }
 

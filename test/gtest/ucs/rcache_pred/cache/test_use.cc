@@ -208,15 +208,64 @@ TEST_F(test_use, on_demand_registers_every_time)
     EXPECT_EQ(0u, test_pred_num_regions(m_pred));
 }
 
-TEST_F(test_use, on_demand_shares_nothing)
+/* As parts of memory that the program has mapped: nothing is pinned twice, and what is
+ * under way outlives the end of the mapping */
+TEST_F(test_use, on_demand_shares_what_is_registered)
 {
     set_policy(UCS_RCACHE_PRED_POLICY_ON_DEMAND);
-    void *memh0 = begin(buffer(0), PAGE), *memh1 = begin(buffer(0), PAGE);
+    void *mapped = begin(buffer(0), 4 * PAGE, ACCESS_READ | ACCESS_WRITE);
+    void *memh   = begin(buffer(0, PAGE + 100), PAGE, ACCESS_READ);
 
-    EXPECT_NE(memh0, memh1);
-    end(memh0);
-    EXPECT_TRUE(m_world.is_live(memh1));
-    end(memh1);
+    EXPECT_EQ(mapped, memh);
+    EXPECT_EQ(mapped, begin(buffer(0), 4 * PAGE));
+    EXPECT_EQ(4 * PAGE, stats().bytes_now);
+    EXPECT_EQ(2u, stats().hits);
+    end(mapped);
+    end(mapped);
+    EXPECT_TRUE(m_world.is_live(memh));
+    end(memh);
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(1u, stats().regs_critical);
+    EXPECT_EQ(1u, stats().deregs);
+}
+
+TEST_F(test_use, on_demand_shares_no_more_than_is_registered)
+{
+    set_policy(UCS_RCACHE_PRED_POLICY_ON_DEMAND);
+    void *memh   = begin(buffer(0), 2 * PAGE, ACCESS_READ);
+    void *longer = begin(buffer(0, PAGE), 2 * PAGE, ACCESS_READ);
+    void *writes = begin(buffer(0), PAGE, ACCESS_WRITE);
+
+    EXPECT_NE(memh, longer);
+    EXPECT_NE(memh, writes);
+    EXPECT_EQ(longer, begin(buffer(0, 2 * PAGE), PAGE, ACCESS_READ));
+    for (void *used : {memh, longer, longer, writes}) {
+        end(used);
+    }
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(0u, stats().bytes_now);
+}
+
+TEST_F(test_use, on_demand_shares_nothing_that_was_unmapped)
+{
+    set_policy(UCS_RCACHE_PRED_POLICY_ON_DEMAND);
+    void *mapped = begin(buffer(0), 4 * PAGE);
+    void *memh   = begin(buffer(0, PAGE), PAGE);
+    void *later;
+
+    unmap(buffer(0, 3 * PAGE), PAGE);
+    later = begin(buffer(0, PAGE), PAGE);
+    EXPECT_NE(mapped, later);
+    end(mapped);
+    poll();
+    EXPECT_TRUE(m_world.is_live(memh));
+    end(memh);
+    poll();
+    EXPECT_FALSE(m_world.is_live(mapped));
+    EXPECT_TRUE(m_world.is_live(later));
+    end(later);
+    EXPECT_EQ(0u, m_world.num_live());
 }
 
 TEST_F(test_use, on_demand_memory_unmapped_while_in_use)

@@ -81,17 +81,21 @@ TEST_F(test_slices, that_was_unmapped_is_none)
     EXPECT_EQ(0u, stats().hits);
 }
 
-TEST_F(test_slices, on_demand_registers_each_by_itself)
+TEST_F(test_slices, on_demand_merges_nothing)
 {
     set_policy(UCS_RCACHE_PRED_POLICY_ON_DEMAND);
-    void *all = begin(buffer(0), 10 * PAGE);
     void *one = begin(buffer(0, PAGE), PAGE);
+    void *two = begin(buffer(0, 2 * PAGE), PAGE);
+    void *all = begin(buffer(0), 10 * PAGE);
 
-    EXPECT_NE(all, one);
     EXPECT_EQ(PAGE, m_world.get(one).length);
-    end(one);
-    end(all);
-    EXPECT_EQ(2u, stats().regs_critical);
+    EXPECT_EQ(PAGE, m_world.get(two).length);
+    for (void *memh : {one, two, all}) {
+        EXPECT_TRUE(m_world.is_live(memh));
+        end(memh);
+    }
+    EXPECT_EQ(3u, stats().regs_critical);
+    EXPECT_EQ(0u, m_world.num_live());
 }
 
 /* A region that was registered from before another one on, and is registered
