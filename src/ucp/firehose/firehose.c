@@ -45,6 +45,7 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
                                               now.tv_nsec) ^
                     ucs_rcache_pred_hash_word(getpid());
     fh->wake_fd   = -1;
+    ucs_list_head_init(&fh->mail);
     ucs_list_head_init(&fh->outbox);
     ucs_list_head_init(&fh->calls);
     ucs_list_head_init(&fh->mems);
@@ -58,6 +59,7 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
     pthread_cond_init(&fh->cond, NULL);
     for (i = 0; i < fh->num_procs; ++i) {
         ucs_list_head_init(&fh->links[i].inbox);
+        ucs_list_head_init(&fh->links[i].mail);
         ucs_list_head_init(&fh->links[i].sent);
     }
 }

@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include <ucp/firehose/core/inbox.h>
 #include <ucp/firehose/core/outbox.h>
 #include <ucp/firehose/core/peer.h>
 
@@ -109,7 +110,7 @@ static ucs_status_t set_link(ucp_fh_t *fh, const ucp_fh_address_t *head,
     link->limit   = head->share;
     link->cookie  = head->cookie;
     drop_strangers(fh, link);
-    fh->has_mail  = 1; /* It may have asked for something already */
+    ucp_fh_inbox_look(fh, link); /* It may have asked for something already */
     ucp_fh_remote_set_limit(&fh->remote, head->index, head->share);
     return UCS_OK;
 

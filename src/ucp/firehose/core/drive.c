@@ -152,7 +152,7 @@ static int has_mail(ucp_fh_t *fh)
     int ret;
 
     ucp_fh_lock(fh);
-    ret = fh->has_mail;
+    ret = !ucs_list_is_empty(&fh->mail);
     ucp_fh_unlock(fh);
     return ret;
 }

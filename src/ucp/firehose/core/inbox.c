@@ -57,6 +57,13 @@ static int insert(ucp_fh_link_t *link, ucp_fh_parcel_t *parcel)
     return 1;
 }
 
+void ucp_fh_inbox_look(ucp_fh_t *fh, ucp_fh_link_t *link)
+{
+    if (ucs_list_is_empty(&link->mail)) {
+        ucs_list_add_tail(&fh->mail, &link->mail);
+    }
+}
+
 /* Under lock. Takes the message */
 static void receive(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
 {
@@ -74,7 +81,7 @@ static void receive(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
         ucp_fh_peer_damaged(fh, slot, "a message too many");
     } else {
         ++link->num_inbox;
-        fh->has_mail = 1;
+        ucp_fh_inbox_look(fh, link);
     }
 }
 
@@ -181,23 +188,28 @@ static int has_next(const ucp_fh_t *fh, ucp_fh_link_t *link)
             (fh->says_hello && (type_of(parcel) == UCP_FH_MESSAGE_HELLO)));
 }
 
+/* Under lock. Take the next message of a peer, which is there */
+static ucp_fh_parcel_t *take_next(ucp_fh_t *fh, ucp_fh_link_t *link)
+{
+    --link->num_inbox;
+    ++link->next_in;
+    ucp_fh_inbox_look(fh, link); /* After all others: it has had its turn */
+    return ucs_list_extract_head(&link->inbox, ucp_fh_parcel_t, link);
+}
+
 ucp_fh_parcel_t *ucp_fh_inbox_next(ucp_fh_t *fh)
 {
     ucp_fh_parcel_t *parcel = NULL;
     ucp_fh_link_t *link;
-    uint32_t i;
 
     ucp_fh_lock(fh);
-    for (i = 0; fh->has_mail && (i < fh->num_procs); ++i) {
-        link = &fh->links[i];
+    while ((parcel == NULL) && !ucs_list_is_empty(&fh->mail)) {
+        link = ucs_list_extract_head(&fh->mail, ucp_fh_link_t, mail);
+        ucs_list_head_init(&link->mail);
         if (has_next(fh, link)) {
-            parcel = ucs_list_extract_head(&link->inbox, ucp_fh_parcel_t, link);
-            --link->num_inbox;
-            ++link->next_in;
-            break;
+            parcel = take_next(fh, link);
         }
     }
-    fh->has_mail = (parcel != NULL);
     ucp_fh_unlock(fh);
     return parcel;
 }
@@ -211,7 +223,7 @@ void ucp_fh_inbox_put_back(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
         ucs_list_add_head(&link->inbox, &parcel->link);
         ++link->num_inbox;
         --link->next_in;
-        fh->has_mail = 1;
+        ucp_fh_inbox_look(fh, link);
     } else {
         free(parcel);
     }

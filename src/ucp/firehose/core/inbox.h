@@ -21,8 +21,13 @@ ucp_fh_inbox_receive(void *arg, const void *header, size_t header_length,
                      void *data, size_t length,
                      const ucp_am_recv_param_t *param);
 
-/** Take a message whose turn it is. The next one of the same peer may be handled
- *  only when this one has been. Under ucp_fh::drive_lock.
+/** A peer may have a message whose turn it is: it has sent one, or is connected. Under
+ *  ucp_fh::lock. */
+void ucp_fh_inbox_look(ucp_fh_t *fh, ucp_fh_link_t *link);
+
+/** Take a message whose turn it is, of the peer whose last turn was longest ago. The
+ *  next one of the same peer may be handled only when this one has been. Takes the same
+ *  time however many processes there are. Under ucp_fh::drive_lock.
  *
  *  @return the message, to be freed, or NULL if there is none. */
 ucp_fh_parcel_t *ucp_fh_inbox_next(ucp_fh_t *fh);

@@ -92,6 +92,7 @@ typedef struct ucp_fh_link {
                                    moment later fails anyway */
     ucs_list_link_t inbox;    /**< Its messages, by number */
     uint32_t        num_inbox;
+    ucs_list_link_t mail;     /**< In ucp_fh::mail, or empty */
     ucs_list_link_t sent;     /**< Messages to it that it has not answered */
     ucp_fh_peer_arg_t peer_arg; /**< Of its endpoint. As @a ep */
     ucp_fh_parcel_t *bye;     /**< The last message to it, which needs no memory
@@ -142,8 +143,8 @@ struct ucp_fh {
     ucs_rcache_pred_tree_t leaving;
     ucs_list_link_t withdrawn; /**< Of that, what was withdrawn, and is to be
                                     unmapped */
-    int             has_mail;  /**< Whether an inbox may have a message whose
-                                    turn it is */
+    ucs_list_link_t mail;      /**< Links whose inboxes may have a message whose
+                                    turn it is: all others have none */
     int             is_working; /**< Whether a thread pins or unpins something. Set
                                      and cleared by it */
     uint64_t        pinned_peak; /**< Buckets */

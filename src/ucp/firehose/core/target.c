@@ -223,8 +223,7 @@ void ucp_fh_target_recall(ucp_fh_t *fh, const ucp_fh_run_t *run)
 {
     uint32_t slot;
 
-    for (slot = ucp_fh_local_next_holder(&fh->local, 0); slot != UCP_FH_LOCAL;
-         slot = ucp_fh_local_next_holder(&fh->local, slot + 1)) {
+    while ((slot = ucp_fh_local_next_holder(&fh->local)) != UCP_FH_LOCAL) {
         recall_from(fh, slot, run);
     }
 }

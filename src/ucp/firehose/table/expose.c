@@ -94,17 +94,35 @@ static void withdraw_regions(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw)
     }
 }
 
-/* Note which peers have firehoses on a run */
+uint32_t ucp_fh_local_next_holder(ucp_fh_local_t *table)
+{
+    ucp_fh_holder_t *holder;
+
+    if (ucs_list_is_empty(&table->asked)) {
+        return UCP_FH_LOCAL;
+    }
+
+    holder = ucs_list_extract_head(&table->asked, ucp_fh_holder_t, asked);
+    ucs_list_head_init(&holder->asked);
+    return holder - table->holders;
+}
+
+static void ask(ucp_fh_local_t *table, ucp_fh_holder_t *holder)
+{
+    if (ucs_list_is_empty(&holder->asked)) {
+        ucs_list_add_tail(&table->asked, &holder->asked);
+    }
+}
+
+/* Note which peers have firehoses on a run, and no others */
 static void ask_holders(ucp_fh_local_t *table, const ucp_fh_run_t *run)
 {
     ucp_fh_bucket_t bucket = run->first;
     ucs_hlist_head_t *head;
     ucp_fh_grant_t *grant;
     ucp_fh_page_t *page;
-    uint32_t i;
 
-    for (i = 0; i < table->params.num_peers; ++i) {
-        table->holders[i].is_asked = 0;
+    while (ucp_fh_local_next_holder(table) != UCP_FH_LOCAL) {
     }
 
     for (; bucket < ucp_fh_run_end(run); ++bucket) {
@@ -114,7 +132,7 @@ static void ask_holders(ucp_fh_local_t *table, const ucp_fh_run_t *run)
                 continue;
             }
             ucs_list_for_each(grant, &page->grants, page_link) {
-                table->holders[grant->peer].is_asked = 1;
+                ask(table, &table->holders[grant->peer]);
             }
         }
     }
@@ -153,16 +171,16 @@ ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
 /* @return the peer that has most firehoses, or NULL if none has any */
 static ucp_fh_holder_t *find_largest(ucp_fh_local_t *table)
 {
-    ucp_fh_holder_t *largest = &table->holders[0];
-    uint32_t i;
+    ucp_fh_holder_t *largest = NULL;
+    ucp_fh_holder_t *holder;
 
-    for (i = 1; i < table->params.num_peers; ++i) {
-        if (table->holders[i].num_grants > largest->num_grants) {
-            largest = &table->holders[i];
+    ucs_list_for_each(holder, &table->holding, holding) {
+        if ((largest == NULL) || (holder->num_grants > largest->num_grants)) {
+            largest = holder;
         }
     }
 
-    return (largest->num_grants > 0) ? largest : NULL;
+    return largest;
 }
 
 int ucp_fh_local_pick_recall(ucp_fh_local_t *table, ucp_fh_run_t *run)
@@ -183,13 +201,3 @@ int ucp_fh_local_pick_recall(ucp_fh_local_t *table, ucp_fh_run_t *run)
     return 1;
 }
 
-uint32_t ucp_fh_local_next_holder(const ucp_fh_local_t *table, uint32_t from)
-{
-    for (; from < table->params.num_peers; ++from) {
-        if (table->holders[from].is_asked) {
-            return from;
-        }
-    }
-
-    return UCP_FH_LOCAL;
-}

@@ -68,21 +68,25 @@ static void insert(ucp_fh_local_t *table, ucp_fh_grant_t *grant)
 void ucp_fh_grant_add(ucp_fh_local_t *table, ucs_list_link_t *list,
                       uint32_t peer, ucp_fh_page_t *page)
 {
-    ucp_fh_grant_t *grant = ucs_list_extract_head(list, ucp_fh_grant_t,
-                                                  page_link);
+    ucp_fh_holder_t *holder = &table->holders[peer];
+    ucp_fh_grant_t *grant   = ucs_list_extract_head(list, ucp_fh_grant_t,
+                                                    page_link);
 
     grant->peer = peer;
     grant->page = page;
     ucp_fh_page_grant(table, page);
     ucs_list_add_tail(&page->grants, &grant->page_link);
-    ucs_list_add_tail(&table->holders[peer].grants, &grant->peer_link);
-    ++table->holders[peer].num_grants;
+    ucs_list_add_tail(&holder->grants, &grant->peer_link);
+    if (++holder->num_grants == 1) {
+        ucs_list_add_tail(&table->holding, &holder->holding);
+    }
     insert(table, grant);
 }
 
 void ucp_fh_grant_drop(ucp_fh_local_t *table, ucp_fh_grant_t *grant)
 {
-    ucp_fh_page_t *page = grant->page;
+    ucp_fh_holder_t *holder = &table->holders[grant->peer];
+    ucp_fh_page_t *page     = grant->page;
 
     ucs_hlist_del(ucs_rcache_pred_bucket(&table->grants,
                                          ucp_fh_grant_key(grant->peer,
@@ -91,7 +95,9 @@ void ucp_fh_grant_drop(ucp_fh_local_t *table, ucp_fh_grant_t *grant)
     --table->num_grants;
     ucs_list_del(&grant->page_link);
     ucs_list_del(&grant->peer_link);
-    --table->holders[grant->peer].num_grants;
+    if (--holder->num_grants == 0) {
+        ucs_list_del(&holder->holding);
+    }
     free(grant);
     ucp_fh_page_ungrant(table, page);
 }

@@ -67,6 +67,8 @@ static void init_lists(ucp_fh_local_t *table)
 {
     uint32_t i;
 
+    ucs_list_head_init(&table->holding);
+    ucs_list_head_init(&table->asked);
     ucs_list_head_init(&table->to_pin);
     ucs_list_head_init(&table->victims);
     ucs_list_head_init(&table->doomed);
@@ -77,6 +79,7 @@ static void init_lists(ucp_fh_local_t *table)
     ucs_list_head_init(&table->ended);
     for (i = 0; i < table->params.num_peers; ++i) {
         ucs_list_head_init(&table->holders[i].grants);
+        ucs_list_head_init(&table->holders[i].asked);
     }
 }
 

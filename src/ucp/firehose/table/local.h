@@ -160,9 +160,9 @@ typedef struct ucp_fh_grant {
 typedef struct ucp_fh_holder {
     uint32_t        num_grants;
     int             has_failed;
-    int             is_asked; /**< Whether the last withdrawal, or pick,
-                                   concerns it */
     ucs_list_link_t grants;
+    ucs_list_link_t holding;  /**< In ucp_fh_local_t::holding if there are grants */
+    ucs_list_link_t asked;    /**< In ucp_fh_local_t::asked, or empty */
 } ucp_fh_holder_t;
 
 
@@ -304,6 +304,10 @@ struct ucp_fh_local {
     int                       keeps_victims; /**< Whether one could not be
                                                   unpinned since a region
                                                   became one */
+    ucs_list_link_t           holding;      /**< Peers that have firehoses */
+    ucs_list_link_t           asked;        /**< Peers that the last withdrawal, or
+                                                 pick, concerns, for
+                                                 ucp_fh_local_next_holder() */
     ucs_list_link_t           to_pin;       /**< Queued regions */
     ucs_list_link_t           victims;      /**< The oldest first */
     ucs_list_link_t           doomed;       /**< Withdrawn regions, not in
@@ -478,11 +482,9 @@ ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
  *  @return 0 if there is none. */
 int ucp_fh_local_pick_recall(ucp_fh_local_t *table, ucp_fh_run_t *run);
 
-/** Find the next peer that has firehoses on what was withdrawn, or picked, last.
- *
- *  @param [in] from  First peer to be looked at, 0 at first.
- *  @return it, or UCP_FH_LOCAL if there is no further one. */
-uint32_t ucp_fh_local_next_holder(const ucp_fh_local_t *table, uint32_t from);
+/** @return a peer that has firehoses on what was withdrawn, or picked, last, and was
+ *          not returned yet; UCP_FH_LOCAL if there is no further one. */
+uint32_t ucp_fh_local_next_holder(ucp_fh_local_t *table);
 
 END_C_DECLS
 

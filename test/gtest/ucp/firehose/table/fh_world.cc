@@ -225,9 +225,7 @@ static void withdraw(fh_node_t *node)
                                                      &node->withdraw,
                                                      &node->exposed, &span) ==
                                UCS_INPROGRESS;
-    for (peer = ucp_fh_local_next_holder(&node->local, 0);
-         peer != UCP_FH_LOCAL;
-         peer = ucp_fh_local_next_holder(&node->local, peer + 1)) {
+    while ((peer = ucp_fh_local_next_holder(&node->local)) != UCP_FH_LOCAL) {
         fh_world->nodes[peer].is_asked = true;
     }
 }

@@ -13,6 +13,7 @@
 
 extern "C" {
 #include <common/c_access.h>
+#include <common/touched.h>
 #include <ucp/firehose/table/local.h>
 }
 
@@ -43,22 +44,21 @@ protected:
     using pinned_t  = std::map<uint64_t, uint64_t>;
     using buckets_t = std::vector<ucp_fh_bucket_t>;
 
-    /* M is for two peers */
     void make(unsigned share, unsigned max_victim, unsigned max_region = 1,
-              unsigned slack = 0)
+              unsigned slack = 0, unsigned num_peers = 2)
     {
         ucp_fh_local_params_t params = {};
         ucp_fh_span_t all            = span(0, 1000);
 
         params.shift      = SHIFT;
-        params.num_peers  = 2;
-        params.m          = (2ul * share + slack) << SHIFT;
+        params.num_peers  = num_peers;
+        params.m          = ((uint64_t)num_peers * share + slack) << SHIFT;
         params.max_victim = (uint64_t)max_victim << SHIFT;
         params.max_region = max_region;
         params.slack      = (uint64_t)slack << SHIFT;
         ASSERT_EQ(UCS_OK, ucp_fh_local_init(&m_table, &params));
         ASSERT_EQ(share, m_table.share);
-        m_max     = 2 * share + slack + max_victim;
+        m_max     = num_peers * share + slack + max_victim;
         m_is_made = true;
         ASSERT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &m_exposed, &all));
     }
@@ -700,8 +700,8 @@ TEST_F(test_local, memory_goes_away) {
     EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 10, 5, &m_exposed));
     EXPECT_EQ(10u, gone.withdraw.recall.first);
     EXPECT_EQ(5u, gone.withdraw.recall.num);
-    EXPECT_EQ(1u, ucp_fh_local_next_holder(&m_table, 0));
-    EXPECT_EQ(UCP_FH_LOCAL, ucp_fh_local_next_holder(&m_table, 2));
+    EXPECT_EQ(1u, ucp_fh_local_next_holder(&m_table));
+    EXPECT_EQ(UCP_FH_LOCAL, ucp_fh_local_next_holder(&m_table));
     work();
     EXPECT_EQ(pinned_t({{12, 1}, {13, 1}, {20, 1}}), m_pinned);
     EXPECT_EQ(UCS_ERR_INVALID_ADDR, pin(late, 9, 2));
@@ -733,9 +733,11 @@ TEST_F(test_local, picks_what_is_given_back) {
         ASSERT_TRUE(ucp_fh_local_pick_recall(&m_table, &run));
         EXPECT_EQ(first, run.first);
         EXPECT_EQ((first == 10) ? 2u : 1u, run.num); /* One region */
-        EXPECT_EQ((first == 10) ? 1u : 0u,
-                  ucp_fh_local_next_holder(&m_table, 0));
-        EXPECT_EQ(1u, ucp_fh_local_next_holder(&m_table, 1));
+        EXPECT_EQ(1u, ucp_fh_local_next_holder(&m_table));
+        if (first == 20) {
+            EXPECT_EQ(0u, ucp_fh_local_next_holder(&m_table));
+        }
+        EXPECT_EQ(UCP_FH_LOCAL, ucp_fh_local_next_holder(&m_table));
     }
 
     serve(1, {10, 11}, {});
@@ -926,4 +928,24 @@ TEST_F(test_local, parameters) {
               "(M is what the program or UCX_RCACHE_PRED_FIREHOSE_M says, or less "
               "if bounds leave less)",
               log_watch::take());
+}
+
+/* To find those who have firehoses costs the same however many peers there are */
+TEST_F(test_local, others_cost_nothing) {
+    constexpr unsigned NUM_PEERS = 200000;
+    ucp_fh_run_t run             = {};
+    withdraw_t gone;
+
+    make(2, 2, 1, 0, NUM_PEERS);
+    serve(NUM_PEERS / 2, {}, {10, 11});
+
+    test_touched_start(m_table.holders, NUM_PEERS * sizeof(*m_table.holders));
+    EXPECT_TRUE(ucp_fh_local_pick_recall(&m_table, &run));
+    EXPECT_EQ(NUM_PEERS / 2, ucp_fh_local_next_holder(&m_table));
+    EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 10, 5));
+    EXPECT_EQ(NUM_PEERS / 2, ucp_fh_local_next_holder(&m_table));
+    EXPECT_EQ(UCP_FH_LOCAL, ucp_fh_local_next_holder(&m_table));
+    serve(NUM_PEERS / 2, {10, 11}, {});
+    EXPECT_LE(test_touched_stop(), 2u);
+    EXPECT_EQ(1u, gone.calls);
 }
