@@ -1220,6 +1220,19 @@ through_firehose()
             END { exit bad }' "$work/summary"
 }
 
+# registered_as_a_whole COMMAND...: most puts and gets have 8 parts or 9, and a buffer of
+# their own, of which each part but one finds all registered
+registered_as_a_whole()
+{
+    "$@" &&
+        awk "$value"'
+            value("hits") < 0.75 * value("uses") {
+                print "parts of buffers are registered one by one"
+                bad = 1
+            }
+            END { exit bad }' "$work/summary"
+}
+
 # pinned_windows COMMAND...: a job whose windows do not go through Firehose
 pinned_windows()
 {
@@ -1366,7 +1379,8 @@ window_tests()
         job 2 env MALLOC_PERTURB_=85 "$apps/mpi_features" --only windows,dynamic,atomics --bytes 3m \
         --rounds 8
     [ ! -x "$apps/symmetric" ] ||
-        run "OpenSHMEM" through_firehose $all shmem_job "$apps/symmetric"
+        run "OpenSHMEM, parts of new buffers" registered_as_a_whole \
+            through_firehose $all shmem_job "$apps/symmetric" --size 2097152 --iters 3
 }
 
 # No puts and gets: UCX emulates them here, and Open MPI then reads wrong bytes

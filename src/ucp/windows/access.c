@@ -24,6 +24,7 @@ typedef struct {
     int              is_read; /* See ucp_win_piece_take() */
     int              is_implicit; /* The program does not wait for it, but for a
                                      flush */
+    int              is_apart; /* Whether each part is registered by itself */
     int              goes_on; /* Whether a part was posted that is not complete,
                                  and nobody has a request for it */
     ucs_list_link_t  pieces;  /* One at most: that of the present part */
@@ -299,11 +300,15 @@ post_part(access_t *access, void *buffer, size_t done, int is_put,
     uint64_t address = access->address + done;
     ucs_status_ptr_t request;
 
+    if (!access->is_apart) {
+        ucp_win.env->begin_whole(buffer, access->length);
+    }
     buffer  = UCS_PTR_BYTE_OFFSET(buffer, done);
     request = is_put ? ucp_put_nbx(ep, buffer, part->length, address,
                                    part->rkey, &no_param) :
                        ucp_get_nbx(ep, buffer, part->length, address,
                                    part->rkey, &no_param);
+    access->is_apart |= ucp_win.env->end_whole();
     if (UCS_PTR_IS_PTR(request)) {
         ucp_request_free(request);
         return UCS_INPROGRESS;

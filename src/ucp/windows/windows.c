@@ -44,7 +44,7 @@ static predreg_windows_t windows = {
 
 
 __attribute__((visibility("default"))) const predreg_windows_t *
-ucp_windows_init_3(const predreg_windows_env_t *env)
+ucp_windows_init_4(const predreg_windows_env_t *env)
 {
     ucp_win_start_init(env);
     ucp_win_forms_fill(&windows);

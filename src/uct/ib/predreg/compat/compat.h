@@ -49,6 +49,10 @@ typedef enum {
     UCT_PREDREG_PURPOSE_HOT,       /**< This library registers a small buffer
                                         that is sent again and again. It can do
                                         without */
+    UCT_PREDREG_PURPOSE_WHOLE,     /**< Local data of a put or get that goes in
+                                        parts, each of which UCP registers: all
+                                        of it in place of one part. The part
+                                        does as well */
     UCT_PREDREG_PURPOSE_FIREHOSE,  /**< As MAPPED, by libucp_firehose.so, which
                                         decides when it ends */
     UCT_PREDREG_PURPOSE_WINDOW     /**< As MAPPED, of memory that goes through

@@ -481,6 +481,44 @@ hot_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
     return status;
 }
 
+/* Begin a use of all that a put or get goes through, in place of a part of it: one
+ * registration serves all parts. If it is refused, nobody is told, and nothing gives way
+ * that a part would not need */
+static UCS_F_NOINLINE ucs_status_t
+whole_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
+{
+    uct_predreg_may_t may = domain->core->compat->may(req->flags,
+                                                      UCT_PREDREG_PURPOSE_ONE_SIDED);
+    ucs_rcache_pred_context_t context;
+    ucs_status_t status;
+
+    if ((domain->super == NULL) || (may == UCT_PREDREG_MAY_KEEP) ||
+        is_foreign(req, may) || is_of_device(req)) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    ucs_rank_check(UCS_RANK_DOMAIN);
+    if ((domain->arena != NULL) &&
+        is_answered(domain, req, UCT_PREDREG_MAY_REFUSE, memh_p)) {
+        return UCS_OK;
+    }
+
+    uct_predreg_posted_get(req->address, &context);
+    uct_predreg_quiet_begin();
+    status = ucs_rcache_pred_begin(domain->super, req->address, req->length,
+                                   req->flags, &context, memh_p);
+    uct_predreg_quiet_end();
+    return status;
+}
+
+/* Begin a use that UCP has not asked for: it can do without */
+static UCS_F_NOINLINE ucs_status_t
+own_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
+{
+    return (req->purpose == UCT_PREDREG_PURPOSE_HOT) ?
+           hot_begin(domain, req, memh_p) : whole_begin(domain, req, memh_p);
+}
+
 ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
                                  size_t length, unsigned flags,
                                  uct_predreg_purpose_t purpose,
@@ -493,8 +531,9 @@ ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
         .purpose = purpose
     };
 
-    return ucs_unlikely(purpose == UCT_PREDREG_PURPOSE_HOT) ?
-           hot_begin(domain, &req, memh_p) : begin(domain, &req, memh_p);
+    return ucs_unlikely((purpose == UCT_PREDREG_PURPOSE_HOT) ||
+                        (purpose == UCT_PREDREG_PURPOSE_WHOLE)) ?
+           own_begin(domain, &req, memh_p) : begin(domain, &req, memh_p);
 }
 
 ucs_status_t

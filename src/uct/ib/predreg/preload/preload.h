@@ -117,6 +117,16 @@ extern __thread __attribute__((tls_model("initial-exec")))
 uct_predreg_purpose_t predreg_purpose;
 
 
+/** The local data of a put or get of which this thread posts a part. */
+typedef struct predreg_whole {
+    void   *address;
+    size_t length; /**< Bytes; 0: there is none, or it was refused */
+} predreg_whole_t;
+
+extern __thread __attribute__((tls_model("initial-exec")))
+predreg_whole_t predreg_whole;
+
+
 /** Whether the program has asked a context for one-sided communication.
  *  Relaxed, as the next one: nothing else depends on it, and it is only ever
  *  set. */

@@ -150,7 +150,7 @@ uct_iface_query(uct_iface_h iface, uct_iface_attr_t *iface_attr)
 }
 
 /* Whether memory is registered for what most is: UCP has it registered for the
- * communication that this thread is in, and has not allocated it just before */
+ * communication that this thread is in, all of it, and has not allocated it just before */
 static UCS_F_ALWAYS_INLINE int is_usual(const void *caller)
 {
     UCS_STATIC_ASSERT((UCT_PREDREG_PURPOSE_MESSAGE + 2 ==
@@ -161,6 +161,7 @@ static UCS_F_ALWAYS_INLINE int is_usual(const void *caller)
                       UCT_PREDREG_PURPOSE_ONE_SIDED -
                       UCT_PREDREG_PURPOSE_MESSAGE) &&
            ucs_likely(predreg_allocated == NULL) &&
+           ucs_likely(predreg_whole.length == 0) &&
            ucs_likely(predreg_is_ucp(caller));
 }
 
@@ -196,6 +197,32 @@ purpose_of(const void *caller, const void *address)
     return predreg_purpose;
 }
 
+/* @return whether this is a part of what the put or get goes through that this thread is
+ *         in */
+static int is_part(uct_predreg_purpose_t purpose, const void *address, size_t length)
+{
+    uintptr_t offset = (uintptr_t)address - (uintptr_t)predreg_whole.address;
+
+    return (purpose == UCT_PREDREG_PURPOSE_ONE_SIDED) &&
+           (offset < predreg_whole.length) &&
+           (length <= predreg_whole.length - offset);
+}
+
+/* Register all that a put or get goes through in place of a part. @return whether it is
+ * registered; if not, it is not tried again */
+static int has_registered_whole(const uct_predreg_hooks_t *hooks, uct_md_h md,
+                                unsigned flags, uct_mem_h *memh_p)
+{
+    ucs_status_t status = hooks->mem_reg(md, predreg_whole.address,
+                                         predreg_whole.length, flags,
+                                         UCT_PREDREG_PURPOSE_WHOLE, memh_p);
+
+    if (status != UCS_OK) {
+        predreg_whole.length = 0;
+    }
+    return status == UCS_OK;
+}
+
 /* Register memory by the core. Of a window, a managed domain gets the first page: so
  * UCP has a handle like any other. Peers get no key made of it, see
  * ucp/windows */
@@ -211,6 +238,12 @@ mem_reg(const uct_predreg_hooks_t *hooks, uct_md_h md, void *address,
             length = ucs_min(length, MIN_PAGE);
             ++predreg_window_pages;
         }
+    }
+
+    if (is_part(purpose, address, length) &&
+        hooks->is_managed(md, address, length) &&
+        has_registered_whole(hooks, md, flags, memh_p)) {
+        return UCS_OK;
     }
 
     return hooks->mem_reg(md, address, length, flags, purpose, memh_p);

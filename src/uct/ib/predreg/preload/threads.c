@@ -24,3 +24,6 @@ unsigned predreg_in_progress;
 
 __thread __attribute__((tls_model("initial-exec")))
 const void *predreg_dynamic_keys;
+
+__thread __attribute__((tls_model("initial-exec")))
+predreg_whole_t predreg_whole;

@@ -48,12 +48,28 @@ static int is_in_progress(void)
     return predreg_in_progress > 0;
 }
 
+static void begin_whole(void *buffer, size_t length)
+{
+    predreg_whole.address = buffer;
+    predreg_whole.length  = length;
+}
+
+static int end_whole(void)
+{
+    int is_refused = (predreg_whole.length == 0);
+
+    predreg_whole.length = 0;
+    return is_refused;
+}
+
 static void load(void)
 {
     static predreg_windows_env_t env = {
         .map            = map,
         .pack           = pack,
-        .is_in_progress = is_in_progress
+        .is_in_progress = is_in_progress,
+        .begin_whole    = begin_whole,
+        .end_whole      = end_whole
     };
     predreg_windows_init_func_t init = NULL;
     const predreg_windows_t *windows;

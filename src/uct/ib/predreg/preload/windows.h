@@ -26,7 +26,7 @@ BEGIN_C_DECLS
 
 /** libucp_windows.so's only exported function. The number at its end is raised when
  *  a structure changes that passes between the two libraries. */
-#define PREDREG_WINDOWS_INIT "ucp_windows_init_3"
+#define PREDREG_WINDOWS_INIT "ucp_windows_init_4"
 
 
 /** What libuct_predreg.so has for the other. */
@@ -51,6 +51,16 @@ typedef struct predreg_windows_env {
     /** @return whether this thread is in a callback of UCP, so that it may not
      *          progress a worker. */
     int          (*is_in_progress)(void);
+
+    /** Until end_whole(), this thread posts a part of a put or get, whose local data is
+     *  this: if UCP registers the part, managed domains register all of it, unless that is
+     *  refused, so that all parts have one registration, as they would without Firehose.
+     *
+     *  @param [in] length  Bytes, 1 and more. */
+    void         (*begin_whole)(void *buffer, size_t length);
+
+    /** @return whether it was refused, and is not to be tried again. */
+    int          (*end_whole)(void);
 } predreg_windows_env_t;
 
 

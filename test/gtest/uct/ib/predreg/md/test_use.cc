@@ -276,6 +276,31 @@ TEST_F(test_md_use, mapped_memory_that_does_not_fit_is_an_error) {
 }
 
 
+/* In place of parts of a put or get: one registration for all of them */
+TEST_F(test_md_use, the_whole_in_place_of_parts) {
+    uct_md_h md     = open();
+    uct_mem_h memh1 = reg(md, SEND, UCT_PREDREG_PURPOSE_WHOLE);
+    uct_mem_h memh2 = reg(md, SEND, UCT_PREDREG_PURPOSE_WHOLE);
+
+    EXPECT_EQ(memh1, memh2);
+    EXPECT_EQ(1u, m_num_regs);
+    EXPECT_EQ(2u, stats().uses);
+    dereg(md, memh1);
+    dereg(md, memh2);
+    reg(md, SEND | UCT_MD_MEM_FLAG_LOCK, UCT_PREDREG_PURPOSE_WHOLE,
+        UCS_ERR_UNSUPPORTED);
+}
+
+/* The parts may fit: nobody is told, and it is not in pieces */
+TEST_F(test_md_use, a_whole_that_does_not_fit_is_refused_in_silence) {
+    set("MAX_PINNED", "512K");
+    reg(open(), RECV, UCT_PREDREG_PURPOSE_WHOLE, UCS_ERR_EXCEEDS_LIMIT);
+    EXPECT_EQ(0u, m_num_regs);
+    EXPECT_EQ("", log_watch::take());
+    ucs_error("of somebody else");
+    EXPECT_EQ("of somebody else", log_watch::take());
+}
+
 TEST_F(test_md_use, a_receive_that_does_not_fit_is_in_pieces) {
     set("MAX_PINNED", "512K");
 

@@ -249,6 +249,7 @@ void fake_reset(void)
     fake_inside_init = NULL;
     fake_set_is_ucp(0);
     fake_set_windows(NULL);
+    fake_set_whole(NULL, 0);
     predreg_dynamic_keys = NULL;
     atomic_store(&predreg_windows_table, NULL);
     atomic_store(&predreg_one_sided, 0);
@@ -263,6 +264,14 @@ const uct_predreg_real_t *predreg_real_ucp(unsigned ucx, const void *caller)
 void fake_set_purpose(uct_predreg_purpose_t purpose)
 {
     predreg_purpose = purpose;
+}
+
+size_t fake_set_whole(void *address, size_t length)
+{
+    size_t before = predreg_whole.length;
+
+    predreg_whole = (predreg_whole_t){.address = address, .length = length};
+    return before;
 }
 
 void fake_pack_window(int is_window, uint64_t *parts_p)

@@ -64,6 +64,10 @@ void fake_set_windows(const predreg_windows_t *table);
 /* What this thread registers for, as the library that maps windows says */
 void fake_set_purpose(uct_predreg_purpose_t purpose);
 
+/* What of a put or get this thread posts a part of; @a length: 0 if nothing. @return the
+ * length before: 0 as well if it was refused */
+size_t fake_set_whole(void *address, size_t length);
+
 /* Let this thread pack the key of a window; NULL: not any more. Then @a parts_p has
  * which parts were of managed domains */
 void fake_pack_window(int is_window, uint64_t *parts_p);

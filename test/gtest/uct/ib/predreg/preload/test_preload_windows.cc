@@ -27,7 +27,8 @@ protected:
                                 uct_predreg_purpose_t purpose, uct_mem_h*) {
             s_self->m_length  = length;
             s_self->m_purpose = purpose;
-            return UCS_OK;
+            return (purpose == UCT_PREDREG_PURPOSE_WHOLE) ? s_self->m_whole_status :
+                                                            UCS_OK;
         };
         m_hooks.mkey_pack_v2 = [](uct_md_h, uct_mem_h, const uintptr_t*, int) {
             return UCS_OK;
@@ -146,6 +147,7 @@ protected:
     int                      m_serves = 1;
     size_t                   m_length = 0;
     uct_predreg_purpose_t    m_purpose = UCT_PREDREG_PURPOSE_UNKNOWN;
+    ucs_status_t             m_whole_status = UCS_OK;
 };
 
 test_preload_windows *test_preload_windows::s_self;
@@ -343,6 +345,40 @@ TEST_F(test_preload_windows, register_a_page_with_managed_domains) {
     fake_set_purpose(UCT_PREDREG_PURPOSE_MAPPED);
     uct_md_mem_reg(managed(), this, 1 << 20, 0, &memh);
     EXPECT_EQ(1u << 20, m_length);
+}
+
+/* All of a put or get in place of each part that is registered for it, and no more than
+ * that once it was refused */
+TEST_F(test_preload_windows, register_what_has_parts_as_a_whole) {
+    char *buffer = (char*)this;
+    uct_mem_h memh;
+
+    fake_set_is_ucp(1);
+    fake_set_purpose(UCT_PREDREG_PURPOSE_ONE_SIDED);
+    fake_set_whole(buffer, 1000);
+    for (size_t offset : {0, 300, 900}) {
+        uct_md_mem_reg(managed(), buffer + offset, 100, 0, &memh);
+        EXPECT_EQ(1000u, m_length);
+        EXPECT_EQ(UCT_PREDREG_PURPOSE_WHOLE, m_purpose);
+    }
+
+    uct_md_mem_reg(managed(), buffer + 950, 100, 0, &memh);
+    EXPECT_EQ(100u, m_length);
+    uct_md_mem_reg(managed(), buffer - 1, 100, 0, &memh);
+    EXPECT_EQ(100u, m_length);
+    uct_md_mem_reg(nullptr, buffer, 100, 0, &memh);
+    EXPECT_EQ(100u, m_length);
+    fake_set_purpose(UCT_PREDREG_PURPOSE_MESSAGE);
+    uct_md_mem_reg(managed(), buffer, 100, 0, &memh);
+    EXPECT_EQ(100u, m_length);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_MESSAGE, m_purpose);
+
+    m_whole_status = UCS_ERR_EXCEEDS_LIMIT;
+    fake_set_purpose(UCT_PREDREG_PURPOSE_ONE_SIDED);
+    EXPECT_EQ(UCS_OK, uct_md_mem_reg(managed(), buffer, 100, 0, &memh));
+    EXPECT_EQ(100u, m_length);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_ONE_SIDED, m_purpose);
+    EXPECT_EQ(0u, fake_set_whole(nullptr, 0));
 }
 
 TEST_F(test_preload_windows, know_the_parts_of_managed_domains) {
