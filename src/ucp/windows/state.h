@@ -99,6 +99,8 @@ typedef struct ucp_win {
     ucs_list_link_t closing_ways; /**< Their endpoints are closed, and their keys
                                        are not destroyed */
     ucs_list_link_t workers;     /**< ucp_win_worker_t, see way.c */
+    int             hides_multi; /**< Whether there was no memory to note a worker of
+                                      mode MULTI, for good */
     pthread_cond_t  unused;      /**< Signalled when nobody helps a worker any more */
 
     /** Before lock: Firehose begins or ends. Calls of UCP for that come back to

@@ -51,24 +51,37 @@ int ucp_win_context_remove(ucp_context_h context)
     return ucp_win_map_take(&ucp_win.contexts, context) != NULL;
 }
 
-/* Note a worker that others than its caller may help */
+/* @return NULL: there is no memory */
+static ucp_win_worker_t *
+make_worker(ucp_context_h context, ucp_worker_h worker, int is_multi)
+{
+    ucp_win_worker_t *made = calloc(1, sizeof(*made));
+
+    if (made != NULL) {
+        made->worker    = worker;
+        made->context   = context;
+        made->is_multi  = is_multi;
+        made->is_shared = (ucp_win_map_find(&ucp_win.shared, context) != NULL);
+    }
+    return made;
+}
+
+/* Note a worker that others than its caller may help. Without memory for it nobody does;
+ * but that there is one of mode MULTI tells who may use the others */
 static void add(ucp_context_h context, ucp_worker_h worker)
 {
-    ucp_win_worker_t *added = calloc(1, sizeof(*added));
+    int is_multi            = (get_thread_mode(worker) == UCS_THREAD_MODE_MULTI);
+    ucp_win_worker_t *added = make_worker(context, worker, is_multi);
 
-    if (added == NULL) {
-        return; /* It only helps */
-    }
-
-    added->worker    = worker;
-    added->context   = context;
-    added->is_multi  = (get_thread_mode(worker) == UCS_THREAD_MODE_MULTI);
-    added->is_shared = (ucp_win_map_find(&ucp_win.shared, context) != NULL);
-    if (added->is_multi) {
+    if (is_multi) {
         set_threaded();
     }
     ucs_mutex_lock(&ucp_win.lock);
-    ucs_list_add_tail(&ucp_win.workers, &added->link);
+    if (added != NULL) {
+        ucs_list_add_tail(&ucp_win.workers, &added->link);
+    } else if (is_multi) {
+        ucp_win.hides_multi = 1;
+    }
     ucs_mutex_unlock(&ucp_win.lock);
 }
 
@@ -94,7 +107,6 @@ void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker)
 
     if (ucp_win_map_put(&ucp_win.contexts, worker, context) != UCS_OK) {
         ucs_warn("windows: no memory to note a worker");
-        return;
     }
 
     add(context, worker);
@@ -122,6 +134,10 @@ void ucp_win_worker_remove(ucp_worker_h worker)
 static int is_serial(ucp_context_h context)
 {
     const ucp_win_worker_t *worker;
+
+    if (ucp_win.hides_multi) {
+        return 0;
+    }
 
     ucs_list_for_each(worker, &ucp_win.workers, link) {
         if ((worker->context == context) &&
