@@ -269,18 +269,29 @@ int ucp_win_peer_is_scarce(uint32_t peer)
            ucp_win_pieces_are_scarce(ucp_win_fh(), peer) && !is_in_callback();
 }
 
-ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request)
+/* Progress a worker until a request is complete: once at least, and until a time at most.
+ * @return its status */
+static ucs_status_t
+wait_until(ucp_context_h context, ucp_worker_h worker, void *request, double end)
 {
-    int is_slow  = atomic_load_explicit(&way->is_slow, memory_order_relaxed);
-    double end   = is_slow ? 0 : now() + PATIENCE;
     int is_early = 1;
     ucs_status_t status;
 
     while (((status = ucp_request_check_status(request)) == UCS_INPROGRESS) &&
            is_early) {
-        progress(way->context, way->worker);
+        progress(context, worker);
         is_early = (now() < end);
     }
+    return status;
+}
+
+ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request)
+{
+    int is_slow = atomic_load_explicit(&way->is_slow, memory_order_relaxed);
+    ucs_status_t status;
+
+    status = wait_until(way->context, way->worker, request,
+                        is_slow ? 0 : now() + PATIENCE);
     atomic_store_explicit(&way->is_slow, status == UCS_INPROGRESS,
                           memory_order_relaxed);
     return status;
@@ -339,10 +350,7 @@ static void flush_multi(const ucp_win_worker_t *worker, double end)
     ucp_win_way_put(way);
     request = ucp_worker_flush_nbx(worker->worker, &param);
     if (UCS_PTR_IS_PTR(request)) {
-        while ((ucp_request_check_status(request) == UCS_INPROGRESS) &&
-               (now() < end)) {
-            progress(worker->context, worker->worker);
-        }
+        (void)wait_until(worker->context, worker->worker, request, end);
         ucp_request_free(request);
     }
 }
