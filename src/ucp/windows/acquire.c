@@ -32,8 +32,8 @@
 /* How long a peer is asked again that has no room, s */
 #define PATIENCE_ROOM     60
 
-/* How long a thread sleeps at a time that cannot progress its worker, or before it asks
- * a peer again, ns */
+/* How long a thread sleeps before it asks a peer again that has no room: each time costs
+ * both of them two messages, ns */
 #define SLEEP 1000000
 
 
@@ -95,13 +95,12 @@ static int give_up(ucp_fh_t *fh, ucp_win_piece_t *piece)
 static int wait_in_callback(ucp_fh_t *fh, ucp_win_piece_t *piece)
 {
     time_t end = now() + PATIENCE_CALLBACK;
-    struct timespec pause = {.tv_nsec = SLEEP};
 
     while (!has_ended(fh, piece)) {
         if (now() > end) {
             return !give_up(fh, piece);
         }
-        nanosleep(&pause, NULL);
+        ucs_give_way(&fh->drive_lock);
     }
 
     return 1;

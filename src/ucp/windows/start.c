@@ -11,12 +11,12 @@
 #include <ucp/firehose/params.h>
 
 #include <ucs/base/hash.h>
+#include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Most bytes of an address: the rest of a key has some 300 */
@@ -291,11 +291,9 @@ static int try_detach(ucp_fh_t *fh)
 /* Calls for other contexts are waited for as long as they may wait for their peers */
 static void detach(ucp_fh_t *fh)
 {
-    struct timespec pause = {.tv_nsec = 1000000};
-
     atomic_store(&ucp_win.is_ending, 1);
     while (!try_detach(fh)) {
-        nanosleep(&pause, NULL);
+        ucs_sleep_shortly();
     }
 }
 

@@ -9,14 +9,11 @@
 #include "target.h"
 #include "unmap.h"
 
+#include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <time.h>
-
-/* How long a thread sleeps that does something for others while it waits, ns */
-#define PAUSE 50000
 
 /* Memory that peers may access, until it is withdrawn */
 
@@ -223,8 +220,7 @@ static void withdraw_all(ucp_fh_t *fh, ucp_fh_mem_h mem)
 static void
 wait_for_parts(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg)
 {
-    struct timespec pause = {.tv_nsec = PAUSE};
-    ucp_fh_t *fh          = mem->fh;
+    ucp_fh_t *fh = mem->fh;
 
     while (mem->num_leaving > 0) {
         if (help == NULL) {
@@ -234,7 +230,7 @@ wait_for_parts(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg)
 
         ucp_fh_unlock(fh);
         help(arg);
-        nanosleep(&pause, NULL);
+        ucs_sleep_shortly();
         ucp_fh_lock(fh);
     }
 }
