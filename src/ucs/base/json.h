@@ -1,0 +1,46 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_JSON_H_
+#define UCS_JSON_H_
+
+#include <ucs/datastruct/string_buffer.h>
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
+/** @file json.h
+ *
+ * Writes JSON into a string buffer, member by member. The name of a member is NULL in an
+ * array, and for the outermost value. Pure.
+ */
+
+typedef struct ucs_json {
+    ucs_string_buffer_t *strb;
+    int                 needs_comma; /**< Whether something of the same object or array is
+                                          before what comes next */
+} ucs_json_t;
+
+
+/** Begin an object or an array. @param [in] bracket  '{' or '['. */
+void ucs_json_begin(ucs_json_t *json, const char *name, char bracket);
+
+/** End it. @param [in] bracket  '}' or ']'. */
+void ucs_json_end(ucs_json_t *json, char bracket);
+
+/** Write a string, in which bytes that are no UTF-8 become question marks.
+ *  @param [in] value  NULL: null is written. */
+void ucs_json_string(ucs_json_t *json, const char *name, const char *value);
+
+void ucs_json_bool(ucs_json_t *json, const char *name, int value);
+
+/** Write what is JSON already, such as a number. */
+void ucs_json_printf(ucs_json_t *json, const char *name, const char *format, ...)
+        UCS_F_PRINTF(3, 4);
+
+END_C_DECLS
+
+#endif
