@@ -52,7 +52,8 @@ advised()
     shift
     [ -f "$out/$kind.html" ] || fail "$kind: no report"
     for pattern in "$@"; do
-        grep -qE "$pattern" "$out/$kind.html" || fail "$kind: no '$pattern'"
+        tr '\n' ' ' < "$out/$kind.html" | grep -qE "$pattern" ||
+            fail "$kind: no '$pattern'"
     done
 }
 
@@ -64,8 +65,7 @@ advised periodic '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with predictio
     '<code>ucx_predreg run -- LAUNCHER ./heat &quot;&lt;b&gt;&quot; 4096<' \
     'LAUNCHER is what starts the 2 ranks, .*<code>srun -n 2<' \
     'each rank has to have <code>LD_PRELOAD=libuct_predreg.so</code>' \
-    '<figure class="tradeoff">' '<section id="budgets">' 'class="label best"' \
-    'class="plot zoom"'
+    '<figure class="tradeoff">' '<section id="budgets">' 'class="panels zoomed"'
 advised random '<h1>Yes: [0-9.]+[^0-9]+% less registered memory on demand' \
     '<code>ucx_predreg run --policy on-demand -- LAUNCHER ' \
     'LD_PRELOAD=libuct_predreg.so UCX_RCACHE_PRED_POLICY=on-demand<'
@@ -126,12 +126,18 @@ same_as_replay()
                 mean = sum / 2 / 1048576
                 printf "%." ((mean < 10) ? 2 : 1) "f MiB\n", mean
             }')
-    grep -A 2 "<tr class=\"chosen\"><th scope=\"row\">$row" "$out/$kind.html" |
-        tr -d '\n' | sed 's/\xc2\xa0/ /g' | grep -qF "<td>$memory</td>" ||
+    grep "<tr class=\"chosen\"><th scope=\"row\">$row" "$out/$kind.html" |
+        sed 's/\xc2\xa0/ /g' | grep -qF "<td>$memory</td>" ||
         fail "$kind: not the $memory of the replay"
 }
 same_as_replay periodic 1.000000 '1 %'
 same_as_replay buffers null inf
+
+# The page has in it what --json prints, and its curves are drawn from that
+"$command" report --json "$out/periodic" > "$out/periodic.json"
+sed -n 's/^<script type="application.json" id="data">\(.*\)<.script>$/\1/p' \
+    "$out/periodic.html" | sed 's/\\u003c/</g; s/\\u003e/>/g; s/\\u0026/\&/g' |
+    cmp - "$out/periodic.json" || fail "the page has other numbers than --json"
 
 # The same trace makes the same page each time
 "$command" report -o - "$out/periodic" | cmp - "$out/periodic.html" ||
@@ -152,6 +158,7 @@ chromium=$(command -v chromium || command -v chromium-browser) || {
 #   covered         the first table and the curve cover each other
 #   loaded N        resources the page asked for
 #   paper COLOUR
+#   drawn N N N     curves over time, periods beside them, labels of settings
 write_frame()
 {
     cat > "$out/frame.html" <<END
@@ -202,6 +209,9 @@ window.onload = function () {
     }
     const loaded = view.performance.getEntriesByType("resource");
     lines.push("loaded " + loaded.length);
+    lines.push("drawn " + [".panel .plot:not(.zoom) .line", ".panel .zoom .line",
+                           ".tradeoff .label"].map(
+        name => page.querySelectorAll(name).length).join(" "));
     lines.push("paper " + view.getComputedStyle(page.body).backgroundColor);
     document.querySelector("pre").textContent = lines.join("\\n");
 };
@@ -237,6 +247,9 @@ looked_at()
     ! grep -q '^cut' <<< "$seen" || fail "$name: something is cut off"
     ! grep -q '^covered' <<< "$seen" || fail "$name: the table covers the curve"
     ! grep -q '^unseen' <<< "$seen" || fail "$name: nobody sees it scrolls"
+    grep -q '^drawn [1-9]' <<< "$seen" || fail "$name: no curves"
+    ! grep -q 'class="tradeoff"' "$out/$kind.html" ||
+        grep -qE '^drawn .* ([2-9]|1.)$' <<< "$seen" || fail "$name: no settings"
     grep -qx 'loaded 0' <<< "$seen" || fail "$name: something was loaded"
     grep -qx "paper rgb($5)" <<< "$seen" || fail "$name: not in its colours"
     while read -r _ what edge; do

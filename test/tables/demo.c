@@ -8,7 +8,7 @@
 
 #include <math.h>
 #include <string.h>
-#include <tools/report/draw/picture.h>
+#include <picture.h>
 
 #define NUM_PROGRAMS 4
 #define NUM_POLICIES 3

@@ -23,7 +23,8 @@
 
 typedef struct {
     const char *input;
-    const char *output; /* "-": standard output */
+    const char *output; /* "-": standard output; NULL: the default */
+    int        json;
 } predreg_report_opts_t;
 
 
@@ -37,6 +38,8 @@ static void usage(void)
            "  -o, --output FILE   write to FILE instead of "
            PREDREG_REPORT_OUTPUT ";\n"
            "                      - is standard output\n"
+           "  --json              write the numbers behind the page, as one JSON\n"
+           "                      object, to standard output unless -o is given\n"
            "  --help              this text\n");
 }
 
@@ -44,6 +47,7 @@ static int parse(int argc, char **argv, predreg_report_opts_t *opts)
 {
     static const struct option options[] = {
         {"output", required_argument, NULL, 'o'},
+        {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}
     };
@@ -53,6 +57,9 @@ static int parse(int argc, char **argv, predreg_report_opts_t *opts)
         switch (option) {
         case 'o':
             opts->output = optarg;
+            break;
+        case 'j':
+            opts->json = 1;
             break;
         case 'h':
             usage();
@@ -66,6 +73,10 @@ static int parse(int argc, char **argv, predreg_report_opts_t *opts)
     opts->input = predreg_only_input("report", argc, argv);
     if (opts->input == NULL) {
         return PREDREG_EXIT_USAGE;
+    }
+
+    if (opts->output == NULL) {
+        opts->output = opts->json ? "-" : PREDREG_REPORT_OUTPUT;
     }
 
     return 0;
@@ -251,9 +262,11 @@ static ucs_status_t add_input(predreg_report_t *report, const char *path)
     return predreg_traces_each(path, add_only_trace, report, NULL);
 }
 
-static int write_file(predreg_report_t *report, const char *path)
+static int write_file(predreg_report_t *report,
+                      const predreg_report_opts_t *opts)
 {
-    int to_stdout = !strcmp(path, "-");
+    const char *path = opts->output;
+    int to_stdout    = !strcmp(path, "-");
     ucs_status_t status;
     FILE *stream;
 
@@ -262,7 +275,7 @@ static int write_file(predreg_report_t *report, const char *path)
         goto err;
     }
 
-    status = predreg_report_write(report, stream);
+    status = predreg_report_write(report, opts->json, stream);
     if (((to_stdout ? fflush(stream) : fclose(stream)) != 0) ||
         (status != UCS_OK)) {
         goto err;
@@ -278,7 +291,7 @@ err:
 
 int predreg_report(int argc, char **argv)
 {
-    predreg_report_opts_t opts = {NULL, PREDREG_REPORT_OUTPUT};
+    predreg_report_opts_t opts = {NULL, NULL, 0};
     predreg_report_t *report;
     int result;
 
@@ -293,7 +306,7 @@ int predreg_report(int argc, char **argv)
 
     result = EXIT_FAILURE;
     if (add_input(report, opts.input) == UCS_OK) {
-        result = write_file(report, opts.output);
+        result = write_file(report, &opts);
     }
 
     predreg_report_destroy(report);

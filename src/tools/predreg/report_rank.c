@@ -5,13 +5,19 @@
  */
 
 #include "report_rank.h"
-#include "report_curve.h"
 
 #include <tools/predreg/common/eager_costs.h>
 #include <tools/replay/replay.h>
 #include <uct/ib/predreg/core/knobs.h>
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 
 /* The results of a rank */
@@ -20,15 +26,8 @@ typedef struct {
     unsigned                num_results;
     predreg_replay_result_t bounds[PREDREG_MAX_TRIED];
     unsigned                num_bounds;
-    predreg_replay_result_t larger; /* Predict, with more KNOWN_REGIONS */
     predreg_budgets_t       budgets;
     predreg_outcome_t       curve[PREDREG_BUDGETS_MAX];
-    predreg_outcome_t       larger_curve[PREDREG_BUDGETS_MAX]; /* As larger */
-    uint64_t                known_regions;
-    uint64_t                larger_regions; /* 0: there is no need for more
-                                               regions, and neither is
-                                               played */
-    int                     has_larger;     /* Whether larger was played */
 } played_rank_t;
 
 
@@ -97,104 +96,136 @@ static ucs_status_t play_bounds(const predreg_timeline_t *timeline,
     return UCS_OK;
 }
 
-/* If a rank has more buffers than predict remembers, find out how many times
- * the default is enough: 2, 4, 8, ... */
-static ucs_status_t find_larger(const predreg_timeline_t *timeline,
-                                const predreg_evidence_t *evidence,
-                                played_rank_t *played)
-{
-    uint64_t buffers = evidence->buffers;
+/* What predict comes to with each budget, with a helper that shares the program's
+ * processor. To play that takes as long as all else in a report: a child process
+ * does it, and writes the outcomes into a pipe */
+typedef struct {
     predreg_replay_params_t params;
-    ucs_status_t status;
-    uint64_t regions;
+    pid_t                   child; /* -1: there is none */
+    int                     fd;    /* The end of the pipe to read from */
+} curve_t;
 
-    status = predreg_replay_params_default(timeline, PREDREG_REPLAY_PREDICT,
-                                           &params);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    played->known_regions = params.cache.known_regions;
-    if ((buffers <= played->known_regions) ||
-        (buffers > UCT_PREDREG_MAX_ENTRIES / 2)) {
-        return UCS_OK;
-    }
-
-    regions = played->known_regions;
-    while (regions < buffers) {
-        regions *= 2;
-    }
-    played->larger_regions = regions;
-    return UCS_OK;
-}
-
-/* If a rank has more buffers than predict remembers by default, replay it under
- * predict with as many regions as it needs */
-static ucs_status_t play_larger(const predreg_timeline_t *timeline,
-                                played_rank_t *played)
+static ucs_status_t play_budget(const predreg_timeline_t *timeline,
+                                const predreg_replay_params_t *params,
+                                double rate, predreg_outcome_t *outcome)
 {
-    predreg_replay_params_t params;
+    predreg_replay_result_t result;
     ucs_status_t status;
 
-    if (played->larger_regions == 0) {
-        return UCS_OK;
+    memset(outcome, 0, sizeof(*outcome));
+    status = predreg_budgets_play(timeline, params, rate, &result);
+    if (status == UCS_OK) {
+        predreg_outcome_add(outcome, &result);
+        predreg_replay_result_cleanup(&result);
     }
 
-    status = predreg_replay_params_default(timeline, PREDREG_REPLAY_PREDICT,
-                                           &params);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    params.cache.known_regions = played->larger_regions;
-    status                     = predreg_replay(timeline, &params,
-                                                &played->larger);
-    played->has_larger         = (status == UCS_OK);
     return status;
 }
 
-/* Replay a rank under all policies and bounds of which a report tells. The
- * budgets of its curve are played elsewhere, see report_curve.c */
-static ucs_status_t play_but_curve(const predreg_timeline_t *timeline,
-                                   played_rank_t *played)
+/* Play in the child, which ends with its parent. It says nothing of what it cannot
+ * play: the parent tries the same, and does */
+static void child_main(const predreg_timeline_t *timeline, const curve_t *curve,
+                       const predreg_budgets_t *budgets, int fd)
+{
+    int null = open("/dev/null", O_WRONLY);
+    predreg_outcome_t outcome;
+    unsigned i;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    for (i = 0; (null >= 0) && (i < budgets->num); ++i) {
+        if ((play_budget(timeline, &curve->params, budgets->rates[i],
+                         &outcome) != UCS_OK) ||
+            (write(fd, &outcome, sizeof(outcome)) != sizeof(outcome))) {
+            break;
+        }
+    }
+    _exit(EXIT_SUCCESS);
+}
+
+static ucs_status_t start_curve(const predreg_timeline_t *timeline,
+                                curve_t *curve, predreg_budgets_t *budgets)
+{
+    int fds[2] = {-1, -1};
+    ucs_status_t status;
+
+    status = predreg_replay_params_default(timeline, PREDREG_REPLAY_PREDICT,
+                                           &curve->params);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    curve->params.shared = 1;
+    predreg_budgets_list(curve->params.cache.budget, budgets);
+    fflush(NULL); /* The child must not write again what is buffered */
+    curve->child = (pipe2(fds, O_CLOEXEC) == 0) ? fork() : -1;
+    if (curve->child == 0) {
+        child_main(timeline, curve, budgets, fds[1]);
+    }
+
+    close(fds[1]);
+    curve->fd = fds[0];
+    return UCS_OK;
+}
+
+/* Read what the child has played, and play the rest: without a child that is
+ * everything */
+static ucs_status_t finish_curve(const predreg_timeline_t *timeline,
+                                 const curve_t *curve,
+                                 const predreg_budgets_t *budgets,
+                                 predreg_outcome_t *outcomes)
+{
+    ucs_status_t status = UCS_OK;
+    ssize_t length      = sizeof(*outcomes);
+    unsigned i;
+
+    for (i = 0; (i < budgets->num) && (status == UCS_OK); ++i) {
+        if (length == sizeof(*outcomes)) {
+            /* The child writes less than a pipe takes at once */
+            length = read(curve->fd, &outcomes[i], sizeof(*outcomes));
+        }
+        if (length != sizeof(*outcomes)) {
+            status = play_budget(timeline, &curve->params, budgets->rates[i],
+                                 &outcomes[i]);
+        }
+    }
+
+    return status;
+}
+
+static void end_curve(const curve_t *curve)
+{
+    close(curve->fd);
+    if (curve->child > 0) {
+        kill(curve->child, SIGKILL);
+        while ((waitpid(curve->child, NULL, 0) < 0) && (errno == EINTR)) {
+        }
+    }
+}
+
+static ucs_status_t play_rank(const predreg_timeline_t *timeline,
+                              played_rank_t *played)
 {
     ucs_status_t status;
+    curve_t curve;
+
+    memset(played, 0, sizeof(*played));
+    status = start_curve(timeline, &curve, &played->budgets);
+    if (status != UCS_OK) {
+        return status;
+    }
 
     status = play_policies(timeline, played);
     if (status == UCS_OK) {
         status = play_bounds(timeline, played);
     }
-
-    return (status == UCS_OK) ? play_larger(timeline, played) : status;
-}
-
-static ucs_status_t play_rank(const predreg_timeline_t *timeline,
-                              const predreg_evidence_t *evidence,
-                              played_rank_t *played)
-{
-    predreg_report_curve_t *curve;
-    ucs_status_t status;
-
-    memset(played, 0, sizeof(*played));
-    status = find_larger(timeline, evidence, played);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = predreg_report_curve_start(timeline, played->larger_regions,
-                                        &curve);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = play_but_curve(timeline, played);
     if (status == UCS_OK) {
-        status = predreg_report_curve_finish(curve, &played->budgets,
-                                             played->curve,
-                                             played->larger_curve);
+        status = finish_curve(timeline, &curve, &played->budgets,
+                              played->curve);
     }
 
-    predreg_report_curve_destroy(curve);
+    end_curve(&curve);
     return status;
 }
 
@@ -208,9 +239,6 @@ static void cleanup_played(played_rank_t *played)
     for (i = 0; i < played->num_bounds; ++i) {
         predreg_replay_result_cleanup(&played->bounds[i]);
     }
-    if (played->has_larger) {
-        predreg_replay_result_cleanup(&played->larger);
-    }
 }
 
 ucs_status_t predreg_report_play(predreg_report_t *report,
@@ -223,6 +251,7 @@ ucs_status_t predreg_report_play(predreg_report_t *report,
     uct_predreg_knobs_t knobs;
     played_rank_t played;
     ucs_status_t status;
+    uint64_t regions;
     double fraction;
 
     status = uct_predreg_knobs_default(&knobs);
@@ -231,6 +260,7 @@ ucs_status_t predreg_report_play(predreg_report_t *report,
     }
 
     fraction = knobs.eager_fraction / 100;
+    regions  = knobs.known_regions;
     uct_predreg_knobs_cleanup(&knobs);
 
     status = predreg_evidence_find(timeline, &evidence);
@@ -238,7 +268,7 @@ ucs_status_t predreg_report_play(predreg_report_t *report,
         return status;
     }
 
-    status = play_rank(timeline, &evidence, &played);
+    status = play_rank(timeline, &played);
     if (status == UCS_OK) {
         status = predreg_report_add(report, &(predreg_report_rank_t){
             .trace          = trace,
@@ -251,10 +281,7 @@ ucs_status_t predreg_report_play(predreg_report_t *report,
             .budgets        = &played.budgets,
             .curve          = played.curve,
             .own_reg        = own_reg,
-            .known_regions  = played.known_regions,
-            .larger         = played.has_larger ? &played.larger : NULL,
-            .larger_curve   = played.larger_curve,
-            .larger_regions = played.larger_regions,
+            .known_regions  = regions,
             .small_costs    = (predreg_eager_costs_find(trace, &small) ==
                                NULL) ? &small : NULL,
             .eager_fraction = fraction

@@ -9,9 +9,10 @@
 #endif
 
 #include "report.h"
-#include "collect.h"
+#include "object.h"
+#include "page_html.h"
 
-#include <tools/report/page/page.h>
+#include <tools/report/page/template.h>
 
 #include <ucs/sys/math.h>
 
@@ -56,6 +57,113 @@ void predreg_report_destroy(predreg_report_t *report)
     free(report->ranks);
     free(report->metas);
     free(report);
+}
+
+static const predreg_replay_result_t *
+report_find_result(const predreg_report_rank_t *rank,
+                   predreg_replay_policy_t policy)
+{
+    unsigned i;
+
+    for (i = 0; i < rank->num_results; ++i) {
+        if (rank->results[i].policy == policy) {
+            return &rank->results[i];
+        }
+    }
+
+    return NULL;
+}
+
+/* Whether a trace was written by the recorder. Who makes one himself needs not
+ * write what the recorder does at the end. */
+static int report_is_recorded(const ucs_rcache_trace_t *trace)
+{
+    return ucs_rcache_trace_get_meta(trace, "clock_ns") != NULL;
+}
+
+/* Whether a process did not come to its end: the recorder writes the counters at
+ * the end, and the time once more */
+static int report_is_unended(const ucs_rcache_trace_t *trace)
+{
+    return report_is_recorded(trace) && (trace->num_counters == 0) &&
+           (ucs_rcache_trace_get_meta(trace, "clock_end_ns") == NULL);
+}
+
+/* Add what the policies of a rank come to. The budgets are of the job: a budget
+ * that a rank was not played with counts as not played of all ranks */
+static void report_add_outcomes(predreg_findings_t *findings,
+                                const predreg_report_rank_t *input)
+{
+    const predreg_replay_result_t *result;
+    unsigned i;
+
+    for (result = input->results; result < input->results + input->num_results;
+         ++result) {
+        predreg_outcome_add(&findings->outcomes[result->policy], result);
+    }
+
+    predreg_bounds_add(findings->bounds,
+                       report_find_result(input, PREDREG_REPLAY_LEAVE_PINNED),
+                       input->bounds, input->num_bounds);
+    findings->known_regions = input->known_regions;
+    if (input->budgets != NULL) {
+        findings->budgets = *input->budgets;
+        for (i = 0; i < input->budgets->num; ++i) {
+            predreg_outcome_add_outcome(&findings->curve[i], &input->curve[i]);
+        }
+    }
+}
+
+/* @return how many memory domains a process opened, at least: who makes a trace
+ * himself needs not name them */
+static unsigned report_num_domains(const ucs_rcache_trace_t *trace)
+{
+    return report_is_recorded(trace) ? trace->num_domains :
+                                       ucs_max(trace->num_domains, 1);
+}
+
+/* Add what is known of a rank besides that */
+static void report_add_evidence(predreg_report_t *report,
+                                const predreg_report_rank_t *input)
+{
+    predreg_findings_t *findings       = &report->findings;
+    const predreg_evidence_t *evidence = input->evidence;
+    const predreg_timeline_t *timeline = input->timeline;
+
+    findings->max_buffers    = ucs_max(findings->max_buffers,
+                                       evidence->buffers);
+    findings->sum_buffers   += evidence->buffers;
+    findings->in_use        += evidence->in_use;
+    findings->in_long_use   += evidence->in_long_use;
+    findings->events        += input->trace->num_events;
+    findings->lost          += input->trace->lost;
+    findings->truncated     += !!input->trace->truncated;
+    findings->unended       += report_is_unended(input->trace);
+    findings->domains        = ucs_max(findings->domains,
+                                       report_num_domains(input->trace));
+
+    /* A rank that uses nothing does not need to know what that costs */
+    if (timeline->num_uses > 0) {
+        findings->reg_guessed   += !timeline->reg_known;
+        findings->dereg_guessed += !timeline->dereg_known;
+    }
+
+    report->num_uses  += timeline->num_uses;
+    report->use_bytes += evidence->use_bytes;
+}
+
+/* Add what UCX has registered for itself, if the trace tells it */
+static void report_add_pools(predreg_report_t *report,
+                             const ucs_rcache_trace_t *trace)
+{
+    uint64_t pools;
+
+    if (ucs_rcache_trace_get_counter(trace, "pool_bytes", &pools)) {
+        report->pool_sum += pools;
+        ++report->num_pools;
+        report->findings.pools_known = 1;
+        report->findings.pool_bytes  = report->pool_sum / report->num_pools;
+    }
 }
 
 /* Add a rank's meta lines: the report keeps those of the first rank, and
@@ -120,6 +228,7 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
     const predreg_timeline_t *timeline = input->timeline;
     const predreg_replay_result_t *result, *predict;
     report_rank_t *ranks, *rank;
+    double *figures, *memory;
 
     ranks = realloc(report->ranks, (report->num_ranks + 1) * sizeof(*ranks));
     if (ranks == NULL) {
@@ -132,11 +241,7 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
         .name          = report_rank_name(trace),
         .number        = (number == NULL) ? -1 : strtol(number, NULL, 10),
         .host          = (host == NULL) ? NULL : strdup(host),
-        .events        = trace->num_events,
-        .lost          = trace->lost,
         .ended         = !trace->truncated && !report_is_unended(trace),
-        .uses          = timeline->num_uses,
-        .duration      = timeline->duration,
         .reg           = timeline->reg,
         .own_reg       = (input->own_reg != NULL) ? *input->own_reg :
                                                     timeline->reg,
@@ -152,17 +257,22 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
     }
 
     ++report->num_ranks;
+    figures = rank->figures;
     for (result = input->results; result < input->results + input->num_results;
          ++result) {
-        rank->average[result->policy] = result->pinned_avg_bytes;
-        rank->peak[result->policy]    = result->pinned.peak_bytes;
+        memory    = figures + REPORT_FIGURE_MEMORY + (2 * result->policy);
+        memory[0] = result->pinned_avg_bytes;
+        memory[1] = result->pinned.peak_bytes;
     }
 
     predict = report_find_result(input, PREDREG_REPLAY_PREDICT);
+    figures[REPORT_FIGURE_USES]     = timeline->num_uses;
+    figures[REPORT_FIGURE_LOST]     = trace->lost;
+    figures[REPORT_FIGURE_DURATION] = timeline->duration / 1e9;
     if (predict != NULL) {
-        rank->hits     = predict->hits;
-        rank->waited   = predict->waited;
-        rank->duration = predict->duration;
+        figures[REPORT_FIGURE_HITS]     = predict->hits;
+        figures[REPORT_FIGURE_WAITED]   = predict->waited / 1e9;
+        figures[REPORT_FIGURE_DURATION] = predict->duration / 1e9;
     }
 
     return UCS_OK;
@@ -207,7 +317,9 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
         predreg_gain_add(&report->gain, predict, arena);
     }
 
-    report_collect(report, input);
+    report_add_outcomes(&report->findings, input);
+    report_add_evidence(report, input);
+    report_add_pools(report, input->trace);
     if ((report->num_ranks == 1) ||
         (pinned->pinned_avg_bytes >
          report->curves.curves[PREDREG_REPLAY_LEAVE_PINNED].average)) {
@@ -242,7 +354,7 @@ static void report_find_costs(predreg_report_t *report)
     findings->guessed_dereg = 0;
     for (rank = report->ranks; rank < report->ranks + report->num_ranks;
          ++rank) {
-        if (rank->uses == 0) {
+        if (rank->figures[REPORT_FIGURE_USES] == 0) {
             continue;
         }
 
@@ -275,7 +387,9 @@ static int report_compare_ranks(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-ucs_status_t predreg_report_write(predreg_report_t *report, FILE *out)
+/* Make the advice, and the object */
+static ucs_status_t report_make_object(predreg_report_t *report,
+                                       ucs_string_buffer_t *strb)
 {
     if (report->num_ranks == 0) {
         return UCS_ERR_INVALID_PARAM;
@@ -285,6 +399,25 @@ ucs_status_t predreg_report_write(predreg_report_t *report, FILE *out)
           report_compare_ranks);
     report_find_costs(report);
     predreg_recommend(&report->findings, &report->advice);
-    predreg_page_write(report, out);
-    return ferror(out) ? UCS_ERR_IO_ERROR : UCS_OK;
+    report_write_object(report, strb);
+    return UCS_OK;
+}
+
+ucs_status_t predreg_report_write(predreg_report_t *report, int is_json,
+                                  FILE *out)
+{
+    ucs_string_buffer_t strb;
+    ucs_status_t status;
+
+    ucs_string_buffer_init(&strb);
+    status = report_make_object(report, &strb);
+    if ((status == UCS_OK) && is_json) {
+        fprintf(out, "%s\n", ucs_string_buffer_cstr(&strb));
+    } else if (status == UCS_OK) {
+        status = predreg_template_write(report_page,
+                                        ucs_string_buffer_cstr(&strb), out);
+    }
+
+    ucs_string_buffer_cleanup(&strb);
+    return ((status == UCS_OK) && ferror(out)) ? UCS_ERR_IO_ERROR : status;
 }

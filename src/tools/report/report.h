@@ -44,11 +44,7 @@ typedef struct predreg_report_rank {
                                                  trace of this rank alone; NULL:
                                                  as in the timeline */
     uint64_t                      known_regions; /**< How many regions PREDICT
-                                                      remembered */
-    const predreg_replay_result_t *larger;  /**< Of PREDICT, if it remembers
-                                                 more regions; NULL: not played,
-                                                 since that would change
-                                                 nothing */
+                                                      remembers at most */
     const predreg_budgets_t       *budgets; /**< Budgets of the curve, the same
                                                  for all ranks; NULL: there is
                                                  no curve */
@@ -56,11 +52,6 @@ typedef struct predreg_report_rank {
                                                 comes to with a helper that
                                                 shares the program's
                                                 processor */
-    const predreg_outcome_t       *larger_curve; /**< The same if it remembers
-                                                      more regions; unused if
-                                                      larger is NULL */
-    uint64_t                      larger_regions; /**< How many; 0 if larger is
-                                                       NULL */
     const ucs_reuse_costs_t       *small_costs; /**< What small sends take on
                                                      this machine; NULL: not
                                                      known */
@@ -84,12 +75,15 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
 void predreg_report_leave_out(predreg_report_t *report, unsigned count);
 
 /**
- * Write the page.
+ * Write what the report knows: as one JSON object on a line, which docs/replay.md
+ * describes, or as a page that is made of that object and has it in it. The same
+ * ranks make the same text.
  *
  * @return UCS_ERR_INVALID_PARAM if no rank was added, UCS_ERR_IO_ERROR if the
  *         stream has an error.
  */
-ucs_status_t predreg_report_write(predreg_report_t *report, FILE *out);
+ucs_status_t predreg_report_write(predreg_report_t *report, int is_json,
+                                  FILE *out);
 
 END_C_DECLS
 

@@ -56,22 +56,6 @@ static void add(const predreg_findings_t *findings, predreg_choices_t *choices,
     }
 }
 
-/* Add predict with so many regions, with a helper on its own processor and with
- * all budgets of a curve */
-static void add_predict(const predreg_findings_t *findings,
-                        predreg_choices_t *choices, uint64_t regions,
-                        const predreg_outcome_t *predict,
-                        const predreg_outcome_t *curve)
-{
-    unsigned i;
-
-    add(findings, choices, PREDREG_SETTING_PREDICT, regions, -1, predict);
-    for (i = 0; i < findings->budgets.num; ++i) {
-        add(findings, choices, PREDREG_SETTING_PREDICT, regions,
-            findings->budgets.rates[i], &curve[i]);
-    }
-}
-
 void predreg_choices_list(const predreg_findings_t *findings,
                           predreg_choices_t *choices)
 {
@@ -85,11 +69,11 @@ void predreg_choices_list(const predreg_findings_t *findings,
             -1, &findings->bounds[i]);
     }
 
-    add_predict(findings, choices, 0,
-                &findings->outcomes[PREDREG_REPLAY_PREDICT], findings->curve);
-    if (findings->larger_regions > 0) {
-        add_predict(findings, choices, findings->larger_regions,
-                    &findings->larger, findings->larger_curve);
+    add(findings, choices, PREDREG_SETTING_PREDICT, 0, -1,
+        &findings->outcomes[PREDREG_REPLAY_PREDICT]);
+    for (i = 0; i < findings->budgets.num; ++i) {
+        add(findings, choices, PREDREG_SETTING_PREDICT, 0,
+            findings->budgets.rates[i], &findings->curve[i]);
     }
 }
 
@@ -140,77 +124,32 @@ predreg_choices_cheapest(const predreg_findings_t *findings,
     return best;
 }
 
-/* Make a choice of predict with these settings. If they do not save memory, or
- * cost time, it has no outcome, by which the caller sees that */
-static predreg_choice_t predict_if_pays(const predreg_findings_t *findings,
-                                        uint64_t regions, double budget,
-                                        const predreg_outcome_t *outcome)
-{
-    return (predreg_choice_t){
-        .setting = PREDREG_SETTING_PREDICT,
-        .number  = regions,
-        .budget  = budget,
-        .outcome = predreg_pays(findings, outcome) ? outcome : NULL
-    };
-}
-
-/* Whether predict saves so much more, or hits so much more often, by remembering
- * more regions that a user should set KNOWN_REGIONS */
-static int are_regions_worth_it(const predreg_findings_t *findings,
-                                const predreg_outcome_t *usual,
-                                const predreg_outcome_t *larger)
-{
-    double margin = PREDREG_WORTH_PART *
-                    predreg_outcome_average(pinned_of(findings));
-    double saved  = predreg_outcome_average(usual) -
-                    predreg_outcome_average(larger);
-
-    return (saved >= margin) ||
-           ((saved > -margin) &&
-            (larger->hits >= usual->hits + PREDREG_WORTH_PART * larger->uses));
-}
-
-/* Choose between two choices of predict, the second of which remembers more
- * regions.
- *
- * @return whether one of them has an outcome. */
-static int choose_regions(const predreg_findings_t *findings,
-                          const predreg_choice_t *usual,
-                          const predreg_choice_t *larger,
+/* Choose predict with a budget, if that saves memory and costs no time */
+static int choose_if_pays(const predreg_findings_t *findings, double budget,
+                          const predreg_outcome_t *outcome,
                           predreg_choice_t *choice)
 {
-    if ((larger->outcome != NULL) &&
-        ((usual->outcome == NULL) ||
-         are_regions_worth_it(findings, usual->outcome, larger->outcome))) {
-        *choice = *larger;
-        return 1;
+    if (!predreg_pays(findings, outcome)) {
+        return 0;
     }
 
-    if (usual->outcome != NULL) {
-        *choice = *usual;
-        return 1;
-    }
-
-    return 0;
+    *choice = (predreg_choice_t){
+        .setting = PREDREG_SETTING_PREDICT,
+        .budget  = budget,
+        .outcome = outcome
+    };
+    return 1;
 }
 
 int predreg_choose_predict(const predreg_findings_t *findings,
                            predreg_choice_t *choice)
 {
-    const predreg_choice_t usual  =
-            predict_if_pays(findings, 0, -1,
-                            &findings->outcomes[PREDREG_REPLAY_PREDICT]);
-    const predreg_choice_t larger =
-            predict_if_pays(findings, findings->larger_regions, -1,
-                            &findings->larger);
-
-    return choose_regions(findings, &usual, &larger, choice);
+    return choose_if_pays(findings, -1,
+                          &findings->outcomes[PREDREG_REPLAY_PREDICT], choice);
 }
 
-/* Choose a budget of a curve: all its outcomes are with so many regions */
-static predreg_choice_t choose_of_curve(const predreg_findings_t *findings,
-                                        uint64_t regions,
-                                        const predreg_outcome_t *curve)
+int predreg_choose_budget(const predreg_findings_t *findings,
+                          predreg_choice_t *choice)
 {
     const predreg_outcome_t *pinned        = pinned_of(findings);
     const predreg_budget_point_t as_pinned = {
@@ -219,48 +158,17 @@ static predreg_choice_t choose_of_curve(const predreg_findings_t *findings,
     predreg_budget_point_t points[PREDREG_BUDGETS_MAX];
     unsigned i;
 
+    if (!predreg_has_curve(findings)) {
+        return 0;
+    }
+
     for (i = 0; i < findings->budgets.num; ++i) {
-        points[i].memory = predreg_outcome_average(&curve[i]);
-        points[i].time   = curve[i].longest;
+        points[i].memory = predreg_outcome_average(&findings->curve[i]);
+        points[i].time   = findings->curve[i].longest;
     }
 
     i = predreg_budgets_choose(&findings->budgets, points, &as_pinned);
-    if (i == findings->budgets.num) {
-        return (predreg_choice_t){ .outcome = NULL };
-    }
-
-    return predict_if_pays(findings, regions, findings->budgets.rates[i],
-                           &curve[i]);
-}
-
-int predreg_choose_budget(const predreg_findings_t *findings,
-                          predreg_choice_t *choice)
-{
-    predreg_choice_t usual  = { .outcome = NULL };
-    predreg_choice_t larger = { .outcome = NULL };
-
-    if (predreg_has_curve(findings)) {
-        usual = choose_of_curve(findings, 0, findings->curve);
-    }
-    if (predreg_has_larger_curve(findings)) {
-        larger = choose_of_curve(findings, findings->larger_regions,
-                                 findings->larger_curve);
-    }
-
-    return choose_regions(findings, &usual, &larger, choice);
-}
-
-const predreg_outcome_t *
-predreg_with_usual_regions(const predreg_findings_t *findings,
-                           const predreg_choice_t *choice)
-{
-    unsigned i;
-
-    for (i = 0; i < findings->budgets.num; ++i) {
-        if (findings->budgets.rates[i] == choice->budget) {
-            return &findings->curve[i];
-        }
-    }
-
-    return &findings->outcomes[PREDREG_REPLAY_PREDICT];
+    return (i < findings->budgets.num) &&
+           choose_if_pays(findings, findings->budgets.rates[i],
+                          &findings->curve[i], choice);
 }

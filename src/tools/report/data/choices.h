@@ -22,15 +22,10 @@ BEGIN_C_DECLS
  *  does. */
 #define PREDREG_SAVES_PART 0.75
 
-/** To remember more regions is worth an option if that saves this part more of
- *  leave-pinned's memory or, with a difference of less than that in memory, if
- *  this part more of the uses hit. */
-#define PREDREG_WORTH_PART 0.05
-
 /** The most settings that can save memory: on-demand, all bounds, and predict
- *  with its defaults and all budgets, both also with more regions. */
+ *  with its defaults and all budgets. */
 #define PREDREG_CHOICES_MAX \
-    (1 + PREDREG_NUM_BOUNDS + (2 * (1 + PREDREG_BUDGETS_MAX)))
+    (1 + PREDREG_NUM_BOUNDS + 1 + PREDREG_BUDGETS_MAX)
 
 
 typedef enum {
@@ -44,8 +39,7 @@ typedef enum {
 /** A setting, and what it comes to. */
 typedef struct predreg_choice {
     predreg_setting_t       setting;
-    uint64_t                number;   /**< BOUND: bytes; PREDICT: regions to
-                                           remember, 0: as many as by default */
+    uint64_t                number;   /**< BOUND: bytes; else 0 */
     double                  budget;   /**< PREDICT: of the run time; less than
                                            0: the usual one, by a helper with a
                                            processor of its own */
@@ -90,23 +84,16 @@ const predreg_choice_t *
 predreg_choices_cheapest(const predreg_findings_t *findings,
                          const predreg_choices_t *choices);
 
-/** Choose how many regions predict remembers, if a helper has a processor of its
- *  own and the budget is the default.
+/** Choose predict, if a helper has a processor of its own and the budget is the
+ *  default.
  *  @return whether predict pays then; if not, choice is unchanged. */
 int predreg_choose_predict(const predreg_findings_t *findings,
                            predreg_choice_t *choice);
 
-/** Choose the budget of predict and how many regions it remembers, if no
- *  processor is idle.
+/** Choose the budget of predict, if no processor is idle.
  *  @return whether a budget pays; if not, choice is unchanged. */
 int predreg_choose_budget(const predreg_findings_t *findings,
                           predreg_choice_t *choice);
-
-/** @return what a choice of predict comes to if it remembers as many regions as
- *          by default, and all else is the same. */
-const predreg_outcome_t *
-predreg_with_usual_regions(const predreg_findings_t *findings,
-                           const predreg_choice_t *choice);
 
 END_C_DECLS
 

@@ -19,29 +19,17 @@ int predreg_is_played(const predreg_findings_t *findings,
             findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED].ranks);
 }
 
-static int is_curve_played(const predreg_findings_t *findings,
-                           const predreg_outcome_t *curve)
+int predreg_has_curve(const predreg_findings_t *findings)
 {
     unsigned i;
 
     for (i = 0; i < findings->budgets.num; ++i) {
-        if (!predreg_is_played(findings, &curve[i])) {
+        if (!predreg_is_played(findings, &findings->curve[i])) {
             return 0;
         }
     }
 
     return i > 0;
-}
-
-int predreg_has_curve(const predreg_findings_t *findings)
-{
-    return is_curve_played(findings, findings->curve);
-}
-
-int predreg_has_larger_curve(const predreg_findings_t *findings)
-{
-    return (findings->larger_regions > 0) &&
-           is_curve_played(findings, findings->larger_curve);
 }
 
 double predreg_extra_time(const predreg_findings_t *findings,

@@ -27,14 +27,8 @@ typedef struct predreg_findings {
                                         a helper that shares the program's
                                         processor; none: num is 0 */
     predreg_outcome_t curve[PREDREG_BUDGETS_MAX]; /**< By budget */
-    predreg_outcome_t larger;      /**< Predict, remembering more regions */
-    predreg_outcome_t larger_curve[PREDREG_BUDGETS_MAX]; /**< The same, by
-                                                              budget, as
-                                                              curve */
-    uint64_t          larger_regions; /**< How many, in the rank that needs
-                                           most; 0: neither was played */
     uint64_t          known_regions; /**< How many regions predict remembers
-                                          else; 0: not known */
+                                          at most; 0: not known */
     uint64_t          max_buffers; /**< Most buffers that a rank uses */
     uint64_t          sum_buffers; /**< Of all ranks */
     double            in_use;      /**< Bytes of uses times how long they last,
@@ -78,9 +72,6 @@ int predreg_is_played(const predreg_findings_t *findings,
 
 /** @return whether predict was played with all budgets, of all ranks. */
 int predreg_has_curve(const predreg_findings_t *findings);
-
-/** @return whether it was so with more remembered regions, too. */
-int predreg_has_larger_curve(const predreg_findings_t *findings);
 
 /** @return by what part the run takes longer than under leave-pinned; negative
  *  if it does not take as long. */

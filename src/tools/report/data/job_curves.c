@@ -15,22 +15,6 @@
 #include <string.h>
 
 
-/* Whether a curve is drawn as nothing but peaks side by side. Columns after the
- * end of the program do not count */
-static int curve_is_comb(const report_curve_t *curve, unsigned num_columns,
-                         uint64_t highest)
-{
-    unsigned steps = 0;
-    unsigned i;
-
-    for (i = 0; i < num_columns; ++i) {
-        steps += curve->columns[i].max - curve->columns[i].min >=
-                 PREDREG_COMB_STEP * highest;
-    }
-
-    return steps > PREDREG_COMB_COLUMNS * num_columns;
-}
-
 /* Take the period of the middle of the program. If a policy makes the program
  * slower, it comes later there and takes longer. How much later is known for
  * the whole program only, so that what is seen may be a neighbouring part of
@@ -55,33 +39,23 @@ static double curves_slower(const predreg_replay_result_t *result,
            1 : ((double)result->duration / timeline->duration);
 }
 
-/* Take the curves of a period, if some curve is a comb */
+/* Take the curves of a period, if the program has many */
 static void curves_take_zoom(report_curves_t *curves,
                              const predreg_timeline_t *timeline,
                              const predreg_evidence_t *evidence,
                              const predreg_replay_result_t *results,
                              unsigned num_results)
 {
-    double slowest   = 1;
-    uint64_t highest = 0;
-    int is_comb      = 0;
+    double slowest = 1;
     unsigned i;
 
-    for (i = 0; i < num_results; ++i) {
-        highest = ucs_max(highest, results[i].pinned.peak_bytes);
-    }
-
-    for (i = 0; i < num_results; ++i) {
-        slowest  = ucs_max(slowest, curves_slower(&results[i], timeline));
-        is_comb |= curve_is_comb(&curves->curves[results[i].policy],
-                                 PREDREG_CURVE_COLUMNS *
-                                 ((double)results[i].duration /
-                                  curves->duration), highest);
-    }
-
-    if (!is_comb || (evidence->period == 0) ||
+    if ((evidence->period == 0) ||
         (evidence->period > PREDREG_ZOOM_PART * timeline->duration)) {
         return;
+    }
+
+    for (i = 0; i < num_results; ++i) {
+        slowest = ucs_max(slowest, curves_slower(&results[i], timeline));
     }
 
     curves->period = evidence->period;

@@ -7,25 +7,20 @@
 #ifndef PREDREG_JOB_CURVES_H_
 #define PREDREG_JOB_CURVES_H_
 
+#include "curve.h"
 #include "evidence.h"
 
 #include <tools/replay/policies/policies.h>
-#include <tools/report/draw/curve.h>
 
 BEGIN_C_DECLS
 
 /** @file job_curves.h
  *
  * The curves that a report shows of a job: for each policy the whole program,
- * and a period of it if the whole is nothing but peaks side by side. The report
+ * and a period of it if the whole has many. The report
  * takes them of the rank that has most memory.
  */
 
-/** A curve is a comb if more than this part of its columns ... */
-#define PREDREG_COMB_COLUMNS  0.25
-/** ... have a step of at least this part of the highest peak of all curves,
- *  which share an axis. */
-#define PREDREG_COMB_STEP     0.1
 /** A period is shown only if it is shorter than this part of the program. */
 #define PREDREG_ZOOM_PART     0.125
 /** How much of the program a zoom shows, in periods: a bit more than one, so

@@ -24,27 +24,6 @@ static uint64_t misses_new(const predreg_findings_t *findings)
     return PREDREG_NEW_USES * findings->sum_buffers;
 }
 
-/* Whether regions are forgotten before they are used again: there are too many,
- * and most of the uses that could be predicted are predicted, in time or too
- * late, if more regions are remembered */
-static int misses_are_forgotten(const predreg_findings_t *findings)
-{
-    const predreg_outcome_t *predict =
-            &findings->outcomes[PREDREG_REPLAY_PREDICT];
-    const predreg_outcome_t *larger  = &findings->larger;
-    double possible                  = (double)misses_of(predict) -
-                                       misses_new(findings);
-
-    if ((findings->known_regions == 0) ||
-        (findings->max_buffers <= findings->known_regions)) {
-        return 0;
-    }
-
-    return (findings->larger_regions == 0) ||
-           (((double)larger->hits + larger->late - predict->hits -
-             predict->late) >= PREDREG_CAUSE_PART * ucs_max(possible, 1));
-}
-
 /* @return how many uses came within a quarter of the time between two uses of
  * when they were predicted */
 static uint64_t misses_predicted(const predreg_outcome_t *outcome)
@@ -83,7 +62,8 @@ predreg_misses_t predreg_misses_find(const predreg_findings_t *findings)
 
     if (!predreg_is_played(findings, predict) || (misses == 0)) {
         return PREDREG_MISSES_NONE;
-    } else if (misses_are_forgotten(findings)) {
+    } else if ((findings->known_regions > 0) &&
+               (findings->max_buffers > findings->known_regions)) {
         return PREDREG_MISSES_FORGOTTEN;
     } else if (predict->late >= PREDREG_CAUSE_PART * misses) {
         return (predreg_outcome_load(predict) > PREDREG_BUSY_PART) ?

@@ -60,17 +60,6 @@ static void recommend_set(const predreg_findings_t *findings,
     advice->reason = reason;
 }
 
-/* Recommend predict. The choice is a setting of it that saves memory and costs
- * no time */
-static void recommend_predict(const predreg_findings_t *findings,
-                              const predreg_choice_t *choice,
-                              predreg_advice_t *advice)
-{
-    recommend_set(findings, advice, choice,
-                  (choice->number == 0) ? PREDREG_REASON_PAYS :
-                                          PREDREG_REASON_KNOWN_REGIONS);
-}
-
 /* Recommend what is left if nothing pays */
 static void recommend_no_one_pays(const predreg_findings_t *findings,
                                   const predreg_choices_t *choices,
@@ -161,7 +150,8 @@ static void recommend_policy(const predreg_findings_t *findings,
     } else if (recommend_simpler(findings, on_demand, bound, rival, advice)) {
         return;
     } else if (idle_pays || busy_pays) {
-        recommend_predict(findings, busy_pays ? &busy : &idle, advice);
+        recommend_set(findings, advice, busy_pays ? &busy : &idle,
+                      PREDREG_REASON_PAYS);
     } else if (simple != NULL) {
         recommend_set(findings, advice, simple, PREDREG_REASON_PREDICT_WORSE);
     } else {
@@ -192,7 +182,6 @@ static int recommend_compares_times(const predreg_advice_t *advice)
 static int recommend_tells_late(const predreg_advice_t *advice)
 {
     return (advice->reason == PREDREG_REASON_COSTS) &&
-           (advice->choice.number == 0) &&
            predreg_misses_matter(advice->choice.outcome) &&
            ((advice->misses == PREDREG_MISSES_BUSY) ||
             (advice->misses == PREDREG_MISSES_LATE));

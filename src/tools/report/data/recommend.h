@@ -21,8 +21,7 @@ BEGIN_C_DECLS
  * Predict is played twice: with its defaults and a helper that has a processor
  * of its own, and with several budgets and a helper that has none. It is
  * recommended with the budget of the second that @ref predreg_budgets_choose
- * finds, so that it keeps its promise in both cases. If a program has more
- * buffers than regions are remembered, both are played with more regions, too.
+ * finds, so that it keeps its promise in both cases.
  *
  * Memory is compared by its average over time, and times as parts of the run
  * time, which is that of the rank that takes longest. The constants below are
@@ -85,8 +84,6 @@ typedef enum {
     /* Predict */
     PREDREG_REASON_PAYS,          /**< Predict saves memory, and costs no time,
                                        with some budget */
-    PREDREG_REASON_KNOWN_REGIONS, /**< It does so, or better, if it remembers
-                                       more regions */
 
     /* No policy pays */
     PREDREG_REASON_COSTS,     /**< The cheapest policy of those that save

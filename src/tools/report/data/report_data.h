@@ -22,18 +22,24 @@ BEGIN_C_DECLS
  * sections of the page read it.
  */
 
+/** The figures of a rank, of which the page shows the least and the most, too. */
+enum {
+    REPORT_FIGURE_USES,
+    REPORT_FIGURE_HITS,     /**< Under predict, as are the next two */
+    REPORT_FIGURE_WAITED,   /**< s */
+    REPORT_FIGURE_DURATION, /**< s */
+    REPORT_FIGURE_LOST,     /**< Events that were lost */
+    REPORT_FIGURE_MEMORY,   /**< bytes: for each policy, by number, the average
+                                 and the peak */
+    REPORT_FIGURE_LAST = REPORT_FIGURE_MEMORY + (2 * PREDREG_REPLAY_LAST)
+};
+
 /** A rank. */
 typedef struct report_rank {
     char     *name;
     long     number;     /**< In the job; -1: not known */
     char     *host;      /**< NULL: not known */
-    uint64_t events;
-    uint64_t lost;
     int      ended;      /**< Whether the process came to its end */
-    uint64_t uses;
-    uint64_t hits;       /**< Under predict, as are the next two */
-    uint64_t waited;     /**< ns */
-    uint64_t duration;   /**< ns */
     predreg_cost_t reg;     /**< What registrations cost in its replay */
     predreg_cost_t own_reg; /**< The same, by its own trace alone */
     predreg_cost_t dereg;
@@ -41,8 +47,7 @@ typedef struct report_rank {
     int      dereg_known;
     int      by_first_uses; /**< Whether that was measured by first uses of
                                  memory, under leave-pinned */
-    double   average[PREDREG_REPLAY_LAST]; /**< For each policy, bytes */
-    uint64_t peak[PREDREG_REPLAY_LAST];
+    double   figures[REPORT_FIGURE_LAST];
 } report_rank_t;
 
 /** A line of meta data about the run. */

@@ -74,27 +74,6 @@ protected:
         return best;
     }
 
-    /* Predict with more KNOWN_REGIONS, for 10000 buffers */
-    void set_larger(double average, uint64_t waited, uint64_t hits)
-    {
-        predreg_outcome_t predict = outcome(PREDREG_REPLAY_PREDICT);
-
-        set(PREDREG_REPLAY_PREDICT, average, waited);
-        m_findings.larger         = outcome(PREDREG_REPLAY_PREDICT);
-        m_findings.larger.hits    = hits;
-        m_findings.larger_regions = 16384;
-        m_findings.known_regions  = 8192;
-        m_findings.max_buffers    = m_findings.sum_buffers = 10000;
-        outcome(PREDREG_REPLAY_PREDICT) = predict;
-        for (auto &o : m_findings.outcomes) {
-            o.uses *= 100;
-            o.hits *= 100;
-        }
-        m_findings.larger.uses *= 100;
-        m_findings.larger.hits *= 100;
-        predict_well();
-    }
-
     /* All uses come when they are predicted */
     void predict_well()
     {
@@ -118,34 +97,6 @@ protected:
             m_findings.curve[i] = outcome(PREDREG_REPLAY_PREDICT);
         }
         outcome(PREDREG_REPLAY_PREDICT) = predict;
-    }
-
-    /* The same with 16384 KNOWN_REGIONS, and with so many hits of 1000 uses */
-    void set_larger_curve(const std::vector<double> &memory,
-                          const std::vector<double> &percent, uint64_t hits)
-    {
-        predreg_outcome_t usual[PREDREG_BUDGETS_MAX];
-
-        memcpy(usual, m_findings.curve, sizeof(usual));
-        set_curve(memory, percent);
-        memcpy(m_findings.larger_curve, m_findings.curve, sizeof(usual));
-        memcpy(m_findings.curve, usual, sizeof(usual));
-        for (auto &o : m_findings.larger_curve) {
-            o.hits = hits;
-        }
-        m_findings.larger         = outcome(PREDREG_REPLAY_PREDICT);
-        m_findings.larger_regions = 16384;
-    }
-
-    void expect_larger_budget(unsigned index)
-    {
-        expect(PREDREG_SETTING_PREDICT, PREDREG_REASON_KNOWN_REGIONS,
-               PREDREG_ANSWER_YES);
-        EXPECT_EQ(16384u, m_advice.choice.number);
-        EXPECT_EQ(m_findings.budgets.rates[index], m_advice.choice.budget);
-        EXPECT_EQ(&m_findings.larger_curve[index], m_advice.choice.outcome);
-        EXPECT_EQ(&m_findings.curve[index],
-                  predreg_with_usual_regions(&m_findings, &m_advice.choice));
     }
 
     void expect_budget(unsigned index, predreg_reason_t reason,
@@ -504,54 +455,6 @@ TEST_F(test_recommend, only_a_bound_pays)
            PREDREG_ANSWER_YES);
 }
 
-TEST_F(test_recommend, more_known_regions)
-{
-    set(PREDREG_REPLAY_PREDICT, 50 * MB, 2 * SEC);
-    outcome(PREDREG_REPLAY_PREDICT).hits = 50;
-    set_larger(60 * MB, SEC / 100, 700);
-    expect(PREDREG_SETTING_PREDICT, PREDREG_REASON_KNOWN_REGIONS,
-           PREDREG_ANSWER_YES);
-    EXPECT_EQ(16384u, m_advice.choice.number);
-    EXPECT_EQ(&m_findings.larger, m_advice.choice.outcome);
-    EXPECT_EQ(PREDREG_MISSES_FORGOTTEN, m_advice.misses);
-}
-
-/* No budget pays with the usual number of regions, but one does with more */
-TEST_F(test_recommend, more_known_regions_with_a_budget)
-{
-    set(PREDREG_REPLAY_PREDICT, 50 * MB, 2 * SEC);
-    set_curve({200, 190, 180, 170, 100, 80, 50}, {0, .2, .5, .9, 1.9, 5, 40});
-    set_larger_curve({200, 180, 130, 110, 90, 80, 50},
-                     {0, .2, .5, .9, 1.9, 5, 40}, 900);
-    expect_larger_budget(3);
-    for (auto &o : m_findings.larger_curve) {
-        o.ranks = 2; /* A curve of which a rank is missing is none */
-    }
-    expect(PREDREG_SETTING_PREDICT, PREDREG_REASON_COSTS,
-           PREDREG_ANSWER_IF_SHORT, PREDREG_CAVEAT_IDLE);
-    EXPECT_EQ(0u, m_advice.choice.number);
-}
-
-/* If both pay, it is an option less to remember as many regions as usual */
-TEST_F(test_recommend, more_known_regions_than_are_worth_it)
-{
-    set_curve({200, 180, 120, 100, 90, 80, 50}, {0, .2, .5, .9, 1.9, 5, 40});
-    set_larger_curve({200, 180, 120, 91, 90, 80, 50},
-                     {0, .2, .5, .9, 1.9, 5, 40}, 999);
-    expect_budget(3, PREDREG_REASON_PAYS, PREDREG_ANSWER_YES);
-    EXPECT_EQ(0u, m_advice.choice.number);
-
-    m_findings.larger_curve[3].average = 90 * MB;
-    expect_larger_budget(3);
-
-    /* As little memory, but more hits: what waits where a processor is idle */
-    m_findings.larger_curve[3].average = 109 * MB;
-    m_findings.larger_curve[3].hits    = 1000;
-    expect_larger_budget(3);
-    m_findings.larger_curve[3].average = 110 * MB;
-    expect_budget(3, PREDREG_REASON_PAYS, PREDREG_ANSWER_YES);
-}
-
 /* Hits are not asked for as long as nothing is lost */
 TEST_F(test_recommend, irregular_but_free)
 {
@@ -734,17 +637,9 @@ TEST_F(test_misses, busy_helper)
 
 TEST_F(test_misses, forgotten_regions)
 {
-    set_larger(50 * MB, 0, 600);
-    /* Of 90000 misses 70000 could be hits or late */
-    EXPECT_EQ(10000u, predict().hits);
-    m_findings.larger.hits = 40000;
-    m_findings.larger.late = 5000;
-    expect_cause(PREDREG_MISSES_FORGOTTEN);
-    m_findings.larger.late = 4999;
-    expect_cause(PREDREG_MISSES_OTHER);
-
-    /* Not played */
-    m_findings.larger_regions = 0;
+    predict().hits            = 100;
+    m_findings.known_regions  = 8192;
+    m_findings.max_buffers    = 8193;
     expect_cause(PREDREG_MISSES_FORGOTTEN);
     m_findings.max_buffers = 8192;
     expect_cause(PREDREG_MISSES_OTHER);

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/report/draw/picture.h>
-#include <tools/report/draw/plot.h>
+#include "../../tables/picture.h"
+#include "../../tables/plot.h"
 }
 
 #include <cstdlib>

@@ -7,7 +7,7 @@
 #ifndef PREDREG_PLOT_H_
 #define PREDREG_PLOT_H_
 
-#include "curve.h"
+#include <tools/report/data/curve.h>
 
 #include <stdio.h>
 
@@ -20,8 +20,8 @@ BEGIN_C_DECLS
  * top of an axis. The <svg> element with that view box, which
  * predreg_plot_open() writes around them, stretches them to any size.
  *
- * panel.c calls this for a page, and picture.c for a file. The caller who
- * closes the stream checks it for errors.
+ * picture.c calls this. The caller who closes the stream checks it for
+ * errors.
  */
 
 /** Height of the box. Its y coordinates grow downwards, as those of SVG do. */

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/report/draw/units.h>
+#include <tools/report/page/units.h>
 }
 
 #include <cstring>

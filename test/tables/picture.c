@@ -9,11 +9,13 @@
 #endif
 
 #include "picture.h"
-#include "html.h"
 #include "plot.h"
-#include "units.h"
+
+#include <tools/report/page/units.h>
 
 #include <ucs/sys/math.h>
+
+#include <string.h>
 
 /* All lengths are in the units of the picture's view box. The charts are placed
  * in COLUMNS columns. In a chart, the curves are below the title. The numbers
@@ -58,12 +60,27 @@ typedef struct placed_chart {
 } placed_chart_t;
 
 
+static void write_escaped(FILE *out, const char *text)
+{
+    for (; *text != '\0'; ++text) {
+        if (*text == '&') {
+            fputs("&amp;", out);
+        } else if (*text == '<') {
+            fputs("&lt;", out);
+        } else if (*text == '>') {
+            fputs("&gt;", out);
+        } else {
+            fputc(*text, out);
+        }
+    }
+}
+
 static void write_text(FILE *out, double x, double y, const char *class_name,
                        const char *anchor, const char *text)
 {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" "
                  "text-anchor=\"%s\">", x, y, class_name, anchor);
-    predreg_html_text(out, text);
+    write_escaped(out, text);
     fputs("</text>\n", out);
 }
 
@@ -228,9 +245,11 @@ static void write_description(FILE *out, const predreg_chart_t *charts,
     fputs("<desc>", out);
     for (chart = charts; chart < charts + num_charts; ++chart) {
         for (i = 0; i < chart->num_series; ++i) {
-            predreg_html_print(out, "%s, %s: average %s. ", chart->title,
-                               chart->series[i].label,
-                               PREDREG_BYTES(chart->series[i].average));
+            write_escaped(out, chart->title);
+            fputs(", ", out);
+            write_escaped(out, chart->series[i].label);
+            fprintf(out, ": average %s. ",
+                    PREDREG_BYTES(chart->series[i].average));
         }
     }
     fputs("</desc>\n", out);
@@ -248,7 +267,7 @@ void predreg_picture_write(FILE *out, const char *title, const char *subtitle,
                  "font-family=\"sans-serif\">\n<title>",
             COLUMNS * CHART_WIDTH,
             HEAD + (int)ucs_div_round_up(num_charts, COLUMNS) * CHART_HEIGHT);
-    predreg_html_text(out, title);
+    write_escaped(out, title);
     fputs("</title>\n", out);
     write_description(out, charts, num_charts);
     fprintf(out, "<style>%s</style>\n"

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/report/draw/curve.h>
+#include <tools/report/data/curve.h>
 }
 
 #include <algorithm>

@@ -17,8 +17,7 @@ BEGIN_C_DECLS
  *
  * Draws curves of registered memory over time as a picture of its own: an SVG
  * file with a chart for each program and, in the chart, a line for each policy.
- * The curves are given as plain data, so that both the report and programs that
- * measure something themselves can use this. Lines differ in their dashes, and
+ * Lines differ in their dashes, and
  * are labelled at their right end, at the height of their average, so that
  * nobody needs to see colours.
  *

@@ -1,0 +1,562 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifdef HAVE_CONFIG_H
+#  include "config.h"
+#endif
+
+#include "object.h"
+
+#include <ucs/sys/math.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NSEC_PER_SEC 1e9
+#define KNOB_PREFIX  "knob."
+/* The most call sites that are listed */
+#define MAX_PLACES   12
+
+
+static void write_seconds(ucs_json_t *json, const char *name, double ns)
+{
+    report_json_real(json, name, ns / NSEC_PER_SEC);
+}
+
+/* Write the members of a setting's object that tell what it comes to */
+static void write_outcome(ucs_json_t *json, const report_data_t *report,
+                          const predreg_outcome_t *outcome)
+{
+    const predreg_findings_t *findings = &report->findings;
+    const predreg_advice_t *advice     = &report->advice;
+    unsigned i;
+
+    ucs_json_bool(json, "chosen", outcome == advice->choice.outcome);
+    report_json_uint(json, "ranks", outcome->ranks);
+    report_json_real(json, "pinned_avg_bytes",
+                      predreg_outcome_average(outcome));
+    report_json_uint(json, "pinned_peak_bytes", outcome->peak);
+    report_json_real(json, "byte_seconds", outcome->byte_seconds);
+    report_json_uint(json, "uses", outcome->uses);
+    report_json_uint(json, "hits", outcome->hits);
+    report_json_uint(json, "late", outcome->late);
+    report_json_uint(json, "early", outcome->early);
+    report_json_uint(json, "wasted", outcome->wasted);
+    report_json_uint(json, "regs", outcome->regs);
+    write_seconds(json, "critical_path_seconds", outcome->waited);
+    write_seconds(json, "duration_seconds", outcome->longest);
+    write_seconds(json, "all_ranks_seconds", outcome->duration);
+    report_json_real(json, "extra_time", predreg_extra_time(findings, outcome));
+    write_seconds(json, "helper_seconds", outcome->helper);
+    report_json_real(json, "helper_load", predreg_outcome_load(outcome));
+    ucs_json_begin(json, "causes", '{');
+    for (i = 0; i < PREDREG_CAUSE_LAST; ++i) {
+        report_json_real(json, predreg_cause_names[i], outcome->by_cause[i]);
+    }
+    ucs_json_end(json, '}');
+}
+
+static void write_policies(ucs_json_t *json, const report_data_t *report)
+{
+    static const char *const units[] = {
+        [PREDREG_LIMIT_NONE]    = NULL,
+        [PREDREG_LIMIT_BYTES]   = "bytes",
+        [PREDREG_LIMIT_REGIONS] = "regions"
+    };
+    const predreg_outcome_t *outcome;
+    const predreg_policy_t *row;
+    predreg_replay_policy_t policy;
+    unsigned i;
+
+    ucs_json_begin(json, "policies", '{');
+    for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
+        policy  = predreg_policy_at(i);
+        row     = &predreg_policies[policy];
+        outcome = report_outcome(report, policy);
+        if (report_has(report, policy)) {
+            ucs_json_begin(json, row->name, '{');
+            ucs_json_string(json, "policy", row->name);
+            ucs_json_string(json, "label", row->label);
+            ucs_json_string(json, "brief", row->brief);
+            ucs_json_string(json, "note", row->note);
+            ucs_json_bool(json, "key", row->is_key);
+            ucs_json_bool(json, "in_first_table",
+                              row->is_key ||
+                              (outcome == report->advice.choice.outcome) ||
+                              (outcome == report->advice.cheapest.outcome));
+            report_json_uint(json, "limit", outcome->limit);
+            ucs_json_string(json, "limit_unit", units[row->limit]);
+            write_outcome(json, report, outcome);
+            ucs_json_end(json, '}');
+        }
+    }
+    ucs_json_end(json, '}');
+}
+
+/* Whether there is a curve of budgets to show */
+static int report_has_curve(const report_data_t *report)
+{
+    return predreg_has_curve(&report->findings) &&
+           (report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED)->uses > 0);
+}
+
+/* Write predict with each budget, while all processors are busy */
+static void write_budgets(ucs_json_t *json, const report_data_t *report)
+{
+    const predreg_budgets_t *budgets = &report->findings.budgets;
+    char name[PREDREG_BUDGET_NAME_MAX];
+    unsigned i;
+
+    ucs_json_bool(json, "has_curve", report_has_curve(report));
+    ucs_json_begin(json, "budgets", '[');
+    for (i = 0; report_has_curve(report) && (i < budgets->num); ++i) {
+        ucs_json_begin(json, NULL, '{');
+        ucs_json_string(json, "budget",
+                            predreg_budget_name(budgets->rates[i], name));
+        ucs_json_bool(json, "default", i == budgets->usual);
+        write_outcome(json, report, &report->findings.curve[i]);
+        ucs_json_end(json, '}');
+    }
+    ucs_json_end(json, ']');
+}
+
+static void write_bounds(ucs_json_t *json, const report_data_t *report)
+{
+    unsigned i;
+
+    ucs_json_begin(json, "bounds", '[');
+    for (i = PREDREG_NUM_BOUNDS; i-- > 0;) {
+        if (report_shows_bound(report, i)) {
+            ucs_json_begin(json, NULL, '{');
+            report_json_uint(json, "bound_bytes", predreg_bound_bytes(i));
+            write_outcome(json, report, &report->findings.bounds[i]);
+            ucs_json_end(json, '}');
+        }
+    }
+    ucs_json_end(json, ']');
+}
+
+/* Write a setting and what it comes to, if there is one */
+static void write_choice(ucs_json_t *json, const char *name,
+                         const report_data_t *report,
+                         const predreg_choice_t *choice)
+{
+    static const char *const settings[] = {
+        [PREDREG_SETTING_PREDICT]      = "predict",
+        [PREDREG_SETTING_ON_DEMAND]    = "on-demand",
+        [PREDREG_SETTING_BOUND]        = "bound",
+        [PREDREG_SETTING_LEAVE_PINNED] = "leave-pinned"
+    };
+    const predreg_budgets_t *budgets = &report->findings.budgets;
+    char budget[PREDREG_BUDGET_NAME_MAX];
+
+    if (choice->outcome == NULL) {
+        return;
+    }
+
+    ucs_json_begin(json, name, '{');
+    ucs_json_string(json, "setting", settings[choice->setting]);
+    ucs_json_string(json, "budget", (choice->budget < 0) ? NULL :
+                        predreg_budget_name(choice->budget, budget));
+    ucs_json_bool(json, "default", (choice->budget >= 0) &&
+                      (choice->budget == budgets->rates[budgets->usual]));
+    report_json_uint(json, "bound_bytes", choice->number);
+    ucs_json_bool(json, "is_policy", (choice->number == 0) &&
+                                         (choice->budget < 0));
+    write_outcome(json, report, choice->outcome);
+    ucs_json_end(json, '}');
+}
+
+static void write_caveats(ucs_json_t *json, unsigned caveats)
+{
+    static const struct {
+        unsigned   bit;
+        const char *name;
+    } names[] = {
+        {PREDREG_CAVEAT_LOST, "lost"}, {PREDREG_CAVEAT_TRUNCATED, "truncated"},
+        {PREDREG_CAVEAT_LATE, "late"}, {PREDREG_CAVEAT_UNENDED, "unended"},
+        {PREDREG_CAVEAT_LEFT_OUT, "left_out"},
+        {PREDREG_CAVEAT_POOLS, "pools"}, {PREDREG_CAVEAT_SPREAD, "spread"},
+        {PREDREG_CAVEAT_IDLE, "idle"}
+    };
+    unsigned count = 0;
+    unsigned i;
+
+    ucs_json_begin(json, "caveats", '{');
+    for (i = 0; i < ucs_static_array_size(names); ++i) {
+        if (caveats & names[i].bit) {
+            ucs_json_bool(json, names[i].name, 1);
+            ++count;
+        }
+    }
+    ucs_json_end(json, '}');
+    report_json_uint(json, "num_caveats", count);
+}
+
+/* Whether the page says how many uses hit under predict and why the others do
+ * not */
+static int explains_misses(const report_data_t *report)
+{
+    const predreg_advice_t *advice   = &report->advice;
+    const predreg_outcome_t *predict =
+            report_outcome(report, PREDREG_REPLAY_PREDICT);
+
+    if (!report_has(report, PREDREG_REPLAY_PREDICT)) {
+        return 0;
+    }
+
+    switch (advice->reason) {
+    case PREDREG_REASON_COSTS:
+    case PREDREG_REASON_TOO_SLOW:
+        return 1;
+    case PREDREG_REASON_PREDICT_WORSE:
+        return predreg_saves(&report->findings, predict);
+    case PREDREG_REASON_PAYS:
+        return predreg_has_few_hits(advice->choice.outcome);
+    default:
+        return 0;
+    }
+}
+
+static void write_advice(ucs_json_t *json, const report_data_t *report)
+{
+    static const char *const answers[] = {
+        [PREDREG_ANSWER_YES]      = "yes",
+        [PREDREG_ANSWER_IF_SHORT] = "if-short",
+        [PREDREG_ANSWER_NO]       = "no"
+    };
+    static const char *const misses[]  = {
+        [PREDREG_MISSES_NONE]      = NULL,
+        [PREDREG_MISSES_FORGOTTEN] = "forgotten",
+        [PREDREG_MISSES_BUSY]      = "busy",
+        [PREDREG_MISSES_LATE]      = "late",
+        [PREDREG_MISSES_NEW]       = "new",
+        [PREDREG_MISSES_IRREGULAR] = "irregular",
+        [PREDREG_MISSES_OTHER]     = "other"
+    };
+    static const char *const reasons[PREDREG_REASON_LAST] = {
+        [PREDREG_REASON_NO_USES]           = "no-uses",
+        [PREDREG_REASON_TINY]              = "tiny",
+        [PREDREG_REASON_IN_USE]            = "in-use",
+        [PREDREG_REASON_NO_GAPS]           = "no-gaps",
+        [PREDREG_REASON_FEW_USES]          = "few-uses",
+        [PREDREG_REASON_ON_DEMAND_AS_GOOD] = "on-demand-as-good",
+        [PREDREG_REASON_BOUND_AS_GOOD]     = "bound-as-good",
+        [PREDREG_REASON_PREDICT_WORSE]     = "predict-worse",
+        [PREDREG_REASON_PAYS]              = "pays",
+        [PREDREG_REASON_COSTS]             = "costs",
+        [PREDREG_REASON_TOO_SLOW]          = "too-slow",
+        [PREDREG_REASON_NO_SAVING]         = "no-saving"
+    };
+    const predreg_advice_t *advice     = &report->advice;
+    const predreg_outcome_t *predict   =
+            report_outcome(report, PREDREG_REPLAY_PREDICT);
+
+    ucs_json_begin(json, "advice", '{');
+    ucs_json_string(json, "answer", answers[advice->answer]);
+    ucs_json_string(json, "reason",
+                        reasons[advice->reason]);
+    ucs_json_bool(json, "few_hits",
+                      predreg_has_few_hits(advice->choice.outcome));
+    ucs_json_bool(json, "predict_saves",
+                      predreg_saves(&report->findings, predict));
+    ucs_json_bool(json, "predict_few_hits", predreg_has_few_hits(predict));
+    ucs_json_string(json, "misses", predreg_misses_matter(predict) ?
+                        misses[advice->misses] : NULL);
+    report_json_uint(json, "irregular_misses",
+                      report_has(report, PREDREG_REPLAY_PREDICT) ?
+                      predreg_misses_irregular(&report->findings) : 0);
+    ucs_json_bool(json, "explain_misses", explains_misses(report));
+    ucs_json_bool(json, "guessed",
+                      advice->caveats & PREDREG_CAVEAT_GUESSED);
+    write_caveats(json, advice->caveats);
+    ucs_json_end(json, '}');
+
+    ucs_json_begin(json, "choices", '{');
+    write_choice(json, "best", report, &advice->choice);
+    write_choice(json, "cheapest", report, &advice->cheapest);
+    ucs_json_end(json, '}');
+}
+
+/* Write what is known of the ranks besides their results */
+static void write_findings(ucs_json_t *json, const report_data_t *report)
+{
+    const predreg_findings_t *findings = &report->findings;
+
+    report_json_uint(json, "left_out", findings->left_out);
+    report_json_uint(json, "truncated", findings->truncated);
+    report_json_uint(json, "unended", findings->unended);
+    report_json_uint(json, "events", findings->events);
+    report_json_uint(json, "lost", findings->lost);
+    report_json_real(json, "lost_part", findings->lost /
+                      ((double)findings->lost + findings->events));
+    report_json_uint(json, "domains", findings->domains);
+    report_json_uint(json, "most_buffers", findings->max_buffers);
+    report_json_uint(json, "sum_buffers", findings->sum_buffers);
+    report_json_uint(json, "known_regions", findings->known_regions);
+    report_json_real(json, "pool_bytes", findings->pools_known ?
+                      (double)findings->pool_bytes : NAN);
+    report_json_uint(json, "usual_pool_bytes", PREDREG_USUAL_POOLS);
+    report_json_real(json, "time_limit", PREDREG_COSTS_PART);
+    ucs_json_bool(json, "in_long_use",
+                      findings->in_long_use > findings->in_use / 2);
+    report_json_uint(json, "ranks_guessed", ucs_max(findings->reg_guessed,
+                                                     findings->dereg_guessed));
+    report_json_uint(json, "reg_guessed", findings->reg_guessed);
+    report_json_uint(json, "dereg_guessed", findings->dereg_guessed);
+    report_json_uint(json, "use_bytes", findings->use_bytes);
+    write_seconds(json, "least_reg_seconds", findings->least_reg);
+    write_seconds(json, "most_reg_seconds", findings->most_reg);
+    write_seconds(json, "common_reg_seconds", findings->common_reg);
+    write_seconds(json, "guessed_dereg_seconds", findings->guessed_dereg);
+}
+
+static void write_arena(ucs_json_t *json, const predreg_gain_t *gain)
+{
+    if (gain->ranks == 0) {
+        return;
+    }
+
+    ucs_json_begin(json, "arena", '{');
+    ucs_json_string(json, "arena",
+                        predreg_gain_advice_name(predreg_gain_advise(gain)));
+    report_json_uint(json, "ranks", gain->ranks);
+    report_json_uint(json, "size", gain->size);
+    report_json_uint(json, "uses", gain->uses);
+    report_json_uint(json, "answered", gain->answered);
+    report_json_real(json, "pinned_avg_bytes", gain->average / gain->ranks);
+    report_json_real(json, "predict_avg_bytes",
+                      gain->predict_average / gain->ranks);
+    write_seconds(json, "seconds_saved", gain->saved);
+    ucs_json_end(json, '}');
+}
+
+static void write_sends(ucs_json_t *json, const predreg_sends_t *sends)
+{
+    if (sends->ranks == 0) {
+        return;
+    }
+
+    ucs_json_begin(json, "sends", '{');
+    ucs_json_string(json, "eager",
+                        predreg_eager_advice_name(predreg_sends_advise(sends)));
+    report_json_uint(json, "ranks", sends->ranks);
+    report_json_uint(json, "calibrated", sends->calibrated);
+    report_json_uint(json, "buffers", sends->buffers);
+    report_json_uint(json, "sends", sends->sends);
+    report_json_uint(json, "copied", sends->copied);
+    report_json_uint(json, "others", sends->others);
+    report_json_uint(json, "went", sends->went);
+    report_json_uint(json, "most_sends", sends->most.most);
+    report_json_real(json, "length", sends->length.sum / sends->ranks);
+    report_json_real(json, "reused_percent",
+                      100 * sends->reused / sends->ranks);
+    report_json_uint(json, "known_sends", sends->known_sends);
+    report_json_uint(json, "known_buffers", sends->known_buffers);
+    report_json_uint(json, "hot_buffers", sends->gain.hot_buffers);
+    report_json_uint(json, "hot_sends", sends->gain.sends);
+    report_json_real(json, "bytes_saved", sends->gain.bytes);
+    write_seconds(json, "seconds_saved", sends->gain.saved);
+    write_seconds(json, "seconds", sends->time);
+    ucs_json_end(json, '}');
+}
+
+static void write_places(ucs_json_t *json, const report_data_t *report)
+{
+    const predreg_place_t *places, *place;
+    unsigned num;
+
+    num = predreg_sites_sort(report->sites, &places);
+    report_json_uint(json, "num_places", num);
+    ucs_json_begin(json, "places", '[');
+    for (place = places; place < places + ucs_min(num, MAX_PLACES); ++place) {
+        ucs_json_begin(json, NULL, '{');
+        ucs_json_string(json, "function", place->function);
+        ucs_json_string(json, "kind", place->kind);
+        ucs_json_string(json, "source", place->source);
+        ucs_json_string(json, "path", place->path);
+        write_seconds(json, "critical_path_seconds", place->waited);
+        report_json_real(json, "byte_seconds", place->byte_seconds);
+        report_json_uint(json, "uses", place->uses);
+        report_json_uint(json, "hits", place->hits);
+        report_json_uint(json, "late", place->late);
+        ucs_json_end(json, '}');
+    }
+    ucs_json_end(json, ']');
+}
+
+/* Write which files with the names of functions could not be read */
+static void write_modules(ucs_json_t *json, const report_data_t *report)
+{
+    static const char *const states[] = {
+        [PREDREG_MODULE_READ]     = NULL,
+        [PREDREG_MODULE_MISSING]  = "missing",
+        [PREDREG_MODULE_CHANGED]  = "changed",
+        [PREDREG_MODULE_NOT_READ] = "not-read"
+    };
+    const predreg_symbols_t *symbols = predreg_sites_symbols(report->sites);
+    predreg_module_state_t state;
+    const char *path;
+    unsigned i;
+
+    ucs_json_begin(json, "unread_modules", '[');
+    for (i = 0; i < predreg_symbols_num_modules(symbols); ++i) {
+        path = predreg_symbols_module(symbols, i, &state);
+        if (state != PREDREG_MODULE_READ) {
+            ucs_json_begin(json, NULL, '{');
+            ucs_json_string(json, "path", path);
+            ucs_json_string(json, "state", states[state]);
+            ucs_json_end(json, '}');
+        }
+    }
+    ucs_json_end(json, ']');
+}
+
+/* Whether a meta line is left out: the object has it elsewhere, or it differs
+ * from rank to rank by its nature */
+static int is_left_out(const char *key)
+{
+    static const char *const keys[] = {"rank", "pid", "host", "clock_ns",
+                                       "realtime_ns"};
+    unsigned i;
+
+    for (i = 0; i < ucs_static_array_size(keys); ++i) {
+        if (!strcmp(key, keys[i])) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* Write the meta lines of the traces: knobs that are set, or all other lines */
+static void write_metas(ucs_json_t *json, const report_data_t *report,
+                        const char *name, int knobs)
+{
+    const size_t length = strlen(KNOB_PREFIX);
+    const report_meta_t *meta;
+    int is_knob;
+
+    ucs_json_begin(json, name, '[');
+    for (meta = report->metas; meta < report->metas + report->num_metas;
+         ++meta) {
+        is_knob = !strncmp(meta->key, KNOB_PREFIX, length);
+        if ((is_knob == knobs) && !is_left_out(meta->key) &&
+            !(is_knob && (meta->value[0] == '\0'))) {
+            ucs_json_begin(json, NULL, '{');
+            ucs_json_string(json, "name", meta->key +
+                                              (is_knob ? length : 0));
+            ucs_json_string(json, "value", meta->value);
+            ucs_json_bool(json, "differs", meta->differs);
+            ucs_json_end(json, '}');
+        }
+    }
+    ucs_json_end(json, ']');
+}
+
+static void write_date(ucs_json_t *json, const report_data_t *report)
+{
+    const char *realtime = report_meta(report, "realtime_ns");
+    time_t seconds       = (realtime == NULL) ?
+                           0 : (strtoull(realtime, NULL, 10) / 1000000000ull);
+    char text[64];
+    struct tm tm;
+
+    ucs_json_string(json, "date",
+                        ((realtime != NULL) &&
+                         (gmtime_r(&seconds, &tm) != NULL) &&
+                         (strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC",
+                                   &tm) > 0)) ? text : NULL);
+}
+
+/* Write a curve: what is registered at the end of a column, and the least and the
+ * most within it, where one of them is not what it was before */
+static void write_columns(ucs_json_t *json, const char *name,
+                          const predreg_column_t *columns)
+{
+    uint64_t last = 0;
+    const predreg_column_t *column;
+    unsigned i;
+
+    ucs_json_begin(json, name, '[');
+    for (i = 0; i < PREDREG_CURVE_COLUMNS; ++i) {
+        column = &columns[i];
+        if ((column->min != last) || (column->max != last)) {
+            ucs_json_begin(json, NULL, '[');
+            report_json_uint(json, NULL, i);
+            report_json_uint(json, NULL, column->min);
+            report_json_uint(json, NULL, column->max);
+            report_json_uint(json, NULL, column->last);
+            ucs_json_end(json, ']');
+            last = column->last;
+        }
+    }
+    ucs_json_end(json, ']');
+}
+
+static void write_curves(ucs_json_t *json, const report_data_t *report)
+{
+    const report_curves_t *curves = &report->curves;
+    const report_curve_t *curve;
+    unsigned i;
+
+    ucs_json_begin(json, "curves", '{');
+    ucs_json_string(json, "rank", curves->rank);
+    report_json_uint(json, "columns", PREDREG_CURVE_COLUMNS);
+    write_seconds(json, "seconds", curves->duration);
+    write_seconds(json, "period_seconds", curves->period);
+    write_seconds(json, "zoom_seconds", curves->zoom);
+    ucs_json_begin(json, "policies", '[');
+    for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
+        curve = &curves->curves[predreg_policy_at(i)];
+        if (curve->known) {
+            ucs_json_begin(json, NULL, '{');
+            ucs_json_string(json, "label",
+                                predreg_policies[predreg_policy_at(i)].label);
+            report_json_real(json, "average_bytes", curve->average);
+            report_json_uint(json, "peak_bytes", curve->peak);
+            write_columns(json, "curve", curve->columns);
+            if (curves->zoom > 0) {
+                write_seconds(json, "zoom_begin_seconds", curve->zoom_begin);
+                write_columns(json, "zoom", curve->zoom);
+            }
+            ucs_json_end(json, '}');
+        }
+    }
+    ucs_json_end(json, ']');
+    ucs_json_end(json, '}');
+}
+
+void report_write_object(const report_data_t *report, ucs_string_buffer_t *strb)
+{
+    const char *size    = report_meta(report, "size");
+    ucs_json_t json     = { .strb = strb };
+
+    ucs_json_begin(&json, NULL, '{');
+    ucs_json_string(&json, "ucx_predreg", PACKAGE_VERSION);
+    ucs_json_string(&json, "command", report_meta(report, "command"));
+    ucs_json_string(&json, "recorded_policy", report_meta(report, "policy"));
+    report_json_uint(&json, "job_size",
+                      (size == NULL) ? 0 : strtoul(size, NULL, 10));
+    report_json_uint(&json, "num_ranks", report->num_ranks);
+    write_advice(&json, report);
+    write_findings(&json, report);
+    write_policies(&json, report);
+    write_budgets(&json, report);
+    write_bounds(&json, report);
+    write_arena(&json, &report->gain);
+    write_sends(&json, &report->sends);
+    write_places(&json, report);
+    report_write_ranks(&json, report);
+    write_date(&json, report);
+    write_metas(&json, report, "meta", 0);
+    write_metas(&json, report, "knobs", 1);
+    write_modules(&json, report);
+    write_curves(&json, report);
+    ucs_json_end(&json, '}');
+}
