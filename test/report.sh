@@ -65,7 +65,7 @@ advised periodic '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with predictio
     '<code>ucx_predreg run -- LAUNCHER ./heat &quot;&lt;b&gt;&quot; 4096<' \
     'LAUNCHER is what starts the 2 ranks, .*<code>srun -n 2<' \
     'each rank has to have <code>LD_PRELOAD=libuct_predreg.so</code>' \
-    '<figure class="tradeoff">' '<section id="budgets">' 'class="panels zoomed"'
+    '<figure class="tradeoff">' '<section id="budgets">' 'id="period"'
 advised random '<h1>Yes: [0-9.]+[^0-9]+% less registered memory on demand' \
     '<code>ucx_predreg run --policy on-demand -- LAUNCHER ' \
     'LD_PRELOAD=libuct_predreg.so UCX_RCACHE_PRED_POLICY=on-demand<'
@@ -248,6 +248,8 @@ looked_at()
     ! grep -q '^covered' <<< "$seen" || fail "$name: the table covers the curve"
     ! grep -q '^unseen' <<< "$seen" || fail "$name: nobody sees it scrolls"
     grep -q '^drawn [1-9]' <<< "$seen" || fail "$name: no curves"
+    [ "$kind" != periodic ] || grep -qE '^drawn ([0-9]+) \1 ' <<< "$seen" ||
+        fail "$name: no periods"
     ! grep -q 'class="tradeoff"' "$out/$kind.html" ||
         grep -qE '^drawn .* ([2-9]|1.)$' <<< "$seen" || fail "$name: no settings"
     grep -qx 'loaded 0' <<< "$seen" || fail "$name: something was loaded"

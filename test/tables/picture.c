@@ -50,6 +50,10 @@ static const char picture_css[] =
     ".line3{stroke:#4d7c0f;stroke-width:1.6;stroke-dasharray:9 3 2 3}";
 
 
+/* Numbers as people read them, in a buffer that lives as long as the block */
+#define PREDREG_BYTES(_v) predreg_bytes_str(_v, (char[PREDREG_UNITS_MAX]){""})
+#define PREDREG_TIME(_v)  predreg_time_str(_v, (char[PREDREG_UNITS_MAX]){""})
+
 /* A chart, and its place in the picture */
 typedef struct placed_chart {
     const predreg_chart_t *chart;

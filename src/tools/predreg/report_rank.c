@@ -96,9 +96,9 @@ static ucs_status_t play_bounds(const predreg_timeline_t *timeline,
     return UCS_OK;
 }
 
-/* What predict comes to with each budget, with a helper that shares the program's
- * processor. To play that takes as long as all else in a report: a child process
- * does it, and writes the outcomes into a pipe */
+/* Predict with each budget, by a helper that shares the program's processor. To
+ * play that takes as long as all else in a report: a child process does it, and
+ * writes the outcomes into a pipe */
 typedef struct {
     predreg_replay_params_t params;
     pid_t                   child; /* -1: there is none */
@@ -122,8 +122,8 @@ static ucs_status_t play_budget(const predreg_timeline_t *timeline,
     return status;
 }
 
-/* Play in the child, which ends with its parent. It says nothing of what it cannot
- * play: the parent tries the same, and does */
+/* Play in the child, which ends with its parent. It prints nothing about what it
+ * cannot play: the parent tries the same, and prints it */
 static void child_main(const predreg_timeline_t *timeline, const curve_t *curve,
                        const predreg_budgets_t *budgets, int fd)
 {

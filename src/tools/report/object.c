@@ -23,6 +23,21 @@
 #define MAX_PLACES   12
 
 
+/* @return the value of a line of meta data in the rank that was added first, or
+ *         NULL if there is none. */
+static const char *report_meta(const report_data_t *report, const char *key)
+{
+    unsigned i;
+
+    for (i = 0; i < report->num_metas; ++i) {
+        if (!strcmp(report->metas[i].key, key)) {
+            return report->metas[i].value;
+        }
+    }
+
+    return NULL;
+}
+
 static void write_seconds(ucs_json_t *json, const char *name, double ns)
 {
     report_json_real(json, name, ns / NSEC_PER_SEC);
@@ -39,7 +54,7 @@ static void write_outcome(ucs_json_t *json, const report_data_t *report,
     ucs_json_bool(json, "chosen", outcome == advice->choice.outcome);
     report_json_uint(json, "ranks", outcome->ranks);
     report_json_real(json, "pinned_avg_bytes",
-                      predreg_outcome_average(outcome));
+                     predreg_outcome_average(outcome));
     report_json_uint(json, "pinned_peak_bytes", outcome->peak);
     report_json_real(json, "byte_seconds", outcome->byte_seconds);
     report_json_uint(json, "uses", outcome->uses);
@@ -85,10 +100,9 @@ static void write_policies(ucs_json_t *json, const report_data_t *report)
             ucs_json_string(json, "brief", row->brief);
             ucs_json_string(json, "note", row->note);
             ucs_json_bool(json, "key", row->is_key);
-            ucs_json_bool(json, "in_first_table",
-                              row->is_key ||
-                              (outcome == report->advice.choice.outcome) ||
-                              (outcome == report->advice.cheapest.outcome));
+            ucs_json_bool(json, "in_first_table", row->is_key ||
+                          (outcome == report->advice.choice.outcome) ||
+                          (outcome == report->advice.cheapest.outcome));
             report_json_uint(json, "limit", outcome->limit);
             ucs_json_string(json, "limit_unit", units[row->limit]);
             write_outcome(json, report, outcome);
@@ -117,7 +131,7 @@ static void write_budgets(ucs_json_t *json, const report_data_t *report)
     for (i = 0; report_has_curve(report) && (i < budgets->num); ++i) {
         ucs_json_begin(json, NULL, '{');
         ucs_json_string(json, "budget",
-                            predreg_budget_name(budgets->rates[i], name));
+                        predreg_budget_name(budgets->rates[i], name));
         ucs_json_bool(json, "default", i == budgets->usual);
         write_outcome(json, report, &report->findings.curve[i]);
         ucs_json_end(json, '}');
@@ -127,14 +141,19 @@ static void write_budgets(ucs_json_t *json, const report_data_t *report)
 
 static void write_bounds(ucs_json_t *json, const report_data_t *report)
 {
+    const predreg_outcome_t *bound;
     unsigned i;
 
     ucs_json_begin(json, "bounds", '[');
     for (i = PREDREG_NUM_BOUNDS; i-- > 0;) {
-        if (report_shows_bound(report, i)) {
+        bound = &report->findings.bounds[i];
+        /* One that is not below any peak is none */
+        if (predreg_is_played(&report->findings, bound) &&
+            (bound->limit <
+             report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED)->peak)) {
             ucs_json_begin(json, NULL, '{');
             report_json_uint(json, "bound_bytes", predreg_bound_bytes(i));
-            write_outcome(json, report, &report->findings.bounds[i]);
+            write_outcome(json, report, bound);
             ucs_json_end(json, '}');
         }
     }
@@ -162,12 +181,12 @@ static void write_choice(ucs_json_t *json, const char *name,
     ucs_json_begin(json, name, '{');
     ucs_json_string(json, "setting", settings[choice->setting]);
     ucs_json_string(json, "budget", (choice->budget < 0) ? NULL :
-                        predreg_budget_name(choice->budget, budget));
+                    predreg_budget_name(choice->budget, budget));
     ucs_json_bool(json, "default", (choice->budget >= 0) &&
-                      (choice->budget == budgets->rates[budgets->usual]));
+                  (choice->budget == budgets->rates[budgets->usual]));
     report_json_uint(json, "bound_bytes", choice->number);
     ucs_json_bool(json, "is_policy", (choice->number == 0) &&
-                                         (choice->budget < 0));
+                  (choice->budget < 0));
     write_outcome(json, report, choice->outcome);
     ucs_json_end(json, '}');
 }
@@ -259,21 +278,19 @@ static void write_advice(ucs_json_t *json, const report_data_t *report)
 
     ucs_json_begin(json, "advice", '{');
     ucs_json_string(json, "answer", answers[advice->answer]);
-    ucs_json_string(json, "reason",
-                        reasons[advice->reason]);
+    ucs_json_string(json, "reason", reasons[advice->reason]);
     ucs_json_bool(json, "few_hits",
-                      predreg_has_few_hits(advice->choice.outcome));
+                  predreg_has_few_hits(advice->choice.outcome));
     ucs_json_bool(json, "predict_saves",
-                      predreg_saves(&report->findings, predict));
+                  predreg_saves(&report->findings, predict));
     ucs_json_bool(json, "predict_few_hits", predreg_has_few_hits(predict));
     ucs_json_string(json, "misses", predreg_misses_matter(predict) ?
-                        misses[advice->misses] : NULL);
+                    misses[advice->misses] : NULL);
     report_json_uint(json, "irregular_misses",
-                      report_has(report, PREDREG_REPLAY_PREDICT) ?
-                      predreg_misses_irregular(&report->findings) : 0);
+                     report_has(report, PREDREG_REPLAY_PREDICT) ?
+                     predreg_misses_irregular(&report->findings) : 0);
     ucs_json_bool(json, "explain_misses", explains_misses(report));
-    ucs_json_bool(json, "guessed",
-                      advice->caveats & PREDREG_CAVEAT_GUESSED);
+    ucs_json_bool(json, "guessed", advice->caveats & PREDREG_CAVEAT_GUESSED);
     write_caveats(json, advice->caveats);
     ucs_json_end(json, '}');
 
@@ -294,19 +311,19 @@ static void write_findings(ucs_json_t *json, const report_data_t *report)
     report_json_uint(json, "events", findings->events);
     report_json_uint(json, "lost", findings->lost);
     report_json_real(json, "lost_part", findings->lost /
-                      ((double)findings->lost + findings->events));
+                     ((double)findings->lost + findings->events));
     report_json_uint(json, "domains", findings->domains);
     report_json_uint(json, "most_buffers", findings->max_buffers);
     report_json_uint(json, "sum_buffers", findings->sum_buffers);
     report_json_uint(json, "known_regions", findings->known_regions);
     report_json_real(json, "pool_bytes", findings->pools_known ?
-                      (double)findings->pool_bytes : NAN);
+                     (double)findings->pool_bytes : NAN);
     report_json_uint(json, "usual_pool_bytes", PREDREG_USUAL_POOLS);
     report_json_real(json, "time_limit", PREDREG_COSTS_PART);
     ucs_json_bool(json, "in_long_use",
-                      findings->in_long_use > findings->in_use / 2);
+                  findings->in_long_use > findings->in_use / 2);
     report_json_uint(json, "ranks_guessed", ucs_max(findings->reg_guessed,
-                                                     findings->dereg_guessed));
+                     findings->dereg_guessed));
     report_json_uint(json, "reg_guessed", findings->reg_guessed);
     report_json_uint(json, "dereg_guessed", findings->dereg_guessed);
     report_json_uint(json, "use_bytes", findings->use_bytes);
@@ -324,14 +341,14 @@ static void write_arena(ucs_json_t *json, const predreg_gain_t *gain)
 
     ucs_json_begin(json, "arena", '{');
     ucs_json_string(json, "arena",
-                        predreg_gain_advice_name(predreg_gain_advise(gain)));
+                    predreg_gain_advice_name(predreg_gain_advise(gain)));
     report_json_uint(json, "ranks", gain->ranks);
     report_json_uint(json, "size", gain->size);
     report_json_uint(json, "uses", gain->uses);
     report_json_uint(json, "answered", gain->answered);
     report_json_real(json, "pinned_avg_bytes", gain->average / gain->ranks);
     report_json_real(json, "predict_avg_bytes",
-                      gain->predict_average / gain->ranks);
+                     gain->predict_average / gain->ranks);
     write_seconds(json, "seconds_saved", gain->saved);
     ucs_json_end(json, '}');
 }
@@ -344,7 +361,7 @@ static void write_sends(ucs_json_t *json, const predreg_sends_t *sends)
 
     ucs_json_begin(json, "sends", '{');
     ucs_json_string(json, "eager",
-                        predreg_eager_advice_name(predreg_sends_advise(sends)));
+                    predreg_eager_advice_name(predreg_sends_advise(sends)));
     report_json_uint(json, "ranks", sends->ranks);
     report_json_uint(json, "calibrated", sends->calibrated);
     report_json_uint(json, "buffers", sends->buffers);
@@ -355,7 +372,7 @@ static void write_sends(ucs_json_t *json, const predreg_sends_t *sends)
     report_json_uint(json, "most_sends", sends->most.most);
     report_json_real(json, "length", sends->length.sum / sends->ranks);
     report_json_real(json, "reused_percent",
-                      100 * sends->reused / sends->ranks);
+                     100 * sends->reused / sends->ranks);
     report_json_uint(json, "known_sends", sends->known_sends);
     report_json_uint(json, "known_buffers", sends->known_buffers);
     report_json_uint(json, "hot_buffers", sends->gain.hot_buffers);
@@ -450,7 +467,7 @@ static void write_metas(ucs_json_t *json, const report_data_t *report,
             !(is_knob && (meta->value[0] == '\0'))) {
             ucs_json_begin(json, NULL, '{');
             ucs_json_string(json, "name", meta->key +
-                                              (is_knob ? length : 0));
+                            (is_knob ? length : 0));
             ucs_json_string(json, "value", meta->value);
             ucs_json_bool(json, "differs", meta->differs);
             ucs_json_end(json, '}');
@@ -467,15 +484,14 @@ static void write_date(ucs_json_t *json, const report_data_t *report)
     char text[64];
     struct tm tm;
 
-    ucs_json_string(json, "date",
-                        ((realtime != NULL) &&
-                         (gmtime_r(&seconds, &tm) != NULL) &&
-                         (strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC",
-                                   &tm) > 0)) ? text : NULL);
+    ucs_json_string(json, "date", ((realtime != NULL) &&
+                     (gmtime_r(&seconds, &tm) != NULL) &&
+                     (strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC",
+                               &tm) > 0)) ? text : NULL);
 }
 
-/* Write a curve: what is registered at the end of a column, and the least and the
- * most within it, where one of them is not what it was before */
+/* Write a curve: what is registered at the end of a column, and the least and
+ * the most within it, where one of them is not what it was before */
 static void write_columns(ucs_json_t *json, const char *name,
                           const predreg_column_t *columns)
 {
@@ -517,7 +533,7 @@ static void write_curves(ucs_json_t *json, const report_data_t *report)
         if (curve->known) {
             ucs_json_begin(json, NULL, '{');
             ucs_json_string(json, "label",
-                                predreg_policies[predreg_policy_at(i)].label);
+                            predreg_policies[predreg_policy_at(i)].label);
             report_json_real(json, "average_bytes", curve->average);
             report_json_uint(json, "peak_bytes", curve->peak);
             write_columns(json, "curve", curve->columns);
@@ -532,7 +548,8 @@ static void write_curves(ucs_json_t *json, const report_data_t *report)
     ucs_json_end(json, '}');
 }
 
-void report_write_object(const report_data_t *report, ucs_string_buffer_t *strb)
+void
+report_write_object(const report_data_t *report, ucs_string_buffer_t *strb)
 {
     const char *size    = report_meta(report, "size");
     ucs_json_t json     = { .strb = strb };
@@ -542,7 +559,7 @@ void report_write_object(const report_data_t *report, ucs_string_buffer_t *strb)
     ucs_json_string(&json, "command", report_meta(report, "command"));
     ucs_json_string(&json, "recorded_policy", report_meta(report, "policy"));
     report_json_uint(&json, "job_size",
-                      (size == NULL) ? 0 : strtoul(size, NULL, 10));
+                     (size == NULL) ? 0 : strtoul(size, NULL, 10));
     report_json_uint(&json, "num_ranks", report->num_ranks);
     write_advice(&json, report);
     write_findings(&json, report);

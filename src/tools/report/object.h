@@ -16,8 +16,8 @@ BEGIN_C_DECLS
 
 /** @file object.h
  *
- * Writes what a report knows as one JSON object: the interface between the rules
- * in data/ and the page. docs/replay.md describes its fields. report.c calls
+ * Writes what a report knows as one JSON object: the interface between the
+ * rules in data/ and the page. docs/replay.md describes its fields. report.c calls
  * this.
  */
 
@@ -38,12 +38,13 @@ report_json_real(ucs_json_t *json, const char *name, double value)
     }
 }
 
-/** Write the object. At least one rank must have been added, and the advice must
- *  have been made. */
-void report_write_object(const report_data_t *report, ucs_string_buffer_t *strb);
+/** Write the object. At least one rank must have been added, and the advice
+ *  must have been made. */
+void
+report_write_object(const report_data_t *report, ucs_string_buffer_t *strb);
 
-/** Write the members about single ranks: "rank_rows", and "rank_spread" if there
- *  are more ranks than rows. */
+/** Write the members about single ranks: "rank_rows", and "rank_spread" if
+ *  there are more ranks than rows. */
 void report_write_ranks(ucs_json_t *json, const report_data_t *report);
 
 END_C_DECLS

@@ -16,8 +16,8 @@
 /* So many ranks are shown one by one. Of more of them, the page has the least,
  * the median and the most of each figure, and the ranks that stand out */
 #define MAX_ROWS    16
-/* How many ranks stand out by each of two figures: memory under leave-pinned, and
- * the time that they wait */
+/* How many ranks stand out by each of two figures: memory under leave-pinned,
+ * and the time that they wait */
 #define MAX_TOPS    4
 
 

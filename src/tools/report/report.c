@@ -81,8 +81,8 @@ static int report_is_recorded(const ucs_rcache_trace_t *trace)
     return ucs_rcache_trace_get_meta(trace, "clock_ns") != NULL;
 }
 
-/* Whether a process did not come to its end: the recorder writes the counters at
- * the end, and the time once more */
+/* Whether a process did not come to its end: the recorder writes the counters
+ * at the end, and the time once more */
 static int report_is_unended(const ucs_rcache_trace_t *trace)
 {
     return report_is_recorded(trace) && (trace->num_counters == 0) &&

@@ -75,9 +75,9 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
 void predreg_report_leave_out(predreg_report_t *report, unsigned count);
 
 /**
- * Write what the report knows: as one JSON object on a line, which docs/replay.md
- * describes, or as a page that is made of that object and has it in it. The same
- * ranks make the same text.
+ * Write what the report knows: as one JSON object on a line, which
+ * docs/replay.md describes, or as a page that is made of that object and has it
+ * in it. The same ranks make the same text.
  *
  * @return UCS_ERR_INVALID_PARAM if no rank was added, UCS_ERR_IO_ERROR if the
  *         stream has an error.

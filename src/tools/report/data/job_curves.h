@@ -17,7 +17,8 @@ BEGIN_C_DECLS
 /** @file job_curves.h
  *
  * The curves that a report shows of a job: for each policy the whole program,
- * and a period of it if the whole has many. The report
+ * and a period of it if the whole has many, which the page
+ * shows if the whole is nothing but peaks side by side. The report
  * takes them of the rank that has most memory.
  */
 

@@ -90,14 +90,6 @@ report_has(const report_data_t *report, predreg_replay_policy_t policy)
     return predreg_is_played(&report->findings, report_outcome(report, policy));
 }
 
-/** @return whether a bound on UCX's cache is worth showing: one that all ranks
- *  were played with, and that is below some rank's peak. */
-int report_shows_bound(const report_data_t *report, unsigned index);
-
-/** @return the value of a line of meta data in the rank that was added first,
- *  or NULL if there is none. */
-const char *report_meta(const report_data_t *report, const char *key);
-
 END_C_DECLS
 
 #endif

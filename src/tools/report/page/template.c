@@ -55,7 +55,7 @@ static void write_character(FILE *out, unsigned c)
     }
 }
 
-/* Write a string or number of the JSON. Of the escapes of JSON, tools/json
+/* Write a string or number of the JSON. Of the escapes of JSON, ucs/base/json.h
  * writes these */
 static void write_text(FILE *out, const char *value)
 {
@@ -264,7 +264,8 @@ static void write_tag(writer_t *writer, const char *p, const char *end)
 
 /* Write what is in a section, with names looked up in an object first.
  * @return what follows the end of the section. */
-static const char *render_in(writer_t *writer, const char *p, const char *object)
+static const char *
+render_in(writer_t *writer, const char *p, const char *object)
 {
     if (writer->depth == MAX_DEPTH) {
         writer->status = UCS_ERR_INVALID_PARAM;

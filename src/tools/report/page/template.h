@@ -41,9 +41,9 @@ BEGIN_C_DECLS
  * Everything from the JSON is written as text, never as markup.
  */
 
-/** @param [in] json  What tools/json has written.
- *  @return UCS_ERR_INVALID_PARAM if a tag of the template is wrong.  The caller,
- *          who closes the stream, checks that for errors. */
+/** @param [in] json  What ucs/base/json.h has written.
+ *  @return UCS_ERR_INVALID_PARAM if a tag of the template is wrong. The caller,
+ *          who closes the stream, checks it for errors. */
 ucs_status_t predreg_template_write(const char *text, const char *json,
                                     FILE *out);
 

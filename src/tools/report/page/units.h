@@ -41,17 +41,6 @@ char *predreg_percent_str(double part, double whole, char *buf);
 /** A whole number: "12,345". */
 char *predreg_count_str(uint64_t count, char *buf);
 
-/* The same functions with a buffer of their own, which lives as long as the
- * block they are called in */
-#define PREDREG_UNITS_BUF          ((char[PREDREG_UNITS_MAX]){""})
-#define PREDREG_BYTES(_v)          predreg_bytes_str(_v, PREDREG_UNITS_BUF)
-#define PREDREG_BYTE_SECONDS(_v)   predreg_byte_seconds_str(_v, \
-                                                            PREDREG_UNITS_BUF)
-#define PREDREG_TIME(_v)           predreg_time_str(_v, PREDREG_UNITS_BUF)
-#define PREDREG_PERCENT(_part, _whole) \
-    predreg_percent_str(_part, _whole, PREDREG_UNITS_BUF)
-#define PREDREG_COUNT(_v)          predreg_count_str(_v, PREDREG_UNITS_BUF)
-
 END_C_DECLS
 
 #endif

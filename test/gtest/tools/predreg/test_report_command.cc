@@ -54,6 +54,19 @@ TEST_F(test_report_command, page) {
     EXPECT_TRUE(exists("other.html"));
 }
 
+TEST_F(test_report_command, json) {
+    std::string folder = make_job("job", 2);
+
+    EXPECT_EQ(0, call(predreg_report, {"--json", folder})) << m_errors;
+    EXPECT_EQ(0u, m_output.find("{\"ucx_predreg\":"));
+    EXPECT_EQ("}\n", m_output.substr(m_output.size() - 2));
+    std::string json = m_output;
+
+    EXPECT_EQ(0, call(predreg_report, {"--json", "-o", path("json"), folder}));
+    EXPECT_EQ("", m_output);
+    EXPECT_EQ(json, read("json"));
+}
+
 /* A job of ten times as many ranks needs no more memory, which is only enough
  * for some of its traces at a time */
 TEST_F(test_report_command, one_trace_at_a_time) {
