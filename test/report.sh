@@ -52,7 +52,7 @@ advised()
     shift
     [ -f "$out/$kind.html" ] || fail "$kind: no report"
     for pattern in "$@"; do
-        tr '\n' ' ' < "$out/$kind.html" | grep -qE "$pattern" ||
+        tr -s '\n ' ' ' < "$out/$kind.html" | grep -qE "$pattern" ||
             fail "$kind: no '$pattern'"
     done
 }
@@ -126,8 +126,8 @@ same_as_replay()
                 mean = sum / 2 / 1048576
                 printf "%." ((mean < 10) ? 2 : 1) "f MiB\n", mean
             }')
-    grep "<tr class=\"chosen\"><th scope=\"row\">$row" "$out/$kind.html" |
-        sed 's/\xc2\xa0/ /g' | grep -qF "<td>$memory</td>" ||
+    tr '\n' ' ' < "$out/$kind.html" | sed 's|</tr>|&\n|g; s/\xc2\xa0/ /g' |
+        grep "<tr class=\"chosen\"><th scope=\"row\">$row" | grep -qF "<td>$memory</td>" ||
         fail "$kind: not the $memory of the replay"
 }
 same_as_replay periodic 1.000000 '1 %'

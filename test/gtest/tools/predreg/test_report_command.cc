@@ -198,7 +198,7 @@ protected:
 TEST_F(test_report_costs, one_was_held_up) {
     std::string calm = report({{200, 210, 205}, {200, 195, 200}});
 
-    EXPECT_TRUE(contains(calm, "<h1>Yes: ")) << heading(calm);
+    EXPECT_TRUE(contains(calm, "<h1>Yes:")) << heading(calm);
     EXPECT_FALSE(contains(calm, "differ")) << calm;
 
     /* By 100 ms */

@@ -187,7 +187,8 @@ protected:
         fclose(out);
         std::string page(text, size);
         free(text);
-        return std::regex_replace(page, std::regex("[ \n]+"), " ");
+        page = std::regex_replace(page, std::regex("[ \n]+"), " ");
+        return std::regex_replace(page, std::regex("> <"), "><");
     }
 
     std::string write_one()
