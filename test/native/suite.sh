@@ -602,20 +602,6 @@ profiled()
     [ $status -eq 0 ] && [ "$(grep -c 'tool: 150 messages' "$work/said")" = 2 ]
 }
 
-# foretold COMMAND...: a recorded job, and the same once more, which knows from its first
-# uses on what the former one has learned
-foretold()
-{
-    rm -rf "$work/traces"
-    (export UCX_RCACHE_PRED_TRACE="$work/traces"; "$@") || return
-    "$predreg" profile -o "$work/profile" "$work/traces" || return
-    cat "$work/profile"
-    with PROFILE="$work/profile" "$@" &&
-        awk "$value"'
-            value("profiled") < 3 { print "nothing is known"; bad = 1 }
-            END { exit bad }' "$work/summary"
-}
-
 # follows COMMAND...: what follows the uses of some buffers is expected of others, of two at
 # least in each rank. It is for six of them where the helper has its turn between any two.
 follows()
@@ -623,27 +609,6 @@ follows()
     "$@" &&
         awk "$value"'
             value("precedents") < 2 { print "nothing was expected"; bad = 1 }
-            END { exit bad }' "$work/summary"
-}
-
-# heard PROGRAM ARGUMENT...: what a job does that has begun before is expected from the first
-# uses of another one on, in each rank
-heard()
-{
-    # shellcheck disable=SC2016 # expanded in the root of the suite
-    managed 2 $rig -- sh -c '
-        preload=$1
-        shift
-        UCX_RCACHE_PRED_SUMMARY=n mpirun -np 2 env LD_PRELOAD="$preload" "$@" \
-            --iters 100000 &
-        sleep 3
-        mpirun -np 2 env LD_PRELOAD="$preload" "$@" --iters 6
-        status=$?
-        kill $!
-        wait $! # It would take processors, and tell of places, in the next test
-        exit $status' - "$preload" $mpi_options "$@" &&
-        awk "$value"'
-            value("heard") < 1 { print "nothing was heard"; bad = 1 }
             END { exit bad }' "$work/summary"
 }
 
@@ -1527,13 +1492,10 @@ if [ -z "$sanitizer" ]; then
     # There is no arena then
     run "beside Open MPI's memory hooks, with an arena" without_hooks \
         with ARENA=64M job 2 "$apps/integrity" $messages --ops 50
-    run "a profile of the run before" \
-        foretold with PEERS=n job 2 "$apps/fig1" --iters 4 --compute 5
     # Blocks are 8 ms apart then: buffers that are used again before the helper has run
     # need nobody else's example
     run "buffers like others before" \
         follows job 2 "$apps/wavefront" --iters 4 --compute 400
-    run "places that another job has told of" heard "$apps/fig1" --compute 20
     run "beside a PMPI tool" profiled
     run "beside AddressSanitizer in the program" with_asan
     # The call alone, and with all that follow

@@ -9,7 +9,6 @@
 #endif
 
 #include "dump.h"
-#include "profile.h"
 #include "report.h"
 
 #include <tools/predreg/calibrate/calibrate.h>
@@ -43,8 +42,6 @@ static const command_t commands[] = {
      "run a program with predictive memory registration"},
     {"record", predreg_record, "ucx_predreg record",
      "run a program likewise, and record what it does"},
-    {"profile", predreg_profile, "ucx_predreg profile",
-     "tell the next run what a recorded one has learned"},
     {"dump", predreg_dump, "ucx_predreg dump", "print traces as text"},
     {"stat", predreg_stat, "ucx_predreg stat",
      "show what running processes have registered"},

@@ -94,14 +94,14 @@ static UCS_F_ALWAYS_INLINE int is_known(ucs_callpath_table_t *table,
            is_known_further_on(table, path);
 }
 
-/* @return whether it was not known yet. */
-static int add_path(ucs_callpath_table_t *table, uint64_t path)
+/* Remember a path, in the place of another one if there is no room */
+static void add_path(ucs_callpath_table_t *table, uint64_t path)
 {
     _Atomic uint64_t *place = path_at(table, path, 0);
     unsigned i;
 
     if (is_known(table, path)) {
-        return 0;
+        return;
     }
 
     for (i = 0; i < PATH_PROBES; ++i) {
@@ -112,7 +112,6 @@ static int add_path(ucs_callpath_table_t *table, uint64_t path)
         }
     }
     atomic_store_explicit(place, path, memory_order_relaxed);
-    return 1;
 }
 
 /* The number of the path that the slots of a layout say, or 0 if they are not
@@ -152,7 +151,7 @@ learn(ucs_callpath_table_t *table, ucs_callpath_thread_t *thread, uint64_t key,
     }
 
     path = path_of(layout, key, stack, thread->stack.high);
-    thread->is_new |= add_path(table, path);
+    add_path(table, path);
     return path;
 }
 

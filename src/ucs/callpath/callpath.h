@@ -105,9 +105,6 @@ typedef struct ucs_callpath_thread {
     uint32_t             calls;    /**< Until it is given credit */
     uint16_t             credit;   /**< How many unwindings it may have */
     uint8_t              is_ready; /**< Whether the stack was asked for */
-    uint8_t              is_new;   /**< Set when a path is found that no thread
-                                        has found before. Whoever looks at it
-                                        clears it */
 } ucs_callpath_thread_t;
 
 

@@ -22,8 +22,7 @@ BEGIN_C_DECLS
  * What the processes of one user on one node know of each other: how much
  * memory each has registered, so that all of them together keep a bound, which
  * processors are idle, and which processes keep their helper threads where there are
- * too few of them (CF'11, section 5). What they tell each other of the program is in
- * notes.h.
+ * too few of them (CF'11, section 5).
  *
  * Each process has a slot in shared memory, which only it writes. The share of
  * a process that was killed is not lost: another process that finds its slot

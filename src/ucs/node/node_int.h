@@ -8,7 +8,6 @@
 #define UCS_RCACHE_PRED_NODE_INT_H_
 
 #include "node.h"
-#include "notes.h"
 #include "procid.h"
 #include "segment.h"
 #include "token.h"
@@ -68,14 +67,10 @@
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */
 /** Version of the layout of the shared memory. Every change of the layout has
  *  to raise it. */
-#define UCS_RCACHE_PRED_NODE_VERSION 4
+#define UCS_RCACHE_PRED_NODE_VERSION 5
 
 /** Slots: more processes than processors of any node so far. */
 #define UCS_RCACHE_PRED_NODE_SLOTS   1024
-
-/** Places for notes, of 24 bytes each. Programs that were measured have up to some
- *  hundred places and lengths; of 500, one in 33 gets the place of another one. */
-#define UCS_RCACHE_PRED_NODE_NOTES   16384
 
 /** Words of an affinity mask. */
 #define UCS_RCACHE_PRED_NODE_CPU_WORDS (CPU_SETSIZE / 64)
@@ -160,14 +155,6 @@ typedef struct pred_node_watch {
 } pred_node_watch_t;
 
 
-/** A note, see notes.h. Any process writes it; relaxed, see notes.c. */
-typedef struct ucs_rcache_pred_node_note {
-    _Atomic uint64_t check; /**< The name and all values, by exclusive or */
-    _Atomic uint64_t values[UCS_RCACHE_PRED_NODE_NOTE_VALUES]; /**< 0: it has no
-                                                                    such value */
-} ucs_rcache_pred_node_note_t;
-
-
 typedef struct ucs_rcache_pred_node_shm {
     ucs_rcache_pred_segment_header_t header;
     /** Slots from this index on have never had an owner. Only grows, before the
@@ -186,7 +173,6 @@ typedef struct ucs_rcache_pred_node_shm {
     _Atomic uint64_t                 wanted_regions;
     pred_node_watch_t                watch UCS_V_ALIGNED(64);
     ucs_rcache_pred_node_slot_t      slots[UCS_RCACHE_PRED_NODE_SLOTS];
-    ucs_rcache_pred_node_note_t      notes[UCS_RCACHE_PRED_NODE_NOTES];
 } ucs_rcache_pred_node_shm_t;
 
 

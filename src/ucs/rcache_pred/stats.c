@@ -70,8 +70,6 @@ const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[] = {
     STAT(deregs, COUNT, "deregistrations"),
     STAT(precedents, COUNT, "uses after which another one was expected as "
          "after those of other buffers"),
-    STAT(profiled, COUNT, "uses after which another one was expected by a profile"),
-    STAT(heard, COUNT, "places of which another process of the node has told"),
     STAT(evictions, COUNT, "regions given up to make room"),
     STAT(evictions_node, COUNT, "of these, for a bound of the node"),
     STAT(evictions_system, COUNT, "of these, as the system refused a registration"),

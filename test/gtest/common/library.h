@@ -37,7 +37,6 @@ extern "C" {
 #include <ucs/rcache_pred/predict/history.h>
 #include <ucs/host/live.h>
 #include <ucs/node/node.h>
-#include <ucs/node/notes.h>
 #include <ucs/host/own_fd.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/node/procid.h>

@@ -159,10 +159,32 @@ static int check_name(const uct_predreg_knobs_t *knobs, const char *source,
     return -1;
 }
 
+/* Whether a former version had a knob of this name. What sets it has no effect, and
+ * keeps no job from running. UCX warns of such a variable in each process */
+static int is_gone(const char *name)
+{
+    static const char *names[] = {"PEERS", "PROFILE"};
+    size_t i;
+
+    for (i = 0; i < ucs_static_array_size(names); ++i) {
+        if (!strcmp(name, names[i])) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
 int predreg_knob_check(const char *name, const char *value)
 {
     uct_predreg_knobs_t knobs;
     int ret;
+
+    if (is_gone(name)) {
+        predreg_error("--set: %s has no effect: there is no such knob any more",
+                      name);
+        return 0;
+    }
 
     get_defaults(&knobs);
     ret = check_name(&knobs, "--set", name);
@@ -186,7 +208,8 @@ static int check_variable(const uct_predreg_knobs_t *knobs, const char *string)
     }
 
     name = predreg_format("%.*s", (int)strcspn(string, "="), string);
-    ret  = check_name(knobs, name, name + length);
+    ret  = is_gone(name + length) ? 0 :
+           check_name(knobs, name, name + length);
     free(name);
     return ret;
 }

@@ -75,10 +75,6 @@ static int is_accepted(const char *name)
         predreg_error("--set: %s is part of what was recorded: contexts are "
                       "made with it; to change it, record with --set %s=VALUE",
                       name, name);
-    } else if (!strcmp(name, "PEERS")) {
-        predreg_error("--set: PEERS is what ranks tell each other, and each is "
-                      "replayed by itself; to see what it does, run the job "
-                      "with either value");
     } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
         predreg_error("--set: %s is of the ranks of a node together, and each "
                       "is replayed by itself; see --ranks", name);

@@ -6,7 +6,6 @@
 
 #include "load.h"
 #include "params.h"
-#include "prior.h"
 
 #include <tools/predreg/common/eager_costs.h>
 #include <tools/predreg/common/message.h>
@@ -24,7 +23,6 @@ typedef struct loader {
     int                         is_left_out[PREDREG_REPLAY_LAST];
                                          /* Whether the policy would take too
                                             long for one of the ranks */
-    predreg_trace_prior_t       prior;   /* Of the trace that is replayed */
     ucs_status_t                status;  /* First error of a replay. All other
                                             errors are of a trace */
     char                        **left_out; /* Damaged traces that are still to
@@ -58,8 +56,7 @@ static ucs_status_t replay_policy(loader_t *loader,
         return status;
     }
 
-    params.prior = predreg_trace_prior_ops(&loader->prior);
-    status       = predreg_replay(timeline, &params, result);
+    status = predreg_replay(timeline, &params, result);
     keep_result(loader->opts, status, result);
     return status;
 }
@@ -79,7 +76,6 @@ static ucs_status_t replay_budgets(loader_t *loader, const char *path,
 
     status = predreg_replay_opts_params(loader->opts, timeline,
                                         PREDREG_REPLAY_PREDICT, &params);
-    params.prior = predreg_trace_prior_ops(&loader->prior);
     for (i = 0; (i < budgets->num) && (status == UCS_OK); ++i) {
         if (i == budgets->usual) {
             continue;
@@ -186,11 +182,7 @@ static ucs_status_t add_trace(ucs_rcache_trace_t *trace, void *arg)
         goto out_free_trace;
     }
 
-    predreg_trace_prior_init(&loader->prior,
-                             loader->opts->profile_given ?
-                             &loader->opts->profile : NULL, trace);
     status = replay_rank(loader, trace->path, timeline);
-    predreg_trace_prior_cleanup(&loader->prior);
     if (status == UCS_OK) {
         status = add_sends(loader, trace);
     }

@@ -77,8 +77,6 @@ static void usage(void)
            "  --shared-processor    no processor is idle: the program does the "
            "helper's work\n"
            "                        while it waits\n"
-           "  --profile FILE        predict and arena know from the beginning what is in "
-           "this profile\n"
            "  --curve               memory against run time: predict with "
            "budgets of 0, 0.2, 0.5,\n"
            "                        1, 2 and 5 %% and inf, and which of them "
@@ -155,25 +153,6 @@ static int parse_bytes(const char *option, const char *arg, uint64_t *bytes_p)
     return 0;
 }
 
-/* What is wrong with the profile has been logged. The last one that is given
- * counts */
-static int load_profile(const char *arg, predreg_replay_opts_t *opts)
-{
-    if (opts->profile_given) {
-        ucs_rcache_profile_free(&opts->profile);
-        opts->profile_given = 0;
-    }
-
-    if (ucs_rcache_profile_load(arg, &opts->profile) != UCS_OK) {
-        predreg_error("--profile: '%s' is not accepted; accepted: a file that "
-                      "ucx_predreg profile has written", arg);
-        return -1;
-    }
-
-    opts->profile_given = 1;
-    return 0;
-}
-
 /* Check that the options about a larger job come only if such a job is asked
  * for */
 static int check_ranks(const predreg_replay_opts_t *opts)
@@ -232,26 +211,12 @@ static void default_policies(predreg_replay_opts_t *opts)
     }
 }
 
-static int check_profile(const predreg_replay_opts_t *opts)
-{
-    if (opts->profile_given && !opts->policies[PREDREG_REPLAY_PREDICT] &&
-        !opts->policies[PREDREG_REPLAY_ARENA]) {
-        predreg_error("--profile is what predict and arena know from the "
-                      "beginning: accepted with one of these, or without "
-                      "--policy");
-        return -1;
-    }
-
-    return 0;
-}
-
 enum {
     OPT_POLICY = 256,
     OPT_SET,
     OPT_REG_COST,
     OPT_DEREG_COST,
     OPT_SHARED_PROCESSOR,
-    OPT_PROFILE,
     OPT_CURVE,
     OPT_WINDOW,
     OPT_RANKS,
@@ -281,8 +246,6 @@ static int parse_option(int option, const char *arg,
     case OPT_SHARED_PROCESSOR:
         opts->shared_processor = 1;
         return 0;
-    case OPT_PROFILE:
-        return load_profile(arg, opts);
     case OPT_CURVE:
         opts->curve = 1;
         return 0;
@@ -323,7 +286,6 @@ int predreg_replay_opts_parse(int argc, char **argv,
         {"reg-cost", required_argument, NULL, OPT_REG_COST},
         {"dereg-cost", required_argument, NULL, OPT_DEREG_COST},
         {"shared-processor", no_argument, NULL, OPT_SHARED_PROCESSOR},
-        {"profile", required_argument, NULL, OPT_PROFILE},
         {"curve", no_argument, NULL, OPT_CURVE},
         {"window", required_argument, NULL, OPT_WINDOW},
         {"ranks", required_argument, NULL, OPT_RANKS},
@@ -359,10 +321,6 @@ int predreg_replay_opts_parse(int argc, char **argv,
     }
 
     default_policies(opts);
-    if (check_profile(opts) != 0) {
-        return PREDREG_EXIT_USAGE;
-    }
-
     opts->num_paths = argc - optind;
     opts->paths     = argv + optind;
     return 0;
@@ -370,8 +328,5 @@ int predreg_replay_opts_parse(int argc, char **argv,
 
 void predreg_replay_opts_cleanup(predreg_replay_opts_t *opts)
 {
-    if (opts->profile_given) {
-        ucs_rcache_profile_free(&opts->profile);
-    }
     uct_predreg_knobs_cleanup(&opts->knobs);
 }

@@ -9,7 +9,6 @@
 
 #include <tools/replay/budgets.h>
 #include <tools/replay/replay.h>
-#include <trace/profile/profile.h>
 #include <uct/ib/predreg/core/knobs.h>
 
 BEGIN_C_DECLS
@@ -44,8 +43,6 @@ typedef struct predreg_replay_opts {
                                           budgets */
     predreg_budgets_t   budgets;     /**< These; the usual one is what the knob
                                           says */
-    ucs_rcache_profile_t profile;    /**< What another run has seen */
-    int                 profile_given;
     int                 json;
     int                 per_rank;
     int                 num_paths;

@@ -8,7 +8,6 @@
 #include "environment.h"
 
 #include <tools/predreg/common/message.h>
-#include <trace/profile/profile.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -198,37 +197,6 @@ static int check_knobs(predreg_run_opts_t *opts)
     return predreg_knob_check_environment();
 }
 
-/* Check the profile, if there is to be one. Each rank would go without it and
- * say so, after a large job has started; and ranks may be started in another
- * folder than this one. */
-static int set_profile(void)
-{
-    const char *path = getenv(PREDREG_KNOB_PROFILE);
-    ucs_rcache_profile_t profile;
-    char *absolute;
-
-    if ((path == NULL) || (path[0] == '\0')) {
-        return 0;
-    }
-
-    /* What is wrong with it is logged */
-    if (ucs_rcache_profile_load(path, &profile) != UCS_OK) {
-        predreg_error(PREDREG_KNOB_PROFILE "=%s is not accepted; accepted: a "
-                      "file that ucx_predreg profile has written", path);
-        return -1;
-    }
-    ucs_rcache_profile_free(&profile);
-
-    absolute = predreg_env_absolute_path(PREDREG_KNOB_PROFILE, path);
-    if (absolute == NULL) {
-        return -1;
-    }
-
-    predreg_env_set(PREDREG_KNOB_PROFILE, absolute);
-    free(absolute);
-    return 0;
-}
-
 int predreg_run_parse(int argc, char **argv, const predreg_runner_t *runner,
                       predreg_run_opts_t *opts)
 {
@@ -253,7 +221,7 @@ int predreg_run_parse(int argc, char **argv, const predreg_runner_t *runner,
         return PREDREG_EXIT_USAGE;
     }
 
-    if ((check_knobs(opts) != 0) || (set_profile() != 0)) {
+    if (check_knobs(opts) != 0) {
         return PREDREG_EXIT_USAGE;
     }
 

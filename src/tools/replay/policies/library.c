@@ -31,7 +31,6 @@ static ucs_status_t replay(const predreg_timeline_t *timeline,
         .dereg  = params->dereg,
         .shared = params->shared,
         .wakeup = params->wakeup,
-        .prior  = params->prior,
         .cache  = params->cache,
         .arena  = arena
     };

@@ -56,8 +56,6 @@ typedef struct predreg_replay_params {
                                             the program does not. If it is
                                             conservative, the program does its
                                             work */
-    predreg_prior_t          prior;    /**< PREDICT, ARENA: what is known of
-                                            another run */
     unsigned                 compared; /**< PERIODICITY: how many uses are
                                             compared with those one period
                                             before, 2 to 4096; periods are

@@ -18,16 +18,6 @@ BEGIN_C_DECLS
  * time. The policies predict, on-demand and arena call this, and tests do.
  */
 
-/** Whom to ask what is known of another run: the operation prior of a cache. */
-typedef struct predreg_prior {
-    unsigned (*ask)(void *arg, const ucs_rcache_pred_context_t *context,
-                    uint64_t length,
-                    ucs_rcache_pred_time_t *intervals); /**< NULL: nothing is
-                                                             known */
-    void     *arg;
-} predreg_prior_t;
-
-
 typedef struct predreg_sim_params {
     predreg_cost_t           reg;
     predreg_cost_t           dereg;
@@ -37,7 +27,6 @@ typedef struct predreg_sim_params {
                                           node are ignored. The sink, if there
                                           is one, gets the cache's events, whose
                                           clock is ahead of the program's */
-    predreg_prior_t          prior;
     int                      shared; /**< Not 0: the helper has no processor of
                                           its own; while it runs, the program
                                           does not. If it is conservative, the

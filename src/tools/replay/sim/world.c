@@ -33,7 +33,6 @@ struct predreg_world {
     predreg_cost_t         reg;
     predreg_cost_t         dereg;
     int                    shared;
-    predreg_prior_t        prior;
     uint64_t               stolen;      /* How long the helper has used the
                                            program's processor, which the program
                                            has not noticed yet */
@@ -293,15 +292,6 @@ static void op_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
     };
 }
 
-static unsigned op_prior(void *arg, const ucs_rcache_pred_context_t *context,
-                         uint64_t length, ucs_rcache_pred_time_t *intervals)
-{
-    predreg_world_t *world = arg;
-
-    return (world->prior.ask == NULL) ?
-           0 : world->prior.ask(world->prior.arg, context, length, intervals);
-}
-
 const ucs_rcache_pred_ops_t predreg_world_ops = {
     .now       = op_now,
     .wait      = op_wait,
@@ -309,8 +299,7 @@ const ucs_rcache_pred_ops_t predreg_world_ops = {
     .mem_reg   = op_reg,
     .mem_dereg = op_dereg,
     .seat      = op_seat,
-    .yield     = op_yield,
-    .prior     = op_prior
+    .yield     = op_yield
 };
 
 ucs_status_t predreg_world_create(const predreg_sim_params_t *params,
@@ -326,7 +315,6 @@ ucs_status_t predreg_world_create(const predreg_sim_params_t *params,
     world->reg         = params->reg;
     world->dereg       = params->dereg;
     world->shared      = params->shared;
-    world->prior       = params->prior;
     world->wakeup      = params->wakeup;
     world->account     = account;
     world->now         = EPOCH;

@@ -50,13 +50,6 @@ typedef struct ucs_rcache_pred_seat {
 } ucs_rcache_pred_seat_t;
 
 
-/** How many intervals tell what another run has seen, at most. */
-#define UCS_RCACHE_PRED_MAX_PRIOR 4
-
-/** How many intervals processes of a node tell each other at a time, at most. */
-#define UCS_RCACHE_PRED_MAX_TOLD  2
-
-
 /**
  * The functions through which the cache reaches the outside world. All but @ref
  * now and @ref wake may block. The cache holds none of the locks that @ref
@@ -131,52 +124,6 @@ typedef struct ucs_rcache_pred_ops {
      *  the helper's work, twice a round. NULL: a thread is taken to run all the
      *  time. */
     ucs_rcache_pred_time_t (*busy)(void *arg);
-
-    /**
-     * Tell what another run has seen after uses in such a place, of such a length: how long
-     * it was until the same memory was used again. Called by whoever does the helper's
-     * work, for the first uses of a region. NULL: nothing is known.
-     *
-     * @param [out] intervals  Up to UCS_RCACHE_PRED_MAX_PRIOR, ns, each > 0, the last one
-     *                         being the most likely.
-     * @return how many there are.
-     */
-    unsigned               (*prior)(void *arg,
-                                    const ucs_rcache_pred_context_t *context,
-                                    uint64_t length,
-                                    ucs_rcache_pred_time_t *intervals);
-
-    /**
-     * Get the name of the place of a use, which is the same in all processes of the node
-     * that run the same program. Called by whoever does the helper's work, for the first
-     * uses of a region. NULL: there are no names; then the next two are not called.
-     *
-     * @return 0 if it has none.
-     */
-    uint64_t               (*name)(void *arg,
-                                   const ucs_rcache_pred_context_t *context);
-
-    /**
-     * Tell other processes how long it was, lately, after uses in a place, of a length,
-     * until the same memory was used again. Called by whoever does the helper's work.
-     *
-     * @param [in] name       Hash of the name of the place and of the length, not 0.
-     * @param [in] intervals  ns, each > 0, the last one being the latest.
-     * @param [in] num        1..UCS_RCACHE_PRED_MAX_TOLD.
-     */
-    void                   (*tell)(void *arg, uint64_t name,
-                                   const ucs_rcache_pred_time_t *intervals,
-                                   unsigned num);
-
-    /**
-     * Get what a process has told. Called by whoever does the helper's work: for the first
-     * uses of a region, and again while regions wait for it, for 16 names a round at most.
-     *
-     * @param [out] intervals  Up to UCS_RCACHE_PRED_MAX_TOLD, ns, each > 0.
-     * @return how many there are; 0: nobody has told anything.
-     */
-    unsigned               (*hear)(void *arg, uint64_t name,
-                                   ucs_rcache_pred_time_t *intervals);
 } ucs_rcache_pred_ops_t;
 
 END_C_DECLS

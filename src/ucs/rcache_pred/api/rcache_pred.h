@@ -202,11 +202,6 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t precedents;     /**< Uses of which what comes next was expected by
                                   what had followed such uses of other regions,
                                   or of this one in another context */
-    uint64_t profiled;       /**< Uses of which what comes next was expected by
-                                  what another run has seen */
-    uint64_t heard;          /**< Places and lengths of which it was learned from
-                                  another process of the node what follows uses
-                                  there */
     uint64_t evictions;      /**< Idle regions that were deregistered to make
                                   room, to keep a bound or because the system
                                   refused a registration */

@@ -252,10 +252,6 @@ typedef struct pred_rounds {
     ucs_rcache_pred_time_t  poll_interval; /**< How long to wait from one look
                                            at the DQ to the next, until the time
                                            in urgent */
-    ucs_rcache_pred_time_t  hear_since; /**< When a region last began to wait for
-                                             what other processes tell of a way of
-                                             use for which none had waited */
-    ucs_rcache_pred_time_t  hear_next;  /**< When to look next what they tell */
     uintptr_t               gc_hand; /**< Start of the region at which the hand
                                           of the clock is that forgets regions,
                                           or of one that is gone */

@@ -36,10 +36,6 @@
  * a registration ahead of it notes another one. */
 #define RANK_STEPS 2
 
-/* Of so many ways of use it is looked in one round whether other processes have told of
- * them: thousands of regions may wait for as many */
-#define HEAR_STEPS 16
-
 /* With each use that is a precedent for others, so many of the regions that have
  * waited for one are told: thousands may wait, and those that have waited for
  * longest are the first to be used */
@@ -255,39 +251,13 @@ static void tell_waiting(ucs_rcache_pred_t *pred, uint64_t way)
     }
 }
 
-void pred_process_heard(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
-{
-    ucs_rcache_pred_precedent_table_t *table   = &pred->predictor.precedents;
-    const ucs_rcache_pred_precedent_t *unknown = NULL;
-    const ucs_rcache_pred_precedent_t *first   = NULL;
-    unsigned i;
-
-    pred_pace_heard(pred, now);
-    for (i = 0; i < HEAR_STEPS; ++i) {
-        unknown = ucs_rcache_pred_precedent_next_unknown(table);
-        if ((unknown == NULL) || (unknown == first)) {
-            break;
-        }
-
-        if (pred_hear(pred, unknown->way, unknown->name)) {
-            tell_waiting(pred, unknown->way);
-        } else if (first == NULL) {
-            first = unknown;
-        }
-    }
-
-    if (unknown == NULL) {
-        pred->rounds.hear_next = UCS_RCACHE_PRED_TIME_INF;
-    }
-}
-
 void pred_process_dq_entry(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry)
 {
-    uint64_t told, heard;
+    uint64_t told;
 
     pred_refund_on_use(pred, entry->region);
-    told = pred_region_learn(pred, entry, &heard);
+    told = pred_region_learn(pred, entry);
 
     pred_note_demand(pred, entry->region, entry_bytes(pred, entry));
     if (!region_is_used(pred, entry->region)) {
@@ -300,7 +270,6 @@ void pred_process_dq_entry(ucs_rcache_pred_t *pred,
         pred_merge_kept(pred, entry->region);
     }
     tell_waiting(pred, told);
-    tell_waiting(pred, heard);
 }
 
 /* Whether the region's memory is registered for others. Its next use is one of

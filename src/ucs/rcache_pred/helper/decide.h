@@ -49,8 +49,4 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred);
  *  not come in time, or it has come and its entry is still in the DQ. */
 void pred_process_awaited_head(ucs_rcache_pred_t *pred);
 
-/** Look whether other processes tell what regions wait for, which is due, and decide
- *  about these. */
-void pred_process_heard(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
-
 #endif

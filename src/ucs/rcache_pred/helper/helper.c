@@ -124,16 +124,6 @@ static int awaited_step(ucs_rcache_pred_t *pred)
     return 1;
 }
 
-/* Look whether other processes tell what regions wait for, if it is time for that */
-static void hear_others(ucs_rcache_pred_t *pred)
-{
-    ucs_rcache_pred_time_t now = pred_now(pred);
-
-    if ((pred->rounds.hear_next <= now) && pred_spend_may_look(pred, now)) {
-        pred_process_heard(pred, now);
-    }
-}
-
 /* Give a sign of life: whoever does the round gets on with it, however long that takes
  * in all */
 static void show_presence(ucs_rcache_pred_t *pred)
@@ -180,7 +170,6 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
         busy |= awaited_step(pred);
     } while (busy && (--left > 0));
 
-    hear_others(pred);
     pred_keep_room(pred);
     more             |= pred_collect_garbage(pred);
     pred_spend_round_end(pred);

@@ -6,7 +6,6 @@
 
 #include "burst.h"
 #include "learn.h"
-#include "pace.h"
 
 #include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/predict/signature.h>
@@ -70,13 +69,6 @@ static void region_learn_needs(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_range_length(&expected));
 }
 
-static void count_one(ucs_rcache_pred_t *pred, uint64_t *counter)
-{
-    pred_lock(pred);
-    ++*counter;
-    pred_unlock(pred);
-}
-
 int pred_region_follow(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region)
 {
@@ -85,108 +77,20 @@ int pred_region_follow(ucs_rcache_pred_t *pred,
                                                pred_now(pred));
 
     if (told) {
-        count_one(pred, &pred->stats.precedents);
+        pred_lock(pred);
+        ++pred->stats.precedents;
+        pred_unlock(pred);
     }
     return told;
 }
 
-int pred_hear(ucs_rcache_pred_t *pred, uint64_t way, uint64_t name)
-{
-    ucs_rcache_pred_precedent_table_t *table = &pred->predictor.precedents;
-    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_TOLD];
-    unsigned num;
-
-    if ((name == 0) || !ucs_rcache_pred_precedent_is_unknown(table, way)) {
-        return 0;
-    }
-
-    num = pred->ops.hear(pred->params.arg, name, intervals);
-    if (num == 0) {
-        return 0;
-    }
-
-    ucs_rcache_pred_precedent_hear(table, way, intervals, num);
-    count_one(pred, &pred->stats.heard);
-    return 1;
-}
-
-/* Tell other processes what has followed a way of use */
-static void tell_others(ucs_rcache_pred_t *pred, uint64_t way)
-{
-    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_TOLD];
-    uint64_t name;
-    unsigned num;
-
-    num = ucs_rcache_pred_precedent_get_news(&pred->predictor.precedents, way,
-                                             intervals, &name);
-    if (num > 0) {
-        pred->ops.tell(pred->params.arg, name, intervals, num);
-    }
-}
-
-/* @return what uses like the last one are called in all processes of the node; 0 if
- * they have no name. */
-static uint64_t name_of(ucs_rcache_pred_t *pred,
-                        const ucs_rcache_pred_dq_entry_t *entry,
-                        uint64_t length)
-{
-    uint64_t name = (pred->ops.name == NULL) ?
-                    0 : pred->ops.name(pred->params.arg, &entry->context);
-
-    return (name == 0) ? 0 : ucs_rcache_pred_signature_of_way(name, length);
-}
-
-/* Follow what came after such uses of other regions, here or, if nothing is known here,
- * in other processes. @return whether something is known; else the region waits.
- * @param [out] heard_p  Set if another process has told of it just now. */
-static int follow_others(ucs_rcache_pred_t *pred,
-                         const ucs_rcache_pred_dq_entry_t *entry,
-                         uint64_t length, uint64_t *heard_p)
-{
-    ucs_rcache_pred_precedent_table_t *table = &pred->predictor.precedents;
-    uint64_t way                             = entry->region->forecast.way;
-    uint64_t name                            = name_of(pred, entry, length);
-    int follows, is_new;
-
-    if (pred_hear(pred, way, name)) {
-        *heard_p = way;
-    }
-    follows = pred_region_follow(pred, entry->region);
-    if (name != 0) {
-        is_new = ucs_rcache_pred_precedent_set_name(table, way, name);
-        if (ucs_rcache_pred_precedent_is_unknown(table, way)) {
-            pred_pace_hear(pred, is_new);
-        }
-    }
-    return follows;
-}
-
-/* If it is not known yet what follows a use in this place, ask what has followed such uses
- * of other regions, or in another run, and predict by that. This run counts for more: it
- * has the present pace of the program */
+/* If it is not known yet what follows a use in this place, ask what has followed
+ * such uses of other regions, and predict by that */
 static void region_ask(ucs_rcache_pred_t *pred,
-                       const ucs_rcache_pred_dq_entry_t *entry,
-                       uint64_t length, uint64_t *heard_p)
+                       ucs_rcache_pred_region_t *region)
 {
-    ucs_rcache_pred_forecast_t *forecast = &entry->region->forecast;
-    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_PRIOR];
-    unsigned num;
-
-    if (!ucs_rcache_pred_forecast_asks(&pred->predictor, forecast)) {
-        return;
-    }
-
-    if (follow_others(pred, entry, length, heard_p) ||
-        (pred->ops.prior == NULL)) {
-        return;
-    }
-
-    num = pred->ops.prior(pred->params.arg, &entry->context,
-                          ucs_rcache_pred_range_length(&entry->range),
-                          intervals);
-    ucs_rcache_pred_forecast_tell(&pred->predictor, forecast, intervals, num);
-    if (num > 0) {
-        count_one(pred, &pred->stats.profiled);
+    if (ucs_rcache_pred_forecast_asks(&pred->predictor, &region->forecast)) {
+        pred_region_follow(pred, region);
     }
 }
 
@@ -202,15 +106,13 @@ ucs_rcache_pred_region_t *pred_region_next_waiting(ucs_rcache_pred_t *pred,
 }
 
 uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
-                           const ucs_rcache_pred_dq_entry_t *entry,
-                           uint64_t *heard_p)
+                           const ucs_rcache_pred_dq_entry_t *entry)
 {
     ucs_rcache_pred_region_t *region = entry->region;
     ucs_rcache_pred_range_t range    = entry->range;
     uint64_t signature, place, told;
     unsigned error;
 
-    *heard_p = 0;
     if (is_overtaken(pred, entry)) {
         return 0;
     }
@@ -235,8 +137,7 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
                                                region->queued &&
                                                !region->scheduled &&
                                                !region->kept);
-    region_ask(pred, entry, ucs_rcache_pred_range_length(&range), heard_p);
-    tell_others(pred, told);
+    region_ask(pred, region);
     if (error != UCS_RCACHE_PRED_ERROR_CLASSES) {
         pred_lock(pred);
         ++pred->stats.prediction_errors[error];

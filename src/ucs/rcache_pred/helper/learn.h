@@ -20,24 +20,16 @@
  * already, and count how wrong the prediction for it was. Called under
  * helper_mutex and without the lock.
  *
- * @param [out] heard_p  For which way of use another process has told a precedent
- *                       now; 0: for none.
- * @return for which way of use there is a precedent now that this process has seen;
- *         0: for none. Other regions may wait for either.
+ * @return for which way of use there is a precedent now;
+ *         0: for none. Other regions may wait for it.
  */
 uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
-                           const ucs_rcache_pred_dq_entry_t *entry,
-                           uint64_t *heard_p);
+                           const ucs_rcache_pred_dq_entry_t *entry);
 
 /** @return a region that has waited for this precedent, and does not any more;
  *          NULL if none does. Called as the former. */
 ucs_rcache_pred_region_t *pred_region_next_waiting(ucs_rcache_pred_t *pred,
                                                    uint64_t way);
-
-/** If nothing is known here of what follows a way of use, take what another process has
- *  told under its name; 0: it has none. Called as the former. @return whether one has told
- *  anything: there is a precedent now. */
-int pred_hear(ucs_rcache_pred_t *pred, uint64_t way, uint64_t name);
 
 /** Predict the next use of a region, of which nothing is known, as it followed
  *  other uses like its last one, if any did. Called as the former. @return

@@ -41,14 +41,6 @@
                                     processes of the node ask for what is idle
                                     here */
 
-/* While regions wait for what other processes tell, it is looked for that after so long,
- * ns, and after 1 / HEAR_SHARE of the time since the first region of the newest way of
- * use has begun to wait: it costs 8 rounds until it has waited twice as long as before.
- * Those that come later do not begin anew: where each buffer is used once, there is
- * always one that has just come */
-#define HEAR_MIN   1000000
-#define HEAR_SHARE 8
-
 /* How often to look whether memory was unmapped, while there is no budget for
  * anything else, ns. If some was lately, it is looked at RELAXED_INTERVAL */
 #define QUIET_INTERVAL 50000000
@@ -59,7 +51,6 @@ void pred_pace_init(ucs_rcache_pred_t *pred)
 {
     pred->rounds.next          = UCS_RCACHE_PRED_TIME_INF;
     pred->rounds.poll_interval = POLL_MAX; /* No period is known yet */
-    pred->rounds.hear_next     = UCS_RCACHE_PRED_TIME_INF;
 }
 
 /* Take all regions off the registration queue. Each is registered by its next
@@ -90,8 +81,6 @@ static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
         rounds->reaped      = 0;
         rounds->pressed     = now;
         rounds->full        = now;
-        rounds->hear_since  = ucs_min(rounds->hear_since, now);
-        rounds->hear_next   = now;
     }
 }
 
@@ -115,30 +104,6 @@ void pred_expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until,
         rounds->poll_interval = ucs_min(rounds->poll_interval,
                                         ucs_max(period / POLL_SHARE, POLL_MIN));
     }
-}
-
-static ucs_rcache_pred_time_t
-hear_interval(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
-{
-    return ucs_max(pred_elapsed(pred->rounds.hear_since, now) / HEAR_SHARE,
-                   HEAR_MIN);
-}
-
-void pred_pace_hear(ucs_rcache_pred_t *pred, int is_new)
-{
-    pred_rounds_t *rounds = &pred->rounds;
-
-    if (is_new) {
-        rounds->hear_since = rounds->last;
-    }
-    rounds->hear_next = ucs_min(rounds->hear_next,
-                                rounds->last +
-                                hear_interval(pred, rounds->last));
-}
-
-void pred_pace_heard(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
-{
-    pred->rounds.hear_next = now + hear_interval(pred, now);
 }
 
 /* When to look at the DQ again even if nobody wakes the helper;
@@ -226,10 +191,9 @@ ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
     ucs_rcache_pred_time_t next;
     int is_empty;
 
-    next = ucs_min(ucs_rcache_pred_timeq_first(&pred->rounds.awaited),
-                   pred->rounds.hear_next);
-    next = ucs_min(pred_rq_due_time(pred),
-                   ucs_max(next, pred->rounds.quiet_until));
+    next = ucs_max(ucs_rcache_pred_timeq_first(&pred->rounds.awaited),
+                   pred->rounds.quiet_until);
+    next = ucs_min(pred_rq_due_time(pred), next);
     if (poll != UCS_RCACHE_PRED_TIME_INF) {
         return come_back(pred, ucs_min(next, ucs_max(poll,
                                                      quiet_time(pred, now))));

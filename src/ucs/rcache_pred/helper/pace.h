@@ -32,14 +32,6 @@ void pred_pace_round(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 void pred_expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until,
                      ucs_rcache_pred_time_t period);
 
-/** A region has begun to wait for what other processes tell: look for that, at first
- *  often and then less often.
- *  @param [in] is_new  Whether it is the first one that waits for its way of use. */
-void pred_pace_hear(ucs_rcache_pred_t *pred, int is_new);
-
-/** They were looked for: put off the next time. */
-void pred_pace_heard(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
-
 /** Make the next round due now, since there is more to do. @return the time. */
 ucs_rcache_pred_time_t pred_go_on(ucs_rcache_pred_t *pred);
 

@@ -27,27 +27,12 @@ find(const ucs_rcache_pred_precedent_table_t *table, uint64_t way)
     return NULL;
 }
 
-static void unlink_unknown(ucs_rcache_pred_precedent_t *precedent)
-{
-    if (precedent->unknown.next != NULL) {
-        ucs_list_del(&precedent->unknown);
-        precedent->unknown.next = NULL;
-    }
-}
-
 /* Let nobody wait here any more. There may be very many: they stay in a ring of
  * their own, which nobody looks at and which each leaves in time */
 static void abandon(ucs_rcache_pred_precedent_t *precedent)
 {
     ucs_list_del(&precedent->waiting);
     ucs_list_head_init(&precedent->waiting);
-}
-
-static void forget_intervals(ucs_rcache_pred_precedent_t *precedent)
-{
-    precedent->count    = 0;
-    precedent->credit   = UCS_RCACHE_PRED_PRECEDENT_CREDIT;
-    precedent->is_heard = 0;
 }
 
 /* Find a way of use, or take the room of the one that was added to longest
@@ -72,10 +57,9 @@ get(ucs_rcache_pred_precedent_table_t *table, uint64_t way)
     }
 
     abandon(precedent);
-    unlink_unknown(precedent);
-    precedent->way  = way;
-    precedent->name = 0;
-    forget_intervals(precedent);
+    precedent->way    = way;
+    precedent->count  = 0;
+    precedent->credit = UCS_RCACHE_PRED_PRECEDENT_CREDIT;
     /* What is new is not the first to be replaced */
     precedent->added  = ++table->additions;
     return precedent;
@@ -86,26 +70,10 @@ void ucs_rcache_pred_precedent_init(ucs_rcache_pred_precedent_table_t *table)
     unsigned set, i;
 
     memset(table, 0, sizeof(*table));
-    ucs_list_head_init(&table->unknown);
     for (set = 0; set < UCS_RCACHE_PRED_PRECEDENT_SETS; ++set) {
         for (i = 0; i < UCS_RCACHE_PRED_PRECEDENT_WAYS; ++i) {
             ucs_list_head_init(&table->sets[set][i].waiting);
         }
-    }
-}
-
-static void add(ucs_rcache_pred_precedent_table_t *table,
-                ucs_rcache_pred_precedent_t *precedent,
-                ucs_rcache_pred_time_t interval)
-{
-    unlink_unknown(precedent);
-    precedent->added = ++table->additions;
-    precedent->intervals[precedent->count %
-                         UCS_RCACHE_PRED_PRECEDENT_DEPTH] = interval;
-    ++precedent->count;
-    if ((precedent->credit == 0) &&
-        (precedent->count % UCS_RCACHE_PRED_PRECEDENT_RETRY == 0)) {
-        precedent->credit = 1;
     }
 }
 
@@ -115,24 +83,14 @@ void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
 {
     ucs_rcache_pred_precedent_t *precedent = get(table, way);
 
-    if (precedent->is_heard) {
-        forget_intervals(precedent);
+    precedent->added = ++table->additions;
+    precedent->intervals[precedent->count %
+                         UCS_RCACHE_PRED_PRECEDENT_DEPTH] = interval;
+    ++precedent->count;
+    if ((precedent->credit == 0) &&
+        (precedent->count % UCS_RCACHE_PRED_PRECEDENT_RETRY == 0)) {
+        precedent->credit = 1;
     }
-    add(table, precedent, interval);
-}
-
-void ucs_rcache_pred_precedent_hear(ucs_rcache_pred_precedent_table_t *table,
-                                    uint64_t way,
-                                    const ucs_rcache_pred_time_t *intervals,
-                                    unsigned num)
-{
-    ucs_rcache_pred_precedent_t *precedent = get(table, way);
-    unsigned i;
-
-    for (i = 0; i < num; ++i) {
-        add(table, precedent, intervals[i]);
-    }
-    precedent->is_heard = 1;
 }
 
 /* Whether a precedent may be followed */
@@ -188,65 +146,6 @@ void ucs_rcache_pred_precedent_wait(ucs_rcache_pred_precedent_table_t *table,
                                     uint64_t way, ucs_list_link_t *link)
 {
     ucs_list_add_tail(&get(table, way)->waiting, link);
-}
-
-int ucs_rcache_pred_precedent_set_name(
-        ucs_rcache_pred_precedent_table_t *table, uint64_t way, uint64_t name)
-{
-    ucs_rcache_pred_precedent_t *precedent = find(table, way);
-    int is_new;
-
-    if (precedent == NULL) {
-        return 0;
-    }
-
-    is_new          = (precedent->name == 0);
-    precedent->name = name;
-    if ((precedent->count == 0) && (precedent->unknown.next == NULL)) {
-        ucs_list_add_tail(&table->unknown, &precedent->unknown);
-    }
-    return is_new;
-}
-
-unsigned ucs_rcache_pred_precedent_get_news(
-        const ucs_rcache_pred_precedent_table_t *table, uint64_t way,
-        ucs_rcache_pred_time_t *intervals, uint64_t *name_p)
-{
-    const ucs_rcache_pred_precedent_t *precedent = find(table, way);
-
-    if ((precedent == NULL) || (precedent->name == 0) ||
-        ((precedent->count > UCS_RCACHE_PRED_PRECEDENT_DEPTH) &&
-         (precedent->count % UCS_RCACHE_PRED_PRECEDENT_NEWS != 0))) {
-        return 0;
-    }
-
-    *name_p = precedent->name;
-    return get_intervals(precedent, intervals);
-}
-
-int ucs_rcache_pred_precedent_is_unknown(
-        const ucs_rcache_pred_precedent_table_t *table, uint64_t way)
-{
-    const ucs_rcache_pred_precedent_t *precedent = find(table, way);
-
-    return (precedent == NULL) || (precedent->count == 0);
-}
-
-const ucs_rcache_pred_precedent_t *
-ucs_rcache_pred_precedent_next_unknown(ucs_rcache_pred_precedent_table_t *table)
-{
-    ucs_rcache_pred_precedent_t *precedent;
-
-    while (!ucs_list_is_empty(&table->unknown)) {
-        precedent = ucs_list_extract_head(&table->unknown,
-                                          ucs_rcache_pred_precedent_t, unknown);
-        if (!ucs_list_is_empty(&precedent->waiting)) {
-            ucs_list_add_tail(&table->unknown, &precedent->unknown);
-            return precedent;
-        }
-        precedent->unknown.next = NULL;
-    }
-    return NULL;
 }
 
 void ucs_rcache_pred_precedent_leave(ucs_list_link_t *link)

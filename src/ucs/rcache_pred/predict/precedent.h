@@ -27,12 +27,6 @@ BEGIN_C_DECLS
  * follows it takes some, and gives back more if its use comes when it is
  * expected. Who asks for more than that waits.
  *
- * A way of use may have a name, which means the same in other processes that run
- * the same program: what was seen there stands for what is not known yet. It is
- * forgotten, and with it what came of following it, as soon as something is seen here.
- * While some regions wait for a way of which nothing is known, and which has a
- * name, the table has it on a list.
- *
  * The functions are pure; only the helper calls them, so that they need no lock.
  */
 
@@ -40,7 +34,7 @@ BEGIN_C_DECLS
  *  less than as many of one region would, since they are of about the same time:
  *  with more of them, a history that is told would take intervals for steady
  *  before it has seen one itself. */
-#define UCS_RCACHE_PRED_PRECEDENT_DEPTH UCS_RCACHE_PRED_MAX_TOLD
+#define UCS_RCACHE_PRED_PRECEDENT_DEPTH 2
 
 /** So many regions may follow a precedent before any of them has shown that it is
  *  right: so many registrations may be for nothing. */
@@ -58,10 +52,6 @@ BEGIN_C_DECLS
  *  some for one region. */
 #define UCS_RCACHE_PRED_PRECEDENT_RETRY 64
 
-/** Other processes are told each time so many intervals were added, and with each of
- *  the first UCS_RCACHE_PRED_PRECEDENT_DEPTH. */
-#define UCS_RCACHE_PRED_PRECEDENT_NEWS 16
-
 /* Precedents are kept in sets of so many, by the hash of the way of use. A new
  * one replaces the one of its set that was added to longest ago. */
 #define UCS_RCACHE_PRED_PRECEDENT_SETS 256
@@ -73,20 +63,13 @@ typedef struct ucs_rcache_pred_precedent {
     uint64_t               way;     /**< See @ref
                                          ucs_rcache_pred_signature_of_way;
                                          0: none is here */
-    uint64_t               name;    /**< The same in other processes; 0: it has
-                                         none */
     uint64_t               added;   /**< Number of the table's last addition
                                          here */
-    ucs_list_link_t        unknown; /**< Element of the list of those that have a
-                                         name, and of which nothing is known;
-                                         next is NULL if it is not on it */
     ucs_list_link_t        waiting; /**< Who waits for the first interval that
                                          is added next: those that began to wait
                                          first come first */
     uint64_t               count;   /**< How many intervals there were */
     unsigned               credit;  /**< How many regions may follow it */
-    int                    is_heard; /**< Whether other processes have told of the
-                                          intervals */
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];
 } ucs_rcache_pred_precedent_t;
 
@@ -94,9 +77,6 @@ typedef struct ucs_rcache_pred_precedent {
 /** The ways of use that were seen lately. */
 typedef struct ucs_rcache_pred_precedent_table {
     uint64_t                    additions; /**< How many there were */
-    ucs_list_link_t             unknown;   /**< Ways that have a name and may be
-                                                waited for, and of which nothing
-                                                is known */
     ucs_rcache_pred_precedent_t sets[UCS_RCACHE_PRED_PRECEDENT_SETS]
                                     [UCS_RCACHE_PRED_PRECEDENT_WAYS];
 } ucs_rcache_pred_precedent_table_t;
@@ -109,13 +89,6 @@ void ucs_rcache_pred_precedent_init(ucs_rcache_pred_precedent_table_t *table);
 void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
                                    uint64_t way,
                                    ucs_rcache_pred_time_t interval);
-
-/** Take what another process has seen, for a way of use of which nothing is known.
- *  @param [in] num  1..UCS_RCACHE_PRED_PRECEDENT_DEPTH. */
-void ucs_rcache_pred_precedent_hear(ucs_rcache_pred_precedent_table_t *table,
-                                    uint64_t way,
-                                    const ucs_rcache_pred_time_t *intervals,
-                                    unsigned num);
 
 /**
  * Ask what is to be followed.
@@ -142,34 +115,6 @@ void ucs_rcache_pred_precedent_met(ucs_rcache_pred_precedent_table_t *table,
  *  yet. If the precedent is replaced, it waits no more. */
 void ucs_rcache_pred_precedent_wait(ucs_rcache_pred_precedent_table_t *table,
                                     uint64_t way, ucs_list_link_t *link);
-
-/** Give a way of use a name, not 0, if it is in the table. @return whether it had
- *  none. */
-int ucs_rcache_pred_precedent_set_name(
-        ucs_rcache_pred_precedent_table_t *table, uint64_t way, uint64_t name);
-
-/**
- * Get what others may be told of a way of use.
- *
- * @param [out] intervals  Room for UCS_RCACHE_PRED_PRECEDENT_DEPTH. The last one
- *                         was added last.
- * @param [out] name_p     Its name.
- * @return how many intervals there are; 0: none, or it has no name, or too little
- *         has changed since others were told.
- */
-unsigned ucs_rcache_pred_precedent_get_news(
-        const ucs_rcache_pred_precedent_table_t *table, uint64_t way,
-        ucs_rcache_pred_time_t *intervals, uint64_t *name_p);
-
-/** @return whether nothing is known of a way of use. */
-int ucs_rcache_pred_precedent_is_unknown(
-        const ucs_rcache_pred_precedent_table_t *table, uint64_t way);
-
-/** @return the next one of the ways of use for which regions wait, of which
- *          nothing is known, and which have a name, in turns; NULL if there is
- *          none. Those that nobody waits for any more are taken off the list. */
-const ucs_rcache_pred_precedent_t *
-ucs_rcache_pred_precedent_next_unknown(ucs_rcache_pred_precedent_table_t *table);
 
 /** Stop waiting. All zeros is a link that has not waited. */
 void ucs_rcache_pred_precedent_leave(ucs_list_link_t *link);

@@ -28,29 +28,6 @@ static uint64_t path_of(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                              comm->stack);
 }
 
-/* Whether the place of a communication may have no name yet by which other processes and
- * other runs know it. A path is given one when it is found for the first time. Where a path
- * cannot be found, caller and depth are the place: it has a name in a profile, since the
- * recorder names those as well. */
-static int may_lack_name(const uct_predreg_core_t *core,
-                         const uct_predreg_issuer_t *issuer,
-                         const uct_predreg_comm_t *comm,
-                         const ucs_rcache_pred_context_t *context)
-{
-    return ucs_unlikely(issuer->path.is_new) ||
-           ucs_unlikely(core->has_profile &&
-                        (context->stack == (uintptr_t)comm->stack));
-}
-
-static void name_place(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
-                       const ucs_rcache_pred_context_t *context)
-{
-    issuer->path.is_new = 0;
-    if (core->prior != NULL) {
-        ucs_rcache_record_prior_note(core->prior, context);
-    }
-}
-
 void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                       const uct_predreg_comm_t *comm)
 {
@@ -67,9 +44,6 @@ void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                                 comm->buffer, comm->caller,
                                 path_of(core, issuer, comm), &context);
     uct_predreg_posted_put(comm->buffer, &context);
-    if (may_lack_name(core, issuer, comm, &context)) {
-        name_place(core, issuer, &context);
-    }
     if (ucs_unlikely(recorder != NULL)) {
         ucs_rcache_recorder_site(recorder, &context);
     }

@@ -191,9 +191,6 @@ static void fork_child(void)
     uct_predreg_domains_reset();
     uct_predreg_arena_fork(core);
     uct_predreg_record_reset(core);
-    /* Another thread may have been about to change it */
-    core->prior       = NULL;
-    core->has_profile = 0;
     uct_predreg_watch_reset();
     /* The cache is not destroyed: that would deregister what the parent
      * registered */

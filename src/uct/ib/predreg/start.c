@@ -122,38 +122,6 @@ static void paths_start(uct_predreg_core_t *core)
     }
 }
 
-/* Read the profile, if there is to be one. What is wrong with it is logged by
- * the function that reads it */
-static void profile_start(uct_predreg_core_t *core)
-{
-    const char *path = core->knobs.profile;
-    ucs_status_t status;
-
-    if (path[0] == '\0') {
-        return;
-    }
-
-    status = ucs_rcache_record_prior_create(path, &core->prior);
-    if (status != UCS_OK) {
-        ucs_warn("UCX_RCACHE_PRED_PROFILE=%s is ignored%s; accepted: the path, "
-                 "in each rank, of a file that ucx_predreg profile has written",
-                 path, (status == UCS_ERR_NO_MEMORY) ? ": out of memory" : "");
-    }
-    core->has_profile = (status == UCS_OK);
-}
-
-/* Have names for the places in the program, which other processes know as well.
- * Without paths there are none: the depth of the stack says too little */
-static void names_start(uct_predreg_core_t *core)
-{
-    if ((core->prior == NULL) && core->knobs.peers && (core->paths != NULL) &&
-        (core->knobs.policy == UCS_RCACHE_PRED_POLICY_PREDICT) &&
-        (ucs_rcache_record_prior_create(NULL, &core->prior) != UCS_OK)) {
-        ucs_debug("no memory for names of places: UCX_RCACHE_PRED_PEERS is "
-                  "ignored");
-    }
-}
-
 /* Whether a knob asks for a bound. The limit of locked memory is none of
  * these */
 static int has_own_bounds(const uct_predreg_knobs_t *knobs)
@@ -246,8 +214,6 @@ uct_predreg_core_init_13(const uct_predreg_real_t *real)
     }
 
     paths_start(core);
-    profile_start(core);
-    names_start(core);
     if (!core->knobs.eager) {
         return uct_predreg_sends_start(core, &uct_predreg_hooks);
     }
@@ -307,7 +273,6 @@ static void print_summary(uct_predreg_core_t *core)
     uct_predreg_snapshot(core, &snapshot);
     uct_predreg_ucx_version(core, ucx, sizeof(ucx));
     uct_predreg_summary_print(&snapshot, ucx, core->told_settings,
-                              core->has_profile,
                               knobs->summary, knobs->summary_file);
 }
 

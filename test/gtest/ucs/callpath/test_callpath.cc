@@ -128,20 +128,6 @@ TEST_F(test_callpath, paths_with_other_addresses_in_the_same_slots) {
     EXPECT_EQ(32u, fake.unwinds);
 }
 
-/* Whoever names paths hears of each once */
-TEST_F(test_callpath, a_new_path_is_told) {
-    find({{20, 0x2000}, {30, 0x3000}});
-    EXPECT_TRUE(m_thread.is_new);
-    m_thread.is_new = 0;
-    find();
-    EXPECT_FALSE(m_thread.is_new);
-    find({{20, 0x2005}, {30, 0x3000}});
-    EXPECT_TRUE(m_thread.is_new);
-    m_thread.is_new = 0;
-    find({{20, 0x2000}, {30, 0x3000}});
-    EXPECT_FALSE(m_thread.is_new);
-}
-
 TEST_F(test_callpath, the_order_of_addresses_counts) {
     EXPECT_NE(find({{20, 0x2000}, {30, 0x3000}}),
               find({{20, 0x3000}, {30, 0x2000}}));

@@ -70,7 +70,6 @@ const uct_predreg_knob_values_t uct_predreg_knob_values[] = {
     {"WINDOW", FIELD(window), .min = UCT_PREDREG_MIN_WINDOW,
      .max = UCS_RCACHE_PRED_MAX_WINDOW},
     {"UNWIND", FIELD(unwind), .names = bool_names},
-    {"PEERS", FIELD(peers), .names = bool_names},
     {"HISTORY", FIELD(history), .min = UCT_PREDREG_MIN_HISTORY,
      .max = UCS_RCACHE_PRED_MAX_HISTORY},
     {"MAX_SITES", FIELD(max_sites), .min = UCT_PREDREG_MIN_ENTRIES,

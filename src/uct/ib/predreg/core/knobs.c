@@ -82,13 +82,6 @@ static const uct_predreg_config_field_t knob_table[] = {
      "and the depth of the stack alone.",
      ucs_offsetof(uct_predreg_knobs_t, unwind), &uct_predreg_knob_bool},
 
-    {"PEERS", "y",
-     "Tell the other processes of the node, by shared memory, how long it was\n"
-     "from uses of buffers to their next uses, by their place in the program, and\n"
-     "learn from them what the first uses of buffers do not tell. UNWIND=n leaves\n"
-     "nothing to tell.",
-     ucs_offsetof(uct_predreg_knobs_t, peers), &uct_predreg_knob_bool},
-
     {"HISTORY", "8",
      "Number of recent intervals between communications of one context; the\n"
      "shortest is the predicted period, unless they grow or shrink.\n"
@@ -252,13 +245,6 @@ static const uct_predreg_config_field_t knob_table[] = {
     {"SUMMARY_FILE", "",
      "File to append the summary to. Empty: standard error.",
      ucs_offsetof(uct_predreg_knobs_t, summary_file), &uct_predreg_knob_string},
-
-    {"PROFILE", "",
-     "File with what a recorded run of the same program has learned, as\n"
-     "\"ucx_predreg profile\" makes it of traces: so a buffer is predicted after\n"
-     "its first use already. What other programs did there is of no use, and does\n"
-     "no harm. Empty: none.",
-     ucs_offsetof(uct_predreg_knobs_t, profile), &uct_predreg_knob_string},
 
     {"TRACE", "",
      "Folder to write a trace to, one file a process: what it communicated\n"

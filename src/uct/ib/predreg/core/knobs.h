@@ -81,8 +81,6 @@ typedef struct uct_predreg_knobs {
     unsigned window;        /**< Length of the context window, in
                                  communications */
     int      unwind;        /**< Whether paths of calls tell them apart */
-    int      peers;         /**< Whether processes of the node tell each other
-                                 what they have seen */
     unsigned history;       /**< How many recent intervals of a region are
                                  kept */
     unsigned max_sites;     /**< How many call sites are kept */
@@ -120,8 +118,6 @@ typedef struct uct_predreg_knobs {
     unsigned windows;       /**< @ref uct_predreg_windows_t */
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
     char     *summary_file; /**< Empty: standard error */
-    char     *profile;      /**< File that a recorded run's knowledge is read
-                                 from; empty: none */
     char     *trace;        /**< Folder traces are written to; empty: none */
     int      is_refused;    /**< Whether a value that is being read was not
                                  accepted; 0 when the functions below have

@@ -9,7 +9,6 @@
 #include <ucs/base/page.h>
 #include <ucs/host/quota.h>
 #include <ucs/node/idle.h>
-#include <ucs/node/notes.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/debug/log_def.h>
@@ -79,24 +78,6 @@ void uct_predreg_node_leave(void)
 ucs_rcache_pred_node_t *uct_predreg_node(void)
 {
     return node;
-}
-
-void uct_predreg_node_tell(uint64_t name, const uint64_t *values, unsigned num)
-{
-    if (node != NULL) {
-        ucs_rcache_pred_node_leave_note(node, name, values, num);
-    }
-}
-
-unsigned uct_predreg_node_hear(uint64_t name, uint64_t *values)
-{
-    /* All values of a note are written to the array of the cache, whose length is
-     * UCS_RCACHE_PRED_MAX_TOLD */
-    UCS_STATIC_ASSERT(UCS_RCACHE_PRED_NODE_NOTE_VALUES ==
-                      UCS_RCACHE_PRED_MAX_TOLD);
-
-    return (node == NULL) ? 0 :
-           ucs_rcache_pred_node_find_note(node, name, values);
 }
 
 void uct_predreg_node_reset(void)

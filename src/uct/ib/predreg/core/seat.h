@@ -44,15 +44,6 @@ void uct_predreg_node_join(void);
  *  be called after the first domain was opened, or under core.lock. */
 ucs_rcache_pred_node_t *uct_predreg_node(void);
 
-/** Leave a note for the node's processes, see ucs/node/notes.h. Nothing happens if
- *  this process is not one of them. To be called as @ref uct_predreg_node. */
-void uct_predreg_node_tell(uint64_t name, const uint64_t *values, unsigned num);
-
-/** Look for a note of the node's processes, as above.
- *  @param [out] values  Room for UCS_RCACHE_PRED_MAX_TOLD.
- *  @return how many there are; 0: there is no note. */
-unsigned uct_predreg_node_hear(uint64_t name, uint64_t *values);
-
 /** Take this process out of the node's processes, if it is one of them. To be
  *  called under core.lock, before there is a cache. */
 void uct_predreg_node_leave(void);

@@ -11,7 +11,6 @@
 #include "knobs.h"
 #include "types.h"
 
-#include <trace/record/prior.h>
 #include <trace/record/recorder.h>
 #include <ucs/base/mutex.h>
 #include <ucs/callpath/callpath.h>
@@ -37,7 +36,7 @@
  */
 
 struct uct_predreg_core {
-    /* The fields from here to has_profile are written while the library is initialised,
+    /* The fields from here to paths are written while the library is initialised,
      * by one thread, and any thread reads them later without a lock */
     uct_predreg_real_t       real;
     const uct_predreg_compat_t *compat; /**< Facts about the UCX in this
@@ -46,13 +45,6 @@ struct uct_predreg_core {
     int                      rank;    /**< Rank in the job; -1: not known */
     ucs_callpath_table_t     *paths;  /**< Paths of calls; NULL: only their depth
                                            is looked at. Never freed */
-    ucs_rcache_record_prior_t *prior; /**< Names of places, and what a recorded
-                                           run has seen; NULL: neither. Never
-                                           freed. A forked child clears it and
-                                           the next one while it has a single
-                                           thread */
-    int                      has_profile; /**< Whether a recorded run has seen
-                                               anything */
 
     /* The next five fields are written under the lock, before a domain is
      * opened. A forked child clears them, and sets them again when it opens a

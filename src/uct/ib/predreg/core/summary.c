@@ -70,28 +70,6 @@ static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
-/* Append for how many uses a profile said something, if there was one. That it
- * was of none, as is one of another program, is what its user has to know.
- * Policies other than predict do not ask it. */
-static void format_profiled(const ucs_rcache_pred_snapshot_t *snapshot,
-                            int has_profile, ucs_string_buffer_t *strb)
-{
-    if (has_profile &&
-        (snapshot->policy == UCS_RCACHE_PRED_POLICY_PREDICT)) {
-        ucs_string_buffer_appendf(strb, ", profiled %lu",
-                                  snapshot->stats.profiled);
-    }
-}
-
-/* Append of how many places other processes have told something, if they have */
-static void format_heard(const ucs_rcache_pred_snapshot_t *snapshot,
-                         ucs_string_buffer_t *strb)
-{
-    if (snapshot->stats.heard > 0) {
-        ucs_string_buffer_appendf(strb, ", heard %lu", snapshot->stats.heard);
-    }
-}
-
 /* Append what came of the arena, if there was one */
 static void format_arena(const ucs_rcache_pred_snapshot_t *snapshot,
                          ucs_string_buffer_t *strb)
@@ -140,8 +118,7 @@ static void format_settings(const char *settings, ucs_string_buffer_t *strb)
 }
 
 static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
-                        const char *settings, int has_profile,
-                        ucs_string_buffer_t *strb)
+                        const char *settings, ucs_string_buffer_t *strb)
 {
     const ucs_rcache_pred_stats_t *stats = &snapshot->stats;
 
@@ -170,8 +147,6 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
             ucs_rcache_pred_mode_names[snapshot->mode], stats->helper_rounds,
             snapshot->helper_cpu / NSEC_PER_MSEC);
     format_budget(snapshot, strb);
-    format_profiled(snapshot, has_profile, strb);
-    format_heard(snapshot, strb);
     format_arena(snapshot, strb);
     format_firehose(snapshot, strb);
     format_settings(settings, strb);
@@ -299,7 +274,6 @@ static void summary_write(const char *path, ucs_string_buffer_t *text)
 
 void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
                                const char *ucx, const char *settings,
-                               int has_profile,
                                uct_predreg_summary_format_t format,
                                const char *path)
 {
@@ -308,7 +282,7 @@ void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
     if (format == UCT_PREDREG_SUMMARY_JSON) {
         format_json(snapshot, ucx, settings, &strb);
     } else {
-        format_text(snapshot, settings, has_profile, &strb);
+        format_text(snapshot, settings, &strb);
     }
     summary_write(path, &strb);
 }

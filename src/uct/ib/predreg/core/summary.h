@@ -29,8 +29,6 @@ void uct_predreg_summary_keep_stderr(void);
  * @param [in] ucx     Version of the process's UCX, such as "1.18.1".
  * @param [in] settings  What was taken over from UCX's own caches, as text; empty:
  *                       nothing but UCX's defaults.
- * @param [in] has_profile  Whether the process has read a profile, so that the
- *                          text says for how many uses it was of use.
  * @param [in] format  UCT_PREDREG_SUMMARY_TEXT or UCT_PREDREG_SUMMARY_JSON.
  * @param [in] path    File that the summary is appended to; NULL or empty:
  *                     standard error as it was kept, if the program has not closed
@@ -40,7 +38,6 @@ void uct_predreg_summary_keep_stderr(void);
  */
 void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
                                const char *ucx, const char *settings,
-                               int has_profile,
                                uct_predreg_summary_format_t format,
                                const char *path);
 

@@ -192,39 +192,6 @@ static void core_publish(void *arg)
     uct_predreg_publish(arg);
 }
 
-static unsigned
-core_prior(void *arg, const ucs_rcache_pred_context_t *context, uint64_t length,
-           ucs_rcache_pred_time_t *intervals)
-{
-    uct_predreg_core_t *core = arg;
-
-    return !core->has_profile ? 0 :
-           ucs_rcache_record_prior_ask(core->prior, context, length, intervals);
-}
-
-static uint64_t core_name(void *arg, const ucs_rcache_pred_context_t *context)
-{
-    uct_predreg_core_t *core = arg;
-
-    /* A profile names places without paths as well, each by the first of all the
-     * paths that lead there, which may be another one in each process */
-    return ((core->prior == NULL) || (core->paths == NULL) ||
-            !core->knobs.peers || (uct_predreg_node() == NULL)) ?
-           0 : ucs_rcache_record_prior_name(core->prior, context);
-}
-
-static void core_tell(void *arg, uint64_t name,
-                      const ucs_rcache_pred_time_t *intervals, unsigned num)
-{
-    uct_predreg_node_tell(name, intervals, num);
-}
-
-static unsigned
-core_hear(void *arg, uint64_t name, ucs_rcache_pred_time_t *intervals)
-{
-    return uct_predreg_node_hear(name, intervals);
-}
-
 const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .now       = core_now,
     .wait      = core_wait,
@@ -235,9 +202,5 @@ const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .enter     = domain_enter,
     .leave     = domain_leave,
     .seat      = core_seat,
-    .publish   = core_publish,
-    .prior     = core_prior,
-    .name      = core_name,
-    .tell      = core_tell,
-    .hear      = core_hear
+    .publish   = core_publish
 };

@@ -8,7 +8,6 @@
 
 extern "C" {
 #include <tools/predreg/common/message.h>
-#include <tools/predreg/profile.h>
 #include <tools/predreg/replay/command.h>
 #include <uct/ib/predreg/eager/costs_file.h>
 #include <uct/ib/predreg/eager/costs_key.h>
@@ -379,87 +378,4 @@ TEST_F(test_replay_command, small_sends) {
     EXPECT_EQ(1u, lines("small sends: 101, of 2 buffers; 98.02 %")) << m_output;
     EXPECT_EQ(1u, lines("UCX_RCACHE_PRED_EAGER=y would send 101 of 101"));
     EXPECT_EQ(1u, lines(": recommended"));
-}
-
-class test_replay_profile : public test_replay_command {
-protected:
-    /* A program that is built with this build ID and runs somewhere else each time: one
-     * buffer, used every 100 ms */
-    static std::string program(unsigned at, const std::string &build_id)
-    {
-        std::ostringstream text;
-
-        text << "ucx_predreg trace 3\n"
-             << "module " << at << " " << at + 0x1000 << " " << at
-             << " /opt/app " << build_id << "\n"
-             << "site " << at + 16 << " 1 " << at + 16 << "\n";
-        for (unsigned i = 1; i <= 4; ++i) {
-            text << "begin " << i * 100 << "ms 0x10000 1M caller=" << at + 16
-                 << " stack=1\nend " << i * 100 + 2 << "ms 0x10000\n";
-        }
-        return text.str();
-    }
-
-    /* As ucx_predreg profile writes it of such a program */
-    std::string make_profile(const std::string &build_id)
-    {
-        std::string text = make_file(
-                "profiled.trace", program(0x500000, build_id));
-        std::string profile = path("app.profile");
-
-        EXPECT_EQ(0, call(predreg_profile, {"-o", profile, text}))
-                << m_errors;
-        return profile;
-    }
-
-    /* Hits of predict */
-    std::string hits(const std::vector<std::string> &args)
-    {
-        std::vector<std::string> all = {"--policy=predict", "--json"};
-
-        all.insert(all.end(), args.begin(), args.end());
-        all.push_back(make_file("app.trace", program(0x700000, "0102")));
-        EXPECT_EQ(0, replay(all)) << m_errors;
-        size_t begin = m_output.find("\"hits\":");
-        return m_output.substr(begin, m_output.find(',', begin) - begin);
-    }
-};
-
-/* With what another run has seen, the second use is a hit as well */
-TEST_F(test_replay_profile, second_use) {
-    EXPECT_EQ("\"hits\":2", hits({}));
-    EXPECT_EQ("\"hits\":3", hits({"--profile", make_profile("0102")}));
-    EXPECT_EQ("\"hits\":2", hits({"--profile", make_profile("0103")}))
-            << "another program";
-}
-
-/* Each budget of a curve has it as well */
-TEST_F(test_replay_profile, curve) {
-    std::string trace = make_file("app.trace", program(0x700000, "0102"));
-
-    EXPECT_EQ(0, replay({"--curve", "--json", "--profile", make_profile("0102"),
-                         trace})) << m_errors;
-    EXPECT_LE(6u, lines("\"hits\":3")) << m_output;
-}
-
-/* Nobody else asks it */
-TEST_F(test_replay_profile, without_predict) {
-    std::string trace = make_file("app.trace", program(0x700000, "0102"));
-
-    EXPECT_NE(0, replay({"--policy", "on-demand", "--profile",
-                         make_profile("0102"), trace}));
-    EXPECT_TRUE(contains(m_errors, "--profile is what predict and arena")) << m_errors;
-}
-
-TEST_F(test_replay_profile, damaged) {
-    std::string profile = make_file("app.profile", "something\n");
-    std::string trace   = make_file("app.trace", program(0x700000, "0102"));
-
-    EXPECT_NE(0, replay({"--profile", profile, trace}));
-    EXPECT_TRUE(contains(m_errors, "--profile: '" + profile)) << m_errors;
-    EXPECT_TRUE(contains(log_watch::take(), "is no profile"));
-
-    /* The last one counts */
-    EXPECT_EQ(0, replay({"--profile", make_profile("0102"), "--profile",
-                         path("app.profile"), trace})) << m_errors;
 }

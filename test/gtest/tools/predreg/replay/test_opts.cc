@@ -135,7 +135,6 @@ TEST_F(test_replay_opts, bad_knobs) {
     expect_refused({"--set=window=3", "a"}, "WINDOW is part of what was");
     expect_refused({"--set=unwind=n", "a"}, "UNWIND is part of what was");
     expect_refused({"--set=NODE_MAX_PINNED=1g", "a"}, "see --ranks");
-    expect_refused({"--set=PEERS=n", "a"}, "run the job with either");
     expect_refused({"--set=HISTRY=3", "a"},
                    "--set: there is no knob 'HISTRY', the nearest is HISTORY; "
                    "accepted in a replay: HELPER, BUDGET, "

@@ -268,31 +268,16 @@ TEST_F(test_run_options, values_are_checked) {
     EXPECT_EQ(0, parse({"--set=DQ_SIZE=1024", "prog"}));
 }
 
-/* A rank that does without its profile says so when it is too late, and the
- * ranks may be started in another folder */
-TEST_F(test_run_options, profile) {
-    const std::string name = "UCX_RCACHE_PRED_PROFILE";
-
-    make_file("app.profile", "ucx_predreg profile 1\n"
-              "place 8f3a60c15d2e9b74 length 4096 uses 1 intervals 1000\n");
-    make_file("other", "text\n");
-    std::filesystem::current_path(path(""));
+/* Jobs that set them are to run */
+TEST_F(test_run_options, gone_knobs_have_no_effect) {
     EXPECT_EQ(0, parse({"--set=PROFILE=app.profile", "prog"}));
-    EXPECT_EQ(path("app.profile"), variable(name.c_str()));
+    EXPECT_EQ("ucx_predreg: --set: PROFILE has no effect: there is no such knob "
+              "any more\n", m_errors);
 
-    setenv(name.c_str(), "app.profile", 1);
+    setenv("UCX_RCACHE_PRED_PEERS", "y", 1);
     EXPECT_EQ(0, parse({"prog"}));
-    EXPECT_EQ(path("app.profile"), variable(name.c_str()));
-
-    for (const char *bad : {"other", "none"}) {
-        expect_refused({std::string("--set=PROFILE=") + bad, "prog"},
-                       name + "=" + bad + " is not accepted; accepted: a file "
-                       "that ucx_predreg profile has written");
-        EXPECT_EQ(0u, log_watch::take().find(std::string(bad) + ": "));
-        EXPECT_EQ(0u, m_called.prepared);
-    }
-    EXPECT_EQ(0, parse({"--set=PROFILE=", "prog"}));
-    EXPECT_EQ("", variable(name.c_str()));
+    EXPECT_EQ("", m_errors);
+    unsetenv("UCX_RCACHE_PRED_PEERS");
 }
 
 TEST_F(test_run_options, library) {

@@ -209,15 +209,6 @@ TEST_F(test_process, memory_events_that_are_missing_are_told) {
               uct_predreg_vm_events_start(test_core_state()));
 }
 
-/* Another thread may have been about to give a name, with the lock for that */
-TEST_F(test_process, a_forked_child_has_no_names) {
-    run_with_fork_handlers([] {
-        EXPECT_EQ(UCS_OK, test_core_make_names());
-        run_in_child([] { EXPECT_FALSE(test_core_has_names()); });
-        EXPECT_TRUE(test_core_has_names());
-    });
-}
-
 /* Another thread is in a call of mmap() when this one forks */
 TEST_F(test_process, a_forked_child_may_ask_for_memory_events) {
     run_with_fork_handlers([] {

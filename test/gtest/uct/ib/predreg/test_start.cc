@@ -157,37 +157,6 @@ TEST_F(test_core_start, or_by_their_depth) {
     });
 }
 
-TEST_F(test_core_start, places_have_names_for_other_processes) {
-    run([](const uct_predreg_hooks_t *hooks) {
-        ASSERT_NE(nullptr, hooks);
-        EXPECT_TRUE(test_core_has_names());
-    });
-}
-
-TEST_F(test_core_start, unless_others_are_told_nothing) {
-    knob("PEERS", "n");
-    run([](const uct_predreg_hooks_t *hooks) {
-        ASSERT_NE(nullptr, hooks);
-        EXPECT_FALSE(test_core_has_names());
-    });
-}
-
-TEST_F(test_core_start, or_there_are_no_paths) {
-    knob("UNWIND", "n");
-    run([](const uct_predreg_hooks_t *hooks) {
-        ASSERT_NE(nullptr, hooks);
-        EXPECT_FALSE(test_core_has_names());
-    });
-}
-
-TEST_F(test_core_start, or_predicts_nothing) {
-    knob("POLICY", "on-demand");
-    run([](const uct_predreg_hooks_t *hooks) {
-        ASSERT_NE(nullptr, hooks);
-        EXPECT_FALSE(test_core_has_names());
-    });
-}
-
 TEST_F(test_core_start, beside_an_unknown_version_it_steps_aside) {
     test_core_real()->ucp_get_version = [](unsigned *major, unsigned *minor,
                                            unsigned *release) {

@@ -99,10 +99,6 @@ void test_core_cleanup(void)
         ucs_rcache_pred_thread_destroy(self->thread);
     }
 
-    if (self->prior != NULL) {
-        ucs_rcache_record_prior_destroy(self->prior);
-    }
-
     test_core_init();
 }
 
@@ -119,16 +115,6 @@ ucs_status_t test_core_make_paths(void)
 int test_core_has_paths(void)
 {
     return self->paths != NULL;
-}
-
-ucs_status_t test_core_make_names(void)
-{
-    return ucs_rcache_record_prior_create(NULL, &self->prior);
-}
-
-int test_core_has_names(void)
-{
-    return self->prior != NULL;
 }
 
 uct_predreg_knobs_t *test_core_knobs(void)

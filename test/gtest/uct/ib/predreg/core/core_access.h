@@ -46,9 +46,6 @@ void test_core_set_ucp_cache_off(void);
 /* Let calls be told apart by their paths; init says by their depth */
 ucs_status_t test_core_make_paths(void);
 int test_core_has_paths(void);
-/* Let places have names, and whether they have */
-ucs_status_t test_core_make_names(void);
-int test_core_has_names(void);
 
 uct_predreg_knobs_t *test_core_knobs(void);
 uct_predreg_real_t *test_core_real(void);

@@ -50,7 +50,7 @@ protected:
         const ucs_rcache_pred_snapshot_t snapshot = test_core::snapshot();
 
         std::filesystem::remove(path);
-        uct_predreg_summary_print(&snapshot, "1.18.1", "", 0, format, path.c_str());
+        uct_predreg_summary_print(&snapshot, "1.18.1", "", format, path.c_str());
         return read(path);
     }
 
@@ -182,7 +182,7 @@ TEST_F(test_core, a_summary_goes_somewhere) {
     const ucs_rcache_pred_snapshot_t snapshot = test_core::snapshot();
 
     capture_stderr();
-    uct_predreg_summary_print(&snapshot, "1.18.1", "", 0, UCT_PREDREG_SUMMARY_TEXT,
+    uct_predreg_summary_print(&snapshot, "1.18.1", "", UCT_PREDREG_SUMMARY_TEXT,
                               path.c_str());
     EXPECT_NE(std::string::npos,
               testing::internal::GetCapturedStderr().find("predreg pid "));
@@ -200,7 +200,7 @@ TEST_F(test_core, a_summary_follows_no_link) {
     close(open(precious.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     ASSERT_EQ(0, symlink(precious.c_str(), path.c_str()));
     capture_stderr();
-    uct_predreg_summary_print(&snapshot, "1.18.1", "", 0, UCT_PREDREG_SUMMARY_TEXT,
+    uct_predreg_summary_print(&snapshot, "1.18.1", "", UCT_PREDREG_SUMMARY_TEXT,
                               path.c_str());
     EXPECT_NE(std::string::npos,
               testing::internal::GetCapturedStderr().find("predreg pid "));
@@ -214,7 +214,7 @@ TEST_F(test_core, a_summary_follows_no_link) {
     /* Nobody reads from the pipe */
     ASSERT_EQ(0, mkfifo(path.c_str(), 0666));
     capture_stderr();
-    uct_predreg_summary_print(&snapshot, "1.18.1", "", 0, UCT_PREDREG_SUMMARY_TEXT,
+    uct_predreg_summary_print(&snapshot, "1.18.1", "", UCT_PREDREG_SUMMARY_TEXT,
                               path.c_str());
     EXPECT_NE(std::string::npos,
               testing::internal::GetCapturedStderr().find("predreg pid "));
@@ -225,7 +225,7 @@ TEST_F(test_core, a_summary_follows_no_link) {
         close(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
         ASSERT_EQ(0, chown(path.c_str(), 65534, 65534));
         capture_stderr();
-        uct_predreg_summary_print(&snapshot, "1.18.1", "", 0,
+        uct_predreg_summary_print(&snapshot, "1.18.1", "",
                                   UCT_PREDREG_SUMMARY_TEXT,
                                   path.c_str());
         testing::internal::GetCapturedStderr();

@@ -475,9 +475,7 @@ TEST_F(test_knobs, all_are_told) {
     EXPECT_EQ("64M", values["FIREHOSE_MAXVICTIM"]);
     EXPECT_EQ("pin", values["WINDOWS"]);
     EXPECT_EQ("y", values["UNWIND"]);
-    EXPECT_EQ("y", values["PEERS"]);
-    EXPECT_EQ("", values["PROFILE"]);
-    EXPECT_EQ(33u, values.size());
+    EXPECT_EQ(31u, values.size());
 }
 
 TEST_F(test_knobs, a_cache_is_made_as_they_say) {

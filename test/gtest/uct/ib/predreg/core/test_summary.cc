@@ -38,7 +38,7 @@ protected:
 
         close(mkstemp(path));
         uct_predreg_summary_print(&m_snapshot, "1.18.1", m_settings,
-                                  m_has_profile, UCT_PREDREG_SUMMARY_TEXT,
+                                  UCT_PREDREG_SUMMARY_TEXT,
                                   path);
         text << std::ifstream(path).rdbuf();
         unlink(path);
@@ -54,7 +54,6 @@ protected:
     }
 
     ucs_rcache_pred_snapshot_t m_snapshot;
-    int                        m_has_profile = 0;
     const char                 *m_settings   = "";
 };
 
@@ -96,25 +95,6 @@ TEST_F(test_summary, policies_without_a_budget)
     EXPECT_EQ(std::string::npos, text().find("budget"));
     m_snapshot.policy = UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
     EXPECT_EQ(std::string::npos, text().find("budget"));
-}
-
-/* Whether a profile is of this program is to be seen where it is not */
-TEST_F(test_summary, profiled)
-{
-    EXPECT_EQ(std::string::npos, text().find("profiled"));
-    m_has_profile = 1;
-    expect_end(" (0.75 %), profiled 0\n");
-    m_snapshot.stats.profiled = 12;
-    expect_end(" (0.75 %), profiled 12\n");
-    m_snapshot.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
-    EXPECT_EQ(std::string::npos, text().find("profiled"));
-}
-
-TEST_F(test_summary, heard)
-{
-    EXPECT_EQ(std::string::npos, text().find("heard"));
-    m_snapshot.stats.heard = 3;
-    expect_end(" (0.75 %), heard 3\n");
 }
 
 TEST_F(test_summary, arena)

@@ -440,53 +440,6 @@ TEST_F(test_md_use, calls_of_one_caller_are_told_apart_by_their_path) {
     }
 }
 
-/* Only what has a path of calls is found by other processes */
-TEST_F(test_md_use, paths_have_names_that_other_processes_know) {
-    uct_predreg_core_t *core    = test_core_state();
-    uct_predreg_issuer_t issuer = {};
-    ucs_rcache_pred_context_t first, second;
-    char buffers[2][64]; /* Those that no other test has told of */
-    uint64_t name;
-
-    auto name_of = [core](const ucs_rcache_pred_context_t &context) {
-        return uct_predreg_pred_ops.name(core, &context);
-    };
-
-    open();
-    ASSERT_EQ(UCS_OK, test_core_make_names());
-    solve(&issuer, buffers[0], buffers[1]);
-    uct_predreg_posted_get(buffers[0], &first);
-    EXPECT_EQ(0u, name_of(first));
-
-    ASSERT_EQ(UCS_OK, test_core_make_paths());
-    solve(&issuer, buffers[0], buffers[1]);
-    uct_predreg_posted_get(buffers[0], &first);
-    uct_predreg_posted_get(buffers[1], &second);
-    name = name_of(first);
-    EXPECT_NE(0u, name);
-    EXPECT_NE(0u, name_of(second));
-    EXPECT_NE(name, name_of(second));
-
-    test_core_knobs()->peers = 0;
-    EXPECT_EQ(0u, name_of(first));
-}
-
-TEST_F(test_md_use, what_is_told_is_heard) {
-    uct_predreg_core_t *core       = test_core_state();
-    uint64_t name                  = (uintptr_t)&core * getpid();
-    ucs_rcache_pred_time_t told[2] = {100, 200}, heard[2];
-
-    uct_predreg_pred_ops.tell(core, name, told, 2);
-    EXPECT_EQ(0u, uct_predreg_pred_ops.hear(core, name, heard));
-
-    open(); /* The process is one of its node from now on */
-    ASSERT_TRUE(test_core_has_node());
-    uct_predreg_pred_ops.tell(core, name, told, 2);
-    ASSERT_EQ(2u, uct_predreg_pred_ops.hear(core, name, heard));
-    EXPECT_EQ(100u, heard[0]);
-    EXPECT_EQ(200u, heard[1]);
-}
-
 /* The helper thread starts with the first domain. Before that a program that
  * waits would find its first round overdue, and miss the thread */
 TEST_F(test_md_use, without_a_domain_no_round_is_overdue) {
