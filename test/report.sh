@@ -57,8 +57,6 @@ advised()
     done
 }
 
-# Of small sends there are costs of UCX that nobody has measured here
-export XDG_CACHE_HOME=$out/cache
 pages periodic random window small copied sends pools pinned overload buffers phases
 
 advised periodic '<h1>Yes: [0-9.]+[^0-9]+% less registered memory with prediction' \

@@ -640,41 +640,9 @@ integrity_with_asan()
         job 2 env ASAN_OPTIONS=detect_leaks=0 "$work/integrity" "$@"
 }
 
-# measure_costs FOLDER: have the library measure what small sends cost. It has a file
-# for that in the user's folder once it could measure in peace; one with a sanitizer is
-# too slow for that, so that contrib/check.sh's other build makes it
-measure_costs()
-{
-    local measured=$rig programs=$apps loaded=$preload attempt
-    [ ! -d "$1" ] || return 0
-    if [ -n "$sanitizer" ] && [ -d "${build%-*}/test/apps" ]; then
-        measured="$top/test/rig/run.sh --cma --build ${build%-*}"
-        programs=${build%-*}/test/apps
-        loaded=${build%-*}/src/uct/ib/predreg/.libs/libuct_predreg.so
-    fi
-    for ((attempt = 0; attempt < 10; ++attempt)); do
-        UCX_TLS=tcp,cma $measured -- \
-            env -u UCX_MEM_EVENTS XDG_CACHE_HOME="$1" \
-            LD_PRELOAD="$loaded" UCX_RCACHE_PRED_EAGER=y \
-            "$programs/smallsends" --sends 10 > "$work/said" 2>&1 ||
-            { cat "$work/said"; return 1; }
-        [ ! -d "$1" ] || return 0
-    done
-    echo "nothing was measured in $attempt attempts"
-    return 1
-}
-
-# make_costs: what small sends cost on a machine where a copy takes 1 us and a
-# registration 8 us, so that what becomes hot does not depend on this one
-make_costs()
-{
-    local copies
-    [ ! -d "$work/costs" ] || return 0
-    measure_costs "$work/costs" || return
-    copies=$(printf ' 1000000%.0s' $(seq 64))
-    sed -i "s/^costs=.*/costs=8000000 1000 15000$copies/" \
-        "$work"/costs/ucx-predreg/eager-*.txt
-}
+# What small sends cost on a machine where a copy takes 1 us and a registration 8 us, so
+# that what becomes hot does not depend on this one
+some_costs="8000000 1000 15000$(printf ' 1000000%.0s' $(seq 64))"
 
 # small HOT PROGRAM OPTION...: a program of one process sends small messages over TCP,
 # which takes both those that are copied and those that are not, and gets all as they
@@ -687,13 +655,12 @@ small()
     local hot=$1 program=$2 status=0
     shift 2
     rm -f "$work/summary"
-    make_costs || return
     UCX_RCACHE_PRED_SUMMARY_FILE=$work/summary UCX_TLS=tcp,cma \
         UCX_RNDV_THRESH=16k UCX_ZCOPY_THRESH=256 $rig -- \
         env LD_PRELOAD="$preload" \
         UCX_RCACHE_PRED_EAGER="${eager:-y}" \
         UCX_RCACHE_PRED_EAGER_FRACTION="${fraction:-1}" \
-        XDG_CACHE_HOME="${costs:-$work/costs}" \
+        PREDREG_TEST_EAGER_COSTS="${costs-$some_costs}" \
         "$apps/$program" "$@" > "$work/said" 2>&1 || status=$?
     tail -n 20 "$work/said"
     cat "$work/summary"
@@ -749,11 +716,8 @@ small_tests()
 recorded_as()
 {
     rm -rf "$work/traces"
-    # The rig keeps its own things in the cache folder of the user
-    eager=$1 costs=$work/cache with TRACE="$work/traces" small 1 smallsends ||
-        return
-    (export XDG_CACHE_HOME=$work/cache
-     "$predreg" replay --json --policy leave-pinned "$work/traces" &&
+    eager=$1 costs='' with TRACE="$work/traces" small 1 smallsends || return
+    ("$predreg" replay --json --policy leave-pinned "$work/traces" &&
          "$predreg" report -o "$work/report.html" "$work/traces") \
         > "$work/replayed" || return
     cat "$work/replayed"
@@ -766,10 +730,9 @@ recorded_as()
         grep -q 'small sends would go without the copy' "$work/report.html"
 }
 
-# The costs are those of this machine. None of what measures them is recorded
+# The costs in the trace are those of this machine. None of what measures them is recorded
 recorded()
 {
-    make_costs && measure_costs "$work/cache" || return
     recorded_as y 'value("went") > 100' && recorded_as n 'value("went") == 0'
 }
 
@@ -790,11 +753,10 @@ small_job()
     local hot=$1
     shift
     rm -f "$work/summary"
-    make_costs || return
     UCX_RCACHE_PRED_SUMMARY_FILE=$work/summary UCX_TLS=tcp,cma,self \
         UCX_RNDV_THRESH=16k UCX_RCACHE_PRED_EAGER=y \
         UCX_RCACHE_PRED_EAGER_FRACTION=1 \
-        $rig -- env XDG_CACHE_HOME="$work/costs" "$@" > "$work/said" 2>&1 ||
+        $rig -- env PREDREG_TEST_EAGER_COSTS="$some_costs" "$@" > "$work/said" 2>&1 ||
         return
     cat "$work/said" "$work/summary"
     grep -q '"wrong": 0' "$work/said" &&

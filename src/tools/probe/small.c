@@ -67,7 +67,7 @@ static void unmap_in_context(void *arg, void *handle)
 }
 
 static void say_costs(const predreg_probe_ucx_t *ucx,
-                      const uct_predreg_calibrate_params_t *params)
+                      const uct_predreg_measure_params_t *params)
 {
     char text[UCT_PREDREG_COSTS_TEXT_MAX];
     ucs_reuse_costs_t costs;
@@ -87,7 +87,7 @@ static void say_costs(const predreg_probe_ucx_t *ucx,
 void predreg_probe_small_domain(const predreg_probe_ucx_t *ucx, uct_md_h md)
 {
     owner_t owner                               = {.ucx = ucx, .md = md};
-    const uct_predreg_calibrate_params_t params = {
+    const uct_predreg_measure_params_t params = {
         .map      = map_in_domain,
         .unmap    = unmap_in_domain,
         .arg      = &owner,
@@ -104,7 +104,7 @@ void predreg_probe_small_context(const predreg_probe_ucx_t *ucx,
         .ucx     = ucx,
         .context = context
     };
-    const uct_predreg_calibrate_params_t params = {
+    const uct_predreg_measure_params_t params = {
         .map      = map_in_context,
         .unmap    = unmap_in_context,
         .arg      = &owner,

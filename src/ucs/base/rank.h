@@ -48,7 +48,6 @@ BEGIN_C_DECLS
     _rank(FH_BOUND) \
     _rank(IFACES) \
     _rank(ZCOPY) \
-    _rank(THRESHOLDS) \
     _rank(SENDERS) \
     _rank(REUSE_TABLE) \
     _rank(REUSE_SLOTS) \

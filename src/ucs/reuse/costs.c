@@ -20,6 +20,16 @@ double ucs_reuse_registration(const ucs_reuse_costs_t *costs, size_t length)
             (1 + ((length - 1.) / ucs_rcache_pred_page_size())));
 }
 
+void ucs_reuse_costs_init(ucs_reuse_costs_t *costs)
+{
+    unsigned i;
+
+    costs->reg_call = costs->reg_page = costs->lookup = INFINITY;
+    for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        costs->copy[i] = INFINITY;
+    }
+}
+
 void ucs_reuse_costs_refine(ucs_reuse_costs_t *costs,
                             const ucs_reuse_costs_t *other)
 {

@@ -63,6 +63,9 @@ static UCS_F_ALWAYS_INLINE unsigned ucs_reuse_class(size_t length)
  */
 double ucs_reuse_registration(const ucs_reuse_costs_t *costs, size_t length);
 
+/** Set costs of which nothing is known yet: all are infinite. */
+void ucs_reuse_costs_init(ucs_reuse_costs_t *costs);
+
 /** Take in what was measured another time: others that have the processor meanwhile, and
  *  what is done for the first time, only ever add time. */
 void ucs_reuse_costs_refine(ucs_reuse_costs_t *costs,

@@ -11,8 +11,6 @@
 #include <tools/predreg/info/find.h>
 #include <tools/predreg/info/options.h>
 #include <tools/predreg/run/find_library.h>
-#include <uct/ib/predreg/eager/costs_file.h>
-#include <uct/ib/predreg/eager/costs_key.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +22,10 @@ static void usage(void)
     printf("usage: ucx_predreg calibrate [OPTIONS] [--] [COMMAND [ARGS...]]\n"
            "\n"
            "Measure what it takes here to register a small buffer and to copy\n"
-           "it, and say from how many sends on registering it pays. The result\n"
-           "is kept for the library, which sends without the copy what pays if\n"
-           "UCX_RCACHE_PRED_EAGER=y. COMMAND is not run: this is about the UCX\n"
-           "that it would load, as with info.\n"
+           "it, and say from how many sends on registering it pays. With\n"
+           "UCX_RCACHE_PRED_EAGER=y each process measures that for itself.\n"
+           "COMMAND is not run: this is about the UCX that it would load, as\n"
+           "with info.\n"
            "\n"
            "  --json           one JSON object\n"
            "  --set KNOB=VALUE as if UCX_RCACHE_PRED_KNOB was set; may be\n"
@@ -41,8 +39,7 @@ static void usage(void)
 
 /* Print why there is no result, or only a part of one.
  * @return the exit status. */
-static int complain(const predreg_facts_t *facts,
-                    const predreg_calibrate_kept_t *kept)
+static int complain(const predreg_facts_t *facts)
 {
     const predreg_probe_t *asked = &facts->asked;
     const predreg_probe_t *tried = &facts->rehearsal;
@@ -66,7 +63,7 @@ static int complain(const predreg_facts_t *facts,
         predreg_error("UCP does not register %s", tried->no_cost);
     } else if (!tried->has_small) {
         predreg_error("UCP uses no memory domain that is managed");
-    } else if (!kept->is_valid) {
+    } else if (predreg_facts_outcome(facts) != PREDREG_OUTCOME_MANAGED) {
         predreg_error("UCX does not work with the library");
     } else {
         return EXIT_SUCCESS;
@@ -74,39 +71,6 @@ static int complain(const predreg_facts_t *facts,
 
     predreg_error("'ucx_predreg info' says more");
     return EXIT_FAILURE;
-}
-
-/* Keep what was measured where the library looks for it. What UCP takes without
- * the library is something else. */
-static void keep(const predreg_facts_t *facts, predreg_calibrate_kept_t *kept)
-{
-    const predreg_probe_t *asked = &facts->asked;
-    char key[UCT_PREDREG_COSTS_KEY_MAX], depends[UCT_PREDREG_COSTS_KEY_MAX];
-    unsigned num_names = 0;
-    const char **names;
-    unsigned i;
-
-    kept->is_valid = facts->rehearsal.has_small &&
-                     (predreg_facts_outcome(facts) == PREDREG_OUTCOME_MANAGED);
-    if (!kept->is_valid) {
-        return;
-    }
-
-    names = predreg_check_memory(calloc(asked->num_domains, sizeof(*names)));
-    for (i = 0; i < asked->num_domains; ++i) {
-        /* UCP opens all of them, and the library sees which it opens, not which
-         * it keeps */
-        if (predreg_facts_is_managed(facts, &asked->domains[i])) {
-            names[num_names++] = asked->domains[i].name;
-        }
-    }
-
-    uct_predreg_costs_key(asked->major, asked->minor, asked->release, names,
-                          num_names, key);
-    uct_predreg_costs_depends(key, depends);
-    uct_predreg_costs_path(depends, kept->file);
-    kept->reason = uct_predreg_costs_store(depends, &facts->rehearsal.costs);
-    free(names);
 }
 
 /* Print errors, one a line; the text is changed */
@@ -122,8 +86,7 @@ static void print_lines(char *text)
 
 int predreg_calibrate_from(const char *folder, int argc, char **argv)
 {
-    predreg_facts_t facts         = {0};
-    predreg_calibrate_kept_t kept = {0};
+    predreg_facts_t facts = {0};
     predreg_info_opts_t opts;
     int status;
 
@@ -143,13 +106,12 @@ int predreg_calibrate_from(const char *folder, int argc, char **argv)
         goto out;
     }
 
-    keep(&facts, &kept);
     if (opts.json) {
-        predreg_calibrate_print_json(&facts, &kept);
+        predreg_calibrate_print_json(&facts);
     } else {
-        predreg_calibrate_print_text(&facts, &kept);
+        predreg_calibrate_print_text(&facts);
     }
-    status = complain(&facts, &kept);
+    status = complain(&facts);
 
 out:
     predreg_facts_cleanup(&facts);

@@ -22,6 +22,14 @@ static double fraction(const predreg_facts_t *facts)
     return facts->knobs.eager_fraction / 100;
 }
 
+/* Whether the costs are those with the library. What UCP takes without it is something
+ * else */
+static int has_costs(const predreg_facts_t *facts)
+{
+    return facts->rehearsal.has_small &&
+           (predreg_facts_outcome(facts) == PREDREG_OUTCOME_MANAGED);
+}
+
 static const char *sends_text(uint32_t sends, char *text, size_t max)
 {
     if (sends == UCS_REUSE_NEVER) {
@@ -82,8 +90,7 @@ static void print_domain(const predreg_facts_t *facts,
     }
 }
 
-void predreg_calibrate_print_text(const predreg_facts_t *facts,
-                                  const predreg_calibrate_kept_t *kept)
+void predreg_calibrate_print_text(const predreg_facts_t *facts)
 {
     const predreg_probe_t *ucp = &facts->rehearsal;
     unsigned i;
@@ -95,15 +102,10 @@ void predreg_calibrate_print_text(const predreg_facts_t *facts,
                facts->knobs.eager_fraction);
     }
 
-    if (kept->is_valid) {
+    if (has_costs(facts)) {
         printf("UCP, with all of its memory domains: what a send takes, put and "
                "get as well\n");
         print_table(facts, &ucp->costs);
-        if (kept->reason == NULL) {
-            printf(ROW "%s\n", "kept in", kept->file);
-        } else {
-            printf(ROW "%s\n", "not kept", kept->reason);
-        }
         printf("\n");
     }
 
@@ -177,8 +179,7 @@ static void put_domain(const predreg_facts_t *facts,
     printf("}");
 }
 
-void predreg_calibrate_print_json(const predreg_facts_t *facts,
-                                  const predreg_calibrate_kept_t *kept)
+void predreg_calibrate_print_json(const predreg_facts_t *facts)
 {
     const predreg_probe_t *ucp = &facts->rehearsal;
     char version[64]           = "";
@@ -192,13 +193,8 @@ void predreg_calibrate_print_json(const predreg_facts_t *facts,
     printf("{\"fraction\":%g", facts->knobs.eager_fraction);
     put_string("ucx", version);
     printf(",\"ucp\":");
-    if (kept->is_valid) {
-        printf("{\"file\":");
-        if (kept->reason == NULL) {
-            predreg_json_string(stdout, kept->file);
-        } else {
-            printf("null");
-        }
+    if (has_costs(facts)) {
+        printf("{\"fraction\":%g", facts->knobs.eager_fraction);
         put_table(facts, &ucp->costs);
         printf("}");
     } else {

@@ -21,22 +21,11 @@ BEGIN_C_DECLS
  * apart as in the paper: in UCX either has one copy at the sender, so that the
  * inequality is the same. */
 
-/** What became of the costs of UCP. */
-typedef struct {
-    int        is_valid;        /**< Whether they were measured with the
-                                     library */
-    char       file[PATH_MAX];  /**< Where they are kept */
-    const char *reason;         /**< Why they are not; NULL: they are */
-} predreg_calibrate_kept_t;
-
-
 /** Print everything on standard output, for people. */
-void predreg_calibrate_print_text(const predreg_facts_t *facts,
-                                  const predreg_calibrate_kept_t *kept);
+void predreg_calibrate_print_text(const predreg_facts_t *facts);
 
 /** Print everything on standard output, as one JSON object on a line. */
-void predreg_calibrate_print_json(const predreg_facts_t *facts,
-                                  const predreg_calibrate_kept_t *kept);
+void predreg_calibrate_print_json(const predreg_facts_t *facts);
 
 END_C_DECLS
 

@@ -16,9 +16,8 @@ BEGIN_C_DECLS
 
 /** @file eager_costs.h
  *
- * What small sends take on this machine, for those of a trace: what the
- * library, or `ucx_predreg calibrate`, has kept for the UCX and the memory
- * domains of the recorded process. report and replay call this.
+ * What small sends take on the machine where a trace was recorded: the recorded process
+ * has measured it. report and replay call this.
  */
 
 /**

@@ -299,8 +299,8 @@ static void print_gain(const predreg_sends_t *sends)
     const ucs_reuse_gain_t *gain = &sends->gain;
 
     if (sends->calibrated < sends->ranks) {
-        printf("  not calibrated here for %u of %u ranks: see ucx_predreg "
-               "calibrate\n", sends->ranks - sends->calibrated, sends->ranks);
+        printf("  what they cost is not in the traces of %u of %u ranks: record "
+               "them anew\n", sends->ranks - sends->calibrated, sends->ranks);
     }
 
     if (sends->calibrated > 0) {

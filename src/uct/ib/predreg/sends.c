@@ -9,8 +9,10 @@
 #include <ucs/reuse/tally.h>
 #include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/eager/costs_text.h>
 #include <uct/ib/predreg/eager/making.h>
 #include <uct/ib/predreg/eager/send.h>
+#include <uct/ib/predreg/eager/thresholds.h>
 #include <uct/ib/predreg/md/watch.h>
 
 #include <ucs/debug/log_def.h>
@@ -29,6 +31,14 @@ static ucs_reuse_tally_t tally;
 static _Atomic int is_begun;     /* Whether the first send was seen */
 static _Atomic int has_messages; /* Whether a context was made whose sends may
                                     go without a copy */
+static _Atomic(const uct_predreg_real_t*) real_ucp; /* NULL: no context was made. What
+                                                       it points to stays */
+
+/* What small sends cost, for the trace. The measurement is made by the first thread that
+ * makes a worker; what has_costs says is written last, with release */
+static atomic_flag is_measured = ATOMIC_FLAG_INIT;
+static _Atomic int has_costs;
+static ucs_reuse_costs_t costs;
 
 
 /* The first small send makes the file of the trace, as the first domain does:
@@ -101,12 +111,6 @@ sent_nothing(uct_predreg_sender_t *sender, const uct_predreg_send_t *send,
 {
 }
 
-static void made_nothing(const uct_predreg_real_t *real,
-                         const uct_predreg_making_t *making,
-                         ucp_config_t *config, ucp_context_h context)
-{
-}
-
 static void cleaning_nothing(ucp_context_h context)
 {
 }
@@ -115,8 +119,38 @@ static void worker_making_nothing(ucp_context_h context)
 {
 }
 
-static void worker_made_nothing(ucp_context_h context, ucp_worker_h worker)
+/* These are called in either case */
+
+static void made_counted(const uct_predreg_real_t *real,
+                         const uct_predreg_making_t *making,
+                         ucp_config_t *config, ucp_context_h context)
 {
+    atomic_store_explicit(&real_ucp, real, memory_order_release);
+    if (is_eager) {
+        inner->made(real, making, config, context);
+    }
+}
+
+/* A report says what it would save to send without the copy, by what that costs on this
+ * machine */
+static void worker_made_counted(ucp_context_h context, ucp_worker_h worker)
+{
+    const uct_predreg_real_t *real = atomic_load_explicit(&real_ucp,
+                                                          memory_order_acquire);
+
+    if (is_eager) {
+        inner->worker_made(context, worker);
+    }
+
+    if ((worker == NULL) || (real == NULL) || !is_set(&has_messages) ||
+        atomic_flag_test_and_set_explicit(&is_measured, memory_order_relaxed)) {
+        return;
+    }
+
+    ucs_reuse_costs_init(&costs);
+    if (uct_predreg_thresholds_measure(real, context, NULL, 0, &costs) == UCS_OK) {
+        atomic_store_explicit(&has_costs, 1, memory_order_release);
+    }
 }
 
 const uct_predreg_hooks_t *
@@ -132,16 +166,16 @@ uct_predreg_sends_start(uct_predreg_core_t *core,
         return others;
     }
 
-    hooks        = *others;
-    hooks.send   = send_counted;
-    hooks.making = making_counted;
-    is_eager     = (others->send != NULL);
+    hooks             = *others;
+    hooks.send        = send_counted;
+    hooks.making      = making_counted;
+    hooks.made        = made_counted;
+    hooks.worker_made = worker_made_counted;
+    is_eager          = (others->send != NULL);
     if (!is_eager) {
         hooks.sent          = sent_nothing;
-        hooks.made          = made_nothing;
         hooks.cleaning      = cleaning_nothing;
         hooks.worker_making = worker_making_nothing;
-        hooks.worker_made   = worker_made_nothing;
     }
     inner    = others;
     counting = core;
@@ -155,8 +189,16 @@ static void put(void *recorder, const ucs_reuse_sends_t *sends)
 
 void uct_predreg_sends_write(uct_predreg_core_t *core)
 {
-    if ((counting != NULL) && (core->recorder != NULL)) {
-        ucs_reuse_tally_for_each(&tally, put, core->recorder);
+    char text[UCT_PREDREG_COSTS_TEXT_MAX];
+
+    if ((counting == NULL) || (core->recorder == NULL)) {
+        return;
+    }
+
+    ucs_reuse_tally_for_each(&tally, put, core->recorder);
+    if (atomic_load_explicit(&has_costs, memory_order_acquire)) {
+        uct_predreg_costs_print(&costs, text);
+        ucs_rcache_recorder_meta(core->recorder, UCT_PREDREG_COSTS_META, text);
     }
 }
 

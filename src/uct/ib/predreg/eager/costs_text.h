@@ -13,10 +13,13 @@ BEGIN_C_DECLS
 
 /** @file costs_text.h
  *
- * Costs as a line of text, for files and for the probe of the tools: whole
+ * Costs as a line of text, for traces and for the tools: whole
  * numbers of picoseconds, separated by spaces, whatever the locale. First come
  * the call, page and lookup, then the copies of all classes. Pure.
  */
+
+/** The key under which a trace has what small sends cost where it was recorded. */
+#define UCT_PREDREG_COSTS_META "eager_costs"
 
 /** So long a text may become, its end included. */
 #define UCT_PREDREG_COSTS_TEXT_MAX 2048

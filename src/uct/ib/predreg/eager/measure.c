@@ -55,7 +55,7 @@
 #define LOOKUPS      64
 
 typedef struct {
-    const uct_predreg_calibrate_params_t *params;
+    const uct_predreg_measure_params_t *params;
     uint64_t                             start;
     char                                 *memory; /* What all of these are in */
     size_t                               size;    /* Of it */
@@ -236,7 +236,7 @@ static const void *lookup_address(unsigned i)
 
 static double measure_lookup(const measure_t *measure)
 {
-    const uct_predreg_calibrate_params_t *params = measure->params;
+    const uct_predreg_measure_params_t *params = measure->params;
     double best                                  = INFINITY;
     uint64_t begin;
     unsigned i, k;
@@ -308,7 +308,7 @@ static void fit(const double *times, unsigned count, ucs_reuse_costs_t *costs)
 static ucs_status_t
 register_once(measure_t *measure, unsigned num_pages, uint64_t *time_p)
 {
-    const uct_predreg_calibrate_params_t *params = measure->params;
+    const uct_predreg_measure_params_t *params = measure->params;
     char *address                                = measure->pages;
     uint64_t begin                               = now(measure);
     ucs_status_t status;
@@ -386,7 +386,7 @@ static void measure_end(const measure_t *measure)
     munmap(measure->memory, measure->size);
 }
 
-ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
+ucs_status_t uct_predreg_measure(const uct_predreg_measure_params_t *params,
                                  ucs_reuse_costs_t *costs)
 {
     measure_t measure = {
@@ -410,7 +410,7 @@ ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
 size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void),
                                      ucs_reuse_copy_classes_t *by_string_p)
 {
-    const uct_predreg_calibrate_params_t params = {
+    const uct_predreg_measure_params_t params = {
         .max_nsec = UCT_PREDREG_MEASURE_GAIN_MAX_NSEC,
         .now      = clock
     };
@@ -431,14 +431,4 @@ size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void),
         }
     }
     return 0;
-}
-
-double
-uct_predreg_measure_lookup(const uct_predreg_calibrate_params_t *params)
-{
-    measure_t measure = {.params = params};
-
-    measure.start = now(&measure);
-    measure_clock(&measure);
-    return measure_lookup(&measure);
 }

@@ -17,9 +17,8 @@ BEGIN_C_DECLS
 /** @file measure.h
  *
  * Measures what it takes to register a small buffer, to copy it, and to find it
- * in the table: what the break-even number of sends follows from. This file and
- * those it uses need no library of UCX, since the probe of the tools measures as
- * well.
+ * in the table: what the break-even number of sends follows from. This file needs
+ * no library of UCX.
  */
 
 /** How long measuring may take, unless something else is asked for. A single
@@ -56,11 +55,6 @@ typedef struct {
     void         (*unmap)(void *arg, void *handle);
     void         *arg;
 
-    /** What the result depends on besides the machine, as a line of text; see
-     *  costs_key.h. NULL: the result is not kept. This is for
-     *  uct_predreg_calibrate(). */
-    const char   *key;
-
     /** Find a buffer in a table; NULL: it is assumed to take
      *  UCT_PREDREG_MEASURE_LOOKUP_NSEC. */
     void         (*lookup)(void *lookup_arg, const void *buffer);
@@ -71,7 +65,7 @@ typedef struct {
 
     /** The clock, nanoseconds; NULL: the monotonic clock of the system. */
     uint64_t     (*now)(void);
-} uct_predreg_calibrate_params_t;
+} uct_predreg_measure_params_t;
 
 
 /**
@@ -84,7 +78,7 @@ typedef struct {
  * @return UCS_INPROGRESS if there was so little time that the costs are a guess,
  *         what map returned if that failed, or UCS_ERR_NO_MEMORY.
  */
-ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
+ucs_status_t uct_predreg_measure(const uct_predreg_measure_params_t *params,
                                  ucs_reuse_costs_t *costs);
 
 /**
@@ -101,13 +95,6 @@ ucs_status_t uct_predreg_measure(const uct_predreg_calibrate_params_t *params,
  */
 size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void),
                                      ucs_reuse_copy_classes_t *by_string_p);
-
-/** Measure V alone, nanoseconds, which is the lookup and
- *  UCT_PREDREG_MEASURE_HOT_NSEC: this takes some microseconds, if the lookup
- *  does not take long, and no memory. The buffers that are looked up need not
- *  exist. */
-double
-uct_predreg_measure_lookup(const uct_predreg_calibrate_params_t *params);
 
 END_C_DECLS
 

@@ -5,24 +5,19 @@
  */
 
 #include "thresholds.h"
-#include "calibrate.h"
 #include "cold.h"
-#include "costs_key.h"
+#include "costs_text.h"
 #include "map.h"
 #include "measure.h"
 
-#include <ucs/base/mutex.h>
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
-
-#define MAX_DOMAINS 16
+#include <stdlib.h>
 
 /* From the start to the first further look at the costs, ns; each further one comes so many
  * times as long after the one before it, up to the last number. Looks of 0.5 ms are then
@@ -34,6 +29,10 @@
 /* After so many looks it is told if no length gains */
 #define SURE_LOOKS 3
 
+/* The tests of this project say what a machine takes, as uct_predreg_costs_parse() reads it:
+ * what they send without the copy does not depend on where they run then */
+#define TEST_COSTS "PREDREG_TEST_EAGER_COSTS"
+
 /* Instrumented by a sanitizer, finding a buffer takes longer than copying it by
  * the C library, which is not instrumented: nothing would be sent without a
  * copy. There, what finding takes is not measured */
@@ -43,43 +42,9 @@
 #define IS_INSTRUMENTED 0
 #endif
 
-/* Names of the domains that were opened; of more than these, only the first
- * ones count */
-static char names[MAX_DOMAINS][32];
-static unsigned num_names;
+__thread int uct_predreg_is_measuring
+        __attribute__((tls_model("initial-exec")));
 
-/* Protects the names */
-static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_THRESHOLDS);
-
-
-void uct_predreg_thresholds_add_domain(const char *name)
-{
-    unsigned i;
-
-    ucs_mutex_lock(&lock);
-    for (i = 0; (i < num_names) && strcmp(names[i], name); ++i);
-    if ((i == num_names) && (num_names < MAX_DOMAINS)) {
-        strncpy(names[num_names], name, sizeof(names[0]) - 1);
-        ++num_names;
-    }
-    ucs_mutex_unlock(&lock);
-}
-
-static void make_key(const uct_predreg_real_t *real,
-                     char key[UCT_PREDREG_COSTS_KEY_MAX])
-{
-    const char *domains[MAX_DOMAINS];
-    unsigned major, minor, release, i;
-
-    real->ucp_get_version(&major, &minor, &release);
-
-    ucs_mutex_lock(&lock);
-    for (i = 0; i < num_names; ++i) {
-        domains[i] = names[i];
-    }
-    uct_predreg_costs_key(major, minor, release, domains, num_names, key);
-    ucs_mutex_unlock(&lock);
-}
 
 /* The functions that the measurement calls to register memory, and their argument */
 
@@ -143,17 +108,37 @@ size_t uct_predreg_thresholds_gain_from(void)
     return gain_from;
 }
 
-/* What the measurement calls and is handed */
-static uct_predreg_calibrate_params_t
-measure_params(owner_t *owner, const ucs_reuse_table_t *table)
+ucs_status_t
+uct_predreg_thresholds_measure(const uct_predreg_real_t *real, ucp_context_h ucp,
+                               const ucs_reuse_table_t *table, uint64_t max_nsec,
+                               ucs_reuse_costs_t *costs)
 {
-    return (uct_predreg_calibrate_params_t){
+    owner_t owner                             = {real, ucp};
+    const uct_predreg_measure_params_t params = {
         .map        = map,
         .unmap      = unmap,
-        .arg        = owner,
-        .lookup     = IS_INSTRUMENTED ? NULL : lookup,
-        .lookup_arg = (void*)table
+        .arg        = &owner,
+        .lookup     = (IS_INSTRUMENTED || (table == NULL)) ? NULL : lookup,
+        .lookup_arg = (void*)table,
+        .max_nsec   = max_nsec
     };
+    const char *given = getenv(TEST_COSTS);
+    ucs_reuse_costs_t measured;
+    ucs_status_t status;
+
+    if ((given != NULL) && uct_predreg_costs_parse(given, &measured)) {
+        ucs_reuse_costs_refine(costs, &measured);
+        return UCS_OK;
+    }
+
+    uct_predreg_is_measuring = 1;
+    status                   = uct_predreg_measure(&params, &measured);
+    uct_predreg_is_measuring = 0;
+    if ((status == UCS_OK) || (status == UCS_INPROGRESS)) {
+        ucs_reuse_costs_refine(costs, &measured);
+        status = UCS_OK;
+    }
+    return status;
 }
 
 /* Decide by all that was measured so far. @return whether any length gains */
@@ -174,35 +159,18 @@ static int decide(const uct_predreg_core_t *core,
     return gains;
 }
 
-static void set_unknown(ucs_reuse_costs_t *costs)
-{
-    unsigned i;
-
-    costs->reg_call = costs->reg_page = costs->lookup = INFINITY;
-    for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
-        costs->copy[i] = INFINITY;
-    }
-}
-
 void uct_predreg_thresholds_find(const uct_predreg_core_t *core,
                                  const uct_predreg_real_t *real,
                                  ucp_context_h ucp,
                                  const ucs_reuse_table_t *table,
                                  uct_predreg_thresholds_t *thresholds)
 {
-    owner_t owner                         = {real, ucp};
-    uct_predreg_calibrate_params_t params = measure_params(&owner, table);
-    char key[UCT_PREDREG_COSTS_KEY_MAX];
-    ucs_reuse_costs_t costs;
     ucs_status_t status;
 
-    make_key(real, key);
-    params.key = key;
-    set_unknown(&thresholds->costs);
-    status = uct_predreg_calibrate(&params, &costs);
-    if (status == UCS_OK) {
-        ucs_reuse_costs_refine(&thresholds->costs, &costs);
-    } else {
+    ucs_reuse_costs_init(&thresholds->costs);
+    status = uct_predreg_thresholds_measure(real, ucp, table, 0,
+                                            &thresholds->costs);
+    if (status != UCS_OK) {
         ucs_warn("small sends are copied for now in spite of "
                  "UCX_RCACHE_PRED_EAGER=y: what a registration costs could not "
                  "be measured (%s)", ucs_status_string(status));
@@ -215,22 +183,14 @@ void uct_predreg_thresholds_find(const uct_predreg_core_t *core,
     atomic_store_explicit(&thresholds->next, 0, memory_order_release);
 }
 
-/* Measure once more, and decide anew */
+/* Measure once more, and decide anew. What cannot be measured is tried again later */
 static void look(const uct_predreg_core_t *core, const uct_predreg_real_t *real,
                  ucp_context_h ucp, const ucs_reuse_table_t *table,
                  uct_predreg_thresholds_t *thresholds)
 {
-    owner_t owner                         = {real, ucp};
-    uct_predreg_calibrate_params_t params = measure_params(&owner, table);
-    ucs_reuse_costs_t costs;
-    ucs_status_t status;
-
-    params.max_nsec = UCT_PREDREG_MEASURE_LOOK_MAX_NSEC;
-    status          = uct_predreg_measure(&params, &costs);
-    if ((status == UCS_OK) || (status == UCS_INPROGRESS)) {
-        ucs_reuse_costs_refine(&thresholds->costs, &costs);
-    }
-
+    (void)uct_predreg_thresholds_measure(real, ucp, table,
+                                         UCT_PREDREG_MEASURE_LOOK_MAX_NSEC,
+                                         &thresholds->costs);
     if (!decide(core, thresholds) && (thresholds->looks == SURE_LOOKS)) {
         uct_predreg_thresholds_tell_useless(core);
     }
@@ -267,7 +227,5 @@ void uct_predreg_thresholds_look(const uct_predreg_core_t *core,
 
 void uct_predreg_thresholds_reset(void)
 {
-    ucs_mutex_init(&lock, UCS_RANK_THRESHOLDS, 0);
-    num_names = 0;
     atomic_flag_clear(&told);
 }

@@ -38,12 +38,29 @@ typedef struct uct_predreg_thresholds {
 } uct_predreg_thresholds_t;
 
 
-/** A memory domain that is managed was opened. The name counts in what the
- *  costs depend on. */
-void uct_predreg_thresholds_add_domain(const char *name);
+/** Whether this thread registers memory to see what that costs. Only the thread uses
+ *  it. */
+extern __thread int uct_predreg_is_measuring
+        __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /**
- * Find the costs, which may take some milliseconds, and after how many sends a
+ * Measure what small sends cost in a context. The memory is registered with UCP, by
+ * memory domains that do not manage it meanwhile: it is in no count and no trace, and
+ * is deregistered at once.
+ *
+ * @param [in]    table     Looking buffers up in it is measured; NULL: a lookup is taken
+ *                          to cost UCT_PREDREG_MEASURE_LOOKUP_NSEC.
+ * @param [in]    max_nsec  As that of uct_predreg_measure_params_t.
+ * @param [inout] costs     The least of these and those found now.
+ * @return as uct_predreg_measure(); UCS_OK if the costs are a guess.
+ */
+ucs_status_t
+uct_predreg_thresholds_measure(const uct_predreg_real_t *real, ucp_context_h ucp,
+                               const ucs_reuse_table_t *table, uint64_t max_nsec,
+                               ucs_reuse_costs_t *costs);
+
+/**
+ * Measure the costs, which takes some milliseconds, and after how many sends a
  * buffer is registered by them. Registers memory with UCP.
  *
  * @param [in]  table       Of the context: looking buffers up in it is measured.
@@ -78,7 +95,7 @@ size_t uct_predreg_thresholds_gain_from(void);
 /** Say once that no length gains. Of a job, the first rank speaks for all. */
 void uct_predreg_thresholds_tell_useless(const uct_predreg_core_t *core);
 
-/** In a forked child, where there is no other thread: forget the domains. */
+/** In a forked child, where there is no other thread: nothing was told yet. */
 void uct_predreg_thresholds_reset(void);
 
 #endif

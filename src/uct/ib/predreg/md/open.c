@@ -18,7 +18,6 @@
 #include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/eager/thresholds.h>
 #include <uct/ib/predreg/iface/iface.h>
 
 #include <ucs/debug/log_def.h>
@@ -53,7 +52,6 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
     if (core->num_opened == 0) {
         uct_predreg_live_start(core);
     }
-    uct_predreg_thresholds_add_domain(name);
 
     domain->number = core->num_opened;
     uct_predreg_settings_of(core->settings, core->num_settings,

@@ -18,6 +18,7 @@
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/eager/hot.h>
+#include <uct/ib/predreg/eager/thresholds.h>
 #include <uct/ib/predreg/iface/completion.h>
 #include <uct/ib/predreg/iface/copy.h>
 #include <uct/ib/predreg/iface/pieces_memh.h>
@@ -464,14 +465,18 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 }
 
 /* Begin a use of a hot buffer. If that is not possible, as where the program may
- * only read it, it is copied as ever, and nobody is told */
+ * only read it, it is copied as ever, and nobody is told. What is registered to see what
+ * that costs is not managed */
 static UCS_F_NOINLINE ucs_status_t
 hot_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {
     ucs_status_t status;
 
     uct_predreg_quiet_begin();
-    status = begin(domain, req, memh_p);
+    status = uct_predreg_is_measuring ?
+             uct_predreg_pass_mem_reg(domain, req->address, req->length,
+                                      req->flags, memh_p) :
+             begin(domain, req, memh_p);
     uct_predreg_quiet_end();
 
     if ((status != UCS_OK) &&

@@ -9,8 +9,7 @@
 extern "C" {
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/replay/command.h>
-#include <uct/ib/predreg/eager/costs_file.h>
-#include <uct/ib/predreg/eager/costs_key.h>
+#include <uct/ib/predreg/eager/costs_text.h>
 }
 
 #include <sstream>
@@ -338,19 +337,17 @@ TEST_F(test_replay_command, large_allocations) {
     EXPECT_EQ(0u, lines("large allocations")) << m_output;
 }
 
-/* Small sends are told apart from the policies; what they cost is what was kept
- * on this machine for the UCX and the domains of the trace */
+/* Small sends are told apart from the policies; what they cost is in the
+ * trace */
 TEST_F(test_replay_command, small_sends) {
     std::string sends = "sends 0x1000 4096 100\nsends 0x2000 8192 1\n";
     std::string head  = "ucx_predreg trace 2\nmeta ucx_version 1.13.1\n"
                         "meta clock_ns 0\nmeta clock_end_ns 1000000\n"
                         "domain 0 mlx5_0\n";
     std::string trace = make_file("trace", head + sends);
-    const char *domains[] = {"mlx5_0"};
-    char key[UCT_PREDREG_COSTS_KEY_MAX], depends[UCT_PREDREG_COSTS_KEY_MAX];
+    char text[UCT_PREDREG_COSTS_TEXT_MAX];
     ucs_reuse_costs_t costs = {3000, 0, 64, {}};
 
-    setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
     EXPECT_EQ(0, replay({"--json", "--policy=predict", trace})) << m_errors;
     EXPECT_EQ(1u, lines("{\"eager\":\"unknown\",\"ranks\":1,\"calibrated\":0,"))
             << m_output;
@@ -359,9 +356,9 @@ TEST_F(test_replay_command, small_sends) {
     for (unsigned i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
         costs.copy[i] = 0.25 * (i + 1) * UCS_REUSE_STEP;
     }
-    uct_predreg_costs_key(1, 13, 1, domains, 1, key);
-    uct_predreg_costs_depends(key, depends);
-    ASSERT_EQ(nullptr, uct_predreg_costs_store(depends, &costs));
+    uct_predreg_costs_print(&costs, text);
+    trace = make_file("trace", head + "meta " UCT_PREDREG_COSTS_META " \"" + text +
+                               "\"\n" + sends);
 
     /* Registered after a quarter of 4 sends, and of 2 */
     EXPECT_EQ(0, replay({"--json", "--policy=predict", trace})) << m_errors;

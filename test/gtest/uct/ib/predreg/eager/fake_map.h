@@ -52,7 +52,7 @@ public:
     unsigned num_unmapped = 0;
     std::vector<std::pair<char*, size_t>> ranges;
 
-    uct_predreg_calibrate_params_t params;
+    uct_predreg_measure_params_t params;
 
     static uint64_t s_now;
 
