@@ -107,7 +107,7 @@ for options in "" -n -c -g -b "-b -n"; do
 done
 
 runs "a repaired UCX" "$loadall" "$one"
-says 1 'stepping aside for .*libuct-1a2b3c.so.0'
+says 1 'stepping aside: .*libuct-1a2b3c.so.0'
 says 1 'aside'
 
 for options in "" -n -c -b; do
@@ -126,11 +126,11 @@ repair "$work/bare" 7a8b9c
 rm -r "$work/bare/ucx"
 bare=$work/bare/selftalk.so
 runs "libucs for all" "$loadall" -n -a libucs.so.0 "$bare"
-says 1 'stepping aside for .*libuct-7a8b9c.so.0'
+says 1 'stepping aside: .*libuct-7a8b9c.so.0'
 says 1 'cores: 0'
 runs "libucs for all, after a repaired UCX" \
     "$loadall" -n -a libucs.so.0 "$bare" "$plugin"
-says 1 'stepping aside for .*libuct-7a8b9c.so.0'
+says 1 'stepping aside: .*libuct-7a8b9c.so.0'
 says 1 'cores: 1'
 
 # None of its functions works, so that a call that reaches it is noticed
@@ -145,7 +145,7 @@ for first in "$bare" "$plugin"; do
 done
 
 runs "a repaired UCX in a program" "$work/one/selftalk"
-says 1 'stepping aside for'
+says 1 'stepping aside: .* does not belong'
 
 # From which folder the core is loaded
 mkdir "$work/evil"

@@ -141,7 +141,7 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
 
     status = uct_predreg_fork_handlers_install(core);
     if (status != UCS_OK) {
-        uct_predreg_step_aside(core, "cannot install fork handlers");
+        uct_predreg_step_aside(core, UCT_PREDREG_ASIDE_FORK, NULL);
         return status;
     }
 
@@ -164,10 +164,8 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
     uct_predreg_components_are_here(core);
     status = uct_predreg_vm_events_start(core);
     if (status != UCS_OK) {
-        uct_predreg_step_aside(core,
-                               "memory events of UCM are not available (%s); "
-                               "without them a buffer that was unmapped would "
-                               "not be noticed", ucs_status_string(status));
+        uct_predreg_step_aside(core, UCT_PREDREG_ASIDE_EVENTS,
+                               ucs_status_string(status));
         return status;
     }
 
@@ -175,9 +173,7 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
     uct_predreg_quiet_install();
     uct_predreg_seat_init();
     if (!uct_predreg_is_managing(core)) {
-        uct_predreg_step_aside(core,
-                               "the cache cannot be set up: out of memory, or "
-                               "what was complained about above");
+        uct_predreg_step_aside(core, UCT_PREDREG_ASIDE_CACHE, NULL);
         return UCS_ERR_NO_MEMORY;
     }
 
@@ -198,9 +194,7 @@ uct_predreg_core_init_13(const uct_predreg_real_t *real)
     }
 
     if (uct_predreg_knobs_read(&core->knobs) != UCS_OK) {
-        uct_predreg_step_aside(core,
-                               "a variable UCX_RCACHE_PRED_* has the value "
-                               "that was complained about above");
+        uct_predreg_step_aside(core, UCT_PREDREG_ASIDE_KNOB, NULL);
         return NULL;
     }
 

@@ -30,7 +30,7 @@ extern const uct_predreg_compat_t uct_predreg_compat_1_22;
         .name          = "RCACHE_ENABLE", \
         .default_value = "try", \
         .off           = "n", \
-        .kept          = "keeps UCX's own cache on" \
+        .kept          = UCT_PREDREG_ASIDE_CACHE_ON \
     }
 
 /* Setting of the cache of a domain, where one has that */
@@ -39,7 +39,7 @@ extern const uct_predreg_compat_t uct_predreg_compat_1_22;
         .name          = "RCACHE", \
         .default_value = "try", \
         .off           = "n", \
-        .kept          = "keeps UCX's own cache on" \
+        .kept          = UCT_PREDREG_ASIDE_CACHE_ON \
     }
 
 /* UCX's own handlers of memory events have 1000 and below, in 1.13 to 1.23 */

@@ -7,6 +7,7 @@
 #ifndef UCT_PREDREG_COMPAT_H_
 #define UCT_PREDREG_COMPAT_H_
 
+#include "aside.h"
 #include "real.h"
 #include "uct_v2.h"
 
@@ -91,8 +92,8 @@ typedef struct uct_predreg_setting {
                                     version has no such setting */
     const char *default_value;
     const char *off;           /**< The value that switches it off */
-    const char *kept;          /**< What any other value does, for messages that
-                                    begin with the variable and its value */
+    uct_predreg_aside_t kept;  /**< Why this library steps aside if it has any other
+                                    value */
 } uct_predreg_setting_t;
 
 

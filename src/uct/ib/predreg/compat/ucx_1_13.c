@@ -60,7 +60,7 @@ static const uct_predreg_setting_t md_caches[] = {
         .name          = "REG_METHODS",
         .default_value = "rcache,odp,direct",
         .off           = "direct",
-        .kept          = "chooses other than direct registration"
+        .kept          = UCT_PREDREG_ASIDE_NOT_DIRECT
     },
     /* knem_md.c, gdr_copy_md.c, rocm_copy_md.c */
     UCT_PREDREG_COMPAT_RCACHE,

@@ -41,7 +41,7 @@ static uct_predreg_may_t may(unsigned flags, uct_predreg_purpose_t purpose)
         .name          = "REG_METHODS", \
         .default_value = _default_value, \
         .off           = "direct", \
-        .kept          = "chooses other than direct registration" \
+        .kept          = UCT_PREDREG_ASIDE_NOT_DIRECT \
     }
 
 /* Besides ib_md.c: knem_md.c, gdr_copy_md.c, rocm_copy_md.c */

@@ -33,11 +33,14 @@ BEGIN_C_DECLS
  *                           first overridden function that is called.
  */
 
-/** The core's only exported function. The number at its end is raised when a
+/** The core's function that starts it. The number at its end is raised when a
  *  structure changes that passes between the two libraries: a library that
  *  finds no function of its own number beside it says that the other one
  *  belongs to another version, and steps aside. */
 #define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_13"
+
+/** The core's function that a tool hears of, see preload/status.h. */
+#define UCT_PREDREG_CORE_STATUS "uct_predreg_core_status"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP
  *  registers memory for them, and telling the core would cost small messages

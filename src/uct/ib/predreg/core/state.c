@@ -8,7 +8,6 @@
 
 #include <ucs/debug/log_def.h>
 
-#include <stdarg.h>
 #include <stdio.h>
 
 
@@ -18,21 +17,19 @@ __thread unsigned uct_predreg_within
         __attribute__((tls_model("initial-exec")));
 
 
-void uct_predreg_step_aside(uct_predreg_core_t *core, const char *fmt, ...)
+void uct_predreg_step_aside(uct_predreg_core_t *core, uct_predreg_aside_t reason,
+                            const char *detail)
 {
-    char reason[256];
-    va_list ap;
+    int none = UCT_PREDREG_ASIDE_NONE;
 
-    /* Relaxed: of several threads only the one that sets the flag logs the
+    /* Relaxed: of several threads only the one that sets the reason logs the
      * message, and nothing else is read through it */
-    if (atomic_exchange_explicit(&core->aside, 1, memory_order_relaxed)) {
-        return;
+    if (atomic_compare_exchange_strong_explicit(&core->aside, &none, reason,
+                                                memory_order_relaxed,
+                                                memory_order_relaxed)) {
+        uct_predreg_aside_print(reason, detail, core->why_aside);
+        ucs_warn("predictive registration steps aside: %s", core->why_aside);
     }
-
-    va_start(ap, fmt);
-    vsnprintf(reason, sizeof(reason), fmt, ap);
-    va_end(ap);
-    ucs_warn("predictive registration steps aside: %s", reason);
 }
 
 const uct_predreg_compat_t *
@@ -44,7 +41,7 @@ uct_predreg_find_compat(uct_predreg_core_t *core,
 
     compat = uct_predreg_compat_find(real, reason, sizeof(reason));
     if (compat == NULL) {
-        uct_predreg_step_aside(core, "%s", reason);
+        uct_predreg_step_aside(core, UCT_PREDREG_ASIDE_VERSION, reason);
     }
     return compat;
 }

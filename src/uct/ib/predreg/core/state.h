@@ -19,6 +19,7 @@
 #include <ucs/host/vfs.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <uct/ib/predreg/arena/events.h>
+#include <uct/ib/predreg/compat/aside.h>
 #include <uct/ib/predreg/compat/settings.h>
 #include <uct/ib/predreg/firehose/firehose.h>
 
@@ -86,9 +87,13 @@ struct uct_predreg_core {
      *  single thread. */
     uct_predreg_firehose_t   firehose;
 
-    /** Whether this library has stepped aside, so that nothing is managed.
-     *  Relaxed: it is written while UCX is being configured, and read later. */
+    /** Why this library has stepped aside, so that nothing is managed,
+     *  @ref uct_predreg_aside_t. Relaxed: it is written while UCX is being configured,
+     *  and read later. */
     _Atomic int              aside;
+    /** The message of that. Written by the thread that has set it, and read by a tool
+     *  alone (preload/status.h). */
+    char                     why_aside[UCT_PREDREG_ASIDE_MAX];
 
     /** Protects the fields whose comments name it, and the table of domains. */
     ucs_mutex_t              lock;
@@ -180,9 +185,9 @@ void uct_predreg_ucx_version(const uct_predreg_core_t *core, char *text,
 unsigned uct_predreg_policy(uct_predreg_core_t *core);
 
 /** Manage nothing from now on, and log the reason, if this is the first call.
- *  Any thread may call this. */
-void uct_predreg_step_aside(uct_predreg_core_t *core, const char *fmt, ...)
-        UCS_F_PRINTF(2, 3);
+ *  Any thread may call this. @param [in] detail  See uct_predreg_aside_print(). */
+void uct_predreg_step_aside(uct_predreg_core_t *core, uct_predreg_aside_t reason,
+                            const char *detail);
 
 /** How many locks of the core and of domains this thread has, or is about to take or to give
  *  back: a handler of a signal which comes to it must wait for none, see process.c. The

@@ -108,8 +108,7 @@ static void format_firehose(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
-/* Append what a site has set of UCX's caches, as it is the library's now. The tool
- * finds it by these words */
+/* Append what a site has set of UCX's caches, as it is the library's now */
 static void format_settings(const char *settings, ucs_string_buffer_t *strb)
 {
     if (settings[0] != '\0') {

@@ -84,6 +84,22 @@ void uct_predreg_domain_remove(uct_predreg_domain_t *domain)
     atomic_store_explicit(key_of(domain), NULL, memory_order_relaxed);
 }
 
+void uct_predreg_domains_for_each(void (*func)(uct_predreg_domain_t *domain, void *arg),
+                                  void *arg)
+{
+    uct_predreg_domains_t *part;
+    unsigned i;
+
+    for (part = &uct_predreg_domains; part != NULL;
+         part = atomic_load_explicit(&part->next, memory_order_acquire)) {
+        for (i = 0; i < UCT_PREDREG_DOMAINS_PART; ++i) {
+            if (atomic_load_explicit(&part->keys[i], memory_order_relaxed) != NULL) {
+                func(&part->domains[i], arg);
+            }
+        }
+    }
+}
+
 void uct_predreg_domains_reset(void)
 {
     uct_predreg_domains_t *part;

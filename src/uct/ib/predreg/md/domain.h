@@ -39,10 +39,11 @@
 
 
 struct uct_predreg_domain {
-    /* These seven fields are constant while the domain is in the table */
+    /* These eight fields are constant while the domain is in the table */
     uct_md_h                 md;     /**< UCT's handle */
     uct_predreg_core_t       *core;  /**< State of the process that it belongs
                                           to */
+    char                     name[64]; /**< Its name; a longer one is cut off */
     ucs_rcache_pred_domain_t *super; /**< Its domain in the cache; NULL: it is
                                           only watched, or all memory is kept */
     uct_predreg_arena_t      *arena; /**< The arena whose slabs are registered in
@@ -123,6 +124,10 @@ void uct_predreg_domain_add(uct_predreg_domain_t *domain);
 
 /** Take a domain out of the table. */
 void uct_predreg_domain_remove(uct_predreg_domain_t *domain);
+
+/** Call a function for each domain of the table, while none is opened or closed. */
+void uct_predreg_domains_for_each(void (*func)(uct_predreg_domain_t *domain, void *arg),
+                                  void *arg);
 
 /** Take all domains out of the table in a forked child: they are the parent's.
  *  There is no other thread. Neither allocates nor frees memory. */

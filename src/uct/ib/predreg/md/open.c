@@ -21,6 +21,7 @@
 #include <uct/ib/predreg/iface/iface.h>
 
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/string.h>
 
 #include <limits.h>
 #include <string.h>
@@ -53,6 +54,7 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
         uct_predreg_live_start(core);
     }
 
+    ucs_strncpy_safe(domain->name, name, sizeof(domain->name));
     domain->number = core->num_opened;
     uct_predreg_settings_of(core->settings, core->num_settings,
                             facts->component, &domain->settings);

@@ -54,10 +54,11 @@ static void variable_name(char *name, size_t max, const char *component,
 static void cache_kept(uct_predreg_core_t *core, const char *component,
                        const uct_predreg_setting_t *setting, const char *value)
 {
-    char name[64];
+    char name[64], detail[160];
 
     variable_name(name, sizeof(name), component, setting);
-    uct_predreg_step_aside(core, "%s=%s %s", name, value, setting->kept);
+    snprintf(detail, sizeof(detail), "%s=%s", name, value);
+    uct_predreg_step_aside(core, setting->kept, detail);
 }
 
 /* Whether a value that a user may have written switches the cache of a setting

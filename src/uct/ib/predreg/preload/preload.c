@@ -5,6 +5,7 @@
  */
 
 #include "preload.h"
+#include "status.h"
 #include "ucx.h"
 
 #include <dlfcn.h>
@@ -37,6 +38,14 @@ static uct_predreg_real_t real;
  * UCX. The path of the core is found before the program can change its folder, to which
  * that of this library may be relative; empty: it was not found. */
 static char core_path[PATH_MAX];
+
+/* Why nothing is managed, of this process or of one UCX in it, and the message. Written by
+ * the thread that finds it out; a tool reads it (status.h) */
+static uct_predreg_aside_t aside;
+static char why_aside[UCT_PREDREG_ASIDE_MAX];
+
+/* The core's function that tells of it; NULL: it is not loaded. Written as core_init is */
+static uct_predreg_status_func_t core_status;
 
 /* The core's function that starts it; NULL: it is not loaded. Written when
  * core_was_tried is, which is by the constructor or by start_core(). */
@@ -72,49 +81,61 @@ static void find_core_path(void)
 /* Find a function that the UCX of this process may lack */
 #define FIND(_name) found._name = predreg_lookup(caller, #_name);
 
-/* @return why the core cannot work beside a caller's UCX because of its
- * version; NULL: it can, or there is no UCX yet. */
-static const char *version_error(const void *caller)
+/* Have nothing managed, and say why */
+static void step_aside(uct_predreg_aside_t reason, const char *detail)
 {
-    static char reason[128];
+    aside = reason;
+    uct_predreg_aside_print(reason, detail, why_aside);
+    PREDREG_COMPLAIN("stepping aside: %s", why_aside);
+}
+
+/* @return whether the core can work beside a caller's UCX because of its version, or there
+ * is no UCX yet. Else this library has stepped aside. */
+static int is_known_version(const void *caller)
+{
+    char reason[128];
     uct_predreg_real_t found;
 
     if ((predreg_lookup(caller, PREDREG_UCX_FUNCTION) == NULL) &&
         (predreg_lookup(caller, "ucp_get_version") == NULL)) {
-        return NULL;
+        return 1;
     }
 
     memset(&found, 0, sizeof(found));
     found.ucp_get_version = predreg_lookup(caller, "ucp_get_version");
     UCT_PREDREG_REAL_UCT_SOME(FIND)
-    return (uct_predreg_compat_find(&found, reason, sizeof(reason)) == NULL) ?
-           reason : NULL;
+    if (uct_predreg_compat_find(&found, reason, sizeof(reason)) == NULL) {
+        step_aside(UCT_PREDREG_ASIDE_VERSION, reason);
+        return 0;
+    }
+
+    return 1;
 }
 
-/* @return why nothing is to be managed, whatever UCX there is; NULL: it is */
-static const char *process_error(void)
+/* @return whether anything is to be managed, whatever UCX there is. Else this library has
+ * stepped aside. */
+static int may_manage(void)
 {
-    static char reason[PATH_MAX + 64];
     const void *first = dlsym(RTLD_DEFAULT, PREDREG_UCX_FUNCTION);
+    char detail[UCT_PREDREG_ASIDE_MAX];
 
     /* The environment is that of a user who lacks these rights, and names
      * files to be written */
     if (getauxval(AT_SECURE)) {
-        return "this program has rights that its user lacks";
-    }
-
-    if ((first != NULL) && predreg_is_other_copy(first)) {
-        snprintf(reason, sizeof(reason), "%s was preloaded before %s",
+        step_aside(UCT_PREDREG_ASIDE_RIGHTS, NULL);
+    } else if ((first != NULL) && predreg_is_other_copy(first)) {
+        snprintf(detail, sizeof(detail), "%s was preloaded before %s",
                  predreg_library_name(first), predreg_library_name(core_path));
-        return reason;
+        step_aside(UCT_PREDREG_ASIDE_OTHER_COPY, detail);
+    } else if (!predreg_is_bound_to(PREDREG_UCS_LIBRARY, PREDREG_UCS_FUNCTION)) {
+        step_aside(UCT_PREDREG_ASIDE_OTHER_UCX, NULL);
+    } else if (core_path[0] == '\0') {
+        step_aside(UCT_PREDREG_ASIDE_NO_FOLDER, NULL);
+    } else {
+        return 1;
     }
 
-    if (!predreg_is_bound_to(PREDREG_UCS_LIBRARY, PREDREG_UCS_FUNCTION)) {
-        return "another UCX than that of " PREDREG_UCS_LIBRARY " was loaded for all "
-               "to use";
-    }
-
-    return (core_path[0] == '\0') ? "its folder was not found" : NULL;
+    return 0;
 }
 
 /* Load the core, once, into a process with a UCX that it may work with. The
@@ -122,7 +143,7 @@ static const char *process_error(void)
  * alone in start_core(). */
 static void load_core(const void *caller)
 {
-    const char *reason;
+    char detail[UCT_PREDREG_ASIDE_MAX];
     void *handle;
 
     if (core_was_tried) {
@@ -131,32 +152,33 @@ static void load_core(const void *caller)
     core_was_tried = 1;
 
     find_core_path();
-    reason = process_error();
-    if (reason == NULL) {
-        reason = version_error(caller);
-    }
-
-    if (reason != NULL) {
-        PREDREG_COMPLAIN("stepping aside: %s", reason);
+    if (!may_manage() || !is_known_version(caller)) {
         return;
     }
 
     handle = dlopen(core_path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
-        PREDREG_COMPLAIN("stepping aside: cannot load %s: %s", core_path,
-                         dlerror());
+        snprintf(detail, sizeof(detail), "%s: %s", core_path, dlerror());
+        step_aside(UCT_PREDREG_ASIDE_NO_CORE, detail);
         return;
     }
 
-    core_init = (uct_predreg_core_init_func_t)dlsym(handle,
-                                                    UCT_PREDREG_CORE_INIT);
+    core_init   = (uct_predreg_core_init_func_t)dlsym(handle, UCT_PREDREG_CORE_INIT);
+    core_status = (uct_predreg_status_func_t)dlsym(handle, UCT_PREDREG_CORE_STATUS);
     if (core_init == NULL) {
-        PREDREG_COMPLAIN("stepping aside: " CORE_LIBRARY " belongs to another "
-                         "version");
+        step_aside(UCT_PREDREG_ASIDE_OTHER_CORE, CORE_LIBRARY);
         return;
     }
     atomic_store_explicit(&predreg_core, (const void*)core_init,
                           memory_order_relaxed);
+}
+
+PREDREG_EXPORT void uct_predreg_status(uct_predreg_tell_t tell, void *arg)
+{
+    uct_predreg_aside_tell(aside, why_aside, tell, arg);
+    if (core_status != NULL) {
+        core_status(tell, arg);
+    }
 }
 
 /* Find out where UCP is, if it is loaded by now */
@@ -221,10 +243,8 @@ static void step_aside_for(unsigned ucx, const void *caller)
     /* Relaxed: see is_aside_for */
     if (!atomic_exchange_explicit(&is_aside_for[ucx], 1, memory_order_relaxed)) {
         function = predreg_lookup(caller, PREDREG_UCX_FUNCTION);
-        PREDREG_COMPLAIN("stepping aside for %s: it does not belong to the UCX "
-                         "of libucs.so.0, which this library works with",
-                         predreg_library_name((function == NULL) ? caller :
-                                                                   function));
+        step_aside(UCT_PREDREG_ASIDE_FOREIGN,
+                   predreg_library_name((function == NULL) ? caller : function));
     }
 }
 

@@ -10,6 +10,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,7 +63,7 @@ protected:
     static void check_cache(const uct_predreg_setting_t &setting)
     {
         check_setting(setting);
-        EXPECT_TRUE((setting.name == nullptr) || (setting.kept != nullptr));
+        EXPECT_TRUE((setting.name == nullptr) || (setting.kept != UCT_PREDREG_ASIDE_NONE));
     }
 };
 
@@ -461,4 +463,30 @@ TEST_F(test_compat_find, ucp_tells_the_version) {
         *release = 0;
     };
     EXPECT_EQ("", find(uct_predreg_compat_select(1, 16)));
+}
+
+/* Each reason has a message and advice, and none asks for more than it is given */
+TEST(test_aside, each_reason_is_told) {
+    std::set<std::string> names;
+
+    for (int i = UCT_PREDREG_ASIDE_NONE + 1; i < UCT_PREDREG_ASIDE_LAST; ++i) {
+        auto reason = static_cast<uct_predreg_aside_t>(i);
+        std::map<std::string, std::string> told;
+        char message[UCT_PREDREG_ASIDE_MAX];
+
+        uct_predreg_aside_print(reason, "DETAIL", message);
+        uct_predreg_aside_tell(reason, message,
+                               [](void *arg, const char *what, const char *value) {
+            (*static_cast<std::map<std::string, std::string>*>(arg))[what] = value;
+        }, &told);
+        EXPECT_EQ(3u, told.size());
+        EXPECT_EQ(message, told["why"]);
+        EXPECT_NE("", told["advice"]);
+        EXPECT_TRUE(names.insert(told["aside"]).second) << told["aside"];
+        EXPECT_EQ(std::string::npos, std::string(message).find('%'));
+    }
+
+    uct_predreg_aside_tell(UCT_PREDREG_ASIDE_NONE, "", [](void*, const char*, const char*) {
+        ADD_FAILURE();
+    }, NULL);
 }

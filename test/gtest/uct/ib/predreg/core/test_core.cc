@@ -25,7 +25,8 @@
 extern "C" {
 #include <ucs/host/thread.h>
 
-void uct_predreg_step_aside(uct_predreg_core_t *core, const char *fmt, ...);
+void uct_predreg_step_aside(uct_predreg_core_t *core, uct_predreg_aside_t reason,
+                            const char *detail);
 unsigned uct_predreg_policy(uct_predreg_core_t *core);
 const uct_predreg_compat_t *
 uct_predreg_find_compat(uct_predreg_core_t *core,
@@ -67,10 +68,10 @@ unsigned test_core::s_minor;
 
 TEST_F(test_core, it_says_once_why_it_steps_aside) {
     EXPECT_FALSE(test_core_is_aside());
-    uct_predreg_step_aside(test_core_state(), "%d reasons", 2);
-    uct_predreg_step_aside(test_core_state(), "another one");
+    uct_predreg_step_aside(test_core_state(), UCT_PREDREG_ASIDE_CACHE_ON, "A=y");
+    uct_predreg_step_aside(test_core_state(), UCT_PREDREG_ASIDE_FORK, NULL);
     EXPECT_TRUE(test_core_is_aside());
-    EXPECT_EQ("predictive registration steps aside: 2 reasons",
+    EXPECT_EQ("predictive registration steps aside: A=y keeps UCX's own cache on",
               log_watch::take());
     EXPECT_FALSE(uct_predreg_is_managing(test_core_state()));
 }

@@ -1,0 +1,83 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_ASIDE_H_
+#define UCT_PREDREG_ASIDE_H_
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stddef.h>
+
+BEGIN_C_DECLS
+
+/** @file aside.h
+ *
+ * Why this library steps aside, so that UCX works as if it was not there: each reason
+ * with the message that is logged and with what a user can do about it. Both libraries
+ * of the interposition use this, and tell a tool in their process (status.h).
+ */
+
+#define UCT_PREDREG_ASIDE_ONE_UCX \
+    "let the program use one UCX: look for a second libucs.so.0 in LD_LIBRARY_PATH"
+
+/** Expands _f(NAME, message, advice) for each reason. The message has at most one %s,
+ *  which stands for what the caller adds. */
+#define UCT_PREDREG_ASIDE_REASONS(_f) \
+    _f(RIGHTS, "this program has rights that its user lacks", \
+       "run a copy of it without set-user-ID, set-group-ID and capabilities") \
+    _f(OTHER_COPY, "%s", "take the other copy out of LD_PRELOAD") \
+    _f(OTHER_UCX, "another UCX than that of libucs.so.0 was loaded for all to use", \
+       UCT_PREDREG_ASIDE_ONE_UCX) \
+    _f(FOREIGN, "%s does not belong to the UCX of libucs.so.0, which this library works " \
+       "with", UCT_PREDREG_ASIDE_ONE_UCX) \
+    _f(NO_FOLDER, "its folder was not found", \
+       "install both libraries again, into one folder") \
+    _f(NO_CORE, "cannot load %s", "install both libraries again, into one folder") \
+    _f(OTHER_CORE, "%s belongs to another version", \
+       "install both libraries again; they belong together") \
+    _f(VERSION, "%s", "use another UCX, or a later ucx-predreg") \
+    _f(KNOB, "a variable UCX_RCACHE_PRED_* has the value that was complained about above", \
+       "correct the variable, or unset it") \
+    _f(FORK, "cannot install fork handlers", \
+       "look for what uses up the memory of this machine") \
+    _f(EVENTS, "memory events of UCM are not available (%s); without them a buffer that " \
+       "was unmapped would not be noticed", \
+       "unset UCX_MEM_EVENTS and UCX_MEM_MMAP_HOOK_MODE, here and in ucx.conf") \
+    _f(CACHE, "the cache cannot be set up: out of memory, or what was complained about " \
+       "above", "see what else it complains about: other processes may have taken all of " \
+       "a bound of the node") \
+    _f(CACHE_ON, "%s keeps UCX's own cache on", \
+       "unset the variable, here and in ucx.conf, or set it to n") \
+    _f(NOT_DIRECT, "%s chooses other than direct registration", \
+       "unset the variable, here and in ucx.conf, or set it to direct")
+
+#define UCT_PREDREG_ASIDE_VALUE(_name, _message, _advice) UCT_PREDREG_ASIDE_##_name,
+
+typedef enum {
+    UCT_PREDREG_ASIDE_NONE, /**< It does not step aside */
+    UCT_PREDREG_ASIDE_REASONS(UCT_PREDREG_ASIDE_VALUE)
+    UCT_PREDREG_ASIDE_LAST
+} uct_predreg_aside_t;
+
+/** Longest message, with the zero at its end; longer ones are cut off. */
+#define UCT_PREDREG_ASIDE_MAX 1024
+
+/** Print the message of a reason.
+ *  @param [in] detail  What stands in place of %s; NULL if there is none. */
+void uct_predreg_aside_print(uct_predreg_aside_t reason, const char *detail,
+                             char text[UCT_PREDREG_ASIDE_MAX]);
+
+/** Told one thing after the other: what it is, a word, and its value. */
+typedef void (*uct_predreg_tell_t)(void *arg, const char *what, const char *value);
+
+/** Tell the name of a reason ("aside"), its message ("why") and the advice ("advice");
+ *  nothing of UCT_PREDREG_ASIDE_NONE. */
+void uct_predreg_aside_tell(uct_predreg_aside_t reason, const char *message,
+                            uct_predreg_tell_t tell, void *arg);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,63 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "entry.h"
+
+#include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/eager/context.h>
+#include <uct/ib/predreg/eager/costs_text.h>
+#include <uct/ib/predreg/md/domain.h>
+
+/*
+ * What the core says of itself to a tool in its process, through the preloaded library:
+ * see preload/status.h, which has the lines.
+ */
+
+
+typedef struct {
+    uct_predreg_tell_t tell;
+    void               *arg;
+} listener_t;
+
+
+static void tell_domain(uct_predreg_domain_t *domain, void *arg)
+{
+    const listener_t *listener = arg;
+
+    if (!uct_predreg_domain_keeps_all(domain)) {
+        listener->tell(listener->arg, "managed", domain->name);
+    }
+}
+
+static void tell_costs(uct_predreg_eager_context_t *context, void *arg)
+{
+    const listener_t *listener = arg;
+    char text[UCT_PREDREG_COSTS_TEXT_MAX];
+
+    if (context->is_calibrated) {
+        uct_predreg_costs_print(&context->thresholds.costs, text);
+        listener->tell(listener->arg, "small", text);
+    }
+}
+
+__attribute__((visibility("default"))) void
+uct_predreg_core_status(uct_predreg_tell_t tell, void *arg)
+{
+    uct_predreg_core_t *core = &uct_predreg_core;
+    listener_t listener      = {tell, arg};
+
+    uct_predreg_aside_tell(atomic_load(&core->aside), core->why_aside, tell, arg);
+    if (core->compat == NULL) {
+        return; /* It was not started */
+    }
+
+    tell(arg, "policy", ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);
+    uct_predreg_domains_for_each(tell_domain, &listener);
+    if (core->told_settings[0] != '\0') {
+        tell(arg, "settings", core->told_settings);
+    }
+    uct_predreg_eager_for_each(tell_costs, &listener);
+}
