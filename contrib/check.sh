@@ -45,8 +45,8 @@ check_parts()
     done
 }
 
-parts=(structure unit versions sanitize fuzz install package input replay report
-       stat info native rig)
+parts=(structure unit versions sanitize fuzz install package input replay golden
+       report stat info native rig)
 check_parts "$@"
 [ $# -eq 0 ] || parts=("$@")
 passed=0
@@ -327,7 +327,7 @@ install_packages()
     # These are installed whatever is asked for, since configure looks for most
     # of them, and is run only once
     install_missing "$log" "${packages_build[@]}" "${packages_native[@]}" \
-        libgtest-dev ucx-utils man-db hpcc clang libdw-dev
+        libgtest-dev ucx-utils man-db hpcc clang libdw-dev xz-utils
     if is_asked versions native rig; then
         (install_missing "$log" "${packages_suite[@]}") || true
     fi
@@ -359,6 +359,7 @@ run_part()
                check "knobs as documented" "$top/test/knobs.sh" "$build"
                check "tables of results" "$top/test/results.sh" "$build" ;;
     replay)    check "replay" "$top/test/replay.sh" "$build" ;;
+    golden)    check "golden set" "$top/test/golden.sh" "$build" ;;
     report)    check "pages of reports" "$top/test/report.sh" "$build" ;;
     stat)      check "live counters" "$top/test/stat.sh" "$build" ;;
     info)      check "what would happen" "$top/test/info.sh" "$build" ;;
