@@ -13,9 +13,11 @@ dir=$1
 firehose=${2:-$dir/libucp_firehose.so}
 errors=0
 
+# Builds that assert the order of locks have one more, see rank.h
 exported()
 {
-    nm -D --defined-only "$1" | awk '{print $3}' | sort
+    nm -D --defined-only "$1" |
+        awk '$3 != "predreg_rank_account_1" {print $3}' | sort
 }
 
 expect()

@@ -12,17 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Most locks that a thread has at a time */
-#define MAX_HELD 32
-
-
-/* A lock that this thread has. Volatile: handlers of signals take locks as well,
- * and give them back before they return. They find a place that is not written
- * yet with the rank NONE */
-typedef struct {
-    volatile ucs_rank_t  rank;
-    const void *volatile lock;
-} held_t;
+/* NULL where libuct_predreg.so is not preloaded */
+#pragma weak predreg_rank_account_1
 
 
 static const char *const names[] = {
@@ -32,13 +23,17 @@ static const char *const names[] = {
 #undef NAME
 };
 
-/* Initial-exec: in a library that was opened by dlopen(), libc else allocates it
+/* The locks that this thread has, where there is no account for all libraries.
+ * Initial-exec: in a library that was opened by dlopen(), libc else allocates it
  * when a thread first asks, which may be in a hook of memory */
-static __thread held_t held[MAX_HELD]
-        __attribute__((tls_model("initial-exec")));
-static __thread volatile unsigned num_held
+static __thread ucs_rank_account_t own
         __attribute__((tls_model("initial-exec")));
 
+
+static ucs_rank_account_t *get_account(void)
+{
+    return (predreg_rank_account_1 != NULL) ? predreg_rank_account_1() : &own;
+}
 
 /* Name the lock that is out of order and those that this thread has, and end the process.
  * Nothing is allocated: the lock may be one of a hook of memory */
@@ -49,12 +44,14 @@ static void fail(ucs_rank_t rank, const void *lock)
                           "ucx-predreg: %s (%p) is out of order "
                           "(docs/design/locks.md); this thread has", names[rank],
                           lock);
+    const ucs_rank_account_t *account = get_account();
     unsigned i;
     ssize_t ret;
 
-    for (i = 0; (i < num_held) && (length < sizeof(text) - 64); ++i) {
+    for (i = 0; (i < account->num) && (length < sizeof(text) - 64); ++i) {
         length += snprintf(text + length, sizeof(text) - length, " %s (%p)",
-                           names[held[i].rank], held[i].lock);
+                           names[account->held[i].rank],
+                           account->held[i].lock);
     }
     text[length++] = '\n';
     ret            = write(STDERR_FILENO, text, length);
@@ -64,10 +61,12 @@ static void fail(ucs_rank_t rank, const void *lock)
 
 void ucs_rank_take(ucs_rank_t rank, const void *lock, ucs_rank_how_t how)
 {
-    unsigned num = num_held;
+    ucs_rank_account_t *account = get_account();
+    ucs_rank_held_t *held       = account->held;
+    unsigned num                = account->num;
     unsigned i;
 
-    if ((rank == UCS_RANK_NONE) || (num == MAX_HELD)) {
+    if ((rank == UCS_RANK_NONE) || (num == UCS_RANK_MAX_HELD)) {
         fail(rank, lock);
     }
 
@@ -82,14 +81,16 @@ void ucs_rank_take(ucs_rank_t rank, const void *lock, ucs_rank_how_t how)
         }
     }
 
-    num_held       = num + 1;
+    account->num   = num + 1;
     held[num].lock = lock;
     held[num].rank = rank;
 }
 
 void ucs_rank_drop(const void *lock)
 {
-    unsigned i = num_held;
+    ucs_rank_account_t *account = get_account();
+    ucs_rank_held_t *held       = account->held;
+    unsigned i                  = account->num;
 
     do {
         if (i == 0) {
@@ -100,17 +101,18 @@ void ucs_rank_drop(const void *lock)
 
     held[i].rank = UCS_RANK_NONE;
     /* A handler that comes meanwhile may lower the number as well */
-    for (i = num_held; (i > 0) && (held[i - 1].rank == UCS_RANK_NONE); --i) {
-        num_held = i - 1;
+    for (i = account->num; (i > 0) && (held[i - 1].rank == UCS_RANK_NONE); --i) {
+        account->num = i - 1;
     }
 }
 
 void ucs_rank_check(ucs_rank_t rank)
 {
+    const ucs_rank_account_t *account = get_account();
     unsigned i;
 
-    for (i = 0; i < num_held; ++i) {
-        if (held[i].rank >= rank) {
+    for (i = 0; i < account->num; ++i) {
+        if (account->held[i].rank >= rank) {
             fail(rank, NULL);
         }
     }
@@ -118,9 +120,11 @@ void ucs_rank_check(ucs_rank_t rank)
 
 void ucs_rank_forget(void)
 {
-    while (num_held > 0) {
-        held[num_held - 1].rank = UCS_RANK_NONE;
-        --num_held;
+    ucs_rank_account_t *account = get_account();
+
+    while (account->num > 0) {
+        account->held[account->num - 1].rank = UCS_RANK_NONE;
+        --account->num;
     }
 }
 

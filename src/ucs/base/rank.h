@@ -78,6 +78,32 @@ typedef enum ucs_rank_how {
 
 #if UCS_ASSERT_RANKS
 
+/* Most locks that a thread has at a time */
+#define UCS_RANK_MAX_HELD 32
+
+/** A lock that a thread has. Volatile: handlers of signals take locks as well, and
+ * give them back before they return. They find a place that is not written yet with
+ * the rank NONE. */
+typedef struct ucs_rank_held {
+    volatile ucs_rank_t  rank;
+    const void *volatile lock;
+} ucs_rank_held_t;
+
+/** The locks that a thread has, of all libraries. */
+typedef struct ucs_rank_account {
+    ucs_rank_held_t   held[UCS_RANK_MAX_HELD];
+    volatile unsigned num;
+} ucs_rank_account_t;
+
+/**
+ * The account of this thread that is in libuct_predreg.so. All libraries of a
+ * process have this one, so that their locks are compared with each other: core,
+ * windows and Firehose are linked with rank.c each. A weak reference: where
+ * libuct_predreg.so is not preloaded, it is NULL, and each has an account of its own.
+ */
+ucs_rank_account_t *predreg_rank_account_1(void)
+        __attribute__((visibility("default")));
+
 /**
  * This thread takes a lock. Ends the process if that is out of order, as it is of two
  * locks of a rank. In hooks and handlers of signals too.
