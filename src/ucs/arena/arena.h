@@ -293,6 +293,10 @@ void ucs_arena_after_fork(ucs_arena_t *arena);
  *          handler of a signal that has interrupted it. */
 int ucs_arena_is_interrupted(void);
 
+/** @return whether this thread has the lock of an arena, or works at memory that it holds,
+ *          perhaps with the lock of the helper: others may wait for it. */
+int ucs_arena_is_at_work(void);
+
 /** In a forked child, after ucs_arena_before_fork(): the thread that it has works at
  *  no memory. */
 void ucs_arena_forked(void);

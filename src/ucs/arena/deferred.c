@@ -24,6 +24,11 @@ int ucs_arena_is_interrupted(void)
     return ucs_arena_in_lock;
 }
 
+int ucs_arena_is_at_work(void)
+{
+    return ucs_arena_in_lock || ucs_arena_in_work;
+}
+
 void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab)
 {
     if (!arena->blocks.usage[slab].is_spoilt) {

@@ -120,13 +120,16 @@ static uct_predreg_core_t *forking;
 /* The signals that the forking thread had blocked. Under core->lock */
 static sigset_t blocked;
 
-/* Whether the fork comes from a handler that has interrupted this library. The same before
- * and after it. A hook for unmapped memory may be what was interrupted, which takes the lock
- * of the cache alone. */
-static int is_interrupting(uct_predreg_core_t *core)
+/* Whether the fork of this thread comes from a handler that has interrupted this library. Of
+ * the thread that forks; written before the fork */
+static __thread int is_interrupting __attribute__((tls_model("initial-exec")));
+
+/* A hook of memory may be what was interrupted, which takes the lock of the cache, or works
+ * at memory of the arena, perhaps with the lock of its helper */
+static int has_interrupted(uct_predreg_core_t *core)
 {
     return (uct_predreg_within > 0) || ucs_rcache_pred_is_in_round() ||
-           ucs_arena_is_interrupted() ||
+           ucs_arena_is_at_work() ||
            ((core->pred != NULL) &&
             ucs_rcache_pred_is_interrupted(core->pred));
 }
@@ -136,7 +139,8 @@ static void fork_prepare(void)
     uct_predreg_core_t *core = forking;
     sigset_t all, before;
 
-    if (is_interrupting(core)) {
+    is_interrupting = has_interrupted(core);
+    if (is_interrupting) {
         uct_predreg_hot_unmapped(0, UINTPTR_MAX);
         if (core->pred != NULL) {
             tell_cache(core, 0, UINTPTR_MAX);
@@ -165,7 +169,7 @@ static void fork_parent(void)
     uct_predreg_core_t *core = forking;
     sigset_t before          = blocked;
 
-    if (is_interrupting(core)) {
+    if (is_interrupting) {
         return;
     }
 
@@ -181,7 +185,6 @@ static void fork_parent(void)
 static void fork_child(void)
 {
     uct_predreg_core_t *core = forking;
-    int was_interrupting     = is_interrupting(core);
 
     ucs_rank_forget();
     /* The lock is held by the thread that forked, which is this one, or by
@@ -211,7 +214,7 @@ static void fork_child(void)
     uct_predreg_eager_fork();
     uct_predreg_sends_fork();
     core->pid = getpid(); /* Written after pred, see vm_unmapped() */
-    if (!was_interrupting) {
+    if (!is_interrupting) {
         pthread_sigmask(SIG_SETMASK, &blocked, NULL);
     }
 }

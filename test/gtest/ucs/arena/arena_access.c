@@ -166,6 +166,16 @@ void arena_release(test_arena_slab_t *slab)
     ucs_arena_slab_release(slab);
 }
 
+ucs_status_t arena_enter_plain(test_arena_t *arena)
+{
+    return ucs_arena_enter_plain(arena);
+}
+
+void arena_leave_plain(test_arena_t *arena)
+{
+    ucs_arena_leave_plain(arena);
+}
+
 void arena_lock(test_arena_t *arena)
 {
     ucs_arena_lock(arena);

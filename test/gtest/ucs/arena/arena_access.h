@@ -57,6 +57,10 @@ void *arena_handle(test_arena_slab_t *slab);
 int arena_acquire(test_arena_slab_t *slab);
 void arena_release(test_arena_slab_t *slab);
 
+/* Be at work in it, as where the program frees memory that is not registered */
+ucs_status_t arena_enter_plain(test_arena_t *arena);
+void arena_leave_plain(test_arena_t *arena);
+
 /* The lock of the arena, as if another thread had it */
 void arena_lock(test_arena_t *arena);
 void arena_unlock(test_arena_t *arena);

@@ -147,6 +147,16 @@ void test_core_set_rank(int rank)
     self->rank = rank;
 }
 
+void test_core_lock(void)
+{
+    uct_predreg_core_lock(self);
+}
+
+void test_core_unlock(void)
+{
+    uct_predreg_core_unlock(self);
+}
+
 void test_core_set_pid(pid_t pid)
 {
     self->pid = pid;

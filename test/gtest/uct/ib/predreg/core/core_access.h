@@ -52,6 +52,9 @@ uct_predreg_real_t *test_core_real(void);
 void test_core_set_rank(int rank);
 /* Whose state this is; init says this process's */
 void test_core_set_pid(pid_t pid);
+/* The lock of the core */
+void test_core_lock(void);
+void test_core_unlock(void);
 void test_core_set_pools(uint64_t bytes);
 void test_core_set_opened(unsigned count);
 void test_core_count_firehose(uint64_t requests, uint64_t hits);
