@@ -30,7 +30,8 @@ BEGIN_C_DECLS
  * 3 of the paper); or, if late, when the first use asks for it, so that memory
  * which no peer ever gets is not pinned. Unmapping is lazy (end of section 3): what is freed is free
  * at once, and unusable soon. Pure: knows the system by a table of operations
- * (types.h), and times are arguments.
+ * (types.h), and times are arguments, which do not go back but for what the clocks
+ * of two processors differ.
  *
  * WHO. Threads of the program allocate, free and look up, in memory hooks: they
  * take one lock for a moment, in which nothing is called. What they have the kernel

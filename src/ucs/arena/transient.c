@@ -20,7 +20,8 @@
 static int count(ucs_arena_transient_t *transient, uint32_t pages,
                  ucs_arena_time_t now, ucs_arena_time_t window)
 {
-    if (now - transient->since > window) {
+    /* The clock of another processor may be a little behind */
+    if (now > transient->since + window) {
         *transient = (ucs_arena_transient_t){.since = now};
     }
 

@@ -10,12 +10,12 @@
 #include <ucs/arena/memory/zero.h>
 #include <ucs/base/align.h>
 #include <ucs/base/page.h>
+#include <ucs/base/wait.h>
 
 #include <ucs/sys/math.h>
 
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 
 /* How often it is looked at whether memory is short, and statistics are shown, ns.
@@ -222,7 +222,7 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
     uct_predreg_attract_init(&arena->attraction, params->min_length,
                              params->slab_size,
                              params->is_late ? SIZE_MAX : params->min_length);
-    arena->look_at  = ucs_rcache_pred_thread_now(arena->thread);
+    arena->look_at  = uct_predreg_served_time(&arena->served);
     ucs_rcache_pred_pressure_init(&arena->pressure, arena->look_at);
     *arena->is_here = 1;
     *arena_p        = arena;
@@ -265,12 +265,6 @@ give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
     }
 }
 
-/* The time by the clock that the program's calls are told */
-static ucs_rcache_pred_time_t get_time(const uct_predreg_arena_t *arena)
-{
-    return arena->served.now(arena->served.arg);
-}
-
 /* Have the program's allocations come here that are as long as what it communicates.
  * Its allocator would have kept what is freed of these */
 static void
@@ -304,7 +298,7 @@ attract_wanted(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 static ucs_rcache_pred_time_t tend(void *arg)
 {
     uct_predreg_arena_t *arena = arg;
-    ucs_rcache_pred_time_t now = get_time(arena);
+    ucs_rcache_pred_time_t now = uct_predreg_served_time(&arena->served);
     int is_look                = (now >= arena->look_at);
     ucs_rcache_pred_time_t due;
 
@@ -324,7 +318,9 @@ static ucs_rcache_pred_time_t tend(void *arg)
     if (is_look && (arena->publish != NULL)) {
         arena->publish(arena->regs.ops.arg);
     }
-    return ucs_min(due, arena->look_at);
+    /* This is not UCS_ARENA_NEVER, since look_at is not */
+    return uct_predreg_served_clock(&arena->served,
+                                    ucs_min(due, arena->look_at));
 }
 
 ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena)
@@ -336,13 +332,11 @@ ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena)
 void uct_predreg_arena_await_supply(uct_predreg_arena_t *arena,
                                     uint64_t patience)
 {
-    struct timespec moment     = {.tv_nsec = 100000};
-    ucs_rcache_pred_time_t end = ucs_rcache_pred_thread_now(arena->thread) +
-                                 patience;
+    uint64_t start = ucs_monotonic_ns();
 
     while (!atomic_load_explicit(&arena->is_supplied, memory_order_relaxed) &&
-           (ucs_rcache_pred_thread_now(arena->thread) < end)) {
-        (void)nanosleep(&moment, NULL);
+           (ucs_monotonic_ns() - start < patience)) {
+        ucs_sleep_shortly();
     }
 }
 
@@ -432,8 +426,9 @@ int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain)
     }
 
     for (i = 0; (i < MAX_FILLS) && !addition.is_full; ++i) {
-        ucs_arena_with_access(arena->served.super, get_time(arena), fill_domain,
-                              &addition);
+        ucs_arena_with_access(arena->served.super,
+                              uct_predreg_served_time(&arena->served),
+                              fill_domain, &addition);
     }
     /* What is accessible now is not to stay so */
     ucs_rcache_pred_thread_wake(arena->thread);
@@ -442,7 +437,8 @@ int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain)
 
 int uct_predreg_arena_give_way(uct_predreg_arena_t *arena)
 {
-    return ucs_arena_shrink(arena->served.super, 1, get_time(arena)) > 0;
+    return ucs_arena_shrink(arena->served.super, 1,
+                            uct_predreg_served_time(&arena->served)) > 0;
 }
 
 void uct_predreg_arena_before_fork(uct_predreg_arena_t *arena)

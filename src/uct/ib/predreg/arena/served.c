@@ -14,6 +14,40 @@
  * x86 with page tables of four or five levels, and most ARM */
 #define USUAL_ADDRESSES (1ul << 47)
 
+/* The time stamp counters of two processors differ by less than this, ns. If the clock
+ * goes back by more, it has jumped */
+#define CLOCK_SLACK 1000000
+
+
+ucs_rcache_pred_time_t uct_predreg_served_time(uct_predreg_served_t *served)
+{
+    uint64_t last = atomic_load_explicit(&served->last, memory_order_relaxed);
+    uint64_t now  = served->now(served->arg);
+
+    /* Rarely, so that threads do not take the line from each other: the clock may have been
+     * later than this by the slack, which is made up for as well. Of several threads that
+     * find a jump, one does that. If another one has read the clock before the jump and comes
+     * after that, the time goes ahead once, and what is to be done is done early */
+    if (((now > last + CLOCK_SLACK) || (last > now + CLOCK_SLACK)) &&
+        atomic_compare_exchange_strong_explicit(&served->last, &last, now,
+                                                memory_order_relaxed,
+                                                memory_order_relaxed) &&
+        (now < last)) {
+        atomic_fetch_add_explicit(&served->lost, last + CLOCK_SLACK - now,
+                                  memory_order_relaxed);
+    }
+    return now + atomic_load_explicit(&served->lost, memory_order_relaxed);
+}
+
+ucs_rcache_pred_time_t
+uct_predreg_served_clock(const uct_predreg_served_t *served,
+                         ucs_rcache_pred_time_t time)
+{
+    uint64_t lost = atomic_load_explicit(&served->lost, memory_order_relaxed);
+
+    return (time > lost) ? (time - lost) : 0;
+}
+
 int uct_predreg_served_pages(const uct_predreg_served_t *served,
                              const void *address, size_t length,
                              uct_predreg_pages_t *pages)
@@ -95,7 +129,7 @@ void *uct_predreg_served_allocate(uct_predreg_served_t *served, size_t length)
     void *address      = ucs_arena_allocate(served->super, length, 0);
 
     if (address == NULL) {
-        ucs_arena_missed(served->super, length, served->now(served->arg));
+        ucs_arena_missed(served->super, length, uct_predreg_served_time(served));
     }
     look_after(served, num_wakes);
     return address;
@@ -163,7 +197,7 @@ int uct_predreg_served_release(uct_predreg_served_t *served,
 
     status = ucs_arena_free(served->super, (void*)part->start,
                             uct_predreg_pages_length(part),
-                            served->now(served->arg));
+                            uct_predreg_served_time(served));
     look_after(served, num_wakes);
     return status != UCS_ERR_UNSUPPORTED;
 }

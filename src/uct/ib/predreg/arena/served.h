@@ -37,13 +37,16 @@ typedef struct uct_predreg_served {
     size_t                min_length;   /**< Shortest mapping that is served,
                                              bytes */
 
-    /** The time, ns. */
+    /** The clock, ns. It may go back, see uct_predreg_served_time(). */
     ucs_rcache_pred_time_t (*now)(void *arg);
     /** Let the helper look what is to be done. */
     void                  (*wake)(void *arg);
     void                  *arg;         /**< Of both */
+    /** What the clock said of late, and how far it has gone back in all. Written by any
+     *  thread. Relaxed: nothing is read through them. */
+    _Atomic uint64_t      last;
+    _Atomic uint64_t      lost;
 } uct_predreg_served_t;
-
 
 
 /** Addresses of whole pages, from the first byte to before the last. */
@@ -64,6 +67,16 @@ static inline size_t uct_predreg_pages_length(const uct_predreg_pages_t *pages)
 {
     return pages->end - pages->start;
 }
+
+/** @return the time of the arena, ns: that of the clock, but where the clock jumps back
+ *          this one goes on, since what is to be done at a time would not be done until
+ *          that came again. It differs between threads as much as the clock does. */
+ucs_rcache_pred_time_t uct_predreg_served_time(uct_predreg_served_t *served);
+
+/** @return a time of the arena as one of the clock. */
+ucs_rcache_pred_time_t
+uct_predreg_served_clock(const uct_predreg_served_t *served,
+                         ucs_rcache_pred_time_t time);
 
 /** The pages that a call is about. @return 0 if the kernel refuses them, as they do
  *  not begin with a page, or there are none, or too many. */

@@ -64,6 +64,11 @@ ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
     return status;
 }
 
+void served_set_back(uint64_t by)
+{
+    stopped_time -= by;
+}
+
 void served_destroy(test_served_t *served)
 {
     uct_predreg_arena_destroy(served);
@@ -103,7 +108,7 @@ void served_after_fork(test_served_t *served)
 ucs_arena_time_t served_tend(test_served_t *served, ucs_arena_time_t later)
 {
     return ucs_arena_tend(served->served.super,
-                          served->served.now(served->served.arg) + later);
+                          uct_predreg_served_time(&served->served) + later);
 }
 
 void served_stats(test_served_t *served, ucs_arena_stats_t *stats)

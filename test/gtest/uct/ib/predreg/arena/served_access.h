@@ -62,6 +62,8 @@ void served_after_fork(test_served_t *served);
 
 /* The helper, so long after now */
 ucs_arena_time_t served_tend(test_served_t *served, ucs_arena_time_t later);
+/* The clock goes back, ns, of an arena whose helper thread does not run */
+void served_set_back(uint64_t by);
 void served_stats(test_served_t *served, ucs_arena_stats_t *stats);
 
 int served_add(test_served_t *served, void *domain);

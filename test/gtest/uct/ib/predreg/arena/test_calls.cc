@@ -155,6 +155,22 @@ TEST_F(test_arena_calls, munmap_whole) {
     EXPECT_EQ(0, served_munmap(m_served, buffer, MIN)); /* As the kernel */
 }
 
+TEST_F(test_arena_calls, the_clock_goes_back) {
+    make();
+    char *buffer = filled(MIN, 1);
+    char *other  = filled(MIN, 2);
+    EXPECT_EQ(0, served_munmap(m_served, buffer, MIN));
+    served_set_back(LAZY * 1000);
+    tend(LAZY);
+    EXPECT_FALSE(is_readable(buffer));
+
+    /* Again, before anybody has looked at it */
+    EXPECT_EQ(0, served_munmap(m_served, other, MIN));
+    served_set_back(LAZY * 1000);
+    tend(LAZY);
+    EXPECT_FALSE(is_readable(other));
+}
+
 TEST_F(test_arena_calls, munmap_strict) {
     make(true);
     char *buffer = filled(MIN, 1);
