@@ -66,6 +66,8 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
         domain->arena   = NULL;
         uct_predreg_settings_init(&domain->settings);
         atomic_store_explicit(&domain->kept, NULL, memory_order_relaxed);
+        atomic_store_explicit(&domain->is_kept_refused, 0,
+                              memory_order_relaxed);
         atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
         ucs_mutex_init(&domain->entered, UCS_RANK_DOMAIN, UCS_MUTEX_LENDS | UCS_MUTEX_RECURSIVE);
     }

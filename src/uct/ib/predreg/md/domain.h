@@ -57,6 +57,9 @@ struct uct_predreg_domain {
      *  it is made when the first such memory is registered, under core.lock, with
      *  release. */
     _Atomic(uct_predreg_kept_t*) kept;
+    /** Whether that could not be made, which is not tried again. Under core.lock;
+     *  relaxed. */
+    _Atomic int              is_kept_refused;
     /** Whether no pieces handles are given out in this domain, because one of
      *  its interfaces would not understand them. Relaxed: a handle that is
      *  given out while that interface is being opened does no harm, because

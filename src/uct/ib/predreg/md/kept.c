@@ -221,20 +221,34 @@ uct_predreg_kept_t *uct_predreg_kept_of(uct_predreg_domain_t *domain)
     return atomic_load_explicit(&domain->kept, memory_order_acquire);
 }
 
+/* Relaxed: whoever looks too early finds out under core.lock */
+static int is_refused(const uct_predreg_domain_t *domain)
+{
+    return atomic_load_explicit(&domain->is_kept_refused,
+                                memory_order_relaxed);
+}
+
 uct_predreg_kept_t *uct_predreg_kept_need(uct_predreg_domain_t *domain)
 {
     uct_predreg_core_t *core = domain->core;
     uct_predreg_kept_t *kept = uct_predreg_kept_of(domain);
 
-    if (ucs_likely(kept != NULL) || (domain->super == NULL)) {
+    if (ucs_likely(kept != NULL) || (domain->super == NULL) ||
+        is_refused(domain)) {
         return kept;
     }
 
     uct_predreg_core_lock(core);
     kept = uct_predreg_kept_of(domain);
-    if (kept == NULL) {
+    if ((kept == NULL) && !is_refused(domain)) {
         kept = uct_predreg_kept_create(domain);
         atomic_store_explicit(&domain->kept, kept, memory_order_release);
+        if (kept == NULL) {
+            atomic_store_explicit(&domain->is_kept_refused, 1,
+                                  memory_order_relaxed);
+            ucs_warn("memory of devices, and what is registered without pinning it, is "
+                     "registered for each use: it could not be kept");
+        }
     }
     uct_predreg_core_unlock(core);
     return kept;

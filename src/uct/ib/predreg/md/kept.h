@@ -40,7 +40,8 @@ uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain);
 uct_predreg_kept_t *uct_predreg_kept_of(uct_predreg_domain_t *domain);
 
 /** @return the cache of a domain; that of a managed domain is made by the first call,
- *          under core.lock. NULL: the domain has none, or it cannot be made. */
+ *          under core.lock. NULL: the domain has none, or it could not be made, which is
+ *          said once. */
 uct_predreg_kept_t *uct_predreg_kept_need(uct_predreg_domain_t *domain);
 
 /** Deregister all memory, and forget the cache; NULL: do nothing. */

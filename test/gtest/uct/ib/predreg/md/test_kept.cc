@@ -6,9 +6,12 @@
 
 #include "md_test.h"
 
+#include <common/log_watch.h>
+
 #include <uct/ib/predreg/core/counters.h>
 
 extern "C" {
+#include <common/c_access.h>
 #include <ucs/memory/memtype_cache.h>
 }
 
@@ -101,6 +104,18 @@ TEST_F(test_kept_devices, invalidated_memory_is_registered_anew) {
     EXPECT_TRUE(m_regs.empty());
     dereg(m_md, reg(m_md, SEND));
     EXPECT_EQ(2u, m_num_regs);
+}
+
+TEST_F(test_kept_devices, a_cache_that_cannot_be_made_is_not_tried_again) {
+    test_alloc_fail_nth(1);
+    dereg(m_md, reg(m_md, SEND));
+    EXPECT_TRUE(test_alloc_failed());
+    test_alloc_fail_nth(0);
+    EXPECT_NE(std::string::npos, log_watch::take().find("for each use"));
+    dereg(m_md, reg(m_md, SEND));
+    EXPECT_TRUE(m_regs.empty());
+    EXPECT_EQ(2u, m_num_regs);
+    EXPECT_EQ("", log_watch::take());
 }
 
 TEST_F(test_kept_devices, what_firehose_unpins_is_unpinned) {
