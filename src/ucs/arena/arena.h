@@ -98,9 +98,9 @@ BEGIN_C_DECLS
  * A program that accesses memory after it has unmapped it is not stopped before
  * that is dark, and writes to what another allocation has if it was reused
  * by then, as does a transfer that has not ended when its memory is unmapped.
- * If strict, memory is never reused before it was dark. A program that
- * changes the protection of its memory (mprotect) needs strict as well: only
- * pages that have been dark have the protection they are expected to have.
+ * If strict, memory is never reused before it was dark. Whoever frees memory that the
+ * program has protected (mprotect) makes it readable and writable before. Strict, that
+ * is not needed: pages that were dark are made so before they are handed out.
  */
 
 /** No slab. */

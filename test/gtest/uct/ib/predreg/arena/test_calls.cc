@@ -8,6 +8,7 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -504,6 +505,74 @@ TEST_F(test_arena_calls, mprotect) {
     EXPECT_EQ(0, served_munmap(m_served, buffer, SLAB));
     EXPECT_EQ(buffer, map(SLAB));
     EXPECT_EQ(0, served_munmap(m_served, buffer, SLAB));
+}
+
+/* Memory that a program has made read-only, and frees like that */
+class test_arena_calls_read_only : public test_arena_calls {
+protected:
+    /* Whoever gets it may write to it, at once and when the helper was there */
+    void expect_writable(int (*protect)(char *buffer))
+    {
+        for (uint64_t later : {uint64_t(0), LAZY}) {
+            char *buffer = filled(SLAB, 1);
+            bool is_had  = false;
+
+            ASSERT_EQ(0, protect(buffer));
+            EXPECT_EQ(0, served_munmap(m_served, buffer, SLAB));
+            if (later > 0) {
+                tend(later);
+            }
+            for (unsigned i = 0; i < SLABS; ++i) {
+                void *next = served_mmap(m_served, nullptr, SLAB, RW, ANON, -1);
+                EXPECT_TRUE(is_writable(next));
+                is_had |= (next == buffer);
+                m_next.push_back(next);
+            }
+            EXPECT_TRUE(is_had);
+            for (void *next : m_next) {
+                EXPECT_EQ(0, served_munmap(m_served, next, SLAB));
+            }
+            m_next.clear();
+            tend(LAZY);
+        }
+    }
+
+    void expect_seen()
+    {
+        s_served = m_served;
+        expect_writable([](char *buffer) {
+            return served_mprotect(s_served, buffer, SLAB, PROT_READ);
+        });
+    }
+
+    /* By a system call that no function of libc has made */
+    void expect_unseen()
+    {
+        expect_writable([](char *buffer) {
+            return int(syscall(SYS_mprotect, buffer, SLAB, PROT_READ));
+        });
+    }
+
+    static test_served_t *s_served;
+    std::vector<void*>   m_next;
+};
+
+test_served_t *test_arena_calls_read_only::s_served;
+
+TEST_F(test_arena_calls_read_only, is_writable_again) {
+    make();
+    expect_seen();
+}
+
+TEST_F(test_arena_calls_read_only, is_writable_again_in_plain_slabs) {
+    make(false, true, true);
+    expect_seen();
+}
+
+TEST_F(test_arena_calls_read_only, is_writable_again_where_the_arena_is_strict) {
+    make(true);
+    expect_seen();
+    expect_unseen();
 }
 
 TEST_F(test_arena_calls, mlock) {
