@@ -351,6 +351,8 @@ static _Thread_local unsigned alloc_countdown;
 static _Thread_local int alloc_failed;
 static _Thread_local int thread_fails;
 static _Atomic unsigned num_yields;
+static _Thread_local void (*on_yield)(void *arg);
+static _Thread_local void *on_yield_arg;
 
 int __real_sched_yield(void);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
@@ -518,8 +520,20 @@ unsigned test_num_yields(void)
     return num_yields;
 }
 
+void test_on_yield(void (*cb)(void *arg), void *arg)
+{
+    on_yield     = cb;
+    on_yield_arg = arg;
+}
+
 int __wrap_sched_yield(void)
 {
+    void (*cb)(void *arg) = on_yield;
+
     ++num_yields;
+    if (cb != NULL) {
+        on_yield = NULL;
+        cb(on_yield_arg);
+    }
     return __real_sched_yield();
 }

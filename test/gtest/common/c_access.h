@@ -71,5 +71,7 @@ void test_thread_fail(void);
 /* How often the library called sched_yield(), which it does to wait for another
  * thread */
 unsigned test_num_yields(void);
+/* Call this when this thread does so next, before it does */
+void test_on_yield(void (*cb)(void *arg), void *arg);
 
 #endif

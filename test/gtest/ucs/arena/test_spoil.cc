@@ -6,9 +6,16 @@
 
 #include "arena_test.h"
 
+#include <common/child.h>
+
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <thread>
+
+extern "C" {
+#include <common/c_access.h>
+}
 
 /* What the program maps over memory of the arena, and memory that grows where
  * it is */
@@ -440,6 +447,48 @@ TEST_F(test_arena_spoil, often_in_a_handler) {
     free_page(0, SLAB);
     tend();
     EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+}
+
+/* The thread that a handler has interrupted waits for one that frees some of what the handler
+ * has spoilt. That one is done, and claims all of it, before the first one has the lock
+ * again */
+TEST_F(test_arena_spoil, another_thread_claims_what_a_handler_has_spoilt) {
+    child process([this]() -> int {
+        std::promise<void> is_held, may_go;
+        std::atomic<bool> is_first{true};
+
+        alarm(10); /* Rather than hang */
+        m_params.is_strict = 1;
+        make_with(1);
+        allocate(10);
+        m_memory.m_during = [&](const char *now) {
+            if (is_first.exchange(false)) {
+                is_held.set_value();
+                may_go.get_future().wait();
+            }
+        };
+        std::thread other([this]() { free_page(0, 4); });
+        is_held.get_future().wait();
+
+        std::function<void()> go_on = [&]() {
+            may_go.set_value();
+            other.join();
+        };
+        test_on_yield([](void *arg) { (*(std::function<void()>*)arg)(); },
+                      &go_on);
+        arena_lock(m_arena);
+        for (size_t page : {1, 8}) {
+            EXPECT_EQ(UCS_OK, arena_spoil(m_arena, m_memory.address_of(page),
+                                          PAGE));
+        }
+        arena_unlock(m_arena);
+        EXPECT_FALSE(other.joinable()) << "it has waited";
+        EXPECT_TRUE(arena_live(m_arena, m_memory.address_of(1), PAGE));
+        EXPECT_EQ(7 * PAGE, stats().live);
+        return HasFailure();
+    });
+
+    EXPECT_EQ(0, process.reap());
 }
 
 /* What is freed strictly is held by its own thread while it is protected */
