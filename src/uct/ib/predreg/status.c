@@ -13,7 +13,7 @@
 
 /*
  * What the core says of itself to a tool in its process, through the preloaded library:
- * see preload/status.h, which has the lines.
+ * see status/status.h, which has the lines.
  */
 
 

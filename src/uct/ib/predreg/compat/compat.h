@@ -7,9 +7,10 @@
 #ifndef UCT_PREDREG_COMPAT_H_
 #define UCT_PREDREG_COMPAT_H_
 
-#include "aside.h"
 #include "real.h"
 #include "uct_v2.h"
+
+#include <uct/ib/predreg/status/aside.h>
 
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>

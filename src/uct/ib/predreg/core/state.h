@@ -19,9 +19,9 @@
 #include <ucs/host/vfs.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <uct/ib/predreg/arena/events.h>
-#include <uct/ib/predreg/compat/aside.h>
 #include <uct/ib/predreg/compat/settings.h>
 #include <uct/ib/predreg/firehose/firehose.h>
+#include <uct/ib/predreg/status/aside.h>
 
 #include <stdatomic.h>
 
@@ -92,7 +92,7 @@ struct uct_predreg_core {
      *  and read later. */
     _Atomic int              aside;
     /** The message of that. Written by the thread that has set it, and read by a tool
-     *  alone (preload/status.h). */
+     *  alone (status/status.h). */
     char                     why_aside[UCT_PREDREG_ASIDE_MAX];
 
     /** Protects the fields whose comments name it, and the table of domains. */

@@ -5,8 +5,9 @@
  */
 
 #include "preload.h"
-#include "status.h"
 #include "ucx.h"
+
+#include <uct/ib/predreg/status/status.h>
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -143,7 +144,7 @@ static int may_manage(void)
  * alone in start_core(). */
 static void load_core(const void *caller)
 {
-    char detail[UCT_PREDREG_ASIDE_MAX];
+    char detail[2 * PATH_MAX];
     void *handle;
 
     if (core_was_tried) {
@@ -173,7 +174,7 @@ static void load_core(const void *caller)
                           memory_order_relaxed);
 }
 
-PREDREG_EXPORT void uct_predreg_status(uct_predreg_tell_t tell, void *arg)
+PREDREG_EXPORT void predreg_status(uct_predreg_tell_t tell, void *arg)
 {
     uct_predreg_aside_tell(aside, why_aside, tell, arg);
     if (core_status != NULL) {

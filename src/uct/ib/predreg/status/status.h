@@ -7,7 +7,7 @@
 #ifndef UCT_PREDREG_STATUS_H_
 #define UCT_PREDREG_STATUS_H_
 
-#include <uct/ib/predreg/compat/aside.h>
+#include "aside.h"
 
 BEGIN_C_DECLS
 
@@ -18,7 +18,7 @@ BEGIN_C_DECLS
  */
 
 /** Name of the function. */
-#define UCT_PREDREG_STATUS "uct_predreg_status"
+#define UCT_PREDREG_STATUS "predreg_status"
 
 /**
  * Tell what becomes of the UCX of this process:
@@ -33,7 +33,7 @@ BEGIN_C_DECLS
  *
  * To be called while no other thread uses UCX.
  */
-void uct_predreg_status(uct_predreg_tell_t tell, void *arg);
+void predreg_status(uct_predreg_tell_t tell, void *arg);
 
 typedef void (*uct_predreg_status_func_t)(uct_predreg_tell_t tell, void *arg);
 
