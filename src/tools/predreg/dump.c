@@ -7,11 +7,11 @@
 #include "dump.h"
 
 #include <tools/predreg/common/message.h>
+#include <tools/predreg/common/options.h>
 #include <tools/predreg/common/trace_files.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,21 +40,6 @@ typedef struct {
 } dump_t;
 
 
-static void usage(void)
-{
-    printf("usage: ucx_predreg dump [OPTIONS] FILE|FOLDER\n"
-           "\n"
-           "Print a trace, or all traces in a folder, in the text form.\n"
-           "\n"
-           "  -o, --output FILE   write to FILE instead of standard output; to "
-           "a folder,\n"
-           "                      if it exists: a file for each trace, as they "
-           "are named\n"
-           "  --binary            write the binary form, of one trace or to a "
-           "folder\n"
-           "  --help              this text\n");
-}
-
 /* Find out which paths are folders. A folder is not overwritten while it is
  * read: what was recorded would be lost if the disk is full */
 static int look_at_paths(dump_opts_t *opts)
@@ -76,32 +61,28 @@ static int look_at_paths(dump_opts_t *opts)
     return 0;
 }
 
+static const predreg_option_t list[] = {
+    {"output", 'o', "FILE", "write to FILE instead of standard output; to a folder, if it "
+     "exists: a file for each trace, as they are named", predreg_option_string,
+     offsetof(dump_opts_t, output)},
+    {"binary", 0, NULL, "write the binary form, of one trace or to a folder",
+     predreg_option_flag, offsetof(dump_opts_t, binary)},
+    {NULL}
+};
+
+static const predreg_options_t options = {
+    .command = "dump",
+    .usage   = "[OPTIONS] FILE|FOLDER",
+    .intro   = "Print a trace, or all traces in a folder, in the text form.\n",
+    .list    = list
+};
+
 static int parse(int argc, char **argv, dump_opts_t *opts)
 {
-    enum { OPT_BINARY = 256 };
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"binary", no_argument, NULL, OPT_BINARY},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}
-    };
-    int option;
+    int status = predreg_options_read(&options, argc, argv, opts);
 
-    while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
-        switch (option) {
-        case 'o':
-            opts->output = optarg;
-            break;
-        case OPT_BINARY:
-            opts->binary = 1;
-            break;
-        case 'h':
-            usage();
-            exit(EXIT_SUCCESS);
-        default:
-            predreg_error("dump --help lists what is accepted");
-            return PREDREG_EXIT_USAGE;
-        }
+    if (status != 0) {
+        return status;
     }
 
     opts->input = predreg_only_input("dump", argc, argv);

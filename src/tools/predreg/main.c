@@ -15,7 +15,6 @@
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/info/info.h>
 #include <tools/predreg/replay/command.h>
-#include <tools/predreg/run/record.h>
 #include <tools/predreg/run/run.h>
 #include <tools/predreg/stat/stat.h>
 
@@ -101,13 +100,10 @@ static void usage(FILE *stream)
 static void print_accepted(const char *name)
 {
     char *list = predreg_format("%s", commands[0].name);
-    char *longer;
     size_t i;
 
     for (i = 1; i < NUM_COMMANDS; ++i) {
-        longer = predreg_format("%s, %s", list, commands[i].name);
-        free(list);
-        list = longer;
+        list = predreg_append(list, ", %s", commands[i].name);
     }
 
     predreg_error("unknown command '%s'; accepted: %s, --help, --version",

@@ -198,22 +198,6 @@ void ucs_rcache_pred_counter_to_json(const ucs_rcache_pred_counter_t *counter,
     }
 }
 
-void ucs_rcache_pred_string_to_json(const char *string,
-                                    ucs_string_buffer_t *strb)
-{
-    ucs_string_buffer_appendf(strb, "\"");
-    for (; *string != '\0'; ++string) {
-        if ((*string == '"') || (*string == '\\')) {
-            ucs_string_buffer_appendf(strb, "\\%c", *string);
-        } else if ((unsigned char)*string < ' ') {
-            ucs_string_buffer_appendf(strb, "\\u%04x", *string);
-        } else {
-            ucs_string_buffer_appendf(strb, "%c", *string);
-        }
-    }
-    ucs_string_buffer_appendf(strb, "\"");
-}
-
 void
 ucs_rcache_pred_snapshot_to_json(const ucs_rcache_pred_snapshot_t *snapshot,
                                  ucs_string_buffer_t *strb)

@@ -123,11 +123,6 @@ void
 ucs_rcache_pred_snapshot_to_json(const ucs_rcache_pred_snapshot_t *snapshot,
                                  ucs_string_buffer_t *strb);
 
-/** Append a string as in JSON, with its quotation marks. Bytes that are not
- *  ASCII are appended as they are. */
-void ucs_rcache_pred_string_to_json(const char *string,
-                                    ucs_string_buffer_t *strb);
-
 /** Room for the name of any counter, including what
  *  ucs_rcache_pred_counter_name() appends. */
 #define UCS_RCACHE_PRED_COUNTER_NAME 64

@@ -33,6 +33,11 @@ void predreg_error(const char *format, ...)
         __attribute__((format(printf, 1, 2)));
 
 
+/** From now on, do not print errors, but make a string of them, which the caller frees:
+ *  a line for each. @param [out] text_p  NULL: print them again. */
+void predreg_errors_collect(char **text_p);
+
+
 /** Do as predreg_error() does, with the arguments in a list. */
 void predreg_verror(const char *format, va_list args);
 
@@ -46,6 +51,11 @@ void *predreg_check_memory(void *pointer);
  *  to the end of the program. */
 char *predreg_format(const char *format, ...)
         __attribute__((format(printf, 1, 2)));
+
+/** Append to a string that predreg_format() has made, and free it.
+ *  @return the longer one. */
+char *predreg_append(char *string, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
 
 END_C_DECLS
 

@@ -6,33 +6,20 @@
 
 #include "number.h"
 
-#include <uct/ib/predreg/core/knob_values.h>
-
-#include <ctype.h>
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
+#include <ucs/base/number.h>
 
 
 long predreg_number(const char *text, long max)
 {
-    char *end;
-    long value;
+    unsigned long value;
 
-    errno = 0;
-    value = strtol(text, &end, 10);
-    return (isdigit((unsigned char)text[0]) && (*end == '\0') && (errno == 0) &&
-            (value <= max)) ? value : 0;
+    return (ucs_number_parse(text, 0, &value) && (value <= (unsigned long)max)) ?
+           value : 0;
 }
 
 uint64_t predreg_bytes(const char *text)
 {
-    static const uct_predreg_knob_values_t values = {
-        .min      = 1,
-        .max      = LONG_MAX,
-        .is_bytes = 1
-    };
     unsigned long bytes;
 
-    return uct_predreg_knob_parse(&values, text, &bytes) ? bytes : 0;
+    return ucs_number_parse(text, 1, &bytes) ? bytes : 0;
 }

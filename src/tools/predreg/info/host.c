@@ -5,9 +5,9 @@
  */
 
 #include "host.h"
-#include "child.h"
 
-#include <tools/predreg/launch/version.h>
+#include <tools/predreg/common/child.h>
+#include <tools/predreg/launch/launcher.h>
 #include <tools/predreg/run/find_command.h>
 #include <tools/predreg/stat/view.h>
 

@@ -5,8 +5,8 @@
  */
 
 #include "probe.h"
-#include "child.h"
 
+#include <tools/predreg/common/child.h>
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/launch/preload.h>
 #include <tools/predreg/run/environment.h>

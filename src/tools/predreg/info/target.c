@@ -5,9 +5,9 @@
  */
 
 #include "target.h"
-#include "child.h"
 #include "elf_file.h"
 
+#include <tools/predreg/common/child.h>
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/launch/launcher.h>
 #include <tools/predreg/run/find_command.h>

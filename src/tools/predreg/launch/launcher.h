@@ -16,9 +16,9 @@ BEGIN_C_DECLS
 /** @file launcher.h
  *
  * Passes variables on to the ranks of a parallel program, which every launcher
- * does in its own way. All functions here are pure: they start nothing and read
- * no environment. The caller frees the strings and vectors that they return;
- * NULL means that there was no memory.
+ * does in its own way. All functions here but predreg_launcher_ask() are pure: they start
+ * nothing, and read of the environment the list of Open MPI alone. The caller frees the
+ * strings and vectors that they return, or leaves them to the end of the program.
  */
 
 typedef enum {
@@ -29,15 +29,26 @@ typedef enum {
     PREDREG_LAUNCHER_SRUN     /**< Slurm: the environment, and --export */
 } predreg_launcher_t;
 
+/** How long a launcher may take to tell its version, ms. One that takes longer
+ *  is started like any program. */
+#define PREDREG_VERSION_TIMEOUT 10000
+
 
 /** @return the kind of launcher that the name of a command tells, with or
  *  without a folder. */
 predreg_launcher_t predreg_launcher_by_name(const char *command);
 
-
 /** @return the kind of launcher that the output of --version tells. */
 predreg_launcher_t predreg_launcher_by_version(const char *text);
 
+/**
+ * Run a command with --version, and recognise it by its output: several launchers are
+ * called mpiexec. If it takes longer than the timeout, in ms, it is ended, and a message
+ * is printed.
+ *
+ * @return the launcher, or PREDREG_LAUNCHER_NONE if the output does not tell.
+ */
+predreg_launcher_t predreg_launcher_ask(const char *command, int timeout);
 
 /**
  * @return 1 if LD_PRELOAD has to be in the environment of the command for the
@@ -45,7 +56,6 @@ predreg_launcher_t predreg_launcher_by_version(const char *text);
  *         ranks, so that the library is not preloaded into the launcher itself.
  */
 int predreg_launcher_preloads(predreg_launcher_t kind, char *const *argv);
-
 
 /**
  * Make the arguments that a command is to be started with.
@@ -62,6 +72,16 @@ int predreg_launcher_preloads(predreg_launcher_t kind, char *const *argv);
  */
 char **predreg_launcher_args(predreg_launcher_t kind, char *const *argv,
                              char *const *vars);
+
+/**
+ * Make the list of variables that Slurm exports to the ranks, for --export or
+ * SLURM_EXPORT_ENV, so that they get our variables, too. If neither is given,
+ * the ranks get the whole environment and need no list.
+ *
+ * @param [in] value   Present list.
+ * @param [in] vars    As above; they have to be in the environment as well.
+ */
+char *predreg_slurm_export(const char *value, char *const *vars);
 
 END_C_DECLS
 

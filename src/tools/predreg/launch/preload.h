@@ -14,8 +14,7 @@ BEGIN_C_DECLS
 /** @file preload.h
  *
  * Makes values of LD_PRELOAD. No function here reads the environment. The
- * caller frees the strings that they return; NULL means that there was no
- * memory.
+ * caller frees the strings that they return.
  */
 
 /** Name of the environment variable. */
@@ -47,10 +46,8 @@ int predreg_preload_has_library(const char *present);
  *                         libraries of the environment, which the user's value
  *                         replaces; libraries of sanitizers are before it.
  * @param [in] user_value  What the user gave.
- * @param [in] prefix      Put before the new value.
  */
-char *predreg_preload_merge(const char *our_value, const char *user_value,
-                            const char *prefix);
+char *predreg_preload_merge(const char *our_value, const char *user_value);
 
 END_C_DECLS
 

@@ -10,12 +10,11 @@
 
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/common/number.h>
+#include <tools/predreg/common/options.h>
 #include <tools/replay/models/pattern.h>
+#include <ucs/base/number.h>
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,81 +22,6 @@
  * far from overflowing */
 #define MAX_RANKS 16777216u
 
-
-/* Print an option of the help and, to the right of it, what it means, in lines
- * of 80 characters */
-static void print_option(const char *option, const char *text)
-{
-    const unsigned left = 24, right = 80;
-    unsigned column     = left;
-    size_t length;
-
-    printf("  %-*s", left - 2, option);
-    for (; *text != '\0'; text += length + strspn(text + length, " ")) {
-        length = strcspn(text, " ");
-        if ((column > left) && (column + 1 + length > right)) {
-            printf("\n%*s", left, "");
-            column = left;
-        }
-        column += printf("%s%.*s", (column > left) ? " " : "", (int)length,
-                         text);
-    }
-    printf("\n");
-}
-
-static void usage(void)
-{
-    char *policies, *knobs, *text;
-
-    printf("usage: ucx_predreg replay [OPTIONS] FOLDER|FILE...\n"
-           "\n"
-           "Play what was recorded again, under other policies: what memory "
-           "they "
-           "register,\nand how long the program waits.\n"
-           "\n");
-
-    policies = predreg_policy_opt_accepted();
-    text     = predreg_format("%s; all unless given. Limits are half of what "
-                              "leave-pinned needs unless given", policies);
-    print_option("--policy P[,P...]", text);
-    free(text);
-    free(policies);
-
-    knobs = predreg_knob_opt_accepted();
-    text  = predreg_format("as UCX_RCACHE_PRED_KNOB: %s; may be repeated",
-                           knobs);
-    print_option("--set KNOB=VALUE", text);
-    free(text);
-    free(knobs);
-
-    printf("  --reg-cost OP,PAGE    what a registration takes, and each of its "
-           "pages, ns;\n"
-           "                        as recorded unless given\n"
-           "  --dereg-cost OP,PAGE  likewise, a deregistration\n"
-           "  --shared-processor    no processor is idle: the program does the "
-           "helper's work\n"
-           "                        while it waits\n"
-           "  --curve               memory against run time: predict with "
-           "budgets of 0, 0.2, 0.5,\n"
-           "                        1, 2 and 5 %% and inf, and which of them "
-           "to use\n"
-           "  --window N            uses that periodicity compares, 2 to 4096; "
-           "32 unless given\n"
-           "  --per-rank            also say it of each rank\n"
-           "  --ranks N             say it of a job of N ranks, which do as "
-           "those "
-           "recorded\n"
-           "  --ranks-per-node N    there; as many as were recorded unless "
-           "given\n"
-           "  --cores-per-node N    there; helpers share those that no rank "
-           "has. "
-           "Each helper\n"
-           "                        has one of its own unless given\n"
-           "  --node-max BYTES      there; for how long a node would need "
-           "more\n"
-           "  --json                one JSON object a line\n"
-           "  --help                this text\n");
-}
 
 /* Read a cost that is written as OP,PAGE */
 static int parse_cost(const char *option, const char *arg, predreg_cost_t *cost)
@@ -127,12 +51,8 @@ static int parse_number(const char *option, const char *arg, unsigned min,
                         unsigned max, unsigned *number_p)
 {
     unsigned long number;
-    char *end;
 
-    errno  = 0;
-    number = strtoul(arg, &end, 10);
-    if (!isdigit((unsigned char)*arg) || (*end != '\0') || (errno != 0) ||
-        (number < min) || (number > max)) {
+    if (!ucs_number_parse(arg, 0, &number) || (number < min) || (number > max)) {
         predreg_error("--%s: '%s'; accepted: %u to %u", option, arg, min, max);
         return -1;
     }
@@ -211,103 +131,106 @@ static void default_policies(predreg_replay_opts_t *opts)
     }
 }
 
-enum {
-    OPT_POLICY = 256,
-    OPT_SET,
-    OPT_REG_COST,
-    OPT_DEREG_COST,
-    OPT_SHARED_PROCESSOR,
-    OPT_CURVE,
-    OPT_WINDOW,
-    OPT_RANKS,
-    OPT_RANKS_PER_NODE,
-    OPT_CORES_PER_NODE,
-    OPT_NODE_MAX,
-    OPT_JSON,
-    OPT_PER_RANK
-};
-
-/* @return -1 if the option is wrong, and the reason has been printed. */
-static int parse_option(int option, const char *arg,
-                        predreg_replay_opts_t *opts)
+static int read_policies(const predreg_option_t *option, const char *value, void *arg)
 {
-    switch (option) {
-    case OPT_POLICY:
-        opts->policies_given = 1;
-        return predreg_policy_opt_parse(arg, opts->policies, opts->limits);
-    case OPT_SET:
-        return predreg_knob_opt_parse(arg, &opts->knobs);
-    case OPT_REG_COST:
-        opts->reg_given = 1;
-        return parse_cost("reg-cost", arg, &opts->reg);
-    case OPT_DEREG_COST:
-        opts->dereg_given = 1;
-        return parse_cost("dereg-cost", arg, &opts->dereg);
-    case OPT_SHARED_PROCESSOR:
-        opts->shared_processor = 1;
-        return 0;
-    case OPT_CURVE:
-        opts->curve = 1;
-        return 0;
-    case OPT_WINDOW:
-        return parse_number("window", arg, PREDREG_PATTERN_MIN_COMPARED,
-                            PREDREG_PATTERN_MAX_COMPARED, &opts->window);
-    case OPT_RANKS:
-        return parse_number("ranks", arg, 1, MAX_RANKS, &opts->num_ranks);
-    case OPT_RANKS_PER_NODE:
-        return parse_number("ranks-per-node", arg, 1, MAX_RANKS,
-                            &opts->ranks_per_node);
-    case OPT_CORES_PER_NODE:
-        return parse_number("cores-per-node", arg, 1, MAX_RANKS,
-                            &opts->cores_per_node);
-    case OPT_NODE_MAX:
-        return parse_bytes("node-max", arg, &opts->node_max);
-    case OPT_JSON:
-        opts->json = 1;
-        return 0;
-    case OPT_PER_RANK:
-        opts->per_rank = 1;
-        return 0;
-    case 'h':
-        usage();
-        exit(EXIT_SUCCESS);
-    default:
-        predreg_error("replay --help lists what is accepted");
-        return -1;
-    }
+    predreg_replay_opts_t *opts = arg;
+
+    opts->policies_given = 1;
+    return predreg_policy_opt_parse(value, opts->policies, opts->limits);
+}
+
+static int read_knob(const predreg_option_t *option, const char *value, void *opts)
+{
+    return predreg_knob_opt_parse(value, &((predreg_replay_opts_t*)opts)->knobs);
+}
+
+static int read_reg(const predreg_option_t *option, const char *value, void *arg)
+{
+    predreg_replay_opts_t *opts = arg;
+
+    opts->reg_given = 1;
+    return parse_cost(option->name, value, &opts->reg);
+}
+
+static int read_dereg(const predreg_option_t *option, const char *value, void *arg)
+{
+    predreg_replay_opts_t *opts = arg;
+
+    opts->dereg_given = 1;
+    return parse_cost(option->name, value, &opts->dereg);
+}
+
+static int read_window(const predreg_option_t *option, const char *value, void *opts)
+{
+    return parse_number(option->name, value, PREDREG_PATTERN_MIN_COMPARED,
+                        PREDREG_PATTERN_MAX_COMPARED,
+                        &((predreg_replay_opts_t*)opts)->window);
+}
+
+static int read_ranks(const predreg_option_t *option, const char *value, void *opts)
+{
+    return parse_number(option->name, value, 1, MAX_RANKS,
+                        (unsigned*)((char*)opts + option->offset));
+}
+
+static int read_bytes(const predreg_option_t *option, const char *value, void *opts)
+{
+    return parse_bytes(option->name, value, &((predreg_replay_opts_t*)opts)->node_max);
 }
 
 int predreg_replay_opts_parse(int argc, char **argv,
                               predreg_replay_opts_t *opts)
 {
-    static const struct option options[] = {
-        {"policy", required_argument, NULL, OPT_POLICY},
-        {"set", required_argument, NULL, OPT_SET},
-        {"reg-cost", required_argument, NULL, OPT_REG_COST},
-        {"dereg-cost", required_argument, NULL, OPT_DEREG_COST},
-        {"shared-processor", no_argument, NULL, OPT_SHARED_PROCESSOR},
-        {"curve", no_argument, NULL, OPT_CURVE},
-        {"window", required_argument, NULL, OPT_WINDOW},
-        {"ranks", required_argument, NULL, OPT_RANKS},
-        {"ranks-per-node", required_argument, NULL, OPT_RANKS_PER_NODE},
-        {"cores-per-node", required_argument, NULL, OPT_CORES_PER_NODE},
-        {"node-max", required_argument, NULL, OPT_NODE_MAX},
-        {"json", no_argument, NULL, OPT_JSON},
-        {"per-rank", no_argument, NULL, OPT_PER_RANK},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}
+#define FIELD(_name) offsetof(predreg_replay_opts_t, _name)
+    char *policies = predreg_append(predreg_policy_opt_accepted(),
+                                    "; all unless given. Limits are half of what "
+                                    "leave-pinned needs unless given");
+    char *knobs    = predreg_append(predreg_knob_opt_accepted(),
+                                    ": as UCX_RCACHE_PRED_KNOB; may be repeated");
+    const predreg_option_t list[]   = {
+        {"policy", 0, "P[,P...]", policies, read_policies, 0},
+        {"set", 0, "KNOB=VALUE", knobs, read_knob, 0},
+        {"reg-cost", 0, "OP,PAGE", "what a registration takes, and each of its pages, ns; "
+         "as recorded unless given", read_reg, 0},
+        {"dereg-cost", 0, "OP,PAGE", "likewise, a deregistration", read_dereg, 0},
+        {"shared-processor", 0, NULL, "no processor is idle: the program does the helper's "
+         "work while it waits", predreg_option_flag, FIELD(shared_processor)},
+        {"curve", 0, NULL, "memory against run time: predict with budgets of 0, 0.2, 0.5, "
+         "1, 2 and 5 % and inf, and which of them to use", predreg_option_flag,
+         FIELD(curve)},
+        {"window", 0, "N", "uses that periodicity compares, 2 to 4096; 32 unless given",
+         read_window, 0},
+        {"per-rank", 0, NULL, "also say it of each rank", predreg_option_flag,
+         FIELD(per_rank)},
+        {"ranks", 0, "N", "say it of a job of N ranks, which do as those recorded",
+         read_ranks, FIELD(num_ranks)},
+        {"ranks-per-node", 0, "N", "there; as many as were recorded unless given",
+         read_ranks, FIELD(ranks_per_node)},
+        {"cores-per-node", 0, "N", "there; helpers share those that no rank has. Each "
+         "helper has one of its own unless given", read_ranks, FIELD(cores_per_node)},
+        {"node-max", 0, "BYTES", "there; for how long a node would need more", read_bytes, 0},
+        {"json", 0, NULL, "one JSON object a line", predreg_option_flag, FIELD(json)},
+        {NULL}
     };
-    int option;
+    const predreg_options_t options = {
+        .command = "replay",
+        .usage   = "[OPTIONS] FOLDER|FILE...",
+        .intro   = "Play what was recorded again, under other policies: what memory they\n"
+                   "register, and how long the program waits.\n",
+        .list    = list
+    };
+    int status;
 
     memset(opts, 0, sizeof(*opts));
     if (uct_predreg_knobs_default(&opts->knobs) != UCS_OK) {
         return EXIT_FAILURE;
     }
 
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (parse_option(option, optarg, opts) != 0) {
-            return PREDREG_EXIT_USAGE;
-        }
+    status = predreg_options_read(&options, argc, argv, opts);
+    free(policies);
+    free(knobs);
+    if (status != 0) {
+        return status;
     }
 
     if (check_ranks(opts) != 0) {

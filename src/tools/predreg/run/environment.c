@@ -71,8 +71,7 @@ void predreg_env_unset_knobs(void)
 char **predreg_env_vars(const char *library)
 {
     size_t count  = 1;
-    char *preload = predreg_check_memory(
-            predreg_preload_join(library, getenv(PREDREG_PRELOAD)));
+    char *preload = predreg_preload_join(library, getenv(PREDREG_PRELOAD));
     char **vars, **var;
 
     for (var = environ; *var != NULL; ++var) {

@@ -6,17 +6,22 @@
 
 #include "options.h"
 #include "environment.h"
+#include "trace_folder.h"
 
 #include <tools/predreg/common/message.h>
+#include <tools/predreg/common/options.h>
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define DEFAULT_FOLDER "predreg.traces"
 
 
 /* Whether a value is one of several, in letters of any case, as in UCX */
@@ -85,29 +90,6 @@ static int set_output(const char *path, int *is_new_p)
 static const char *const formats[] = {"text", "json", "n", NULL};
 
 
-static int set_policy(const char *policy)
-{
-    static const char *const accepted[] = {"predict", "on-demand",
-                                           "leave-pinned", NULL};
-
-    if (check_choice("--policy", policy, accepted) != 0) {
-        return -1;
-    }
-
-    predreg_env_set(PREDREG_KNOB_POLICY, policy);
-    return 0;
-}
-
-static int set_summary(const char *format)
-{
-    if (check_choice("--summary", format, formats) != 0) {
-        return -1;
-    }
-
-    predreg_env_set(PREDREG_KNOB_SUMMARY, format);
-    return 0;
-}
-
 /* If an option that there is not is a knob, say how knobs are set */
 static void tell_of_knob(const char *arg)
 {
@@ -128,64 +110,86 @@ static void tell_of_knob(const char *arg)
     free(knob);
 }
 
-/* Do what an option of the runner's own says.
- * @return 0, or the exit status, and the reason has been printed. */
-static int own_option(int option, const predreg_runner_t *runner)
+static int read_policy(const predreg_option_t *option, const char *value, void *opts)
 {
-    switch (option) {
-    case 'h':
-        runner->usage();
-        exit(EXIT_SUCCESS);
-    case '?':
-        predreg_error("%s --help lists what is accepted", runner->name);
-        return PREDREG_EXIT_USAGE;
-    default:
-        runner->option(runner->arg, option, optarg);
-        return 0;
-    }
-}
+    static const char *const accepted[] = {"predict", "on-demand",
+                                           "leave-pinned", NULL};
 
-/* Read the options. One that sets a knob is checked in its own words, and
- * changes the environment at once */
-static int parse_options(int argc, char **argv, const predreg_runner_t *runner,
-                         predreg_run_opts_t *opts)
-{
-    int status = 0;
-    int option;
-
-    while ((status == 0) &&
-           ((option = getopt_long(argc, argv, runner->short_options,
-                                  runner->long_options, NULL)) != -1)) {
-        switch (option) {
-        case PREDREG_RUN_POLICY:
-            status = (set_policy(optarg) == 0) ? 0 : PREDREG_EXIT_USAGE;
-            break;
-        case PREDREG_RUN_SUMMARY:
-            opts->no_format = (optarg == NULL) ? optind : 0;
-            status          = (set_summary(optarg ? optarg : "text") == 0) ?
-                              0 : PREDREG_EXIT_USAGE;
-            break;
-        case PREDREG_RUN_OUTPUT:
-            opts->output = optarg;
-            break;
-        case PREDREG_RUN_SET:
-            status = (predreg_env_set_knob(optarg) == 0) ?
-                     0 : PREDREG_EXIT_USAGE;
-            break;
-        case PREDREG_RUN_LIBRARY:
-            opts->library = optarg;
-            break;
-        case '?':
-            tell_of_knob(argv[optind - 1]);
-            /* Fall through */
-        default:
-            status = own_option(option, runner);
-            break;
-        }
+    if (check_choice("--policy", value, accepted) != 0) {
+        return -1;
     }
 
-    return status;
+    predreg_env_set(PREDREG_KNOB_POLICY, value);
+    return 0;
 }
+
+static int read_summary(const predreg_option_t *option, const char *value, void *arg)
+{
+    predreg_run_opts_t *opts = arg;
+
+    opts->no_format = (value == NULL) ? optind : 0;
+    if ((value != NULL) && (check_choice("--summary", value, formats) != 0)) {
+        return -1;
+    }
+
+    predreg_env_set(PREDREG_KNOB_SUMMARY, (value == NULL) ? "text" : value);
+    return 0;
+}
+
+static int read_set(const predreg_option_t *option, const char *value, void *opts)
+{
+    return predreg_env_set_knob(value);
+}
+
+#define FIELD(_name) offsetof(predreg_run_opts_t, _name)
+
+#define RUN_OPTIONS \
+    {"policy", 0, "P", "predict (default), on-demand, leave-pinned", read_policy, 0}, \
+    {"summary", 0, "[=FORMAT]", "print a summary a rank at exit, as text (default) or " \
+     "json", read_summary, 0}, \
+    {"output", 0, "FILE", "append the summary to FILE instead of standard error", \
+     predreg_option_string, FIELD(output)}, \
+    {"set", 0, "KNOB=VALUE", "set UCX_RCACHE_PRED_KNOB; may be repeated", read_set, 0}, \
+    {"library", 0, "PATH", "preload this libuct_predreg.so", predreg_option_string, \
+     FIELD(library)}
+
+#define RUN_END \
+    "The exit status is that of COMMAND; 2 if an argument is bad, 126\n" \
+    "or 127 if COMMAND or the library cannot be used.\n"
+
+static const predreg_option_t run_list[] = {RUN_OPTIONS, {NULL}};
+
+static const predreg_options_t run_options = {
+    .command = "run",
+    .usage   = "[OPTIONS] [--] COMMAND [ARGS...]",
+    .intro   = "Run COMMAND (a program, or mpirun, mpiexec or srun with its\n"
+               "arguments) with predictive memory registration in all ranks.\n",
+    .end     = RUN_END,
+    .list    = run_list,
+    .runs    = 1,
+    .unknown = tell_of_knob
+};
+
+static const predreg_option_t record_list[] = {
+    {"folder", 'o', "DIR", "the folder (" DEFAULT_FOLDER "); it is made if need be, and "
+     "must not have traces in it", predreg_option_string, FIELD(folder)},
+    {"force", 0, NULL, "remove the traces that are in it", predreg_option_flag,
+     FIELD(force)},
+    RUN_OPTIONS,
+    {NULL}
+};
+
+static const predreg_options_t record_options = {
+    .command = "record",
+    .usage   = "[OPTIONS] [--] COMMAND [ARGS...]",
+    .intro   = "Run COMMAND as ucx_predreg run does, and write a trace of each rank to\n"
+               "a folder: what it communicated from which buffers, and what was\n"
+               "registered for it.\n",
+    .end     = RUN_END,
+    .list    = record_list,
+    .runs    = 1,
+    .unknown = tell_of_knob
+};
 
 /* Check the values of all knobs, which are in the environment: the options of the
  * command line have been put there as well. */
@@ -197,20 +201,43 @@ static int check_knobs(predreg_run_opts_t *opts)
     return predreg_knob_check_environment();
 }
 
-int predreg_run_parse(int argc, char **argv, const predreg_runner_t *runner,
-                      predreg_run_opts_t *opts)
+/* Have traces written to a folder, which is made if need be.
+ * @return 0 or the exit status. */
+static int set_folder(predreg_run_opts_t *opts)
 {
+    char *absolute;
     int status;
 
-    memset(opts, 0, sizeof(*opts));
-    status = parse_options(argc, argv, runner, opts);
+    status = predreg_trace_folder_prepare(opts->folder, opts->force,
+                                          &opts->is_new_folder);
+    if (status != 0) {
+        return status;
+    }
+
+    absolute = predreg_env_absolute_path("-o", opts->folder);
+    if (absolute == NULL) {
+        return PREDREG_EXIT_USAGE;
+    }
+
+    predreg_env_set(PREDREG_KNOB_TRACE, absolute);
+    free(absolute);
+    return 0;
+}
+
+int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *opts)
+{
+    const predreg_options_t *options = records ? &record_options : &run_options;
+    int status;
+
+    *opts  = (predreg_run_opts_t){.folder = records ? DEFAULT_FOLDER : NULL};
+    status = predreg_options_read(options, argc, argv, opts);
     if (status != 0) {
         return status;
     }
 
     if (argv[optind] == NULL) {
         predreg_error("no command to run; accepted: ucx_predreg %s [OPTIONS] "
-                      "COMMAND [ARGS...]", runner->name);
+                      "COMMAND [ARGS...]", options->command);
         return PREDREG_EXIT_USAGE;
     }
 
@@ -235,20 +262,19 @@ int predreg_run_parse(int argc, char **argv, const predreg_runner_t *runner,
         }
     }
 
-    status = (runner->prepare == NULL) ? 0 : runner->prepare(runner->arg);
+    status = records ? set_folder(opts) : 0;
     if (status != 0) {
-        predreg_run_cancel(runner, opts);
+        predreg_run_cancel(opts);
     }
     return status;
 }
 
-void predreg_run_cancel(const predreg_runner_t *runner,
-                        const predreg_run_opts_t *opts)
+void predreg_run_cancel(const predreg_run_opts_t *opts)
 {
     struct stat st;
 
-    if (runner->cancel != NULL) {
-        runner->cancel(runner->arg);
+    if (opts->is_new_folder) {
+        rmdir(opts->folder); /* Others may have put something in it */
     }
 
     if (opts->is_new && (stat(opts->output, &st) == 0) && (st.st_size == 0)) {

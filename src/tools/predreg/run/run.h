@@ -13,8 +13,9 @@ BEGIN_C_DECLS
 
 /** @file run.h
  *
- * `ucx_predreg run`: a program with predictive memory registration.
- * Only main() calls it, from its table of sub-commands.
+ * `ucx_predreg run`, a program with predictive memory registration, and `ucx_predreg
+ * record`, the same with traces. Only main() calls these, from its table of
+ * sub-commands.
  */
 
 /**
@@ -26,6 +27,8 @@ BEGIN_C_DECLS
  *         program has become the command and this does not return.
  */
 int predreg_run(int argc, char **argv);
+
+int predreg_record(int argc, char **argv);
 
 END_C_DECLS
 

@@ -9,40 +9,22 @@
 
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/common/number.h>
+#include <tools/predreg/common/options.h>
 
 #include <getopt.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define INTERVAL_MIN 0.1
 #define INTERVAL_MAX 86400.
 
 
-static void usage(void)
+static int read_interval(const predreg_option_t *option, const char *arg, void *opts)
 {
-    printf("usage: ucx_predreg stat [OPTIONS] [PID...]\n"
-           "\n"
-           "Show what running processes have registered; without PIDs, all of\n"
-           "this user on this node. On a terminal the table is redrawn every\n"
-           "second until interrupted; elsewhere it is printed once, if not\n"
-           "told otherwise.\n"
-           "\n"
-           "  --json        one JSON object a process on a line; on a\n"
-           "                terminal, too, once if not told otherwise\n"
-           "  --interval S  repeat every S seconds, 0.1 to 86400\n"
-           "  --count N     end after N times\n"
-           "  --help        this text\n"
-           "\n"
-           "The exit status is 1 if there is no such process, or one of those\n"
-           "given cannot be shown, and 2 if an argument is bad.\n");
-}
-
-static int parse_interval(const char *arg, double *interval_p)
-{
+    double *interval_p = &((predreg_stat_opts_t*)opts)->interval;
     char *end;
 
+    ((predreg_stat_opts_t*)opts)->repeats = 1;
     *interval_p = strtod(arg, &end);
     if ((end == arg) || (*end != '\0') ||
         !(*interval_p >= INTERVAL_MIN) ||
@@ -94,8 +76,10 @@ static int parse_pids(char **args, predreg_stat_opts_t *opts)
     return 0;
 }
 
-static int parse_count(const char *arg, unsigned long *count_p)
+static int read_count(const predreg_option_t *option, const char *arg, void *opts)
 {
+    unsigned long *count_p = &((predreg_stat_opts_t*)opts)->count;
+
     *count_p = predreg_number(arg, LONG_MAX);
     if (*count_p == 0) {
         predreg_error("--count: '%s'; accepted: whole numbers from 1", arg);
@@ -105,53 +89,39 @@ static int parse_count(const char *arg, unsigned long *count_p)
     return 0;
 }
 
-enum { OPT_JSON = 256, OPT_INTERVAL, OPT_COUNT };
+static const predreg_option_t list[] = {
+    {"json", 0, NULL, "one JSON object a process on a line; on a terminal, too, once if "
+     "not told otherwise", predreg_option_flag, offsetof(predreg_stat_opts_t, json)},
+    {"interval", 0, "S", "repeat every S seconds, 0.1 to 86400", read_interval, 0},
+    {"count", 0, "N", "end after N times", read_count, 0},
+    {NULL}
+};
 
-/* @return 0, or -1 if the option is wrong, and the reason has been printed */
-static int parse_option(int option, const char *arg, predreg_stat_opts_t *opts,
-                        int *repeat_p)
-{
-    switch (option) {
-    case OPT_JSON:
-        opts->json = 1;
-        return 0;
-    case OPT_INTERVAL:
-        *repeat_p = 1;
-        return parse_interval(arg, &opts->interval);
-    case OPT_COUNT:
-        return parse_count(arg, &opts->count);
-    case 'h':
-        usage();
-        exit(EXIT_SUCCESS);
-    default:
-        predreg_error("stat --help lists what is accepted");
-        return -1;
-    }
-}
+static const predreg_options_t options = {
+    .command = "stat",
+    .usage   = "[OPTIONS] [PID...]",
+    .intro   = "Show what running processes have registered; without PIDs, all of\n"
+               "this user on this node. On a terminal the table is redrawn every\n"
+               "second until interrupted; elsewhere it is printed once, if not\n"
+               "told otherwise.\n",
+    .end     = "The exit status is 1 if there is no such process, or one of those\n"
+               "given cannot be shown, and 2 if an argument is bad.\n",
+    .list    = list
+};
 
 int predreg_stat_parse(int argc, char **argv, int is_screen,
                        predreg_stat_opts_t *opts)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, OPT_JSON},
-        {"interval", required_argument, NULL, OPT_INTERVAL},
-        {"count", required_argument, NULL, OPT_COUNT},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}
-    };
-    int repeat = 0;
-    int option;
+    int status;
 
-    memset(opts, 0, sizeof(*opts));
-    opts->interval = 1;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (parse_option(option, optarg, opts, &repeat) != 0) {
-            return PREDREG_EXIT_USAGE;
-        }
+    *opts  = (predreg_stat_opts_t){.interval = 1};
+    status = predreg_options_read(&options, argc, argv, opts);
+    if (status != 0) {
+        return status;
     }
 
     opts->screen = !opts->json && is_screen;
-    if ((opts->count == 0) && !repeat && !opts->screen) {
+    if ((opts->count == 0) && !opts->repeats && !opts->screen) {
         opts->count = 1;
     }
 

@@ -22,6 +22,7 @@ BEGIN_C_DECLS
 typedef struct predreg_stat_opts {
     int           json;
     int           screen;    /**< Whether to redraw a terminal */
+    int           repeats;   /**< Whether an interval was given */
     double        interval;  /**< Seconds, 0.1 to 86400 */
     unsigned long count;     /**< How often to show; 0: without end */
     pid_t         *pids;     /**< Processes that were asked for, each once */

@@ -7,9 +7,9 @@
 #ifndef PREDREG_STAT_PROC_H_
 #define PREDREG_STAT_PROC_H_
 
-#include "status.h"
-
 #include <ucs/host/live.h>
+
+#include <sys/types.h>
 
 BEGIN_C_DECLS
 
@@ -18,6 +18,34 @@ BEGIN_C_DECLS
  * Finds the live counters of a running process. view.c calls this; it calls
  * <ucs/host/live.h>, which reads them.
  */
+
+/** The functions of the system that are used here. Tests have functions of
+ *  their own. */
+typedef struct predreg_system {
+    const char *proc;                          /**< "/proc" */
+    uid_t      (*user)(void);                  /**< geteuid() */
+    int        (*signal)(pid_t pid, int sig);  /**< kill() */
+    int        (*open)(const char *path);      /**< Open a file of another
+                                                    process for reading; -1 and
+                                                    errno if that fails */
+} predreg_system_t;
+
+/** The system that this program runs on. */
+extern const predreg_system_t predreg_system;
+
+
+/** The result of looking at a process. */
+typedef enum {
+    PREDREG_LOOK_OK,
+    PREDREG_LOOK_GONE,    /**< There is no such process, or no longer */
+    PREDREG_LOOK_FOREIGN, /**< It belongs to another user */
+    PREDREG_LOOK_DENIED,  /**< The kernel does not let this user look */
+    PREDREG_LOOK_NONE,    /**< It shows no counters */
+    PREDREG_LOOK_HEIR,    /**< It shows those of its parent, which it was forked
+                               from */
+    PREDREG_LOOK_BAD      /**< Its counters cannot be read */
+} predreg_look_t;
+
 
 /** A process whose counters were found. */
 typedef struct predreg_stat_proc {

@@ -6,6 +6,8 @@
 
 #include "show.h"
 
+#include <ucs/base/json.h>
+
 #include <ucs/sys/math.h>
 
 #include <math.h>
@@ -255,24 +257,22 @@ void predreg_stat_json(const predreg_stat_proc_t *proc, uint64_t time_ms,
                        ucs_string_buffer_t *line)
 {
     const ucs_rcache_pred_live_state_t *state = &proc->state;
+    ucs_json_t json                           = {line, 0};
 
     /* Whole numbers are used, because the format of floating-point numbers
      * depends on the locale */
-    ucs_string_buffer_appendf(line, "{\"time\":%lu.%03lu,", time_ms / 1000,
-                              time_ms % 1000);
+    ucs_json_begin(&json, NULL, '{');
+    ucs_json_printf(&json, "time", "%lu.%03lu,", time_ms / 1000, time_ms % 1000);
     ucs_rcache_pred_snapshot_to_json(&state->snapshot, line);
-    ucs_string_buffer_appendf(line, ",\"age_seconds\":%lu.%06lu",
-                              proc->age / 1000000000ul,
-                              (proc->age / 1000) % 1000000);
+    ucs_json_printf(&json, "age_seconds", "%lu.%06lu", proc->age / 1000000000ul,
+                    (proc->age / 1000) % 1000000);
     if (state->node_max_bytes == UINT64_MAX) {
-        ucs_string_buffer_appendf(line, ",\"node_bytes\":null"
-                                  ",\"node_max_bytes\":null");
+        ucs_json_string(&json, "node_bytes", NULL);
+        ucs_json_string(&json, "node_max_bytes", NULL);
     } else {
-        ucs_string_buffer_appendf(line, ",\"node_bytes\":%lu"
-                                  ",\"node_max_bytes\":%lu",
-                                  state->node_bytes, state->node_max_bytes);
+        ucs_json_printf(&json, "node_bytes", "%lu", state->node_bytes);
+        ucs_json_printf(&json, "node_max_bytes", "%lu", state->node_max_bytes);
     }
-    ucs_string_buffer_appendf(line, ",\"command\":");
-    ucs_rcache_pred_string_to_json(state->command, line);
-    ucs_string_buffer_appendf(line, "}");
+    ucs_json_string(&json, "command", state->command);
+    ucs_json_end(&json, '}');
 }

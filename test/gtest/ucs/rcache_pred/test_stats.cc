@@ -211,16 +211,6 @@ TEST_F(test_stats, names_in_traces)
     EXPECT_EQ(1u, found.count("duration_ns"));
 }
 
-TEST_F(test_stats, strings)
-{
-    ucs_string_buffer_t strb = UCS_STRING_BUFFER_INITIALIZER;
-
-    ucs_rcache_pred_string_to_json("a\"b\\c\033[2J\xc3\xa4", &strb);
-    EXPECT_STREQ("\"a\\\"b\\\\c\\u001b[2J\xc3\xa4\"",
-                 ucs_string_buffer_cstr(&strb));
-    ucs_string_buffer_cleanup(&strb);
-}
-
 TEST_F(test_stats, the_manual_page_lists_all_members_and_no_others)
 {
     std::set<std::string> members;

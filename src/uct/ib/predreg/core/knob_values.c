@@ -6,66 +6,19 @@
 
 #include "knob_values.h"
 
+#include <ucs/base/number.h>
+
 #include <ucs/sys/math.h>
 #include <ucs/sys/string.h>
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define TERA_SHIFT 40
 
-
-/* Read the unit of a number of bytes.
- * @return the power of 2 that it stands for, or -1 if it is none. */
-static int parse_unit(const char *text)
-{
-    static const struct {
-        const char *name;
-        int        shift;
-    } units[] = {
-        {"", 0}, {"b", 0}, {"k", 10}, {"kb", 10}, {"m", 20}, {"mb", 20},
-        {"g", 30}, {"gb", 30}, {"t", TERA_SHIFT}, {"tb", TERA_SHIFT}
-    };
-    size_t i;
-
-    for (i = 0; i < ucs_static_array_size(units); ++i) {
-        if (!strcasecmp(text, units[i].name)) {
-            return units[i].shift;
-        }
-    }
-
-    return -1;
-}
-
-/* Read a number of any size, and its unit.
- * @return 0 if the text is something else, or does not fit. */
-static int parse_number(const char *text, int is_bytes, unsigned long *value_p)
-{
-    unsigned long number;
-    char *end;
-    int shift;
-
-    /* strtoul() would take white space and a sign as well. isdigit() would
-     * depend on the locale. */
-    if ((text[0] < '0') || (text[0] > '9')) {
-        return 0;
-    }
-
-    errno  = 0;
-    number = strtoul(text, &end, 10);
-    shift  = is_bytes ? parse_unit(end) : ((*end == '\0') ? 0 : -1);
-    if ((errno != 0) || (shift < 0) || (number > (ULONG_MAX >> shift))) {
-        return 0;
-    }
-
-    *value_p = number << shift;
-    return 1;
-}
 
 /* @return the largest number. Larger ones than this cannot be counted, and
  * UCX prints some of them as words */
@@ -82,7 +35,7 @@ int uct_predreg_knob_parse(const uct_predreg_knob_values_t *values,
         return 1;
     }
 
-    if (!parse_number(text, values->is_bytes, value_p)) {
+    if (!ucs_number_parse(text, values->is_bytes, value_p)) {
         return 0;
     }
 

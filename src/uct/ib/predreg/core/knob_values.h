@@ -46,9 +46,7 @@ typedef struct uct_predreg_knob_values {
 
 
 /**
- * Read a number: decimal digits and nothing else, except that bytes may have a
- * unit (b, k, m, g or t, in letters of any case; but for b, another b may
- * follow), and that "inf" may stand for no bound, which is ULONG_MAX.
+ * Read a number: as ucs_number_parse() does, except that "inf" may stand for no bound, which is ULONG_MAX.
  *
  * @return whether the text is a value that is accepted.
  */

@@ -11,8 +11,6 @@
 extern "C" {
 #include <tools/predreg/launch/launcher.h>
 #include <tools/predreg/launch/preload.h>
-#include <tools/predreg/launch/slurm.h>
-#include <tools/predreg/launch/version.h>
 }
 
 typedef std::vector<std::string> strings;
@@ -65,12 +63,10 @@ protected:
         return copy;
     }
 
-    static std::string exported(const std::string &value, const strings &vars,
-                                const std::string &prefix = "")
+    static std::string exported(const std::string &value, const strings &vars)
     {
         return own(predreg_slurm_export(value.c_str(),
-                                        string_vector(vars).get(),
-                                        prefix.c_str()));
+                                        string_vector(vars).get()));
     }
 };
 
@@ -318,7 +314,7 @@ TEST_F(test_launcher, slurm_list) {
 
     EXPECT_EQ("LD_PRELOAD,KNOB", exported("", vars));
     EXPECT_EQ("LD_PRELOAD,KNOB", exported("NONE", vars));
-    EXPECT_EQ("--export=LD_PRELOAD,KNOB", exported("nil", vars, "--export="));
+    EXPECT_EQ("LD_PRELOAD,KNOB", exported("nil", vars));
     EXPECT_EQ("ALL,LD_PRELOAD,KNOB", exported("ALL", vars));
     EXPECT_EQ("A,B=1,LD_PRELOAD,KNOB", exported("A,B=1", vars));
     /* What the user names stays as it is */
@@ -350,9 +346,9 @@ TEST_F(test_launcher, preload_join) {
               own(predreg_preload_join("/l/a.so",
                                        "/b.so /g/libasan.so.8:/libasan/c.so "
                                        "libtsan.so.2")));
-    EXPECT_EQ("x=libasan.so.8:/l/a.so:/u.so",
+    EXPECT_EQ("libasan.so.8:/l/a.so:/u.so",
               own(predreg_preload_merge("libtsan.so.2:/l/a.so:/b.so",
-                                        "/u.so:libasan.so.8", "x=")));
+                                        "/u.so:libasan.so.8")));
 }
 
 TEST_F(test_launcher, preload_has_library) {

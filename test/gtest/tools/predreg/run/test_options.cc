@@ -15,67 +15,18 @@ extern "C" {
 #include <algorithm>
 #include <filesystem>
 
-namespace {
-
-/* What the functions of a sub-command were called with */
-struct called {
-    int         option = 0;
-    std::string value;
-    unsigned    prepared = 0;
-    int         status   = 0;
-};
-
-void usage()
-{
-    printf("the usage\n");
-}
-
-void own_option(void *arg, int option, const char *value)
-{
-    called *call = static_cast<called*>(arg);
-
-    call->option = option;
-    call->value  = (value == NULL) ? "" : value;
-}
-
-int prepare(void *arg)
-{
-    called *call = static_cast<called*>(arg);
-
-    ++call->prepared;
-    return call->status;
-}
-
-} // namespace
-
 class test_run_options : public command_test {
 protected:
     /* @return what the parser returns; everything else is in the members */
     int parse(const std::vector<std::string> &args)
     {
-        static const struct option options[] = {
-            PREDREG_RUN_LONG_OPTIONS,
-            {"force", no_argument, NULL, 'f'},
-            {NULL, 0, NULL, 0}
-        };
-        std::vector<std::string> all = {"ucx_predreg test"};
-        predreg_runner_t runner      = {};
-
-        runner.name          = "test";
-        runner.short_options = PREDREG_RUN_SHORT_OPTIONS "o:";
-        runner.long_options  = options;
-        runner.arg           = &m_called;
-        runner.usage         = usage;
-        runner.option        = own_option;
-        runner.prepare       = prepare;
+        std::vector<std::string> all = {"ucx_predreg run"};
 
         all.insert(all.end(), args.begin(), args.end());
-        m_args   = std::make_unique<string_vector>(all);
-        m_called = called();
-        m_called.status = m_status;
-        optind   = 0;
+        m_args = std::make_unique<string_vector>(all);
+        optind = 0;
         return capture([&] {
-            return predreg_run_parse(m_args->count(), m_args->get(), &runner,
+            return predreg_run_parse(m_args->count(), m_args->get(), m_records,
                                      &m_opts);
         });
     }
@@ -93,8 +44,7 @@ protected:
 
     std::unique_ptr<string_vector> m_args;
     predreg_run_opts_t             m_opts;
-    called                         m_called;
-    int                            m_status = 0;
+    int                            m_records = 0;
 };
 
 TEST_F(test_run_options, none) {
@@ -104,7 +54,6 @@ TEST_F(test_run_options, none) {
     EXPECT_EQ(NULL, m_opts.library);
     EXPECT_EQ(NULL, m_opts.output);
     EXPECT_FALSE(m_opts.summary);
-    EXPECT_EQ(1u, m_called.prepared);
     EXPECT_EQ("-", variable("UCX_RCACHE_PRED_POLICY"));
 }
 
@@ -122,7 +71,7 @@ TEST_F(test_run_options, policy) {
     expect_refused({"--policy", "fast", "prog"},
                    "--policy: unknown value 'fast'; accepted: predict, "
                    "on-demand, leave-pinned\n");
-    expect_refused({"--policy"}, "test --help lists what is accepted");
+    expect_refused({"--policy"}, "run --help lists what is accepted");
 }
 
 /* A value in the environment is refused by the name of its variable */
@@ -178,7 +127,6 @@ TEST_F(test_run_options, output) {
 
     expect_refused({"--output", path("no/summary"), "prog"},
                    "--output: cannot write to '" + path("no/summary") + "'");
-    EXPECT_EQ(0u, m_called.prepared);
 }
 
 TEST_F(test_run_options, output_is_appended_to) {
@@ -223,7 +171,6 @@ TEST_F(test_run_options, set_unknown_knob) {
     expect_refused({"--set=X,Y=1", "prog"}, "there is no knob 'X,Y'; ");
     expect_refused({"--set=" + std::string(1000, 'x') + "=1", "prog"}, all);
     EXPECT_EQ("-", variable("UCX_RCACHE_PRED_HISTRY"));
-    EXPECT_EQ(0u, m_called.prepared);
 }
 
 /* So is one in the environment, which UCX would warn of, unless the program does
@@ -285,17 +232,17 @@ TEST_F(test_run_options, library) {
     EXPECT_STREQ("/x/y.so", m_opts.library);
 }
 
-TEST_F(test_run_options, own_options) {
-    EXPECT_EQ(0, parse({"-o", "folder", "prog"}));
-    EXPECT_EQ('o', m_called.option);
-    EXPECT_EQ("folder", m_called.value);
-    EXPECT_EQ(0, parse({"--force", "prog"}));
-    EXPECT_EQ('f', m_called.option);
-}
-
-TEST_F(test_run_options, status_of_prepare) {
-    m_status = 77;
-    EXPECT_EQ(77, parse({"prog"}));
+TEST_F(test_run_options, of_record) {
+    expect_refused({"--force", "prog"}, "run --help lists what is accepted");
+    m_records = 1;
+    EXPECT_EQ(0, parse({"-o", path("folder"), "prog"})) << m_errors;
+    EXPECT_EQ(path("folder"), variable("UCX_RCACHE_PRED_TRACE"));
+    EXPECT_TRUE(m_opts.is_new_folder);
+    EXPECT_FALSE(m_opts.force);
+    EXPECT_EQ(0, parse({"--force", "--folder", path("folder"), "prog"}));
+    EXPECT_FALSE(m_opts.is_new_folder);
+    EXPECT_TRUE(m_opts.force);
+    EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"-o", path("no/folder"), "prog"}));
 }
 
 TEST_F(test_run_options, option_that_is_a_knob) {
@@ -305,16 +252,15 @@ TEST_F(test_run_options, option_that_is_a_knob) {
                        "knob; accepted: --set MAX_PINNED=VALUE\n");
     }
     for (const char *option : {"--max-pined=1g", "-x", "--=1"}) {
-        expect_refused({option, "prog"}, "test --help lists what is accepted");
+        expect_refused({option, "prog"}, "run --help lists what is accepted");
         EXPECT_FALSE(contains(m_errors, "knob")) << option;
     }
 }
 
 TEST_F(test_run_options, bad_arguments) {
-    expect_refused({}, "no command to run; accepted: ucx_predreg test");
+    expect_refused({}, "no command to run; accepted: ucx_predreg run");
     expect_refused({"--policy=predict"}, "no command to run");
-    expect_refused({"--wrong", "prog"}, "test --help lists what is accepted");
-    EXPECT_EQ(0u, m_called.prepared);
+    expect_refused({"--wrong", "prog"}, "run --help lists what is accepted");
 }
 
 

@@ -9,7 +9,6 @@
 extern "C" {
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/launch/preload.h>
-#include <tools/predreg/run/record.h>
 #include <tools/predreg/run/run.h>
 }
 

@@ -242,4 +242,8 @@ TEST_F(test_stat_show, json) {
     m_proc.state.node_bytes     = 5;
     m_proc.state.node_max_bytes = 7;
     EXPECT_TRUE(contains(json(), ",\"node_bytes\":5,\"node_max_bytes\":7,"));
+
+    /* Whatever a program is called, it is JSON */
+    strcpy(m_proc.state.command, "a\xff b");
+    EXPECT_TRUE(contains(json(), ",\"command\":\"a? b\"}"));
 }

@@ -218,7 +218,7 @@ TEST_F(test_knobs, what_is_no_number_is_refused) {
     for_each_range([](const uct_predreg_knob_values_t &values) {
         for (const char *text : {"", " ", "auto", "lots", "x8", "64x", "64 ",
                                  " 64", "64.0", "-64", "+64", "0x40", "1e3",
-                                 "64,", "64Mi", "64MBx", "64MiB", "64KK",
+                                 "64,", "64Mi", "64MBx", "64MiBs", "64KK",
                                  "infx", "-4294967232",
                                  "-18446744073709551552"}) {
             refused(values.name, text, accepted(values));

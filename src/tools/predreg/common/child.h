@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef PREDREG_INFO_CHILD_H_
-#define PREDREG_INFO_CHILD_H_
+#ifndef PREDREG_COMMON_CHILD_H_
+#define PREDREG_COMMON_CHILD_H_
 
 #include <ucs/sys/compiler_def.h>
 
@@ -37,7 +37,8 @@ typedef struct {
 
 /** What came of it. */
 typedef struct {
-    int  is_good;    /**< Whether it ended by itself, with the status 0 */
+    int  is_ended;   /**< Whether it was started, and ended in time */
+    int  is_good;    /**< Whether it did so by itself, with the status 0 */
     char end[128];   /**< Else, how it ended; may follow the program's name */
     char *printed;   /**< Its standard output and standard error */
     char *said;      /**< What it wrote to @ref PREDREG_CHILD_FD */

@@ -7,7 +7,7 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/info/child.h>
+#include <tools/predreg/common/child.h>
 }
 
 #include <fstream>

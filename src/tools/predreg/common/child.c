@@ -142,7 +142,11 @@ static void wait_for(pid_t pid, int timeout, int is_late,
     if (is_late) {
         snprintf(child->end, sizeof(child->end), "did not end within %d s",
                  timeout / 1000);
-    } else if (WIFSIGNALED(status)) {
+        return;
+    }
+
+    child->is_ended = 1;
+    if (WIFSIGNALED(status)) {
         snprintf(child->end, sizeof(child->end), "was ended by signal %d (%s)",
                  WTERMSIG(status), strsignal(WTERMSIG(status)));
     } else if (WEXITSTATUS(status) != 0) {

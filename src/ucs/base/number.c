@@ -1,0 +1,54 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "number.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+
+/* @return the power of 2 that a unit of bytes stands for, or -1 if it is none. */
+static int unit_shift(const char *unit)
+{
+    static const char letters[] = "kmgt";
+    const char *letter;
+
+    if ((*unit == '\0') || !strcasecmp(unit, "b")) {
+        return 0;
+    }
+
+    letter = strchr(letters, *unit | ('a' ^ 'A')); /* In lower case */
+    return ((letter == NULL) || (*letter == '\0') ||
+            ((unit[1] != '\0') && strcasecmp(unit + 1, "b") &&
+             strcasecmp(unit + 1, "ib"))) ?
+           -1 : 10 * (1 + (letter - letters));
+}
+
+int ucs_number_parse(const char *text, int is_bytes, unsigned long *value_p)
+{
+    unsigned long number;
+    char *end;
+    int shift;
+
+    /* strtoul() would take white space and a sign as well. isdigit() would
+     * depend on the locale. */
+    if ((text[0] < '0') || (text[0] > '9')) {
+        return 0;
+    }
+
+    errno  = 0;
+    number = strtoul(text, &end, 10);
+    shift  = is_bytes ? unit_shift(end) : ((*end == '\0') ? 0 : -1);
+    if ((errno != 0) || (shift < 0) || (number > (ULONG_MAX >> shift))) {
+        return 0;
+    }
+
+    *value_p = number << shift;
+    return 1;
+}

@@ -1,0 +1,32 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_BASE_NUMBER_H_
+#define UCS_BASE_NUMBER_H_
+
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
+/** @file number.h
+ *
+ * Reads numbers as people type them, and as this project prints them. UCX's own functions
+ * take what comes before the first character that is no digit, a sign, and numbers that
+ * do not fit, which become others. Pure.
+ */
+
+/**
+ * Read a whole number: decimal digits and nothing else.
+ *
+ * @param [in] is_bytes  Whether a unit may follow: b, k, m, g or t, in letters of any
+ *                       case; but for b, B or iB may follow: 64m, 64MB, 64MiB.
+ * @return whether it is one that fits.
+ */
+int ucs_number_parse(const char *text, int is_bytes, unsigned long *value_p);
+
+END_C_DECLS
+
+#endif
