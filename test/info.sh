@@ -203,8 +203,8 @@ if command -v python3 > /dev/null; then
     [ "$(member 'o["ucx_version"]')" = "$version" ] || fail "ucx_version"
     [ "$(member 'o["settings"]["UCX_X"] == "\"\\\t?\u00e9"')" = True ] ||
         fail "strings"
-    [ "$(member '[o["works"], o["tried"], o["command_kind"]]')" = \
-        "[False, 'aside', 'linked']" ] || fail "what came of it"
+    [ "$(member '[o["works"], o["tried"], o["aside"], o["command_kind"]]')" = \
+        "[False, 'aside', 'CACHE_ON', 'linked']" ] || fail "what came of it"
     [ "$(member '[p["stops"] for p in o["problems"] if "RCACHE_ENABLE" in p["what"]]')" \
         = '[True]' ] || fail "problems"
 fi
@@ -246,7 +246,8 @@ if in_rig 0 "cma" -- "$command" info ucx_info; then
 fi
 
 rig_options=2
-calibrate=("$command" calibrate)
+# With env, so that what is before it are two arguments, as of an option
+calibrate=(env "$command" calibrate)
 if in_rig 0 "calibration" -- "${calibrate[@]}"; then
     says '^UCP, with all of its memory domains' '^cma: managed$' \
         '^tcp: not managed: its transports do not need registrations$' \

@@ -4,13 +4,110 @@
  * See file LICENSE for terms.
  */
 
-#include "domains.h"
 #include "say.h"
+#include "ucx.h"
 
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
 
+/* How often a buffer is registered and deregistered; the first time does not count */
+#define REPEAT 21
+
+/* From two lengths the reader gets the cost of a call and that of a page */
+#define SMALL  (4ul << 10)
+#define LARGE  (1ul << 20)
+
+
+static uint64_t now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (ts.tv_sec * 1000000000ull) + ts.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t *first = a, *second = b;
+
+    return (*first > *second) - (*first < *second);
+}
+
+/* @return the median of an odd number of times */
+static uint64_t median(uint64_t *times, unsigned count)
+{
+    qsort(times, count, sizeof(*times), compare);
+    return times[count / 2];
+}
+
+static ucs_status_t
+measure_once(const predreg_probe_ucx_t *ucx, uct_md_h md, void *buffer,
+             size_t length, uint64_t *reg_p, uint64_t *dereg_p)
+{
+    uct_md_mem_dereg_params_t params = {
+        .field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH
+    };
+    uint64_t start                   = now();
+    ucs_status_t status;
+
+    status = ucx->compat->mem_reg(&ucx->real, md, buffer, length,
+                                  UCT_MD_MEM_ACCESS_ALL |
+                                  ucx->compat->quiet_flag, &params.memh);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    *reg_p   = now() - start;
+    start    = now();
+    status   = ucx->real.uct_md_mem_dereg_v2(md, &params);
+    *dereg_p = now() - start;
+    return status;
+}
+
+/* @return whether it was possible */
+static int measure(const predreg_probe_ucx_t *ucx, uct_md_h md, void *buffer,
+                   size_t length)
+{
+    uint64_t reg[REPEAT], dereg[REPEAT];
+    ucs_status_t status;
+    int i;
+
+    for (i = -1; i < REPEAT; ++i) {
+        status = measure_once(ucx, md, buffer, length, &reg[(i < 0) ? 0 : i],
+                              &dereg[(i < 0) ? 0 : i]);
+        if (status != UCS_OK) {
+            predreg_say("nocost %zu bytes: %s", length,
+                        predreg_probe_text(ucx, status));
+            return 0;
+        }
+    }
+
+    predreg_say("cost %zu %lu %lu %d", length,
+                median(reg, REPEAT),
+                median(dereg, REPEAT), REPEAT);
+    return 1;
+}
+
+/* Register and deregister a small and a large buffer, and say what each of both costs */
+static void say_cost(const predreg_probe_ucx_t *ucx, uct_md_h md)
+{
+    void *buffer = mmap(NULL, LARGE, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (buffer == MAP_FAILED) {
+        predreg_say("nocost %lu bytes: out of memory", LARGE);
+        return;
+    }
+
+    memset(buffer, 1, LARGE); /* As a program's: its pages are there */
+    if (measure(ucx, md, buffer, SMALL)) {
+        measure(ucx, md, buffer, LARGE);
+    }
+    munmap(buffer, LARGE);
+}
 
 /* Switch a cache of the domain off, as the library does: registrations are to
  * be seen, not what a cache remembers of them */
@@ -30,7 +127,7 @@ static void cache_off(const predreg_probe_ucx_t *ucx, uct_md_config_t *config)
 
 static void say_domain(const predreg_probe_ucx_t *ucx, uct_md_h md,
                        const char *component, const char *name,
-                       predreg_probe_measure_t measure)
+                       int is_chosen)
 {
     uct_md_attr_t attr;
     ucs_status_t status;
@@ -46,15 +143,15 @@ static void say_domain(const predreg_probe_ucx_t *ucx, uct_md_h md,
     registers = (attr.cap.flags & UCT_MD_FLAG_REG) != 0;
     needs     = (attr.cap.flags & UCT_MD_FLAG_NEED_MEMH) != 0;
     predreg_say("domain %s %s %d %d", component, name, registers, needs);
-    if (registers && needs && (measure != NULL)) {
+    if (registers && needs && is_chosen) {
         predreg_say("stage registering memory with %s", name);
-        measure(ucx, md);
+        say_cost(ucx, md);
     }
 }
 
 static void probe_domain(const predreg_probe_ucx_t *ucx,
                          uct_component_h component, const char *component_name,
-                         const char *name, predreg_probe_measure_t measure)
+                         const char *name, int is_chosen)
 {
     uct_md_config_t *config;
     ucs_status_t status;
@@ -66,7 +163,7 @@ static void probe_domain(const predreg_probe_ucx_t *ucx,
         goto err;
     }
 
-    if (measure != NULL) {
+    if (is_chosen) {
         cache_off(ucx, config);
     }
 
@@ -76,7 +173,7 @@ static void probe_domain(const predreg_probe_ucx_t *ucx,
         goto err;
     }
 
-    say_domain(ucx, md, component_name, name, measure);
+    say_domain(ucx, md, component_name, name, is_chosen);
     predreg_say("stage closing the memory domain %s", name);
     ucx->uct_md_close(md);
     return;
@@ -86,9 +183,21 @@ err:
                 predreg_probe_text(ucx, status));
 }
 
+static int is_listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (; *list != '\0'; list += strcspn(list, ",") + 1) {
+        if (!strncmp(list, name, length) && (list[length] == ',')) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
 static void probe_component(const predreg_probe_ucx_t *ucx,
-                            uct_component_h component, const char *components,
-                            predreg_probe_measure_t measure)
+                            uct_component_h component, const char *components)
 {
     uct_component_attr_t attr = {
         .field_mask = UCT_COMPONENT_ATTR_FIELD_NAME |
@@ -109,16 +218,14 @@ static void probe_component(const predreg_probe_ucx_t *ucx,
         for (i = 0; i < attr.md_resource_count; ++i) {
             probe_domain(ucx, component, attr.name,
                          attr.md_resources[i].md_name,
-                         predreg_probe_is_listed(components, attr.name) ?
-                         measure : NULL);
+                         is_listed(components, attr.name));
         }
     }
     free(attr.md_resources);
 }
 
 void predreg_probe_domains(const predreg_probe_ucx_t *ucx,
-                           const char *components,
-                           predreg_probe_measure_t measure)
+                           const char *components)
 {
     uct_component_h *list;
     ucs_status_t status;
@@ -133,7 +240,56 @@ void predreg_probe_domains(const predreg_probe_ucx_t *ucx,
     }
 
     for (i = 0; i < count; ++i) {
-        probe_component(ucx, list[i], components, measure);
+        probe_component(ucx, list[i], components);
     }
     ucx->real.uct_release_component_list(list);
+}
+
+/* What is unmapped, and how often UCM told of it */
+typedef struct {
+    char     *start;
+    unsigned count;
+} unmap_t;
+
+
+static void unmapped(ucm_event_type_t type, ucm_event_t *event, void *arg)
+{
+    unmap_t *unmap = arg;
+    char *start    = event->vm_unmapped.address;
+
+    if ((start <= unmap->start) &&
+        (start + event->vm_unmapped.size >= unmap->start + LARGE)) {
+        ++unmap->count;
+    }
+}
+
+void predreg_probe_events(const predreg_probe_ucx_t *ucx)
+{
+    static unmap_t unmap; /* The handler stays */
+    ucs_status_t status;
+
+    predreg_say("stage asking for memory events");
+    if (ucx->ucm_set_event_handler == NULL) {
+        predreg_say("events there is no libucm");
+        return;
+    }
+
+    unmap.start = mmap(NULL, LARGE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (unmap.start == MAP_FAILED) {
+        predreg_say("events out of memory");
+        return;
+    }
+
+    status = ucx->ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED,
+                                        ucx->compat->vm_event_priority,
+                                        unmapped, &unmap);
+    if (status != UCS_OK) {
+        predreg_say("events %s", predreg_probe_text(ucx, status));
+        return;
+    }
+
+    munmap(unmap.start, LARGE);
+    predreg_say("events %s", (unmap.count > 0) ? "delivered" :
+                             "UCM says that they are on, but none came");
 }

@@ -5,89 +5,203 @@
  */
 
 /*
- * The probe of `ucx_predreg info` and `calibrate`, which start it twice: it loads
- * the UCX that a program would load, and says what that is (ask), or starts it as
- * a program would, with the library preloaded (rehearse); or it measures what
- * small sends cost with its memory domains (ask-small), and with the library
- * preloaded (rehearse-small). That may crash or hang, and needs that no other UCX
+ * The probe of `ucx_predreg info` and `calibrate`: it loads the UCX that a program would
+ * load, says what that is, and starts it as a program would, with the library preloaded,
+ * which says what becomes of it. That may crash or hang, and needs that no other UCX
  * is in the process: so this is a program of its own, which is linked with nothing
  * of UCX.
  *
- * usage: ucx_predreg_probe ask|rehearse|ask-small|rehearse-small DESCRIPTOR NAMES
- *        LIBRARY...
- *   NAMES  with a comma after each: of components whose domains are measured, or
- *          of the domains that are managed (rehearse-small)
+ * usage: ucx_predreg_probe DESCRIPTOR look|start|small COMPONENTS LIBRARY...
+ *   look        only say what UCX is
+ *   small       wait, too, until the library knows what small sends cost
+ *   COMPONENTS  those whose memory domains are measured, a comma after each
  */
 
-#ifdef HAVE_CONFIG_H
-#  include "config.h"
-#endif
-
-#include "cost.h"
-#include "domains.h"
-#include "events.h"
-#include "rehearse.h"
 #include "say.h"
-#include "small.h"
+#include "ucx.h"
 
+#include <uct/ib/predreg/status/status.h>
+
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* How long the library may look at what small sends cost, ms: it looks first after 50, and
+ * then ever more rarely */
+#define SMALL_TIME 300
+
+/* The functions that a program calls, some of which the library overrides */
+#define FUNCTIONS(_f) \
+    _f(ucp_cleanup) \
+    _f(ucp_config_read) \
+    _f(ucp_config_release) \
+    _f(ucp_init_version) \
+    _f(ucp_worker_create) \
+    _f(ucp_worker_destroy) \
+    _f(ucp_worker_progress)
+
+typedef struct {
+    FUNCTIONS(UCT_PREDREG_REAL_MEMBER)
+} program_t;
 
 
-static void ask(const predreg_probe_ucx_t *ucx, const char *components)
+/* What the kernel counts as pinned by this process, bytes */
+static unsigned long pinned(void)
 {
-    predreg_probe_events(ucx);
-    predreg_probe_protocols(ucx);
-    predreg_probe_domains(ucx, components, predreg_probe_cost);
-}
+    FILE *status        = fopen("/proc/self/status", "r");
+    unsigned long bytes = 0;
+    char line[256];
 
-static void rehearse(const predreg_probe_ucx_t *ucx, const char *names)
-{
-    predreg_probe_rehearse(ucx, NULL);
-}
-
-static void ask_small(const predreg_probe_ucx_t *ucx, const char *components)
-{
-    predreg_probe_domains(ucx, components, predreg_probe_small_domain);
-}
-
-static void rehearse_small(const predreg_probe_ucx_t *ucx, const char *managed)
-{
-    predreg_probe_rehearse(ucx, managed);
-}
-
-int main(int argc, char **argv)
-{
-    static const struct {
-        const char *name;
-        void       (*func)(const predreg_probe_ucx_t *ucx, const char *names);
-    } modes[] = {
-        {"ask", ask},
-        {"rehearse", rehearse},
-        {"ask-small", ask_small},
-        {"rehearse-small", rehearse_small},
-    };
-    const unsigned num_modes = sizeof(modes) / sizeof(modes[0]);
-    predreg_probe_ucx_t ucx  = {0};
-    unsigned i;
-
-    for (i = 0; (argc >= 5) && (i < num_modes); ++i) {
-        if (!strcmp(argv[1], modes[i].name)) {
+    while ((status != NULL) && (fgets(line, sizeof(line), status) != NULL)) {
+        if (sscanf(line, "VmPin: %lu kB", &bytes) == 1) {
+            bytes <<= 10;
             break;
         }
     }
 
-    if ((argc < 5) || (i == num_modes)) {
-        fprintf(stderr, "usage: %s ask|rehearse|ask-small|rehearse-small "
-                "DESCRIPTOR NAMES LIBRARY...\nIt is a part of 'ucx_predreg "
-                "info' and 'ucx_predreg calibrate'.\n", argv[0]);
+    if (status != NULL) {
+        fclose(status);
+    }
+    return bytes;
+}
+
+static void tell(void *arg, const char *what, const char *value)
+{
+    predreg_say("%s %s", what, value);
+}
+
+/* Have the library say what becomes of this process */
+static void say_status(void)
+{
+    uct_predreg_status_func_t status =
+            (uct_predreg_status_func_t)dlsym(RTLD_DEFAULT, UCT_PREDREG_STATUS);
+
+    if (status != NULL) {
+        predreg_say("status");
+        status(tell, NULL);
+    }
+}
+
+static long now_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (ts.tv_sec * 1000) + (ts.tv_nsec / 1000000);
+}
+
+/* The pools of UCX, which are pinned, are those of a worker's transports */
+static void start_worker(const predreg_probe_ucx_t *ucx, const program_t *program,
+                         ucp_context_h context, int is_small)
+{
+    const ucp_worker_params_t params = {
+        .field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SINGLE
+    };
+    long end                         = now_ms() + (is_small ? SMALL_TIME : 0);
+    ucp_worker_h worker;
+    ucs_status_t status;
+
+    predreg_say("stage creating a worker of UCP");
+    status = program->ucp_worker_create(context, &params, &worker);
+    if (status != UCS_OK) {
+        predreg_say("error UCP cannot create a worker: %s",
+                    predreg_probe_text(ucx, status));
+        say_status();
+        return;
+    }
+
+    predreg_say("pinned %lu", pinned());
+    while (is_small && (now_ms() < end)) {
+        program->ucp_worker_progress(worker);
+    }
+    say_status();
+    predreg_say("stage destroying the worker of UCP");
+    program->ucp_worker_destroy(worker);
+}
+
+/* Start UCX as a program does that exchanges messages */
+static void start(const predreg_probe_ucx_t *ucx, int is_small)
+{
+    const ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES,
+        .features   = UCP_FEATURE_TAG
+    };
+    program_t program;
+    ucp_config_t *config;
+    ucp_context_h context;
+    ucs_status_t status;
+
+#define FIND(_name) program._name = dlsym(RTLD_DEFAULT, #_name);
+    FUNCTIONS(FIND)
+    predreg_say("started");
+    if ((program.ucp_init_version == NULL) || (program.ucp_worker_create == NULL)) {
+        predreg_say("error UCT without UCP is not started");
+        say_status();
+        return;
+    }
+
+    predreg_say("stage initialising UCP");
+    status = program.ucp_config_read(NULL, NULL, &config);
+    if (status != UCS_OK) {
+        goto err;
+    }
+
+    /* The library may have changed it when it was read */
+    predreg_probe_protocols(ucx, config);
+
+    /* The version of the interface whose structures are used above, which all
+     * versions of UCX accept that are known */
+    status = program.ucp_init_version(1, 13, &params, config, &context);
+    program.ucp_config_release(config);
+    if (status != UCS_OK) {
+        goto err;
+    }
+
+    start_worker(ucx, &program, context, is_small);
+    predreg_say("stage ending UCP");
+    program.ucp_cleanup(context);
+    return;
+
+err:
+    predreg_say("error UCP cannot be initialised: %s",
+                predreg_probe_text(ucx, status));
+    say_status();
+}
+
+static void look(const predreg_probe_ucx_t *ucx, const char *components)
+{
+    ucp_config_t *config;
+
+    predreg_probe_events(ucx);
+    predreg_say("stage reading the configuration of UCP");
+    if ((ucx->ucp_config_read != NULL) && (ucx->ucp_config_release != NULL) &&
+        (ucx->ucp_config_read(NULL, NULL, &config) == UCS_OK)) {
+        predreg_probe_protocols(ucx, config);
+        ucx->ucp_config_release(config);
+    }
+    predreg_probe_domains(ucx, components);
+}
+
+int main(int argc, char **argv)
+{
+    predreg_probe_ucx_t ucx = {};
+
+    if (argc < 5) {
+        fprintf(stderr, "usage: %s DESCRIPTOR look|start|small COMPONENTS LIBRARY...\n"
+                "It is a part of 'ucx_predreg info' and 'ucx_predreg calibrate'.\n",
+                argv[0]);
         return 2;
     }
 
-    predreg_say_to(atoi(argv[2]));
+    predreg_say_to(atoi(argv[1]));
     if (predreg_probe_load(argv + 4, &ucx)) {
-        modes[i].func(&ucx, argv[3]);
+        look(&ucx, argv[3]);
+        if (strcmp(argv[2], "look")) {
+            start(&ucx, !strcmp(argv[2], "small"));
+        }
     }
 
     predreg_say("stage ending the process");

@@ -21,8 +21,8 @@ BEGIN_C_DECLS
  *                                   does not end well
  *   library NAME PATH               a library of UCX that was loaded
  *   version MAJOR MINOR RELEASE     what UCP says of itself
- *   known FIRST LAST                the minor versions whose facts are taken
- *   unknown TEXT                    why there are none
+ *   known                           the version is one that the library works with
+ *   unknown TEXT                    it is none, and why
  *   error TEXT                      why the probe ends here
  *   events TEXT                     "delivered", or what is wrong with them
  *   domain COMPONENT NAME REG MEMH  a memory domain, whether it registers, and
@@ -32,13 +32,13 @@ BEGIN_C_DECLS
  *                                   of COUNT registrations
  *   nocost TEXT                     of the domain before: what it does not
  *                                   register, and why
- *   small COSTS                     of the domain before, else of UCP: what
- *                                   small sends cost (eager/costs_text.h)
  *   protocols VALUE                 what a program that reads UCP's configuration
  *                                   gets for UCX_PROTO_ENABLE
- *   used NAME                       a memory domain that UCP keeps open: one of
- *                                   a transport that it may use
+ *   started                         from here on UCX is used as a program does that
+ *                                   was started with the library
  *   pinned BYTES                    what the kernel counts as pinned (VmPin)
+ *   status                          the library is there, and tells what follows, by
+ *                                   the words of status/status.h
  *   end                             that was all
  */
 

@@ -7,6 +7,8 @@
 #include "ucx.h"
 #include "say.h"
 
+#include <uct/ib/predreg/compat/ucp_setting.h>
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -48,10 +50,28 @@ static void say_library(const char *name)
     dlclose(handle);
 }
 
+/* @return UCX's own function, which the library may override: that of libucp or of what it
+ * depends on, or of libuct, if there is no UCP; NULL: there is none. */
+static void *find(const char *name)
+{
+    void *handle   = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
+    void *function = NULL;
+
+    if (handle == NULL) {
+        handle = dlopen("libuct.so.0", RTLD_LAZY | RTLD_NOLOAD);
+    }
+
+    if (handle != NULL) {
+        function = dlsym(handle, name);
+        dlclose(handle);
+    }
+    return function;
+}
+
 #define FIND_REAL(_name) \
-    ucx->real._name = dlsym(RTLD_DEFAULT, #_name);
+    ucx->real._name = find(#_name);
 #define FIND(_name) \
-    ucx->_name = dlsym(RTLD_DEFAULT, #_name);
+    ucx->_name = find(#_name);
 
 static void find_functions(predreg_probe_ucx_t *ucx)
 {
@@ -90,10 +110,10 @@ int predreg_probe_load(char *const *libraries, predreg_probe_ucx_t *ucx)
         return 0;
     }
 
-    say_library(PREDREG_PROBE_UCM);
-    say_library(PREDREG_PROBE_UCS);
-    say_library(PREDREG_PROBE_UCT);
-    say_library(PREDREG_PROBE_UCP);
+    say_library("libucm.so.0");
+    say_library("libucs.so.0");
+    say_library("libuct.so.0");
+    say_library("libucp.so.0");
     find_functions(ucx);
 
     predreg_say("stage asking UCX for its version");
@@ -114,23 +134,8 @@ int predreg_probe_load(char *const *libraries, predreg_probe_ucx_t *ucx)
         return 0;
     }
 
-    predreg_say("known %u %u", ucx->compat->first_minor,
-                ucx->compat->last_minor);
+    predreg_say("known");
     return 1;
-}
-
-int predreg_probe_is_listed(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (; (list != NULL) && (*list != '\0');
-         list = strchr(list, ','), list += (list != NULL)) {
-        if (!strncmp(list, name, length) && (list[length] == ',')) {
-            return 1;
-        }
-    }
-
-    return 0;
 }
 
 const char *predreg_probe_text(const predreg_probe_ucx_t *ucx,
@@ -144,4 +149,16 @@ const char *predreg_probe_text(const predreg_probe_ucx_t *ucx,
 
     snprintf(text, sizeof(text), "status %d", status);
     return text;
+}
+
+void predreg_probe_protocols(const predreg_probe_ucx_t *ucx,
+                             const ucp_config_t *config)
+{
+    char value[16];
+
+    if ((ucx->real.ucp_config_print != NULL) &&
+        uct_predreg_ucp_setting(&ucx->real, config, ucx->compat->proto.name,
+                                value, sizeof(value))) {
+        predreg_say("protocols %s", value);
+    }
 }

@@ -16,8 +16,8 @@ BEGIN_C_DECLS
 /** @file ucx.h
  *
  * The UCX that the probe looks at. The probe is linked with nothing of UCX: it
- * loads the libraries that it is told, and finds their functions by name, as a
- * program that was linked with them would.
+ * loads the libraries that it is told, and finds their functions by name. Those of this
+ * structure are UCX's own, also where the library of this project is preloaded.
  */
 
 /** Expands _f for each function that the probe calls itself; those that the
@@ -29,21 +29,8 @@ BEGIN_C_DECLS
     _f(uct_md_close) \
     _f(uct_md_config_read) \
     _f(uct_md_open) \
-    _f(ucp_cleanup) \
     _f(ucp_config_read) \
-    _f(ucp_config_release) \
-    _f(ucp_context_print_info) \
-    _f(ucp_init_version) \
-    _f(ucp_mem_map) \
-    _f(ucp_mem_unmap) \
-    _f(ucp_worker_create) \
-    _f(ucp_worker_destroy)
-
-/** The libraries of UCX, from the bottom up. */
-#define PREDREG_PROBE_UCM "libucm.so.0"
-#define PREDREG_PROBE_UCS "libucs.so.0"
-#define PREDREG_PROBE_UCT "libuct.so.0"
-#define PREDREG_PROBE_UCP "libucp.so.0"
+    _f(ucp_config_release)
 
 typedef struct {
     uct_predreg_real_t         real;    /**< NULL: UCX lacks that function */
@@ -61,13 +48,23 @@ typedef struct {
  */
 int predreg_probe_load(char *const *libraries, predreg_probe_ucx_t *ucx);
 
-/** @return whether a list has a name; each of its names is followed by a
- *          comma. */
-int predreg_probe_is_listed(const char *list, const char *name);
-
 /** @return the text of a status, or its number if UCX has no text. */
 const char *predreg_probe_text(const predreg_probe_ucx_t *ucx,
                                ucs_status_t status);
+
+/** Say how UCP chooses its protocols by a configuration. */
+void predreg_probe_protocols(const predreg_probe_ucx_t *ucx,
+                             const ucp_config_t *config);
+
+/** Ask UCM for events of unmapped memory as the library does, unmap memory, and say what
+ *  came of it: without them a registration cache would not notice that a buffer is
+ *  gone. */
+void predreg_probe_events(const predreg_probe_ucx_t *ucx);
+
+/** Open each memory domain and say what it is; and what registrations cost, if it
+ *  registers, its transports need the handles, and its component is one of these names,
+ *  which have a comma after each. */
+void predreg_probe_domains(const predreg_probe_ucx_t *ucx, const char *components);
 
 END_C_DECLS
 

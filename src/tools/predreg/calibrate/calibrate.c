@@ -5,68 +5,265 @@
  */
 
 #include "calibrate.h"
-#include "output.h"
 
 #include <tools/predreg/common/message.h>
-#include <tools/predreg/info/find.h>
-#include <tools/predreg/info/options.h>
+#include <tools/predreg/info/info.h>
 #include <tools/predreg/run/find_library.h>
+
+#include <ucs/base/json.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define NSEC_PER_USEC 1000.
+#define ROW           "  %-16s "
 
-static void usage(void)
+/* The lengths of the paper's Table 2, and shorter ones */
+static const size_t lengths[] = {
+    128, 256, 512, 1024, 2048, 3072, 4096, 5120, 6144, 7168, 8192
+};
+
+#define NUM_LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
+
+
+/* What follows from measured costs for a length */
+typedef struct {
+    double   copy;       /* C_m, ns */
+    double   reg;        /* R_m, us */
+    uint32_t break_even; /* UCS_REUSE_NEVER, or more sends than this pay */
+    uint32_t after;      /* UCS_REUSE_NEVER, or after so many it is registered */
+} row_t;
+
+static row_t row_of(const predreg_facts_t *facts, const ucs_reuse_costs_t *costs,
+                    size_t length)
 {
-    printf("usage: ucx_predreg calibrate [OPTIONS] [--] [COMMAND [ARGS...]]\n"
-           "\n"
-           "Measure what it takes here to register a small buffer and to copy\n"
-           "it, and say from how many sends on registering it pays. With\n"
-           "UCX_RCACHE_PRED_EAGER=y each process measures that for itself.\n"
-           "COMMAND is not run: this is about the UCX that it would load, as\n"
-           "with info.\n"
-           "\n"
-           "  --json           one JSON object\n"
-           "  --set KNOB=VALUE as if UCX_RCACHE_PRED_KNOB was set; may be\n"
-           "                   repeated\n"
-           "  --library PATH   with this libuct_predreg.so\n"
-           "  --help           this text\n"
-           "\n"
-           "The exit status is 0 if there is a result, 1 if there is none, 2 if\n"
-           "an argument is bad, and 127 if there is no COMMAND of that name.\n");
+    uint32_t after[UCS_REUSE_NUM_CLASSES];
+
+    ucs_reuse_thresholds(costs, facts->knobs.eager_fraction / 100, after);
+    return (row_t){
+        .copy       = costs->copy[ucs_reuse_class(length)],
+        .reg        = ucs_reuse_registration(costs, length) / NSEC_PER_USEC,
+        .break_even = ucs_reuse_break_even(costs, length),
+        .after      = after[ucs_reuse_class(length)]
+    };
+}
+
+size_t predreg_calibrate_pays_from(const ucs_reuse_costs_t *costs)
+{
+    unsigned i;
+
+    /* A longer copy never takes less time, so registering pays for all lengths
+     * from the first one on for which it does */
+    for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
+        if (ucs_reuse_break_even(costs, (i + 1) * UCS_REUSE_STEP) !=
+            UCS_REUSE_NEVER) {
+            return (i * UCS_REUSE_STEP) + 1;
+        }
+    }
+
+    return 0;
+}
+
+static int has_costs(const predreg_facts_t *facts)
+{
+    return facts->probe.has_small &&
+           (predreg_facts_outcome(facts) == PREDREG_OUTCOME_MANAGED);
+}
+
+/* What small sends would cost with a domain alone: as with UCP, but for registrations.
+ * @return whether that is known. */
+static int domain_costs(const predreg_facts_t *facts, const predreg_probe_domain_t *domain,
+                        ucs_reuse_costs_t *costs)
+{
+    predreg_facts_cost_t reg, dereg;
+
+    if (!has_costs(facts) || (domain->small.count == 0) || (domain->large.count == 0)) {
+        return 0;
+    }
+
+    reg   = predreg_facts_cost(domain->small.reg, domain->large.reg, domain);
+    dereg = predreg_facts_cost(domain->small.dereg, domain->large.dereg, domain);
+
+    *costs          = facts->probe.costs;
+    costs->reg_call = (reg.op + dereg.op) * NSEC_PER_USEC;
+    costs->reg_page = (reg.page + dereg.page) * NSEC_PER_USEC;
+    return 1;
+}
+
+static const char *sends_text(uint32_t sends, char text[16])
+{
+    if (sends == UCS_REUSE_NEVER) {
+        return "never";
+    }
+
+    snprintf(text, 16, "%u", sends);
+    return text;
+}
+
+static void print_table(const predreg_facts_t *facts,
+                        const ucs_reuse_costs_t *costs)
+{
+    size_t from = predreg_calibrate_pays_from(costs);
+    char break_even[16], after[16];
+    row_t row;
+    unsigned i;
+
+    printf(ROW "%.2f us + %.3f us a page, with its deregistration\n",
+           "registration", costs->reg_call / NSEC_PER_USEC,
+           costs->reg_page / NSEC_PER_USEC);
+    printf(ROW "%.1f ns\n", "lookup", costs->lookup);
+    printf("  %7s %10s %16s %18s %16s\n", "bytes", "copy, ns",
+           "registration, us", "break-even, sends", "registered after");
+    for (i = 0; i < NUM_LENGTHS; ++i) {
+        row = row_of(facts, costs, lengths[i]);
+        printf("  %7zu %10.1f %16.2f %18s %16s\n", lengths[i], row.copy, row.reg,
+               sends_text(row.break_even, break_even), sends_text(row.after, after));
+    }
+
+    if (from == 0) {
+        printf("  It never pays: finding a buffer takes as long as copying "
+               "%u bytes.\n", UCS_REUSE_MAX_LENGTH);
+    } else {
+        printf("  It pays from %zu bytes on.\n", from);
+    }
+}
+
+void predreg_calibrate_print_text(const predreg_facts_t *facts)
+{
+    const predreg_probe_domain_t *domain;
+    ucs_reuse_costs_t costs;
+    unsigned i;
+    int has_name;
+
+    if (facts->probe.has_version) {
+        printf("UCX %u.%u.%u; a buffer is registered after %g %% of the "
+               "break-even number of sends\n\n", facts->probe.major,
+               facts->probe.minor, facts->probe.release,
+               facts->knobs.eager_fraction);
+    }
+
+    if (has_costs(facts)) {
+        printf("UCP, with all of its memory domains: what a send takes, put and "
+               "get as well\n");
+        print_table(facts, &facts->probe.costs);
+        printf("\n");
+    }
+
+    for (i = 0; i < facts->probe.num_domains; ++i) {
+        domain   = &facts->probe.domains[i];
+        has_name = strcmp(domain->component, domain->name);
+        printf("%s%s%s: %s%s%s\n", domain->component, has_name ? " " : "",
+               has_name ? domain->name : "",
+               (domain->failure[0] != '\0') ? "cannot be opened: " :
+               (domain->no_cost[0] != '\0') ? "refused: " :
+               predreg_facts_domain_text(facts, domain), domain->failure,
+               domain->no_cost);
+        if (domain_costs(facts, domain, &costs)) {
+            print_table(facts, &costs);
+        }
+    }
+}
+
+static void put_sends(ucs_json_t *json, const char *name, uint32_t sends)
+{
+    if (sends == UCS_REUSE_NEVER) {
+        ucs_json_string(json, name, NULL);
+    } else {
+        ucs_json_printf(json, name, "%u", sends);
+    }
+}
+
+/* The members that costs and tables have */
+static void put_table(ucs_json_t *json, const predreg_facts_t *facts,
+                      const ucs_reuse_costs_t *costs)
+{
+    size_t from = predreg_calibrate_pays_from(costs);
+    row_t row;
+    unsigned i;
+
+    ucs_json_printf(json, "registration_call_us", "%.4f", costs->reg_call / NSEC_PER_USEC);
+    ucs_json_printf(json, "registration_page_us", "%.4f", costs->reg_page / NSEC_PER_USEC);
+    ucs_json_printf(json, "lookup_ns", "%.3f", costs->lookup);
+    put_sends(json, "pays_from", (from == 0) ? UCS_REUSE_NEVER : from);
+    ucs_json_begin(json, "lengths", '[');
+    for (i = 0; i < NUM_LENGTHS; ++i) {
+        row = row_of(facts, costs, lengths[i]);
+        ucs_json_begin(json, NULL, '{');
+        ucs_json_printf(json, "bytes", "%zu", lengths[i]);
+        ucs_json_printf(json, "copy_ns", "%.3f", row.copy);
+        ucs_json_printf(json, "registration_us", "%.4f", row.reg);
+        put_sends(json, "break_even", row.break_even);
+        put_sends(json, "registered_after", row.after);
+        ucs_json_end(json, '}');
+    }
+    ucs_json_end(json, ']');
+}
+
+void predreg_calibrate_print_json(const predreg_facts_t *facts)
+{
+    const predreg_probe_t *probe = &facts->probe;
+    ucs_string_buffer_t text     = UCS_STRING_BUFFER_INITIALIZER;
+    ucs_json_t json              = {&text, 0};
+    ucs_reuse_costs_t costs;
+    char version[64];
+    unsigned i;
+
+    ucs_json_begin(&json, NULL, '{');
+    ucs_json_printf(&json, "fraction", "%g", facts->knobs.eager_fraction);
+    snprintf(version, sizeof(version), "%u.%u.%u", probe->major, probe->minor,
+             probe->release);
+    ucs_json_string(&json, "ucx", probe->has_version ? version : NULL);
+    if (has_costs(facts)) {
+        ucs_json_begin(&json, "ucp", '{');
+        put_table(&json, facts, &probe->costs);
+        ucs_json_end(&json, '}');
+    } else {
+        ucs_json_string(&json, "ucp", NULL);
+    }
+
+    ucs_json_begin(&json, "domains", '[');
+    for (i = 0; i < probe->num_domains; ++i) {
+        ucs_json_begin(&json, NULL, '{');
+        ucs_json_string(&json, "component", probe->domains[i].component);
+        ucs_json_string(&json, "name", probe->domains[i].name);
+        ucs_json_bool(&json, "managed", predreg_facts_manages(facts, &probe->domains[i]));
+        if (domain_costs(facts, &probe->domains[i], &costs)) {
+            put_table(&json, facts, &costs);
+        }
+        ucs_json_end(&json, '}');
+    }
+    ucs_json_end(&json, ']');
+    ucs_json_end(&json, '}');
+    puts(ucs_string_buffer_cstr(&text));
+    ucs_string_buffer_cleanup(&text);
 }
 
 /* Print why there is no result, or only a part of one.
  * @return the exit status. */
 static int complain(const predreg_facts_t *facts)
 {
-    const predreg_probe_t *asked = &facts->asked;
-    const predreg_probe_t *tried = &facts->rehearsal;
+    const predreg_probe_t *probe = &facts->probe;
 
-    if (asked->end[0] != '\0') {
-        predreg_error("UCX %s while %s", asked->end, asked->stage);
-    } else if (asked->error[0] != '\0') {
-        predreg_error("%s", asked->error);
+    if (has_costs(facts)) {
+        return EXIT_SUCCESS;
+    }
+
+    if (probe->end[0] != '\0') {
+        predreg_error("UCX %s while %s", probe->end, probe->stage);
+    } else if (probe->error[0] != '\0') {
+        predreg_error("%s", probe->error);
     } else if (predreg_facts_num_managed(facts) == 0) {
         predreg_error("no memory domain of UCX is managed here, so that there "
                       "is nothing to calibrate");
-    } else if (!facts->is_rehearsed) {
-        predreg_error("UCX is not started with the library");
-    } else if (predreg_facts_outcome(facts) == PREDREG_OUTCOME_ASIDE) {
+    } else if (probe->aside[0] != '\0') {
         predreg_error("the library steps aside");
-    } else if (tried->end[0] != '\0') {
-        predreg_error("UCX %s while %s", tried->end, tried->stage);
-    } else if (tried->error[0] != '\0') {
-        predreg_error("%s", tried->error);
-    } else if (tried->no_cost[0] != '\0') {
-        predreg_error("UCP does not register %s", tried->no_cost);
-    } else if (!tried->has_small) {
+    } else if (!probe->is_started) {
+        predreg_error("UCX is not started with the library");
+    } else if (probe->num_managed == 0) {
         predreg_error("UCP uses no memory domain that is managed");
-    } else if (predreg_facts_outcome(facts) != PREDREG_OUTCOME_MANAGED) {
-        predreg_error("UCX does not work with the library");
     } else {
-        return EXIT_SUCCESS;
+        predreg_error("what small sends cost could not be measured");
     }
 
     predreg_error("'ucx_predreg info' says more");
@@ -86,16 +283,25 @@ static void print_lines(char *text)
 
 int predreg_calibrate_from(const char *folder, int argc, char **argv)
 {
-    predreg_facts_t facts = {0};
+    predreg_facts_t facts = {};
     predreg_info_opts_t opts;
     int status;
 
-    status = predreg_info_parse_as("calibrate", usage, argc, argv, &opts);
+    status = predreg_info_parse(
+            "calibrate",
+            "Measure what it takes here to register a small buffer and to copy\n"
+            "it, and say from how many sends on registering it pays. With\n"
+            "UCX_RCACHE_PRED_EAGER=y each process measures that for itself.\n"
+            "COMMAND is not run: this is about the UCX that it would load, as\n"
+            "with info.\n",
+            "The exit status is 0 if there is a result, 1 if there is none, 2 if\n"
+            "an argument is bad, and 127 if there is no COMMAND of that name.\n",
+            argc, argv, &opts);
     if (status != 0) {
         return status;
     }
 
-    status = predreg_facts_find(folder, opts.library, 1, opts.command, &facts);
+    status = predreg_facts_find(folder, &opts, PREDREG_PROBE_SMALL, &facts);
     if (status != 0) {
         return status;
     }

@@ -6,15 +6,185 @@
 
 #include "facts.h"
 
+#include <tools/predreg/common/knob.h>
+#include <tools/predreg/common/message.h>
+#include <tools/predreg/common/number.h>
+#include <tools/predreg/launch/launcher.h>
+#include <tools/predreg/launch/preload.h>
+#include <tools/predreg/run/find_library.h>
+
 #include <ucs/base/page.h>
 
 #include <ucs/sys/math.h>
 
-#include <stdio.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 
-int predreg_facts_is_managed(const predreg_facts_t *facts,
+/* What functions of other sub-commands complain about becomes a part of what is
+ * found out */
+
+static void find_knobs(predreg_facts_t *facts)
+{
+    char *ignored;
+
+    predreg_errors_collect(&facts->knob_errors);
+    predreg_knob_check_environment();
+    predreg_errors_collect(&ignored);
+    uct_predreg_knobs_read(&facts->knobs); /* It has complained already */
+    predreg_errors_collect(NULL);
+    free(ignored);
+}
+
+static void find_library(const char *folder, const char *wanted,
+                         predreg_facts_t *facts)
+{
+    int status;
+    char *c;
+
+    predreg_errors_collect(&facts->library_errors);
+    facts->library = predreg_find_library(folder, wanted, &status);
+    predreg_errors_collect(NULL);
+    for (c = facts->library_errors; *c != '\0'; ++c) {
+        if (*c == '\n') {
+            *c = (c[1] == '\0') ? '\0' : ' '; /* It becomes one problem */
+        }
+    }
+
+    facts->probe_path = predreg_probe_find(folder);
+}
+
+/*
+ * Make the value of LD_PRELOAD for the probe. If the command is linked with
+ * UCX, it ends with the libraries that the dynamic loader finds for it: these
+ * are then loaded all at once, as they are with the command.
+ *
+ * @param [in] with_library  If not, the library is left out, also if the environment has
+ *                           it.
+ */
+static char *make_preload(const predreg_facts_t *facts, int with_library)
+{
+    char *joined = predreg_preload_join(with_library ? facts->library : PREDREG_LIBRARY,
+                                        getenv(PREDREG_PRELOAD));
+    char *value  = predreg_format("%s", with_library ? joined :
+                                        joined + strcspn(joined, ":"));
+    unsigned i;
+
+    free(joined);
+    for (i = 0; (facts->target.kind == PREDREG_TARGET_LINKED) &&
+                (facts->target.libraries[i] != NULL); ++i) {
+        value = predreg_append(value, ":%s", facts->target.libraries[i]);
+    }
+
+    if (value[0] == ':') {
+        memmove(value, value + 1, strlen(value));
+    }
+    return value;
+}
+
+/* Have the probe look at UCX, and start it with the library, unless it is known that this
+ * would not help */
+static void run_probe(predreg_facts_t *facts, predreg_probe_mode_t mode)
+{
+    int may_start    = (facts->library != NULL) && (facts->knob_errors[0] == '\0');
+    char *components = predreg_format("%s", "");
+    char *preload    = make_preload(facts, may_start);
+    unsigned i;
+
+    for (i = 0; i < facts->knobs.components.count; ++i) {
+        components = predreg_append(components, "%s,", facts->knobs.components.names[i]);
+    }
+
+    predreg_probe_run(facts->probe_path, may_start ? mode : PREDREG_PROBE_LOOK,
+                      facts->target.libraries, components,
+                      (preload[0] == '\0') ? NULL : preload, &facts->probe);
+    free(preload);
+    free(components);
+}
+
+unsigned predreg_facts_processes(char *const *command)
+{
+    static const char *const names[] = {"-np", "-n", "-c", "--np", "--n",
+                                        "--ntasks"};
+    long number;
+    unsigned i;
+
+    if ((command[0] == NULL) ||
+        (predreg_launcher_by_name(command[0]) == PREDREG_LAUNCHER_NONE)) {
+        return 1;
+    }
+
+    for (; command[1] != NULL; ++command) {
+        for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+            if (!strcmp(command[0], names[i])) {
+                number = predreg_number(command[1], INT_MAX);
+                return (number > 0) ? number : 1;
+            }
+        }
+    }
+
+    return 1;
+}
+
+int predreg_facts_find(const char *folder, const predreg_info_opts_t *opts,
+                       predreg_probe_mode_t mode, predreg_facts_t *facts)
+{
+    char *const *arg;
+
+    facts->command = opts->command[0];
+    if (predreg_target_find(facts->command, &facts->target) != 0) {
+        predreg_error("'%s' was not found, or is no file that may be executed; "
+                      "accepted: a program, or a launcher", facts->command);
+        predreg_target_cleanup(&facts->target);
+        return PREDREG_EXIT_NOT_FOUND;
+    }
+
+    facts->processes = predreg_facts_processes(opts->command);
+    for (arg = opts->command; *arg != NULL; ++arg) {
+        facts->chooses_pml |= !strcmp(*arg, "pml") || !strcmp(*arg, "spml");
+    }
+
+    find_knobs(facts);
+    find_library(folder, opts->library, facts);
+    if ((facts->probe_path != NULL) && (facts->target.missing == NULL) &&
+        (facts->target.kind != PREDREG_TARGET_STATIC)) {
+        run_probe(facts, mode);
+    }
+
+    return 0;
+}
+
+void predreg_facts_cleanup(predreg_facts_t *facts)
+{
+    predreg_target_cleanup(&facts->target);
+    uct_predreg_knobs_cleanup(&facts->knobs);
+    predreg_probe_cleanup(&facts->probe);
+    free(facts->knob_errors);
+    free(facts->library);
+    free(facts->library_errors);
+    free(facts->probe_path);
+}
+
+predreg_outcome_t predreg_facts_outcome(const predreg_facts_t *facts)
+{
+    const predreg_probe_t *probe = &facts->probe;
+
+    if (probe->aside[0] != '\0') {
+        return PREDREG_OUTCOME_ASIDE;
+    }
+
+    /* What it manages is not all that it would have if UCX had not failed */
+    if (!probe->has_status || (probe->end[0] != '\0') || (probe->error[0] != '\0')) {
+        return PREDREG_OUTCOME_UNKNOWN;
+    }
+
+    return (probe->num_managed == 0) ? PREDREG_OUTCOME_NOTHING :
+           !strcmp(probe->policy, "leave-pinned") ? PREDREG_OUTCOME_LEFT :
+                                                    PREDREG_OUTCOME_MANAGED;
+}
+
+int predreg_facts_may_manage(const predreg_facts_t *facts,
                              const predreg_probe_domain_t *domain)
 {
     return domain->registers && domain->needs_handles &&
@@ -22,120 +192,48 @@ int predreg_facts_is_managed(const predreg_facts_t *facts,
            (facts->knobs.policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED);
 }
 
+int predreg_facts_manages(const predreg_facts_t *facts,
+                          const predreg_probe_domain_t *domain)
+{
+    predreg_outcome_t outcome = predreg_facts_outcome(facts);
+
+    return predreg_facts_may_manage(facts, domain) &&
+           (domain->is_managed || (outcome == PREDREG_OUTCOME_UNKNOWN) ||
+            (outcome == PREDREG_OUTCOME_ASIDE));
+}
+
 unsigned predreg_facts_num_managed(const predreg_facts_t *facts)
 {
     unsigned count = 0;
     unsigned i;
 
-    for (i = 0; i < facts->asked.num_domains; ++i) {
-        count += predreg_facts_is_managed(facts, &facts->asked.domains[i]);
+    for (i = 0; i < facts->probe.num_domains; ++i) {
+        count += predreg_facts_may_manage(facts, &facts->probe.domains[i]);
     }
 
     return count;
 }
 
-int predreg_facts_is_used(const predreg_facts_t *facts,
-                          const predreg_probe_domain_t *domain)
+const char *predreg_facts_domain_text(const predreg_facts_t *facts,
+                                      const predreg_probe_domain_t *domain)
 {
-    const char *used = facts->rehearsal.used;
-    size_t length    = strlen(domain->name);
-    const char *name;
-
-    for (name = used; *name != '\0'; name += strcspn(name, ",") + 1) {
-        if (!strncmp(name, domain->name, length) && (name[length] == ',')) {
-            return 1;
-        }
-    }
-
-    return used[0] == '\0';
-}
-
-/* Whether UCP keeps a domain open that is managed */
-static int has_used_domain(const predreg_facts_t *facts)
-{
-    const predreg_probe_domain_t *domain;
-    unsigned i;
-
-    for (i = 0; i < facts->asked.num_domains; ++i) {
-        domain = &facts->asked.domains[i];
-        if (predreg_facts_is_managed(facts, domain) &&
-            predreg_facts_is_used(facts, domain)) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-predreg_outcome_t predreg_facts_outcome(const predreg_facts_t *facts)
-{
-    const predreg_probe_t *rehearsal = &facts->rehearsal;
-    const char *printed              = rehearsal->printed;
-
-    if (!facts->is_rehearsed || (printed == NULL)) {
-        return PREDREG_OUTCOME_UNKNOWN;
-    }
-
-    /* The messages of preload.c, of core/state.c and of core/summary.c */
-    if ((strstr(printed, "stepping aside") != NULL) ||
-        (strstr(printed, "steps aside") != NULL)) {
-        return PREDREG_OUTCOME_ASIDE;
-    }
-
-    /* Later the library says what it has managed, which is not all that it
-     * would have if UCX had not failed */
-    if ((rehearsal->end[0] != '\0') || (rehearsal->error[0] != '\0')) {
-        return PREDREG_OUTCOME_UNKNOWN;
-    }
-
-    if (strstr(printed, ": nothing to manage") != NULL) {
-        return PREDREG_OUTCOME_NOTHING;
-    }
-
-    if (strstr(printed, ": leave-pinned, uses ") != NULL) {
-        return PREDREG_OUTCOME_LEFT;
-    }
-
-    if (strstr(printed, ", uses ") == NULL) {
-        return PREDREG_OUTCOME_UNKNOWN;
-    }
-
-    /* UCP opens all domains at first, to see what they can do */
-    return has_used_domain(facts) ? PREDREG_OUTCOME_MANAGED :
-                                    PREDREG_OUTCOME_NOTHING;
-}
-
-const uct_predreg_compat_t *predreg_facts_compat(const predreg_facts_t *facts)
-{
-    return facts->asked.has_version ?
-           uct_predreg_compat_select(facts->asked.major, facts->asked.minor) :
-           NULL;
+    return predreg_facts_manages(facts, domain) ? "managed" :
+           predreg_facts_may_manage(facts, domain) ?
+           "not managed: UCP does not use it" :
+           !domain->registers ? "not managed: it does not register memory" :
+           !domain->needs_handles ?
+           "not managed: its transports do not need registrations" :
+           (facts->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) ?
+           "not managed: the policy is leave-pinned" :
+           "not managed: not in " PREDREG_KNOB_PREFIX "COMPONENTS";
 }
 
 int predreg_facts_protocols_differ(const predreg_facts_t *facts)
 {
-    const char *alone = facts->asked.protocols;
-    const char *tried = facts->rehearsal.protocols;
+    const char *alone = facts->probe.protocols_alone;
+    const char *with  = facts->probe.protocols;
 
-    return facts->is_rehearsed && (alone[0] != '\0') && (tried[0] != '\0') &&
-           strcmp(alone, tried);
-}
-
-void predreg_facts_ucx_settings(const predreg_facts_t *facts, char *text,
-                                size_t max)
-{
-    static const char words[] = ", of UCX's cache "; /* core/summary.c */
-    const char *found         = NULL;
-
-    if (facts->is_rehearsed && (facts->rehearsal.printed != NULL)) {
-        found = strstr(facts->rehearsal.printed, words);
-    }
-
-    text[0] = '\0';
-    if (found != NULL) {
-        found += strlen(words);
-        snprintf(text, max, "%.*s", (int)strcspn(found, "\n"), found);
-    }
+    return (alone[0] != '\0') && (with[0] != '\0') && strcmp(alone, with);
 }
 
 unsigned predreg_facts_idle(const predreg_facts_t *facts)

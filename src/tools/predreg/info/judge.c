@@ -5,16 +5,18 @@
  */
 
 #include "judge.h"
-#include "messages.h"
 
 #include <tools/predreg/common/knob.h>
 #include <tools/predreg/common/message.h>
+#include <tools/predreg/launch/preload.h>
 
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/sys/math.h>
 #include <ucs/sys/string.h>
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,14 +29,63 @@
 #define WHERE_LIMIT \
     "for jobs where they are started (limits.conf, LimitMEMLOCK= of the service)"
 
+/* Further complaints repeat what the first say */
+#define MAX_COMPLAINTS 5
 
-/* Append a problem with copies of constant texts, since the list frees its
- * texts */
-static void add(predreg_problems_t *problems, int stops, const char *what,
-                const char *advice)
+
+/* Append a problem. @param [in] advice  Is copied. */
+static void __attribute__((format(printf, 4, 5)))
+add(predreg_problems_t *problems, int stops, const char *advice, const char *format, ...)
 {
-    predreg_problems_add(problems, stops, predreg_format("%s", what),
-                         predreg_format("%s", advice));
+    char *what = NULL;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&what, format, args) < 0) {
+        what = NULL;
+    }
+    va_end(args);
+
+    problems->list = predreg_check_memory(
+            realloc(problems->list,
+                    (problems->count + 1) * sizeof(*problems->list)));
+    problems->list[problems->count++] = (predreg_problem_t){
+        .what   = predreg_check_memory(what),
+        .advice = predreg_format("%s", advice),
+        .stops  = stops
+    };
+}
+
+/* Those that stop the library come first */
+static void sort(predreg_problems_t *problems)
+{
+    predreg_problem_t problem;
+    unsigned i, j;
+
+    for (i = 1; i < problems->count; ++i) {
+        problem = problems->list[i];
+        for (j = i; (j > 0) && problem.stops && !problems->list[j - 1].stops;
+             --j) {
+            problems->list[j] = problems->list[j - 1];
+        }
+        problems->list[j] = problem;
+    }
+}
+
+int predreg_problems_works(const predreg_problems_t *problems)
+{
+    return (problems->count == 0) || !problems->list[0].stops;
+}
+
+void predreg_problems_cleanup(predreg_problems_t *problems)
+{
+    unsigned i;
+
+    for (i = 0; i < problems->count; ++i) {
+        free(problems->list[i].what);
+        free(problems->list[i].advice);
+    }
+    free(problems->list);
 }
 
 /* The command itself */
@@ -44,30 +95,19 @@ static void judge_target(const predreg_facts_t *facts,
     const predreg_target_t *target = &facts->target;
 
     if (target->kind == PREDREG_TARGET_STATIC) {
-        predreg_problems_add(
-                problems, 1,
-                predreg_format("%s is linked statically: nothing can be "
-                               "preloaded into it", facts->command),
-                predreg_format("link it with the shared libraries of UCX"));
+        add(problems, 1, "link it with the shared libraries of UCX",
+            "%s is linked statically: nothing can be preloaded into it", facts->command);
     }
 
     if (target->is_privileged) {
-        predreg_problems_add(
-                problems, 1,
-                predreg_format("%s has rights that its user lacks: nothing is "
-                               "preloaded into it, or the library steps aside",
-                               target->path),
-                predreg_format("run a copy of it without set-user-ID, "
-                               "set-group-ID and capabilities"));
+        add(problems, 1, "run a copy of it without set-user-ID, set-group-ID and "
+            "capabilities", "%s has rights that its user lacks: nothing is preloaded "
+            "into it, or the library steps aside", target->path);
     }
 
     if (target->missing != NULL) {
-        predreg_problems_add(
-                problems, 1,
-                predreg_format("%s needs %s, which is not found",
-                               facts->command, target->missing),
-                predreg_format("install UCX, or put its folder into "
-                               "LD_LIBRARY_PATH"));
+        add(problems, 1, "install UCX, or put its folder into LD_LIBRARY_PATH",
+            "%s needs %s, which is not found", facts->command, target->missing);
     }
 }
 
@@ -78,119 +118,139 @@ static void judge_installation(const predreg_facts_t *facts,
     char *text, *line, *saveptr;
 
     if (facts->library == NULL) {
-        predreg_problems_add(problems, 1,
-                             predreg_format("%s", facts->library_errors),
-                             predreg_format("install ucx-predreg again, or "
-                                            "name the library with "
-                                            "--library PATH"));
+        add(problems, 1, "install ucx-predreg again, or name the library with "
+            "--library PATH", "%s", facts->library_errors);
     }
 
     if (facts->probe_path == NULL) {
-        add(problems, 1, "ucx_predreg_probe was not found, so that UCX was not "
-            "looked at", "install ucx-predreg again");
+        add(problems, 1, "install ucx-predreg again", "ucx_predreg_probe was not found, so "
+            "that UCX was not looked at");
     }
 
     text = predreg_format("%s", facts->knob_errors);
     for (line = strtok_r(text, "\n", &saveptr); line != NULL;
          line = strtok_r(NULL, "\n", &saveptr)) {
-        predreg_problems_add(problems, 1, predreg_format("%s", line),
-                             predreg_format("correct the variable, or unset "
-                                            "it"));
+        add(problems, 1, "correct the variable, or unset it", "%s", line);
     }
     free(text);
 
     if (facts->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
-        add(problems, 1, PREDREG_KNOB_PREFIX "POLICY=leave-pinned leaves "
-            "everything to UCX and its own cache",
-            "unset it for prediction");
+        add(problems, 1, "unset it for prediction", PREDREG_KNOB_PREFIX
+            "POLICY=leave-pinned leaves everything to UCX and its own cache");
     }
 }
 
-/* UCX as it is */
-static void judge_ucx(const predreg_facts_t *facts,
+/* UCX as it is. @return whether it could be looked at. */
+static int judge_ucx(const predreg_facts_t *facts,
+                     predreg_problems_t *problems)
+{
+    const predreg_probe_t *probe = &facts->probe;
+
+    if (probe->is_started) {
+        return 1;
+    }
+
+    if (probe->end[0] != '\0') {
+        add(problems, 1, "see whether 'ucx_info -d' or the program does the same without "
+            "the library", "a process that looked at UCX %s: it was %s", probe->end,
+            (probe->stage[0] == '\0') ? "just starting" : probe->stage);
+        return 0;
+    }
+
+    if (probe->error[0] != '\0') {
+        add(problems, 1, "install UCX, or put its folder into LD_LIBRARY_PATH",
+            "no UCX can be loaded: %s", probe->error);
+        return 0;
+    }
+
+    if (probe->unknown[0] != '\0') {
+        add(problems, 1, "use another UCX, or a later ucx-predreg",
+            "the library steps aside: %s", probe->unknown);
+        return 0;
+    }
+
+    return probe->is_known;
+}
+
+/* Judge a line that was printed. UCX and the library write warnings and errors to the same
+ * log, in lines like this. @return whether it was a complaint */
+static int judge_line(const predreg_facts_t *facts, const char *line, int tell,
                       predreg_problems_t *problems)
 {
-    const predreg_probe_t *ucx = &facts->asked;
+    static const char warns[]  = "UCX  WARN  ";
+    static const char errors[] = "UCX  ERROR ";
+    static const char loader[] = "ld.so: object "; /* ld.so(8) */
+    const char *why            = facts->probe.why;
+    const char *found;
 
-    if (ucx->end[0] != '\0') {
-        predreg_problems_add(
-                problems, 1,
-                predreg_format("a process that looked at UCX %s: it was %s",
-                               ucx->end, (ucx->stage[0] == '\0') ?
-                                         "just starting" : ucx->stage),
-                predreg_format("see whether 'ucx_info -d' or the program does "
-                               "the same without the library"));
+    found = strstr(line, loader);
+    if (found != NULL) {
+        found += strlen(loader);
+        add(problems, strstr(found, PREDREG_LIBRARY) != NULL,
+            "look at the file, and at " PREDREG_PRELOAD, "the dynamic loader: %s", found);
+    }
+
+    found = strstr(line, warns);
+    if (found == NULL) {
+        found = strstr(line, errors);
+    }
+    if ((found == NULL) || ((why[0] != '\0') && (strstr(found, why) != NULL))) {
+        return 0;
+    }
+
+    if (tell) {
+        /* UCX never names a knob of the library, so that a line with the name of one was
+         * written by the library */
+        add(problems, 0, (strstr(found, PREDREG_KNOB_PREFIX) != NULL) ?
+            "change the variable, or unset it" :
+            "see whether that is so without the library as well",
+            "when started, the log of UCX says: %s", found + strlen(warns));
+    }
+    return 1;
+}
+
+/* What UCX does with the library */
+static void judge_start(const predreg_facts_t *facts,
+                        predreg_problems_t *problems)
+{
+    const predreg_probe_t *probe = &facts->probe;
+    char *text                   = predreg_format("%s", (probe->printed == NULL) ?
+                                                        "" : probe->printed);
+    unsigned complaints          = 0;
+    char *line, *saveptr;
+
+    if (probe->aside[0] != '\0') {
+        add(problems, 1, probe->advice, "the library steps aside: %s", probe->why);
+    }
+
+    for (line = strtok_r(text, "\n", &saveptr); line != NULL;
+         line = strtok_r(NULL, "\n", &saveptr)) {
+        complaints += judge_line(facts, line, complaints < MAX_COMPLAINTS, problems);
+    }
+    free(text);
+
+    if (!probe->is_started) {
         return;
     }
 
-    if (ucx->error[0] != '\0') {
-        predreg_problems_add(
-                problems, 1,
-                predreg_format("no UCX can be loaded: %s", ucx->error),
-                predreg_format("install UCX, or put its folder into "
-                               "LD_LIBRARY_PATH"));
-        return;
+    if (probe->end[0] != '\0') {
+        add(problems, 1, "see whether the program does the same without the library",
+            "a process that started UCX with the library %s: it was %s", probe->end,
+            probe->stage);
+    } else if (probe->error[0] != '\0') {
+        add(problems, 1, "see whether it does without the library; look at UCX_TLS and "
+            "UCX_NET_DEVICES", "UCX does not start: %s", probe->error);
+    } else if (!probe->has_status) {
+        add(problems, 1, "see whether programs here keep LD_PRELOAD",
+            "the library has said nothing in a process that started UCX");
     }
 
-    if (ucx->unknown[0] != '\0') {
-        predreg_problems_add(
-                problems, 1,
-                predreg_format("the library steps aside: %s", ucx->unknown),
-                predreg_format("use another UCX, or a later ucx-predreg"));
-        return;
-    }
-
-    if ((ucx->events[0] != '\0') &&
-        strcmp(ucx->events, PREDREG_PROBE_DELIVERED) &&
+    if ((probe->events[0] != '\0') && strcmp(probe->events, PREDREG_PROBE_DELIVERED) &&
         (predreg_facts_outcome(facts) != PREDREG_OUTCOME_ASIDE)) {
-        predreg_problems_add(
-                problems, 1,
-                predreg_format("UCX's memory hooks do not tell of unmapped "
-                               "memory: %s", ucx->events),
-                predreg_format("unset UCX_MEM_EVENTS and "
-                               "UCX_MEM_MMAP_HOOK_MODE, here and in ucx.conf"));
+        add(problems, 1, "unset UCX_MEM_EVENTS and UCX_MEM_MMAP_HOOK_MODE, here and in "
+            "ucx.conf", "UCX's memory hooks do not tell of unmapped memory: %s",
+            probe->events);
     }
-}
-
-/* Append a name to a list, which is freed */
-static char *add_name(char *names, const char *name)
-{
-    char *longer = predreg_format("%s%s%s", names,
-                                  (names[0] == '\0') ? "" : ", ", name);
-
-    free(names);
-    return longer;
-}
-
-/* The names of the components that are to be managed */
-static char *chosen_components(const predreg_facts_t *facts)
-{
-    const ucs_config_names_array_t *chosen = &facts->knobs.components;
-    char *names                            = predreg_format("%s", "");
-    unsigned i;
-
-    for (i = 0; i < chosen->count; ++i) {
-        names = add_name(names, chosen->names[i]);
-    }
-
-    return names;
-}
-
-/* The names of the domains that would be managed if their components were */
-static char *other_domains(const predreg_facts_t *facts)
-{
-    char *names = predreg_format("%s", "");
-    const predreg_probe_domain_t *domain;
-    unsigned i;
-
-    for (i = 0; i < facts->asked.num_domains; ++i) {
-        domain = &facts->asked.domains[i];
-        if (domain->registers && domain->needs_handles) {
-            names = add_name(names, domain->name);
-        }
-    }
-
-    return names;
 }
 
 /* Say that UCX has no domain here that could be managed, and what would give it
@@ -198,29 +258,35 @@ static char *other_domains(const predreg_facts_t *facts)
 static void judge_no_domain(const predreg_facts_t *facts,
                             predreg_problems_t *problems)
 {
-    char *chosen = chosen_components(facts);
-    char *others = other_domains(facts);
+    const ucs_config_names_array_t *names = &facts->knobs.components;
+    const predreg_probe_t *probe          = &facts->probe;
+    char *chosen                          = predreg_format("%s", "");
+    char *others                          = predreg_format("%s", "");
     char *advice;
+    unsigned i;
 
-    if (others[0] != '\0') {
-        advice = predreg_format("let " PREDREG_KNOB_PREFIX "COMPONENTS name "
-                                "the component of one that there is: %s",
-                                others);
-    } else if (facts->host.devices[0] == '\0') {
-        advice = predreg_format("run it where there is an RDMA device: the "
-                                "kernel has none here");
-    } else {
-        advice = predreg_format("the kernel has %s: see whether 'ucx_info -d' "
-                                "lists it, and 'ibv_devinfo' can open it",
-                                facts->host.devices);
+    for (i = 0; i < names->count; ++i) {
+        chosen = predreg_append(chosen, "%s%s", (i == 0) ? "" : ", ", names->names[i]);
+    }
+    for (i = 0; i < probe->num_domains; ++i) {
+        if (probe->domains[i].registers && probe->domains[i].needs_handles) {
+            others = predreg_append(others, "%s%s", (others[0] == '\0') ? "" : ", ",
+                                    probe->domains[i].name);
+        }
     }
 
-    predreg_problems_add(
-            problems, 1,
-            predreg_format("nothing would be managed: UCX has no memory domain "
-                           "of %s here whose transports need registrations",
-                           (chosen[0] == '\0') ? "no component" : chosen),
-            advice);
+    advice = (others[0] != '\0') ?
+             predreg_format("let " PREDREG_KNOB_PREFIX "COMPONENTS name the component of "
+                            "one that there is: %s", others) :
+             (facts->host.devices[0] == '\0') ?
+             predreg_format("run it where there is an RDMA device: the kernel has none "
+                            "here") :
+             predreg_format("the kernel has %s: see whether 'ucx_info -d' lists it, and "
+                            "'ibv_devinfo' can open it", facts->host.devices);
+    add(problems, 1, advice, "nothing would be managed: UCX has no memory domain of %s here "
+        "whose transports need registrations",
+        (chosen[0] == '\0') ? "no component" : chosen);
+    free(advice);
     free(others);
     free(chosen);
 }
@@ -232,8 +298,7 @@ static void judge_domains(const predreg_facts_t *facts,
     unsigned i;
 
     /* What is to be managed is not known if the knobs are not */
-    if (!facts->asked.is_known || (facts->asked.end[0] != '\0') ||
-        (facts->knob_errors[0] != '\0') ||
+    if ((facts->knob_errors[0] != '\0') ||
         (facts->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED)) {
         return;
     }
@@ -241,69 +306,30 @@ static void judge_domains(const predreg_facts_t *facts,
     if (predreg_facts_num_managed(facts) == 0) {
         judge_no_domain(facts, problems);
     } else if (predreg_facts_outcome(facts) == PREDREG_OUTCOME_NOTHING) {
-        add(problems, 1, "nothing would be managed: UCX does not use the "
-            "memory domains that could be",
-            "look at UCX_TLS and UCX_NET_DEVICES, which choose what it uses");
+        add(problems, 1, "look at UCX_TLS and UCX_NET_DEVICES, which choose what it uses",
+            "nothing would be managed: UCX does not use the memory domains that could "
+            "be");
     }
 
-    for (i = 0; i < facts->asked.num_domains; ++i) {
-        domain = &facts->asked.domains[i];
+    for (i = 0; i < facts->probe.num_domains; ++i) {
+        domain = &facts->probe.domains[i];
         if (domain->no_cost[0] != '\0') {
-            predreg_problems_add(
-                    problems, 0,
-                    predreg_format("%s does not register %s", domain->name,
-                                   domain->no_cost),
-                    predreg_format("look at the limit of locked memory, and "
-                                   "see whether UCX works without the "
-                                   "library"));
+            add(problems, 0, "look at the limit of locked memory, and see whether UCX works "
+                "without the library", "%s does not register %s", domain->name,
+                domain->no_cost);
         }
     }
 }
 
-static void judge_rehearsal(const predreg_facts_t *facts,
-                            predreg_problems_t *problems)
-{
-    const predreg_probe_t *rehearsal = &facts->rehearsal;
-
-    if (!facts->is_rehearsed) {
-        return;
-    }
-
-    predreg_messages_judge(facts, problems);
-    if (rehearsal->end[0] != '\0') {
-        predreg_problems_add(
-                problems, 1,
-                predreg_format("a process that started UCX with the library "
-                               "%s: it was %s", rehearsal->end,
-                               (rehearsal->stage[0] == '\0') ?
-                               "just starting" : rehearsal->stage),
-                predreg_format("see whether the program does the same without "
-                               "the library"));
-    } else if (rehearsal->error[0] != '\0') {
-        predreg_problems_add(
-                problems, 1,
-                predreg_format("UCX does not start: %s", rehearsal->error),
-                predreg_format("see whether it does without the library; look "
-                               "at UCX_TLS and UCX_NET_DEVICES"));
-    } else if (predreg_facts_outcome(facts) == PREDREG_OUTCOME_UNKNOWN) {
-        add(problems, 1, "the library has said nothing in a process that "
-            "started UCX", "see whether programs here keep LD_PRELOAD");
-    }
-}
-
 /* What UCX registers for itself, as far as is known. The pools of transports
- * are only there when they connect, after all that was rehearsed */
+ * are only there when they connect, after all that the probe does */
 static uint64_t pools(const predreg_facts_t *facts)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = ucs_max(facts->probe.pinned, 0);
     unsigned i;
 
-    if (facts->is_rehearsed && (facts->rehearsal.pinned > 0)) {
-        bytes = facts->rehearsal.pinned;
-    }
-
-    for (i = 0; i < facts->asked.num_domains; ++i) {
-        if (!strcmp(facts->asked.domains[i].component, IB_COMPONENT)) {
+    for (i = 0; i < facts->probe.num_domains; ++i) {
+        if (!strcmp(facts->probe.domains[i].component, IB_COMPONENT)) {
             bytes = ucs_max(bytes, IB_POOLS);
         }
     }
@@ -327,34 +353,27 @@ static void judge_limit(const predreg_facts_t *facts,
 
     ucs_memunits_to_str(limit, size, sizeof(size));
     ucs_memunits_to_str(taken, taken_size, sizeof(taken_size));
-    predreg_problems_add(
-            problems, 0,
-            predreg_format("a process may lock only %s%s%s", size,
-                           (taken == 0) ? "" : ", of which UCX's own pools may "
-                                               "take up to ",
-                           (taken == 0) ? "" : taken_size),
-            predreg_format("raise 'ulimit -l', " WHERE_LIMIT));
+    add(problems, 0, "raise 'ulimit -l', " WHERE_LIMIT, "a process may lock only %s%s%s",
+        size, (taken == 0) ? "" : ", of which UCX's own pools may take up to ",
+        (taken == 0) ? "" : taken_size);
 }
 
 /* Programs may become slower by it, and nothing else says why */
 static void judge_protocols(const predreg_facts_t *facts,
                             predreg_problems_t *problems)
 {
-    char size[32];
+    char advice[160], size[32];
 
     if (!predreg_facts_protocols_differ(facts)) {
         return;
     }
 
+    snprintf(advice, sizeof(advice), "raise 'ulimit -l' to %lu and more, " WHERE_LIMIT,
+             IB_POOLS >> 10);
     ucs_memunits_to_str(facts->host.memlock, size, sizeof(size));
-    predreg_problems_add(
-            problems, 0,
-            predreg_format("the library sets UCX_PROTO_ENABLE=%s, since a "
-                           "process may lock only %s: UCX chooses its protocols "
-                           "as versions before 1.16 do",
-                           facts->rehearsal.protocols, size),
-            predreg_format("raise 'ulimit -l' to %lu and more, " WHERE_LIMIT,
-                           IB_POOLS >> 10));
+    add(problems, 0, advice, "the library sets UCX_PROTO_ENABLE=%s, since a process may lock "
+        "only %s: UCX chooses its protocols as versions before 1.16 do",
+        facts->probe.protocols, size);
 }
 
 /* Open MPI may use something else than UCX, and Debian's does: its settings have
@@ -365,8 +384,8 @@ static void judge_mpi(const predreg_facts_t *facts,
     if ((facts->target.kind == PREDREG_TARGET_LAUNCHER) &&
         (strstr(facts->host.mpi, "Open MPI") != NULL) &&
         !facts->chooses_pml && (getenv("OMPI_MCA_pml") == NULL)) {
-        add(problems, 0, "Open MPI may communicate without UCX: nothing tells "
-            "it to use UCX", "mpirun --mca pml ucx, or set OMPI_MCA_pml=ucx");
+        add(problems, 0, "mpirun --mca pml ucx, or set OMPI_MCA_pml=ucx", "Open MPI may "
+            "communicate without UCX: nothing tells it to use UCX");
     }
 }
 
@@ -374,11 +393,12 @@ void predreg_judge(const predreg_facts_t *facts, predreg_problems_t *problems)
 {
     judge_target(facts, problems);
     judge_installation(facts, problems);
-    judge_ucx(facts, problems);
-    judge_rehearsal(facts, problems);
-    judge_domains(facts, problems);
+    if (judge_ucx(facts, problems)) {
+        judge_start(facts, problems);
+        judge_domains(facts, problems);
+    }
     judge_limit(facts, problems);
     judge_protocols(facts, problems);
     judge_mpi(facts, problems);
-    predreg_problems_sort(problems);
+    sort(problems);
 }

@@ -16,6 +16,7 @@
 
 #include <ucs/sys/preprocessor.h>
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,15 +32,15 @@
 
 char *predreg_probe_find(const char *folder)
 {
-    char *found = NULL;
-    char *places[3];
-    char *libexec;
+    char *libexec  = predreg_relative_folder(folder, PREDREG_LIBEXECDIR);
+    char *places[] = {
+        predreg_format("%s/" BUILD_FOLDER "/" PROGRAM, folder),
+        predreg_format("%s/" PROGRAM, libexec),
+        predreg_format("%s/" PROGRAM, PREDREG_LIBEXECDIR)
+    };
+    char *found    = NULL;
     unsigned i;
 
-    libexec   = predreg_relative_folder(folder, PREDREG_LIBEXECDIR);
-    places[0] = predreg_format("%s/" BUILD_FOLDER "/" PROGRAM, folder);
-    places[1] = predreg_format("%s/" PROGRAM, libexec);
-    places[2] = predreg_format("%s/" PROGRAM, PREDREG_LIBEXECDIR);
     for (i = 0; i < 3; ++i) {
         if ((found == NULL) && (access(places[i], X_OK) == 0)) {
             found = places[i];
@@ -51,13 +52,6 @@ char *predreg_probe_find(const char *folder)
     free(libexec);
     return found;
 }
-
-static void set_text(char *text, size_t max, const char *value)
-{
-    snprintf(text, max, "%s", value);
-}
-
-#define SET_TEXT(_text, _value) set_text(_text, sizeof(_text), _value)
 
 /* @return the domain that the lines read so far have named last, which the next
  * lines tell more of; NULL if they have named none */
@@ -79,16 +73,6 @@ static predreg_probe_domain_t *add_domain(predreg_probe_t *probe)
 /* The functions below read the rest of a line, whose first word has chosen
  * them */
 
-static void read_stage(predreg_probe_t *probe, const char *rest)
-{
-    SET_TEXT(probe->stage, rest);
-}
-
-static void read_error(predreg_probe_t *probe, const char *rest)
-{
-    SET_TEXT(probe->error, rest);
-}
-
 static void read_library(predreg_probe_t *probe, const char *rest)
 {
     static const char *const names[PREDREG_PROBE_LIBRARIES] = {
@@ -98,7 +82,7 @@ static void read_library(predreg_probe_t *probe, const char *rest)
 
     for (i = 0; i < PREDREG_PROBE_LIBRARIES; ++i) {
         if (!strncmp(rest, names[i], strlen(names[i]))) {
-            SET_TEXT(probe->libraries[i], rest + strlen(names[i]));
+            snprintf(probe->libraries[i], PATH_MAX, "%s", rest + strlen(names[i]));
         }
     }
 }
@@ -112,16 +96,6 @@ static void read_version(predreg_probe_t *probe, const char *rest)
 static void read_known(predreg_probe_t *probe, const char *rest)
 {
     probe->is_known = 1;
-}
-
-static void read_unknown(predreg_probe_t *probe, const char *rest)
-{
-    SET_TEXT(probe->unknown, rest);
-}
-
-static void read_events(predreg_probe_t *probe, const char *rest)
-{
-    SET_TEXT(probe->events, rest);
 }
 
 static void read_domain(predreg_probe_t *probe, const char *rest)
@@ -163,35 +137,19 @@ static void read_cost(predreg_probe_t *probe, const char *rest)
 static void read_nocost(predreg_probe_t *probe, const char *rest)
 {
     if (probe->num_domains > 0) {
-        SET_TEXT(last_domain(probe)->no_cost, rest);
-    } else {
-        SET_TEXT(probe->no_cost, rest);
-    }
-}
-
-static void read_small(predreg_probe_t *probe, const char *rest)
-{
-    predreg_probe_domain_t *domain = last_domain(probe);
-
-    if (domain != NULL) {
-        domain->has_small = uct_predreg_costs_parse(rest, &domain->costs);
-    } else {
-        probe->has_small = uct_predreg_costs_parse(rest, &probe->costs);
+        snprintf(last_domain(probe)->no_cost, PREDREG_PROBE_TEXT, "%s", rest);
     }
 }
 
 static void read_protocols(predreg_probe_t *probe, const char *rest)
 {
-    SET_TEXT(probe->protocols, rest);
+    snprintf(probe->is_started ? probe->protocols : probe->protocols_alone,
+             sizeof(probe->protocols), "%s", rest);
 }
 
-static void read_used(predreg_probe_t *probe, const char *rest)
+static void read_started(predreg_probe_t *probe, const char *rest)
 {
-    size_t length = strlen(probe->used);
-
-    if (length + strlen(rest) + 2 <= sizeof(probe->used)) {
-        sprintf(probe->used + length, "%s,", rest);
-    }
+    probe->is_started = 1;
 }
 
 static void read_pinned(predreg_probe_t *probe, const char *rest)
@@ -199,35 +157,66 @@ static void read_pinned(predreg_probe_t *probe, const char *rest)
     probe->pinned = strtol(rest, NULL, 10);
 }
 
+static void read_status(predreg_probe_t *probe, const char *rest)
+{
+    probe->has_status = 1;
+}
+
+static void read_managed(predreg_probe_t *probe, const char *rest)
+{
+    unsigned i;
+
+    ++probe->num_managed;
+    for (i = 0; i < probe->num_domains; ++i) {
+        probe->domains[i].is_managed |= !strcmp(probe->domains[i].name, rest);
+    }
+}
+
+static void read_small(predreg_probe_t *probe, const char *rest)
+{
+    probe->has_small = uct_predreg_costs_parse(rest, &probe->costs);
+}
+
+#define TEXT(_name) \
+    {#_name, offsetof(predreg_probe_t, _name), sizeof(((predreg_probe_t*)0)->_name), NULL}
+
 static void read_line(predreg_probe_t *probe, const char *line)
 {
     static const struct {
         const char *word;
+        size_t     offset, size; /* Of a text; size 0: of none */
         void       (*read)(predreg_probe_t *probe, const char *rest);
     } words[] = {
-        {"stage", read_stage},
-        {"error", read_error},
-        {"library", read_library},
-        {"version", read_version},
-        {"known", read_known},
-        {"unknown", read_unknown},
-        {"events", read_events},
-        {"domain", read_domain},
-        {"unopened", read_unopened},
-        {"cost", read_cost},
-        {"nocost", read_nocost},
-        {"small", read_small},
-        {"protocols", read_protocols},
-        {"used", read_used},
-        {"pinned", read_pinned},
+        TEXT(stage), TEXT(error), TEXT(unknown), TEXT(events), TEXT(aside), TEXT(why),
+        TEXT(advice), TEXT(policy), TEXT(settings),
+        {"library", 0, 0, read_library},
+        {"version", 0, 0, read_version},
+        {"known", 0, 0, read_known},
+        {"domain", 0, 0, read_domain},
+        {"unopened", 0, 0, read_unopened},
+        {"cost", 0, 0, read_cost},
+        {"nocost", 0, 0, read_nocost},
+        {"protocols", 0, 0, read_protocols},
+        {"started", 0, 0, read_started},
+        {"pinned", 0, 0, read_pinned},
+        {"status", 0, 0, read_status},
+        {"managed", 0, 0, read_managed},
+        {"small", 0, 0, read_small}
     };
-    size_t length = strcspn(line, " ");
+    size_t length    = strcspn(line, " ");
+    const char *rest = line + length + (line[length] == ' ');
     unsigned i;
 
     for (i = 0; i < sizeof(words) / sizeof(words[0]); ++i) {
-        if ((length == strlen(words[i].word)) &&
-            !strncmp(line, words[i].word, length)) {
-            words[i].read(probe, line + length + (line[length] == ' '));
+        if ((length != strlen(words[i].word)) ||
+            strncmp(line, words[i].word, length)) {
+            continue;
+        }
+
+        if (words[i].read != NULL) {
+            words[i].read(probe, rest);
+        } else {
+            snprintf((char*)probe + words[i].offset, words[i].size, "%s", rest);
         }
     }
 }
@@ -242,14 +231,30 @@ void predreg_probe_read(char *lines, predreg_probe_t *probe)
     }
 }
 
-static void start(const char *path, const char *what, const char *names,
-                  char *const *libraries, const predreg_child_var_t *vars,
-                  predreg_probe_t *probe)
+void predreg_probe_run(const char *path, predreg_probe_mode_t mode,
+                       char *const *libraries, const char *components,
+                       const char *preload, predreg_probe_t *probe)
 {
-    const char *argv[MAX_ARGS]    = {
-        path, what, UCS_PP_MAKE_STRING(PREDREG_CHILD_FD), names
+    static const char *const modes[] = {
+        [PREDREG_PROBE_LOOK]  = "look",
+        [PREDREG_PROBE_START] = "start",
+        [PREDREG_PROBE_SMALL] = "small"
     };
-    predreg_child_params_t params = {
+    const char *argv[MAX_ARGS]          = {
+        path, UCS_PP_MAKE_STRING(PREDREG_CHILD_FD), modes[mode], components
+    };
+    const predreg_child_var_t vars[]    = {
+        {PREDREG_PRELOAD, preload},
+        {PREDREG_KNOB_SUMMARY, "n"},
+        {PREDREG_KNOB_TRACE, NULL},
+        /* What is printed is searched for complaints of the library and of UCX:
+         * the user's settings must not hide them or send them to a file */
+        {"UCX_LOG_LEVEL", "warn"},
+        {"UCX_LOG_FILE", NULL},
+        {(mode == PREDREG_PROBE_SMALL) ? PREDREG_KNOB_EAGER : NULL, "y"},
+        {NULL}
+    };
+    const predreg_child_params_t params = {
         .argv    = argv,
         .vars    = vars,
         .timeout = PREDREG_PROBE_TIMEOUT
@@ -266,47 +271,12 @@ static void start(const char *path, const char *what, const char *names,
     predreg_child_run(&params, &child);
     predreg_probe_read(child.said, probe);
     if (!child.is_good) {
-        SET_TEXT(probe->end, child.end);
+        snprintf(probe->end, sizeof(probe->end), "%s", child.end);
     }
 
     probe->printed = child.printed;
     child.printed  = NULL;
     predreg_child_cleanup(&child);
-}
-
-void predreg_probe_ask(const char *path, int is_small, char *const *libraries,
-                       const char *components, const char *preload,
-                       predreg_probe_t *probe)
-{
-    const predreg_child_var_t vars[] = {
-        {PREDREG_PRELOAD, preload},
-        {NULL}
-    };
-
-    start(path, is_small ? "ask-small" : "ask", components, libraries, vars,
-          probe);
-}
-
-void predreg_probe_rehearse(const char *path, char *const *libraries,
-                            const char *managed, const char *preload,
-                            predreg_probe_t *probe)
-{
-    const predreg_child_var_t vars[] = {
-        {PREDREG_PRELOAD, preload},
-        {PREDREG_KNOB_SUMMARY, "text"},
-        {PREDREG_KNOB_OUTPUT, NULL},
-        {PREDREG_KNOB_TRACE, NULL},
-        /* What is printed is searched for complaints of the library and of UCX:
-         * the user's settings must not hide them or send them to a file */
-        {"UCX_LOG_LEVEL", "warn"},
-        {"UCX_LOG_FILE", NULL},
-        /* What the library would measure is measured by the probe */
-        {(managed == NULL) ? NULL : PREDREG_KNOB_EAGER, "n"},
-        {NULL}
-    };
-
-    start(path, (managed == NULL) ? "rehearse" : "rehearse-small",
-          (managed == NULL) ? "" : managed, libraries, vars, probe);
 }
 
 void predreg_probe_cleanup(predreg_probe_t *probe)

@@ -5,15 +5,20 @@
  */
 
 #include "target.h"
-#include "elf_file.h"
 
 #include <tools/predreg/common/child.h>
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/launch/launcher.h>
 #include <tools/predreg/run/find_command.h>
 
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 /* The loader reads libraries, perhaps from a slow file system, ms */
 #define LIST_TIMEOUT 30000
@@ -23,6 +28,87 @@ static const char *const names[PREDREG_TARGET_MAX] = {
     "libucm.so.0", "libucs.so.0", "libuct.so.0", "libucp.so.0"
 };
 
+typedef enum { ELF_NONE, ELF_STATIC, ELF_DYNAMIC } elf_kind_t;
+
+
+/* Whether a program is for the same kind of processor and word as this one, by
+ * the header of its file: the headers of others cannot be read as ElfW() */
+static int is_native(const ElfW(Ehdr) *header)
+{
+    ElfW(Ehdr) own;
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    int is = (fd >= 0) && (pread(fd, &own, sizeof(own), 0) == sizeof(own)) &&
+             !memcmp(header->e_ident, own.e_ident, EI_DATA + 1) &&
+             (header->e_machine == own.e_machine) &&
+             (header->e_phentsize == sizeof(ElfW(Phdr)));
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is;
+}
+
+/* Read the path of the loader. @return NULL if there is none */
+static char *read_loader(int fd, const ElfW(Ehdr) *header)
+{
+    char path[PATH_MAX] = "";
+    ElfW(Phdr) segment;
+    unsigned i;
+
+    for (i = 0; i < header->e_phnum; ++i) {
+        if (pread(fd, &segment, sizeof(segment),
+                  header->e_phoff + (i * sizeof(segment))) !=
+            sizeof(segment)) {
+            return NULL;
+        }
+
+        if ((segment.p_type == PT_INTERP) &&
+            (segment.p_filesz < sizeof(path)) &&
+            (pread(fd, path, segment.p_filesz, segment.p_offset) > 0)) {
+            return predreg_format("%s", path);
+        }
+    }
+
+    return NULL;
+}
+
+/* Look at a file. @param [out] loader_p  Its dynamic loader; NULL: it has none */
+static elf_kind_t find_loader(const char *path, char **loader_p)
+{
+    elf_kind_t kind = ELF_NONE;
+    int fd                  = open(path, O_RDONLY | O_CLOEXEC);
+    ElfW(Ehdr) header;
+
+    *loader_p = NULL;
+    if (fd < 0) {
+        return kind;
+    }
+
+    if ((pread(fd, &header, sizeof(header), 0) == sizeof(header)) &&
+        !memcmp(header.e_ident, ELFMAG, SELFMAG) && is_native(&header)) {
+        *loader_p = read_loader(fd, &header);
+        kind      = (*loader_p == NULL) ? ELF_STATIC :
+                                          ELF_DYNAMIC;
+    }
+
+    close(fd);
+    return kind;
+}
+
+/* Whether a program gets rights that its user lacks */
+static int is_privileged(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0) {
+        return 0;
+    }
+
+    return ((st.st_mode & S_ISUID) && (st.st_uid != geteuid())) ||
+           ((st.st_mode & S_ISGID) && (st.st_gid != getegid())) ||
+           ((geteuid() != 0) &&
+            (getxattr(path, "security.capability", NULL, 0) > 0));
+}
 
 /* Without knowing better: what a plug-in finds that asks for UCP */
 static void take_default(predreg_target_t *target)
@@ -127,18 +213,18 @@ int predreg_target_find(const char *name, predreg_target_t *target)
         return -1;
     }
 
-    target->is_privileged = predreg_file_is_privileged(target->path);
+    target->is_privileged = is_privileged(target->path);
     if (predreg_launcher_by_name(name) != PREDREG_LAUNCHER_NONE) {
         target->kind = PREDREG_TARGET_LAUNCHER;
         take_default(target);
         return 0;
     }
 
-    switch (predreg_elf_loader(target->path, &loader)) {
-    case PREDREG_ELF_DYNAMIC:
+    switch (find_loader(target->path, &loader)) {
+    case ELF_DYNAMIC:
         list_libraries(loader, target);
         break;
-    case PREDREG_ELF_STATIC:
+    case ELF_STATIC:
         target->kind = PREDREG_TARGET_STATIC;
         break;
     default:

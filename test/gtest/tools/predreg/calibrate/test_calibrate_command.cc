@@ -8,8 +8,6 @@
 
 extern "C" {
 #include <tools/predreg/calibrate/calibrate.h>
-#include <tools/predreg/calibrate/output.h>
-#include <tools/predreg/calibrate/table.h>
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/info/probe.h>
 }
@@ -29,8 +27,7 @@ protected:
 
     ~test_calibrate_command()
     {
-        predreg_probe_cleanup(&m_facts.asked);
-        predreg_probe_cleanup(&m_facts.rehearsal);
+        predreg_probe_cleanup(&m_facts.probe);
     }
 
     int calibrate(const std::vector<std::string> &args)
@@ -49,16 +46,9 @@ protected:
         return text;
     }
 
-    /* As if the library managed memory */
-    void managed()
+    void read(std::string lines)
     {
-        m_facts.is_rehearsed      = 1;
-        m_facts.rehearsal.printed = strdup("predict, uses 0");
-    }
-
-    static void read(std::string lines, predreg_probe_t *probe)
-    {
-        predreg_probe_read(&lines[0], probe);
+        predreg_probe_read(&lines[0], &m_facts.probe);
     }
 
     void text()
@@ -121,11 +111,9 @@ TEST_F(test_calibrate_command, nothing_to_calibrate) {
 
 TEST_F(test_calibrate_command, what_was_measured) {
     read("version 1 18 1\ndomain tcp tcp 1 0\ndomain ib mlx5_0 1 1\n"
-         "small " + costs(10) + "\ndomain ib mlx5_1 1 1\nnocost small buffers: "
-         "no memory\nunopened ib mlx5_2 gone\n", &m_facts.asked);
-    read("used mlx5_0\nsmall " + costs(10) + "\n",
-         &m_facts.rehearsal);
-    managed();
+         "cost 4096 30000 10000 21\ncost 1048576 30000 10000 21\n"
+         "domain ib mlx5_1 1 1\nnocost 4096 bytes: no memory\nunopened ib mlx5_2 gone\n"
+         "started\nstatus\npolicy predict\nmanaged mlx5_0\nsmall " + costs(10) + "\n");
     text();
 
     /* 4 KB: 320 - 15 ns are saved, 40000 / 305 = 131.1 */
@@ -136,15 +124,15 @@ TEST_F(test_calibrate_command, what_was_measured) {
                              "              never            never\n",
                              "  It pays from 129 bytes on.\n",
                              "\ntcp: not managed: its transports do not need ",
-                             "\nib mlx5_0: managed\n",
-                             "\nib mlx5_1: refused: small buffers: no memory\n",
+                             "\nib mlx5_0: managed\n  registration     40.00 us + 0.000",
+                             "\nib mlx5_1: refused: 4096 bytes: no memory\n",
                              "\nib mlx5_2: cannot be opened: gone\n"}) {
         EXPECT_TRUE(contains(m_output, part)) << part << m_output;
     }
 
     json();
     for (std::string part : {"{\"fraction\":25,\"ucx\":\"1.18.1\",\"ucp\":{"
-                             "\"fraction\":25,\"registration_call_us\":"
+                             "\"registration_call_us\":"
                              "40.0000,\"registration_page_us\":0.0000,"
                              "\"lookup_ns\":15.000,\"pays_from\":129,"
                              "\"lengths\":[{\"bytes\":128,\"copy_ns\":10.000,"
@@ -153,17 +141,15 @@ TEST_F(test_calibrate_command, what_was_measured) {
                              "{\"component\":\"tcp\",\"name\":\"tcp\","
                              "\"managed\":false},",
                              "\"name\":\"mlx5_0\",\"managed\":true,"
-                             "\"registration_call_us\":",
+                             "\"registration_call_us\":40.0000,",
                              "\"break_even\":132,\"registered_after\":33}"}) {
         EXPECT_TRUE(contains(m_output, part)) << part << m_output;
     }
 }
 
 TEST_F(test_calibrate_command, it_never_pays) {
-    read("version 1 13 1\ndomain ib mlx5_0 1 1\nsmall " + costs(0) + "\n",
-         &m_facts.asked);
-    read("small " + costs(0) + "\n", &m_facts.rehearsal);
-    managed();
+    read("version 1 13 1\ndomain ib mlx5_0 1 1\nstarted\nstatus\npolicy predict\n"
+         "managed mlx5_0\nsmall " + costs(0) + "\n");
     text();
     EXPECT_TRUE(contains(m_output, "  It never pays: ")) << m_output;
     EXPECT_FALSE(contains(m_output, "It pays from")) << m_output;
@@ -172,39 +158,21 @@ TEST_F(test_calibrate_command, it_never_pays) {
 }
 
 /* What UCP takes without the library is not what its sends would */
-TEST_F(test_calibrate_command, without_the_library) {
-    read("small " + costs(10) + "\n", &m_facts.rehearsal);
-    m_facts.rehearsal.printed = strdup("stepping aside");
+TEST_F(test_calibrate_command, aside) {
+    read("started\nstatus\naside CACHE_ON\nwhy x\nsmall " + costs(10) + "\n");
     text();
     EXPECT_FALSE(contains(m_output, "UCP, with")) << m_output;
     json();
     EXPECT_TRUE(contains(m_output, "\"ucp\":null")) << m_output;
 }
 
-/* A probe that was damaged on its way is not believed */
-TEST_F(test_calibrate_command, damaged_costs) {
-    read("small 1 2 3\ndomain ib mlx5_0 1 1\nsmall nan\n", &m_facts.asked);
-    EXPECT_FALSE(m_facts.asked.has_small);
-    EXPECT_FALSE(m_facts.asked.domains[0].has_small);
-}
-
-TEST_F(test_calibrate_command, table) {
-    predreg_calibrate_row_t rows[PREDREG_CALIBRATE_ROWS];
+TEST_F(test_calibrate_command, pays_from) {
     ucs_reuse_costs_t costs = {40000, 0, 15, {}};
 
     for (unsigned i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
         costs.copy[i] = i; /* 15 ns are gained upon first by class 16 */
     }
     EXPECT_EQ(16u * UCS_REUSE_STEP + 1, predreg_calibrate_pays_from(&costs));
-    predreg_calibrate_table(&costs, 1, rows);
-    EXPECT_EQ(128u, rows[0].bytes);
-    EXPECT_EQ(8192u, rows[PREDREG_CALIBRATE_ROWS - 1].bytes);
-    for (const auto &row : rows) {
-        EXPECT_EQ(row.break_even, row.after);
-        EXPECT_EQ(row.bytes < predreg_calibrate_pays_from(&costs),
-                  row.break_even == UCS_REUSE_NEVER);
-    }
-
     costs.lookup = 63;
     EXPECT_EQ(0u, predreg_calibrate_pays_from(&costs));
 }

@@ -9,7 +9,6 @@
 extern "C" {
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/info/info.h>
-#include <tools/predreg/info/json.h>
 }
 
 /* The sub-command as it was built, in this process: UCX is loaded by the probe.
@@ -25,19 +24,6 @@ protected:
     int info_alone(const std::vector<std::string> &args)
     {
         return call(predreg_info, args);
-    }
-
-    static std::string json(const std::string &text)
-    {
-        char *result = NULL;
-        size_t size  = 0;
-        FILE *stream = open_memstream(&result, &size);
-
-        predreg_json_string(stream, text.c_str());
-        fclose(stream);
-        std::string copy(result);
-        free(result);
-        return copy;
     }
 
 private:
@@ -115,18 +101,78 @@ TEST_F(test_info, nothing_installed) {
     EXPECT_EQ("", m_errors);
 }
 
-TEST_F(test_info, json_strings) {
-    EXPECT_EQ("\"\"", json(""));
-    EXPECT_EQ("\"a\\\"\\\\b\\u000a\"", json("a\"\\b\n"));
-    EXPECT_EQ("\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"",
-              json("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"));
-    /* Cut off, too long forms, surrogates, beyond the last character */
-    EXPECT_EQ("\"?\"", json("\xc3"));
-    EXPECT_EQ("\"?a\"", json("\xff" "a"));
-    EXPECT_EQ("\"??\"", json("\xc0\x80"));
-    EXPECT_EQ("\"???\"", json("\xe0\x80\x80"));
-    EXPECT_EQ("\"???\"", json("\xed\xa0\x80"));
-    EXPECT_EQ("\"????\"", json("\xf0\x80\x80\x80"));
-    EXPECT_EQ("\"????\"", json("\xf4\x90\x80\x80"));
-    EXPECT_EQ("\"????\"", json("\xf5\x80\x80\x80"));
+
+class test_info_options : public command_test {
+protected:
+    int parse(const std::vector<std::string> &args)
+    {
+        std::vector<std::string> all = {"ucx_predreg info"};
+
+        all.insert(all.end(), args.begin(), args.end());
+        string_vector vector(all);
+        optind     = 0;
+        int status = capture([&] {
+            return predreg_info_parse("info", "", "", vector.count(), vector.get(),
+                                      &m_opts);
+        });
+        m_command = (status == 0) ? strings_of((char**)m_opts.command) :
+                                    std::vector<std::string>();
+        m_library = (m_opts.library == NULL) ? "-" : m_opts.library;
+        return status;
+    }
+
+    static unsigned processes(const std::vector<std::string> &args)
+    {
+        string_vector vector(args);
+        return predreg_facts_processes(vector.get());
+    }
+
+    predreg_info_opts_t      m_opts = {};
+    /* Copies: the arguments are gone when parse() has returned */
+    std::vector<std::string> m_command;
+    std::string              m_library;
+};
+
+TEST_F(test_info_options, none) {
+    EXPECT_EQ(0, parse({}));
+    EXPECT_FALSE(m_opts.json);
+    EXPECT_EQ("-", m_library);
+    EXPECT_TRUE(m_command.empty());
+}
+
+TEST_F(test_info_options, command) {
+    using strings = std::vector<std::string>;
+
+    EXPECT_EQ(0, parse({"--json", "mpirun", "--json", "-np", "2"}));
+    EXPECT_TRUE(m_opts.json);
+    EXPECT_EQ(strings({"mpirun", "--json", "-np", "2"}), m_command);
+
+    EXPECT_EQ(0, parse({"--library", "/x", "--", "--json"}));
+    EXPECT_FALSE(m_opts.json);
+    EXPECT_EQ("/x", m_library);
+    EXPECT_EQ(strings({"--json"}), m_command);
+}
+
+/* Whether the value is good is told later, as what is wrong in the environment */
+TEST_F(test_info_options, set) {
+    EXPECT_EQ(0, parse({"--set", "window=many"}));
+    EXPECT_EQ("many", variable("UCX_RCACHE_PRED_WINDOW"));
+}
+
+TEST_F(test_info_options, refused) {
+    EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"--set", "WINDOW"}));
+    EXPECT_TRUE(contains(m_errors, "--set: 'WINDOW'; accepted: KNOB=VALUE"));
+    EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"--xml"}));
+    EXPECT_TRUE(contains(m_errors, "info --help lists what is accepted"));
+}
+
+TEST_F(test_info_options, processes) {
+    EXPECT_EQ(1u, processes({}));
+    EXPECT_EQ(1u, processes({"mpirun"}));
+    EXPECT_EQ(4u, processes({"mpirun", "-x", "A", "-np", "4", "prog"}));
+    EXPECT_EQ(4u, processes({"/usr/bin/srun", "-n", "4", "prog"}));
+    EXPECT_EQ(1u, processes({"mpirun", "-np"}));
+    EXPECT_EQ(1u, processes({"mpirun", "-np", "x"}));
+    /* These are the arguments of a program */
+    EXPECT_EQ(1u, processes({"prog", "-np", "4"}));
 }

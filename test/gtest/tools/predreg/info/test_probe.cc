@@ -36,8 +36,8 @@ protected:
 
 TEST_F(test_info_probe, ucx) {
     read("stage one\nstage two words\nlibrary libuct.so.0 /a b\n"
-         "version 1 18 1\nknown 18 21\nevents delivered\npinned 4096\n"
-         "protocols y\nused tcp\nused mlx5_0\nend\n");
+         "version 1 18 1\nknown\nevents delivered\npinned 4096\n"
+         "protocols y\nend\n");
     EXPECT_STREQ("two words", m_probe.stage);
     EXPECT_STREQ("/a b", m_probe.libraries[2]);
     EXPECT_STREQ("", m_probe.libraries[3]);
@@ -48,8 +48,28 @@ TEST_F(test_info_probe, ucx) {
     EXPECT_TRUE(m_probe.is_known);
     EXPECT_STREQ(PREDREG_PROBE_DELIVERED, m_probe.events);
     EXPECT_EQ(4096, m_probe.pinned);
-    EXPECT_STREQ("y", m_probe.protocols);
-    EXPECT_STREQ("tcp,mlx5_0,", m_probe.used);
+    EXPECT_STREQ("y", m_probe.protocols_alone);
+    EXPECT_STREQ("", m_probe.protocols);
+    EXPECT_FALSE(m_probe.is_started);
+    EXPECT_FALSE(m_probe.has_status);
+}
+
+TEST_F(test_info_probe, library) {
+    read("domain tcp tcp 1 0\ndomain ib mlx5_0 1 1\nprotocols y\nstarted\nprotocols n\n"
+         "status\naside EVENTS\nwhy there are none\nadvice unset it\n"
+         "policy on-demand\nmanaged mlx5_0\nmanaged mlx5_1\nsettings A=1, B=2\n");
+    EXPECT_TRUE(m_probe.is_started);
+    EXPECT_TRUE(m_probe.has_status);
+    EXPECT_STREQ("y", m_probe.protocols_alone);
+    EXPECT_STREQ("n", m_probe.protocols);
+    EXPECT_STREQ("EVENTS", m_probe.aside);
+    EXPECT_STREQ("there are none", m_probe.why);
+    EXPECT_STREQ("unset it", m_probe.advice);
+    EXPECT_STREQ("on-demand", m_probe.policy);
+    EXPECT_STREQ("A=1, B=2", m_probe.settings);
+    EXPECT_EQ(2, m_probe.num_managed);
+    EXPECT_FALSE(m_probe.domains[0].is_managed);
+    EXPECT_TRUE(m_probe.domains[1].is_managed);
 }
 
 TEST_F(test_info_probe, why_not) {
@@ -94,11 +114,8 @@ TEST_F(test_info_probe, damaged) {
 
     read("stage " + std::string(5000, 'x'));
     EXPECT_EQ(sizeof(m_probe.stage) - 1, strlen(m_probe.stage));
-    for (int i = 0; i < 1000; ++i) {
-        read("used 0123456789");
-    }
-    EXPECT_LT(strlen(m_probe.used), sizeof(m_probe.used));
-    EXPECT_EQ(',', m_probe.used[strlen(m_probe.used) - 1]);
+    read("small 1 2 3");
+    EXPECT_FALSE(m_probe.has_small);
 }
 
 TEST_F(test_info_probe, is_found) {

@@ -7,7 +7,6 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/info/elf_file.h>
 #include <tools/predreg/info/target.h>
 }
 
@@ -98,50 +97,38 @@ TEST_F(test_info_target, kinds) {
 
 TEST_F(test_info_target, elf_files) {
     std::string self(4096, '\0');
-    char *loader;
 
     std::ifstream("/proc/self/exe").read(&self[0], self.size());
-
-    EXPECT_EQ(PREDREG_ELF_DYNAMIC,
-              predreg_elf_loader("/proc/self/exe", &loader));
-    EXPECT_EQ('/', loader[0]);
-    free(loader);
-
     for (std::string content : {std::string(), std::string("\x7f" "ELF"),
                                 std::string(1000, 'x')}) {
-        EXPECT_EQ(PREDREG_ELF_NONE,
-                  predreg_elf_loader(make_file("none", content).c_str(),
-                                     &loader));
-        EXPECT_EQ(NULL, loader);
+        EXPECT_EQ(0, find(make_file("none", content, 0755).c_str()));
+        EXPECT_EQ(PREDREG_TARGET_SCRIPT, m_target.kind);
     }
-    EXPECT_EQ(PREDREG_ELF_NONE, predreg_elf_loader("/nonesuch", &loader));
 
     /* Without its segments it has no loader. Of another machine it is nothing */
     self[56] = self[57] = 0; /* e_phnum of ELF for 64 bits */
-    EXPECT_EQ(PREDREG_ELF_STATIC,
-              predreg_elf_loader(make_file("static", self).c_str(), &loader));
+    EXPECT_EQ(0, find(make_file("static", self, 0755).c_str()));
+    EXPECT_EQ(PREDREG_TARGET_STATIC, m_target.kind);
     self[18] ^= 1; /* e_machine */
-    EXPECT_EQ(PREDREG_ELF_NONE,
-              predreg_elf_loader(make_file("other", self).c_str(), &loader));
+    EXPECT_EQ(0, find(make_file("other", self, 0755).c_str()));
+    EXPECT_EQ(PREDREG_TARGET_SCRIPT, m_target.kind);
 }
 
 TEST_F(test_info_target, rights) {
     std::string file = make_file("prog", "", 0755);
 
-    EXPECT_FALSE(predreg_file_is_privileged(file.c_str()));
-    EXPECT_FALSE(predreg_file_is_privileged("/nonesuch"));
     /* Its owner has those rights */
     ASSERT_EQ(0, chmod(file.c_str(), 04755));
-    EXPECT_FALSE(predreg_file_is_privileged(file.c_str()));
+    EXPECT_EQ(0, find(file.c_str()));
+    EXPECT_FALSE(m_target.is_privileged);
     if (geteuid() != 0) {
         GTEST_SKIP() << "not root, who may make files of other users";
     }
 
     ASSERT_EQ(0, chown(file.c_str(), 65534, 65534));
-    ASSERT_EQ(0, chmod(file.c_str(), 04755));
-    EXPECT_TRUE(predreg_file_is_privileged(file.c_str()));
-    ASSERT_EQ(0, chmod(file.c_str(), 02755));
-    EXPECT_TRUE(predreg_file_is_privileged(file.c_str()));
-    ASSERT_EQ(0, chmod(file.c_str(), 00755));
-    EXPECT_FALSE(predreg_file_is_privileged(file.c_str()));
+    for (mode_t mode : {04755, 02755, 00755}) {
+        ASSERT_EQ(0, chmod(file.c_str(), mode));
+        EXPECT_EQ(0, find(file.c_str()));
+        EXPECT_EQ(mode != 00755, m_target.is_privileged) << mode;
+    }
 }
