@@ -6,7 +6,6 @@
 
 #include "replay.h"
 
-#include <tools/replay/models/pattern.h>
 #include <uct/ib/predreg/core/knobs.h>
 
 #include <ucs/debug/log_def.h>
@@ -17,12 +16,6 @@
 /* How long the helper's thread takes to run after it was woken or its time has
  * come, ns. The cache assumes the same before it has measured it */
 #define WAKEUP 50000
-
-/* How many uses the policy periodicity compares. The programs in test/apps have
- * patterns of 2 to 18 uses. Nearly twice as many uses are enough to find these
- * patterns with some to spare, and few enough to learn a pattern in a few
- * iterations. */
-#define COMPARED 32
 
 /* How many steps clairvoyant may take: half a minute on a slow machine. Only
  * programs with very many different ranges that overlap take so many */
@@ -55,7 +48,6 @@ ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
         .reg         = timeline->reg,
         .dereg       = timeline->dereg,
         .wakeup      = WAKEUP,
-        .compared    = COMPARED,
         .max_steps   = MAX_STEPS
     };
     uct_predreg_knobs_to_params(&knobs, &params->cache);
@@ -88,14 +80,6 @@ static ucs_status_t params_check(const predreg_replay_params_t *params)
     if (params->wakeup > (uint64_t)PREDREG_REPLAY_MAX_COST) {
         ucs_error("a helper that wakes after %lu ns is out of range: expected "
                   "0 to %g", params->wakeup, PREDREG_REPLAY_MAX_COST);
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    if ((params->compared < PREDREG_PATTERN_MIN_COMPARED) ||
-        (params->compared > PREDREG_PATTERN_MAX_COMPARED)) {
-        ucs_error("a window of %u uses is out of range: expected %d..%d",
-                  params->compared, PREDREG_PATTERN_MIN_COMPARED,
-                  PREDREG_PATTERN_MAX_COMPARED);
         return UCS_ERR_INVALID_PARAM;
     }
 

@@ -189,9 +189,17 @@ made_program made_program::random(unsigned seed, unsigned num_uses)
 
 replayed::replayed(const predreg_timeline_t *timeline,
                    const predreg_replay_params_t &params) :
+    replayed([timeline, &params](predreg_replay_result_t *result) {
+        return predreg_replay(timeline, &params, result);
+    })
+{
+}
+
+replayed::replayed(
+        const std::function<ucs_status_t(predreg_replay_result_t*)> &play) :
     m_result{}
 {
-    m_status = predreg_replay(timeline, &params, &m_result);
+    m_status = play(&m_result);
     EXPECT_EQ(UCS_OK, m_status);
 }
 

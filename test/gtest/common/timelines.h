@@ -9,6 +9,7 @@
 
 #include <tools/replay/replay.h>
 
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -78,6 +79,9 @@ public:
 
     replayed(const predreg_timeline_t *timeline,
              const predreg_replay_params_t &params);
+    /* The result of what plays something else */
+    explicit replayed(
+            const std::function<ucs_status_t(predreg_replay_result_t*)> &play);
     replayed(const replayed&) = delete;
     ~replayed();
 

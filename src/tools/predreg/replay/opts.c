@@ -11,7 +11,6 @@
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/common/number.h>
 #include <tools/predreg/common/options.h>
-#include <tools/replay/models/pattern.h>
 #include <ucs/base/number.h>
 
 #include <getopt.h>
@@ -160,13 +159,6 @@ static int read_dereg(const predreg_option_t *option, const char *value, void *a
     return parse_cost(option->name, value, &opts->dereg);
 }
 
-static int read_window(const predreg_option_t *option, const char *value, void *opts)
-{
-    return parse_number(option->name, value, PREDREG_PATTERN_MIN_COMPARED,
-                        PREDREG_PATTERN_MAX_COMPARED,
-                        &((predreg_replay_opts_t*)opts)->window);
-}
-
 static int read_ranks(const predreg_option_t *option, const char *value, void *opts)
 {
     return parse_number(option->name, value, 1, MAX_RANKS,
@@ -198,9 +190,7 @@ int predreg_replay_opts_parse(int argc, char **argv,
         {"curve", 0, NULL, "memory against run time: predict with budgets of 0, 0.2, 0.5, "
          "1, 2 and 5 % and inf, and which of them to use", predreg_option_flag,
          FIELD(curve)},
-        {"window", 0, "N", "uses that periodicity compares, 2 to 4096; 32 unless given",
-         read_window, 0},
-        {"per-rank", 0, NULL, "also say it of each rank", predreg_option_flag,
+            {"per-rank", 0, NULL, "also say it of each rank", predreg_option_flag,
          FIELD(per_rank)},
         {"ranks", 0, "N", "say it of a job of N ranks, which do as those recorded",
          read_ranks, FIELD(num_ranks)},

@@ -31,8 +31,6 @@ typedef struct predreg_replay_opts {
     int                 dereg_given;
     int                 shared_processor; /**< Whether the helper has no
                                                processor of its own */
-    unsigned            window;      /**< How many uses periodicity compares; 0:
-                                          not given */
     unsigned            num_ranks;   /**< Ranks of a larger job; 0: no such job
                                           is asked for */
     unsigned            ranks_per_node; /**< Of the larger job; 0: not given */

@@ -25,9 +25,6 @@ ucs_status_t predreg_replay_opts_params(const predreg_replay_opts_t *opts,
     params->arena_first = opts->knobs.arena_slab_min;
     params->arena_late  = (opts->knobs.arena_register ==
                            UCT_PREDREG_ARENA_REGISTER_USE);
-    if (opts->window != 0) {
-        params->compared = opts->window;
-    }
     params->shared = opts->shared_processor;
     if (opts->reg_given) {
         params->reg = opts->reg;

@@ -78,8 +78,7 @@ typedef struct predreg_replay_result {
     uint64_t                prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
     predreg_replay_site_t   *sites;    /**< Sorted by caller, then by stack */
     unsigned                num_sites;
-    predreg_helper_op_t     *helper_ops; /**< PREDICT, PERIODICITY: sorted by
-                                              time */
+    predreg_helper_op_t     *helper_ops; /**< PREDICT: sorted by time */
     size_t                  num_helper_ops;
 } predreg_replay_result_t;
 

@@ -56,10 +56,6 @@ typedef struct predreg_replay_params {
                                             the program does not. If it is
                                             conservative, the program does its
                                             work */
-    unsigned                 compared; /**< PERIODICITY: how many uses are
-                                            compared with those one period
-                                            before, 2 to 4096; periods are
-                                            shorter */
     uint64_t                 max_steps; /**< CLAIRVOYANT: it is not played if it
                                              takes more steps than this, at some
                                              0.1 us each; see

@@ -41,7 +41,7 @@ PREDREG_POLICY_ROW(ARENA, arena,
                    .note   = "predict, but large allocations come from memory "
                              "that is registered already, up to ",
                    .limit  = PREDREG_LIMIT_BYTES,
-                   .place  = 7)
+                   .place  = 6)
 
 /* Memory stays registered, as in UCX's cache */
 PREDREG_POLICY_ROW(LEAVE_PINNED, leave_pinned,
@@ -69,15 +69,6 @@ PREDREG_POLICY_ROW(REGIONS, regions,
                    .note   = "UCX's cache, up to ",
                    .limit  = PREDREG_LIMIT_REGIONS,
                    .place  = 5)
-
-/* The periodicity-based predictor that the paper compares with (its reference
- * 8) */
-PREDREG_POLICY_ROW(PERIODICITY, periodicity,
-                   .name   = "periodicity",
-                   .label  = "periodicity",
-                   .brief  = "another predictor",
-                   .note   = "The periodicity-based predictor",
-                   .place  = 6)
 
 /* Knows the future: no schedule without waiting uses fewer byte-seconds */
 PREDREG_POLICY_ROW(CLAIRVOYANT, clairvoyant,

@@ -42,7 +42,7 @@ TEST_F(test_replay_command, table) {
     EXPECT_EQ(1u, lines("rank 1: 5 uses in 4.5000 s"));
     EXPECT_EQ(1u, lines("predict registers ")) << m_output;
     for (const char *policy : {"predict ", "on-demand ", "leave-pinned ",
-                               "lru ", "regions ", "periodicity ",
+                               "lru ", "regions ",
                                "clairvoyant "}) {
         EXPECT_LE(1u, lines(policy)) << policy;
     }

@@ -75,7 +75,6 @@ TEST_F(test_replay_opts, none) {
     EXPECT_FALSE(m_opts.reg_given);
     EXPECT_FALSE(m_opts.shared_processor);
     EXPECT_EQ(0u, m_opts.num_ranks);
-    EXPECT_EQ(0u, m_opts.window);
     expect_refused({}, "replay: what was recorded is missing; accepted: folders "
                    "of traces, or traces");
 }
@@ -99,7 +98,7 @@ TEST_F(test_replay_opts, bad_policies) {
     for (const char *bad : {"fast", "", "predic", "predictor"}) {
         expect_refused({"--policy", bad, "a"}, std::string("--policy: '") + bad +
                        "'; accepted: predict, on-demand, arena[=BYTES], "
-                       "leave-pinned, lru[=BYTES], regions[=N], periodicity, clairvoyant");
+                       "leave-pinned, lru[=BYTES], regions[=N], clairvoyant");
     }
     expect_refused({"--policy=predict,predict", "a"},
                    "--policy: 'predict' is given twice");
@@ -171,23 +170,18 @@ TEST_F(test_replay_opts, costs) {
 }
 
 TEST_F(test_replay_opts, numbers) {
-    EXPECT_EQ(0, parse({"--window=2", "--ranks=16777216", "--ranks-per-node=4",
+    EXPECT_EQ(0, parse({"--ranks=16777216", "--ranks-per-node=4",
                         "--cores-per-node=4", "--node-max=1m", "--json",
                         "--shared-processor", "a"})) << m_errors;
     EXPECT_TRUE(m_opts.shared_processor);
-    EXPECT_EQ(2u, m_opts.window);
     EXPECT_EQ(16777216u, m_opts.num_ranks);
     EXPECT_EQ(4u, m_opts.ranks_per_node);
     EXPECT_EQ(4u, m_opts.cores_per_node);
     EXPECT_EQ(1ul << 20, m_opts.node_max);
     EXPECT_TRUE(m_opts.json);
-    EXPECT_EQ(0, parse({"--window=4096", "--per-rank", "a"}));
+    EXPECT_EQ(0, parse({"--per-rank", "a"}));
     EXPECT_TRUE(m_opts.per_rank);
 
-    for (const char *bad : {"1", "4097", "x", "", "-2", "2.5"}) {
-        expect_refused({"--window", bad, "a"}, std::string("--window: '") + bad +
-                       "'; accepted: 2 to 4096");
-    }
     for (const char *option : {"ranks", "ranks-per-node", "cores-per-node"}) {
         for (const char *bad : {"0", "16777217", "x", "1x"}) {
             expect_refused({std::string("--") + option, bad, "a"},

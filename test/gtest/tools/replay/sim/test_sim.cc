@@ -378,7 +378,7 @@ TEST_F(test_replay_cache, deterministic)
 {
     for (unsigned seed = 1; seed <= 5; ++seed) {
         m_program = made_program::random(seed, 500);
-        for (unsigned policy = 0; policy < PREDREG_REPLAY_PERIODICITY;
+        for (unsigned policy = 0; policy < PREDREG_REPLAY_CLAIRVOYANT;
              ++policy) {
             std::string first =
                     replay((predreg_replay_policy_t)policy).text();

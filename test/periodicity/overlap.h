@@ -15,7 +15,7 @@ BEGIN_C_DECLS
  *
  * Finds which of a program's buffers overlap a piece of memory, among those
  * that are switched on. Each step takes a time that grows with the logarithm of
- * the number of buffers. The policy periodicity calls these functions.
+ * the number of buffers. periodicity.c calls these functions.
  */
 
 /** Stands for no buffer. */

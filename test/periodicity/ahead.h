@@ -21,7 +21,7 @@ BEGIN_C_DECLS
  * Plays regions that are registered ahead of their uses, and deregistered after
  * them, beside the program, any number of operations at a time. So regions do
  * not depend on each other, and the state of a region is only brought up to
- * date when it is needed. The policy periodicity calls these functions, and
+ * date when it is needed. periodicity.c calls these functions, and
  * decides what is to be done.
  *
  * Times are those of the program, ns.

@@ -4,10 +4,10 @@
  * See file LICENSE for terms.
  */
 
-#include "policies.h"
+#include "ahead.h"
+#include "pattern.h"
+#include "periodicity.h"
 
-#include <tools/replay/models/ahead.h>
-#include <tools/replay/models/pattern.h>
 #include <tools/replay/program/play.h>
 #include <ucs/rcache_pred/predict/history.h>
 
@@ -16,10 +16,11 @@
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * The periodicity-based predictor that the paper compares its own predictor
- * with (section 3.1 and Figure 5), and a schedule that follows its predictions.
+ * with, and a schedule that follows its predictions.
  * The samples are the uses, identified by their memory. As long as they have a
  * pattern, the time until the next use of a region is expected to be the same
  * as one period ago.
@@ -305,7 +306,8 @@ static ucs_status_t alloc_arrays(periodicity_t *self)
     return UCS_OK;
 }
 
-static ucs_status_t periodicity_create(periodicity_t *self)
+static ucs_status_t
+periodicity_create(periodicity_t *self, unsigned compared)
 {
     ucs_status_t status;
 
@@ -325,7 +327,7 @@ static ucs_status_t periodicity_create(periodicity_t *self)
         goto err_free_arrays;
     }
 
-    status = predreg_pattern_init(&self->pattern, self->params->compared);
+    status = predreg_pattern_init(&self->pattern, compared);
     if (status != UCS_OK) {
         goto err_destroy_account;
     }
@@ -359,9 +361,10 @@ static void periodicity_destroy(periodicity_t *self)
     predreg_overlap_cleanup(&self->index);
 }
 
-ucs_status_t predreg_replay_periodicity(const predreg_timeline_t *timeline,
-                                        const predreg_replay_params_t *params,
-                                        predreg_replay_result_t *result)
+ucs_status_t periodicity_replay(const predreg_timeline_t *timeline,
+                                const predreg_replay_params_t *params,
+                                unsigned compared,
+                                predreg_replay_result_t *result)
 {
     periodicity_t self = {
         .timeline = timeline,
@@ -371,7 +374,8 @@ ucs_status_t predreg_replay_periodicity(const predreg_timeline_t *timeline,
     };
     ucs_status_t status;
 
-    status = periodicity_create(&self);
+    memset(result, 0, sizeof(*result));
+    status = periodicity_create(&self, compared);
     if (status != UCS_OK) {
         return status;
     }

@@ -4,13 +4,14 @@
  * See file LICENSE for terms.
  */
 
-#include <common/log_watch.h>
 #include <common/timelines.h>
 
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/replay/models/pattern.h>
+#include <common/c_access.h>
+#include "../../periodicity/pattern.h"
+#include "../../periodicity/periodicity.h"
 }
 
 
@@ -115,13 +116,23 @@ protected:
     static constexpr uint64_t MSEC = made_program::MSEC;
     static constexpr uint64_t PAGE = made_program::PAGE;
 
-    static predreg_replay_params_t params(made_program &program,
-                                          unsigned window)
+    /* Its result for a program */
+    class replayed : public ::replayed {
+    public:
+        replayed(made_program &program, unsigned window) :
+            ::replayed([&](predreg_replay_result_t *result) {
+                return play(program, window, result);
+            })
+        {
+        }
+    };
+
+    static ucs_status_t play(made_program &program, unsigned window,
+                             predreg_replay_result_t *result)
     {
-        auto params = replay_params(program.timeline(),
-                                    PREDREG_REPLAY_PERIODICITY);
-        params.compared = window;
-        return params;
+        auto params = replay_params(program.timeline(), PREDREG_REPLAY_PREDICT);
+
+        return periodicity_replay(program.timeline(), &params, window, result);
     }
 
     /* 100 us to register, 50 us to deregister */
@@ -137,7 +148,7 @@ TEST_F(test_periodicity, periodic)
     made_program program = made_program::periodic(100, 10 * MSEC, 1 * MSEC,
                                                   PAGE);
     set_costs(program);
-    replayed result(program.timeline(), params(program, 4));
+    replayed result(program, 4);
 
     /* It takes 5 uses until there is a pattern */
     EXPECT_EQ(100u, result->uses);
@@ -159,7 +170,7 @@ TEST_F(test_periodicity, errors)
     made_program program = made_program::periodic(100, 10 * MSEC, 1 * MSEC,
                                                   PAGE);
     set_costs(program);
-    replayed result(program.timeline(), params(program, 4));
+    replayed result(program, 4);
 
     EXPECT_EQ(95u, result->prediction_errors[0]);
     for (unsigned i = 1; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
@@ -172,7 +183,7 @@ TEST_F(test_periodicity, kept_if_the_gap_is_short)
     made_program program = made_program::periodic(100, 1140 * USEC, 1 * MSEC,
                                                   PAGE);
     set_costs(program);
-    replayed result(program.timeline(), params(program, 4));
+    replayed result(program, 4);
 
     EXPECT_EQ(95u, result->hits);
     EXPECT_EQ(5u, result->regs);
@@ -184,7 +195,7 @@ TEST_F(test_periodicity, on_demand_without_a_pattern)
     made_program program = made_program::periodic(100, 10 * MSEC, 1 * MSEC,
                                                   PAGE);
     set_costs(program);
-    replayed result(program.timeline(), params(program, 100));
+    replayed result(program, 100);
 
     EXPECT_EQ(0u, result->hits);
     EXPECT_EQ(100 * 100 * USEC, result->waited);
@@ -198,7 +209,7 @@ TEST_F(test_periodicity, wasted)
                                                   PAGE);
     set_costs(program);
     program.last_until(1000 * MSEC);
-    replayed result(program.timeline(), params(program, 4));
+    replayed result(program, 4);
 
     EXPECT_EQ(1u, result->wasted);
     EXPECT_EQ(2500 * USEC * PAGE, result.byte_ns(PREDREG_CAUSE_WASTED));
@@ -213,7 +224,7 @@ TEST_F(test_periodicity, late)
                                                   PAGE);
     set_costs(program);
     program.use(100 * MSEC - 40 * USEC, 101 * MSEC, program.buffer(0), PAGE);
-    replayed result(program.timeline(), params(program, 4));
+    replayed result(program, 4);
 
     EXPECT_EQ(1u, result->late);
     EXPECT_EQ(5u, result->hits);
@@ -229,7 +240,7 @@ TEST_F(test_periodicity, too_late)
                                                   PAGE);
     set_costs(program);
     program.use(98 * MSEC, 99 * MSEC, program.buffer(0), PAGE);
-    replayed result(program.timeline(), params(program, 4));
+    replayed result(program, 4);
 
     EXPECT_EQ(0u, result->late);
     EXPECT_EQ(5u, result->hits);
@@ -246,7 +257,7 @@ TEST_F(test_periodicity, unmap)
     program.unmap(95 * MSEC, program.buffer(0), PAGE);  /* Idle */
     /* The region is idle, or in use */
     program.unmap(155500 * USEC, program.buffer(0), 1);
-    replayed result(program.timeline(), params(program, 4));
+    replayed result(program, 4);
 
     EXPECT_EQ(20u, result->uses);
     EXPECT_EQ(20u - 5 - 2, result->hits);
@@ -263,7 +274,7 @@ TEST_F(test_periodicity, unmap_in_use)
     program.use(100 * MSEC, 109 * MSEC, program.buffer(0), PAGE);
     program.unmap(105 * MSEC, program.buffer(0), PAGE);
     program.use(107 * MSEC, 108 * MSEC, program.buffer(0), PAGE);
-    replayed result(program.timeline(), params(program, 4));
+    replayed result(program, 4);
 
     /* There are two registrations at once: the old one still serves its use */
     EXPECT_EQ(2 * PAGE, result->pinned.peak_bytes);
@@ -283,7 +294,7 @@ TEST_F(test_periodicity, unmap_while_registering_at_the_end)
     }
     program.unmap(200 * MSEC - 50 * USEC, program.buffer(0), PAGE);
     program.last_until(200 * MSEC - 40 * USEC);
-    replayed result(program.timeline(), params(program, 4));
+    replayed result(program, 4);
 
     /* 5 uses wait before there is a pattern, and all after them is later */
     EXPECT_EQ(5 * 100 * USEC, result->waited);
@@ -304,7 +315,7 @@ TEST_F(test_periodicity, counts_memory_once)
         made_program program = made_program::random(seed, 300);
 
         set_costs(program);
-        replayed result(program.timeline(), params(program, 2 + seed % 8));
+        replayed result(program, 2 + seed % 8);
         double sites = 0;
 
         for (unsigned i = 0; i < result->num_sites; ++i) {
@@ -316,27 +327,24 @@ TEST_F(test_periodicity, counts_memory_once)
     }
 }
 
-TEST_F(test_periodicity, windows_out_of_range)
-{
-    made_program program;
-
-    for (unsigned window : {0u, 1u, 4097u}) {
-        auto bad = params(program, window);
-        predreg_replay_result_t result;
-
-        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-                  predreg_replay(program.timeline(), &bad, &result));
-        EXPECT_EQ("a window of " + std::to_string(window) +
-                  " uses is out of range: expected 2..4096",
-                  log_watch::take());
-    }
-}
-
 TEST_F(test_periodicity, memory_runs_out)
 {
     made_program program = made_program::periodic(20, 10 * MSEC, 1 * MSEC,
                                                   PAGE);
     program.unmap(105500 * USEC, program.buffer(0), PAGE);
-    expect_survives_without_memory(program.timeline(),
-                                   PREDREG_REPLAY_PERIODICITY, 20);
+
+    auto params  = replay_params(program.timeline(), PREDREG_REPLAY_PREDICT);
+    unsigned nth = 0;
+    ucs_status_t status;
+    predreg_replay_result_t result;
+
+    do {
+        test_alloc_fail_nth(++nth);
+        status = periodicity_replay(program.timeline(), &params, 20, &result);
+    } while (test_alloc_failed() && (status == UCS_ERR_NO_MEMORY));
+
+    test_alloc_fail_nth(0);
+    ASSERT_EQ(UCS_OK, status) << "allocation " << nth;
+    predreg_replay_result_cleanup(&result);
+    EXPECT_GT(nth, 20u);
 }

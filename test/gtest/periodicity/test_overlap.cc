@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/replay/models/overlap.h>
+#include "../../periodicity/overlap.h"
 }
 
 #include <random>
