@@ -190,7 +190,7 @@ int predreg_replay_opts_parse(int argc, char **argv,
         {"curve", 0, NULL, "memory against run time: predict with budgets of 0, 0.2, 0.5, "
          "1, 2 and 5 % and inf, and which of them to use", predreg_option_flag,
          FIELD(curve)},
-            {"per-rank", 0, NULL, "also say it of each rank", predreg_option_flag,
+        {"per-rank", 0, NULL, "also say it of each rank", predreg_option_flag,
          FIELD(per_rank)},
         {"ranks", 0, "N", "say it of a job of N ranks, which do as those recorded",
          read_ranks, FIELD(num_ranks)},
