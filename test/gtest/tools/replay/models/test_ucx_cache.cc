@@ -392,7 +392,7 @@ TEST_F(test_replay_models, bad_parameters)
 
     bad        = good;
     bad.policy = PREDREG_REPLAY_LAST;
-    refused(bad, "policy 8 is out of range: expected 0..6");
+    refused(bad, "policy 7 is out of range: expected 0..6");
     bad        = good;
     bad.reg.op = -1;
     refused(bad, "registration at -1 ns");
