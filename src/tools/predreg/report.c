@@ -8,11 +8,11 @@
 #include "report_rank.h"
 
 #include <tools/predreg/common/message.h>
+#include <tools/predreg/common/options.h>
 #include <tools/predreg/common/trace_files.h>
 #include <tools/report/data/recommend.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,46 +28,29 @@ typedef struct {
 } predreg_report_opts_t;
 
 
-static void usage(void)
-{
-    printf("usage: ucx_predreg report [OPTIONS] FILE|FOLDER\n"
-           "\n"
-           "Replay a trace, or all traces of a job in a folder, under each\n"
-           "policy, and write what came of it as one HTML page.\n"
-           "\n"
-           "  -o, --output FILE   write to FILE instead of "
-           PREDREG_REPORT_OUTPUT ";\n"
-           "                      - is standard output\n"
-           "  --json              write the numbers behind the page, as one JSON\n"
-           "                      object, to standard output unless -o is given\n"
-           "  --help              this text\n");
-}
+static const predreg_option_t list[] = {
+    {"output", 'o', "FILE", "write to FILE instead of " PREDREG_REPORT_OUTPUT "; - is "
+     "standard output", predreg_option_string, offsetof(predreg_report_opts_t, output)},
+    {"json", 0, NULL, "write the numbers behind the page, as one JSON object, to standard "
+     "output unless -o is given", predreg_option_flag,
+     offsetof(predreg_report_opts_t, json)},
+    {NULL}
+};
+
+static const predreg_options_t options = {
+    .command = "report",
+    .usage   = "[OPTIONS] FILE|FOLDER",
+    .intro   = "Replay a trace, or all traces of a job in a folder, under each\n"
+               "policy, and write what came of it as one HTML page.\n",
+    .list    = list
+};
 
 static int parse(int argc, char **argv, predreg_report_opts_t *opts)
 {
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}
-    };
-    int option;
+    int status = predreg_options_read(&options, argc, argv, opts);
 
-    while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
-        switch (option) {
-        case 'o':
-            opts->output = optarg;
-            break;
-        case 'j':
-            opts->json = 1;
-            break;
-        case 'h':
-            usage();
-            exit(EXIT_SUCCESS);
-        default:
-            predreg_error("report --help lists what is accepted");
-            return PREDREG_EXIT_USAGE;
-        }
+    if (status != 0) {
+        return status;
     }
 
     opts->input = predreg_only_input("report", argc, argv);

@@ -8,7 +8,7 @@
 
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/info/info.h>
-#include <tools/predreg/run/find_library.h>
+#include <tools/predreg/run/find.h>
 
 #include <ucs/base/json.h>
 

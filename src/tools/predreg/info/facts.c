@@ -11,7 +11,7 @@
 #include <tools/predreg/common/number.h>
 #include <tools/predreg/launch/launcher.h>
 #include <tools/predreg/launch/preload.h>
-#include <tools/predreg/run/find_library.h>
+#include <tools/predreg/run/find.h>
 
 #include <ucs/base/page.h>
 

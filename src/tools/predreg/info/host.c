@@ -8,7 +8,7 @@
 
 #include <tools/predreg/common/child.h>
 #include <tools/predreg/launch/launcher.h>
-#include <tools/predreg/run/find_command.h>
+#include <tools/predreg/run/find.h>
 #include <tools/predreg/stat/view.h>
 
 #include <ucs/node/cpus.h>

@@ -11,7 +11,7 @@
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/common/options.h>
 #include <tools/predreg/run/environment.h>
-#include <tools/predreg/run/find_library.h>
+#include <tools/predreg/run/find.h>
 
 #include <getopt.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/launch/preload.h>
 #include <tools/predreg/run/environment.h>
-#include <tools/predreg/run/find_library.h>
+#include <tools/predreg/run/find.h>
 
 #include <uct/ib/predreg/eager/costs_text.h>
 

@@ -9,7 +9,7 @@
 #include <tools/predreg/common/child.h>
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/launch/launcher.h>
-#include <tools/predreg/run/find_command.h>
+#include <tools/predreg/run/find.h>
 
 #include <fcntl.h>
 #include <limits.h>

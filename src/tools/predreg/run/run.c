@@ -6,8 +6,7 @@
 
 #include "run.h"
 #include "environment.h"
-#include "find_command.h"
-#include "find_library.h"
+#include "find.h"
 #include "options.h"
 #include "trace_folder.h"
 

@@ -6,20 +6,137 @@
 
 #include "stat.h"
 #include "options.h"
-#include "print.h"
-#include "view.h"
+#include "show.h"
 
 #include <tools/predreg/common/message.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #define EXIT_NO_PROCESS 1
 
+/* What is written to a terminal to redraw the table in place: control sequences
+ * of ECMA-48, which all terminals understand */
+#define TERM_CLEAR      "\033[H\033[2J"
+#define TERM_HOME       "\033[H"
+#define TERM_CLEAR_LINE "\033[K"
+#define TERM_CLEAR_REST "\033[J"
+
+
+/* Print as much of the text as fits into a line of the terminal, or all of it
+ * if the width is 0 */
+static void put_line(ucs_string_buffer_t *line, int width, const char *end)
+{
+    if (width > 0) {
+        printf("%.*s", width, ucs_string_buffer_cstr(line));
+    } else {
+        printf("%s", ucs_string_buffer_cstr(line));
+    }
+    printf("%s\n", end);
+    ucs_string_buffer_reset(line);
+}
+
+static void put_title(const predreg_view_t *view, int width, const char *end,
+                      ucs_string_buffer_t *line)
+{
+    time_t now = time(NULL);
+    struct tm tm;
+    char text[16];
+
+    localtime_r(&now, &tm);
+    strftime(text, sizeof(text), "%H:%M:%S", &tm);
+    ucs_string_buffer_appendf(line, "%s  ", text);
+    predreg_stat_title(view->procs, view->num_procs, line);
+    put_line(line, width, end);
+}
+
+static void put_table(const predreg_view_t *view, const predreg_view_t *before,
+                      int width, unsigned height, const char *end)
+{
+    ucs_string_buffer_t line = UCS_STRING_BUFFER_INITIALIZER;
+    unsigned i;
+
+    put_title(view, width, end, &line);
+    predreg_stat_header(&line);
+    put_line(&line, width, end);
+    for (i = 0; (i < view->num_procs) && (i < height); ++i) {
+        predreg_stat_row(&view->procs[i],
+                         predreg_view_find(before, view->procs[i].pid), &line);
+        put_line(&line, width, end);
+    }
+    ucs_string_buffer_cleanup(&line);
+}
+
+/* Draw the table on a terminal, in place of what was there before */
+static void draw(const predreg_view_t *view, const predreg_view_t *before)
+{
+    unsigned width = 80, height = 24;
+    struct winsize size;
+    unsigned i;
+
+    if ((ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) && (size.ws_col > 0) &&
+        (size.ws_row > 0)) {
+        width  = size.ws_col;
+        height = size.ws_row;
+    }
+
+    /* The rows that are left beside the title, the names of columns, the texts,
+     * and a line for the cursor */
+    height = (height > view->num_texts + 3) ? (height - view->num_texts - 3) :
+                                              1;
+    printf(TERM_HOME);
+    put_table(view, before, width, height, TERM_CLEAR_LINE);
+    for (i = 0; i < view->num_texts; ++i) {
+        printf("%.*s" TERM_CLEAR_LINE "\n", (int)width,
+               view->texts[i]);
+    }
+    printf(TERM_CLEAR_REST);
+}
+
+static void put_json(const predreg_view_t *view)
+{
+    ucs_string_buffer_t line = UCS_STRING_BUFFER_INITIALIZER;
+    struct timespec now;
+    unsigned i;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (i = 0; i < view->num_procs; ++i) {
+        predreg_stat_json(&view->procs[i],
+                          now.tv_sec * 1000ul + now.tv_nsec / 1000000, &line);
+        put_line(&line, 0, "");
+    }
+    ucs_string_buffer_cleanup(&line);
+}
+
+void predreg_stat_print(const predreg_stat_opts_t *opts,
+                        const predreg_view_t *view,
+                        const predreg_view_t *before)
+{
+    unsigned i;
+
+    if (opts->screen) {
+        draw(view, before);
+    } else if (opts->json) {
+        put_json(view);
+    } else if (view->num_procs > 0) {
+        put_table(view, before, 0, UINT_MAX, "");
+    }
+    fflush(stdout);
+
+    /* A text is printed when it is new, and not with each view in which it
+     * still holds */
+    for (i = 0; (i < view->num_texts) && !opts->screen; ++i) {
+        if (!predreg_view_says(before, view->texts[i])) {
+            predreg_error("%s", view->texts[i]);
+        }
+    }
+}
 
 /* @return whether the output is a terminal that can be redrawn */
 static int is_screen(void)
@@ -83,7 +200,7 @@ int predreg_stat(int argc, char **argv)
     }
 
     if (opts.screen) {
-        predreg_stat_print_clear();
+        printf(TERM_CLEAR);
     }
 
     status = look_repeatedly(&opts);

@@ -7,7 +7,8 @@
 #ifndef PREDREG_STAT_STAT_H_
 #define PREDREG_STAT_STAT_H_
 
-#include <ucs/sys/compiler_def.h>
+#include "options.h"
+#include "view.h"
 
 BEGIN_C_DECLS
 
@@ -25,6 +26,17 @@ BEGIN_C_DECLS
  * @return the exit status of the program.
  */
 int predreg_stat(int argc, char **argv);
+
+/**
+ * Print a view as the options say.
+ *
+ * @param [in] before  The view that was printed before this one: rates cover
+ *                     the time since then, and texts that were printed then are
+ *                     not printed again.
+ */
+void predreg_stat_print(const predreg_stat_opts_t *opts,
+                        const predreg_view_t *view,
+                        const predreg_view_t *before);
 
 END_C_DECLS
 

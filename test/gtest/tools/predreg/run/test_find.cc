@@ -9,8 +9,7 @@
 extern "C" {
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/launch/preload.h>
-#include <tools/predreg/run/find_command.h>
-#include <tools/predreg/run/find_library.h>
+#include <tools/predreg/run/find.h>
 }
 
 #include <filesystem>

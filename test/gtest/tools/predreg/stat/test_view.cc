@@ -8,7 +8,7 @@
 
 extern "C" {
 #include <tools/predreg/common/number.h>
-#include <tools/predreg/stat/print.h>
+#include <tools/predreg/stat/stat.h>
 #include <tools/predreg/stat/view.h>
 }
 

@@ -4,17 +4,17 @@
  * See file LICENSE for terms.
  */
 
-#ifndef PREDREG_RUN_FIND_LIBRARY_H_
-#define PREDREG_RUN_FIND_LIBRARY_H_
+#ifndef PREDREG_RUN_FIND_H_
+#define PREDREG_RUN_FIND_H_
 
 #include <ucs/sys/compiler_def.h>
 
 BEGIN_C_DECLS
 
-/** @file find_library.h
+/** @file find.h
  *
- * Finds the library that is preloaded into programs. start.c and the sub-command
- * info call this.
+ * Finds the library that is preloaded into programs, and the command to run. run.c and the
+ * sub-commands info and calibrate call this.
  */
 
 /** @return the folder that this program is in, to be freed by the caller, or
@@ -51,6 +51,14 @@ char *predreg_relative_folder(const char *folder, const char *other);
  */
 char *predreg_find_library(const char *folder, const char *wanted,
                            int *status_p);
+
+
+/** @return the file that execvp() would execute under this name, which is looked
+ *  for in PATH if there is no slash in it; to be freed. NULL: there is none. */
+char *predreg_find_command(const char *name);
+
+/** @return 1 if predreg_find_command() finds one. */
+int predreg_has_command(const char *name);
 
 END_C_DECLS
 
