@@ -275,7 +275,6 @@ echo "$folder"
     fail "the ranks were not told of the folder"
 rm -r "$traces"
 refused 2 "'fastest'.*clairvoyant" "$command" replay --policy fastest .
-refused 2 "'1'.*2 to 4096" "$command" replay --window 1 .
 refused 2 "'0'.*1 to" "$command" replay --ranks 0 .
 refused 2 "'many'.*1 to" "$command" replay --ranks many .
 refused 2 "'lots'.*512m" "$command" replay --ranks 4 --node-max lots .
