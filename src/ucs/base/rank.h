@@ -51,7 +51,6 @@ BEGIN_C_DECLS
     _rank(SENDERS) \
     _rank(REUSE_TABLE) \
     _rank(REUSE_SLOTS) \
-    _rank(NAMING) \
     _rank(PLACES) \
     _rank(TRACE) \
     _rank(FH_RELEASE) \
