@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include <uct/ib/predreg/core/knob_text.h>
+#include <ucs/base/strb.h>
 #include <uct/ib/predreg/core/knobs.h>
 
 #include <errno.h>
@@ -159,20 +159,28 @@ static void put_help(FILE *page, const char *help)
 }
 
 /* The entry of a knob, and what the template has to add to it */
-static void put_knob(void *arg, const char *name, const char *dfl_value,
-                     const char *help)
+static void put_knob(void *arg, const uct_predreg_knob_t *knob)
 {
-    const char *shown = (dfl_value[0] == '\0') ? "empty" : dfl_value;
+    const char *name  = knob->field.name;
+    const char *dfl   = knob->field.dfl_value;
+    const char *shown = (dfl[0] == '\0') ? "empty" : dfl;
     manual_t *manual  = arg;
+    UCS_RCACHE_PRED_STRB(accepted, 256);
     char line[80];
     size_t i, end;
 
     fprintf(manual->page, ".It Ev " UCT_PREDREG_ENV_PREFIX
             UCT_PREDREG_KNOB_PREFIX "%s\n", name);
-    put_help(manual->page, help);
+    put_help(manual->page, knob->field.doc);
     fprintf(manual->page, "Default: ");
     put_text(manual->page, shown, strlen(shown));
     fprintf(manual->page, ".\n");
+    if ((knob->field.type == &uct_predreg_knob_number) ||
+        (knob->field.type == &uct_predreg_knob_percent)) {
+        uct_predreg_knob_accepted(knob, &accepted);
+        fprintf(manual->page, "Accepted: %s.\n",
+                ucs_string_buffer_cstr(&accepted));
+    }
 
     snprintf(line, sizeof(line), "@%s@", name);
     i = find_line(manual, line);

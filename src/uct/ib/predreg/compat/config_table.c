@@ -92,9 +92,10 @@ static const union {
                               const char *env_prefix, int ignore_errors);
 } fill_opts = {(void (*)(void))ucs_config_parser_fill_opts};
 
-/* The table that was entered, as UCX has it */
-static void *table_words[(UCT_PREDREG_CONFIG_MAX + 1) * WORDS_1_17];
-static list_entry_t entry;
+/* The table that was entered, as UCX lists it and as it reads it */
+static void *listed_words[(UCT_PREDREG_CONFIG_MAX + 1) * WORDS_1_17];
+static void *read_words[(UCT_PREDREG_CONFIG_MAX + 1) * WORDS_1_17];
+static list_entry_t listed, all;
 
 
 /* Further text about the values of a setting: there is none */
@@ -123,47 +124,57 @@ static void make_field(const uct_predreg_config_field_t *field, unsigned minor,
     }
 }
 
-size_t uct_predreg_config_make(const uct_predreg_config_field_t *fields,
-                               unsigned minor, void **words, size_t max)
+size_t uct_predreg_config_make(const uct_predreg_config_table_t *table,
+                               int hidden, unsigned minor, void **words,
+                               size_t max)
 {
     const size_t step = (minor >= UCT_PREDREG_UCS_CONFIG_DOC) ? WORDS_1_17 :
                                                                 WORDS_1_13;
     const uct_predreg_config_field_t *field;
     size_t used = 0;
 
-    for (field = fields;
-         (field->name != NULL) && (used + (2 * step) <= max); ++field) {
-        make_field(field, minor, &words[used]);
-        used += step;
+    for (field = table->fields;
+         (field->name != NULL) && (used + (2 * step) <= max);
+         field = UCS_PTR_BYTE_OFFSET(field, table->stride)) {
+        if (hidden || !field->is_hidden) {
+            make_field(field, minor, &words[used]);
+            used += step;
+        }
     }
 
     memset(&words[used], 0, step * sizeof(*words));
     return used;
 }
 
+static void make_entry(const uct_predreg_config_table_t *table, int hidden,
+                       void **words, size_t max, list_entry_t *entry)
+{
+    uct_predreg_config_make(table, hidden, uct_predreg_ucs_minor(), words, max);
+    *entry = (list_entry_t){
+        .name   = table->title,
+        .prefix = table->prefix,
+        .table  = (ucs_config_field_t*)words,
+        .size   = table->size
+    };
+}
+
 void uct_predreg_config_register(const uct_predreg_config_table_t *table)
 {
     assert_layouts();
-    uct_predreg_config_make(table->fields, uct_predreg_ucs_minor(),
-                            table_words, ucs_static_array_size(table_words));
-    entry = (list_entry_t){
-        .name   = table->title,
-        .prefix = table->prefix,
-        .table  = (ucs_config_field_t*)table_words,
-        .size   = table->size
-    };
-    ucs_list_add_tail(&ucs_config_global_list, &entry.list);
+    make_entry(table, 1, read_words, ucs_static_array_size(read_words), &all);
+    make_entry(table, 0, listed_words, ucs_static_array_size(listed_words),
+               &listed);
+    ucs_list_add_tail(&ucs_config_global_list, &listed.list);
 }
 
 void uct_predreg_config_unregister(void)
 {
-    ucs_list_del(&entry.list);
+    ucs_list_del(&listed.list);
 }
 
 ucs_status_t uct_predreg_config_read(const char *env_prefix, void *values)
 {
     return (uct_predreg_ucs_minor() >= UCT_PREDREG_UCS_CONFIG_ENTRY) ?
-           fill_opts.from_1_15(values, &entry, env_prefix, 0) :
-           fill_opts.from_1_13(values, entry.table, env_prefix, entry.prefix,
-                               0);
+           fill_opts.from_1_15(values, &all, env_prefix, 0) :
+           fill_opts.from_1_13(values, all.table, env_prefix, all.prefix, 0);
 }

@@ -54,6 +54,8 @@ typedef struct uct_predreg_config_field {
     size_t                          offset;     /**< Of its value in the
                                                      structure of all values */
     const uct_predreg_config_type_t *type;
+    int                             is_hidden;  /**< Whether UCX reads it and
+                                                     lists it not */
 } uct_predreg_config_field_t;
 
 
@@ -65,13 +67,14 @@ typedef struct uct_predreg_config_table {
                                                    this and their names */
     const uct_predreg_config_field_t *fields; /**< One whose name is NULL ends
                                                    them */
+    size_t                           stride;  /**< From one to the next, bytes */
     size_t                           size;    /**< Of the structure of all
                                                    values, bytes */
 } uct_predreg_config_table_t;
 
 
-/** Enter a table into UCX's list. UCX lists it, and calls its functions, until
- *  it is removed. */
+/** Enter a table into UCX's list. UCX lists what is not hidden of it, and calls its
+ *  functions, until it is removed. */
 void uct_predreg_config_register(const uct_predreg_config_table_t *table);
 
 /** Remove the table that was entered. */
@@ -86,8 +89,9 @@ void uct_predreg_config_unregister(void);
 ucs_status_t uct_predreg_config_read(const char *env_prefix, void *values);
 
 /**
- * Make UCX's description of settings.
+ * Make UCX's description of a table.
  *
+ * @param [in]  hidden  Whether hidden settings are in it.
  * @param [in]  minor  Minor version of UCX 1 that it is for, see
  *                     @ref uct_predreg_ucs_minor.
  * @param [out] words  Filled with the array, and an empty element at its end.
@@ -95,8 +99,9 @@ ucs_status_t uct_predreg_config_read(const char *env_prefix, void *values);
  *                     out.
  * @return the size of the array without that element, in words.
  */
-size_t uct_predreg_config_make(const uct_predreg_config_field_t *fields,
-                               unsigned minor, void **words, size_t max);
+size_t uct_predreg_config_make(const uct_predreg_config_table_t *table,
+                               int hidden, unsigned minor, void **words,
+                               size_t max);
 
 END_C_DECLS
 

@@ -4,54 +4,91 @@
  * See file LICENSE for terms.
  */
 
-#include "knob_text.h"
 #include "knobs.h"
 
+#include <ucp/firehose/table/types.h>
+#include <ucs/arena/memory/types.h>
+#include <ucs/base/strb.h>
 #include <ucs/rcache_pred/stats.h>
-#include <uct/ib/predreg/compat/config_table.h>
 
 #include <ucs/debug/log_def.h>
-#include <ucs/sys/preprocessor.h>
 #include <uct/api/uct.h>
 
+#include <limits.h>
 #include <string.h>
 
 #define HELPER_DEFAULT "conservative"
 
-/* Makes the text "Range: 1 to 2." of two macros that are plain numbers */
-#define RANGE(_min, _max) \
-    "Range: " UCS_PP_MAKE_STRING(_min) " to " UCS_PP_MAKE_STRING(_max) "."
 
-#define ENTRIES_RANGE \
-    RANGE(UCT_PREDREG_MIN_ENTRIES, UCT_PREDREG_MAX_ENTRIES)
+static const char *helper_names[] = {
+    [UCS_RCACHE_PRED_HELPER_CONSERVATIVE] = "conservative",
+    [UCS_RCACHE_PRED_HELPER_AGGRESSIVE]   = "aggressive",
+    [UCS_RCACHE_PRED_HELPER_PROGRESS]     = "progress",
+    [UCS_RCACHE_PRED_HELPER_OFF]          = "off",
+    [UCS_RCACHE_PRED_HELPER_LAST]         = NULL
+};
 
-/* The range of the bounds in bytes. The 256K are UCS_RCACHE_PRED_MIN_BYTES; a
- * unit test compares the two */
-#define BYTES_RANGE   "Range: 256K and more, in bytes, or inf."
+static const char *summary_names[] = {
+    [UCT_PREDREG_SUMMARY_NONE] = "n",
+    [UCT_PREDREG_SUMMARY_TEXT] = "text",
+    [UCT_PREDREG_SUMMARY_JSON] = "json",
+    [UCT_PREDREG_SUMMARY_LAST] = NULL
+};
 
-#define REGIONS_RANGE \
-    "Range: " UCS_PP_MAKE_STRING(UCT_PREDREG_MIN_REGIONS) " and more, or inf."
+static const char *windows_names[] = {
+    [UCT_PREDREG_WINDOWS_PIN]      = "pin",
+    [UCT_PREDREG_WINDOWS_FIREHOSE] = "firehose",
+    [UCT_PREDREG_WINDOWS_LAST]     = NULL
+};
+
+static const char *arena_register_names[] = {
+    [UCT_PREDREG_ARENA_REGISTER_USE]   = "use",
+    [UCT_PREDREG_ARENA_REGISTER_AHEAD] = "ahead",
+    [UCT_PREDREG_ARENA_REGISTER_LAST]  = NULL
+};
+
+static const char *arena_keys_names[] = {
+    [UCT_PREDREG_ARENA_KEYS_SLAB] = "slab",
+    [UCT_PREDREG_ARENA_KEYS_USE]  = "use",
+    [UCT_PREDREG_ARENA_KEYS_LAST] = NULL
+};
+
+/* What UCX prints of a bool. It accepts yes, no, 1 and 0 as well */
+static const char *bool_names[] = {"y", "n", NULL};
 
 
-static const uct_predreg_config_field_t knob_table[] = {
-    {"POLICY", "predict",
+/* The beginning of a row: how its values are handled, its name without the prefix,
+ * its default, its field in uct_predreg_knobs_t, and its help */
+#define ROW(_type, _name, _default, _member, _doc) \
+    {_name, _default, _doc, ucs_offsetof(uct_predreg_knobs_t, _member), \
+     _type, 0}, \
+    sizeof(((uct_predreg_knobs_t*)NULL)->_member)
+
+/* The same of a knob that no user needs */
+#define HIDDEN(_type, _name, _default, _member, _doc) \
+    {_name, _default, _doc, ucs_offsetof(uct_predreg_knobs_t, _member), \
+     _type, 1}, \
+    sizeof(((uct_predreg_knobs_t*)NULL)->_member)
+
+/* All knobs. To add one: a field in knobs.h and a row here. ucx_info, the manual page
+ * and the messages have the rest from it */
+const uct_predreg_knob_t uct_predreg_knob_table[] = {
+    {ROW(&uct_predreg_knob_name, "POLICY", "predict", policy,
      "What is done with a buffer's registration between its communications:\n"
      " predict      - deregister it, and register it again, ahead of the next\n"
      "                communication as predicted, in a helper thread\n"
      " on-demand    - register at every communication, deregister after it\n"
-     " leave-pinned - leave everything to UCX and its own registration cache",
-     ucs_offsetof(uct_predreg_knobs_t, policy),
-     &uct_predreg_knob_name},
+     " leave-pinned - leave everything to UCX and its own registration cache"),
+     .names = ucs_rcache_pred_policy_names},
 
-    {"COMPONENTS", "ib",
+    {ROW(&uct_predreg_knob_list, "COMPONENTS", "ib", components,
      "Components of UCX whose memory domains are managed, separated by commas;\n"
      "'ucx_info -d' lists them. Memory of other components stays registered\n"
      "as in UCX's own caches.\n"
-     "Empty: none.",
-     ucs_offsetof(uct_predreg_knobs_t, components),
-     &uct_predreg_knob_list},
+     "Empty: none."),
+     .names = NULL},
 
-    {"HELPER", HELPER_DEFAULT,
+    {ROW(&uct_predreg_knob_name, "HELPER", HELPER_DEFAULT, helper,
      "Who registers ahead and deregisters, under the policy predict:\n"
      " conservative - a helper thread, in as many processes of the node as\n"
      "                there are processors that nobody uses, in those that use\n"
@@ -59,200 +96,188 @@ static const uct_predreg_config_field_t knob_table[] = {
      " aggressive   - a helper thread in every process\n"
      " progress     - the process itself, when UCP has nothing else to do and\n"
      "                when a communication ends\n"
-     " off          - nobody; the policy becomes on-demand",
-     ucs_offsetof(uct_predreg_knobs_t, helper),
-     &uct_predreg_knob_name},
+     " off          - nobody; the policy becomes on-demand"),
+     .names = helper_names},
 
-    {"BUDGET", "1",
+    {ROW(&uct_predreg_knob_percent, "BUDGET", "1", budget,
      "What the policy predict may cost compared with leave-pinned, in percent\n"
      "of the run time, or, where processes share processors, of what each can\n"
      "have of it. Memory that it would cost more to give up stays registered.\n"
      "With 0 all of it does, but for what gives way where a bound leaves no\n"
-     "room. What a bound costs is not counted. Range: 0 to 100, or inf.",
-     ucs_offsetof(uct_predreg_knobs_t, budget), &uct_predreg_knob_percent},
+     "room. What a bound costs is not counted."),
+     .max = 100, .is_percent = 1},
 
-    {"WINDOW", "2",
-     "Number of preceding communications that tell contexts of a call site\n"
-     "apart. " RANGE(UCT_PREDREG_MIN_WINDOW, UCS_RCACHE_PRED_MAX_WINDOW),
-     ucs_offsetof(uct_predreg_knobs_t, window), &uct_predreg_knob_number},
-
-    {"UNWIND", "y",
+    {ROW(&uct_predreg_knob_bool, "UNWIND", "y", unwind,
      "Tell communications apart by the whole path of calls that leads to them,\n"
      "for which the stack is unwound when a path is new. If n, by the caller\n"
-     "and the depth of the stack alone.",
-     ucs_offsetof(uct_predreg_knobs_t, unwind), &uct_predreg_knob_bool},
+     "and the depth of the stack alone."),
+     .names = bool_names},
 
-    {"HISTORY", "8",
-     "Number of recent intervals between communications of one context; the\n"
-     "shortest is the predicted period, unless they grow or shrink.\n"
-     RANGE(UCT_PREDREG_MIN_HISTORY, UCS_RCACHE_PRED_MAX_HISTORY),
-     ucs_offsetof(uct_predreg_knobs_t, history), &uct_predreg_knob_number},
-
-    {"MAX_SITES", "393216",
-     "Number of communication contexts to remember at most. With few buffers\n"
-     "there are no more than 16384. " ENTRIES_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, max_sites), &uct_predreg_knob_number},
-
-    {"KNOWN_REGIONS", "131072",
-     "Number of buffers to remember at most, registered or not. Up to 8192 are\n"
-     "always remembered, and more if the program comes back to some that were\n"
-     "forgotten. Registered ones are kept beyond it. " ENTRIES_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, known_regions),
-     &uct_predreg_knob_number},
-
-    {"DQ_SIZE", "1024",
-     "Entries of the queue of ended communications on their way to the helper\n"
-     "thread; a power of 2.\n"
-     RANGE(UCT_PREDREG_MIN_DQ_SIZE, UCT_PREDREG_MAX_DQ_SIZE),
-     ucs_offsetof(uct_predreg_knobs_t, dq_size), &uct_predreg_knob_number},
-
-    {"MAX_PINNED", "inf",
+    {ROW(&uct_predreg_knob_number, "MAX_PINNED", "inf", max_pinned,
      "Bound on the memory of communication buffers that a process has\n"
      "registered at any time. Memory that UCX registers for itself does not\n"
      "count. All of it is used, as far as BUDGET keeps memory registered; for\n"
      "room, what is expected to be used last gives way. What does not fit goes\n"
-     "other ways: in pieces, or by copying.\n"
-     BYTES_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, max_pinned), &uct_predreg_knob_number},
+     "other ways: in pieces, or by copying."),
+     .min = UCS_RCACHE_PRED_MIN_BYTES, .max = ULONG_MAX, .is_bytes = 1},
 
-    {"MAX_REGIONS", "inf",
+    {ROW(&uct_predreg_knob_number, "MAX_REGIONS", "inf", max_regions,
      "Bound on the number of registrations of communication buffers that a\n"
-     "process has at any time. " REGIONS_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, max_regions), &uct_predreg_knob_number},
+     "process has at any time."),
+     .min = UCT_PREDREG_MIN_REGIONS, .max = ULONG_MAX},
 
-    {"NODE_MAX_PINNED", "inf",
+    {ROW(&uct_predreg_knob_number, "NODE_MAX_PINNED", "inf", node_max_pinned,
      "As MAX_PINNED, for all processes of this user on a node together. The\n"
-     "same value should be given to all of them.\n" BYTES_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, node_max_pinned),
-     &uct_predreg_knob_number},
+     "same value should be given to all of them."),
+     .min = UCS_RCACHE_PRED_MIN_BYTES, .max = ULONG_MAX, .is_bytes = 1},
 
-    {"NODE_MAX_REGIONS", "inf",
-     "As MAX_REGIONS, for all processes of this user on a node together.\n"
-     REGIONS_RANGE,
-     ucs_offsetof(uct_predreg_knobs_t, node_max_regions),
-     &uct_predreg_knob_number},
+    {ROW(&uct_predreg_knob_number, "NODE_MAX_REGIONS", "inf", node_max_regions,
+     "As MAX_REGIONS, for all processes of this user on a node together."),
+     .min = UCT_PREDREG_MIN_REGIONS, .max = ULONG_MAX},
 
-    {"PIECES", "y",
-     "Register a large buffer that a message is received into, and that was\n"
-     "not predicted, piece by piece while the message arrives. If n, "
-     "and under\n"
-     "policies other than predict, only what does not fit the bounds is.",
-     ucs_offsetof(uct_predreg_knobs_t, pieces), &uct_predreg_knob_bool},
-
-    {"EAGER", "n",
+    {ROW(&uct_predreg_knob_bool, "EAGER", "n", eager,
      "Send small buffers that a program sends again and again without copying\n"
      "them into memory of UCX: they are registered where that pays, which\n"
-     "'ucx_predreg calibrate' tells.",
-     ucs_offsetof(uct_predreg_knobs_t, eager), &uct_predreg_knob_bool},
+     "'ucx_predreg calibrate' tells."),
+     .names = bool_names},
 
-    {"EAGER_FRACTION", "25",
-     "With EAGER, after how many sends a small buffer is registered, in percent\n"
-     "of the number of sends from which on that pays.\n"
-     RANGE(UCT_PREDREG_MIN_FRACTION, 100),
-     ucs_offsetof(uct_predreg_knobs_t, eager_fraction),
-     &uct_predreg_knob_percent},
-
-    {"EAGER_ADAPT", "20",
-     "With EAGER, no new small buffers are counted once their table gets\n"
-     "crowded while fewer than this percentage of them are registered.\n"
-     RANGE(0, 100),
-     ucs_offsetof(uct_predreg_knobs_t, eager_adapt),
-     &uct_predreg_knob_percent},
-
-    {"ARENA", "0",
+    {ROW(&uct_predreg_knob_number, "ARENA", "0", arena,
      "Memory of an arena at most. It is rounded down to a multiple of ARENA_SLAB,\n"
      "which is shorter where ARENA is less. Large anonymous mappings, such as\n"
      "those of malloc, come from it; it is registered in slabs,\n"
      "and what is in a registered slab needs no registration when it is\n"
-     "communicated. Slabs count as pinned, within the bounds. 0: none.\n"
-     "Range: 1M to 1T, in bytes.",
-     ucs_offsetof(uct_predreg_knobs_t, arena), &uct_predreg_knob_number},
+     "communicated. Slabs count as pinned, within the bounds. 0: none."),
+     .min = UCT_PREDREG_MIN_SLAB, .max = UCT_PREDREG_MAX_ARENA, .is_bytes = 1,
+     .is_zero_ok = 1},
 
-    {"ARENA_SLAB", "64M",
+    {ROW(&uct_predreg_knob_number, "ARENA_SLAB", "64M", arena_slab,
      "With ARENA, how much of it is registered at a time at most; a power of 2.\n"
      "Less is taken where the bounds, or limits of the control group, have no\n"
-     "room for four of them.\n"
-     "Range: 1M to 4G, in bytes.",
-     ucs_offsetof(uct_predreg_knobs_t, arena_slab), &uct_predreg_knob_number},
+     "room for four of them."),
+     .min = UCT_PREDREG_MIN_SLAB, .max = UCS_ARENA_MAX_SLAB, .is_bytes = 1,
+     .is_power_of_2 = 1},
 
-    {"ARENA_SLAB_MIN", "4M",
+    {ROW(&uct_predreg_knob_number, "ARENA_SLAB_MIN", "4M", arena_slab_min,
      "With ARENA, how long its first slab is; a power of 2. Each further one has\n"
      "an eighth of what the arena has by then, or room for a longer mapping, up\n"
-     "to ARENA_SLAB. What is longer than that counts as ARENA_SLAB.\n"
-     "Range: 1M to 4G, in bytes.",
-     ucs_offsetof(uct_predreg_knobs_t, arena_slab_min),
-     &uct_predreg_knob_number},
+     "to ARENA_SLAB. What is longer than that counts as ARENA_SLAB."),
+     .min = UCT_PREDREG_MIN_SLAB, .max = UCS_ARENA_MAX_SLAB, .is_bytes = 1,
+     .is_power_of_2 = 1},
 
-    {"ARENA_REGISTER", "use",
+    {ROW(&uct_predreg_knob_name, "ARENA_REGISTER", "use", arena_register,
      "With ARENA, when a slab is registered:\n"
      " use   - when memory of it is first communicated, and no further than the\n"
      "         program has got memory of it: what no peer gets is not pinned.\n"
      "         That first use is registered by itself\n"
      " ahead - before the program gets memory of it: nearly each use is answered,\n"
-     "         and more is pinned and in memory; ARENA_SLAB_MIN=16M goes with it",
-     ucs_offsetof(uct_predreg_knobs_t, arena_register),
-     &uct_predreg_knob_name},
+     "         and more is pinned and in memory; ARENA_SLAB_MIN=16M goes with it"),
+     .names = arena_register_names},
 
-    {"ARENA_MIN", "128K",
+    {ROW(&uct_predreg_knob_number, "ARENA_MIN", "128K", arena_min,
      "With ARENA, the shortest mapping that comes from it. malloc is told to map\n"
-     "what is as long as that, once the program communicates such memory.\n"
-     "Range: 16K to 1G, in bytes.",
-     ucs_offsetof(uct_predreg_knobs_t, arena_min), &uct_predreg_knob_number},
+     "what is as long as that, once the program communicates such memory."),
+     .min = UCT_PREDREG_MIN_ARENA_MIN, .max = UCT_PREDREG_MAX_ARENA_MIN,
+     .is_bytes = 1},
 
-    {"ARENA_KEYS", "slab",
+    {ROW(&uct_predreg_knob_name, "ARENA_KEYS", "slab", arena_keys,
      "With ARENA, what a peer that was given access to a buffer may reach:\n"
      " slab - all memory of the arena that is registered with the buffer\n"
      " use  - the buffer alone: only what needs no access of a peer is answered\n"
      "        by the arena, about half of the uses, though as much is pinned.\n"
-     "        UCX tells that from version 1.16 on",
-     ucs_offsetof(uct_predreg_knobs_t, arena_keys), &uct_predreg_knob_name},
+     "        UCX tells that from version 1.16 on"),
+     .names = arena_keys_names},
 
-    {"ARENA_STRICT", "n",
+    {ROW(&uct_predreg_knob_bool, "ARENA_STRICT", "n", arena_strict,
      "With ARENA, if y, memory is inaccessible as soon as the program has\n"
-     "unmapped it; else at the latest after 10 ms, or it is in use again.",
-     ucs_offsetof(uct_predreg_knobs_t, arena_strict), &uct_predreg_knob_bool},
+     "unmapped it; else at the latest after 10 ms, or it is in use again."),
+     .names = bool_names},
 
-    {"FIREHOSE_M", "256M",
+    {ROW(&uct_predreg_knob_number, "FIREHOSE_M", "256M", firehose_m,
      "M of libucp_firehose.so, where the program gives none: memory that\n"
      "peers may have pinned in a process, as much for each of them. It counts\n"
-     "within the bounds. Range: 4K to 1T, in bytes.",
-     ucs_offsetof(uct_predreg_knobs_t, firehose_m), &uct_predreg_knob_number},
+     "within the bounds."),
+     .min = UCP_FH_MIN_BYTES, .max = UCP_FH_MAX_BYTES, .is_bytes = 1},
 
-    {"FIREHOSE_MAXVICTIM", "64M",
+    {ROW(&uct_predreg_knob_number, "FIREHOSE_MAXVICTIM", "64M",
+         firehose_max_victim,
      "MAXVICTIM of libucp_firehose.so, where the program gives none: memory\n"
      "that a process pins for itself at most, and that stays pinned although\n"
-     "nobody uses it. It counts within the bounds. Range: 4K to 1T, in bytes.",
-     ucs_offsetof(uct_predreg_knobs_t, firehose_max_victim),
-     &uct_predreg_knob_number},
+     "nobody uses it. It counts within the bounds."),
+     .min = UCP_FH_MIN_BYTES, .max = UCP_FH_MAX_BYTES, .is_bytes = 1},
 
-    {"WINDOWS", "pin",
+    {ROW(&uct_predreg_knob_name, "WINDOWS", "pin", windows,
      "What is done with memory of 1M and more that a program maps for its peers,\n"
      "such as an MPI window or the heap of OpenSHMEM; in all processes of a job\n"
      "the same:\n"
      " pin      - all of it is pinned, as long as it is mapped\n"
      " firehose - what peers access, as libucp_firehose.so does, within FIREHOSE_M\n"
-     "            and FIREHOSE_MAXVICTIM",
-     ucs_offsetof(uct_predreg_knobs_t, windows), &uct_predreg_knob_name},
+     "            and FIREHOSE_MAXVICTIM"),
+     .names = windows_names},
 
-    {"SUMMARY", "n",
+    {ROW(&uct_predreg_knob_name, "SUMMARY", "n", summary,
      "What to print when the process exits:\n"
      " n    - nothing\n"
      " text - counters of predictions and registered memory, for reading\n"
-     " json - the same, one JSON object a process on a line",
-     ucs_offsetof(uct_predreg_knobs_t, summary),
-     &uct_predreg_knob_name},
+     " json - the same, one JSON object a process on a line"),
+     .names = summary_names},
 
-    {"SUMMARY_FILE", "",
-     "File to append the summary to. Empty: standard error.",
-     ucs_offsetof(uct_predreg_knobs_t, summary_file), &uct_predreg_knob_string},
+    {ROW(&uct_predreg_knob_string, "SUMMARY_FILE", "", summary_file,
+     "File to append the summary to. Empty: standard error."),
+     .names = NULL},
 
-    {"TRACE", "",
+    {ROW(&uct_predreg_knob_string, "TRACE", "", trace,
      "Folder to write a trace to, one file a process: what it communicated\n"
      "from which buffers, and what was registered for it. It is made if need\n"
-     "be. Empty: none.",
-     ucs_offsetof(uct_predreg_knobs_t, trace), &uct_predreg_knob_string},
+     "be. Empty: none."),
+     .names = NULL},
 
-    {NULL}
+    /* What the papers and the tests vary */
+
+    {HIDDEN(&uct_predreg_knob_number, "WINDOW", "2", window,
+     "Number of preceding communications that tell contexts of a call site\n"
+     "apart."),
+     .min = UCT_PREDREG_MIN_WINDOW, .max = UCS_RCACHE_PRED_MAX_WINDOW},
+
+    {HIDDEN(&uct_predreg_knob_number, "HISTORY", "8", history,
+     "Number of recent intervals between communications of one context; the\n"
+     "shortest is the predicted period, unless they grow or shrink."),
+     .min = UCT_PREDREG_MIN_HISTORY, .max = UCS_RCACHE_PRED_MAX_HISTORY},
+
+    {HIDDEN(&uct_predreg_knob_number, "MAX_SITES", "393216", max_sites,
+     "Number of communication contexts to remember at most. With few buffers\n"
+     "there are no more than 16384."),
+     .min = UCT_PREDREG_MIN_ENTRIES, .max = UCT_PREDREG_MAX_ENTRIES},
+
+    {HIDDEN(&uct_predreg_knob_number, "KNOWN_REGIONS", "131072", known_regions,
+     "Number of buffers to remember at most, registered or not. Up to 8192 are\n"
+     "always remembered, and more if the program comes back to some that were\n"
+     "forgotten. Registered ones are kept beyond it."),
+     .min = UCT_PREDREG_MIN_ENTRIES, .max = UCT_PREDREG_MAX_ENTRIES},
+
+    {HIDDEN(&uct_predreg_knob_number, "DQ_SIZE", "1024", dq_size,
+     "Entries of the queue of ended communications on their way to the helper\n"
+     "thread; a power of 2."),
+     .min = UCT_PREDREG_MIN_DQ_SIZE, .max = UCT_PREDREG_MAX_DQ_SIZE,
+     .is_power_of_2 = 1},
+
+    {HIDDEN(&uct_predreg_knob_bool, "PIECES", "y", pieces,
+     "Register a large buffer that a message is received into, and that was\n"
+     "not predicted, piece by piece while the message arrives. If n,\n"
+     "and under policies other than predict, only what does not fit the bounds is."),
+     .names = bool_names},
+
+    {HIDDEN(&uct_predreg_knob_percent, "EAGER_FRACTION", "25", eager_fraction,
+     "With EAGER, after how many sends a small buffer is registered, in percent\n"
+     "of the number of sends from which on that pays."),
+     .min = UCT_PREDREG_MIN_FRACTION, .max = 100, .is_percent = 1,
+     .is_finite = 1},
+
+    {HIDDEN(&uct_predreg_knob_percent, "EAGER_ADAPT", "20", eager_adapt,
+     "With EAGER, no new small buffers are counted once their table gets\n"
+     "crowded while fewer than this percentage of them are registered."),
+     .max = 100, .is_percent = 1, .is_finite = 1},
+
+    {.field.name = NULL}
 };
 
 UCS_F_CTOR static void register_table(void)
@@ -260,11 +285,12 @@ UCS_F_CTOR static void register_table(void)
     static const uct_predreg_config_table_t table = {
         .title  = "Predictive registration cache",
         .prefix = UCT_PREDREG_KNOB_PREFIX,
-        .fields = knob_table,
+        .fields = &uct_predreg_knob_table[0].field,
+        .stride = sizeof(uct_predreg_knob_table[0]),
         .size   = sizeof(uct_predreg_knobs_t)
     };
 
-    UCS_STATIC_ASSERT(ucs_static_array_size(knob_table) - 1 <=
+    UCS_STATIC_ASSERT(ucs_static_array_size(uct_predreg_knob_table) - 1 <=
                       UCT_PREDREG_CONFIG_MAX);
     uct_predreg_config_register(&table);
 }
@@ -276,19 +302,19 @@ UCS_F_DTOR static void unregister_table(void)
 
 
 static void *value_of(const uct_predreg_knobs_t *knobs,
-                      const uct_predreg_config_field_t *knob)
+                      const uct_predreg_knob_t *knob)
 {
-    return UCS_PTR_BYTE_OFFSET(knobs, knob->offset);
+    return UCS_PTR_BYTE_OFFSET(knobs, knob->field.offset);
 }
 
 /* Free the values of the knobs of the table before one */
 static void release_until(uct_predreg_knobs_t *knobs,
-                          const uct_predreg_config_field_t *end)
+                          const uct_predreg_knob_t *end)
 {
-    const uct_predreg_config_field_t *knob;
+    const uct_predreg_knob_t *knob;
 
-    for (knob = knob_table; knob < end; ++knob) {
-        knob->type->release(value_of(knobs, knob), knob);
+    for (knob = uct_predreg_knob_table; knob < end; ++knob) {
+        knob->field.type->release(value_of(knobs, knob), knob);
     }
 }
 
@@ -320,33 +346,37 @@ void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
                                 void (*cb)(void *arg, const char *name,
                                            const char *value), void *arg)
 {
-    const uct_predreg_config_field_t *knob;
+    const uct_predreg_knob_t *knob;
     char value[256];
 
-    for (knob = knob_table; knob->name != NULL; ++knob) {
-        knob->type->write(value, sizeof(value), value_of(knobs, knob), knob);
-        cb(arg, knob->name, value);
+    for (knob = uct_predreg_knob_table; knob->field.name != NULL; ++knob) {
+        knob->field.type->write(value, sizeof(value), value_of(knobs, knob),
+                                knob);
+        cb(arg, knob->field.name, value);
     }
 }
 
-void uct_predreg_knobs_describe(void (*cb)(void *arg, const char *name,
-                                           const char *dfl_value,
-                                           const char *help), void *arg)
+void uct_predreg_knobs_describe(void (*cb)(void *arg,
+                                           const uct_predreg_knob_t *knob),
+                                void *arg)
 {
-    size_t i;
+    const uct_predreg_knob_t *knob;
 
-    for (i = 0; knob_table[i].name != NULL; ++i) {
-        cb(arg, knob_table[i].name, knob_table[i].dfl_value, knob_table[i].doc);
+    for (knob = uct_predreg_knob_table; knob->field.name != NULL; ++knob) {
+        if (!knob->field.is_hidden) {
+            cb(arg, knob);
+        }
     }
 }
 
 ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs)
 {
-    const uct_predreg_config_field_t *knob;
+    const uct_predreg_knob_t *knob;
 
     knobs->is_refused = 0;
-    for (knob = knob_table; knob->name != NULL; ++knob) {
-        if (!knob->type->read(knob->dfl_value, value_of(knobs, knob), knob)) {
+    for (knob = uct_predreg_knob_table; knob->field.name != NULL; ++knob) {
+        if (!knob->field.type->read(knob->field.dfl_value,
+                                    value_of(knobs, knob), knob)) {
             release_until(knobs, knob);
             *knobs = (uct_predreg_knobs_t){0}; /* So that nothing is freed */
             return UCS_ERR_NO_MEMORY;
@@ -359,22 +389,22 @@ ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs)
 ucs_status_t uct_predreg_knobs_set(uct_predreg_knobs_t *knobs, const char *name,
                                    const char *value)
 {
-    const uct_predreg_config_field_t *knob;
+    const uct_predreg_knob_t *knob;
 
-    for (knob = knob_table; knob->name != NULL; ++knob) {
-        if (!strcmp(knob->name, name)) {
+    for (knob = uct_predreg_knob_table; knob->field.name != NULL; ++knob) {
+        if (!strcmp(knob->field.name, name)) {
             break;
         }
     }
 
-    if (knob->name == NULL) {
+    if (knob->field.name == NULL) {
         ucs_error("there is no knob " UCT_PREDREG_ENV_PREFIX
                   UCT_PREDREG_KNOB_PREFIX "%s", name);
         return UCS_ERR_NO_ELEM;
     }
 
-    knob->type->release(value_of(knobs, knob), knob);
-    if (!knob->type->read(value, value_of(knobs, knob), knob)) {
+    knob->field.type->release(value_of(knobs, knob), knob);
+    if (!knob->field.type->read(value, value_of(knobs, knob), knob)) {
         return UCS_ERR_NO_MEMORY;
     }
 
@@ -387,7 +417,8 @@ ucs_status_t uct_predreg_knobs_set(uct_predreg_knobs_t *knobs, const char *name,
 
 void uct_predreg_knobs_cleanup(uct_predreg_knobs_t *knobs)
 {
-    release_until(knobs, knob_table + ucs_static_array_size(knob_table) - 1);
+    release_until(knobs, uct_predreg_knob_table +
+                         ucs_static_array_size(uct_predreg_knob_table) - 1);
 }
 
 void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,

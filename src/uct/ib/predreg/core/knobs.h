@@ -7,7 +7,7 @@
 #ifndef UCT_PREDREG_KNOBS_H_
 #define UCT_PREDREG_KNOBS_H_
 
-#include "knob_values.h"
+#include "knob_types.h"
 
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
@@ -21,8 +21,7 @@ BEGIN_C_DECLS
  * the same settings share this file.
  */
 
-/* Ranges of the knobs that are no parameters of the cache. They are plain
- * numbers, because the preprocessor makes the knobs' help texts of them. */
+/* Ranges of the knobs that are no parameters of the cache */
 #define UCT_PREDREG_MIN_WINDOW  0
 #define UCT_PREDREG_MIN_HISTORY 1
 #define UCT_PREDREG_MIN_ENTRIES 16       /* Of MAX_SITES and KNOWN_REGIONS, */
@@ -32,8 +31,7 @@ BEGIN_C_DECLS
 #define UCT_PREDREG_MIN_REGIONS 4
 #define UCT_PREDREG_MIN_FRACTION 1       /* Percent; 0 would register at once */
 
-/* The same of knobs in bytes. Their help texts have them with units, which a
- * unit test compares */
+/* The same of knobs in bytes */
 #define UCT_PREDREG_MAX_ARENA     (1ul << 40) /* 2^32 pages less one is what an
                                                  arena can have */
 #define UCT_PREDREG_MIN_SLAB      (1ul << 20) /* What an adapter looks up fast, in
@@ -125,6 +123,9 @@ typedef struct uct_predreg_knobs {
 } uct_predreg_knobs_t;
 
 
+/** All knobs. One whose name is NULL ends them. */
+extern const uct_predreg_knob_t uct_predreg_knob_table[];
+
 /**
  * Read the knobs from the environment, and from UCX's configuration files, and
  * check them. For each that is not accepted, this function logs a message that
@@ -139,12 +140,11 @@ void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
                                 void (*cb)(void *arg, const char *name,
                                            const char *value), void *arg);
 
-/** Call a function for each knob, with the knob's name without its prefix, its
- *  default as text and its help: lines of text, and lines that begin with one
- *  space and "VALUE - " for what a value means. */
-void uct_predreg_knobs_describe(void (*cb)(void *arg, const char *name,
-                                           const char *dfl_value,
-                                           const char *help), void *arg);
+/** Call a function for each knob that users know. What papers and tests vary is none
+ *  of them. */
+void uct_predreg_knobs_describe(void (*cb)(void *arg,
+                                           const uct_predreg_knob_t *knob),
+                                void *arg);
 
 /** Set all knobs to their defaults, whatever the environment says. The caller
  *  has to clean them up, or may if there was no memory for them. */

@@ -156,7 +156,7 @@ TEST_F(test_run_options, set) {
 /* A knob that there is not is refused before anything starts */
 TEST_F(test_run_options, set_unknown_knob) {
     const std::string all = "accepted: POLICY, COMPONENTS, HELPER, BUDGET, "
-                            "WINDOW, ";
+                            "UNWIND, ";
 
     for (const char *name : {"HISTRY", "histroy", "History_",
                              "UCX_RCACHE_PRED_HISTRY"}) {

@@ -44,6 +44,7 @@ protected:
 
     static const uct_predreg_config_type_t type;
     static const uct_predreg_config_field_t fields[];
+    static const uct_predreg_config_table_t table;
 
     /* The words of the two settings: those that every version has, and the ones
      * at the end of each */
@@ -52,8 +53,8 @@ protected:
         std::vector<void*> words(4 * step, (void*)1);
 
         SCOPED_TRACE(minor);
-        ASSERT_EQ(2 * step, uct_predreg_config_make(fields, minor, words.data(),
-                                                    words.size()));
+        ASSERT_EQ(2 * step, uct_predreg_config_make(&table, 0, minor,
+                                                    words.data(), words.size()));
         for (size_t i = 0; i < 2; ++i) {
             void **word = &words[i * step];
 
@@ -80,9 +81,14 @@ const uct_predreg_config_type_t test_config_table::type = {
 };
 
 const uct_predreg_config_field_t test_config_table::fields[] = {
-    {"FIRST", "1", "The first", 8, &type},
-    {"SECOND", "two", "The second", 24, &type},
-    {nullptr, nullptr, nullptr, 0, nullptr}
+    {"FIRST", "1", "The first", 8, &type, 0},
+    {"SECOND", "two", "The second", 24, &type, 0},
+    {"HIDDEN", "3", "The third", 32, &type, 1},
+    {nullptr, nullptr, nullptr, 0, nullptr, 0}
+};
+
+const uct_predreg_config_table_t test_config_table::table = {
+    "Settings", "PREFIX_", fields, sizeof(fields[0]), 40
 };
 
 TEST_F(test_config_table, a_type_has_five_functions_and_an_argument) {
@@ -101,16 +107,25 @@ TEST_F(test_config_table, from_1_17_it_has_six_functions) {
 TEST_F(test_config_table, the_sixth_function_does_nothing) {
     void *words[33];
 
-    uct_predreg_config_make(fields, 17, words, 33);
+    uct_predreg_config_make(&table, 0, 17, words, 33);
     ASSERT_NE(nullptr, words[9]);
     reinterpret_cast<void (*)(void*, const void*)>(words[9])(nullptr, nullptr);
+}
+
+TEST_F(test_config_table, what_is_hidden_is_read_alone) {
+    void *words[40];
+
+    EXPECT_EQ(20u, uct_predreg_config_make(&table, 0, 13, words, 40));
+    ASSERT_EQ(30u, uct_predreg_config_make(&table, 1, 13, words, 40));
+    EXPECT_STREQ("HIDDEN", (const char*)words[20]);
+    EXPECT_EQ(nullptr, words[30]);
 }
 
 TEST_F(test_config_table, what_does_not_fit_is_left_out) {
     void *words[21];
 
     words[20] = (void*)1;
-    EXPECT_EQ(10u, uct_predreg_config_make(fields, 13, words, 20));
+    EXPECT_EQ(10u, uct_predreg_config_make(&table, 0, 13, words, 20));
     EXPECT_EQ(nullptr, words[10]);
     EXPECT_EQ((void*)1, words[20]);
 }

@@ -4,144 +4,172 @@
  * See file LICENSE for terms.
  */
 
-#include "knob_text.h"
+#include "knobs.h"
 
-#include <ucp/firehose/table/types.h>
-#include <ucs/arena/memory/types.h>
+#include <ucs/base/number.h>
 #include <ucs/base/strb.h>
-#include <ucs/rcache_pred/stats.h>
 
+#include <ucs/config/types.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 #include <ucs/sys/string.h>
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-
-static const char *helper_names[] = {
-    [UCS_RCACHE_PRED_HELPER_CONSERVATIVE] = "conservative",
-    [UCS_RCACHE_PRED_HELPER_AGGRESSIVE]   = "aggressive",
-    [UCS_RCACHE_PRED_HELPER_PROGRESS]     = "progress",
-    [UCS_RCACHE_PRED_HELPER_OFF]          = "off",
-    [UCS_RCACHE_PRED_HELPER_LAST]         = NULL
-};
-
-static const char *summary_names[] = {
-    [UCT_PREDREG_SUMMARY_NONE] = "n",
-    [UCT_PREDREG_SUMMARY_TEXT] = "text",
-    [UCT_PREDREG_SUMMARY_JSON] = "json",
-    [UCT_PREDREG_SUMMARY_LAST] = NULL
-};
-
-static const char *windows_names[] = {
-    [UCT_PREDREG_WINDOWS_PIN]      = "pin",
-    [UCT_PREDREG_WINDOWS_FIREHOSE] = "firehose",
-    [UCT_PREDREG_WINDOWS_LAST]     = NULL
-};
-
-static const char *arena_register_names[] = {
-    [UCT_PREDREG_ARENA_REGISTER_USE]   = "use",
-    [UCT_PREDREG_ARENA_REGISTER_AHEAD] = "ahead",
-    [UCT_PREDREG_ARENA_REGISTER_LAST]  = NULL
-};
-
-static const char *arena_keys_names[] = {
-    [UCT_PREDREG_ARENA_KEYS_SLAB] = "slab",
-    [UCT_PREDREG_ARENA_KEYS_USE]  = "use",
-    [UCT_PREDREG_ARENA_KEYS_LAST] = NULL
-};
-
-/* What UCX prints of a bool. It accepts yes, no, 1 and 0 as well */
-static const char *bool_names[] = {"y", "n", NULL};
-
-
-#define FIELD(_name) \
-    ucs_offsetof(uct_predreg_knobs_t, _name), \
-    sizeof(((uct_predreg_knobs_t*)NULL)->_name)
-
-const uct_predreg_knob_values_t uct_predreg_knob_values[] = {
-    {"POLICY", FIELD(policy), .names = ucs_rcache_pred_policy_names},
-    {"HELPER", FIELD(helper), .names = helper_names},
-    {"BUDGET", FIELD(budget), .max = 100, .is_percent = 1},
-    {"WINDOW", FIELD(window), .min = UCT_PREDREG_MIN_WINDOW,
-     .max = UCS_RCACHE_PRED_MAX_WINDOW},
-    {"UNWIND", FIELD(unwind), .names = bool_names},
-    {"HISTORY", FIELD(history), .min = UCT_PREDREG_MIN_HISTORY,
-     .max = UCS_RCACHE_PRED_MAX_HISTORY},
-    {"MAX_SITES", FIELD(max_sites), .min = UCT_PREDREG_MIN_ENTRIES,
-     .max = UCT_PREDREG_MAX_ENTRIES},
-    {"KNOWN_REGIONS", FIELD(known_regions), .min = UCT_PREDREG_MIN_ENTRIES,
-     .max = UCT_PREDREG_MAX_ENTRIES},
-    {"DQ_SIZE", FIELD(dq_size), .min = UCT_PREDREG_MIN_DQ_SIZE,
-     .max = UCT_PREDREG_MAX_DQ_SIZE, .is_power_of_2 = 1},
-    {"MAX_PINNED", FIELD(max_pinned), .min = UCS_RCACHE_PRED_MIN_BYTES,
-     .max = ULONG_MAX, .is_bytes = 1},
-    {"MAX_REGIONS", FIELD(max_regions), .min = UCT_PREDREG_MIN_REGIONS,
-     .max = ULONG_MAX},
-    {"NODE_MAX_PINNED", FIELD(node_max_pinned),
-     .min = UCS_RCACHE_PRED_MIN_BYTES, .max = ULONG_MAX, .is_bytes = 1},
-    {"NODE_MAX_REGIONS", FIELD(node_max_regions),
-     .min = UCT_PREDREG_MIN_REGIONS, .max = ULONG_MAX},
-    {"PIECES", FIELD(pieces), .names = bool_names},
-    {"EAGER", FIELD(eager), .names = bool_names},
-    {"EAGER_FRACTION", FIELD(eager_fraction), .min = UCT_PREDREG_MIN_FRACTION,
-     .max = 100, .is_percent = 1, .is_finite = 1},
-    {"EAGER_ADAPT", FIELD(eager_adapt), .max = 100, .is_percent = 1,
-     .is_finite = 1},
-    {"ARENA", FIELD(arena), .min = UCT_PREDREG_MIN_SLAB,
-     .max = UCT_PREDREG_MAX_ARENA, .is_bytes = 1, .is_zero_ok = 1},
-    {"ARENA_SLAB", FIELD(arena_slab), .min = UCT_PREDREG_MIN_SLAB,
-     .max = UCS_ARENA_MAX_SLAB, .is_bytes = 1, .is_power_of_2 = 1},
-    {"ARENA_SLAB_MIN", FIELD(arena_slab_min), .min = UCT_PREDREG_MIN_SLAB,
-     .max = UCS_ARENA_MAX_SLAB, .is_bytes = 1, .is_power_of_2 = 1},
-    {"ARENA_REGISTER", FIELD(arena_register), .names = arena_register_names},
-    {"ARENA_MIN", FIELD(arena_min), .min = UCT_PREDREG_MIN_ARENA_MIN,
-     .max = UCT_PREDREG_MAX_ARENA_MIN, .is_bytes = 1},
-    {"ARENA_KEYS", FIELD(arena_keys), .names = arena_keys_names},
-    {"ARENA_STRICT", FIELD(arena_strict), .names = bool_names},
-    {"FIREHOSE_M", FIELD(firehose_m), .min = UCP_FH_MIN_BYTES,
-     .max = UCP_FH_MAX_BYTES, .is_bytes = 1},
-    {"FIREHOSE_MAXVICTIM", FIELD(firehose_max_victim),
-     .min = UCP_FH_MIN_BYTES, .max = UCP_FH_MAX_BYTES, .is_bytes = 1},
-    {"WINDOWS", FIELD(windows), .names = windows_names},
-    {"SUMMARY", FIELD(summary), .names = summary_names},
-    {NULL}
-};
-
-
 /* So much of a value that is not accepted is printed, in characters, so that the
  * message has room for what is accepted */
 #define MAX_TYPED 100
 
-/* @param [in] arg  The knob's row in the table of knobs.c. */
-static const uct_predreg_knob_values_t *find_values(const void *arg)
-{
-    const uct_predreg_config_field_t *knob  = arg;
-    const uct_predreg_knob_values_t *values = uct_predreg_knob_values;
+#define TERA_SHIFT 40
 
-    while (strcmp(values->name, knob->name)) {
-        ++values;
+
+/* @return the largest number. Larger ones than this cannot be counted, and
+ * UCX prints some of them as words */
+static unsigned long largest(const uct_predreg_knob_t *knob)
+{
+    return (knob->max == ULONG_MAX) ? LONG_MAX : knob->max;
+}
+
+/* @return whether the text is a value that is accepted. */
+static int parse_number(const uct_predreg_knob_t *knob, const char *text,
+                        unsigned long *value_p)
+{
+    if ((knob->max == ULONG_MAX) && !strcasecmp(text, UCS_NUMERIC_INF_STR)) {
+        *value_p = ULONG_MAX;
+        return 1;
     }
-    return values;
+
+    if (!ucs_number_parse(text, knob->is_bytes, value_p)) {
+        return 0;
+    }
+
+    return ((*value_p == 0) && knob->is_zero_ok) ||
+           ((*value_p >= knob->min) && (*value_p <= largest(knob)) &&
+            (!knob->is_power_of_2 || ucs_is_pow2(*value_p)));
+}
+
+/* @return whether the text is a value that is accepted. */
+static int parse_percent(const uct_predreg_knob_t *knob, const char *text,
+                         double *value_p)
+{
+    double value = 0;
+    double unit  = 1;
+    const char *digit;
+
+    if (!knob->is_finite && !strcasecmp(text, UCS_NUMERIC_INF_STR)) {
+        *value_p = INFINITY;
+        return 1;
+    }
+
+    /* strtod() would depend on the locale */
+    for (digit = text; (*digit >= '0') && (*digit <= '9'); ++digit) {
+        value = (10 * value) + (*digit - '0');
+    }
+    if ((digit > text) && (*digit == '.')) {
+        for (++digit; (*digit >= '0') && (*digit <= '9'); ++digit) {
+            unit  /= 10;
+            value += unit * (*digit - '0');
+        }
+    }
+
+    if ((digit == text) || (*digit != '\0') || (value < knob->min) ||
+        (value > knob->max)) {
+        return 0;
+    }
+
+    *value_p = value;
+    return 1;
+}
+
+/* Print a percentage such that parse_percent() reads it; decimals after the sixth
+ * are left out */
+static void print_percent(double value, char *buf, size_t max)
+{
+    static const unsigned long million = 1000000;
+    unsigned long millionths;
+    size_t digits;
+
+    if (isinf(value)) {
+        ucs_strncpy_safe(buf, UCS_NUMERIC_INF_STR, max);
+        return;
+    }
+
+    millionths = lround(value * million);
+    if (millionths % million == 0) {
+        snprintf(buf, max, "%lu", millionths / million);
+        return;
+    }
+
+    snprintf(buf, max, "%lu.%06lu", millionths / million, millionths % million);
+    for (digits = strlen(buf); buf[digits - 1] == '0'; --digits) {
+        buf[digits - 1] = '\0';
+    }
+}
+
+static void accepted_names(const char *const *names, ucs_string_buffer_t *strb)
+{
+    const char *const *name;
+
+    for (name = names; *name != NULL; ++name) {
+        ucs_string_buffer_appendf(strb, "%s%s", (name == names) ? "" : ", ",
+                                  *name);
+    }
+}
+
+void uct_predreg_knob_accepted(const uct_predreg_knob_t *knob,
+                               ucs_string_buffer_t *strb)
+{
+    char bytes[32], max[32];
+
+    if (knob->names != NULL) {
+        accepted_names(knob->names, strb);
+    } else if (knob->is_percent) {
+        ucs_string_buffer_appendf(strb, "numbers from %lu to %lu, such as "
+                                  "%lu.5%s", knob->min, knob->max,
+                                  knob->min, knob->is_finite ? "" :
+                                  ", or " UCS_NUMERIC_INF_STR);
+    } else if (knob->is_bytes && (knob->max != ULONG_MAX)) {
+        ucs_memunits_to_str(knob->min, bytes, sizeof(bytes));
+        ucs_memunits_to_str(knob->max, max, sizeof(max));
+        ucs_string_buffer_appendf(strb, "%s%s%s to %s, with a unit such as in "
+                                  "64M", knob->is_zero_ok ? "0, or " : "",
+                                  knob->is_power_of_2 ? "powers of 2 from " :
+                                                          "", bytes, max);
+    } else if (knob->is_bytes) {
+        ucs_memunits_to_str(knob->min, bytes, sizeof(bytes));
+        ucs_string_buffer_appendf(strb, "%s to %luT, with a unit such as in "
+                                  "64M, or " UCS_NUMERIC_INF_STR, bytes,
+                                  largest(knob) >> TERA_SHIFT);
+    } else if (knob->max == ULONG_MAX) {
+        ucs_string_buffer_appendf(strb, "whole numbers from %lu to %lu, or "
+                                  UCS_NUMERIC_INF_STR, knob->min,
+                                  largest(knob));
+    } else {
+        ucs_string_buffer_appendf(strb, "%s from %lu to %lu",
+                                  knob->is_power_of_2 ? "powers of 2" :
+                                                          "whole numbers",
+                                  knob->min, knob->max);
+    }
 }
 
 /* Say that a value is not accepted, and note it in the knobs that it was to get
  * into. UCX is told that it was read: its own message would not have the whole
  * name of the variable.
  * @return what a function that reads a value for UCX returns. */
-static int refuse(const uct_predreg_knob_values_t *values, const char *text,
+static int refuse(const uct_predreg_knob_t *knob, const char *text,
                   void *dest)
 {
-    uct_predreg_knobs_t *knobs = UCS_PTR_BYTE_OFFSET(dest, -values->offset);
+    uct_predreg_knobs_t *knobs = UCS_PTR_BYTE_OFFSET(dest, -knob->field.offset);
     UCS_RCACHE_PRED_STRB(accepted, 256);
 
-    uct_predreg_knob_accepted(values, &accepted);
+    uct_predreg_knob_accepted(knob, &accepted);
     ucs_error(UCT_PREDREG_ENV_PREFIX UCT_PREDREG_KNOB_PREFIX
-              "%s=%.*s%s is not accepted; accepted: %s", values->name,
+              "%s=%.*s%s is not accepted; accepted: %s", knob->field.name,
               MAX_TYPED, text, (strlen(text) > MAX_TYPED) ? "..." : "",
               ucs_string_buffer_cstr(&accepted));
     knobs->is_refused = 1;
@@ -152,7 +180,7 @@ static int refuse(const uct_predreg_knob_values_t *values, const char *text,
 
 static ucs_status_t clone_plain(const void *src, void *dest, const void *knob)
 {
-    memcpy(dest, src, find_values(knob)->size);
+    memcpy(dest, src, ((const uct_predreg_knob_t*)knob)->size);
     return UCS_OK;
 }
 
@@ -164,21 +192,21 @@ static void help_accepted(char *buf, size_t max, const void *knob)
 {
     UCS_RCACHE_PRED_STRB(accepted, 256);
 
-    uct_predreg_knob_accepted(find_values(knob), &accepted);
+    uct_predreg_knob_accepted(knob, &accepted);
     ucs_strncpy_safe(buf, ucs_string_buffer_cstr(&accepted), max);
 }
 
 
-static int read_number(const char *text, void *dest, const void *knob)
+static int read_number(const char *text, void *dest, const void *arg)
 {
-    const uct_predreg_knob_values_t *values = find_values(knob);
+    const uct_predreg_knob_t *knob = arg;
     unsigned long number;
 
-    if (!uct_predreg_knob_parse(values, text, &number)) {
-        return refuse(values, text, dest);
+    if (!parse_number(knob, text, &number)) {
+        return refuse(knob, text, dest);
     }
 
-    if (values->size == sizeof(unsigned)) {
+    if (knob->size == sizeof(unsigned)) {
         *(unsigned*)dest = number;
     } else {
         *(unsigned long*)dest = number;
@@ -187,13 +215,13 @@ static int read_number(const char *text, void *dest, const void *knob)
 }
 
 static int write_number(char *buf, size_t max, const void *src,
-                        const void *knob)
+                        const void *arg)
 {
-    const uct_predreg_knob_values_t *values = find_values(knob);
+    const uct_predreg_knob_t *knob = arg;
 
-    if (values->size == sizeof(unsigned)) {
+    if (knob->size == sizeof(unsigned)) {
         snprintf(buf, max, "%u", *(const unsigned*)src);
-    } else if (values->is_bytes) {
+    } else if (knob->is_bytes) {
         ucs_memunits_to_str(*(const size_t*)src, buf, max);
     } else if (*(const unsigned long*)src == ULONG_MAX) {
         ucs_strncpy_safe(buf, UCS_NUMERIC_INF_STR, max);
@@ -208,18 +236,18 @@ const uct_predreg_config_type_t uct_predreg_knob_number = {
 };
 
 
-static int read_percent(const char *text, void *dest, const void *knob)
+static int read_percent(const char *text, void *dest, const void *arg)
 {
-    const uct_predreg_knob_values_t *values = find_values(knob);
+    const uct_predreg_knob_t *knob = arg;
 
-    return uct_predreg_knob_parse_percent(values, text, dest) ||
-           refuse(values, text, dest);
+    return parse_percent(knob, text, dest) ||
+           refuse(knob, text, dest);
 }
 
 static int write_percent(char *buf, size_t max, const void *src,
                          const void *knob)
 {
-    uct_predreg_knob_print_percent(*(const double*)src, buf, max);
+    print_percent(*(const double*)src, buf, max);
     return 1;
 }
 
@@ -242,30 +270,33 @@ static int find_name(const char *text, const char *const *names)
     return -1;
 }
 
-static int read_name(const char *text, void *dest, const void *knob)
+static int read_name(const char *text, void *dest, const void *arg)
 {
-    const uct_predreg_knob_values_t *values = find_values(knob);
-    int place                               = find_name(text, values->names);
+    const uct_predreg_knob_t *knob = arg;
+    int place                               = find_name(text, knob->names);
 
     if (place < 0) {
-        return refuse(values, text, dest);
+        return refuse(knob, text, dest);
     }
 
     *(unsigned*)dest = place;
     return 1;
 }
 
-static int write_name(char *buf, size_t max, const void *src, const void *knob)
+static int write_name(char *buf, size_t max, const void *src, const void *arg)
 {
-    ucs_strncpy_safe(buf, find_values(knob)->names[*(const unsigned*)src], max);
+    const uct_predreg_knob_t *knob = arg;
+
+    ucs_strncpy_safe(buf, knob->names[*(const unsigned*)src], max);
     return 1;
 }
 
 /* As UCX prints which names it accepts: [one|other] */
-static void help_name(char *buf, size_t max, const void *knob)
+static void help_name(char *buf, size_t max, const void *arg)
 {
-    const char *const *names = find_values(knob)->names;
-    size_t length            = 0;
+    const uct_predreg_knob_t *knob = arg;
+    const char *const *names       = knob->names;
+    size_t length                  = 0;
     const char *const *name;
 
     for (name = names; (*name != NULL) && (length < max); ++name) {
@@ -297,7 +328,7 @@ static int read_bool(const char *text, void *dest, const void *knob)
         return 1;
     }
 
-    return refuse(find_values(knob), text, dest);
+    return refuse(knob, text, dest);
 }
 
 static int write_bool(char *buf, size_t max, const void *src, const void *knob)
