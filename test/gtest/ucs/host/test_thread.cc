@@ -359,8 +359,11 @@ TEST_F(test_thread, clock_does_not_go_back)
 TEST_F(test_thread, wake_is_not_lost)
 {
     /* A wake that comes before the wait ends the wait */
+    uint64_t until = ucs_rcache_pred_thread_now(m_thread) + 60000 * MSEC;
+
     ucs_rcache_pred_thread_wake(m_thread);
-    ucs_rcache_pred_thread_wait(m_thread, NEVER);
+    ucs_rcache_pred_thread_wait(m_thread, until);
+    EXPECT_LT(ucs_rcache_pred_thread_now(m_thread), until);
 }
 
 TEST_F(test_thread, wait_ends_by_itself)

@@ -183,11 +183,26 @@ TEST_F(test_symbols, no_more_frames_than_there_is_room)
     EXPECT_TRUE(frames[0].function != NULL);
 }
 
+/* By another name, which is gone when a second address is looked for */
 TEST_F(test_symbols, file_is_opened_once)
 {
+    SKIP_WITHOUT_LIBDW();
+    const std::string program = m_path;
+    char folder[]             = "/tmp/test_symbols.XXXXXX";
+
+    ASSERT_NE(nullptr, mkdtemp(folder));
+    predreg_symbols_destroy(m_symbols);
+    ASSERT_EQ(UCS_OK, predreg_symbols_create(&m_symbols));
+    m_path        = std::string(folder) + "/program";
+    m_module.path = (char*)m_path.c_str();
+    ASSERT_EQ(0, symlink(program.c_str(), m_path.c_str()));
     find(inlined_place.address);
-    find(inlined_place.address);
-    state();
+    predreg_module_state_t first = state();
+    EXPECT_EQ(0, unlink(m_path.c_str()));
+    EXPECT_EQ(0, rmdir(folder));
+    EXPECT_NE(PREDREG_MODULE_MISSING, first);
+    find(inlined_place.address + 1);
+    EXPECT_EQ(first, state());
 }
 
 TEST_F(test_symbols, another_build_is_not_asked)
