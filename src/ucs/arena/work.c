@@ -302,8 +302,9 @@ ucs_status_t ucs_arena_take_away(ucs_arena_t *arena, uint32_t slab)
 ucs_status_t ucs_arena_enter_plain(ucs_arena_t *arena)
 {
     /* Nobody waits here: this thread may itself be the helper, which has the lock, as
-     * when an operation of the arena maps memory */
-    if (!ucs_mutex_trylock(&arena->work)) {
+     * when an operation of the arena maps memory. A handler that has interrupted its
+     * thread in the lock of the arena must not change what that protects */
+    if (ucs_arena_in_lock || !ucs_mutex_trylock(&arena->work)) {
         return UCS_ERR_BUSY;
     }
 
