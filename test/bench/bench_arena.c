@@ -109,6 +109,23 @@ static void tend(void)
     }
 }
 
+/* Let all slabs be registered, and nobody have any of them */
+static void register_all(void)
+{
+    unsigned i;
+    void *slab;
+
+    for (i = 0; i < SLABS; ++i) {
+        slab = ucs_arena_allocate(arena, SLAB);
+        BENCH_ASSERT(slab != NULL, "no slab");
+        (void)ucs_arena_want(arena, slab, SLAB);
+        tend();
+    }
+    BENCH_CHECK(ucs_arena_free(arena, (void*)arena->params.start, SIZE, now));
+    now += UCS_ARENA_DEF_LAZY;
+    tend();
+}
+
 /* An arena of all slabs, which are kept open */
 static void make(void)
 {
@@ -136,18 +153,16 @@ static void make(void)
     params.slab_size   = SLAB;
     params.first_slab  = SLAB;
     params.limit       = SIZE;
-    params.low_water   = SIZE;
-    params.high_water  = SIZE;
     params.zero_budget = UCS_ARENA_DEF_ZERO_BUDGET;
     params.lazy        = UCS_ARENA_DEF_LAZY;
-    params.idle        = UCS_ARENA_DEF_IDLE;
+    params.idle        = UCS_ARENA_MAX_TIME;
     params.retry       = UCS_ARENA_DEF_RETRY;
     length             = ucs_arena_memory_size(&params);
     arena = ucs_arena_init(&params, &ops,
                            mmap(NULL, length, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     BENCH_ASSERT(arena != NULL, "no arena");
-    tend();
+    register_all();
 }
 
 static void unmake(void)
@@ -256,7 +271,7 @@ pairs(size_t length, unsigned count, int is_arena, int is_touched)
     unsigned i;
 
     for (i = 0; i < count; ++i) {
-        address = is_arena ? ucs_arena_allocate(arena, length, 0) :
+        address = is_arena ? ucs_arena_allocate(arena, length) :
                              mmap(NULL, length, PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         BENCH_ASSERT((address != NULL) && (address != MAP_FAILED),
@@ -273,7 +288,7 @@ pairs(size_t length, unsigned count, int is_arena, int is_touched)
     return per(begin, count) / BENCH_USEC;
 }
 
-/* With all clean at the beginning of a round, and never more freed than that */
+/* With all blank at the beginning of a round, and never more freed than that */
 static double bench_pairs(size_t length, int is_arena, int is_touched)
 {
     unsigned count = ucs_min(1000, SIZE / 4 / length);
@@ -296,11 +311,11 @@ static double bench_pairs(size_t length, int is_arena, int is_touched)
  * make them one first */
 static void *get_slab(void)
 {
-    void *address = ucs_arena_allocate(arena, SLAB, 0);
+    void *address = ucs_arena_allocate(arena, SLAB);
 
     if (address == NULL) {
         tend();
-        address = ucs_arena_allocate(arena, SLAB, 0);
+        address = ucs_arena_allocate(arena, SLAB);
     }
     BENCH_ASSERT(address != NULL, "no memory");
     return address;
@@ -338,20 +353,20 @@ static void bench_allocate(void)
 {
     static const size_t lengths[] = {4ul << 10, 128ul << 10, 1ul << 20,
                                      8ul << 20, 64ul << 20};
-    double clean, mapped, clean_touched, dirty_touched, mapped_touched;
+    double blank, mapped, blank_touched, dirty_touched, mapped_touched;
     unsigned i;
 
     printf("\nAllocate and free, microseconds; touched: a byte in each page\n"
-           "  length     clean   mmap   clean, touched  dirty, touched  "
+           "  length     blank   mmap   blank, touched  dirty, touched  "
            "mmap, touched\n");
     for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); ++i) {
-        clean          = bench_pairs(lengths[i], 1, 0);
+        blank          = bench_pairs(lengths[i], 1, 0);
         mapped         = bench_pairs(lengths[i], 0, 0);
-        clean_touched  = bench_pairs(lengths[i], 1, 1);
+        blank_touched  = bench_pairs(lengths[i], 1, 1);
         mapped_touched = bench_pairs(lengths[i], 0, 1);
         dirty_touched  = bench_dirty(lengths[i]);
         printf("%5zu KiB  %8.2f %6.2f  %14.1f  %14.1f  %13.1f\n",
-               lengths[i] >> 10, clean, mapped, clean_touched, dirty_touched,
+               lengths[i] >> 10, blank, mapped, blank_touched, dirty_touched,
                mapped_touched);
     }
 }
@@ -384,7 +399,7 @@ static void bench_threads(void)
         now = bench_now() + UCS_ARENA_DEF_LAZY;
         tend();
     }
-    printf("two threads, 128 KiB, clean: %.2f each\n",
+    printf("two threads, 128 KiB, blank: %.2f each\n",
            bench_sample_median(&sample));
     bench_sample_cleanup(&sample);
 }
@@ -471,13 +486,13 @@ static void fragment(double part, double *refused_p, double *again_p,
             asked += length;
             given += rounded;
             pow2  += 1ul << (64 - __builtin_clzl(length - 1));
-            address = ucs_arena_allocate(arena, length, 0);
+            address = ucs_arena_allocate(arena, length);
             if (address == NULL) {
                 ++refused;
                 sum_live += bytes + rounded;
                 now      += UCS_ARENA_DEF_RETRY * 64;
                 ucs_arena_tend(arena, now);
-                address = ucs_arena_allocate(arena, length, 0);
+                address = ucs_arena_allocate(arena, length);
                 again  += (address == NULL);
             }
             if (address != NULL) {

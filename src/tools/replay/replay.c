@@ -41,10 +41,8 @@ ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
 
     *params = (predreg_replay_params_t){
         .policy      = policy,
-        .arena_slab  = knobs.arena_slab,
-        .arena_first = knobs.arena_slab_min,
-        .arena_late  = (knobs.arena_register ==
-                        UCT_PREDREG_ARENA_REGISTER_USE),
+        .arena_slab  = UCT_PREDREG_SLAB,
+        .arena_first = UCT_PREDREG_FIRST_SLAB,
         .reg         = timeline->reg,
         .dereg       = timeline->dereg,
         .wakeup      = WAKEUP,

@@ -12,15 +12,13 @@
 
 /* Note a request that found no room, so that the helper makes some. To be
  * called under the lock */
-static void refuse(ucs_arena_t *arena, uint32_t length, uint32_t align)
+static void refuse(ucs_arena_t *arena)
 {
-    /* Wherever it begins; at the beginning of a slab it needs no more */
-    uint32_t enough = ucs_min(length + align - 1, arena->blocks.slab_pages);
-
     ++arena->stats.refused;
-    /* For what is longer see ucs_arena_missed(); a plain slab costs nothing */
-    if (arena->params.is_late || (enough <= ucs_arena_next_slab(arena))) {
-        ucs_arena_demand(arena, enough);
+    /* Where the process forks, there is room again in a moment */
+    if (arena->withheld == UCS_ARENA_NO_PAGE) {
+        arena->has_shrunk = 0;
+        ucs_arena_wake(arena, arena->opening.at);
     }
 }
 
@@ -29,8 +27,8 @@ static void refuse(ucs_arena_t *arena, uint32_t length, uint32_t align)
  * be filled by the kernel and registered still, and is more to have in memory. To be
  * called under the lock.
  * @return its first page, or UCS_ARENA_NO_PAGE */
-static uint32_t find(ucs_arena_t *arena, uint32_t length, uint32_t align,
-                     ucs_arena_kind_t *kind_p)
+static uint32_t
+find(ucs_arena_t *arena, uint32_t length, ucs_arena_kind_t *kind_p)
 {
     static const ucs_arena_kind_t kinds[][UCS_ARENA_KIND_LAST] = {
         {UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_BLANK, UCS_ARENA_KIND_RETIRED,
@@ -45,7 +43,7 @@ static uint32_t find(ucs_arena_t *arena, uint32_t length, uint32_t align,
     for (i = 0; (i < UCS_ARENA_KIND_LAST) && (block == UCS_ARENA_NO_PAGE);
          ++i) {
         *kind_p = kinds[is_warm][i];
-        block   = ucs_arena_blocks_find(&arena->blocks, *kind_p, length, align);
+        block   = ucs_arena_blocks_find(&arena->blocks, *kind_p, length);
     }
     return block;
 }
@@ -64,11 +62,10 @@ static int is_dirty(ucs_arena_kind_t kind)
     return (kind == UCS_ARENA_KIND_RETIRED) || (kind == UCS_ARENA_KIND_DARK);
 }
 
-/* Make pages of a block live. To be called under the lock */
-static void make_live(ucs_arena_t *arena, uint32_t block, uint32_t first,
-                      uint32_t length)
+/* Make the first pages of a block live. To be called under the lock */
+static void make_live(ucs_arena_t *arena, uint32_t block, uint32_t length)
 {
-    ucs_arena_blocks_make_live(&arena->blocks, block, first, length);
+    ucs_arena_blocks_make_live(&arena->blocks, block, length);
     ++arena->stats.allocations;
     look_ahead(arena);
 }
@@ -94,8 +91,7 @@ static void empty(ucs_arena_t *arena, uint32_t first, uint32_t length)
     void *start  = ucs_arena_address(arena, first);
     size_t bytes = ucs_arena_bytes(arena, length);
 
-    if (arena->params.is_late &&
-        !atomic_load_explicit(&arena->is_kept, memory_order_relaxed) &&
+    if (!atomic_load_explicit(&arena->is_kept, memory_order_relaxed) &&
         (ucs_arena_discard_live(arena, start, bytes) == UCS_OK)) {
         return;
     }
@@ -127,58 +123,47 @@ static ucs_status_t prepare(ucs_arena_t *arena, ucs_arena_kind_t kind,
     return status;
 }
 
-/* What is asked for, in pages */
-typedef struct {
-    uint32_t length;
-    uint32_t align;
-} request_t;
-
 /* Make pages live.
  * @param [in] is_last  Whether it is noted if there is no room for them.
  * @param [out] kind_p  What the pages were before.
  * @return the first of them; UCS_ARENA_NO_PAGE if there is no room */
-static uint32_t take(ucs_arena_t *arena, const request_t *request, int is_last,
+static uint32_t take(ucs_arena_t *arena, uint32_t length, int is_last,
                      ucs_arena_kind_t *kind_p)
 {
     uint32_t first = UCS_ARENA_NO_PAGE;
-    uint32_t block;
 
     if (!ucs_arena_lock(arena)) {
         return UCS_ARENA_NO_PAGE;
     }
 
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
-        arena->longest = ucs_max(arena->longest, request->length);
-        block = find(arena, request->length, request->align, kind_p);
-        if (block != UCS_ARENA_NO_PAGE) {
-            first = ucs_arena_fit_align(block, request->align);
-            make_live(arena, block, first, request->length);
+        arena->longest = ucs_max(arena->longest, length);
+        first          = find(arena, length, kind_p);
+        if (first != UCS_ARENA_NO_PAGE) {
+            make_live(arena, first, length);
         } else if (is_last) {
-            refuse(arena, request->length, request->align);
+            refuse(arena);
         }
     }
     ucs_arena_unlock(arena);
     return first;
 }
 
-/* Make pages live. If no slab has room and slabs are registered late, this thread opens
- * a plain one for them */
-static uint32_t allocate(ucs_arena_t *arena, const request_t *request,
-                         ucs_arena_kind_t *kind_p)
+/* Make pages live. If no slab has room, this thread opens one for them */
+static uint32_t
+allocate(ucs_arena_t *arena, uint32_t length, ucs_arena_kind_t *kind_p)
 {
-    int is_late = arena->params.is_late;
-    uint32_t first;
+    uint32_t first = take(arena, length, 0, kind_p);
 
-    first = take(arena, request, !is_late, kind_p);
-    if ((first != UCS_ARENA_NO_PAGE) || !is_late) {
+    if (first != UCS_ARENA_NO_PAGE) {
         return first;
     }
 
-    if (ucs_arena_enter_supply(arena, request->length) != UCS_OK) {
-        return take(arena, request, 1, kind_p);
+    if (ucs_arena_enter_supply(arena, length) != UCS_OK) {
+        return take(arena, length, 1, kind_p);
     }
 
-    first = take(arena, request, 1, kind_p);
+    first = take(arena, length, 1, kind_p);
     ucs_arena_leave_plain(arena);
     return first;
 }
@@ -192,11 +177,9 @@ static void count_too_large(ucs_arena_t *arena)
     }
 }
 
-void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align)
+void *ucs_arena_allocate(ucs_arena_t *arena, size_t length)
 {
-    size_t pages   = ucs_arena_pages(arena, length);
-    size_t spacing = ucs_max(ucs_arena_pages(arena, align), 1);
-    request_t request;
+    size_t pages = ucs_arena_pages(arena, length);
     uint32_t first;
     ucs_arena_kind_t kind;
 
@@ -207,20 +190,14 @@ void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align)
         return NULL;
     }
 
-    if ((pages > arena->blocks.slab_pages) ||
-        (spacing > arena->blocks.slab_pages)) {
+    if (pages > arena->blocks.slab_pages) {
         count_too_large(arena);
         return NULL;
     }
 
-    request.length = pages;
-    request.align  = spacing;
-    first          = allocate(arena, &request, &kind);
-    if (first == UCS_ARENA_NO_PAGE) {
-        return NULL;
-    }
-
-    return (prepare(arena, kind, first, pages) == UCS_OK) ?
+    first = allocate(arena, pages, &kind);
+    return ((first != UCS_ARENA_NO_PAGE) &&
+            (prepare(arena, kind, first, pages) == UCS_OK)) ?
                    ucs_arena_address(arena, first) :
                    NULL;
 }
@@ -255,7 +232,7 @@ ucs_status_t ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length)
         kind = idle_kind(&arena->blocks, first, pages);
     }
     if (kind != UCS_ARENA_KIND_LAST) {
-        make_live(arena, first, first, pages);
+        make_live(arena, first, pages);
     }
     ucs_arena_unlock(arena);
 

@@ -33,8 +33,6 @@ void ucs_arena_params_default(size_t slab_size, ucs_arena_params_t *params)
         .slab_size   = slab_size,
         .first_slab  = slab_size,
         .limit       = SIZE_MAX,
-        .low_water   = slab_size / UCS_ARENA_DEF_LOW_PART,
-        .high_water  = slab_size / UCS_ARENA_DEF_HIGH_PART,
         .zero_budget = UCS_ARENA_DEF_ZERO_BUDGET,
         .warm        = UCS_ARENA_DEF_WARM,
         .lazy        = UCS_ARENA_DEF_LAZY,
@@ -79,7 +77,6 @@ static int is_accepted(const ucs_arena_params_t *params)
            is_multiple(params->size, params->slab_size) &&
            (params->size / params->page_size < UINT32_MAX) &&
            (params->start + (params->size - 1) > params->start) &&
-           (params->high_water >= params->low_water) &&
            (params->zero_budget >= params->page_size) &&
            are_times_accepted(params);
 }

@@ -22,13 +22,13 @@ BEGIN_C_DECLS
 
 /** @file arena.h
  *
- * Memory that is registered before anybody needs it (Gerofi, Takagi and
- * Ishikawa, "Revisiting RDMA buffer registration in the context of lightweight
+ * Memory that is registered once for many buffers (Gerofi, Takagi and Ishikawa,
+ * "Revisiting RDMA buffer registration in the context of lightweight
  * multi-kernels", EuroMPI 2016). Allocations are served from slabs of an
- * address range, each of which a helper registers as a whole ahead of demand,
- * so that a registration of memory in it is answered by looking it up (section
- * 3 of the paper); or, if late, when the first use asks for it, so that memory
- * which no peer ever gets is not pinned. Unmapping is lazy (end of section 3): what is freed is free
+ * address range. When a use asks for the registration of memory in a slab, a
+ * helper registers the slab as a whole, and from then on a registration in it is
+ * answered by looking it up (section 3 of the paper). Memory that no peer ever
+ * gets is not pinned. Unmapping is lazy (end of section 3): what is freed is free
  * at once, and unusable soon. Pure: knows the system by a table of operations
  * (types.h), and times are arguments, which do not go back but for what the clocks
  * of two processors differ.
@@ -42,44 +42,41 @@ BEGIN_C_DECLS
  *
  * PAGES. A page of an open slab (slabs.h) is always in one of these states:
  *
- *   state    accessible  reads as
- *   live     yes         what the program has written
- *   retired  yes         anything: it was freed just now
- *   dark     no          anything
- *   blank    no          it would read as zero
- *   clean    yes         zero; called fresh while the slab is plain
+ *   state    jemalloc  accessible  reads as
+ *   live     active    yes         what the program has written
+ *   retired  dirty     yes         anything: it was freed just now
+ *   dark     muzzy     no          anything
+ *   blank    retained  no          it would read as zero
+ *   clean              yes         zero; called fresh while the slab is plain
  *
- * Pages go from one state to another as follows, and in no other way. In
- * parentheses is who does it. Held (blocks.h) are pages while somebody works at
- * them without the lock, and while the process forks: nobody else finds them.
+ * Pages go from one state to another as follows, and in no other way. Held
+ * (blocks.h) are pages while somebody works at them without the lock, and while
+ * the process forks: nobody else finds them.
  *
- *   clean -> live     (allocate) if a clean block has room
- *   blank -> live     (allocate) else; the allocating thread makes it accessible,
- *                     after it has left the lock
- *   retired -> live   (allocate) else, and before these for short requests
- *                     (ucs_arena_params_t::warm); the allocating thread fills
- *                     it with zeros, likewise
- *   dark -> live      (allocate) else; likewise both
- *   live -> retired   (free) unless strict
- *   live -> dark      (free) if strict; held and protected by this thread
- *   live -> blank     (free) in a plain slab, unless that is kept (ucs_arena_keep()),
- *                     or the helper works just now; held, discarded and protected by
- *                     this thread
- *   retired -> dark   (helper) held and protected, all of them at once, when
- *                     the first of them was free for the lazy time
- *   dark -> blank     (helper) held, made accessible, filled with zeros and
- *                     protected again
- *   any but live -> blank  (helper) where a request was refused although
- *                     neighbours of different states would have had room for it
+ *   from     to       who       when, and what is done
+ *   clean    live     allocate  a clean block has room
+ *   blank    live     allocate  else; made accessible
+ *   retired  live     allocate  else, and before these for short requests
+ *                               (ucs_arena_params_t::warm); filled with zeros
+ *   fresh    live     allocate  else
+ *   dark     live     allocate  else; made accessible and filled with zeros
+ *   live     retired  free      of a registered slab, or what is kept
+ *                               (ucs_arena_keep()), or while the helper works
+ *   live     dark     free      the same if strict; held and protected
+ *   live     blank    free      of a plain slab; held, discarded and protected
+ *   retired  dark     helper    held and protected, all at once, when the first
+ *                               of them was free for the lazy time
+ *   dark     blank    helper    held, made accessible, filled with zeros and
+ *                               protected again; of a plain slab discarded
  *
- * So clean is only what nobody has had yet since its slab was opened: what was freed
+ * A thread that allocates does what is to be done after it has left the lock. So
+ * clean is only what nobody has had yet since its slab was opened: what was freed
  * is not accessible again before somebody else has got it.
  *
  * Pages of a plain slab (slabs.h) are the kernel's as long as nobody has written
- * to them: to fill them with zeros means to discard them. When such a slab is to
- * be registered, what is clean at its end is cut off, since it would be pinned
- * with the rest, and what is dark or blank is held and accessible meanwhile, and dark
- * from then on.
+ * to them. When such a slab is to be registered, what is fresh at its end is cut
+ * off, since it would be pinned with the rest, and what is dark or blank is held
+ * and accessible meanwhile, and dark from then on.
  *
  * A slab is spoilt when the program maps something else over a part of it
  * (MAP_FIXED), or does what else cannot be undone. That part is the program's;
@@ -87,10 +84,8 @@ BEGIN_C_DECLS
  * that is freed, or was free, is gone: the addresses are reserved. The helper
  * deregisters the slab, and opens it anew when all of its pages are gone.
  *
- * All of a slab's pages are clean when it is opened, and leave whatever state
- * they are in when it is closed, which takes that none is live. Dark and blank
- * ones are retired anew when slabs are to be registered once more
- * (ucs_arena_with_access()). Pages that
+ * All of a slab's pages are fresh when it is opened, and leave whatever state
+ * they are in when it is closed, which takes that none is live. Pages that
  * could not be made accessible stay as they were, and are tried again later.
  * Pages that could not be protected are treated as if they were: nobody gets
  * them before they were made accessible.
@@ -112,18 +107,6 @@ typedef struct ucs_arena_backoff {
     ucs_arena_time_t step; /**< How long it waits after the next failure; 0: as
                                 long as after the first one */
 } ucs_arena_backoff_t;
-
-
-/** What a program allocates that is longer than the next slab, and how often it
- *  comes back to it, see ucs_arena_missed(). Under the lock. */
-typedef struct ucs_arena_transient {
-    ucs_arena_time_t since;   /**< When the first of these requests came */
-    uint32_t         pages;   /**< The longest of them */
-    uint32_t         rounds;  /**< How often one came after such memory was
-                                   unmapped */
-    int              is_left; /**< Whether such memory was unmapped since the
-                                   last one */
-} ucs_arena_transient_t;
 
 
 /** Most ranges that handlers of signals leave at a time. */
@@ -200,18 +183,13 @@ typedef struct ucs_arena {
                                          not: none */
     int                 wants_enrolment; /**< Whether a use has asked for the
                                               registration of a plain slab */
-    uint32_t            demand;     /**< Pages of the longest request that was
-                                         refused and not provided for; 0:
-                                         none */
     uint32_t            longest;    /**< Pages of the longest request so far */
-    ucs_arena_transient_t transient; /**< Requests for more than the next slab */
     uint32_t            withheld;   /**< First of the held blocks that a child
                                          is not to have, while the process
                                          forks; UCS_ARENA_NO_PAGE: there are
                                          none */
     ucs_arena_time_t    withheld_since; /**< As retired_since, of these */
-    ucs_arena_backoff_t opening;    /**< Opening slabs, and making room for what
-                                         was refused */
+    ucs_arena_backoff_t opening;    /**< Opening slabs */
     ucs_arena_backoff_t access;     /**< Making memory accessible */
     ucs_arena_backoff_t enrolling;  /**< Registering plain slabs */
     ucs_arena_stats_t   stats;      /**< Numbers that are not kept elsewhere */
@@ -310,41 +288,21 @@ void ucs_arena_child(ucs_arena_t *arena);
 /**
  * Allocate memory that reads as zero. Any thread, memory hooks included: takes
  * the lock of the arena for a constant time, and a word for each 64 pages.
- * What else it takes, see above, this thread does without the lock; a slab that is
- * registered late it may open as well.
+ * What else it takes, see above, this thread does without the lock; where no slab
+ * has room, it opens one, unless the helper works just now.
  *
  * @param [in] length  Bytes, rounded up to pages.
- * @param [in] align   Bytes, a power of 2, or 0: where pages begin.
- * @return NULL if there is no room that is registered and accessible; the
- *         helper has more later, unless more is asked for than the next slab
- *         has (ucs_arena_missed()). NULL as well in the handler of a signal that
- *         has interrupted this thread in the arena.
+ * @return NULL if there is no room that is accessible; the helper has more later.
+ *         NULL as well in the handler of a signal that has interrupted this thread
+ *         in the arena.
  */
-void *ucs_arena_allocate(ucs_arena_t *arena, size_t length, size_t align);
-
-/**
- * Tell that the program gets memory from elsewhere, since ucs_arena_allocate()
- * had no room. If it is longer than the next slab, but not than the longest one,
- * the helper opens a longer slab only for a program that allocates and unmaps
- * such memory again and again within the idle time: what is allocated once, such
- * as a matrix at the beginning, is elsewhere by the time at which there would be
- * room for it. As ucs_arena_allocate().
- *
- * @param [in] length  Bytes.
- */
-void ucs_arena_missed(ucs_arena_t *arena, size_t length, ucs_arena_time_t now);
+void *ucs_arena_allocate(ucs_arena_t *arena, size_t length);
 
 /** From now on, keep memory of plain slabs that is freed for the lazy time, as that of
  *  slabs that are registered, instead of giving it back to the kernel at once: the
  *  program's allocator, which would have kept it, maps and unmaps it now. Any
  *  thread. */
 void ucs_arena_keep(ucs_arena_t *arena);
-
-/** Tell that the program unmaps memory of its own that is not the arena's. As
- *  ucs_arena_allocate(), but for short memory without the lock.
- *
- * @param [in] length  Bytes. */
-void ucs_arena_left(ucs_arena_t *arena, size_t length);
 
 /**
  * Free the live pages of a range: one allocation, a part of it, or several, and
@@ -447,8 +405,8 @@ int ucs_arena_is_spoilt(const ucs_arena_t *arena, const void *start,
                         size_t length);
 
 /**
- * What the helper has to do: protect what was freed, provide room, fill with
- * zeros, give slabs back. At most one slab is opened in one call. Not in memory
+ * What the helper has to do: protect what was freed, register and open slabs, fill
+ * with zeros, give slabs back. At most one slab is opened in one call. Not in memory
  * hooks: blocks in operations.
  *
  * @return when it wants to be called next, as ucs_arena_due(). @a now, if there
@@ -457,7 +415,8 @@ int ucs_arena_is_spoilt(const ucs_arena_t *arena, const void *start,
 ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now);
 
 /**
- * Give back empty slabs at once, whatever the marks, since memory is short. For
+ * Give back what is registered and not in use, since memory is short: empty slabs,
+ * and then those in which the program has memory, which are plain then. For
  * the idle time no slab is opened then, nor after it before memory is asked for
  * that there is not: an idle program does without. As ucs_arena_tend().
  *
@@ -467,14 +426,9 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now);
 size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
                         ucs_arena_time_t now);
 
-/**
- * Call a function that registers open slabs once more, such as for another
- * device: for this all of their memory has to be accessible, but nothing is that
- * was free for long. If strict, what threads free meanwhile is not, and what was
- * made accessible is protected again before this returns. As ucs_arena_tend().
- */
-void ucs_arena_with_access(ucs_arena_t *arena, ucs_arena_time_t now,
-                           void (*cb)(void *arg), void *arg);
+/** Deregister what is not in use: the slabs are plain then, and registered anew when
+ *  they are used, such as in a further domain. As ucs_arena_tend(). */
+void ucs_arena_lay_off(ucs_arena_t *arena);
 
 /** What there is now, and what there was. Takes the lock for a moment; any
  *  thread, but not in a forked child. */

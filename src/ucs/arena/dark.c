@@ -10,6 +10,96 @@
 #include <ucs/sys/math.h>
 
 
+/* Give the memory of held pages of a plain slab back to the kernel: they read as zero.
+ * @return whether that was done */
+static int discard(ucs_arena_t *arena, uint32_t first, uint32_t length)
+{
+    uint32_t slab = ucs_arena_blocks_slab(&arena->blocks, first);
+
+    return arena->slabs.slabs[slab].is_plain &&
+           (arena->ops.discard(arena->ops.arg, ucs_arena_address(arena, first),
+                               ucs_arena_bytes(arena, length)) == UCS_OK);
+}
+
+/* Fill held pages that are accessible with zeros */
+static void fill(ucs_arena_t *arena, uint32_t first, uint32_t length)
+{
+    arena->ops.zero(arena->ops.arg, ucs_arena_address(arena, first),
+                    ucs_arena_bytes(arena, length));
+
+    ucs_arena_lock(arena);
+    arena->stats.zeroed_helper += ucs_arena_bytes(arena, length);
+    ucs_arena_unlock(arena);
+}
+
+/* Make a held block idle after it was tried to make it accessible.
+ * @param [in] status  Whether that has worked */
+static void put_back(ucs_arena_t *arena, uint32_t block, ucs_arena_kind_t kind,
+                     ucs_status_t status, ucs_arena_time_t now)
+{
+    ucs_arena_lock(arena);
+    ucs_arena_blocks_release(&arena->blocks, block, kind);
+    if (status == UCS_OK) {
+        ucs_arena_worked(&arena->access);
+    } else {
+        ucs_arena_failed(arena, &arena->access, now);
+    }
+    ucs_arena_unlock(arena);
+}
+
+/* Hold dark memory, or a part of it. @return its first page; UCS_ARENA_NO_PAGE if there
+ * is none, or no access to it for now */
+static uint32_t hold_dark(ucs_arena_t *arena, ucs_arena_time_t now,
+                          uint32_t pages, uint32_t *length_p)
+{
+    uint32_t block = UCS_ARENA_NO_PAGE;
+
+    ucs_arena_lock(arena);
+    if ((pages > 0) && (arena->access.at <= now)) {
+        block = ucs_arena_blocks_longest(&arena->blocks, UCS_ARENA_KIND_DARK);
+    }
+    if (block != UCS_ARENA_NO_PAGE) {
+        *length_p = ucs_arena_blocks_hold(
+                &arena->blocks, block,
+                ucs_min(pages, arena->blocks.slab_pages));
+    }
+    ucs_arena_unlock(arena);
+    return block;
+}
+
+/* Let a held block that is dark be blank, if it can be made accessible */
+static void wipe(ucs_arena_t *arena, uint32_t block, uint32_t length,
+                 ucs_arena_time_t now)
+{
+    ucs_status_t status = UCS_OK;
+
+    if (!discard(arena, block, length)) {
+        status = ucs_arena_protect(arena, block, length, 1);
+        if (status == UCS_OK) {
+            fill(arena, block, length);
+            /* What cannot be protected stays accessible until the arena gives it to
+             * the program */
+            (void)ucs_arena_protect(arena, block, length, 0);
+        }
+    }
+    put_back(arena, block,
+             (status == UCS_OK) ? UCS_ARENA_KIND_BLANK : UCS_ARENA_KIND_DARK,
+             status, now);
+}
+
+void ucs_arena_wipe(ucs_arena_t *arena, ucs_arena_time_t now)
+{
+    uint32_t budget = ucs_min(ucs_arena_pages(arena, arena->params.zero_budget),
+                              UINT32_MAX);
+    uint32_t block, length;
+
+    while ((block = hold_dark(arena, now, budget, &length)) !=
+           UCS_ARENA_NO_PAGE) {
+        budget -= length;
+        wipe(arena, block, length, now);
+    }
+}
+
 static void protect_run(ucs_arena_t *arena, uint32_t first, uint32_t length)
 {
     /* If it fails, the memory stays accessible until it is used again */
@@ -75,69 +165,6 @@ void ucs_arena_darken_retired(ucs_arena_t *arena, ucs_arena_time_t now)
         ucs_arena_darken(arena, blocks, num);
         ucs_arena_lock(arena);
     } while (pages > 0);
-    ucs_arena_unlock(arena);
-}
-
-/* Hold a block of a kind. @return its first page; UCS_ARENA_NO_PAGE if there is
- * none, or no pages are left that are to be held */
-static uint32_t
-hold_one(ucs_arena_t *arena, ucs_arena_kind_t kind, uint64_t *pages_p)
-{
-    uint32_t block = UCS_ARENA_NO_PAGE;
-    uint32_t length;
-
-    ucs_arena_lock(arena);
-    if (*pages_p > 0) {
-        block = ucs_arena_blocks_longest(&arena->blocks, kind);
-    }
-    if (block != UCS_ARENA_NO_PAGE) {
-        length    = ucs_arena_blocks_hold(&arena->blocks, block,
-                                          arena->blocks.slab_pages);
-        *pages_p -= ucs_min(*pages_p, length);
-    }
-    ucs_arena_unlock(arena);
-    return block;
-}
-
-static void lighten(ucs_arena_t *arena, ucs_arena_kind_t kind,
-                    ucs_arena_time_t now)
-{
-    ucs_status_t status = UCS_OK;
-    uint64_t pages;
-    uint32_t block;
-
-    /* As much as there is now: threads may go on to free, if strict */
-    ucs_arena_lock(arena);
-    pages = arena->blocks.num[kind];
-    ucs_arena_unlock(arena);
-
-    while ((status == UCS_OK) &&
-           ((block = hold_one(arena, kind, &pages)) != UCS_ARENA_NO_PAGE)) {
-        status = ucs_arena_protect(arena, block,
-                                   ucs_arena_blocks_length(&arena->blocks,
-                                                           block), 1);
-        ucs_arena_put_back(arena, block,
-                           (status == UCS_OK) ? UCS_ARENA_KIND_RETIRED : kind,
-                           status, now);
-    }
-}
-
-void ucs_arena_lighten(ucs_arena_t *arena, ucs_arena_time_t now)
-{
-    ucs_arena_lock(arena);
-    if (arena->blocks.num[UCS_ARENA_KIND_RETIRED] == 0) {
-        arena->retired_since = now;
-    }
-    ucs_arena_unlock(arena);
-
-    /* Blank memory, too: if it was clean then, it would stay accessible */
-    lighten(arena, UCS_ARENA_KIND_DARK, now);
-    lighten(arena, UCS_ARENA_KIND_BLANK, now);
-
-    ucs_arena_lock(arena);
-    if (arena->blocks.num[UCS_ARENA_KIND_RETIRED] > 0) {
-        ucs_arena_wake(arena, arena->retired_since + arena->params.lazy);
-    }
     ucs_arena_unlock(arena);
 }
 

@@ -34,9 +34,10 @@ void ucs_arena_darken(ucs_arena_t *arena, uint32_t *blocks, unsigned num);
  *  helper, without the lock. */
 void ucs_arena_darken_retired(ucs_arena_t *arena, ucs_arena_time_t now);
 
-/** Make all accessible that is dark or blank, and retired: it is dark again when
- *  the lazy time has passed. The helper, without the lock. */
-void ucs_arena_lighten(ucs_arena_t *arena, ucs_arena_time_t now);
+/** Fill dark memory with zeros, or give it back to the kernel where it is not registered:
+ *  it is blank then. No more than the budget of the parameters in one call. The helper,
+ *  without the lock. */
+void ucs_arena_wipe(ucs_arena_t *arena, ucs_arena_time_t now);
 
 /** Hold all of a slab that is dark or blank, and make it accessible, so that the
  *  slab can be registered. The helper, without the lock. @return the first block of

@@ -17,7 +17,7 @@
  * often it is tried. What has another reason, such as a bound, fails as often */
 #define MAX_ATTEMPTS 4
 
-/* What is registered late is a multiple of this part of the first slab: less than
+/* What is registered is a multiple of this part of the first slab: less than
  * that is more than was needed by then. Each use that meets a slab which is not
  * registered yet registers by itself, so that slabs are not to be many */
 #define FIRST_PARTS 16

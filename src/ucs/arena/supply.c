@@ -6,8 +6,6 @@
 
 #include "supply.h"
 
-#include "gather.h"
-#include "ready.h"
 #include "work.h"
 
 #include <ucs/base/align.h>
@@ -52,28 +50,6 @@ map_slab(ucs_arena_t *arena, uint32_t pages, uint32_t *slab_p)
     return status;
 }
 
-static ucs_status_t
-make_slab(ucs_arena_t *arena, uint32_t pages, uint32_t *slab_p)
-{
-    ucs_status_t status;
-
-    status = map_slab(arena, pages, slab_p);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    if (arena->params.is_late) {
-        ucs_arena_slabs_leave_plain(&arena->slabs, *slab_p);
-        return UCS_OK;
-    }
-
-    status = ucs_arena_slabs_register(&arena->slabs, &arena->ops, *slab_p);
-    if (status != UCS_OK) {
-        ucs_arena_take_away(arena, *slab_p);
-    }
-    return status;
-}
-
 /* Open a slab that has room for so many pages. @return whether that has not
  * failed */
 static int open_slab(ucs_arena_t *arena, uint32_t pages, ucs_arena_time_t now)
@@ -82,7 +58,7 @@ static int open_slab(ucs_arena_t *arena, uint32_t pages, ucs_arena_time_t now)
     ucs_status_t status;
     uint32_t slab;
 
-    status = make_slab(arena, pages, &slab);
+    status = map_slab(arena, pages, &slab);
 
     ucs_arena_lock(arena);
     ucs_arena_note_slabs(arena);
@@ -92,7 +68,7 @@ static int open_slab(ucs_arena_t *arena, uint32_t pages, ucs_arena_time_t now)
             ucs_arena_blocks_open(
                     &arena->blocks, slab,
                     ucs_arena_pages(arena, ucs_arena_slab_length(opened)),
-                    ucs_arena_ready_kind(arena, slab), now);
+                    now);
         }
         ucs_arena_slab_publish(opened);
         ++arena->stats.slabs_opened;
@@ -123,50 +99,20 @@ ucs_status_t ucs_arena_enter_supply(ucs_arena_t *arena, uint32_t pages)
     return UCS_ERR_NO_RESOURCE;
 }
 
-/* Pages that are to be found in one block, and are not; 0: none */
-static uint32_t get_demand(ucs_arena_t *arena)
+/* Open a slab if that is wanted. @return whether that has not failed */
+static int supply(ucs_arena_t *arena, ucs_arena_time_t now)
 {
+    int wants_slab;
     uint32_t pages;
 
     ucs_arena_lock(arena);
-    pages = arena->demand;
-    if ((pages > 0) && ucs_arena_has_room(arena, pages)) {
-        pages = arena->demand = 0; /* There is room by now */
-    }
+    wants_slab = ucs_arena_wants_slab(arena);
+    pages      = ucs_max(arena->longest, 1);
     ucs_arena_unlock(arena);
-    return pages;
+    return !wants_slab || open_slab(arena, pages, now);
 }
 
-/* @return whether that has not failed */
-static int
-supply(ucs_arena_t *arena, ucs_arena_time_t now, uint32_t *budget_p)
-{
-    uint32_t pages = get_demand(arena);
-    int wants_slab;
-
-    if (pages == 0) {
-        ucs_arena_lock(arena);
-        wants_slab = ucs_arena_wants_slab(arena);
-        pages      = arena->params.is_late ? ucs_max(arena->longest, 1) : 1;
-        ucs_arena_unlock(arena);
-        return !wants_slab || open_slab(arena, pages, now);
-    }
-
-    if (!ucs_arena_make_room(arena, now, pages, budget_p) &&
-        !open_slab(arena, pages, now)) {
-        return 0;
-    }
-
-    ucs_arena_lock(arena);
-    if (arena->demand <= pages) {
-        arena->demand = 0;
-    }
-    ucs_arena_unlock(arena);
-    return 1;
-}
-
-void ucs_arena_supply(ucs_arena_t *arena, ucs_arena_time_t now,
-                      uint32_t *budget_p)
+void ucs_arena_supply(ucs_arena_t *arena, ucs_arena_time_t now)
 {
     int is_ok;
 
@@ -175,7 +121,7 @@ void ucs_arena_supply(ucs_arena_t *arena, ucs_arena_time_t now,
         return;
     }
 
-    is_ok = supply(arena, now, budget_p);
+    is_ok = supply(arena, now);
     ucs_arena_lock(arena);
     if (is_ok) {
         ucs_arena_worked(&arena->opening);

@@ -17,17 +17,12 @@ BEGIN_C_DECLS
  * arena, if nothing else is said.
  */
 
-/** Make room for what was refused, and open a slab if that is not possible, or
- *  if less is free than the low-water mark.
- *
- * @param [inout] budget_p  See ucs_arena_make_room(). */
-void ucs_arena_supply(ucs_arena_t *arena, ucs_arena_time_t now,
-                      uint32_t *budget_p);
+/** Open a slab, if there is no room for a request as long as the longest one. */
+void ucs_arena_supply(ucs_arena_t *arena, ucs_arena_time_t now);
 
 /**
  * Open a slab at once, for a thread that allocates, if the helper does nothing just
- * now: a plain one, for which the kernel is asked as it would be for the memory
- * itself.
+ * now: the kernel is asked for it as it would be for the memory itself.
  *
  * @param [in] pages  There is room for so many in it.
  * @return UCS_OK: ucs_arena_leave_plain() is to be called, and the slab has

@@ -6,7 +6,6 @@
 
 #include "dark.h"
 #include "enrol.h"
-#include "ready.h"
 #include "supply.h"
 #include "trim.h"
 #include "work.h"
@@ -33,7 +32,7 @@ get_due(const ucs_arena_t *arena, ucs_arena_time_t now, ucs_arena_time_t next)
     if (arena->wants_mend) {
         next = now;
     }
-    if ((arena->demand > 0) || ucs_arena_wants_slab(arena)) {
+    if (ucs_arena_wants_slab(arena)) {
         next = ucs_min(next, ucs_max(now, arena->opening.at));
     }
     return next;
@@ -41,8 +40,6 @@ get_due(const ucs_arena_t *arena, ucs_arena_time_t now, ucs_arena_time_t next)
 
 ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
 {
-    uint32_t budget = ucs_min(ucs_arena_pages(arena, arena->params.zero_budget),
-                              UINT32_MAX);
     ucs_arena_time_t due = UCS_ARENA_NEVER;
 
     /* In a forked child the lock may be held for ever */
@@ -57,8 +54,8 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
          * register a slab; then comes what threads wait for */
         ucs_arena_darken_retired(arena, now);
         ucs_arena_enrol(arena, now);
-        ucs_arena_supply(arena, now, &budget);
-        ucs_arena_wipe(arena, now, &budget);
+        ucs_arena_supply(arena, now);
+        ucs_arena_wipe(arena, now);
         due = ucs_arena_trim(arena, now);
 
         ucs_arena_lock(arena);
@@ -69,22 +66,4 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
     --ucs_arena_in_work;
     ucs_mutex_unlock(&arena->work);
     return due;
-}
-
-void ucs_arena_with_access(ucs_arena_t *arena, ucs_arena_time_t now,
-                           void (*cb)(void *arg), void *arg)
-{
-    /* The helper makes nothing inaccessible meanwhile */
-    ucs_mutex_lock(&arena->work);
-    ++ucs_arena_in_work;
-    if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
-        ucs_arena_lighten(arena, now);
-    }
-    cb(arg);
-    if (arena->params.is_strict) {
-        /* Nobody may access it for longer than need be */
-        ucs_arena_darken_retired(arena, now + arena->params.lazy);
-    }
-    --ucs_arena_in_work;
-    ucs_mutex_unlock(&arena->work);
 }

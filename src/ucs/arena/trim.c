@@ -6,23 +6,58 @@
 
 #include "trim.h"
 
-#include "gather.h"
 #include "work.h"
 
 #include <ucs/sys/math.h>
 
 
-/* Forget the held blocks of a slab that is closed.
- * @param [in] status  Whether its memory could be taken away */
-static void forget(ucs_arena_t *arena, uint32_t slab, uint32_t first,
-                   uint32_t end, ucs_status_t status)
+/* Hold all pages of a slab, if nobody has any of them or works at them */
+static int hold_slab(ucs_arena_t *arena, uint32_t slab)
 {
+    ucs_arena_blocks_t *blocks = &arena->blocks;
+    uint32_t page              = slab << blocks->slab_shift;
+    uint32_t end               = page + blocks->usage[slab].pages;
+    int is_idle;
+
+    ucs_arena_lock(arena);
+    is_idle = (blocks->usage[slab].idle == blocks->usage[slab].pages);
+    while (is_idle && (page < end)) {
+        page += ucs_arena_blocks_hold(blocks, page, blocks->slab_pages);
+    }
+    ucs_arena_unlock(arena);
+    return is_idle;
+}
+
+/* The end of hold_slab() for a slab that stays: its blocks are idle as they were, or
+ * gone */
+static void release_slab(ucs_arena_t *arena, uint32_t slab)
+{
+    ucs_arena_blocks_t *blocks = &arena->blocks;
+    uint32_t page              = slab << blocks->slab_shift;
+    uint32_t end               = page + blocks->usage[slab].pages;
     uint32_t next;
 
     ucs_arena_lock(arena);
-    for (; first < end; first = next) {
-        next = first + ucs_arena_blocks_length(&arena->blocks, first);
-        ucs_arena_blocks_drop(&arena->blocks, first);
+    for (; page < end; page = next) {
+        next = page + ucs_arena_blocks_length(blocks, page);
+        ucs_arena_blocks_release(blocks, page,
+                                 ucs_arena_blocks_held_kind(blocks, page));
+    }
+    ucs_arena_unlock(arena);
+}
+
+/* Forget the held blocks of a slab that is closed.
+ * @param [in] status  Whether its memory could be taken away */
+static void forget(ucs_arena_t *arena, uint32_t slab, ucs_status_t status)
+{
+    uint32_t page = slab << arena->blocks.slab_shift;
+    uint32_t end  = page + arena->blocks.usage[slab].pages;
+    uint32_t next;
+
+    ucs_arena_lock(arena);
+    for (; page < end; page = next) {
+        next = page + ucs_arena_blocks_length(&arena->blocks, page);
+        ucs_arena_blocks_drop(&arena->blocks, page);
     }
     ucs_arena_forget(arena, slab);
     arena->moving = UCS_ARENA_NO_SLAB;
@@ -64,17 +99,14 @@ static int close_slab(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
     ucs_status_t status;
-    uint32_t first, end;
 
     /* While its pages are held, nobody can allocate them */
-    if (ucs_arena_slab_is_used(shown) ||
-        !ucs_arena_gather(arena, slab, arena->blocks.usage[slab].pages, &first,
-                          &end)) {
+    if (ucs_arena_slab_is_used(shown) || !hold_slab(arena, slab)) {
         return 0;
     }
 
     if (!hide_whole(arena, slab)) {
-        goto err_scatter;
+        goto err_release;
     }
 
     if (ucs_arena_slabs_deregister(&arena->slabs, &arena->ops, slab) !=
@@ -83,7 +115,7 @@ static int close_slab(ucs_arena_t *arena, uint32_t slab)
     }
 
     status = ucs_arena_slabs_clear(&arena->slabs, &arena->ops, slab);
-    forget(arena, slab, first, end, status);
+    forget(arena, slab, status);
     return 1;
 
 err_publish:
@@ -92,8 +124,8 @@ err_publish:
     ucs_arena_slab_publish(shown);
     ++arena->stats.failures;
     ucs_arena_unlock(arena);
-err_scatter:
-    ucs_arena_scatter(arena, first, end);
+err_release:
+    release_slab(arena, slab);
     return 0;
 }
 
@@ -299,7 +331,7 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
     /* To close a plain slab would give nothing back: it has no memory but what was
      * freed in the last milliseconds */
     given = each_registered(arena, bytes, close_slab);
-    if (arena->params.is_late && (given < bytes)) {
+    if (given < bytes) {
         given += each_registered(arena, bytes - given, lay_off);
     }
     --ucs_arena_in_work;
@@ -312,6 +344,19 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
     ucs_arena_unlock(arena);
     ucs_mutex_unlock(&arena->work);
     return given;
+}
+
+void ucs_arena_lay_off(ucs_arena_t *arena)
+{
+    if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        return;
+    }
+
+    ucs_mutex_lock(&arena->work);
+    ++ucs_arena_in_work;
+    (void)each_registered(arena, SIZE_MAX, lay_off);
+    --ucs_arena_in_work;
+    ucs_mutex_unlock(&arena->work);
 }
 
 /* Deregister a slab at the end, and take its memory away if none of it is

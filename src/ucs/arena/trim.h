@@ -17,8 +17,8 @@ BEGIN_C_DECLS
  * the arena.
  */
 
-/** Give slabs back that were empty for the idle time, as long as more is free
- *  than the high-water mark, and bare ones. @return when it is to be called
+/** Give slabs back that were empty for the idle time and are dispensable
+ *  (ucs_arena_is_dispensable()), and bare ones. @return when it is to be called
  *  again. */
 ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now);
 

@@ -38,49 +38,31 @@ uint32_t ucs_arena_next_slab(const ucs_arena_t *arena)
     return next_slab(arena, arena->stats.committed);
 }
 
-/* What a water mark of the parameters means where there are so many bytes */
-static uint64_t mark_of(const ucs_arena_t *arena, size_t mark, size_t committed)
-{
-    uint64_t pages = ucs_arena_pages(arena, mark);
-
-    return (pages * next_slab(arena, committed)) >> arena->blocks.slab_shift;
-}
-
 int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab)
 {
     uint32_t pages   = arena->blocks.usage[slab].pages;
     uint64_t left    = ucs_arena_blocks_num_free(&arena->blocks) - pages;
     size_t committed = arena->stats.committed - ucs_arena_bytes(arena, pages);
 
-    if (arena->params.is_late) {
-        /* What was registered is so again when it is used */
-        if (arena->slabs.slabs[slab].is_registered) {
-            return 1;
-        }
-
-        /* See ucs_arena_wants_slab() */
-        if ((pages >= arena->longest) && (arena->blocks.num_empty <= 2)) {
-            return 0;
-        }
-    } else if (pages > next_slab(arena, committed)) {
-        return 1; /* A shorter one is opened in its place */
+    /* What was registered is so again when it is used */
+    if (arena->slabs.slabs[slab].is_registered) {
+        return 1;
     }
 
-    return left >= mark_of(arena, arena->params.high_water, committed);
+    /* See ucs_arena_wants_slab() */
+    if ((pages >= arena->longest) && (arena->blocks.num_empty <= 2)) {
+        return 0;
+    }
+
+    return left >= next_slab(arena, committed);
 }
 
-ucs_arena_kind_t ucs_arena_ready_kind(const ucs_arena_t *arena, uint32_t slab)
-{
-    return arena->slabs.slabs[slab].is_plain ? UCS_ARENA_KIND_FRESH :
-                                               UCS_ARENA_KIND_CLEAN;
-}
-
-int ucs_arena_has_room(const ucs_arena_t *arena, uint32_t pages)
+static int has_room(const ucs_arena_t *arena, uint32_t pages)
 {
     ucs_arena_kind_t kind;
 
     for (kind = 0; kind < UCS_ARENA_KIND_LAST; ++kind) {
-        if (ucs_arena_blocks_find(&arena->blocks, kind, pages, 1) !=
+        if (ucs_arena_blocks_find(&arena->blocks, kind, pages) !=
             UCS_ARENA_NO_PAGE) {
             return 1;
         }
@@ -90,28 +72,10 @@ int ucs_arena_has_room(const ucs_arena_t *arena, uint32_t pages)
 
 int ucs_arena_wants_slab(const ucs_arena_t *arena)
 {
-    if (!arena->has_vacant || arena->has_shrunk) {
-        return 0;
-    }
-
     /* A plain slab costs addresses: one more request like the longest one is to find
      * room, since the helper may have no time then */
-    return arena->params.is_late ?
-                   !ucs_arena_has_room(arena, ucs_max(arena->longest, 1)) :
-                   (ucs_arena_blocks_num_free(&arena->blocks) <
-                    mark_of(arena, arena->params.low_water,
-                            arena->stats.committed));
-}
-
-void ucs_arena_demand(ucs_arena_t *arena, uint32_t pages)
-{
-    if (arena->withheld != UCS_ARENA_NO_PAGE) {
-        return; /* The process forks: there is room again in a moment */
-    }
-
-    arena->demand     = ucs_max(arena->demand, pages);
-    arena->has_shrunk = 0;
-    ucs_arena_wake(arena, arena->opening.at);
+    return arena->has_vacant && !arena->has_shrunk &&
+           !has_room(arena, ucs_max(arena->longest, 1));
 }
 
 void ucs_arena_failed(ucs_arena_t *arena, ucs_arena_backoff_t *backoff,
@@ -176,70 +140,6 @@ void ucs_arena_each_run(ucs_arena_t *arena, uint32_t *blocks, unsigned num,
         }
         func(arena, first, end - first);
     }
-}
-
-int ucs_arena_discard(ucs_arena_t *arena, uint32_t first, uint32_t length)
-{
-    uint32_t slab = ucs_arena_blocks_slab(&arena->blocks, first);
-
-    return arena->slabs.slabs[slab].is_plain &&
-           (arena->ops.discard(arena->ops.arg, ucs_arena_address(arena, first),
-                               ucs_arena_bytes(arena, length)) == UCS_OK);
-}
-
-void ucs_arena_fill(ucs_arena_t *arena, uint32_t first, uint32_t length)
-{
-    arena->ops.zero(arena->ops.arg, ucs_arena_address(arena, first),
-                    ucs_arena_bytes(arena, length));
-
-    ucs_arena_lock(arena);
-    arena->stats.zeroed_helper += ucs_arena_bytes(arena, length);
-    ucs_arena_unlock(arena);
-}
-
-void ucs_arena_put_back(ucs_arena_t *arena, uint32_t block,
-                        ucs_arena_kind_t kind, ucs_status_t status,
-                        ucs_arena_time_t now)
-{
-    ucs_arena_lock(arena);
-    ucs_arena_blocks_release(&arena->blocks, block, kind);
-    if (status == UCS_OK) {
-        ucs_arena_worked(&arena->access);
-    } else {
-        ucs_arena_failed(arena, &arena->access, now);
-    }
-    ucs_arena_unlock(arena);
-}
-
-ucs_status_t ucs_arena_make_blank(ucs_arena_t *arena, uint32_t block,
-                                  ucs_arena_time_t now)
-{
-    /* Nobody else changes what is known of a held block */
-    ucs_arena_kind_t kind = ucs_arena_blocks_held_kind(&arena->blocks, block);
-    uint32_t length       = ucs_arena_blocks_length(&arena->blocks, block);
-    ucs_status_t status   = UCS_OK;
-
-    if ((kind == UCS_ARENA_KIND_DARK) || (kind == UCS_ARENA_KIND_RETIRED)) {
-        if (!ucs_arena_discard(arena, block, length)) {
-            /* Also what was retired: the program may have protected it */
-            status = ucs_arena_protect(arena, block, length, 1);
-            kind   = UCS_ARENA_KIND_DARK;
-            if (status == UCS_OK) {
-                ucs_arena_fill(arena, block, length);
-            }
-        } else if (kind == UCS_ARENA_KIND_DARK) {
-            kind = UCS_ARENA_KIND_BLANK;
-        }
-    }
-    if ((status == UCS_OK) && (kind != UCS_ARENA_KIND_BLANK)) {
-        /* A block that cannot be protected stays accessible until the arena gives it
-         * to the program */
-        (void)ucs_arena_protect(arena, block, length, 0);
-        kind = UCS_ARENA_KIND_BLANK;
-    }
-
-    ucs_arena_put_back(arena, block, kind, status, now);
-    return status;
 }
 
 void ucs_arena_note_slabs(ucs_arena_t *arena)

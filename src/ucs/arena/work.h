@@ -98,21 +98,14 @@ uint32_t ucs_arena_next_slab(const ucs_arena_t *arena);
  *  @param [in] least  At least so many bytes, of which it is a multiple. */
 uint32_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least);
 
-/** @return whether an empty slab can be given back: so much is free besides it as the
- *          high-water mark will be without it. Under the lock. */
+/** @return whether an empty slab can be given back: besides it there is room for the
+ *          longest request, and as much is free as the next slab would have. Under the
+ *          lock. */
 int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab);
 
-/** Let the helper make room for so many pages in one block. Under the lock. */
-void ucs_arena_demand(ucs_arena_t *arena, uint32_t pages);
-
-/** @return the kind of what is ready in a slab. The helper. */
-ucs_arena_kind_t ucs_arena_ready_kind(const ucs_arena_t *arena, uint32_t slab);
-
-/** @return whether so many pages can be allocated. Under the lock. */
-int ucs_arena_has_room(const ucs_arena_t *arena, uint32_t pages);
-
-/** Whether less is free than the low-water mark, or than may be asked for next,
- *  although a slab can be opened, and memory is not short. Under the lock. */
+/** @return whether a slab is to be opened: a request as long as the longest one would
+ *          find no room, a slab can be opened, and memory is not short. Under the
+ *          lock. */
 int ucs_arena_wants_slab(const ucs_arena_t *arena);
 
 /** Something has failed. Under the lock. */
@@ -154,27 +147,6 @@ typedef void (*ucs_arena_run_t)(ucs_arena_t *arena, uint32_t first,
  * @param [in] blocks  First pages; sorted when this returns. */
 void ucs_arena_each_run(ucs_arena_t *arena, uint32_t *blocks, unsigned num,
                         ucs_arena_run_t func);
-
-/** Give the memory of held pages of a plain slab back to the kernel, accessible or
- *  not: they read as zero. The helper, without the lock. @return whether that was
- *  done. */
-int ucs_arena_discard(ucs_arena_t *arena, uint32_t first, uint32_t length);
-
-/** Fill held pages that are accessible with zeros, and count that. The helper,
- *  without the lock. */
-void ucs_arena_fill(ucs_arena_t *arena, uint32_t first, uint32_t length);
-
-/** Make a held block idle, of a kind that may be another one, after it was tried
- *  to make it accessible. The helper, without the lock.
- *  @param [in] status  Whether that has worked. */
-void ucs_arena_put_back(ucs_arena_t *arena, uint32_t block,
-                        ucs_arena_kind_t kind, ucs_status_t status,
-                        ucs_arena_time_t now);
-
-/** Make a held block idle and blank, or, if it cannot be filled with zeros, idle and
- *  dark. The helper, without the lock. @return an error if it is not blank. */
-ucs_status_t ucs_arena_make_blank(ucs_arena_t *arena, uint32_t block,
-                                  ucs_arena_time_t now);
 
 END_C_DECLS
 

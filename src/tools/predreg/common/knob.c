@@ -163,7 +163,8 @@ static int check_name(const uct_predreg_knobs_t *knobs, const char *source,
  * keeps no job from running. UCX warns of such a variable in each process */
 static int is_gone(const char *name)
 {
-    static const char *names[] = {"PEERS", "PROFILE"};
+    static const char *names[] = {"PEERS", "PROFILE", "ARENA_REGISTER",
+                                  "ARENA_SLAB", "ARENA_SLAB_MIN"};
     size_t i;
 
     for (i = 0; i < ucs_static_array_size(names); ++i) {

@@ -19,9 +19,7 @@
 static const char *const accepted[] = {"HELPER", "BUDGET", "HISTORY", "MAX_SITES",
                                        "KNOWN_REGIONS", "DQ_SIZE", "MAX_PINNED",
                                        "MAX_REGIONS", "PIECES",
-                                       "EAGER_FRACTION", "ARENA_SLAB",
-                                       "ARENA_SLAB_MIN",
-                                       "ARENA_REGISTER"};
+                                       "EAGER_FRACTION"};
 
 
 char *predreg_knob_opt_accepted(void)

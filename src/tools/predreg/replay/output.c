@@ -221,7 +221,7 @@ static const char *gain_phrase(predreg_gain_advice_t advice)
 {
     static const char *phrases[] = {
         [PREDREG_GAIN_UNUSED] = "of no use: no use is of its memory.\n  What is "
-                                "longer than ARENA_SLAB does not come from it, "
+                                "longer than 64M does not come from it, "
                                 "nor what malloc() has in its\n  heap: record "
                                 "with MALLOC_MMAP_THRESHOLD_=131072",
         [PREDREG_GAIN_LOSES]  = "not recommended: the program would wait longer",

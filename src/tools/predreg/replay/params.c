@@ -20,11 +20,7 @@ ucs_status_t predreg_replay_opts_params(const predreg_replay_opts_t *opts,
     }
 
     uct_predreg_knobs_to_params(&opts->knobs, &params->cache);
-    params->limit       = opts->limits[policy];
-    params->arena_slab  = opts->knobs.arena_slab;
-    params->arena_first = opts->knobs.arena_slab_min;
-    params->arena_late  = (opts->knobs.arena_register ==
-                           UCT_PREDREG_ARENA_REGISTER_USE);
+    params->limit  = opts->limits[policy];
     params->shared = opts->shared_processor;
     if (opts->reg_given) {
         params->reg = opts->reg;

@@ -40,7 +40,6 @@ static ucs_status_t replay(const predreg_timeline_t *timeline,
     /* The library takes smaller slabs for a small arena, too */
     sim.arena_first = params->arena_first;
     sim.arena_slab  = params->arena_slab;
-    sim.arena_late  = params->arena_late;
     while ((sim.arena_slab > arena) &&
            (sim.arena_slab > UCT_PREDREG_MIN_SLAB)) {
         sim.arena_slab /= 2;

@@ -44,8 +44,6 @@ typedef struct predreg_replay_params {
                                                of 2, bytes */
     size_t                   arena_slab; /**< ARENA: of its longest slab, a power of 2,
                                               bytes */
-    int                      arena_late; /**< ARENA: whether slabs are registered when
-                                              they are used */
     predreg_cost_t           reg;      /**< What registering costs, usually
                                             taken from the timeline */
     predreg_cost_t           dereg;

@@ -205,7 +205,6 @@ ucs_status_t predreg_served_create(const predreg_served_params_t *params,
     ucs_arena_params_default(slab_size, &super);
     super.start     = ARENA_START;
     super.page_size = PREDREG_PAGE_SIZE;
-    super.is_late   = params->is_late;
     ucs_arena_params_grow(&super, ucs_min(params->first_slab, slab_size),
                           limit);
     status = create_arena(served, &super);
@@ -324,18 +323,15 @@ static size_t cut(predreg_served_t *served, size_t index, uint64_t start,
     return index;
 }
 
-/* @return whether any of it came from the arena */
-static int unmap(predreg_served_t *served, uint64_t start, uint64_t end)
+/* What of it came from the arena is free there */
+static void unmap(predreg_served_t *served, uint64_t start, uint64_t end)
 {
     size_t index = find_after(served, start);
-    int is_any   = 0;
 
     while ((index < served->num_mappings) &&
            (served->mappings[index].start < end)) {
-        index  = cut(served, index, start, end);
-        is_any = 1;
+        index = cut(served, index, start, end);
     }
-    return is_any;
 }
 
 /* Whole pages, as the kernel maps and unmaps them */
@@ -355,11 +351,10 @@ void predreg_served_map(predreg_served_t *served, const predreg_map_t *map,
     served->now = now;
     to_pages(&mapping.start, &mapping.end);
     /* What was there must be gone, even if nothing in the trace says so */
-    (void)unmap(served, mapping.start, mapping.end);
-    place = ucs_arena_allocate(served->arena, mapping.end - mapping.start, 0);
+    unmap(served, mapping.start, mapping.end);
+    place = ucs_arena_allocate(served->arena, mapping.end - mapping.start);
     note_peak(served);
     if (place == NULL) {
-        ucs_arena_missed(served->arena, mapping.end - mapping.start, now);
         return;
     }
 
@@ -378,9 +373,7 @@ void predreg_served_unmap(predreg_served_t *served,
 
     served->now = now;
     to_pages(&start, &end);
-    if (!unmap(served, start, end)) {
-        ucs_arena_left(served->arena, end - start);
-    }
+    unmap(served, start, end);
 }
 
 void *predreg_served_begin(predreg_served_t *served, const predreg_use_t *use,
@@ -443,12 +436,8 @@ ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,
         }
     }
     *helper_p = served->helper;
-    *peak_p   = served->arena->params.is_late ?
-                        /* Smaller slabs would go with less, in which long
-                         * mappings have no room */
-                        ucs_rcache_pred_align_up(
-                                served->peak,
-                                served->arena->params.slab_size) :
-                        served->peak;
+    /* Smaller slabs would go with less, in which long mappings have no room */
+    *peak_p   = ucs_rcache_pred_align_up(served->peak,
+                                         served->arena->params.slab_size);
     return served->status;
 }

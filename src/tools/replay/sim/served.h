@@ -32,8 +32,6 @@ typedef struct predreg_served_params {
     size_t         slab_size;  /**< Of the longest slab, a power of 2, bytes */
     size_t         first_slab; /**< Of the shortest one, likewise; the longest one
                                     at most */
-    int            is_late;    /**< Whether slabs are registered when they are
-                                    used */
     predreg_cost_t reg;        /**< What registering a slab costs */
     predreg_cost_t dereg;
 } predreg_served_params_t;

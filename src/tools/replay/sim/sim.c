@@ -364,7 +364,6 @@ static ucs_status_t sim_create(sim_t *sim,
         .size       = params->arena,
         .slab_size  = params->arena_slab,
         .first_slab = params->arena_first,
-        .is_late    = params->arena_late,
         .reg        = params->reg,
         .dereg      = params->dereg
     };

@@ -36,8 +36,6 @@ typedef struct predreg_sim_params {
     size_t                   arena_slab; /**< Of its longest slab, a power of 2,
                                               bytes */
     size_t                   arena_first; /**< Of its shortest one, likewise */
-    int                      arena_late; /**< Whether they are registered when they
-                                              are used */
 } predreg_sim_params_t;
 
 

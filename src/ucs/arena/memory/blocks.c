@@ -126,30 +126,25 @@ static void join(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
     add(blocks, first, length, kind);
 }
 
-/* Take pages out of an idle block. What remains of it stays idle */
+/* Take the first pages out of an idle block. What remains of it stays idle */
 static void carve(ucs_arena_blocks_t *blocks, uint32_t block,
-                  ucs_arena_kind_t kind, uint32_t first, uint32_t length)
+                  ucs_arena_kind_t kind, uint32_t length)
 {
-    uint32_t before = first - block;
-    uint32_t after  = take(blocks, block, kind) - before - length;
+    uint32_t rest = take(blocks, block, kind) - length;
 
-    if (before > 0) {
-        add(blocks, block, before, kind);
-    }
-    if (after > 0) {
-        add(blocks, first + length, after, kind);
+    if (rest > 0) {
+        add(blocks, block + length, rest, kind);
     }
 }
 
 void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
-                           uint32_t pages, ucs_arena_kind_t kind,
-                           ucs_arena_time_t now)
+                           uint32_t pages, ucs_arena_time_t now)
 {
     blocks->usage[slab].pages       = pages;
     blocks->usage[slab].empty_since = now;
     blocks->usage[slab].is_open     = 1;
     ++blocks->num_empty;
-    add(blocks, slab << blocks->slab_shift, pages, kind);
+    add(blocks, slab << blocks->slab_shift, pages, UCS_ARENA_KIND_FRESH);
 }
 
 void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab)
@@ -163,10 +158,9 @@ void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab)
 }
 
 uint32_t ucs_arena_blocks_find(const ucs_arena_blocks_t *blocks,
-                               ucs_arena_kind_t kind, uint32_t length,
-                               uint32_t align)
+                               ucs_arena_kind_t kind, uint32_t length)
 {
-    return ucs_arena_fit_find(&blocks->fit[kind], blocks->tags, length, align);
+    return ucs_arena_fit_find(&blocks->fit[kind], blocks->tags, length);
 }
 
 uint32_t ucs_arena_blocks_longest(const ucs_arena_blocks_t *blocks,
@@ -176,13 +170,12 @@ uint32_t ucs_arena_blocks_longest(const ucs_arena_blocks_t *blocks,
 }
 
 void ucs_arena_blocks_make_live(ucs_arena_blocks_t *blocks, uint32_t block,
-                                uint32_t first, uint32_t length)
+                                uint32_t length)
 {
-    ucs_arena_usage_t *usage = usage_of(blocks, first);
+    ucs_arena_usage_t *usage = usage_of(blocks, block);
 
-    carve(blocks, block, ucs_arena_blocks_idle_kind(blocks, block), first,
-          length);
-    ucs_arena_bits_set(blocks->live, first, first + length);
+    carve(blocks, block, ucs_arena_blocks_idle_kind(blocks, block), length);
+    ucs_arena_bits_set(blocks->live, block, block + length);
     if (usage->live == 0) {
         --blocks->num_empty;
     }
@@ -240,7 +233,7 @@ uint32_t ucs_arena_blocks_hold(ucs_arena_blocks_t *blocks, uint32_t block,
     ucs_arena_kind_t kind = ucs_arena_blocks_idle_kind(blocks, block);
 
     length = ucs_min(length, blocks->tags[block].length);
-    carve(blocks, block, kind, block, length);
+    carve(blocks, block, kind, length);
     hold(blocks, block, length, kind);
     return length;
 }
@@ -310,7 +303,10 @@ void ucs_arena_blocks_cut(ucs_arena_blocks_t *blocks, uint32_t slab,
     uint32_t rest = ucs_arena_blocks_rest(blocks, slab);
     uint32_t end  = (slab << blocks->slab_shift) + blocks->usage[slab].pages;
 
-    carve(blocks, end - rest, UCS_ARENA_KIND_FRESH, end - length, length);
+    take(blocks, end - rest, UCS_ARENA_KIND_FRESH);
+    if (rest > length) {
+        add(blocks, end - rest, rest - length, UCS_ARENA_KIND_FRESH);
+    }
     blocks->usage[slab].pages -= length;
 }
 

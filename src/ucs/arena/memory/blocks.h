@@ -129,30 +129,26 @@ int ucs_arena_blocks_is_held(const ucs_arena_blocks_t *blocks, uint32_t page);
 ucs_arena_kind_t
 ucs_arena_blocks_held_kind(const ucs_arena_blocks_t *blocks, uint32_t block);
 
-/** Add the pages of a slab, as one block.
+/** Add the pages of a plain slab, as one fresh block.
  *
- * @param [in] pages  Their number, at most slab_pages.
- * @param [in] kind   Clean or fresh. */
+ * @param [in] pages  Their number, at most slab_pages. */
 void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
-                           uint32_t pages, ucs_arena_kind_t kind,
-                           ucs_arena_time_t now);
+                           uint32_t pages, ucs_arena_time_t now);
 
 /** @ref ucs_arena_fit_find among the idle blocks of a kind. */
 uint32_t ucs_arena_blocks_find(const ucs_arena_blocks_t *blocks,
-                               ucs_arena_kind_t kind, uint32_t length,
-                               uint32_t align);
+                               ucs_arena_kind_t kind, uint32_t length);
 
 /** @ref ucs_arena_fit_longest among the idle blocks of a kind. */
 uint32_t ucs_arena_blocks_longest(const ucs_arena_blocks_t *blocks,
                                   ucs_arena_kind_t kind);
 
-/** Make pages of an idle block live. What remains of it stays idle.
+/** Make the first pages of an idle block live. What remains of it stays idle.
  *
- * @param [in] block  Its first page.
- * @param [in] first  First of the pages that become live.
- * @param [in] length  Their number. */
+ * @param [in] block   Its first page.
+ * @param [in] length  The number of pages that become live. */
 void ucs_arena_blocks_make_live(ucs_arena_blocks_t *blocks, uint32_t block,
-                                uint32_t first, uint32_t length);
+                                uint32_t length);
 
 /** Make live pages of a slab, all of them live, an idle retired block, or a
  *  part of one; or a held block of its own.

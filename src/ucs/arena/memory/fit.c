@@ -115,55 +115,43 @@ void ucs_arena_fit_remove(ucs_arena_fit_t *fit, ucs_arena_tag_t *tags,
     }
 }
 
-/* Look at the first blocks of the lists, from the given one on to the last */
+/* Look at the first blocks of a list. @return one that has room, or
+ *         UCS_ARENA_NO_PAGE */
 static uint32_t look(const ucs_arena_fit_t *fit, const ucs_arena_tag_t *tags,
-                     unsigned list, unsigned last, uint32_t length,
-                     uint32_t align)
+                     unsigned list, uint32_t length)
 {
     unsigned looks = 0;
-    uint32_t block, skipped;
+    uint32_t block;
 
-    for (list = next_list(fit, list); list <= last;
-         list = next_list(fit, list + 1)) {
-        for (block = head_of(fit, list); block != UCS_ARENA_NO_PAGE;
-             block = tags[block].next) {
-            if (looks++ == MAX_LOOKS) {
-                return UCS_ARENA_NO_PAGE;
-            }
-
-            skipped = ucs_arena_fit_align(block, align) - block;
-            if (tags[block].length >= (uint64_t)skipped + length) {
-                return block;
-            }
-        }
+    if (next_list(fit, list) != list) {
+        return UCS_ARENA_NO_PAGE;
     }
 
+    for (block = head_of(fit, list);
+         (block != UCS_ARENA_NO_PAGE) && (looks < MAX_LOOKS);
+         block = tags[block].next, ++looks) {
+        if (tags[block].length >= length) {
+            return block;
+        }
+    }
     return UCS_ARENA_NO_PAGE;
 }
 
 uint32_t ucs_arena_fit_find(const ucs_arena_fit_t *fit,
-                            const ucs_arena_tag_t *tags, uint32_t length,
-                            uint32_t align)
+                            const ucs_arena_tag_t *tags, uint32_t length)
 {
-    uint32_t enough = length + align - 1; /* Wherever the block begins */
-    unsigned list   = list_of(length);
+    unsigned list = list_of(length);
     uint32_t block;
 
     /* A block that was of this very length is in a list whose other blocks may
      * be shorter. Programs allocate the same lengths again */
-    block = look(fit, tags, list, list, length, align);
+    block = look(fit, tags, list, length);
     if (block != UCS_ARENA_NO_PAGE) {
         return block;
     }
 
-    list = next_list(fit, list_above(enough));
-    if (list < NUM_LISTS) {
-        return head_of(fit, list);
-    }
-
-    return (align == 1) ? UCS_ARENA_NO_PAGE :
-                          look(fit, tags, list_of(length) + 1, NUM_LISTS - 1,
-                               length, align);
+    list = next_list(fit, list_above(length));
+    return (list < NUM_LISTS) ? head_of(fit, list) : UCS_ARENA_NO_PAGE;
 }
 
 uint32_t ucs_arena_fit_longest(const ucs_arena_fit_t *fit)

@@ -71,24 +71,13 @@ void ucs_arena_fit_remove(ucs_arena_fit_t *fit, ucs_arena_tag_t *tags,
  * it for sure. Of the blocks that may have it, only the first 8 are looked at.
  *
  * @param [in] length  Pages, 1 to UCS_ARENA_FIT_MAX.
- * @param [in] align   The room begins at a page that is a multiple of this: a
- *                     power of 2, at most UCS_ARENA_FIT_MAX.
  * @return the first page of the block, or UCS_ARENA_NO_PAGE.
  */
 uint32_t ucs_arena_fit_find(const ucs_arena_fit_t *fit,
-                            const ucs_arena_tag_t *tags, uint32_t length,
-                            uint32_t align);
+                            const ucs_arena_tag_t *tags, uint32_t length);
 
 /** @return the first page of a block of the longest, or UCS_ARENA_NO_PAGE. */
 uint32_t ucs_arena_fit_longest(const ucs_arena_fit_t *fit);
-
-/** @return the first page of a block that is a multiple of @a align. It may be
- *          beyond the block. */
-static UCS_F_ALWAYS_INLINE uint32_t
-ucs_arena_fit_align(uint32_t page, uint32_t align)
-{
-    return (page + align - 1) & ~(align - 1);
-}
 
 END_C_DECLS
 

@@ -113,7 +113,7 @@ ucs_status_t ucs_arena_slabs_map(ucs_arena_slabs_t *slabs,
     status = ops->map(ops->arg, ucs_arena_slabs_memory(slabs, slab), length);
     if (status == UCS_OK) {
         set_length(slabs, slab, length);
-        set_bare(slabs, slab, 1);
+        set_plain(slabs, slab, 1);
         slabs->num_used = ucs_max(slabs->num_used, slab + 1);
     }
     return status;

@@ -159,7 +159,7 @@ int ucs_arena_slab_is_spoilt(const ucs_arena_slab_t *slab);
  *          there is none. The helper only. */
 uint32_t ucs_arena_slabs_first_vacant(const ucs_arena_slabs_t *slabs);
 
-/** Give a vacant slab memory: it is bare. The helper only, without the lock of
+/** Give a vacant slab memory: it is plain. The helper only, without the lock of
  *  the arena.
  *
  * @param [in] length  Bytes, whole pages, at most those of its addresses.
@@ -171,7 +171,7 @@ ucs_status_t ucs_arena_slabs_map(ucs_arena_slabs_t *slabs,
 /** @return bytes of a slab's memory. The helper only. */
 size_t ucs_arena_slab_length(const ucs_arena_slab_t *slab);
 
-/** Make a bare slab plain. The helper only. */
+/** Make a bare slab plain, which was registered. The helper only. */
 void ucs_arena_slabs_leave_plain(ucs_arena_slabs_t *slabs, uint32_t slab);
 
 /** Make a plain slab shorter. The helper only, under the lock of the arena; the
@@ -182,10 +182,10 @@ void ucs_arena_slabs_cut(ucs_arena_slabs_t *slabs, uint32_t slab,
                          size_t length);
 
 /**
- * Register a bare or plain slab. The helper only, without the lock of the arena.
+ * Register a plain slab. The helper only, without the lock of the arena.
  * The slab cannot be found before ucs_arena_slab_publish().
  *
- * @return what the operation has returned. On error the slab is what it was.
+ * @return what the operation has returned. On error the slab is plain still.
  */
 ucs_status_t ucs_arena_slabs_register(ucs_arena_slabs_t *slabs,
                                       const ucs_arena_ops_t *ops,

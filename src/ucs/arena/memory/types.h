@@ -89,21 +89,11 @@ typedef struct ucs_arena_params {
                                        UCS_ARENA_MAX_SLAB */
     size_t           first_slab;  /**< Of the shortest one: a page and more, up
                                        to slab_size. Slabs are multiples of it
-                                       that grow with what there is, and longer
-                                       for requests that come again and again,
-                                       or if late for what is allocated by then;
+                                       that grow with what there is, and have
+                                       room for the longest request by then;
                                        slab_size: all are alike */
     size_t           limit;       /**< Slabs have at most so many bytes together,
                                        first_slab and more, not a power of 2 */
-    size_t           low_water;   /**< The helper opens slabs as long as less than
-                                       this is free, or while they are shorter
-                                       than slab_size, in proportion less; bytes,
-                                       not a power of 2. 0: only when a request
-                                       was refused. Without influence if late */
-    size_t           high_water;  /**< Free memory beyond this is given back in
-                                       empty slabs, bytes, not a power of 2; at
-                                       least low_water, in proportion less
-                                       likewise */
     size_t           zero_budget; /**< Dirty memory that the helper fills with
                                        zeros in one call, bytes, not a power of
                                        2, a page and more */
@@ -119,10 +109,6 @@ typedef struct ucs_arena_params {
     ucs_arena_time_t retry;       /**< What has failed is tried again after this
                                        time, and after twice as long each time,
                                        up to 64 times as long; above 0 */
-    int              is_late;     /**< Whether a slab is registered only when a
-                                       use asks for it, and no further than it
-                                       was needed by then; else when it is
-                                       opened */
     int              is_strict;   /**< Whether memory is protected before
                                        ucs_arena_free() returns */
 } ucs_arena_params_t;
@@ -133,10 +119,6 @@ typedef struct ucs_arena_params {
 
 /* Defaults. The lazy time is short for people, and long beside a system call;
  * the other times have slabs come and go a few times a second at most. */
-#define UCS_ARENA_DEF_LOW_PART    4 /**< So little is kept free, and ... */
-#define UCS_ARENA_DEF_HIGH_PART   1 /**< ... so much at most, in parts of a slab:
-                                         a program that communicates little is
-                                         to pin little */
 #define UCS_ARENA_DEF_ZERO_BUDGET (16ul << 20)
 #define UCS_ARENA_DEF_WARM        (2ul << 20) /**< What the cache of a core has,
                                                    by and large: filling that
@@ -170,12 +152,11 @@ typedef struct ucs_arena_stats {
     uint64_t protect_calls;  /**< Calls of protect(), number */
     uint64_t slabs_spoilt;   /**< Number, ever */
     uint64_t slabs_opened;   /**< Number, ever */
-    uint64_t slabs_enrolled; /**< Plain ones that were registered, number, ever */
+    uint64_t slabs_enrolled; /**< Registered, number, ever */
     uint64_t slabs_closed;   /**< Number, ever */
-    uint64_t failures;       /**< Attempts that have failed, number: to open or
-                                  close a slab, to provide for a request that
-                                  was refused, to protect memory or make it
-                                  accessible */
+    uint64_t failures;       /**< Attempts that have failed, number: to open,
+                                  register or close a slab, to protect memory or
+                                  make it accessible */
 } ucs_arena_stats_t;
 
 #endif

@@ -38,9 +38,9 @@ void arena_destroy(test_arena_t *arena)
     free(arena);
 }
 
-void *arena_allocate(test_arena_t *arena, size_t length, size_t align)
+void *arena_allocate(test_arena_t *arena, size_t length)
 {
-    return ucs_arena_allocate(arena, length, align);
+    return ucs_arena_allocate(arena, length);
 }
 
 ucs_status_t arena_free(test_arena_t *arena, void *start, size_t length,
@@ -54,14 +54,14 @@ ucs_arena_time_t arena_tend(test_arena_t *arena, ucs_arena_time_t now)
     return ucs_arena_tend(arena, now);
 }
 
-void arena_missed(test_arena_t *arena, size_t length, uint64_t now)
+void arena_keep(test_arena_t *arena)
 {
-    ucs_arena_missed(arena, length, now);
+    ucs_arena_keep(arena);
 }
 
-void arena_left(test_arena_t *arena, size_t length)
+void arena_lay_off(test_arena_t *arena)
 {
-    ucs_arena_left(arena, length);
+    ucs_arena_lay_off(arena);
 }
 
 int arena_want(test_arena_t *arena, const void *address, size_t length)

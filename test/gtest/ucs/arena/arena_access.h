@@ -23,14 +23,12 @@ test_arena_t *arena_make(const ucs_arena_params_t *params,
                          const ucs_arena_ops_t *ops);
 void arena_destroy(test_arena_t *arena);
 
-void *arena_allocate(test_arena_t *arena, size_t length, size_t align);
+void *arena_allocate(test_arena_t *arena, size_t length);
 ucs_status_t arena_free(test_arena_t *arena, void *start, size_t length,
                         ucs_arena_time_t now);
 ucs_arena_time_t arena_tend(test_arena_t *arena, ucs_arena_time_t now);
-void arena_missed(test_arena_t *arena, size_t length, uint64_t now);
-
-void arena_left(test_arena_t *arena, size_t length);
-
+void arena_keep(test_arena_t *arena);
+void arena_lay_off(test_arena_t *arena);
 int arena_want(test_arena_t *arena, const void *address, size_t length);
 
 ucs_status_t arena_extend(test_arena_t *arena, void *end, size_t length);

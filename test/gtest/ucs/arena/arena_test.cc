@@ -34,8 +34,6 @@ ucs_arena_params_t fake_memory::params() const
     params.slab_size   = m_slab_pages * PAGE;
     params.first_slab  = params.slab_size;
     params.limit       = params.size;
-    params.low_water   = m_slab_pages * PAGE;
-    params.high_water  = 3 * m_slab_pages * PAGE;
     params.zero_budget = m_slab_pages * PAGE / 2;
     return params;
 }
@@ -303,8 +301,6 @@ void fake_memory::zero(void *arg, void *start, size_t length)
 
         self->expect(state.access == YES, "is zeroed and not accessible", page);
         self->expect(!state.is_taken, "is zeroed and in use", page);
-        self->expect(state.is_dirty || self->m_is_late, "is zeroed and clean",
-                     page);
         self->expect(state.is_inherited, "is zeroed at a fork", page);
         state.is_dirty = false;
     });
@@ -337,8 +333,6 @@ void fake_memory::take(void *address, size_t length)
 
         expect(!state.is_taken, "is allocated twice", page);
         expect(state.is_mapped, "is allocated and not mapped", page);
-        expect(state.is_registered || m_is_late,
-               "is allocated and not registered", page);
         expect(state.access == YES, "is allocated and not accessible", page);
         expect(state.is_inherited, "is allocated and kept from children", page);
         expect(!state.is_dirty, "is allocated and dirty", page);
@@ -404,23 +398,35 @@ arena_test::~arena_test()
     }
 }
 
-void arena_test::make()
+void arena_test::make(bool is_kept)
 {
     ucs_arena_ops_t ops = m_memory.ops();
 
-    m_memory.m_is_late = m_params.is_late;
     m_arena = arena_make(&m_params, &ops);
     ASSERT_NE(nullptr, m_arena);
+    if (is_kept) {
+        arena_keep(m_arena);
+    }
 }
 
-void *arena_test::allocate(size_t pages, size_t align)
+void *arena_test::allocate(size_t pages)
 {
-    void *address = arena_allocate(m_arena, pages * PAGE, align * PAGE);
+    void *address = arena_allocate(m_arena, pages * PAGE);
 
     if (address != nullptr) {
         m_memory.take(address, pages * PAGE);
-        EXPECT_EQ(0u, reinterpret_cast<uintptr_t>(address) % (align * PAGE));
     }
+    return address;
+}
+
+void *arena_test::allocate_registered(size_t pages)
+{
+    void *address = allocate(pages);
+
+    EXPECT_NE(nullptr, address);
+    EXPECT_TRUE(arena_want(m_arena, address, 1));
+    tend();
+    EXPECT_NE(nullptr, arena_find(m_arena, address, pages * PAGE));
     return address;
 }
 
@@ -488,7 +494,7 @@ void arena_test::check()
             has_spoilt  = true;
             continue;
         }
-        if (!(m_params.is_late ? state.is_mapped : state.is_registered)) {
+        if (!state.is_mapped) {
             continue;
         }
         if (state.is_taken) {
@@ -503,14 +509,9 @@ void arena_test::check()
     EXPECT_EQ(live, now.live / PAGE);
     EXPECT_EQ(clean, now.clean / PAGE);
     EXPECT_EQ(retired, now.retired / PAGE);
-    if (m_params.is_late) {
-        /* What is blank is dark after its slab was registered, as somebody may have
-         * written to it meanwhile */
-        EXPECT_EQ(dark + blank, (now.dark + now.blank) / PAGE);
-    } else {
-        EXPECT_EQ(dark, now.dark / PAGE);
-        EXPECT_EQ(blank, now.blank / PAGE);
-    }
+    /* What is blank is dark after its slab was registered, as somebody may have
+     * written to it meanwhile */
+    EXPECT_EQ(dark + blank, (now.dark + now.blank) / PAGE);
     EXPECT_EQ(0u, now.held);
     EXPECT_EQ(m_memory.registered(), now.registered);
     if (!has_spoilt) {

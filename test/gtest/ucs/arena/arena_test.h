@@ -91,8 +91,8 @@ public:
         return m_base + (page * PAGE);
     }
 
-    /* The program has got memory: it must be registered with one handle, be
-     * accessible and read as zero. Fills it with something else */
+    /* The program has got memory: it must be of one slab, accessible and read as
+     * zero. Fills it with something else */
     void take(void *address, size_t length);
 
     /* The program is about to free memory: what it has written must be in it.
@@ -133,8 +133,6 @@ public:
     uint64_t m_discarded      = 0;          /* Bytes */
     uint64_t m_num_inaccessible = 0;        /* Registrations that failed because
                                                of that */
-    bool     m_is_late        = false;      /* Whether the program gets memory that
-                                               is not registered */
 
 private:
     ucs_status_t begin(const char *name);
@@ -176,11 +174,16 @@ protected:
     arena_test();
     ~arena_test();
 
-    /* With parameters that the test has changed */
-    void make();
+    /* With parameters that the test has changed. What is freed is kept
+     * (ucs_arena_keep()), whether it is registered or not, if nothing else is said */
+    void make(bool is_kept = true);
 
     /* Sizes are in pages */
-    void *allocate(size_t pages, size_t align = 1);
+    void *allocate(size_t pages);
+
+    /* In a slab that is registered then, as far as it was needed by then */
+    void *allocate_registered(size_t pages = SLAB);
+
     void free(void *address, size_t pages);
     void free_page(size_t page, size_t pages);
     void spoil(size_t page, size_t pages);

@@ -9,11 +9,9 @@
 /* Allocating, and finding what was allocated */
 class test_arena_allocate : public arena_test {
 protected:
-    /* With one slab open, or as many as the low-water mark says */
-    void make_open(size_t low_water = SLAB)
+    /* With one slab open */
+    void make_open()
     {
-        m_params.low_water  = low_water * PAGE;
-        m_params.high_water = (low_water + 2 * SLAB) * PAGE;
         make();
         tend();
     }
@@ -35,7 +33,6 @@ TEST_F(test_arena_allocate, parameters_are_checked) {
     };
 
     EXPECT_TRUE(is_accepted([](ucs_arena_params_t &p) {}));
-    EXPECT_TRUE(is_accepted([](ucs_arena_params_t &p) { p.low_water = 0; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.page_size = 96; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.page_size = 32; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.slab_size += 64; }));
@@ -56,70 +53,41 @@ TEST_F(test_arena_allocate, parameters_are_checked) {
         p.zero_budget = p.page_size - 1;
     }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) {
-        p.high_water = p.low_water - 1;
-    }));
-    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) {
         p.slab_size = p.size = 8ul << 30;
     }));
-}
-
-TEST_F(test_arena_allocate, nothing_is_registered_by_the_program) {
-    make();
-    EXPECT_EQ(0u, arena_due(m_arena));
-    EXPECT_EQ(nullptr, allocate(1));
-    EXPECT_EQ("", states());
-    EXPECT_EQ(1u, stats().refused);
-    EXPECT_EQ(0u, m_memory.m_mapped);
-
-    tend();
-    EXPECT_EQ("clean 64", states());
-    EXPECT_NE(nullptr, allocate(1));
-    EXPECT_EQ("live 1 clean 63", states());
 }
 
 TEST_F(test_arena_allocate, whole_pages) {
     uint8_t *address;
 
     make_open();
-    address = (uint8_t*)arena_allocate(m_arena, 3 * PAGE - 1, 0);
+    address = (uint8_t*)arena_allocate(m_arena, 3 * PAGE - 1);
     ASSERT_NE(nullptr, address);
     m_memory.take(address, 3 * PAGE);
     EXPECT_EQ("live 3 clean 61", states());
-    EXPECT_EQ(nullptr, arena_allocate(m_arena, 0, 0));
-    EXPECT_EQ(nullptr, arena_allocate(m_arena, SIZE_MAX, 0));
+    EXPECT_EQ(nullptr, arena_allocate(m_arena, 0));
+    EXPECT_EQ(nullptr, arena_allocate(m_arena, SIZE_MAX));
     EXPECT_EQ(1u, stats().too_large);
     EXPECT_EQ(1u, stats().allocations);
 }
 
 TEST_F(test_arena_allocate, a_slab_and_no_more) {
-    make_open(2 * SLAB);
-    EXPECT_EQ(2u, m_memory.m_num_registered);
+    make_open();
     EXPECT_EQ(nullptr, allocate(SLAB + 1));
-    EXPECT_EQ(nullptr, allocate(1, 2 * SLAB));
-    EXPECT_EQ(2u, stats().too_large);
+    EXPECT_EQ(1u, stats().too_large);
     EXPECT_EQ(0u, stats().refused);
-    EXPECT_NE(nullptr, allocate(SLAB, SLAB));
+    EXPECT_NE(nullptr, allocate(SLAB));
     EXPECT_NE(nullptr, allocate(SLAB));
     EXPECT_EQ("live 128", states());
-}
-
-TEST_F(test_arena_allocate, alignment) {
-    make_open();
-    EXPECT_NE(nullptr, allocate(1));
-    EXPECT_EQ(m_memory.address_of(32), allocate(8, 32));
-    EXPECT_EQ(m_memory.address_of(16), allocate(16, 16));
-    EXPECT_EQ(nullptr, allocate(1, 32));
-
-    /* Room for the rest is made although nothing is below the mark */
-    tend();
-    EXPECT_NE(nullptr, allocate(1, 32));
 }
 
 TEST_F(test_arena_allocate, the_registration_is_found) {
     uint8_t *base = m_memory.base();
     test_arena_slab_t *slab;
 
-    make_open(2 * SLAB);
+    make_open();
+    EXPECT_EQ(base, allocate_registered());
+    EXPECT_EQ(base + SLAB * PAGE, allocate_registered());
     slab = arena_find(m_arena, base, 1);
     ASSERT_NE(nullptr, slab);
     EXPECT_EQ(base, arena_handle(slab));
@@ -159,12 +127,13 @@ TEST_F(test_arena_allocate, freed_memory_is_reused_when_nothing_is_clean) {
     EXPECT_EQ(0u, stats().zeroed_helper);
 }
 
-TEST_F(test_arena_allocate, clean_memory_comes_first) {
+/* What is fresh would be more to have in memory */
+TEST_F(test_arena_allocate, freed_memory_comes_before_fresh_memory) {
     make_open();
     free(allocate(4), 4);
     EXPECT_EQ("retired 4 clean 60", states());
-    EXPECT_NE(m_memory.address_of(0), allocate(4));
-    EXPECT_EQ(0u, stats().zeroed_callers);
+    EXPECT_EQ(m_memory.address_of(0), allocate(4));
+    EXPECT_EQ(4 * PAGE, stats().zeroed_callers);
 }
 
 /* The lock is free while a thread fills what it gets with zeros, and nobody
@@ -186,11 +155,10 @@ TEST_F(test_arena_allocate, filling_with_zeros_keeps_nobody_waiting) {
 }
 
 TEST_F(test_arena_allocate, protected_memory_becomes_accessible) {
+    m_params.limit = SLAB * PAGE;
     make_open();
-    m_params.low_water = 0;
-    free(allocate(SLAB), SLAB);
-    m_now          += LAZY;
-    m_memory.m_room = 0; /* No further slab */
+    free(allocate_registered(), SLAB);
+    m_now += LAZY;
     arena_tend(m_arena, m_now);
     /* Half of it is zeroed in one call */
     EXPECT_EQ("dark 32 blank 32", states());
@@ -216,13 +184,13 @@ TEST_F(test_arena_allocate, a_child_has_none) {
     uint8_t *address;
 
     make_open();
-    address = (uint8_t*)allocate(4);
+    address = (uint8_t*)allocate_registered(4);
     ASSERT_NE(nullptr, arena_find(m_arena, address, PAGE));
 
     /* The lock may be held for ever by a thread that is not there */
     arena_lock(m_arena);
     arena_child(m_arena);
-    EXPECT_EQ(nullptr, arena_allocate(m_arena, PAGE, 0));
+    EXPECT_EQ(nullptr, arena_allocate(m_arena, PAGE));
     EXPECT_EQ(UCS_ERR_UNSUPPORTED,
               arena_free(m_arena, address, PAGE, m_now));
     EXPECT_EQ(UCS_ERR_NO_ELEM, arena_free(m_arena, this, PAGE, m_now));
@@ -241,21 +209,22 @@ TEST_F(test_arena_allocate, a_child_has_none) {
 /* What was freed just now is in the caches still: short requests take that, and
  * longer ones what is clean */
 TEST_F(test_arena_allocate, warm_memory_for_short_requests) {
-    m_params.low_water  = PAGE;
-    m_params.high_water = PAGE;
-    m_params.warm       = 4 * PAGE;
+    m_params.limit = SLAB * PAGE;
+    m_params.warm  = 4 * PAGE;
     make();
+    EXPECT_EQ(m_memory.address_of(0), allocate_registered());
+    free_page(0, 20);
+    m_now += LAZY;
     tend();
-    EXPECT_EQ(m_memory.address_of(0), allocate(10));
-    EXPECT_EQ(m_memory.address_of(10), allocate(1));
-    free_page(0, 10);
-    EXPECT_EQ(m_memory.address_of(11), allocate(5));
+    free_page(30, 10);
+    EXPECT_EQ("live 34 retired 10 blank 20", states());
+    EXPECT_EQ(m_memory.address_of(0), allocate(5));
     EXPECT_EQ(0u, stats().zeroed_callers);
-    EXPECT_EQ(m_memory.address_of(0), allocate(4));
+    EXPECT_EQ(m_memory.address_of(30), allocate(4));
     EXPECT_EQ(4u * PAGE, stats().zeroed_callers);
 
-    /* Clean memory if none is warm, or not enough of it */
-    EXPECT_EQ(m_memory.address_of(4), allocate(4));
-    EXPECT_EQ(m_memory.address_of(16), allocate(4));
+    /* Memory that was filled with zeros if none is warm, or not enough of it */
+    EXPECT_EQ(m_memory.address_of(34), allocate(4));
+    EXPECT_EQ(m_memory.address_of(5), allocate(4));
     EXPECT_EQ(8u * PAGE, stats().zeroed_callers);
 }

@@ -22,7 +22,7 @@ protected:
 
     test_arena_blocks() :
         m_blocks(), m_tags(SLABS * SLAB), m_live(SLABS * SLAB / 64),
-        m_usage(SLABS), m_model(SLABS * SLAB, UCS_ARENA_KIND_CLEAN)
+        m_usage(SLABS), m_model(SLABS * SLAB, UCS_ARENA_KIND_FRESH)
     {
         m_blocks.tags       = m_tags.data();
         m_blocks.live       = m_live.data();
@@ -30,8 +30,7 @@ protected:
         m_blocks.slab_pages = SLAB;
         m_blocks.slab_shift = SHIFT;
         for (uint32_t slab = 0; slab < SLABS; ++slab) {
-            ucs_arena_blocks_open(&m_blocks, slab, SLAB,
-                                  UCS_ARENA_KIND_CLEAN, 5);
+            ucs_arena_blocks_open(&m_blocks, slab, SLAB, 5);
         }
     }
 
@@ -129,7 +128,9 @@ protected:
 };
 
 TEST_F(test_arena_blocks, neighbours_of_one_kind_become_one) {
-    ucs_arena_blocks_make_live(&m_blocks, 0, 4, 12);
+    ucs_arena_blocks_make_live(&m_blocks, 0, 16);
+    ucs_arena_blocks_retire(&m_blocks, 0, 4, 6, 1);
+    ucs_arena_blocks_release(&m_blocks, 0, UCS_ARENA_KIND_FRESH);
     EXPECT_EQ(4u, ucs_arena_blocks_length(&m_blocks, 0));
     EXPECT_EQ(SLAB - 16, ucs_arena_blocks_length(&m_blocks, 16));
     EXPECT_EQ(2u, m_blocks.num_empty);
@@ -147,7 +148,7 @@ TEST_F(test_arena_blocks, neighbours_of_one_kind_become_one) {
 
     /* Nor a held one, until it is released */
     EXPECT_EQ(12u, ucs_arena_blocks_hold(&m_blocks, 4, SLAB));
-    ucs_arena_blocks_release(&m_blocks, 4, UCS_ARENA_KIND_CLEAN);
+    ucs_arena_blocks_release(&m_blocks, 4, UCS_ARENA_KIND_FRESH);
     EXPECT_EQ(SLAB, ucs_arena_blocks_length(&m_blocks, 0));
     check();
 }
@@ -163,12 +164,10 @@ TEST_F(test_arena_blocks, random_steps) {
         switch (random() % 4) {
         case 0: /* Allocate */
             page = ucs_arena_blocks_find(&m_blocks, (ucs_arena_kind_t)kind,
-                                         length, 4);
+                                         length);
             if (page != UCS_ARENA_NO_PAGE) {
-                uint32_t first = ucs_arena_fit_align(page, 4);
-
-                ucs_arena_blocks_make_live(&m_blocks, page, first, length);
-                set(first, length, LIVE);
+                ucs_arena_blocks_make_live(&m_blocks, page, length);
+                set(page, length, LIVE);
             }
             break;
         case 1: /* Free */
@@ -207,7 +206,7 @@ TEST_F(test_arena_blocks, a_slab_comes_and_goes) {
     ucs_arena_blocks_close(&m_blocks, 1);
     EXPECT_EQ(2u, m_blocks.num_empty);
     EXPECT_EQ(2u * SLAB, ucs_arena_blocks_num_free(&m_blocks));
-    ucs_arena_blocks_open(&m_blocks, 1, SLAB, UCS_ARENA_KIND_CLEAN, 6);
+    ucs_arena_blocks_open(&m_blocks, 1, SLAB, 6);
     EXPECT_EQ(6u, m_usage[1].empty_since);
     check();
 }

@@ -13,10 +13,8 @@ protected:
 
     void make_late()
     {
-        m_params.is_late    = 1;
         m_params.first_slab = FIRST * PAGE;
-        m_params.low_water  = 0;
-        make();
+        make(false);
         tend();
     }
 
@@ -312,7 +310,7 @@ TEST_F(test_arena_enrol, slabs_are_laid_off) {
 TEST_F(test_arena_enrol, no_slab_is_opened_in_a_handler) {
     make_late();
     arena_lock(m_arena);
-    EXPECT_EQ(nullptr, arena_allocate(m_arena, SLAB * PAGE, 0));
+    EXPECT_EQ(nullptr, arena_allocate(m_arena, SLAB * PAGE));
     arena_unlock(m_arena);
     EXPECT_EQ(1u, stats().slabs_opened);
     EXPECT_NE(nullptr, allocate(SLAB));

@@ -32,9 +32,9 @@ protected:
         ucs_arena_fit_remove(&m_fit, m_tags.data(), block);
     }
 
-    uint32_t find(uint32_t length, uint32_t align = 1)
+    uint32_t find(uint32_t length)
     {
-        return ucs_arena_fit_find(&m_fit, m_tags.data(), length, align);
+        return ucs_arena_fit_find(&m_fit, m_tags.data(), length);
     }
 
     ucs_arena_fit_t              m_fit;
@@ -44,7 +44,6 @@ protected:
 TEST_F(test_arena_fit, nothing_is_found_in_nothing) {
     EXPECT_EQ(UCS_ARENA_NO_PAGE, find(1));
     EXPECT_EQ(UCS_ARENA_NO_PAGE, find(UCS_ARENA_FIT_MAX));
-    EXPECT_EQ(UCS_ARENA_NO_PAGE, find(1, UCS_ARENA_FIT_MAX));
     EXPECT_EQ(UCS_ARENA_NO_PAGE, ucs_arena_fit_longest(&m_fit));
 }
 
@@ -99,20 +98,6 @@ TEST_F(test_arena_fit, the_one_freed_last_is_found_first) {
     EXPECT_EQ(10u, find(1000));
 }
 
-TEST_F(test_arena_fit, room_is_aligned) {
-    add(100, 50);
-    EXPECT_EQ(100u, find(22, 64)); /* From 128 to 150 */
-    EXPECT_EQ(UCS_ARENA_NO_PAGE, find(23, 64));
-    EXPECT_EQ(100u, find(22, 128));
-    EXPECT_EQ(UCS_ARENA_NO_PAGE, find(1, 256));
-    EXPECT_EQ(128u, ucs_arena_fit_align(100, 64));
-    EXPECT_EQ(128u, ucs_arena_fit_align(128, 64));
-
-    /* A whole slab, which is aligned as far as it can be */
-    add(1 << 20, 1 << 20);
-    EXPECT_EQ(1u << 20, find(1 << 20, 1 << 20));
-}
-
 /* A few blocks of a list are too short: it goes on to longer ones, and does not
  * look at all */
 TEST_F(test_arena_fit, looks_at_few) {
@@ -148,13 +133,12 @@ TEST_F(test_arena_fit, random_blocks) {
             blocks.erase(it);
         }
 
-        uint32_t length = pick_length(), align = 1u << (random() % 8);
-        uint32_t found  = find(length, align);
-        uint32_t enough = length + align - 1;
+        uint32_t length = pick_length();
+        uint32_t found  = find(length);
         uint32_t least  = UINT32_MAX; /* Length of the shortest that has it */
 
         for (auto &known : blocks) {
-            if (known.second >= enough + enough / 32 + 1) {
+            if (known.second >= length + length / 32 + 1) {
                 least = std::min(least, known.second);
             }
         }
@@ -165,8 +149,7 @@ TEST_F(test_arena_fit, random_blocks) {
         }
 
         ASSERT_EQ(1u, blocks.count(found));
-        ASSERT_GE(found + blocks[found],
-                  ucs_arena_fit_align(found, align) + length);
+        ASSERT_GE(blocks[found], length);
         if (least != UINT32_MAX) {
             ASSERT_LE(blocks[found], least + least / 32);
         }

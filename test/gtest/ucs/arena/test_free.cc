@@ -9,13 +9,15 @@
 /* Freeing, whole and in parts, and what becomes of it */
 class test_arena_free : public arena_test {
 protected:
+    /* Two slabs that are registered, all of them live */
     void make_open(int is_strict = 0)
     {
-        m_params.is_strict  = is_strict;
-        m_params.low_water  = (SLAB + 1) * PAGE; /* Two slabs */
-        m_params.high_water = SLABS * SLAB * PAGE;
+        m_params.is_strict = is_strict;
+        m_params.limit     = 2 * SLAB * PAGE;
         make();
-        tend();
+        EXPECT_EQ(m_memory.address_of(0), allocate_registered());
+        EXPECT_EQ(m_memory.address_of(SLAB), allocate_registered());
+        m_memory.m_protects.clear();
     }
 
     std::vector<fake_memory::protect_t> protects()
@@ -33,7 +35,8 @@ TEST_F(test_arena_free, what_is_not_of_the_arena) {
     uint8_t *base = m_memory.base();
     uintptr_t start, end;
 
-    make_open();
+    make();
+    tend();
     EXPECT_EQ(UCS_ERR_NO_ELEM, arena_free(m_arena, base - PAGE, PAGE, 1));
     EXPECT_EQ(UCS_ERR_NO_ELEM, arena_free(m_arena, base, 0, 1));
     EXPECT_EQ(UCS_ERR_NO_ELEM,
@@ -56,39 +59,36 @@ TEST_F(test_arena_free, what_is_not_of_the_arena) {
 }
 
 TEST_F(test_arena_free, what_is_free_stays_free) {
-    make_open();
+    make();
+    tend();
     EXPECT_EQ(UCS_OK, arena_free(m_arena, m_memory.base(),
                                  SLABS * SLAB * PAGE, m_now));
-    EXPECT_EQ("clean 128", states());
+    EXPECT_EQ("clean 64", states());
     free(allocate(3), 3);
     free_page(0, 3);
-    EXPECT_EQ("retired 3 clean 125", states());
+    EXPECT_EQ("retired 3 clean 61", states());
     EXPECT_EQ(1u, stats().frees);
 }
 
 TEST_F(test_arena_free, any_part) {
     size_t page;
 
-    make_open();
+    make();
+    tend();
     page = m_memory.page_of(allocate(10));
     free_page(page + 4, 2); /* Amid */
-    EXPECT_EQ("live 8 retired 2 clean 118", states());
+    EXPECT_EQ("live 8 retired 2 clean 54", states());
     free_page(page, 1); /* The beginning */
     free_page(page + 9, 1); /* The end */
-    EXPECT_EQ("live 6 retired 4 clean 118", states());
+    EXPECT_EQ("live 6 retired 4 clean 54", states());
     free_page(page, 10); /* The rest, in two runs */
-    EXPECT_EQ("retired 10 clean 118", states());
+    EXPECT_EQ("retired 10 clean 54", states());
     EXPECT_EQ(4u, stats().frees);
-    EXPECT_EQ(m_memory.address_of(page + 10), allocate(2));
+    EXPECT_EQ(m_memory.address_of(page), allocate(2));
 }
 
 TEST_F(test_arena_free, several_in_two_slabs) {
-    size_t first, second;
-
     make_open();
-    first  = m_memory.page_of(allocate(SLAB));
-    second = m_memory.page_of(allocate(SLAB));
-    EXPECT_EQ(SLAB, std::max(first, second));
     free_page(SLAB - 10, 20);
     EXPECT_EQ("live 108 retired 20", states());
     EXPECT_EQ(nullptr, allocate(11)); /* They are not one */
@@ -107,8 +107,6 @@ TEST_F(test_arena_free, many_runs) {
         }
         make_open(is_strict);
         m_memory.m_zeroed = 0;
-        allocate(SLAB);
-        allocate(SLAB);
         for (size_t page = 0; page < 2 * SLAB; page += 2) {
             free_page(page, 1);
         }
@@ -118,12 +116,9 @@ TEST_F(test_arena_free, many_runs) {
 }
 
 TEST_F(test_arena_free, protected_in_time_and_at_once) {
-    size_t a, b;
+    const size_t a = 0, b = 8;
 
     make_open();
-    a = m_memory.page_of(allocate(8));
-    b = m_memory.page_of(allocate(4));
-    EXPECT_EQ(a + 8, b);
 
     free_page(a, 2);
     EXPECT_EQ(m_now + LAZY, arena_due(m_arena));
@@ -132,24 +127,21 @@ TEST_F(test_arena_free, protected_in_time_and_at_once) {
     free_page(b, 4);
     EXPECT_EQ(m_now + LAZY / 2, arena_due(m_arena));
     EXPECT_EQ(m_now + LAZY / 2, tend());
-    EXPECT_EQ("live 4 retired 8 clean 116", states());
+    EXPECT_EQ("live 120 retired 8", states());
     EXPECT_EQ(protects_t(), protects());
 
     /* All of it when it is due for the first; then the helper zeroes it */
     m_now += LAZY / 2;
     tend();
-    EXPECT_EQ("live 4 blank 8 clean 116", states());
+    EXPECT_EQ("live 120 blank 8", states());
     EXPECT_EQ((protects_t{{a, 4, false}, {b, 4, false}, {b, 4, true},
                           {b, 4, false}, {a, 4, true}, {a, 4, false}}),
               protects());
     EXPECT_EQ(8 * PAGE, stats().zeroed_helper);
-    EXPECT_EQ(6u, stats().protect_calls);
 }
 
 TEST_F(test_arena_free, blocks_of_two_slabs_are_protected_by_one_call) {
     make_open();
-    allocate(SLAB);
-    allocate(SLAB);
     free_page(SLAB - 3, 5);
     m_now += LAZY;
     arena_tend(m_arena, m_now);
@@ -160,8 +152,6 @@ TEST_F(test_arena_free, blocks_of_two_slabs_are_protected_by_one_call) {
 
 TEST_F(test_arena_free, strict_protects_at_once) {
     make_open(1);
-    allocate(SLAB);
-    allocate(SLAB);
     free_page(SLAB - 3, 5);
     EXPECT_EQ((protects_t{{SLAB - 3, 5, false}}), protects());
     EXPECT_EQ("live 123 dark 5", states());
@@ -173,9 +163,6 @@ TEST_F(test_arena_free, strict_protects_at_once) {
  * beside it is joined later */
 TEST_F(test_arena_free, strict_holds_what_it_protects) {
     make_open(1);
-    m_memory.m_room   = 0;
-    allocate(SLAB);
-    allocate(SLAB);
     m_memory.m_during = [&](const char *name) {
         m_memory.m_during = nullptr;
         EXPECT_EQ(4 * PAGE, stats().held);
@@ -195,16 +182,12 @@ TEST_F(test_arena_free, protecting_fails) {
     for (int is_strict : {0, 1}) {
         if (m_arena != nullptr) {
             m_memory.m_fails = nullptr;
-            m_memory.m_room  = UINT64_MAX;
             free_page(0, 2 * SLAB);
             EXPECT_EQ(UCS_OK, arena_stop(m_arena));
             arena_destroy(m_arena);
         }
         make_open(is_strict);
         m_memory.m_zeroed = 0;
-        allocate(SLAB);
-        allocate(SLAB);
-        m_memory.m_room  = 0;
         m_memory.m_fails = [](const char *name) {
             return name == std::string("protect");
         };
@@ -218,10 +201,9 @@ TEST_F(test_arena_free, protecting_fails) {
 
 /* Frees between two batches count from when they were made */
 TEST_F(test_arena_free, the_next_batch_is_in_time) {
-    size_t page;
+    const size_t page = 0;
 
     make_open();
-    page = m_memory.page_of(allocate(8));
     free_page(page, 1);
     m_now            += LAZY;
     m_memory.m_during = [&](const char *name) {
@@ -229,19 +211,16 @@ TEST_F(test_arena_free, the_next_batch_is_in_time) {
         free_page(page + 4, 1);
     };
     EXPECT_EQ(m_now + LAZY, tend());
-    EXPECT_EQ("live 6 retired 1 blank 1 clean 120", states());
+    EXPECT_EQ("live 126 retired 1 blank 1", states());
     m_now += LAZY;
     EXPECT_EQ(UCS_ARENA_NEVER, tend());
-    EXPECT_EQ("live 6 blank 2 clean 120", states());
+    EXPECT_EQ("live 126 blank 2", states());
 }
 
 /* Also if the batch is longer than what is protected under one hold of the
  * lock */
 TEST_F(test_arena_free, the_next_batch_is_in_time_after_a_long_one) {
     make_open();
-    allocate(SLAB);
-    allocate(SLAB);
-    m_memory.m_room = 0;
     for (size_t page = 0; page < 80; page += 2) {
         free_page(page, 1);
     }
@@ -261,8 +240,6 @@ TEST_F(test_arena_free, the_next_batch_is_in_time_after_a_long_one) {
 /* Also for what is left of a range when the arena ends while it is freed */
 TEST_F(test_arena_free, the_end_comes_amid) {
     make_open(1);
-    allocate(SLAB);
-    allocate(SLAB);
     for (size_t page = 0; page < 2 * SLAB; page += 2) {
         free_page(page, 1);
     }
@@ -278,14 +255,14 @@ TEST_F(test_arena_free, the_end_comes_amid) {
 TEST_F(test_arena_free, after_the_end_the_caller_unmaps) {
     uint8_t *address;
 
-    make_open();
-    address = (uint8_t*)allocate(4);
+    make();
+    address = (uint8_t*)allocate_registered(4);
     EXPECT_EQ(UCS_OK, arena_stop(m_arena));
     EXPECT_EQ(0u, m_memory.m_num_registered);
-    EXPECT_EQ(SLAB * PAGE, m_memory.m_mapped); /* Live */
+    EXPECT_EQ(4 * PAGE, m_memory.m_mapped); /* Live */
     EXPECT_EQ(UCS_ERR_UNSUPPORTED,
               arena_free(m_arena, address, 4 * PAGE, m_now));
-    EXPECT_EQ(nullptr, arena_allocate(m_arena, PAGE, 0));
+    EXPECT_EQ(nullptr, arena_allocate(m_arena, PAGE));
     EXPECT_EQ(UCS_ARENA_NEVER, arena_tend(m_arena, m_now));
     EXPECT_EQ(nullptr, arena_find(m_arena, address, PAGE));
 }

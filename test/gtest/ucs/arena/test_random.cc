@@ -38,17 +38,11 @@ protected:
 
     void step_allocate()
     {
-        size_t pages = std::min<size_t>(pick_length(), SLAB);
-        size_t align = (pick(4) == 0) ? 1u << pick(6) : 1;
-        void *address = allocate(pages, align);
+        size_t pages  = std::min<size_t>(pick_length(), SLAB);
+        void *address = allocate(pages);
 
         if (address != nullptr) {
             m_live[m_memory.page_of(address)] = pages;
-        } else {
-            arena_missed(m_arena, pages * PAGE, m_now);
-            if (pick(2) == 0) {
-                arena_left(m_arena, pages * PAGE);
-            }
         }
     }
 
@@ -171,8 +165,7 @@ protected:
         for (size_t page = 0; page < m_memory.num_pages(); ++page) {
             const fake_memory::page_t &state = m_memory.at(page);
 
-            if ((state.is_registered || m_params.is_late) &&
-                !state.is_spoilt && !state.is_taken && state.is_dirty &&
+            if (!state.is_spoilt && !state.is_taken && state.is_dirty &&
                 (state.access == fake_memory::YES)) {
                 ASSERT_LT(m_now, state.freed_at + LAZY) << "page " << page;
             }
@@ -197,7 +190,6 @@ protected:
             ASSERT_EQ(m_memory.address_of(slab * SLAB),
                       arena_handle(found));
         } else if (arena_want(m_arena, m_memory.base() + offset, length)) {
-            ASSERT_TRUE(m_params.is_late);
             ASSERT_FALSE(m_memory.at(slab * SLAB).is_registered);
             ASSERT_FALSE(m_memory.at(slab * SLAB).is_spoilt);
         }
@@ -247,9 +239,7 @@ protected:
 
     void run()
     {
-        m_params.low_water  = pick(3 * SLAB) * PAGE;
-        m_params.high_water = m_params.low_water + pick(3 * SLAB) * PAGE;
-        make();
+        make(pick(2) == 0);
         for (unsigned i = 0; (i < STEPS) && !HasFailure(); ++i) {
             step();
             if (i % 1000 == 0) {
@@ -266,8 +256,8 @@ protected:
         EXPECT_GT(now.zeroed_helper, 0u);
         EXPECT_GT(now.slabs_opened, 10u / SANITIZER_SLOWDOWN);
         EXPECT_GE(now.slabs_closed, 6u / SANITIZER_SLOWDOWN);
-        EXPECT_EQ(m_params.is_late, m_memory.m_discarded > 0);
-        EXPECT_EQ(m_params.is_late, now.slabs_enrolled > 5);
+        EXPECT_GT(m_memory.m_discarded, 0u);
+        EXPECT_GT(now.slabs_enrolled, 5u);
         if (!m_params.is_strict) {
             EXPECT_GT(now.zeroed_callers, 0u);
         }
@@ -314,28 +304,7 @@ TEST_P(test_arena_random, failures) {
     m_params.is_strict = GetParam() % 2;
     /* But the end of a fork, at which slabs are spoilt */
     m_params.first_slab = SLAB * PAGE >> (GetParam() % 3);
-    m_memory.m_fails   = [this](const char *name) {
-        return (name != std::string("dofork")) && (pick(5) == 0);
-    };
-    run();
-    EXPECT_GT(stats().failures, 100u);
-}
-
-/* Slabs are registered when they are used, and cut before */
-TEST_P(test_arena_random, late) {
-    m_params.is_late    = 1;
-    m_params.is_strict  = GetParam() % 2;
-    m_params.first_slab = SLAB * PAGE / 16;
-    m_spoils            = GetParam() == 3;
-    run();
-    EXPECT_GT(stats().allocations, STEPS / 20);
-}
-
-/* But memory that could not be taken away, of which nobody knows any more */
-TEST_P(test_arena_random, late_failures) {
-    m_params.is_late    = 1;
-    m_params.is_strict  = GetParam() % 2;
-    m_params.first_slab = SLAB * PAGE >> (GetParam() % 3);
+    /* Nor taking memory away, of which nobody knows any more */
     m_memory.m_fails    = [this](const char *name) {
         return (name != std::string("dofork")) &&
                (name != std::string("unmap")) && (pick(5) == 0);

@@ -19,8 +19,6 @@ protected:
             GTEST_SKIP() << reason;
         }
 
-        m_params.low_water  = PAGE;
-        m_params.high_water = PAGE;
         make();
         tend();
         allocate(10);

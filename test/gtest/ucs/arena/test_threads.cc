@@ -38,7 +38,7 @@ protected:
         m_base = m_memory.get() + ((SLAB - start % SLAB) % SLAB);
     }
 
-    void make(int is_strict, int is_late = 0)
+    void make(int is_strict)
     {
         ucs_arena_params_t params = {};
         ucs_arena_ops_t ops       = {
@@ -68,12 +68,6 @@ protected:
                 return UCS_OK;
             },
             [](void *arg, void *handle) {
-                auto self = (test_arena_threads*)arg;
-
-                if (!self->m_is_late) {
-                    self->look(handle, SLAB);
-                    memset(handle, 0xee, SLAB); /* Nobody can be in it */
-                }
                 return UCS_OK;
             },
             [](void *arg, void *start, size_t length) {
@@ -89,15 +83,11 @@ protected:
         params.slab_size   = SLAB;
         params.first_slab  = SLAB / 4;
         params.limit       = params.size;
-        params.low_water   = 3 * SLAB / 2;
-        params.high_water  = 2 * SLAB;
         params.zero_budget = SLAB;
         params.lazy        = 50;
         params.idle        = 200;
         params.retry       = 100;
         params.is_strict   = is_strict;
-        params.is_late     = is_late;
-        m_is_late          = is_late;
         m_arena            = arena_make(&params, &ops);
         ASSERT_NE(nullptr, m_arena);
     }
@@ -130,21 +120,14 @@ protected:
         m_errors += !is_filled(start, length, 0);
         memset(start, thread, length);
 
-        /* What is live keeps its slab open */
         slab = arena_find(m_arena, start, length);
-        if (m_is_late && (slab == nullptr)) {
+        if (slab == nullptr) {
             arena_want(m_arena, start, length);
             return;
         }
 
-        if ((slab != nullptr) && !arena_acquire(slab)) {
-            /* It was given up while it was looked for */
-            m_errors += !m_is_late;
-            return;
-        }
-
-        m_errors += (slab == nullptr);
-        if (slab != nullptr) {
+        /* It may be given up while it is looked for */
+        if (arena_acquire(slab)) {
             m_errors += (arena_handle(slab) > start);
             arena_release(slab);
         }
@@ -190,7 +173,7 @@ protected:
             void *address;
 
             ++m_now;
-            address = arena_allocate(m_arena, length, PAGE);
+            address = arena_allocate(m_arena, length);
             if (address != nullptr) {
                 take((uint8_t*)address, length, thread);
                 live.push_back({(uint8_t*)address, length});
@@ -261,7 +244,7 @@ protected:
         EXPECT_EQ(0u, stats.held);
         EXPECT_EQ(stats.committed, stats.clean + stats.retired + stats.dark +
                                            stats.blank);
-        EXPECT_EQ(m_is_late, stats.slabs_enrolled > 0);
+        EXPECT_GT(stats.slabs_enrolled, 0u);
         EXPECT_EQ(m_taken, stats.allocations);
         EXPECT_GT(stats.zeroed_helper, 0u);
         EXPECT_EQ(UCS_OK, arena_stop(m_arena));
@@ -276,7 +259,6 @@ protected:
     std::atomic<unsigned>         m_errors{0};
     std::atomic<bool>             m_is_over{false};
     test_arena_t                  *m_arena = nullptr;
-    bool                          m_is_late = false;
 };
 
 TEST_F(test_arena_threads, lazy) {
@@ -289,13 +271,3 @@ TEST_F(test_arena_threads, strict) {
     run();
 }
 
-/* Slabs are opened by the threads as well, and registered when they ask for it */
-TEST_F(test_arena_threads, late) {
-    make(0, 1);
-    run();
-}
-
-TEST_F(test_arena_threads, late_strict) {
-    make(1, 1);
-    run();
-}

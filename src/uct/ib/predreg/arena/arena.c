@@ -27,11 +27,6 @@
  * ones, they are left to the kernel */
 #define HUGE_PAGE (2ul << 20)
 
-/* How often it is tried to register all slabs in a further domain: if strict, a
- * slab cannot be registered in which a thread frees memory just then. What cannot
- * be registered for another reason, such as a bound, cannot be at once, either */
-#define MAX_FILLS 4
-
 /* Where the parts of an arena are in its memory, bytes from its beginning */
 typedef struct {
     size_t super;
@@ -96,7 +91,6 @@ static ucs_arena_params_t super_params(const uct_predreg_arena_params_t *params)
     ucs_arena_params_grow(&super, params->first_slab, params->size);
     super.page_size = ucs_rcache_pred_page_size();
     super.is_strict = params->is_strict;
-    super.is_late   = params->is_late;
     return super;
 }
 
@@ -220,8 +214,7 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
     arena->publish  = params->publish;
     arena->attract  = params->attract;
     uct_predreg_attract_init(&arena->attraction, params->min_length,
-                             params->slab_size,
-                             params->is_late ? SIZE_MAX : params->min_length);
+                             params->slab_size);
     arena->look_at  = uct_predreg_served_time(&arena->served);
     ucs_rcache_pred_pressure_init(&arena->pressure, arena->look_at);
     *arena->is_here = 1;
@@ -265,8 +258,8 @@ give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
     }
 }
 
-/* Have the program's allocations come here that are as long as what it communicates.
- * Its allocator would have kept what is freed of these */
+/* Have the program's allocations come here, see attract.h. Its allocator would have kept
+ * what is freed of these, if they come and go */
 static void
 attract_wanted(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 {
@@ -280,6 +273,12 @@ attract_wanted(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
     switch (uct_predreg_attract_look(
             &arena->attraction, now, stats.answered, stats.refused,
             ucs_arena_is_full(arena->served.super))) {
+    case UCT_PREDREG_ATTRACT_TRY:
+        arena->attract(arena->attraction.attracted, 1);
+        break;
+    case UCT_PREDREG_ATTRACT_UNUSED:
+        arena->attract(UCT_PREDREG_ATTRACT_NONE, 0);
+        break;
     case UCT_PREDREG_ATTRACT_MORE:
         ucs_arena_keep(arena->served.super);
         arena->attract(arena->attraction.attracted, 1);
@@ -312,9 +311,6 @@ static ucs_rcache_pred_time_t tend(void *arg)
     }
     attract_wanted(arena, now);
     due = ucs_arena_tend(arena->served.super, now);
-    if (due > now) {
-        atomic_store_explicit(&arena->is_supplied, 1, memory_order_relaxed);
-    }
     if (is_look && (arena->publish != NULL)) {
         arena->publish(arena->regs.ops.arg);
     }
@@ -327,17 +323,6 @@ ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena)
 {
     return ucs_rcache_pred_thread_start(arena->thread, "predreg-arena", tend,
                                         arena);
-}
-
-void uct_predreg_arena_await_supply(uct_predreg_arena_t *arena,
-                                    uint64_t patience)
-{
-    uint64_t start = ucs_monotonic_ns();
-
-    while (!atomic_load_explicit(&arena->is_supplied, memory_order_relaxed) &&
-           (ucs_monotonic_ns() - start < patience)) {
-        ucs_sleep_shortly();
-    }
 }
 
 void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience)
@@ -397,41 +382,13 @@ void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
     }
 }
 
-/* A domain that is added */
-typedef struct {
-    uct_predreg_arena_regs_t *regs;
-    unsigned                 number;
-    int                      is_full; /* Whether all slabs are registered */
-} addition_t;
-
-static void fill_domain(void *arg)
-{
-    addition_t *addition = arg;
-
-    addition->is_full = uct_predreg_arena_regs_fill(addition->regs,
-                                                    addition->number);
-}
-
 int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain)
 {
-    int number          = uct_predreg_arena_regs_add(&arena->regs, domain);
-    addition_t addition = {
-        .regs   = &arena->regs,
-        .number = number
-    };
-    unsigned i;
+    int number = uct_predreg_arena_regs_add(&arena->regs, domain);
 
-    if (number < 0) {
-        return number;
+    if (number >= 0) {
+        ucs_arena_lay_off(arena->served.super);
     }
-
-    for (i = 0; (i < MAX_FILLS) && !addition.is_full; ++i) {
-        ucs_arena_with_access(arena->served.super,
-                              uct_predreg_served_time(&arena->served),
-                              fill_domain, &addition);
-    }
-    /* What is accessible now is not to stay so */
-    ucs_rcache_pred_thread_wake(arena->thread);
     return number;
 }
 

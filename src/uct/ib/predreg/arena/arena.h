@@ -41,9 +41,7 @@ typedef struct uct_predreg_arena_params {
     size_t                      first_slab; /**< Of the shortest one, likewise */
     size_t                      min_length; /**< Shortest mapping that is
                                                  served, bytes */
-    int                         is_strict;  /**< See ucs_arena_params_t, as the
-                                                 next one */
-    int                         is_late;
+    int                         is_strict;  /**< See ucs_arena_params_t */
     unsigned                    flags;      /**< Access that registrations of
                                                  slabs allow, and how they are
                                                  made */
@@ -55,8 +53,8 @@ typedef struct uct_predreg_arena_params {
     void                        (*publish)(void *arg);
     /** Let the program map what it allocates of a length and more, so that the arena
      *  gets to see it. Called by the helper thread outside of all locks, see attract.h:
-     *  at first with min_length, or if late, with the length of what the program has
-     *  communicated, each time that this is less than before.
+     *  with the length of what the program has communicated, each time that this is
+     *  less than before.
      *  @param [in] length   SIZE_MAX: as little as can be is to be mapped.
      *  @param [in] is_eager Whether what is free goes back to the kernel at once.
      *  NULL: it does so anyway */
@@ -95,10 +93,6 @@ typedef struct uct_predreg_arena {
                                               come here. Written by any thread,
                                               relaxed: nothing is read through
                                               it */
-    _Atomic int              is_supplied; /**< Whether the helper has done once all
-                                               that was due: there is a slab, if
-                                               there can be one. Written by the
-                                               helper, relaxed as above */
     _Atomic uint64_t         zero_time;  /**< See the statistics. Relaxed */
     _Atomic pthread_t        helper;  /**< The helper thread. Relaxed: whoever
                                            compares it with itself either is it,
@@ -123,22 +117,15 @@ void uct_predreg_arena_destroy(uct_predreg_arena_t *arena);
 /** Start the helper thread, unless it runs. */
 ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena);
 
-/** Wait until there is memory to be had, if there can be any. A program often
- *  allocates what it keeps for long just after it has opened its domains: that would
- *  come from the kernel for good.
- *
- * @param [in] patience  So long at most, ns. */
-void uct_predreg_arena_await_supply(uct_predreg_arena_t *arena,
-                                    uint64_t patience);
-
 /** At the exit of the process: end the helper thread, and leave the program's
  *  memory to the kernel.
  *
  * @param [in] patience  Wait so long for the thread at most, ns. */
 void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience);
 
-/** Register the memory of the arena in a domain: @ref uct_predreg_arena_regs_add.
- *  Waits for the helper. */
+/** Let slabs be registered in a domain, too: @ref uct_predreg_arena_regs_add. Those that
+ *  are registered and not in use are so no more, until they are used. Waits for the
+ *  helper. */
 int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain);
 
 /** Give back memory that the program has nothing in, at least a slab, as there

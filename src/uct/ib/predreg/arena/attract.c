@@ -15,15 +15,17 @@
 
 
 void uct_predreg_attract_init(uct_predreg_attract_t *attract, size_t min,
-                              size_t max, size_t wanted)
+                              size_t max)
 {
     attract->min       = min;
     attract->max       = max;
-    atomic_init(&attract->wanted, wanted);
+    atomic_init(&attract->wanted, SIZE_MAX);
+    atomic_init(&attract->num_unmapped, 0);
     attract->attracted = SIZE_MAX;
     attract->settle_at = UCS_RCACHE_PRED_TIME_INF;
     attract->answered  = 0;
     attract->refused   = 0;
+    attract->is_trial  = 1;
     attract->is_over   = 0;
 }
 
@@ -81,6 +83,32 @@ static int is_too_small(uct_predreg_attract_t *attract, uint64_t answered,
     return 0;
 }
 
+/* From a length on malloc() maps */
+static void begin(uct_predreg_attract_t *attract, size_t length,
+                  ucs_rcache_pred_time_t now, uint64_t answered,
+                  uint64_t refused)
+{
+    attract->attracted = length;
+    attract->settle_at = now + UCT_PREDREG_ATTRACT_SETTLE;
+    attract->answered  = answered;
+    attract->refused   = refused;
+}
+
+/* The trial ends. @return whether nothing was communicated by then */
+static int is_unused(uct_predreg_attract_t *attract, size_t wanted)
+{
+    attract->is_trial  = 0;
+    attract->attracted = SIZE_MAX; /* Or what is wanted, in a moment */
+    attract->settle_at = UCS_RCACHE_PRED_TIME_INF;
+    return wanted == SIZE_MAX;
+}
+
+static int is_tried(const uct_predreg_attract_t *attract)
+{
+    return atomic_load_explicit(&attract->num_unmapped, memory_order_relaxed) >=
+           UCT_PREDREG_ATTRACT_TRIAL;
+}
+
 uct_predreg_attract_change_t
 uct_predreg_attract_look(uct_predreg_attract_t *attract,
                          ucs_rcache_pred_time_t now, uint64_t answered,
@@ -98,11 +126,17 @@ uct_predreg_attract_look(uct_predreg_attract_t *attract,
         return UCT_PREDREG_ATTRACT_OVER;
     }
 
+    if (attract->is_trial && (attract->attracted == SIZE_MAX)) {
+        begin(attract, attract->min, now, answered, refused);
+        return UCT_PREDREG_ATTRACT_TRY;
+    }
+
+    if (attract->is_trial && is_tried(attract) && is_unused(attract, wanted)) {
+        return UCT_PREDREG_ATTRACT_UNUSED;
+    }
+
     if (wanted < attract->attracted) {
-        attract->attracted = wanted;
-        attract->settle_at = now + UCT_PREDREG_ATTRACT_SETTLE;
-        attract->answered  = answered;
-        attract->refused   = refused;
+        begin(attract, wanted, now, answered, refused);
         return UCT_PREDREG_ATTRACT_MORE;
     }
 

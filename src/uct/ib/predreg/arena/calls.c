@@ -86,12 +86,8 @@ int uct_predreg_arena_munmap(uct_predreg_served_t *served, void **address_p,
         return 0;
     }
 
-    if (!uct_predreg_served_part(served, &pages, &part)) {
-        ucs_arena_left(served->super, uct_predreg_pages_length(&pages));
-        return 0;
-    }
-
-    if (!uct_predreg_served_release(served, &part)) {
+    if (!uct_predreg_served_part(served, &pages, &part) ||
+        !uct_predreg_served_release(served, &part)) {
         return 0;
     }
 

@@ -31,12 +31,17 @@ static void on_mmap(uct_predreg_served_t *served, ucm_event_t *event)
     }
 }
 
-static void on_munmap(uct_predreg_served_t *served, ucm_event_t *event)
+static void on_munmap(uct_predreg_arena_t *arena, ucm_event_t *event)
 {
+    uct_predreg_served_t *served = &arena->served;
+
     if ((event->munmap.result == -1) &&
         uct_predreg_arena_munmap(served, &event->munmap.address,
                                  &event->munmap.size)) {
         event->munmap.result = 0;
+        if (ucs_unlikely(uct_predreg_attract_unmapped(&arena->attraction))) {
+            served->wake(served->arg);
+        }
     }
 }
 
@@ -129,7 +134,7 @@ handle_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
         on_mmap(&arena->served, event);
         break;
     case UCM_EVENT_MUNMAP:
-        on_munmap(&arena->served, event);
+        on_munmap(arena, event);
         break;
     case UCM_EVENT_MREMAP:
         on_mremap(events, &arena->served, event);

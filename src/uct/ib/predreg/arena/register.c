@@ -174,28 +174,6 @@ int uct_predreg_arena_regs_add(uct_predreg_arena_regs_t *regs, void *domain)
     return number;
 }
 
-int uct_predreg_arena_regs_fill(uct_predreg_arena_regs_t *regs,
-                                unsigned number)
-{
-    int is_full = 1;
-    uint32_t slab;
-
-    ucs_mutex_lock(&regs->lock);
-    for (slab = 0; slab < regs->num_slabs; ++slab) {
-        if (regs->slabs[slab].is_open &&
-            (regs->slabs[slab].known[number] == NULL)) {
-            is_full = (enter(regs, slab, number) == UCS_OK) && is_full;
-        }
-    }
-
-    note_known(regs);
-    for (slab = 0; slab < regs->num_slabs; ++slab) {
-        show(regs, slab, number);
-    }
-    ucs_mutex_unlock(&regs->lock);
-    return is_full;
-}
-
 void uct_predreg_arena_regs_remove(uct_predreg_arena_regs_t *regs,
                                    unsigned number)
 {
@@ -262,8 +240,7 @@ ucs_status_t uct_predreg_arena_regs_op_reg(void *arg, void *start,
     for (number = 0; number < UCT_PREDREG_ARENA_DOMAINS; ++number) {
         show(regs, slab, number);
     }
-    regs->slabs[slab].is_open = 1;
-    *handle_p                 = &regs->slabs[slab];
+    *handle_p = &regs->slabs[slab];
 out:
     ucs_mutex_unlock(&regs->lock);
     return status;
@@ -278,7 +255,6 @@ ucs_status_t uct_predreg_arena_regs_op_dereg(void *arg, void *handle)
      * within the bounds for good. The slab is given back all the same: the
      * kernel keeps the pages for the adapter as long as need be */
     ucs_mutex_lock(&regs->lock);
-    memhs->is_open = 0;
     (void)leave_all(regs, memhs - regs->slabs);
     ucs_mutex_unlock(&regs->lock);
     return UCS_OK;

@@ -21,10 +21,9 @@ BEGIN_C_DECLS
 
 /** @file arena/register.h
  *
- * The registrations of slabs: one in each memory domain. A slab is registered
- * when it is opened, in the domains that there are, and in a domain that is
- * opened later when that is. Where there is no room for it, uses in that domain
- * register for themselves.
+ * The registrations of slabs: one in each memory domain that there is when the
+ * slab is registered. Uses in a domain that was opened later register for
+ * themselves, until the slab is registered anew.
  */
 
 /** In how many domains at most slabs are registered. Uses in others register for
@@ -52,10 +51,8 @@ typedef struct uct_predreg_arena_memhs {
     _Atomic(uct_mem_h) memhs[UCT_PREDREG_ARENA_DOMAINS];
     /** What can be looked up. Under the lock. */
     uct_mem_h          known[UCT_PREDREG_ARENA_DOMAINS];
-    size_t             length;  /**< Bytes of the slab; undefined if it is not
-                                     open. Under the lock */
-    int                is_open; /**< Whether the slab is registered, wherever
-                                     there is room. Under the lock */
+    size_t             length; /**< Bytes of the slab; undefined if it is not
+                                    registered. Under the lock */
 } uct_predreg_arena_memhs_t;
 
 
@@ -87,15 +84,10 @@ void uct_predreg_arena_regs_init(uct_predreg_arena_regs_t *regs, void *memory);
 
 void uct_predreg_arena_regs_cleanup(uct_predreg_arena_regs_t *regs);
 
-/** Let slabs that are opened from now on be registered in a domain, too.
+/** Let slabs that are registered from now on be so in a domain, too.
  *
  * @return its number; -1: there are too many domains. */
 int uct_predreg_arena_regs_add(uct_predreg_arena_regs_t *regs, void *domain);
-
-/** Register open slabs in a domain, whose memory is accessible, unless they are.
- *  @return whether all of them are. */
-int uct_predreg_arena_regs_fill(uct_predreg_arena_regs_t *regs,
-                                unsigned number);
 
 /** Deregister all slabs in a domain, in which there are no uses any more. */
 void uct_predreg_arena_regs_remove(uct_predreg_arena_regs_t *regs,

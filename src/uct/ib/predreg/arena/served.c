@@ -126,11 +126,8 @@ static void look_after(uct_predreg_served_t *served, uint64_t num_wakes)
 void *uct_predreg_served_allocate(uct_predreg_served_t *served, size_t length)
 {
     uint64_t num_wakes = ucs_arena_num_wakes(served->super);
-    void *address      = ucs_arena_allocate(served->super, length, 0);
+    void *address      = ucs_arena_allocate(served->super, length);
 
-    if (address == NULL) {
-        ucs_arena_missed(served->super, length, uct_predreg_served_time(served));
-    }
     look_after(served, num_wakes);
     return address;
 }

@@ -7,7 +7,6 @@
 #include "knobs.h"
 
 #include <ucp/firehose/table/types.h>
-#include <ucs/arena/memory/types.h>
 #include <ucs/base/strb.h>
 #include <ucs/rcache_pred/stats.h>
 
@@ -39,12 +38,6 @@ static const char *windows_names[] = {
     [UCT_PREDREG_WINDOWS_PIN]      = "pin",
     [UCT_PREDREG_WINDOWS_FIREHOSE] = "firehose",
     [UCT_PREDREG_WINDOWS_LAST]     = NULL
-};
-
-static const char *arena_register_names[] = {
-    [UCT_PREDREG_ARENA_REGISTER_USE]   = "use",
-    [UCT_PREDREG_ARENA_REGISTER_AHEAD] = "ahead",
-    [UCT_PREDREG_ARENA_REGISTER_LAST]  = NULL
 };
 
 static const char *arena_keys_names[] = {
@@ -142,36 +135,12 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
      .names = bool_names},
 
     {ROW(&uct_predreg_knob_number, "ARENA", "0", arena,
-     "Memory of an arena at most. It is rounded down to a multiple of ARENA_SLAB,\n"
-     "which is shorter where ARENA is less. Large anonymous mappings, such as\n"
-     "those of malloc, come from it; it is registered in slabs,\n"
-     "and what is in a registered slab needs no registration when it is\n"
-     "communicated. Slabs count as pinned, within the bounds. 0: none."),
+     "Memory of an arena at most. Large anonymous mappings, such as those of\n"
+     "malloc, come from it, in slabs of up to 64M; a slab is registered when\n"
+     "memory of it is first communicated, and then what is in it needs no\n"
+     "registration. Slabs count as pinned, within the bounds. 0: none."),
      .min = UCT_PREDREG_MIN_SLAB, .max = UCT_PREDREG_MAX_ARENA, .is_bytes = 1,
      .is_zero_ok = 1},
-
-    {ROW(&uct_predreg_knob_number, "ARENA_SLAB", "64M", arena_slab,
-     "With ARENA, how much of it is registered at a time at most; a power of 2.\n"
-     "Less is taken where the bounds, or limits of the control group, have no\n"
-     "room for four of them."),
-     .min = UCT_PREDREG_MIN_SLAB, .max = UCS_ARENA_MAX_SLAB, .is_bytes = 1,
-     .is_power_of_2 = 1},
-
-    {ROW(&uct_predreg_knob_number, "ARENA_SLAB_MIN", "4M", arena_slab_min,
-     "With ARENA, how long its first slab is; a power of 2. Each further one has\n"
-     "an eighth of what the arena has by then, or room for a longer mapping, up\n"
-     "to ARENA_SLAB. What is longer than that counts as ARENA_SLAB."),
-     .min = UCT_PREDREG_MIN_SLAB, .max = UCS_ARENA_MAX_SLAB, .is_bytes = 1,
-     .is_power_of_2 = 1},
-
-    {ROW(&uct_predreg_knob_name, "ARENA_REGISTER", "use", arena_register,
-     "With ARENA, when a slab is registered:\n"
-     " use   - when memory of it is first communicated, and no further than the\n"
-     "         program has got memory of it: what no peer gets is not pinned.\n"
-     "         That first use is registered by itself\n"
-     " ahead - before the program gets memory of it: nearly each use is answered,\n"
-     "         and more is pinned and in memory; ARENA_SLAB_MIN=16M goes with it"),
-     .names = arena_register_names},
 
     {ROW(&uct_predreg_knob_number, "ARENA_MIN", "128K", arena_min,
      "With ARENA, the shortest mapping that comes from it. malloc is told to map\n"

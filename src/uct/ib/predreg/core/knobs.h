@@ -36,6 +36,13 @@ BEGIN_C_DECLS
                                                  arena can have */
 #define UCT_PREDREG_MIN_SLAB      (1ul << 20) /* What an adapter looks up fast, in
                                                  few enough registrations */
+
+/* The longest slab of an arena, where the bounds have room for some of them, and the
+ * first one: a program that communicates little has little more in memory. Bytes.
+ * docs/results/arena.md has what others cost */
+#define UCT_PREDREG_SLAB          (64ul << 20)
+#define UCT_PREDREG_FIRST_SLAB    (4ul << 20)
+
 #define UCT_PREDREG_MIN_ARENA_MIN (1ul << 14)
 #define UCT_PREDREG_MAX_ARENA_MIN (1ul << 30)
 
@@ -46,13 +53,6 @@ typedef enum {
     UCT_PREDREG_SUMMARY_JSON,
     UCT_PREDREG_SUMMARY_LAST
 } uct_predreg_summary_format_t;
-
-
-typedef enum {
-    UCT_PREDREG_ARENA_REGISTER_USE,
-    UCT_PREDREG_ARENA_REGISTER_AHEAD,
-    UCT_PREDREG_ARENA_REGISTER_LAST
-} uct_predreg_arena_register_t;
 
 
 typedef enum {
@@ -98,13 +98,8 @@ typedef struct uct_predreg_knobs {
                                   sends such a buffer is registered, percent */
     double   eager_adapt;   /**< Where fewer of the buffers are registered so,
                                  no more are counted, percent */
-    size_t   arena;         /**< Memory that is registered before it is
-                                 allocated, bytes at most; 0: none */
-    size_t   arena_slab;    /**< Of the longest registration of it, bytes, a
-                                 power of 2 */
-    size_t   arena_slab_min; /**< Of the shortest one, likewise; at most as long
-                                  as that */
-    unsigned arena_register; /**< @ref uct_predreg_arena_register_t */
+    size_t   arena;         /**< Memory that is registered once for many
+                                 buffers, bytes at most; 0: none */
     size_t   arena_min;     /**< Shortest mapping that comes from it, bytes */
     unsigned arena_keys;    /**< @ref uct_predreg_arena_keys_t */
     int      arena_strict;  /**< Whether it is inaccessible as soon as it is

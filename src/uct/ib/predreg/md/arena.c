@@ -31,10 +31,6 @@
  * given back while others are in use, and other memory has a place */
 #define MIN_SLABS 4
 
-/* How long a program that opens a domain waits for the first slab, ns: to register it
- * takes milliseconds, but all processes of a node begin at the same time */
-#define PATIENCE 100000000ull
-
 /* What rdma-core says where fork() needs no care: ibv_fork_status of its
  * verbs.h, from version 35 on */
 #define FORK_UNNEEDED 2
@@ -99,7 +95,7 @@ static uint64_t get_bound(const uct_predreg_knobs_t *knobs)
 static size_t get_slab_size(const uct_predreg_knobs_t *knobs)
 {
     uint64_t room = get_bound(knobs) / MIN_SLABS;
-    size_t size   = knobs->arena_slab;
+    size_t size   = UCT_PREDREG_SLAB;
 
     room = ucs_min(room, knobs->arena);
     while ((size > room) && (size > UCT_PREDREG_MIN_SLAB)) {
@@ -158,15 +154,13 @@ static void get_params(uct_predreg_core_t *core,
                      UCT_MD_MEM_ACCESS_LOCAL_WRITE;
 
     params->slab_size  = get_slab_size(knobs);
-    params->first_slab = ucs_min(knobs->arena_slab_min, params->slab_size);
+    params->first_slab = ucs_min(UCT_PREDREG_FIRST_SLAB, params->slab_size);
     params->size       = (params->slab_size == 0) ?
                                  0 :
                                  knobs->arena - (knobs->arena %
                                                  params->slab_size);
     params->min_length = knobs->arena_min;
     params->is_strict  = knobs->arena_strict;
-    params->is_late    = (knobs->arena_register ==
-                          UCT_PREDREG_ARENA_REGISTER_USE);
     params->publish    = publish;
     params->attract    = set_malloc_threshold;
     params->access     = (knobs->arena_keys == UCT_PREDREG_ARENA_KEYS_USE) ?
@@ -325,20 +319,6 @@ void uct_predreg_arena_open_domain(uct_predreg_core_t *core,
     domain->arena_number = number;
     if (uct_predreg_arena_start(arena) != UCS_OK) {
         ucs_warn("the helper thread of the arena cannot start: it stays empty");
-    }
-}
-
-void uct_predreg_arena_await(uct_predreg_core_t *core)
-{
-    uct_predreg_arena_t *arena = NULL;
-
-    uct_predreg_core_lock(core);
-    if (core->has_arena) {
-        arena = atomic_load_explicit(&core->arena.arena, memory_order_relaxed);
-    }
-    uct_predreg_core_unlock(core);
-    if (arena != NULL) {
-        uct_predreg_arena_await_supply(arena, PATIENCE);
     }
 }
 

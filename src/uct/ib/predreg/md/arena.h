@@ -31,10 +31,6 @@ void uct_predreg_arena_open_domain(uct_predreg_core_t *core,
                                    uct_predreg_domain_t *domain,
                                    const char *component);
 
-/** A domain was opened: wait until the arena has memory, if there is an arena. Not
- *  under core.lock. */
-void uct_predreg_arena_await(uct_predreg_core_t *core);
-
 /** Deregister the slabs in a domain that is about to be closed. */
 void uct_predreg_arena_close_domain(uct_predreg_domain_t *domain);
 

@@ -165,7 +165,6 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
         kept_domain_add(core, md, name, &facts);
     }
     uct_predreg_core_unlock(core);
-    uct_predreg_arena_await(core);
 }
 
 void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)

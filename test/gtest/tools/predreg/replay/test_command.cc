@@ -317,8 +317,7 @@ TEST_F(test_replay_command, large_allocations) {
                         "answer 19 of 20 uses")) << m_output;
     EXPECT_EQ(1u, lines(": recommended, if there is memory to pin"));
 
-    EXPECT_EQ(0, replay({"--json", "--set", "ARENA_SLAB=32M",
-                         "--policy=predict,arena=64m", trace})) << m_errors;
+    EXPECT_EQ(0, replay({"--json", "--policy=predict,arena=64m", trace})) << m_errors;
     EXPECT_EQ(1u, lines("{\"policy\":\"arena\"")) << m_output;
     EXPECT_EQ(1u, lines("\"refused\":0,\"answered\":19,"));
     EXPECT_EQ(1u, lines("\"limit\":67108864"));

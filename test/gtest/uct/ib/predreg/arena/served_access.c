@@ -29,7 +29,7 @@ static ucs_rcache_pred_time_t stopped_clock(void *arg)
 }
 
 ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
-                         int is_strict, int is_late, unsigned access,
+                         int is_strict, unsigned access,
                          const test_served_ops_t *ops,
                          test_served_t **served_p)
 {
@@ -39,7 +39,6 @@ ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
         .first_slab = slab_size,
         .min_length = min_length,
         .is_strict  = is_strict,
-        .is_late    = is_late,
         .flags      = access,
         .access     = access,
         .publish    = ops->publish,
@@ -78,11 +77,6 @@ ucs_status_t served_start(test_served_t *served)
 {
     served->served.now = ucs_rcache_pred_thread_now;
     return uct_predreg_arena_start(served);
-}
-
-void served_await_supply(test_served_t *served)
-{
-    uct_predreg_arena_await_supply(served, UINT64_MAX / 4);
 }
 
 void served_stop(test_served_t *served)
@@ -172,6 +166,9 @@ int served_munmap(test_served_t *served, void *address, size_t length)
 {
     if (*served->is_here &&
         uct_predreg_arena_munmap(&served->served, &address, &length)) {
+        if (uct_predreg_attract_unmapped(&served->attraction)) {
+            served->served.wake(served->served.arg);
+        }
         return 0;
     }
     return is_plain(address, length) ? munmap(address, length) :
@@ -304,23 +301,32 @@ void altered_destroy(test_altered_t *altered)
     free(altered);
 }
 
-test_attract_t *attract_make(size_t min, size_t max, size_t wanted)
+test_attract_t *attract_make(size_t min, size_t max)
 {
     test_attract_t *attract = malloc(sizeof(*attract));
 
+    UCS_STATIC_ASSERT((int)TEST_ATTRACT_TRY == UCT_PREDREG_ATTRACT_TRY);
+    UCS_STATIC_ASSERT((int)TEST_ATTRACT_UNUSED == UCT_PREDREG_ATTRACT_UNUSED);
+    UCS_STATIC_ASSERT(TEST_ATTRACT_NONE == UCT_PREDREG_ATTRACT_NONE);
+    UCS_STATIC_ASSERT(TEST_ATTRACT_TRIAL == UCT_PREDREG_ATTRACT_TRIAL);
     UCS_STATIC_ASSERT((int)TEST_ATTRACT_MORE == UCT_PREDREG_ATTRACT_MORE);
     UCS_STATIC_ASSERT((int)TEST_ATTRACT_SETTLED == UCT_PREDREG_ATTRACT_SETTLED);
     UCS_STATIC_ASSERT((int)TEST_ATTRACT_OVER == UCT_PREDREG_ATTRACT_OVER);
     UCS_STATIC_ASSERT(TEST_ATTRACT_SETTLE == UCT_PREDREG_ATTRACT_SETTLE);
     UCS_STATIC_ASSERT(TEST_ATTRACT_MIN_REFUSED ==
                       UCT_PREDREG_ATTRACT_MIN_REFUSED);
-    uct_predreg_attract_init(attract, min, max, wanted);
+    uct_predreg_attract_init(attract, min, max);
     return attract;
 }
 
 void attract_destroy(test_attract_t *attract)
 {
     free(attract);
+}
+
+int attract_unmapped(test_attract_t *attract)
+{
+    return uct_predreg_attract_unmapped(attract);
 }
 
 int attract_note(test_attract_t *attract, size_t length)

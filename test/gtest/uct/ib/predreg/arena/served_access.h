@@ -29,11 +29,15 @@ typedef struct uct_predreg_attract test_attract_t;
 /* uct_predreg_attract_change_t, and what attract.h says of it */
 enum {
     TEST_ATTRACT_NOTHING,
+    TEST_ATTRACT_TRY,
+    TEST_ATTRACT_UNUSED,
     TEST_ATTRACT_MORE,
     TEST_ATTRACT_SETTLED,
     TEST_ATTRACT_OVER
 };
+#define TEST_ATTRACT_NONE        (SIZE_MAX - 1)
 #define TEST_ATTRACT_SETTLE      1000000000ul
+#define TEST_ATTRACT_TRIAL       64u
 #define TEST_ATTRACT_MIN_REFUSED 64ul
 
 /* What registers, see uct_predreg_arena_reg_ops_t */
@@ -49,13 +53,12 @@ typedef struct test_served_ops {
 } test_served_ops_t;
 
 ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
-                         int is_strict, int is_late, unsigned access,
+                         int is_strict, unsigned access,
                          const test_served_ops_t *ops,
                          test_served_t **served_p);
 void served_destroy(test_served_t *served);
 ucs_status_t served_start(test_served_t *served);
 void served_stop(test_served_t *served);
-void served_await_supply(test_served_t *served);
 int served_give_way(test_served_t *served);
 void served_before_fork(test_served_t *served);
 void served_after_fork(test_served_t *served);
@@ -98,9 +101,10 @@ uint32_t handles_find(const test_handles_t *handles, uint64_t handle);
 test_altered_t *altered_make(uintptr_t base, size_t size, size_t page_size);
 void altered_destroy(test_altered_t *altered);
 
-test_attract_t *attract_make(size_t min, size_t max, size_t wanted);
+test_attract_t *attract_make(size_t min, size_t max);
 void attract_destroy(test_attract_t *attract);
 int attract_note(test_attract_t *attract, size_t length);
+int attract_unmapped(test_attract_t *attract);
 int attract_look(test_attract_t *attract, uint64_t now, uint64_t answered,
                  uint64_t refused, int is_full);
 size_t attract_attracted(const test_attract_t *attract);

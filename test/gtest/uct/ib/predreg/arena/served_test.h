@@ -42,8 +42,8 @@ protected:
     served_test();
     ~served_test();
 
-    void make(bool is_strict = false, bool is_supplied = true,
-              bool is_late = false);
+    /* With a slab that is registered, all of it free, or one that is not */
+    void make(bool is_strict = false, bool is_registered = true);
 
     /* The helper has done all that is due, some time later */
     void tend(uint64_t later = 0);
@@ -79,7 +79,6 @@ protected:
     std::atomic<unsigned> m_published; /* How often statistics were shown */
     uintptr_t             m_last_memh;
     size_t                m_page;
-    bool                  m_is_late = false;
     std::function<void()> m_on_reg;   /* Called before a registration. Does not
                                          change while the helper runs */
     unsigned              m_delay = 0; /* Of a registration, ms. Does not change

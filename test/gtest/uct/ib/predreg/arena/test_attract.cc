@@ -17,12 +17,31 @@ protected:
     static constexpr uint64_t SETTLE = TEST_ATTRACT_SETTLE;
     static constexpr uint64_t MANY   = TEST_ATTRACT_MIN_REFUSED;
 
-    test_attract() : m_attract(attract_make(MIN, MAX, SIZE_MAX)) { }
+    test_attract() : m_attract(attract_make(MIN, MAX)) { }
+
     ~test_attract() { attract_destroy(m_attract); }
 
     int look()
     {
         return attract_look(m_attract, m_now, m_answered, m_refused, m_full);
+    }
+
+    /* All is mapped at first, but nothing is communicated, and that is over */
+    void SetUp() override
+    {
+        EXPECT_EQ(TEST_ATTRACT_TRY, look());
+        EXPECT_EQ(+MIN, attract_attracted(m_attract));
+        try_out();
+        EXPECT_EQ(TEST_ATTRACT_UNUSED, look());
+    }
+
+    void try_out()
+    {
+        for (unsigned i = 1; i < TEST_ATTRACT_TRIAL; ++i) {
+            EXPECT_FALSE(attract_unmapped(m_attract));
+            EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+        }
+        EXPECT_TRUE(attract_unmapped(m_attract));
     }
 
     /* Communicate, and let malloc() be told */
@@ -58,9 +77,14 @@ TEST_F(test_attract, too_short_and_too_long) {
 
 TEST_F(test_attract, from_the_beginning_on) {
     attract_destroy(m_attract);
-    m_attract = attract_make(MIN, MAX, MIN);
+    m_attract = attract_make(MIN, MAX);
+    EXPECT_TRUE(attract_note(m_attract, 3 * MIN));
+    EXPECT_EQ(TEST_ATTRACT_TRY, look());
+    try_out();
     EXPECT_EQ(TEST_ATTRACT_MORE, look());
-    EXPECT_EQ(+MIN, attract_attracted(m_attract));
+    EXPECT_EQ(3 * MIN, attract_attracted(m_attract));
+    EXPECT_FALSE(attract_unmapped(m_attract));
+    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
 }
 
 TEST_F(test_attract, settles_once) {

@@ -522,11 +522,11 @@ TEST_F(test_arena_random_calls, threads) {
 }
 
 TEST_F(test_arena_random_calls, late) {
-    make(false, true, true);
+    make(false, false);
     run_late(1, 20000);
 }
 
 TEST_F(test_arena_random_calls, late_threads) {
-    make(true, true, true);
+    make(true, false);
     run_late(3, 5000);
 }

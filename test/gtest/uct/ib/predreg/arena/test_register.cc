@@ -52,20 +52,22 @@ TEST_F(test_arena_register, uses_are_answered) {
 }
 
 TEST_F(test_arena_register, domains_come_and_go) {
-    make();
-    void *buffer = map(MIN);
-    ASSERT_EQ(1, add());
-    EXPECT_EQ(2 * SLAB, m_reserved);
-    uct_mem_h memh = begin(1, buffer);
-    EXPECT_EQ(1u, m_domains[1]->regs.count(memh));
+    make(false, false);
+    void *buffer = map(SLAB);
+    EXPECT_EQ(nullptr, begin(0, buffer));
+    tend();
+    uct_mem_h memh = begin(0, buffer);
     EXPECT_TRUE(served_end(m_served, memh, 0));
 
-    /* A slab that is opened later is registered in both */
-    for (unsigned i = 0; i < 2 * SLAB / MIN; ++i) {
-        map(MIN);
-        tend();
-    }
-    EXPECT_GE(m_domains[0]->regs.size(), 3u);
+    /* What is registered is so in both when it is used again */
+    ASSERT_EQ(1, add());
+    EXPECT_EQ(0u, m_reserved);
+    EXPECT_EQ(nullptr, begin(1, buffer));
+    tend();
+    EXPECT_EQ(2 * SLAB, m_reserved);
+    memh = begin(1, buffer);
+    EXPECT_EQ(1u, m_domains[1]->regs.count(memh));
+    EXPECT_TRUE(served_end(m_served, memh, 0));
     EXPECT_EQ(m_domains[0]->regs.size(), m_domains[1]->regs.size());
 
     served_remove(m_served, 0);
@@ -82,11 +84,24 @@ TEST_F(test_arena_register, domains_come_and_go) {
     EXPECT_EQ(-1, add());
 }
 
-/* If strict, what a thread frees while a slab is registered in a further domain
- * cannot be registered: it is tried again. Nothing stays accessible after that */
-TEST_F(test_arena_register, a_domain_comes_late_strict) {
-    make(true);
-    char *buffer = (char*)map(4 * MIN);
+/* A slab in use stays what it is: uses in the new domain register for themselves */
+TEST_F(test_arena_register, a_domain_comes_while_a_slab_is_used) {
+    make();
+    void *buffer   = map(MIN);
+    uct_mem_h memh = begin(0, buffer);
+    ASSERT_NE(nullptr, memh);
+    ASSERT_EQ(1, add());
+    EXPECT_EQ(nullptr, begin(1, buffer));
+    EXPECT_EQ(memh, begin(0, buffer));
+    EXPECT_TRUE(served_end(m_served, memh, 0));
+    EXPECT_TRUE(served_end(m_served, memh, 0));
+}
+
+/* If strict, what a thread frees while a slab is being registered cannot be: it is tried
+ * again. Nothing stays accessible after that */
+TEST_F(test_arena_register, memory_is_freed_while_a_slab_is_registered_strict) {
+    make(true, false);
+    char *buffer = (char*)map(SLAB);
     ASSERT_EQ(0, served_munmap(m_served, buffer, MIN));
     ASSERT_FALSE(is_readable(buffer));
     unsigned num_regs = 0;
@@ -95,68 +110,32 @@ TEST_F(test_arena_register, a_domain_comes_late_strict) {
             EXPECT_EQ(0, served_munmap(m_served, buffer + MIN, MIN));
         }
     };
-    ASSERT_EQ(1, add());
+    EXPECT_EQ(nullptr, begin(0, buffer + 2 * MIN));
+    tend();
     EXPECT_EQ(2u, num_regs);
-    EXPECT_EQ(m_domains[0]->regs.size(), m_domains[1]->regs.size());
-    EXPECT_EQ(2 * SLAB, m_reserved);
+    EXPECT_EQ(SLAB, m_reserved);
     EXPECT_FALSE(is_readable(buffer));
     EXPECT_FALSE(is_readable(buffer + MIN));
-
-    /* Where it cannot be, that is noticed */
-    m_domains.emplace_back(new domain_t);
-    m_domains.back()->test  = this;
-    m_domains.back()->fails = true;
-    EXPECT_EQ(2, served_add(m_served, m_domains.back().get()));
-    EXPECT_GT(10u, num_regs);
-    EXPECT_EQ(2 * SLAB, m_reserved);
 }
 
-/* What was freed is not accessible any more, and that cannot be registered */
-TEST_F(test_arena_register, a_domain_comes_late) {
-    make();
-    char *buffer = (char*)map(4 * MIN);
-    ASSERT_EQ(0, served_munmap(m_served, buffer, MIN));
-    ASSERT_EQ(0, served_munmap(m_served, buffer + (2 * MIN), MIN));
-    tend(2 * LAZY);
-    ASSERT_FALSE(is_readable(buffer));
-
-    ASSERT_EQ(1, add());
-    uct_mem_h memh = begin(1, buffer + MIN);
-    EXPECT_NE(nullptr, memh);
-    EXPECT_TRUE(served_end(m_served, memh, 0));
-
-    /* Soon it is inaccessible again */
-    tend(2 * LAZY);
-    EXPECT_FALSE(is_readable(buffer));
-    EXPECT_FALSE(is_readable(buffer + (2 * MIN)));
-    EXPECT_EQ(nullptr, begin(1, buffer + SLAB));
-    served_munmap(m_served, buffer, 4 * MIN);
-}
-
+/* A slab is registered in all domains or in none */
 TEST_F(test_arena_register, no_room_in_one_domain) {
-    make();
-    void *buffer = map(MIN);
-    m_room       = m_reserved;
+    make(false, false);
+    void *buffer = map(SLAB);
     ASSERT_EQ(1, add());
+    m_room = SLAB;
     EXPECT_EQ(nullptr, begin(1, buffer));
-    uct_mem_h memh = begin(0, buffer);
-    EXPECT_TRUE(served_end(m_served, memh, 0));
-
-    /* No further slab is opened where it cannot be registered everywhere */
-    m_room = m_reserved + SLAB;
-    for (unsigned i = 0; i < SLAB / MIN; ++i) {
-        served_mmap(m_served, nullptr, MIN, RW, MAP_PRIVATE | MAP_ANONYMOUS,
-                    -1);
-    }
     tend();
-    EXPECT_EQ(SLAB, m_reserved);
-    EXPECT_EQ(1u, m_domains[0]->regs.size());
-    m_room                = SIZE_MAX;
-    m_domains[1]->fails   = true;
-    tend(100 * IDLE);
-    EXPECT_EQ(SLAB, m_reserved);
+    EXPECT_EQ(0u, m_reserved);
+    EXPECT_TRUE(m_domains[0]->regs.empty());
+    m_room              = SIZE_MAX;
+    m_domains[1]->fails = true;
+    EXPECT_EQ(nullptr, begin(0, buffer));
+    tend(IDLE);
+    EXPECT_EQ(0u, m_reserved);
     m_domains[1]->fails = false;
-    tend(1000 * IDLE);
+    EXPECT_EQ(nullptr, begin(0, buffer));
+    tend(100 * IDLE);
     EXPECT_EQ(1u, m_domains[1]->regs.size());
 }
 
@@ -177,38 +156,25 @@ TEST_F(test_arena_register, invalidated) {
     EXPECT_EQ(0, served_munmap(m_served, buffer, MIN));
 }
 
-TEST_F(test_arena_register, empty_slabs_give_way) {
+TEST_F(test_arena_register, slabs_give_way) {
     make();
     EXPECT_EQ(SLAB, m_reserved);
     EXPECT_TRUE(served_give_way(m_served));
     EXPECT_EQ(0u, m_reserved);
     EXPECT_FALSE(served_give_way(m_served));
 
-    /* They come again when memory was asked for */
+    /* Also those that the program has memory of, but not while that is used */
+    void *buffer = map(SLAB);
+    EXPECT_EQ(nullptr, begin(0, buffer));
     tend(2 * IDLE);
-    EXPECT_EQ(0u, m_reserved);
-    void *buffer = served_mmap(m_served, nullptr, MIN, RW,
-                               MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    EXPECT_FALSE(served_has(m_served, buffer));
-    EXPECT_EQ(0, served_munmap(m_served, buffer, MIN));
-    tend(2 * IDLE);
-
-    /* Not while the program has any of it */
-    buffer = map(MIN);
+    EXPECT_EQ(SLAB, m_reserved);
+    uct_mem_h memh = begin(0, buffer);
+    ASSERT_NE(nullptr, memh);
     EXPECT_FALSE(served_give_way(m_served));
-    served_munmap(m_served, buffer, MIN);
+    EXPECT_TRUE(served_end(m_served, memh, 0));
     EXPECT_TRUE(served_give_way(m_served));
-}
-
-/* A program that has opened a domain finds memory at once, however long the helper
- * takes to register it */
-TEST_F(test_arena_register, first_slab_is_waited_for) {
-    make(false, false);
-    m_delay = 20;
-    ASSERT_EQ(UCS_OK, served_start(m_served));
-    served_await_supply(m_served);
-    (void)map(MIN);
-    served_stop(m_served);
+    EXPECT_EQ(0u, m_reserved);
+    served_munmap(m_served, buffer, SLAB);
 }
 
 /* Where all uses are answered nobody but the helper can show how many they are, and
@@ -263,7 +229,7 @@ TEST_F(test_arena_register, threads) {
 
 /* A slab is registered when it is used, and no more of it than was needed */
 TEST_F(test_arena_register, late) {
-    make(false, true, true);
+    make(false, false);
     char *buffer = (char*)map(MIN);
     tend();
     EXPECT_EQ(0u, m_reserved);
@@ -274,20 +240,11 @@ TEST_F(test_arena_register, late) {
     EXPECT_EQ(1u, m_domains[0]->regs.count(memh));
     EXPECT_TRUE(served_end(m_served, memh, 0));
 
-    /* In a domain that comes later, only what is registered is */
-    char *other = (char*)map(MIN);
-    EXPECT_EQ(1, add());
-    EXPECT_EQ(2 * MIN, m_reserved);
-    EXPECT_EQ(nullptr, begin(1, other));
-    tend();
-    EXPECT_NE(nullptr, memh = begin(1, other));
-    EXPECT_TRUE(served_end(m_served, memh, 0));
-    EXPECT_EQ(m_domains[0]->regs.size(), m_domains[1]->regs.size());
 }
 
 /* What the arena cannot allow does not ask for anything */
 TEST_F(test_arena_register, late_access) {
-    make(false, true, true);
+    make(false, false);
     uct_mem_h memh;
     EXPECT_FALSE(served_begin(m_served, 0, map(MIN), MIN,
                               UCT_MD_MEM_ACCESS_REMOTE_ATOMIC, &memh));
@@ -295,24 +252,30 @@ TEST_F(test_arena_register, late_access) {
     EXPECT_EQ(0u, m_reserved);
 }
 
-/* The program's allocations are asked for when it has used such memory, and shorter ones
- * when it has used these */
+/* All of the program's allocations are asked for until some were unmapped, and then those as
+ * long as what it has communicated */
 TEST_F(test_arena_register, allocations_are_attracted) {
     char *outside = (char*)mmap(nullptr, 4 * MIN, RW,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    make(false, true, true);
-    ASSERT_EQ(UCS_OK, served_start(m_served));
-    served_await_supply(m_served);
-    EXPECT_EQ(nullptr, begin(0, outside, MIN - 1));
-    EXPECT_EQ(nullptr, begin(0, map(MIN), MIN));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_EQ(SIZE_MAX, attracted);
-    for (size_t length : {3 * MIN, 4 * MIN, MIN}) {
-        EXPECT_EQ(nullptr, begin(0, outside, length));
-        for (unsigned i = 0; (i < 3000) && (attracted > length); ++i) {
+    auto await    = [](size_t length) {
+        for (unsigned i = 0; (i < 3000) && (attracted != length); ++i) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
-        EXPECT_EQ(std::min(length, 3 * MIN), attracted);
+        EXPECT_EQ(length, attracted);
+    };
+
+    make(false, false);
+    ASSERT_EQ(UCS_OK, served_start(m_served));
+    await(MIN);
+    EXPECT_EQ(nullptr, begin(0, outside, MIN - 1));
+    EXPECT_EQ(nullptr, begin(0, map(MIN), MIN));
+    for (unsigned i = 0; i < TEST_ATTRACT_TRIAL; ++i) {
+        EXPECT_EQ(0, served_munmap(m_served, map(MIN), MIN));
+    }
+    await(TEST_ATTRACT_NONE);
+    for (size_t length : {3 * MIN, 4 * MIN, MIN}) {
+        EXPECT_EQ(nullptr, begin(0, outside, length));
+        await(std::min(length, 3 * MIN));
     }
     served_stop(m_served);
     munmap(outside, 4 * MIN);

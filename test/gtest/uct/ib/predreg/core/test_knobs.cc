@@ -452,9 +452,6 @@ TEST_F(test_knobs, all_are_told) {
     EXPECT_EQ("25", values["EAGER_FRACTION"]);
     EXPECT_EQ("20", values["EAGER_ADAPT"]);
     EXPECT_EQ("0", values["ARENA"]);
-    EXPECT_EQ("64M", values["ARENA_SLAB"]);
-    EXPECT_EQ("4M", values["ARENA_SLAB_MIN"]);
-    EXPECT_EQ("use", values["ARENA_REGISTER"]);
     EXPECT_EQ("128K", values["ARENA_MIN"]);
     EXPECT_EQ("slab", values["ARENA_KEYS"]);
     EXPECT_EQ("n", values["ARENA_STRICT"]);
