@@ -391,6 +391,7 @@ static void copy_slurm(args_t *args, char *const *argv)
 {
     int is_option = 1, is_value = 0;
     const char *arg;
+    char *list;
 
     add(args, argv[0]);
     while (*++argv != NULL) {
@@ -398,8 +399,9 @@ static void copy_slurm(args_t *args, char *const *argv)
         if (is_option && !strcmp(argv[-1], EXPORT)) {
             arg = add_to_export(arg, args);
         } else if (is_option && !strncmp(arg, EXPORT "=", strlen(EXPORT "="))) {
-            arg = predreg_format(EXPORT "=%s",
-                                 add_to_export(arg + strlen(EXPORT "="), args));
+            list = add_to_export(arg + strlen(EXPORT "="), args);
+            arg  = predreg_format(EXPORT "=%s", list);
+            free(list);
         }
         add(args, arg);
 
