@@ -65,7 +65,6 @@ bandwidth()
         variant "$set" firehose "$apps/fhputs"
         variant "$set" firehose-64k "$apps/fhputs" --bucket 64k
         variant "$set" firehose-4k "$apps/fhputs" --bucket 4k
-        variant "$set" firehose-slack "$apps/fhputs" --bucket 4k --slack 16m
         variant "$set" keep "$apps/fhputs" --scheme rendezvous --keep
         variant "$set" unpin "$apps/fhputs" --scheme rendezvous
     done

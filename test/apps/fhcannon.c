@@ -28,7 +28,7 @@ typedef struct {
 static cannon_t cannon_app = {
     .job    = {
         .name = "fhcannon", .procs = 4, .libraries = 1, .share = 1 << 20,
-        .max_victim = 256 << 10, .bucket = 4096, .max_region = 64
+        .max_victim = 256 << 10, .bucket = 4096
     },
     .size   = 128,
     .iters  = 4,

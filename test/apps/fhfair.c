@@ -34,7 +34,7 @@ typedef struct {
 static fair_t fair_app = {
     .job     = {
         .name = "fhfair", .procs = 2, .libraries = 1, .heap = 64 << 20,
-        .max_victim = 4096, .bucket = 4096, .max_region = 64
+        .max_victim = 4096, .bucket = 4096
     },
     .threads = 4,
     .ms      = 1000,

@@ -449,15 +449,13 @@ static void start_library(app_t *app)
     shared_t *shared            = app->shared;
     ucp_fh_init_params_t params = {
         .field_mask = UCP_FH_PARAM_FIELD_M | UCP_FH_PARAM_FIELD_MAXVICTIM |
-                      UCP_FH_PARAM_FIELD_BUCKET |
-                      UCP_FH_PARAM_FIELD_MAX_REGION,
+                      UCP_FH_PARAM_FIELD_BUCKET,
         .context    = app->context,
         .num_procs  = app->procs,
         .index      = app->rank,
         .m          = app->procs * (PAGES / 4) * PAGE,
         .max_victim = 8 * PAGE,
-        .bucket     = PAGE,
-        .max_region = 4
+        .bucket     = PAGE
     };
     size_t length;
     void *address;

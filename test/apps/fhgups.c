@@ -38,7 +38,7 @@ typedef struct {
 static gups_t gups_app = {
     .job     = {
         .name = "fhgups", .procs = 2, .heap = 4 << 20, .share = 2 << 20,
-        .max_victim = 256 << 10, .bucket = 4096, .max_region = 1
+        .max_victim = 256 << 10, .bucket = 4096
     },
     .threads = 2,
     .updates = 20000,

@@ -24,8 +24,7 @@ typedef struct {
 static hits_t hits_app = {
     .job    = {
         .name = "fhhits", .procs = 2, .libraries = 1, .heap = 64 << 10,
-        .share = 64 << 10, .max_victim = 64 << 10, .bucket = 4096,
-        .max_region = 64
+        .share = 64 << 10, .max_victim = 64 << 10, .bucket = 4096
     },
     .ops    = 2000,
     .rounds = 51

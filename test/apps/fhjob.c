@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #define PATIENCE   120 /* Seconds until an operation is taken to hang */
-#define SLACK_PART 8   /* M has so much of itself for regions, as by default */
 #define BUCKET_ALIGN (1 << 20) /* No bucket that the library chooses is more */
 
 
@@ -149,11 +148,11 @@ void fhjob_print(const fhjob_t *job, const char *fmt, ...)
     }
 
     printf("{\"app\":\"%s\",\"procs\":%d,\"libraries\":%d,\"heap\":%zu,"
-           "\"share\":%zu,\"maxvictim\":%zu,\"bucket\":%zu,\"region\":%zu,"
+           "\"share\":%zu,\"maxvictim\":%zu,\"bucket\":%zu,"
            "\"requests\":%llu,\"hits\":%llu,\"moves\":%llu,\"moved\":%llu,"
            "\"answered\":%llu,\"bytes_peak\":%llu,\"errors\":%llu,",
            job->name, job->procs, job->libraries, job->heap, job->share,
-           job->max_victim, job->bucket, job->max_region,
+           job->max_victim, job->bucket,
            (unsigned long long)sum.requests, (unsigned long long)sum.hits,
            (unsigned long long)sum.moves, (unsigned long long)sum.moved,
            (unsigned long long)sum.answered, (unsigned long long)peak,
@@ -233,30 +232,18 @@ int fhjob_check_page(const void *page, uint64_t number, uint64_t op)
     return (op == 0) && is_zero(page);
 }
 
-/* The library has the same share for each process of the job, this one as
- * well, and something besides for what regions waste */
+/* The library has the same share for each process of the job, this one as well */
 static void start_library(fhjob_t *job, int index)
 {
-    size_t share                = job->share / job->libraries;
-    size_t shares               = share * job->procs;
-    size_t slack                = (job->slack > 0) ?
-                                          job->slack / job->libraries :
-                                  (job->bucket != 0) && (job->max_region > 1) ?
-                                          shares / SLACK_PART : 0;
     ucp_fh_init_params_t params = {
         .field_mask = UCP_FH_PARAM_FIELD_M | UCP_FH_PARAM_FIELD_MAXVICTIM |
-                      ((job->bucket == 0) ? 0 :
-                               UCP_FH_PARAM_FIELD_BUCKET |
-                               UCP_FH_PARAM_FIELD_MAX_REGION |
-                               UCP_FH_PARAM_FIELD_SLACK),
+                      ((job->bucket == 0) ? 0 : UCP_FH_PARAM_FIELD_BUCKET),
         .context    = job->context,
         .num_procs  = job->procs,
         .index      = job->rank,
-        .m          = shares + slack,
+        .m          = job->share / job->libraries * job->procs,
         .max_victim = job->max_victim / job->libraries,
-        .bucket     = job->bucket,
-        .max_region = job->max_region,
-        .slack      = slack
+        .bucket     = job->bucket
     };
     ucp_fh_h fh;
     void *address;

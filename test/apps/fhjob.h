@@ -51,9 +51,7 @@ typedef struct fhjob {
     size_t         share;      /* Bytes that each process may have pinned of a
                                   peer, by all of its libraries together */
     size_t         max_victim; /* Bytes, of all libraries of a process */
-    size_t         slack;      /* Bytes, likewise; 0: an eighth of all shares */
     size_t         bucket;
-    size_t         max_region; /* Buckets */
     size_t         extra;      /* Bytes of fhjob_shared_t::extra */
 
     /* Set by fhjob_run() */
@@ -78,17 +76,13 @@ typedef struct {
     {"procs", .count = &(_job)->procs}, \
     {"share", .size = &(_job)->share}, \
     {"maxvictim", .size = &(_job)->max_victim}, \
-    {"slack", .size = &(_job)->slack}, \
-    {"bucket", .size = &(_job)->bucket}, \
-    {"region", .size = &(_job)->max_region}
+    {"bucket", .size = &(_job)->bucket}
 
 #define FHJOB_HELP \
     "  --procs N        processes, 2 to 16\n" \
     "  --share BYTES    that each process may have pinned of a peer\n" \
     "  --maxvictim BYTES\n" \
-    "  --slack BYTES    an eighth of all shares, unless it is set\n" \
-    "  --bucket BYTES   4k and more; 0: what the library chooses\n" \
-    "  --region N       buckets that are pinned together at most\n"
+    "  --bucket BYTES   4k and more; 0: what the library chooses\n"
 
 
 /* Start the processes, and wait for them. @return the exit status */

@@ -29,8 +29,7 @@ typedef struct {
 static moves_t moves_app = {
     .job    = {
         .name = "fhmoves", .procs = 2, .libraries = 1, .heap = 64 << 20,
-        .share = 128 << 10, .max_victim = 64 << 10, .bucket = 4096,
-        .max_region = 64
+        .share = 128 << 10, .max_victim = 64 << 10, .bucket = 4096
     },
     .ms     = 1000,
     .window = 4

@@ -17,7 +17,7 @@
 static puts_t puts_app = {
     .job    = {
         .name = "fhputs", .procs = 2, .libraries = 1, .heap = 8 << 20,
-        .share = 8 << 20, .max_victim = 2 << 20, .max_region = 64
+        .share = 8 << 20, .max_victim = 2 << 20
     },
     .ops    = 2000,
     .window = 4,

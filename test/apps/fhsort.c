@@ -34,7 +34,7 @@ typedef struct {
 static sort_t sort_app = {
     .job    = {
         .name = "fhsort", .procs = 4, .libraries = 1, .share = 1 << 20,
-        .max_victim = 256 << 10, .bucket = 4096, .max_region = 64
+        .max_victim = 256 << 10, .bucket = 4096
     },
     .keys   = 16384,
     .iters  = 4,

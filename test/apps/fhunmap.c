@@ -26,8 +26,7 @@ typedef struct {
 static unmap_t unmap_app = {
     .job     = {
         .name = "fhunmap", .procs = 2, .libraries = 2, .heap = 1 << 20,
-        .share = 1 << 20, .max_victim = 256 << 10, .bucket = 4096,
-        .max_region = 64
+        .share = 1 << 20, .max_victim = 256 << 10, .bucket = 4096
     },
     .threads = 2,
     .rounds  = 200

@@ -58,7 +58,6 @@ typedef struct {
     size_t        m;
     size_t        max_victim;
     size_t        bucket;
-    size_t        max_region;
     int           rank;
     ucp_context_h context;
     ucp_fh_h      fh;
@@ -111,8 +110,7 @@ static void usage(void)
            "  --most BYTES     of an operation at most (64k)\n"
            "  --m BYTES        M (1m)\n"
            "  --maxvictim BYTES (512k)\n"
-           "  --bucket BYTES   (4k)\n"
-           "  --region N       buckets that are pinned together at most (64)\n",
+           "  --bucket BYTES   (4k)\n",
            MAX_PROCS, MAX_THREADS);
 }
 
@@ -611,7 +609,7 @@ static void try_local_pins(app_t *app)
     ucp_fh_release(hold);
 }
 
-/* Memory is exposed to the byte, also where one region has two parts of it, and
+/* Memory is exposed to the byte, also where two parts of it adjoin in a put, and
  * more of it than can be counted is none. What is put may be elements of a
  * datatype. A request may be freed after its worker */
 static void try_edges(app_t *app)
@@ -821,13 +819,12 @@ static void start(app_t *app)
     };
     ucp_fh_init_params_t fh_params = {
         .field_mask = UCP_FH_PARAM_FIELD_M | UCP_FH_PARAM_FIELD_MAXVICTIM |
-                      UCP_FH_PARAM_FIELD_BUCKET | UCP_FH_PARAM_FIELD_MAX_REGION,
+                      UCP_FH_PARAM_FIELD_BUCKET,
         .num_procs  = app->procs,
         .index      = app->rank,
         .m          = app->m,
         .max_victim = app->max_victim,
-        .bucket     = app->bucket,
-        .max_region = app->max_region
+        .bucket     = app->bucket
     };
 
     /* UCX's own caches would keep pinned what the library unpins, see
@@ -1138,7 +1135,7 @@ int main(int argc, char **argv)
     app_t app = {
         .procs = 2, .threads = 2, .rounds = 3, .ops = 500, .heap = 8 << 20,
         .most = 64 << 10, .m = 1 << 20, .max_victim = 512 << 10,
-        .bucket = 4096, .max_region = 64
+        .bucket = 4096
     };
     const app_option_t options[] = {
         {"procs", .count = &app.procs},
@@ -1156,7 +1153,6 @@ int main(int argc, char **argv)
         {"m", .size = &app.m},
         {"maxvictim", .size = &app.max_victim},
         {"bucket", .size = &app.bucket},
-        {"region", .size = &app.max_region},
         {NULL}
     };
     pid_t pids[MAX_PROCS];

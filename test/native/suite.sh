@@ -949,7 +949,7 @@ firehose_sanitized_tests()
 
     run "Firehose, 2 processes of 2 threads" no_errors $rig -- $firehose --ops 100
     run "Firehose, pages, room for few" no_errors $rig -- $firehose --procs 3 \
-        --threads 3 --region 1 --m 192k --maxvictim 64k --most 12k --ops 100
+        --threads 3 --m 192k --maxvictim 64k --most 12k --ops 100
     run "Firehose, threads share a worker" no_errors $rig -- $firehose \
         --procs 3 --shared --ops 50
 }
@@ -973,7 +973,7 @@ firehose_tests()
 
     run "Firehose, 2 processes of 2 threads" no_errors $rig -- "$firehose"
     run "Firehose, pages, room for few" no_errors $rig -- "$firehose" \
-        --procs 3 --threads 3 --region 1 --m 192k --maxvictim 64k --most 12k \
+        --procs 3 --threads 3 --m 192k --maxvictim 64k --most 12k \
         --ops 200
     run "Firehose, threads share a worker" no_errors $rig -- "$firehose" \
         --procs 3 --shared --ops 200

@@ -100,7 +100,7 @@ static ucs_status_t make(const ucp_fh_settings_t *settings, ucp_fh_t **fh_p)
 
 static void destroy_key(void *arg, void *key)
 {
-    ucp_fh_key_drop(key);
+    ucp_fh_key_free(key);
 }
 
 /* The library's thread calls the context at the same time as the program's */

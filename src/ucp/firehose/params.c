@@ -14,6 +14,7 @@
 #include <ucs/sys/string.h>
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,14 +29,6 @@
  * process or buckets in MAXVICTIM: a long operation takes a fourth at a time, and
  * a flush begins when half of them are not flushed */
 #define MIN_SHARE 8
-
-/* Buckets of a page. A region of 64 pages costs UCX's model of InfiniBand a
- * third more to register than one page, and needs one key */
-#define DEF_MAX_REGION 64
-
-/* The part of M that is set apart for regions: the 8th */
-#define DEF_SLACK_SHIFT 3
-
 
 /* Processes of a job at most. All that is kept for each is made at the start, some
  * 500 bytes */
@@ -177,6 +170,21 @@ static ucs_status_t check_fields(const ucp_fh_init_params_t *params)
     return UCS_OK;
 }
 
+/* Fields of earlier versions, in which several buckets could be registered together.
+ * 1 bucket and no slack are what there is now */
+static void note_unused(const ucp_fh_init_params_t *params)
+{
+    static _Atomic int is_told;
+
+    if (((get(params, UCP_FH_PARAM_FIELD_MAX_REGION, params->max_region, 1) != 1) ||
+         (get(params, UCP_FH_PARAM_FIELD_SLACK, params->slack, 0) != 0)) &&
+        !atomic_exchange_explicit(&is_told, 1, memory_order_relaxed)) {
+        ucs_warn("firehose: max_region and slack are without effect: a bucket is "
+                 "what is registered. Choose larger buckets "
+                 "(UCP_FH_PARAM_FIELD_BUCKET) in place of several together");
+    }
+}
+
 /* The largest bucket of which there are enough */
 static uint64_t
 choose_bucket(const ucp_fh_local_params_t *local, uint32_t num_procs)
@@ -211,10 +219,7 @@ static ucs_status_t check_share(const ucp_fh_local_params_t *local)
 {
     uint32_t share;
 
-    return (local->slack > local->m) ?
-                   UCS_OK : /* Which the table refuses */
-                   ucp_fh_share(local->m - local->slack, local->shift,
-                                local->num_peers, &share);
+    return ucp_fh_share(local->m, local->shift, local->num_peers, &share);
 }
 
 ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
@@ -230,6 +235,7 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
         return status;
     }
 
+    note_unused(params);
     fit_bounds(local, room);
     bucket = get(params, UCP_FH_PARAM_FIELD_BUCKET, params->bucket,
                  choose_bucket(local, params->num_procs));
@@ -242,13 +248,6 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
     settings->index   = params->index;
     local->shift      = ucs_ilog2(bucket);
     local->num_peers  = params->num_procs;
-    local->max_region = get(params, UCP_FH_PARAM_FIELD_MAX_REGION,
-                            params->max_region,
-                            (bucket > ucs_rcache_pred_page_size()) ?
-                                    1 : DEF_MAX_REGION);
-    local->slack      = get(params, UCP_FH_PARAM_FIELD_SLACK, params->slack,
-                            (local->max_region == 1) ?
-                                    0 : (local->m >> DEF_SLACK_SHIFT));
 
     settings->err_mode = get(params, UCP_FH_PARAM_FIELD_ERR_MODE,
                              params->err_mode, UCP_ERR_HANDLING_MODE_PEER);

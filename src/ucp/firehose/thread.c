@@ -130,22 +130,21 @@ static uint64_t now(void)
     return (ts.tv_sec * 1000000000ull) + ts.tv_nsec;
 }
 
-/* Under lock. @return for how long a region has been waiting, ns */
+/* Under lock. @return for how long a registration has been waiting, ns */
 static uint64_t get_wait(ucp_fh_t *fh)
 {
-    ucp_fh_region_t *region = ucs_list_head(&fh->local.to_pin, ucp_fh_region_t,
-                                            link);
+    ucp_fh_reg_t *reg = ucs_list_head(&fh->local.to_pin, ucp_fh_reg_t, link);
 
-    if (!fh->is_waiting || (fh->refused_region != region->number)) {
+    if (!fh->is_waiting || (fh->refused_number != reg->number)) {
         fh->is_waiting     = 1;
-        fh->refused_region = region->number;
+        fh->refused_number = reg->number;
         fh->refused_since  = now();
     }
     return now() - fh->refused_since;
 }
 
 /* Under lock. Bounds leave less than was thought, or others have taken it: peers that have
- * firehoses give some back, one region at a time, so that those get some that have
+ * firehoses give some back, one bucket at a time, so that those get some that have
  * none */
 static void ask_for_room(ucp_fh_t *fh)
 {

@@ -165,10 +165,8 @@ static void free_held(void)
 static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
 {
     ucp_fh_init_params_t params = {
-        .field_mask = UCP_FH_PARAM_FIELD_MAX_REGION,
-        .num_procs  = ucp_win.num_procs,
-        .index      = ucp_win.env->index,
-        .max_region = 1
+        .num_procs = ucp_win.num_procs,
+        .index     = ucp_win.env->index
     };
     ucs_status_t status;
 

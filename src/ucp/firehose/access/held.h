@@ -41,23 +41,18 @@ static inline ucp_fh_held_t *ucp_fh_held_slot(ucp_fh_way_t *way, uint64_t bucket
 
 /** Remember what a key is for, which has just been written through.
  *
- *  @param [in] run         Buckets that the way has firehoses on.
- *  @param [in] start, end  Bytes of these that may be accessed. */
-static inline void
-ucp_fh_held_add(ucp_fh_way_t *way, const ucp_fh_run_t *run, uint64_t start,
-                uint64_t end, ucp_rkey_h rkey)
+ *  @param [in] bucket      That the way has a firehose on.
+ *  @param [in] start, end  Bytes of it that may be accessed. */
+static inline void ucp_fh_held_add(ucp_fh_way_t *way, ucp_fh_bucket_t bucket,
+                                   uint64_t start, uint64_t end, ucp_rkey_h rkey)
 {
-    uint64_t i;
-
-    way->num_quick = 0;
-    for (i = 0; (i < run->num) && (i < way->num_held); ++i) {
-        *ucp_fh_held_slot(way, run->first + i) = (ucp_fh_held_t){
-            .start = start,
-            .end   = end,
-            .rkey  = rkey,
-            .epoch = way->epoch
-        };
-    }
+    way->num_quick                 = 0;
+    *ucp_fh_held_slot(way, bucket) = (ucp_fh_held_t){
+        .start = start,
+        .end   = end,
+        .rkey  = rkey,
+        .epoch = way->epoch
+    };
 }
 
 /** @return the key for some bytes, in case the way has firehoses on all of them

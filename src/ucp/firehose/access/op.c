@@ -26,7 +26,7 @@ ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param)
         return UCS_ERR_UNSUPPORTED;
     }
 
-    /* That of a pin which meets several regions. UCP from 1.16 on asserts that
+    /* That of a pin which meets several buckets. UCP from 1.16 on asserts that
      * there is one */
     return ((param->op_attr_mask & UCP_OP_ATTR_FIELD_MEMH) &&
             (param->memh == NULL)) ? UCS_ERR_INVALID_PARAM : UCS_OK;

@@ -20,10 +20,9 @@
 #define SHARE 4
 
 
-/* What of a piece has one key */
+/* What of a piece is in one bucket */
 typedef struct {
-    uint64_t   first;  /* Bucket, counted from that of the piece */
-    uint64_t   num;
+    uint64_t   index;  /* Of the bucket, counted from that of the piece */
     ucp_rkey_h rkey;
     size_t     length; /* Bytes, from ucp_fh_op_t::posted on */
 } part_t;
@@ -49,21 +48,12 @@ post_part(ucp_fh_op_t *op, ucp_fh_piece_t *piece, const part_t *part)
     return UCS_PTR_IS_ERR(request) ? UCS_PTR_STATUS(request) : UCS_OK;
 }
 
-/* Find the longest part of a piece from a bucket on that has one key. Under
- * lock */
+/* Find the key of a part. Under lock */
 static ucp_fh_key_t *
-find_part(const ucp_fh_op_t *op, ucp_fh_piece_t *piece, part_t *part)
+find_key(const ucp_fh_op_t *op, ucp_fh_piece_t *piece, part_t *part)
 {
-    ucp_fh_remote_t *table = &op->worker->fh->remote;
-    ucp_fh_key_t *key      = ucp_fh_remote_key(table, &piece->request,
-                                               part->first);
-
-    part->num = 1;
-    while ((part->first + part->num < piece->request.run.num) &&
-           (ucp_fh_remote_key(table, &piece->request,
-                              part->first + part->num) == key)) {
-        ++part->num;
-    }
+    ucp_fh_key_t *key = ucp_fh_remote_key(&op->worker->fh->remote,
+                                          &piece->request, part->index);
 
     part->rkey = ucp_fh_key_find(key, &op->worker->trash);
     return key;
@@ -77,8 +67,8 @@ measure_part(const ucp_fh_op_t *op, const ucp_fh_piece_t *piece,
 {
     unsigned shift = op->worker->fh->links[op->way->peer.slot].shift;
     uint64_t start = op->remote + op->posted;
-    uint64_t end   = ucs_min((piece->request.run.first + part->first +
-                              part->num) << shift,
+    uint64_t end   = ucs_min((piece->request.run.first + part->index + 1) <<
+                                     shift,
                              op->remote + op->length);
 
     part->length = end - start;
@@ -91,16 +81,12 @@ measure_part(const ucp_fh_op_t *op, const ucp_fh_piece_t *piece,
 static void remember(const ucp_fh_op_t *op, const ucp_fh_piece_t *piece,
                      const ucp_fh_key_t *key, const part_t *part)
 {
-    unsigned shift   = op->worker->fh->links[op->way->peer.slot].shift;
-    ucp_fh_run_t run = {
-        .first = piece->request.run.first + part->first,
-        .num   = part->num
-    };
+    unsigned shift         = op->worker->fh->links[op->way->peer.slot].shift;
+    ucp_fh_bucket_t bucket = piece->request.run.first + part->index;
 
     if (ucp_fh_is_write(op->kind, &op->param) && !op->worker->is_multi) {
-        ucp_fh_held_add(op->way, &run, ucs_max(key->start, run.first << shift),
-                        ucs_min(key->end, ucp_fh_run_end(&run) << shift),
-                        part->rkey);
+        ucp_fh_held_add(op->way, bucket, ucs_max(key->start, bucket << shift),
+                        ucs_min(key->end, (bucket + 1) << shift), part->rkey);
     }
 }
 
@@ -127,14 +113,13 @@ post_parts(ucp_fh_op_t *op, ucp_fh_piece_t *piece, ucp_fh_key_t *key,
         }
 
         remember(op, piece, key, part);
-        status       = post_part(op, piece, part);
-        part->first += part->num;
-        if ((status != UCS_OK) || (part->first == piece->request.run.num)) {
+        status = post_part(op, piece, part);
+        if ((status != UCS_OK) || (++part->index == piece->request.run.num)) {
             return status;
         }
 
         ucp_fh_lock(fh);
-        key = find_part(op, piece, part);
+        key = find_key(op, piece, part);
         ucp_fh_unlock(fh);
     }
 }
@@ -232,7 +217,7 @@ static ucs_status_t begin_piece(ucp_fh_op_t *op)
     status    = ucp_fh_remote_acquire(&fh->remote, &piece->request,
                                       op->way->peer.slot, &run);
     if (ucs_likely(status == UCS_OK)) {
-        key = find_part(op, piece, &part);
+        key = find_key(op, piece, &part);
     }
     ucp_fh_unlock(fh);
 
@@ -280,7 +265,7 @@ void ucp_fh_pieces_resume(ucp_fh_op_t *op)
         free(piece);
     } else {
         ucp_fh_lock(fh);
-        key = find_part(op, piece, &part);
+        key = find_key(op, piece, &part);
         ucp_fh_unlock(fh);
         post_piece(op, piece, key, &part);
     }

@@ -12,7 +12,7 @@
 /** @file pieces.h
  *
  * How an operation gets its firehoses, is cut into pieces that fit, and these
- * into parts with one key each. By a thread that may use its worker, without
+ * into parts of one bucket each. By a thread that may use its worker, without
  * lock. */
 
 /** Begin pieces until all is posted, something fails, or one has to be waited

@@ -80,16 +80,17 @@ typedef struct ucp_fh_init_params {
                                    UCX_RCACHE_PRED_FIREHOSE_MAXVICTIM says).
                                    Both are lowered to what the bounds of
                                    libuct_predreg.so leave */
-    uint64_t      bucket;     /**< Bytes of a bucket, the unit that is pinned: a
+    uint64_t      bucket;     /**< Bytes of a bucket, which is what is pinned, or
+                                   what of it is exposed, with a key of its own: a
                                    power of 2, a page and more (256 KiB, or what
                                    makes 8 firehoses of each process and 8
                                    buckets of MAXVICTIM, but a page at least) */
-    uint32_t      max_region; /**< Buckets that are pinned together at most, 1
-                                   and more; 1 is the page granularity of the
-                                   paper (64 if a bucket is a page, else 1) */
-    uint64_t      slack;      /**< Bytes of M that may be lost to buckets which
-                                   are pinned because of their neighbours; less
-                                   than M (M / 8, none if @a max_region is 1) */
+    uint32_t      max_region; /**< Without effect; other values than 1 are
+                                   warned about once. How many buckets were
+                                   registered together */
+    uint64_t      slack;      /**< Without effect; other values than 0 are
+                                   warned about once. Bytes of M that such
+                                   buckets could take without being used */
     /** Of all endpoints (UCP_ERR_HANDLING_MODE_PEER; where no transport can do
      *  that, UCP_ERR_HANDLING_MODE_NONE): whether it is noticed that a peer is
      *  gone. From 1.16 on, UCX emulates no atomics on endpoints that notice
@@ -119,8 +120,8 @@ typedef struct ucp_fh_hold_attr {
     uint64_t  length;  /**< Bytes that are pinned: of a local pin whole pages,
                             of a remote one whole buckets, of which the peer
                             pins what it has exposed */
-    ucp_mem_h memh;    /**< Of a local pin all of which is one region: a memory
-                            handle for it. Else NULL */
+    ucp_mem_h memh;    /**< Of a local pin of one bucket: a memory handle for
+                            it. Else NULL */
 } ucp_fh_hold_attr_t;
 
 
@@ -148,7 +149,7 @@ typedef void (*ucp_fh_pin_callback_t)(ucp_fh_hold_h hold, ucs_status_t status,
  * before ucp_init().
  *
  * @return UCS_ERR_INVALID_PARAM for a parameter that is not accepted, or
- *         UCS_ERR_EXCEEDS_LIMIT if M less @a slack is less than a bucket for
+ *         UCS_ERR_EXCEEDS_LIMIT if M is less than a bucket for
  *         each process, this one included, both explained in the log;
  *         UCS_ERR_NO_MEMORY; or an error of UCP.
  */

@@ -197,7 +197,7 @@ static void withdraw(ucp_fh_t *fh, ucp_fh_part_t *part)
     status = ucp_fh_local_withdraw(&fh->local, &part->withdraw, &part->exposed,
                                    &part->exposed.span);
     if (status == UCS_INPROGRESS) {
-        ucp_fh_target_recall(fh, &part->withdraw.recall);
+        ucp_fh_target_recall(fh, &part->withdraw.place.run);
     } else {
         part_is_gone(part, status);
     }

@@ -259,7 +259,7 @@ ucs_status_t ucp_fh_partial_pin_remote(ucp_fh_h fh, uint32_t peer,
 void ucp_fh_hold_query(ucp_fh_hold_h hold, ucp_fh_hold_attr_t *attr)
 {
     const ucp_fh_handle_t *handle;
-    ucp_fh_span_t span, region;
+    ucp_fh_span_t span;
 
     span          = hold->is_local ?
                             hold->pin.span :
@@ -272,10 +272,8 @@ void ucp_fh_hold_query(ucp_fh_hold_h hold, ucp_fh_hold_attr_t *attr)
     }
 
     ucp_fh_lock(hold->fh);
-    handle = ucp_fh_local_handle(&hold->fh->local, &hold->pin, 0, &region);
-    if (region.end >= span.end) {
-        attr->memh = handle->memh;
-    }
+    handle     = ucp_fh_local_handle(&hold->fh->local, &hold->pin);
+    attr->memh = (handle == NULL) ? NULL : handle->memh;
     ucp_fh_unlock(hold->fh);
 }
 

@@ -66,119 +66,86 @@ take_sent(ucp_fh_t *fh, uint32_t slot, const ucp_fh_reply_message_t *reply)
     return NULL;
 }
 
-/* What a reply says, for the table, with keys that it refers to. @return NULL
- * if there is no memory */
-static ucp_fh_answer_t *
-make_answers(const ucp_fh_reply_message_t *reply, ucp_fh_key_t **keys)
+static void free_answers(ucp_fh_answer_t *answers, uint32_t num)
 {
-    ucp_fh_answer_t *answers = calloc(reply->num_pins + 1, sizeof(*answers));
     uint32_t i;
 
-    if (answers == NULL) {
-        return NULL;
+    for (i = 0; i < num; ++i) {
+        ucp_fh_key_free(answers[i].key);
     }
+    free(answers);
+}
 
-    for (i = 0; i < reply->num_pins; ++i) {
-        answers[i].status = reply->pins[i].status;
-        if (answers[i].status == UCS_OK) {
-            answers[i].key = keys[reply->pins[i].key];
-            ++keys[reply->pins[i].key]->refs;
+/* What a reply says, for the table. @return NULL if there is no memory */
+static ucp_fh_answer_t *make_answers(const ucp_fh_reply_message_t *reply)
+{
+    ucp_fh_answer_t *answers = calloc(reply->num_pins + 1, sizeof(*answers));
+    const uint8_t *cursor    = reply->pins;
+    ucp_fh_reply_pin_t pin;
+    const void *packed;
+    uint32_t i;
+
+    for (i = 0; (answers != NULL) && (i < reply->num_pins); ++i) {
+        packed            = ucp_fh_reply_next_pin(&cursor, &pin);
+        answers[i].status = pin.status;
+        if (pin.status != UCS_OK) {
+            continue;
+        }
+
+        answers[i].key = ucp_fh_key_make(pin.start, pin.end, packed, pin.length);
+        if (answers[i].key == NULL) {
+            free_answers(answers, i);
+            return NULL;
         }
     }
     return answers;
 }
 
-static void drop_keys(ucp_fh_key_t **keys, uint32_t num)
-{
-    uint32_t i;
-
-    for (i = 0; i < num; ++i) {
-        ucp_fh_key_drop(keys[i]);
-    }
-    free(keys);
-}
-
-/* @return the keys of a reply, with one reference each; NULL if there is no
- *         memory */
-static ucp_fh_key_t **make_keys(const ucp_fh_reply_message_t *reply)
-{
-    ucp_fh_key_t **keys   = calloc(reply->num_keys + 1, sizeof(*keys));
-    const uint8_t *cursor = reply->keys;
-    ucp_fh_reply_key_t key;
-    const void *packed;
-    uint32_t i;
-
-    if (keys == NULL) {
-        return NULL;
-    }
-
-    for (i = 0; i < reply->num_keys; ++i) {
-        packed  = ucp_fh_reply_next_key(&cursor, &key);
-        keys[i] = ucp_fh_key_make(key.start, key.end, packed, key.length);
-        if (keys[i] == NULL) {
-            goto err_drop_keys;
-        }
-    }
-    return keys;
-
-err_drop_keys:
-    drop_keys(keys, i);
-    return NULL;
-}
-
-/* Under lock. Takes what was sent. The answers refer to their keys; if the
- * table does not take them, they are dropped */
+/* Under lock. Takes what was sent, and the answers, whose keys the table may not
+ * take */
 static void answered(ucp_fh_t *fh, uint32_t slot, ucp_fh_sent_t *sent,
-                     const ucp_fh_answer_t *answers)
+                     ucp_fh_answer_t *answers)
 {
     uint32_t num        = sent->move->num_pins;
     ucs_status_t status = (answers == NULL) ? UCS_ERR_NO_MEMORY : UCS_OK;
-    uint32_t i;
 
     if (ucp_fh_remote_moved(&fh->remote, sent->move, status, answers) !=
         UCS_OK) {
-        for (i = 0; (answers != NULL) && (i < num); ++i) {
-            if (answers[i].status == UCS_OK) {
-                ucp_fh_key_drop(answers[i].key);
-            }
+        free_answers(answers, (answers == NULL) ? 0 : num);
+    } else {
+        free(answers);
+        if (status != UCS_OK) {
+            /* The peer believes that this process has got firehoses */
+            ucp_fh_peer_give_up(fh, slot);
         }
-    } else if (status != UCS_OK) {
-        /* The peer believes that this process has got firehoses */
-        ucp_fh_peer_give_up(fh, slot);
     }
     free(sent);
 }
 
 ucs_status_t ucp_fh_mover_reply(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
 {
-    ucp_fh_answer_t *answers = NULL;
-    ucs_status_t status      = UCS_OK;
     ucp_fh_reply_message_t reply;
-    ucp_fh_key_t **keys;
+    ucp_fh_answer_t *answers;
     ucp_fh_sent_t *sent;
+    ucs_status_t status;
 
     status = ucp_fh_reply_parse(parcel->data, parcel->length, &reply);
     if (status != UCS_OK) {
         return status;
     }
 
-    keys = make_keys(&reply);
+    answers = make_answers(&reply);
     ucp_fh_lock(fh);
     sent = take_sent(fh, parcel->slot, &reply);
-    if (sent == NULL) {
+    if (sent != NULL) {
+        answered(fh, parcel->slot, sent, answers);
+    } else {
         /* The peer may have failed meanwhile */
         status = fh->links[parcel->slot].status;
         status = (status == UCS_OK) ? UCS_ERR_INVALID_PARAM : UCS_OK;
-    } else {
-        answers = (keys == NULL) ? NULL : make_answers(&reply, keys);
-        answered(fh, parcel->slot, sent, answers);
-    }
-
-    if (keys != NULL) {
-        drop_keys(keys, reply.num_keys);
+        free_answers(answers, (answers == NULL) ? 0 : reply.num_pins);
     }
     ucp_fh_unlock(fh);
-    free(answers);
     return status;
 }
 

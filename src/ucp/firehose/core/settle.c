@@ -43,7 +43,7 @@ static void collect(ucp_fh_t *fh)
         ucp_fh_peer_give_up(fh, slot);
     }
     while ((key = ucp_fh_remote_next_key(&fh->remote)) != NULL) {
-        ucp_fh_key_drop(key);
+        ucp_fh_key_free(key);
     }
 }
 

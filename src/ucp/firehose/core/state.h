@@ -150,7 +150,7 @@ struct ucp_fh {
     uint64_t        pinned_peak; /**< Buckets */
     uint64_t        num_answered;
     uint64_t        num_damaged;
-    uint64_t        refused_region; /**< Number of the one that waits for room
+    uint64_t        refused_number; /**< Of the registration that waits for room
                                          of the system */
     uint64_t        refused_since;  /**< When it began to, or the last one
                                          that did, ns */
@@ -226,7 +226,7 @@ ucp_fh_part_find(const ucp_fh_t *fh, const ucp_fh_run_t *run)
 }
 
 
-/** What a region is pinned with: the handle of the local table. Does not
+/** What a bucket is pinned with: the handle of the local table. Does not
  *  change. */
 typedef struct ucp_fh_handle {
     ucp_mem_h memh;

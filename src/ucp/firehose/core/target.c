@@ -11,15 +11,8 @@
 #include <stdlib.h>
 
 
-/* What a key is for: the part of a region that was exposed at a time. Beside it
- * there may be bytes that are not, before other memory in the same region */
-typedef struct {
-    const ucp_fh_handle_t *handle;
-    const ucp_fh_part_t   *part; /* NULL: it was withdrawn meanwhile */
-} scope_t;
-
-
-/* The exposed memory that a bucket is in, mostly that of the one before it */
+/* The exposed memory that a bucket is in, mostly that of the one before it. NULL: it
+ * was withdrawn meanwhile */
 static const ucp_fh_part_t *
 find_part(const ucp_fh_t *fh, ucp_fh_bucket_t bucket,
           const ucp_fh_part_t *before)
@@ -31,113 +24,87 @@ find_part(const ucp_fh_t *fh, ucp_fh_bucket_t bucket,
                    before : ucp_fh_part_find(fh, &run);
 }
 
-/* @return whether a bucket has a key, and another one than the bucket before
- *         it. Buckets of one key come one after the other */
-static int is_next_key(const ucp_fh_t *fh, const ucp_fh_serve_t *serve,
-                       uint32_t i, scope_t *scope)
+static size_t get_size(const ucp_fh_t *fh, const ucp_fh_serve_t *serve)
 {
-    const ucp_fh_served_t *served = &serve->served[i];
-    scope_t before                = *scope;
-
-    if (served->status != UCS_OK) {
-        return 0;
-    }
-
-    scope->handle = served->handle;
-    scope->part   = find_part(fh, serve->pins[i], before.part);
-    return (scope->handle != before.handle) || (scope->part != before.part);
-}
-
-static uint32_t
-count_keys(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, size_t *size_p)
-{
-    scope_t scope = {};
-    uint32_t num  = 0;
+    size_t size = ucp_fh_reply_size();
+    const ucp_fh_handle_t *handle;
+    const ucp_fh_reg_t *reg;
     uint32_t i;
 
-    *size_p = ucp_fh_reply_size(serve->num_pins);
     for (i = 0; i < serve->num_pins; ++i) {
-        if (is_next_key(fh, serve, i, &scope)) {
-            *size_p += ucp_fh_reply_key_size(scope.handle->packed_length);
-            ++num;
-        }
+        reg    = ucp_fh_serve_reg(&fh->local, serve, i);
+        handle = (reg == NULL) ? NULL : reg->handle;
+        size  += ucp_fh_reply_pin_size((handle == NULL) ?
+                                               0 : handle->packed_length);
     }
 
-    return num;
+    return size;
 }
 
-/* What of a region is exposed: peers are to keep within it, since they get
- * whole pages, and maybe what a local pin wants beside it */
-static void clip(const ucp_fh_span_t *region, const ucp_fh_part_t *part,
-                 ucp_fh_reply_key_t *key)
+/* What of a bucket is exposed: peers are to keep within it, since they get whole
+ * pages, and maybe what a local pin wants beside it */
+static void clip(const ucp_fh_span_t *span, const ucp_fh_part_t *part,
+                 ucp_fh_reply_pin_t *pin)
 {
-    key->start = region->start;
-    key->end   = region->end;
+    pin->start = span->start;
+    pin->end   = span->end;
     if (part == NULL) {
-        key->end = key->start;
+        pin->end = pin->start;
     } else {
-        key->start = ucs_max(key->start, part->start);
-        key->end   = ucs_min(key->end, part->end);
-    }
-}
-
-static void write_pins(const ucp_fh_t *fh, const ucp_fh_serve_t *serve,
-                       ucp_fh_reply_pin_t *pins)
-{
-    scope_t scope = {};
-    uint32_t num  = 0;
-    uint32_t i;
-
-    for (i = 0; i < serve->num_pins; ++i) {
-        pins[i] = (ucp_fh_reply_pin_t){.status = serve->served[i].status};
-        if (pins[i].status == UCS_OK) {
-            num        += is_next_key(fh, serve, i, &scope);
-            pins[i].key = num - 1;
-        }
+        pin->start = ucs_max(pin->start, part->start);
+        pin->end   = ucs_min(pin->end, part->end);
     }
 }
 
 static void
-write_keys(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, void *end)
+write_pins(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, void *end)
 {
-    scope_t scope = {};
-    ucp_fh_reply_key_t key;
+    const ucp_fh_part_t *part = NULL;
+    const ucp_fh_handle_t *handle;
+    const ucp_fh_reg_t *reg;
+    ucp_fh_reply_pin_t pin;
+    ucs_status_t status;
     uint32_t i;
 
     for (i = 0; i < serve->num_pins; ++i) {
-        if (is_next_key(fh, serve, i, &scope)) {
-            key.length = scope.handle->packed_length;
-            key.unused = 0;
-            clip(&serve->served[i].region, scope.part, &key);
-            ucp_fh_reply_write_key(&end, &key, scope.handle->packed);
+        reg = ucp_fh_serve_reg(&fh->local, serve, i);
+        if (reg == NULL) {
+            /* Or the peer has given it back before it had it */
+            status = serve->pins[i].comp.status;
+            pin    = (ucp_fh_reply_pin_t){
+                .status = (status == UCS_OK) ? UCS_ERR_CANCELED : status
+            };
+            ucp_fh_reply_write_pin(&end, &pin, NULL);
+            continue;
         }
+
+        handle     = reg->handle;
+        part       = find_part(fh, reg->bucket, part);
+        pin.status = UCS_OK;
+        pin.length = handle->packed_length;
+        clip(&reg->span, part, &pin);
+        ucp_fh_reply_write_pin(&end, &pin, handle->packed);
     }
 }
 
-/* Under lock, so that no handle goes away meanwhile: a peer that gives back
- * what it was not told of yet would see to that */
+/* Under lock, so that no handle goes away meanwhile */
 static void reply(ucp_fh_t *fh, const ucp_fh_serve_t *serve)
 {
-    ucp_fh_reply_pin_t *pins;
     ucp_fh_parcel_t *parcel;
-    uint32_t num_keys;
-    size_t size;
 
     if (serve->num_pins == 0) {
         return;
     }
 
-    num_keys = count_keys(fh, serve, &size);
-    parcel   = ucp_fh_parcel_make(fh, serve->peer, UCP_FH_MESSAGE_REPLY, size);
+    parcel = ucp_fh_parcel_make(fh, serve->peer, UCP_FH_MESSAGE_REPLY,
+                                get_size(fh, serve));
     if (parcel == NULL) {
         ucp_fh_peer_give_up(fh, serve->peer);
         return;
     }
 
-    pins = ucp_fh_reply_write(parcel->data, serve->number, serve->num_pins,
-                              num_keys);
-    write_pins(fh, serve, pins);
-    write_keys(fh, serve, pins + serve->num_pins);
+    write_pins(fh, serve, ucp_fh_reply_write(parcel->data, serve->number,
+                                             serve->num_pins));
     ++fh->num_answered;
     ucp_fh_outbox_post(fh, parcel);
 }

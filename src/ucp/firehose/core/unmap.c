@@ -150,7 +150,7 @@ static int withdraw(ucp_fh_t *fh, struct ucp_fh_mem *mem,
         return 1;
     }
 
-    ucp_fh_target_recall(fh, &withdraw->recall);
+    ucp_fh_target_recall(fh, &withdraw->place.run);
     return 0;
 }
 

@@ -11,13 +11,13 @@
 int ucp_fh_check_is_hit(const ucp_fh_local_t *table, const ucp_fh_run_t *run,
                         const ucp_fh_span_t *span)
 {
-    ucp_fh_page_t *page;
+    const ucp_fh_reg_t *reg;
     uint64_t i;
 
     for (i = 0; i < run->num; ++i) {
-        page = ucp_fh_page_find(table, run->first + i, span);
-        if ((page == NULL) || (page->region->state != UCP_FH_REGION_PINNED) ||
-            page->region->is_withdrawn) {
+        reg = ucp_fh_reg_find(table, run->first + i, span);
+        if ((reg == NULL) || (reg->state != UCP_FH_REG_PINNED) ||
+            reg->is_withdrawn) {
             return 0;
         }
     }
@@ -50,22 +50,13 @@ static int is_withdrawn(const ucp_fh_local_t *table, uint32_t peer,
     return 0;
 }
 
-const ucp_fh_exposed_t *
-ucp_fh_check_exposed(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
-{
-    ucp_fh_run_t run = {.first = bucket, .num = 1};
-
-    return is_withdrawn(table, 0, &run, NULL) ? NULL :
-                                                find_exposed(table, bucket);
-}
-
-/* Whether there are regions, pinned or not, for all that a local pin wants */
+/* Whether there are registrations, pinned or not, for all that a local pin wants */
 static int is_covered(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
 {
     uint64_t i;
 
     for (i = 0; i < pin->run.num; ++i) {
-        if (ucp_fh_page_find(table, pin->run.first + i, &pin->wanted) == NULL) {
+        if (ucp_fh_reg_find(table, pin->run.first + i, &pin->wanted) == NULL) {
             return 0;
         }
     }
@@ -98,8 +89,7 @@ ucs_status_t ucp_fh_check_span(const ucp_fh_local_t *table,
     }
 
     exposed = find_exposed(table, pin->run.first);
-    if ((exposed == NULL) ||
-        (ucp_fh_run_end(&pin->run) > ucp_fh_run_end(&exposed->place.run))) {
+    if (exposed == NULL) {
         return UCS_ERR_INVALID_ADDR;
     }
 
@@ -107,30 +97,19 @@ ucs_status_t ucp_fh_check_span(const ucp_fh_local_t *table,
     return UCS_OK;
 }
 
-static ucs_status_t check_peer(const ucp_fh_local_t *table,
-                               const ucp_fh_pin_t *pin)
+static ucs_status_t
+check_peer(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
 {
-    const ucp_fh_holder_t *holder = &table->holders[pin->peer];
-    uint64_t i;
-
-    if (pin->run.num > table->share - holder->num_grants) {
-        return UCS_ERR_EXCEEDS_LIMIT;
-    }
-
-    for (i = 0; i < pin->run.num; ++i) {
-        if (ucp_fh_grant_find(table, pin->peer, pin->run.first + i) != NULL) {
-            return UCS_ERR_ALREADY_EXISTS;
-        }
-    }
-
-    return UCS_OK;
+    return (table->holders[pin->peer].num_grants >= table->share) ?
+                   UCS_ERR_EXCEEDS_LIMIT :
+           (ucp_fh_grant_find(table, pin->peer, pin->run.first) != NULL) ?
+                   UCS_ERR_ALREADY_EXISTS : UCS_OK;
 }
 
 ucs_status_t ucp_fh_check(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
 {
     uint64_t num_unused = 0;
-    const ucp_fh_region_t *region;
-    ucp_fh_page_t *page;
+    const ucp_fh_reg_t *reg;
     ucs_status_t status;
     uint64_t i;
 
@@ -146,17 +125,16 @@ ucs_status_t ucp_fh_check(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
     }
 
     for (i = 0; i < pin->run.num; ++i) {
-        page        = ucp_fh_page_find(table, pin->run.first + i, &pin->span);
-        num_unused += (page == NULL) || (page->uses == 0);
-        if (page == NULL) {
+        reg         = ucp_fh_reg_find(table, pin->run.first + i, &pin->span);
+        num_unused += (reg == NULL) || (reg->uses == 0);
+        if (reg == NULL) {
             continue;
         }
 
-        region = page->region;
-        if (region->is_withdrawn) {
-            return region->is_kept ? UCS_ERR_INVALID_ADDR : UCS_INPROGRESS;
+        if (reg->is_withdrawn) {
+            return reg->is_kept ? UCS_ERR_INVALID_ADDR : UCS_INPROGRESS;
         }
-        if (region->state == UCP_FH_REGION_UNPINNING) {
+        if (reg->state == UCP_FH_REG_UNPINNING) {
             return UCS_INPROGRESS;
         }
     }

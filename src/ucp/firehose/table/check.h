@@ -18,11 +18,6 @@
 int ucp_fh_check_is_hit(const ucp_fh_local_t *table, const ucp_fh_run_t *run,
                         const ucp_fh_span_t *span);
 
-/** @return the exposed memory of which peers may have firehoses on a bucket, or
- *          NULL. */
-const ucp_fh_exposed_t *
-ucp_fh_check_exposed(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket);
-
 /** What a pin needs of its buckets. @return UCS_ERR_INVALID_ADDR if a peer may
  *  not have them. */
 ucs_status_t ucp_fh_check_span(const ucp_fh_local_t *table,
@@ -30,7 +25,7 @@ ucs_status_t ucp_fh_check_span(const ucp_fh_local_t *table,
 
 /**
  * @return UCS_OK if a pin may be let in; UCS_INPROGRESS if it has to wait, for
- *         room or for a region that is being unpinned; or the error with which
+ *         room or for what is being unpinned; or the error with which
  *         it ends. Its span is known.
  */
 ucs_status_t ucp_fh_check(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin);

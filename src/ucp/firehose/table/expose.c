@@ -6,8 +6,6 @@
 
 #include "pin.h"
 
-#include <ucs/sys/math.h>
-
 
 ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
                                  ucp_fh_exposed_t *exposed,
@@ -32,63 +30,48 @@ ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed)
     ucp_fh_places_remove(&table->exposed, &exposed->place);
 }
 
-/* A region could not be unpinned. Whoever has withdrawn it before, and is not
- * done yet, is told once more when it is */
-static void try_again(ucp_fh_local_t *table, ucp_fh_region_t *region)
+/* A registration could not be unpinned. Whoever has withdrawn its memory before, and is
+ * not done yet, is told once more when it is */
+static void try_again(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
 {
     ucp_fh_withdraw_t *withdraw = NULL;
 
-    region->is_kept = 0;
-    while ((withdraw = ucp_fh_withdraw_next(table, withdraw, &region->run)) !=
-           NULL) {
-        withdraw->num_left += ucp_fh_span_overlaps(&withdraw->span,
-                                                   &region->span);
+    reg->is_kept = 0;
+    while ((withdraw = ucp_fh_reg_next_withdraw(table, reg, withdraw)) != NULL) {
+        ++withdraw->num_left;
     }
 }
 
-/* Nobody uses a region any more than does already */
-static void withdraw_region(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw,
-                            ucp_fh_region_t *region)
+/* Nobody uses a registration any more than does already */
+static void withdraw_reg(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw,
+                         ucp_fh_reg_t *reg)
 {
-    ucp_fh_bucket_t end = ucs_max(ucp_fh_run_end(&withdraw->recall),
-                                  ucp_fh_run_end(&region->run));
+    int is_victim = (reg->state == UCP_FH_REG_PINNED) &&
+                    !ucp_fh_reg_is_used(reg) && !reg->is_withdrawn;
 
-    withdraw->recall.first = ucs_min(withdraw->recall.first, region->run.first);
-    withdraw->recall.num   = end - withdraw->recall.first;
     ++withdraw->num_left;
-    if (region->is_kept) {
-        try_again(table, region);
-    }
-    if (region->is_withdrawn) {
-        return;
+    if (reg->is_kept) {
+        try_again(table, reg);
     }
 
-    if ((region->state == UCP_FH_REGION_PINNED) && (region->num_used == 0)) {
-        ucp_fh_region_revive(table, region);
-        region->is_withdrawn = 1;
-        ucp_fh_region_idle(table, region);
+    reg->is_withdrawn = 1;
+    if (is_victim) {
+        ucp_fh_reg_revive(table, reg);
+        ucp_fh_reg_idle(table, reg);
     }
-    region->is_withdrawn = 1;
 }
 
-static void withdraw_regions(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw)
+static void withdraw_regs(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw)
 {
     const ucp_fh_run_t *run = &withdraw->place.run;
     ucp_fh_bucket_t bucket  = run->first;
-    ucp_fh_region_t *region;
-    ucs_hlist_head_t *head;
-    ucp_fh_page_t *page;
+    ucp_fh_reg_t *reg;
 
     for (; bucket < ucp_fh_run_end(run); ++bucket) {
-        head = ucp_fh_pages(table, bucket);
-        ucs_hlist_for_each(page, head, hash) {
-            region = page->region;
-            /* A region of several buckets is withdrawn once, when the first
-             * of those that are in this run is looked at */
-            if ((page->bucket == bucket) &&
-                (bucket == ucs_max(run->first, region->run.first)) &&
-                ucp_fh_span_overlaps(&withdraw->span, &region->span)) {
-                withdraw_region(table, withdraw, region);
+        ucs_hlist_for_each(reg, ucp_fh_regs(table, bucket), hash) {
+            if ((reg->bucket == bucket) &&
+                ucp_fh_span_overlaps(&withdraw->span, &reg->span)) {
+                withdraw_reg(table, withdraw, reg);
             }
         }
     }
@@ -118,20 +101,18 @@ static void ask(ucp_fh_local_t *table, ucp_fh_holder_t *holder)
 static void ask_holders(ucp_fh_local_t *table, const ucp_fh_run_t *run)
 {
     ucp_fh_bucket_t bucket = run->first;
-    ucs_hlist_head_t *head;
     ucp_fh_grant_t *grant;
-    ucp_fh_page_t *page;
+    ucp_fh_reg_t *reg;
 
     while (ucp_fh_local_next_holder(table) != UCP_FH_LOCAL) {
     }
 
     for (; bucket < ucp_fh_run_end(run); ++bucket) {
-        head = ucp_fh_pages(table, bucket);
-        ucs_hlist_for_each(page, head, hash) {
-            if (page->bucket != bucket) {
+        ucs_hlist_for_each(reg, ucp_fh_regs(table, bucket), hash) {
+            if (reg->bucket != bucket) {
                 continue;
             }
-            ucs_list_for_each(grant, &page->grants, page_link) {
+            ucs_list_for_each(grant, &reg->grants, reg_link) {
                 ask(table, &table->holders[grant->peer]);
             }
         }
@@ -153,11 +134,10 @@ ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
     (void)ucp_fh_run_cover(table->params.shift, span->start,
                            span->end - span->start, run);
     withdraw->span     = *span;
-    withdraw->recall   = *run;
     withdraw->num_left = 0;
     withdraw->result   = UCS_OK;
-    withdraw_regions(table, withdraw);
-    ask_holders(table, &withdraw->recall);
+    withdraw_regs(table, withdraw);
+    ask_holders(table, run);
     if (withdraw->num_left > 0) {
         ucp_fh_places_add(&table->withdraws, &withdraw->place, run);
         status = UCS_INPROGRESS;
@@ -196,7 +176,7 @@ int ucp_fh_local_pick_recall(ucp_fh_local_t *table, ucp_fh_run_t *run)
      * have this one in use for long */
     grant = ucs_list_extract_head(&holder->grants, ucp_fh_grant_t, peer_link);
     ucs_list_add_tail(&holder->grants, &grant->peer_link);
-    *run = grant->page->region->run;
+    *run = (ucp_fh_run_t){grant->reg->bucket, 1};
     ask_holders(table, run);
     return 1;
 }

@@ -7,7 +7,7 @@
 #ifndef UCP_FH_GRANT_H_
 #define UCP_FH_GRANT_H_
 
-#include "region.h"
+#include "reg.h"
 
 /** @file grant.h
  *
@@ -25,14 +25,11 @@ static inline uint64_t ucp_fh_grant_key(uint32_t peer, ucp_fh_bucket_t bucket)
 ucp_fh_grant_t *ucp_fh_grant_find(const ucp_fh_local_t *table, uint32_t peer,
                                   ucp_fh_bucket_t bucket);
 
-/** @return memory for firehoses, linked by page_link, into a list.
- *  UCS_ERR_NO_MEMORY if there is not enough; the list is empty then. */
-ucs_status_t ucp_fh_grant_alloc(ucs_list_link_t *list, uint64_t num);
-
-/** Give a firehose to a peer that has none on this bucket; its memory is one of
- *  the list of ucp_fh_grant_alloc(). */
-void ucp_fh_grant_add(ucp_fh_local_t *table, ucs_list_link_t *list,
-                      uint32_t peer, ucp_fh_page_t *page);
+/** Give a firehose to a peer that has none on this bucket.
+ *
+ *  @return UCS_ERR_NO_MEMORY, or UCS_OK. */
+ucs_status_t
+ucp_fh_grant_add(ucp_fh_local_t *table, uint32_t peer, ucp_fh_reg_t *reg);
 
 /** Take a firehose back and free it. */
 void ucp_fh_grant_drop(ucp_fh_local_t *table, ucp_fh_grant_t *grant);

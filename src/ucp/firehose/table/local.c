@@ -16,16 +16,16 @@
 #define FIRST_BITS 6
 
 
-static uint64_t page_key(const ucs_hlist_link_t *link)
+static uint64_t reg_key(const ucs_hlist_link_t *link)
 {
-    return ((const ucp_fh_page_t*)link)->bucket;
+    return ((const ucp_fh_reg_t*)link)->bucket;
 }
 
 static uint64_t grant_key(const ucs_hlist_link_t *link)
 {
     const ucp_fh_grant_t *grant = (const ucp_fh_grant_t*)link;
 
-    return ucp_fh_grant_key(grant->peer, grant->page->bucket);
+    return ucp_fh_grant_key(grant->peer, grant->reg->bucket);
 }
 
 static ucs_status_t check_params(const ucp_fh_local_params_t *params)
@@ -46,17 +46,6 @@ static ucs_status_t check_params(const ucp_fh_local_params_t *params)
         ucs_error("firehose: MAXVICTIM of %" PRIu64 " bytes; accepted: %" PRIu64
                   " and more, a bucket", params->max_victim,
                   (uint64_t)1 << params->shift);
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    if (params->max_region == 0) {
-        ucs_error("firehose: max_region of 0 buckets; accepted: 1 and more");
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    if (params->slack > params->m) {
-        ucs_error("firehose: a slack of %" PRIu64 " bytes, with M of %" PRIu64
-                  "; accepted: less than that", params->slack, params->m);
         return UCS_ERR_INVALID_PARAM;
     }
 
@@ -93,18 +82,17 @@ ucs_status_t ucp_fh_local_init(ucp_fh_local_t *table,
     }
 
     *table = (ucp_fh_local_t){.params = *params};
-    status = ucp_fh_share(params->m - params->slack, params->shift,
-                          params->num_peers, &table->share);
+    status = ucp_fh_share(params->m, params->shift, params->num_peers,
+                          &table->share);
     if (status != UCS_OK) {
         return status;
     }
 
     /* Rounded down one by one, these add up to max_pinned at most */
-    table->max_local    = params->max_victim >> params->shift;
-    table->max_pinned   = (params->m >> params->shift) + table->max_local;
-    table->max_stranded = params->slack >> params->shift;
+    table->max_local  = params->max_victim >> params->shift;
+    table->max_pinned = (params->m >> params->shift) + table->max_local;
 
-    status = ucs_rcache_pred_buckets_init(&table->pages, FIRST_BITS, page_key);
+    status = ucs_rcache_pred_buckets_init(&table->regs, FIRST_BITS, reg_key);
     if (status != UCS_OK) {
         return status;
     }
@@ -112,7 +100,7 @@ ucs_status_t ucp_fh_local_init(ucp_fh_local_t *table,
     status = ucs_rcache_pred_buckets_init(&table->grants, FIRST_BITS,
                                           grant_key);
     if (status != UCS_OK) {
-        goto err_cleanup_pages;
+        goto err_cleanup_regs;
     }
 
     table->holders = calloc(params->num_peers, sizeof(*table->holders));
@@ -126,21 +114,21 @@ ucs_status_t ucp_fh_local_init(ucp_fh_local_t *table,
 
 err_cleanup_grants:
     ucs_rcache_pred_buckets_cleanup(&table->grants);
-err_cleanup_pages:
-    ucs_rcache_pred_buckets_cleanup(&table->pages);
+err_cleanup_regs:
+    ucs_rcache_pred_buckets_cleanup(&table->regs);
     return status;
 }
 
-static void unpin_all(ucp_fh_local_t *table, ucs_list_link_t *regions,
+static void unpin_all(ucp_fh_local_t *table, ucs_list_link_t *regs,
                       const ucp_fh_pin_ops_t *ops)
 {
-    ucp_fh_region_t *region;
+    ucp_fh_reg_t *reg;
 
-    while (!ucs_list_is_empty(regions)) {
-        region = ucs_list_extract_head(regions, ucp_fh_region_t, link);
+    while (!ucs_list_is_empty(regs)) {
+        reg = ucs_list_extract_head(regs, ucp_fh_reg_t, link);
         /* If it fails, the process's end unpins it */
-        (void)ops->unpin(ops->arg, region->handle);
-        ucp_fh_region_destroy(table, region);
+        (void)ops->unpin(ops->arg, reg->handle);
+        ucp_fh_reg_destroy(table, reg);
     }
 }
 
@@ -161,7 +149,7 @@ void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops)
     unpin_all(table, &table->doomed, ops);
     free(table->holders);
     ucs_rcache_pred_buckets_cleanup(&table->grants);
-    ucs_rcache_pred_buckets_cleanup(&table->pages);
+    ucs_rcache_pred_buckets_cleanup(&table->regs);
 }
 
 static ucs_status_t
@@ -245,12 +233,9 @@ void ucp_fh_local_release(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
     ucp_fh_pin_settle(table);
 }
 
-void *ucp_fh_local_handle(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin,
-                          uint64_t index, ucp_fh_span_t *region)
+void *ucp_fh_local_handle(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
 {
-    ucp_fh_page_t *page = ucp_fh_page_find(table, pin->run.first + index,
-                                           &pin->span);
-
-    *region = page->region->span;
-    return page->region->handle;
+    return (pin->run.num > 1) ?
+                   NULL :
+                   ucp_fh_reg_find(table, pin->run.first, &pin->span)->handle;
 }

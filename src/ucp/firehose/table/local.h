@@ -18,17 +18,15 @@ BEGIN_C_DECLS
  * The local table: which memory of this process is pinned, and for whom (the
  * "local page table" of Table 2 of the paper). One a process.
  *
- * REGIONS. What is pinned together is a region of one or more adjacent buckets,
- * with one handle: of all buckets but the first and the last one all bytes, of
- * these those that whoever pins it has. A peer has what is exposed of a bucket,
- * and a local pin what it was asked for, so that nothing has to be mapped
- * beside that; within exposed memory it has as much as a peer. What needs more
- * of a bucket than the regions that are there cover gets one of its own: a
- * bucket may be in several. Each bucket of a region has a count of local uses,
- * and of the peers that have a firehose on it. A region none of whose buckets
- * has a count is a victim: it stays pinned until there is no room for another
- * one, or the victims are more than ucp_fh_local_params_t::max_victim. A region
- * is
+ * REGISTRATIONS. What is pinned is a bucket, with a handle of its own: all of its
+ * bytes, or those that whoever pins it has. A peer has what is exposed of a
+ * bucket, and a local pin what it was asked for, so that nothing has to be mapped
+ * beside that; within exposed memory a local pin has as much as a peer. What needs
+ * more of a bucket than its registrations cover gets one of its own: a bucket may
+ * have several. Each has a count of local uses, and of the peers that have a
+ * firehose on it. A registration without a count is a victim: it stays pinned until
+ * there is no room for another one, or the victims are more than
+ * ucp_fh_local_params_t::max_victim. It is
  *
  *   queued     to be pinned when there is room
  *   pinning    somebody pins it, without the lock
@@ -37,17 +35,14 @@ BEGIN_C_DECLS
  *   unpinning  somebody unpins it, without the lock
  *
  * ROOM. No more than M + MAXVICTIM bytes are ever pinned, those that are being
- * pinned or unpinned included. A bucket counts as a whole, and once for each
- * region that it is in. Buckets with firehoses are at most M, since no
- * peer gets more than its share. Buckets with local uses are at most MAXVICTIM:
- * a local pin waits until that is so, in the order of arrival, and holds
- * nothing while it waits. All buckets with local uses count, also those which
- * firehoses keep pinned anyway: a firehose may be moved away at any time, and
- * its peer is promised another bucket at once. Buckets with neither are
- * victims, except those that are stranded in a region, others of which are in
- * use: these are never more than ucp_fh_local_params_t::slack, which is taken
- * from M; where that is used up, regions are single buckets. Hence there are
- * always enough victims for a pin that was let in.
+ * pinned or unpinned included. A registration counts as a whole bucket.
+ * Registrations with firehoses are at most M, since no peer gets more than its
+ * share. Those with local uses are at most MAXVICTIM: a local pin waits until that
+ * is so, in the order of arrival, and holds nothing while it waits. All
+ * registrations with local uses count, also those which firehoses keep pinned
+ * anyway: a firehose may be moved away at any time, and its peer is promised
+ * another bucket at once. Those with neither are victims. Hence there are always
+ * enough victims for a pin that was let in.
  *
  * A thread must not need a further local pin before it can release one.
  *
@@ -63,22 +58,21 @@ BEGIN_C_DECLS
  * that goes away is asked back from those who have it.
  *
  * EXPOSED MEMORY. Peers get buckets of exposed memory only. Before memory goes
- * away it is withdrawn: nobody gets its buckets any more; regions that it is in
- * are unpinned as soon as nobody uses them.
+ * away it is withdrawn: nobody gets its buckets any more; registrations that cover
+ * some of it are unpinned as soon as nobody uses them.
  *
  * THREADS. As in remote.h: one lock, the caller's, around each call of a
  * function that takes a table. It may be the same lock, or another one.
  *
  * ERRORS. Where no memory can be allocated, and where an operation fails, pins
- * end with an error, and the table is as if they had not been asked for. A
- * region that could not be unpinned stays a victim, and pins that need its room
- * fail. Where the system has no room for a region (UCS_ERR_EXCEEDS_LIMIT,
- * UCS_ERR_NO_MEMORY), as many buckets of victims are unpinned, and it is tried
- * again, until there are no victims left. Then it is tried again when the
- * caller says so, since others may have the room only for a while; and when the
- * caller has waited long enough, the pins end with that error. Others may also
- * have it for ever, such as peers, which give firehoses back only when they
- * need more.
+ * end with an error, and the table is as if they had not been asked for. What
+ * could not be unpinned stays a victim, and pins that need its room fail. Where the
+ * system has no room for a registration (UCS_ERR_EXCEEDS_LIMIT, UCS_ERR_NO_MEMORY), a
+ * victim is unpinned, and it is tried again, until there are no victims left. Then
+ * it is tried again when the caller says so, since others may have the room only for
+ * a while; and when the caller has waited long enough, the pins end with that error.
+ * Others may also have it for ever, such as peers, which give firehoses back only
+ * when they need more.
  */
 
 /** No peer: a local use. */
@@ -86,7 +80,6 @@ BEGIN_C_DECLS
 
 
 typedef struct ucp_fh_local ucp_fh_local_t;
-typedef struct ucp_fh_region ucp_fh_region_t;
 typedef struct ucp_fh_serve ucp_fh_serve_t;
 
 
@@ -94,64 +87,46 @@ typedef struct ucp_fh_local_params {
     unsigned shift;      /**< Logarithm of the size of a bucket, a page and
                               more; UCP_FH_MIN_SHIFT to UCP_FH_MAX_SHIFT */
     uint32_t num_peers;  /**< 1 and more */
-    uint64_t m;          /**< M, bytes; at least @a slack and a bucket for each
-                              peer */
+    uint64_t m;          /**< M, bytes; at least a bucket for each peer */
     uint64_t max_victim; /**< MAXVICTIM, bytes, a bucket and more */
-    uint32_t max_region; /**< Buckets of a region at most: 1 for page
-                              granularity, more for region granularity */
-    uint64_t slack;      /**< Bytes of M that buckets may take which are not in
-                              use, but in a region with others that are. 0 for
-                              page granularity */
 } ucp_fh_local_params_t;
 
 
-/** A bucket of a region. Others of the same number are of other regions. */
-typedef struct ucp_fh_page {
-    ucs_hlist_link_t hash;    /**< First member, see find() */
-    ucp_fh_bucket_t  bucket;
-    ucp_fh_region_t  *region;
-    uint32_t         uses;    /**< Local ones */
-    uint32_t         num_grants;
-    ucs_list_link_t  grants;  /**< Firehoses on it */
-} ucp_fh_page_t;
-
-
 typedef enum {
-    UCP_FH_REGION_QUEUED,
-    UCP_FH_REGION_PINNING,
-    UCP_FH_REGION_PINNED,
-    UCP_FH_REGION_UNPINNING
-} ucp_fh_region_state_t;
+    UCP_FH_REG_QUEUED,
+    UCP_FH_REG_PINNING,
+    UCP_FH_REG_PINNED,
+    UCP_FH_REG_UNPINNING
+} ucp_fh_reg_state_t;
 
 
-/** Buckets that are pinned together. */
-struct ucp_fh_region {
-    ucp_fh_run_t          run;
-    ucp_fh_span_t         span;         /**< What of these is pinned */
-    uint64_t              number;       /**< The higher, the later it was
-                                             made */
-    ucp_fh_region_state_t state;
-    int                   is_withdrawn; /**< To be unpinned once it is not in
-                                             use */
-    int                   is_kept;      /**< Withdrawn, but it could not be
-                                             unpinned, which those who have
-                                             withdrawn it know */
-    uint64_t              num_used;     /**< Buckets with a count */
-    void                  *handle;      /**< Of the caller, once it is pinned */
-    ucs_list_link_t       link;         /**< In to_pin, victims or doomed of the
-                                             table; else empty */
-    ucs_list_link_t       waiters;      /**< Pins whose first bucket that is not
-                                             pinned is in this region */
-    ucp_fh_page_t         pages[];
-};
+/** A registration: what of a bucket is pinned. */
+typedef struct ucp_fh_reg {
+    ucs_hlist_link_t   hash;         /**< First member, see find() */
+    ucp_fh_bucket_t    bucket;
+    ucp_fh_span_t      span;         /**< Its memory */
+    uint64_t           number;       /**< The higher, the later it was made */
+    ucp_fh_reg_state_t state;
+    int                is_withdrawn; /**< To be unpinned once it is not in use */
+    int                is_kept;      /**< Withdrawn, but it could not be unpinned,
+                                          which those who have withdrawn it know */
+    uint32_t           uses;         /**< Local ones */
+    uint32_t           num_grants;
+    ucs_list_link_t    grants;       /**< Firehoses on it */
+    void               *handle;      /**< Of the caller, once it is pinned */
+    ucs_list_link_t    link;         /**< In to_pin, victims or doomed of the
+                                          table; else empty */
+    ucs_list_link_t    waiters;      /**< Pins of whose registrations this is the
+                                          first that is not pinned */
+} ucp_fh_reg_t;
 
 
 /** A firehose that a peer has on a bucket of this process. */
 typedef struct ucp_fh_grant {
     ucs_hlist_link_t hash;      /**< First member, see find() */
     uint32_t         peer;
-    ucp_fh_page_t    *page;
-    ucs_list_link_t  page_link; /**< In ucp_fh_page_t::grants */
+    ucp_fh_reg_t     *reg;
+    ucs_list_link_t  reg_link;  /**< In ucp_fh_reg_t::grants */
     ucs_list_link_t  peer_link; /**< In ucp_fh_holder_t::grants */
 } ucp_fh_grant_t;
 
@@ -169,14 +144,15 @@ typedef struct ucp_fh_holder {
 typedef enum {
     UCP_FH_PIN_ENDED,  /**< Not in the table */
     UCP_FH_PIN_QUEUED, /**< Not let in yet */
-    UCP_FH_PIN_ACTIVE, /**< Waits for regions that are being pinned */
+    UCP_FH_PIN_ACTIVE, /**< Waits for registrations that are being
+                            pinned */
     UCP_FH_PIN_PINNED  /**< A local pin, until it is released */
 } ucp_fh_pin_state_t;
 
 
-/** A run of buckets that is to be pinned. The caller provides the memory until
- *  it is released or has failed, and sets comp.func, unless it does not let the
- *  pin wait. */
+/** A run of buckets that is to be pinned for a local use, or one bucket for a peer.
+ *  The caller provides the memory until it is released or has failed, and sets
+ *  comp.func, unless it does not let the pin wait. */
 typedef struct ucp_fh_pin {
     ucp_fh_comp_t      comp;
     ucp_fh_run_t       run;
@@ -192,19 +168,10 @@ typedef struct ucp_fh_pin {
     uint64_t           num_done; /**< Active: so many buckets, from the first
                                       one on, are known to be pinned */
     ucs_list_link_t    link;     /**< In the queue or the active ones */
-    ucs_list_link_t    wait;     /**< In ucp_fh_region_t::waiters if active */
-    ucp_fh_serve_t     *serve;   /**< Message that it belongs to, or NULL */
-    uint32_t           served;   /**< Index there of its first bucket */
+    ucs_list_link_t    wait;     /**< In ucp_fh_reg_t::waiters if active */
+    ucp_fh_serve_t     *serve;   /**< Message of a peer that it belongs to, or
+                                      NULL */
 } ucp_fh_pin_t;
-
-
-/** What a peer is told about a bucket. */
-typedef struct ucp_fh_served {
-    ucs_status_t status;  /**< UCS_OK, or why it has no firehose on it */
-    void         *handle; /**< Of the region that it is in; valid as long as the
-                               peer has the firehose */
-    ucp_fh_span_t region; /**< What of that region is pinned */
-} ucp_fh_served_t;
 
 
 /** A message of a peer that moves firehoses. Made by ucp_fh_serve_make(). */
@@ -216,12 +183,10 @@ struct ucp_fh_serve {
     uint32_t        peer;
     uint32_t        num_unpins;
     uint32_t        num_pins;   /**< Buckets to be pinned */
-    uint32_t        num_runs;   /**< Runs of these */
-    uint32_t        num_left;   /**< Runs that have not ended yet */
+    uint32_t        num_left;   /**< Of these, those that have not ended yet */
     ucp_fh_bucket_t *unpins;
-    ucp_fh_bucket_t *pins;
-    ucp_fh_served_t *served;    /**< For each of them, when it has ended */
-    ucp_fh_pin_t    *runs;
+    ucp_fh_pin_t    pins[];     /**< What is told of each: comp.status, and what
+                                     ucp_fh_serve_reg() returns */
 };
 
 
@@ -240,9 +205,7 @@ typedef struct ucp_fh_withdraw {
     ucp_fh_comp_t   comp;
     ucp_fh_place_t  place;    /**< The buckets of what goes away */
     ucp_fh_span_t   span;     /**< What goes away */
-    ucp_fh_run_t    recall;   /**< What peers are to give back: these, and the
-                                   rest of regions that it cuts */
-    uint64_t        num_left; /**< Regions that are pinned still */
+    uint64_t        num_left; /**< Registrations that are pinned still */
     ucs_status_t    result;   /**< With what it ends */
 } ucp_fh_withdraw_t;
 
@@ -263,55 +226,52 @@ typedef struct ucp_fh_pin_ops {
 
 /** An operation to be carried out. */
 typedef struct ucp_fh_work {
-    ucp_fh_region_t *region;
-    int             is_pin;
-    uint64_t        start;   /**< Bytes */
-    uint64_t        length;
-    void            *handle; /**< Result of pin; argument of unpin */
-    ucs_status_t    status;  /**< Result */
+    ucp_fh_reg_t *reg;
+    int          is_pin;
+    uint64_t     start;   /**< Bytes */
+    uint64_t     length;
+    void         *handle; /**< Result of pin; argument of unpin */
+    ucs_status_t status;  /**< Result */
 } ucp_fh_work_t;
 
 
 struct ucp_fh_local {
     ucp_fh_local_params_t     params;
     uint32_t                  share;        /**< f */
-    /* Numbers of buckets */
+    /* Numbers of registrations */
     uint64_t                  max_pinned;   /**< M + MAXVICTIM */
     uint64_t                  max_local;    /**< MAXVICTIM */
-    uint64_t                  max_stranded; /**< The slack */
-    uint64_t                  num_pinned;   /**< Of regions that are pinning,
-                                                 pinned or unpinning */
-    uint64_t                  num_unpinning; /**< Of regions that are
-                                                  unpinning */
-    uint64_t                  num_missing;  /**< To be unpinned before the first
-                                                 of to_pin is tried again, for
-                                                 which the system had no room */
+    uint64_t                  num_pinned;   /**< That are pinning, pinned or
+                                                 unpinning */
+    uint64_t                  num_unpinning;
+    int                       is_short;     /**< Whether a victim is to be unpinned
+                                                 before the first of to_pin is
+                                                 tried again, for which the
+                                                 system had no room */
     int                       is_refused;   /**< Whether the first of to_pin is
                                                  not tried again before
                                                  ucp_fh_local_try_again() */
     int                       is_impatient; /**< Whether nobody waits for that,
                                                  since one has waited in vain */
     uint64_t                  num_local;    /**< With local uses */
-    uint64_t                  num_victims;  /**< Of regions in the FIFO */
-    uint64_t                  num_stranded; /**< That would be stranded if each
-                                                 region had one bucket in use */
-    ucs_rcache_pred_buckets_t pages;        /**< By bucket */
-    uint32_t                  num_pages;
-    uint64_t                  next_number;  /**< Of a region */
+    uint64_t                  num_victims;  /**< In the FIFO */
+    ucs_rcache_pred_buckets_t regs;         /**< By bucket */
+    uint32_t                  num_regs;
+    uint64_t                  next_number;  /**< Of a registration */
     ucs_rcache_pred_buckets_t grants;       /**< By peer and bucket */
     uint32_t                  num_grants;
     ucp_fh_holder_t           *holders;     /**< The peers */
     int                       keeps_victims; /**< Whether one could not be
-                                                  unpinned since a region
+                                                  unpinned since another
                                                   became one */
     ucs_list_link_t           holding;      /**< Peers that have firehoses */
     ucs_list_link_t           asked;        /**< Peers that the last withdrawal, or
                                                  pick, concerns, for
                                                  ucp_fh_local_next_holder() */
-    ucs_list_link_t           to_pin;       /**< Queued regions */
+    ucs_list_link_t           to_pin;       /**< Queued ones */
     ucs_list_link_t           victims;      /**< The oldest first */
-    ucs_list_link_t           doomed;       /**< Withdrawn regions, not in
-                                                 use */
+    ucs_list_link_t           doomed;       /**< Withdrawn ones that nobody
+                                                 uses */
     ucs_list_link_t           queue;        /**< Pins that were not let in yet,
                                                  the oldest first */
     ucs_list_link_t           active;       /**< Pins */
@@ -329,7 +289,7 @@ struct ucp_fh_local {
 ucs_status_t ucp_fh_local_init(ucp_fh_local_t *table,
                                const ucp_fh_local_params_t *params);
 
-/** Unpin all regions, with these operations, and free everything. No pin, work
+/** Unpin everything, with these operations, and free everything. No pin, work
  *  or withdrawal may be under way. */
 void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops);
 
@@ -364,13 +324,9 @@ ucs_status_t ucp_fh_local_partial(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
 /** End a local use. */
 void ucp_fh_local_release(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 
-/** @return the handle of the region that a bucket of a local pin is in, which
- *          is pinned until the pin is released.
- *
- *  @param [in]  index   0 for its first bucket.
- *  @param [out] region  What of that region is pinned. */
-void *ucp_fh_local_handle(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin,
-                          uint64_t index, ucp_fh_span_t *region);
+/** @return the handle of a local pin of one bucket, which is pinned until the pin is
+ *          released; NULL if it has more buckets, each of which has its own. */
+void *ucp_fh_local_handle(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin);
 
 /** Take an operation to be carried out. To be called after each call of another
  *  function, until there is none.
@@ -417,20 +373,26 @@ void ucp_fh_serve_free(ucp_fh_serve_t *serve);
  * Handle a message of a peer, the next one in its order: take what it gives
  * back, and pin what it wants.
  *
- * @return UCS_OK: serve->served is what is to be answered; UCS_INPROGRESS: it
+ * @return UCS_OK: serve->pins is what is to be answered; UCS_INPROGRESS: it
  *         will be, when comp.func is to be called. UCS_ERR_INVALID_PARAM: it
  *         gives back what the peer does not have; the peer is out of step, and
  *         ucp_fh_local_fail_peer() should be called. UCS_ERR_UNREACHABLE: the
  *         peer has failed; this may also come later, in comp.status: there is
  *         nobody to be answered.
  *
- * What may stand in ucp_fh_served_t::status: UCS_ERR_INVALID_ADDR for memory
- * that is not exposed, UCS_ERR_EXCEEDS_LIMIT if the peer would have more than
- * its share, UCS_ERR_ALREADY_EXISTS if it has what it wants, UCS_ERR_NO_MEMORY,
- * and errors of operations. A run of adjacent buckets of one exposed memory is
- * pinned as a whole, or not.
+ * How a bucket may end: UCS_ERR_INVALID_ADDR for memory that is not exposed,
+ * UCS_ERR_EXCEEDS_LIMIT if the peer would have more than its share,
+ * UCS_ERR_ALREADY_EXISTS if it has what it wants, UCS_ERR_NO_MEMORY, and errors of
+ * operations. Others of the message are pinned nevertheless.
  */
 ucs_status_t ucp_fh_local_serve(ucp_fh_local_t *table, ucp_fh_serve_t *serve);
+
+/** @return what is pinned for a bucket of a message that has ended with UCS_OK, the
+ *          first one having index 0. NULL if it ended with an error, or if the peer
+ *          has given it back before it was told that it has it. */
+const ucp_fh_reg_t *
+ucp_fh_serve_reg(const ucp_fh_local_t *table, const ucp_fh_serve_t *serve,
+                 uint32_t index);
 
 /** A peer has died: it gives back all of its firehoses, and its messages
  *  end. */
@@ -461,7 +423,7 @@ ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed);
 /**
  * Memory is to go away: nobody gets its buckets any more. What was exposed
  * there is not any more, and other exposed memory has to be in other buckets.
- * Afterwards ucp_fh_local_next_holder() tells whom to ask for withdraw->recall.
+ * Afterwards ucp_fh_local_next_holder() tells whom to ask for withdraw->place.run.
  *
  * @param [in] exposed  What was exposed, or NULL if that was nothing.
  * @param [in] span     The memory: whole pages, which is not checked; not
@@ -475,7 +437,7 @@ ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
                                    ucp_fh_exposed_t *exposed,
                                    const ucp_fh_span_t *span);
 
-/** Pick what peers are to give back so that there is room for others: the region of
+/** Pick what peers are to give back so that there is room for others: the bucket of
  *  the firehose that the peer with most of them has had longest, of those that were not
  *  picked yet. Afterwards ucp_fh_local_next_holder() tells whom to ask for it.
  *

@@ -29,114 +29,78 @@ void ucp_fh_pin_init(ucp_fh_pin_t *pin, const ucp_fh_run_t *run, uint32_t peer)
     pin->serve       = NULL;
 }
 
-/* The first buckets of a pin that no region covers. @return whether there are
- * any; *end_p is how many were looked at */
-static int next_gap(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin,
-                    uint64_t *end_p, ucp_fh_run_t *gap)
+/* Take registrations out that were added and that nobody uses yet */
+static void remove_regs(ucp_fh_local_t *table, uint64_t num)
 {
-    const ucp_fh_run_t *run = &pin->run;
-    uint64_t i              = *end_p;
-
-    while ((i < run->num) &&
-           (ucp_fh_page_find(table, run->first + i, &pin->span) != NULL)) {
-        ++i;
-    }
-
-    gap->first = run->first + i;
-    while ((i < run->num) &&
-           (ucp_fh_page_find(table, run->first + i, &pin->span) == NULL)) {
-        ++i;
-    }
-
-    gap->num = run->first + i - gap->first;
-    *end_p   = i;
-    return gap->num > 0;
-}
-
-/* Take regions out that were added and have no count yet */
-static void remove_regions(ucp_fh_local_t *table, uint64_t num)
-{
-    ucp_fh_region_t *region;
+    ucp_fh_reg_t *reg;
 
     for (; num > 0; --num) {
-        region = ucs_list_tail(&table->to_pin, ucp_fh_region_t, link);
-        ucs_list_del(&region->link);
-        ucp_fh_region_destroy(table, region);
+        reg = ucs_list_tail(&table->to_pin, ucp_fh_reg_t, link);
+        ucs_list_del(&reg->link);
+        ucp_fh_reg_destroy(table, reg);
     }
 }
 
-/* Add regions for all buckets of a pin that none covers */
+/* Add registrations for all buckets of a pin that none covers */
 static ucs_status_t
-add_regions(ucp_fh_local_t *table, const ucp_fh_pin_t *pin, uint64_t *num_p)
+add_regs(ucp_fh_local_t *table, const ucp_fh_pin_t *pin, uint64_t *num_p)
 {
-    uint64_t end = 0;
-    ucp_fh_region_t *region;
-    ucp_fh_span_t span;
-    ucp_fh_run_t gap;
+    ucp_fh_bucket_t bucket = pin->run.first;
 
     *num_p = 0;
-    while (next_gap(table, pin, &end, &gap)) {
-        gap.num = ucp_fh_region_room(table, gap.num);
-        end     = ucp_fh_run_end(&gap) - pin->run.first;
-        span    = ucp_fh_span_clip(&pin->span, table->params.shift, &gap);
-        region  = ucp_fh_region_alloc(&gap, &span);
-        if (region == NULL) {
-            goto err_remove_regions;
+    for (; bucket < ucp_fh_run_end(&pin->run); ++bucket) {
+        if (ucp_fh_reg_find(table, bucket, &pin->span) != NULL) {
+            continue;
         }
 
-        ucp_fh_region_add(table, region);
+        if (ucp_fh_reg_add(table, bucket, &pin->span) == NULL) {
+            remove_regs(table, *num_p);
+            return UCS_ERR_NO_MEMORY;
+        }
         ++*num_p;
     }
     return UCS_OK;
-
-err_remove_regions:
-    remove_regions(table, *num_p);
-    return UCS_ERR_NO_MEMORY;
 }
 
-static void count_all(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                      ucs_list_link_t *grants)
+/* @return UCS_OK, or UCS_ERR_NO_MEMORY, and nothing is counted */
+static ucs_status_t count(ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
 {
-    ucp_fh_page_t *page;
     uint64_t i;
 
-    for (i = 0; i < pin->run.num; ++i) {
-        page = ucp_fh_page_find(table, pin->run.first + i, &pin->span);
-        if (pin->peer == UCP_FH_LOCAL) {
-            ucp_fh_page_use(table, page);
-        } else {
-            ucp_fh_grant_add(table, grants, pin->peer, page);
-        }
+    if (pin->peer != UCP_FH_LOCAL) {
+        return ucp_fh_grant_add(table, pin->peer,
+                                ucp_fh_reg_find(table, pin->run.first,
+                                                &pin->span));
     }
+
+    for (i = 0; i < pin->run.num; ++i) {
+        ucp_fh_reg_use(table, ucp_fh_reg_find(table, pin->run.first + i,
+                                              &pin->span));
+    }
+    return UCS_OK;
 }
 
 /* Let a pin in that may be. @return UCS_OK, or UCS_ERR_NO_MEMORY */
 static ucs_status_t let_in(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 {
-    ucs_list_link_t grants;
-    uint64_t num_regions;
     ucs_status_t status;
+    uint64_t num_regs;
 
-    status = add_regions(table, pin, &num_regions);
+    status = add_regs(table, pin, &num_regs);
     if (status != UCS_OK) {
         return status;
     }
 
-    status = ucp_fh_grant_alloc(&grants, (pin->peer == UCP_FH_LOCAL) ?
-                                                 0 : pin->run.num);
+    status = count(table, pin);
     if (status != UCS_OK) {
-        goto err_remove_regions;
+        remove_regs(table, num_regs);
+        return status;
     }
 
-    count_all(table, pin, &grants);
     pin->state    = UCP_FH_PIN_ACTIVE;
     pin->num_done = 0;
     ucs_list_add_tail(&table->active, &pin->link);
     return UCS_OK;
-
-err_remove_regions:
-    remove_regions(table, num_regions);
-    return status;
 }
 
 /* @return the oldest local pin that waits, or NULL */
@@ -221,13 +185,12 @@ ucs_status_t ucp_fh_pin_hit(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 
 int ucp_fh_pin_advance(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 {
-    ucp_fh_region_t *region;
+    ucp_fh_reg_t *reg;
 
     for (; pin->num_done < pin->run.num; ++pin->num_done) {
-        region = ucp_fh_page_find(table, pin->run.first + pin->num_done,
-                                  &pin->span)->region;
-        if (region->state != UCP_FH_REGION_PINNED) {
-            ucs_list_add_tail(&region->waiters, &pin->wait);
+        reg = ucp_fh_reg_find(table, pin->run.first + pin->num_done, &pin->span);
+        if (reg->state != UCP_FH_REG_PINNED) {
+            ucs_list_add_tail(&reg->waiters, &pin->wait);
             return 0;
         }
     }
@@ -236,24 +199,6 @@ int ucp_fh_pin_advance(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
     pin->state = (pin->peer == UCP_FH_LOCAL) ? UCP_FH_PIN_PINNED :
                                                UCP_FH_PIN_ENDED;
     return 1;
-}
-
-static void fill_served(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin,
-                        ucs_status_t status)
-{
-    ucp_fh_served_t *served = &pin->serve->served[pin->served];
-    const ucp_fh_page_t *page;
-    uint64_t i;
-
-    for (i = 0; i < pin->run.num; ++i) {
-        served[i].status = status;
-        if (status == UCS_OK) {
-            page             = ucp_fh_page_find(table, pin->run.first + i,
-                                                &pin->span);
-            served[i].handle = page->region->handle;
-            served[i].region = page->region->span;
-        }
-    }
 }
 
 void ucp_fh_pin_end(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
@@ -266,7 +211,7 @@ void ucp_fh_pin_end(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
         return;
     }
 
-    fill_served(table, pin, status);
+    pin->comp.status = status;
     if (--serve->num_left == 0) {
         ucp_fh_comp_end(&serve->comp, &table->ended,
                         table->holders[serve->peer].has_failed ?
@@ -276,18 +221,17 @@ void ucp_fh_pin_end(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
 
 void ucp_fh_pin_drop(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 {
-    ucp_fh_bucket_t bucket;
     uint64_t i;
 
+    if (pin->peer != UCP_FH_LOCAL) {
+        ucp_fh_grant_drop(table, ucp_fh_grant_find(table, pin->peer,
+                                                   pin->run.first));
+        return;
+    }
+
     for (i = 0; i < pin->run.num; ++i) {
-        bucket = pin->run.first + i;
-        if (pin->peer == UCP_FH_LOCAL) {
-            ucp_fh_page_unuse(table, ucp_fh_page_find(table, bucket,
-                                                      &pin->span));
-        } else {
-            ucp_fh_grant_drop(table,
-                              ucp_fh_grant_find(table, pin->peer, bucket));
-        }
+        ucp_fh_reg_unuse(table, ucp_fh_reg_find(table, pin->run.first + i,
+                                                &pin->span));
     }
 }
 

@@ -11,7 +11,7 @@
 
 /** @file pin.h
  *
- * How pins are let in, wait for their regions, and end. Under the lock of the
+ * How pins are let in, wait for their registrations, and end. Under the lock of the
  * table. */
 
 /** Fill in a pin that is in no list, but for what it wants. */
@@ -31,8 +31,8 @@ ucs_status_t ucp_fh_pin_begin(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
  *          error. */
 ucs_status_t ucp_fh_pin_hit(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 
-/** An active pin goes on until it comes to a region that is not pinned, or
- *  ends. @return whether it is pinned, so that it has to be told. */
+/** An active pin goes on until it comes to a registration that is not pinned,
+ *  or ends. @return whether it is pinned, so that it has to be told. */
 int ucp_fh_pin_advance(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 
 /** Whom a pin belongs to learns that it has ended. */
@@ -46,7 +46,7 @@ void ucp_fh_pin_drop(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 void ucp_fh_pin_fail(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                      ucs_status_t status);
 
-/** There may be room, or a region that pins have waited for: let in those that
+/** There may be room, or a registration that pins have waited for: let in those that
  *  wait. */
 void ucp_fh_pin_settle(ucp_fh_local_t *table);
 

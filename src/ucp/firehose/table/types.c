@@ -135,7 +135,7 @@ ucs_status_t ucp_fh_share(uint64_t m, unsigned shift, unsigned peers,
     uint64_t share = (m >> shift) / peers;
 
     if (share == 0) {
-        ucs_error("firehose: M less the slack is %" PRIu64 " bytes, less than a "
+        ucs_error("firehose: M is %" PRIu64 " bytes, less than a "
                   "bucket of %" PRIu64 " bytes for each of %u processes; "
                   "accepted: %" PRIu64 " bytes and more (M is what the program "
                   "or UCX_RCACHE_PRED_FIREHOSE_M says, or less if bounds leave "

@@ -177,9 +177,7 @@ ucs_status_t ucp_fh_run_cover(unsigned shift, uint64_t address, uint64_t length,
  * How many firehoses each peer gets to this process: f = M / (P * peers),
  * rounded down (section 3.1 of the paper).
  *
- * @param [in]  m        M, bytes that are pinned for peers at most, less what
- *                       is set apart for regions
- *                       (ucp_fh_local_params_t::slack).
+ * @param [in]  m        M, bytes that are pinned for peers at most.
  * @param [in]  shift    Logarithm of P, the size of a bucket.
  * @param [in]  peers    Number of peers, 1 and more.
  * @param [out] share_p  f, 1 to UINT32_MAX; more than that is cut down to it.

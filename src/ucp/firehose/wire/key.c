@@ -21,18 +21,17 @@ ucp_fh_key_t *ucp_fh_key_make(uint64_t start, uint64_t end, const void *packed,
 
     key->start  = start;
     key->end    = end;
-    key->refs   = 1;
     key->length = length;
     ucs_list_head_init(&key->unpacked);
     memcpy(key->packed, packed, length);
     return key;
 }
 
-void ucp_fh_key_drop(ucp_fh_key_t *key)
+void ucp_fh_key_free(ucp_fh_key_t *key)
 {
     ucp_fh_rkey_t *unpacked;
 
-    if (--key->refs > 0) {
+    if (key == NULL) {
         return;
     }
 

@@ -18,8 +18,7 @@ BEGIN_C_DECLS
  *
  * Keys to memory of peers: packed, as they have come, and unpacked, for each
  * worker of the program that has used them, since an unpacked key belongs to an
- * endpoint. An entry of the remote table refers to a key; those of one region
- * share it.
+ * endpoint. Each entry of the remote table that is present has one.
  *
  * All functions are called under the lock of the tables; none calls UCP.
  */
@@ -39,20 +38,19 @@ typedef struct ucp_fh_rkey {
 typedef struct ucp_fh_key {
     uint64_t        start;    /**< First byte that may be accessed */
     uint64_t        end;      /**< The byte after the last */
-    uint32_t        refs;
     uint32_t        length;   /**< Of @a packed */
     ucs_list_link_t unpacked; /**< ucp_fh_rkey_t */
     uint8_t         packed[];
 } ucp_fh_key_t;
 
 
-/** @return a key with one reference, or NULL if there is no memory. */
+/** @return a key, or NULL if there is no memory. */
 ucp_fh_key_t *ucp_fh_key_make(uint64_t start, uint64_t end, const void *packed,
                               uint32_t length);
 
-/** A reference is dropped. With the last one, what was unpacked goes to the
- *  trash, and the key is freed. */
-void ucp_fh_key_drop(ucp_fh_key_t *key);
+/** The firehose is gone: free a key, which may be NULL. What was unpacked goes to the
+ *  trash. */
+void ucp_fh_key_free(ucp_fh_key_t *key);
 
 /** @return the key as it was unpacked for those with this trash, or NULL. */
 static inline ucp_rkey_h

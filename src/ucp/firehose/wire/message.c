@@ -23,11 +23,11 @@ typedef struct {
 } move_t;
 
 
-/* What follows the header of a reply; then come the pins, then the keys */
+/* What follows the header of a reply; then come the buckets */
 typedef struct {
     uint64_t move;
     uint32_t num_pins;
-    uint32_t num_keys;
+    uint32_t unused;
 } reply_t;
 
 
@@ -83,116 +83,96 @@ ucs_status_t ucp_fh_move_parse(const void *message, size_t length,
     return UCS_OK;
 }
 
-size_t ucp_fh_reply_size(uint32_t num_pins)
+size_t ucp_fh_reply_size(void)
 {
-    return sizeof(ucp_fh_header_t) + sizeof(reply_t) +
-           (num_pins * sizeof(ucp_fh_reply_pin_t));
+    return sizeof(ucp_fh_header_t) + sizeof(reply_t);
 }
 
-size_t ucp_fh_reply_key_size(size_t length)
+size_t ucp_fh_reply_pin_size(size_t length)
 {
-    return sizeof(ucp_fh_reply_key_t) +
+    return sizeof(ucp_fh_reply_pin_t) +
            ucs_rcache_pred_align_up(length, KEY_ALIGNMENT);
 }
 
-ucp_fh_reply_pin_t *ucp_fh_reply_write(void *message, uint64_t move,
-                                       uint32_t num_pins, uint32_t num_keys)
+void *ucp_fh_reply_write(void *message, uint64_t move, uint32_t num_pins)
 {
     reply_t *reply = (reply_t*)body(message);
 
-    reply->move     = move;
-    reply->num_pins = num_pins;
-    reply->num_keys = num_keys;
-    return (ucp_fh_reply_pin_t*)(reply + 1);
+    *reply = (reply_t){.move = move, .num_pins = num_pins};
+    return reply + 1;
 }
 
-void ucp_fh_reply_write_key(void **end_p, const ucp_fh_reply_key_t *key,
+void ucp_fh_reply_write_pin(void **end_p, const ucp_fh_reply_pin_t *pin,
                             const void *packed)
 {
-    uint8_t *end  = *end_p;
-    size_t padded = ucs_rcache_pred_align_up(key->length, KEY_ALIGNMENT);
+    uint8_t *key = UCS_PTR_BYTE_OFFSET(*end_p, sizeof(*pin));
+    uint8_t *end = UCS_PTR_BYTE_OFFSET(*end_p,
+                                       ucp_fh_reply_pin_size(pin->length));
 
-    memcpy(end, key, sizeof(*key));
-    end += sizeof(*key);
-    memcpy(end, packed, key->length);
-    memset(end + key->length, 0, padded - key->length);
-    *end_p = end + padded;
-}
-
-/* The keys are what is left of the message, to its last byte */
-static ucs_status_t check_keys(const uint8_t *keys, size_t length, uint32_t num)
-{
-    ucp_fh_reply_key_t key;
-    size_t size;
-    uint32_t i;
-
-    for (i = 0; i < num; ++i) {
-        if (length < sizeof(key)) {
-            return UCS_ERR_INVALID_PARAM;
-        }
-
-        memcpy(&key, keys, sizeof(key));
-        if ((key.length == 0) || (key.length > UCP_FH_MAX_KEY)) {
-            return UCS_ERR_INVALID_PARAM;
-        }
-
-        size = ucp_fh_reply_key_size(key.length);
-        if (length < size) {
-            return UCS_ERR_INVALID_PARAM;
-        }
-
-        keys   += size;
-        length -= size;
+    memcpy(*end_p, pin, sizeof(*pin));
+    if (pin->length > 0) {
+        memcpy(key, packed, pin->length);
     }
-
-    return (length == 0) ? UCS_OK : UCS_ERR_INVALID_PARAM;
+    memset(key + pin->length, 0, end - key - pin->length);
+    *end_p = end;
 }
 
 /* Errors are negative, and a firehose has a key */
-static int is_pin_valid(const ucp_fh_reply_pin_t *pin, uint32_t num_keys)
+static int is_pin_valid(const ucp_fh_reply_pin_t *pin)
 {
-    return (pin->status == UCS_OK) ? (pin->key < num_keys) :
-           ((pin->status < 0) && (pin->status >= UCS_ERR_LAST));
+    return (pin->status == UCS_OK) ?
+                   (pin->length > 0) && (pin->length <= UCP_FH_MAX_KEY) :
+                   (pin->length == 0) && (pin->status < 0) &&
+                   (pin->status >= UCS_ERR_LAST);
+}
+
+/* The buckets are what is left of the message, to its last byte */
+static ucs_status_t check_pins(const uint8_t *pins, size_t length, uint32_t num)
+{
+    const uint8_t *end = pins + length;
+    ucp_fh_reply_pin_t pin;
+    uint32_t i;
+
+    for (i = 0; i < num; ++i) {
+        if (end - pins < sizeof(pin)) {
+            return UCS_ERR_INVALID_PARAM;
+        }
+
+        memcpy(&pin, pins, sizeof(pin));
+        if (!is_pin_valid(&pin) ||
+            (end - pins < ucp_fh_reply_pin_size(pin.length))) {
+            return UCS_ERR_INVALID_PARAM;
+        }
+        pins += ucp_fh_reply_pin_size(pin.length);
+    }
+
+    return (pins == end) ? UCS_OK : UCS_ERR_INVALID_PARAM;
 }
 
 ucs_status_t ucp_fh_reply_parse(const void *message, size_t length,
                                 ucp_fh_reply_message_t *parsed)
 {
     const reply_t *reply = body(message);
-    const ucp_fh_reply_pin_t *pins;
-    uint32_t i;
 
-    if ((length < ucp_fh_reply_size(0)) ||
-        (reply->num_pins > UCP_FH_MAX_MOVE) ||
-        (reply->num_keys > reply->num_pins) ||
-        (length < ucp_fh_reply_size(reply->num_pins))) {
+    if ((length < ucp_fh_reply_size()) ||
+        (reply->num_pins > UCP_FH_MAX_MOVE)) {
         return UCS_ERR_INVALID_PARAM;
-    }
-
-    pins = (const ucp_fh_reply_pin_t*)(reply + 1);
-    for (i = 0; i < reply->num_pins; ++i) {
-        if (!is_pin_valid(&pins[i], reply->num_keys)) {
-            return UCS_ERR_INVALID_PARAM;
-        }
     }
 
     parsed->move     = reply->move;
     parsed->num_pins = reply->num_pins;
-    parsed->num_keys = reply->num_keys;
-    parsed->pins     = pins;
-    parsed->keys     = (const uint8_t*)(pins + reply->num_pins);
-    return check_keys(parsed->keys,
-                      length - ucp_fh_reply_size(reply->num_pins),
-                      reply->num_keys);
+    parsed->pins     = (const uint8_t*)(reply + 1);
+    return check_pins(parsed->pins, length - ucp_fh_reply_size(),
+                      reply->num_pins);
 }
 
-const void *ucp_fh_reply_next_key(const uint8_t **cursor_p,
-                                  ucp_fh_reply_key_t *key)
+const void *ucp_fh_reply_next_pin(const uint8_t **cursor_p,
+                                  ucp_fh_reply_pin_t *pin)
 {
-    const uint8_t *packed = *cursor_p + sizeof(*key);
+    const uint8_t *packed = *cursor_p + sizeof(*pin);
 
-    memcpy(key, *cursor_p, sizeof(*key));
-    *cursor_p += ucp_fh_reply_key_size(key->length);
+    memcpy(pin, *cursor_p, sizeof(*pin));
+    *cursor_p += ucp_fh_reply_pin_size(pin->length);
     return packed;
 }
 

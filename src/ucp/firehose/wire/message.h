@@ -25,7 +25,7 @@ BEGIN_C_DECLS
 
 #define UCP_FH_MESSAGE_MAGIC   0x46483031u
 #define UCP_FH_ADDRESS_MAGIC   0x46484131u
-#define UCP_FH_MESSAGE_VERSION 1
+#define UCP_FH_MESSAGE_VERSION 2
 
 /** Most bytes of a packed key: a limit against nonsense. Those of UCX have some
  *  hundred. */
@@ -64,30 +64,22 @@ typedef struct ucp_fh_move_message {
 } ucp_fh_move_message_t;
 
 
-/** What has become of a bucket that was to be pinned. */
+/** What has become of a bucket that was to be pinned. Its packed key follows, if
+ *  there is one. */
 typedef struct ucp_fh_reply_pin {
     int32_t  status; /**< UCS_OK, or why there is no firehose */
-    uint32_t key;    /**< Index of its key, if there is one */
+    uint32_t length; /**< Bytes of the packed key, 1 to UCP_FH_MAX_KEY; 0 if there
+                          is no firehose */
+    uint64_t start;  /**< Exposed memory that it is for: first byte */
+    uint64_t end;    /**< The byte after its last */
 } ucp_fh_reply_pin_t;
 
 
 typedef struct ucp_fh_reply_message {
-    uint64_t                 move; /**< Number of the message that is
-                                        answered */
-    uint32_t                 num_pins;
-    uint32_t                 num_keys;
-    const ucp_fh_reply_pin_t *pins;
-    const uint8_t            *keys; /**< For ucp_fh_reply_next_key() */
+    uint64_t      move; /**< Number of the message that is answered */
+    uint32_t      num_pins;
+    const uint8_t *pins; /**< For ucp_fh_reply_next_pin() */
 } ucp_fh_reply_message_t;
-
-
-/** A key in a reply. */
-typedef struct ucp_fh_reply_key {
-    uint64_t start;  /**< Exposed memory that it is for: first byte */
-    uint64_t end;    /**< The byte after its last */
-    uint32_t length; /**< Bytes of the packed key, 1 to UCP_FH_MAX_KEY */
-    uint32_t unused;
-} ucp_fh_reply_key_t;
 
 
 /** Buckets that are to be given back: UCP_FH_MAX_MOVE at most, each of which
@@ -126,31 +118,32 @@ void ucp_fh_move_write(void *message, uint32_t num_unpins, uint32_t num_pins,
 ucs_status_t ucp_fh_move_parse(const void *message, size_t length,
                                ucp_fh_move_message_t *move);
 
-/** @return bytes of a reply without its keys. */
-size_t ucp_fh_reply_size(uint32_t num_pins);
+/** @return bytes of a reply without what it says of buckets. */
+size_t ucp_fh_reply_size(void);
 
-/** @return bytes that a key adds. */
-size_t ucp_fh_reply_key_size(size_t length);
+/** @return bytes that a bucket adds, whose packed key has so many, or none. */
+size_t ucp_fh_reply_pin_size(size_t length);
 
-/** Write what follows the header, without pins and keys.
+/** Write what follows the header, but for the buckets.
  *
- *  @return where the pins are to be written. */
-ucp_fh_reply_pin_t *ucp_fh_reply_write(void *message, uint64_t move,
-                                       uint32_t num_pins, uint32_t num_keys);
+ *  @return where the first of these is to be written. */
+void *ucp_fh_reply_write(void *message, uint64_t move, uint32_t num_pins);
 
-/** Write a key at *@a end_p, the end of what was written, and move that on. */
-void ucp_fh_reply_write_key(void **end_p, const ucp_fh_reply_key_t *key,
+/** Write what has become of a bucket at *@a end_p, the end of what was written, and
+ *  move that on. */
+void ucp_fh_reply_write_pin(void **end_p, const ucp_fh_reply_pin_t *pin,
                             const void *packed);
 
 /** @return UCS_ERR_INVALID_PARAM if it is damaged. */
 ucs_status_t ucp_fh_reply_parse(const void *message, size_t length,
                                 ucp_fh_reply_message_t *reply);
 
-/** @return the packed key at *@a cursor_p, ucp_fh_reply_message_t::keys at
- *          first, which is moved on. To be called for the keys of a parsed
- *          reply. */
-const void *ucp_fh_reply_next_key(const uint8_t **cursor_p,
-                                  ucp_fh_reply_key_t *key);
+/** Read what is at *@a cursor_p, ucp_fh_reply_message_t::pins at first, which is
+ *  moved on. To be called for each bucket of a parsed reply.
+ *
+ *  @return the packed key. */
+const void *ucp_fh_reply_next_pin(const uint8_t **cursor_p,
+                                  ucp_fh_reply_pin_t *pin);
 
 /** A recall has always this size. */
 size_t ucp_fh_recall_size(void);

@@ -55,8 +55,6 @@ TEST_F(test_fh_params, defaults) {
     EXPECT_EQ(256 * MIB, m_settings.local.m);
     EXPECT_EQ(64 * MIB, m_settings.local.max_victim);
     EXPECT_EQ(18u, m_settings.local.shift);
-    EXPECT_EQ(1u, m_settings.local.max_region);
-    EXPECT_EQ(0u, m_settings.local.slack);
     EXPECT_EQ(4u, m_settings.local.num_peers);
     EXPECT_EQ(UCP_ERR_HANDLING_MODE_PEER, m_settings.err_mode);
 }
@@ -65,8 +63,6 @@ TEST_F(test_fh_params, buckets_of_many_processes_are_pages) {
     m_params.num_procs = 8192;
     EXPECT_EQ(UCS_OK, get());
     EXPECT_EQ(12u, m_settings.local.shift);
-    EXPECT_EQ(64u, m_settings.local.max_region);
-    EXPECT_EQ(32 * MIB, m_settings.local.slack);
 }
 
 TEST_F(test_fh_params, processes) {
@@ -75,7 +71,7 @@ TEST_F(test_fh_params, processes) {
     m_params.num_procs = 4000000000u;
     refuse("firehose: a job of 4000000000 processes; accepted: 1 to 1048576");
     m_params.num_procs = 1048576;
-    refuse("firehose: M less the slack is 234881024 bytes, less than a bucket of "
+    refuse("firehose: M is 268435456 bytes, less than a bucket of "
            "4096 bytes for each of 1048576 processes; accepted: 4294967296 bytes "
            "and more (M is what the program or UCX_RCACHE_PRED_FIREHOSE_M says, "
            "or less if bounds leave less)", UCS_ERR_EXCEEDS_LIMIT);
@@ -111,7 +107,7 @@ TEST_F(test_fh_params, bytes) {
     m_params.m          = (1ul << 40) + 1;
     refuse("firehose: M of 1099511627777 bytes; accepted: up to 1099511627776");
     m_params.m          = 0;
-    refuse("firehose: M less the slack is 0 bytes, less than a bucket of 4096 "
+    refuse("firehose: M is 0 bytes, less than a bucket of 4096 "
            "bytes for each of 4 processes; accepted: 16384 bytes and more (M is "
            "what the program or UCX_RCACHE_PRED_FIREHOSE_M says, or less if "
            "bounds leave less)", UCS_ERR_EXCEEDS_LIMIT);
@@ -121,15 +117,23 @@ TEST_F(test_fh_params, bytes) {
            "1099511627776");
 }
 
-TEST_F(test_fh_params, slack) {
-    m_params.field_mask = UCP_FH_PARAM_FIELD_M | UCP_FH_PARAM_FIELD_SLACK;
-    m_params.m          = MIB;
-    m_params.slack      = MIB;
-    EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, get());
-    EXPECT_NE("", log_watch::take());
-    /* The table says so */
-    m_params.slack      = MIB + 1;
+/* What earlier versions had is accepted, and one line says that it is without
+ * effect */
+TEST_F(test_fh_params, regions_of_several_buckets) {
+    m_params.field_mask = UCP_FH_PARAM_FIELD_MAX_REGION |
+                          UCP_FH_PARAM_FIELD_SLACK;
+    m_params.max_region = 1;
     EXPECT_EQ(UCS_OK, get());
+    EXPECT_EQ("", log_watch::take());
+    m_params.max_region = 64;
+    m_params.slack      = UINT64_MAX;
+    EXPECT_EQ(UCS_OK, get());
+    EXPECT_EQ("firehose: max_region and slack are without effect: a bucket is "
+              "what is registered. Choose larger buckets "
+              "(UCP_FH_PARAM_FIELD_BUCKET) in place of several together",
+              log_watch::take());
+    EXPECT_EQ(UCS_OK, get());
+    EXPECT_EQ("", log_watch::take());
 }
 
 TEST_F(test_fh_params, bucket) {

@@ -53,7 +53,7 @@ static const char *check_entry(const ucp_fh_entry_t *entry, unsigned node,
     const fh_handle_t &handle = fh_world->handles[key % FH_HANDLES];
 
     if (!handle.is_pinned || (handle.number != key) || (handle.node != peer) ||
-        !ucp_fh_run_has(&handle.run, entry->bucket)) {
+        (handle.bucket != entry->bucket)) {
         return "a present bucket is not pinned";
     }
     if (ucp_fh_grant_find(&fh_world->nodes[peer].local, node, entry->bucket) ==
@@ -107,31 +107,30 @@ static const char *check_peer(const ucp_fh_peer_t *peer, unsigned node)
     return nullptr;
 }
 
-/* What regions have of all buckets; of a bucket the oldest first */
-static std::vector<const ucp_fh_page_t*> pages_of(const ucp_fh_local_t *local)
+/* The registrations of all buckets; of a bucket the oldest first */
+static std::vector<const ucp_fh_reg_t*> regs_of(const ucp_fh_local_t *local)
 {
-    std::vector<const ucp_fh_page_t*> pages;
-    ucp_fh_page_t *page;
+    std::vector<const ucp_fh_reg_t*> regs;
+    ucp_fh_reg_t *reg;
 
     for (unsigned i = 0; i < fh_world->params.buckets; ++i) {
-        ucs_hlist_head_t *head = ucp_fh_pages(local, FH_FIRST + i);
-        ucs_hlist_for_each(page, head, hash) {
-            if (page->bucket == FH_FIRST + i) {
-                pages.push_back(page);
+        ucs_hlist_head_t *head = ucp_fh_regs(local, FH_FIRST + i);
+        ucs_hlist_for_each(reg, head, hash) {
+            if (reg->bucket == FH_FIRST + i) {
+                regs.push_back(reg);
             }
         }
     }
-    std::sort(pages.begin(), pages.end(),
-              [](const ucp_fh_page_t *a, const ucp_fh_page_t *b) {
-                  return (a->bucket != b->bucket) ?
-                         (a->bucket < b->bucket) :
-                         (a->region->number < b->region->number);
+    std::sort(regs.begin(), regs.end(),
+              [](const ucp_fh_reg_t *a, const ucp_fh_reg_t *b) {
+                  return (a->bucket != b->bucket) ? (a->bucket < b->bucket) :
+                                                    (a->number < b->number);
               });
-    return pages;
+    return regs;
 }
 
-static const char *check_page(const ucp_fh_local_t *local,
-                              const ucp_fh_page_t *page, unsigned node)
+static const char *check_reg(const ucp_fh_local_t *local,
+                             const ucp_fh_reg_t *reg, unsigned node)
 {
     unsigned uses = 0;
 
@@ -139,15 +138,13 @@ static const char *check_page(const ucp_fh_local_t *local,
         uses += (thread.node == node) &&
                 ((thread.pin.state == UCP_FH_PIN_ACTIVE) ||
                  (thread.pin.state == UCP_FH_PIN_PINNED)) &&
-                ucp_fh_run_has(&thread.pin.run, page->bucket) &&
-                (ucp_fh_page_find(local, page->bucket, &thread.pin.span) ==
-                 page);
+                ucp_fh_run_has(&thread.pin.run, reg->bucket) &&
+                (ucp_fh_reg_find(local, reg->bucket, &thread.pin.span) == reg);
     }
-    if (uses != page->uses) {
+    if (uses != reg->uses) {
         return "a bucket has not as many uses as pins use it";
     }
-    if ((page->uses + page->num_grants > 0) &&
-        (page->region->state == UCP_FH_REGION_UNPINNING)) {
+    if (ucp_fh_reg_is_used(reg) && (reg->state == UCP_FH_REG_UNPINNING)) {
         return "a bucket is unpinned that is in use";
     }
     return nullptr;
@@ -168,18 +165,15 @@ static const char *check_local(const fh_node_t *node)
             return "a peer has more firehoses than its share";
         }
     }
-    for (const ucp_fh_page_t *page : pages_of(local)) {
-        const char *error = check_page(local, page, index);
+    for (const ucp_fh_reg_t *reg : regs_of(local)) {
+        const char *error = check_reg(local, reg, index);
         if (error != nullptr) {
             return error;
         }
-        num_local += (page->uses > 0);
+        num_local += (reg->uses > 0);
     }
     if ((num_local != local->num_local) || (num_local > local->max_local)) {
         return "local uses are counted wrongly, or too many";
-    }
-    if (local->num_stranded > local->max_stranded) {
-        return "more buckets can be stranded than were set apart for that";
     }
     return nullptr;
 }
@@ -293,13 +287,12 @@ public:
         add((span.end >> (FH_SHIFT - 1)) - (2 * FH_FIRST));
     }
 
-    void add_regions(const ucs_list_link_t *list)
+    void add_regs(const ucs_list_link_t *list)
     {
-        ucp_fh_region_t *region;
+        ucp_fh_reg_t *reg;
 
-        ucs_list_for_each(region, list, link) {
-            add(region->run.first);
-            add_span(region->span);
+        ucs_list_for_each(reg, list, link) {
+            add_span(reg->span);
         }
         add(254);
     }
@@ -359,27 +352,25 @@ public:
 
     void add_local(const ucp_fh_local_t *local)
     {
-        for (const ucp_fh_page_t *page : pages_of(local)) {
+        for (const ucp_fh_reg_t *reg : regs_of(local)) {
             ucp_fh_grant_t *grant;
 
-            add_run(page->region->run);
-            add_span(page->region->span);
-            add(page->region->state + (8 * page->region->is_withdrawn) +
-                (16 * page->region->is_kept));
-            add(page->uses);
+            add_span(reg->span);
+            add(reg->state + (8 * reg->is_withdrawn) + (16 * reg->is_kept));
+            add(reg->uses);
             uint8_t holders = 0;
-            ucs_list_for_each(grant, &page->grants, page_link) {
+            ucs_list_for_each(grant, &reg->grants, reg_link) {
                 holders |= 1 << grant->peer;
             }
             add(holders);
         }
-        add_regions(&local->to_pin);
-        add_regions(&local->victims);
-        add_regions(&local->doomed);
+        add_regs(&local->to_pin);
+        add_regs(&local->victims);
+        add_regs(&local->doomed);
         add_pins(&local->queue);
         add_pins(&local->active);
         add(local->keeps_victims);
-        add(local->num_missing);
+        add(local->is_short);
         add(local->is_refused + (2 * local->is_impatient));
     }
 
@@ -437,8 +428,7 @@ void fh_append_state(std::vector<uint8_t> &bytes)
         for (unsigned j = 0; j < fh_world->params.workers; ++j) {
             state.add(node.is_working[j]);
             if (node.is_working[j]) {
-                state.add_run(node.works[j].region->run);
-                state.add_span(node.works[j].region->span);
+                state.add_span(node.works[j].reg->span);
                 state.add(node.works[j].is_pin);
             }
         }

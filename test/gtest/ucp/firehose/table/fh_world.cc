@@ -35,7 +35,7 @@ pin_op(fh_node_t *node, uint64_t start, uint64_t length, void **handle_p)
             handle.number    = index + (FH_HANDLES *
                                         ++fh_world->num_pinned_ever);
             handle.node      = index_of(node);
-            ucp_fh_run_cover(FH_SHIFT, start, length, &handle.run);
+            handle.bucket    = start >> FH_SHIFT;
             *handle_p        = (void*)handle.number;
             return UCS_OK;
         }
@@ -56,7 +56,7 @@ static ucs_status_t unpin_op(void *arg, void *handle_ptr)
     }
 
     handle.is_pinned = false;
-    ((fh_node_t*)arg)->pinned -= handle.run.num;
+    --((fh_node_t*)arg)->pinned;
     return UCS_OK;
 }
 
@@ -131,7 +131,7 @@ static void send_move(fh_node_t *node, ucp_fh_move_t *move)
 
 static void answer(fh_message_t *message, ucs_status_t status)
 {
-    const ucp_fh_served_t *served = message->serve->served;
+    const ucp_fh_local_t *local = &fh_world->nodes[message->to].local;
 
     if (fh_world->nodes[message->to].knows[message->from]) {
         ucp_fh_serve_free(message->serve);
@@ -148,7 +148,13 @@ static void answer(fh_message_t *message, ucs_status_t status)
     message->answers = (ucp_fh_answer_t*)
             calloc(message->serve->num_pins + 1, sizeof(ucp_fh_answer_t));
     for (unsigned i = 0; i < message->serve->num_pins; ++i) {
-        message->answers[i] = {served[i].status, served[i].handle};
+        const ucp_fh_reg_t *reg = ucp_fh_serve_reg(local, message->serve, i);
+
+        message->answers[i] = {message->serve->pins[i].comp.status,
+                               (reg == nullptr) ? nullptr : reg->handle};
+        if ((reg == nullptr) && (message->answers[i].status == UCS_OK)) {
+            note_error("a peer is told of what it does not have");
+        }
     }
     ucp_fh_serve_free(message->serve);
     message->serve = nullptr;
@@ -261,7 +267,7 @@ static void recall(fh_node_t *node)
     node->recall.comp.func = on_recall;
     node->is_recalling     = ucp_fh_remote_recall(
                                      &node->remote, &node->recall, 1,
-                                     &fh_world->nodes[1].withdraw.recall) ==
+                                     &fh_world->nodes[1].withdraw.place.run) ==
                              UCS_INPROGRESS;
 }
 
@@ -299,11 +305,8 @@ static bool make_node(fh_node_t *node)
      * used, but has its share */
     local_params.shift      = FH_SHIFT;
     local_params.num_peers  = params.nodes;
-    local_params.m          = (params.share * params.nodes + params.slack) *
-                              (1ul << FH_SHIFT);
+    local_params.m          = (uint64_t)(params.share * params.nodes) << FH_SHIFT;
     local_params.max_victim = (uint64_t)params.max_victim << FH_SHIFT;
-    local_params.max_region = params.max_region;
-    local_params.slack      = (uint64_t)params.slack << FH_SHIFT;
     if ((ucp_fh_remote_init(&node->remote, &remote_params) != UCS_OK) ||
         (ucp_fh_local_init(&node->local, &local_params) != UCS_OK)) {
         return false;
@@ -436,10 +439,10 @@ static void add_message_steps(std::vector<fh_step_t> &steps, unsigned index)
 
 static bool has_doomed(ucp_fh_local_t *local)
 {
-    ucp_fh_region_t *region;
+    ucp_fh_reg_t *reg;
 
-    ucs_list_for_each(region, &local->doomed, link) {
-        if (!region->is_kept) {
+    ucs_list_for_each(reg, &local->doomed, link) {
+        if (!reg->is_kept) {
             return true;
         }
     }
@@ -450,7 +453,6 @@ static bool has_doomed(ucp_fh_local_t *local)
 static bool has_work(fh_node_t *node)
 {
     ucp_fh_local_t *local = &node->local;
-    uint64_t needed;
 
     if (has_doomed(local) ||
         ((local->num_victims > local->max_local) && !local->keeps_victims)) {
@@ -462,18 +464,15 @@ static bool has_work(fh_node_t *node)
     if (local->is_refused && (local->num_victims == 0)) {
         return false;
     }
-    if ((local->num_missing > local->num_unpinning) &&
-        !ucs_list_is_empty(&local->victims)) {
-        return true;
-    }
-    if ((local->num_missing > 0) && (local->num_unpinning > 0)) {
+    if (local->is_short && (local->num_unpinning > 0)) {
         return false;
     }
+    if (local->is_short && (local->num_victims > 0)) {
+        return true;
+    }
 
-    needed = local->num_pinned +
-             ucs_list_head(&local->to_pin, ucp_fh_region_t, link)->run.num;
-    return (needed <= local->max_pinned) ||
-           ((needed - local->num_unpinning > local->max_pinned) &&
+    return (local->num_pinned < local->max_pinned) ||
+           ((local->num_unpinning == 0) &&
             (!ucs_list_is_empty(&local->victims) ||
              !ucs_list_is_empty(&local->doomed)));
 }
@@ -594,7 +593,7 @@ static void take_work(fh_node_t *node, unsigned worker)
     }
 
     node->is_working[worker] = true;
-    node->pinned += work->is_pin ? work->region->run.num : 0;
+    node->pinned += work->is_pin;
 }
 
 static void end_work(fh_node_t *node, unsigned worker, bool fails)
@@ -614,7 +613,7 @@ static void end_work(fh_node_t *node, unsigned worker, bool fails)
     } else {
         work->status  = work->is_pin ? fh_world->params.error :
                                        UCS_ERR_IO_ERROR;
-        node->pinned -= work->is_pin ? work->region->run.num : 0;
+        node->pinned -= work->is_pin;
     }
     ucp_fh_local_work_done(&node->local, work);
 }

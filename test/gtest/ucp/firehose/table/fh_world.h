@@ -47,8 +47,6 @@ struct fh_params_t {
     unsigned     max_run        = 2;  /* Buckets of a run */
     unsigned     share          = 2;  /* f */
     unsigned     max_victim     = 1;  /* Buckets */
-    unsigned     slack          = 0;  /* Buckets */
-    unsigned     max_region     = 1;  /* Buckets */
     unsigned     max_move       = 8;
     unsigned     da_limit       = 2;
     unsigned     workers        = 1;
@@ -140,10 +138,10 @@ struct fh_node_t {
 
 /* What was pinned. A handle's number is new each time */
 struct fh_handle_t {
-    bool         is_pinned;
-    uint64_t     number;
-    unsigned     node;
-    ucp_fh_run_t run;
+    bool            is_pinned;
+    uint64_t        number;
+    unsigned        node;
+    ucp_fh_bucket_t bucket;
 };
 
 struct fh_world_t {

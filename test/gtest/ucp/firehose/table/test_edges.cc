@@ -33,7 +33,6 @@ protected:
         params.num_peers  = 1;
         params.m          = 4 * BUCKET;
         params.max_victim = 3 * BUCKET;
-        params.max_region = 1;
         EXPECT_EQ(UCS_OK, ucp_fh_local_init(&m_table, &params));
         m_ops.pin = [](void *arg, uint64_t start, uint64_t length,
                        void **handle) {
@@ -126,7 +125,7 @@ protected:
         work();
     }
 
-    /* @return what of each region the peer is told, in pages; 0: nothing */
+    /* @return what of each bucket the peer is told, in pages; 0: nothing */
     std::vector<std::pair<uint64_t, uint64_t>>
     serve(std::vector<ucp_fh_bucket_t> unpins,
           std::vector<ucp_fh_bucket_t> pins)
@@ -141,12 +140,11 @@ protected:
             work();
         }
         for (unsigned i = 0; i < pins.size(); ++i) {
-            const ucp_fh_served_t &served = serve->served[i];
+            const ucp_fh_reg_t *reg = ucp_fh_serve_reg(&m_table, serve, i);
             told.push_back({0, 0});
-            if (served.status == UCS_OK) {
-                told.back() = {served.region.start / PAGE,
-                               (served.region.end - served.region.start) /
-                                       PAGE};
+            if (reg != nullptr) {
+                told.back() = {reg->span.start / PAGE,
+                               (reg->span.end - reg->span.start) / PAGE};
             }
         }
         ucp_fh_serve_free(serve);
@@ -209,12 +207,12 @@ TEST_F(test_edges, local_pin_beside_what_is_exposed)
     ASSERT_EQ(UCS_OK, pin(across, 3, 4));
     EXPECT_EQ(pinned_t({{1, 2}, {3, 4}, {5, 6}}), pinned());
 
-    /* What a region covers is a hit; it is counted where it was */
+    /* What a registration covers is a hit; it is counted where it was */
     ASSERT_EQ(UCS_OK, pin(within, 7, 2));
     EXPECT_EQ(3u, m_handles.size());
     EXPECT_EQ(3u, m_table.num_local);
 
-    /* A fourth region of the bucket is more than MAXVICTIM */
+    /* A fourth registration of the bucket is more than MAXVICTIM */
     {
         ucp_fh_span_t wanted = span(12, 1);
         other.comp.func      = [](ucp_fh_comp_t *comp) {};
@@ -312,7 +310,6 @@ static double withdraw_pieces(unsigned num)
     params.num_peers  = 1;
     params.m          = (uint64_t)num << 12;
     params.max_victim = params.m;
-    params.max_region = 1;
     ops.pin           = [](void *, uint64_t, uint64_t, void **handle) {
         *handle = nullptr;
         return UCS_OK;
@@ -365,7 +362,7 @@ TEST_F(test_edges, many_pieces)
     EXPECT_GT(80 * few, many);
 }
 
-TEST_F(test_edges, failure_concerns_one_region)
+TEST_F(test_edges, failure_concerns_one_registration)
 {
     ucp_fh_exposed_t exposed;
     ucp_fh_pin_t beside, other;

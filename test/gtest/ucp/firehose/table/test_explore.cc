@@ -253,22 +253,6 @@ TEST_F(test_explore, local_pins) {
     explore(params);
 }
 
-/* Regions of two buckets, as long as one may be stranded */
-TEST_F(test_explore, regions) {
-    fh_params_t params;
-
-    params.max_region = 2;
-    params.slack      = 1;
-    params.buckets    = 3;
-    explore(params);
-    params.program    = FH_BOTH;
-    params.threads[0] = 1;
-    params.threads[1] = 1;
-    params.max_victim = 2;
-    params.ops        = 1;
-    explore(params);
-}
-
 /* Each operation fails, or does not */
 TEST_F(test_explore, failures) {
     fh_params_t params;
@@ -298,8 +282,6 @@ TEST_F(test_explore, refusals) {
     params.ops        = 2;
     explore(params);
     params.max_victim = 3;
-    params.max_region = 2;
-    params.slack      = 1;
     params.workers    = 2;
     params.ops        = 1;
     explore(params);

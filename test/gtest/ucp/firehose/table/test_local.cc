@@ -44,21 +44,18 @@ protected:
     using pinned_t  = std::map<uint64_t, uint64_t>;
     using buckets_t = std::vector<ucp_fh_bucket_t>;
 
-    void make(unsigned share, unsigned max_victim, unsigned max_region = 1,
-              unsigned slack = 0, unsigned num_peers = 2)
+    void make(unsigned share, unsigned max_victim, unsigned num_peers = 2)
     {
         ucp_fh_local_params_t params = {};
         ucp_fh_span_t all            = span(0, 1000);
 
         params.shift      = SHIFT;
         params.num_peers  = num_peers;
-        params.m          = ((uint64_t)num_peers * share + slack) << SHIFT;
+        params.m          = ((uint64_t)num_peers * share) << SHIFT;
         params.max_victim = (uint64_t)max_victim << SHIFT;
-        params.max_region = max_region;
-        params.slack      = (uint64_t)slack << SHIFT;
         ASSERT_EQ(UCS_OK, ucp_fh_local_init(&m_table, &params));
         ASSERT_EQ(share, m_table.share);
-        m_max     = num_peers * share + slack + max_victim;
+        m_max     = num_peers * share + max_victim;
         m_is_made = true;
         ASSERT_EQ(UCS_OK, ucp_fh_local_expose(&m_table, &m_exposed, &all));
     }
@@ -205,16 +202,16 @@ protected:
         }
         m_serve_status = status;
         for (unsigned i = 0; i < pins.size(); ++i) {
-            const ucp_fh_served_t &served = serve->served[i];
+            const ucp_fh_reg_t *reg = ucp_fh_serve_reg(&m_table, serve, i);
             if (status != UCS_OK) {
                 break;
             }
-            results.push_back(served.status);
-            if (served.status == UCS_OK) {
-                EXPECT_LE(served.region.start, pins[i] << SHIFT);
-                EXPECT_GE(served.region.end, (pins[i] + 1) << SHIFT);
-                EXPECT_EQ((void*)((served.region.start >> SHIFT) + 1),
-                          served.handle);
+            results.push_back(serve->pins[i].comp.status);
+            EXPECT_EQ(results.back() == UCS_OK, reg != nullptr);
+            if (reg != nullptr) {
+                EXPECT_EQ(reg->span.start, pins[i] << SHIFT);
+                EXPECT_EQ(reg->span.end, (pins[i] + 1) << SHIFT);
+                EXPECT_EQ((void*)(pins[i] + 1), reg->handle);
             }
         }
         ucp_fh_serve_free(serve);
@@ -254,7 +251,6 @@ TEST_F(test_local, phases) {
     ucp_fh_pin_ops_t ops = get_ops();
     pin_t first, second;
     ucp_fh_work_t op, other;
-    ucp_fh_span_t region;
 
     make(1, 4);
     EXPECT_EQ(UCS_INPROGRESS, pin(first, 10, 2));
@@ -275,16 +271,14 @@ TEST_F(test_local, phases) {
     end_all();
     EXPECT_EQ(1u, second.calls);
     EXPECT_EQ(0u, first.calls);
-    EXPECT_EQ((void*)11,
-              ucp_fh_local_handle(&m_table, &second.pin, 0, &region));
-    EXPECT_EQ(10u << SHIFT, region.start);
-    EXPECT_EQ(11u << SHIFT, region.end);
+    EXPECT_EQ((void*)11, ucp_fh_local_handle(&m_table, &second.pin));
 
     ucp_fh_work_do(&other, &ops);
     ucp_fh_local_work_done(&m_table, &other);
     end_all();
     EXPECT_EQ(1u, first.calls);
     EXPECT_EQ(UCS_OK, first.status());
+    EXPECT_EQ(nullptr, ucp_fh_local_handle(&m_table, &first.pin));
     release(first);
     release(second);
     EXPECT_EQ(pinned_t({{10, 1}, {11, 1}}), m_pinned);
@@ -459,12 +453,11 @@ TEST_F(test_local, pin_fails) {
     EXPECT_EQ(results_t({UCS_OK}), serve(0, {}, {11}));
 }
 
-/* The system has less room than M + MAXVICTIM. As many victims as are missing
- * give way at a time */
+/* The system has less room than M + MAXVICTIM: victims give way one by one */
 TEST_F(test_local, refused_room_is_made) {
     pin_t three, one;
 
-    make(2, 6, 4, 4);
+    make(2, 6);
     m_room = 5;
     for (unsigned first : {10, 20, 30, 40, 50}) {
         have(first, 1);
@@ -474,19 +467,18 @@ TEST_F(test_local, refused_room_is_made) {
     work();
     EXPECT_EQ(1u, three.calls);
     EXPECT_EQ(UCS_OK, three.status());
-    EXPECT_EQ(2u, m_num_tries);
-    EXPECT_EQ(pinned_t({{40, 1}, {50, 1}, {60, 3}}), m_pinned);
+    EXPECT_EQ(6u, m_num_tries);
+    EXPECT_EQ(pinned_t({{40, 1}, {50, 1}, {60, 1}, {61, 1}, {62, 1}}), m_pinned);
 
-    /* Less than is missing may be enough as well: then there is one more try */
     m_room = 4;
     ucp_fh_local_try_again(&m_table, 1);
     EXPECT_EQ(UCS_OK, pin(one, 50, 1));
     EXPECT_EQ(results_t({UCS_ERR_EXCEEDS_LIMIT, UCS_ERR_EXCEEDS_LIMIT}),
               serve(0, {}, {70, 71}));
-    EXPECT_EQ(pinned_t({{50, 1}, {60, 3}}), m_pinned);
+    EXPECT_EQ(pinned_t({{50, 1}, {60, 1}, {61, 1}, {62, 1}}), m_pinned);
     release(one);
     EXPECT_EQ(results_t({UCS_OK}), serve(0, {}, {70}));
-    EXPECT_EQ(pinned_t({{60, 3}, {70, 1}}), m_pinned);
+    EXPECT_EQ(pinned_t({{60, 1}, {61, 1}, {62, 1}, {70, 1}}), m_pinned);
     release(three);
 }
 
@@ -655,11 +647,35 @@ TEST_F(test_local, gives_back_too_early) {
     serve_10 = ucp_fh_serve_make(0, nullptr, 0, buckets.data(), 2);
     serve_10->comp.func = [](ucp_fh_comp_t *comp) {};
     EXPECT_EQ(UCS_INPROGRESS, ucp_fh_local_serve(&m_table, serve_10));
-    serve(0, {10}, {}); /* It does the work as well */
+    serve(0, {11}, {}); /* It does the work as well */
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, m_serve_status);
     EXPECT_EQ(2u, m_table.num_grants);
-    EXPECT_EQ(UCS_OK, serve_10->served[0].status);
-    EXPECT_EQ(UCS_OK, serve_10->served[1].status);
+    EXPECT_EQ(UCS_OK, serve_10->pins[0].comp.status);
+    EXPECT_EQ(UCS_OK, serve_10->pins[1].comp.status);
+    ucp_fh_serve_free(serve_10);
+}
+
+/* Nor is it told of what it gave back while others of the message were being pinned:
+ * its key may be gone */
+TEST_F(test_local, gives_back_before_it_is_told) {
+    buckets_t buckets = {10, 11};
+    ucp_fh_serve_t *serve_10;
+    withdraw_t gone;
+
+    make(2, 2);
+    have(10, 1);
+    serve_10 = ucp_fh_serve_make(0, nullptr, 0, buckets.data(), 2);
+    serve_10->comp.func = [](ucp_fh_comp_t *comp) {};
+    EXPECT_EQ(UCS_INPROGRESS, ucp_fh_local_serve(&m_table, serve_10));
+    EXPECT_EQ(UCS_OK, serve_10->pins[0].comp.status);
+    EXPECT_NE(nullptr, ucp_fh_serve_reg(&m_table, serve_10, 0));
+    serve(0, {10}, {});
+    EXPECT_EQ(UCS_OK, m_serve_status);
+    EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 10, 1));
+    work();
+    EXPECT_EQ(UCS_OK, gone.withdraw.comp.status);
+    EXPECT_EQ(nullptr, ucp_fh_serve_reg(&m_table, serve_10, 0));
+    EXPECT_NE(nullptr, ucp_fh_serve_reg(&m_table, serve_10, 1));
     ucp_fh_serve_free(serve_10);
 }
 
@@ -698,8 +714,8 @@ TEST_F(test_local, memory_goes_away) {
     work();
 
     EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 10, 5, &m_exposed));
-    EXPECT_EQ(10u, gone.withdraw.recall.first);
-    EXPECT_EQ(5u, gone.withdraw.recall.num);
+    EXPECT_EQ(10u, gone.withdraw.place.run.first);
+    EXPECT_EQ(5u, gone.withdraw.place.run.num);
     EXPECT_EQ(1u, ucp_fh_local_next_holder(&m_table));
     EXPECT_EQ(UCP_FH_LOCAL, ucp_fh_local_next_holder(&m_table));
     work();
@@ -725,14 +741,14 @@ TEST_F(test_local, memory_goes_away) {
 TEST_F(test_local, picks_what_is_given_back) {
     ucp_fh_run_t run;
 
-    make(4, 4, 2, 1);
+    make(4, 4);
     EXPECT_FALSE(ucp_fh_local_pick_recall(&m_table, &run));
     serve(1, {}, {10, 11, 20});
     serve(0, {}, {20, 30});
-    for (uint64_t first : {10, 10, 20, 10}) {
+    for (uint64_t first : {10, 11, 20, 10}) {
         ASSERT_TRUE(ucp_fh_local_pick_recall(&m_table, &run));
         EXPECT_EQ(first, run.first);
-        EXPECT_EQ((first == 10) ? 2u : 1u, run.num); /* One region */
+        EXPECT_EQ(1u, run.num);
         EXPECT_EQ(1u, ucp_fh_local_next_holder(&m_table));
         if (first == 20) {
             EXPECT_EQ(0u, ucp_fh_local_next_holder(&m_table));
@@ -743,28 +759,6 @@ TEST_F(test_local, picks_what_is_given_back) {
     serve(1, {10, 11}, {});
     ASSERT_TRUE(ucp_fh_local_pick_recall(&m_table, &run));
     EXPECT_EQ(20u, run.first);
-}
-
-/* A region that is cut is asked back whole, and its rest is pinned anew */
-TEST_F(test_local, cut_region_goes_away) {
-    withdraw_t gone;
-    pin_t one;
-
-    make(4, 4, 4, 3);
-    EXPECT_EQ(results_t(4, UCS_OK), serve(0, {}, {10, 11, 12, 13}));
-    EXPECT_EQ(pinned_t({{10, 4}}), m_pinned);
-    EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 12, 10));
-    EXPECT_EQ(10u, gone.withdraw.recall.first);
-    EXPECT_EQ(12u, gone.withdraw.recall.num);
-    EXPECT_EQ(UCS_INPROGRESS, pin(one, 10, 1)); /* Waits for it to go */
-    work();
-    EXPECT_EQ(0u, one.calls);
-    serve(0, {10, 11, 12, 13}, {});
-    EXPECT_EQ(1u, gone.calls);
-    EXPECT_EQ(1u, one.calls);
-    EXPECT_EQ(UCS_OK, one.status());
-    EXPECT_EQ(pinned_t({{10, 1}}), m_pinned);
-    release(one);
 }
 
 /* Some of what is exposed goes away: peers keep what they have of the rest */
@@ -816,66 +810,50 @@ TEST_F(test_local, withdrawn_cannot_be_unpinned) {
     have(10, 1);
 }
 
-/* As long as there is slack for buckets that could be stranded, what is
- * adjacent is one region */
-TEST_F(test_local, regions) {
-    pin_t one;
-
-    make(8, 8, 4, 4);
-    EXPECT_EQ(results_t(6, UCS_OK), serve(0, {}, {10, 11, 12, 13, 14, 15}));
-    EXPECT_EQ(pinned_t({{10, 4}, {14, 2}}), m_pinned); /* 3 and 1 */
-    EXPECT_EQ(results_t(2, UCS_OK), serve(1, {}, {20, 21}));
-    EXPECT_EQ(pinned_t({{10, 4}, {14, 2}, {20, 1}, {21, 1}}), m_pinned);
-
-    /* One region is pinned as long as a bucket of it is in use */
-    serve(0, {10, 11, 13}, {});
-    EXPECT_EQ(0u, m_table.num_victims);
-    EXPECT_EQ(UCS_OK, pin(one, 10, 1));
-    serve(0, {12}, {});
-    EXPECT_EQ(0u, m_table.num_victims);
-    release(one);
-    EXPECT_EQ(4u, m_table.num_victims);
-}
-
-TEST_F(test_local, region_around_what_is_pinned) {
-    make(8, 8, 8, 8);
-    have(12, 1);
-    EXPECT_EQ(results_t(5, UCS_OK), serve(0, {}, {10, 11, 12, 13, 14}));
-    EXPECT_EQ(pinned_t({{10, 2}, {12, 1}, {13, 2}}), m_pinned);
-}
-
 /* Whichever allocation fails, the pin fails alone */
 TEST_F(test_local, no_memory) {
     ucp_fh_bucket_t buckets[] = {10, 11, 12};
     ucp_fh_serve_t *serve_3;
+    withdraw_t gone;
     pin_t one;
 
     make(3, 3);
-    serve_3 = ucp_fh_serve_make(0, nullptr, 0, buckets, 3);
+    /* Two of each bucket; the others get theirs */
     for (unsigned nth = 1; nth <= 6; ++nth) {
+        serve_3 = ucp_fh_serve_make(0, nullptr, 0, buckets, 3);
+        serve_3->comp.func = [](ucp_fh_comp_t *comp) {};
         test_alloc_fail_nth(nth);
-        EXPECT_EQ(UCS_OK, ucp_fh_local_serve(&m_table, serve_3));
+        EXPECT_EQ(UCS_INPROGRESS, ucp_fh_local_serve(&m_table, serve_3));
         EXPECT_TRUE(test_alloc_failed());
         test_alloc_fail_nth(0);
-        EXPECT_EQ(UCS_ERR_NO_MEMORY, serve_3->served[2].status);
-        EXPECT_EQ(0u, m_table.num_pages);
-        EXPECT_EQ(0u, m_table.num_grants);
+        work();
+        for (unsigned i = 0; i < 3; ++i) {
+            EXPECT_EQ((i == (nth - 1) / 2) ? UCS_ERR_NO_MEMORY : UCS_OK,
+                      serve_3->pins[i].comp.status);
+        }
+        EXPECT_EQ(2u, m_table.num_regs);
+        EXPECT_EQ(2u, m_table.num_grants);
+        ucp_fh_serve_free(serve_3);
+        ucp_fh_local_fail_peer(&m_table, 0);
+        m_table.holders[0].has_failed = 0;
+        EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 10, 3));
+        work();
+        EXPECT_EQ(0u, m_table.num_regs);
     }
     for (unsigned nth = 1; nth <= 3; ++nth) {
         test_alloc_fail_nth(nth);
         EXPECT_EQ(UCS_ERR_NO_MEMORY, pin(one, 10, 3));
         test_alloc_fail_nth(0);
-        EXPECT_EQ(0u, m_table.num_pages);
+        EXPECT_EQ(0u, m_table.num_regs);
     }
     test_alloc_fail_nth(1);
     EXPECT_EQ(nullptr, ucp_fh_serve_make(0, nullptr, 0, buckets, 3));
     test_alloc_fail_nth(0);
-    ucp_fh_serve_free(serve_3);
     have(10, 3);
 }
 
 TEST_F(test_local, no_memory_for_the_table) {
-    ucp_fh_local_params_t params = {SHIFT, 1, 1 << 20, 1 << 20, 1, 0};
+    ucp_fh_local_params_t params = {SHIFT, 1, 1 << 20, 1 << 20};
 
     for (unsigned nth : {1, 2, 3}) {
         test_alloc_fail_nth(nth);
@@ -886,7 +864,7 @@ TEST_F(test_local, no_memory_for_the_table) {
 }
 
 TEST_F(test_local, parameters) {
-    ucp_fh_local_params_t good = {SHIFT, 2, 1 << 20, 1 << 20, 1, 0};
+    ucp_fh_local_params_t good = {SHIFT, 2, 1 << 20, 1 << 20};
     ucp_fh_local_params_t params;
 
     for (unsigned shift : {UCP_FH_MIN_SHIFT - 1, UCP_FH_MAX_SHIFT + 1}) {
@@ -909,24 +887,13 @@ TEST_F(test_local, parameters) {
     EXPECT_EQ("firehose: MAXVICTIM of 4095 bytes; accepted: 4096 and more, a "
               "bucket", log_watch::take());
 
-    params            = good;
-    params.max_region = 0;
-    EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_local_init(&m_table, &params));
-    EXPECT_EQ("firehose: max_region of 0 buckets; accepted: 1 and more",
-              log_watch::take());
-
-    params       = good;
-    params.slack = params.m + 1;
-    EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_local_init(&m_table, &params));
-    EXPECT_EQ("firehose: a slack of 1048577 bytes, with M of 1048576; accepted: "
-              "less than that", log_watch::take());
-
-    params.slack = params.m - 4096;
+    params   = good;
+    params.m = 4096;
     EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, ucp_fh_local_init(&m_table, &params));
-    EXPECT_EQ("firehose: M less the slack is 4096 bytes, less than a bucket of "
-              "4096 bytes for each of 2 processes; accepted: 8192 bytes and more "
-              "(M is what the program or UCX_RCACHE_PRED_FIREHOSE_M says, or less "
-              "if bounds leave less)",
+    EXPECT_EQ("firehose: M is 4096 bytes, less than a bucket of 4096 bytes for "
+              "each of 2 processes; accepted: 8192 bytes and more (M is what the "
+              "program or UCX_RCACHE_PRED_FIREHOSE_M says, or less if bounds "
+              "leave less)",
               log_watch::take());
 }
 
@@ -936,7 +903,7 @@ TEST_F(test_local, others_cost_nothing) {
     ucp_fh_run_t run             = {};
     withdraw_t gone;
 
-    make(2, 2, 1, 0, NUM_PEERS);
+    make(2, 2, NUM_PEERS);
     serve(NUM_PEERS / 2, {}, {10, 11});
 
     test_touched_start(m_table.holders, NUM_PEERS * sizeof(*m_table.holders));

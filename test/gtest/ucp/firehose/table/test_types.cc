@@ -81,7 +81,7 @@ TEST_F(test_types, no_share) {
 
     EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT,
               ucp_fh_share(3 << SHIFT, SHIFT, 4, &share));
-    EXPECT_EQ("firehose: M less the slack is 12288 bytes, less than a bucket of "
+    EXPECT_EQ("firehose: M is 12288 bytes, less than a bucket of "
               "4096 bytes for each of 4 processes; accepted: 16384 bytes and "
               "more (M is what the program or UCX_RCACHE_PRED_FIREHOSE_M says, or "
               "less if bounds leave less)",

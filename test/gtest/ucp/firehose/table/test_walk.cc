@@ -125,22 +125,10 @@ TEST_P(test_walk, all_is_granted) {
     EXPECT_LT(0u, m_stats.bits);
 }
 
-TEST_P(test_walk, regions) {
-    fh_params_t params = large();
-
-    params.max_region = 4;
-    params.slack      = 6;
-    walk(params);
-    EXPECT_EQ(2 * FH_THREADS * params.ops, m_ok);
-    EXPECT_EQ(0u, m_errors);
-}
-
 TEST_P(test_walk, failures) {
     fh_params_t params = large();
 
-    params.fails      = true;
-    params.max_region = 3;
-    params.slack      = 4;
+    params.fails = true;
     walk(params);
     EXPECT_LT(0u, m_ok);
     EXPECT_LT(0u, m_errors);
@@ -149,11 +137,9 @@ TEST_P(test_walk, failures) {
 TEST_P(test_walk, refusals) {
     fh_params_t params = large();
 
-    params.fails      = true;
-    params.error      = UCS_ERR_NO_MEMORY;
-    params.tries      = 100;
-    params.max_region = 3;
-    params.slack      = 4;
+    params.fails = true;
+    params.error = UCS_ERR_NO_MEMORY;
+    params.tries = 100;
     walk(params);
     EXPECT_LT(0u, m_ok);
 }
@@ -161,21 +147,17 @@ TEST_P(test_walk, refusals) {
 TEST_P(test_walk, memory_goes_away) {
     fh_params_t params = large();
 
-    params.withdraws  = 20;
-    params.max_region = 3;
-    params.slack      = 4;
+    params.withdraws = 20;
     walk(params);
     EXPECT_LT(0u, m_ok);
 }
 
-/* Buckets are in two regions, of what is exposed and of what local pins want */
+/* Buckets have two registrations, of what is exposed and of what local pins want */
 TEST_P(test_walk, edges) {
     fh_params_t params = large();
 
-    params.has_edge   = true;
-    params.withdraws  = 20;
-    params.max_region = 3;
-    params.slack      = 4;
+    params.has_edge  = true;
+    params.withdraws = 20;
     walk(params);
     EXPECT_LT(0u, m_ok);
 }
@@ -198,10 +180,8 @@ TEST_P(test_walk, nodes_die) {
 TEST_P(test_walk, everything) {
     fh_params_t params = large();
 
-    params.withdraws  = 10;
-    params.fails      = true;
-    params.max_region = 3;
-    params.slack      = 4;
+    params.withdraws = 10;
+    params.fails     = true;
     walk(params, 2);
     EXPECT_LT(0u, m_ok);
 }

@@ -49,21 +49,18 @@ protected:
     /* Three buckets: two with keys of 3 and 8 bytes, and one that was refused */
     static bytes_t make_reply()
     {
-        size_t size = ucp_fh_reply_size(3) + ucp_fh_reply_key_size(3) +
-                      ucp_fh_reply_key_size(8);
-        bytes_t bytes          = make(UCP_FH_MESSAGE_REPLY, size);
-        ucp_fh_reply_key_t key = {100, 200, 3, 0};
-        ucp_fh_reply_pin_t *pins;
+        size_t size = ucp_fh_reply_size() + ucp_fh_reply_pin_size(3) +
+                      ucp_fh_reply_pin_size(0) + ucp_fh_reply_pin_size(8);
+        bytes_t bytes           = make(UCP_FH_MESSAGE_REPLY, size);
+        ucp_fh_reply_pin_t pin  = {UCS_OK, 3, 100, 200};
         void *end;
 
-        pins    = ucp_fh_reply_write(bytes.data(), 77, 3, 2);
-        pins[0] = {UCS_OK, 0};
-        pins[1] = {UCS_ERR_INVALID_ADDR, 0};
-        pins[2] = {UCS_OK, 1};
-        end     = pins + 3;
-        ucp_fh_reply_write_key(&end, &key, "abc");
-        key = {300, 400, 8, 0};
-        ucp_fh_reply_write_key(&end, &key, "defghijk");
+        end = ucp_fh_reply_write(bytes.data(), 77, 3);
+        ucp_fh_reply_write_pin(&end, &pin, "abc");
+        pin = {UCS_ERR_INVALID_ADDR, 0, 0, 0};
+        ucp_fh_reply_write_pin(&end, &pin, nullptr);
+        pin = {UCS_OK, 8, 300, 400};
+        ucp_fh_reply_write_pin(&end, &pin, "defghijk");
         EXPECT_EQ((uint8_t*)bytes.data() + size, end);
         return bytes;
     }
@@ -155,26 +152,25 @@ TEST_F(test_fh_message, move_of_too_many) {
 TEST_F(test_fh_message, reply) {
     bytes_t bytes = make_reply();
     ucp_fh_reply_message_t reply;
-    ucp_fh_reply_key_t key;
+    ucp_fh_reply_pin_t pin;
     const uint8_t *cursor;
 
     ASSERT_EQ(UCS_OK, ucp_fh_reply_parse(bytes.data(), bytes.size() * 8,
                                          &reply));
     EXPECT_EQ(77u, reply.move);
     ASSERT_EQ(3u, reply.num_pins);
-    ASSERT_EQ(2u, reply.num_keys);
-    EXPECT_EQ(UCS_OK, reply.pins[0].status);
-    EXPECT_EQ(0u, reply.pins[0].key);
-    EXPECT_EQ(UCS_ERR_INVALID_ADDR, reply.pins[1].status);
-    EXPECT_EQ(1u, reply.pins[2].key);
 
-    cursor = reply.keys;
-    EXPECT_EQ(0, memcmp("abc", ucp_fh_reply_next_key(&cursor, &key), 3));
-    EXPECT_EQ(100u, key.start);
-    EXPECT_EQ(200u, key.end);
-    EXPECT_EQ(3u, key.length);
-    EXPECT_EQ(0, memcmp("defghijk", ucp_fh_reply_next_key(&cursor, &key), 8));
-    EXPECT_EQ(300u, key.start);
+    cursor = reply.pins;
+    EXPECT_EQ(0, memcmp("abc", ucp_fh_reply_next_pin(&cursor, &pin), 3));
+    EXPECT_EQ(UCS_OK, pin.status);
+    EXPECT_EQ(100u, pin.start);
+    EXPECT_EQ(200u, pin.end);
+    EXPECT_EQ(3u, pin.length);
+    ucp_fh_reply_next_pin(&cursor, &pin);
+    EXPECT_EQ(UCS_ERR_INVALID_ADDR, pin.status);
+    EXPECT_EQ(0u, pin.length);
+    EXPECT_EQ(0, memcmp("defghijk", ucp_fh_reply_next_pin(&cursor, &pin), 8));
+    EXPECT_EQ(300u, pin.start);
     EXPECT_EQ((uint8_t*)(bytes.data() + bytes.size()), cursor);
 }
 
@@ -184,41 +180,32 @@ TEST_F(test_fh_message, reply_of_another_length) {
 
 TEST_F(test_fh_message, reply_with_wrong_pins) {
     struct {
-        unsigned pin;
         int32_t  status;
-        uint32_t key;
+        uint32_t length;
     } cases[] = {
-        {0, UCS_OK, 2},           /* There is no such key */
-        {2, UCS_OK, UINT32_MAX},
-        {1, UCS_INPROGRESS, 0},   /* No error, and not there either */
-        {1, UCS_ERR_LAST - 1, 0}
+        {UCS_OK, 0},               /* A firehose without a key */
+        {UCS_OK, 9},               /* The next bucket would begin elsewhere */
+        {UCS_OK, UCP_FH_MAX_KEY},  /* Longer than the message */
+        {UCS_OK, UCP_FH_MAX_KEY + 1},
+        {UCS_OK, UINT32_MAX},
+        {UCS_ERR_NO_MEMORY, 3},    /* A key without a firehose */
+        {UCS_INPROGRESS, 0},       /* No error, and not there either */
+        {UCS_ERR_LAST - 1, 0}
     };
 
     for (const auto &c : cases) {
         bytes_t bytes = make_reply();
         ucp_fh_reply_message_t reply;
+        ucp_fh_reply_pin_t *pin;
 
         ASSERT_EQ(UCS_OK, ucp_fh_reply_parse(bytes.data(), bytes.size() * 8,
                                              &reply));
-        ((ucp_fh_reply_pin_t*)reply.pins)[c.pin] = {c.status, c.key};
+        pin         = (ucp_fh_reply_pin_t*)reply.pins;
+        pin->status = c.status;
+        pin->length = c.length;
         EXPECT_EQ(UCS_ERR_INVALID_PARAM,
                   parse_reply(bytes.data(), bytes.size() * 8))
-                << c.status << " " << c.key;
-    }
-}
-
-TEST_F(test_fh_message, reply_with_a_key_of_another_length) {
-    uint32_t lengths[] = {0, 9, UCP_FH_MAX_KEY, UCP_FH_MAX_KEY + 1, UINT32_MAX};
-
-    for (uint32_t length : lengths) {
-        bytes_t bytes = make_reply();
-        ucp_fh_reply_message_t reply;
-
-        ASSERT_EQ(UCS_OK, ucp_fh_reply_parse(bytes.data(), bytes.size() * 8,
-                                             &reply));
-        ((ucp_fh_reply_key_t*)reply.keys)->length = length;
-        EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-                  parse_reply(bytes.data(), bytes.size() * 8)) << length;
+                << c.status << " " << c.length;
     }
 }
 
@@ -231,7 +218,7 @@ TEST_F(test_fh_message, reply_with_any_byte_damaged) {
         for (int value : {0, 1, 0x7f, 0x80, 0xff}) {
             bytes_t bytes = make_reply();
             ucp_fh_reply_message_t reply;
-            ucp_fh_reply_key_t key;
+            ucp_fh_reply_pin_t pin;
             const uint8_t *cursor;
 
             ((uint8_t*)bytes.data())[i] = value;
@@ -241,11 +228,11 @@ TEST_F(test_fh_message, reply_with_any_byte_damaged) {
             }
 
             ++accepted;
-            cursor = reply.keys;
-            for (unsigned k = 0; k < reply.num_keys; ++k) {
+            cursor = reply.pins;
+            for (unsigned k = 0; k < reply.num_pins; ++k) {
                 const uint8_t *packed = (const uint8_t*)
-                        ucp_fh_reply_next_key(&cursor, &key);
-                EXPECT_LE(packed + key.length,
+                        ucp_fh_reply_next_pin(&cursor, &pin);
+                EXPECT_LE(packed + pin.length,
                           (uint8_t*)(bytes.data() + bytes.size()));
             }
         }

@@ -50,7 +50,7 @@ TEST_F(test_key, is_what_has_come) {
     EXPECT_EQ(200u, m_key->end);
     EXPECT_EQ(7u, m_key->length);
     EXPECT_EQ(0, memcmp("packed", m_key->packed, 7));
-    ucp_fh_key_drop(m_key);
+    ucp_fh_key_free(m_key);
 }
 
 TEST_F(test_key, is_unpacked_for_each_worker) {
@@ -62,21 +62,14 @@ TEST_F(test_key, is_unpacked_for_each_worker) {
     unpack(1);
     EXPECT_EQ((ucp_rkey_h)&m_workers[1],
               ucp_fh_key_find(m_key, &m_workers[1].trash));
-    ucp_fh_key_drop(m_key);
+    ucp_fh_key_free(m_key);
 }
 
-TEST_F(test_key, goes_with_its_last_reference) {
+TEST_F(test_key, goes_with_its_firehose) {
     unpack(0);
     unpack(1);
-    ++m_key->refs;
-    ucp_fh_key_drop(m_key);
-    for (worker_t &worker : m_workers) {
-        EXPECT_TRUE(ucs_list_is_empty(&worker.trash));
-        EXPECT_FALSE(ucs_list_is_empty(&worker.rkeys));
-    }
-
     /* Each worker destroys what was unpacked for it */
-    ucp_fh_key_drop(m_key);
+    ucp_fh_key_free(m_key);
     for (worker_t &worker : m_workers) {
         EXPECT_TRUE(ucs_list_is_empty(&worker.rkeys));
         ASSERT_FALSE(ucs_list_is_empty(&worker.trash));
