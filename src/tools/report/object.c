@@ -9,6 +9,7 @@
 #endif
 
 #include "object.h"
+#include "ranks.h"
 
 #include <ucs/sys/math.h>
 
@@ -40,7 +41,7 @@ static const char *report_meta(const report_data_t *report, const char *key)
 
 static void write_seconds(ucs_json_t *json, const char *name, double ns)
 {
-    report_json_real(json, name, ns / NSEC_PER_SEC);
+    ucs_json_real(json, name, ns / NSEC_PER_SEC);
 }
 
 /* Write the members of a setting's object that tell what it comes to */
@@ -52,26 +53,26 @@ static void write_outcome(ucs_json_t *json, const report_data_t *report,
     unsigned i;
 
     ucs_json_bool(json, "chosen", outcome == advice->choice.outcome);
-    report_json_uint(json, "ranks", outcome->ranks);
-    report_json_real(json, "pinned_avg_bytes",
+    ucs_json_uint(json, "ranks", outcome->ranks);
+    ucs_json_real(json, "pinned_avg_bytes",
                      predreg_outcome_average(outcome));
-    report_json_uint(json, "pinned_peak_bytes", outcome->peak);
-    report_json_real(json, "byte_seconds", outcome->byte_seconds);
-    report_json_uint(json, "uses", outcome->uses);
-    report_json_uint(json, "hits", outcome->hits);
-    report_json_uint(json, "late", outcome->late);
-    report_json_uint(json, "early", outcome->early);
-    report_json_uint(json, "wasted", outcome->wasted);
-    report_json_uint(json, "regs", outcome->regs);
+    ucs_json_uint(json, "pinned_peak_bytes", outcome->peak);
+    ucs_json_real(json, "byte_seconds", outcome->byte_seconds);
+    ucs_json_uint(json, "uses", outcome->uses);
+    ucs_json_uint(json, "hits", outcome->hits);
+    ucs_json_uint(json, "late", outcome->late);
+    ucs_json_uint(json, "early", outcome->early);
+    ucs_json_uint(json, "wasted", outcome->wasted);
+    ucs_json_uint(json, "regs", outcome->regs);
     write_seconds(json, "critical_path_seconds", outcome->waited);
     write_seconds(json, "duration_seconds", outcome->longest);
     write_seconds(json, "all_ranks_seconds", outcome->duration);
-    report_json_real(json, "extra_time", predreg_extra_time(findings, outcome));
+    ucs_json_real(json, "extra_time", predreg_extra_time(findings, outcome));
     write_seconds(json, "helper_seconds", outcome->helper);
-    report_json_real(json, "helper_load", predreg_outcome_load(outcome));
+    ucs_json_real(json, "helper_load", predreg_outcome_load(outcome));
     ucs_json_begin(json, "causes", '{');
     for (i = 0; i < PREDREG_CAUSE_LAST; ++i) {
-        report_json_real(json, predreg_cause_names[i], outcome->by_cause[i]);
+        ucs_json_real(json, predreg_cause_names[i], outcome->by_cause[i]);
     }
     ucs_json_end(json, '}');
 }
@@ -103,7 +104,7 @@ static void write_policies(ucs_json_t *json, const report_data_t *report)
             ucs_json_bool(json, "in_first_table", row->is_key ||
                           (outcome == report->advice.choice.outcome) ||
                           (outcome == report->advice.cheapest.outcome));
-            report_json_uint(json, "limit", outcome->limit);
+            ucs_json_uint(json, "limit", outcome->limit);
             ucs_json_string(json, "limit_unit", units[row->limit]);
             write_outcome(json, report, outcome);
             ucs_json_end(json, '}');
@@ -152,7 +153,7 @@ static void write_bounds(ucs_json_t *json, const report_data_t *report)
             (bound->limit <
              report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED)->peak)) {
             ucs_json_begin(json, NULL, '{');
-            report_json_uint(json, "bound_bytes", predreg_bound_bytes(i));
+            ucs_json_uint(json, "bound_bytes", predreg_bound_bytes(i));
             write_outcome(json, report, bound);
             ucs_json_end(json, '}');
         }
@@ -184,7 +185,7 @@ static void write_choice(ucs_json_t *json, const char *name,
                     predreg_budget_name(choice->budget, budget));
     ucs_json_bool(json, "default", (choice->budget >= 0) &&
                   (choice->budget == budgets->rates[budgets->usual]));
-    report_json_uint(json, "bound_bytes", choice->number);
+    ucs_json_uint(json, "bound_bytes", choice->number);
     ucs_json_bool(json, "is_policy", (choice->number == 0) &&
                   (choice->budget < 0));
     write_outcome(json, report, choice->outcome);
@@ -214,7 +215,7 @@ static void write_caveats(ucs_json_t *json, unsigned caveats)
         }
     }
     ucs_json_end(json, '}');
-    report_json_uint(json, "num_caveats", count);
+    ucs_json_uint(json, "num_caveats", count);
 }
 
 /* Whether the page says how many uses hit under predict and why the others do
@@ -286,7 +287,7 @@ static void write_advice(ucs_json_t *json, const report_data_t *report)
     ucs_json_bool(json, "predict_few_hits", predreg_has_few_hits(predict));
     ucs_json_string(json, "misses", predreg_misses_matter(predict) ?
                     misses[advice->misses] : NULL);
-    report_json_uint(json, "irregular_misses",
+    ucs_json_uint(json, "irregular_misses",
                      report_has(report, PREDREG_REPLAY_PREDICT) ?
                      predreg_misses_irregular(&report->findings) : 0);
     ucs_json_bool(json, "explain_misses", explains_misses(report));
@@ -305,28 +306,28 @@ static void write_findings(ucs_json_t *json, const report_data_t *report)
 {
     const predreg_findings_t *findings = &report->findings;
 
-    report_json_uint(json, "left_out", findings->left_out);
-    report_json_uint(json, "truncated", findings->truncated);
-    report_json_uint(json, "unended", findings->unended);
-    report_json_uint(json, "events", findings->events);
-    report_json_uint(json, "lost", findings->lost);
-    report_json_real(json, "lost_part", findings->lost /
+    ucs_json_uint(json, "left_out", findings->left_out);
+    ucs_json_uint(json, "truncated", findings->truncated);
+    ucs_json_uint(json, "unended", findings->unended);
+    ucs_json_uint(json, "events", findings->events);
+    ucs_json_uint(json, "lost", findings->lost);
+    ucs_json_real(json, "lost_part", findings->lost /
                      ((double)findings->lost + findings->events));
-    report_json_uint(json, "domains", findings->domains);
-    report_json_uint(json, "most_buffers", findings->max_buffers);
-    report_json_uint(json, "sum_buffers", findings->sum_buffers);
-    report_json_uint(json, "known_regions", findings->known_regions);
-    report_json_real(json, "pool_bytes", findings->pools_known ?
+    ucs_json_uint(json, "domains", findings->domains);
+    ucs_json_uint(json, "most_buffers", findings->max_buffers);
+    ucs_json_uint(json, "sum_buffers", findings->sum_buffers);
+    ucs_json_uint(json, "known_regions", findings->known_regions);
+    ucs_json_real(json, "pool_bytes", findings->pools_known ?
                      (double)findings->pool_bytes : NAN);
-    report_json_uint(json, "usual_pool_bytes", PREDREG_USUAL_POOLS);
-    report_json_real(json, "time_limit", PREDREG_COSTS_PART);
+    ucs_json_uint(json, "usual_pool_bytes", PREDREG_USUAL_POOLS);
+    ucs_json_real(json, "time_limit", PREDREG_COSTS_PART);
     ucs_json_bool(json, "in_long_use",
                   findings->in_long_use > findings->in_use / 2);
-    report_json_uint(json, "ranks_guessed", ucs_max(findings->reg_guessed,
+    ucs_json_uint(json, "ranks_guessed", ucs_max(findings->reg_guessed,
                      findings->dereg_guessed));
-    report_json_uint(json, "reg_guessed", findings->reg_guessed);
-    report_json_uint(json, "dereg_guessed", findings->dereg_guessed);
-    report_json_uint(json, "use_bytes", findings->use_bytes);
+    ucs_json_uint(json, "reg_guessed", findings->reg_guessed);
+    ucs_json_uint(json, "dereg_guessed", findings->dereg_guessed);
+    ucs_json_uint(json, "use_bytes", findings->use_bytes);
     write_seconds(json, "least_reg_seconds", findings->least_reg);
     write_seconds(json, "most_reg_seconds", findings->most_reg);
     write_seconds(json, "common_reg_seconds", findings->common_reg);
@@ -342,12 +343,12 @@ static void write_arena(ucs_json_t *json, const predreg_gain_t *gain)
     ucs_json_begin(json, "arena", '{');
     ucs_json_string(json, "arena",
                     predreg_gain_advice_name(predreg_gain_advise(gain)));
-    report_json_uint(json, "ranks", gain->ranks);
-    report_json_uint(json, "size", gain->size);
-    report_json_uint(json, "uses", gain->uses);
-    report_json_uint(json, "answered", gain->answered);
-    report_json_real(json, "pinned_avg_bytes", gain->average / gain->ranks);
-    report_json_real(json, "predict_avg_bytes",
+    ucs_json_uint(json, "ranks", gain->ranks);
+    ucs_json_uint(json, "size", gain->size);
+    ucs_json_uint(json, "uses", gain->uses);
+    ucs_json_uint(json, "answered", gain->answered);
+    ucs_json_real(json, "pinned_avg_bytes", gain->average / gain->ranks);
+    ucs_json_real(json, "predict_avg_bytes",
                      gain->predict_average / gain->ranks);
     write_seconds(json, "seconds_saved", gain->saved);
     ucs_json_end(json, '}');
@@ -362,22 +363,22 @@ static void write_sends(ucs_json_t *json, const predreg_sends_t *sends)
     ucs_json_begin(json, "sends", '{');
     ucs_json_string(json, "eager",
                     predreg_eager_advice_name(predreg_sends_advise(sends)));
-    report_json_uint(json, "ranks", sends->ranks);
-    report_json_uint(json, "calibrated", sends->calibrated);
-    report_json_uint(json, "buffers", sends->buffers);
-    report_json_uint(json, "sends", sends->sends);
-    report_json_uint(json, "copied", sends->copied);
-    report_json_uint(json, "others", sends->others);
-    report_json_uint(json, "went", sends->went);
-    report_json_uint(json, "most_sends", sends->most.most);
-    report_json_real(json, "length", sends->length.sum / sends->ranks);
-    report_json_real(json, "reused_percent",
+    ucs_json_uint(json, "ranks", sends->ranks);
+    ucs_json_uint(json, "calibrated", sends->calibrated);
+    ucs_json_uint(json, "buffers", sends->buffers);
+    ucs_json_uint(json, "sends", sends->sends);
+    ucs_json_uint(json, "copied", sends->copied);
+    ucs_json_uint(json, "others", sends->others);
+    ucs_json_uint(json, "went", sends->went);
+    ucs_json_uint(json, "most_sends", sends->most.most);
+    ucs_json_real(json, "length", sends->length.sum / sends->ranks);
+    ucs_json_real(json, "reused_percent",
                      100 * sends->reused / sends->ranks);
-    report_json_uint(json, "known_sends", sends->known_sends);
-    report_json_uint(json, "known_buffers", sends->known_buffers);
-    report_json_uint(json, "hot_buffers", sends->gain.hot_buffers);
-    report_json_uint(json, "hot_sends", sends->gain.sends);
-    report_json_real(json, "bytes_saved", sends->gain.bytes);
+    ucs_json_uint(json, "known_sends", sends->known_sends);
+    ucs_json_uint(json, "known_buffers", sends->known_buffers);
+    ucs_json_uint(json, "hot_buffers", sends->gain.hot_buffers);
+    ucs_json_uint(json, "hot_sends", sends->gain.sends);
+    ucs_json_real(json, "bytes_saved", sends->gain.bytes);
     write_seconds(json, "seconds_saved", sends->gain.saved);
     write_seconds(json, "seconds", sends->time);
     ucs_json_end(json, '}');
@@ -389,7 +390,7 @@ static void write_places(ucs_json_t *json, const report_data_t *report)
     unsigned num;
 
     num = predreg_sites_sort(report->sites, &places);
-    report_json_uint(json, "num_places", num);
+    ucs_json_uint(json, "num_places", num);
     ucs_json_begin(json, "places", '[');
     for (place = places; place < places + ucs_min(num, MAX_PLACES); ++place) {
         ucs_json_begin(json, NULL, '{');
@@ -398,10 +399,10 @@ static void write_places(ucs_json_t *json, const report_data_t *report)
         ucs_json_string(json, "source", place->source);
         ucs_json_string(json, "path", place->path);
         write_seconds(json, "critical_path_seconds", place->waited);
-        report_json_real(json, "byte_seconds", place->byte_seconds);
-        report_json_uint(json, "uses", place->uses);
-        report_json_uint(json, "hits", place->hits);
-        report_json_uint(json, "late", place->late);
+        ucs_json_real(json, "byte_seconds", place->byte_seconds);
+        ucs_json_uint(json, "uses", place->uses);
+        ucs_json_uint(json, "hits", place->hits);
+        ucs_json_uint(json, "late", place->late);
         ucs_json_end(json, '}');
     }
     ucs_json_end(json, ']');
@@ -504,10 +505,10 @@ static void write_columns(ucs_json_t *json, const char *name,
         column = &columns[i];
         if ((column->min != last) || (column->max != last)) {
             ucs_json_begin(json, NULL, '[');
-            report_json_uint(json, NULL, i);
-            report_json_uint(json, NULL, column->min);
-            report_json_uint(json, NULL, column->max);
-            report_json_uint(json, NULL, column->last);
+            ucs_json_uint(json, NULL, i);
+            ucs_json_uint(json, NULL, column->min);
+            ucs_json_uint(json, NULL, column->max);
+            ucs_json_uint(json, NULL, column->last);
             ucs_json_end(json, ']');
             last = column->last;
         }
@@ -523,7 +524,7 @@ static void write_curves(ucs_json_t *json, const report_data_t *report)
 
     ucs_json_begin(json, "curves", '{');
     ucs_json_string(json, "rank", curves->rank);
-    report_json_uint(json, "columns", PREDREG_CURVE_COLUMNS);
+    ucs_json_uint(json, "columns", PREDREG_CURVE_COLUMNS);
     write_seconds(json, "seconds", curves->duration);
     write_seconds(json, "period_seconds", curves->period);
     write_seconds(json, "zoom_seconds", curves->zoom);
@@ -534,8 +535,8 @@ static void write_curves(ucs_json_t *json, const report_data_t *report)
             ucs_json_begin(json, NULL, '{');
             ucs_json_string(json, "label",
                             predreg_policies[predreg_policy_at(i)].label);
-            report_json_real(json, "average_bytes", curve->average);
-            report_json_uint(json, "peak_bytes", curve->peak);
+            ucs_json_real(json, "average_bytes", curve->average);
+            ucs_json_uint(json, "peak_bytes", curve->peak);
             write_columns(json, "curve", curve->columns);
             if (curves->zoom > 0) {
                 write_seconds(json, "zoom_begin_seconds", curve->zoom_begin);
@@ -548,19 +549,20 @@ static void write_curves(ucs_json_t *json, const report_data_t *report)
     ucs_json_end(json, '}');
 }
 
-void
+ucs_status_t
 report_write_object(const report_data_t *report, ucs_string_buffer_t *strb)
 {
     const char *size    = report_meta(report, "size");
     ucs_json_t json     = { .strb = strb };
+    ucs_status_t status;
 
     ucs_json_begin(&json, NULL, '{');
     ucs_json_string(&json, "ucx_predreg", PACKAGE_VERSION);
     ucs_json_string(&json, "command", report_meta(report, "command"));
     ucs_json_string(&json, "recorded_policy", report_meta(report, "policy"));
-    report_json_uint(&json, "job_size",
+    ucs_json_uint(&json, "job_size",
                      (size == NULL) ? 0 : strtoul(size, NULL, 10));
-    report_json_uint(&json, "num_ranks", report->num_ranks);
+    ucs_json_uint(&json, "num_ranks", report->num_ranks);
     write_advice(&json, report);
     write_findings(&json, report);
     write_policies(&json, report);
@@ -569,11 +571,12 @@ report_write_object(const report_data_t *report, ucs_string_buffer_t *strb)
     write_arena(&json, &report->gain);
     write_sends(&json, &report->sends);
     write_places(&json, report);
-    report_write_ranks(&json, report);
+    status = report_write_ranks(&json, report);
     write_date(&json, report);
     write_metas(&json, report, "meta", 0);
     write_metas(&json, report, "knobs", 1);
     write_modules(&json, report);
     write_curves(&json, report);
     ucs_json_end(&json, '}');
+    return status;
 }

@@ -4,11 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#ifdef HAVE_CONFIG_H
-#  include "config.h"
-#endif
-
-#include "object.h"
+#include "ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,14 +37,14 @@ static void write_figures(ucs_json_t *json, const report_data_t *report,
         memory = figures + REPORT_FIGURE_MEMORY + (2 * policy);
         if (report_has(report, policy) && predreg_policies[policy].is_key) {
             ucs_json_begin(json, NULL, '{');
-            report_json_real(json, "pinned_avg_bytes", memory[0]);
-            report_json_real(json, "pinned_peak_bytes", memory[1]);
+            ucs_json_real(json, "pinned_avg_bytes", memory[0]);
+            ucs_json_real(json, "pinned_peak_bytes", memory[1]);
             ucs_json_end(json, '}');
         }
     }
     ucs_json_end(json, ']');
     for (i = 0; i < REPORT_FIGURE_MEMORY; ++i) {
-        report_json_real(json, names[i], figures[i]);
+        ucs_json_real(json, names[i], figures[i]);
     }
 }
 
@@ -108,21 +104,42 @@ static void show_tops(const report_data_t *report, unsigned figure,
     }
 }
 
-void report_write_ranks(ucs_json_t *json, const report_data_t *report)
+/* Write the spread of all ranks, and show those that stand out
+ * @return UCS_ERR_NO_MEMORY. */
+static ucs_status_t write_many(ucs_json_t *json, const report_data_t *report,
+                               unsigned char *is_shown)
 {
-    int is_many   = report->num_ranks > MAX_ROWS;
-    double values[report->num_ranks];
-    unsigned char is_shown[report->num_ranks];
+    double *values = malloc(report->num_ranks * sizeof(*values));
+
+    if (values == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    write_spread(json, report, values);
+    free(values);
+    show_tops(report, REPORT_FIGURE_MEMORY + (2 * PREDREG_REPLAY_LEAVE_PINNED),
+              is_shown);
+    show_tops(report, REPORT_FIGURE_WAITED, is_shown);
+    return UCS_OK;
+}
+
+ucs_status_t report_write_ranks(ucs_json_t *json, const report_data_t *report)
+{
+    int is_many         = report->num_ranks > MAX_ROWS;
+    ucs_status_t status = UCS_OK;
     const report_rank_t *rank;
+    unsigned char *is_shown;
     unsigned i;
 
-    memset(is_shown, !is_many, sizeof(is_shown));
+    is_shown = malloc(report->num_ranks);
+    if (is_shown == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    memset(is_shown, !is_many, report->num_ranks);
     ucs_json_begin(json, "rank_spread", '[');
     if (is_many) {
-        write_spread(json, report, values);
-        show_tops(report, REPORT_FIGURE_MEMORY +
-                          (2 * PREDREG_REPLAY_LEAVE_PINNED), is_shown);
-        show_tops(report, REPORT_FIGURE_WAITED, is_shown);
+        status = write_many(json, report, is_shown);
     }
     ucs_json_end(json, ']');
 
@@ -139,4 +156,6 @@ void report_write_ranks(ucs_json_t *json, const report_data_t *report)
         }
     }
     ucs_json_end(json, ']');
+    free(is_shown);
+    return status;
 }

@@ -399,8 +399,7 @@ static ucs_status_t report_make_object(predreg_report_t *report,
           report_compare_ranks);
     report_find_costs(report);
     predreg_recommend(&report->findings, &report->advice);
-    report_write_object(report, strb);
-    return UCS_OK;
+    return report_write_object(report, strb);
 }
 
 ucs_status_t predreg_report_write(predreg_report_t *report, int is_json,

@@ -6,6 +6,7 @@
 
 #include "json.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -107,4 +108,18 @@ void ucs_json_printf(ucs_json_t *json, const char *name, const char *format, ...
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     ucs_string_buffer_appendf(json->strb, "%s", text);
+}
+
+void ucs_json_uint(ucs_json_t *json, const char *name, uint64_t value)
+{
+    ucs_json_printf(json, name, "%lu", value);
+}
+
+void ucs_json_real(ucs_json_t *json, const char *name, double value)
+{
+    if (isfinite(value)) {
+        ucs_json_printf(json, name, "%.12g", value);
+    } else {
+        ucs_json_string(json, name, NULL);
+    }
 }

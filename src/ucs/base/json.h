@@ -10,6 +10,8 @@
 #include <ucs/datastruct/string_buffer.h>
 #include <ucs/sys/compiler_def.h>
 
+#include <stdint.h>
+
 BEGIN_C_DECLS
 
 /** @file json.h
@@ -37,7 +39,12 @@ void ucs_json_string(ucs_json_t *json, const char *name, const char *value);
 
 void ucs_json_bool(ucs_json_t *json, const char *name, int value);
 
-/** Write what is JSON already, such as a number. */
+void ucs_json_uint(ucs_json_t *json, const char *name, uint64_t value);
+
+/** Write a number with 12 digits; one that is not finite is written as null. */
+void ucs_json_real(ucs_json_t *json, const char *name, double value);
+
+/** Write what is JSON already, such as a number of a certain number of digits. */
 void ucs_json_printf(ucs_json_t *json, const char *name, const char *format, ...)
         UCS_F_PRINTF(3, 4);
 
