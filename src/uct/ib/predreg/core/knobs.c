@@ -53,14 +53,15 @@ static const char *bool_names[] = {"y", "n", NULL};
 /* The beginning of a row: how its values are handled, its name without the prefix,
  * its default, its field in uct_predreg_knobs_t, and its help */
 #define ROW(_type, _name, _default, _member, _doc) \
-    {_name, _default, _doc, ucs_offsetof(uct_predreg_knobs_t, _member), \
-     _type, 0}, \
-    sizeof(((uct_predreg_knobs_t*)NULL)->_member)
+    ROW_THAT(0, _type, _name, _default, _member, _doc)
 
 /* The same of a knob that no user needs */
 #define HIDDEN(_type, _name, _default, _member, _doc) \
+    ROW_THAT(1, _type, _name, _default, _member, _doc)
+
+#define ROW_THAT(_is_hidden, _type, _name, _default, _member, _doc) \
     {_name, _default, _doc, ucs_offsetof(uct_predreg_knobs_t, _member), \
-     _type, 1}, \
+     _type, _is_hidden}, \
     sizeof(((uct_predreg_knobs_t*)NULL)->_member)
 
 /* All knobs. To add one: a field in knobs.h and a row here. ucx_info, the manual page
