@@ -13,7 +13,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* How often a buffer is registered and deregistered; the first time does not count */
+/* The medians are of so many registrations and deregistrations. The probe makes one more
+ * before them, which takes longer than all others, and leaves it out */
 #define REPEAT 21
 
 /* From two lengths the reader gets the cost of a call and that of a page */

@@ -24,7 +24,8 @@ typedef struct {
     int              is_read; /* See ucp_win_piece_take() */
     int              is_implicit; /* The program does not wait for it, but for a
                                      flush */
-    int              is_apart; /* Whether each part is registered by itself */
+    int              is_apart; /* Whether UCP registers the local buffer of each
+                                  part by itself, and not the whole buffer once */
     int              goes_on; /* Whether a part was posted that is not complete,
                                  and nobody has a request for it */
     ucs_list_link_t  pieces;  /* One at most: that of the present part */
@@ -136,7 +137,9 @@ static int is_scarce(const access_t *access, const ucp_request_param_t *param,
            may_be_flush(param) && ucp_win_ticket_strip(param, plain);
 }
 
-/* @return the parameters of an operation without those that a flush does not accept */
+/* Make the parameters for a flush that stands for an operation: a flush accepts the
+ * request, the callback and its argument, and no other field.
+ * @return these three of @a param, as far as they are set. */
 static ucp_request_param_t flush_param(const ucp_request_param_t *param)
 {
     ucp_request_param_t flush = {

@@ -259,7 +259,8 @@ ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain)
 /* The kinds of regions that deregister_all() deregisters */
 typedef enum {
     WHICH_OF_DOMAIN, /* All of one domain */
-    WHICH_IDLE,      /* Those without uses, of all domains, guarded or not */
+    WHICH_IDLE,      /* All regions that no use refers to, of all domains. A guard
+                        does not keep them */
     WHICH_AT_FORK    /* The idle regions of the domains that do not keep them at a
                         fork */
 } which_t;

@@ -31,8 +31,10 @@ static const size_t lengths[] = {
 typedef struct {
     double   copy;       /* C_m, ns */
     double   reg;        /* R_m, us */
-    uint32_t break_even; /* UCS_REUSE_NEVER, or more sends than this pay */
-    uint32_t after;      /* UCS_REUSE_NEVER, or after so many it is registered */
+    uint32_t break_even; /* A buffer pays to be registered that is sent
+                            more often than this; UCS_REUSE_NEVER: none does */
+    uint32_t after;      /* The library registers a buffer after so many
+                            sends; UCS_REUSE_NEVER: never */
 } row_t;
 
 static row_t row_of(const predreg_facts_t *facts, const ucs_reuse_costs_t *costs,

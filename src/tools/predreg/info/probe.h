@@ -74,7 +74,7 @@ typedef struct {
     char     protocols[16];
     long     pinned;   /**< Bytes; -1: not known */
 
-    /* What the library has told (status/status.h) */
+    /* The library's answer when the probe asked it for its status (status/status.h) */
     int      has_status;
     char     aside[32];                   /**< Reason of stepping aside, */
     char     why[PREDREG_PROBE_TEXT];     /**< its message, */

@@ -21,7 +21,8 @@
 
 #define EXPORT         "--export"
 
-/* The most words that setting a variable takes: -genv NAME VALUE */
+/* How many words a launcher's command line needs at most for one variable of the
+ * environment: three, as "-genv NAME VALUE" of Hydra */
 #define WORDS_PER_VAR  3
 
 

@@ -97,7 +97,8 @@ static int become(char **argv, const predreg_run_opts_t *opts)
         predreg_env_unset_knobs();
     }
 
-    /* Traces of an earlier job go when this job is sure to start */
+    /* Delete the traces of an earlier job only now: a command that cannot be started
+     * must not cost the user these traces */
     if (opts->force && predreg_has_command(command)) {
         status = predreg_trace_folder_clear(opts->folder);
         if (status != 0) {

@@ -23,7 +23,8 @@
 #define CORE_LIBRARY "libuct_predreg_core.so"
 
 
-/* Set *_why_p, unless _why_p is NULL, to a formatted string. */
+/* Tell the caller why a process cannot be looked at: set *_why_p to a formatted string,
+ * which the caller frees. A caller that does not ask for it gives NULL */
 #define PREDREG_WHY(_why_p, _format, ...) \
     do { \
         if ((_why_p) != NULL) { \

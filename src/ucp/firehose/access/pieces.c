@@ -124,7 +124,8 @@ post_parts(ucp_fh_op_t *op, ucp_fh_piece_t *piece, ucp_fh_key_t *key,
     }
 }
 
-/* Post what goes through a piece, and leave that to whoever ends it */
+/* Post the operations that one piece serves. The piece of a write ends by the flush after
+ * it, any other one by the completion of its last operation */
 static void post_piece(ucp_fh_op_t *op, ucp_fh_piece_t *piece,
                        ucp_fh_key_t *key, part_t *part)
 {

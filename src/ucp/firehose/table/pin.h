@@ -35,7 +35,8 @@ ucs_status_t ucp_fh_pin_hit(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
  *  or ends. @return whether it is pinned, so that it has to be told. */
 int ucp_fh_pin_advance(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 
-/** Whom a pin belongs to learns that it has ended. */
+/** End a pin, and tell its owner: the operation that waits for it, or the peer's message
+ *  that asked for it, which is answered once all of its pins have ended. */
 void ucp_fh_pin_end(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                     ucs_status_t status);
 

@@ -46,7 +46,8 @@ __thread int uct_predreg_is_measuring
         __attribute__((tls_model("initial-exec")));
 
 
-/* The functions that the measurement calls to register memory, and their argument */
+/* The measurement registers its memory by map() and unmap(), with an owner as their
+ * argument, and looks up a buffer by lookup() */
 
 typedef struct {
     const uct_predreg_real_t *real;

@@ -55,7 +55,8 @@ static int give_way(uct_predreg_core_t *core)
            ucs_rcache_pred_unguard(core->pred);
 }
 
-/* Deregister all that is idle. A handler that interrupts this cannot wait for it */
+/* Deregister all idle memory of the cache. uct_predreg_enter() tells a handler of a signal
+ * that interrupts this thread to wait for none of the locks that are taken here */
 static void purge(uct_predreg_core_t *core)
 {
     uct_predreg_enter();
