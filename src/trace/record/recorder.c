@@ -50,7 +50,7 @@ struct ucs_rcache_recorder {
      * Relaxed: it does not matter whether an event at either end is recorded,
      * since the ring exists all the time; and when stop wakes the thread, the
      * semaphore orders it */
-    _Atomic int               recording;
+    _Atomic(int)               recording;
 
     sem_t                     wakeups;
     pthread_t                 thread;

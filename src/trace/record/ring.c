@@ -24,7 +24,7 @@ typedef struct ring_slot {
     /* The position whose event is to be written here, or, when that was written,
      * this plus 1. Release and acquire: pass the rest of the slot on, from the
      * producer that has taken the position to the consumer and back */
-    _Atomic uint64_t        turn;
+    _Atomic(uint64_t)        turn;
     ucs_rcache_pred_event_t event;
     uint64_t                lost; /* How many events had been dropped before
                                      this one */
@@ -38,14 +38,14 @@ struct ucs_rcache_record_ring {
 
     /* Written by producers. Relaxed: turns order all else, and when lost is read
      * for the last time there is no producer any more */
-    _Atomic uint64_t tail       /* Slot to be taken next */
+    _Atomic(uint64_t) tail       /* Slot to be taken next */
                      __attribute__((aligned(64)));
-    _Atomic uint64_t lost;      /* Events dropped so far */
-    _Atomic int      half_full; /* Whether it was half full at the last look */
+    _Atomic(uint64_t) lost;      /* Events dropped so far */
+    _Atomic(int)      half_full; /* Whether it was half full at the last look */
 
     /* Written by the consumer. Producers read head, relaxed: for them it is an
      * estimate of how full the ring is */
-    _Atomic uint64_t head       /* Slot to be read next */
+    _Atomic(uint64_t) head       /* Slot to be read next */
                      __attribute__((aligned(64)));
     uint64_t         told;      /* Lost events that pop has told of */
 };

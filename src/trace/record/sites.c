@@ -28,7 +28,7 @@
 
 typedef struct sites_entry {
     ucs_rcache_trace_site_t site;
-    _Atomic int             ready; /* Set by the thread that claimed the entry;
+    _Atomic(int)             ready; /* Set by the thread that claimed the entry;
                                       release: the site was filled in */
 } sites_entry_t;
 
@@ -36,11 +36,11 @@ struct ucs_rcache_record_sites {
     /* Constant */
     unsigned         max;
     sites_entry_t    *entries;
-    _Atomic uint64_t *keys;     /* 2 max of them: hash of a site, or 0. Each is
+    _Atomic(uint64_t) *keys;     /* 2 max of them: hash of a site, or 0. Each is
                                    written once, by the thread that claims it.
                                    Relaxed: nothing is found through it */
 
-    _Atomic unsigned count;     /* Entries claimed, by threads that note sites.
+    _Atomic(unsigned) count;     /* Entries claimed, by threads that note sites.
                                    May exceed max by the number of threads.
                                    Relaxed: a number */
     unsigned         next;      /* Entry to be taken out next. Used only by the
@@ -130,7 +130,7 @@ site_fill(ucs_rcache_trace_site_t *site,
  * the key for another site.
  * @param [out] is_new_p  Set to 1 if it was added */
 static UCS_F_NOINLINE int
-sites_add(ucs_rcache_record_sites_t *sites, _Atomic uint64_t *key,
+sites_add(ucs_rcache_record_sites_t *sites, _Atomic(uint64_t) *key,
           uint64_t hash, const ucs_rcache_pred_context_t *context,
           int *is_new_p)
 {
@@ -164,7 +164,7 @@ int ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
 {
     uint64_t hash = sites_hash(context);
     int is_new    = 0;
-    _Atomic uint64_t *key;
+    _Atomic(uint64_t) *key;
     uint64_t found;
     unsigned i;
 

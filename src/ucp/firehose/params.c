@@ -174,7 +174,7 @@ static ucs_status_t check_fields(const ucp_fh_init_params_t *params)
  * 1 bucket and no slack are what there is now */
 static void note_unused(const ucp_fh_init_params_t *params)
 {
-    static _Atomic int is_told;
+    static _Atomic(int) is_told;
 
     if (((get(params, UCP_FH_PARAM_FIELD_MAX_REGION, params->max_region, 1) != 1) ||
          (get(params, UCP_FH_PARAM_FIELD_SLACK, params->slack, 0) != 0)) &&

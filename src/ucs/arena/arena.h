@@ -117,20 +117,20 @@ typedef struct ucs_arena_backoff {
  *  range, and then its flag; whoever has the lock reads them. To free, it sets bits, which
  *  it clears where it spoils after that: so nobody frees them before it has returned. */
 typedef struct ucs_arena_deferred {
-    _Atomic unsigned num; /**< Numbers taken; more than there are ranges: slabs
+    _Atomic(unsigned) num; /**< Numbers taken; more than there are ranges: slabs
                                that are spoilt are the program's as a whole */
-    _Atomic int      has_freed; /**< Whether there may be bits. Set with release, after
+    _Atomic(int)      has_freed; /**< Whether there may be bits. Set with release, after
                                      them */
     uint32_t         first[UCS_ARENA_MAX_DEFERRED];
     uint32_t         end[UCS_ARENA_MAX_DEFERRED];
-    _Atomic int      is_set[UCS_ARENA_MAX_DEFERRED];
+    _Atomic(int)      is_set[UCS_ARENA_MAX_DEFERRED];
     unsigned         done;  /**< So many of the numbers taken were claimed. Under the
                                  lock, as the next one */
     unsigned         round; /**< Raised when some were claimed: who has left the lock
                                  meanwhile looks anew at what is left */
-    _Atomic uint64_t *freed; /**< A bit for each page. Constant, as memory */
-    _Atomic uint64_t freed_at; /**< When the last of them was freed. Relaxed */
-    _Atomic unsigned num_away; /**< Threads whose handlers have set bits, and may go on to
+    _Atomic(uint64_t) *freed; /**< A bit for each page. Constant, as memory */
+    _Atomic(uint64_t) freed_at; /**< When the last of them was freed. Relaxed */
+    _Atomic(unsigned) num_away; /**< Threads whose handlers have set bits, and may go on to
                                     spoil them. Raised before the bits are set, which are
                                     read before it; lowered when the thread is back */
 } ucs_arena_deferred_t;
@@ -147,17 +147,17 @@ typedef struct ucs_arena {
      *  or this is a forked child, in which the lock may be held by a thread
      *  that it does not have. Written under the lock, or before the child has
      *  threads; relaxed, and read again under the lock. */
-    _Atomic int         is_off;
+    _Atomic(int)         is_off;
     /** When the helper is to be called, see ucs_arena_due(). Written under the
      *  lock; relaxed. */
-    _Atomic uint64_t    due;
+    _Atomic(uint64_t)    due;
     /** How often that was made earlier by others than the helper, see
      *  ucs_arena_num_wakes(). Written under the lock; relaxed */
-    _Atomic uint64_t    num_wakes;
+    _Atomic(uint64_t)    num_wakes;
     /** Whether what is freed of plain slabs is kept for those who allocate next, see
      *  ucs_arena_keep(). Relaxed: nothing is read through it */
-    _Atomic int         is_kept;
-    _Atomic uint64_t    answered;   /**< See the statistics. Relaxed */
+    _Atomic(int)         is_kept;
+    _Atomic(uint64_t)    answered;   /**< See the statistics. Relaxed */
     ucs_arena_deferred_t deferred;  /**< Outside of the lock, see there */
 
     ucs_mutex_t         lock;       /**< Around all below. Held for moments;

@@ -30,7 +30,7 @@
  * @return 0 if another writer came first: nothing was written.
  */
 static UCS_F_ALWAYS_INLINE int
-ucs_rcache_pred_seq_write(_Atomic uint64_t *seqp, _Atomic uint64_t *word,
+ucs_rcache_pred_seq_write(_Atomic(uint64_t) *seqp, _Atomic(uint64_t) *word,
                           unsigned num, uint64_t seq, uint64_t next,
                           const uint64_t *words)
 {
@@ -63,8 +63,8 @@ ucs_rcache_pred_seq_write(_Atomic uint64_t *seqp, _Atomic uint64_t *word,
  * @return 0 if it was not: @a words is undefined.
  */
 static UCS_F_ALWAYS_INLINE int
-ucs_rcache_pred_seq_read(const _Atomic uint64_t *seqp,
-                         const _Atomic uint64_t *word, unsigned num,
+ucs_rcache_pred_seq_read(const _Atomic(uint64_t) *seqp,
+                         const _Atomic(uint64_t) *word, unsigned num,
                          uint64_t seq, uint64_t *words)
 {
     unsigned i;

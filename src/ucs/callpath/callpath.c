@@ -34,7 +34,7 @@ struct ucs_callpath_table {
     /* Numbers of paths that an unwinding has found, or 0. Written by threads
      * that have just unwound. Relaxed: nothing is found through them, and of
      * two threads that write one at a time, one has to unwind again later */
-    _Atomic uint64_t         paths[1u << PATH_BITS];
+    _Atomic(uint64_t)         paths[1u << PATH_BITS];
 };
 
 
@@ -65,7 +65,7 @@ static uint64_t key_of(const void *caller, const void *stack)
             (uintptr_t)stack * STACK_FACTOR) | 1;
 }
 
-static _Atomic uint64_t *path_at(ucs_callpath_table_t *table, uint64_t path,
+static _Atomic(uint64_t) *path_at(ucs_callpath_table_t *table, uint64_t path,
                                  unsigned probe)
 {
     return &table->paths[((path >> (64 - PATH_BITS)) + probe) &
@@ -97,7 +97,7 @@ static UCS_F_ALWAYS_INLINE int is_known(ucs_callpath_table_t *table,
 /* Remember a path, in the place of another one if there is no room */
 static void add_path(ucs_callpath_table_t *table, uint64_t path)
 {
-    _Atomic uint64_t *place = path_at(table, path, 0);
+    _Atomic(uint64_t) *place = path_at(table, path, 0);
     unsigned i;
 
     if (is_known(table, path)) {

@@ -43,10 +43,10 @@ typedef struct ucs_callpath_layout {
     /** The key with the way mixed in, which is odd. 0: there is no layout.
      *  Another even number: the thread that wrote it, by compare-and-swap, is
      *  filling in the layout, and then writes the odd one, with release. */
-    _Atomic uint64_t key;
+    _Atomic(uint64_t) key;
     /** How often the stack was unwound for the key, in the layout of the first
      *  way. Relaxed: a number. */
-    _Atomic uint32_t unwinds;
+    _Atomic(uint32_t) unwinds;
     uint32_t         count; /**< How many slots there are */
     /** Distances of the slots from the place of the caller, in words, not
      *  falling */

@@ -43,18 +43,18 @@
 typedef struct live_page {
     /* Constant once magic is there. These three have the same sizes and places
      * in all versions. */
-    _Atomic uint64_t magic;   /* Release, acquire: it is written after the two
+    _Atomic(uint64_t) magic;   /* Release, acquire: it is written after the two
                                  others */
     uint32_t         version;
     uint32_t         size;    /* Size of this structure, bytes */
 
     /* Uses under leave-pinned. Any thread adds to it; relaxed: a number */
-    _Atomic uint64_t uses;
+    _Atomic(uint64_t) uses;
 
     /* See seqslot.h; 0: nothing has been written yet. Only the thread that has
      * set busy writes them */
-    _Atomic uint64_t seq;
-    _Atomic uint64_t word[LIVE_WORDS];
+    _Atomic(uint64_t) seq;
+    _Atomic(uint64_t) word[LIVE_WORDS];
 } live_page_t;
 
 struct ucs_rcache_pred_live {
@@ -63,10 +63,10 @@ struct ucs_rcache_pred_live {
 
     /* Not 0 while a thread is writing. It and wanted are sequentially
      * consistent, see ucs_rcache_pred_live_update() */
-    _Atomic int              busy;
+    _Atomic(int)              busy;
     /* Not 0 if something has changed that may not be in the page yet. Any
      * thread sets it; the one that has set busy clears it */
-    _Atomic int              wanted;
+    _Atomic(int)              wanted;
 };
 
 

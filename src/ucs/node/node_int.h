@@ -82,32 +82,32 @@ typedef struct ucs_rcache_pred_node_slot {
      *  process that clears the slot swaps itself in for a dead one, and the
      *  owner sets it to 0 (release). In one cache line with the numbers that
      *  are summed. */
-    _Atomic uint64_t owner UCS_V_ALIGNED(64);
-    _Atomic uint64_t bytes;   /**< Granted, or being asked for. Sequentially
+    _Atomic(uint64_t) owner UCS_V_ALIGNED(64);
+    _Atomic(uint64_t) bytes;   /**< Granted, or being asked for. Sequentially
                                    consistent */
-    _Atomic uint64_t regions; /**< Regions granted, or being asked for.
+    _Atomic(uint64_t) regions; /**< Regions granted, or being asked for.
                                    Sequentially consistent */
     /** The @ref ucs_rcache_pred_procid_t of the owner, and its PID and time
      *  name spaces, in which alone that is true. 0: not written yet. Relaxed:
      *  read only if the owner's sign of life is gone, so that the owner writes
      *  no more */
-    _Atomic uint64_t procid;
-    _Atomic uint64_t names;
+    _Atomic(uint64_t) procid;
+    _Atomic(uint64_t) names;
     /** Relaxed, as all that follows: each word is a number by itself. A reader
      *  that gets half of a new mask makes a worse choice, which it soon makes
      *  again. */
-    _Atomic uint64_t demand;
+    _Atomic(uint64_t) demand;
     /** What its helper has used of which processor, @ref pred_node_helper_t */
-    _Atomic uint64_t helper;
+    _Atomic(uint64_t) helper;
     /** What helper was at the last look, but with the processor that it got then; and
      *  what the owner has since, @ref pred_node_word_t; 0: no look has seen the owner.
      *  Written by whoever looks, see watch.h, and set to 0 with the slot */
-    _Atomic uint64_t helper_seen;
-    _Atomic uint64_t seat;
+    _Atomic(uint64_t) helper_seen;
+    _Atomic(uint64_t) seat;
     /** Processors that the launcher has bound the owner to, and that its threads
      *  could be bound to */
-    _Atomic uint64_t affinity[UCS_RCACHE_PRED_NODE_CPU_WORDS];
-    _Atomic uint64_t usable[UCS_RCACHE_PRED_NODE_CPU_WORDS];
+    _Atomic(uint64_t) affinity[UCS_RCACHE_PRED_NODE_CPU_WORDS];
+    _Atomic(uint64_t) usable[UCS_RCACHE_PRED_NODE_CPU_WORDS];
 } ucs_rcache_pred_node_slot_t;
 
 
@@ -145,13 +145,13 @@ typedef union pred_node_word {
 typedef struct pred_node_watch {
     /** When the last look began, CLOCK_MONOTONIC, ns; 0: there was none. Who changes it
      *  looks. Acquire and release: who looks next finds what the one before has left */
-    _Atomic uint64_t time;
-    _Atomic uint64_t cost; /**< Processor time that the last look has taken, ns. Relaxed, as
+    _Atomic(uint64_t) time;
+    _Atomic(uint64_t) cost; /**< Processor time that the last look has taken, ns. Relaxed, as
                                 below */
     /** For how long each processor had been idle at the last look, see idle.h. If two
      *  processes look at a time, since the first one was stopped meanwhile, a
      *  processor may be taken for idle that is not, until the next look */
-    _Atomic uint64_t idle[CPU_SETSIZE];
+    _Atomic(uint64_t) idle[CPU_SETSIZE];
 } pred_node_watch_t;
 
 
@@ -161,16 +161,16 @@ typedef struct ucs_rcache_pred_node_shm {
      *  slot is taken. Sequentially consistent: a process that sums the slots
      *  and does not see a slot's index here yet has added its own part before
      *  that slot's owner adds anything. */
-    _Atomic uint32_t                 num_used UCS_V_ALIGNED(64);
+    _Atomic(uint32_t)                 num_used UCS_V_ALIGNED(64);
     /** How often a process has asked for room. Release and acquire, see
      *  ucs_rcache_pred_node_is_asked() */
-    _Atomic uint64_t                 asks UCS_V_ALIGNED(64);
+    _Atomic(uint64_t)                 asks UCS_V_ALIGNED(64);
     /** What is missing: the most that one process has asked for, less what was
      *  given back since. In one cache line with asks, which whoever reads these
      *  has just read. Relaxed: each is a number, and a little more or less is
      *  given up if processes meet here */
-    _Atomic uint64_t                 wanted_bytes;
-    _Atomic uint64_t                 wanted_regions;
+    _Atomic(uint64_t)                 wanted_bytes;
+    _Atomic(uint64_t)                 wanted_regions;
     pred_node_watch_t                watch UCS_V_ALIGNED(64);
     ucs_rcache_pred_node_slot_t      slots[UCS_RCACHE_PRED_NODE_SLOTS];
 } ucs_rcache_pred_node_shm_t;
@@ -195,14 +195,14 @@ struct ucs_rcache_pred_node {
 
     /** Index of the slot at which pred_node_reap_some() goes on. Any thread
      *  adds to it; relaxed: it does not matter where it goes on */
-    _Atomic unsigned              reap_hand;
+    _Atomic(unsigned)              reap_hand;
     /** How many of shm->asks are this process's. Written by any thread that
      *  asks, before it writes shm->asks. Relaxed: see
      *  ucs_rcache_pred_node_is_asked() */
-    _Atomic uint64_t              own_asks;
+    _Atomic(uint64_t)              own_asks;
     /** How many of shm->asks were others' when ucs_rcache_pred_node_is_asked()
      *  looked last, which writes it. Relaxed: it only grows */
-    _Atomic uint64_t              asks_seen;
+    _Atomic(uint64_t)              asks_seen;
 };
 
 

@@ -50,9 +50,9 @@
 #define PATIENCE      100
 
 
-static _Atomic uint64_t *state_of(ucs_rcache_pred_segment_header_t *segment)
+static _Atomic(uint64_t) *state_of(ucs_rcache_pred_segment_header_t *segment)
 {
-    return (_Atomic uint64_t*)&segment->state;
+    return (_Atomic(uint64_t)*)&segment->state;
 }
 
 /* Attach the segment at an index, if it is one of this user's with this id, in

@@ -47,7 +47,7 @@ void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
 
 /* Add to a number of the own slot. @return 0 if the sum would exceed max: then
  * the number stays as it was. */
-static int slot_add(_Atomic uint64_t *word, uint64_t value, uint64_t max)
+static int slot_add(_Atomic(uint64_t) *word, uint64_t value, uint64_t max)
 {
     uint64_t old = atomic_load(word);
 
@@ -142,7 +142,7 @@ static uint64_t missing(uint64_t sum, uint64_t more, uint64_t max)
 }
 
 /* Let no less be wanted than this */
-static void want(_Atomic uint64_t *wanted, uint64_t value)
+static void want(_Atomic(uint64_t) *wanted, uint64_t value)
 {
     uint64_t old = atomic_load_explicit(wanted, memory_order_relaxed);
 
@@ -155,7 +155,7 @@ static void want(_Atomic uint64_t *wanted, uint64_t value)
 
 /* Take what was given back, or will be, off what is wanted. Usually nothing is.
  * @return whether anything was. */
-static int satisfy(_Atomic uint64_t *wanted, uint64_t value)
+static int satisfy(_Atomic(uint64_t) *wanted, uint64_t value)
 {
     uint64_t old = atomic_load_explicit(wanted, memory_order_relaxed);
 

@@ -23,7 +23,7 @@ unsigned pred_node_num_used(ucs_rcache_pred_node_t *node)
                    UCS_RCACHE_PRED_NODE_SLOTS);
 }
 
-void pred_slot_set_cpus(_Atomic uint64_t *words, const cpu_set_t *cpus)
+void pred_slot_set_cpus(_Atomic(uint64_t) *words, const cpu_set_t *cpus)
 {
     uint64_t values[UCS_RCACHE_PRED_NODE_CPU_WORDS];
     unsigned i;
@@ -34,7 +34,7 @@ void pred_slot_set_cpus(_Atomic uint64_t *words, const cpu_set_t *cpus)
     }
 }
 
-void pred_slot_get_cpus(const _Atomic uint64_t *words, cpu_set_t *cpus)
+void pred_slot_get_cpus(const _Atomic(uint64_t) *words, cpu_set_t *cpus)
 {
     uint64_t values[UCS_RCACHE_PRED_NODE_CPU_WORDS];
     unsigned i;

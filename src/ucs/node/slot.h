@@ -36,10 +36,10 @@ ucs_status_t pred_slot_take_any(ucs_rcache_pred_node_t *node);
 void pred_slot_free(ucs_rcache_pred_node_slot_t *slot);
 
 /** Set a set of processors of a slot. */
-void pred_slot_set_cpus(_Atomic uint64_t *words, const cpu_set_t *cpus);
+void pred_slot_set_cpus(_Atomic(uint64_t) *words, const cpu_set_t *cpus);
 
 /** Get a set of processors of a slot. */
-void pred_slot_get_cpus(const _Atomic uint64_t *words, cpu_set_t *cpus);
+void pred_slot_get_cpus(const _Atomic(uint64_t) *words, cpu_set_t *cpus);
 
 /**
  * Take back the slots, and with them the shares, of processes that died.

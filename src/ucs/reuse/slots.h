@@ -52,20 +52,20 @@ typedef struct ucs_reuse_slot {
      *  Whoever changes a flag does so without losing a send that another thread
      *  adds. Acquire and release: whoever takes the slot is after all sends of
      *  it, and whoever sends sees its fields. */
-    _Atomic uint64_t   state;
+    _Atomic(uint64_t)   state;
     /* Its memory. Relaxed: a memory hook reads it at any time. Pages that are
      * being registered just now are not unmapped in the meantime, since the
      * program sends from them */
-    _Atomic uint64_t   start;
-    _Atomic uint64_t   end;
+    _Atomic(uint64_t)   start;
+    _Atomic(uint64_t)   end;
     void               *handle;
     ucs_reuse_buffer_t *buffer; /**< The buffer of the table */
     /** Whether it was used since ucs_reuse_slots_take_victim() passed by.
      *  Relaxed */
-    _Atomic uint32_t   is_used;
+    _Atomic(uint32_t)   is_used;
     /** For the caller: whether a message was sent from it as was meant. 0 when
      *  it is filled. Relaxed */
-    _Atomic uint32_t   is_proven;
+    _Atomic(uint32_t)   is_proven;
 } __attribute__((aligned(64))) ucs_reuse_slot_t;
 
 
@@ -75,13 +75,13 @@ typedef struct ucs_reuse_slots {
     void             *memory; /**< What they are in */
     /** Slots from this one on have never been used. Written under the lock,
      *  with release: who sees a slot sees its fields. */
-    _Atomic uint32_t num;
+    _Atomic(uint32_t) num;
     /** How many slots were marked dead and not taken yet. Relaxed: who does not
      *  see it looks again later. */
-    _Atomic uint32_t num_dead;
+    _Atomic(uint32_t) num_dead;
     /** Bytes of all slots that are not free. Written under the lock;
      *  relaxed. */
-    _Atomic uint64_t bytes;
+    _Atomic(uint64_t) bytes;
     uint32_t         hand;   /**< Next slot to be a victim. Under the lock */
     /** Held by those who look for a slot to take or to fill; not by those who
      *  use one, nor in a memory hook */

@@ -56,14 +56,14 @@ typedef struct ucs_reuse_buffer {
      *  of the thread that adds the buffer, and back to 0 under the lock of the
      *  table. Relaxed: whoever reads another buffer's count or handle for it
      *  counts wrongly, or finds that the handle is not about its memory. */
-    _Atomic uint64_t address;
+    _Atomic(uint64_t) address;
     /** How often it was sent. Relaxed, and not added to atomically: if two
      *  threads send it at a time, one send is not counted, which does no
      *  harm. */
-    _Atomic uint32_t uses;
+    _Atomic(uint32_t) uses;
     /** Above 0: it is hot, and this is for the caller to find its registration
      *  by. Written under the lock of the table. Relaxed, as address. */
-    _Atomic uint32_t handle;
+    _Atomic(uint32_t) handle;
 } ucs_reuse_buffer_t;
 
 
@@ -86,11 +86,11 @@ typedef struct ucs_reuse_table {
                                    chains to grow; 0 to 1 */
 
     /* Relaxed: these are numbers that nothing else depends on */
-    _Atomic uint32_t num_buffers;
-    _Atomic uint32_t num_hot;   /**< Written under the lock */
-    _Atomic uint32_t is_stopped; /**< No buffer is added. Written under the
+    _Atomic(uint32_t) num_buffers;
+    _Atomic(uint32_t) num_hot;   /**< Written under the lock */
+    _Atomic(uint32_t) is_stopped; /**< No buffer is added. Written under the
                                       lock */
-    _Atomic uint32_t num_refused; /**< Buffers not added since it stopped;
+    _Atomic(uint32_t) num_refused; /**< Buffers not added since it stopped;
                                        counted as uses are */
 
     ucs_mutex_t      lock;

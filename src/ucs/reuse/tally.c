@@ -48,7 +48,7 @@ void ucs_reuse_tally_reset(ucs_reuse_tally_t *tally)
     memset(tally->others, 0, sizeof(tally->others));
 }
 
-static uint64_t get(const _Atomic uint64_t *value)
+static uint64_t get(const _Atomic(uint64_t) *value)
 {
     return atomic_load_explicit(value, memory_order_relaxed);
 }

@@ -43,10 +43,10 @@ typedef struct ucs_reuse_tally_row {
     /** The address of the buffer, and the class in the low bits; 0: this row is
      *  free. Changes once, by a compare-and-swap of the thread that adds the
      *  buffer. */
-    _Atomic uint64_t key;
-    _Atomic uint64_t count;  /**< Sends */
-    _Atomic uint64_t copied; /**< Of these, those that are copied anyway */
-    _Atomic uint64_t length; /**< The longest one, bytes */
+    _Atomic(uint64_t) key;
+    _Atomic(uint64_t) count;  /**< Sends */
+    _Atomic(uint64_t) copied; /**< Of these, those that are copied anyway */
+    _Atomic(uint64_t) length; /**< The longest one, bytes */
 } ucs_reuse_tally_row_t;
 
 

@@ -68,8 +68,8 @@ err:
 
 void ucp_fh_pinning_complain(const ucp_fh_work_t *work)
 {
-    static _Atomic int is_explained;
-    static _Atomic int num_told;
+    static _Atomic(int) is_explained;
+    static _Atomic(int) num_told;
 
     /* Thousands of pins may fail for either reason. Relaxed: nothing else depends on what
      * was told */

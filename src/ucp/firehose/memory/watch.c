@@ -42,8 +42,8 @@ static struct {
      * handlers without (relaxed: whoever exposes memory and unmaps it at a time
      * has to order that) so that calls which concern none of it are not held
      * up */
-    _Atomic uint64_t   start;
-    _Atomic uint64_t   end;
+    _Atomic(uint64_t)   start;
+    _Atomic(uint64_t)   end;
     unsigned           page_shift;
     ucs_status_t       status; /* Of ucp_fh_watch_start() */
 } registry = {

@@ -58,14 +58,14 @@ typedef struct ucs_arena_slab {
      *  of the arena. OPEN is set with release, so that whoever sees it sees the
      *  handle; who removes it looks then whether there are uses, with acquire:
      *  the helper deregisters after all of them have ended. */
-    _Atomic uint64_t state;
+    _Atomic(uint64_t) state;
     void             *handle;  /**< What reg() has returned. Written by the
                                     helper before the slab is open; constant
                                     while it is */
     /** Bytes of its memory; 0: it has none. Written by the helper before the
      *  slab is open; constant while it is. Atomic, since who finds a slab may
      *  be late, and then read it while it changes; relaxed. */
-    _Atomic size_t   length;
+    _Atomic(size_t)   length;
     int              is_registered; /**< Whether it has a handle. The helper's */
     int              is_bare;  /**< Whether it is bare. The helper's */
     int              is_plain; /**< Whether it is plain. The helper's */

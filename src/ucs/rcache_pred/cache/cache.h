@@ -89,7 +89,7 @@ typedef struct pred_bound {
     uint64_t max_bytes;    /**< Bound on stats.bytes_now */
     unsigned releasing;    /**< Handles of all domains that were taken and are
                                 not yet deregistered */
-    _Atomic uint64_t releases; /**< How many times room was given back so far.
+    _Atomic(uint64_t) releases; /**< How many times room was given back so far.
                                     Written under the lock; relaxed: whoever
                                     reads it without the lock only wants to
                                     know whether to ask for room again */
@@ -118,7 +118,7 @@ typedef struct pred_deferred {
     /** Whether a range was written. The handler sets it, with release, and
      *  whoever has read the range clears it: a handler may come to a thread that
      *  is in its lane, while another one has the lock */
-    _Atomic int             is_set[PRED_MAX_DEFERRED];
+    _Atomic(int)             is_set[PRED_MAX_DEFERRED];
 } pred_deferred_t;
 
 
@@ -142,23 +142,23 @@ typedef struct pred_handshake {
      *  sets it, under the lock, and whoever wakes the helper clears it.
      *  Sequentially consistent, together with stale: see pred_sleep() in
      *  helper/pace.c */
-    _Atomic int      asleep;
+    _Atomic(int)      asleep;
     /** Not 0: there are stale regions for the helper to clear away. Uses and
      *  unmaps set it, the helper clears it. Sequentially consistent for the
      *  same reason as asleep */
-    _Atomic int      stale;
+    _Atomic(int)      stale;
     /** ucs_rcache_pred_mode_t, but never NONE: without a helper it has no
      *  meaning. Written under helper_mutex; only check_absent() in
      *  helper/poll.c writes it without the mutex, to take the work from the
      *  thread. Sequentially consistent, see pred_wake() */
-    _Atomic int      mode;
+    _Atomic(int)      mode;
     /** When the next round is due. Written at the end of a round, under
      *  helper_mutex, before asleep is set; whoever clears asleep sets it to 0.
      *  Relaxed, since nothing else is read by its value */
-    _Atomic uint64_t due;
+    _Atomic(uint64_t) due;
     /** When the last round began, by which others see that the clock went back.
      *  Written under helper_mutex. Relaxed, as due */
-    _Atomic uint64_t last;
+    _Atomic(uint64_t) last;
 } pred_handshake_t;
 
 
@@ -168,13 +168,13 @@ typedef struct pred_absence {
     /** Not 0: the thread did not get to its work for long, and has not been
      *  seen since. check_absent() sets it, the thread clears it. Sequentially
      *  consistent */
-    _Atomic int      found;
+    _Atomic(int)      found;
     /** How often the thread's round was found overdue, and when it was found so
      *  last. Any thread writes these two, and each round clears the number.
      *  Relaxed, since the number need not be exact */
-    _Atomic unsigned checks;
-    _Atomic uint64_t last_check;
-    _Atomic int      warned; /**< Not 0: a warning has told the user. Set
+    _Atomic(unsigned) checks;
+    _Atomic(uint64_t) last_check;
+    _Atomic(int)      warned; /**< Not 0: a warning has told the user. Set
                                   once */
 } pred_absence_t;
 
@@ -290,7 +290,7 @@ struct ucs_rcache_pred {
 
     /* Protected by the lock. What a hit touches comes first: the heads of the
      * table's buckets, and the counters of uses and hits */
-    _Atomic uintptr_t           lock UCS_V_ALIGNED(64); /**< pred_self() of the
+    _Atomic(uintptr_t)           lock UCS_V_ALIGNED(64); /**< pred_self() of the
                                                              thread that has it;
                                                              0: none has. Only
                                                              the functions below
@@ -300,7 +300,7 @@ struct ucs_rcache_pred {
      *  handler in the thread that has the lock adds to it, and whoever has the
      *  lock next sets it to 0. Relaxed for a thread that has the lock just now;
      *  deferred.c says what else */
-    _Atomic unsigned            num_deferred;
+    _Atomic(unsigned)            num_deferred;
     /** NULL: there are none yet. Written once, under the lock, with release */
     _Atomic(pred_lanes_t*)      lanes;
     /** Which thread has begun the last use under the lock, pred_self(), and how
@@ -390,7 +390,7 @@ void pred_lock_wait(ucs_rcache_pred_t *pred);
 
 /** Wait until a flag is 0 that another thread clears soon: sequentially
  *  consistent. */
-void pred_spin_while_busy(ucs_rcache_pred_t *pred, _Atomic int *busy);
+void pred_spin_while_busy(ucs_rcache_pred_t *pred, _Atomic(int) *busy);
 
 /* lanes.c */
 

@@ -115,7 +115,7 @@ void pred_defer(ucs_rcache_pred_t *pred,
  * lane, and waits for nobody */
 static void catch_up_with(ucs_rcache_pred_t *pred, unsigned number)
 {
-    _Atomic int *is_set = &pred->deferred.is_set[number];
+    _Atomic(int) *is_set = &pred->deferred.is_set[number];
     unsigned spins      = 0;
 
     /* Acquire: pairs with the release in pred_defer() */

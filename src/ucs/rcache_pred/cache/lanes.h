@@ -63,11 +63,11 @@ typedef struct pred_lane {
     /** pred_self() of its thread; 0: none has it. Written once, under the lock.
      *  Relaxed: a thread only looks for its own number. A thread that ends leaves
      *  its lane to whoever gets the same number. */
-    _Atomic uintptr_t       thread;
+    _Atomic(uintptr_t)       thread;
     /** Whether the thread is in the lane. Only that thread writes it. Sequentially
      *  consistent when it enters, see above; release when it leaves: whoever has
      *  the lock next sees what it wrote. */
-    _Atomic int             busy;
+    _Atomic(int)             busy;
     unsigned                number; /**< From 1. Constant */
     /** What is to be added to the statistics */
     uint64_t                uses, hits, early;

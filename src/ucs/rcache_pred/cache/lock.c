@@ -73,7 +73,7 @@ void pred_lock_wait(ucs_rcache_pred_t *pred)
     } while (!pred_lock_try(pred));
 }
 
-void pred_spin_while_busy(ucs_rcache_pred_t *pred, _Atomic int *busy)
+void pred_spin_while_busy(ucs_rcache_pred_t *pred, _Atomic(int) *busy)
 {
     unsigned spins = 0;
 

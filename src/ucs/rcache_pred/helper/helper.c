@@ -128,7 +128,7 @@ static int awaited_step(ucs_rcache_pred_t *pred)
  * in all */
 static void show_presence(ucs_rcache_pred_t *pred)
 {
-    _Atomic unsigned *checks = &pred->absence.checks;
+    _Atomic(unsigned) *checks = &pred->absence.checks;
 
     /* Relaxed, see check_absent(). Read first: uses read what is beside it */
     if (ucs_unlikely(atomic_load_explicit(checks, memory_order_relaxed) > 0)) {

@@ -28,8 +28,8 @@ static int is_eager;                     /* Whether that looks at sends */
 static ucs_reuse_tally_t tally;
 
 /* All of these are relaxed: nothing else depends on them */
-static _Atomic int is_begun;     /* Whether the first send was seen */
-static _Atomic int has_messages; /* Whether a context was made whose sends may
+static _Atomic(int) is_begun;     /* Whether the first send was seen */
+static _Atomic(int) has_messages; /* Whether a context was made whose sends may
                                     go without a copy */
 static _Atomic(const uct_predreg_real_t*) real_ucp; /* NULL: no context was made. What
                                                        it points to stays */
@@ -37,7 +37,7 @@ static _Atomic(const uct_predreg_real_t*) real_ucp; /* NULL: no context was made
 /* What small sends cost, for the trace. The measurement is made by the first thread that
  * makes a worker; what has_costs says is written last, with release */
 static atomic_flag is_measured = ATOMIC_FLAG_INIT;
-static _Atomic int has_costs;
+static _Atomic(int) has_costs;
 static ucs_reuse_costs_t costs;
 
 
@@ -53,12 +53,12 @@ static void begin(uct_predreg_core_t *core)
     uct_predreg_core_unlock(core);
 }
 
-static int is_set(_Atomic int *flag)
+static int is_set(_Atomic(int) *flag)
 {
     return atomic_load_explicit(flag, memory_order_relaxed);
 }
 
-static void set(_Atomic int *flag, int value)
+static void set(_Atomic(int) *flag, int value)
 {
     atomic_store_explicit(flag, value, memory_order_relaxed);
 }

@@ -27,14 +27,14 @@ typedef struct uct_predreg_altered {
     uintptr_t         base;       /**< Where the pages begin. Constant, as the
                                        next two */
     unsigned          page_shift; /**< Logarithm of the size of a page */
-    _Atomic uint64_t  *bits;      /**< A bit for each page. Set before the
+    _Atomic(uint64_t)  *bits;      /**< A bit for each page. Set before the
                                        kernel is called, and cleared before the
                                        memory is freed, both by threads that use
                                        this memory: relaxed, since the program
                                        orders its own calls for one memory. The
                                        helper reads them as well, and may miss what
                                        is set just then */
-    _Atomic int       is_any;     /**< Whether a bit was ever set. Relaxed, for
+    _Atomic(int)       is_any;     /**< Whether a bit was ever set. Relaxed, for
                                        the same reason */
 } uct_predreg_altered_t;
 

@@ -89,12 +89,12 @@ typedef struct uct_predreg_arena {
      *  the kernel fills with zeros in a forked child, since memory hooks may be
      *  called there before any handler of the fork. Constant here, 1. */
     volatile int             *is_here;
-    _Atomic int              has_events; /**< Whether a call of the program has
+    _Atomic(int)              has_events; /**< Whether a call of the program has
                                               come here. Written by any thread,
                                               relaxed: nothing is read through
                                               it */
-    _Atomic uint64_t         zero_time;  /**< See the statistics. Relaxed */
-    _Atomic pthread_t        helper;  /**< The helper thread. Relaxed: whoever
+    _Atomic(uint64_t)         zero_time;  /**< See the statistics. Relaxed */
+    _Atomic(pthread_t)        helper;  /**< The helper thread. Relaxed: whoever
                                            compares it with itself either is it,
                                            and has written it, or is not */
     ucs_rcache_pred_pressure_t pressure; /**< The helper's, as the next one */

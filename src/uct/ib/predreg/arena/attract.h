@@ -57,10 +57,10 @@ typedef struct uct_predreg_attract {
     size_t           max;       /**< Longest one. Constant */
     /** The least length that was communicated, of those; SIZE_MAX: there was none.
      *  Written by any thread, relaxed: nothing is read through it */
-    _Atomic size_t   wanted;
+    _Atomic(size_t)   wanted;
     /** How often memory of the arena was unmapped while all of that is mapped. Written by
      *  any thread, relaxed as above */
-    _Atomic unsigned num_unmapped;
+    _Atomic(unsigned) num_unmapped;
     size_t           attracted; /**< From this length on malloc() maps; SIZE_MAX: it was
                                      told nothing. The helper's, as all below */
     ucs_rcache_pred_time_t settle_at; /**< UCS_RCACHE_PRED_TIME_INF: it has */

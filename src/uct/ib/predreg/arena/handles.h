@@ -28,9 +28,9 @@ BEGIN_C_DECLS
 #define UCT_PREDREG_HANDLES_NONE UINT32_MAX
 
 typedef struct uct_predreg_handles_entry {
-    _Atomic uint64_t handle; /**< 0: none. Relaxed, as the next one: the version
+    _Atomic(uint64_t) handle; /**< 0: none. Relaxed, as the next one: the version
                                   orders them */
-    _Atomic uint32_t slab;
+    _Atomic(uint32_t) slab;
 } uct_predreg_handles_entry_t;
 
 
@@ -40,7 +40,7 @@ typedef struct uct_predreg_handles {
                                                 one */
     uct_predreg_handles_entry_t *tables[2]; /**< The one to be read is that of
                                                  the version's lowest bit */
-    _Atomic uint64_t            version;   /**< Written with release, when the
+    _Atomic(uint64_t)            version;   /**< Written with release, when the
                                                 other table is complete */
 } uct_predreg_handles_t;
 

@@ -44,8 +44,8 @@ typedef struct uct_predreg_served {
     void                  *arg;         /**< Of both */
     /** What the clock said of late, and how far it has gone back in all. Written by any
      *  thread. Relaxed: nothing is read through them. */
-    _Atomic uint64_t      last;
-    _Atomic uint64_t      lost;
+    _Atomic(uint64_t)      last;
+    _Atomic(uint64_t)      lost;
 } uct_predreg_served_t;
 
 

@@ -60,7 +60,7 @@ static unsigned find_minor(void)
 
 unsigned uct_predreg_ucs_minor(void)
 {
-    static _Atomic unsigned found;
+    static _Atomic(unsigned) found;
     unsigned minor;
 
     /* Relaxed: threads that come here at the same time find the same */

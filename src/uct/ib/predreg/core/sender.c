@@ -16,14 +16,14 @@
 static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_SENDERS);
 static uct_predreg_sender_t *senders;
 
-_Atomic uint32_t uct_predreg_sender_generation = 1;
+_Atomic(uint32_t) uct_predreg_sender_generation = 1;
 
 __thread uct_predreg_sender_t *uct_predreg_sender_mine;
 
 /* What no thread counts by itself. Relaxed: these are only shown */
-static _Atomic uint64_t late_hot;
-static _Atomic uint64_t late_bytes;
-static _Atomic uint64_t heated;
+static _Atomic(uint64_t) late_hot;
+static _Atomic(uint64_t) late_bytes;
+static _Atomic(uint64_t) heated;
 
 /* Its destructor is told of threads that end */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -92,7 +92,7 @@ void uct_predreg_count_heated(void)
     atomic_fetch_add_explicit(&heated, 1, memory_order_relaxed);
 }
 
-static uint64_t value_of(const _Atomic uint64_t *counter)
+static uint64_t value_of(const _Atomic(uint64_t) *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }

@@ -77,9 +77,9 @@ struct uct_predreg_sender {
     /* Counters, see @ref uct_predreg_eager_stats_t. Relaxed: whoever reads them
      * gets what they were at some time. They stay when the thread ends, and
      * another thread goes on with them */
-    _Atomic uint64_t            sends;
-    _Atomic uint64_t            hot;
-    _Atomic uint64_t            bytes_saved;
+    _Atomic(uint64_t)            sends;
+    _Atomic(uint64_t)            hot;
+    _Atomic(uint64_t)            bytes_saved;
 
     /** Whether a thread has it. Under the lock of senders.c, as next */
     int                         is_taken;
@@ -92,7 +92,7 @@ struct uct_predreg_sender {
  *  number sees the change as well. Relaxed where what is remembered is used: a
  *  program that has closed a worker or a context in another thread has told this
  *  one by stronger means. */
-extern _Atomic uint32_t uct_predreg_sender_generation;
+extern _Atomic(uint32_t) uct_predreg_sender_generation;
 
 static inline void uct_predreg_senders_forget(void)
 {
@@ -128,7 +128,7 @@ uct_predreg_sender_place(uct_predreg_sender_t *sender, ucp_worker_h worker)
 
 /** Add to a counter that only this thread writes. */
 static UCS_F_ALWAYS_INLINE void
-uct_predreg_sender_add(_Atomic uint64_t *counter, uint64_t value)
+uct_predreg_sender_add(_Atomic(uint64_t) *counter, uint64_t value)
 {
     atomic_store_explicit(counter,
                           atomic_load_explicit(counter, memory_order_relaxed) +

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 
-_Atomic int uct_predreg_devices;
+_Atomic(int) uct_predreg_devices;
 
 __thread unsigned uct_predreg_within
         __attribute__((tls_model("initial-exec")));

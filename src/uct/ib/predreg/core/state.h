@@ -90,7 +90,7 @@ struct uct_predreg_core {
     /** Why this library has stepped aside, so that nothing is managed,
      *  @ref uct_predreg_aside_t. Relaxed: it is written while UCX is being configured,
      *  and read later. */
-    _Atomic int              aside;
+    _Atomic(int)              aside;
     /** The message of that. Written by the thread that has set it, and read by a tool
      *  alone (status/status.h). */
     char                     why_aside[UCT_PREDREG_ASIDE_MAX];
@@ -100,22 +100,22 @@ struct uct_predreg_core {
     /** Whether UCP chooses its protocols by its cost model (UCX_PROTO_ENABLE).
      *  Then it orders the puts of messages by fences, instead of waiting for
      *  them to complete. Relaxed, for the same reason as aside. */
-    _Atomic int              fenced_puts;
+    _Atomic(int)              fenced_puts;
     /** Whether this library has switched UCP's cache off. Then memory is kept in
      *  domains that are not managed, see md/kept.h. Set when a
      *  configuration of UCP was read, and never cleared. Relaxed: domains are
      *  opened later, by the thread that has read the configuration or by one
      *  that got it from there. */
-    _Atomic int              ucp_cache_is_off;
+    _Atomic(int)              ucp_cache_is_off;
     /** How many domains this process has ever opened, of whatever component.
      *  Relaxed: it is only told at the exit. */
-    _Atomic unsigned         num_seen;
+    _Atomic(unsigned)         num_seen;
     /** Whether UCP was ever given a keyless handle, see mkey.h. Relaxed: whoever
      *  packs a key with one got it from the thread that has set this. */
-    _Atomic int              has_keyless;
+    _Atomic(int)              has_keyless;
     /** How many domains UCP has opened for one context, at most. Relaxed: those
      *  of a context are opened before it is used. */
-    _Atomic unsigned         max_domains;
+    _Atomic(unsigned)         max_domains;
     /** The settings of UCX's caches, of which this library takes the place. Under
      *  the lock, as the next two */
     uct_predreg_cache_settings_t settings[UCT_PREDREG_SETTINGS_CACHES];
@@ -128,17 +128,17 @@ struct uct_predreg_core {
 
     /* The counters from here on are relaxed: each is a number that nothing else
      * depends on. */
-    _Atomic unsigned         num_managed;   /**< How many domains are managed
+    _Atomic(unsigned)         num_managed;   /**< How many domains are managed
                                                  now */
-    _Atomic uint64_t         passed_uses;   /**< Uses that were left to UCX's
+    _Atomic(uint64_t)         passed_uses;   /**< Uses that were left to UCX's
                                                  own cache before live was set,
                                                  which counts the later ones */
-    _Atomic uint64_t         pool_bytes;    /**< The most bytes that UCX's own
+    _Atomic(uint64_t)         pool_bytes;    /**< The most bytes that UCX's own
                                                  pools had registered at a time;
                                                  under leave-pinned, the sum of
                                                  all pools. Written by
                                                  foreign.c */
-    _Atomic uint64_t         kernel_pinned; /**< Largest VmPin seen, bytes */
+    _Atomic(uint64_t)         kernel_pinned; /**< Largest VmPin seen, bytes */
 };
 
 /** Initialises the state of a process in which nothing has happened yet. */
@@ -151,7 +151,7 @@ struct uct_predreg_core {
 
 /** Whether a domain was opened that knows memory of devices. Relaxed: such
  *  memory can be allocated only later. */
-extern _Atomic int uct_predreg_devices;
+extern _Atomic(int) uct_predreg_devices;
 
 
 static UCS_F_ALWAYS_INLINE int uct_predreg_has_devices(void)

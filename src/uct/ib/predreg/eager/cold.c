@@ -16,7 +16,7 @@
 #define STATE_LENGTH_SHIFT 48
 
 /* Relaxed: each of its values copies all bytes */
-static _Atomic ucs_reuse_copy_classes_t by_string =
+static _Atomic(ucs_reuse_copy_classes_t) by_string =
         UCS_REUSE_COPY_ALL_STRING;
 
 

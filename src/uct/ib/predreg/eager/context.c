@@ -37,7 +37,7 @@ static __thread int making_rma;
 /* How many threads walk the list of contexts. Sequentially consistent, with the list:
  * whoever has removed a context and then sees no walker knows that none will
  * see it */
-static _Atomic unsigned walkers;
+static _Atomic(unsigned) walkers;
 
 
 /* The list, for those who hold the lock */

@@ -34,7 +34,7 @@ typedef struct range {
  * Senders remember the range, and are told when it changes
  * (uct_predreg_senders_forget()).
  */
-static _Atomic uint64_t endpoints[1 << NUM_BITS];
+static _Atomic(uint64_t) endpoints[1 << NUM_BITS];
 
 #define KEY_BITS 48
 
@@ -45,7 +45,7 @@ static uint64_t key_of(ucp_ep_h ep, uct_predreg_message_t message)
     return ((uintptr_t)ep + message) & UCS_MASK(KEY_BITS);
 }
 
-static _Atomic uint64_t *place_of(uint64_t key)
+static _Atomic(uint64_t) *place_of(uint64_t key)
 {
     return &endpoints[ucs_rcache_pred_hash_bits(key, NUM_BITS)];
 }

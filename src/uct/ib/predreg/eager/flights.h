@@ -38,7 +38,7 @@ typedef struct uct_predreg_flight {
     /** Number of the next free one plus one; 0: there is none. Relaxed: a
      *  thread that reads it of a send that another one takes meanwhile finds
      *  that the list has changed */
-    _Atomic uint32_t        next;
+    _Atomic(uint32_t)        next;
 } uct_predreg_flight_t;
 
 /** UCP has called back. */
@@ -51,11 +51,11 @@ typedef struct uct_predreg_flights {
     uct_predreg_flight_t *flights; /**< Constant */
     /** No send from this number on was ever taken: at most so many were in flight at a time.
      *  Relaxed: whoever looks for a send has been given its request */
-    _Atomic uint32_t     used;
+    _Atomic(uint32_t)     used;
     /** Number of the first free one plus one in the low 32 bits, and above them
      *  how often this has changed, so that a compare-and-swap notices. Acquire
      *  and release: whoever takes one is after whoever gave it back. */
-    _Atomic uint64_t     first;
+    _Atomic(uint64_t)     first;
 } uct_predreg_flights_t;
 
 

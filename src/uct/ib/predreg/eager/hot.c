@@ -33,8 +33,8 @@ typedef struct registration {
      * and a part of another's. Then another endpoint is taken for one that
      * copies, and its messages are left alone */
     _Atomic(ucp_ep_h)   ep;
-    _Atomic int         message; /* uct_predreg_message_t */
-    _Atomic size_t      length;
+    _Atomic(int)         message; /* uct_predreg_message_t */
+    _Atomic(size_t)      length;
 
     /* What UCT has returned for it. Written while it is being made, and by
      * whoever has taken the slot */

@@ -27,11 +27,11 @@
 /** After how many sends a buffer of a context is hot. */
 typedef struct uct_predreg_thresholds {
     /** By class of length; UCS_REUSE_NEVER. Relaxed: nothing is read by them */
-    _Atomic uint32_t  sends[UCS_REUSE_NUM_CLASSES];
+    _Atomic(uint32_t)  sends[UCS_REUSE_NUM_CLASSES];
 
     /** When to look again at the costs, ns by the clock of who asks; UINT64_MAX: a thread
      *  does just now, which has what follows to itself. Acquire and release */
-    _Atomic uint64_t  next;
+    _Atomic(uint64_t)  next;
     uint64_t          interval; /**< From the last look to the next one, ns */
     unsigned          looks;    /**< How many there were */
     ucs_reuse_costs_t costs;    /**< The least of all looks */

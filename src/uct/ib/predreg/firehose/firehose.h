@@ -36,8 +36,8 @@ typedef struct uct_predreg_firehose {
     ucs_mutex_t                   lock;
     khash_t(uct_predreg_firehose) bytes;    /**< Under the lock */
     /* Relaxed: numbers that nothing else depends on */
-    _Atomic uint64_t              requests; /**< That the program has made */
-    _Atomic uint64_t              hits;     /**< Of these, that sent no
+    _Atomic(uint64_t)              requests; /**< That the program has made */
+    _Atomic(uint64_t)              hits;     /**< Of these, that sent no
                                                  message */
 } uct_predreg_firehose_t;
 

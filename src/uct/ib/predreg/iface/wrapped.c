@@ -13,7 +13,7 @@
 /* How many interfaces of this process have their retry_func called by progress.
  * Relaxed: a thread that asks whether it may sleep has itself started what it
  * would miss. */
-static _Atomic unsigned num_retrying;
+static _Atomic(unsigned) num_retrying;
 
 
 unsigned uct_predreg_forks;

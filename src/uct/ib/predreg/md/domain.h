@@ -59,12 +59,12 @@ struct uct_predreg_domain {
     _Atomic(uct_predreg_kept_t*) kept;
     /** Whether that could not be made, which is not tried again. Under core.lock;
      *  relaxed. */
-    _Atomic int              is_kept_refused;
+    _Atomic(int)              is_kept_refused;
     /** Whether no pieces handles are given out in this domain, because one of
      *  its interfaces would not understand them. Relaxed: a handle that is
      *  given out while that interface is being opened does no harm, because
      *  nobody can use the interface yet. */
-    _Atomic int              whole;
+    _Atomic(int)              whole;
 
     /** Held by the thread that is in UCX's domain. What else may be held then, and
      *  which locks are taken meanwhile, as by hooks of memory that UCX frees there:

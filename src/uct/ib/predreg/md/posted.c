@@ -26,10 +26,10 @@
  * as if the context were unknown; and each message is spared the atomic operation
  * that would make sure. */
 typedef struct posted {
-    _Atomic uint64_t block;
-    _Atomic uint64_t caller;
-    _Atomic uint64_t stack;
-    _Atomic uint64_t window;
+    _Atomic(uint64_t) block;
+    _Atomic(uint64_t) caller;
+    _Atomic(uint64_t) stack;
+    _Atomic(uint64_t) window;
 } posted_t;
 
 static posted_t posted[1u << POSTED_BITS] __attribute__((aligned(64)));
@@ -45,12 +45,12 @@ static posted_t *posted_entry(const void *buffer)
     return &posted[ucs_rcache_pred_hash_bits(block_of(buffer), POSTED_BITS)];
 }
 
-static void put(_Atomic uint64_t *word, uint64_t value)
+static void put(_Atomic(uint64_t) *word, uint64_t value)
 {
     atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
-static uint64_t get(const _Atomic uint64_t *word)
+static uint64_t get(const _Atomic(uint64_t) *word)
 {
     return atomic_load_explicit(word, memory_order_relaxed);
 }

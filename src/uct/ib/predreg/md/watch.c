@@ -36,7 +36,7 @@ static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WATCHED);
 /* The shortest use so far, bytes. Memory that is smaller was never used, so its
  * unmapping need not be recorded. Relaxed: this number only decreases, and
  * nothing else depends on it. */
-static _Atomic uint64_t shortest = UINT64_MAX;
+static _Atomic(uint64_t) shortest = UINT64_MAX;
 
 
 void uct_predreg_watch_open(uct_predreg_core_t *core)

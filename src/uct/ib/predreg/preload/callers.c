@@ -25,12 +25,12 @@
 typedef struct caller {
     predreg_range_t library;
     unsigned        ucx;
-    _Atomic int     is_known; /* The rest was written, by the one thread that
+    _Atomic(int)     is_known; /* The rest was written, by the one thread that
                                  has taken this entry. Release and acquire */
 } caller_t;
 
 
-_Atomic unsigned predreg_num_ucx;
+_Atomic(unsigned) predreg_num_ucx;
 
 /* The function PREDREG_UCX_FUNCTION of each UCX; NULL: there are no more.
  * Relaxed: what counts is the address. */
@@ -41,7 +41,7 @@ static _Atomic(const void*) ucx_functions[PREDREG_UCX_REST];
 static caller_t callers[MAX_CALLERS];
 
 /* How many entries were taken. Relaxed: each says itself whether it is known */
-static _Atomic unsigned num_callers;
+static _Atomic(unsigned) num_callers;
 
 
 /* This takes the place of a function that was not found. It returns a value as

@@ -55,7 +55,7 @@ static int core_was_tried;
 
 /* Whether nothing of a UCX is managed since it is another one than the core's. Relaxed:
  * nothing is read through it, and threads that ask at the same time come to the same */
-static _Atomic int is_aside_for[PREDREG_MAX_UCX];
+static _Atomic(int) is_aside_for[PREDREG_MAX_UCX];
 
 _Atomic(const char*) predreg_ucp_start;
 

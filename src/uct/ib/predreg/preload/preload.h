@@ -52,7 +52,7 @@ extern _Atomic(const uct_predreg_hooks_t*) predreg_hooks_of[PREDREG_MAX_UCX];
 
 /** How many UCXs have been called so far; it only grows. Relaxed: a thread that
  *  calls a further UCX got an object of it from a call that counted it. */
-extern _Atomic unsigned predreg_num_ucx;
+extern _Atomic(unsigned) predreg_num_ucx;
 
 
 /**
@@ -130,12 +130,12 @@ predreg_whole_t predreg_whole;
 /** Whether the program has asked a context for one-sided communication.
  *  Relaxed, as the next one: nothing else depends on it, and it is only ever
  *  set. */
-extern _Atomic int predreg_one_sided;
+extern _Atomic(int) predreg_one_sided;
 
 /** Whether the program has called UCP past this library. Then a callback that
  *  UCP's progress calls may do so as well, and what progress registers may be
  *  for one-sided communication, too. */
-extern _Atomic int predreg_bypassed;
+extern _Atomic(int) predreg_bypassed;
 
 /** Not 0: this thread is in ucp_init_version(), and this number less one is how
  *  many memory domains UCP has opened in there. */

@@ -69,7 +69,7 @@ static _Atomic(void*) next_mallopt;
 
 /* Whether the program has chosen where malloc() gets its memory from. Relaxed: the arena
  * changes that much later, or again */
-static _Atomic int is_malloc_set;
+static _Atomic(int) is_malloc_set;
 
 /* Programs call these in handlers of signals, such as those of garbage
  * collectors, where it would be too late to look for them */

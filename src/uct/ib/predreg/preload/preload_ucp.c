@@ -37,9 +37,9 @@ ucs_rcache_pred_idle_t predreg_idle;
 
 __thread __attribute__((tls_model("initial-exec"))) unsigned predreg_in_init;
 
-_Atomic int predreg_one_sided;
+_Atomic(int) predreg_one_sided;
 
-_Atomic int predreg_bypassed;
+_Atomic(int) predreg_bypassed;
 
 /* How many calls of communications this thread is in, nested in each other */
 static __thread __attribute__((tls_model("initial-exec")))
