@@ -11,6 +11,7 @@
  * on it: each includes what it uses. */
 
 #include <gtest/gtest.h>
+#include <stdatomic.h>
 
 #include <algorithm>
 #include <atomic>
