@@ -344,22 +344,44 @@ seldom()
     "$@"
 }
 
+# each_of COMMAND...: the command with each line of the input as its first argument, as many
+# at a time as there are processors, each of these in a folder of its own; fails if one does
+each_of()
+{
+    local all=$work lines num i j pids=() failed=0
+    mapfile -t lines
+    num=$(nproc)
+    for ((i = 0; i < num; ++i)); do
+        (work=$all/of-$i
+         mkdir -p "$work"
+         for ((j = i; j < ${#lines[@]}; j += num)); do
+             "$1" "${lines[j]}" "${@:2}" || failed=1
+         done
+         exit $failed) > "$all/of-$i.log" 2>&1 < /dev/null &
+        pids+=($!)
+    done
+    for ((i = 0; i < num; ++i)); do
+        wait "${pids[i]}" || failed=1
+        cat "$all/of-$i.log"
+    done
+    return $failed
+}
+
 # Each call of a kind fails in a run of its own; and that for each of these
 # settings, in which @ stands for the number of the call
 #   every KIND VARIABLE=VALUE...
 every()
 {
-    local kind=$1 count i setting failed=0
+    local kind=$1 count i setting
     shift
     count=$(calls "$kind")
     echo "$count $kind"
     [ "${count:-0}" -gt 0 ] || return
     for ((i = 1; i <= count; i += step)); do
         for setting in "$@"; do
-            with_failure "${setting/@/$i}" || failed=1
+            echo "${setting/@/$i}"
         done
-    done
-    return $failed
+    done | each_of with_failure
 }
 
 # sampled COUNT: numbers of calls, each of the first 60, and 30 of all others; or so many
@@ -379,25 +401,31 @@ with_fault()
     $rig -- env LD_PRELOAD="$build/test/native/libfault.so" FAULT_LIBRARY=libucp_ "$@" 2>&1
 }
 
+# allocation_fails WHICH VARIABLE=VALUE... COMMAND...: the program goes on if an allocation
+# fails
+allocation_fails()
+{
+    local which=$1
+    shift
+    with_fault FAULT="memory:$which" "$@" > "$work/one" && return
+    echo "FAULT=memory:$which: status $?"
+    head -n 30 "$work/one"
+    return 1
+}
+
 # each_allocation FURTHER VARIABLE=VALUE... COMMAND...: a program goes on if an allocation
 # fails, and, with FURTHER, that and all that follow; with --strict no call may fail
 each_allocation()
 {
-    local further=$1 count i number failed=0
+    local further=$1 count i
     shift
     count=$(with_fault FAULT_COUNT=1 "$@" --strict |
         awk '/^fault: .* memory/ && $2 > n { n = $2 } END { print n + 0 }')
     echo "$count allocations"
     [ "$count" -gt 100 ] || return
     for i in $(sampled "$count"); do
-        for number in $i ${further:+$i+}; do
-            with_fault FAULT="memory:$number" "$@" > "$work/one" && continue
-            echo "FAULT=memory:$number: status $?"
-            head -n 30 "$work/one"
-            failed=1
-        done
-    done
-    with_fault FAULT=thread:1 "$@" && return $failed
+        printf '%s\n' "$i" ${further:+"$i+"}
+    done | each_of allocation_fails "$@" && with_fault FAULT=thread:1 "$@"
 }
 
 # failing_job NUMBER COMMAND...: an MPI program whose windows go through Firehose, with
@@ -505,7 +533,8 @@ stock_tests()
         env NATIVE_PART_BYTES=1048576 NATIVE_SLOTS=4 "${fig1[@]}"
     run "locked memory of too few bytes" skips "locked memory is limited" \
         env RIG_MEMLOCK=900 $rig -- true
-    run "a suite without a mirror" \
+    # The same whatever the suite
+    [ -n "$suite" ] || run "a suite without a mirror" \
         skips "127.0.0.1\|only root\|mmdebstrap" \
         env RIG_MIRROR=http://127.0.0.1:9/ RIG_PACKAGES=bash \
         "$top/test/rig/run.sh" --suite trixie --cma -- true
