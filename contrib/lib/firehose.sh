@@ -3,7 +3,7 @@
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
 # Measures Firehose beside what it is an alternative to, see
-# docs/results/firehose.md. To be started where memory gets registered:
+# docs/benchmarks.md. To be started where memory gets registered:
 #
 #   test/rig/run.sh --cma -- contrib/lib/firehose.sh [OPTION...] BUILD OUT
 #

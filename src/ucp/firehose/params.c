@@ -22,7 +22,7 @@
 
 /* Bytes of a bucket, unless the program says, at most. A put of 64 KB to any
  * page meets two of 64 KB mostly, and one of 256 KB mostly; beyond M both are
- * alike, and larger ones slower: docs/results/firehose.md */
+ * alike, and larger ones slower: docs/benchmarks.md */
 #define DEF_BUCKET (256ul << 10)
 
 /* Buckets are smaller if there would be fewer than these, firehoses of a

@@ -56,7 +56,7 @@ BEGIN_C_DECLS
 
 /** After how many calls a thread gets one more. An unwinding takes 1.4 to 6 us,
  *  and up to 20 us after milliseconds of other work, see
- *  docs/results/call-sites.md, so that a program in which no call is like
+ *  docs/benchmarks.md, so that a program in which no call is like
  *  another pays at most 20 ns each. */
 #define UCS_CALLPATH_CREDIT_PERIOD 1024
 

@@ -24,7 +24,9 @@
 
 /* What was merged is registered again as one if that takes at most so many times as long as
  * to register what the use needs. For a use of a few pages of thousands, it would cost more
- * than it is worth to have no parts that overlap. docs/results/slices.md has other values */
+ * than it is worth to have no parts that overlap: a
+ * program with 128 pages has 0.53 MiB with 2 and 0.51 with 4, one with 1024 pages 3.83 without
+ * a limit and 3.43 with 4; with 8 all are as with 4 */
 #define MERGED_TIMES 4
 
 /* UCX's own cache rounds what it registers out to multiples of so many bytes, see

@@ -41,7 +41,7 @@ BEGIN_C_DECLS
  *  part of V, nanoseconds: changed parameters, a callback, and UCP's zero-copy
  *  protocol. With the copies as they are measured here, it is what makes V as
  *  large as the copy of 2.2 KB, where both were seen to take equally long on an
- *  AMD EPYC (docs/results/eager.md, A send). */
+ *  AMD EPYC. */
 #define UCT_PREDREG_MEASURE_HOT_NSEC 20
 
 
