@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include <ucs/base/clock.h>
 #include <ucs/host/live.h>
 
 #include <stdio.h>
@@ -51,7 +52,7 @@ static void collect(void *arg, ucs_rcache_pred_live_state_t *record)
     record->snapshot.stats.bytes_peak    = 16 * MIB;
     record->snapshot.stats.duration      = uses * 10000000;
     record->snapshot.stats.time_critical = uses * 1000000;
-    record->time                         = ucs_rcache_pred_live_now();
+    record->time                         = ucs_monotonic_ns();
     record->node_max_bytes               = UINT64_MAX;
     strcpy(record->command, "liveproc");
 }

@@ -7,11 +7,12 @@
 #include "say.h"
 #include "ucx.h"
 
+#include <ucs/base/clock.h>
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 /* The medians are of so many registrations and deregistrations. The probe makes one more
  * before them, which takes longer than all others, and leaves it out */
@@ -21,14 +22,6 @@
 #define SMALL  (4ul << 10)
 #define LARGE  (1ul << 20)
 
-
-static uint64_t now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (ts.tv_sec * 1000000000ull) + ts.tv_nsec;
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -51,7 +44,7 @@ measure_once(const predreg_probe_ucx_t *ucx, uct_md_h md, void *buffer,
     uct_md_mem_dereg_params_t params = {
         .field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH
     };
-    uint64_t start                   = now();
+    uint64_t start                   = ucs_monotonic_ns();
     ucs_status_t status;
 
     status = ucx->compat->mem_reg(&ucx->real, md, buffer, length,
@@ -61,10 +54,10 @@ measure_once(const predreg_probe_ucx_t *ucx, uct_md_h md, void *buffer,
         return status;
     }
 
-    *reg_p   = now() - start;
-    start    = now();
+    *reg_p   = ucs_monotonic_ns() - start;
+    start    = ucs_monotonic_ns();
     status   = ucx->real.uct_md_mem_dereg_v2(md, &params);
-    *dereg_p = now() - start;
+    *dereg_p = ucs_monotonic_ns() - start;
     return status;
 }
 

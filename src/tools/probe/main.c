@@ -20,13 +20,13 @@
 #include "say.h"
 #include "ucx.h"
 
+#include <ucs/base/clock.h>
 #include <uct/ib/predreg/status/status.h>
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* How long the library may look at what small sends cost, ms: it looks first after 50, and
  * then ever more rarely */
@@ -86,10 +86,7 @@ static void say_status(void)
 
 static long now_ms(void)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (ts.tv_sec * 1000) + (ts.tv_nsec / 1000000);
+    return ucs_monotonic_ns() / 1000000;
 }
 
 /* The pools of UCX, which are pinned, are those of a worker's transports */

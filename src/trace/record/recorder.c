@@ -9,6 +9,7 @@
 #include "ring.h"
 #include "sites.h"
 
+#include <ucs/base/clock.h>
 #include <ucs/debug/log_def.h>
 
 #include <pthread.h>
@@ -18,9 +19,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define NSEC_PER_SEC  1000000000l
 
 /* The file is written at least once in this time, which is what a process that
  * dies loses of its trace. Each time takes about 5 us of the processor, 1/20000
@@ -158,12 +157,7 @@ static void recorder_sleep(ucs_rcache_recorder_t *recorder)
 {
     struct timespec until;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += PERIOD_NSEC;
-    if (until.tv_nsec >= NSEC_PER_SEC) {
-        until.tv_nsec -= NSEC_PER_SEC;
-        ++until.tv_sec;
-    }
+    until = ucs_clock_timespec(ucs_monotonic_ns() + PERIOD_NSEC);
     sem_clockwait(&recorder->wakeups, CLOCK_MONOTONIC, &until);
 }
 

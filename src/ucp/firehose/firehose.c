@@ -15,12 +15,12 @@
 #include <ucp/firehose/core/unmap.h>
 
 #include <ucp/firehose/wire/key.h>
+#include <ucs/base/clock.h>
 #include <ucs/base/hash.h>
 #include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Begin and end of the library in a process */
@@ -31,18 +31,15 @@
 
 static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
 {
-    struct timespec now;
     uint32_t i;
 
-    clock_gettime(CLOCK_REALTIME, &now);
     fh->context     = settings->context;
     fh->mem_context = settings->mem_context;
     fh->num_procs = settings->local.num_peers;
     fh->index     = settings->index;
     fh->err_mode  = settings->err_mode;
     fh->shift     = settings->local.shift;
-    fh->cookie    = ucs_rcache_pred_hash_word(now.tv_sec * 1000000000ull +
-                                              now.tv_nsec) ^
+    fh->cookie    = ucs_rcache_pred_hash_word(ucs_clock_ns(CLOCK_REALTIME)) ^
                     ucs_rcache_pred_hash_word(getpid());
     fh->wake_fd   = -1;
     ucs_list_head_init(&fh->mail);
@@ -257,14 +254,6 @@ static void say_goodbye(ucp_fh_t *fh)
     ucp_fh_settle(fh);
 }
 
-static uint64_t now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (ts.tv_sec * 1000000000ull) + ts.tv_nsec;
-}
-
 /* Wait for a request on the library's worker, unless it takes too long. The
  * thread has stopped */
 static void wait_for(ucp_fh_t *fh, ucs_status_ptr_t request, uint64_t until)
@@ -274,7 +263,7 @@ static void wait_for(ucp_fh_t *fh, ucs_status_ptr_t request, uint64_t until)
     }
 
     while ((ucp_request_check_status(request) == UCS_INPROGRESS) &&
-           (now() < until)) {
+           (ucs_monotonic_ns() < until)) {
         ucp_worker_progress(fh->worker);
     }
     ucp_request_free(request);
@@ -286,7 +275,7 @@ static void flush_worker(ucp_fh_t *fh)
 {
     ucp_request_param_t param = {.op_attr_mask = 0};
 
-    wait_for(fh, ucp_worker_flush_nbx(fh->worker, &param), now() + PATIENCE);
+    wait_for(fh, ucp_worker_flush_nbx(fh->worker, &param), ucs_monotonic_ns() + PATIENCE);
 }
 
 /* Everything that concerns peers ends */

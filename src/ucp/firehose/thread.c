@@ -14,13 +14,13 @@
 #include <ucp/firehose/core/target.h>
 #include <ucp/firehose/core/unmap.h>
 
+#include <ucs/base/clock.h>
 #include <ucs/debug/log_def.h>
 
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 /* How long the thread sleeps at most, ns. Whoever has something for it wakes
@@ -122,14 +122,6 @@ static int is_ending(ucp_fh_t *fh)
     return ret;
 }
 
-static uint64_t now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (ts.tv_sec * 1000000000ull) + ts.tv_nsec;
-}
-
 /* Under lock. @return for how long a registration has been waiting, ns */
 static uint64_t get_wait(ucp_fh_t *fh)
 {
@@ -138,9 +130,9 @@ static uint64_t get_wait(ucp_fh_t *fh)
     if (!fh->is_waiting || (fh->refused_number != reg->number)) {
         fh->is_waiting     = 1;
         fh->refused_number = reg->number;
-        fh->refused_since  = now();
+        fh->refused_since  = ucs_monotonic_ns();
     }
-    return now() - fh->refused_since;
+    return ucs_monotonic_ns() - fh->refused_since;
 }
 
 /* Under lock. Bounds leave less than was thought, or others have taken it: peers that have
@@ -150,10 +142,10 @@ static void ask_for_room(ucp_fh_t *fh)
 {
     ucp_fh_run_t run;
 
-    if ((now() - fh->recalled_at > RECALL_EVERY) &&
+    if ((ucs_monotonic_ns() - fh->recalled_at > RECALL_EVERY) &&
         ucp_fh_local_pick_recall(&fh->local, &run)) {
         ucp_fh_target_recall(fh, &run);
-        fh->recalled_at = now();
+        fh->recalled_at = ucs_monotonic_ns();
     }
 }
 
@@ -171,7 +163,7 @@ static int retry_pins(ucp_fh_t *fh)
         ask_for_room(fh);
         ucp_fh_local_try_again(&fh->local, get_wait(fh) > PATIENCE);
     } else if (fh->local.is_impatient &&
-               (now() - fh->refused_since > IMPATIENCE)) {
+               (ucs_monotonic_ns() - fh->refused_since > IMPATIENCE)) {
         ucp_fh_local_be_patient(&fh->local);
     }
     ucp_fh_unlock(fh);

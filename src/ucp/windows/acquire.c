@@ -13,6 +13,7 @@
 #include <ucp/firehose/core/settle.h>
 #include <ucp/firehose/wire/key.h>
 
+#include <ucs/base/clock.h>
 #include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 
@@ -39,10 +40,7 @@
 
 static time_t now(void)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec;
+    return ucs_monotonic_ns() / UCS_NSEC_PER_SEC;
 }
 
 /* Under ucp_fh::lock. It may have been granted to nobody, see give_up() */

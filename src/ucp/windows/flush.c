@@ -10,6 +10,7 @@
 #include <ucp/firehose/core/drive.h>
 #include <ucp/firehose/wire/key.h>
 
+#include <ucs/base/clock.h>
 #include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 
@@ -256,10 +257,7 @@ static void progress(ucp_context_h context, ucp_worker_h worker)
 
 static double now(void)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec + (ts.tv_nsec * 1e-9);
+    return (double)ucs_monotonic_ns() / UCS_NSEC_PER_SEC;
 }
 
 int ucp_win_peer_is_scarce(uint32_t peer)

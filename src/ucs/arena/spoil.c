@@ -7,6 +7,7 @@
 #include "deferred.h"
 #include "work.h"
 
+#include <ucs/base/clock.h>
 #include <ucs/base/wait.h>
 #include <ucs/sys/math.h>
 

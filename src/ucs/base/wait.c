@@ -4,19 +4,17 @@
  * See file LICENSE for terms.
  */
 
+#include "clock.h"
 #include "wait.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A real-time thread looks after so many ns whether what it waits for has
  * happened. A registration takes about as long. */
 #define LOOK_INTERVAL 50000
-
-#define NSEC_PER_SEC  1000000000l
 
 
 /* Whether this thread belongs to a class whose threads are not set aside for
@@ -50,12 +48,7 @@ static int lend_priority(pthread_mutex_t *mutex)
 
     /* The only clock that every kernel with such mutexes takes. Should it be
      * set back, this thread sleeps until the mutex is unlocked */
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LOOK_INTERVAL;
-    if (until.tv_nsec >= NSEC_PER_SEC) {
-        until.tv_nsec -= NSEC_PER_SEC;
-        ++until.tv_sec;
-    }
+    until = ucs_clock_timespec(ucs_clock_ns(CLOCK_REALTIME) + LOOK_INTERVAL);
 
     ret = pthread_mutex_timedlock(mutex, &until);
     if (ret == 0) {
@@ -77,12 +70,4 @@ void ucs_give_way(ucs_mutex_t *holder)
     }
 
     errno = saved_errno;
-}
-
-uint64_t ucs_monotonic_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ((uint64_t)ts.tv_sec * NSEC_PER_SEC) + ts.tv_nsec;
 }

@@ -9,8 +9,6 @@
 
 #include "mutex.h"
 
-#include <stdint.h>
-
 BEGIN_C_DECLS
 
 /** @file wait.h
@@ -45,9 +43,6 @@ void ucs_give_way(ucs_mutex_t *holder);
 /** Sleep for some 50 us. A thread cannot be cancelled meanwhile. Leaves errno as it
  *  was. */
 void ucs_sleep_shortly(void);
-
-/** @return the time of CLOCK_MONOTONIC, ns. */
-uint64_t ucs_monotonic_ns(void);
 
 END_C_DECLS
 

@@ -32,7 +32,6 @@
 #define READ_TRIES   50
 #define READ_WAIT_NS 1000000
 
-#define NSEC_PER_SEC 1000000000ul
 
 #ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
 #  define MFD_NOEXEC_SEAL 8u
@@ -325,14 +324,6 @@ ucs_status_t ucs_rcache_pred_live_read(int fd,
     }
     munmap((void*)page, sizeof(*page));
     return status;
-}
-
-uint64_t ucs_rcache_pred_live_now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
 void ucs_rcache_pred_live_advance(ucs_rcache_pred_live_state_t *state,

@@ -122,9 +122,6 @@ ucs_status_t ucs_rcache_pred_live_read(int fd,
                                        ucs_rcache_pred_live_state_t *state,
                                        unsigned *version_p);
 
-/** @return the present time of the clock of states: CLOCK_MONOTONIC, ns. */
-uint64_t ucs_rcache_pred_live_now(void);
-
 /** Bring a state to a later time, on the assumption that nothing has happened
  *  since: only the duration and the averages go on. */
 void ucs_rcache_pred_live_advance(ucs_rcache_pred_live_state_t *state,

@@ -6,6 +6,7 @@
 
 #include "thread.h"
 
+#include <ucs/base/clock.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
@@ -26,10 +27,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#define NSEC_PER_SEC 1000000000ul
 
 /* The kernel may end a sleep so much later in order to save wake-ups. With its
  * default of 50 us the helper would have to wake so much earlier for each
@@ -43,7 +42,7 @@
 /* Longest sleep that ends by itself. The time is told by one clock and the
  * sleep is measured by another one; should one of them jump, nothing sleeps
  * much longer than this. */
-#define WAIT_MAX_NSEC    (10 * NSEC_PER_SEC)
+#define WAIT_MAX_NSEC    (10 * UCS_NSEC_PER_SEC)
 
 
 struct ucs_rcache_pred_thread {
@@ -67,14 +66,6 @@ struct ucs_rcache_pred_thread {
 /* With 32 bits the rate has 9 digits. The product of the two needs 128 bits. */
 #define TSC_SHIFT 32
 
-
-static ucs_rcache_pred_time_t clock_ns(clockid_t clock)
-{
-    struct timespec ts;
-
-    clock_gettime(clock, &ts);
-    return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
-}
 
 #if defined(__x86_64__)
 
@@ -120,7 +111,7 @@ static uint64_t tsc_at(uint64_t *time_p)
 
     for (i = 0; i < 8; ++i) {
         before = __rdtsc();
-        t      = clock_ns(CLOCK_MONOTONIC);
+        t      = ucs_monotonic_ns();
         after  = __rdtsc();
         if (after - before < best) {
             best    = after - before;
@@ -141,7 +132,7 @@ static uint64_t tsc_measure(void)
     }
 
     begin_tsc = tsc_at(&begin);
-    while (clock_ns(CLOCK_MONOTONIC) - begin < TSC_MEASURE_NSEC) {
+    while (ucs_monotonic_ns() - begin < TSC_MEASURE_NSEC) {
     }
     end_tsc = tsc_at(&end);
     return ((unsigned __int128)(end - begin) << TSC_SHIFT) /
@@ -172,12 +163,12 @@ ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg)
     ucs_rcache_pred_thread_t *thread = arg;
 
     return ucs_likely(thread->tsc_mult != 0) ? tsc_now(thread->tsc_mult) :
-                                               clock_ns(CLOCK_MONOTONIC);
+                                               ucs_monotonic_ns();
 }
 
 ucs_rcache_pred_time_t ucs_rcache_pred_thread_busy(void *arg)
 {
-    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until)
@@ -196,10 +187,8 @@ void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until)
         return;
     }
 
-    until      = clock_ns(CLOCK_MONOTONIC) +
-                 ucs_min(until - now, WAIT_MAX_NSEC);
-    ts.tv_sec  = until / NSEC_PER_SEC;
-    ts.tv_nsec = until % NSEC_PER_SEC;
+    ts = ucs_clock_timespec(ucs_monotonic_ns() +
+                            ucs_min(until - now, WAIT_MAX_NSEC));
     sem_clockwait(&thread->wakeups, CLOCK_MONOTONIC, &ts);
 }
 
@@ -266,7 +255,7 @@ static void *thread_func(void *arg)
     while (!atomic_load_explicit(&thread->stop, memory_order_relaxed)) {
         until = thread->work(thread->arg);
         atomic_store_explicit(&thread->cpu_time,
-                              clock_ns(CLOCK_THREAD_CPUTIME_ID),
+                              ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID),
                               memory_order_relaxed);
         ucs_rcache_pred_thread_wait(thread, until);
     }
@@ -330,10 +319,7 @@ ucs_status_t ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread,
     atomic_store_explicit(&thread->stop, 1, memory_order_relaxed);
     ucs_rcache_pred_thread_wake(thread);
 
-    clock_gettime(JOIN_CLOCK, &until);
-    patience      += until.tv_nsec;
-    until.tv_sec  += patience / NSEC_PER_SEC;
-    until.tv_nsec  = patience % NSEC_PER_SEC;
+    until = ucs_clock_timespec(ucs_clock_ns(JOIN_CLOCK) + patience);
     if (THREAD_JOIN(thread->thread, &until) != 0) {
         return UCS_ERR_TIMED_OUT;
     }
@@ -374,7 +360,7 @@ ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread)
         return SLICE_NSEC;
     }
 
-    return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+    return ts.tv_sec * UCS_NSEC_PER_SEC + ts.tv_nsec;
 }
 
 ucs_rcache_pred_time_t
@@ -385,7 +371,7 @@ ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread)
         thread_self()) {
         /* The thread itself asks. cpu_time is older than this: it was set at
          * the end of the last poll */
-        return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        return ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     }
 
     return atomic_load_explicit(&thread->cpu_time, memory_order_relaxed);

@@ -12,6 +12,7 @@
 #include "slot.h"
 #include "watch.h"
 
+#include <ucs/base/clock.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 #include <ucs/sys/string.h>
@@ -90,7 +91,7 @@ static void node_start(ucs_rcache_pred_node_t *node)
     ucs_rcache_pred_idle_read_cores(node->params.root, &node->usable, node->cores);
     pred_slot_set_cpus(node->slot->affinity, &node->params.affinity);
     pred_slot_set_cpus(node->slot->usable, &node->usable);
-    node->joined = ucs_rcache_pred_node_clock();
+    node->joined = ucs_monotonic_ns();
     pred_node_watch(node, node->joined);
     atomic_store_explicit(&node->asks_seen, atomic_load(&node->shm->asks),
                           memory_order_relaxed);
@@ -244,5 +245,5 @@ void ucs_rcache_pred_node_update(ucs_rcache_pred_node_t *node, uint64_t demand,
                                  uint64_t busy,
                                  ucs_rcache_pred_node_seat_t *seat)
 {
-    pred_node_update_at(node, ucs_rcache_pred_node_clock(), demand, busy, seat);
+    pred_node_update_at(node, ucs_monotonic_ns(), demand, busy, seat);
 }

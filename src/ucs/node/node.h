@@ -154,9 +154,6 @@ void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
                                      ucs_rcache_pred_node_totals_t *totals);
 
 
-/** @return the time of CLOCK_MONOTONIC, by which the processes of a node count, ns. */
-uint64_t ucs_rcache_pred_node_clock(void);
-
 /** How much of an idle processor a helper has that runs beside a busy sibling, the
  *  other hardware thread of its core: what it uses there the sibling lacks, up to
  *  that part. Two threads of a core do 1.2 to 1.3 times the work of one. */

@@ -9,13 +9,12 @@
 #include "idle.h"
 #include "slot.h"
 
+#include <ucs/base/clock.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define NSEC_PER_SEC 1000000000ull
 
 /* The least time from one look to the next, ns, and that during the first second of a
  * process, which has to know soon whether its helper has a processor */
@@ -42,19 +41,6 @@ typedef struct {
 } look_t;
 
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec ts;
-
-    clock_gettime(clock, &ts);
-    return (ts.tv_sec * NSEC_PER_SEC) + ts.tv_nsec;
-}
-
-uint64_t ucs_rcache_pred_node_clock(void)
-{
-    return clock_ns(CLOCK_MONOTONIC);
-}
-
 pred_node_word_t pred_node_get_seat(const ucs_rcache_pred_node_t *node)
 {
     return (pred_node_word_t){
@@ -71,7 +57,7 @@ static int begin_look(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t *last
                                                     memory_order_acquire);
     uint64_t interval;
 
-    interval = (now - node->joined < NSEC_PER_SEC) ? WATCH_INTERVAL_YOUNG :
+    interval = (now - node->joined < UCS_NSEC_PER_SEC) ? WATCH_INTERVAL_YOUNG :
                                                      WATCH_INTERVAL;
     interval = ucs_max(interval,
                        WATCH_COST_SHARE *
@@ -208,10 +194,10 @@ void pred_node_watch(ucs_rcache_pred_node_t *node, uint64_t now)
         return;
     }
 
-    begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    begin = ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pred_node_reap(node);
     look_at_all(node, ((last == 0) || (now < last)) ? 0 : (now - last));
     atomic_store_explicit(&node->shm->watch.cost,
-                          clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin,
+                          ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin,
                           memory_order_relaxed);
 }

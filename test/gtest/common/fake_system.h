@@ -17,6 +17,7 @@
 
 extern "C" {
 #include <tools/predreg/stat/proc.h>
+#include <ucs/base/clock.h>
 }
 
 #include <map>
@@ -74,7 +75,7 @@ protected:
         state.snapshot.policy = UCS_RCACHE_PRED_POLICY_PREDICT;
         state.snapshot.mode   = UCS_RCACHE_PRED_MODE_THREAD;
         state.node_max_bytes  = UINT64_MAX;
-        state.time            = ucs_rcache_pred_live_now();
+        state.time            = ucs_monotonic_ns();
         strcpy(state.command, "program");
         return state;
     }

@@ -7,6 +7,7 @@
 #include "child.h"
 
 #include <tools/predreg/common/message.h>
+#include <ucs/base/clock.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* More than this is read and thrown away, bytes */
@@ -35,10 +35,7 @@ typedef struct {
 
 static long long now_ms(void)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (ts.tv_sec * 1000ll) + (ts.tv_nsec / 1000000);
+    return ucs_monotonic_ns() / 1000000;
 }
 
 /* In the child: become the program */

@@ -8,6 +8,7 @@
 
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/launch/preload.h>
+#include <ucs/base/clock.h>
 
 #include <ctype.h>
 #include <dirent.h>
@@ -217,7 +218,7 @@ look_page(pid_t pid, const status_t *status, int fd,
     }
 
     proc->pid    = pid;
-    proc->looked = ucs_rcache_pred_live_now();
+    proc->looked = ucs_monotonic_ns();
     proc->age    = (proc->looked > state->time) ?
                    (proc->looked - state->time) : 0;
     ucs_rcache_pred_live_advance(state, proc->looked);

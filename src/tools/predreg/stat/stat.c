@@ -9,6 +9,7 @@
 #include "show.h"
 
 #include <tools/predreg/common/message.h>
+#include <ucs/base/clock.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -102,13 +103,11 @@ static void draw(const predreg_view_t *view, const predreg_view_t *before)
 static void put_json(const predreg_view_t *view)
 {
     ucs_string_buffer_t line = UCS_STRING_BUFFER_INITIALIZER;
-    struct timespec now;
+    uint64_t now                 = ucs_clock_ns(CLOCK_REALTIME);
     unsigned i;
 
-    clock_gettime(CLOCK_REALTIME, &now);
     for (i = 0; i < view->num_procs; ++i) {
-        predreg_stat_json(&view->procs[i],
-                          now.tv_sec * 1000ul + now.tv_nsec / 1000000, &line);
+        predreg_stat_json(&view->procs[i], now / 1000000, &line);
         put_line(&line, 0, "");
     }
     ucs_string_buffer_cleanup(&line);

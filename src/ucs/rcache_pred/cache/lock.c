@@ -6,6 +6,7 @@
 
 #include "lanes.h"
 
+#include <ucs/base/clock.h>
 #include <ucs/rcache_pred/api/free.h>
 
 /*

@@ -6,6 +6,8 @@
 
 #include "live_test.h"
 
+#include <ucs/base/clock.h>
+
 #include <random>
 #include <thread>
 
@@ -122,7 +124,7 @@ TEST_F(test_live_read, garbage)
         EXPECT_LT(m_found.snapshot.policy,
                   (unsigned)UCS_RCACHE_PRED_POLICY_LAST);
         EXPECT_LT(m_found.snapshot.mode, (unsigned)UCS_RCACHE_PRED_MODE_LAST);
-        ucs_rcache_pred_live_advance(&m_found, ucs_rcache_pred_live_now());
+        ucs_rcache_pred_live_advance(&m_found, ucs_monotonic_ns());
     }
 }
 

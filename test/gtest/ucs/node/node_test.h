@@ -10,6 +10,7 @@
 #include <common/child.h>
 #include <common/library.h>
 #include <common/log_watch.h>
+#include <ucs/base/clock.h>
 
 #include <algorithm>
 #include <vector>
@@ -144,7 +145,7 @@ protected:
     /* A process tells its demand, long after the last look at all processes */
     ucs_rcache_pred_node_seat_t update(ucs_rcache_pred_node_t *node, uint64_t demand)
     {
-        m_now = std::max(m_now, ucs_rcache_pred_node_clock()) + 1000000000;
+        m_now = std::max(m_now, ucs_monotonic_ns()) + 1000000000;
         return update_at(node, m_now, demand);
     }
 

@@ -33,7 +33,7 @@ protected:
         m_params.affinity            = cpus(first, last);
         ucs_rcache_pred_node_t *node = join();
         test_node_set_usable(node, &usable);
-        m_now = std::max(m_now, ucs_rcache_pred_node_clock());
+        m_now = std::max(m_now, ucs_monotonic_ns());
         return node;
     }
 

@@ -9,6 +9,7 @@
 #include "snapshot.h"
 #include "state.h"
 
+#include <ucs/base/clock.h>
 #include <ucs/debug/log_def.h>
 
 #include <errno.h>
@@ -37,7 +38,7 @@ static void collect(void *arg, ucs_rcache_pred_live_state_t *state)
     uct_predreg_core_t *core = arg;
 
     memset(state, 0, sizeof(*state));
-    state->time     = ucs_rcache_pred_live_now();
+    state->time     = ucs_monotonic_ns();
     /* Relaxed: nothing else depends on this number */
     state->counting = atomic_load_explicit(&core->num_managed,
                                            memory_order_relaxed) > 0;

@@ -13,6 +13,7 @@
 #include "snapshot.h"
 #include "state.h"
 
+#include <ucs/base/clock.h>
 #include <ucs/host/own_fd.h>
 
 #include <ucs/debug/log_def.h>
@@ -23,10 +24,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#define NSEC_PER_SEC 1000000000ul
 
 /* How many trace files may have names that differ only by a number at their
  * end. A process that becomes another program (exec), or that gets the process
@@ -178,17 +177,17 @@ static void put_clocks(uct_predreg_core_t *core, const char *clock_key,
 {
     ucs_rcache_recorder_t *recorder = core->recorder;
     uint64_t best = UINT64_MAX, clock = 0, realtime = 0, before, after;
-    struct timespec ts;
+    uint64_t now;
     unsigned i;
 
     for (i = 0; i < 8; ++i) {
         before = ucs_rcache_pred_thread_now(core->thread);
-        clock_gettime(CLOCK_REALTIME, &ts);
-        after = ucs_rcache_pred_thread_now(core->thread);
+        now    = ucs_clock_ns(CLOCK_REALTIME);
+        after  = ucs_rcache_pred_thread_now(core->thread);
         if (after - before < best) {
             best     = after - before;
             clock    = before + best / 2;
-            realtime = ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+            realtime = now;
         }
     }
 

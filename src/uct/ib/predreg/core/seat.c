@@ -6,6 +6,7 @@
 
 #include "seat.h"
 
+#include <ucs/base/clock.h>
 #include <ucs/base/page.h>
 #include <ucs/host/quota.h>
 #include <ucs/node/idle.h>
@@ -42,7 +43,7 @@ void uct_predreg_seat_init(void)
                                 bits */
         ucs_debug("no processors are known: %s", strerror(errno));
     }
-    ucs_rcache_pred_quota_init(&quota, "", ucs_rcache_pred_node_clock());
+    ucs_rcache_pred_quota_init(&quota, "", ucs_monotonic_ns());
 }
 
 ucs_status_t
@@ -116,7 +117,7 @@ static void keep_quota(const ucs_rcache_pred_node_seat_t *node_seat, uint64_t bu
                        ucs_rcache_pred_seat_t *seat)
 {
     double left = ucs_rcache_pred_quota_look(&quota, busy,
-                                             ucs_rcache_pred_node_clock());
+                                             ucs_monotonic_ns());
 
     if (left < node_seat->rank + 1 - UCS_RCACHE_PRED_IDLE_BUSY_PART) {
         seat->idle = 0;

@@ -6,6 +6,7 @@
 
 #include "measure.h"
 
+#include <ucs/base/clock.h>
 #include <ucs/base/page.h>
 
 #include <ucs/sys/compiler_def.h>
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Registrations: as often for each number of pages */
@@ -70,17 +70,9 @@ typedef struct {
 } measure_t;
 
 
-static uint64_t system_now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (ts.tv_sec * 1000000000ull) + ts.tv_nsec;
-}
-
 static uint64_t now(const measure_t *measure)
 {
-    return (measure->params->now == NULL) ? system_now() :
+    return (measure->params->now == NULL) ? ucs_monotonic_ns() :
            measure->params->now();
 }
 

@@ -12,7 +12,7 @@
 #include "thresholds.h"
 #include "zcopy.h"
 
-#include <ucs/base/wait.h>
+#include <ucs/base/clock.h>
 #include <uct/ib/predreg/core/state.h>
 
 

@@ -37,7 +37,7 @@ TEST_F(test_stat_proc, counters) {
     state_t state = valid_state(42);
 
     state.snapshot.stats.uses = 17;
-    state.time                = ucs_rcache_pred_live_now() - 3000000000ul;
+    state.time                = ucs_monotonic_ns() - 3000000000ul;
     add_process(42, "VmPin:\t    1024 kB\n");
     add_counters(42, state);
 
