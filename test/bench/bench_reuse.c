@@ -15,7 +15,7 @@
 
 #include "bench_util.h"
 
-#include <ucs/reuse/table.h>
+#include <ucs/reuse/buffers.h>
 
 #include <search.h>
 

@@ -8,7 +8,7 @@
 #define PREDREG_SENDS_H_
 
 #include <trace/trace.h>
-#include <ucs/reuse/gain.h>
+#include <ucs/reuse/sends.h>
 
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>

@@ -8,9 +8,11 @@
 #define UCS_REUSE_COSTS_H_
 
 #include <ucs/sys/compiler_def.h>
+#include <ucs/sys/math.h>
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 BEGIN_C_DECLS
 
@@ -21,10 +23,14 @@ BEGIN_C_DECLS
  * "Exploiting application buffer reuse to improve MPI small message transfer
  * protocols over RDMA-enabled networks" (2011), section 3.3.1, inequality (3).
  * Pure: times are arguments.
+ *
+ * And the copy itself: by memcpy(), or by the string instruction of x86. The
+ * processor and the length decide which of the two is faster: at 8 KB the
+ * instruction was seen to take from half to seven times as long.
  */
 
-/** Longest message that is looked at, bytes: the eager limit of the paper is
- *  9 KB, and UCX's is 8 KB over adapters. */
+/** Longest small message, bytes: the eager limit of the paper is 9 KB, and UCX's is
+ *  8 KB over adapters. */
 #define UCS_REUSE_MAX_LENGTH 8192
 
 /** Lengths are told apart in steps of this many bytes. */
@@ -37,6 +43,16 @@ BEGIN_C_DECLS
 /** Break-even number of sends where registering never pays. */
 #define UCS_REUSE_NEVER      UINT32_MAX
 
+/** So long a text of costs may become, its end included. */
+#define UCS_REUSE_COSTS_TEXT_MAX 2048
+
+/** Key of the costs of small sends among the metadata of a trace. */
+#define UCS_REUSE_COSTS_META "eager_costs"
+
+/** The string instruction makes no shorter copies, bytes. UCX has the same limit
+ *  (UCX_BUILTIN_MEMCPY_MIN, cpu.c of UCS, 1.13 to 1.23). */
+#define UCS_REUSE_COPY_STRING_MIN 1024
+
 
 /** What a machine takes, in nanoseconds. */
 typedef struct ucs_reuse_costs {
@@ -48,6 +64,14 @@ typedef struct ucs_reuse_costs {
                                              longest length of a class has */
 } ucs_reuse_costs_t;
 
+/** The lengths that the string instruction copies: bit i for the lengths of class
+ *  i (ucs_reuse_class()). */
+typedef uint64_t ucs_reuse_copy_classes_t;
+
+/** All lengths above UCS_REUSE_COPY_STRING_MIN. */
+#define UCS_REUSE_COPY_ALL_STRING \
+    (~UCS_MASK(UCS_REUSE_COPY_STRING_MIN / UCS_REUSE_STEP))
+
 
 /** @return the class of a length from 1 to UCS_REUSE_MAX_LENGTH bytes. */
 static UCS_F_ALWAYS_INLINE unsigned ucs_reuse_class(size_t length)
@@ -56,18 +80,18 @@ static UCS_F_ALWAYS_INLINE unsigned ucs_reuse_class(size_t length)
 }
 
 /**
- * What a registration and a deregistration take, R_m, nanoseconds. A buffer may
- * begin anywhere in a page: this is the mean.
+ * Time of a registration and a deregistration, R_m, nanoseconds. A buffer may
+ * begin anywhere in a page: the result is the mean.
  *
  * @param [in] length  1 and more, bytes.
  */
 double ucs_reuse_registration(const ucs_reuse_costs_t *costs, size_t length);
 
-/** Set costs of which nothing is known yet: all are infinite. */
+/** Set costs that nobody has measured yet: all are infinite. */
 void ucs_reuse_costs_init(ucs_reuse_costs_t *costs);
 
-/** Take in what was measured another time: others that have the processor meanwhile, and
- *  what is done for the first time, only ever add time. */
+/** Take over each part of another measurement that is below the own one: other
+ *  programs on the processor, and the first run of some code, only ever add time. */
 void ucs_reuse_costs_refine(ucs_reuse_costs_t *costs,
                             const ucs_reuse_costs_t *other);
 
@@ -82,8 +106,8 @@ uint32_t ucs_reuse_break_even(const ucs_reuse_costs_t *costs, size_t length);
 
 /**
  * After how many sends a buffer is registered, by class of length: a fraction
- * of the break-even number, since a buffer that was used so often is expected
- * to be used more often still (section 3.3.1 of the paper).
+ * of the break-even number, since a program is expected to go on using a buffer
+ * that it has used so often (section 3.3.1 of the paper).
  *
  * @param [in]  fraction  Above 0, at most 1; the paper uses 0.25.
  * @param [out] sends     Filled with at least 1 for each class, or
@@ -91,6 +115,53 @@ uint32_t ucs_reuse_break_even(const ucs_reuse_costs_t *costs, size_t length);
  */
 void ucs_reuse_thresholds(const ucs_reuse_costs_t *costs, double fraction,
                           uint32_t sends[UCS_REUSE_NUM_CLASSES]);
+
+/** Print costs as a line of text, for traces and tools: whole numbers of
+ *  picoseconds with spaces between them, whatever the locale. First come call,
+ *  page and lookup, then the copies of all classes. Costs are finite and not
+ *  negative; a second stands for any longer time. */
+void ucs_reuse_costs_print(const ucs_reuse_costs_t *costs,
+                           char text[UCS_REUSE_COSTS_TEXT_MAX]);
+
+/**
+ * Read costs.
+ *
+ * @return whether @ref ucs_reuse_costs_print may have printed the text: all the
+ *         numbers and no others, none of more than a second, and copies that do
+ *         not get cheaper with the length. Else the costs are undefined.
+ */
+int ucs_reuse_costs_parse(const char *text, ucs_reuse_costs_t *costs);
+
+
+/** Copy by the string instruction where the processor has one. */
+static UCS_F_ALWAYS_INLINE void
+ucs_reuse_copy_string(void *dest, const void *src, size_t length)
+{
+#ifdef __x86_64__
+    asm volatile("rep movsb"
+                 : "+D"(dest), "+S"(src), "+c"(length)
+                 :
+                 : "memory");
+#else
+    memcpy(dest, src, length);
+#endif
+}
+
+/** Copy in the faster one of the two ways.
+ *  @param [in] length  Not 0. The last class stands for all longer messages too. */
+static UCS_F_ALWAYS_INLINE void
+ucs_reuse_copy(void *dest, const void *src, size_t length,
+               ucs_reuse_copy_classes_t by_string)
+{
+    unsigned bit = (length > UCS_REUSE_MAX_LENGTH) ?
+                   (UCS_REUSE_NUM_CLASSES - 1) : ucs_reuse_class(length);
+
+    if (by_string & UCS_BIT(bit)) {
+        ucs_reuse_copy_string(dest, src, length);
+    } else {
+        memcpy(dest, src, length);
+    }
+}
 
 END_C_DECLS
 

@@ -7,14 +7,39 @@
 #ifndef UCS_REUSE_SENDS_H_
 #define UCS_REUSE_SENDS_H_
 
+#include "costs.h"
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
+
+BEGIN_C_DECLS
 
 /** @file sends.h
  *
- * How often a small buffer was sent: what a tally counts (tally.h), a trace
- * keeps, and a gain is estimated from (gain.h).
+ * For reports: how often each small buffer was sent, and the gain if those sends
+ * went without the copy. A process that is recorded keeps a tally of its sends, by
+ * buffer and class of length: the statistics of Tables 1 and 3 of Rashti and Afsahi
+ * (2011). A trace has the rows of the tally, and the gain follows from them.
+ *
+ * The table that decides which buffers are hot (buffers.h) does not suffice for
+ * that: it forgets buffers, stops counting the hot ones, and tells no lengths apart.
+ * A tally forgets nothing. It has a bounded size; the sends of further buffers are
+ * counted together, by class of length.
+ *
+ * A tally does not tell in which order a buffer was sent with several lengths. So
+ * the gain takes a buffer for hot after as many sends as the cheapest of its
+ * lengths needs, and the hot sends for as evenly spread over its lengths. All hot
+ * buffers are taken to find room.
+ *
+ * Threads: any number of threads may note sends, without a lock; nothing is
+ * allocated then. Pure: knows neither UCX nor the clock.
  */
 
+/** Sends of a buffer with the lengths of a class. */
 typedef struct ucs_reuse_sends {
     uint64_t address; /**< Of the buffer; 0: of buffers that are not told
                            apart */
@@ -25,5 +50,86 @@ typedef struct ucs_reuse_sends {
                            the program waits for them, or no context was made
                            for messages */
 } ucs_reuse_sends_t;
+
+
+/** A tally of a process has 2^16 rows, 2 MiB. */
+#define UCS_REUSE_TALLY_BITS 16
+
+/** Sends of a buffer with the lengths of a class, in a tally. All fields are
+ *  relaxed: they are numbers that nothing else depends on. */
+typedef struct ucs_reuse_tally_row {
+    /** The address of the buffer, and the class in the low bits; 0: this row is
+     *  free. Changes once, by a compare-and-swap of the thread that adds the
+     *  buffer. */
+    _Atomic(uint64_t) key;
+    _Atomic(uint64_t) count;  /**< Sends */
+    _Atomic(uint64_t) copied; /**< Sends that are copied in any case */
+    _Atomic(uint64_t) length; /**< The longest send, bytes */
+} ucs_reuse_tally_row_t;
+
+typedef struct ucs_reuse_tally {
+    /* These two are constant */
+    ucs_reuse_tally_row_t *rows; /**< 2^bits */
+    unsigned              bits;
+    /** Sends of buffers without a row of their own. Their keys stay 0. */
+    ucs_reuse_tally_row_t others[UCS_REUSE_NUM_CLASSES];
+} ucs_reuse_tally_t;
+
+
+/** @param [in] bits  4 to 24: the tally has 2^bits rows, of which the kernel
+ *                    provides those that are used. */
+ucs_status_t ucs_reuse_tally_init(ucs_reuse_tally_t *tally, unsigned bits);
+
+/** No other thread may use the tally. */
+void ucs_reuse_tally_cleanup(ucs_reuse_tally_t *tally);
+
+/** Begin anew. No other thread may use the tally. */
+void ucs_reuse_tally_reset(ucs_reuse_tally_t *tally);
+
+/**
+ * Count a send.
+ *
+ * @param [in] length     1 to UCS_REUSE_MAX_LENGTH, bytes.
+ * @param [in] is_copied  Whether it is copied even if its buffer is hot.
+ */
+void ucs_reuse_tally_note(ucs_reuse_tally_t *tally, const void *address,
+                          size_t length, int is_copied);
+
+/** Call a function for each buffer and class that was sent, in no particular
+ *  order, and then for the buffers that are counted together. Other threads may
+ *  note sends meanwhile. */
+void ucs_reuse_tally_for_each(const ucs_reuse_tally_t *tally,
+                              void (*func)(void *arg,
+                                           const ucs_reuse_sends_t *sends),
+                              void *arg);
+
+
+/** The gain of sends without the copy. */
+typedef struct ucs_reuse_gain {
+    uint64_t hot_buffers; /**< Buffers that would be registered */
+    uint64_t sends;       /**< Sends without the copy */
+    double   bytes;       /**< Bytes that would not be copied */
+    double   saved;       /**< Time, ns. Below 0: sends would take longer, since
+                               buffers are looked up that do not become hot */
+} ucs_reuse_gain_t;
+
+/**
+ * Find the gain of a buffer.
+ *
+ * @param [in]  thresholds  After how many sends a buffer is registered, see
+ *                          ucs_reuse_thresholds().
+ * @param [in]  sends       The classes of length it was sent with, each at most
+ *                          once; none longer than UCS_REUSE_MAX_LENGTH.
+ * @param [in]  num         How many, 1 and more.
+ */
+void ucs_reuse_gain_find(const ucs_reuse_costs_t *costs,
+                         const uint32_t thresholds[UCS_REUSE_NUM_CLASSES],
+                         const ucs_reuse_sends_t *sends, unsigned num,
+                         ucs_reuse_gain_t *gain);
+
+/** Add one gain to another. */
+void ucs_reuse_gain_add(ucs_reuse_gain_t *sum, const ucs_reuse_gain_t *gain);
+
+END_C_DECLS
 
 #endif

@@ -6,18 +6,16 @@
 
 #include "eager_costs.h"
 
-#include <uct/ib/predreg/eager/costs_text.h>
-
 
 const char *predreg_eager_costs_find(const ucs_rcache_trace_t *trace,
                                      ucs_reuse_costs_t *costs)
 {
-    const char *text = ucs_rcache_trace_get_meta(trace, UCT_PREDREG_COSTS_META);
+    const char *text = ucs_rcache_trace_get_meta(trace, UCS_REUSE_COSTS_META);
 
     if (text == NULL) {
         return "the trace does not say what small sends cost";
     }
 
-    return uct_predreg_costs_parse(text, costs) ?
+    return ucs_reuse_costs_parse(text, costs) ?
            NULL : "what the trace says of the costs of small sends is damaged";
 }

@@ -12,7 +12,6 @@
 #include <tools/predreg/run/environment.h>
 #include <tools/predreg/run/find.h>
 
-#include <uct/ib/predreg/eager/costs_text.h>
 
 #include <ucs/sys/preprocessor.h>
 
@@ -174,7 +173,7 @@ static void read_managed(predreg_probe_t *probe, const char *rest)
 
 static void read_small(predreg_probe_t *probe, const char *rest)
 {
-    probe->has_small = uct_predreg_costs_parse(rest, &probe->costs);
+    probe->has_small = ucs_reuse_costs_parse(rest, &probe->costs);
 }
 
 #define TEXT(_name) \

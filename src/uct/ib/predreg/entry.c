@@ -11,11 +11,7 @@
 
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/eager/context.h>
-#include <uct/ib/predreg/eager/hot.h>
-#include <uct/ib/predreg/eager/making.h>
-#include <uct/ib/predreg/eager/send.h>
-#include <uct/ib/predreg/eager/thresholds.h>
+#include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/iface/transfer.h>
 #include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/md/domain.h>
@@ -212,7 +208,7 @@ static void making(const uct_predreg_real_t *real, const ucp_params_t *params,
                    ucp_config_t *config, uct_predreg_making_t *making)
 {
     uct_predreg_eager_making(&uct_predreg_core, real,
-                             uct_predreg_thresholds_gain_from, params, config,
+                             uct_predreg_eager_gain_from, params, config,
                              making);
 }
 

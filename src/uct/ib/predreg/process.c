@@ -13,8 +13,7 @@
 #include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/seat.h>
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/eager/hot.h>
-#include <uct/ib/predreg/eager/send.h>
+#include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/iface/iface.h>
 #include <uct/ib/predreg/md/arena.h>
 #include <uct/ib/predreg/md/domain.h>

@@ -6,13 +6,10 @@
 
 #include "sends.h"
 
-#include <ucs/reuse/tally.h>
+#include <ucs/reuse/sends.h>
 #include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/eager/costs_text.h>
-#include <uct/ib/predreg/eager/making.h>
-#include <uct/ib/predreg/eager/send.h>
-#include <uct/ib/predreg/eager/thresholds.h>
+#include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/md/watch.h>
 
 #include <ucs/debug/log_def.h>
@@ -67,7 +64,7 @@ static void set(_Atomic(int) *flag, int value)
 static int is_copied(const ucp_request_param_t *param)
 {
     return !is_set(&has_messages) ||
-           uct_predreg_eager_is_hasty(param);
+           uct_predreg_eager_wants_fast_cmpl(param);
 }
 
 static unsigned
@@ -148,7 +145,7 @@ static void worker_made_counted(ucp_context_h context, ucp_worker_h worker)
     }
 
     ucs_reuse_costs_init(&costs);
-    if (uct_predreg_thresholds_measure(real, context, NULL, 0, &costs) == UCS_OK) {
+    if (uct_predreg_eager_measure(real, context, &costs) == UCS_OK) {
         atomic_store_explicit(&has_costs, 1, memory_order_release);
     }
 }
@@ -189,7 +186,7 @@ static void put(void *recorder, const ucs_reuse_sends_t *sends)
 
 void uct_predreg_sends_write(uct_predreg_core_t *core)
 {
-    char text[UCT_PREDREG_COSTS_TEXT_MAX];
+    char text[UCS_REUSE_COSTS_TEXT_MAX];
 
     if ((counting == NULL) || (core->recorder == NULL)) {
         return;
@@ -197,8 +194,8 @@ void uct_predreg_sends_write(uct_predreg_core_t *core)
 
     ucs_reuse_tally_for_each(&tally, put, core->recorder);
     if (atomic_load_explicit(&has_costs, memory_order_acquire)) {
-        uct_predreg_costs_print(&costs, text);
-        ucs_rcache_recorder_meta(core->recorder, UCT_PREDREG_COSTS_META, text);
+        ucs_reuse_costs_print(&costs, text);
+        ucs_rcache_recorder_meta(core->recorder, UCS_REUSE_COSTS_META, text);
     }
 }
 

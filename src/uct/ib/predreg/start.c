@@ -20,7 +20,6 @@
 #include <uct/ib/predreg/core/snapshot.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/summary.h>
-#include <uct/ib/predreg/eager/send.h>
 #include <uct/ib/predreg/md/arena.h>
 #include <uct/ib/predreg/md/cache.h>
 #include <uct/ib/predreg/md/components.h>
@@ -208,12 +207,9 @@ uct_predreg_core_init_13(const uct_predreg_real_t *real)
     }
 
     paths_start(core);
-    if (!core->knobs.eager) {
-        return uct_predreg_sends_start(core, &uct_predreg_hooks);
-    }
-
-    uct_predreg_eager_start();
-    return uct_predreg_sends_start(core, uct_predreg_hooks_with_sends());
+    return uct_predreg_sends_start(core, core->knobs.eager ?
+                                         uct_predreg_hooks_with_sends() :
+                                         &uct_predreg_hooks);
 }
 
 /* Say that there was nothing to manage, if a summary or a trace was asked for:

@@ -7,8 +7,7 @@
 #include "entry.h"
 
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/eager/context.h>
-#include <uct/ib/predreg/eager/costs_text.h>
+#include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/md/domain.h>
 
 /*
@@ -32,15 +31,13 @@ static void tell_domain(uct_predreg_domain_t *domain, void *arg)
     }
 }
 
-static void tell_costs(uct_predreg_eager_context_t *context, void *arg)
+static void tell_costs(void *arg, const ucs_reuse_costs_t *costs)
 {
     const listener_t *listener = arg;
-    char text[UCT_PREDREG_COSTS_TEXT_MAX];
+    char text[UCS_REUSE_COSTS_TEXT_MAX];
 
-    if (context->is_calibrated) {
-        uct_predreg_costs_print(&context->thresholds.costs, text);
-        listener->tell(listener->arg, "small", text);
-    }
+    ucs_reuse_costs_print(costs, text);
+    listener->tell(listener->arg, "small", text);
 }
 
 __attribute__((visibility("default"))) void
@@ -59,5 +56,5 @@ uct_predreg_core_status(uct_predreg_tell_t tell, void *arg)
     if (core->told_settings[0] != '\0') {
         tell(arg, "settings", core->told_settings);
     }
-    uct_predreg_eager_for_each(tell_costs, &listener);
+    uct_predreg_eager_tell_costs(tell_costs, &listener);
 }

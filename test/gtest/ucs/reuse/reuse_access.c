@@ -6,9 +6,8 @@
 
 #include "reuse_access.h"
 
-#include <ucs/reuse/slots.h>
-#include <ucs/reuse/table.h>
-#include <ucs/reuse/tally.h>
+#include <ucs/reuse/buffers.h>
+#include <ucs/reuse/sends.h>
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <ucs/reuse/gain.h>
+#include <ucs/reuse/sends.h>
 
 #include <vector>
 

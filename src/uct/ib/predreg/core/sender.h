@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+BEGIN_C_DECLS
+
 /** @file sender.h
  *
  * What a thread remembers from one small send to the next, and its counters. The
@@ -155,5 +157,7 @@ void uct_predreg_eager_stats(uct_predreg_eager_stats_t *stats);
 /** In a forked child, where there is no other thread: the counters begin at
  *  0. */
 void uct_predreg_senders_reset(void);
+
+END_C_DECLS
 
 #endif

@@ -4,11 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include "context.h"
-#include "endpoints.h"
+#include "eager_int.h"
 
 #include <ucs/base/mutex.h>
 #include <ucs/base/wait.h>
+#include <uct/ib/predreg/core/state.h>
 
 #include <stdlib.h>
 
@@ -19,14 +19,14 @@ typedef struct worker {
     struct worker               *next;
 } worker_t;
 
-/* Protects the lists, which are written under it. The list of contexts is walked
- * without it, in memory hooks too: a context is complete before it is listed, and
+/* Held by threads that write one of the lists. A thread may walk the list of contexts
+ * without the lock, in memory hooks too: a context is complete before it is listed, and
  * is freed when nobody walks any more */
 static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_EAGER_CONTEXTS);
 static worker_t *workers;
 static _Atomic(uct_predreg_eager_context_t*) contexts;
 
-/* What was on the lists when this process was forked. Volatile, so that the
+/* The lists of the parent when this process was forked. Volatile, so that the
  * compiler keeps them although nobody reads them */
 static uct_predreg_eager_context_t *volatile inherited_contexts;
 static worker_t *volatile inherited_workers;
@@ -49,7 +49,8 @@ static uct_predreg_eager_context_t *first_context(void)
 ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
                                    const uct_predreg_real_t *real,
                                    ucp_context_h ucp,
-                                   const uct_predreg_making_t *making)
+                                   const uct_predreg_making_t *making,
+                                   ucp_datatype_t cold_datatype)
 {
     uct_predreg_eager_context_t *context;
     ucs_status_t status;
@@ -59,13 +60,14 @@ ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
         return UCS_ERR_NO_MEMORY;
     }
 
-    context->ucp          = ucp;
-    context->core         = core;
-    context->real         = real;
-    context->min_length   = making->min_length;
-    context->max_length   = making->max_length;
-    context->flag_decides = making->flag_decides;
-    context->has_rma      = making->has_rma;
+    context->ucp           = ucp;
+    context->core          = core;
+    context->real          = real;
+    context->cold_datatype = cold_datatype;
+    context->min_length    = making->min_length;
+    context->max_length    = making->max_length;
+    context->flag_decides  = making->flag_decides;
+    context->has_rma       = making->has_rma;
 
     status = ucs_reuse_table_init(&context->table, UCS_REUSE_TABLE_BITS,
                                   core->knobs.eager_adapt / 100);
@@ -114,8 +116,8 @@ static void forget_workers(const uct_predreg_eager_context_t *context)
     }
 }
 
-/* @return where the list refers to a context, under the lock: to be compared with
- * NULL, which is the end of the list */
+/* @return the link of the list that points to a context, which is NULL at the end of the
+ * list. Under the lock */
 static _Atomic(uct_predreg_eager_context_t*) *find_context(ucp_context_h ucp)
 {
     _Atomic(uct_predreg_eager_context_t*) *link = &contexts;
@@ -126,7 +128,7 @@ static _Atomic(uct_predreg_eager_context_t*) *find_context(ucp_context_h ucp)
     return link;
 }
 
-/* The same of a worker */
+/* @return the link that points to a worker, likewise */
 static worker_t **find_worker(ucp_worker_h worker)
 {
     worker_t **link = &workers;
@@ -218,16 +220,15 @@ void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
 
     if (!context->is_calibrated) {
         context->is_calibrated = 1;
-        uct_predreg_thresholds_find(context->core, context->real, context->ucp,
-                                    &context->table, &context->thresholds);
+        uct_predreg_thresholds_find(context);
     }
 
     entry = malloc(sizeof(*entry));
     if (entry != NULL) {
         *entry  = (worker_t){worker, context, workers};
         workers = entry;
-        /* Threads may remember of this address that it is no worker, and
-         * endpoints of it may get addresses of some that are gone */
+        /* Threads may remember that there is no worker at this address, and
+         * endpoints of the worker may get addresses of endpoints that are gone */
         uct_predreg_endpoints_forget();
     }
 
@@ -250,11 +251,10 @@ void uct_predreg_eager_remove_worker(ucp_worker_h worker)
     ucs_mutex_unlock(&lock);
 }
 
-uct_predreg_eager_context_t *
-uct_predreg_eager_find_slow(uct_predreg_sender_t *sender, ucp_worker_h worker)
+/* As uct_predreg_eager_find(), where the sender does not remember the worker */
+static UCS_F_NOINLINE uct_predreg_eager_context_t *
+find_slow(uct_predreg_sender_worker_t *known, ucp_worker_h worker)
 {
-    uct_predreg_sender_worker_t *known = uct_predreg_sender_place(sender,
-                                                                  worker);
     const worker_t *entry;
 
     ucs_mutex_lock(&lock);
@@ -267,8 +267,43 @@ uct_predreg_eager_find_slow(uct_predreg_sender_t *sender, ucp_worker_h worker)
     return known->context;
 }
 
-/* Keep what a forked child has inherited: the locks in it may have been held by
- * threads that are not here, but it is no leak */
+uct_predreg_eager_context_t *
+uct_predreg_eager_find(uct_predreg_sender_t *sender, ucp_worker_h worker)
+{
+    uct_predreg_sender_worker_t *known = uct_predreg_sender_place(sender,
+                                                                  worker);
+
+    return ucs_likely((known->worker == worker) &&
+                      uct_predreg_sender_is_recent(known->generation)) ?
+           known->context : find_slow(known, worker);
+}
+
+/* A listener of costs */
+typedef struct listener {
+    void (*func)(void *arg, const ucs_reuse_costs_t *costs);
+    void *arg;
+} listener_t;
+
+static void tell_costs(uct_predreg_eager_context_t *context, void *arg)
+{
+    const listener_t *listener = arg;
+
+    if (context->is_calibrated) {
+        listener->func(listener->arg, &context->thresholds.costs);
+    }
+}
+
+void uct_predreg_eager_tell_costs(void (*func)(void *arg,
+                                               const ucs_reuse_costs_t *costs),
+                                  void *arg)
+{
+    listener_t listener = {func, arg};
+
+    uct_predreg_eager_for_each(tell_costs, &listener);
+}
+
+/* Keep the lists that a forked child has inherited. Threads that are not here may have
+ * held locks of the contexts, so that these cannot be freed; nor are they leaks */
 static void keep_inherited(void)
 {
     uct_predreg_eager_context_t *context = first_context();

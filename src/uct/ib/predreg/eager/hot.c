@@ -4,14 +4,12 @@
  * See file LICENSE for terms.
  */
 
-#include "hot.h"
-#include "endpoints.h"
-#include "map.h"
+#include "eager_int.h"
 
 #include <ucs/base/align.h>
 #include <ucs/base/page.h>
-
 #include <ucs/sys/math.h>
+#include <uct/ib/predreg/core/state.h>
 
 #include <stdlib.h>
 
@@ -19,32 +17,7 @@
  * messages that cannot be copied */
 #define BOUND_SHARE 8
 
-/* A registration of a buffer goes through each managed domain. Those of further
- * domains cannot give way */
-#define MAX_DOMAINS 8
-
-
-/* What is registered of a slot */
-typedef struct registration {
-    ucp_mem_h           memh;
-
-    /* The last message that was sent from it. Relaxed, and not written together:
-     * if threads send from it at a time, a part may be of one thread's message
-     * and a part of another's. Then another endpoint is taken for one that
-     * copies, and its messages are left alone */
-    _Atomic(ucp_ep_h)   ep;
-    _Atomic(int)         message; /* uct_predreg_message_t */
-    _Atomic(size_t)      length;
-
-    /* What UCT has returned for it. Written while it is being made, and by
-     * whoever has taken the slot */
-    struct {
-        void      *domain;
-        uct_mem_h memh;
-    }                   parts[MAX_DOMAINS];
-    unsigned            num_parts;
-    int                 is_detached; /* The parts are gone already */
-} registration_t;
+typedef uct_predreg_registration_t registration_t;
 
 /* The registration that this thread is making; NULL: none */
 static __thread registration_t *making;
@@ -52,193 +25,9 @@ static __thread registration_t *making;
 /* See uct_predreg_hot_is_returning() */
 static __thread int returning;
 
-
-/*
- * A message of a slot is over that no transport was seen to send without a
- * copy. It was not sent so: UCP has copied it, if it is over before UCP has returned
- * from the program's call, and else may have sent it by rendezvous, as it does
- * with all that are as long.
- */
-static UCS_F_NOINLINE void not_proven(const ucs_reuse_slot_t *slot)
-{
-    const uct_predreg_sender_t *sender = uct_predreg_sender_mine;
-    registration_t *registration       = slot->handle;
-    uct_predreg_message_t message;
-    size_t length;
-    ucp_ep_h ep;
-
-    ep      = atomic_load_explicit(&registration->ep, memory_order_relaxed);
-    message = atomic_load_explicit(&registration->message,
-                                   memory_order_relaxed);
-    length  = atomic_load_explicit(&registration->length, memory_order_relaxed);
-    if ((sender != NULL) && (slot == sender->issuing.slot)) {
-        uct_predreg_endpoint_copies(ep, message, length);
-    } else {
-        uct_predreg_endpoint_has_rndv(ep, message, length);
-    }
-}
-
-static int is_proven(const ucs_reuse_slot_t *slot)
-{
-    return ucs_likely(atomic_load_explicit(&slot->is_proven,
-                                           memory_order_relaxed));
-}
-
-static void send_completed(ucs_reuse_slot_t *slot, ucs_status_t status)
-{
-    if (!is_proven(slot) && (status == UCS_OK)) {
-        not_proven(slot);
-    }
-    ucs_reuse_slot_release(slot);
-}
-
-static void
-completed(void *request, ucs_status_t status, void *user_data)
-{
-    uct_predreg_flight_t *flight = user_data;
-    ucp_send_nbx_callback_t cb   = flight->cb;
-    void *data                   = flight->user_data;
-
-    send_completed(flight->slot, status);
-    if (uct_predreg_flight_over(flight) && (cb != NULL)) {
-        cb(request, status, data);
-    }
-}
-
-/* Have UCP call back. @return 0 if there is no place for the send */
-static int call_back(uct_predreg_eager_context_t *context,
-                     ucs_reuse_slot_t *slot, const ucp_request_param_t *param,
-                     uct_predreg_send_t *send)
-{
-    uct_predreg_flight_t *flight = uct_predreg_flight_take(&context->flights);
-
-    if (flight == NULL) {
-        return 0;
-    }
-
-    flight->slot      = slot;
-    flight->cb        = (param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) ?
-                        param->cb.send : NULL;
-    flight->user_data = (param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) ?
-                        param->user_data : NULL;
-    atomic_store_explicit(&flight->request, NULL, memory_order_relaxed);
-    send->cb          = completed;
-    send->user_data   = flight;
-    send->flight      = flight;
-    return 1;
-}
-
-/*
- * A message has no slot, and is copied. If that is since it is longer than what is registered,
- * register all of it for the next ones: the buffer has been hot already. If nothing of it
- * is registered, the sends of the buffer are counted anew: its slot may have
- * been reaped between having been filled and the buffer having become hot, so
- * that nobody has told the table.
- */
-static UCS_F_NOINLINE void
-give_up(uct_predreg_eager_context_t *context, uint32_t number,
-        const void *address, size_t length)
-{
-    ucs_reuse_buffer_t *buffer = ucs_reuse_table_find(&context->table, address);
-    uintptr_t start            = (uintptr_t)address;
-    ucs_reuse_slot_t *slot;
-
-    /* If it registers the first byte it is the one of this buffer */
-    slot = ucs_reuse_slots_acquire(&context->slots, number, start, start + 1);
-    if (slot != NULL) {
-        ucs_reuse_slots_retire(&context->slots, slot);
-        ucs_reuse_slot_release(slot);
-    }
-
-    if (buffer != NULL) {
-        ucs_reuse_table_cool(&context->table, buffer, number);
-        if (slot != NULL) {
-            uct_predreg_hot_make(context, buffer, address, length);
-        }
-    }
-
-    uct_predreg_hot_reap(context);
-}
-
-/* Note a message, in case that it is not seen */
-static void
-note_message(registration_t *registration, ucp_ep_h ep,
-             uct_predreg_message_t message, size_t length)
-{
-    atomic_store_explicit(&registration->ep, ep, memory_order_relaxed);
-    atomic_store_explicit(&registration->length, length, memory_order_relaxed);
-    atomic_store_explicit(&registration->message, message,
-                          memory_order_relaxed);
-}
-
-int uct_predreg_hot_begin(uct_predreg_eager_context_t *context,
-                          uct_predreg_sender_t *sender, uint32_t number,
-                          ucp_ep_h ep, const void *buffer, size_t length,
-                          const ucp_request_param_t *param,
-                          uct_predreg_send_t *send)
-{
-    uintptr_t start = (uintptr_t)buffer;
-    registration_t *registration;
-    ucs_reuse_slot_t *slot;
-
-    slot = ucs_reuse_slots_acquire(&context->slots, number, start,
-                                   start + length);
-    if (ucs_unlikely(slot == NULL)) {
-        give_up(context, number, buffer, length);
-        return 0;
-    }
-
-    if (ucs_unlikely(!call_back(context, slot, param, send))) {
-        ucs_reuse_slot_release(slot);
-        uct_predreg_hot_reap(context);
-        return 0;
-    }
-
-    registration = slot->handle;
-    if (!is_proven(slot)) {
-        note_message(registration, ep, send->message, length);
-    }
-
-    send->memh      = registration->memh;
-    send->slot      = slot;
-    send->outer     = sender->issuing;
-    sender->issuing = (uct_predreg_issuing_t){slot, buffer, 0};
-    return 1;
-}
-
-void uct_predreg_hot_over(const uct_predreg_send_t *send, ucs_status_t status)
-{
-    uct_predreg_flight_give_back(send->flight);
-    send_completed(send->slot, status);
-}
-
-/* A request that is looked for */
-typedef struct search {
-    void *request;
-    int  is_found;
-} search_t;
-
-static void context_freeing(uct_predreg_eager_context_t *context, void *arg)
-{
-    search_t *search = arg;
-
-    search->is_found = search->is_found ||
-                       uct_predreg_flight_free(&context->flights,
-                                               search->request);
-}
-
-int uct_predreg_hot_freeing(void *request)
-{
-    search_t search = {.request = request};
-
-    uct_predreg_eager_for_each(context_freeing, &search);
-    return search.is_found;
-}
-
-
 void uct_predreg_hot_registered(void *domain, uct_mem_h memh)
 {
-    if ((making != NULL) && (making->num_parts < MAX_DOMAINS)) {
+    if ((making != NULL) && (making->num_parts < UCT_PREDREG_HOT_DOMAINS)) {
         making->parts[making->num_parts].domain = domain;
         making->parts[making->num_parts].memh   = memh;
         ++making->num_parts;
@@ -307,7 +96,7 @@ static uint64_t max_bytes(const uct_predreg_core_t *core)
                    core->knobs.node_max_pinned);
 }
 
-/* Whether hot buffers may have so many bytes more */
+/* @return whether hot buffers may have so many bytes more */
 static int is_within_share(const uct_predreg_eager_context_t *context,
                            size_t length)
 {
@@ -344,9 +133,9 @@ registration_make(uct_predreg_eager_context_t *context, uintptr_t start,
     return registration;
 }
 
-int uct_predreg_hot_make(uct_predreg_eager_context_t *context,
-                         ucs_reuse_buffer_t *buffer, const void *address,
-                         size_t length)
+uint32_t uct_predreg_hot_make(uct_predreg_eager_context_t *context,
+                              ucs_reuse_buffer_t *buffer, const void *address,
+                              size_t length)
 {
     size_t page     = ucs_rcache_pred_page_size();
     uintptr_t start = ucs_rcache_pred_align_down((uintptr_t)address, page);
@@ -385,14 +174,41 @@ int uct_predreg_hot_make(uct_predreg_eager_context_t *context,
     }
 
     uct_predreg_count_heated();
-    return 1;
+    return number;
 
 err:
     ucs_reuse_buffer_restart(buffer);
     return 0;
 }
 
-/* A range of memory */
+void uct_predreg_hot_refit(uct_predreg_eager_context_t *context,
+                           ucs_reuse_buffer_t *buffer, const void *address,
+                           size_t length)
+{
+    uint32_t number = ucs_reuse_buffer_handle(buffer);
+    uintptr_t start = (uintptr_t)address;
+    ucs_reuse_slot_t *slot;
+
+    if (number == 0) {
+        return; /* Another thread was faster */
+    }
+
+    /* A slot that registers the first byte is the one of this buffer, and too short.
+     * Without one, the sends are counted anew: the slot was reaped before the buffer
+     * became hot, so that nobody has told the table */
+    slot = ucs_reuse_slots_acquire(&context->slots, number, start, start + 1);
+    if (slot != NULL) {
+        ucs_reuse_slots_retire(&context->slots, slot);
+        ucs_reuse_slot_release(slot);
+    }
+
+    ucs_reuse_table_cool(&context->table, buffer, number);
+    if (slot != NULL) {
+        uct_predreg_hot_make(context, buffer, address, length);
+    }
+    uct_predreg_hot_reap(context);
+}
+
 typedef struct range {
     uintptr_t start, end;
 } range_t;
@@ -411,7 +227,7 @@ void uct_predreg_hot_unmapped(uintptr_t start, uintptr_t end)
     uct_predreg_eager_for_each(context_unmapped, &range);
 }
 
-/* What is to make room */
+/* Room that a domain asks for */
 typedef struct room {
     uct_predreg_hot_end_func_t end;
     int                        is_made;
@@ -447,9 +263,9 @@ static void context_give_way(uct_predreg_eager_context_t *context, void *arg)
     }
 
     registration = slot->handle;
-    /* There may be parts that there was no place to note: UCP returns all of
-     * them together */
-    if (registration->num_parts < MAX_DOMAINS) {
+    /* The registration may have further parts that were not noted: UCP returns all
+     * of them together */
+    if (registration->num_parts < UCT_PREDREG_HOT_DOMAINS) {
         room->is_made = detach(registration, room->end);
     }
     ucs_reuse_table_cool(&context->table, slot->buffer,

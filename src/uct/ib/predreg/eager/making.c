@@ -4,18 +4,15 @@
  * See file LICENSE for terms.
  */
 
-#include "making.h"
-#include "context.h"
-#include "hot.h"
-#include "send.h"
-#include "thresholds.h"
+#include "eager_int.h"
 
-#include <uct/ib/predreg/compat/ucp_setting.h>
-#include <uct/ib/predreg/core/state.h>
-
+#include <ucs/base/mutex.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 #include <ucs/sys/string.h>
+#include <uct/api/tl.h>
+#include <uct/ib/predreg/compat/ucp_setting.h>
+#include <uct/ib/predreg/core/state.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +20,6 @@
 #define SETTING         "ZCOPY_THRESH"
 #define SETTING_RNDV    "RNDV_THRESH"
 #define SETTING_DEFAULT "auto"
-
 
 /* Puts and gets shorter than these are copied in contexts that are for messages
  * as well: the setting would have UCP register the buffers of all of them, and
@@ -33,8 +29,22 @@
 #define PUT_ZCOPY_MIN 16384
 #define GET_ZCOPY_MIN (UCT_PREDREG_SEND_MAX + 1)
 
+/*
+ * UCT's structure of an interface has no room for a pointer to its own
+ * operation, and looking for it would cost each message. But there are as many
+ * operations as there are kinds of transports, which are few: each gets a
+ * replacement of its own.
+ */
+#define MAX_KINDS 16
 
-/* Whether a context is for one of some features */
+/* The operations that were replaced, by the number of their replacement.
+ * Written under the lock, before the replacement is put into an interface;
+ * relaxed, since a thread gets an interface only after that */
+static _Atomic(uct_ep_am_zcopy_func_t) originals[MAX_KINDS];
+static ucs_mutex_t                     lock =
+        UCS_MUTEX_INITIALIZER(UCS_RANK_ZCOPY);
+
+/* @return whether a context is for one of some features */
 static int has_feature(const ucp_params_t *params, uint64_t features)
 {
     return (params->field_mask & UCP_PARAM_FIELD_FEATURES) &&
@@ -57,8 +67,8 @@ static void set_threshold(const uct_predreg_real_t *real, ucp_config_t *config,
     real->ucp_config_modify(config, SETTING, value);
 }
 
-/* @return the longest message that is looked at. What is longer than the user has
- * said goes by rendezvous, which a message that is to be copied would not */
+/* @return the longest message that is looked at. Above the length that the user has
+ * said UCP sends by rendezvous, and would not if a message were to be copied */
 static size_t
 max_length(const uct_predreg_real_t *real, const ucp_config_t *config)
 {
@@ -97,7 +107,7 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
     }
 
     making->max_length = max_length(real, config);
-    /* Measures which way to copy is the faster one, too */
+    /* Measures also which of the two copies is the faster one */
     gain = gain_from();
     if (!strcmp(value, SETTING_DEFAULT)) {
         if (gain == 0) {
@@ -124,6 +134,7 @@ void uct_predreg_eager_made(uct_predreg_core_t *core,
                             const uct_predreg_making_t *making,
                             ucp_config_t *config, ucp_context_h ucp)
 {
+    ucp_datatype_t cold_datatype;
     ucs_status_t status;
 
     if (making->is_changed) {
@@ -134,9 +145,9 @@ void uct_predreg_eager_made(uct_predreg_core_t *core,
         return;
     }
 
-    status = uct_predreg_eager_make_datatype(real);
+    status = uct_predreg_cold_make_datatype(real, &cold_datatype);
     if (status == UCS_OK) {
-        status = uct_predreg_eager_add(core, real, ucp, making);
+        status = uct_predreg_eager_add(core, real, ucp, making, cold_datatype);
     }
 
     if (status != UCS_OK) {
@@ -171,4 +182,154 @@ void uct_predreg_eager_iface_query(uct_iface_attr_t *attr)
         attr->cap.get.min_zcopy = ucs_max(attr->cap.get.min_zcopy,
                                           GET_ZCOPY_MIN);
     }
+}
+
+
+/* A message that a transport sends without a copy, and that UCP was called for earlier:
+ * there was no room for it then, or UCP was still connecting */
+typedef struct late {
+    const uct_iov_t *iov;
+    int             is_hot; /* Whether it is of a hot buffer */
+} late_t;
+
+static void find_late(uct_predreg_eager_context_t *context, void *arg)
+{
+    late_t *late = arg;
+    const ucs_reuse_buffer_t *buffer;
+    ucs_reuse_slot_t *slot;
+    uint32_t handle;
+
+    buffer = ucs_reuse_table_find(&context->table, late->iov->buffer);
+    handle = (buffer == NULL) ? 0 : ucs_reuse_buffer_handle(buffer);
+    if (handle == 0) {
+        return;
+    }
+
+    slot = ucs_reuse_slots_at(&context->slots, handle);
+    if (ucs_reuse_slot_is_sent(slot)) {
+        uct_predreg_hot_prove(slot);
+        late->is_hot = 1;
+    }
+}
+
+static void count_late(const uct_iov_t *iov)
+{
+    late_t late = {.iov = iov};
+
+    uct_predreg_eager_for_each(find_late, &late);
+    if (late.is_hot) {
+        uct_predreg_count_late(iov->length);
+    }
+}
+
+/* A transport has sent an active message without a copy: the data after its header */
+static UCS_F_ALWAYS_INLINE void zcopy_seen(const uct_iov_t *iov, size_t iovcnt)
+{
+    uct_predreg_sender_t *sender = uct_predreg_sender_mine;
+    size_t i;
+
+    if ((sender != NULL) && (sender->issuing.slot != NULL)) {
+        for (i = 0; i < iovcnt; ++i) {
+            if (iov[i].buffer == sender->issuing.buffer) {
+                uct_predreg_hot_prove(sender->issuing.slot);
+                sender->issuing.is_zcopy = 1;
+                return;
+            }
+        }
+    }
+
+    for (i = 0; i < iovcnt; ++i) {
+        if (iov[i].length <= UCS_REUSE_MAX_LENGTH) {
+            count_late(&iov[i]);
+        }
+    }
+}
+
+static UCS_F_ALWAYS_INLINE ucs_status_t
+am_zcopy(unsigned kind, uct_ep_h ep, uint8_t id, const void *header,
+         unsigned header_length, const uct_iov_t *iov, size_t iovcnt,
+         unsigned flags, uct_completion_t *comp)
+{
+    uct_ep_am_zcopy_func_t original = atomic_load_explicit(
+            &originals[kind], memory_order_relaxed);
+    ucs_status_t status;
+
+    status = original(ep, id, header, header_length, iov, iovcnt, flags, comp);
+    if (ucs_likely((status == UCS_OK) || (status == UCS_INPROGRESS))) {
+        zcopy_seen(iov, iovcnt);
+    }
+    return status;
+}
+
+#define REPLACEMENT(_kind) \
+    static ucs_status_t am_zcopy_##_kind( \
+            uct_ep_h ep, uint8_t id, const void *header, \
+            unsigned header_length, const uct_iov_t *iov, size_t iovcnt, \
+            unsigned flags, uct_completion_t *comp) \
+    { \
+        return am_zcopy(_kind, ep, id, header, header_length, iov, iovcnt, \
+                        flags, comp); \
+    }
+
+#define KINDS(_f) \
+    _f(0) _f(1) _f(2) _f(3) _f(4) _f(5) _f(6) _f(7) \
+    _f(8) _f(9) _f(10) _f(11) _f(12) _f(13) _f(14) _f(15)
+
+KINDS(REPLACEMENT)
+
+#define NAME(_kind) am_zcopy_##_kind,
+
+static const uct_ep_am_zcopy_func_t replacements[MAX_KINDS] = {KINDS(NAME)};
+
+/* @return the replacement of an operation, which may be one already; NULL: there
+ * are too many kinds */
+static uct_ep_am_zcopy_func_t replacement_of(uct_ep_am_zcopy_func_t func)
+{
+    uct_ep_am_zcopy_func_t original;
+    unsigned i;
+
+    for (i = 0; i < MAX_KINDS; ++i) {
+        original = atomic_load_explicit(&originals[i], memory_order_relaxed);
+        if (original == NULL) {
+            atomic_store_explicit(&originals[i], func, memory_order_relaxed);
+            return replacements[i];
+        }
+
+        if ((original == func) || (replacements[i] == func)) {
+            return replacements[i];
+        }
+    }
+
+    return NULL;
+}
+
+void uct_predreg_eager_iface_opened(uct_iface_h iface)
+{
+    uct_ep_am_zcopy_func_t replacement;
+
+    if (iface->ops.ep_am_zcopy == NULL) {
+        return;
+    }
+
+    ucs_mutex_lock(&lock);
+    replacement = replacement_of(iface->ops.ep_am_zcopy);
+    ucs_mutex_unlock(&lock);
+
+    if (replacement == NULL) {
+        ucs_debug("interface %p: sends without a copy are not counted", iface);
+        return;
+    }
+
+    iface->ops.ep_am_zcopy = replacement;
+}
+
+
+void uct_predreg_eager_fork(void)
+{
+    uct_predreg_eager_reset();
+    uct_predreg_senders_reset();
+    uct_predreg_endpoints_forget();
+    uct_predreg_hot_reset();
+    uct_predreg_thresholds_reset();
+    ucs_mutex_init(&lock, UCS_RANK_ZCOPY, 0);
 }

@@ -7,7 +7,6 @@
 #ifndef UCT_PREDREG_MEASURE_H_
 #define UCT_PREDREG_MEASURE_H_
 
-#include <ucs/reuse/copy.h>
 #include <ucs/reuse/costs.h>
 
 #include <ucs/type/status.h>
@@ -17,8 +16,7 @@ BEGIN_C_DECLS
 /** @file measure.h
  *
  * Measures what it takes to register a small buffer, to copy it, and to find it
- * in the table: what the break-even number of sends follows from. This file needs
- * no library of UCX.
+ * in the table: the break-even number of sends follows from these.
  */
 
 /** How long measuring may take, unless something else is asked for. A single

@@ -4,105 +4,95 @@
  * See file LICENSE for terms.
  */
 
-#include "send.h"
-#include "cold.h"
-#include "context.h"
-#include "endpoints.h"
-#include "hot.h"
-#include "thresholds.h"
-#include "zcopy.h"
+#include "eager_int.h"
 
 #include <ucs/base/clock.h>
 #include <uct/ib/predreg/core/state.h>
 
 
-/* Fields and flags of a request that say that the program has something else in
- * mind than a plain send: these are left alone */
+/* Fields and flags of a request of the program that exclude a plain send: such sends are
+ * left alone */
 #define SPECIAL_FIELDS \
     (UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL | \
      UCT_PREDREG_UNKNOWN_FIELDS)
 
-/* Those that say so or not, by their value */
+/* Fields whose value decides about that */
 #define AMBIGUOUS_FIELDS \
     (UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE)
 
+/* The state of a cold send that is being packed is a pointer to UCP. The address of
+ * the buffer and its length fit into it, so that nothing is allocated */
+#define STATE_LENGTH_SHIFT 48
 
-/* The datatype of cold sends, for all contexts. Written by the first context
- * that is made, before it is listed */
-static ucp_datatype_t cold_datatype;
 
-/* What a transport sends without a copy, of a send that UCP was called for
- * before: there was no room for it, or UCP was still connecting */
-typedef struct late {
-    const uct_iov_t *iov;
-    int             is_hot; /* Whether it is of a hot buffer */
-} late_t;
-
-static void find_late(uct_predreg_eager_context_t *context, void *arg)
+static void *start_pack(void *context, const void *buffer, size_t count)
 {
-    late_t *late = arg;
-    const ucs_reuse_buffer_t *buffer;
-    ucs_reuse_slot_t *slot;
-    uint32_t handle;
+    return (void*)((uintptr_t)buffer |
+                   ((uintptr_t)count << STATE_LENGTH_SHIFT));
+}
 
-    buffer = ucs_reuse_table_find(&context->table, late->iov->buffer);
-    handle = (buffer == NULL) ? 0 : ucs_reuse_buffer_handle(buffer);
-    if (handle == 0) {
-        return;
+static size_t packed_size(void *state)
+{
+    return (uintptr_t)state >> STATE_LENGTH_SHIFT;
+}
+
+static size_t pack(void *state, size_t offset, void *dest, size_t max_length)
+{
+    const char *buffer = (const char*)((uintptr_t)state &
+                                       UCS_MASK(STATE_LENGTH_SHIFT));
+    size_t length      = ucs_min(packed_size(state) - offset, max_length);
+
+    if (ucs_likely(length > 0)) {
+        ucs_reuse_copy(dest, buffer + offset, length,
+                       atomic_load_explicit(&uct_predreg_copies_by_string,
+                                            memory_order_relaxed));
     }
+    return length;
+}
 
-    slot = ucs_reuse_slots_at(&context->slots, handle);
-    if (ucs_reuse_slot_is_sent(slot)) {
-        uct_predreg_hot_prove(slot);
-        late->is_hot = 1;
+static void finish(void *state)
+{
+}
+
+/* Nothing is ever received with this datatype */
+
+static void *start_unpack(void *context, void *buffer, size_t count)
+{
+    return NULL;
+}
+
+static ucs_status_t
+unpack(void *state, size_t offset, const void *src, size_t length)
+{
+    return UCS_ERR_UNSUPPORTED;
+}
+
+const ucp_generic_dt_ops_t uct_predreg_cold_ops = {
+    .start_pack   = start_pack,
+    .start_unpack = start_unpack,
+    .packed_size  = packed_size,
+    .pack         = pack,
+    .unpack       = unpack,
+    .finish       = finish
+};
+
+ucs_status_t uct_predreg_cold_make_datatype(const uct_predreg_real_t *real,
+                                            ucp_datatype_t *datatype_p)
+{
+    /* Written by the first context that is made, before it is listed */
+    static ucp_datatype_t datatype;
+    ucs_status_t status = UCS_OK;
+
+    if (datatype == 0) {
+        status = real->ucp_dt_create_generic(&uct_predreg_cold_ops, NULL,
+                                             &datatype);
     }
+    *datatype_p = datatype;
+    return status;
 }
 
-static void count_late(const uct_iov_t *iov)
-{
-    late_t late = {.iov = iov};
 
-    uct_predreg_eager_for_each(find_late, &late);
-    if (late.is_hot) {
-        uct_predreg_count_late(iov->length);
-    }
-}
-
-/* A transport has sent this without a copy */
-static void zcopy_seen(const uct_iov_t *iov, size_t iovcnt)
-{
-    size_t i;
-
-    if (uct_predreg_hot_see(iov, iovcnt)) {
-        return;
-    }
-
-    for (i = 0; i < iovcnt; ++i) {
-        if (iov[i].length <= UCS_REUSE_MAX_LENGTH) {
-            count_late(&iov[i]);
-        }
-    }
-}
-
-void uct_predreg_eager_start(void)
-{
-    uct_predreg_zcopy_set_func(zcopy_seen);
-}
-
-void uct_predreg_eager_iface_opened(uct_iface_h iface)
-{
-    uct_predreg_zcopy_watch(iface);
-}
-
-ucs_status_t uct_predreg_eager_make_datatype(const uct_predreg_real_t *real)
-{
-    return (cold_datatype != 0) ?
-           UCS_OK :
-           real->ucp_dt_create_generic(&uct_predreg_cold_ops, NULL,
-                                       &cold_datatype);
-}
-
-/* Whether the memory is the host's as far as anybody knows */
+/* @return whether the memory is the host's as far as anybody knows */
 static int is_host(const ucp_request_param_t *param)
 {
     return (param->op_attr_mask & UCP_OP_ATTR_FIELD_MEMORY_TYPE) ?
@@ -125,7 +115,7 @@ static UCS_F_ALWAYS_INLINE int is_plain(const ucp_request_param_t *param)
            uct_predreg_eager_is_plain(param);
 }
 
-/* Have UCP copy a message. @return what is to be changed for that */
+/* Have UCP copy a message. @return the changes of the send */
 static UCS_F_ALWAYS_INLINE unsigned
 send_cold(const uct_predreg_eager_context_t *context, const void *buffer,
           size_t length, const ucp_request_param_t *param,
@@ -135,62 +125,58 @@ send_cold(const uct_predreg_eager_context_t *context, const void *buffer,
      * (UCP_REQUEST_CHECK_PARAM()) */
     if (context->flag_decides && (send->message == UCT_PREDREG_MESSAGE_TAG) &&
         !(param->op_attr_mask & UCP_OP_ATTR_FLAG_MULTI_SEND)) {
-        return uct_predreg_eager_is_hasty(param) ? 0 : UCT_PREDREG_SEND_FAST;
+        return uct_predreg_eager_wants_fast_cmpl(param) ?
+               0 : UCT_PREDREG_SEND_FAST;
     }
 
     if (!uct_predreg_cold_can_send(buffer, length)) {
         return 0;
     }
 
-    send->datatype = cold_datatype;
+    send->datatype = context->cold_datatype;
     return UCT_PREDREG_SEND_DATATYPE;
 }
 
-/* Whether a buffer is to be registered that was sent so often. If that fails,
- * as it does where the program may only read the memory, it is tried again more
- * and more rarely, since each attempt takes as long as many copies */
-static int is_due(uint32_t count, uint32_t threshold)
+/* @return a slot to send a buffer from that has to be registered first; NULL: that has
+ * failed */
+static UCS_F_NOINLINE ucs_reuse_slot_t *
+heat(uct_predreg_eager_context_t *context, ucs_reuse_buffer_t *buffer,
+     const void *address, size_t length)
 {
-    return (count == threshold) || ucs_is_pow2(count);
+    uint32_t number = uct_predreg_hot_make(context, buffer, address, length);
+    uintptr_t start = (uintptr_t)address;
+
+    return (number == 0) ? NULL :
+           ucs_reuse_slots_acquire(&context->slots, number, start,
+                                   start + length);
 }
 
-/* Count a send. @return the handle of the buffer if it is hot, or 0 */
-static UCS_F_ALWAYS_INLINE uint32_t
-count_send(uct_predreg_eager_context_t *context, const void *address,
-           size_t length)
+/* @return the slot to send a message from, acquired; NULL: it is to be copied */
+static UCS_F_ALWAYS_INLINE ucs_reuse_slot_t *
+find_slot(uct_predreg_eager_context_t *context, const void *address,
+          size_t length)
 {
     uint32_t threshold = atomic_load_explicit(
             &context->thresholds.sends[ucs_reuse_class(length)],
             memory_order_relaxed);
     ucs_reuse_buffer_t *buffer;
-    uint32_t handle, count;
+    ucs_reuse_slot_t *slot;
 
-    if (threshold == UCS_REUSE_NEVER) {
-        return 0;
+    switch (ucs_reuse_decide(&context->table, &context->slots, threshold,
+                             address, length, &buffer, &slot)) {
+    case UCS_REUSE_HOT:
+        return slot;
+    case UCS_REUSE_REGISTER:
+        return heat(context, buffer, address, length);
+    case UCS_REUSE_MISFIT:
+        uct_predreg_hot_refit(context, buffer, address, length);
+        return NULL;
+    default:
+        return NULL;
     }
-
-    buffer = ucs_reuse_table_find(&context->table, address);
-    if (ucs_unlikely(buffer == NULL)) {
-        buffer = ucs_reuse_table_add(&context->table, address);
-        if (buffer == NULL) {
-            return 0;
-        }
-    }
-
-    handle = ucs_reuse_buffer_handle(buffer);
-    if (handle != 0) {
-        return handle;
-    }
-
-    count = ucs_reuse_buffer_count(buffer);
-    if (ucs_likely(count < threshold) || !is_due(count, threshold) ||
-        !uct_predreg_hot_make(context, buffer, address, length)) {
-        return 0;
-    }
-    return ucs_reuse_buffer_handle(buffer);
 }
 
-/* Note what there is to know of an endpoint */
+/* Remember an endpoint */
 static UCS_F_NOINLINE void
 find_ep(uct_predreg_sender_t *sender, uct_predreg_sender_ep_t *known,
         ucp_ep_h ep, ucp_worker_h worker)
@@ -221,8 +207,8 @@ unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
     uct_predreg_eager_context_t *context;
     const uct_predreg_sender_range_t *range;
     uct_predreg_sender_ep_t *known;
+    ucs_reuse_slot_t *slot;
     ucp_worker_h worker;
-    uint32_t handle;
 
     if (ucs_unlikely(sender == NULL)) {
         *sender_p = sender = uct_predreg_sender_take();
@@ -247,26 +233,42 @@ unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
 
     context = known->context;
     uct_predreg_sender_add(&sender->sends, 1);
-    if (!uct_predreg_eager_is_hasty(param)) {
-        handle = count_send(context, buffer, length);
-        if ((handle != 0) &&
-            uct_predreg_hot_begin(context, sender, handle, ep, buffer, length,
-                                  param, send)) {
-            return UCT_PREDREG_SEND_HOT;
+    if (!uct_predreg_eager_wants_fast_cmpl(param)) {
+        slot = find_slot(context, buffer, length);
+        if (slot != NULL) {
+            if (ucs_likely(uct_predreg_flight_begin(context, sender, slot, ep,
+                                                    buffer, length, param,
+                                                    send))) {
+                return UCT_PREDREG_SEND_HOT;
+            }
+            uct_predreg_hot_reap(context);
         }
     }
 
     return send_cold(context, buffer, length, param, send);
 }
 
-void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
-                            const uct_predreg_send_t *send, size_t length,
-                            ucs_status_ptr_t result)
+/* A request that is looked for */
+typedef struct search {
+    void *request;
+    int  is_found;
+} search_t;
+
+static void context_freeing(uct_predreg_eager_context_t *context, void *arg)
 {
-    if (uct_predreg_hot_issued(sender, send, result)) {
-        uct_predreg_sender_add(&sender->hot, 1);
-        uct_predreg_sender_add(&sender->bytes_saved, length);
-    }
+    search_t *search = arg;
+
+    search->is_found = search->is_found ||
+                       uct_predreg_flight_free(&context->flights,
+                                               search->request);
+}
+
+int uct_predreg_hot_freeing(void *request)
+{
+    search_t search = {.request = request};
+
+    uct_predreg_eager_for_each(context_freeing, &search);
+    return search.is_found;
 }
 
 void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
@@ -281,18 +283,7 @@ void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
     context = uct_predreg_eager_find(*sender_p, worker);
     if (context != NULL) {
         uct_predreg_hot_reap(context);
-        uct_predreg_thresholds_look(context->core, context->real, context->ucp,
-                                    &context->table, &context->thresholds,
+        uct_predreg_thresholds_look(context,
                                     (now != 0) ? now : ucs_monotonic_ns());
     }
-}
-
-void uct_predreg_eager_fork(void)
-{
-    uct_predreg_eager_reset();
-    uct_predreg_senders_reset();
-    uct_predreg_endpoints_forget();
-    uct_predreg_hot_reset();
-    uct_predreg_zcopy_reset();
-    uct_predreg_thresholds_reset();
 }

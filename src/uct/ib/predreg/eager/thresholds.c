@@ -4,19 +4,13 @@
  * See file LICENSE for terms.
  */
 
-#include "thresholds.h"
-#include "cold.h"
-#include "costs_text.h"
-#include "map.h"
-#include "measure.h"
-
-#include <uct/ib/predreg/core/state.h>
+#include "eager_int.h"
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
+#include <uct/ib/predreg/core/state.h>
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 /* From the start to the first further look at the costs, ns; each further one comes so many
@@ -29,7 +23,7 @@
 /* After so many looks it is told if no length gains */
 #define SURE_LOOKS 3
 
-/* The tests of this project say what a machine takes, as uct_predreg_costs_parse() reads it:
+/* The tests of this project say what a machine takes, as ucs_reuse_costs_parse() reads it:
  * what they send without the copy does not depend on where they run then */
 #define TEST_COSTS "PREDREG_TEST_EAGER_COSTS"
 
@@ -44,6 +38,9 @@
 
 __thread int uct_predreg_is_measuring
         __attribute__((tls_model("initial-exec")));
+
+_Atomic(ucs_reuse_copy_classes_t) uct_predreg_copies_by_string =
+        UCS_REUSE_COPY_ALL_STRING;
 
 
 /* The measurement registers its memory by map() and unmap(), with an owner as their
@@ -90,7 +87,7 @@ void uct_predreg_thresholds_tell_useless(const uct_predreg_core_t *core)
     }
 }
 
-/* See uct_predreg_thresholds_gain_from(). Constant after the first call */
+/* See uct_predreg_eager_gain_from(). Constant after the first call */
 static size_t gain_from;
 
 static void measure_gain(void)
@@ -98,10 +95,11 @@ static void measure_gain(void)
     ucs_reuse_copy_classes_t by_string;
 
     gain_from = uct_predreg_measure_gain_from(NULL, &by_string);
-    uct_predreg_cold_set_copies(by_string);
+    atomic_store_explicit(&uct_predreg_copies_by_string, by_string,
+                          memory_order_relaxed);
 }
 
-size_t uct_predreg_thresholds_gain_from(void)
+size_t uct_predreg_eager_gain_from(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -109,10 +107,12 @@ size_t uct_predreg_thresholds_gain_from(void)
     return gain_from;
 }
 
-ucs_status_t
-uct_predreg_thresholds_measure(const uct_predreg_real_t *real, ucp_context_h ucp,
-                               const ucs_reuse_table_t *table, uint64_t max_nsec,
-                               ucs_reuse_costs_t *costs)
+/* As uct_predreg_eager_measure(), in some time, ns (0: the usual one), and with lookups in a
+ * table if that is not NULL */
+static ucs_status_t
+measure(const uct_predreg_real_t *real, ucp_context_h ucp,
+        const ucs_reuse_table_t *table, uint64_t max_nsec,
+        ucs_reuse_costs_t *costs)
 {
     owner_t owner                             = {real, ucp};
     const uct_predreg_measure_params_t params = {
@@ -127,7 +127,7 @@ uct_predreg_thresholds_measure(const uct_predreg_real_t *real, ucp_context_h ucp
     ucs_reuse_costs_t measured;
     ucs_status_t status;
 
-    if ((given != NULL) && uct_predreg_costs_parse(given, &measured)) {
+    if ((given != NULL) && ucs_reuse_costs_parse(given, &measured)) {
         ucs_reuse_costs_refine(costs, &measured);
         return UCS_OK;
     }
@@ -142,16 +142,22 @@ uct_predreg_thresholds_measure(const uct_predreg_real_t *real, ucp_context_h ucp
     return status;
 }
 
-/* Decide by all that was measured so far. @return whether any length gains */
-static int decide(const uct_predreg_core_t *core,
-                  uct_predreg_thresholds_t *thresholds)
+ucs_status_t uct_predreg_eager_measure(const uct_predreg_real_t *real,
+                                       ucp_context_h ucp, ucs_reuse_costs_t *costs)
 {
+    return measure(real, ucp, NULL, 0, costs);
+}
+
+/* Set the thresholds by all looks so far. @return whether any length gains */
+static int decide(uct_predreg_eager_context_t *context)
+{
+    uct_predreg_thresholds_t *thresholds = &context->thresholds;
     uint32_t sends[UCS_REUSE_NUM_CLASSES];
     int gains = 0;
     unsigned i;
 
-    ucs_reuse_thresholds(&thresholds->costs, core->knobs.eager_fraction / 100,
-                         sends);
+    ucs_reuse_thresholds(&thresholds->costs,
+                         context->core->knobs.eager_fraction / 100, sends);
     for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
         atomic_store_explicit(&thresholds->sends[i], sends[i],
                               memory_order_relaxed);
@@ -160,50 +166,31 @@ static int decide(const uct_predreg_core_t *core,
     return gains;
 }
 
-void uct_predreg_thresholds_find(const uct_predreg_core_t *core,
-                                 const uct_predreg_real_t *real,
-                                 ucp_context_h ucp,
-                                 const ucs_reuse_table_t *table,
-                                 uct_predreg_thresholds_t *thresholds)
+void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context)
 {
+    uct_predreg_thresholds_t *thresholds = &context->thresholds;
     ucs_status_t status;
 
     ucs_reuse_costs_init(&thresholds->costs);
-    status = uct_predreg_thresholds_measure(real, ucp, table, 0,
-                                            &thresholds->costs);
+    status = measure(context->real, context->ucp, &context->table, 0,
+                     &thresholds->costs);
     if (status != UCS_OK) {
         ucs_warn("small sends are copied for now in spite of "
                  "UCX_RCACHE_PRED_EAGER=y: what a registration costs could not "
                  "be measured (%s)", ucs_status_string(status));
     }
 
-    decide(core, thresholds);
+    decide(context);
     thresholds->interval = FIRST_LOOK;
     thresholds->looks    = 0;
-    /* The first look is due when it is first asked for one: that says the time */
+    /* The first call that asks for a look is told when it is due: only the caller knows
+     * the time */
     atomic_store_explicit(&thresholds->next, 0, memory_order_release);
 }
 
-/* Measure once more, and decide anew. What cannot be measured is tried again later */
-static void look(const uct_predreg_core_t *core, const uct_predreg_real_t *real,
-                 ucp_context_h ucp, const ucs_reuse_table_t *table,
-                 uct_predreg_thresholds_t *thresholds)
+void uct_predreg_thresholds_look(uct_predreg_eager_context_t *context, uint64_t now)
 {
-    (void)uct_predreg_thresholds_measure(real, ucp, table,
-                                         UCT_PREDREG_MEASURE_LOOK_MAX_NSEC,
-                                         &thresholds->costs);
-    if (!decide(core, thresholds) && (thresholds->looks == SURE_LOOKS)) {
-        uct_predreg_thresholds_tell_useless(core);
-    }
-}
-
-void uct_predreg_thresholds_look(const uct_predreg_core_t *core,
-                                 const uct_predreg_real_t *real,
-                                 ucp_context_h ucp,
-                                 const ucs_reuse_table_t *table,
-                                 uct_predreg_thresholds_t *thresholds,
-                                 uint64_t now)
-{
+    uct_predreg_thresholds_t *thresholds = &context->thresholds;
     uint64_t next = atomic_load_explicit(&thresholds->next,
                                          memory_order_relaxed);
 
@@ -217,7 +204,12 @@ void uct_predreg_thresholds_look(const uct_predreg_core_t *core,
 
     if (next > 0) {
         ++thresholds->looks;
-        look(core, real, ucp, table, thresholds);
+        /* If it cannot be measured, the next look tries again */
+        (void)measure(context->real, context->ucp, &context->table,
+                      UCT_PREDREG_MEASURE_LOOK_MAX_NSEC, &thresholds->costs);
+        if (!decide(context) && (thresholds->looks == SURE_LOOKS)) {
+            uct_predreg_thresholds_tell_useless(context->core);
+        }
         thresholds->interval = ucs_min(thresholds->interval * LOOK_TIMES,
                                        MAX_LOOK);
     }

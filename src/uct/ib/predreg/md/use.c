@@ -17,8 +17,7 @@
 #include <ucs/base/strb.h>
 #include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/eager/hot.h>
-#include <uct/ib/predreg/eager/thresholds.h>
+#include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/iface/completion.h>
 #include <uct/ib/predreg/iface/copy.h>
 #include <uct/ib/predreg/iface/pieces_memh.h>

@@ -28,7 +28,7 @@ BEGIN_C_DECLS
  *   managed DOMAIN    a memory domain that is open and managed, or watched under
  *                     leave-pinned; once for each
  *   settings TEXT     what was taken over from UCX's own caches
- *   small COSTS       what small sends cost (eager/costs_text.h), under EAGER; once
+ *   small COSTS       what small sends cost (ucs/reuse/costs.h), under EAGER; once
  *                     for each context of UCP
  *
  * To be called while no other thread uses UCX.

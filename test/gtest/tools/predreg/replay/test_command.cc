@@ -9,7 +9,7 @@
 extern "C" {
 #include <tools/predreg/common/message.h>
 #include <tools/predreg/replay/command.h>
-#include <uct/ib/predreg/eager/costs_text.h>
+#include <ucs/reuse/costs.h>
 }
 
 #include <sstream>
@@ -344,7 +344,7 @@ TEST_F(test_replay_command, small_sends) {
                         "meta clock_ns 0\nmeta clock_end_ns 1000000\n"
                         "domain 0 mlx5_0\n";
     std::string trace = make_file("trace", head + sends);
-    char text[UCT_PREDREG_COSTS_TEXT_MAX];
+    char text[UCS_REUSE_COSTS_TEXT_MAX];
     ucs_reuse_costs_t costs = {3000, 0, 64, {}};
 
     EXPECT_EQ(0, replay({"--json", "--policy=predict", trace})) << m_errors;
@@ -355,8 +355,8 @@ TEST_F(test_replay_command, small_sends) {
     for (unsigned i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
         costs.copy[i] = 0.25 * (i + 1) * UCS_REUSE_STEP;
     }
-    uct_predreg_costs_print(&costs, text);
-    trace = make_file("trace", head + "meta " UCT_PREDREG_COSTS_META " \"" + text +
+    ucs_reuse_costs_print(&costs, text);
+    trace = make_file("trace", head + "meta " UCS_REUSE_COSTS_META " \"" + text +
                                "\"\n" + sends);
 
     /* Registered after a quarter of 4 sends, and of 2 */

@@ -6,12 +6,7 @@
 
 #include "eager_access.h"
 
-#include <uct/ib/predreg/core/sender.h>
-#include <uct/ib/predreg/eager/context.h>
-#include <uct/ib/predreg/eager/endpoints.h>
-#include <uct/ib/predreg/eager/flights.h>
-#include <uct/ib/predreg/eager/hot.h>
-#include <uct/ib/predreg/eager/send.h>
+#include <uct/ib/predreg/eager/eager_int.h>
 
 #include <pthread.h>
 #include <sched.h>
@@ -52,9 +47,11 @@ test_eager_add(uct_predreg_core_t *core, const uct_predreg_real_t *real,
         .flag_decides = flag_decides
     };
     test_eager_context_t *context;
+    ucp_datatype_t datatype;
     unsigned i;
 
-    if (uct_predreg_eager_add(core, real, ucp, &making) != UCS_OK) {
+    if ((uct_predreg_cold_make_datatype(real, &datatype) != UCS_OK) ||
+        (uct_predreg_eager_add(core, real, ucp, &making, datatype) != UCS_OK)) {
         return NULL;
     }
 
@@ -85,8 +82,7 @@ void test_eager_set_costs(test_eager_context_t *context,
 
 void test_eager_look(test_eager_context_t *context, uint64_t now)
 {
-    uct_predreg_thresholds_look(context->core, context->real, context->ucp,
-                                &context->table, &context->thresholds, now);
+    uct_predreg_thresholds_look(context, now);
 }
 
 size_t test_eager_min_length(test_eager_context_t *context)
@@ -135,16 +131,6 @@ int test_eager_heat(test_eager_context_t *context, const void *address,
 uint64_t test_eager_bytes(test_eager_context_t *context)
 {
     return atomic_load(&context->slots.bytes);
-}
-
-void test_eager_start(void)
-{
-    uct_predreg_eager_start();
-}
-
-ucs_status_t test_eager_make_datatype(const uct_predreg_real_t *real)
-{
-    return uct_predreg_eager_make_datatype(real);
 }
 
 unsigned test_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
@@ -233,7 +219,6 @@ unsigned test_flights_of_two_threads(unsigned sends, unsigned *freed_p,
         while ((flight = uct_predreg_flight_take(&flights)) == NULL) {
             sched_yield();
         }
-        atomic_store_explicit(&flight->request, NULL, memory_order_relaxed);
         atomic_store(&flying.flights[i], flight);
         uct_predreg_flight_issued(flight, (void*)(16 * (i + 1)));
         *freed_p += uct_predreg_flight_free(&flights, (void*)(16 * (i + 1)));

@@ -46,8 +46,6 @@ int test_eager_heat(test_eager_context_t *context, const void *address,
                     uint32_t handle);
 uint64_t test_eager_bytes(test_eager_context_t *context);
 
-void test_eager_start(void);
-ucs_status_t test_eager_make_datatype(const uct_predreg_real_t *real);
 unsigned test_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
                          const void *buffer, size_t length,
                          const ucp_request_param_t *param,

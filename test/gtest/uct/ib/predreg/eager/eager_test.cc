@@ -8,8 +8,6 @@
 
 #include "eager_test.h"
 
-#include <uct/ib/predreg/eager/zcopy.h>
-
 #include <uct/api/tl.h>
 
 #include <sys/mman.h>
@@ -35,8 +33,6 @@ void eager_test::SetUp()
     test_core_real()->ucp_config_print      = config_print;
     test_core_real()->ucp_config_modify     = config_modify;
     test_endpoints_forget();
-    test_eager_start();
-    ASSERT_EQ(UCS_OK, test_eager_make_datatype(test_core_real()));
 
     m_memory = static_cast<char*>(mmap(nullptr, PAGE * PAGES,
                                        PROT_READ | PROT_WRITE,
@@ -98,7 +94,7 @@ bool eager_test::send(const void *buffer, size_t length)
         iov.length            = length;
         iov.count             = 1;
         iface.ops.ep_am_zcopy = am_zcopy;
-        uct_predreg_zcopy_watch(&iface);
+        uct_predreg_eager_iface_opened(&iface);
         iface.ops.ep_am_zcopy(nullptr, 0, nullptr, 0, &iov, 1, 0, nullptr);
     }
 

@@ -11,7 +11,7 @@
 
 #include "../core/core_test.h"
 
-#include <uct/ib/predreg/eager/making.h>
+#include <uct/ib/predreg/eager/eager.h>
 
 #include <map>
 #include <set>

@@ -4,9 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include <uct/ib/predreg/eager/cold.h>
-
-#include <uct/ib/predreg/core/hooks.h>
+#include <uct/ib/predreg/eager/eager_int.h>
 
 #include <gtest/gtest.h>
 

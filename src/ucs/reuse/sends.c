@@ -4,23 +4,19 @@
  * See file LICENSE for terms.
  */
 
-#include "tally.h"
+#include "sends.h"
 
 #include <ucs/base/hash.h>
 
-#include <ucs/sys/math.h>
-
 #include <stdlib.h>
-#include <string.h>
 
-/* So many rows are looked at for one that is a buffer's, or free: four cache
- * lines and a half. Where all are others', the tally is full for that buffer */
-#define WINDOW     16
+/* A buffer has its row among so many, four cache lines and a half. Where all of
+ * these are other buffers', the tally is full for the buffer */
+#define PROBES     16
 
-/* Addresses of programs are shorter than 2^57 on all processors; what is longer
+/* Addresses of programs are shorter than 2^57 on all processors; a longer address
  * has no row of its own */
 #define CLASS_BITS 6
-
 
 static size_t num_rows(const ucs_reuse_tally_t *tally)
 {
@@ -79,7 +75,7 @@ row_of(ucs_reuse_tally_t *tally, uint64_t address, unsigned length_class)
 
     if ((address != 0) && ((key >> CLASS_BITS) == address)) {
         first = ucs_rcache_pred_hash_bits(key, tally->bits);
-        for (i = 0; i < WINDOW; ++i) {
+        for (i = 0; i < PROBES; ++i) {
             row = &tally->rows[(first + i) & (num_rows(tally) - 1)];
             if (is_row_of(row, key)) {
                 return row;
@@ -145,4 +141,78 @@ void ucs_reuse_tally_for_each(const ucs_reuse_tally_t *tally,
     for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
         show(&tally->others[i], 0, func, arg);
     }
+}
+
+
+/* Sends of a buffer that count for the gain: their lengths may pay for a
+ * registration, and they are not copied in any case */
+typedef struct counted {
+    uint64_t sends;
+    uint32_t threshold; /* The least one of their lengths */
+    uint64_t length;    /* The longest one: so much is registered */
+} counted_t;
+
+
+/* @return how many sends of a class are counted */
+static uint64_t
+counted_sends(const uint32_t *thresholds, const ucs_reuse_sends_t *sends)
+{
+    return (thresholds[ucs_reuse_class(sends->length)] == UCS_REUSE_NEVER) ?
+           0 : (sends->count - sends->copied);
+}
+
+static counted_t
+count(const uint32_t *thresholds, const ucs_reuse_sends_t *sends, unsigned num)
+{
+    counted_t counted = {.threshold = UCS_REUSE_NEVER};
+    uint32_t threshold;
+    uint64_t number;
+    unsigned i;
+
+    for (i = 0; i < num; ++i) {
+        number = counted_sends(thresholds, &sends[i]);
+        if (number > 0) {
+            threshold          = thresholds[ucs_reuse_class(sends[i].length)];
+            counted.sends     += number;
+            counted.threshold  = ucs_min(counted.threshold, threshold);
+            counted.length     = ucs_max(counted.length, sends[i].length);
+        }
+    }
+
+    return counted;
+}
+
+void ucs_reuse_gain_find(const ucs_reuse_costs_t *costs,
+                         const uint32_t thresholds[UCS_REUSE_NUM_CLASSES],
+                         const ucs_reuse_sends_t *sends, unsigned num,
+                         ucs_reuse_gain_t *gain)
+{
+    const counted_t counted = count(thresholds, sends, num);
+    double part, hot;
+    unsigned i;
+
+    *gain = (ucs_reuse_gain_t){.saved = -(costs->lookup * counted.sends)};
+    if ((counted.sends == 0) || (counted.sends < counted.threshold)) {
+        return;
+    }
+
+    /* A buffer is registered by the send that makes their number reach the
+     * threshold, and that send goes without the copy already */
+    gain->hot_buffers = 1;
+    gain->sends       = counted.sends - counted.threshold + 1;
+    gain->saved      -= ucs_reuse_registration(costs, counted.length);
+    part              = (double)gain->sends / counted.sends;
+    for (i = 0; i < num; ++i) {
+        hot          = part * counted_sends(thresholds, &sends[i]);
+        gain->bytes += hot * sends[i].length;
+        gain->saved += hot * costs->copy[ucs_reuse_class(sends[i].length)];
+    }
+}
+
+void ucs_reuse_gain_add(ucs_reuse_gain_t *sum, const ucs_reuse_gain_t *gain)
+{
+    sum->hot_buffers += gain->hot_buffers;
+    sum->sends       += gain->sends;
+    sum->bytes       += gain->bytes;
+    sum->saved       += gain->saved;
 }

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <uct/ib/predreg/eager/costs_text.h>
+#include <ucs/reuse/costs.h>
 
 #include <cmath>
 #include <limits>
@@ -24,15 +24,15 @@ protected:
 
     std::string print() const
     {
-        char text[UCT_PREDREG_COSTS_TEXT_MAX];
+        char text[UCS_REUSE_COSTS_TEXT_MAX];
 
-        uct_predreg_costs_print(&m_costs, text);
+        ucs_reuse_costs_print(&m_costs, text);
         return text;
     }
 
     bool parse(const std::string &text)
     {
-        return uct_predreg_costs_parse(text.c_str(), &m_read);
+        return ucs_reuse_costs_parse(text.c_str(), &m_read);
     }
 
     ucs_reuse_costs_t m_costs;
@@ -55,7 +55,7 @@ TEST_F(test_costs_text, large_numbers_fit) {
     for (double &copy : m_costs.copy) {
         copy = std::numeric_limits<double>::infinity();
     }
-    EXPECT_LT(print().size(), UCT_PREDREG_COSTS_TEXT_MAX - 1u);
+    EXPECT_LT(print().size(), UCS_REUSE_COSTS_TEXT_MAX - 1u);
     ASSERT_TRUE(parse(print()));
     EXPECT_EQ(1e9, m_read.reg_call);
     EXPECT_EQ(1e9, m_read.copy[0]);

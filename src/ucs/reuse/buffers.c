@@ -1,0 +1,424 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "buffers.h"
+
+#include <ucs/base/align.h>
+
+#include <stdlib.h>
+
+#define FLAG_DEAD  UCS_REUSE_SLOT_DEAD
+#define FLAG_TAKEN UCS_REUSE_SLOT_TAKEN
+#define FLAGS      UCS_REUSE_SLOT_FLAGS
+
+/* A table that has stopped starts anew after it has turned down so many times
+ * as many buffers as it holds, and as many as it has lines: the walk through the
+ * table costs each of them little then. The few buffers that fill one line do
+ * not suffice, however unfortunate their addresses */
+#define REFUSED_PER_BUFFER 4
+
+
+static size_t lines_size(const ucs_reuse_table_t *table)
+{
+    return sizeof(*table->lines) << table->bits;
+}
+
+ucs_status_t ucs_reuse_table_init(ucs_reuse_table_t *table, unsigned bits,
+                                  double min_hot)
+{
+    UCS_STATIC_ASSERT(sizeof(ucs_reuse_line_t) == 64);
+
+    *table = (ucs_reuse_table_t){.bits = bits, .min_hot = min_hot};
+
+    /* Zeros are an empty table, and pages that nobody touches are not there.
+     * Memory of the allocator, so that leak checkers follow the chains */
+    table->memory = calloc(1, lines_size(table) + sizeof(*table->lines));
+    if (table->memory == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    table->lines = (ucs_reuse_line_t*)ucs_rcache_pred_align_up(
+            (uintptr_t)table->memory, sizeof(*table->lines));
+    ucs_mutex_init(&table->lock, UCS_RANK_REUSE_TABLE, 0);
+    return UCS_OK;
+}
+
+void ucs_reuse_table_cleanup(ucs_reuse_table_t *table)
+{
+    ucs_reuse_line_t *line, *next;
+    size_t i;
+
+    for (i = 0; i < (1ul << table->bits); ++i) {
+        for (line = table->lines[i].next; line != NULL; line = next) {
+            next = line->next;
+            free(line);
+        }
+    }
+
+    free(table->memory);
+    ucs_mutex_destroy(&table->lock);
+}
+
+/* Whether so few buffers are hot that chains are not worth growing */
+static int is_wasted(const ucs_reuse_table_t *table)
+{
+    return atomic_load_explicit(&table->num_hot, memory_order_relaxed) <
+           table->min_hot * atomic_load_explicit(&table->num_buffers,
+                                                 memory_order_relaxed);
+}
+
+static void forget_cold(ucs_reuse_table_t *table, ucs_reuse_line_t *line)
+{
+    unsigned i;
+
+    for (i = 0; i < UCS_REUSE_LINE_BUFFERS; ++i) {
+        if ((atomic_load_explicit(&line->buffers[i].address,
+                                  memory_order_relaxed) != 0) &&
+            (ucs_reuse_buffer_handle(&line->buffers[i]) == 0)) {
+            atomic_store_explicit(&line->buffers[i].uses, 0,
+                                  memory_order_relaxed);
+            atomic_store_explicit(&line->buffers[i].address, 0,
+                                  memory_order_relaxed);
+            atomic_fetch_sub_explicit(&table->num_buffers, 1,
+                                      memory_order_relaxed);
+        }
+    }
+}
+
+/* Remove all buffers that are not hot, and take new ones again */
+static void start_anew(ucs_reuse_table_t *table)
+{
+    ucs_reuse_line_t *line;
+    size_t i;
+
+    ucs_mutex_lock(&table->lock);
+    for (i = 0; i < (1ul << table->bits); ++i) {
+        line = &table->lines[i];
+        do {
+            forget_cold(table, line);
+            line = atomic_load_explicit(&line->next, memory_order_relaxed);
+        } while (line != NULL);
+    }
+    atomic_store_explicit(&table->num_refused, 0, memory_order_relaxed);
+    atomic_store_explicit(&table->is_stopped, 0, memory_order_relaxed);
+    ucs_mutex_unlock(&table->lock);
+}
+
+static void refuse(ucs_reuse_table_t *table)
+{
+    uint32_t refused = atomic_load_explicit(&table->num_refused,
+                                            memory_order_relaxed) + 1;
+
+    atomic_store_explicit(&table->num_refused, refused, memory_order_relaxed);
+    if ((refused >= (1ul << table->bits)) &&
+        (refused / REFUSED_PER_BUFFER >=
+         atomic_load_explicit(&table->num_buffers, memory_order_relaxed))) {
+        start_anew(table);
+    }
+}
+
+/* Take a free entry of a line. @return NULL if there is none */
+static ucs_reuse_buffer_t *
+take_entry(ucs_reuse_table_t *table, ucs_reuse_line_t *line, uint64_t key)
+{
+    uint64_t free_entry;
+    unsigned i;
+
+    for (i = 0; i < UCS_REUSE_LINE_BUFFERS; ++i) {
+        free_entry = 0;
+        if (atomic_compare_exchange_strong_explicit(&line->buffers[i].address,
+                                                    &free_entry, key,
+                                                    memory_order_relaxed,
+                                                    memory_order_relaxed)) {
+            atomic_fetch_add_explicit(&table->num_buffers, 1,
+                                      memory_order_relaxed);
+            return &line->buffers[i];
+        }
+    }
+
+    return NULL;
+}
+
+/* Add a line to the end of a chain, or stop the table from growing.
+ * @return whether there may be a free entry now */
+static int grow(ucs_reuse_table_t *table, ucs_reuse_line_t *last)
+{
+    ucs_reuse_line_t *line;
+    int grown = 0;
+
+    ucs_mutex_lock(&table->lock);
+    if (atomic_load_explicit(&last->next, memory_order_relaxed) != NULL) {
+        grown = 1; /* Another thread was faster */
+    } else if (is_wasted(table)) {
+        atomic_store_explicit(&table->is_stopped, 1, memory_order_relaxed);
+    } else {
+        line = aligned_alloc(sizeof(*line), sizeof(*line));
+        if (line != NULL) {
+            *line = (ucs_reuse_line_t){};
+            atomic_store_explicit(&last->next, line, memory_order_release);
+            grown = 1;
+        }
+    }
+    ucs_mutex_unlock(&table->lock);
+    return grown;
+}
+
+ucs_reuse_buffer_t *ucs_reuse_table_add(ucs_reuse_table_t *table,
+                                        const void *address)
+{
+    uint64_t key           = (uintptr_t)address;
+    ucs_reuse_line_t *line = &table->lines[ucs_rcache_pred_hash_bits(
+            key, table->bits)];
+    ucs_reuse_buffer_t *buffer;
+    ucs_reuse_line_t *next;
+
+    if (atomic_load_explicit(&table->is_stopped, memory_order_relaxed)) {
+        refuse(table);
+        return NULL;
+    }
+
+    for (;;) {
+        buffer = take_entry(table, line, key);
+        if (buffer != NULL) {
+            return buffer;
+        }
+
+        next = atomic_load_explicit(&line->next, memory_order_acquire);
+        if (next != NULL) {
+            line = next;
+        } else if (!grow(table, line)) {
+            return NULL;
+        }
+    }
+}
+
+int ucs_reuse_table_heat(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
+                         const void *address, uint32_t handle)
+{
+    int heated = 0;
+
+    ucs_mutex_lock(&table->lock);
+    if ((atomic_load_explicit(&buffer->address, memory_order_relaxed) ==
+         (uintptr_t)address) &&
+        (ucs_reuse_buffer_handle(buffer) == 0)) {
+        atomic_store_explicit(&buffer->handle, handle, memory_order_relaxed);
+        atomic_fetch_add_explicit(&table->num_hot, 1, memory_order_relaxed);
+        if (!is_wasted(table)) {
+            atomic_store_explicit(&table->is_stopped, 0, memory_order_relaxed);
+        }
+        heated = 1;
+    }
+    ucs_mutex_unlock(&table->lock);
+    return heated;
+}
+
+void ucs_reuse_table_cool(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
+                          uint32_t handle)
+{
+    ucs_mutex_lock(&table->lock);
+    if (ucs_reuse_buffer_handle(buffer) == handle) {
+        atomic_store_explicit(&buffer->handle, 0, memory_order_relaxed);
+        ucs_reuse_buffer_restart(buffer);
+        atomic_fetch_sub_explicit(&table->num_hot, 1, memory_order_relaxed);
+    }
+    ucs_mutex_unlock(&table->lock);
+}
+
+
+ucs_status_t ucs_reuse_slots_init(ucs_reuse_slots_t *slots)
+{
+    *slots = (ucs_reuse_slots_t){};
+
+    /* The kernel provides the pages of slots that are used. Memory of the
+     * allocator, so that leak checkers follow the handles in it */
+    slots->memory = calloc(1, (UCS_REUSE_MAX_SLOTS + 1) * sizeof(ucs_reuse_slot_t));
+    if (slots->memory == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    slots->slots = (ucs_reuse_slot_t*)ucs_rcache_pred_align_up(
+            (uintptr_t)slots->memory, sizeof(ucs_reuse_slot_t));
+    ucs_mutex_init(&slots->lock, UCS_RANK_REUSE_SLOTS, 0);
+    return UCS_OK;
+}
+
+void ucs_reuse_slots_cleanup(ucs_reuse_slots_t *slots)
+{
+    free(slots->memory);
+    ucs_mutex_destroy(&slots->lock);
+}
+
+static uint64_t state_of(const ucs_reuse_slot_t *slot)
+{
+    return atomic_load_explicit(&slot->state, memory_order_relaxed);
+}
+
+static uint64_t length_of(const ucs_reuse_slot_t *slot)
+{
+    return atomic_load_explicit(&slot->end, memory_order_relaxed) -
+           atomic_load_explicit(&slot->start, memory_order_relaxed);
+}
+
+/* Find a free slot, or one that was never used. To be called under the lock */
+static ucs_reuse_slot_t *find_free(ucs_reuse_slots_t *slots)
+{
+    uint32_t num = atomic_load_explicit(&slots->num, memory_order_relaxed);
+    ucs_reuse_slot_t *slot;
+
+    for (slot = slots->slots; slot < slots->slots + num; ++slot) {
+        if (length_of(slot) == 0) {
+            return slot;
+        }
+    }
+
+    if (num == UCS_REUSE_MAX_SLOTS) {
+        return NULL;
+    }
+
+    atomic_store_explicit(&slot->state, FLAGS, memory_order_relaxed);
+    atomic_store_explicit(&slots->num, num + 1, memory_order_release);
+    return slot;
+}
+
+uint32_t ucs_reuse_slots_fill(ucs_reuse_slots_t *slots, uintptr_t start,
+                              uintptr_t end, void *handle,
+                              ucs_reuse_buffer_t *buffer)
+{
+    ucs_reuse_slot_t *slot;
+
+    ucs_mutex_lock(&slots->lock);
+    slot = find_free(slots);
+    if (slot != NULL) {
+        atomic_store_explicit(&slot->start, start, memory_order_relaxed);
+        atomic_store_explicit(&slot->end, end, memory_order_relaxed);
+        atomic_store_explicit(&slot->is_used, 1, memory_order_relaxed);
+        atomic_store_explicit(&slot->is_proven, 0, memory_order_relaxed);
+        slot->handle = handle;
+        slot->buffer = buffer;
+        atomic_fetch_add_explicit(&slots->bytes, end - start,
+                                  memory_order_relaxed);
+        atomic_fetch_and_explicit(&slot->state, ~FLAGS, memory_order_release);
+    }
+    ucs_mutex_unlock(&slots->lock);
+
+    return (slot == NULL) ? 0 : ucs_reuse_slots_number(slots, slot);
+}
+
+void ucs_reuse_slots_retire(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot)
+{
+    if (!(state_of(slot) & FLAGS) &&
+        !(atomic_fetch_or_explicit(&slot->state, FLAG_DEAD,
+                                   memory_order_relaxed) & FLAGS)) {
+        atomic_fetch_add_explicit(&slots->num_dead, 1, memory_order_relaxed);
+    }
+}
+
+void ucs_reuse_slots_unmapped(ucs_reuse_slots_t *slots, uintptr_t start,
+                              uintptr_t end)
+{
+    uint32_t num = atomic_load_explicit(&slots->num, memory_order_acquire);
+    ucs_reuse_slot_t *slot;
+
+    for (slot = slots->slots; slot < slots->slots + num; ++slot) {
+        if ((atomic_load_explicit(&slot->start, memory_order_relaxed) < end) &&
+            (atomic_load_explicit(&slot->end, memory_order_relaxed) > start)) {
+            ucs_reuse_slots_retire(slots, slot);
+        }
+    }
+}
+
+/* Take a slot that has no sends in flight, and exactly these flags */
+static int take(ucs_reuse_slot_t *slot, uint64_t flags)
+{
+    /* Acquire: after the last send of it */
+    return atomic_compare_exchange_strong_explicit(&slot->state, &flags, FLAGS,
+                                                   memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+ucs_reuse_slot_t *ucs_reuse_slots_take_dead(ucs_reuse_slots_t *slots)
+{
+    ucs_reuse_slot_t *slot, *found = NULL;
+    uint32_t num;
+
+    if (ucs_likely(atomic_load_explicit(&slots->num_dead,
+                                        memory_order_relaxed) == 0)) {
+        return NULL;
+    }
+
+    ucs_mutex_lock(&slots->lock);
+    num = atomic_load_explicit(&slots->num, memory_order_relaxed);
+    for (slot = slots->slots; (slot < slots->slots + num) && (found == NULL);
+         ++slot) {
+        if (take(slot, FLAG_DEAD)) {
+            atomic_fetch_sub_explicit(&slots->num_dead, 1,
+                                      memory_order_relaxed);
+            found = slot;
+        }
+    }
+    ucs_mutex_unlock(&slots->lock);
+    return found;
+}
+
+ucs_reuse_slot_t *ucs_reuse_slots_take_victim(ucs_reuse_slots_t *slots)
+{
+    ucs_reuse_slot_t *slot, *found = NULL;
+    uint32_t num, i;
+
+    ucs_mutex_lock(&slots->lock);
+    num = atomic_load_explicit(&slots->num, memory_order_relaxed);
+
+    /* The hand of a clock: in the first round it finds the slots that nobody has
+     * used since it last passed, in the second round all */
+    for (i = 0; (i < 2 * num) && (found == NULL); ++i) {
+        slot        = &slots->slots[slots->hand];
+        slots->hand = (slots->hand + 1) % num;
+        if (!atomic_exchange_explicit(&slot->is_used, 0,
+                                      memory_order_relaxed) &&
+            take(slot, 0)) {
+            found = slot;
+        }
+    }
+    ucs_mutex_unlock(&slots->lock);
+    return found;
+}
+
+ucs_reuse_slot_t *ucs_reuse_slots_take_any(ucs_reuse_slots_t *slots)
+{
+    uint32_t num = atomic_load_explicit(&slots->num, memory_order_relaxed);
+    ucs_reuse_slot_t *slot;
+    uint64_t state;
+
+    for (slot = slots->slots; slot < slots->slots + num; ++slot) {
+        state = atomic_fetch_or_explicit(&slot->state, FLAGS,
+                                         memory_order_acquire);
+        if (!(state & FLAG_TAKEN)) {
+            if (state & FLAG_DEAD) {
+                atomic_fetch_sub_explicit(&slots->num_dead, 1,
+                                          memory_order_relaxed);
+            }
+            return slot;
+        }
+    }
+
+    return NULL;
+}
+
+void ucs_reuse_slots_put_dead(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot)
+{
+    atomic_fetch_and_explicit(&slot->state, ~FLAG_TAKEN, memory_order_release);
+    atomic_fetch_add_explicit(&slots->num_dead, 1, memory_order_relaxed);
+}
+
+void ucs_reuse_slots_free(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot)
+{
+    ucs_mutex_lock(&slots->lock);
+    atomic_fetch_sub_explicit(&slots->bytes, length_of(slot),
+                              memory_order_relaxed);
+    atomic_store_explicit(&slot->start, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->end, 0, memory_order_relaxed);
+    ucs_mutex_unlock(&slots->lock);
+}

@@ -1,0 +1,420 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_REUSE_BUFFERS_H_
+#define UCS_REUSE_BUFFERS_H_
+
+#include "costs.h"
+
+#include <ucs/base/hash.h>
+#include <ucs/base/mutex.h>
+#include <ucs/sys/compiler_def.h>
+#include <ucs/sys/math.h>
+#include <ucs/type/status.h>
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file buffers.h
+ *
+ * The small buffers that a program sends: a table of how often each was sent, and
+ * slots with the registrations of hot buffers, which are sent without the copy
+ * (Rashti and Afsahi 2011, sections 3.3.3 and 3.4). ucs_reuse_decide() says how a
+ * message goes.
+ *
+ * The table is a hash table by address, of cache lines with room for three buffers
+ * each. A full line grows a chain of further lines; but if a line overflows while
+ * less than a part of all buffers is hot, the table stops taking new ones, and a
+ * program that does not reuse its buffers pays for a lookup only. Unlike the
+ * paper's table this one starts anew, without its cold buffers, after it has turned
+ * down many times as many buffers as it holds, and one for each line: a program may
+ * begin to reuse its buffers late.
+ *
+ * A slot has the memory, the handle and the number of sends in flight of a
+ * registration. A slot is
+ *
+ *   free    nobody's
+ *   live    sends may use its registration
+ *   dead    no further send may: its memory was unmapped, or has to make room.
+ *           Once no send is in flight it may be taken
+ *   taken   somebody deregisters its memory, after which it is free
+ *
+ * Any thread may look up, count and acquire, without a lock. Pure: knows neither
+ * UCX nor the clock, nor how a handle is deregistered.
+ */
+
+/** The paper's table has 2^20 places of one buffer. */
+#define UCS_REUSE_TABLE_BITS 16
+
+#define UCS_REUSE_LINE_BUFFERS 3
+
+/** Sends are counted up to that. */
+#define UCS_REUSE_MAX_COUNT ((1u << 19) - 1)
+
+/** At most so many buffers are hot at a time. A page each, they are 16 MiB. */
+#define UCS_REUSE_MAX_SLOTS 4096
+
+
+/**
+ * A buffer. All fields may be read by any thread at any time.
+ */
+typedef struct ucs_reuse_buffer {
+    /** Its address; 0: the entry is free. Changes from 0 by a compare-and-swap
+     *  of the thread that adds the buffer, and back to 0 under the lock of the
+     *  table. Relaxed: a thread that reads another buffer's count or handle for
+     *  it counts wrongly, or finds that the handle is not about its memory. */
+    _Atomic(uint64_t) address;
+    /** How often it was sent. Relaxed, and not added to atomically: if two
+     *  threads send the buffer at a time, one send is not counted, which does no
+     *  harm. */
+    _Atomic(uint32_t) uses;
+    /** Above 0: the buffer is hot, and this is the number of its slot. Written
+     *  under the lock of the table. Relaxed, as address. */
+    _Atomic(uint32_t) handle;
+} ucs_reuse_buffer_t;
+
+
+/** A cache line of the table. */
+typedef struct ucs_reuse_line {
+    ucs_reuse_buffer_t             buffers[UCS_REUSE_LINE_BUFFERS];
+    /** Further buffers of the same hash. Written once, under the lock, with
+     *  release: a thread that sees the line sees it empty. */
+    _Atomic(struct ucs_reuse_line*) next;
+    uint64_t                       unused;
+} ucs_reuse_line_t;
+
+
+typedef struct ucs_reuse_table {
+    /* These fields are constant */
+    ucs_reuse_line_t *lines;  /**< 2^bits */
+    void             *memory; /**< Memory of the lines */
+    unsigned         bits;
+    double           min_hot; /**< Part of the buffers that has to be hot for
+                                   chains to grow; 0 to 1 */
+
+    /* Relaxed: these are numbers that nothing else depends on */
+    _Atomic(uint32_t) num_buffers;
+    _Atomic(uint32_t) num_hot;   /**< Written under the lock */
+    _Atomic(uint32_t) is_stopped; /**< No buffer is added. Written under the
+                                      lock */
+    _Atomic(uint32_t) num_refused; /**< Buffers not added since the table stopped;
+                                       counted as uses are */
+
+    ucs_mutex_t      lock;
+} ucs_reuse_table_t;
+
+
+/* Flags of the state of a slot. A free slot has both, so that acquiring it fails.
+ * The number of sends of a slot that is not live may be above the sends in flight
+ * for a moment, while a thread finds out that it came too late. */
+#define UCS_REUSE_SLOT_DEAD  UCS_BIT(32)
+#define UCS_REUSE_SLOT_TAKEN UCS_BIT(33) /**< Or free */
+#define UCS_REUSE_SLOT_FLAGS (UCS_REUSE_SLOT_DEAD | UCS_REUSE_SLOT_TAKEN)
+
+
+/** A slot. Its registration is constant from when the slot is live until it is
+ *  free. */
+typedef struct ucs_reuse_slot {
+    /** Sends in flight in the low 32 bits, and flags above them. A thread that
+     *  changes a flag does so without losing a send that another thread adds.
+     *  Acquire and release: the thread that takes the slot is after all sends of
+     *  it, and a thread that sends sees the fields of the slot. */
+    _Atomic(uint64_t)   state;
+    /* Its memory. Relaxed: a memory hook reads it at any time. The program does
+     * not unmap pages that are being registered, since it sends from them */
+    _Atomic(uint64_t)   start;
+    _Atomic(uint64_t)   end;
+    void               *handle;
+    ucs_reuse_buffer_t *buffer; /**< The buffer of the table */
+    /** Whether the slot was used since ucs_reuse_slots_take_victim() passed by.
+     *  Relaxed */
+    _Atomic(uint32_t)   is_used;
+    /** For the caller: whether a transport was seen to send from it without a
+     *  copy. 0 when it is filled. Relaxed */
+    _Atomic(uint32_t)   is_proven;
+} __attribute__((aligned(64))) ucs_reuse_slot_t;
+
+
+typedef struct ucs_reuse_slots {
+    ucs_reuse_slot_t *slots; /**< UCS_REUSE_MAX_SLOTS, all free at first.
+                                  Constant, as memory */
+    void             *memory; /**< Memory of the slots */
+    /** Slots from this one on have never been used. Written under the lock,
+     *  with release: a thread that sees a slot sees its fields. */
+    _Atomic(uint32_t) num;
+    /** How many slots were marked dead and not taken yet. Relaxed: a thread that
+     *  does not see a dead slot looks again later. */
+    _Atomic(uint32_t) num_dead;
+    /** Bytes of all slots that are not free. Written under the lock;
+     *  relaxed. */
+    _Atomic(uint64_t) bytes;
+    uint32_t         hand;   /**< Next slot to be a victim. Under the lock */
+    /** Held by threads that look for a slot to take or to fill; not by those that
+     *  use one, nor in a memory hook */
+    ucs_mutex_t      lock;
+} ucs_reuse_slots_t;
+
+
+/** How a message goes. */
+typedef enum ucs_reuse_choice {
+    UCS_REUSE_COPY,     /**< It is copied */
+    UCS_REUSE_HOT,      /**< Without the copy, from a slot that was acquired */
+    UCS_REUSE_REGISTER, /**< The buffer is to be registered; then as HOT, if that
+                             has worked */
+    UCS_REUSE_MISFIT    /**< It is copied: the buffer is hot, but its slot is not
+                             live, or does not register all of the message */
+} ucs_reuse_choice_t;
+
+
+/**
+ * @param [in] bits     4 to 24: the table has 2^bits lines, of which the kernel
+ *                      provides those that are used.
+ * @param [in] min_hot  See @ref ucs_reuse_table_t; the paper uses 0.2.
+ */
+ucs_status_t ucs_reuse_table_init(ucs_reuse_table_t *table, unsigned bits,
+                                  double min_hot);
+
+/** No other thread may use the table. */
+void ucs_reuse_table_cleanup(ucs_reuse_table_t *table);
+
+/**
+ * Add a buffer that was not found.
+ *
+ * @return NULL if the table takes no new ones, or if there is no memory.
+ */
+ucs_reuse_buffer_t *ucs_reuse_table_add(ucs_reuse_table_t *table,
+                                        const void *address);
+
+/** @return the buffer of an address, or NULL. */
+static UCS_F_ALWAYS_INLINE ucs_reuse_buffer_t *
+ucs_reuse_table_find(const ucs_reuse_table_t *table, const void *address)
+{
+    uint64_t key           = (uintptr_t)address;
+    ucs_reuse_line_t *line = &table->lines[ucs_rcache_pred_hash_bits(
+            key, table->bits)];
+    unsigned i;
+
+    do {
+        for (i = 0; i < UCS_REUSE_LINE_BUFFERS; ++i) {
+            if (atomic_load_explicit(&line->buffers[i].address,
+                                     memory_order_relaxed) == key) {
+                return &line->buffers[i];
+            }
+        }
+        line = atomic_load_explicit(&line->next, memory_order_acquire);
+    } while (ucs_unlikely(line != NULL));
+
+    return NULL;
+}
+
+/**
+ * Count a send of a buffer.
+ *
+ * @return how many there were, this one included; UCS_REUSE_MAX_COUNT also
+ *         stands for more.
+ */
+static UCS_F_ALWAYS_INLINE uint32_t
+ucs_reuse_buffer_count(ucs_reuse_buffer_t *buffer)
+{
+    uint32_t count = atomic_load_explicit(&buffer->uses, memory_order_relaxed);
+
+    count += (count < UCS_REUSE_MAX_COUNT);
+    atomic_store_explicit(&buffer->uses, count, memory_order_relaxed);
+    return count;
+}
+
+/** Count the sends of a buffer from 0 again. */
+static inline void ucs_reuse_buffer_restart(ucs_reuse_buffer_t *buffer)
+{
+    atomic_store_explicit(&buffer->uses, 0, memory_order_relaxed);
+}
+
+/** @return the handle of a buffer that is hot, or 0. */
+static UCS_F_ALWAYS_INLINE uint32_t
+ucs_reuse_buffer_handle(const ucs_reuse_buffer_t *buffer)
+{
+    return atomic_load_explicit(&buffer->handle, memory_order_relaxed);
+}
+
+/**
+ * A buffer has become hot.
+ *
+ * @param [in] handle  Above 0.
+ * @return whether this call has made it hot: another thread may have done so
+ *         before, or the entry may belong to another buffer by now.
+ */
+int ucs_reuse_table_heat(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
+                         const void *address, uint32_t handle);
+
+/** Make a buffer cold, if it has this handle. Its sends are counted from 0
+ *  again. */
+void ucs_reuse_table_cool(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
+                          uint32_t handle);
+
+
+ucs_status_t ucs_reuse_slots_init(ucs_reuse_slots_t *slots);
+
+/** Frees the memory of the slots. No other thread may use them. */
+void ucs_reuse_slots_cleanup(ucs_reuse_slots_t *slots);
+
+/**
+ * Fill a free slot.
+ *
+ * @param [in] start, end  The memory that is registered.
+ * @return its number, above 0, for ucs_reuse_slots_acquire(); 0: all slots are
+ *         in use.
+ */
+uint32_t ucs_reuse_slots_fill(ucs_reuse_slots_t *slots, uintptr_t start,
+                              uintptr_t end, void *handle,
+                              ucs_reuse_buffer_t *buffer);
+
+/** @return the slot of a number. */
+static UCS_F_ALWAYS_INLINE ucs_reuse_slot_t *
+ucs_reuse_slots_at(const ucs_reuse_slots_t *slots, uint32_t number)
+{
+    return &slots->slots[number - 1];
+}
+
+/** @return the number of a slot. */
+static UCS_F_ALWAYS_INLINE uint32_t
+ucs_reuse_slots_number(const ucs_reuse_slots_t *slots,
+                       const ucs_reuse_slot_t *slot)
+{
+    return slot - slots->slots + 1;
+}
+
+/** End a send. Any thread. */
+static UCS_F_ALWAYS_INLINE void ucs_reuse_slot_release(ucs_reuse_slot_t *slot)
+{
+    atomic_fetch_sub_explicit(&slot->state, 1, memory_order_release);
+}
+
+/**
+ * Begin a send.
+ *
+ * @param [in] number  A number that ucs_reuse_slots_fill() has returned; the
+ *                     slot may be another's by now.
+ * @param [in] start, end  The memory of the message.
+ * @return the slot, until ucs_reuse_slot_release(); NULL if it is not live or
+ *         does not register all of the message.
+ */
+static UCS_F_ALWAYS_INLINE ucs_reuse_slot_t *
+ucs_reuse_slots_acquire(ucs_reuse_slots_t *slots, uint32_t number,
+                        uintptr_t start, uintptr_t end)
+{
+    ucs_reuse_slot_t *slot = ucs_reuse_slots_at(slots, number);
+
+    /* Read first: a thread that comes too late does not disturb the one that has
+     * taken the slot */
+    if (ucs_unlikely(atomic_load_explicit(&slot->state, memory_order_relaxed) &
+                     UCS_REUSE_SLOT_FLAGS)) {
+        return NULL;
+    }
+
+    if (ucs_unlikely((atomic_fetch_add_explicit(&slot->state, 1,
+                                                memory_order_acquire) &
+                      UCS_REUSE_SLOT_FLAGS) ||
+                     (atomic_load_explicit(&slot->start,
+                                           memory_order_relaxed) > start) ||
+                     (atomic_load_explicit(&slot->end,
+                                           memory_order_relaxed) < end))) {
+        ucs_reuse_slot_release(slot);
+        return NULL;
+    }
+
+    /* Read first: the line stays shared among threads that use the slot */
+    if (ucs_unlikely(!atomic_load_explicit(&slot->is_used,
+                                           memory_order_relaxed))) {
+        atomic_store_explicit(&slot->is_used, 1, memory_order_relaxed);
+    }
+    return slot;
+}
+
+/** @return whether sends of a slot are in flight. */
+static UCS_F_ALWAYS_INLINE int
+ucs_reuse_slot_is_sent(const ucs_reuse_slot_t *slot)
+{
+    return (uint32_t)atomic_load_explicit(&slot->state,
+                                          memory_order_relaxed) != 0;
+}
+
+/** Mark live slots dead whose memory overlaps a range. May be called in a
+ *  memory hook: waits for nobody. */
+void ucs_reuse_slots_unmapped(ucs_reuse_slots_t *slots, uintptr_t start,
+                              uintptr_t end);
+
+/** Mark a slot dead, if it is live. */
+void ucs_reuse_slots_retire(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot);
+
+/** Take a dead slot without sends in flight. @return NULL if there is none. */
+ucs_reuse_slot_t *ucs_reuse_slots_take_dead(ucs_reuse_slots_t *slots);
+
+/** Take a live slot without sends in flight, preferably one that was not used
+ *  of late. @return NULL if there is none. */
+ucs_reuse_slot_t *ucs_reuse_slots_take_victim(ucs_reuse_slots_t *slots);
+
+/** Take any slot, whatever its state, in the order of their numbers. To be used
+ *  when no send can be in flight any more. @return NULL after the last. */
+ucs_reuse_slot_t *ucs_reuse_slots_take_any(ucs_reuse_slots_t *slots);
+
+/** Put a slot back that was taken: it is dead again, for another time. */
+void ucs_reuse_slots_put_dead(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot);
+
+/** The memory of a slot that was taken is no longer registered. */
+void ucs_reuse_slots_free(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot);
+
+
+/**
+ * Decide how a message goes, and count it unless its buffer is hot.
+ *
+ * A buffer is due at the threshold. If it cannot be registered then, as where the
+ * program may only read its memory, it is due again more and more rarely, since
+ * each attempt takes as long as many copies.
+ *
+ * @param [in]  threshold  From how many sends on a buffer is registered;
+ *                         UCS_REUSE_NEVER: none is.
+ * @param [out] buffer_p   The buffer of the table, unless it is to be copied.
+ * @param [out] slot_p     With HOT: for ucs_reuse_slot_release().
+ */
+static UCS_F_ALWAYS_INLINE ucs_reuse_choice_t
+ucs_reuse_decide(ucs_reuse_table_t *table, ucs_reuse_slots_t *slots,
+                 uint32_t threshold, const void *address, size_t length,
+                 ucs_reuse_buffer_t **buffer_p, ucs_reuse_slot_t **slot_p)
+{
+    uintptr_t start = (uintptr_t)address;
+    ucs_reuse_buffer_t *buffer;
+    uint32_t handle, count;
+
+    if (threshold == UCS_REUSE_NEVER) {
+        return UCS_REUSE_COPY;
+    }
+
+    buffer = ucs_reuse_table_find(table, address);
+    if (ucs_unlikely(buffer == NULL)) {
+        buffer = ucs_reuse_table_add(table, address);
+        if (buffer == NULL) {
+            return UCS_REUSE_COPY;
+        }
+    }
+
+    *buffer_p = buffer;
+    handle    = ucs_reuse_buffer_handle(buffer);
+    if (handle != 0) {
+        *slot_p = ucs_reuse_slots_acquire(slots, handle, start, start + length);
+        return ucs_likely(*slot_p != NULL) ? UCS_REUSE_HOT : UCS_REUSE_MISFIT;
+    }
+
+    count = ucs_reuse_buffer_count(buffer);
+    return ucs_unlikely((count == threshold) ||
+                        ((count > threshold) && ucs_is_pow2(count))) ?
+           UCS_REUSE_REGISTER : UCS_REUSE_COPY;
+}
+
+END_C_DECLS
+
+#endif

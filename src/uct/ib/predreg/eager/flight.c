@@ -1,0 +1,340 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "eager_int.h"
+
+#include <ucs/base/hash.h>
+#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+
+#define ENDPOINT_BITS 10
+#define KEY_BITS      48
+
+/* The messages of one kind of an endpoint: those whose class of length
+ * (ucs_reuse_class()) is below or above these are left alone. */
+typedef struct range {
+    uint8_t min;
+    uint8_t max;
+} range_t;
+
+/*
+ * Endpoints, each where the hash of its key says; a later one overwrites an earlier one.
+ * A word holds the key, and above its 48 bits the range, the lower end first. Relaxed: it
+ * only decides how a message goes. An endpoint that gets the address of one that is gone
+ * is taken for it until another worker is made. Senders remember the range, and are told
+ * when it changes (uct_predreg_senders_forget()).
+ */
+static _Atomic(uint64_t) endpoints[1 << ENDPOINT_BITS];
+
+
+/* Endpoints are aligned to words, so that a kind can be added to the address */
+static uint64_t key_of(ucp_ep_h ep, uct_predreg_message_t message)
+{
+    return ((uintptr_t)ep + message) & UCS_MASK(KEY_BITS);
+}
+
+static _Atomic(uint64_t) *word_of(uint64_t key)
+{
+    return &endpoints[ucs_rcache_pred_hash_bits(key, ENDPOINT_BITS)];
+}
+
+static range_t range_of(ucp_ep_h ep, uct_predreg_message_t message)
+{
+    range_t range = {0, UCS_REUSE_NUM_CLASSES - 1};
+    uint64_t key  = key_of(ep, message);
+    uint64_t word = atomic_load_explicit(word_of(key), memory_order_relaxed);
+
+    if ((word & UCS_MASK(KEY_BITS)) == key) {
+        range.min = word >> KEY_BITS;
+        range.max = word >> (KEY_BITS + 8);
+    }
+    return range;
+}
+
+static void endpoint_set(ucp_ep_h ep, uct_predreg_message_t message,
+                         range_t range)
+{
+    uint64_t key  = key_of(ep, message);
+    uint64_t both = range.min | ((uint64_t)range.max << 8);
+
+    ucs_debug("ep %p: messages of kind %d go without a copy from %u to %u bytes",
+              ep, message, range.min * UCS_REUSE_STEP + 1,
+              (range.max + 1) * UCS_REUSE_STEP);
+    atomic_store_explicit(word_of(key), key | (both << KEY_BITS),
+                          memory_order_relaxed);
+    uct_predreg_senders_forget();
+}
+
+uct_predreg_sender_range_t
+uct_predreg_endpoint_lengths(ucp_ep_h ep, uct_predreg_message_t message,
+                             size_t min_length, size_t max_length)
+{
+    const uct_predreg_sender_range_t none = {.min = UINT16_MAX};
+    range_t range                         = range_of(ep, message);
+    size_t min = ucs_max(min_length, range.min * UCS_REUSE_STEP + 1);
+    size_t max = ucs_min((range.max + 1) * UCS_REUSE_STEP, max_length);
+
+    return (min > max) ? none :
+                         (uct_predreg_sender_range_t){min, max - min};
+}
+
+void uct_predreg_endpoint_copies(ucp_ep_h ep, uct_predreg_message_t message,
+                                 size_t length)
+{
+    range_t range = range_of(ep, message);
+
+    range.min = ucs_max(range.min, ucs_reuse_class(length) + 1);
+    endpoint_set(ep, message, range);
+}
+
+void uct_predreg_endpoint_has_rndv(ucp_ep_h ep, uct_predreg_message_t message,
+                                   size_t length)
+{
+    range_t range  = range_of(ep, message);
+    unsigned class = ucs_reuse_class(length);
+
+    if (class == 0) {
+        range.min = UCS_REUSE_NUM_CLASSES;
+    } else {
+        range.max = ucs_min(range.max, class - 1);
+    }
+    endpoint_set(ep, message, range);
+}
+
+void uct_predreg_endpoints_forget(void)
+{
+    unsigned i;
+
+    for (i = 0; i < UCS_BIT(ENDPOINT_BITS); ++i) {
+        atomic_store_explicit(&endpoints[i], 0, memory_order_relaxed);
+    }
+    uct_predreg_senders_forget();
+}
+
+
+ucs_status_t uct_predreg_flights_init(uct_predreg_flights_t *flights)
+{
+    uint32_t i;
+
+    flights->flights = calloc(UCT_PREDREG_MAX_FLIGHTS,
+                              sizeof(*flights->flights));
+    if (flights->flights == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    for (i = 0; i < UCT_PREDREG_MAX_FLIGHTS; ++i) {
+        flights->flights[i].owner = flights;
+        atomic_init(&flights->flights[i].request, NULL);
+        atomic_init(&flights->flights[i].next,
+                    (i + 2) % (UCT_PREDREG_MAX_FLIGHTS + 1));
+    }
+    atomic_init(&flights->first, 1);
+    return UCS_OK;
+}
+
+void uct_predreg_flights_cleanup(uct_predreg_flights_t *flights)
+{
+    free(flights->flights);
+}
+
+/* @return the value of the field first with another send in front, changed in
+ * its upper half as well, so that a thread that has read the old one notices */
+static uint64_t with_first(uint64_t list, uint32_t first)
+{
+    return (((list >> 32) + 1) << 32) | first;
+}
+
+uct_predreg_flight_t *uct_predreg_flight_take(uct_predreg_flights_t *flights)
+{
+    uint64_t list = atomic_load_explicit(&flights->first, memory_order_acquire);
+    uct_predreg_flight_t *flight;
+    uint32_t next;
+
+    do {
+        if ((uint32_t)list == 0) {
+            return NULL;
+        }
+        flight = &flights->flights[(uint32_t)list - 1];
+        next   = atomic_load_explicit(&flight->next, memory_order_relaxed);
+    } while (!atomic_compare_exchange_weak_explicit(
+            &flights->first, &list, with_first(list, next),
+            memory_order_acquire, memory_order_acquire));
+
+    atomic_store_explicit(&flight->request, NULL, memory_order_relaxed);
+    return flight;
+}
+
+static void flight_give_back(uct_predreg_flight_t *flight)
+{
+    uct_predreg_flights_t *flights = flight->owner;
+    uint32_t number                = flight - flights->flights + 1;
+    uint64_t list = atomic_load_explicit(&flights->first, memory_order_relaxed);
+
+    do {
+        atomic_store_explicit(&flight->next, (uint32_t)list,
+                              memory_order_relaxed);
+    } while (!atomic_compare_exchange_weak_explicit(
+            &flights->first, &list, with_first(list, number),
+            memory_order_release, memory_order_relaxed));
+}
+
+void uct_predreg_flight_issued(uct_predreg_flight_t *flight, void *request)
+{
+    void *before = NULL;
+
+    if (!atomic_compare_exchange_strong_explicit(&flight->request, &before,
+                                                 request, memory_order_acq_rel,
+                                                 memory_order_acquire)) {
+        flight_give_back(flight);
+    }
+}
+
+int uct_predreg_flight_over(uct_predreg_flight_t *flight)
+{
+    void *request = atomic_exchange_explicit(&flight->request,
+                                             UCT_PREDREG_FLIGHT_OVER,
+                                             memory_order_acq_rel);
+
+    if (request != NULL) {
+        flight_give_back(flight);
+    }
+    return request != UCT_PREDREG_FLIGHT_FREED;
+}
+
+int uct_predreg_flight_free(uct_predreg_flights_t *flights, void *request)
+{
+    uct_predreg_flight_t *flight;
+    void *found;
+    unsigned i;
+
+    for (i = 0; i < UCT_PREDREG_MAX_FLIGHTS; ++i) {
+        flight = &flights->flights[i];
+        found  = request;
+        if ((atomic_load_explicit(&flight->request, memory_order_relaxed) ==
+             request) &&
+            atomic_compare_exchange_strong_explicit(
+                    &flight->request, &found, UCT_PREDREG_FLIGHT_FREED,
+                    memory_order_acq_rel, memory_order_relaxed)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/*
+ * A message of a slot is over that no transport was seen to send without a copy. If it is
+ * over before UCP has returned from the program's call, UCP has copied it; else UCP may
+ * have sent it by rendezvous, as it does with all messages that are as long.
+ */
+static UCS_F_NOINLINE void not_proven(const ucs_reuse_slot_t *slot)
+{
+    const uct_predreg_sender_t *sender       = uct_predreg_sender_mine;
+    uct_predreg_registration_t *registration = slot->handle;
+    uct_predreg_message_t message;
+    size_t length;
+    ucp_ep_h ep;
+
+    ep      = atomic_load_explicit(&registration->ep, memory_order_relaxed);
+    message = atomic_load_explicit(&registration->message,
+                                   memory_order_relaxed);
+    length  = atomic_load_explicit(&registration->length, memory_order_relaxed);
+    if ((sender != NULL) && (slot == sender->issuing.slot)) {
+        uct_predreg_endpoint_copies(ep, message, length);
+    } else {
+        uct_predreg_endpoint_has_rndv(ep, message, length);
+    }
+}
+
+static int is_proven(const ucs_reuse_slot_t *slot)
+{
+    return ucs_likely(atomic_load_explicit(&slot->is_proven,
+                                           memory_order_relaxed));
+}
+
+static void send_completed(ucs_reuse_slot_t *slot, ucs_status_t status)
+{
+    if (!is_proven(slot) && (status == UCS_OK)) {
+        not_proven(slot);
+    }
+    ucs_reuse_slot_release(slot);
+}
+
+/* UCP calls back */
+static void
+completed(void *request, ucs_status_t status, void *user_data)
+{
+    uct_predreg_flight_t *flight = user_data;
+    ucp_send_nbx_callback_t cb   = flight->cb;
+    void *data                   = flight->user_data;
+
+    send_completed(flight->slot, status);
+    if (uct_predreg_flight_over(flight) && (cb != NULL)) {
+        cb(request, status, data);
+    }
+}
+
+int uct_predreg_flight_begin(uct_predreg_eager_context_t *context,
+                             uct_predreg_sender_t *sender, ucs_reuse_slot_t *slot,
+                             ucp_ep_h ep, const void *buffer, size_t length,
+                             const ucp_request_param_t *param,
+                             uct_predreg_send_t *send)
+{
+    uct_predreg_registration_t *registration = slot->handle;
+    uct_predreg_flight_t *flight;
+
+    flight = uct_predreg_flight_take(&context->flights);
+    if (ucs_unlikely(flight == NULL)) {
+        ucs_reuse_slot_release(slot);
+        return 0;
+    }
+
+    flight->slot      = slot;
+    flight->cb        = (param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) ?
+                        param->cb.send : NULL;
+    flight->user_data = (param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) ?
+                        param->user_data : NULL;
+    if (!is_proven(slot)) {
+        atomic_store_explicit(&registration->ep, ep, memory_order_relaxed);
+        atomic_store_explicit(&registration->length, length,
+                              memory_order_relaxed);
+        atomic_store_explicit(&registration->message, send->message,
+                              memory_order_relaxed);
+    }
+
+    send->cb        = completed;
+    send->user_data = flight;
+    send->flight    = flight;
+    send->memh      = registration->memh;
+    send->slot      = slot;
+    send->outer     = sender->issuing;
+    sender->issuing = (uct_predreg_issuing_t){slot, buffer, 0};
+    return 1;
+}
+
+void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
+                            const uct_predreg_send_t *send, size_t length,
+                            ucs_status_ptr_t result)
+{
+    int is_zcopy = sender->issuing.is_zcopy;
+
+    /* UCP calls back for a request */
+    if (UCS_PTR_IS_PTR(result)) {
+        uct_predreg_flight_issued(send->flight, result);
+    } else {
+        flight_give_back(send->flight);
+        send_completed(send->slot, UCS_PTR_RAW_STATUS(result));
+    }
+
+    sender->issuing = send->outer;
+    if (is_zcopy) {
+        uct_predreg_sender_add(&sender->hot, 1);
+        uct_predreg_sender_add(&sender->bytes_saved, length);
+    }
+}
