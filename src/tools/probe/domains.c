@@ -4,8 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "say.h"
-#include "ucx.h"
+#include "probe.h"
 
 #include <ucs/base/clock.h>
 
@@ -14,8 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The medians are of so many registrations and deregistrations. The probe makes one more
- * before them, which takes longer than all others, and leaves it out */
+/* So many registrations and deregistrations make a median. The probe makes one more
+ * before, which takes longer than all others and is left out */
 #define REPEAT 21
 
 /* From two lengths the reader gets the cost of a call and that of a page */
@@ -85,7 +84,7 @@ static int measure(const predreg_probe_ucx_t *ucx, uct_md_h md, void *buffer,
     return 1;
 }
 
-/* Register and deregister a small and a large buffer, and say what each of both costs */
+/* Register and deregister a small and a large buffer, and say the costs of both */
 static void say_cost(const predreg_probe_ucx_t *ucx, uct_md_h md)
 {
     void *buffer = mmap(NULL, LARGE, PROT_READ | PROT_WRITE,
@@ -96,15 +95,15 @@ static void say_cost(const predreg_probe_ucx_t *ucx, uct_md_h md)
         return;
     }
 
-    memset(buffer, 1, LARGE); /* As a program's: its pages are there */
+    memset(buffer, 1, LARGE); /* A program's pages are there as well */
     if (measure(ucx, md, buffer, SMALL)) {
         measure(ucx, md, buffer, LARGE);
     }
     munmap(buffer, LARGE);
 }
 
-/* Switch a cache of the domain off, as the library does: registrations are to
- * be seen, not what a cache remembers of them */
+/* Switch a cache of the domain off, as the library does: a cached registration costs
+ * nothing */
 static void cache_off(const predreg_probe_ucx_t *ucx, uct_md_config_t *config)
 {
     const uct_predreg_setting_t *setting;
@@ -239,7 +238,7 @@ void predreg_probe_domains(const predreg_probe_ucx_t *ucx,
     ucx->real.uct_release_component_list(list);
 }
 
-/* What is unmapped, and how often UCM told of it */
+/* A mapping to be unmapped, and the number of events about it */
 typedef struct {
     char     *start;
     unsigned count;

@@ -5,20 +5,18 @@
  */
 
 /*
- * The probe of `ucx_predreg info` and `calibrate`: it loads the UCX that a program would
- * load, says what that is, and starts it as a program would, with the library preloaded,
- * which says what becomes of it. That may crash or hang, and needs that no other UCX
- * is in the process: so this is a program of its own, which is linked with nothing
- * of UCX.
+ * The probe of `ucx_predreg info` and `calibrate`: loads the UCX of another program, says
+ * its properties, and starts it as a program would, with the library preloaded, which
+ * says its status. UCX may crash or hang, and no other UCX may be in the process: so this
+ * is a program of its own, linked with no library of UCX.
  *
  * usage: ucx_predreg_probe DESCRIPTOR look|start|small COMPONENTS LIBRARY...
- *   look        only say what UCX is
- *   small       wait, too, until the library knows what small sends cost
+ *   look        only look at UCX
+ *   small       also wait until the library knows the costs of small sends
  *   COMPONENTS  those whose memory domains are measured, a comma after each
  */
 
-#include "say.h"
-#include "ucx.h"
+#include "probe.h"
 
 #include <ucs/base/clock.h>
 #include <uct/ib/predreg/status/status.h>
@@ -28,11 +26,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long the library may look at what small sends cost, ms: it looks first after 50, and
- * then ever more rarely */
+/* Time for the library to measure small sends, ms: the first measurement begins after
+ * 50, further ones ever more rarely */
 #define SMALL_TIME 300
 
-/* The functions that a program calls, some of which the library overrides */
+/* The functions called by a program; the library overrides some of them */
 #define FUNCTIONS(_f) \
     _f(ucp_cleanup) \
     _f(ucp_config_read) \
@@ -47,7 +45,7 @@ typedef struct {
 } program_t;
 
 
-/* What the kernel counts as pinned by this process, bytes */
+/* @return memory pinned by this process, as the kernel counts, bytes. */
 static unsigned long pinned(void)
 {
     FILE *status        = fopen("/proc/self/status", "r");
@@ -72,7 +70,7 @@ static void tell(void *arg, const char *what, const char *value)
     predreg_say("%s %s", what, value);
 }
 
-/* Have the library say what becomes of this process */
+/* Have the library say its status in this process */
 static void say_status(void)
 {
     uct_predreg_status_func_t status =
@@ -119,7 +117,7 @@ static void start_worker(const predreg_probe_ucx_t *ucx, const program_t *progra
     program->ucp_worker_destroy(worker);
 }
 
-/* Start UCX as a program does that exchanges messages */
+/* Start UCX as a program with messages does */
 static void start(const predreg_probe_ucx_t *ucx, int is_small)
 {
     const ucp_params_t params = {
@@ -149,8 +147,7 @@ static void start(const predreg_probe_ucx_t *ucx, int is_small)
     /* The library may have changed it when it was read */
     predreg_probe_protocols(ucx, config);
 
-    /* The version of the interface whose structures are used above, which all
-     * versions of UCX accept that are known */
+    /* The interface of the structures above; all known versions of UCX accept it */
     status = program.ucp_init_version(1, 13, &params, config, &context);
     program.ucp_config_release(config);
     if (status != UCS_OK) {

@@ -4,21 +4,55 @@
  * See file LICENSE for terms.
  */
 
-#include "ucx.h"
-#include "say.h"
+#include "probe.h"
 
 #include <uct/ib/predreg/compat/ucp_setting.h>
 
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Names and paths may be long; the end of longer lines is cut off */
+#define MAX_LINE 8192
 
 
-/* Load them so that each finds the others, and whatever was preloaded comes
- * first, as if the program had been linked with them */
+static int output = STDOUT_FILENO;
+
+
+void predreg_say_to(int fd)
+{
+    output = fd;
+}
+
+void predreg_say(const char *format, ...)
+{
+    char line[MAX_LINE];
+    va_list args;
+    char *end;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof(line) - 1, format, args);
+    va_end(args);
+
+    for (end = line; *end != '\0'; ++end) {
+        if (*end == '\n') {
+            *end = ' '; /* Of a message of UCX or the system */
+        }
+    }
+
+    *end++ = '\n';
+    if (write(output, line, end - line) != end - line) {
+        _exit(1); /* Nobody listens any more */
+    }
+}
+
+/* Load libraries as if the program had been linked with them: each finds the others, and
+ * preloaded libraries come first */
 static int load(char *const *libraries)
 {
     for (; *libraries != NULL; ++libraries) {
@@ -32,7 +66,7 @@ static int load(char *const *libraries)
     return 1;
 }
 
-/* Say where a library is that was loaded, by name or for another one */
+/* Say the path of a loaded library */
 static void say_library(const char *name)
 {
     void *handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
@@ -50,8 +84,8 @@ static void say_library(const char *name)
     dlclose(handle);
 }
 
-/* @return UCX's own function, which the library may override: that of libucp or of what it
- * depends on, or of libuct, if there is no UCP; NULL: there is none. */
+/* @return UCX's own function, which the library may override, of libucp or its
+ * dependencies, or of libuct, if there is no UCP; NULL: there is none. */
 static void *find(const char *name)
 {
     void *handle   = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
@@ -81,8 +115,8 @@ static void find_functions(predreg_probe_ucx_t *ucx)
     PREDREG_PROBE_FUNCTIONS(FIND)
 }
 
-/* Whether a UCX that claims to be of a known version has all that the probe
- * calls. A UCT without UCP will do. */
+/* A UCX of a known version must have all functions called by the probe. A UCT without UCP
+ * will do. */
 #define LACKS(_name) \
     if (ucx->real._name == NULL) { \
         return #_name; \
