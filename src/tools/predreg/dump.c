@@ -4,10 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "dump.h"
-
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/common/options.h>
+#include <tools/predreg/common/command.h>
 #include <tools/predreg/common/trace_files.h>
 
 #include <errno.h>
@@ -20,28 +17,26 @@
 
 
 typedef struct {
-    const char *input;
+    char       *input;
     const char *output;     /* NULL: standard output */
-    int        is_folder;   /* Whether the input is one */
-    int        to_folder;   /* Whether the output is one, which gets a file for
-                               each trace */
+    int        is_folder;   /* Whether the input is a folder */
+    int        to_folder;   /* Whether the output is a folder, for a file of each
+                               trace */
     int        binary;
 } dump_opts_t;
 
-/* What the sub-command remembers between two traces of a folder, which it loads
- * one after another */
+/* The state between two traces of a folder, which are loaded one after another */
 typedef struct {
     dump_opts_t        opts;
-    FILE               *stream; /* Where the text of all traces goes; NULL
-                                   before the first one */
-    ucs_rcache_trace_t *only;   /* The trace that a single file of binary form
-                                   is made of, once it is known that there is no
-                                   other */
+    FILE               *stream; /* Gets the text of all traces; NULL before the first
+                                   one */
+    ucs_rcache_trace_t *only;   /* To be written to a single file of binary form, unless
+                                   another trace follows */
 } dump_t;
 
 
-/* Find out which paths are folders. A folder is not overwritten while it is
- * read: what was recorded would be lost if the disk is full */
+/* Find out which paths are folders. Writing to the folder that is read would lose the
+ * recording on a full disk */
 static int look_at_paths(dump_opts_t *opts)
 {
     struct stat input, output;
@@ -98,7 +93,7 @@ static int parse(int argc, char **argv, dump_opts_t *opts)
     return look_at_paths(opts);
 }
 
-/* Say that an output, NULL for standard output, cannot be written, and why */
+/* Print why an output, NULL for standard output, cannot be written */
 static ucs_status_t write_error(const char *path)
 {
     predreg_error("dump: cannot write to '%s': %s",
@@ -134,16 +129,15 @@ err:
     return write_error(path);
 }
 
-/* Open the file that traces are printed to as text, or take the standard output
- * if no path is given */
+/* Open a file for the text of traces; NULL: take the standard output */
 static ucs_status_t open_text(dump_t *dump, const char *path)
 {
     dump->stream = (path == NULL) ? stdout : fopen(path, "w");
     return (dump->stream == NULL) ? write_error(path) : UCS_OK;
 }
 
-/* Make sure that all text has got where it should.
- * @param [in] status  What came of writing it. */
+/* Close the output, and report lost text as an error.
+ * @param [in] status  Of writing the text. */
 static ucs_status_t close_text(dump_t *dump, const char *path,
                                ucs_status_t status)
 {
@@ -206,7 +200,7 @@ static ucs_status_t print_trace(dump_t *dump, const ucs_rcache_trace_t *trace)
            close_text(dump, dump->opts.output, status);
 }
 
-/* Keep a trace until it is known whether it is the only one */
+/* Keep a trace until all others are read: there must be none */
 static ucs_status_t keep_only(dump_t *dump, ucs_rcache_trace_t *trace)
 {
     if (dump->only != NULL) {
@@ -221,7 +215,7 @@ static ucs_status_t keep_only(dump_t *dump, ucs_rcache_trace_t *trace)
     return UCS_OK;
 }
 
-static ucs_status_t dump_trace(ucs_rcache_trace_t *trace, void *arg)
+static ucs_status_t dump_trace(ucs_rcache_trace_t *trace, unsigned input, void *arg)
 {
     dump_t *dump = arg;
     ucs_status_t status;
@@ -238,7 +232,7 @@ static ucs_status_t dump_trace(ucs_rcache_trace_t *trace, void *arg)
 
 int predreg_dump(int argc, char **argv)
 {
-    dump_t dump = { .stream = NULL, .only = NULL };
+    dump_t dump = {};
     ucs_status_t result, closed;
     int status;
 
@@ -247,7 +241,7 @@ int predreg_dump(int argc, char **argv)
         return status;
     }
 
-    result = predreg_traces_each(dump.opts.input, dump_trace, &dump, NULL);
+    result = predreg_traces_each(&dump.opts.input, 1, dump_trace, &dump, NULL);
     if (dump.only != NULL) {
         if (result == UCS_OK) {
             result = write_binary(dump.only, dump.opts.output);

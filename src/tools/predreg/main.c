@@ -8,15 +8,7 @@
 #  include "config.h"
 #endif
 
-#include "dump.h"
-#include "report.h"
-
-#include <tools/predreg/calibrate/calibrate.h>
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/info/info.h>
-#include <tools/predreg/replay/command.h>
-#include <tools/predreg/run/run.h>
-#include <tools/predreg/stat/stat.h>
+#include <tools/predreg/common/command.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -57,25 +49,22 @@ static const command_t commands[] = {
 #define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 
-/* Print messages of the libraries on standard error. Otherwise UCS would write
- * them to standard output (UCX 1.13, UCX_LOG_FILE), in between the output of
- * this program */
+/* Print messages of the libraries on standard error. Otherwise UCS would write them to
+ * standard output (UCX 1.13, UCX_LOG_FILE), in between the output of this program */
 static ucs_log_func_rc_t
 log_message(const char *file, unsigned line, const char *function,
             ucs_log_level_t level, const ucs_log_component_config_t *comp_conf,
             const char *message, va_list ap)
 {
     if (level == UCS_LOG_LEVEL_FATAL) {
-        return UCS_LOG_FUNC_RC_CONTINUE; /* UCS does more than print such a
-                                            message */
+        return UCS_LOG_FUNC_RC_CONTINUE; /* UCS also ends the program */
     }
 
     predreg_verror(message, ap);
     return UCS_LOG_FUNC_RC_STOP;
 }
 
-/* A command must not seem to have succeeded if what it has printed, even if that
- * is only help, did not get where it should, such as to a disk that is full */
+/* A command has not succeeded if its output, such as help, is lost on a full disk */
 static void check_output(int status, void *arg)
 {
     if ((status == EXIT_SUCCESS) && ((fflush(stdout) != 0) || ferror(stdout))) {

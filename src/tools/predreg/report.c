@@ -4,11 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "report.h"
 #include "report_rank.h"
 
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/common/options.h>
+#include <tools/predreg/common/command.h>
 #include <tools/predreg/common/trace_files.h>
 #include <tools/report/data/recommend.h>
 
@@ -22,7 +20,7 @@
 
 
 typedef struct {
-    const char *input;
+    char       *input;
     const char *output; /* "-": standard output; NULL: the default */
     int        json;
 } predreg_report_opts_t;
@@ -65,44 +63,19 @@ static int parse(int argc, char **argv, predreg_report_opts_t *opts)
     return 0;
 }
 
-/* What is known of a job before its ranks are replayed */
+/* A job before its ranks are replayed */
 typedef struct {
-    char             **paths;     /* Of traces that can be replayed, in the
-                                     order of their names */
-    size_t           num_paths;
-    char             **left_out;  /* Of traces that make no sense */
-    size_t           num_left_out;
+    predreg_paths_t  paths;       /* Traces to be replayed, in the order of their
+                                     names */
+    predreg_paths_t  left_out;
     predreg_points_t first_uses;  /* Of all ranks together */
-    predreg_cost_t   reg;         /* What registrations cost by these */
+    predreg_cost_t   reg;         /* Cost of registrations by the first uses */
     int              reg_page_known;
 } job_t;
 
 
-static void keep_path(char ***paths_p, size_t *num_paths_p, const char *path)
-{
-    *paths_p = predreg_check_memory(realloc(*paths_p, (*num_paths_p + 1) *
-                                                      sizeof(**paths_p)));
-    (*paths_p)[(*num_paths_p)++] = predreg_format("%s", path);
-}
-
-static void free_paths(char **paths, size_t num_paths)
-{
-    while (num_paths > 0) {
-        free(paths[--num_paths]);
-    }
-    free(paths);
-}
-
-static void job_cleanup(job_t *job)
-{
-    free_paths(job->paths, job->num_paths);
-    free_paths(job->left_out, job->num_left_out);
-    predreg_points_cleanup(&job->first_uses);
-}
-
-/* Look at a trace of a folder, and free it. If it makes no sense, which has
- * been printed, it is left out, so that the others can be replayed. */
-static ucs_status_t look_at_trace(ucs_rcache_trace_t *trace, void *arg)
+/* Look at a trace of a folder, and free the trace */
+static ucs_status_t look_at_trace(ucs_rcache_trace_t *trace, unsigned input, void *arg)
 {
     job_t *job = arg;
     predreg_timeline_t *timeline;
@@ -110,22 +83,19 @@ static ucs_status_t look_at_trace(ucs_rcache_trace_t *trace, void *arg)
 
     status = predreg_timeline_create(trace, &timeline);
     if (status == UCS_OK) {
-        keep_path(&job->paths, &job->num_paths, trace->path);
+        predreg_paths_add(&job->paths, trace->path);
         status = predreg_points_add_all(&job->first_uses,
                                         &timeline->first_uses);
         predreg_timeline_destroy(timeline);
-    } else if (status == UCS_ERR_INVALID_PARAM) {
-        keep_path(&job->left_out, &job->num_left_out, trace->path);
-        status = UCS_OK;
     }
 
     ucs_rcache_trace_free(trace);
     return status;
 }
 
-/* Add a trace to the report, and free it.
+/* Add a trace to the report, and free the trace.
  *
- * @param [in]  job  The job that it is of; NULL: there are no other ranks. */
+ * @param [in]  job  The trace's job; NULL: there are no other ranks. */
 static ucs_status_t add_trace(predreg_report_t *report,
                               ucs_rcache_trace_t *trace,
                               const job_t *job)
@@ -154,13 +124,13 @@ static ucs_status_t add_trace(predreg_report_t *report,
     return status;
 }
 
-static ucs_status_t add_only_trace(ucs_rcache_trace_t *trace, void *arg)
+static ucs_status_t add_only_trace(ucs_rcache_trace_t *trace, unsigned input, void *arg)
 {
     return add_trace(arg, trace, NULL);
 }
 
-/* Add a trace of a job. If it is beyond what can be replayed, which has been
- * printed, it is left out as well. */
+/* Add a trace of a job. A trace with numbers beyond the range of a replay, which has
+ * been printed, is left out as well. */
 static ucs_status_t add_path(predreg_report_t *report, job_t *job,
                              const char *path, size_t *num_added)
 {
@@ -175,19 +145,15 @@ static ucs_status_t add_path(predreg_report_t *report, job_t *job,
     if (status == UCS_OK) {
         ++*num_added;
     } else if (status != UCS_ERR_NO_MEMORY) {
-        keep_path(&job->left_out, &job->num_left_out, path);
+        predreg_paths_add(&job->left_out, path);
         status = UCS_OK;
     }
 
     return status;
 }
 
-/* Add all traces of a job that was looked at. There is only one of them in
- * memory at a time.
- *
- * @param [in]  num_damaged  How many traces could not even be read. */
-static ucs_status_t add_job(predreg_report_t *report, job_t *job,
-                            size_t num_damaged)
+/* Add all traces of a job, with only one trace in memory at a time */
+static ucs_status_t add_job(predreg_report_t *report, job_t *job)
 {
     ucs_status_t status = UCS_OK;
     size_t num_added    = 0;
@@ -195,45 +161,45 @@ static ucs_status_t add_job(predreg_report_t *report, job_t *job,
 
     predreg_timeline_fit_reg(&job->first_uses, &job->reg,
                              &job->reg_page_known);
-    for (i = 0; (i < job->num_paths) && (status == UCS_OK); ++i) {
-        status = add_path(report, job, job->paths[i], &num_added);
+    for (i = 0; (i < job->paths.num) && (status == UCS_OK); ++i) {
+        status = add_path(report, job, job->paths.list[i], &num_added);
     }
 
     if ((status != UCS_OK) || (num_added == 0)) {
         return (status != UCS_OK) ? status : UCS_ERR_INVALID_PARAM;
     }
 
-    for (i = 0; i < job->num_left_out; ++i) {
-        predreg_warn_left_out(job->left_out[i]);
-    }
-    predreg_report_leave_out(report, num_damaged + job->num_left_out);
+    predreg_paths_warn(&job->left_out);
+    predreg_report_leave_out(report, job->left_out.num);
     return UCS_OK;
 }
 
-/* Add the traces in a folder. They are read twice: what registrations cost
- * follows from all of them together. */
-static ucs_status_t add_folder(predreg_report_t *report, const char *path)
+/* Add the traces in a folder. They are read twice: the cost of registrations follows
+ * from all traces together. */
+static ucs_status_t add_folder(predreg_report_t *report, char *path)
 {
-    job_t job = { .num_paths = 0 };
-    size_t num_damaged;
+    job_t job = {};
     ucs_status_t status;
 
-    status = predreg_traces_each(path, look_at_trace, &job, &num_damaged);
+    status = predreg_traces_each(&path, 1, look_at_trace, &job, &job.left_out);
+    if (status == UCS_OK) {
+        status = add_job(report, &job);
+    }
+
     if (status == UCS_ERR_NO_ELEM) {
         predreg_error("report: no process opened an RDMA device, or none was "
                       "recorded. Check that " PREDREG_CHECK_DEVICE);
-    } else if (status == UCS_OK) {
-        status = add_job(report, &job, num_damaged);
-        if (status == UCS_ERR_INVALID_PARAM) {
-            predreg_error("report: no trace in '%s' can be replayed", path);
-        }
+    } else if (status == UCS_ERR_INVALID_PARAM) {
+        predreg_error("report: no trace in '%s' can be replayed", path);
     }
 
-    job_cleanup(&job);
+    predreg_paths_cleanup(&job.paths);
+    predreg_paths_cleanup(&job.left_out);
+    predreg_points_cleanup(&job.first_uses);
     return status;
 }
 
-static ucs_status_t add_input(predreg_report_t *report, const char *path)
+static ucs_status_t add_input(predreg_report_t *report, char *path)
 {
     struct stat st;
 
@@ -242,7 +208,7 @@ static ucs_status_t add_input(predreg_report_t *report, const char *path)
     }
 
     /* This may be a pipe, which can be read only once */
-    return predreg_traces_each(path, add_only_trace, report, NULL);
+    return predreg_traces_each(&path, 1, add_only_trace, report, NULL);
 }
 
 static int write_file(predreg_report_t *report,
@@ -274,7 +240,7 @@ err:
 
 int predreg_report(int argc, char **argv)
 {
-    predreg_report_opts_t opts = {NULL, NULL, 0};
+    predreg_report_opts_t opts = {};
     predreg_report_t *report;
     int result;
 

@@ -6,7 +6,7 @@
 
 #include "report_rank.h"
 
-#include <tools/predreg/common/eager_costs.h>
+#include <tools/predreg/common/trace_files.h>
 #include <tools/replay/replay.h>
 #include <uct/ib/predreg/core/knobs.h>
 
@@ -41,7 +41,7 @@ static ucs_status_t play_policies(const predreg_timeline_t *timeline,
 
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
         if ((policy == PREDREG_REPLAY_ARENA) && (timeline->num_maps == 0)) {
-            continue; /* It would be predict once more */
+            continue; /* The same as predict */
         }
 
         status = predreg_replay_params_default(timeline, policy, &params);
@@ -96,13 +96,13 @@ static ucs_status_t play_bounds(const predreg_timeline_t *timeline,
     return UCS_OK;
 }
 
-/* Predict with each budget, by a helper that shares the program's processor. To
- * play that takes as long as all else in a report: a child process does it, and
- * writes the outcomes into a pipe */
+/* The outcome of predict with each budget, by a helper on the program's processor. To
+ * play all budgets takes as long as the rest of a report: a child process plays them,
+ * and writes the outcomes into a pipe */
 typedef struct {
     predreg_replay_params_t params;
     pid_t                   child; /* -1: there is none */
-    int                     fd;    /* The end of the pipe to read from */
+    int                     fd;    /* End of the pipe for reading */
 } curve_t;
 
 static ucs_status_t play_budget(const predreg_timeline_t *timeline,
@@ -122,8 +122,8 @@ static ucs_status_t play_budget(const predreg_timeline_t *timeline,
     return status;
 }
 
-/* Play in the child, which ends with its parent. It prints nothing about what it
- * cannot play: the parent tries the same, and prints it */
+/* Play in the child, which ends with its parent. The child prints no errors: its parent
+ * plays the same again after an error, and prints the error then */
 static void child_main(const predreg_timeline_t *timeline, const curve_t *curve,
                        const predreg_budgets_t *budgets, int fd)
 {
@@ -169,8 +169,7 @@ static ucs_status_t start_curve(const predreg_timeline_t *timeline,
     return UCS_OK;
 }
 
-/* Read what the child has played, and play the rest: without a child that is
- * everything */
+/* Read the outcomes of the child, and play the rest: without a child, all budgets */
 static ucs_status_t finish_curve(const predreg_timeline_t *timeline,
                                  const curve_t *curve,
                                  const predreg_budgets_t *budgets,
@@ -182,7 +181,7 @@ static ucs_status_t finish_curve(const predreg_timeline_t *timeline,
 
     for (i = 0; (i < budgets->num) && (status == UCS_OK); ++i) {
         if (length == sizeof(*outcomes)) {
-            /* The child writes less than a pipe takes at once */
+            /* A pipe takes all outcomes at once */
             length = read(curve->fd, &outcomes[i], sizeof(*outcomes));
         }
         if (length != sizeof(*outcomes)) {
@@ -282,8 +281,7 @@ ucs_status_t predreg_report_play(predreg_report_t *report,
             .curve          = played.curve,
             .own_reg        = own_reg,
             .known_regions  = regions,
-            .small_costs    = (predreg_eager_costs_find(trace, &small) ==
-                               NULL) ? &small : NULL,
+            .small_costs    = predreg_trace_costs(trace, &small) ? &small : NULL,
             .eager_fraction = fraction
         });
     }

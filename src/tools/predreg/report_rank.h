@@ -13,17 +13,16 @@ BEGIN_C_DECLS
 
 /** @file report_rank.h
  *
- * Replays a rank under all that a report compares: every policy, several bounds
- * on UCX's own cache, and more remembered regions. report.c calls this for each
- * trace.
+ * Replays a rank for a report: under every policy, with several bounds on UCX's own
+ * cache, and with several budgets. report.c calls the function for each trace.
  */
 
 /**
  * Replay a rank, and add the results to a report.
  *
- * @param [in]  own_reg  What registrations cost by its own trace, which the
- *                       timeline need not have.
- * @return UCS_ERR_NO_MEMORY, or what a replay failed with.
+ * @param [in]  own_reg  Cost of registrations by the rank's own trace; the timeline may
+ *                       have another one.
+ * @return UCS_ERR_NO_MEMORY, or the status of a failed replay.
  */
 ucs_status_t predreg_report_play(predreg_report_t *report,
                                  const ucs_rcache_trace_t *trace,

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 extern "C" {
-#include <tools/predreg/stat/proc.h>
+#include <tools/predreg/stat/stat.h>
 #include <ucs/base/clock.h>
 }
 

@@ -6,7 +6,7 @@
 
 #include "child.h"
 
-#include <tools/predreg/common/message.h>
+#include <tools/predreg/common/command.h>
 #include <ucs/base/clock.h>
 
 #include <errno.h>

@@ -5,9 +5,8 @@
  */
 
 #include "knob.h"
-#include "message.h"
+#include "command.h"
 
-#include <ucs/base/strb.h>
 #include <uct/ib/predreg/core/knobs.h>
 
 #include <ucs/sys/math.h>
@@ -17,22 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Names that are longer are similar to no knob */
+/* Longer names are similar to no knob */
 #define MAX_NAME 63
 
 
-/* What is looked for among the knobs, and found */
-typedef struct {
-    const char          *name;
-    int                 is_known;
-    unsigned            distance;   /* Of the nearest one */
-    char                nearest[MAX_NAME + 1];
-    ucs_string_buffer_t *all;       /* Names of all knobs */
-} search_t;
-
-
-char *predreg_knob_split(const char *arg, const char *example,
-                         const char **value_p)
+char *predreg_knob_split(const char *arg, const char **value_p)
 {
     const char *equals = strchr(arg, '=');
     const char *begin  = arg;
@@ -43,8 +31,7 @@ char *predreg_knob_split(const char *arg, const char *example,
     }
 
     if ((equals == NULL) || (equals <= begin)) {
-        predreg_error("--set: '%s'; accepted: KNOB=VALUE, as in %s", arg,
-                      example);
+        predreg_error("--set: '%s'; accepted: KNOB=VALUE, as in BUDGET=0.5", arg);
         return NULL;
     }
 
@@ -54,6 +41,16 @@ char *predreg_knob_split(const char *arg, const char *example,
     }
     *value_p = equals + 1;
     return name;
+}
+
+const char *const *predreg_knob_values(const char *name)
+{
+    const uct_predreg_knob_t *knob = uct_predreg_knob_table;
+
+    while (strcmp(knob->field.name, name)) {
+        ++knob;
+    }
+    return knob->names;
 }
 
 /* @return how many letters have to be added, removed or replaced to make one
@@ -85,82 +82,52 @@ static unsigned distance(const char *a, const char *b)
     return row[strlen(b)];
 }
 
-static void compare(void *arg, const char *name, const char *value)
+/* A name is similar to another one if up to a third of its letters differ */
+const char *predreg_knob_nearest(const char *name)
 {
-    search_t *search = arg;
+    unsigned least      = 2 + (strlen(name) / 3);
+    const char *nearest = NULL;
+    const uct_predreg_knob_t *knob;
     unsigned change;
 
-    search->is_known |= !strcmp(name, search->name);
-    ucs_string_buffer_appendf(search->all, "%s%s",
-                              (ucs_string_buffer_length(search->all) == 0) ?
-                              "" : ", ", name);
-
-    if ((strlen(name) > MAX_NAME) || (strlen(search->name) > MAX_NAME)) {
-        return;
+    for (knob = uct_predreg_knob_table;
+         (knob->field.name != NULL) && (strlen(name) <= MAX_NAME); ++knob) {
+        change = distance(name, knob->field.name);
+        if (change < least) {
+            least   = change;
+            nearest = knob->field.name;
+        }
     }
 
-    change = distance(search->name, name);
-    if (change < search->distance) {
-        search->distance = change;
-        strcpy(search->nearest, name);
-    }
-}
-
-/* Look for a name. A name that differs in more than a third of its letters is
- * not similar */
-static void search_knobs(const uct_predreg_knobs_t *knobs, const char *name,
-                         ucs_string_buffer_t *all, search_t *search)
-{
-    *search = (search_t){
-        .name     = name,
-        .distance = 2 + strlen(name) / 3,
-        .all      = all
-    };
-    uct_predreg_knobs_for_each(knobs, compare, search);
-}
-
-static void get_defaults(uct_predreg_knobs_t *knobs)
-{
-    if (uct_predreg_knobs_default(knobs) != UCS_OK) {
-        predreg_check_memory(NULL); /* They are defaults of its own table */
-    }
-}
-
-char *predreg_knob_nearest(const char *name)
-{
-    UCS_RCACHE_PRED_STRB(all, 1024);
-    uct_predreg_knobs_t knobs;
-    search_t search;
-
-    get_defaults(&knobs);
-    search_knobs(&knobs, name, &all, &search);
-    uct_predreg_knobs_cleanup(&knobs);
-    return (search.nearest[0] == '\0') ? NULL :
-                                         predreg_format("%s", search.nearest);
+    return nearest;
 }
 
 /* Check that there is a knob of this name.
- * @param [in] source  Where the name is from, for the message.
+ * @param [in] source  Origin of the name, for the message.
  * @return 0, or -1 if not, and the reason has been printed. */
-static int check_name(const uct_predreg_knobs_t *knobs, const char *source,
-                      const char *name)
+static int check_name(const char *source, const char *name)
 {
-    UCS_RCACHE_PRED_STRB(all, 1024);
-    search_t search;
+    const char *nearest = predreg_knob_nearest(name);
+    char *all           = predreg_format("%s", uct_predreg_knob_table[0].field.name);
+    const uct_predreg_knob_t *knob;
+    int ret = 0;
 
-    search_knobs(knobs, name, &all, &search);
-    if (search.is_known) {
-        return 0;
+    for (knob = &uct_predreg_knob_table[1]; knob->field.name != NULL; ++knob) {
+        all = predreg_append(all, ", %s", knob->field.name);
     }
 
-    predreg_error("%s: there is no knob '%s'%s%s; accepted: %s", source, name,
-                  (search.nearest[0] != '\0') ? ", the nearest is " : "",
-                  search.nearest, ucs_string_buffer_cstr(&all));
-    return -1;
+    if ((nearest == NULL) || strcmp(nearest, name)) {
+        predreg_error("%s: there is no knob '%s'%s%s; accepted: %s", source, name,
+                      (nearest != NULL) ? ", the nearest is " : "",
+                      (nearest != NULL) ? nearest : "", all);
+        ret = -1;
+    }
+    free(all);
+    return ret;
 }
 
-/* Whether a former version had a knob of this name. What sets it has no effect, and
- * keeps no job from running. UCX warns of such a variable in each process */
+/* Whether a former version had a knob of this name. Setting such a knob has no effect,
+ * and keeps no job from running. UCX warns of the variable in each process */
 static int is_gone(const char *name)
 {
     static const char *names[] = {"PEERS", "PROFILE", "ARENA_REGISTER",
@@ -176,7 +143,7 @@ static int is_gone(const char *name)
     return 0;
 }
 
-int predreg_knob_check(const char *name, const char *value)
+static int check_knob(const char *name, const char *value)
 {
     uct_predreg_knobs_t knobs;
     int ret;
@@ -187,18 +154,42 @@ int predreg_knob_check(const char *name, const char *value)
         return 0;
     }
 
-    get_defaults(&knobs);
-    ret = check_name(&knobs, "--set", name);
-    if ((ret == 0) && (uct_predreg_knobs_set(&knobs, name, value) != UCS_OK)) {
-        ret = -1;
+    if (check_name("--set", name) != 0) {
+        return -1;
     }
+
+    if (uct_predreg_knobs_default(&knobs) != UCS_OK) {
+        predreg_check_memory(NULL); /* The table accepts its own defaults */
+    }
+    ret = (uct_predreg_knobs_set(&knobs, name, value) == UCS_OK) ? 0 : -1;
     uct_predreg_knobs_cleanup(&knobs);
     return ret;
 }
 
-/* Check a string of the environment, NAME=VALUE: if it is named like the knobs,
- * it has to be one */
-static int check_variable(const uct_predreg_knobs_t *knobs, const char *string)
+int predreg_knob_set_variable(const char *arg, int is_checked)
+{
+    const char *value;
+    char *name, *variable;
+    int ret;
+
+    name = predreg_knob_split(arg, &value);
+    if (name == NULL) {
+        return -1;
+    }
+
+    ret = is_checked ? check_knob(name, value) : 0;
+    if (ret == 0) {
+        variable = predreg_format(PREDREG_KNOB_PREFIX "%s", name);
+        setenv(variable, value, 1);
+        free(variable);
+    }
+    free(name);
+    return ret;
+}
+
+/* Check a string of the environment, NAME=VALUE: a name with the prefix has to be a
+ * knob */
+static int check_variable(const char *string)
 {
     const size_t length = strlen(PREDREG_KNOB_PREFIX);
     char *name;
@@ -209,8 +200,7 @@ static int check_variable(const uct_predreg_knobs_t *knobs, const char *string)
     }
 
     name = predreg_format("%.*s", (int)strcspn(string, "="), string);
-    ret  = is_gone(name + length) ? 0 :
-           check_name(knobs, name, name + length);
+    ret  = is_gone(name + length) ? 0 : check_name(name, name + length);
     free(name);
     return ret;
 }
@@ -224,13 +214,13 @@ int predreg_knob_check_environment(void)
     if (uct_predreg_knobs_read(&knobs) != UCS_OK) {
         ret = -1;
     }
+    uct_predreg_knobs_cleanup(&knobs);
 
     for (var = environ; *var != NULL; ++var) {
-        if (check_variable(&knobs, *var) != 0) {
+        if (check_variable(*var) != 0) {
             ret = -1;
         }
     }
 
-    uct_predreg_knobs_cleanup(&knobs);
     return ret;
 }

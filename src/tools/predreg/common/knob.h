@@ -13,38 +13,46 @@ BEGIN_C_DECLS
 
 /** @file knob.h
  *
- * Reads settings of the library's knobs as people type them after --set, and
- * checks them against the library's own table, so that a mistake is found
- * before anything starts. The sub-commands run, record and replay call this.
+ * Reads settings of the library's knobs as people type them after --set, and checks
+ * names and values against the library's own table before anything starts. The
+ * sub-commands run, record, info and replay call these functions.
  */
 
-/** What the names of all knobs begin with in the environment. */
-#define PREDREG_KNOB_PREFIX "UCX_RCACHE_PRED_"
+/** Beginning of the names of all knobs in the environment. */
+#define PREDREG_KNOB_PREFIX  "UCX_RCACHE_PRED_"
+
+#define PREDREG_KNOB_POLICY  PREDREG_KNOB_PREFIX "POLICY"
+#define PREDREG_KNOB_SUMMARY PREDREG_KNOB_PREFIX "SUMMARY"
+#define PREDREG_KNOB_OUTPUT  PREDREG_KNOB_PREFIX "SUMMARY_FILE"
+#define PREDREG_KNOB_EAGER   PREDREG_KNOB_PREFIX "EAGER"
+#define PREDREG_KNOB_TRACE   PREDREG_KNOB_PREFIX "TRACE"
 
 
 /**
  * Take KNOB=VALUE apart. KNOB may be in letters of any case, and with the
  * prefix.
  *
- * @param [in]  example  A good setting, for the message.
  * @param [out] value_p  The value, a part of @a arg.
  * @return the name in capital letters, without the prefix, to be freed by the
  *         caller; or NULL if the argument has another form, and the reason has
  *         been printed.
  */
-char *predreg_knob_split(const char *arg, const char *example,
-                         const char **value_p);
+char *predreg_knob_split(const char *arg, const char **value_p);
 
-/** @return the knob whose name is the most similar one, a string to be freed by
- *          the caller; NULL: none is similar. */
-char *predreg_knob_nearest(const char *name);
-
-/** Check that there is a knob of this name, and that it accepts this value.
+/** Set the variable of a knob in the environment.
+ *  @param [in] arg         KNOB=VALUE, as above.
+ *  @param [in] is_checked  Whether the knob has to exist, and to accept the value.
  *  @return 0, or -1 if not, and the reason has been printed. */
-int predreg_knob_check(const char *name, const char *value);
+int predreg_knob_set_variable(const char *arg, int is_checked);
 
-/** Check all knobs that the environment sets, and that all variables with their
- *  prefix are knobs.
+/** @return the values of a knob whose values have names, up to a NULL. */
+const char *const *predreg_knob_values(const char *name);
+
+/** @return the name of the most similar knob; NULL: none is similar. */
+const char *predreg_knob_nearest(const char *name);
+
+/** Check the values of all knobs in the environment, and that each variable with the
+ *  prefix is a knob.
  *  @return 0, or -1 if a name or a value is not accepted, and the reason has
  *  been printed. */
 int predreg_knob_check_environment(void);

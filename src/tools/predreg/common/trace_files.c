@@ -5,16 +5,59 @@
  */
 
 #include "trace_files.h"
-#include "message.h"
+#include "command.h"
+
+#include <ucs/reuse/costs.h>
 
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+/* A trace is freed after its use. This remains, to find two traces of the same rank */
+typedef struct {
+    long rank; /* -1: none */
+    char *path;
+} seen_trace_t;
+
+/* The state of predreg_traces_each() */
+typedef struct {
+    predreg_trace_func_t *func;
+    void                 *arg;
+    unsigned             input;     /* Index of the path that is being read */
+    size_t               num_read;  /* Traces of this path */
+    int                  is_any_read;
+    seen_trace_t         *seen;     /* Traces used so far */
+    size_t               num_seen;
+    predreg_paths_t      *left_out;
+} reader_t;
+
+
+void predreg_paths_add(predreg_paths_t *paths, const char *path)
+{
+    paths->list = predreg_check_memory(
+            realloc(paths->list, (paths->num + 1) * sizeof(*paths->list)));
+    paths->list[paths->num++] = predreg_format("%s", path);
+}
+
+void predreg_paths_warn(const predreg_paths_t *paths)
+{
+    size_t i;
+
+    for (i = 0; i < paths->num; ++i) {
+        predreg_error("warning: '%s' is left out", paths->list[i]);
+    }
+}
+
+void predreg_paths_cleanup(predreg_paths_t *paths)
+{
+    while (paths->num > 0) {
+        free(paths->list[--paths->num]);
+    }
+    free(paths->list);
+}
 
 long predreg_trace_rank(const ucs_rcache_trace_t *trace)
 {
@@ -32,43 +75,22 @@ long predreg_trace_rank(const ucs_rcache_trace_t *trace)
            -1 : rank;
 }
 
-void predreg_warn_left_out(const char *path)
-{
-    predreg_error("warning: '%s' is left out", path);
-}
-
-void predreg_warn_same_rank(long rank, const char *first, const char *second)
-{
-    predreg_error("warning: rank %ld has two traces, '%s' and '%s': of two "
-                  "jobs?", rank, first, second);
-}
-
-/* What is remembered of a trace after it was freed, to tell the user if another
- * one is of the same rank */
-typedef struct {
-    long rank; /* -1: none */
-    char *path;
-} seen_trace_t;
-
-/* The traces that were loaded so far, and what each is handed to */
-typedef struct {
-    predreg_trace_func_t *func;
-    void                 *arg;
-    seen_trace_t         *seen;
-    size_t               num_seen;
-    size_t               left_out; /* Traces of a folder that cannot be read */
-} reader_t;
-
-
 int predreg_trace_compare(long rank_a, const char *path_a, long rank_b,
                           const char *path_b)
 {
     if (rank_a != rank_b) {
-        /* Taken for an unsigned number, -1 is the largest one */
+        /* As an unsigned number, -1 is the largest one */
         return ((unsigned long)rank_a < (unsigned long)rank_b) ? -1 : 1;
     }
 
     return strcmp(path_a, path_b);
+}
+
+int predreg_trace_costs(const ucs_rcache_trace_t *trace, ucs_reuse_costs_t *costs)
+{
+    const char *text = ucs_rcache_trace_get_meta(trace, UCS_REUSE_COSTS_META);
+
+    return (text != NULL) && ucs_reuse_costs_parse(text, costs);
 }
 
 static int compare_seen(const void *a, const void *b)
@@ -80,26 +102,34 @@ static int compare_seen(const void *a, const void *b)
                                  seen_b->path);
 }
 
-/* @param [out] loaded_p  What came of loading the file, if it is not UCS_OK;
- *                        the reason has been printed. */
-static ucs_status_t read_file(reader_t *reader, const char *path,
-                              ucs_status_t *loaded_p)
+/* Load and use a file. An unusable trace is left out, so the others can be used */
+static ucs_status_t read_file(reader_t *reader, const char *path)
 {
     ucs_rcache_trace_t *trace;
+    seen_trace_t seen;
+    ucs_status_t status;
 
-    *loaded_p = ucs_rcache_trace_load(path, &trace);
-    if (*loaded_p != UCS_OK) {
-        return *loaded_p;
+    status = ucs_rcache_trace_load(path, &trace);
+    if (status == UCS_OK) {
+        ++reader->num_read;
+        reader->is_any_read = 1;
+        seen.rank           = predreg_trace_rank(trace);
+        status              = reader->func(trace, reader->input, reader->arg);
+    } else if (status != UCS_ERR_NO_MEMORY) {
+        status = UCS_ERR_INVALID_PARAM;
     }
 
-    reader->seen = predreg_check_memory(
-            realloc(reader->seen, (reader->num_seen + 1) *
-                                  sizeof(*reader->seen)));
-    reader->seen[reader->num_seen++] = (seen_trace_t){
-        .rank = predreg_trace_rank(trace),
-        .path = predreg_format("%s", path)
-    };
-    return reader->func(trace, reader->arg);
+    if (status == UCS_OK) {
+        seen.path    = predreg_format("%s", path);
+        reader->seen = predreg_check_memory(
+                realloc(reader->seen, (reader->num_seen + 1) *
+                                      sizeof(*reader->seen)));
+        reader->seen[reader->num_seen++] = seen;
+    } else if (status == UCS_ERR_INVALID_PARAM) {
+        predreg_paths_add(reader->left_out, path);
+        status = UCS_OK;
+    }
+    return status;
 }
 
 static int is_trace(const struct dirent *entry)
@@ -111,8 +141,7 @@ static int is_trace(const struct dirent *entry)
            !strcmp(entry->d_name + length - suffix, PREDREG_TRACE_SUFFIX);
 }
 
-/* @return what stands under a path if it is no file that can be read to its end,
- *         or NULL. */
+/* @return the kind of a file that cannot be read to its end, or NULL if it can. */
 static const char *special_file(const char *path)
 {
     struct stat st;
@@ -127,38 +156,20 @@ static const char *special_file(const char *path)
                                   "a device";
 }
 
-/* Load a file of a folder, and only a regular one: nobody has named it, so that
- * it must not be waited for who writes to a pipe.
- *
- * @param [out] loaded_p  As in read_file(). */
-static ucs_status_t read_regular(reader_t *reader, const char *path,
-                                 ucs_status_t *loaded_p)
+/* Read a file of a folder if it is a regular one. The user has not named the file, so
+ * the program must not wait for a writer of a pipe */
+static ucs_status_t read_entry(reader_t *reader, const char *folder,
+                               const char *name)
 {
+    char *path          = predreg_format("%s/%s", folder, name);
     const char *special = special_file(path);
+    ucs_status_t status = UCS_OK;
 
     if (special == NULL) {
-        return read_file(reader, path, loaded_p);
-    }
-
-    predreg_error("'%s' is %s; accepted in a folder: files", path, special);
-    *loaded_p = UCS_ERR_UNSUPPORTED;
-    return *loaded_p;
-}
-
-/* Read a file of a folder. If it is damaged, it is left out, so that it does
- * not make the others unreadable. */
-static ucs_status_t read_entry(reader_t *reader, const char *folder,
-                               const char *name, ucs_status_t *damage)
-{
-    char *path = predreg_format("%s/%s", folder, name);
-    ucs_status_t status, loaded;
-
-    status = read_regular(reader, path, &loaded);
-    if ((loaded != UCS_OK) && (loaded != UCS_ERR_NO_MEMORY)) {
-        predreg_warn_left_out(path);
-        ++reader->left_out;
-        *damage = loaded;
-        status  = UCS_OK;
+        status = read_file(reader, path);
+    } else {
+        predreg_error("'%s' is %s; accepted in a folder: files", path, special);
+        predreg_paths_add(reader->left_out, path);
     }
     free(path);
     return status;
@@ -167,19 +178,19 @@ static ucs_status_t read_entry(reader_t *reader, const char *folder,
 static ucs_status_t read_folder(reader_t *reader, const char *path)
 {
     ucs_status_t status = UCS_OK;
-    ucs_status_t damage = UCS_OK;
     struct dirent **entries;
     int i, count;
 
     count = scandir(path, &entries, is_trace, alphasort);
     if (count < 0) {
         predreg_error("'%s' cannot be read: %s", path, strerror(errno));
-        return UCS_ERR_IO_ERROR;
+        predreg_paths_add(reader->left_out, path);
+        return UCS_OK;
     }
 
     for (i = 0; i < count; ++i) {
         if (status == UCS_OK) {
-            status = read_entry(reader, path, entries[i]->d_name, &damage);
+            status = read_entry(reader, path, entries[i]->d_name);
         }
         free(entries[i]);
     }
@@ -191,50 +202,14 @@ static ucs_status_t read_folder(reader_t *reader, const char *path)
         return UCS_ERR_NO_ELEM;
     }
 
-    if ((status == UCS_OK) && (reader->num_seen == 0)) {
+    if ((status == UCS_OK) && (reader->num_read == 0)) {
         predreg_error("no trace in '%s' can be read", path);
-        return damage;
     }
-
     return status;
 }
 
-/* Warn if two jobs have written their traces to one folder, which looks like
- * one job of more processes */
-static void check_ranks(reader_t *reader)
+static ucs_status_t read_path(reader_t *reader, const char *path)
 {
-    seen_trace_t *seen = reader->seen;
-    size_t i;
-
-    if (reader->num_seen > 0) {
-        qsort(seen, reader->num_seen, sizeof(*seen), compare_seen);
-    }
-
-    for (i = 1; i < reader->num_seen; ++i) {
-        if ((seen[i].rank >= 0) && (seen[i].rank == seen[i - 1].rank)) {
-            predreg_warn_same_rank(seen[i].rank, seen[i - 1].path,
-                                   seen[i].path);
-            return; /* One warning is enough: most likely, all other ranks have
-                       two traces as well */
-        }
-    }
-}
-
-static void reader_cleanup(reader_t *reader)
-{
-    size_t i;
-
-    for (i = 0; i < reader->num_seen; ++i) {
-        free(reader->seen[i].path);
-    }
-    free(reader->seen);
-}
-
-ucs_status_t predreg_traces_each(const char *path, predreg_trace_func_t *func,
-                                 void *arg, size_t *left_out_p)
-{
-    reader_t reader = { .func = func, .arg = arg };
-    ucs_status_t status, loaded;
     struct stat st;
 
     if (stat(path, &st) != 0) {
@@ -243,22 +218,61 @@ ucs_status_t predreg_traces_each(const char *path, predreg_trace_func_t *func,
         return UCS_ERR_NO_ELEM;
     }
 
-    status = S_ISDIR(st.st_mode) ? read_folder(&reader, path) :
-                                   read_file(&reader, path, &loaded);
-    if (status == UCS_OK) {
+    reader->num_read = 0;
+    return S_ISDIR(st.st_mode) ? read_folder(reader, path) : read_file(reader, path);
+}
+
+/* Warn if two jobs have written their traces to one folder, or both were given: the
+ * traces look like one job of more processes */
+static void check_ranks(reader_t *reader)
+{
+    seen_trace_t *seen = reader->seen;
+    size_t i;
+
+    qsort(seen, reader->num_seen, sizeof(*seen), compare_seen);
+    for (i = 1; i < reader->num_seen; ++i) {
+        if ((seen[i].rank >= 0) && (seen[i].rank == seen[i - 1].rank)) {
+            predreg_error("warning: rank %ld has two traces, '%s' and '%s': of two "
+                          "jobs?", seen[i].rank, seen[i - 1].path, seen[i].path);
+            return; /* One warning is enough: most likely, all other ranks have
+                       two traces as well */
+        }
+    }
+}
+
+ucs_status_t predreg_traces_each(char *const *paths, unsigned num_paths,
+                                 predreg_trace_func_t *func, void *arg,
+                                 predreg_paths_t *left_out)
+{
+    predreg_paths_t own_left_out = {};
+    reader_t reader              = {
+        .func     = func,
+        .arg      = arg,
+        .left_out = (left_out == NULL) ? &own_left_out : left_out
+    };
+    ucs_status_t status          = UCS_OK;
+
+    for (; (reader.input < num_paths) && (status == UCS_OK); ++reader.input) {
+        status = read_path(&reader, paths[reader.input]);
+    }
+
+    if ((status == UCS_OK) && (reader.num_seen == 0)) {
+        status = reader.is_any_read ? UCS_ERR_INVALID_PARAM : UCS_ERR_IO_ERROR;
+    } else if (status == UCS_OK) {
+        predreg_paths_warn(&own_left_out);
         check_ranks(&reader);
     }
 
-    if (left_out_p != NULL) {
-        *left_out_p = reader.left_out;
+    while (reader.num_seen > 0) {
+        free(reader.seen[--reader.num_seen].path);
     }
-
-    reader_cleanup(&reader);
+    free(reader.seen);
+    predreg_paths_cleanup(&own_left_out);
     return status;
 }
 
-const char *predreg_only_input(const char *command, int argc,
-                               char *const *argv)
+char *predreg_only_input(const char *command, int argc,
+                         char *const *argv)
 {
     if (argc != optind + 1) {
         predreg_error("%s: %d arguments; accepted: one file or folder",

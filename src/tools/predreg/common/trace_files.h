@@ -8,71 +8,96 @@
 #define PREDREG_TRACE_FILES_H_
 
 #include <trace/trace.h>
+#include <ucs/reuse/costs.h>
 
 BEGIN_C_DECLS
 
 /** @file trace_files.h
  *
- * Loads the traces that a sub-command is given: a folder, in which each process
- * of a job has a file, or a single file. Every sub-command that reads traces
- * calls this; it calls the reader of traces below src/trace.
+ * Loads the traces given to a sub-command: folders, in which each process of a job has
+ * a file, and single files. dump, replay and report call these functions, which call
+ * the reader of traces below src/trace.
  */
 
-/** How the names of traces in a folder end. */
+/** End of the names of traces in a folder. */
 #define PREDREG_TRACE_SUFFIX ".trace"
 
+/** A list of files. Initialize with zeros. */
+typedef struct {
+    char   **list;
+    size_t num;
+} predreg_paths_t;
+
+
+/** Append a copy of a path. */
+void predreg_paths_add(predreg_paths_t *paths, const char *path);
+
+/** Warn of each file of the list: the file is left out. */
+void predreg_paths_warn(const predreg_paths_t *paths);
+
+void predreg_paths_cleanup(predreg_paths_t *paths);
+
 
 /**
- * What is done with a trace once it is loaded. The function has to free it.
+ * Use a trace after it was loaded, and free the trace.
  *
- * @return UCS_OK if the next trace is to be loaded.
+ * @param [in] input  Index of the path to which the trace belongs.
+ * @return UCS_OK if the next trace is to be loaded; UCS_ERR_INVALID_PARAM if the trace
+ *         is to be left out, and the reason has been printed.
  */
-typedef ucs_status_t predreg_trace_func_t(ucs_rcache_trace_t *trace, void *arg);
+typedef ucs_status_t predreg_trace_func_t(ucs_rcache_trace_t *trace, unsigned input,
+                                          void *arg);
 
 
 /**
- * Get the only argument that a sub-command takes besides its options, once
- * getopt has read these: a file or a folder.
+ * Get the only argument of a sub-command besides its options, once getopt has read
+ * these: a file or a folder.
  *
  * @param [in] command  Name of the sub-command, for the message.
  * @return NULL if there is none or there are several. That has been printed.
  */
-const char *predreg_only_input(const char *command, int argc,
-                               char *const *argv);
+char *predreg_only_input(const char *command, int argc,
+                         char *const *argv);
 
 /**
- * Load a trace, or all traces in a folder, which are the files named *.trace,
- * one after another, in the order of their names. If @a func frees each trace,
- * there is only one in memory at a time, so that jobs may be of any size. If
- * two traces are of the same rank, a warning is printed at the end.
+ * Load traces one after another: each file given, and in each folder given the files
+ * named *.trace, in the order of their names. If @a func frees each trace, only one
+ * trace is in memory at a time, so jobs may be of any size. If two traces are of the
+ * same rank, a warning is printed at the end.
  *
- * Traces of a folder that cannot be read are left out with a warning, unless
- * there are no others; so is what is no file, such as a pipe.
+ * Unreadable traces are left out if there are others. So is anything but a file in a
+ * folder, such as a pipe.
  *
- * @param [out] left_out_p  How many were left out; may be NULL.
+ * @param [in,out] left_out  Gets the traces left out; NULL: warn of them at the end,
+ *                           if other traces were used.
  *
- * @return UCS_ERR_NO_ELEM if there is no trace, or the status of one that could
- *         not be loaded if there is no other; then the reason has been printed.
- *         Else the first status of @a func that is not UCS_OK.
+ * @return UCS_ERR_NO_ELEM if a path is missing, or is a folder without traces;
+ *         UCS_ERR_IO_ERROR if no trace can be read; UCS_ERR_INVALID_PARAM if no trace
+ *         is left; any other status but UCS_OK of @a func, at once. The reason has been
+ *         printed, but for that of @a func.
  */
-ucs_status_t predreg_traces_each(const char *path, predreg_trace_func_t *func,
-                                 void *arg, size_t *left_out_p);
-
-/** Warn that a trace does not take part, after the reason was printed. */
-void predreg_warn_left_out(const char *path);
-
-/** Warn that two traces are of the same rank. */
-void predreg_warn_same_rank(long rank, const char *first, const char *second);
+ucs_status_t predreg_traces_each(char *const *paths, unsigned num_paths,
+                                 predreg_trace_func_t *func, void *arg,
+                                 predreg_paths_t *left_out);
 
 /** @return the rank of the process in its job, or -1 if it has none. */
 long predreg_trace_rank(const ucs_rcache_trace_t *trace);
 
 /**
- * Compare two traces for qsort(): by rank, then by the name of the file. Those
+ * Compare two traces for qsort(): by rank, then by the name of the file. Traces
  * without a rank (-1) come last.
  */
 int predreg_trace_compare(long rank_a, const char *path_a, long rank_b,
                           const char *path_b);
+
+/**
+ * Get the costs of small sends on the machine of a trace, as the recorded process has
+ * measured them.
+ *
+ * @param [out] costs  Undefined unless this returns 1.
+ * @return whether the trace has costs, and they are not damaged.
+ */
+int predreg_trace_costs(const ucs_rcache_trace_t *trace, ucs_reuse_costs_t *costs);
 
 END_C_DECLS
 

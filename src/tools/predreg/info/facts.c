@@ -4,26 +4,22 @@
  * See file LICENSE for terms.
  */
 
-#include "facts.h"
+#include "info.h"
 
+#include <tools/predreg/common/command.h>
 #include <tools/predreg/common/knob.h>
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/common/number.h>
-#include <tools/predreg/launch/launcher.h>
-#include <tools/predreg/launch/preload.h>
-#include <tools/predreg/run/find.h>
-
+#include <tools/predreg/run/run.h>
 #include <ucs/base/page.h>
 
 #include <ucs/sys/math.h>
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 
-/* What functions of other sub-commands complain about becomes a part of what is
- * found out */
+/* Errors of functions of other sub-commands become facts */
 
 static void find_knobs(predreg_facts_t *facts)
 {
@@ -55,14 +51,12 @@ static void find_library(const char *folder, const char *wanted,
     facts->probe_path = predreg_probe_find(folder);
 }
 
-/*
- * Make the value of LD_PRELOAD for the probe. If the command is linked with
- * UCX, it ends with the libraries that the dynamic loader finds for it: these
- * are then loaded all at once, as they are with the command.
+/* Make the value of LD_PRELOAD for the probe. If the command is linked with UCX, the value
+ * ends with the libraries found by the dynamic loader, which are then loaded all at once,
+ * as with the command.
  *
- * @param [in] with_library  If not, the library is left out, also if the environment has
- *                           it.
- */
+ * @param [in] with_library  If not, the library is left out, also if it is in the
+ *                           environment. */
 static char *make_preload(const predreg_facts_t *facts, int with_library)
 {
     char *joined = predreg_preload_join(with_library ? facts->library : PREDREG_LIBRARY,
@@ -83,8 +77,8 @@ static char *make_preload(const predreg_facts_t *facts, int with_library)
     return value;
 }
 
-/* Have the probe look at UCX, and start it with the library, unless it is known that this
- * would not help */
+/* Have the probe look at UCX, and start UCX with the library, unless a missing library or
+ * a wrong knob makes that useless */
 static void run_probe(predreg_facts_t *facts, predreg_probe_mode_t mode)
 {
     int may_start    = (facts->library != NULL) && (facts->knob_errors[0] == '\0');
@@ -130,6 +124,7 @@ unsigned predreg_facts_processes(char *const *command)
 int predreg_facts_find(const char *folder, const predreg_info_opts_t *opts,
                        predreg_probe_mode_t mode, predreg_facts_t *facts)
 {
+    char *own_folder = predreg_executable_folder();
     char *const *arg;
 
     facts->command = opts->command[0];
@@ -137,6 +132,7 @@ int predreg_facts_find(const char *folder, const predreg_info_opts_t *opts,
         predreg_error("'%s' was not found, or is no file that may be executed; "
                       "accepted: a program, or a launcher", facts->command);
         predreg_target_cleanup(&facts->target);
+        free(own_folder);
         return PREDREG_EXIT_NOT_FOUND;
     }
 
@@ -146,7 +142,8 @@ int predreg_facts_find(const char *folder, const predreg_info_opts_t *opts,
     }
 
     find_knobs(facts);
-    find_library(folder, opts->library, facts);
+    find_library((folder == NULL) ? own_folder : folder, opts->library, facts);
+    free(own_folder);
     if ((facts->probe_path != NULL) && (facts->target.missing == NULL) &&
         (facts->target.kind != PREDREG_TARGET_STATIC)) {
         run_probe(facts, mode);
@@ -174,7 +171,7 @@ predreg_outcome_t predreg_facts_outcome(const predreg_facts_t *facts)
         return PREDREG_OUTCOME_ASIDE;
     }
 
-    /* What it manages is not all that it would have if UCX had not failed */
+    /* If UCX fails, the library has no chance to manage the rest */
     if (!probe->has_status || (probe->end[0] != '\0') || (probe->error[0] != '\0')) {
         return PREDREG_OUTCOME_UNKNOWN;
     }
@@ -184,8 +181,9 @@ predreg_outcome_t predreg_facts_outcome(const predreg_facts_t *facts)
                                                     PREDREG_OUTCOME_MANAGED;
 }
 
-int predreg_facts_may_manage(const predreg_facts_t *facts,
-                             const predreg_probe_domain_t *domain)
+/* Whether the library would manage a domain if UCP uses it */
+static int may_manage(const predreg_facts_t *facts,
+                      const predreg_probe_domain_t *domain)
 {
     return domain->registers && domain->needs_handles &&
            uct_predreg_is_managed_component(&facts->knobs, domain->component) &&
@@ -197,7 +195,7 @@ int predreg_facts_manages(const predreg_facts_t *facts,
 {
     predreg_outcome_t outcome = predreg_facts_outcome(facts);
 
-    return predreg_facts_may_manage(facts, domain) &&
+    return may_manage(facts, domain) &&
            (domain->is_managed || (outcome == PREDREG_OUTCOME_UNKNOWN) ||
             (outcome == PREDREG_OUTCOME_ASIDE));
 }
@@ -208,17 +206,27 @@ unsigned predreg_facts_num_managed(const predreg_facts_t *facts)
     unsigned i;
 
     for (i = 0; i < facts->probe.num_domains; ++i) {
-        count += predreg_facts_may_manage(facts, &facts->probe.domains[i]);
+        count += may_manage(facts, &facts->probe.domains[i]);
     }
 
     return count;
+}
+
+const char *predreg_facts_domain_name(const predreg_probe_domain_t *domain)
+{
+    static char text[sizeof(domain->component) + sizeof(domain->name)];
+    int has_name = strcmp(domain->component, domain->name);
+
+    snprintf(text, sizeof(text), "%s%s%s", domain->component, has_name ? " " : "",
+             has_name ? domain->name : "");
+    return text;
 }
 
 const char *predreg_facts_domain_text(const predreg_facts_t *facts,
                                       const predreg_probe_domain_t *domain)
 {
     return predreg_facts_manages(facts, domain) ? "managed" :
-           predreg_facts_may_manage(facts, domain) ?
+           may_manage(facts, domain) ?
            "not managed: UCP does not use it" :
            !domain->registers ? "not managed: it does not register memory" :
            !domain->needs_handles ?
@@ -244,6 +252,11 @@ unsigned predreg_facts_idle(const predreg_facts_t *facts)
            (facts->host.processors - needed) : 0;
 }
 
+int predreg_facts_is_measured(const predreg_probe_domain_t *domain)
+{
+    return (domain->small.count > 0) && (domain->large.count > 0);
+}
+
 predreg_facts_cost_t predreg_facts_cost(double small, double large,
                                         const predreg_probe_domain_t *domain)
 {
@@ -252,8 +265,8 @@ predreg_facts_cost_t predreg_facts_cost(double small, double large,
     size_t small_pages        = domain->small.bytes / page;
     size_t large_pages        = domain->large.bytes / page;
 
-    /* Noise may make the large one cheaper, or its pages dearer than all of the
-     * small one */
+    /* Noise may make the large buffer cheaper, or its pages dearer than all of the small
+     * one */
     if ((large_pages > small_pages) && (large > small)) {
         cost.page = (large - small) / (large_pages - small_pages);
         cost.op   = ucs_max(small - (cost.page * small_pages), 0);

@@ -5,13 +5,9 @@
  */
 
 #include "info.h"
-#include "output.h"
 
+#include <tools/predreg/common/command.h>
 #include <tools/predreg/common/knob.h>
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/common/options.h>
-#include <tools/predreg/run/environment.h>
-#include <tools/predreg/run/find.h>
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -19,23 +15,10 @@
 #define EXIT_NOTHING 1
 
 
-/* Set a knob in the environment, as --set says. Whether it is accepted is one of
- * the things to be told later */
-static int read_set(const predreg_option_t *option, const char *arg, void *opts)
+/* A wrong setting becomes one of the facts */
+static int read_set(const predreg_option_t *option, const char *value, void *opts)
 {
-    const char *value;
-    char *name, *variable;
-
-    name = predreg_knob_split(arg, "WINDOW=2", &value);
-    if (name == NULL) {
-        return -1;
-    }
-
-    variable = predreg_format(PREDREG_KNOB_PREFIX "%s", name);
-    predreg_env_set(variable, value);
-    free(variable);
-    free(name);
-    return 0;
+    return predreg_knob_set_variable(value, 0);
 }
 
 static const predreg_option_t list[] = {
@@ -110,11 +93,5 @@ int predreg_info_from(const char *folder, int argc, char **argv)
 
 int predreg_info(int argc, char **argv)
 {
-    char *folder = predreg_executable_folder();
-    int status;
-
-    status = predreg_info_from((folder == NULL) ? PREDREG_BINDIR : folder, argc,
-                               argv);
-    free(folder);
-    return status;
+    return predreg_info_from(NULL, argc, argv);
 }

@@ -4,40 +4,354 @@
  * See file LICENSE for terms.
  */
 
-#ifndef PREDREG_INFO_INFO_H_
-#define PREDREG_INFO_INFO_H_
+#ifndef PREDREG_INFO_H_
+#define PREDREG_INFO_H_
 
-#include "facts.h"
+#include <ucs/reuse/costs.h>
+#include <uct/ib/predreg/core/knobs.h>
+
+#include <limits.h>
 
 BEGIN_C_DECLS
 
 /** @file info.h
  *
- * `ucx_predreg info`, and its options, which `calibrate` has as well. main.c and
- * calibrate.c call this.
+ * The sub-commands `info` and `calibrate`: which UCX a command would load, what the
+ * machine is (target.c), what the library does with that UCX (probe.c), what follows
+ * (facts.c, judge.c), and the output (output.c, calibrate.c). This program loads no UCX.
  */
 
+/** UCM, UCS, UCT, UCP: the libraries of UCX, from the bottom up. */
+#define PREDREG_NUM_LIBRARIES 4
+
+extern const char *const predreg_ucx_libraries[PREDREG_NUM_LIBRARIES];
+
+
+/** How a command comes to its UCX. */
+typedef enum {
+    PREDREG_TARGET_NONE,     /**< No command was given */
+    PREDREG_TARGET_LAUNCHER, /**< A launcher, such as mpirun, whose ranks may load any
+                                  UCX */
+    PREDREG_TARGET_LINKED,   /**< A program that is linked with UCX, or with a library
+                                  linked with UCX */
+    PREDREG_TARGET_PLUGIN,   /**< A program that may load UCX when it runs */
+    PREDREG_TARGET_SCRIPT,   /**< No program, but a text for one */
+    PREDREG_TARGET_STATIC    /**< A program without a dynamic loader */
+} predreg_target_kind_t;
+
+typedef struct {
+    predreg_target_kind_t kind;
+    char *path;          /**< The command's file; NULL: no command */
+    int  is_privileged;  /**< Whether it gets rights that its user lacks */
+    char *missing;       /**< A library of UCX that it is linked with and that is not
+                              found; else NULL */
+    char *libraries[PREDREG_NUM_LIBRARIES + 1]; /**< To be loaded, in this order, for its
+                                                     UCX, to a NULL */
+} predreg_target_t;
+
 /**
- * Carry out the sub-command.
+ * Look at a command, which is never run.
  *
- * @param [in] argv  Its name, for messages of getopt_long(), and its arguments.
- * @return the exit status: 0 if memory would be managed.
+ * @param [in]  name    As execvp() takes it; NULL: there is none.
+ * @param [out] target  To be cleaned up.
+ * @return 0, or -1 if there is no such command.
  */
-int predreg_info(int argc, char **argv);
-
-/** As predreg_info(), if this program was in another folder, in which ucx_predreg
- *  is. */
-int predreg_info_from(const char *folder, int argc, char **argv);
+int predreg_target_find(const char *name, predreg_target_t *target);
 
 /**
- * Read the options of info, or of another sub-command that has the same.
+ * Take the libraries of UCX from the list that the dynamic loader prints for a program
+ * (ld.so --list). Pure.
  *
- * @param [in]  command  Its name, @a intro what it does, and @a end the end of its help.
- * @return 0, or the exit status, and the reason has been printed. The knobs that are set
- *         are in the environment.
+ * @param [in] list  One library a line; it is changed.
+ */
+void predreg_target_read_list(char *list, predreg_target_t *target);
+
+void predreg_target_cleanup(predreg_target_t *target);
+
+
+#define PREDREG_HOST_TEXT 256
+
+/** This machine, and its limits for a process: all facts apart from UCX. */
+typedef struct {
+    char     kernel[PREDREG_HOST_TEXT];
+    char     distribution[PREDREG_HOST_TEXT];
+    char     launcher[PREDREG_HOST_TEXT]; /**< Of MPI; empty: there is none */
+    char     mpi[PREDREG_HOST_TEXT];      /**< Version, by the launcher */
+    char     devices[PREDREG_HOST_TEXT];  /**< RDMA devices of the kernel, separated by
+                                               spaces */
+    uint64_t memlock;                     /**< Limit of locked memory, bytes, or
+                                               UINT64_MAX */
+    int      is_unlimited; /**< Whether CAP_IPC_LOCK lifts the limit */
+    unsigned processors;   /**< That a thread of a process here may use */
+    unsigned managed;      /**< Processes of this user with the library now */
+} predreg_host_t;
+
+/**
+ * Look at this machine.
+ *
+ * @param [in] launcher  Launcher whose version is asked for; NULL: mpirun, if
+ *                       there is one.
+ */
+void predreg_host_find(const char *launcher, predreg_host_t *host);
+
+/** Take the version from the output of a launcher: the first line with a number in it,
+ *  after the first line. Pure.
+ *
+ * @param [in]  text     It is changed.
+ * @param [out] version  Empty if there is none.
+ */
+void predreg_host_read_version(char *text, char *version, unsigned max);
+
+
+/** Time for the probe, ms; then its UCX hangs. */
+#define PREDREG_PROBE_TIMEOUT   60000
+
+#define PREDREG_PROBE_TEXT      1024 /* Longer ones are cut off */
+
+#define PREDREG_PROBE_DELIVERED "delivered"
+
+/** Times of registrations of some length. */
+typedef struct {
+    unsigned long bytes;
+    double        reg;   /**< Median, microseconds */
+    double        dereg; /**< Likewise, of the deregistration */
+    unsigned      count; /**< Of measurements; 0: not measured */
+} predreg_probe_cost_t;
+
+/** A memory domain. */
+typedef struct {
+    char                 component[32];
+    char                 name[64];
+    int                  registers; /**< Whether it registers memory */
+    int                  needs_handles; /**< Whether its transports need registrations */
+    int                  is_managed;    /**< Whether the library manages it, once UCX
+                                             was started */
+    char                 failure[PREDREG_PROBE_TEXT]; /**< Why it cannot be opened;
+                                                           empty: it can */
+    predreg_probe_cost_t small;
+    predreg_probe_cost_t large;
+    char                 no_cost[PREDREG_PROBE_TEXT]; /**< Why a registration failed;
+                                                           empty: none did */
+} predreg_probe_domain_t;
+
+/** The words of the probe. Texts are empty if it has not said them. */
+typedef struct {
+    char     stage[PREDREG_PROBE_TEXT];  /**< Its last action */
+    char     end[128];                   /**< How it ended; empty: well */
+    char     error[PREDREG_PROBE_TEXT];  /**< Why it could not go on */
+    char     libraries[PREDREG_NUM_LIBRARIES][PATH_MAX]; /**< Those loaded */
+    int      has_version;
+    unsigned major, minor, release;
+    int      is_known;                    /**< Whether the library knows the version */
+    char     unknown[PREDREG_PROBE_TEXT]; /**< Why it does not */
+    char     events[PREDREG_PROBE_TEXT];  /**< PREDREG_PROBE_DELIVERED, or an error */
+    predreg_probe_domain_t *domains;
+    unsigned num_domains;
+    char     protocols_alone[16]; /**< UCX_PROTO_ENABLE as UCP gets it without the
+                                       library */
+
+    /* Once the probe has begun to start UCX, with the library */
+    int      is_started;
+    char     protocols[16];
+    long     pinned;   /**< Bytes; -1: not known */
+
+    /* The status of the library (status/status.h) */
+    int      has_status;
+    char     aside[32];                   /**< Reason of stepping aside, */
+    char     why[PREDREG_PROBE_TEXT];     /**< its message, */
+    char     advice[PREDREG_PROBE_TEXT];  /**< and a remedy */
+    char     policy[32];                  /**< In force */
+    char     settings[PREDREG_PROBE_TEXT]; /**< Taken over from UCX's caches */
+    int      num_managed;                 /**< Managed domains */
+    int      has_small;                   /**< Whether the next is valid */
+    ucs_reuse_costs_t costs;              /**< Of small sends with UCP */
+
+    char     *printed; /**< Output of UCX and the library */
+} predreg_probe_t;
+
+/** Tasks of the probe. */
+typedef enum {
+    PREDREG_PROBE_LOOK,  /**< Look at UCX */
+    PREDREG_PROBE_START, /**< and start it, */
+    PREDREG_PROBE_SMALL  /**< and wait until the library knows the costs of small sends */
+} predreg_probe_mode_t;
+
+/** @return the path of the probe for a ucx_predreg in this folder, to be freed; NULL: it
+ *          was not found. */
+char *predreg_probe_find(const char *folder);
+
+/**
+ * Run the probe, a program that loads the UCX of another program, looks at it, starts it
+ * under the preloaded library, and asks the library for its status. src/tools/probe/probe.h
+ * has the lines.
+ *
+ * @param [in]  path        Of the probe.
+ * @param [in]  libraries   To be loaded, up to a NULL.
+ * @param [in]  components  Those whose domains are measured, a comma after each.
+ * @param [in]  preload     Value of LD_PRELOAD; NULL: none.
+ * @param [out] probe       To be cleaned up.
+ */
+void predreg_probe_run(const char *path, predreg_probe_mode_t mode,
+                       char *const *libraries, const char *components,
+                       const char *preload, predreg_probe_t *probe);
+
+/** Read the lines of a probe; the text is changed. */
+void predreg_probe_read(char *lines, predreg_probe_t *probe);
+
+void predreg_probe_cleanup(predreg_probe_t *probe);
+
+
+/** The options. */
+typedef struct {
+    int         json;
+    const char  *library; /**< NULL: the one that 'run' would preload */
+    char *const *command; /**< With its arguments, up to a NULL; without a command, only
+                               the NULL */
+} predreg_info_opts_t;
+
+/** All facts. */
+typedef struct {
+    const char          *command;     /**< As the user gave it; NULL: none */
+    unsigned            processes;    /**< Of the command, on this node: by a
+                                           launcher's options, else 1 */
+    int                 chooses_pml;  /**< Whether its options choose how Open
+                                           MPI communicates */
+    predreg_target_t    target;
+    predreg_host_t      host;
+    uct_predreg_knobs_t knobs;        /**< Their defaults if one is not
+                                           accepted */
+    char                *knob_errors; /**< Wrong knobs, one a line; empty: none */
+    char                *library;     /**< Path of the library; NULL: it was not
+                                           found */
+    char                *library_errors; /**< Why */
+    char                *probe_path;  /**< NULL: there is no probe */
+    predreg_probe_t     probe;
+} predreg_facts_t;
+
+/** The library's decision in a process that started UCX. */
+typedef enum {
+    PREDREG_OUTCOME_UNKNOWN, /**< There was none, or it did not get so far */
+    PREDREG_OUTCOME_ASIDE,   /**< It has stepped aside */
+    PREDREG_OUTCOME_NOTHING, /**< There was nothing to manage */
+    PREDREG_OUTCOME_LEFT,    /**< Memory was left to UCX, as the policy says */
+    PREDREG_OUTCOME_MANAGED, /**< A memory domain was managed */
+    PREDREG_OUTCOME_LAST
+} predreg_outcome_t;
+
+/** Cost of a call, and of each page in addition, microseconds. */
+typedef struct {
+    double op;
+    double page;
+} predreg_facts_cost_t;
+
+/**
+ * Find all facts but those of the machine.
+ *
+ * @param [in]  folder  Of ucx_predreg; NULL: that of this program.
+ * @param [in]  mode    Of the probe, if it may start UCX at all.
+ * @param [out] facts   To be cleaned up.
+ * @return 0, or the exit status if there is no such command, and the reason has been
+ *         printed.
+ */
+int predreg_facts_find(const char *folder, const predreg_info_opts_t *opts,
+                       predreg_probe_mode_t mode, predreg_facts_t *facts);
+
+void predreg_facts_cleanup(predreg_facts_t *facts);
+
+predreg_outcome_t predreg_facts_outcome(const predreg_facts_t *facts);
+
+/** @return whether the library manages the domain, or would as far as is known. */
+int predreg_facts_manages(const predreg_facts_t *facts,
+                          const predreg_probe_domain_t *domain);
+
+/** @return the number of domains that the library would manage if UCP uses them. */
+unsigned predreg_facts_num_managed(const predreg_facts_t *facts);
+
+/** @return a domain's component and name. The text lasts until the next call. */
+const char *predreg_facts_domain_name(const predreg_probe_domain_t *domain);
+
+/** @return whether a domain is managed, and if not, why, as text. */
+const char *predreg_facts_domain_text(const predreg_facts_t *facts,
+                                      const predreg_probe_domain_t *domain);
+
+/** @return whether the library has changed how UCP chooses its protocols. */
+int predreg_facts_protocols_differ(const predreg_facts_t *facts);
+
+/** @return how many processors would be idle if each process keeps one busy. */
+unsigned predreg_facts_idle(const predreg_facts_t *facts);
+
+/** @return whether both costs of a domain were measured. */
+int predreg_facts_is_measured(const predreg_probe_domain_t *domain);
+
+/** @return the line through the times for a small and a large buffer of a domain. */
+predreg_facts_cost_t predreg_facts_cost(double small, double large,
+                                        const predreg_probe_domain_t *domain);
+
+/** @return how many processes the options of a launcher ask for; 1 of others. */
+unsigned predreg_facts_processes(char *const *command);
+
+
+/** An obstacle, or a note. */
+typedef struct {
+    char *what;
+    char *advice; /**< The remedy */
+    int  stops;   /**< Whether nothing is managed because of it */
+} predreg_problem_t;
+
+typedef struct {
+    predreg_problem_t *list; /**< First those that stop the library */
+    unsigned          count;
+    unsigned          num_stops;
+} predreg_problems_t;
+
+/** Find the problems in the facts. Pure, but for the setting of Open MPI in the
+ *  environment.
+ *  @param [out] problems  Empty at first; to be cleaned up. */
+void predreg_judge(const predreg_facts_t *facts, predreg_problems_t *problems);
+
+/** @return whether memory would be managed in spite of them. */
+int predreg_problems_works(const predreg_problems_t *problems);
+
+void predreg_problems_cleanup(predreg_problems_t *problems);
+
+
+/** Print all facts for people. */
+void predreg_info_print_text(const predreg_facts_t *facts,
+                             const predreg_problems_t *problems);
+
+/** Print all facts as one JSON object on a line. */
+void predreg_info_print_json(const predreg_facts_t *facts,
+                             const predreg_problems_t *problems);
+
+/**
+ * Read the options of info, or of another sub-command with the same options. Knobs that
+ * are set get into the environment.
+ *
+ * @param [in] command  Its name; @a intro and @a end are parts of the help.
+ * @return 0, or the exit status, and the reason has been printed.
  */
 int predreg_info_parse(const char *command, const char *intro, const char *end, int argc,
                        char **argv, predreg_info_opts_t *opts);
+
+/** As predreg_info(), for a ucx_predreg in another folder. */
+int predreg_info_from(const char *folder, int argc, char **argv);
+
+
+/** As predreg_calibrate(), for a ucx_predreg in another folder. */
+int predreg_calibrate_from(const char *folder, int argc, char **argv);
+
+/** Print for people from how many sends on it pays to register a small buffer instead
+ *  of copying it: Table 2 of Rashti and Afsahi. First come the memory handles of UCP,
+ *  which small sends take, then each memory domain by itself. In the paper, two-sided
+ *  and one-sided communication differ; in UCX either has one copy at the sender, so the
+ *  inequality is the same. */
+void predreg_calibrate_print_text(const predreg_facts_t *facts);
+
+/** Print the same as one JSON object on a line. */
+void predreg_calibrate_print_json(const predreg_facts_t *facts);
+
+/** @return the least length from which on it pays, bytes; 0: it never does. */
+size_t predreg_calibrate_pays_from(const ucs_reuse_costs_t *costs);
 
 END_C_DECLS
 

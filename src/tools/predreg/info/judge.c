@@ -4,12 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include "judge.h"
+#include "info.h"
 
+#include <tools/predreg/common/command.h>
 #include <tools/predreg/common/knob.h>
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/launch/preload.h>
-
+#include <tools/predreg/run/run.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/sys/math.h>
@@ -20,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What UCX's own pools take of the limit of locked memory with an adapter, once
- * a process communicates: 33 to 76 MB were seen with UCX 1.13 and 1.18 */
+/* UCX's own pools take so much of the limit of locked memory with an adapter, once a
+ * process communicates: 33 to 76 MB were seen with UCX 1.13 and 1.18 */
 #define IB_COMPONENT "ib"
 #define IB_POOLS     (80ul << 20)
 
@@ -29,52 +28,35 @@
 #define WHERE_LIMIT \
     "for jobs where they are started (limits.conf, LimitMEMLOCK= of the service)"
 
-/* Further complaints repeat what the first say */
+/* Further complaints are likely to repeat the first ones */
 #define MAX_COMPLAINTS 5
 
 
-/* Append a problem. @param [in] advice  Is copied. */
+/* Add a problem: first come those that stop the library. @param [in] advice  Is copied. */
 static void __attribute__((format(printf, 4, 5)))
 add(predreg_problems_t *problems, int stops, const char *advice, const char *format, ...)
 {
-    char *what = NULL;
+    unsigned place = stops ? problems->num_stops++ : problems->count;
     va_list args;
-
-    va_start(args, format);
-    if (vasprintf(&what, format, args) < 0) {
-        what = NULL;
-    }
-    va_end(args);
 
     problems->list = predreg_check_memory(
             realloc(problems->list,
                     (problems->count + 1) * sizeof(*problems->list)));
-    problems->list[problems->count++] = (predreg_problem_t){
-        .what   = predreg_check_memory(what),
+    memmove(&problems->list[place + 1], &problems->list[place],
+            (problems->count++ - place) * sizeof(*problems->list));
+
+    va_start(args, format);
+    problems->list[place] = (predreg_problem_t){
+        .what   = predreg_vformat(format, args),
         .advice = predreg_format("%s", advice),
         .stops  = stops
     };
-}
-
-/* Those that stop the library come first */
-static void sort(predreg_problems_t *problems)
-{
-    predreg_problem_t problem;
-    unsigned i, j;
-
-    for (i = 1; i < problems->count; ++i) {
-        problem = problems->list[i];
-        for (j = i; (j > 0) && problem.stops && !problems->list[j - 1].stops;
-             --j) {
-            problems->list[j] = problems->list[j - 1];
-        }
-        problems->list[j] = problem;
-    }
+    va_end(args);
 }
 
 int predreg_problems_works(const predreg_problems_t *problems)
 {
-    return (problems->count == 0) || !problems->list[0].stops;
+    return problems->num_stops == 0;
 }
 
 void predreg_problems_cleanup(predreg_problems_t *problems)
@@ -111,7 +93,7 @@ static void judge_target(const predreg_facts_t *facts,
     }
 }
 
-/* Whether the program was given what it needs */
+/* The installation, and the settings */
 static void judge_installation(const predreg_facts_t *facts,
                                predreg_problems_t *problems)
 {
@@ -140,7 +122,7 @@ static void judge_installation(const predreg_facts_t *facts,
     }
 }
 
-/* UCX as it is. @return whether it could be looked at. */
+/* UCX as it is. @return whether the probe could look at UCX. */
 static int judge_ucx(const predreg_facts_t *facts,
                      predreg_problems_t *problems)
 {
@@ -172,8 +154,8 @@ static int judge_ucx(const predreg_facts_t *facts,
     return probe->is_known;
 }
 
-/* Judge a line that was printed. UCX and the library write warnings and errors to the same
- * log, in lines like this. @return whether it was a complaint */
+/* Judge a line of the output. UCX and the library write warnings and errors to the same
+ * log. @return whether the line is a complaint. */
 static int judge_line(const predreg_facts_t *facts, const char *line, int tell,
                       predreg_problems_t *problems)
 {
@@ -199,8 +181,8 @@ static int judge_line(const predreg_facts_t *facts, const char *line, int tell,
     }
 
     if (tell) {
-        /* UCX never names a knob of the library, so that a line with the name of one was
-         * written by the library */
+        /* UCX never names a knob of the library, so a line with the name of a knob is the
+         * library's */
         add(problems, 0, (strstr(found, PREDREG_KNOB_PREFIX) != NULL) ?
             "change the variable, or unset it" :
             "see whether that is so without the library as well",
@@ -209,7 +191,7 @@ static int judge_line(const predreg_facts_t *facts, const char *line, int tell,
     return 1;
 }
 
-/* What UCX does with the library */
+/* UCX with the library */
 static void judge_start(const predreg_facts_t *facts,
                         predreg_problems_t *problems)
 {
@@ -253,8 +235,7 @@ static void judge_start(const predreg_facts_t *facts,
     }
 }
 
-/* Say that UCX has no domain here that could be managed, and what would give it
- * one */
+/* Add the problem that UCX has no domain to be managed here, and a remedy */
 static void judge_no_domain(const predreg_facts_t *facts,
                             predreg_problems_t *problems)
 {
@@ -297,7 +278,7 @@ static void judge_domains(const predreg_facts_t *facts,
     const predreg_probe_domain_t *domain;
     unsigned i;
 
-    /* What is to be managed is not known if the knobs are not */
+    /* Wrong knobs leave the wanted components unknown */
     if ((facts->knob_errors[0] != '\0') ||
         (facts->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED)) {
         return;
@@ -321,8 +302,8 @@ static void judge_domains(const predreg_facts_t *facts,
     }
 }
 
-/* What UCX registers for itself, as far as is known. The pools of transports
- * are only there when they connect, after all that the probe does */
+/* Memory registered by UCX for itself, as far as is known. Transports make pools when
+ * they connect, which the probe does not do */
 static uint64_t pools(const predreg_facts_t *facts)
 {
     uint64_t bytes = ucs_max(facts->probe.pinned, 0);
@@ -337,7 +318,7 @@ static uint64_t pools(const predreg_facts_t *facts)
     return bytes;
 }
 
-/* Room for what a program registers, beside what UCX registers for itself */
+/* Room for registrations of a program, beside those of UCX for itself */
 static void judge_limit(const predreg_facts_t *facts,
                         predreg_problems_t *problems)
 {
@@ -376,8 +357,7 @@ static void judge_protocols(const predreg_facts_t *facts,
         facts->probe.protocols, size);
 }
 
-/* Open MPI may use something else than UCX, and Debian's does: its settings have
- * pml = ^ucx */
+/* Open MPI may communicate without UCX, and Debian's does: its settings have pml = ^ucx */
 static void judge_mpi(const predreg_facts_t *facts,
                       predreg_problems_t *problems)
 {
@@ -400,5 +380,4 @@ void predreg_judge(const predreg_facts_t *facts, predreg_problems_t *problems)
     judge_limit(facts, problems);
     judge_protocols(facts, problems);
     judge_mpi(facts, problems);
-    sort(problems);
 }

@@ -8,11 +8,9 @@
 #  include "config.h"
 #endif
 
-#include "output.h"
+#include "info.h"
 
-#include <tools/predreg/common/knob.h>
-#include <tools/predreg/common/message.h>
-
+#include <tools/predreg/common/command.h>
 #include <ucs/base/json.h>
 #include <ucs/rcache_pred/stats.h>
 
@@ -27,7 +25,7 @@
 #define ROW "  %-16s "
 
 
-/* Names in JSON, and texts, of what came of starting UCX */
+/* Names in JSON, and texts, of outcomes */
 static const struct {
     const char *name;
     const char *text;
@@ -62,8 +60,8 @@ static const struct {
 };
 
 
-/* @return the next variable of the environment that matters here, NAME=VALUE; NULL: that
- * was all. @param [inout] var_p  Where to look. */
+/* @return the next variable of the environment with an effect on UCX, NAME=VALUE; NULL:
+ * there is no other. @param [inout] var_p  The variable to begin with. */
 static const char *next_setting(char ***var_p)
 {
     static const char *const begins[] = {"UCX_", "LD_PRELOAD=", "LD_LIBRARY_PATH="};
@@ -81,11 +79,6 @@ static const char *next_setting(char ***var_p)
     }
 
     return NULL;
-}
-
-static int is_measured(const predreg_probe_domain_t *domain)
-{
-    return (domain->small.count > 0) && (domain->large.count > 0);
 }
 
 static void print_size(const char *name, uint64_t bytes, const char *more)
@@ -124,7 +117,7 @@ static void print_ucx(const predreg_facts_t *facts)
         printf(ROW "%s\n", "command", facts->target.path);
     }
     printf(ROW "%s\n", "found by", targets[facts->target.kind].text);
-    for (i = 0; i < PREDREG_PROBE_LIBRARIES; ++i) {
+    for (i = 0; i < PREDREG_NUM_LIBRARIES; ++i) {
         if (ucx->libraries[i][0] != '\0') {
             printf(ROW "%s\n", (i == 0) ? "libraries" : "",
                    ucx->libraries[i]);
@@ -151,18 +144,15 @@ static void print_cost(const char *name, double small, double large,
 static void print_domain(const predreg_facts_t *facts,
                          const predreg_probe_domain_t *domain)
 {
-    int has_name = strcmp(domain->component, domain->name);
-    char name[128];
+    const char *name = predreg_facts_domain_name(domain);
 
-    snprintf(name, sizeof(name), "%s%s%s", domain->component, has_name ? " " : "",
-             has_name ? domain->name : "");
     if (domain->failure[0] != '\0') {
         printf(ROW "cannot be opened: %s\n", name, domain->failure);
     } else {
         printf(ROW "%s\n", name, predreg_facts_domain_text(facts, domain));
     }
 
-    if (is_measured(domain)) {
+    if (predreg_facts_is_measured(domain)) {
         print_cost("  registration", domain->small.reg, domain->large.reg, domain);
         print_cost("  deregistration", domain->small.dereg, domain->large.dereg, domain);
         printf(ROW "medians of %u, of %lu and of %lu bytes\n", "  measured",
@@ -290,7 +280,7 @@ static void put_ucx(ucs_json_t *json, const predreg_facts_t *facts)
     put(json, "command", facts->target.path);
     put(json, "command_kind", targets[facts->target.kind].name);
     ucs_json_begin(json, "libraries", '[');
-    for (i = 0; i < PREDREG_PROBE_LIBRARIES; ++i) {
+    for (i = 0; i < PREDREG_NUM_LIBRARIES; ++i) {
         put(json, NULL, ucx->libraries[i]);
     }
     ucs_json_end(json, ']');
@@ -319,7 +309,7 @@ static void put_domain(ucs_json_t *json, const predreg_facts_t *facts,
     ucs_json_bool(json, "needs_handles", domain->needs_handles);
     ucs_json_bool(json, "managed", predreg_facts_manages(facts, domain));
     put(json, "failure", domain->failure);
-    if (is_measured(domain)) {
+    if (predreg_facts_is_measured(domain)) {
         put_cost(json, "registration", domain->small.reg, domain->large.reg, domain);
         put_cost(json, "deregistration", domain->small.dereg, domain->large.dereg,
                  domain);
@@ -369,11 +359,11 @@ static void put_settings(ucs_json_t *json)
 void predreg_info_print_json(const predreg_facts_t *facts,
                              const predreg_problems_t *problems)
 {
-    ucs_string_buffer_t text = UCS_STRING_BUFFER_INITIALIZER;
-    ucs_json_t json          = {&text, 0};
+    ucs_string_buffer_t text;
+    ucs_json_t json;
     unsigned i;
 
-    ucs_json_begin(&json, NULL, '{');
+    predreg_json_begin(&json, &text);
     ucs_json_string(&json, "ucx_predreg", PACKAGE_VERSION);
     ucs_json_string(&json, "built_with_ucx", PREDREG_UCX_VERSION_STRING);
     put(&json, "kernel", facts->host.kernel);
@@ -402,7 +392,5 @@ void predreg_info_print_json(const predreg_facts_t *facts,
     put(&json, "aside", facts->probe.aside);
     ucs_json_string(&json, "policy", ucs_rcache_pred_policy_names[facts->knobs.policy]);
     ucs_json_bool(&json, "works", predreg_problems_works(problems));
-    ucs_json_end(&json, '}');
-    puts(ucs_string_buffer_cstr(&text));
-    ucs_string_buffer_cleanup(&text);
+    predreg_json_print(&json);
 }

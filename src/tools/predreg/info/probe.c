@@ -4,14 +4,13 @@
  * See file LICENSE for terms.
  */
 
-#include "probe.h"
+#include "info.h"
 
 #include <tools/predreg/common/child.h>
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/launch/preload.h>
-#include <tools/predreg/run/environment.h>
-#include <tools/predreg/run/find.h>
-
+#include <tools/predreg/common/command.h>
+#include <tools/predreg/common/knob.h>
+#include <tools/predreg/run/run.h>
+#include <ucs/reuse/costs.h>
 
 #include <ucs/sys/preprocessor.h>
 
@@ -23,7 +22,7 @@
 
 #define PROGRAM      "ucx_predreg_probe"
 
-/* Where the probe is in a build tree, seen from the folder of the program */
+/* The probe's folder in a build tree, seen from the folder of the program */
 #define BUILD_FOLDER "../probe"
 
 #define MAX_ARGS     16
@@ -52,8 +51,8 @@ char *predreg_probe_find(const char *folder)
     return found;
 }
 
-/* @return the domain that the lines read so far have named last, which the next
- * lines tell more of; NULL if they have named none */
+/* @return the domain of the last line "domain", to which further lines belong; NULL: there
+ * was no such line. */
 static predreg_probe_domain_t *last_domain(predreg_probe_t *probe)
 {
     return (probe->num_domains == 0) ? NULL :
@@ -69,19 +68,17 @@ static predreg_probe_domain_t *add_domain(predreg_probe_t *probe)
     return memset(last_domain(probe), 0, sizeof(*probe->domains));
 }
 
-/* The functions below read the rest of a line, whose first word has chosen
- * them */
+/* The functions below read the rest of a line, behind its first word */
 
 static void read_library(predreg_probe_t *probe, const char *rest)
 {
-    static const char *const names[PREDREG_PROBE_LIBRARIES] = {
-        "libucm.so.0 ", "libucs.so.0 ", "libuct.so.0 ", "libucp.so.0 "
-    };
+    size_t length = strcspn(rest, " ");
     unsigned i;
 
-    for (i = 0; i < PREDREG_PROBE_LIBRARIES; ++i) {
-        if (!strncmp(rest, names[i], strlen(names[i]))) {
-            snprintf(probe->libraries[i], PATH_MAX, "%s", rest + strlen(names[i]));
+    for (i = 0; i < PREDREG_NUM_LIBRARIES; ++i) {
+        if ((rest[length] == ' ') && (length == strlen(predreg_ucx_libraries[i])) &&
+            !strncmp(rest, predreg_ucx_libraries[i], length)) {
+            snprintf(probe->libraries[i], PATH_MAX, "%s", rest + length + 1);
         }
     }
 }
@@ -90,11 +87,6 @@ static void read_version(predreg_probe_t *probe, const char *rest)
 {
     probe->has_version = (sscanf(rest, "%u %u %u", &probe->major, &probe->minor,
                                  &probe->release) == 3);
-}
-
-static void read_known(predreg_probe_t *probe, const char *rest)
-{
-    probe->is_known = 1;
 }
 
 static void read_domain(predreg_probe_t *probe, const char *rest)
@@ -146,19 +138,9 @@ static void read_protocols(predreg_probe_t *probe, const char *rest)
              sizeof(probe->protocols), "%s", rest);
 }
 
-static void read_started(predreg_probe_t *probe, const char *rest)
-{
-    probe->is_started = 1;
-}
-
 static void read_pinned(predreg_probe_t *probe, const char *rest)
 {
     probe->pinned = strtol(rest, NULL, 10);
-}
-
-static void read_status(predreg_probe_t *probe, const char *rest)
-{
-    probe->has_status = 1;
 }
 
 static void read_managed(predreg_probe_t *probe, const char *rest)
@@ -179,26 +161,29 @@ static void read_small(predreg_probe_t *probe, const char *rest)
 #define TEXT(_name) \
     {#_name, offsetof(predreg_probe_t, _name), sizeof(((predreg_probe_t*)0)->_name), NULL}
 
+#define FLAG(_word, _name) \
+    {#_word, offsetof(predreg_probe_t, _name), 0, NULL}
+
 static void read_line(predreg_probe_t *probe, const char *line)
 {
     static const struct {
         const char *word;
-        size_t     offset, size; /* Of a text; size 0: of none */
+        size_t     offset, size; /* Of a text; size 0: of an int, which is set */
         void       (*read)(predreg_probe_t *probe, const char *rest);
     } words[] = {
         TEXT(stage), TEXT(error), TEXT(unknown), TEXT(events), TEXT(aside), TEXT(why),
         TEXT(advice), TEXT(policy), TEXT(settings),
         {"library", 0, 0, read_library},
         {"version", 0, 0, read_version},
-        {"known", 0, 0, read_known},
+        FLAG(known, is_known),
         {"domain", 0, 0, read_domain},
         {"unopened", 0, 0, read_unopened},
         {"cost", 0, 0, read_cost},
         {"nocost", 0, 0, read_nocost},
         {"protocols", 0, 0, read_protocols},
-        {"started", 0, 0, read_started},
+        FLAG(started, is_started),
         {"pinned", 0, 0, read_pinned},
-        {"status", 0, 0, read_status},
+        FLAG(status, has_status),
         {"managed", 0, 0, read_managed},
         {"small", 0, 0, read_small}
     };
@@ -214,8 +199,10 @@ static void read_line(predreg_probe_t *probe, const char *line)
 
         if (words[i].read != NULL) {
             words[i].read(probe, rest);
-        } else {
+        } else if (words[i].size > 0) {
             snprintf((char*)probe + words[i].offset, words[i].size, "%s", rest);
+        } else {
+            *(int*)((char*)probe + words[i].offset) = 1;
         }
     }
 }
@@ -246,8 +233,8 @@ void predreg_probe_run(const char *path, predreg_probe_mode_t mode,
         {PREDREG_PRELOAD, preload},
         {PREDREG_KNOB_SUMMARY, "n"},
         {PREDREG_KNOB_TRACE, NULL},
-        /* What is printed is searched for complaints of the library and of UCX:
-         * the user's settings must not hide them or send them to a file */
+        /* info looks for warnings of the library and of UCX in the output: the user's
+         * settings must not hide them or send them to a file */
         {"UCX_LOG_LEVEL", "warn"},
         {"UCX_LOG_FILE", NULL},
         {(mode == PREDREG_PROBE_SMALL) ? PREDREG_KNOB_EAGER : NULL, "y"},

@@ -4,35 +4,40 @@
  * See file LICENSE for terms.
  */
 
-#include "target.h"
+#include "info.h"
 
 #include <tools/predreg/common/child.h>
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/launch/launcher.h>
-#include <tools/predreg/run/find.h>
+#include <tools/predreg/common/command.h>
+#include <tools/predreg/run/run.h>
+#include <tools/predreg/stat/stat.h>
+#include <ucs/node/cpus.h>
+#include <uct/ib/predreg/md/memlock.h>
 
+#include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#define RDMA_DEVICES "/sys/class/infiniband"
 
 /* The loader reads libraries, perhaps from a slow file system, ms */
 #define LIST_TIMEOUT 30000
 
-/* From the bottom up, so that each finds those before it loaded */
-static const char *const names[PREDREG_TARGET_MAX] = {
+const char *const predreg_ucx_libraries[PREDREG_NUM_LIBRARIES] = {
     "libucm.so.0", "libucs.so.0", "libuct.so.0", "libucp.so.0"
 };
 
 typedef enum { ELF_NONE, ELF_STATIC, ELF_DYNAMIC } elf_kind_t;
 
 
-/* Whether a program is for the same kind of processor and word as this one, by
- * the header of its file: the headers of others cannot be read as ElfW() */
+/* Whether a program is for the same kind of processor and word as this one, by the header
+ * of its file: headers for other kinds cannot be read as ElfW() */
 static int is_native(const ElfW(Ehdr) *header)
 {
     ElfW(Ehdr) own;
@@ -76,7 +81,7 @@ static char *read_loader(int fd, const ElfW(Ehdr) *header)
 static elf_kind_t find_loader(const char *path, char **loader_p)
 {
     elf_kind_t kind = ELF_NONE;
-    int fd                  = open(path, O_RDONLY | O_CLOEXEC);
+    int fd          = open(path, O_RDONLY | O_CLOEXEC);
     ElfW(Ehdr) header;
 
     *loader_p = NULL;
@@ -87,15 +92,14 @@ static elf_kind_t find_loader(const char *path, char **loader_p)
     if ((pread(fd, &header, sizeof(header), 0) == sizeof(header)) &&
         !memcmp(header.e_ident, ELFMAG, SELFMAG) && is_native(&header)) {
         *loader_p = read_loader(fd, &header);
-        kind      = (*loader_p == NULL) ? ELF_STATIC :
-                                          ELF_DYNAMIC;
+        kind      = (*loader_p == NULL) ? ELF_STATIC : ELF_DYNAMIC;
     }
 
     close(fd);
     return kind;
 }
 
-/* Whether a program gets rights that its user lacks */
+/* Whether a program gets rights beyond those of its user */
 static int is_privileged(const char *path)
 {
     struct stat st;
@@ -110,10 +114,10 @@ static int is_privileged(const char *path)
             (getxattr(path, "security.capability", NULL, 0) > 0));
 }
 
-/* Without knowing better: what a plug-in finds that asks for UCP */
+/* Take the library that a plug-in of MPI asks for */
 static void take_default(predreg_target_t *target)
 {
-    target->libraries[0] = predreg_format("%s", names[PREDREG_TARGET_MAX - 1]);
+    target->libraries[0] = predreg_format("%s", predreg_ucx_libraries[PREDREG_NUM_LIBRARIES - 1]);
 }
 
 /* Read a line such as "libucp.so.0 => /lib/libucp.so.0 (0x...)".
@@ -143,22 +147,22 @@ static char *read_line(char *line, const char *name)
 
 void predreg_target_read_list(char *list, predreg_target_t *target)
 {
-    char *found[PREDREG_TARGET_MAX] = {NULL};
+    char *found[PREDREG_NUM_LIBRARIES] = {NULL};
     unsigned count                  = 0;
     char *line, *path, *saveptr;
     unsigned i;
 
     for (line = strtok_r(list, "\n", &saveptr); line != NULL;
          line = strtok_r(NULL, "\n", &saveptr)) {
-        for (i = 0; i < PREDREG_TARGET_MAX; ++i) {
-            path = read_line(line, names[i]);
+        for (i = 0; i < PREDREG_NUM_LIBRARIES; ++i) {
+            path = read_line(line, predreg_ucx_libraries[i]);
             if (path == NULL) {
                 continue;
             }
 
             if (*path == '\0') {
                 free(target->missing);
-                target->missing = predreg_format("%s", names[i]);
+                target->missing = predreg_format("%s", predreg_ucx_libraries[i]);
             } else {
                 free(found[i]);
                 found[i] = path;
@@ -166,27 +170,25 @@ void predreg_target_read_list(char *list, predreg_target_t *target)
         }
     }
 
-    for (i = 0; i < PREDREG_TARGET_MAX; ++i) {
-        if (found[i] != NULL) {
+    /* A program communicates by UCT or UCP */
+    target->kind = ((found[2] != NULL) || (found[3] != NULL) ||
+                    (target->missing != NULL)) ?
+                   PREDREG_TARGET_LINKED : PREDREG_TARGET_PLUGIN;
+    for (i = 0; i < PREDREG_NUM_LIBRARIES; ++i) {
+        if (target->kind == PREDREG_TARGET_PLUGIN) {
+            free(found[i]);
+        } else if (found[i] != NULL) {
             target->libraries[count++] = found[i];
         }
     }
 
-    /* UCM and UCS alone are no UCX that a program communicates with */
-    target->kind = ((found[2] != NULL) || (found[3] != NULL) ||
-                    (target->missing != NULL)) ?
-                   PREDREG_TARGET_LINKED : PREDREG_TARGET_PLUGIN;
     if (target->kind == PREDREG_TARGET_PLUGIN) {
-        while (count > 0) {
-            free(target->libraries[--count]);
-            target->libraries[count] = NULL;
-        }
         take_default(target);
     }
 }
 
-/* Ask the program's own dynamic loader, which reads the program and its
- * libraries, and runs nothing of them */
+/* Ask the program's own dynamic loader, which reads the program and its libraries without
+ * running them */
 static void list_libraries(const char *loader, predreg_target_t *target)
 {
     const char *argv[]            = {loader, "--list", target->path, NULL};
@@ -241,9 +243,145 @@ void predreg_target_cleanup(predreg_target_t *target)
 {
     unsigned i;
 
-    for (i = 0; i < PREDREG_TARGET_MAX; ++i) {
+    for (i = 0; i < PREDREG_NUM_LIBRARIES; ++i) {
         free(target->libraries[i]);
     }
     free(target->path);
     free(target->missing);
+}
+
+static void find_kernel(predreg_host_t *host)
+{
+    struct utsname name;
+
+    if (uname(&name) == 0) {
+        snprintf(host->kernel, sizeof(host->kernel), "%.64s %.64s %.64s",
+                 name.sysname, name.release, name.machine);
+    }
+}
+
+/* os-release(5) has variables as a shell reads them */
+static void find_distribution(predreg_host_t *host)
+{
+    FILE *file = fopen("/etc/os-release", "r");
+    char line[PREDREG_HOST_TEXT];
+
+    if (file == NULL) {
+        file = fopen("/usr/lib/os-release", "r");
+    }
+
+    while ((file != NULL) && (fgets(line, sizeof(line), file) != NULL)) {
+        if (sscanf(line, "PRETTY_NAME=\"%255[^\"\n]",
+                   host->distribution) == 1) {
+            break;
+        }
+    }
+
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+static int has_digit(const char *text)
+{
+    return strpbrk(text, "0123456789") != NULL;
+}
+
+void predreg_host_read_version(char *text, char *version, unsigned max)
+{
+    char *title = NULL;
+    char *line, *saveptr;
+
+    version[0] = '\0';
+    for (line = strtok_r(text, "\n", &saveptr); line != NULL;
+         line = strtok_r(NULL, "\n", &saveptr)) {
+        line += strspn(line, " \t");
+        if (has_digit(line)) {
+            snprintf(version, max, "%s%s%s", (title == NULL) ? "" : title,
+                     (title == NULL) ? "" : " ", line);
+            return;
+        }
+
+        if (title == NULL) {
+            title = line;
+        }
+    }
+}
+
+static void find_mpi(const char *launcher, predreg_host_t *host)
+{
+    char *path                    = predreg_find_command(
+            (launcher == NULL) ? "mpirun" : launcher);
+    const char *argv[]            = {path, "--version", NULL};
+    predreg_child_params_t params = {.argv = argv, .timeout = PREDREG_VERSION_TIMEOUT};
+    predreg_child_t child;
+
+    if (path == NULL) {
+        return;
+    }
+
+    predreg_child_run(&params, &child);
+    snprintf(host->launcher, sizeof(host->launcher), "%s", path);
+    predreg_host_read_version(child.printed, host->mpi, sizeof(host->mpi));
+    if (host->mpi[0] == '\0') {
+        snprintf(host->mpi, sizeof(host->mpi), "of unknown version%s%s",
+                 child.is_good ? "" : ": it ", child.end);
+    }
+    predreg_child_cleanup(&child);
+    free(path);
+}
+
+static void find_devices(predreg_host_t *host)
+{
+    DIR *folder   = opendir(RDMA_DEVICES);
+    size_t length = 0;
+    const struct dirent *entry;
+
+    while ((folder != NULL) && ((entry = readdir(folder)) != NULL)) {
+        if ((entry->d_name[0] != '.') && (length < sizeof(host->devices))) {
+            length += snprintf(host->devices + length,
+                               sizeof(host->devices) - length, "%s%s",
+                               (length == 0) ? "" : " ", entry->d_name);
+        }
+    }
+
+    if (folder != NULL) {
+        closedir(folder);
+    }
+}
+
+static void find_limit(predreg_host_t *host)
+{
+    const uct_predreg_memlock_sys_t *sys = &uct_predreg_memlock_linux;
+    struct rlimit limit;
+
+    host->is_unlimited = sys->may_lock_anything();
+    host->memlock      = UINT64_MAX;
+    if ((sys->get_limit(&limit) == 0) && (limit.rlim_cur != RLIM_INFINITY)) {
+        host->memlock = limit.rlim_cur;
+    }
+}
+
+static void find_processors(predreg_host_t *host)
+{
+    predreg_view_t view;
+    cpu_set_t usable;
+
+    ucs_rcache_pred_cpus_usable(&usable);
+    host->processors = CPU_COUNT(&usable);
+
+    predreg_view_take(&view, &predreg_system, NULL, 0);
+    host->managed = view.num_procs;
+    predreg_view_cleanup(&view);
+}
+
+void predreg_host_find(const char *launcher, predreg_host_t *host)
+{
+    memset(host, 0, sizeof(*host));
+    find_kernel(host);
+    find_distribution(host);
+    find_mpi(launcher, host);
+    find_devices(host);
+    find_limit(host);
+    find_processors(host);
 }

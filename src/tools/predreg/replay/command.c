@@ -4,19 +4,267 @@
  * See file LICENSE for terms.
  */
 
-#include "command.h"
-#include "curve.h"
-#include "describe.h"
-#include "load.h"
-#include "order.h"
-#include "output.h"
-#include "scale.h"
+#include "replay_int.h"
 
-#include <tools/predreg/common/message.h>
+#include <tools/predreg/common/command.h>
+
+#include <ucs/sys/math.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#define NSEC_PER_SEC 1e9
+
+/* Up to so many ranks are described, and damaged traces named, one by one */
+#define MAX_DESCRIBED 16
+
+
+/* @return whether anything is missing. */
+static int warn_rank(const predreg_rank_t *rank, int is_named)
+{
+    if (is_named && (rank->damage.lost > 0)) {
+        predreg_error("warning: %s: %lu events were lost, the program is "
+                      "replayed without them", rank->path, rank->damage.lost);
+    }
+
+    if (is_named && rank->damage.truncated) {
+        predreg_error("warning: %s: its end is missing, the program is "
+                      "replayed up to there", rank->path);
+    }
+
+    return (rank->damage.lost > 0) || rank->damage.truncated;
+}
+
+/* Warn on standard error of missing parts of the traces */
+static void warn_damage(const predreg_job_t *job)
+{
+    size_t num_damaged = 0;
+    size_t i;
+
+    for (i = 0; i < job->num_ranks; ++i) {
+        num_damaged += warn_rank(&job->ranks[i], num_damaged < MAX_DESCRIBED);
+    }
+
+    if (num_damaged > MAX_DESCRIBED) {
+        predreg_error("warning: the same is so of %zu further traces",
+                      num_damaged - MAX_DESCRIBED);
+    }
+
+    if (!job->aligned && (job->num_ranks > 1)) {
+        predreg_error("warning: the traces do not tell when they began: all "
+                      "ranks are taken to have begun at the same time");
+    }
+}
+
+static void print_cost(const char *name, const predreg_cost_t *cost,
+                       const char *source)
+{
+    printf("  %-16s %.3f us and %.3f ns a page, %s\n", name, cost->op / 1e3,
+           cost->page, source);
+}
+
+static const char *cost_source(int given, predreg_known_t known)
+{
+    static const char *sources[] = {
+        [PREDREG_KNOWN_NOT]  = "a guess: none was recorded",
+        [PREDREG_KNOWN_SIZE] = "as recorded; a page is a guess: all had one "
+                               "size",
+        [PREDREG_KNOWN_ALL]  = "as recorded"
+    };
+
+    return given ? "as given" : sources[known];
+}
+
+static void print_damage(const predreg_damage_t *damage)
+{
+    if (damage->lost > 0) {
+        printf("  %-16s %lu events were lost\n", "damaged trace:",
+               damage->lost);
+    }
+    if (damage->truncated) {
+        printf("  %-16s its end is missing\n", "damaged trace:");
+    }
+}
+
+static void print_rank(const predreg_rank_t *rank,
+                       const predreg_replay_opts_t *opts)
+{
+    printf("rank %ld: %zu uses in %.4f s, without %.4f s of waits\n",
+           rank->number, rank->num_uses, rank->duration / NSEC_PER_SEC,
+           rank->waited / NSEC_PER_SEC);
+    print_damage(&rank->damage);
+    print_cost("registration:", opts->reg.is_given ? &opts->reg.cost : &rank->reg,
+               cost_source(opts->reg.is_given, rank->reg_known));
+    print_cost("deregistration:",
+               opts->dereg.is_given ? &opts->dereg.cost : &rank->dereg,
+               cost_source(opts->dereg.is_given, rank->dereg_known));
+}
+
+/* Costs of one operation in many ranks */
+typedef struct {
+    predreg_cost_t least;
+    predreg_cost_t most;
+    size_t         guessed; /* Number of ranks whose costs are a guess, at least in part */
+} costs_t;
+
+static void costs_add(costs_t *costs, const predreg_cost_t *cost,
+                      predreg_known_t known, int is_first)
+{
+    if (is_first) {
+        costs->least   = costs->most = *cost;
+        costs->guessed = 0;
+    }
+
+    costs->least.op    = ucs_min(costs->least.op, cost->op);
+    costs->least.page  = ucs_min(costs->least.page, cost->page);
+    costs->most.op     = ucs_max(costs->most.op, cost->op);
+    costs->most.page   = ucs_max(costs->most.page, cost->page);
+    costs->guessed    += (known != PREDREG_KNOWN_ALL);
+}
+
+static void print_costs(const char *name, const costs_t *costs,
+                        const predreg_given_cost_t *given, size_t num_ranks)
+{
+    if (given->is_given) {
+        print_cost(name, &given->cost, "as given");
+        return;
+    }
+
+    printf("  %-16s %.3f to %.3f us and %.3f to %.3f ns a page", name,
+           costs->least.op / 1e3, costs->most.op / 1e3, costs->least.page,
+           costs->most.page);
+    if (costs->guessed == 0) {
+        printf(", as recorded\n");
+    } else {
+        printf(", in %zu of %zu ranks a guess: none was recorded, or all of "
+               "one size\n", costs->guessed, num_ranks);
+    }
+}
+
+static void print_all_damage(const predreg_job_t *job)
+{
+    size_t num_damaged = 0;
+    size_t i;
+
+    for (i = 0; i < job->num_ranks; ++i) {
+        num_damaged += (job->ranks[i].damage.lost > 0) ||
+                       job->ranks[i].damage.truncated;
+    }
+
+    if (num_damaged > 0) {
+        printf("  %-16s %zu, with %lu events lost%s\n", "damaged traces:",
+               num_damaged, job->damage.lost,
+               job->damage.truncated ? ", or their end missing" : "");
+    }
+}
+
+/* Describe all ranks in one paragraph */
+static void print_all_ranks(const predreg_job_t *job,
+                            const predreg_replay_opts_t *opts)
+{
+    uint64_t num_uses = 0, duration = 0, waited = 0;
+    costs_t reg = {}, dereg = {};
+    const predreg_rank_t *rank;
+
+    for (rank = job->ranks; rank < job->ranks + job->num_ranks; ++rank) {
+        num_uses += rank->num_uses;
+        duration  = ucs_max(duration, rank->duration);
+        waited    = ucs_max(waited, rank->waited);
+        costs_add(&reg, &rank->reg, rank->reg_known, rank == job->ranks);
+        costs_add(&dereg, &rank->dereg, rank->dereg_known, rank == job->ranks);
+    }
+
+    printf("%zu ranks: %lu uses in up to %.4f s, without up to %.4f s of "
+           "waits\n", job->num_ranks, num_uses, duration / NSEC_PER_SEC,
+           waited / NSEC_PER_SEC);
+    print_all_damage(job);
+    print_costs("registration:", &reg, &opts->reg, job->num_ranks);
+    print_costs("deregistration:", &dereg, &opts->dereg, job->num_ranks);
+}
+
+/* Print what is replayed, above the table. If there are many ranks, summarise them,
+ * unless the user asks for each of them */
+static void print_ranks(const predreg_job_t *job, const predreg_replay_opts_t *opts)
+{
+    size_t i;
+
+    if ((job->num_ranks > MAX_DESCRIBED) && !opts->per_rank) {
+        print_all_ranks(job, opts);
+    } else {
+        for (i = 0; i < job->num_ranks; ++i) {
+            print_rank(&job->ranks[i], opts);
+        }
+    }
+
+    if (job->damage.left_out > 0) {
+        printf("left out: %zu traces that cannot be read\n",
+               job->damage.left_out);
+    }
+    printf("\n");
+}
+
+static predreg_budget_point_t
+point_of(const predreg_job_t *job, const predreg_replay_result_t *results)
+{
+    const predreg_replay_result_t *total = &results[job->num_ranks];
+
+    return (predreg_budget_point_t){
+        .memory = total->pinned_avg_bytes,
+        .time   = total->duration
+    };
+}
+
+/* @return the index of the budget to use, or the number of budgets if none is better
+ * than leave-pinned. */
+static unsigned choose(const predreg_job_t *job,
+                       const predreg_budgets_t *budgets)
+{
+    predreg_budget_point_t points[PREDREG_BUDGETS_MAX], pinned;
+    unsigned i;
+
+    pinned = point_of(job, job->results[PREDREG_REPLAY_LEAVE_PINNED]);
+    for (i = 0; i < budgets->num; ++i) {
+        points[i] = point_of(job, predreg_job_budget_results(job, budgets, i));
+    }
+
+    return predreg_budgets_choose(budgets, points, &pinned);
+}
+
+/* Print a row, or a line of JSON, for each budget */
+static void print_curve(const predreg_job_t *job, const predreg_replay_opts_t *opts)
+{
+    const predreg_budgets_t *budgets = &opts->budgets;
+    unsigned chosen                  = choose(job, budgets);
+    char name[PREDREG_BUDGET_NAME_MAX], label[32];
+    unsigned i;
+
+    for (i = 0; i < budgets->num; ++i) {
+        snprintf(label, sizeof(label), "predict %s",
+                 predreg_budget_name(budgets->rates[i], name));
+        predreg_replay_print_results(job, opts, label,
+                                     (i == chosen) ? PREDREG_RECOMMENDED :
+                                                     PREDREG_NOT_RECOMMENDED,
+                                     predreg_job_budget_results(job, budgets,
+                                                                i));
+    }
+}
+
+/* Print in words the budget to use, and how to set it */
+static void print_advice(const predreg_job_t *job, const predreg_replay_opts_t *opts)
+{
+    unsigned chosen = choose(job, &opts->budgets);
+    char name[PREDREG_BUDGET_NAME_MAX];
+
+    if (chosen == opts->budgets.num) {
+        printf("\nno budget saves memory within %g %% of leave-pinned's run "
+               "time\n", 100 * PREDREG_COSTS_PART);
+    } else {
+        printf("\nleast memory within %g %% of leave-pinned's run time:\n"
+               "  ucx_predreg run --set BUDGET=%s -- COMMAND\n",
+               100 * PREDREG_COSTS_PART,
+               predreg_budget_name(opts->budgets.rates[chosen], name));
+    }
+}
 
 static void print_summary(const predreg_job_t *job)
 {
@@ -33,8 +281,8 @@ static void print_summary(const predreg_job_t *job)
     }
 }
 
-/* Whether a policy is worth a row. Where nothing is mapped that an arena could
- * serve, it is predict once more */
+/* Whether a policy is worth a row. Without mappings for an arena, the policy arena is
+ * the same as predict */
 static int has_row(const predreg_job_t *job, const predreg_replay_opts_t *opts,
                    predreg_replay_policy_t policy)
 {
@@ -77,14 +325,14 @@ static void print_table(const predreg_job_t *job,
     }
 
     if (opts->curve) {
-        predreg_replay_print_curve(job, opts);
+        print_curve(job, opts);
     }
 
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
         if (has_row(job, opts, policy)) {
             predreg_replay_print_results(job, opts,
-                                         predreg_policies[policy].name, "",
-                                         job->results[policy]);
+                                         predreg_policies[policy].name,
+                                         PREDREG_NO_BUDGET, job->results[policy]);
         }
     }
 
@@ -95,78 +343,45 @@ static void print_table(const predreg_job_t *job,
     predreg_replay_print_sends(&job->sends, opts->json);
 
     if (opts->curve && !opts->json) {
-        predreg_replay_print_advice(job, opts);
+        print_advice(job, opts);
     }
 }
 
-/* Make sure that all that was printed has got where it should */
-static ucs_status_t flush_output(void)
-{
-    if ((fflush(stdout) != 0) || ferror(stdout)) {
-        predreg_error("cannot write to the standard output: %m");
-        return UCS_ERR_IO_ERROR;
-    }
-
-    return UCS_OK;
-}
-
-/* Print what the job is, and the results */
 static ucs_status_t print_job(const predreg_job_t *job,
                               const predreg_replay_opts_t *opts)
 {
-    ucs_status_t status;
+    ucs_status_t status = UCS_OK;
 
-    predreg_replay_warn_damage(job);
+    warn_damage(job);
     if (!opts->json) {
-        predreg_replay_print_ranks(job, opts);
+        print_ranks(job, opts);
     }
 
     if (opts->num_ranks > 0) {
-        status = predreg_replay_scale(job, opts, job->results);
-        if (status != UCS_OK) {
-            return status;
-        }
+        status = predreg_replay_scale(job, opts);
     } else {
         print_table(job, opts);
     }
-
-    return flush_output();
-}
-
-static ucs_status_t replay_job(const predreg_replay_opts_t *opts,
-                               predreg_job_t *job)
-{
-    ucs_status_t status;
-
-    status = predreg_job_load(opts, job);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    predreg_job_order(job);
-    return predreg_job_sum_up(job);
+    return status;
 }
 
 int predreg_replay_command(int argc, char **argv)
 {
+    predreg_job_t job = {};
     predreg_replay_opts_t opts;
     ucs_status_t result;
-    predreg_job_t job;
     int status;
 
     status = predreg_replay_opts_parse(argc, argv, &opts);
-    if (status != 0) {
-        goto out_cleanup_opts;
+    if (status == 0) {
+        result = predreg_job_replay(&opts, &job);
+        if (result == UCS_OK) {
+            result = print_job(&job, &opts);
+        }
+        status = (result == UCS_OK) ? EXIT_SUCCESS : EXIT_FAILURE;
+        predreg_job_cleanup(&job);
     }
 
-    result = replay_job(&opts, &job);
-    if (result == UCS_OK) {
-        result = print_job(&job, &opts);
-    }
-    status = (result == UCS_OK) ? EXIT_SUCCESS : EXIT_FAILURE;
-    predreg_job_cleanup(&job);
-
-out_cleanup_opts:
     predreg_replay_opts_cleanup(&opts);
     return status;
 }

@@ -4,17 +4,37 @@
  * See file LICENSE for terms.
  */
 
-#include "job.h"
+#include "replay_int.h"
 
-#include <tools/predreg/common/message.h>
+#include <tools/predreg/common/command.h>
+#include <tools/predreg/common/trace_files.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 
-void predreg_job_init(predreg_job_t *job)
+/* A job while its traces are loaded */
+typedef struct {
+    const predreg_replay_opts_t *opts;
+    predreg_job_t               *job;
+    int                         is_too_long[PREDREG_REPLAY_LAST];
+                                    /* Whether a replay of the policy would take too long
+                                       for one of the ranks */
+} loader_t;
+
+
+/* Drop all results of a policy or budget, if there are any */
+static void drop_results(predreg_job_t *job, unsigned index)
 {
-    memset(job, 0, sizeof(*job));
+    size_t i;
+
+    if (job->results[index] != NULL) {
+        for (i = 0; i <= job->num_ranks; ++i) {
+            predreg_replay_result_cleanup(&job->results[index][i]);
+        }
+        free(job->results[index]);
+        job->results[index] = NULL;
+    }
 }
 
 void predreg_job_cleanup(predreg_job_t *job)
@@ -23,18 +43,20 @@ void predreg_job_cleanup(predreg_job_t *job)
     size_t i;
 
     for (index = 0; index < PREDREG_JOB_RESULTS; ++index) {
-        predreg_job_drop_results(job, index);
+        drop_results(job, index);
     }
 
     for (i = 0; i < job->num_ranks; ++i) {
-        predreg_rank_cleanup(&job->ranks[i]);
+        free(job->ranks[i].path);
     }
     free(job->offsets);
     free(job->ranks);
 }
 
-predreg_replay_result_t *
-predreg_job_add_result(predreg_job_t *job, unsigned index)
+/* Make room for a result, of a policy or budget, for the next rank, before the rank is
+ * added, and for the total. Both are 0.
+ * @return the result of the next rank, which moves with the next call. */
+static predreg_replay_result_t *add_result(predreg_job_t *job, unsigned index)
 {
     predreg_replay_result_t *results;
 
@@ -46,14 +68,8 @@ predreg_job_add_result(predreg_job_t *job, unsigned index)
     return &results[job->num_ranks];
 }
 
-predreg_rank_t *predreg_job_add_rank(predreg_job_t *job)
-{
-    job->ranks = predreg_check_memory(
-            realloc(job->ranks, (job->num_ranks + 1) * sizeof(*job->ranks)));
-    return &job->ranks[job->num_ranks++];
-}
-
-void predreg_job_drop_next(predreg_job_t *job)
+/* Drop the results of the next rank, which will not be added */
+static void drop_next(predreg_job_t *job)
 {
     unsigned index;
 
@@ -67,19 +83,6 @@ void predreg_job_drop_next(predreg_job_t *job)
     }
 }
 
-void predreg_job_drop_results(predreg_job_t *job, unsigned index)
-{
-    size_t i;
-
-    if (job->results[index] != NULL) {
-        for (i = 0; i <= job->num_ranks; ++i) {
-            predreg_replay_result_cleanup(&job->results[index][i]);
-        }
-        free(job->results[index]);
-        job->results[index] = NULL;
-    }
-}
-
 const predreg_replay_result_t *
 predreg_job_budget_results(const predreg_job_t *job,
                            const predreg_budgets_t *budgets, unsigned index)
@@ -89,23 +92,303 @@ predreg_job_budget_results(const predreg_job_t *job,
            job->results[PREDREG_REPLAY_LAST + index];
 }
 
-static void sum_up_damage(predreg_job_t *job)
+static predreg_known_t known(int is_known, int is_page_known)
 {
-    const predreg_rank_t *rank;
+    return is_page_known ? PREDREG_KNOWN_ALL :
+           is_known      ? PREDREG_KNOWN_SIZE :
+                           PREDREG_KNOWN_NOT;
+}
 
-    for (rank = job->ranks; rank < job->ranks + job->num_ranks; ++rank) {
-        job->damage.guessed   |= rank->damage.guessed;
-        job->damage.lost      += rank->damage.lost;
-        job->damage.truncated |= rank->damage.truncated;
+/* Add a rank whose results are there */
+static void add_rank(loader_t *loader, const ucs_rcache_trace_t *trace,
+                     unsigned input, const predreg_timeline_t *timeline)
+{
+    const predreg_replay_opts_t *opts = loader->opts;
+    predreg_job_t *job                = loader->job;
+    predreg_rank_t *rank;
+
+    job->ranks = predreg_check_memory(
+            realloc(job->ranks, (job->num_ranks + 1) * sizeof(*job->ranks)));
+    rank       = &job->ranks[job->num_ranks];
+    *rank      = (predreg_rank_t){
+        .path        = predreg_format("%s", trace->path),
+        .number      = predreg_trace_rank(trace),
+        .input       = input,
+        .order       = job->num_ranks++,
+        .start       = predreg_rank_start(trace),
+        .num_uses    = timeline->num_uses,
+        .duration    = timeline->duration,
+        .waited      = timeline->waited,
+        .reg         = timeline->reg,
+        .dereg       = timeline->dereg,
+        .reg_known   = known(timeline->reg_known, timeline->reg_page_known),
+        .dereg_known = known(timeline->dereg_known, timeline->dereg_page_known),
+        .damage      = {.lost = trace->lost, .truncated = trace->truncated}
+    };
+    rank->damage.guessed = (!opts->reg.is_given &&
+                            (rank->reg_known != PREDREG_KNOWN_ALL)) ||
+                           (!opts->dereg.is_given &&
+                            (rank->dereg_known != PREDREG_KNOWN_ALL));
+
+    job->damage.guessed   |= rank->damage.guessed;
+    job->damage.lost      += rank->damage.lost;
+    job->damage.truncated |= rank->damage.truncated;
+}
+
+/* Get the parameters of a replay of a rank under a policy: those given by options, and
+ * the defaults of the others */
+static ucs_status_t params_of(const predreg_replay_opts_t *opts,
+                              const predreg_timeline_t *timeline,
+                              predreg_replay_policy_t policy,
+                              predreg_replay_params_t *params)
+{
+    ucs_status_t status;
+
+    status = predreg_replay_params_default(timeline, policy, params);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    uct_predreg_knobs_to_params(&opts->knobs, &params->cache);
+    params->limit  = opts->limits[policy];
+    params->shared = opts->shared_processor;
+    if (opts->reg.is_given) {
+        params->reg = opts->reg.cost;
+    }
+    if (opts->dereg.is_given) {
+        params->dereg = opts->dereg.cost;
+    }
+    if (opts->policies_given) {
+        params->max_steps = UINT64_MAX; /* The user wants it */
+    }
+    return UCS_OK;
+}
+
+/* Keep the needed part of a result, or nothing after an error */
+static void keep_result(const predreg_replay_opts_t *opts, ucs_status_t status,
+                        predreg_replay_result_t *result)
+{
+    if (status != UCS_OK) {
+        memset(result, 0, sizeof(*result)); /* There is nothing to clean up */
+    } else if (opts->num_ranks == 0) {
+        predreg_replay_result_shrink(result);
     }
 }
 
-ucs_status_t predreg_job_sum_up(predreg_job_t *job)
+/* Replay a rank under a policy, and add the result to the job.
+ * @param [in] path  Of the trace, for messages. */
+static ucs_status_t replay_policy(loader_t *loader, const char *path,
+                                  const predreg_timeline_t *timeline,
+                                  predreg_replay_policy_t policy)
 {
-    ucs_status_t status = UCS_OK;
+    predreg_replay_result_t *result = add_result(loader->job, policy);
+    predreg_replay_params_t params;
+    ucs_status_t status;
+
+    if (loader->is_too_long[policy]) {
+        return UCS_OK;
+    }
+
+    status = params_of(loader->opts, timeline, policy, &params);
+    if (status == UCS_OK) {
+        status = predreg_replay(timeline, &params, result);
+    }
+
+    keep_result(loader->opts, status, result);
+    if (status == UCS_ERR_UNSUPPORTED) {
+        loader->is_too_long[policy] = 1;
+        return UCS_OK;
+    }
+
+    if (status != UCS_OK) {
+        predreg_error("replay: %s: %s cannot be replayed: %s", path,
+                      predreg_policies[policy].name, ucs_status_string(status));
+    }
+    return status;
+}
+
+/* Replay a rank under predict with the budgets of a curve, but for the usual one, and
+ * add the results to the job */
+static ucs_status_t replay_budgets(loader_t *loader, const char *path,
+                                   const predreg_timeline_t *timeline)
+{
+    const predreg_budgets_t *budgets = &loader->opts->budgets;
+    char name[PREDREG_BUDGET_NAME_MAX];
+    predreg_replay_params_t params;
+    predreg_replay_result_t *result;
+    ucs_status_t status;
+    unsigned i;
+
+    status = params_of(loader->opts, timeline, PREDREG_REPLAY_PREDICT, &params);
+    for (i = 0; (i < budgets->num) && (status == UCS_OK); ++i) {
+        if (i == budgets->usual) {
+            continue;
+        }
+
+        result = add_result(loader->job, PREDREG_REPLAY_LAST + i);
+        status = predreg_budgets_play(timeline, &params, budgets->rates[i],
+                                      result);
+        keep_result(loader->opts, status, result);
+        if (status != UCS_OK) {
+            predreg_error("replay: %s: predict with BUDGET=%s cannot be "
+                          "replayed: %s", path,
+                          predreg_budget_name(budgets->rates[i], name),
+                          ucs_status_string(status));
+        }
+    }
+
+    return status;
+}
+
+/* Replay a rank under all policies, and add the results and its small sends to the job */
+static ucs_status_t replay_rank(loader_t *loader, const ucs_rcache_trace_t *trace,
+                                const predreg_timeline_t *timeline)
+{
+    const predreg_replay_opts_t *opts = loader->opts;
+    ucs_status_t status               = UCS_OK;
+    ucs_reuse_costs_t costs;
+    unsigned policy;
+
+    for (policy = 0; (policy < PREDREG_REPLAY_LAST) && (status == UCS_OK);
+         ++policy) {
+        if (opts->policies[policy]) {
+            status = replay_policy(loader, trace->path, timeline, policy);
+        }
+    }
+
+    if (opts->curve && (status == UCS_OK)) {
+        status = replay_budgets(loader, trace->path, timeline);
+    }
+
+    return (status != UCS_OK) ? status :
+           predreg_sends_add(&loader->job->sends, trace,
+                             predreg_trace_costs(trace, &costs) ? &costs : NULL,
+                             opts->knobs.eager_fraction / 100);
+}
+
+/* Replay the rank of a trace, and free the trace. Its costs or sizes may be beyond the
+ * range of a replay */
+static ucs_status_t add_trace(ucs_rcache_trace_t *trace, unsigned input, void *arg)
+{
+    loader_t *loader = arg;
+    predreg_timeline_t *timeline;
+    ucs_status_t status;
+
+    status = predreg_timeline_create(trace, &timeline);
+    if (status == UCS_OK) {
+        status = replay_rank(loader, trace, timeline);
+        if (status == UCS_OK) {
+            add_rank(loader, trace, input, timeline);
+        } else {
+            drop_next(loader->job);
+        }
+        predreg_timeline_destroy(timeline);
+    }
+
+    ucs_rcache_trace_free(trace);
+    return status;
+}
+
+static ucs_status_t load(const predreg_replay_opts_t *opts, predreg_job_t *job)
+{
+    loader_t loader          = {.opts = opts, .job = job};
+    predreg_paths_t left_out = {};
+    ucs_status_t status;
+    unsigned policy;
+
+    status = predreg_traces_each(opts->paths, opts->num_paths, add_trace, &loader,
+                                 &left_out);
+    if (status == UCS_OK) {
+        predreg_paths_warn(&left_out);
+    }
+
+    job->damage.left_out = left_out.num;
+    predreg_paths_cleanup(&left_out);
+    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+        if (loader.is_too_long[policy]) {
+            drop_results(job, policy);
+        }
+    }
+    return status;
+}
+
+static int rank_compare(const void *a, const void *b)
+{
+    const predreg_rank_t *first = a, *second = b;
+
+    if (first->input != second->input) {
+        return (first->input > second->input) ? 1 : -1;
+    }
+
+    return predreg_trace_compare(first->number, first->path, second->number,
+                                 second->path);
+}
+
+/* Put the results of a policy or budget, which are in the order of loading, into the
+ * order of the ranks */
+static predreg_replay_result_t *sort_results(const predreg_job_t *job,
+                                             predreg_replay_result_t *results)
+{
+    predreg_replay_result_t *sorted;
+    size_t i;
+
+    sorted = predreg_check_memory(calloc(job->num_ranks + 1, sizeof(*sorted)));
+    for (i = 0; i < job->num_ranks; ++i) {
+        sorted[i] = results[job->ranks[i].order];
+    }
+    free(results);
+    return sorted;
+}
+
+/* Sort the ranks and their results, and number the ranks without a number */
+static void sort_ranks(predreg_job_t *job)
+{
+    unsigned index;
+    size_t i;
+
+    qsort(job->ranks, job->num_ranks, sizeof(*job->ranks), rank_compare);
+    for (index = 0; index < PREDREG_JOB_RESULTS; ++index) {
+        if (job->results[index] != NULL) {
+            job->results[index] = sort_results(job, job->results[index]);
+        }
+    }
+
+    for (i = 0; i < job->num_ranks; ++i) {
+        if (job->ranks[i].number < 0) {
+            job->ranks[i].number = i;
+        }
+    }
+}
+
+static void align(predreg_job_t *job)
+{
+    predreg_rank_start_t *starts;
+    size_t i;
+
+    starts       = predreg_check_memory(calloc(job->num_ranks,
+                                               sizeof(*starts)));
+    job->offsets = predreg_check_memory(calloc(job->num_ranks,
+                                               sizeof(*job->offsets)));
+    for (i = 0; i < job->num_ranks; ++i) {
+        starts[i] = job->ranks[i].start;
+    }
+    job->aligned = predreg_ranks_align(starts, job->num_ranks, job->offsets);
+    free(starts);
+}
+
+ucs_status_t predreg_job_replay(const predreg_replay_opts_t *opts,
+                                predreg_job_t *job)
+{
+    ucs_status_t status;
     unsigned index;
 
-    sum_up_damage(job);
+    status = load(opts, job);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    sort_ranks(job);
+    align(job);
     for (index = 0; (index < PREDREG_JOB_RESULTS) && (status == UCS_OK);
          ++index) {
         if (job->results[index] != NULL) {
@@ -115,6 +398,5 @@ ucs_status_t predreg_job_sum_up(predreg_job_t *job)
                                                       [job->num_ranks]);
         }
     }
-
     return status;
 }

@@ -4,14 +4,10 @@
  * See file LICENSE for terms.
  */
 
-#include "opts.h"
-#include "knob_opt.h"
-#include "policy_opt.h"
+#include "replay_int.h"
 
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/common/number.h>
-#include <tools/predreg/common/options.h>
-#include <ucs/base/number.h>
+#include <tools/predreg/common/command.h>
+#include <tools/predreg/common/knob.h>
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -22,58 +18,249 @@
 #define MAX_RANKS 16777216u
 
 
-/* Read a cost that is written as OP,PAGE */
-static int parse_cost(const char *option, const char *arg, predreg_cost_t *cost)
+/* The knobs accepted by --set. The others have no influence on a replay of one process,
+ * with the context windows of the recording */
+static const char *const accepted_knobs[] = {
+    "HELPER", "BUDGET", "HISTORY", "MAX_SITES", "KNOWN_REGIONS", "DQ_SIZE", "MAX_PINNED",
+    "MAX_REGIONS", "PIECES", "EAGER_FRACTION", NULL
+};
+
+
+/* @return a list of the accepted knobs, to be freed. */
+static char *list_knobs(void)
 {
-    const char *whole = arg;
+    char *list = predreg_format("%s", accepted_knobs[0]);
+    const char *const *knob;
+
+    for (knob = &accepted_knobs[1]; *knob != NULL; ++knob) {
+        list = predreg_append(list, ", %s", *knob);
+    }
+    return list;
+}
+
+/* Print why a knob is not accepted, and a similar name */
+static void refuse_knob(const char *name)
+{
+    const char *nearest = predreg_knob_nearest(name);
+    char *list          = list_knobs();
+
+    if (!strcmp(name, "POLICY")) {
+        predreg_error("--set: POLICY is said by --policy");
+    } else if (!strcmp(name, "WINDOW") || !strcmp(name, "UNWIND")) {
+        predreg_error("--set: %s is part of what was recorded: contexts are "
+                      "made with it; to change it, record with --set %s=VALUE",
+                      name, name);
+    } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
+        predreg_error("--set: %s is of the ranks of a node together, and each "
+                      "is replayed by itself; see --ranks", name);
+    } else if (nearest == NULL) {
+        predreg_error("--set: there is no knob '%s'; accepted in a replay: %s",
+                      name, list);
+    } else if (!strcmp(nearest, name)) {
+        predreg_error("--set: '%s' changes nothing in a replay; accepted: %s",
+                      name, list);
+    } else {
+        predreg_error("--set: there is no knob '%s', the nearest is %s; "
+                      "accepted in a replay: %s", name, nearest, list);
+    }
+    free(list);
+}
+
+static int read_knob(const predreg_option_t *option, const char *arg, void *opts)
+{
+    const char *const *knob = accepted_knobs;
+    const char *value;
+    int ret = -1;
+    char *name;
+
+    name = predreg_knob_split(arg, &value);
+    if (name == NULL) {
+        return -1;
+    }
+
+    while ((*knob != NULL) && strcmp(*knob, name)) {
+        ++knob;
+    }
+
+    if (*knob == NULL) {
+        refuse_knob(name);
+    } else if (uct_predreg_knobs_set(&((predreg_replay_opts_t*)opts)->knobs, name,
+                                     value) == UCS_OK) {
+        ret = 0;
+    }
+    free(name);
+    return ret;
+}
+
+static const predreg_limit_kind_t *limit_kind(unsigned policy)
+{
+    return &predreg_limit_kinds[predreg_policies[policy].limit];
+}
+
+/* @return a list of the policies, as in "predict, lru[=BYTES]", to be freed. */
+static char *list_policies(void)
+{
+    char *list = predreg_format("%s", "");
+    unsigned policy;
+
+    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+        list = predreg_append(list, "%s%s", (policy == 0) ? "" : ", ",
+                              predreg_policies[policy].name);
+        if (predreg_policies[policy].limit != PREDREG_LIMIT_NONE) {
+            list = predreg_append(list, "[=%s]", limit_kind(policy)->placeholder);
+        }
+    }
+
+    return list;
+}
+
+/* @return a list of the policies that have a limit, with an example of the limit if
+ * asked for, to be freed. The word comes before the last policy. */
+static char *list_limited(const char *word, int with_example)
+{
+    char *list    = predreg_format("%s", "");
+    unsigned left = 0;
+    unsigned policy;
+
+    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+        left += (predreg_policies[policy].limit != PREDREG_LIMIT_NONE);
+    }
+
+    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
+        if (predreg_policies[policy].limit != PREDREG_LIMIT_NONE) {
+            --left;
+            list = predreg_append(list, "%s%s%s%s", predreg_policies[policy].name,
+                                  with_example ? "=" : "",
+                                  with_example ? limit_kind(policy)->example : "",
+                                  (left > 1) ? ", " : (left == 1) ? word : "");
+        }
+    }
+
+    return list;
+}
+
+/* Read the number behind the equals sign of a policy.
+ * @param [in] whole  POLICY=LIMIT, for messages. */
+static int parse_limit(const char *whole, unsigned policy, const char *number,
+                       uint64_t *limits)
+{
+    int has_limit = (predreg_policies[policy].limit != PREDREG_LIMIT_NONE);
+    char *limited;
+
+    limits[policy] = has_limit ? predreg_bytes(number) : 0;
+    if (limits[policy] > 0) {
+        return 0;
+    }
+
+    limited = list_limited(has_limit ? " or " : " and ", has_limit);
+    if (has_limit) {
+        predreg_error("--policy: '%s'; accepted: a number from 1, as in %s",
+                      whole, limited);
+    } else {
+        predreg_error("--policy: '%s'; only %s have a limit", whole, limited);
+    }
+    free(limited);
+    return -1;
+}
+
+/* Read one policy, which the user writes as POLICY or as POLICY=LIMIT, and choose it */
+static int parse_policy(const char *arg, predreg_replay_opts_t *opts)
+{
+    size_t length   = strcspn(arg, "=");
+    unsigned policy = predreg_policy_find(arg, length);
+    char *accepted;
+
+    if (policy == PREDREG_REPLAY_LAST) {
+        accepted = list_policies();
+        predreg_error("--policy: '%s'; accepted: %s", arg, accepted);
+        free(accepted);
+        return -1;
+    }
+
+    if (opts->policies[policy]) {
+        predreg_error("--policy: '%s' is given twice",
+                      predreg_policies[policy].name);
+        return -1;
+    }
+
+    opts->policies[policy] = 1;
+    return (arg[length] == '\0') ?
+           0 : parse_limit(arg, policy, &arg[length + 1], opts->limits);
+}
+
+/* The option may be given several times */
+static int read_policies(const predreg_option_t *option, const char *value, void *arg)
+{
+    predreg_replay_opts_t *opts = arg;
+    char *copy                  = predreg_format("%s", value);
+    char *rest                  = copy;
+    int ret                     = 0;
+    char *name;
+
+    opts->policies_given = 1;
+    while ((ret == 0) && ((name = strsep(&rest, ",")) != NULL)) {
+        ret = parse_policy(name, opts);
+    }
+    free(copy);
+    return ret;
+}
+
+/* @return the field of an option */
+static void *field(const predreg_option_t *option, void *opts)
+{
+    return (char*)opts + option->offset;
+}
+
+/* Read OP,PAGE */
+static int read_cost(const predreg_option_t *option, const char *value, void *opts)
+{
+    predreg_given_cost_t *given = field(option, opts);
     char *end;
 
-    cost->op = strtod(arg, &end);
-    if ((end != arg) && (*end == ',')) {
-        arg        = end + 1;
-        cost->page = strtod(arg, &end);
-        if ((end != arg) && (*end == '\0') &&
-            predreg_replay_cost_is_valid(cost)) {
+    given->is_given = 1;
+    given->cost.op  = strtod(value, &end);
+    if ((end != value) && (*end == ',') && (end[1] != '\0')) {
+        given->cost.page = strtod(end + 1, &end);
+        if ((*end == '\0') && predreg_replay_cost_is_valid(&given->cost)) {
             return 0;
         }
     }
 
     predreg_error("--%s: '%s'; accepted: OP,PAGE, ns an operation and a page, "
-                  "each "
-                  "from 0 to %g, as in 10000,50", option, whole,
+                  "each from 0 to %g, as in 10000,50", option->name, value,
                   PREDREG_REPLAY_MAX_COST);
     return -1;
 }
 
-/* Read a number that must be in a range */
-static int parse_number(const char *option, const char *arg, unsigned min,
-                        unsigned max, unsigned *number_p)
+static int read_ranks(const predreg_option_t *option, const char *value, void *opts)
 {
-    unsigned long number;
+    unsigned *number_p = field(option, opts);
 
-    if (!ucs_number_parse(arg, 0, &number) || (number < min) || (number > max)) {
-        predreg_error("--%s: '%s'; accepted: %u to %u", option, arg, min, max);
+    *number_p = predreg_number(value, MAX_RANKS);
+    if (*number_p == 0) {
+        predreg_error("--%s: '%s'; accepted: 1 to %u", option->name, value, MAX_RANKS);
         return -1;
     }
 
-    *number_p = number;
     return 0;
 }
 
-static int parse_bytes(const char *option, const char *arg, uint64_t *bytes_p)
+static int read_bytes(const predreg_option_t *option, const char *value, void *opts)
 {
-    *bytes_p = predreg_bytes(arg);
+    uint64_t *bytes_p = field(option, opts);
+
+    *bytes_p = predreg_bytes(value);
     if (*bytes_p == 0) {
         predreg_error("--%s: '%s'; accepted: a number of bytes from 1, as in "
-                      "512m", option, arg);
+                      "512m", option->name, value);
         return -1;
     }
 
     return 0;
 }
 
-/* Check that the options about a larger job come only if such a job is asked
- * for */
+/* Accept the options of a larger job only with --ranks, and no others of the recorded
+ * one with it */
 static int check_ranks(const predreg_replay_opts_t *opts)
 {
     unsigned ranks_per_node = opts->ranks_per_node;
@@ -82,8 +269,7 @@ static int check_ranks(const predreg_replay_opts_t *opts)
         ((ranks_per_node > 0) || (opts->cores_per_node > 0) ||
          (opts->node_max > 0))) {
         predreg_error("--ranks-per-node, --cores-per-node and --node-max are "
-                      "of "
-                      "the job that --ranks asks for");
+                      "of the job that --ranks asks for");
         return -1;
     }
 
@@ -101,8 +287,7 @@ static int check_ranks(const predreg_replay_opts_t *opts)
 
     if ((opts->cores_per_node > 0) && (opts->cores_per_node < ranks_per_node)) {
         predreg_error("--cores-per-node: %u; accepted: at least one for each "
-                      "of "
-                      "the %u ranks of a node", opts->cores_per_node,
+                      "of the %u ranks of a node", opts->cores_per_node,
                       ranks_per_node);
         return -1;
     }
@@ -110,8 +295,8 @@ static int check_ranks(const predreg_replay_opts_t *opts)
     return 0;
 }
 
-/* Choose all policies if none is named; for a curve, those that the report
- * draws beside it, and always the two that it is made of and compared with */
+/* Choose all policies if none is named. A curve needs predict and leave-pinned; without
+ * a choice, the policies beside it are those of the report's picture */
 static void default_policies(predreg_replay_opts_t *opts)
 {
     unsigned policy;
@@ -130,61 +315,21 @@ static void default_policies(predreg_replay_opts_t *opts)
     }
 }
 
-static int read_policies(const predreg_option_t *option, const char *value, void *arg)
-{
-    predreg_replay_opts_t *opts = arg;
-
-    opts->policies_given = 1;
-    return predreg_policy_opt_parse(value, opts->policies, opts->limits);
-}
-
-static int read_knob(const predreg_option_t *option, const char *value, void *opts)
-{
-    return predreg_knob_opt_parse(value, &((predreg_replay_opts_t*)opts)->knobs);
-}
-
-static int read_reg(const predreg_option_t *option, const char *value, void *arg)
-{
-    predreg_replay_opts_t *opts = arg;
-
-    opts->reg_given = 1;
-    return parse_cost(option->name, value, &opts->reg);
-}
-
-static int read_dereg(const predreg_option_t *option, const char *value, void *arg)
-{
-    predreg_replay_opts_t *opts = arg;
-
-    opts->dereg_given = 1;
-    return parse_cost(option->name, value, &opts->dereg);
-}
-
-static int read_ranks(const predreg_option_t *option, const char *value, void *opts)
-{
-    return parse_number(option->name, value, 1, MAX_RANKS,
-                        (unsigned*)((char*)opts + option->offset));
-}
-
-static int read_bytes(const predreg_option_t *option, const char *value, void *opts)
-{
-    return parse_bytes(option->name, value, &((predreg_replay_opts_t*)opts)->node_max);
-}
-
 int predreg_replay_opts_parse(int argc, char **argv,
                               predreg_replay_opts_t *opts)
 {
 #define FIELD(_name) offsetof(predreg_replay_opts_t, _name)
-    char *policies = predreg_append(predreg_policy_opt_accepted(),
+    char *policies = predreg_append(list_policies(),
                                     "; all unless given. Limits are half of what "
                                     "leave-pinned needs unless given");
-    char *knobs    = predreg_append(predreg_knob_opt_accepted(),
+    char *knobs    = predreg_append(list_knobs(),
                                     ": as UCX_RCACHE_PRED_KNOB; may be repeated");
     const predreg_option_t list[]   = {
         {"policy", 0, "P[,P...]", policies, read_policies, 0},
         {"set", 0, "KNOB=VALUE", knobs, read_knob, 0},
         {"reg-cost", 0, "OP,PAGE", "what a registration takes, and each of its pages, ns; "
-         "as recorded unless given", read_reg, 0},
-        {"dereg-cost", 0, "OP,PAGE", "likewise, a deregistration", read_dereg, 0},
+         "as recorded unless given", read_cost, FIELD(reg)},
+        {"dereg-cost", 0, "OP,PAGE", "likewise, a deregistration", read_cost, FIELD(dereg)},
         {"shared-processor", 0, NULL, "no processor is idle: the program does the helper's "
          "work while it waits", predreg_option_flag, FIELD(shared_processor)},
         {"curve", 0, NULL, "memory against run time: predict with budgets of 0, 0.2, 0.5, "
@@ -198,7 +343,8 @@ int predreg_replay_opts_parse(int argc, char **argv,
          read_ranks, FIELD(ranks_per_node)},
         {"cores-per-node", 0, "N", "there; helpers share those that no rank has. Each "
          "helper has one of its own unless given", read_ranks, FIELD(cores_per_node)},
-        {"node-max", 0, "BYTES", "there; for how long a node would need more", read_bytes, 0},
+        {"node-max", 0, "BYTES", "there; for how long a node would need more", read_bytes,
+         FIELD(node_max)},
         {"json", 0, NULL, "one JSON object a line", predreg_option_flag, FIELD(json)},
         {NULL}
     };

@@ -4,94 +4,112 @@
  * See file LICENSE for terms.
  */
 
-#include "output.h"
+#include "replay_int.h"
+
+#include <tools/predreg/common/command.h>
 
 #include <math.h>
 #include <stdio.h>
 
-/* Functions that print a result of one rank get the rank's number. For the sum
- * over all ranks they get this instead */
+/* Stands for the number of a rank where a result is the total of all ranks */
 #define ALL_RANKS (-1)
 
 #define MIB          (1024. * 1024.)
 #define NSEC_PER_SEC 1000000000ul
 
 
-/* Print a time in seconds exactly, without rounding */
-static void print_seconds(const char *name, uint64_t time)
+/* Put a time in seconds exactly, without rounding */
+static void put_seconds(ucs_json_t *json, const char *name, uint64_t time)
 {
-    printf("\"%s\":%lu.%09lu,", name, time / NSEC_PER_SEC, time % NSEC_PER_SEC);
+    ucs_json_printf(json, name, "%lu.%09lu", time / NSEC_PER_SEC, time % NSEC_PER_SEC);
 }
 
-static void print_causes(const predreg_replay_result_t *result)
+void predreg_replay_put_known(ucs_json_t *json, const char *name, int is_known,
+                              double value, int digits)
+{
+    if (is_known) {
+        ucs_json_printf(json, name, "%.*f", digits, value);
+    } else {
+        ucs_json_string(json, name, NULL);
+    }
+}
+
+void predreg_replay_put_damage(ucs_json_t *json, const predreg_damage_t *damage)
+{
+    ucs_json_bool(json, "guessed", damage->guessed);
+    ucs_json_uint(json, "lost", damage->lost);
+    ucs_json_bool(json, "truncated", damage->truncated);
+    if (damage->left_out > 0) {
+        ucs_json_uint(json, "left_out", damage->left_out);
+    }
+}
+
+/* Put how long the program waits, and why memory is registered */
+static void put_times(ucs_json_t *json, const predreg_replay_result_t *result)
 {
     unsigned i;
 
-    printf("\"causes\":{");
+    put_seconds(json, "critical_path_seconds", result->waited);
+    put_seconds(json, "duration_seconds", result->duration);
+    ucs_json_begin(json, "causes", '{');
     for (i = 0; i < PREDREG_CAUSE_LAST; ++i) {
-        printf("%s\"%s\":%.6f", (i == 0) ? "" : ",", predreg_cause_names[i],
-               result->pinned.by_cause[i]);
+        ucs_json_printf(json, predreg_cause_names[i], "%.6f", result->pinned.by_cause[i]);
     }
-    printf("},");
+    ucs_json_end(json, '}');
 }
 
-/* Print the budget of a result, and what of it was spent, under the names that
- * the summary of a real run has for them */
-static void print_budget(const predreg_replay_result_t *result)
+/* Put the budget and its use, under the names of the summary of a real run */
+static void put_budget(ucs_json_t *json, const predreg_replay_result_t *result)
 {
-    if (isinf(result->budget)) {
-        printf("\"budget\":null,");
-    } else {
-        printf("\"budget\":%.6f,", 100 * result->budget);
-    }
-    print_seconds("budget_spent_seconds", result->spent);
-}
+    unsigned i;
 
-void predreg_replay_print_damage(const predreg_damage_t *damage)
-{
-    printf(",\"guessed\":%s,\"lost\":%lu,\"truncated\":%s",
-           damage->guessed ? "true" : "false", damage->lost,
-           damage->truncated ? "true" : "false");
-    if (damage->left_out > 0) {
-        printf(",\"left_out\":%zu", damage->left_out);
+    put_seconds(json, "helper_seconds", result->helper);
+    predreg_replay_put_known(json, "budget", !isinf(result->budget),
+                             100 * result->budget, 6);
+    put_seconds(json, "budget_spent_seconds", result->spent);
+    ucs_json_begin(json, "prediction_errors", '[');
+    for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
+        ucs_json_uint(json, NULL, result->prediction_errors[i]);
     }
+    ucs_json_end(json, ']');
 }
 
 /* Print a result as a JSON object on a line.
- * @param [in] damage  What is missing in the traces of the result.
- * @param [in] rank    Number of the rank, or ALL_RANKS.
- * @param [in] more    Further fields. */
+ * @param [in] damage  Missing parts of the traces of the result.
+ * @param [in] rank    Number of the rank, or ALL_RANKS. */
 static void print_json(const predreg_replay_result_t *result,
                        const predreg_damage_t *damage, size_t num_ranks,
-                       long rank, const char *more)
+                       long rank, predreg_recommended_t recommended)
 {
-    unsigned i;
+    ucs_string_buffer_t text;
+    ucs_json_t json;
 
-    printf("{\"policy\":\"%s\",\"pinned_avg_bytes\":%.0f,"
-           "\"pinned_peak_bytes\":%lu,\"byte_seconds\":%.6f,\"uses\":%lu,"
-           "\"hits\":%lu,\"late\":%lu,\"early\":%lu,\"wasted\":%lu,",
-           predreg_policies[result->policy].name,
-           result->pinned_avg_bytes, result->pinned.peak_bytes,
-           result->pinned.byte_seconds, result->uses, result->hits,
-           result->late, result->early, result->wasted);
-    print_seconds("critical_path_seconds", result->waited);
-    print_seconds("duration_seconds", result->duration);
-    print_causes(result);
-    printf("\"regs\":%lu,\"refused\":%lu,\"answered\":%lu,"
-           "\"forgotten\":%lu,", result->regs, result->refused,
-           result->answered, result->forgotten);
-    print_seconds("helper_seconds", result->helper);
-    print_budget(result);
-    printf("\"prediction_errors\":[");
-    for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
-        printf("%s%lu", (i == 0) ? "" : ",", result->prediction_errors[i]);
-    }
-    printf("],\"ranks\":%zu,\"limit\":%lu", num_ranks, result->limit);
-    predreg_replay_print_damage(damage);
+    predreg_json_begin(&json, &text);
+    ucs_json_string(&json, "policy", predreg_policies[result->policy].name);
+    ucs_json_printf(&json, "pinned_avg_bytes", "%.0f", result->pinned_avg_bytes);
+    ucs_json_uint(&json, "pinned_peak_bytes", result->pinned.peak_bytes);
+    ucs_json_printf(&json, "byte_seconds", "%.6f", result->pinned.byte_seconds);
+    ucs_json_uint(&json, "uses", result->uses);
+    ucs_json_uint(&json, "hits", result->hits);
+    ucs_json_uint(&json, "late", result->late);
+    ucs_json_uint(&json, "early", result->early);
+    ucs_json_uint(&json, "wasted", result->wasted);
+    put_times(&json, result);
+    ucs_json_uint(&json, "regs", result->regs);
+    ucs_json_uint(&json, "refused", result->refused);
+    ucs_json_uint(&json, "answered", result->answered);
+    ucs_json_uint(&json, "forgotten", result->forgotten);
+    put_budget(&json, result);
+    ucs_json_uint(&json, "ranks", num_ranks);
+    ucs_json_uint(&json, "limit", result->limit);
+    predreg_replay_put_damage(&json, damage);
     if (rank != ALL_RANKS) {
-        printf(",\"rank\":%ld", rank);
+        ucs_json_uint(&json, "rank", rank);
     }
-    printf("%s}\n", more);
+    if (recommended != PREDREG_NO_BUDGET) {
+        ucs_json_bool(&json, "recommended", recommended == PREDREG_RECOMMENDED);
+    }
+    predreg_json_print(&json);
 }
 
 void predreg_replay_print_head(void)
@@ -114,25 +132,18 @@ static void print_row(const predreg_replay_result_t *result, const char *name)
            (double)result->duration / NSEC_PER_SEC);
 }
 
-/* The same of a rank */
-static void print_rank_row(const predreg_replay_result_t *result, long rank)
-{
-    char name[32];
-
-    snprintf(name, sizeof(name), "  rank %ld", rank);
-    print_row(result, name);
-}
-
 void predreg_replay_print_results(const predreg_job_t *job,
                                   const predreg_replay_opts_t *opts,
-                                  const char *label, const char *more,
+                                  const char *label,
+                                  predreg_recommended_t recommended,
                                   const predreg_replay_result_t *results)
 {
     const predreg_replay_result_t *total = &results[job->num_ranks];
+    char name[32];
     size_t i;
 
     if (opts->json) {
-        print_json(total, &job->damage, job->num_ranks, ALL_RANKS, more);
+        print_json(total, &job->damage, job->num_ranks, ALL_RANKS, recommended);
     } else {
         print_row(total, label);
     }
@@ -140,9 +151,10 @@ void predreg_replay_print_results(const predreg_job_t *job,
     for (i = 0; opts->per_rank && (i < job->num_ranks); ++i) {
         if (opts->json) {
             print_json(&results[i], &job->ranks[i].damage, 1,
-                       job->ranks[i].number, "");
+                       job->ranks[i].number, PREDREG_NO_BUDGET);
         } else {
-            print_rank_row(&results[i], job->ranks[i].number);
+            snprintf(name, sizeof(name), "  rank %ld", job->ranks[i].number);
+            print_row(&results[i], name);
         }
     }
 }
@@ -156,11 +168,11 @@ void predreg_replay_print_forgotten(const predreg_replay_result_t *result)
     }
 }
 
-/* @return words that tell the user when memory counts for this cause, to be
- *         printed behind its share */
-static const char *cause_phrase(predreg_cause_t cause)
+void predreg_replay_print_excess(const predreg_replay_result_t *predict,
+                                 const predreg_replay_result_t *clairvoyant)
 {
-    static const char *phrases[] = {
+    /* Why memory is registered, behind its share */
+    static const char *causes[] = {
         [PREDREG_CAUSE_USE]     = "while uses last",
         [PREDREG_CAUSE_REG]     = "while it is being registered",
         [PREDREG_CAUSE_DEREG]   = "while it is being deregistered",
@@ -169,13 +181,6 @@ static const char *cause_phrase(predreg_cause_t cause)
         [PREDREG_CAUSE_RELEASE] = "after a use, until it is deregistered",
         [PREDREG_CAUSE_WASTED]  = "registered for uses that do not come"
     };
-
-    return phrases[cause];
-}
-
-void predreg_replay_print_excess(const predreg_replay_result_t *predict,
-                                 const predreg_replay_result_t *clairvoyant)
-{
     double least = clairvoyant->pinned.byte_seconds;
     int is_first = 1;
     double part;
@@ -194,7 +199,7 @@ void predreg_replay_print_excess(const predreg_replay_result_t *predict,
             printf("%s  %+7.1f %%  %s\n",
                    is_first ? "; in percent of those,\n"
                               "it has more (+) or less (-):\n" : "", part,
-                   cause_phrase(i));
+                   causes[i]);
             is_first = 0;
         }
     }
@@ -206,20 +211,26 @@ void predreg_replay_print_excess(const predreg_replay_result_t *predict,
 
 static void print_json_arena(const predreg_gain_t *gain)
 {
-    printf("{\"arena\":\"%s\",\"ranks\":%u,\"size\":%lu,\"uses\":%lu,"
-           "\"answered\":%lu,\"pinned_avg_bytes\":%.0f,"
-           "\"predict_avg_bytes\":%.0f,\"seconds_saved\":%.9f,"
-           "\"seconds\":%.9f}\n",
-           predreg_gain_advice_name(predreg_gain_advise(gain)), gain->ranks,
-           gain->size, gain->uses, gain->answered, gain->average,
-           gain->predict_average, (double)gain->saved / NSEC_PER_SEC,
-           (double)gain->time / NSEC_PER_SEC);
+    ucs_string_buffer_t text;
+    ucs_json_t json;
+
+    predreg_json_begin(&json, &text);
+    ucs_json_string(&json, "arena", predreg_gain_advice_name(predreg_gain_advise(gain)));
+    ucs_json_uint(&json, "ranks", gain->ranks);
+    ucs_json_uint(&json, "size", gain->size);
+    ucs_json_uint(&json, "uses", gain->uses);
+    ucs_json_uint(&json, "answered", gain->answered);
+    ucs_json_printf(&json, "pinned_avg_bytes", "%.0f", gain->average);
+    ucs_json_printf(&json, "predict_avg_bytes", "%.0f", gain->predict_average);
+    ucs_json_printf(&json, "seconds_saved", "%.9f", (double)gain->saved / NSEC_PER_SEC);
+    ucs_json_printf(&json, "seconds", "%.9f", (double)gain->time / NSEC_PER_SEC);
+    predreg_json_print(&json);
 }
 
-/* @return the words that end the sentence about what an arena would save */
-static const char *gain_phrase(predreg_gain_advice_t advice)
+void predreg_replay_print_gain(const predreg_gain_t *gain, int is_json)
 {
-    static const char *phrases[] = {
+    /* The end of the sentence about the time saved */
+    static const char *advice[] = {
         [PREDREG_GAIN_UNUSED] = "of no use: no use is of its memory.\n  What is "
                                 "longer than 64M does not come from it, "
                                 "nor what malloc() has in its\n  heap: record "
@@ -229,11 +240,6 @@ static const char *gain_phrase(predreg_gain_advice_t advice)
         [PREDREG_GAIN_YES]    = "recommended, if there is memory to pin"
     };
 
-    return phrases[advice];
-}
-
-void predreg_replay_print_gain(const predreg_gain_t *gain, int is_json)
-{
     if (gain->ranks == 0) {
         return;
     }
@@ -246,56 +252,48 @@ void predreg_replay_print_gain(const predreg_gain_t *gain, int is_json)
     printf("\nlarge allocations: UCX_RCACHE_PRED_ARENA=%luM would answer %lu of "
            "%lu uses\n  without a registration, and save %.3f ms of waiting: "
            "%s\n", gain->size >> 20, gain->answered, gain->uses,
-           gain->saved / 1e6, gain_phrase(predreg_gain_advise(gain)));
-}
-
-/* Print the numbers of an estimate, or nothing known */
-static void print_json_gain(const predreg_sends_t *sends)
-{
-    const ucs_reuse_gain_t *gain = &sends->gain;
-
-    if (sends->calibrated == 0) {
-        printf("\"hot_buffers\":null,\"hot_sends\":null,\"bytes_saved\":null,"
-               "\"seconds_saved\":null,");
-        return;
-    }
-
-    printf("\"hot_buffers\":%lu,\"hot_sends\":%lu,\"bytes_saved\":%.0f,"
-           "\"seconds_saved\":%.9f,", gain->hot_buffers, gain->sends,
-           gain->bytes, gain->saved / NSEC_PER_SEC);
+           gain->saved / 1e6, advice[predreg_gain_advise(gain)]);
 }
 
 static void print_json_sends(const predreg_sends_t *sends)
 {
-    printf("{\"eager\":\"%s\",\"ranks\":%u,\"calibrated\":%u,\"buffers\":%lu,"
-           "\"sends\":%lu,\"copied\":%lu,\"others\":%lu,\"went\":%lu,"
-           "\"most_sends\":%lu,\"length\":%.0f,\"reused_percent\":%.4f,",
-           predreg_eager_advice_name(predreg_sends_advise(sends)), sends->ranks,
-           sends->calibrated, sends->buffers, sends->sends, sends->copied,
-           sends->others, sends->went, sends->most.most,
-           sends->length.sum / sends->ranks,
-           100 * sends->reused / sends->ranks);
-    print_json_gain(sends);
-    printf("\"seconds\":%.9f}\n", (double)sends->time / NSEC_PER_SEC);
+    const ucs_reuse_gain_t *gain = &sends->gain;
+    int is_known                 = (sends->calibrated > 0);
+    ucs_string_buffer_t text;
+    ucs_json_t json;
+
+    predreg_json_begin(&json, &text);
+    ucs_json_string(&json, "eager", predreg_eager_advice_name(predreg_sends_advise(sends)));
+    ucs_json_uint(&json, "ranks", sends->ranks);
+    ucs_json_uint(&json, "calibrated", sends->calibrated);
+    ucs_json_uint(&json, "buffers", sends->buffers);
+    ucs_json_uint(&json, "sends", sends->sends);
+    ucs_json_uint(&json, "copied", sends->copied);
+    ucs_json_uint(&json, "others", sends->others);
+    ucs_json_uint(&json, "went", sends->went);
+    ucs_json_uint(&json, "most_sends", sends->most.most);
+    ucs_json_printf(&json, "length", "%.0f", sends->length.sum / sends->ranks);
+    ucs_json_printf(&json, "reused_percent", "%.4f", 100 * sends->reused / sends->ranks);
+    predreg_replay_put_known(&json, "hot_buffers", is_known, gain->hot_buffers, 0);
+    predreg_replay_put_known(&json, "hot_sends", is_known, gain->sends, 0);
+    predreg_replay_put_known(&json, "bytes_saved", is_known, gain->bytes, 0);
+    predreg_replay_put_known(&json, "seconds_saved", is_known,
+                             gain->saved / NSEC_PER_SEC, 9);
+    ucs_json_printf(&json, "seconds", "%.9f", (double)sends->time / NSEC_PER_SEC);
+    predreg_json_print(&json);
 }
 
-/* @return the words that end the sentence about what UCX_RCACHE_PRED_EAGER=y
- *         would save: whether the user is advised to set it, and why not */
-static const char *eager_phrase(predreg_eager_advice_t advice)
+/* Print the gain of sending small messages without the copy */
+static void print_sends_gain(const predreg_sends_t *sends)
 {
-    static const char *phrases[] = {
+    /* The end of the sentence about UCX_RCACHE_PRED_EAGER=y */
+    static const char *advice[]  = {
         [PREDREG_EAGER_UNKNOWN] = "",
         [PREDREG_EAGER_NEVER]   = "of no use: no buffer is sent often enough",
         [PREDREG_EAGER_LOSES]   = "not recommended: it would take longer",
         [PREDREG_EAGER_LITTLE]  = "not needed: less than 0.1 % of the run time",
         [PREDREG_EAGER_YES]     = "recommended"
     };
-
-    return phrases[advice];
-}
-
-static void print_gain(const predreg_sends_t *sends)
-{
     const ucs_reuse_gain_t *gain = &sends->gain;
 
     if (sends->calibrated < sends->ranks) {
@@ -307,7 +305,7 @@ static void print_gain(const predreg_sends_t *sends)
         printf("  UCX_RCACHE_PRED_EAGER=y would send %lu of %lu without the "
                "copy, %.3f MiB,\n  and save %.3f ms: %s\n", gain->sends,
                sends->known_sends, gain->bytes / MIB, gain->saved / 1e6,
-               eager_phrase(predreg_sends_advise(sends)));
+               advice[predreg_sends_advise(sends)]);
     }
 }
 
@@ -326,5 +324,5 @@ void predreg_replay_print_sends(const predreg_sends_t *sends, int is_json)
            "sent before,\n  one of them %lu times\n", sends->sends,
            sends->buffers, 100 * sends->reused / sends->ranks,
            sends->most.most);
-    print_gain(sends);
+    print_sends_gain(sends);
 }

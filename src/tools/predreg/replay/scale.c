@@ -4,9 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "scale.h"
-#include "output.h"
+#include "replay_int.h"
 
+#include <tools/predreg/common/command.h>
 #include <tools/replay/scale/scale.h>
 
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #define MIB (1024. * 1024.)
 
 
-/* Fill in the parameters of the job that is asked for. If no option says
- * otherwise, a node has as many ranks as were recorded */
+/* Fill in the parameters of the larger job. If no option says otherwise, a node has as
+ * many ranks as were recorded */
 static void scale_params(const predreg_job_t *job,
                          const predreg_replay_opts_t *opts,
                          predreg_phase_t phase, predreg_scale_params_t *params)
@@ -91,45 +91,41 @@ static void print_json(const predreg_job_t *job,
                        const predreg_scale_params_t *params,
                        const predreg_scale_t *scale)
 {
-    printf("{\"policy\":\"%s\",\"phases\":\"%s\",\"ranks\":%u,"
-           "\"ranks_per_node\":%u,\"nodes\":%u,", policy,
-           predreg_phase_names[params->phase], params->num_ranks,
-           params->ranks_per_node, scale->num_nodes);
-    printf("\"node_avg_bytes\":%.0f,\"node_peak_bytes\":%lu,"
-           "\"job_avg_bytes\":%.0f,\"job_peak_bytes\":%lu,",
-           scale->node_avg_bytes, scale->node_peak_bytes, scale->job_avg_bytes,
-           scale->job_peak_bytes);
-    if (opts->node_max > 0) {
-        printf("\"node_max_bytes\":%lu,\"above\":%.6f,"
-               "\"above_avg_bytes\":%.0f,",
-               params->node_max, scale->above, scale->above_avg_bytes);
-    } else {
-        printf("\"node_max_bytes\":null,\"above\":null,"
-               "\"above_avg_bytes\":null,");
-    }
+    int has_max = (opts->node_max > 0);
+    int has     = has_helpers(scale);
+    ucs_string_buffer_t text;
+    ucs_json_t json;
 
-    printf("\"idle_cores\":%u,", scale->idle_cores);
-    if (has_helpers(scale)) {
-        printf("\"helper_cores\":%.6f,\"helper_regs\":%lu,\"delayed_regs\":%lu,"
-               "\"delay_avg_ns\":%.0f,\"delay_max_ns\":%lu",
-               scale->helper_cores, scale->helper_regs, scale->delayed_regs,
-               scale->delay_avg, scale->delay_max);
-    } else {
-        printf("\"helper_cores\":null,\"helper_regs\":null,"
-               "\"delayed_regs\":null,\"delay_avg_ns\":null,"
-               "\"delay_max_ns\":null");
-    }
-    predreg_replay_print_damage(&job->damage);
-    printf("}\n");
+    predreg_json_begin(&json, &text);
+    ucs_json_string(&json, "policy", policy);
+    ucs_json_string(&json, "phases", predreg_phase_names[params->phase]);
+    ucs_json_uint(&json, "ranks", params->num_ranks);
+    ucs_json_uint(&json, "ranks_per_node", params->ranks_per_node);
+    ucs_json_uint(&json, "nodes", scale->num_nodes);
+    ucs_json_printf(&json, "node_avg_bytes", "%.0f", scale->node_avg_bytes);
+    ucs_json_uint(&json, "node_peak_bytes", scale->node_peak_bytes);
+    ucs_json_printf(&json, "job_avg_bytes", "%.0f", scale->job_avg_bytes);
+    ucs_json_uint(&json, "job_peak_bytes", scale->job_peak_bytes);
+    predreg_replay_put_known(&json, "node_max_bytes", has_max, params->node_max, 0);
+    predreg_replay_put_known(&json, "above", has_max, scale->above, 6);
+    predreg_replay_put_known(&json, "above_avg_bytes", has_max, scale->above_avg_bytes, 0);
+    ucs_json_uint(&json, "idle_cores", scale->idle_cores);
+    predreg_replay_put_known(&json, "helper_cores", has, scale->helper_cores, 6);
+    predreg_replay_put_known(&json, "helper_regs", has, scale->helper_regs, 0);
+    predreg_replay_put_known(&json, "delayed_regs", has, scale->delayed_regs, 0);
+    predreg_replay_put_known(&json, "delay_avg_ns", has, scale->delay_avg, 0);
+    predreg_replay_put_known(&json, "delay_max_ns", has, scale->delay_max, 0);
+    predreg_replay_put_damage(&json, &job->damage);
+    predreg_json_print(&json);
 }
 
 static ucs_status_t scale_phase(const predreg_job_t *job,
                                 const predreg_replay_opts_t *opts,
-                                predreg_replay_result_t *const *results,
                                 predreg_phase_t phase)
 {
-    double pinned       = 0;
-    ucs_status_t status = UCS_OK;
+    predreg_replay_result_t *const *results = job->results;
+    double pinned                           = 0;
+    ucs_status_t status                     = UCS_OK;
     predreg_scale_params_t params;
     predreg_scale_t scale;
     unsigned policy;
@@ -166,8 +162,7 @@ static ucs_status_t scale_phase(const predreg_job_t *job,
 }
 
 ucs_status_t predreg_replay_scale(const predreg_job_t *job,
-                                  const predreg_replay_opts_t *opts,
-                                  predreg_replay_result_t *const *results)
+                                  const predreg_replay_opts_t *opts)
 {
     ucs_status_t status = UCS_OK;
     predreg_phase_t phase;
@@ -178,7 +173,7 @@ ucs_status_t predreg_replay_scale(const predreg_job_t *job,
 
     for (phase = 0; (phase < PREDREG_PHASE_LAST) && (status == UCS_OK);
          ++phase) {
-        status = scale_phase(job, opts, results, phase);
+        status = scale_phase(job, opts, phase);
     }
     return status;
 }

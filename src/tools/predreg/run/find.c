@@ -4,10 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "find.h"
+#include "run.h"
 
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/launch/preload.h>
+#include <tools/predreg/common/command.h>
 
 #include <elf.h>
 #include <errno.h>
@@ -19,44 +18,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where the library is in a build tree, seen from the folder of the program */
+/* The library's folder in a build tree, seen from the folder of the program */
 #define BUILD_FOLDER "../../uct/ib/predreg/.libs"
 
-#define MAX_PLACES 3
+#define NUM_PLACES 3
 
-/* Where execvp() looks if PATH is not set: confstr(_CS_PATH) of glibc */
+/* The characters that ld.so(8) accepts between the libraries of LD_PRELOAD */
+#define SEPARATORS " :"
+
+/* execvp() looks here if PATH is not set: confstr(_CS_PATH) of glibc */
 #define DEFAULT_PATH "/bin:/usr/bin"
 
 
 char *predreg_executable_folder(void)
 {
     char path[PATH_MAX];
-    ssize_t length;
-    char *slash;
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
-    length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    if (length < 0) {
-        return NULL;
+    if (length <= 0) {
+        return predreg_format("%s", PREDREG_BINDIR);
     }
 
-    path[length] = '\0';
-    slash        = strrchr(path, '/');
-    if (slash == NULL) {
-        return NULL;
-    }
-
-    *slash = '\0';
+    path[length]        = '\0';
+    *strrchr(path, '/') = '\0';
     return predreg_format("%s", path);
 }
 
-char *predreg_relative_folder(const char *folder, const char *lib)
+char *predreg_relative_folder(const char *folder, const char *other)
 {
     const char *bin = PREDREG_BINDIR;
     char *path      = predreg_format("%s", folder);
     size_t i, common = 0;
-    char *longer;
 
-    for (i = 0; (bin[i] != '\0') && (bin[i] == lib[i]); ++i) {
+    for (i = 0; (bin[i] != '\0') && (bin[i] == other[i]); ++i) {
         if (bin[i] == '/') {
             common = i;
         }
@@ -64,15 +58,11 @@ char *predreg_relative_folder(const char *folder, const char *lib)
 
     for (i = common; bin[i] != '\0'; ++i) {
         if ((bin[i] == '/') && (bin[i + 1] != '\0')) {
-            longer = predreg_format("%s/..", path);
-            free(path);
-            path = longer;
+            path = predreg_append(path, "/..");
         }
     }
 
-    longer = predreg_format("%s%s", path, lib + common);
-    free(path);
-    return longer;
+    return predreg_append(path, "%s", other + common);
 }
 
 /*
@@ -114,9 +104,8 @@ static char *absolute_path(const char *path)
 }
 
 /*
- * Whether a file is our library: it is an ELF file, and has the library's own
- * name as a string, with a zero byte on both sides, as the names that it is
- * linked by (SONAME) have. Its file may be called otherwise.
+ * Whether a file is our library, under any name: an ELF file with the library's own name
+ * as a string, with a zero byte on both sides, as in the names for linking (SONAME)
  */
 static int is_our_library(const char *path)
 {
@@ -145,8 +134,8 @@ static int is_our_library(const char *path)
     return is_ours;
 }
 
-/* Find the library that the user has named.
- * @return NULL if it is none, and the reason has been printed. */
+/* Find the library named by the user.
+ * @return NULL if the file is another one, and the reason has been printed. */
 static char *named(const char *path)
 {
     char *found = absolute_path(path);
@@ -164,59 +153,47 @@ static char *named(const char *path)
     return found;
 }
 
-static char *search(const char *folder, int *status_p)
+/* Look for the library. A user who runs the program from a build tree wants the library
+ * built with it, not the installed one.
+ * @return NULL if there is none, and the reason has been printed. */
+static char *search(const char *folder)
 {
-    unsigned count = 0;
+    char *libdir   = predreg_relative_folder(folder, PREDREG_LIBDIR);
+    char *places[] = {
+        predreg_format("%s/" BUILD_FOLDER "/" PREDREG_LIBRARY, folder),
+        predreg_format("%s/" PREDREG_LIBRARY, libdir),
+        predreg_format("%s", PREDREG_LIBDIR "/" PREDREG_LIBRARY)
+    };
     char *found    = NULL;
-    char *places[MAX_PLACES];
-    char *libdir;
     unsigned i;
 
-    /* The build tree comes first: a user who runs the program from there wants
-     * the library that was built with it, not the one that is installed */
-    if (folder != NULL) {
-        places[count++] = predreg_format("%s/" BUILD_FOLDER "/%s", folder,
-                                         PREDREG_LIBRARY);
-        libdir          = predreg_relative_folder(folder, PREDREG_LIBDIR);
-        places[count++] = predreg_format("%s/%s", libdir, PREDREG_LIBRARY);
-        free(libdir);
-    }
-    places[count++] = predreg_format("%s/%s", PREDREG_LIBDIR, PREDREG_LIBRARY);
-
-    for (i = 0; (i < count) && (found == NULL); ++i) {
+    for (i = 0; (i < NUM_PLACES) && (found == NULL); ++i) {
         found = absolute_path(places[i]);
     }
 
     if (found == NULL) {
         predreg_error("%s was not found; looked for", PREDREG_LIBRARY);
-        for (i = 0; i < count; ++i) {
+        for (i = 0; i < NUM_PLACES; ++i) {
             predreg_error("  %s", places[i]);
         }
         predreg_error("install it, or name it with --library PATH");
-        *status_p = PREDREG_EXIT_NOT_FOUND;
     }
 
-    for (i = 0; i < count; ++i) {
+    for (i = 0; i < NUM_PLACES; ++i) {
         free(places[i]);
     }
+    free(libdir);
     return found;
 }
 
 char *predreg_find_library(const char *folder, const char *wanted,
                            int *status_p)
 {
-    char *found;
+    char *found = (wanted == NULL) ? search(folder) : named(wanted);
 
-    if (wanted == NULL) {
-        found = search(folder, status_p);
-    } else {
-        found = named(wanted);
-        if (found == NULL) {
-            *status_p = PREDREG_EXIT_NOT_FOUND;
-        }
-    }
-
-    if ((found != NULL) && (strpbrk(found, " :") != NULL)) {
+    if (found == NULL) {
+        *status_p = PREDREG_EXIT_NOT_FOUND;
+    } else if (strpbrk(found, " :") != NULL) {
         predreg_error("'%s' cannot be preloaded: LD_PRELOAD takes no path with "
                       "a space or a colon", found);
         *status_p = PREDREG_EXIT_USAGE;
@@ -264,11 +241,81 @@ char *predreg_find_command(const char *name)
     return NULL;
 }
 
-int predreg_has_command(const char *name)
+static const char *base_name(const char *path)
 {
-    char *path = predreg_find_command(name);
-    int found  = (path != NULL);
+    const char *slash = strrchr(path, '/');
 
-    free(path);
-    return found;
+    return (slash == NULL) ? path : slash + 1;
+}
+
+/* Whether a library is a sanitizer of GCC or Clang, which ends the program unless the
+ * library is loaded first */
+static int is_sanitizer(const char *path)
+{
+    static const char *const names[] = {
+        "libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so", "libclang_rt."
+    };
+    unsigned i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+        if (!strncmp(base_name(path), names[i], strlen(names[i]))) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+char *predreg_preload_join(const char *library, const char *present)
+{
+    char *copy  = predreg_format("%s", (present == NULL) ? "" : present);
+    char *first = predreg_format("%s", "");
+    char *rest  = predreg_format("%s", "");
+    char *path, *saveptr, *value;
+
+    for (path = strtok_r(copy, SEPARATORS, &saveptr); path != NULL;
+         path = strtok_r(NULL, SEPARATORS, &saveptr)) {
+        if (is_sanitizer(path)) {
+            first = predreg_append(first, "%s:", path);
+        } else if (strcmp(base_name(path), base_name(library))) {
+            rest = predreg_append(rest, ":%s", path);
+        }
+    }
+
+    value = predreg_format("%s%s%s", first, library, rest);
+    free(copy);
+    free(first);
+    free(rest);
+    return value;
+}
+
+int predreg_preload_has_library(const char *present)
+{
+    char *copy = predreg_format("%s", (present == NULL) ? "" : present);
+    int has    = 0;
+    char *path, *saveptr;
+
+    for (path = strtok_r(copy, SEPARATORS, &saveptr); path != NULL;
+         path = strtok_r(NULL, SEPARATORS, &saveptr)) {
+        has |= !strcmp(base_name(path), PREDREG_LIBRARY);
+    }
+
+    free(copy);
+    return has;
+}
+
+char *predreg_preload_merge(const char *our_value, const char *user_value)
+{
+    char *copy = predreg_format("%s", our_value);
+    char *value, *library, *saveptr;
+
+    /* In our value only libraries of sanitizers come before this project's. All others
+     * are from the environment, and the user's value replaces them */
+    for (library = strtok_r(copy, SEPARATORS, &saveptr);
+         (library != NULL) && is_sanitizer(library);
+         library = strtok_r(NULL, SEPARATORS, &saveptr));
+
+    value = predreg_preload_join((library == NULL) ? "" : library, user_value);
+    free(copy);
+    return value;
 }

@@ -4,15 +4,17 @@
  * See file LICENSE for terms.
  */
 
-#include "options.h"
-#include "environment.h"
-#include "trace_folder.h"
+#include "run.h"
 
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/common/options.h>
+#include <tools/predreg/common/command.h>
+#include <tools/predreg/common/knob.h>
+#include <tools/predreg/common/trace_files.h>
+#include <trace/trace.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,36 +25,181 @@
 
 #define DEFAULT_FOLDER "predreg.traces"
 
+#define TRACE_FILES    "*" PREDREG_TRACE_SUFFIX
 
-/* Whether a value is one of several, in letters of any case, as in UCX */
-static int is_choice(const char *value, const char *const *accepted)
+/* So many bytes of a file are enough to recognise a trace */
+#define HEAD_SIZE      64
+
+
+/* Whether a file is a trace. A file that is named as ranks name their traces is
+ * one, even if it is empty */
+static int is_trace(DIR *dir, const char *name)
 {
-    const char *const *choice;
+    char head[HEAD_SIZE];
+    ssize_t size;
+    int fd;
 
-    for (choice = accepted; *choice != NULL; ++choice) {
-        if (!strcasecmp(value, *choice)) {
-            return 1;
-        }
+    if ((fnmatch("rank-[0-9]*" TRACE_FILES, name, 0) == 0) ||
+        (fnmatch("proc." TRACE_FILES, name, 0) == 0)) {
+        return 1;
+    }
+
+    /* Opening a pipe would wait for its writer otherwise */
+    fd = openat(dirfd(dir), name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return 0;
+    }
+
+    size = read(fd, head, sizeof(head));
+    close(fd);
+    return (size > 0) && ucs_rcache_trace_is_trace(head, size);
+}
+
+/* Check a file that would be read as a trace of this job: it must be one that
+ * may be removed */
+static int check_file(DIR *dir, const char *folder, const char *name, int force)
+{
+    if (!force) {
+        predreg_error("-o: '%s' has traces in it, as %s; accepted: another "
+                      "folder, or --force to remove them", folder, name);
+        return -1;
+    }
+
+    if (!is_trace(dir, name)) {
+        predreg_error("--force: '%s' in '%s' is no trace and is not removed, "
+                      "but would be read as one; accepted: another folder",
+                      name, folder);
+        return -1;
     }
 
     return 0;
 }
 
-static int check_choice(const char *what, const char *value,
-                        const char *const *accepted)
+static int remove_file(DIR *dir, const char *folder, const char *name)
 {
-    const char *const *choice;
-
-    if (is_choice(value, accepted)) {
+    if (unlinkat(dirfd(dir), name, 0) == 0) {
         return 0;
     }
 
-    fprintf(stderr, "ucx_predreg: %s: unknown value '%s'; accepted:", what,
-            value);
-    for (choice = accepted; *choice != NULL; ++choice) {
-        fprintf(stderr, "%s %s", (choice == accepted) ? "" : ",", *choice);
+    predreg_error("--force: cannot remove '%s' from '%s': %s", name, folder,
+                  strerror(errno));
+    return -1;
+}
+
+/* @return the name of the next file that would be read as a trace, or NULL */
+static const char *next_file(DIR *dir)
+{
+    struct dirent *entry;
+
+    while ((entry = readdir(dir)) != NULL) {
+        if (fnmatch(TRACE_FILES, entry->d_name, 0) == 0) {
+            return entry->d_name;
+        }
     }
-    fputc('\n', stderr);
+
+    return NULL;
+}
+
+int predreg_trace_folder_clear(const char *folder)
+{
+    int ret = 0;
+    const char *name;
+    DIR *dir;
+
+    dir = opendir(folder);
+    if (dir == NULL) {
+        predreg_error("--force: '%s': %s", folder, strerror(errno));
+        return PREDREG_EXIT_USAGE;
+    }
+
+    while ((ret == 0) && ((name = next_file(dir)) != NULL)) {
+        ret = remove_file(dir, folder, name);
+    }
+
+    closedir(dir);
+    return (ret == 0) ? 0 : PREDREG_EXIT_USAGE;
+}
+
+int predreg_trace_folder_prepare(const char *folder, int force, int *is_new_p)
+{
+    int ret = 0;
+    const char *name;
+    DIR *dir;
+
+    *is_new_p = (mkdir(folder, 0777) == 0);
+    if (!*is_new_p && (errno != EEXIST)) {
+        predreg_error("-o: cannot make '%s': %s; accepted: a folder in one "
+                      "that can be written to", folder, strerror(errno));
+        return PREDREG_EXIT_USAGE;
+    }
+
+    dir = opendir(folder);
+    if ((dir == NULL) || (access(folder, W_OK | X_OK) != 0)) {
+        predreg_error("-o: '%s': %s; accepted: a folder that can be written to",
+                      folder, strerror(errno));
+        if (dir != NULL) {
+            closedir(dir);
+        }
+        return PREDREG_EXIT_USAGE;
+    }
+
+    while ((ret == 0) && ((name = next_file(dir)) != NULL)) {
+        ret = check_file(dir, folder, name, force);
+    }
+
+    closedir(dir);
+    return (ret == 0) ? 0 : PREDREG_EXIT_USAGE;
+}
+
+int predreg_env_set_path(const char *what, const char *name, const char *path)
+{
+    char *cwd = getcwd(NULL, 0);
+    char *absolute;
+
+    if ((path[0] != '/') && (cwd == NULL)) {
+        predreg_error("%s: the present folder is unknown (%s); accepted: an "
+                      "absolute path", what, strerror(errno));
+        return -1;
+    }
+
+    absolute = (path[0] == '/') ? predreg_format("%s", path) :
+                                  predreg_format("%s/%s", cwd, path);
+    setenv(name, absolute, 1);
+    free(absolute);
+    free(cwd);
+    return 0;
+}
+
+/* Whether a value is one of a knob's, in letters of any case, as in UCX */
+static int is_choice(const char *knob, const char *value)
+{
+    const char *const *choice = predreg_knob_values(knob);
+
+    while ((*choice != NULL) && strcasecmp(value, *choice)) {
+        ++choice;
+    }
+    return *choice != NULL;
+}
+
+/* Set the knob of an option */
+static int set_choice(const predreg_option_t *option, const char *knob, const char *value)
+{
+    const char *const *choice = predreg_knob_values(knob);
+    char *text;
+
+    if (is_choice(knob, value)) {
+        text = predreg_format(PREDREG_KNOB_PREFIX "%s", knob);
+        setenv(text, value, 1);
+        free(text);
+        return 0;
+    }
+
+    text = predreg_format("%s", *choice);
+    while (*++choice != NULL) {
+        text = predreg_append(text, ", %s", *choice);
+    }
+    predreg_error("--%s: unknown value '%s'; accepted: %s", option->name, value, text);
+    free(text);
     return -1;
 }
 
@@ -60,7 +207,6 @@ static int check_choice(const char *what, const char *value,
 static int set_output(const char *path, int *is_new_p)
 {
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
-    char *absolute;
     int fd;
 
     fd        = open(path, flags | O_EXCL, 0666);
@@ -76,26 +222,16 @@ static int set_output(const char *path, int *is_new_p)
         return -1;
     }
     close(fd);
-
-    absolute = predreg_env_absolute_path("--output", path);
-    if (absolute == NULL) {
-        return -1;
-    }
-
-    predreg_env_set(PREDREG_KNOB_OUTPUT, absolute);
-    free(absolute);
-    return 0;
+    return predreg_env_set_path("--output", PREDREG_KNOB_OUTPUT, path);
 }
 
-static const char *const formats[] = {"text", "json", "n", NULL};
-
-
-/* If an option that there is not is a knob, say how knobs are set */
+/* If an unknown option is a knob, print how to set it */
 static void tell_of_knob(const char *arg)
 {
     const char *name = arg + strspn(arg, "-");
     char *knob       = predreg_format("%.*s", (int)strcspn(name, "="), name);
-    char *nearest, *p;
+    const char *nearest;
+    char *p;
 
     for (p = knob; *p != '\0'; ++p) {
         *p = (*p == '-') ? '_' : *p;
@@ -106,39 +242,23 @@ static void tell_of_knob(const char *arg)
         predreg_error("%s is a knob; accepted: --set %s=VALUE", nearest,
                       nearest);
     }
-    free(nearest);
     free(knob);
 }
 
 static int read_policy(const predreg_option_t *option, const char *value, void *opts)
 {
-    static const char *const accepted[] = {"predict", "on-demand",
-                                           "leave-pinned", NULL};
-
-    if (check_choice("--policy", value, accepted) != 0) {
-        return -1;
-    }
-
-    predreg_env_set(PREDREG_KNOB_POLICY, value);
-    return 0;
+    return set_choice(option, "POLICY", value);
 }
 
 static int read_summary(const predreg_option_t *option, const char *value, void *arg)
 {
-    predreg_run_opts_t *opts = arg;
-
-    opts->no_format = (value == NULL) ? optind : 0;
-    if ((value != NULL) && (check_choice("--summary", value, formats) != 0)) {
-        return -1;
-    }
-
-    predreg_env_set(PREDREG_KNOB_SUMMARY, (value == NULL) ? "text" : value);
-    return 0;
+    ((predreg_run_opts_t*)arg)->no_format = (value == NULL) ? optind : 0;
+    return set_choice(option, "SUMMARY", (value == NULL) ? "text" : value);
 }
 
 static int read_set(const predreg_option_t *option, const char *value, void *opts)
 {
-    return predreg_env_set_knob(value);
+    return predreg_knob_set_variable(value, 1);
 }
 
 #define FIELD(_name) offsetof(predreg_run_opts_t, _name)
@@ -191,42 +311,24 @@ static const predreg_options_t record_options = {
     .unknown = tell_of_knob
 };
 
-/* Check the values of all knobs, which are in the environment: the options of the
- * command line have been put there as well. */
-static int check_knobs(predreg_run_opts_t *opts)
-{
-    const char *summary = getenv(PREDREG_KNOB_SUMMARY);
-
-    opts->summary = (summary != NULL) && strcasecmp(summary, "n");
-    return predreg_knob_check_environment();
-}
-
 /* Have traces written to a folder, which is made if need be.
  * @return 0 or the exit status. */
 static int set_folder(predreg_run_opts_t *opts)
 {
-    char *absolute;
-    int status;
+    int status = predreg_trace_folder_prepare(opts->folder, opts->force,
+                                              &opts->is_new_folder);
 
-    status = predreg_trace_folder_prepare(opts->folder, opts->force,
-                                          &opts->is_new_folder);
-    if (status != 0) {
-        return status;
+    if ((status == 0) &&
+        (predreg_env_set_path("-o", PREDREG_KNOB_TRACE, opts->folder) != 0)) {
+        status = PREDREG_EXIT_USAGE;
     }
-
-    absolute = predreg_env_absolute_path("-o", opts->folder);
-    if (absolute == NULL) {
-        return PREDREG_EXIT_USAGE;
-    }
-
-    predreg_env_set(PREDREG_KNOB_TRACE, absolute);
-    free(absolute);
-    return 0;
+    return status;
 }
 
 int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *opts)
 {
     const predreg_options_t *options = records ? &record_options : &run_options;
+    const char *summary;
     int status;
 
     *opts  = (predreg_run_opts_t){.folder = records ? DEFAULT_FOLDER : NULL};
@@ -241,20 +343,23 @@ int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *op
         return PREDREG_EXIT_USAGE;
     }
 
-    if ((opts->no_format == optind) && is_choice(argv[optind], formats)) {
+    if ((opts->no_format == optind) && is_choice("SUMMARY", argv[optind])) {
         predreg_error("--summary: its format follows an equals sign; accepted: "
                       "--summary=%s COMMAND, or --summary -- COMMAND",
                       argv[optind]);
         return PREDREG_EXIT_USAGE;
     }
 
-    if (check_knobs(opts) != 0) {
+    /* The options are in the environment by now */
+    summary       = getenv(PREDREG_KNOB_SUMMARY);
+    opts->summary = (summary != NULL) && strcasecmp(summary, "n");
+    if (predreg_knob_check_environment() != 0) {
         return PREDREG_EXIT_USAGE;
     }
 
     if (opts->output != NULL) {
         if (!opts->summary) {
-            predreg_env_set(PREDREG_KNOB_SUMMARY, "text");
+            setenv(PREDREG_KNOB_SUMMARY, "text", 1);
             opts->summary = 1;
         }
         if (set_output(opts->output, &opts->is_new) != 0) {

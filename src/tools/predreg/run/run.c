@@ -5,14 +5,9 @@
  */
 
 #include "run.h"
-#include "environment.h"
-#include "find.h"
-#include "options.h"
-#include "trace_folder.h"
 
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/launch/launcher.h>
-#include <tools/predreg/launch/preload.h>
+#include <tools/predreg/common/command.h>
+#include <tools/predreg/common/knob.h>
 
 #include <errno.h>
 #include <getopt.h>
@@ -21,12 +16,58 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define SLURM_EXPORT "SLURM_EXPORT_ENV"
 
+static int is_knob(const char *string)
+{
+    return strncmp(string, PREDREG_KNOB_PREFIX,
+                   strlen(PREDREG_KNOB_PREFIX)) == 0;
+}
 
-/* Add the arguments to the command that have its launcher pass the variables on
- * to the ranks. Variables that have to be in the environment for that are set
- * there */
+void predreg_env_unset_knobs(void)
+{
+    char **var = environ;
+    char *name;
+
+    while (*var != NULL) {
+        if (!is_knob(*var)) {
+            ++var;
+            continue;
+        }
+
+        name = predreg_format("%.*s", (int)strcspn(*var, "="), *var);
+        unsetenv(name);
+        free(name);
+        var = environ; /* unsetenv() has changed the vector, so the search
+                          starts anew */
+    }
+}
+
+char **predreg_env_vars(const char *library)
+{
+    size_t count  = 1;
+    char *preload = predreg_preload_join(library, getenv(PREDREG_PRELOAD));
+    char **vars, **var;
+
+    for (var = environ; *var != NULL; ++var) {
+        ++count;
+    }
+
+    vars    = predreg_check_memory(calloc(count + 1, sizeof(*vars)));
+    vars[0] = predreg_format(PREDREG_PRELOAD "=%s", preload);
+    free(preload);
+
+    count = 1;
+    for (var = environ; *var != NULL; ++var) {
+        if (is_knob(*var)) {
+            vars[count++] = predreg_format("%s", *var);
+        }
+    }
+
+    return vars;
+}
+
+/* Add arguments to the command with which its launcher passes the variables on to the
+ * ranks, or set the variables in the environment, where the launcher takes them from */
 static char **add_library(char **argv, const char *library)
 {
     predreg_launcher_t kind = predreg_launcher_by_name(argv[0]);
@@ -40,22 +81,22 @@ static char **add_library(char **argv, const char *library)
 
     argv = predreg_launcher_args(kind, argv, vars);
     if (predreg_launcher_preloads(kind, argv)) {
-        predreg_env_set(PREDREG_PRELOAD, strchr(vars[0], '=') + 1);
+        setenv(PREDREG_PRELOAD, strchr(vars[0], '=') + 1, 1);
     }
 
-    exported = getenv(SLURM_EXPORT);
+    exported = getenv(PREDREG_SLURM_EXPORT);
     if ((kind == PREDREG_LAUNCHER_SRUN) && (exported != NULL)) {
         list = predreg_slurm_export(exported, vars);
-        predreg_env_set(SLURM_EXPORT, list);
+        setenv(PREDREG_SLURM_EXPORT, list, 1);
         free(list);
     }
 
     return argv;
 }
 
-/* Whether the command needs the library. It does not if UCX is to be used as it
- * is, without a summary or a trace, unless the library is preloaded anyway and
- * needs to be told so */
+/* Whether the command needs the library. A command for plain UCX, without a summary or a
+ * trace, does not need the library, unless a preloaded library has to be told the
+ * policy */
 static int needs_library(const predreg_run_opts_t *opts)
 {
     const char *policy = getenv(PREDREG_KNOB_POLICY);
@@ -66,31 +107,25 @@ static int needs_library(const predreg_run_opts_t *opts)
            predreg_preload_has_library(getenv(PREDREG_PRELOAD));
 }
 
-/* @return the absolute path of the library, or NULL, and the exit status in
- * *status_p */
-static char *find_library(const predreg_run_opts_t *opts, int *status_p)
-{
-    char *folder = predreg_executable_folder();
-    char *library;
-
-    library = predreg_find_library(folder, opts->library, status_p);
-    free(folder);
-    return library;
-}
-
-/* Become the command. This returns only if that cannot be done.
+/* Become the command. Returning is an error.
  * @return the exit status, and the reason has been printed. */
 static int become(char **argv, const predreg_run_opts_t *opts)
 {
     const char *command = argv[0];
-    char *library;
-    int status;
+    char *folder        = predreg_executable_folder();
+    char *library       = NULL;
+    int status          = 0;
+    char *path;
 
     if (needs_library(opts)) {
-        library = find_library(opts, &status);
-        if (library == NULL) {
-            return status;
-        }
+        library = predreg_find_library(folder, opts->library, &status);
+    }
+    free(folder);
+    if (status != 0) {
+        return status;
+    }
+
+    if (library != NULL) {
         argv = add_library(argv, library);
         free(library);
     } else {
@@ -99,7 +134,9 @@ static int become(char **argv, const predreg_run_opts_t *opts)
 
     /* Delete the traces of an earlier job only now: a command that cannot be started
      * must not cost the user these traces */
-    if (opts->force && predreg_has_command(command)) {
+    path = opts->force ? predreg_find_command(command) : NULL;
+    if (path != NULL) {
+        free(path);
         status = predreg_trace_folder_clear(opts->folder);
         if (status != 0) {
             return status;
@@ -119,12 +156,10 @@ static int run(int argc, char **argv, int records)
     int status;
 
     status = predreg_run_parse(argc, argv, records, &opts);
-    if (status != 0) {
-        return status;
+    if (status == 0) {
+        status = become(argv + optind, &opts);
+        predreg_run_cancel(&opts);
     }
-
-    status = become(argv + optind, &opts);
-    predreg_run_cancel(&opts);
     return status;
 }
 

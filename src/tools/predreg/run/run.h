@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef PREDREG_RUN_RUN_H_
-#define PREDREG_RUN_RUN_H_
+#ifndef PREDREG_RUN_H_
+#define PREDREG_RUN_H_
 
 #include <ucs/sys/compiler_def.h>
 
@@ -13,22 +13,211 @@ BEGIN_C_DECLS
 
 /** @file run.h
  *
- * `ucx_predreg run`, a program with predictive memory registration, and `ucx_predreg
- * record`, the same with traces. Only main() calls these, from its table of
- * sub-commands.
+ * The sub-commands `run` and `record` (run.c), their options (options.c), and two parts
+ * shared with stat and info: the library, commands, and values of LD_PRELOAD (find.c), and
+ * the ways of launchers to pass variables on to ranks (launcher.c).
  */
+
+/** Name of the environment variable. */
+#define PREDREG_PRELOAD "LD_PRELOAD"
+
+/** Base name of the library to be preloaded. */
+#define PREDREG_LIBRARY "libuct_predreg.so"
+
+
+/** @return the folder of this program, to be freed. */
+char *predreg_executable_folder(void);
 
 /**
- * Carry out the sub-command.
+ * Find another folder of the installation, also if the whole installation was moved.
  *
- * @param [in] argv  Its name, for messages of getopt_long(), and its arguments.
+ * @param [in] folder  Folder of this program.
+ * @param [in] other   Place of the other folder if the folder of programs is the
+ *                     configured one.
  *
- * @return the exit status of the program. If all went well, the
- *         program has become the command and this does not return.
+ * @return the path of the other folder, to be freed.
  */
-int predreg_run(int argc, char **argv);
+char *predreg_relative_folder(const char *folder, const char *other);
 
-int predreg_record(int argc, char **argv);
+/**
+ * Find the library to preload.
+ *
+ * @param [in]  folder    Folder of this program.
+ * @param [in]  wanted    Path given by the user, or NULL to look for the
+ *                        library: if @a folder is part of a build tree, in that
+ *                        tree; then in the installation of @a folder; then in the
+ *                        configured folder of libraries.
+ * @param [out] status_p  Exit status if there is none; then the reason has been
+ *                        printed.
+ *
+ * @return an absolute path to be freed, or NULL.
+ */
+char *predreg_find_library(const char *folder, const char *wanted,
+                           int *status_p);
+
+/** @return the file that execvp() would execute under this name, to be freed: a name
+ *  without a slash is looked for in PATH. NULL: there is none. */
+char *predreg_find_command(const char *name);
+
+
+/**
+ * Make a value of LD_PRELOAD: the library, then the present value, without other files
+ * that have the name of the library. Libraries of sanitizers stay in front: they end a
+ * program in which they are not the first.
+ *
+ * @param [in] present  Present value; may be NULL.
+ * @return a string to be freed.
+ */
+char *predreg_preload_join(const char *library, const char *present);
+
+/** @return 1 if a value of LD_PRELOAD names our library in any folder. */
+int predreg_preload_has_library(const char *present);
+
+/**
+ * Put our library in front of the value of LD_PRELOAD that a user gave to a
+ * launcher.
+ *
+ * @param [in] our_value   A value without the user's: our library behind libraries of
+ *                         sanitizers, then libraries of the environment, which are
+ *                         replaced by the user's value.
+ * @return a string to be freed.
+ */
+char *predreg_preload_merge(const char *our_value, const char *user_value);
+
+
+typedef enum {
+    PREDREG_LAUNCHER_NONE,    /**< A program, or an unknown launcher */
+    PREDREG_LAUNCHER_ASK,     /**< Several launchers have this name: see the version */
+    PREDREG_LAUNCHER_OPENMPI, /**< mpirun of Open MPI or PRRTE: -x NAME=VALUE */
+    PREDREG_LAUNCHER_HYDRA,   /**< mpiexec of MPICH: -genv NAME VALUE */
+    PREDREG_LAUNCHER_SRUN     /**< Slurm: the environment, and --export */
+} predreg_launcher_t;
+
+/** Time for a launcher to print its version, ms. A slower launcher is started like any
+ *  program. */
+#define PREDREG_VERSION_TIMEOUT 10000
+
+/** The variable of Slurm that is like --export. */
+#define PREDREG_SLURM_EXPORT "SLURM_EXPORT_ENV"
+
+
+/** @return the kind of launcher by the name of a command, with or without a folder. */
+predreg_launcher_t predreg_launcher_by_name(const char *command);
+
+/** @return the kind of launcher by its output under --version. */
+predreg_launcher_t predreg_launcher_by_version(const char *text);
+
+/**
+ * Run a command with --version, and recognise the launcher by its output: several
+ * launchers are called mpiexec. After the timeout, in ms, end the command and print a
+ * message.
+ *
+ * @return the launcher, or PREDREG_LAUNCHER_NONE if the output is of none.
+ */
+predreg_launcher_t predreg_launcher_ask(const char *command, int timeout);
+
+/**
+ * @return 1 if LD_PRELOAD has to be in the environment of the command for the
+ *         ranks to get it; 0 if the arguments of the command set it for the
+ *         ranks, so that the library is not preloaded into the launcher itself.
+ */
+int predreg_launcher_preloads(predreg_launcher_t kind, char *const *argv);
+
+/**
+ * Make the arguments of a command that pass variables on to the ranks.
+ *
+ * The user's command line stays in force: a variable set there is not set again, and
+ * libraries preloaded there are preloaded after ours.
+ *
+ * @param [in] kind  Not @ref PREDREG_LAUNCHER_ASK.
+ * @param [in] argv  The command, up to a NULL.
+ * @param [in] vars  "NAME=VALUE" up to a NULL; the first one is LD_PRELOAD.
+ *
+ * @return a vector up to a NULL, whose strings may be those of @a argv and @a vars. The
+ *         caller frees it, or leaves it to the end of the program.
+ */
+char **predreg_launcher_args(predreg_launcher_t kind, char *const *argv,
+                             char *const *vars);
+
+/**
+ * Add our variables to a list of variables for --export or SLURM_EXPORT_ENV. Without
+ * such a list the ranks get the whole environment.
+ *
+ * @param [in] value   Present list.
+ * @param [in] vars    As above; they have to be in the environment as well.
+ * @return the list, to be freed.
+ */
+char *predreg_slurm_export(const char *value, char *const *vars);
+
+
+/** Options besides those passed on in the environment. */
+typedef struct {
+    const char *library;  /**< Path of the library; NULL: look for it */
+    const char *output;   /**< File of the summary, or NULL */
+    int        is_new;    /**< Whether that file was made for this command */
+    int        summary;   /**< Whether a summary is printed */
+    int        no_format; /**< Index of the argument after a --summary without
+                               a format; 0: there is no such option */
+    const char *folder;   /**< Of traces; NULL: nothing is recorded */
+    int        is_new_folder; /**< Whether it was made for this command */
+    int        force;     /**< Whether traces in it are to be removed */
+} predreg_run_opts_t;
+
+/**
+ * Read the options, set their knobs in the environment, and make the file of the
+ * summary and the folder of traces. Knobs of the environment are checked like the
+ * options, so that a mistake is found before a job is started. If help is asked for,
+ * print it and end the program.
+ *
+ * @param [in]  records  Whether this is `record`.
+ *
+ * @return 0, and optind is the index of the command in @a argv; or the exit
+ *         status, and the reason has been printed; then nothing is left behind.
+ */
+int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *opts);
+
+/** Remove the new file and folder of a command that does not run. */
+void predreg_run_cancel(const predreg_run_opts_t *opts);
+
+/**
+ * Make a folder for traces if it does not exist, and check that it can be written to
+ * and contains no traces: they would be taken for ranks of this job.
+ *
+ * @param [in]  force     Whether the folder may contain traces. Other files named like
+ *                        traces are refused in any case.
+ * @param [out] is_new_p  Whether this function has made the folder.
+ *
+ * @return 0 or the exit status; the reason has been printed.
+ */
+int predreg_trace_folder_prepare(const char *folder, int force, int *is_new_p);
+
+/** Remove the traces in a prepared folder.
+ *  @return 0 or the exit status; the reason has been printed. */
+int predreg_trace_folder_clear(const char *folder);
+
+
+/** Remove all knobs from the environment. Without the library, UCX would warn of
+ *  unused variables. */
+void predreg_env_unset_knobs(void);
+
+/**
+ * List the variables for the environment of the ranks.
+ *
+ * @param [in] library  Path of the library, to be the first in LD_PRELOAD.
+ *
+ * @return a vector of "NAME=VALUE" up to a NULL: LD_PRELOAD first, then every
+ *         knob in the environment. The caller may free it and its strings, or leave
+ *         them to the end of the program.
+ */
+char **predreg_env_vars(const char *library);
+
+/**
+ * Set a variable to a path, made absolute for ranks in other folders.
+ *
+ * @param [in] what  Option with the path, for messages.
+ * @return 0, or -1, and the reason has been printed.
+ */
+int predreg_env_set_path(const char *what, const char *name, const char *path);
 
 END_C_DECLS
 

@@ -4,10 +4,10 @@
  * See file LICENSE for terms.
  */
 
-#include "proc.h"
+#include "stat.h"
 
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/launch/preload.h>
+#include <tools/predreg/common/command.h>
+#include <tools/predreg/run/run.h>
 #include <ucs/base/clock.h>
 
 #include <ctype.h>
@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,17 +25,8 @@
 #define CORE_LIBRARY "libuct_predreg_core.so"
 
 
-/* Tell the caller why a process cannot be looked at: set *_why_p to a formatted string,
- * which the caller frees. A caller that does not ask for it gives NULL */
-#define PREDREG_WHY(_why_p, _format, ...) \
-    do { \
-        if ((_why_p) != NULL) { \
-            *(_why_p) = predreg_format(_format, ##__VA_ARGS__); \
-        } \
-    } while (0)
-
-/* Contents of /proc/PID/status, see proc(5). Anybody may read this file,
- *  unless /proc hides the processes of other users. */
+/* Contents of /proc/PID/status, see proc(5). Anybody may read this file, unless /proc
+ * hides the processes of other users. */
 typedef struct {
     char          state;   /* A letter, as ps(1) shows it */
     pid_t         tgid;    /* The process, if this is a thread */
@@ -44,10 +36,26 @@ typedef struct {
 } status_t;
 
 
+/* Explain a failed look: set *why_p to a string, to be freed by the caller.
+ * @param [out] why_p  NULL: no explanation is wanted.
+ * @return the look. */
+static predreg_look_t __attribute__((format(printf, 3, 4)))
+explain(predreg_look_t look, char **why_p, const char *format, ...)
+{
+    va_list args;
+
+    if (why_p != NULL) {
+        va_start(args, format);
+        *why_p = predreg_vformat(format, args);
+        va_end(args);
+    }
+    return look;
+}
+
 static int open_file(const char *path)
 {
-    /* O_NONBLOCK: since it was found, the file may have been replaced by a
-     * pipe, and opening a pipe would wait for its writer */
+    /* O_NONBLOCK: meanwhile a pipe may have replaced the file, and opening a pipe would
+     * wait for its writer */
     return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
@@ -68,8 +76,7 @@ static void parse_line(const char *line, status_t *status)
     sscanf(line, "Uid: %*u %u", &status->euid);
     sscanf(line, "VmPin: %lu", &status->pinned);
 
-    /* The line has a pid for each name space; that of the innermost comes
-     * last */
+    /* The line has a pid for each name space, the innermost last */
     if (!strncmp(line, "NSpid:", 6)) {
         last            = strrchr(line, '\t');
         status->own_pid = (last == NULL) ? 0 : atoi(last);
@@ -128,14 +135,14 @@ static predreg_look_t
 look_without_status(const predreg_system_t *system, pid_t pid, char **why_p)
 {
     if ((system->signal(pid, 0) == 0) || (errno == EPERM)) {
-        PREDREG_WHY(why_p, "process %d is hidden, as those of other users are "
-                    "where /proc is mounted with hidepid; accepted are "
-                    "processes of the own user, and for root all", (int)pid);
-        return PREDREG_LOOK_FOREIGN;
+        return explain(PREDREG_LOOK_FOREIGN, why_p,
+                       "process %d is hidden, as those of other users are where /proc is "
+                       "mounted with hidepid; accepted are processes of the own user, "
+                       "and for root all", (int)pid);
     }
 
-    PREDREG_WHY(why_p, "process %d: there is no such process", (int)pid);
-    return PREDREG_LOOK_GONE;
+    return explain(PREDREG_LOOK_GONE, why_p,
+                   "process %d: there is no such process", (int)pid);
 }
 
 /* Read the status of a process, and find out whether this user may look into it */
@@ -149,9 +156,9 @@ static predreg_look_t look_status(const predreg_system_t *system, pid_t pid,
     }
 
     if (status->tgid != pid) {
-        PREDREG_WHY(why_p, "%d is a thread of process %d; accepted are "
-                    "processes", (int)pid, (int)status->tgid);
-        return PREDREG_LOOK_GONE;
+        return explain(PREDREG_LOOK_GONE, why_p,
+                       "%d is a thread of process %d; accepted are processes",
+                       (int)pid, (int)status->tgid);
     }
 
     if ((user != 0) && (status->euid != user)) {
@@ -162,8 +169,8 @@ static predreg_look_t look_status(const predreg_system_t *system, pid_t pid,
     }
 
     if ((status->state == 'Z') || (status->state == 'X')) {
-        PREDREG_WHY(why_p, "process %d has ended", (int)pid);
-        return PREDREG_LOOK_GONE;
+        return explain(PREDREG_LOOK_GONE, why_p,
+                       "process %d has ended", (int)pid);
     }
 
     return PREDREG_LOOK_OK;
@@ -172,19 +179,18 @@ static predreg_look_t look_status(const predreg_system_t *system, pid_t pid,
 static predreg_look_t look_denied(pid_t pid, char **why_p)
 {
     if ((errno == ENOENT) || (errno == ESRCH)) {
-        PREDREG_WHY(why_p, "process %d has ended", (int)pid);
-        return PREDREG_LOOK_GONE;
+        return explain(PREDREG_LOOK_GONE, why_p,
+                       "process %d has ended", (int)pid);
     }
 
-    PREDREG_WHY(why_p, "process %d cannot be looked into (%s): the kernel "
-                "protects set-uid programs, programs with capabilities, those "
-                "that asked for it (prctl PR_SET_DUMPABLE), and other name "
-                "spaces; accepted is to be root there", (int)pid,
-                strerror(errno));
-    return PREDREG_LOOK_DENIED;
+    return explain(PREDREG_LOOK_DENIED, why_p,
+                   "process %d cannot be looked into (%s): the kernel protects set-uid "
+                   "programs, programs with capabilities, those that asked for it (prctl "
+                   "PR_SET_DUMPABLE), and other name spaces; accepted is to be root there",
+                   (int)pid, strerror(errno));
 }
 
-/* Read the counters in a file that was found to have some */
+/* Read the counters in a file with the name of such files */
 static predreg_look_t
 look_page(pid_t pid, const status_t *status, int fd,
           predreg_stat_proc_t *proc, char **why_p)
@@ -196,25 +202,25 @@ look_page(pid_t pid, const status_t *status, int fd,
     case UCS_OK:
         break;
     case UCS_ERR_UNSUPPORTED:
-        PREDREG_WHY(why_p, "process %d has counters of version %u; accepted is "
-                    "version %d: use the ucx_predreg that belongs to its "
-                    "library", (int)pid, version, UCS_RCACHE_PRED_LIVE_VERSION);
-        return PREDREG_LOOK_BAD;
+        return explain(PREDREG_LOOK_BAD, why_p,
+                       "process %d has counters of version %u; accepted is version %d: "
+                       "use the ucx_predreg that belongs to its library",
+                       (int)pid, version, UCS_RCACHE_PRED_LIVE_VERSION);
     case UCS_ERR_BUSY:
-        PREDREG_WHY(why_p, "process %d is just writing its counters, and does "
-                    "not get on with it: it starts, or was stopped", (int)pid);
-        return PREDREG_LOOK_BAD;
+        return explain(PREDREG_LOOK_BAD, why_p,
+                       "process %d is just writing its counters, and does not get on "
+                       "with it: it starts, or was stopped", (int)pid);
     default:
-        PREDREG_WHY(why_p, "process %d: what should be its counters is "
-                    "damaged, or none", (int)pid);
-        return PREDREG_LOOK_BAD;
+        return explain(PREDREG_LOOK_BAD, why_p,
+                       "process %d: what should be its counters is damaged, or none",
+                       (int)pid);
     }
 
     if (state->snapshot.pid != status->own_pid) {
-        PREDREG_WHY(why_p, "process %d shows no counters but those of process "
-                    "%d, from which it was forked: it has not opened an RDMA "
-                    "device itself", (int)pid, state->snapshot.pid);
-        return PREDREG_LOOK_HEIR;
+        return explain(PREDREG_LOOK_HEIR, why_p,
+                       "process %d shows no counters but those of process %d, from which "
+                       "it was forked: it has not opened an RDMA device itself",
+                       (int)pid, state->snapshot.pid);
     }
 
     proc->pid    = pid;
@@ -259,8 +265,7 @@ look_fd(const predreg_system_t *system, pid_t pid,
     return look;
 }
 
-/* Look at the files of all descriptors of a process, until one has the
- * counters */
+/* Look at the files of all descriptors of a process, until one has the counters */
 static predreg_look_t
 look_fds(const predreg_system_t *system, pid_t pid,
          const status_t *status, predreg_stat_proc_t *proc,
@@ -292,11 +297,11 @@ out:
     return look;
 }
 
-/* Which libraries a process has mapped that matter here */
+/* The libraries of this project in a process */
 typedef struct {
-    int library; /* libuct_predreg.so, which was preloaded */
-    int core;    /* libuct_predreg_core.so, which the other library loads when
-                    the process uses UCX */
+    int library; /* libuct_predreg.so, preloaded */
+    int core;    /* libuct_predreg_core.so, loaded by the other library when the process
+                    uses UCX */
     int counters;
 } mapped_t;
 

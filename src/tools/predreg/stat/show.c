@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "show.h"
+#include "stat.h"
 
 #include <ucs/base/json.h>
 
@@ -37,8 +37,8 @@ static int is_known(const predreg_stat_proc_t *proc)
     return proc->state.snapshot.policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
 }
 
-/* Whether both are looks at the same process. Another process that has got the
- * same pid counts from 0 again */
+/* Whether both are looks at the same process. Another process of the same pid counts from
+ * 0 again */
 static int is_same_run(const predreg_stat_proc_t *proc,
                        const predreg_stat_proc_t *before)
 {
@@ -53,32 +53,33 @@ static int is_same_run(const predreg_stat_proc_t *proc,
            (now->helper_cpu >= old->helper_cpu);
 }
 
-static void rates_between(const predreg_stat_proc_t *proc,
-                          const predreg_stat_proc_t *before,
-                          rates_t *rates)
+/* @param [in] before  May be NULL: the rates are of the whole run. */
+static rates_t rates_between(const predreg_stat_proc_t *proc,
+                             const predreg_stat_proc_t *before)
 {
     const ucs_rcache_pred_snapshot_t *now = &proc->state.snapshot;
     const ucs_rcache_pred_snapshot_t *old;
+    rates_t rates                         = {
+        .seconds  = now->stats.duration / NSEC_PER_SEC,
+        .uses     = now->stats.uses,
+        .hits     = now->stats.hits,
+        .critical = now->stats.time_critical,
+        .spent    = now->stats.budget_spent,
+        .budget   = now->stats.budget_time,
+        .cpu      = now->helper_cpu
+    };
 
-    if ((before == NULL) || !is_same_run(proc, before)) {
-        rates->seconds  = now->stats.duration / NSEC_PER_SEC;
-        rates->uses     = now->stats.uses;
-        rates->hits     = now->stats.hits;
-        rates->critical = now->stats.time_critical;
-        rates->spent    = now->stats.budget_spent;
-        rates->budget   = now->stats.budget_time;
-        rates->cpu      = now->helper_cpu;
-        return;
+    if ((before != NULL) && is_same_run(proc, before)) {
+        old             = &before->state.snapshot;
+        rates.seconds   = (proc->looked - before->looked) / NSEC_PER_SEC;
+        rates.uses     -= old->stats.uses;
+        rates.hits     -= old->stats.hits;
+        rates.critical -= old->stats.time_critical;
+        rates.spent    -= old->stats.budget_spent;
+        rates.budget   -= old->stats.budget_time;
+        rates.cpu      -= old->helper_cpu;
     }
-
-    old             = &before->state.snapshot;
-    rates->seconds  = (proc->looked - before->looked) / NSEC_PER_SEC;
-    rates->uses     = now->stats.uses - old->stats.uses;
-    rates->hits     = now->stats.hits - old->stats.hits;
-    rates->critical = now->stats.time_critical - old->stats.time_critical;
-    rates->spent    = now->stats.budget_spent - old->stats.budget_spent;
-    rates->budget   = now->stats.budget_time - old->stats.budget_time;
-    rates->cpu      = now->helper_cpu - old->helper_cpu;
+    return rates;
 }
 
 /* Write a number of bytes in at most 5 characters */
@@ -156,9 +157,8 @@ static const char *cell_rank(char *cell, int rank)
 #define FIREHOSE(_now) \
     (_now)->stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE]
 
-/* The columns: width, name, whether the number is known under leave-pinned,
- * too, and the text of the number. A "-" stands for a number that is not
- * known. */
+/* The columns: width, name, whether the number is known under leave-pinned, too, and the
+ * text of the number. "-" stands for an unknown number. */
 #define COLUMNS(_column) \
     _column(4, "RANK", 1, cell_rank(cell, now->rank)) \
     _column(7, "PID", 1, cell_count(cell, now->pid)) \
@@ -205,10 +205,9 @@ void predreg_stat_row(const predreg_stat_proc_t *proc,
 {
     const ucs_rcache_pred_snapshot_t *now = &proc->state.snapshot;
     int known                             = is_known(proc);
-    rates_t rates;
+    rates_t rates                         = rates_between(proc, before);
     char cell[CELL_SIZE];
 
-    rates_between(proc, before, &rates);
 #define COLUMN(_width, _name, _always, _value) \
     ucs_string_buffer_appendf(line, "%*s ", _width, \
                               (known || (_always)) ? (_value) : "-");

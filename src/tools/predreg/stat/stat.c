@@ -5,13 +5,12 @@
  */
 
 #include "stat.h"
-#include "options.h"
-#include "show.h"
 
-#include <tools/predreg/common/message.h>
+#include <tools/predreg/common/command.h>
 #include <ucs/base/clock.h>
 
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,13 +21,114 @@
 
 #define EXIT_NO_PROCESS 1
 
-/* What is written to a terminal to redraw the table in place: control sequences
- * of ECMA-48, which all terminals understand */
+#define INTERVAL_MIN    0.1
+#define INTERVAL_MAX    86400.
+
+/* Control sequences of ECMA-48, which all terminals understand, to redraw the table in
+ * place */
 #define TERM_CLEAR      "\033[H\033[2J"
 #define TERM_HOME       "\033[H"
 #define TERM_CLEAR_LINE "\033[K"
 #define TERM_CLEAR_REST "\033[J"
 
+
+static int read_interval(const predreg_option_t *option, const char *value, void *arg)
+{
+    predreg_stat_opts_t *opts = arg;
+    char *end;
+
+    opts->repeats  = 1;
+    opts->interval = strtod(value, &end);
+    if ((end == value) || (*end != '\0') ||
+        !(opts->interval >= INTERVAL_MIN) || !(opts->interval <= INTERVAL_MAX)) {
+        predreg_error("--interval: '%s'; accepted: seconds from 0.1 to 86400",
+                      value);
+        return -1;
+    }
+
+    return 0;
+}
+
+static int read_count(const predreg_option_t *option, const char *value, void *arg)
+{
+    predreg_stat_opts_t *opts = arg;
+
+    opts->count = predreg_number(value, LONG_MAX);
+    if (opts->count == 0) {
+        predreg_error("--count: '%s'; accepted: whole numbers from 1", value);
+        return -1;
+    }
+
+    return 0;
+}
+
+static int parse_pids(char **args, predreg_stat_opts_t *opts)
+{
+    unsigned i, num;
+    pid_t pid;
+
+    for (num = 0; args[num] != NULL; ++num);
+    opts->pids = predreg_check_memory(calloc(num + 1, sizeof(*opts->pids)));
+    for (; *args != NULL; ++args) {
+        pid = predreg_number(*args, PREDREG_PID_MAX);
+        if (pid == 0) {
+            predreg_error("'%s' is no process; accepted: process ids, 1 to %ld",
+                          *args, PREDREG_PID_MAX);
+            return -1;
+        }
+
+        for (i = 0; (i < opts->num_pids) && (opts->pids[i] != pid); ++i);
+        if (i == opts->num_pids) {
+            opts->pids[opts->num_pids++] = pid;
+        }
+    }
+
+    return 0;
+}
+
+static const predreg_option_t list[] = {
+    {"json", 0, NULL, "one JSON object a process on a line; on a terminal, too, once if "
+     "not told otherwise", predreg_option_flag, offsetof(predreg_stat_opts_t, json)},
+    {"interval", 0, "S", "repeat every S seconds, 0.1 to 86400", read_interval, 0},
+    {"count", 0, "N", "end after N times", read_count, 0},
+    {NULL}
+};
+
+static const predreg_options_t options = {
+    .command = "stat",
+    .usage   = "[OPTIONS] [PID...]",
+    .intro   = "Show what running processes have registered; without PIDs, all of\n"
+               "this user on this node. On a terminal the table is redrawn every\n"
+               "second until interrupted; elsewhere it is printed once, if not\n"
+               "told otherwise.\n",
+    .end     = "The exit status is 1 if there is no such process, or one of those\n"
+               "given cannot be shown, and 2 if an argument is bad.\n",
+    .list    = list
+};
+
+int predreg_stat_parse(int argc, char **argv, int is_screen,
+                       predreg_stat_opts_t *opts)
+{
+    int status;
+
+    *opts  = (predreg_stat_opts_t){.interval = 1};
+    status = predreg_options_read(&options, argc, argv, opts);
+    if (status != 0) {
+        return status;
+    }
+
+    opts->screen = !opts->json && is_screen;
+    if ((opts->count == 0) && !opts->repeats && !opts->screen) {
+        opts->count = 1;
+    }
+
+    return (parse_pids(argv + optind, opts) == 0) ? 0 : PREDREG_EXIT_USAGE;
+}
+
+void predreg_stat_opts_cleanup(predreg_stat_opts_t *opts)
+{
+    free(opts->pids);
+}
 
 /* Print as much of the text as fits into a line of the terminal, or all of it
  * if the width is 0 */
@@ -74,7 +174,7 @@ static void put_table(const predreg_view_t *view, const predreg_view_t *before,
     ucs_string_buffer_cleanup(&line);
 }
 
-/* Draw the table on a terminal, in place of what was there before */
+/* Draw the table on a terminal, over the former one */
 static void draw(const predreg_view_t *view, const predreg_view_t *before)
 {
     unsigned width = 80, height = 24;
@@ -87,8 +187,8 @@ static void draw(const predreg_view_t *view, const predreg_view_t *before)
         height = size.ws_row;
     }
 
-    /* The rows that are left beside the title, the names of columns, the texts,
-     * and a line for the cursor */
+    /* Rows left beside the title, the names of columns, the texts, and a line for the
+     * cursor */
     height = (height > view->num_texts + 3) ? (height - view->num_texts - 3) :
                                               1;
     printf(TERM_HOME);
@@ -128,8 +228,7 @@ void predreg_stat_print(const predreg_stat_opts_t *opts,
     }
     fflush(stdout);
 
-    /* A text is printed when it is new, and not with each view in which it
-     * still holds */
+    /* Print a text when it is new, and not again while it still holds */
     for (i = 0; (i < view->num_texts) && !opts->screen; ++i) {
         if (!predreg_view_says(before, view->texts[i])) {
             predreg_error("%s", view->texts[i]);
@@ -154,8 +253,8 @@ static void sleep_for(double seconds)
     nanosleep(&wait, NULL);
 }
 
-/* Look at the processes and print them, as often as the user asked for. @return
- * the exit status */
+/* Look at the processes and print them, as often as the user asked for. @return the exit
+ * status. */
 static int look_repeatedly(const predreg_stat_opts_t *opts)
 {
     predreg_view_t before = {0};
@@ -169,8 +268,8 @@ static int look_repeatedly(const predreg_stat_opts_t *opts)
             sleep_for(opts->interval);
         }
 
-        /* A process that is not there at the first look was never there, which
-         * is an error. Later it has ended, which is none. */
+        /* A process missing at the first look was never there, which is an error. Later
+         * it has ended, which is none */
         if (!predreg_view_take(&view, &predreg_system, opts->pids,
                                opts->num_pids) && (i == 0)) {
             status = EXIT_NO_PROCESS;

@@ -4,35 +4,155 @@
  * See file LICENSE for terms.
  */
 
-#ifndef PREDREG_STAT_STAT_H_
-#define PREDREG_STAT_STAT_H_
+#ifndef PREDREG_STAT_H_
+#define PREDREG_STAT_H_
 
-#include "options.h"
-#include "view.h"
+#include <ucs/datastruct/string_buffer.h>
+#include <ucs/host/live.h>
+
+#include <sys/types.h>
 
 BEGIN_C_DECLS
 
 /** @file stat.h
  *
- * `ucx_predreg stat`: what running processes have registered.
- * Only main() calls it, from its table of sub-commands.
+ * `ucx_predreg stat`: the live counters of running processes. proc.c looks at a process,
+ * view.c at all, show.c makes lines of text, stat.c reads the options and prints again
+ * and again. info takes a view as well.
  */
 
+/** Largest pid of Linux (PID_MAX_LIMIT) */
+#define PREDREG_PID_MAX ((1l << 22) - 1)
+
+/** The functions of the system. Tests have functions of their own. */
+typedef struct {
+    const char *proc;                          /**< "/proc" */
+    uid_t      (*user)(void);                  /**< geteuid() */
+    int        (*signal)(pid_t pid, int sig);  /**< kill() */
+    int        (*open)(const char *path);      /**< Open a file of another
+                                                    process for reading; -1 and
+                                                    errno if that fails */
+} predreg_system_t;
+
+/** The present system. */
+extern const predreg_system_t predreg_system;
+
+
+/** The result of looking at a process. */
+typedef enum {
+    PREDREG_LOOK_OK,
+    PREDREG_LOOK_GONE,    /**< There is no such process, or no longer */
+    PREDREG_LOOK_FOREIGN, /**< It belongs to another user */
+    PREDREG_LOOK_DENIED,  /**< The kernel does not let this user look */
+    PREDREG_LOOK_NONE,    /**< It shows no counters */
+    PREDREG_LOOK_HEIR,    /**< A fork has made it, and it shows the counters of its
+                               parent */
+    PREDREG_LOOK_BAD      /**< Its counters cannot be read */
+} predreg_look_t;
+
+/** A process with counters. */
+typedef struct {
+    pid_t                        pid;    /**< In the name space of this program */
+    uint64_t                     looked; /**< Time of the look: CLOCK_MONOTONIC, ns */
+    uint64_t                     age;    /**< Of the state then, ns */
+    ucs_rcache_pred_live_state_t state;  /**< The live counters; but kernel_pinned is the
+                                              kernel's present count */
+} predreg_stat_proc_t;
+
 /**
- * Carry out the sub-command.
+ * Look at a process.
  *
- * @param [in] argv  Its name, for messages of getopt_long(), and its arguments.
- *
- * @return the exit status of the program.
+ * @param [out] proc   Valid if this returns PREDREG_LOOK_OK.
+ * @param [out] why_p  Otherwise, a text for the user, to be freed; NULL: none is wanted.
  */
-int predreg_stat(int argc, char **argv);
+predreg_look_t predreg_stat_look(const predreg_system_t *system, pid_t pid,
+                                 predreg_stat_proc_t *proc, char **why_p);
+
+
+/** One look at some processes. */
+typedef struct {
+    predreg_stat_proc_t *procs;  /**< In the order of the table */
+    unsigned            num_procs;
+    char                **texts; /**< For the user, about other processes */
+    unsigned            num_texts;
+} predreg_view_t;
+
+/**
+ * Look at some processes, or at all.
+ *
+ * @param [out] view      To be cleaned up.
+ * @param [in]  num_pids  How many processes are asked for; 0: all processes that this
+ *                        user may look at.
+ *
+ * @return whether all processes asked for show counters; if none was asked for,
+ *         whether any process does.
+ */
+int predreg_view_take(predreg_view_t *view, const predreg_system_t *system,
+                      const pid_t *pids, unsigned num_pids);
+
+void predreg_view_cleanup(predreg_view_t *view);
+
+/** @return the process with this pid, or NULL if the view does not have it. */
+const predreg_stat_proc_t *predreg_view_find(const predreg_view_t *view,
+                                             pid_t pid);
+
+/** @return whether a text is among those for the user. */
+int predreg_view_says(const predreg_view_t *view, const char *text);
+
+
+/** Append the names of the columns, without a newline. */
+void predreg_stat_header(ucs_string_buffer_t *line);
+
+/**
+ * Append a process as a row of the table, without a newline.
+ *
+ * @param [in] before  The same process at an earlier time: rates are of the time
+ *                     between. NULL: rates are of the whole run.
+ */
+void predreg_stat_row(const predreg_stat_proc_t *proc,
+                      const predreg_stat_proc_t *before,
+                      ucs_string_buffer_t *line);
+
+/** Append a line about all processes together, without a newline. */
+void predreg_stat_title(const predreg_stat_proc_t *procs, unsigned num_procs,
+                        ucs_string_buffer_t *line);
+
+/** Append a process as a JSON object, without a newline.
+ *  @param [in] time_ms  Now, ms since 1970. */
+void predreg_stat_json(const predreg_stat_proc_t *proc, uint64_t time_ms,
+                       ucs_string_buffer_t *line);
+
+
+/** The options, and the processes asked for. */
+typedef struct {
+    int           json;
+    int           screen;    /**< Whether to redraw a terminal */
+    int           repeats;   /**< Whether an interval was given */
+    double        interval;  /**< Seconds, 0.1 to 86400 */
+    unsigned long count;     /**< Number of looks; 0: without end */
+    pid_t         *pids;     /**< Each process once */
+    unsigned      num_pids;  /**< 0: all processes */
+} predreg_stat_opts_t;
+
+/**
+ * Read the arguments. If help is asked for, print it and end the program.
+ *
+ * @param [in]  is_screen  Whether the output is a terminal that can be redrawn.
+ * @param [out] opts       To be cleaned up in any case.
+ *
+ * @return 0, or the exit status if an argument is wrong, and the reason has
+ *         been printed.
+ */
+int predreg_stat_parse(int argc, char **argv, int is_screen,
+                       predreg_stat_opts_t *opts);
+
+void predreg_stat_opts_cleanup(predreg_stat_opts_t *opts);
 
 /**
  * Print a view as the options say.
  *
- * @param [in] before  The view that was printed before this one: rates cover
- *                     the time since then, and texts that were printed then are
- *                     not printed again.
+ * @param [in] before  The view printed before: rates are of the time since then, and
+ *                     its texts are not printed again.
  */
 void predreg_stat_print(const predreg_stat_opts_t *opts,
                         const predreg_view_t *view,

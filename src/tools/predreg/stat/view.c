@@ -4,10 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "view.h"
+#include "stat.h"
 
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/common/number.h>
+#include <tools/predreg/common/command.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -81,8 +80,7 @@ static int compare_procs(const void *a, const void *b)
     return (diff != 0) ? diff : (first->pid - second->pid);
 }
 
-/* Look at a process, and add its counters, or the reason why it shows none, to
- * the view */
+/* Look at a process, and add its counters to the view, or the reason for showing none */
 static void look_or_say(predreg_view_t *view, const predreg_system_t *system,
                         pid_t pid)
 {
@@ -96,8 +94,7 @@ static void look_or_say(predreg_view_t *view, const predreg_system_t *system,
     }
 }
 
-/* Look at the processes that were asked for. @return whether all of them show
- * counters */
+/* Look at the processes asked for. @return whether all of them show counters. */
 static int look_at(predreg_view_t *view, const predreg_system_t *system,
                    const pid_t *pids, unsigned num_pids)
 {
@@ -110,9 +107,8 @@ static int look_at(predreg_view_t *view, const predreg_system_t *system,
     return view->num_texts == 0;
 }
 
-/* Look at a process that the user did not ask for. It is left out if it shows
- * no counters.
- * @return whether the kernel does not let us look */
+/* Look at a process not asked for by the user, and leave it out if it shows no counters.
+ * @return whether the kernel does not let us look. */
 static int look_past(predreg_view_t *view, const predreg_system_t *system,
                      pid_t pid)
 {
@@ -123,8 +119,7 @@ static int look_past(predreg_view_t *view, const predreg_system_t *system,
         add_proc(view, &proc);
         return 0;
     case PREDREG_LOOK_BAD:
-        /* Look once more, to tell the user why it cannot be read. This time it
-         * may succeed */
+        /* Look once more for a text for the user. This time the look may succeed */
         look_or_say(view, system, pid);
         return 0;
     case PREDREG_LOOK_DENIED:
@@ -147,9 +142,8 @@ static void say_none(predreg_view_t *view, const predreg_system_t *system,
     }
 }
 
-/* Look at all processes. If some of them may not be looked into, the user is
- * told so only if there is nothing else to show. @return whether any shows
- * counters */
+/* Look at all processes. Processes that this user may not look into are told only if
+ * there is nothing else to show. @return whether any process shows counters. */
 static int look_around(predreg_view_t *view, const predreg_system_t *system)
 {
     unsigned denied = 0;

@@ -8,8 +8,7 @@
 #include <common/sanitizer.h>
 
 extern "C" {
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/report.h>
+#include <tools/predreg/common/command.h>
 #include <trace/trace.h>
 }
 

@@ -8,7 +8,7 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/common/message.h>
+#include <tools/predreg/common/command.h>
 #include <tools/predreg/common/trace_files.h>
 }
 
@@ -21,25 +21,37 @@ protected:
     struct seen {
         std::string name;
         long        rank;
+        unsigned    input;
     };
 
-    static ucs_status_t see(ucs_rcache_trace_t *trace, void *arg)
+    static ucs_status_t see(ucs_rcache_trace_t *trace, unsigned input, void *arg)
     {
         auto self        = (test_trace_files*)arg;
         std::string path = trace->path;
 
         self->m_seen.push_back({path.substr(path.rfind('/') + 1),
-                                predreg_trace_rank(trace)});
+                                predreg_trace_rank(trace), input});
         ucs_rcache_trace_free(trace);
-        return (self->m_seen.size() == self->m_max) ? UCS_ERR_CANCELED : UCS_OK;
+        return (self->m_seen.size() == self->m_max) ? UCS_ERR_CANCELED :
+               (self->m_seen.back().name == self->m_unusable) ?
+               UCS_ERR_INVALID_PARAM : UCS_OK;
+    }
+
+    ucs_status_t load(const std::vector<std::string> &paths,
+                      predreg_paths_t *left_out = NULL)
+    {
+        string_vector vector(paths);
+
+        m_seen.clear();
+        return capture([&] {
+            return predreg_traces_each(vector.get(), paths.size(), see, this,
+                                       left_out);
+        });
     }
 
     ucs_status_t load(const std::string &path)
     {
-        m_seen.clear();
-        return capture([&] {
-            return predreg_traces_each(path.c_str(), see, this, NULL);
-        });
+        return load(std::vector<std::string>{path});
     }
 
     std::string make_trace(const std::string &name, const std::string &rank)
@@ -60,6 +72,7 @@ protected:
 
     std::vector<seen> m_seen;
     size_t            m_max = 1000; /* So many are taken */
+    std::string       m_unusable;   /* Name of a trace to be left out */
 };
 
 typedef std::vector<std::string> names_t;
@@ -198,6 +211,55 @@ TEST_F(test_trace_files, all_are_damaged) {
     EXPECT_NE("", log_watch::take());
     EXPECT_NE(UCS_OK, load(path("job/a.trace")));
     EXPECT_NE("", log_watch::take());
+}
+
+TEST_F(test_trace_files, several_paths) {
+    std::string folder = make_job("job", 2);
+    std::string file   = make_trace("file", "7");
+
+    EXPECT_EQ(UCS_OK, load({file, folder}));
+    EXPECT_EQ(names_t({"file", "0.trace", "1.trace"}), names());
+    EXPECT_EQ(0u, m_seen.at(0).input);
+    EXPECT_EQ(1u, m_seen.at(2).input);
+    EXPECT_EQ("", m_errors);
+
+    file = make_trace("file", "1");
+    EXPECT_EQ(UCS_OK, load({file, folder}));
+    EXPECT_TRUE(contains(m_errors, "warning: rank 1 has two traces, '" + file +
+                         "' and '" + folder + "/1.trace': of two jobs?"))
+            << m_errors;
+
+    EXPECT_EQ(UCS_ERR_NO_ELEM, load({file, path("none"), folder}));
+    EXPECT_EQ(1u, m_seen.size());
+
+    /* A damaged file among others is left out */
+    std::string bad = make_file("bad", "no trace\n");
+    EXPECT_EQ(UCS_OK, load({bad, folder}));
+    EXPECT_TRUE(contains(m_errors, "warning: '" + bad + "' is left out"));
+    EXPECT_NE("", log_watch::take());
+    EXPECT_EQ(UCS_ERR_IO_ERROR, load({bad}));
+    EXPECT_EQ("", m_errors);
+    EXPECT_NE("", log_watch::take());
+}
+
+TEST_F(test_trace_files, unusable_ones_are_left_out) {
+    std::string folder       = make_job("job", 2);
+    predreg_paths_t left_out = {};
+
+    m_unusable = "0.trace";
+    EXPECT_EQ(UCS_OK, load(folder));
+    EXPECT_EQ("ucx_predreg: warning: '" + folder + "/0.trace' is left out\n",
+              m_errors);
+
+    /* The caller warns */
+    EXPECT_EQ(UCS_OK, load({folder}, &left_out));
+    EXPECT_EQ("", m_errors);
+    ASSERT_EQ(1u, left_out.num);
+    EXPECT_EQ(folder + "/0.trace", left_out.list[0]);
+    predreg_paths_cleanup(&left_out);
+
+    EXPECT_EQ(UCS_ERR_INVALID_PARAM, load(folder + "/0.trace"));
+    EXPECT_EQ("", m_errors);
 }
 
 TEST(test_message, is_said) {

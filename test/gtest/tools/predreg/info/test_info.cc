@@ -8,7 +8,7 @@
 #include <common/sanitizer.h>
 
 extern "C" {
-#include <tools/predreg/common/message.h>
+#include <tools/predreg/common/command.h>
 #include <tools/predreg/info/info.h>
 }
 

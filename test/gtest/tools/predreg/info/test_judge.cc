@@ -7,7 +7,7 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/info/judge.h>
+#include <tools/predreg/info/info.h>
 }
 
 class test_info_judge : public command_test {

@@ -7,8 +7,7 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/info/host.h>
-#include <tools/predreg/info/probe.h>
+#include <tools/predreg/info/info.h>
 }
 
 class test_info_probe : public command_test {

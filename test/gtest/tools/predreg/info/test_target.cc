@@ -7,7 +7,7 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/info/target.h>
+#include <tools/predreg/info/info.h>
 }
 
 #include <fstream>

@@ -7,8 +7,7 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/replay/command.h>
+#include <tools/predreg/common/command.h>
 #include <ucs/reuse/costs.h>
 }
 

@@ -7,8 +7,8 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/replay/opts.h>
+#include <tools/predreg/common/command.h>
+#include <tools/predreg/replay/replay_int.h>
 #include <tools/replay/policies/policies.h>
 }
 
@@ -72,7 +72,7 @@ TEST_F(test_replay_opts, none) {
     EXPECT_EQ((unsigned)PREDREG_REPLAY_LAST, num_policies());
     EXPECT_FALSE(m_opts.json);
     EXPECT_FALSE(m_opts.per_rank);
-    EXPECT_FALSE(m_opts.reg_given);
+    EXPECT_FALSE(m_opts.reg.is_given);
     EXPECT_FALSE(m_opts.shared_processor);
     EXPECT_EQ(0u, m_opts.num_ranks);
     expect_refused({}, "replay: what was recorded is missing; accepted: folders "
@@ -154,12 +154,12 @@ TEST_F(test_replay_opts, bad_knobs) {
 TEST_F(test_replay_opts, costs) {
     EXPECT_EQ(0, parse({"--reg-cost=10000,50", "--dereg-cost", "1e3,0.5",
                         "a"}));
-    EXPECT_TRUE(m_opts.reg_given);
-    EXPECT_EQ(10000, m_opts.reg.op);
-    EXPECT_EQ(50, m_opts.reg.page);
-    EXPECT_TRUE(m_opts.dereg_given);
-    EXPECT_EQ(1000, m_opts.dereg.op);
-    EXPECT_EQ(0.5, m_opts.dereg.page);
+    EXPECT_TRUE(m_opts.reg.is_given);
+    EXPECT_EQ(10000, m_opts.reg.cost.op);
+    EXPECT_EQ(50, m_opts.reg.cost.page);
+    EXPECT_TRUE(m_opts.dereg.is_given);
+    EXPECT_EQ(1000, m_opts.dereg.cost.op);
+    EXPECT_EQ(0.5, m_opts.dereg.cost.page);
     for (const char *bad : {"", "1", "1,", ",1", "1,2,3", "1;2", "-1,2", "1,nan",
                             "1e30,1"}) {
         expect_refused({"--reg-cost", bad, "a"}, std::string("--reg-cost: '") +

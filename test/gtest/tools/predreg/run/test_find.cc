@@ -7,9 +7,8 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/launch/preload.h>
-#include <tools/predreg/run/find.h>
+#include <tools/predreg/common/command.h>
+#include <tools/predreg/run/run.h>
 }
 
 #include <filesystem>
@@ -21,7 +20,7 @@ protected:
     {
         m_status    = 0;
         char *found = capture([&] {
-            return predreg_find_library(folder.empty() ? NULL : folder.c_str(),
+            return predreg_find_library(folder.c_str(),
                                         wanted, &m_status);
         });
         std::string result = (found == NULL) ? "" : found;
@@ -30,6 +29,15 @@ protected:
         EXPECT_EQ(found == NULL, !m_errors.empty());
         free(found);
         return result;
+    }
+
+    static bool has_command(const char *name)
+    {
+        char *path = predreg_find_command(name);
+        bool found = (path != NULL);
+
+        free(path);
+        return found;
     }
 
     int m_status;
@@ -44,14 +52,14 @@ TEST_F(test_find, command_in_path) {
     make_file("only", "", 0755);
     setenv("PATH", (path("a") + ":" + path("b")).c_str(), 1);
 
-    EXPECT_TRUE(predreg_has_command("prog"));
-    EXPECT_TRUE(predreg_has_command("data"));
-    EXPECT_FALSE(predreg_has_command("only"));
-    EXPECT_FALSE(predreg_has_command("folder"));
-    EXPECT_FALSE(predreg_has_command("nothing"));
-    EXPECT_FALSE(predreg_has_command(""));
+    EXPECT_TRUE(has_command("prog"));
+    EXPECT_TRUE(has_command("data"));
+    EXPECT_FALSE(has_command("only"));
+    EXPECT_FALSE(has_command("folder"));
+    EXPECT_FALSE(has_command("nothing"));
+    EXPECT_FALSE(has_command(""));
     setenv("PATH", path("a").c_str(), 1);
-    EXPECT_FALSE(predreg_has_command("prog"));
+    EXPECT_FALSE(has_command("prog"));
 }
 
 TEST_F(test_find, command_in_present_folder) {
@@ -59,26 +67,26 @@ TEST_F(test_find, command_in_present_folder) {
     std::filesystem::current_path(path(""));
     for (const char *folders : {"", ":/nowhere", "/nowhere:", "/a::/b"}) {
         setenv("PATH", folders, 1);
-        EXPECT_TRUE(predreg_has_command("prog")) << folders;
+        EXPECT_TRUE(has_command("prog")) << folders;
     }
     setenv("PATH", "/nowhere", 1);
-    EXPECT_FALSE(predreg_has_command("prog"));
+    EXPECT_FALSE(has_command("prog"));
 }
 
 TEST_F(test_find, command_with_folder) {
     std::string prog = make_file("prog", "", 0755);
 
     setenv("PATH", "/nowhere", 1);
-    EXPECT_TRUE(predreg_has_command(prog.c_str()));
-    EXPECT_FALSE(predreg_has_command(path("").c_str()));
+    EXPECT_TRUE(has_command(prog.c_str()));
+    EXPECT_FALSE(has_command(path("").c_str()));
     std::filesystem::current_path(path(""));
-    EXPECT_TRUE(predreg_has_command("./prog"));
-    EXPECT_FALSE(predreg_has_command("./other"));
+    EXPECT_TRUE(has_command("./prog"));
+    EXPECT_FALSE(has_command("./other"));
 }
 
 TEST_F(test_find, command_without_path) {
     unsetenv("PATH");
-    EXPECT_TRUE(predreg_has_command("sh"));
+    EXPECT_TRUE(has_command("sh"));
 }
 
 TEST_F(test_find, library_that_is_wanted) {

@@ -7,9 +7,8 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/run/environment.h>
-#include <tools/predreg/run/options.h>
+#include <tools/predreg/common/command.h>
+#include <tools/predreg/run/run.h>
 }
 
 #include <algorithm>
@@ -99,7 +98,7 @@ TEST_F(test_run_options, summary) {
     EXPECT_EQ(0, parse({"--summary=json", "prog"}));
     EXPECT_EQ("json", variable("UCX_RCACHE_PRED_SUMMARY"));
     expect_refused({"--summary=html", "prog"},
-                   "--summary: unknown value 'html'; accepted: text, json, n");
+                   "--summary: unknown value 'html'; accepted: n, text, json");
 }
 
 /* The command that was meant to be a format would not be found */
@@ -301,20 +300,17 @@ TEST_F(test_environment, unset_knobs) {
     EXPECT_EQ("1", variable("UCX_RCACHE_PREDICT"));
 }
 
-TEST_F(test_environment, absolute_path) {
-    char *absolute = predreg_env_absolute_path("-o", "/x/../y");
-
-    EXPECT_STREQ("/x/../y", absolute);
-    free(absolute);
+TEST_F(test_environment, path) {
+    EXPECT_EQ(0, predreg_env_set_path("-o", "PATH_OF_TEST", "/x/../y"));
+    EXPECT_EQ("/x/../y", variable("PATH_OF_TEST"));
 
     std::filesystem::current_path(make_folder("here"));
-    absolute = predreg_env_absolute_path("-o", "traces");
-    EXPECT_EQ(path("here/traces"), absolute);
-    free(absolute);
+    EXPECT_EQ(0, predreg_env_set_path("-o", "PATH_OF_TEST", "traces"));
+    EXPECT_EQ(path("here/traces"), variable("PATH_OF_TEST"));
 
     std::filesystem::remove(path("here"));
-    EXPECT_EQ(NULL, capture([] {
-        return predreg_env_absolute_path("-o", "traces");
+    EXPECT_EQ(-1, capture([] {
+        return predreg_env_set_path("-o", "PATH_OF_TEST", "traces");
     }));
     EXPECT_TRUE(contains(m_errors, "-o: the present folder is unknown"));
 }

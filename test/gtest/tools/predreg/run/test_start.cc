@@ -7,8 +7,7 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/launch/preload.h>
+#include <tools/predreg/common/command.h>
 #include <tools/predreg/run/run.h>
 }
 

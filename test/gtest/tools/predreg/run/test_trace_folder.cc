@@ -7,8 +7,8 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/run/trace_folder.h>
+#include <tools/predreg/common/command.h>
+#include <tools/predreg/run/run.h>
 }
 
 class test_trace_folder : public command_test {

@@ -7,8 +7,8 @@
 #include <common/command_test.h>
 
 extern "C" {
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/stat/options.h>
+#include <tools/predreg/common/command.h>
+#include <tools/predreg/stat/stat.h>
 }
 
 class test_stat_options : public command_test {

@@ -7,7 +7,7 @@
 #include <common/fake_system.h>
 
 extern "C" {
-#include <tools/predreg/stat/show.h>
+#include <tools/predreg/stat/stat.h>
 }
 
 #include <cmath>

@@ -8,6 +8,7 @@
 #include <common/fake_system.h>
 
 extern "C" {
+#include <tools/predreg/common/command.h>
 #include <tools/predreg/stat/stat.h>
 }
 

@@ -7,9 +7,8 @@
 #include <common/fake_system.h>
 
 extern "C" {
-#include <tools/predreg/common/number.h>
+#include <tools/predreg/common/command.h>
 #include <tools/predreg/stat/stat.h>
-#include <tools/predreg/stat/view.h>
 }
 
 #include <algorithm>

@@ -4,8 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "options.h"
-#include "message.h"
+#include "command.h"
+
+#include <ucs/base/number.h>
 
 #include <getopt.h>
 #include <stdio.h>
@@ -15,19 +16,127 @@
 /* More options than any sub-command has */
 #define MAX_OPTIONS  32
 
-/* What getopt_long() returns for the first long option without a letter */
+/* getopt_long() returns this number for the first long option without a letter */
 #define FIRST_NUMBER 256
 
-/* Columns in which the help begins to say what an option does, and ends */
+/* Columns of the help where the description of an option begins, and ends */
 #define HELP_LEFT    26
 #define HELP_RIGHT   80
 
-/* The same tables, as getopt_long() wants them */
+/* The options as getopt_long() wants them */
 typedef struct {
-    struct option longs[MAX_OPTIONS + 2]; /* With that for the help, and an end */
+    struct option longs[MAX_OPTIONS + 2]; /* With --help, and an end */
     char          letters[(2 * MAX_OPTIONS) + 4];
 } tables_t;
 
+
+/* Where errors are collected; NULL: they are printed */
+static char **collected;
+
+
+void predreg_errors_collect(char **text_p)
+{
+    collected = text_p;
+    if (text_p != NULL) {
+        *text_p = predreg_format("%s", "");
+    }
+}
+
+void predreg_verror(const char *format, va_list args)
+{
+    char *text;
+
+    if (collected == NULL) {
+        fputs("ucx_predreg: ", stderr);
+        vfprintf(stderr, format, args);
+        fputc('\n', stderr);
+    } else {
+        text       = predreg_vformat(format, args);
+        *collected = predreg_append(*collected, "%s\n", text);
+        free(text);
+    }
+}
+
+void predreg_error(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    predreg_verror(format, args);
+    va_end(args);
+}
+
+void *predreg_check_memory(void *pointer)
+{
+    if (pointer == NULL) {
+        predreg_error("out of memory");
+        exit(PREDREG_EXIT_CANNOT_RUN);
+    }
+
+    return pointer;
+}
+
+char *predreg_vformat(const char *format, va_list args)
+{
+    char *string = NULL;
+
+    return predreg_check_memory((vasprintf(&string, format, args) < 0) ? NULL : string);
+}
+
+char *predreg_format(const char *format, ...)
+{
+    va_list args;
+    char *string;
+
+    va_start(args, format);
+    string = predreg_vformat(format, args);
+    va_end(args);
+    return string;
+}
+
+char *predreg_append(char *string, const char *format, ...)
+{
+    char *end, *longer;
+    va_list args;
+
+    va_start(args, format);
+    end = predreg_vformat(format, args);
+    va_end(args);
+
+    longer = predreg_format("%s%s", string, end);
+    free(string);
+    free(end);
+    return longer;
+}
+
+long predreg_number(const char *text, long max)
+{
+    unsigned long value;
+
+    return (ucs_number_parse(text, 0, &value) && (value <= (unsigned long)max)) ?
+           value : 0;
+}
+
+uint64_t predreg_bytes(const char *text)
+{
+    unsigned long bytes;
+
+    return ucs_number_parse(text, 1, &bytes) ? bytes : 0;
+}
+
+void predreg_json_begin(ucs_json_t *json, ucs_string_buffer_t *text)
+{
+    ucs_string_buffer_init(text);
+    *json = (ucs_json_t){text, 0};
+    ucs_json_begin(json, NULL, '{');
+}
+
+void predreg_json_print(ucs_json_t *json)
+{
+    ucs_json_end(json, '}');
+    puts(ucs_string_buffer_cstr(json->strb));
+    ucs_string_buffer_cleanup(json->strb);
+}
 
 int predreg_option_flag(const predreg_option_t *option, const char *value, void *opts)
 {

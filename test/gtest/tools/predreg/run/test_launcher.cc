@@ -9,8 +9,7 @@
 #include <set>
 
 extern "C" {
-#include <tools/predreg/launch/launcher.h>
-#include <tools/predreg/launch/preload.h>
+#include <tools/predreg/run/run.h>
 }
 
 typedef std::vector<std::string> strings;
@@ -117,8 +116,6 @@ TEST_F(test_launcher, program_is_left_alone) {
     EXPECT_EQ(strings({"prog", "-x", "LD_PRELOAD=/u.so", ":"}),
               args(PREDREG_LAUNCHER_NONE,
                    {"prog", "-x", "LD_PRELOAD=/u.so", ":"}));
-    EXPECT_EQ(strings({"mpirun", "a.out"}),
-              args(PREDREG_LAUNCHER_OPENMPI, {"mpirun", "a.out"}, {"KNOB=1"}));
 }
 
 TEST_F(test_launcher, openmpi_sets_all) {

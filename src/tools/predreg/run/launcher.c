@@ -4,56 +4,60 @@
  * See file LICENSE for terms.
  */
 
-#include "launcher.h"
-#include "preload.h"
+#include "run.h"
 
 #include <tools/predreg/common/child.h>
-#include <tools/predreg/common/message.h>
+#include <tools/predreg/common/command.h>
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/* The setting of Open MPI that lists variables for the ranks, and what is between
- * two of them unless mca_base_env_list_delimiter says otherwise */
-#define LIST           "mca_base_env_list"
-#define LIST_SEPARATOR ';'
+/* Open MPI's setting with a list of variables for the ranks */
+#define LIST          "mca_base_env_list"
 
-#define EXPORT         "--export"
+#define EXPORT        "--export"
 
-/* How many words a launcher's command line needs at most for one variable of the
- * environment: three, as "-genv NAME VALUE" of Hydra */
-#define WORDS_PER_VAR  3
+/* A launcher's command line needs at most so many words for one variable: "-genv NAME
+ * VALUE" of Hydra */
+#define WORDS_PER_VAR 3
 
 
-/* How a launcher is told by options which variables the ranks get */
+/* The forms in which a launcher is told the variables for the ranks: options, each with
+ * one variable, or a list of variables */
 typedef struct {
-    const char *option;       /* What is added in front of one */
-    const char *names[3];     /* Options that set one, of which the first counts for all
-                                 programs; up to a NULL */
-    int        is_split;      /* Whether name and value are words of their own, but
+    const char *option;       /* The option to add; NULL: only lists are understood */
+    const char *names[3];     /* Options with a variable, up to a NULL. The first one
+                                 counts for all programs */
+    int        is_split;      /* Whether name and value are words of their own;
                                  NAME=VALUE is accepted, too */
     int        has_programs;  /* Whether ":" begins another program, for which all
                                  variables are set anew */
-} syntax_t;
+    char       separator;     /* Between the variables of a list; Open MPI's setting
+                                 mca_base_env_list_delimiter would change it */
+    int        has_values;    /* Whether lists have values; names stand for the values
+                                 in the launcher's environment */
+} form_t;
 
-/* The option -x holds only for one of the programs (seen with 4.1) */
-static const syntax_t openmpi = {
-    .option = "-x", .names = {"x"}, .has_programs = 1
+static const form_t forms[] = {
+    [PREDREG_LAUNCHER_NONE]    = {NULL},
+
+    /* The option holds only for one of the programs (seen with 4.1) */
+    [PREDREG_LAUNCHER_OPENMPI] = {"-x", {"x"}, 0, 1, ';', 1},
+
+    /* If -genv is given twice for one name, the first one counts; -env, of one program,
+     * counts more than both (seen with 4.0) */
+    [PREDREG_LAUNCHER_HYDRA]   = {"-genv", {"genv", "env"}, 1, 0},
+
+    [PREDREG_LAUNCHER_SRUN]    = {NULL, {NULL}, 0, 0, ',', 0}
 };
 
-/* If -genv is given twice for one name, the first one counts; -env, of one program, counts
- * more than both (seen with 4.0) */
-static const syntax_t hydra = {
-    .option = "-genv", .names = {"genv", "env"}, .is_split = 1
-};
-
-/* A vector of arguments that is being built */
+/* A vector of arguments under construction */
 typedef struct {
-    char *const *vars;    /* To be set */
-    const char  *preload; /* That of LD_PRELOAD; NULL: there is none */
-    char        **out;
-    size_t      count;
+    const form_t *form;
+    char *const  *vars;    /* To be set, first LD_PRELOAD */
+    char         **out;
+    size_t       count;
 } args_t;
 
 
@@ -122,8 +126,9 @@ predreg_launcher_t predreg_launcher_ask(const char *command, int timeout)
     return kind;
 }
 
-/* Recognize an option, which may begin with one dash or with two. @return what follows "="
- * in @a arg; nothing ("") if the value is the next argument; NULL if it is another one. */
+/* Recognize an option, which may begin with one dash or with two. @return the text behind
+ * "=" in @a arg; an empty text if the value is the next argument; NULL if @a arg is
+ * another option. */
 static const char *option_value(const char *arg, const char *name)
 {
     size_t length = strlen(name);
@@ -141,23 +146,18 @@ static const char *option_value(const char *arg, const char *name)
     return (*arg == '=') ? arg + 1 : (*arg == '\0') ? arg : NULL;
 }
 
-/* If mpirun reads the programs from a file, it ignores the option -x (seen with
- * 4.1) */
-static int has_app_file(char *const *argv)
-{
-    for (++argv; *argv != NULL; ++argv) {
-        if (option_value(*argv, "app") != NULL) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
 int predreg_launcher_preloads(predreg_launcher_t kind, char *const *argv)
 {
-    return (kind == PREDREG_LAUNCHER_NONE) || (kind == PREDREG_LAUNCHER_SRUN) ||
-           ((kind == PREDREG_LAUNCHER_OPENMPI) && has_app_file(argv));
+    /* If mpirun reads the programs from a file, it ignores the option -x (seen with
+     * 4.1) */
+    int has_file = 0;
+
+    for (++argv; (kind == PREDREG_LAUNCHER_OPENMPI) && (*argv != NULL); ++argv) {
+        has_file |= (option_value(*argv, "app") != NULL);
+    }
+
+    return has_file || (kind == PREDREG_LAUNCHER_NONE) ||
+           (kind == PREDREG_LAUNCHER_SRUN);
 }
 
 /* Whether two strings, "NAME" or "NAME=VALUE", name the same variable. The second may be
@@ -176,8 +176,9 @@ static void add(args_t *args, const char *arg)
     args->out[args->count++] = (char*)arg;
 }
 
-/* @return the variable that an option at @a argv sets, NAME or NAME=VALUE, in that argument
- * or in the next; NULL: it sets none. */
+/* @return the variable of an option at @a argv, NAME or NAME=VALUE, in that argument or
+ * in the next; NULL: there is none.
+ * @param [in] names  Options with a variable. */
 static const char *var_at(char *const *argv, const char *const *names)
 {
     const char *var;
@@ -192,13 +193,13 @@ static const char *var_at(char *const *argv, const char *const *names)
     return NULL;
 }
 
-/* Whether the user sets a variable for the program that @a argv is at */
-static int user_sets(const syntax_t *syntax, char *const *argv, const char *var)
+/* Whether the user sets a variable for all ranks of the program at @a argv */
+static int user_sets(const form_t *form, char *const *argv, const char *var)
 {
-    const char *const for_all[] = {syntax->names[0], NULL};
+    const char *const for_all[] = {form->names[0], NULL};
     const char *set;
 
-    for (; (*argv != NULL) && !(syntax->has_programs && !strcmp(*argv, ":")); ++argv) {
+    for (; (*argv != NULL) && !(form->has_programs && !strcmp(*argv, ":")); ++argv) {
         set = var_at(argv, for_all);
         if ((set != NULL) && is_same_var(var, set, '\0')) {
             return 1;
@@ -208,17 +209,18 @@ static int user_sets(const syntax_t *syntax, char *const *argv, const char *var)
     return 0;
 }
 
-static void add_vars(args_t *args, const syntax_t *syntax, char *const *argv)
+/* Add our variables as options for the program at @a argv, unless the user sets them */
+static void add_vars(args_t *args, char *const *argv)
 {
     char *const *var;
 
     for (var = args->vars; *var != NULL; ++var) {
-        if (user_sets(syntax, argv, *var)) {
+        if (user_sets(args->form, argv, *var)) {
             continue;
         }
 
-        add(args, syntax->option);
-        if (syntax->is_split) {
+        add(args, args->form->option);
+        if (args->form->is_split) {
             add(args, predreg_format("%.*s", (int)strcspn(*var, "="), *var));
             add(args, strchr(*var, '=') + 1);
         } else {
@@ -227,20 +229,21 @@ static void add_vars(args_t *args, const syntax_t *syntax, char *const *argv)
     }
 }
 
-/* @return an argument that ends with the user's value of LD_PRELOAD, with our library in
- * front of the value. */
-static char *with_library(const args_t *args, const char *arg, const char *value)
+/* Put our library in front of the user's value of LD_PRELOAD, at the end of @a arg.
+ * @return the longer argument. */
+static char *with_library(char *const *vars, const char *arg, const char *value)
 {
-    char *merged = predreg_preload_merge(strchr(args->preload, '=') + 1, value);
+    char *merged = predreg_preload_merge(strchr(vars[0], '=') + 1, value);
     char *result = predreg_format("%.*s%s", (int)(value - arg), arg, merged);
 
     free(merged);
     return result;
 }
 
-/* Copy the words that set LD_PRELOAD, with our library. @return the last one of them. */
-static char *const *
-copy_preload(args_t *args, const syntax_t *syntax, char *const *argv, const char *var)
+/* Copy the words of an option that sets LD_PRELOAD, with our library.
+ * @param [in] var  LD_PRELOAD, or with a value.
+ * @return the last of these words. */
+static char *const *copy_preload(args_t *args, char *const *argv, const char *var)
 {
     const char *equals = strchr(var, '=');
 
@@ -249,38 +252,38 @@ copy_preload(args_t *args, const syntax_t *syntax, char *const *argv, const char
     }
 
     if (equals != NULL) {
-        add(args, with_library(args, *argv, equals + 1));
-    } else if (!syntax->is_split) {
+        add(args, with_library(args->vars, *argv, equals + 1));
+    } else if (!args->form->is_split) {
         /* A name without a value stands for the value in the environment, which our
          * value already contains */
-        add(args, predreg_format("%.*s%s", (int)(var - *argv), *argv, args->preload));
+        add(args, predreg_format("%.*s%s", (int)(var - *argv), *argv, args->vars[0]));
     } else {
         add(args, *argv);
         if (argv[1] != NULL) {
             ++argv;
-            add(args, with_library(args, *argv, *argv));
+            add(args, with_library(args->vars, *argv, *argv));
         }
     }
     return argv;
 }
 
-/* Copy a command of a launcher that takes variables by options */
-static void copy_options(args_t *args, const syntax_t *syntax, char *const *argv)
+/* Copy a command, with our variables as options */
+static void copy_options(args_t *args, char *const *argv)
 {
     const char *var;
 
     add(args, *argv);
-    add_vars(args, syntax, argv + 1);
+    add_vars(args, argv + 1);
     while (*++argv != NULL) {
-        var = var_at(argv, syntax->names);
-        if ((var != NULL) && is_same_var(args->preload, var, '\0')) {
-            argv = copy_preload(args, syntax, argv, var);
+        var = var_at(argv, args->form->names);
+        if ((var != NULL) && is_same_var(args->vars[0], var, '\0')) {
+            argv = copy_preload(args, argv, var);
             continue;
         }
 
         add(args, *argv);
-        if (syntax->has_programs && !strcmp(*argv, ":")) {
-            add_vars(args, syntax, argv + 1);
+        if (args->form->has_programs && !strcmp(*argv, ":")) {
+            add_vars(args, argv + 1);
         }
     }
 }
@@ -296,15 +299,11 @@ static int list_has(const char *list, const char *var, char separator)
     return 0;
 }
 
-/* Add our variables to a list. Those that it has keep the user's value; to that of
- * LD_PRELOAD our library is added.
- *
- * @param [in] with_values  Whether our values are added with the names; without them,
- *                          they have to be in the launcher's environment. */
-static char *add_to_list(const char *value, const args_t *args, char separator,
-                         int with_values)
+/* Add our variables to a list. Variables of the list keep the user's value; to that of
+ * LD_PRELOAD our library is added. @return a string to be freed. */
+static char *add_to_list(const form_t *form, char *const *vars, const char *value)
 {
-    const char separators[] = {separator, '\0'};
+    const char separators[] = {form->separator, '\0'};
     char *copy              = predreg_format("%s", value);
     char *list              = predreg_format("%s", "");
     char *rest              = copy;
@@ -314,18 +313,18 @@ static char *add_to_list(const char *value, const args_t *args, char separator,
 
     while ((element = strsep(&rest, separators)) != NULL) {
         equals = strchr(element, '=');
-        merged = ((equals != NULL) && is_same_var(args->preload, element, '\0')) ?
-                 with_library(args, element, equals + 1) : predreg_format("%s", element);
+        merged = ((equals != NULL) && is_same_var(vars[0], element, '\0')) ?
+                 with_library(vars, element, equals + 1) : predreg_format("%s", element);
         list   = predreg_append(list, "%s%s", (list[0] == '\0') ? "" : separators,
                                 merged);
         free(merged);
     }
 
-    for (var = args->vars; *var != NULL; ++var) {
-        if (!list_has(list, *var, separator)) {
+    for (var = vars; *var != NULL; ++var) {
+        if (!list_has(list, *var, form->separator)) {
             list = predreg_append(list, "%s%.*s", (list[0] == '\0') ? "" : separators,
-                                  (int)(with_values ? strlen(*var) : strcspn(*var, "=")),
-                                  *var);
+                                  (int)(form->has_values ? strlen(*var) :
+                                                           strcspn(*var, "=")), *var);
         }
     }
 
@@ -333,36 +332,37 @@ static char *add_to_list(const char *value, const args_t *args, char separator,
     return list;
 }
 
-/* Whether an argument is the user's list of variables: mpirun takes one as well,
- * and refuses the option -x beside it (seen with 4.1), or prefers that (5.0) */
-static int is_list(char *const *argv, size_t i)
+/* Our values may contain commas, so only names are added to a list of Slurm. NONE and NIL
+ * cannot be combined with names, and a list of names alone means the same: no other
+ * variable is exported */
+char *predreg_slurm_export(const char *value, char *const *vars)
 {
-    return (i >= 2) && !strcmp(argv[i - 1], LIST) &&
-           ((option_value(argv[i - 2], "mca") != NULL) ||
-            (option_value(argv[i - 2], "gmca") != NULL));
+    int is_empty = !strcasecmp(value, "NONE") || !strcasecmp(value, "NIL");
+
+    return add_to_list(&forms[PREDREG_LAUNCHER_SRUN], vars, is_empty ? "" : value);
 }
 
-static int has_list(char *const *argv)
+/* @return the user's list of variables, if the word at an index is one: mpirun refuses
+ * the option -x beside a list (seen with 4.1), or prefers the option (5.0). */
+static const char *openmpi_list(char *const *argv, size_t i)
 {
-    size_t i;
-
-    for (i = 1; argv[i] != NULL; ++i) {
-        if (is_list(argv, i)) {
-            return 1;
-        }
-    }
-
-    return 0;
+    return ((i >= 2) && !strcmp(argv[i - 1], LIST) &&
+            ((option_value(argv[i - 2], "mca") != NULL) ||
+             (option_value(argv[i - 2], "gmca") != NULL))) ? argv[i] : NULL;
 }
 
 static void copy_openmpi(args_t *args, char *const *argv)
 {
     const char *list = getenv("OMPI_MCA_" LIST);
-    int is_given     = has_list(argv);
+    int is_given     = 0;
     size_t i;
 
+    for (i = 1; argv[i] != NULL; ++i) {
+        is_given |= (openmpi_list(argv, i) != NULL);
+    }
+
     if (!is_given && (list == NULL)) {
-        copy_options(args, &openmpi, argv);
+        copy_options(args, argv);
         return;
     }
 
@@ -370,22 +370,13 @@ static void copy_openmpi(args_t *args, char *const *argv)
     if (!is_given) {
         add(args, "--mca");
         add(args, LIST);
-        add(args, add_to_list(list, args, LIST_SEPARATOR, 1));
+        add(args, add_to_list(args->form, args->vars, list));
     }
 
     for (i = 1; argv[i] != NULL; ++i) {
-        add(args, is_list(argv, i) ? add_to_list(argv[i], args, LIST_SEPARATOR, 1) :
-                                     argv[i]);
+        list = openmpi_list(argv, i);
+        add(args, (list != NULL) ? add_to_list(args->form, args->vars, list) : argv[i]);
     }
-}
-
-/* Only names are added to the lists of Slurm: the values are in the environment, and may
- * contain commas. NONE and NIL cannot be combined with names, and a list of names alone
- * means the same: nothing but these variables is exported */
-static char *add_to_export(const char *value, const args_t *args)
-{
-    return add_to_list((!strcasecmp(value, "NONE") || !strcasecmp(value, "NIL")) ?
-                       "" : value, args, ',', 0);
 }
 
 static void copy_slurm(args_t *args, char *const *argv)
@@ -398,9 +389,9 @@ static void copy_slurm(args_t *args, char *const *argv)
     while (*++argv != NULL) {
         arg = *argv;
         if (is_option && !strcmp(argv[-1], EXPORT)) {
-            arg = add_to_export(arg, args);
+            arg = predreg_slurm_export(arg, args->vars);
         } else if (is_option && !strncmp(arg, EXPORT "=", strlen(EXPORT "="))) {
-            list = add_to_export(arg + strlen(EXPORT "="), args);
+            list = predreg_slurm_export(arg + strlen(EXPORT "="), args->vars);
             arg  = predreg_format(EXPORT "=%s", list);
             free(list);
         }
@@ -418,19 +409,6 @@ static void copy_slurm(args_t *args, char *const *argv)
     }
 }
 
-static args_t args_of(char *const *vars)
-{
-    args_t args = {.vars = vars};
-
-    for (; *vars != NULL; ++vars) {
-        if (is_same_var(*vars, PREDREG_PRELOAD, '\0')) {
-            args.preload = *vars;
-        }
-    }
-
-    return args;
-}
-
 static size_t vector_length(char *const *vector)
 {
     size_t length;
@@ -442,7 +420,7 @@ static size_t vector_length(char *const *vector)
 char **predreg_launcher_args(predreg_launcher_t kind, char *const *argv,
                              char *const *vars)
 {
-    args_t args = args_of(vars);
+    args_t args = {.form = &forms[kind], .vars = vars};
 
     /* At worst every argument is a ':' that begins another program, for which
      * all variables are set again */
@@ -450,24 +428,15 @@ char **predreg_launcher_args(predreg_launcher_t kind, char *const *argv,
             calloc((vector_length(argv) + 1) *
                    (WORDS_PER_VAR * vector_length(vars) + 1) + 1, sizeof(*args.out)));
 
-    if ((kind == PREDREG_LAUNCHER_OPENMPI) && (args.preload != NULL)) {
+    if (kind == PREDREG_LAUNCHER_OPENMPI) {
         copy_openmpi(&args, argv);
-    } else if ((kind == PREDREG_LAUNCHER_HYDRA) && (args.preload != NULL)) {
-        copy_options(&args, &hydra, argv);
+    } else if (kind == PREDREG_LAUNCHER_HYDRA) {
+        copy_options(&args, argv);
     } else if (kind == PREDREG_LAUNCHER_SRUN) {
         copy_slurm(&args, argv);
     } else {
-        for (; *argv != NULL; ++argv) {
-            add(&args, *argv);
-        }
+        memcpy(args.out, argv, vector_length(argv) * sizeof(*argv));
     }
 
     return args.out;
-}
-
-char *predreg_slurm_export(const char *value, char *const *vars)
-{
-    args_t args = args_of(vars);
-
-    return add_to_export(value, &args);
 }

@@ -8,9 +8,8 @@
 #include <common/sanitizer.h>
 
 extern "C" {
-#include <tools/predreg/calibrate/calibrate.h>
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/info/probe.h>
+#include <tools/predreg/info/info.h>
+#include <tools/predreg/common/command.h>
 }
 
 #include <getopt.h>

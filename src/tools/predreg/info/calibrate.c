@@ -4,12 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "calibrate.h"
+#include "info.h"
 
-#include <tools/predreg/common/message.h>
-#include <tools/predreg/info/info.h>
-#include <tools/predreg/run/find.h>
-
+#include <tools/predreg/common/command.h>
 #include <ucs/base/json.h>
 
 #include <stdio.h>
@@ -27,12 +24,12 @@ static const size_t lengths[] = {
 #define NUM_LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
 
 
-/* What follows from measured costs for a length */
+/* A row of the table: consequences of measured costs for a length */
 typedef struct {
     double   copy;       /* C_m, ns */
     double   reg;        /* R_m, us */
-    uint32_t break_even; /* A buffer pays to be registered that is sent
-                            more often than this; UCS_REUSE_NEVER: none does */
+    uint32_t break_even; /* Registering a buffer pays if it is sent more often;
+                            UCS_REUSE_NEVER: never */
     uint32_t after;      /* The library registers a buffer after so many
                             sends; UCS_REUSE_NEVER: never */
 } row_t;
@@ -73,14 +70,14 @@ static int has_costs(const predreg_facts_t *facts)
            (predreg_facts_outcome(facts) == PREDREG_OUTCOME_MANAGED);
 }
 
-/* What small sends would cost with a domain alone: as with UCP, but for registrations.
- * @return whether that is known. */
+/* Find the costs of small sends with a domain alone: those with UCP, but for
+ * registrations. @return whether they are known. */
 static int domain_costs(const predreg_facts_t *facts, const predreg_probe_domain_t *domain,
                         ucs_reuse_costs_t *costs)
 {
     predreg_facts_cost_t reg, dereg;
 
-    if (!has_costs(facts) || (domain->small.count == 0) || (domain->large.count == 0)) {
+    if (!has_costs(facts) || !predreg_facts_is_measured(domain)) {
         return 0;
     }
 
@@ -136,7 +133,6 @@ void predreg_calibrate_print_text(const predreg_facts_t *facts)
     const predreg_probe_domain_t *domain;
     ucs_reuse_costs_t costs;
     unsigned i;
-    int has_name;
 
     if (facts->probe.has_version) {
         printf("UCX %u.%u.%u; a buffer is registered after %g %% of the "
@@ -153,10 +149,8 @@ void predreg_calibrate_print_text(const predreg_facts_t *facts)
     }
 
     for (i = 0; i < facts->probe.num_domains; ++i) {
-        domain   = &facts->probe.domains[i];
-        has_name = strcmp(domain->component, domain->name);
-        printf("%s%s%s: %s%s%s\n", domain->component, has_name ? " " : "",
-               has_name ? domain->name : "",
+        domain = &facts->probe.domains[i];
+        printf("%s: %s%s%s\n", predreg_facts_domain_name(domain),
                (domain->failure[0] != '\0') ? "cannot be opened: " :
                (domain->no_cost[0] != '\0') ? "refused: " :
                predreg_facts_domain_text(facts, domain), domain->failure,
@@ -176,7 +170,7 @@ static void put_sends(ucs_json_t *json, const char *name, uint32_t sends)
     }
 }
 
-/* The members that costs and tables have */
+/* The members of an object with costs */
 static void put_table(ucs_json_t *json, const predreg_facts_t *facts,
                       const ucs_reuse_costs_t *costs)
 {
@@ -205,13 +199,13 @@ static void put_table(ucs_json_t *json, const predreg_facts_t *facts,
 void predreg_calibrate_print_json(const predreg_facts_t *facts)
 {
     const predreg_probe_t *probe = &facts->probe;
-    ucs_string_buffer_t text     = UCS_STRING_BUFFER_INITIALIZER;
-    ucs_json_t json              = {&text, 0};
     ucs_reuse_costs_t costs;
+    ucs_string_buffer_t text;
+    ucs_json_t json;
     char version[64];
     unsigned i;
 
-    ucs_json_begin(&json, NULL, '{');
+    predreg_json_begin(&json, &text);
     ucs_json_printf(&json, "fraction", "%g", facts->knobs.eager_fraction);
     snprintf(version, sizeof(version), "%u.%u.%u", probe->major, probe->minor,
              probe->release);
@@ -236,13 +230,10 @@ void predreg_calibrate_print_json(const predreg_facts_t *facts)
         ucs_json_end(&json, '}');
     }
     ucs_json_end(&json, ']');
-    ucs_json_end(&json, '}');
-    puts(ucs_string_buffer_cstr(&text));
-    ucs_string_buffer_cleanup(&text);
+    predreg_json_print(&json);
 }
 
-/* Print why there is no result, or only a part of one.
- * @return the exit status. */
+/* Print why there is no result for UCP. @return the exit status. */
 static int complain(const predreg_facts_t *facts)
 {
     const predreg_probe_t *probe = &facts->probe;
@@ -328,11 +319,5 @@ out:
 
 int predreg_calibrate(int argc, char **argv)
 {
-    char *folder = predreg_executable_folder();
-    int status;
-
-    status = predreg_calibrate_from((folder == NULL) ? PREDREG_BINDIR : folder,
-                                    argc, argv);
-    free(folder);
-    return status;
+    return predreg_calibrate_from(NULL, argc, argv);
 }

@@ -1,0 +1,144 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_COMMON_COMMAND_H_
+#define PREDREG_COMMON_COMMAND_H_
+
+#include <ucs/base/json.h>
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file command.h
+ *
+ * The sub-commands of ucx_predreg, and the parts of a command line that all of them
+ * have: messages on standard error, exit statuses, options, and numbers in options. The
+ * program has one thread; no function here is thread safe.
+ */
+
+/** Exit statuses of this program, besides that of the command run by it. Shells use the
+ *  last two in the same way. */
+enum {
+    PREDREG_EXIT_USAGE      = 2,   /**< Bad arguments; nothing was started */
+    PREDREG_EXIT_CANNOT_RUN = 126, /**< Found, but could not be run */
+    PREDREG_EXIT_NOT_FOUND  = 127  /**< The command or the library is missing */
+};
+
+
+/**
+ * The sub-commands, for the table in main.c. run and record do not return if all goes
+ * well: this program becomes the command.
+ *
+ * @param [in] argv  A name for messages of getopt_long(), then the arguments.
+ * @return the exit status of the program.
+ */
+int predreg_run(int argc, char **argv);
+int predreg_record(int argc, char **argv);
+int predreg_dump(int argc, char **argv);
+int predreg_stat(int argc, char **argv);
+int predreg_replay_command(int argc, char **argv);
+int predreg_report(int argc, char **argv);
+int predreg_info(int argc, char **argv);
+int predreg_calibrate(int argc, char **argv);
+
+
+/** Print the program's name and an error on standard error. */
+void predreg_error(const char *format, ...)
+        __attribute__((format(printf, 1, 2)));
+
+void predreg_verror(const char *format, va_list args);
+
+/** Append further errors to a string instead of printing them, a line for each. The
+ *  caller frees the string. @param [out] text_p  NULL: print errors again. */
+void predreg_errors_collect(char **text_p);
+
+/** If @a pointer is NULL, print "out of memory" and end the program.
+ *  @return the pointer. */
+void *predreg_check_memory(void *pointer);
+
+/** @return a formatted string, never NULL. The caller may free the string, or leave it
+ *  to the end of the program. */
+char *predreg_format(const char *format, ...)
+        __attribute__((format(printf, 1, 2)));
+
+char *predreg_vformat(const char *format, va_list args);
+
+/** Append to a string made by predreg_format(), and free that string.
+ *  @return the longer one. */
+char *predreg_append(char *string, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+
+
+/** Read a positive whole number. @return the number, or 0 if @a text is
+ *  anything else, or a number above @a max. */
+long predreg_number(const char *text, long max);
+
+/** Read a positive number with a unit, as knobs have: 64m, 64MiB.
+ *  @return the number, or 0 if @a text is anything else, or does not fit. */
+uint64_t predreg_bytes(const char *text);
+
+
+/** Begin a JSON object. @param [out] text  Holds the object until it is printed. */
+void predreg_json_begin(ucs_json_t *json, ucs_string_buffer_t *text);
+
+/** End a JSON object, print it on a line of standard output, and free its text. */
+void predreg_json_print(ucs_json_t *json);
+
+
+/** An option. A table of options ends with a name of NULL. */
+typedef struct predreg_option {
+    const char *name;   /**< With two dashes in front of it */
+    char       letter;  /**< With one dash; 0: there is none */
+    const char *value;  /**< Name of the value in the help; NULL: the option has none;
+                             in brackets: the value may be missing, and follows "=" */
+    const char *help;   /**< What it does; is broken into lines */
+
+    /** Take the option. @a value is NULL if there is none.
+     *  @return 0, or -1, and the reason has been printed. */
+    int        (*read)(const struct predreg_option *option, const char *value,
+                       void *opts);
+
+    size_t     offset;  /**< Of a field in the options, for the two functions below */
+} predreg_option_t;
+
+/** Set an int to 1. */
+int predreg_option_flag(const predreg_option_t *option, const char *value, void *opts);
+
+/** Set a const char* to the value. */
+int predreg_option_string(const predreg_option_t *option, const char *value, void *opts);
+
+
+/** The options of a sub-command, and its help. */
+typedef struct predreg_options {
+    const char             *command; /**< Name of the sub-command */
+    const char             *usage;   /**< What stands behind the name */
+    const char             *intro;   /**< What it does; lines */
+    const char             *end;     /**< After the options; lines; NULL: nothing */
+    const predreg_option_t *list;
+    int                    runs;     /**< Whether the first argument without a dash ends
+                                          the options */
+    void                   (*unknown)(const char *arg); /**< Gets each unknown option;
+                                                             may be NULL */
+} predreg_options_t;
+
+/**
+ * Read the options. If help is asked for, print it and end the program.
+ *
+ * @param [out] opts  Handed to the functions of the options.
+ * @return 0, and optind is the index of the first other argument; or the exit status,
+ *         and the reason has been printed.
+ */
+int predreg_options_read(const predreg_options_t *options, int argc, char **argv,
+                         void *opts);
+
+END_C_DECLS
+
+#endif

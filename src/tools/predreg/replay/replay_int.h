@@ -1,0 +1,201 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_REPLAY_INT_H_
+#define PREDREG_REPLAY_INT_H_
+
+#include <tools/replay/budgets.h>
+#include <tools/replay/gain.h>
+#include <tools/replay/replay.h>
+#include <tools/replay/scale/ranks.h>
+#include <tools/replay/sends.h>
+#include <ucs/base/json.h>
+#include <uct/ib/predreg/core/knobs.h>
+
+BEGIN_C_DECLS
+
+/** @file replay_int.h
+ *
+ * The parts of `ucx_predreg replay`: the options (opts.c), the job with its results
+ * (job.c), and the output (output.c, scale.c). command.c calls all of them.
+ */
+
+/** Cost of an operation, as an option gives it. */
+typedef struct {
+    predreg_cost_t cost;
+    int            is_given;
+} predreg_given_cost_t;
+
+typedef struct {
+    int                  policies[PREDREG_REPLAY_LAST]; /**< Whether each policy is to be
+                                                             replayed */
+    int                  policies_given; /**< Whether the user has named policies */
+    uint64_t             limits[PREDREG_REPLAY_LAST]; /**< Limit of each policy; 0: not
+                                                           given */
+    uct_predreg_knobs_t  knobs;
+    predreg_given_cost_t reg;
+    predreg_given_cost_t dereg;
+    int                  shared_processor; /**< Whether the helper has no processor of
+                                                its own */
+    unsigned             num_ranks;      /**< Of a larger job; 0: there is none */
+    unsigned             ranks_per_node; /**< Of the larger job; 0: not given */
+    unsigned             cores_per_node; /**< Likewise */
+    uint64_t             node_max;       /**< Bound of a node of the larger job, bytes;
+                                              0: not given */
+    int                  curve;          /**< Whether predict is played with all
+                                              budgets: */
+    predreg_budgets_t    budgets;        /**< the usual one is that of the knob */
+    int                  json;
+    int                  per_rank;
+    int                  num_paths;
+    char                 **paths;        /**< Folders of traces, and traces */
+} predreg_replay_opts_t;
+
+/**
+ * Read the options. If help is asked for, print it and end the program.
+ *
+ * @param [out] opts  To be cleaned up in any case.
+ * @return 0, or the exit status if an option is wrong, and the reason has been
+ *         printed.
+ */
+int predreg_replay_opts_parse(int argc, char **argv,
+                              predreg_replay_opts_t *opts);
+
+void predreg_replay_opts_cleanup(predreg_replay_opts_t *opts);
+
+
+/** How much a trace says of the cost of an operation. */
+typedef enum {
+    PREDREG_KNOWN_NOT,    /**< Nothing: the operation was not recorded */
+    PREDREG_KNOWN_SIZE,   /**< The cost at one size. The cost of a page is a guess */
+    PREDREG_KNOWN_ALL
+} predreg_known_t;
+
+/** Missing parts of a program in its traces. */
+typedef struct {
+    int      guessed;   /**< Whether costs are a guess, at least in part: neither
+                             recorded nor given */
+    uint64_t lost;      /**< Events dropped by the recording */
+    int      truncated; /**< Whether the end of a trace is missing */
+    size_t   left_out;  /**< Unreadable traces */
+} predreg_damage_t;
+
+/** A rank whose trace was replayed and freed. */
+typedef struct {
+    char                 *path;       /**< Of the trace */
+    long                 number;      /**< Of the rank in the job; a trace may say none:
+                                           -1, and once the ranks are in order, the
+                                           index */
+    unsigned             input;       /**< Index of the path given by the user */
+    size_t               order;       /**< Index in the order of loading */
+    predreg_rank_start_t start;
+    size_t               num_uses;
+    uint64_t             duration;    /**< Without waits, ns */
+    uint64_t             waited;      /**< The waits taken out, ns */
+    predreg_cost_t       reg;         /**< As fitted to the recording */
+    predreg_cost_t       dereg;
+    predreg_known_t      reg_known;
+    predreg_known_t      dereg_known;
+    predreg_damage_t     damage;      /**< Its left_out is 0 */
+} predreg_rank_t;
+
+/** Number of results of a rank: one for each policy, by its number; then one of predict
+ *  for each budget of a curve, but for the usual budget, whose result is that of the
+ *  policy predict. */
+#define PREDREG_JOB_RESULTS (PREDREG_REPLAY_LAST + PREDREG_BUDGETS_MAX)
+
+/** A recorded job. Initialize with zeros. */
+typedef struct {
+    predreg_rank_t          *ranks;   /**< In order: by path given, by rank, ranks
+                                           without a number last, by name */
+    size_t                  num_ranks;
+    int64_t                 *offsets; /**< Start of each rank after the first start, ns */
+    int                     aligned;  /**< Whether the offsets are known */
+    predreg_damage_t        damage;   /**< Of all ranks together */
+    predreg_sends_t         sends;    /**< Small sends of all ranks */
+    predreg_replay_result_t *results[PREDREG_JOB_RESULTS];
+                                      /**< For each policy or budget, the results of the
+                                           ranks, then the total; NULL: not asked for, or
+                                           a replay would have taken too long */
+} predreg_job_t;
+
+/**
+ * Replay the traces of a job, put the ranks in order and in time, and sum up the
+ * results. Each trace is loaded, replayed under all policies and freed before the next
+ * one is loaded, so that a job of any size fits into memory: some numbers of each rank
+ * remain, and for each policy its curve of registered memory.
+ *
+ * Damaged traces are left out with a warning, unless there are no others. Policies
+ * whose replay would take too long for one of the ranks are left out for all.
+ *
+ * @param [out] job  Has at least one rank if this returns UCS_OK. To be cleaned up in
+ *                   any case.
+ * @return the first error; the reason has been printed.
+ */
+ucs_status_t predreg_job_replay(const predreg_replay_opts_t *opts,
+                                predreg_job_t *job);
+
+void predreg_job_cleanup(predreg_job_t *job);
+
+/** @return the results with one of the budgets of the curve. */
+const predreg_replay_result_t *
+predreg_job_budget_results(const predreg_job_t *job,
+                           const predreg_budgets_t *budgets, unsigned index);
+
+
+/** Whether a budget of the curve is the one to use. */
+typedef enum {
+    PREDREG_NO_BUDGET = -1, /**< The results are not of a curve */
+    PREDREG_NOT_RECOMMENDED,
+    PREDREG_RECOMMENDED
+} predreg_recommended_t;
+
+/** Print the head of the table. */
+void predreg_replay_print_head(void);
+
+/**
+ * Print the results of a policy, or of predict with a budget: of all ranks
+ * together and, if the options say so, of each.
+ *
+ * @param [in] label    Name in the table.
+ * @param [in] results  Of each rank, and then the total.
+ */
+void predreg_replay_print_results(const predreg_job_t *job,
+                                  const predreg_replay_opts_t *opts,
+                                  const char *label,
+                                  predreg_recommended_t recommended,
+                                  const predreg_replay_result_t *results);
+
+/** Put the missing parts of traces into a JSON object. */
+void predreg_replay_put_damage(ucs_json_t *json, const predreg_damage_t *damage);
+
+/** Put a number into a JSON object, or null if the number is not known.
+ *  @param [in] digits  After the point. */
+void predreg_replay_put_known(ucs_json_t *json, const char *name, int is_known,
+                              double value, int digits);
+
+/** Print in words how many uses come to buffers forgotten by predict, if there are any. */
+void predreg_replay_print_forgotten(const predreg_replay_result_t *result);
+
+/** Print in words the memory registered by predict beyond clairvoyant. */
+void predreg_replay_print_excess(const predreg_replay_result_t *predict,
+                                 const predreg_replay_result_t *clairvoyant);
+
+/** Print the effect of an arena: a JSON object on a line, or sentences. Print nothing if
+ *  the program has no mappings for an arena. */
+void predreg_replay_print_gain(const predreg_gain_t *gain, int is_json);
+
+/** Print the small sends, and the gain of sending them without the copy: a JSON object
+ *  on a line, or sentences. Print nothing if there are none. */
+void predreg_replay_print_sends(const predreg_sends_t *sends, int is_json);
+
+/** Print the memory registered by the nodes of a larger job (--ranks). */
+ucs_status_t predreg_replay_scale(const predreg_job_t *job,
+                                  const predreg_replay_opts_t *opts);
+
+END_C_DECLS
+
+#endif
