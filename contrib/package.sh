@@ -19,7 +19,8 @@ installed=(ucx-predreg libucp-firehose0 libucp-firehose-dev)
 
 # What else a root needs to build and check a package: debian/control has these
 # as well
-packages_root=(debhelper lintian libucx-dev libdw-dev libgtest-dev pkgconf)
+packages_root=(debhelper lintian libucx-dev libdw-dev libgtest-dev pkgconf
+               zlib1g-dev)
 
 usage()
 {

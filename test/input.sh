@@ -201,9 +201,9 @@ for args in dump 'replay --json --policy on-demand'; do
     "$command" $args "$truncated" > "$traces/out" 2> "$traces/err" ||
         fail "$args of a truncated trace failed"
     cat "$traces/err"
-    grep -q '^ucx_predreg: .*ends within a chunk' "$traces/err" ||
+    grep -q '^ucx_predreg: .*the file ends too early' "$traces/err" ||
         fail "$args: the warning is not on standard error"
-    ! grep -E 'WARN|ERROR|ends within' "$traces/out" ||
+    ! grep -E 'WARN|ERROR|ends too early' "$traces/out" ||
         fail "$args: the log is on standard output"
 done
 rm "$truncated" "$traces/whole" "$traces/out" "$traces/err"

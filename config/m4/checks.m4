@@ -105,6 +105,12 @@ AC_DEFUN([PREDREG_CHECK_TEST_DEPS], [
           [UNWIND_CFLAGS="$UNWIND_CFLAGS -DHAVE_LIBUNWIND=1"])
 ])
 
+# Traces are packed by zlib
+AC_DEFUN([PREDREG_CHECK_ZLIB], [
+    PKG_CHECK_MODULES([ZLIB], [zlib], [],
+                      [AC_MSG_ERROR([zlib was not found (Debian: zlib1g-dev)])])
+])
+
 # Names of functions and source lines in reports
 AC_DEFUN([PREDREG_CHECK_LIBDW], [
     AC_ARG_WITH([libdw],

@@ -10,7 +10,8 @@
 build=${PREDREG_BUILD:-$top/build}
 
 packages_build=(build-essential autoconf automake libtool pkg-config
-                libucx-dev openmpi-bin libopenmpi-dev libjson-c-dev)
+                libucx-dev zlib1g-dev openmpi-bin libopenmpi-dev
+                libjson-c-dev)
 # What the Debian packages are built and checked with
 packages_package=(debhelper dpkg-dev lintian libdw-dev pkgconf)
 # What the native rig is built with, and allocators that it is tried under

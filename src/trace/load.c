@@ -30,6 +30,10 @@
  * stream that does not end must not take all memory before it is refused */
 #define LOAD_MAX_STREAM (4ul << 30)
 
+/* The records of a binary trace may have so many times the size of the file, or
+ * LOAD_MAX_STREAM. Those of real traces have four to ten times its size */
+#define LOAD_MAX_RATIO  32
+
 
 /* Read into the buffer until it is full or the file ends.
  * @param [inout] size_p  How much has been read. */
@@ -154,7 +158,9 @@ ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
     }
 
     /* What has neither form is refused by the reader of the text form */
-    status = is_binary ? trace_read(&builder, data, size) :
+    status = is_binary ? trace_read(&builder, data, size,
+                                    ucs_max(size * LOAD_MAX_RATIO,
+                                            LOAD_MAX_STREAM)) :
                          trace_read_text(&builder, data, size);
     if (status == UCS_OK) {
         trace_builder_sort(&builder);

@@ -8,16 +8,20 @@
 
 #include <trace/format/format.h>
 
-#include <ucs/algorithm/crc.h>
 #include <ucs/debug/log_def.h>
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
-/* One of so many changed traces keeps its wrong checksums, so that these are
- * tried as well */
-#define FUZZ_UNSEALED 8
+/* One of so many binary traces is changed as it is, packed and with checksums,
+ * so that wrong ones are tried as well */
+#define FUZZ_UNSEALED    8
+
+/* Longest records that are changed, bytes */
+#define FUZZ_MAX_RECORDS 65536
 
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
@@ -50,43 +54,49 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Make the checksums of the chunks right, since no fuzzer guesses them. In half
- * of the cases, a chunk that claims to be longer than the file is also given
- * the length that is left. */
-static void fuzz_seal(uint8_t *data, size_t size, unsigned seed)
+/* Make the checksum of the head right, since no fuzzer guesses it, and change the
+ * records unpacked, since hardly any change of packed ones leaves anything to
+ * read. @return the new size of the file */
+static size_t fuzz_mutate_records(uint8_t *data, size_t size, size_t max_size)
 {
-    size_t pos = TRACE_HEAD_SIZE;
-    uint32_t length, crc;
-    uint8_t *chunk;
+    static uint8_t records[FUZZ_MAX_RECORDS];
+    trace_head_t head;
+    z_stream zlib = {NULL};
+    size_t start, changed;
+    uLongf packed;
 
-    while (pos + TRACE_CHUNK_HEAD <= size) {
-        chunk  = data + pos;
-        pos   += TRACE_CHUNK_HEAD;
-        length = trace_get_u32(chunk + TRACE_CHUNK_LENGTH);
-        if (length > size - pos) {
-            if (seed & 1) {
-                return;
-            }
-            length = size - pos;
-            trace_put_u32(chunk + TRACE_CHUNK_LENGTH, length);
-        }
+    memcpy(&head, data, sizeof(head));
+    head.size = ((size_t)head.size > size - sizeof(head)) ? 0 : head.size;
+    head.crc  = crc32(0, (const void*)&head, offsetof(trace_head_t, crc));
+    head.crc  = crc32(head.crc, data + sizeof(head), head.size);
+    memcpy(data, &head, sizeof(head));
+    start = sizeof(head) + head.size;
 
-        crc = ucs_crc32(0, chunk, TRACE_CHUNK_CRC);
-        crc = ucs_crc32(crc, data + pos, length);
-        trace_put_u32(chunk + TRACE_CHUNK_CRC, crc);
-        pos += length;
+    zlib.next_in   = data + start;
+    zlib.avail_in  = size - start;
+    zlib.next_out  = records;
+    zlib.avail_out = sizeof(records);
+    if (inflateInit(&zlib) != Z_OK) {
+        abort();
     }
+    inflate(&zlib, Z_FINISH);
+    changed = LLVMFuzzerMutate(records, zlib.next_out - records,
+                               sizeof(records));
+    inflateEnd(&zlib);
+
+    packed = max_size - start;
+    return (compress2(data + start, &packed, records, changed, 1) == Z_OK) ?
+           start + packed : size;
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
                                unsigned seed)
 {
-    size = LLVMFuzzerMutate(data, size, max_size);
-    if ((size > TRACE_HEAD_SIZE) &&
-        (memcmp(data, TRACE_MAGIC, TRACE_MAGIC_SIZE) == 0) &&
-        (seed % FUZZ_UNSEALED != 0)) {
-        fuzz_seal(data, size, seed / FUZZ_UNSEALED);
+    if ((size < sizeof(trace_head_t)) ||
+        (memcmp(data, TRACE_MAGIC, TRACE_MAGIC_SIZE) != 0) ||
+        (seed % FUZZ_UNSEALED == 0)) {
+        return LLVMFuzzerMutate(data, size, max_size);
     }
 
-    return size;
+    return fuzz_mutate_records(data, size, max_size);
 }

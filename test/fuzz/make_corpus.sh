@@ -89,23 +89,22 @@ unmap 1.5e+3ms 0x0 64K
 unmap .5 0 1G
 END
 
-# More contexts and regions than are remembered
+# Many regions and contexts
 for i in $(seq 1 300); do
     echo "begin $i.5 $((i % 290 * 4096)) $i caller=$((i % 280)) window=$((i * i))"
     echo "end $i.7 $((i % 290 * 4096))"
 done | text many
 
-# A second chunk
-{ cat binary-all-fields; tail -c +13 binary-one-buffer; } > binary-chunks
-
 cp binary-one-buffer newer
-printf '\x04' | dd of=newer bs=1 seek=8 conv=notrunc status=none
+printf '\x05' | dd of=newer bs=1 seek=8 conv=notrunc status=none
+cp binary-one-buffer older
+printf '\x03' | dd of=older bs=1 seek=8 conv=notrunc status=none
 sed 's/trace 3/trace 4/' text-empty > newer-text
 sed 's/trace 3/trace 1/' text-many > older-text
-for size in 4 10 12 20 28 60 100 200; do
+for size in 4 10 12 20 28 60 100 150 200 400; do
     head -c "$size" binary-all-fields > "truncated-$size"
 done
-for offset in 0 8 13 16 20 24 28 40 100; do
+for offset in 0 8 12 16 20 100 150 300; do
     flip binary-all-fields "$offset"
 done
 printf '\x7fELF\x02\x01\x01\0\0\0\0\0' > elf

@@ -23,7 +23,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/ucx-predreg-rig
 
 packages=(libucx0 ucx-utils libucx-dev openmpi-bin libopenmpi-dev
           mpich libmpich-dev rdma-core ibverbs-utils iproute2 procps
-          gcc g++ make pkgconf patchelf liburing-dev libjson-c-dev libdw-dev
+          gcc g++ make pkgconf patchelf liburing-dev libjson-c-dev libdw-dev zlib1g-dev
           libgtest-dev hpcc)
 
 say()

@@ -5,107 +5,193 @@
  */
 
 #include "read.h"
-#include "read_record.h"
 
-#include <ucs/algorithm/crc.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
 #include <string.h>
+#include <zlib.h>
+
+/* Whole records are read out of this buffer, and what is left of the last one
+ * moves to its beginning: it has room for two of the longest, bytes */
+#define READ_BUFFER   131072ul
+
+/* zlib counts what it is given with 32 bits */
+#define READ_MAX_PART (1ul << 30)
 
 
-static ucs_status_t read_error(const trace_reader_t *reader,
-                               const uint8_t *place, const char *problem)
+typedef struct reader {
+    trace_builder_t *builder;
+    z_stream        zlib;
+    size_t          left;   /* What zlib was not given yet of the file, bytes */
+    uint64_t        offset; /* Of the buffer among all that was unpacked */
+    size_t          filled; /* How much of the buffer is, bytes */
+    int             between; /* What was unpacked ends between two blocks, with
+                                no bit left (zlib.h, data_type) */
+    uint8_t         buffer[READ_BUFFER];
+} reader_t;
+
+
+static ucs_status_t read_truncated(trace_builder_t *builder)
 {
-    return trace_error(&reader->builder->source,
-                       trace_reader_offset(reader, place), "%s", problem);
-}
-
-static ucs_status_t read_truncated(trace_reader_t *reader, const uint8_t *place)
-{
-    ucs_warn("%s: offset %zu: the file ends within a chunk; what is before was "
-             "read", reader->builder->source.name,
-             trace_reader_offset(reader, place));
-    reader->builder->trace->truncated = 1;
-    reader->next                      = reader->eof;
+    ucs_warn("%s: the file ends too early; what is before was read",
+             builder->source.name);
+    builder->trace->truncated = 1;
     return UCS_OK;
 }
 
-/* Read the records of a chunk. @a is_whole says whether the file has all of the
- * chunk, rather than ends within it. */
-static ucs_status_t read_records(trace_reader_t *reader, uint32_t num_records,
-                                 int is_whole)
+/* Read the whole records in the buffer */
+static ucs_status_t read_records(reader_t *reader)
+{
+    ucs_status_t status = UCS_OK;
+    size_t pos          = 0;
+    trace_record_t head;
+
+    while ((status == UCS_OK) && (reader->filled - pos >= sizeof(head))) {
+        memcpy(&head, reader->buffer + pos, sizeof(head));
+        if (reader->filled - pos - sizeof(head) < head.length) {
+            break;
+        }
+
+        status = trace_read_record(reader->builder, &head,
+                                   reader->buffer + pos + sizeof(head),
+                                   reader->offset + pos);
+        pos   += sizeof(head) + head.length;
+    }
+
+    reader->offset += pos;
+    reader->filled -= pos;
+    memmove(reader->buffer, reader->buffer + pos, reader->filled);
+    return status;
+}
+
+/* Unpack as much as fits into the buffer. @return as inflate() */
+static int read_unpack(reader_t *reader)
+{
+    int result;
+
+    if (reader->zlib.avail_in == 0) {
+        reader->zlib.avail_in = ucs_min(reader->left, READ_MAX_PART);
+        reader->left         -= reader->zlib.avail_in;
+    }
+
+    reader->zlib.next_out  = reader->buffer + reader->filled;
+    reader->zlib.avail_out = READ_BUFFER - reader->filled;
+    result                 = inflate(&reader->zlib, Z_NO_FLUSH);
+    reader->filled         = READ_BUFFER - reader->zlib.avail_out;
+    if (result == Z_OK) { /* A call without input forgets it */
+        reader->between = (reader->zlib.data_type == 128);
+    }
+    return result;
+}
+
+/* Whether the file ends where its writer has flushed */
+static int read_is_flushed(const reader_t *reader)
+{
+    return (reader->filled == 0) &&
+           (reader->between || (reader->zlib.total_in == 0));
+}
+
+/* Find out why zlib unpacks no more */
+static ucs_status_t read_end(reader_t *reader, int result)
+{
+    const trace_source_t *source = &reader->builder->source;
+
+    switch (result) {
+    case Z_STREAM_END:
+        return (reader->filled + reader->zlib.avail_in + reader->left == 0) ?
+               UCS_OK :
+               trace_error(source, reader->offset, "damaged: expected the end");
+    case Z_BUF_ERROR:
+        return read_is_flushed(reader) ? UCS_OK :
+                                         read_truncated(reader->builder);
+    case Z_MEM_ERROR:
+        ucs_error("%s: out of memory for zlib", source->name);
+        return UCS_ERR_NO_MEMORY;
+    default:
+        return trace_error(source, reader->offset, "damaged: %s",
+                           (reader->zlib.msg != NULL) ? reader->zlib.msg :
+                                                        "a dictionary");
+    }
+}
+
+static ucs_status_t read_stream(reader_t *reader, uint64_t max_size)
 {
     ucs_status_t status;
-    uint32_t i;
+    int result;
 
-    trace_known_reset(&reader->known);
-    reader->is_short = 0;
-    for (i = 0; i < num_records; ++i) {
-        status = trace_read_record(reader);
-        if (status != UCS_OK) {
-            return status;
+    do {
+        result = read_unpack(reader);
+        status = read_records(reader);
+        if ((status == UCS_OK) && (reader->offset > max_size)) {
+            ucs_error("%s: unpacks to more than %lu bytes, which is not "
+                      "accepted of a file of this size",
+                      reader->builder->source.name, (unsigned long)max_size);
+            status = UCS_ERR_EXCEEDS_LIMIT;
         }
+    } while ((status == UCS_OK) && (result == Z_OK));
 
-        if (reader->problem != NULL) {
-            return read_error(reader, reader->record, reader->problem);
-        }
-
-        if (reader->is_short) {
-            return is_whole ?
-                   read_error(reader, reader->record,
-                              "a record that goes beyond its chunk") :
-                   read_truncated(reader, reader->record);
-        }
-    }
-
-    if (!is_whole || (reader->next < reader->end)) {
-        return read_error(reader, reader->next,
-                          "a chunk that is longer than its records");
-    }
-
-    return UCS_OK;
+    return (status == UCS_OK) ? read_end(reader, result) : status;
 }
 
-static int chunk_is_damaged(const uint8_t *head, uint32_t length)
+static ucs_status_t read_packed(trace_builder_t *builder, const uint8_t *data,
+                                size_t size, uint64_t max_size)
 {
-    uint32_t crc;
+    reader_t reader = {
+        .builder      = builder,
+        .zlib.next_in = (void*)data,
+        .left         = size
+    };
+    ucs_status_t status;
 
-    crc = ucs_crc32(0, head, TRACE_CHUNK_CRC);
-    crc = ucs_crc32(crc, head + TRACE_CHUNK_HEAD, length);
-    return crc != trace_get_u32(head + TRACE_CHUNK_CRC);
+    if (inflateInit(&reader.zlib) != Z_OK) {
+        return read_end(&reader, Z_MEM_ERROR);
+    }
+
+    status = read_stream(&reader, max_size);
+    inflateEnd(&reader.zlib);
+    return status;
 }
 
-static ucs_status_t read_chunk(trace_reader_t *reader)
+/* @return the string at @a *next_p, up to the zero at its end, and move on */
+static trace_string_t read_plain(const char **next_p, const char *end)
 {
-    const uint8_t *head = reader->next;
-    size_t left         = reader->eof - head;
-    uint32_t length;
+    trace_string_t string = { *next_p, strnlen(*next_p, end - *next_p) };
 
-    if (left < TRACE_CHUNK_HEAD) {
-        return read_truncated(reader, head);
+    *next_p = ucs_min(string.data + string.length + 1, end);
+    return string;
+}
+
+static ucs_status_t read_fields(trace_builder_t *builder, const char *next,
+                                size_t size)
+{
+    const char *end     = next + size;
+    ucs_status_t status = UCS_OK;
+    trace_string_t name, value;
+
+    while ((status == UCS_OK) && (next < end)) {
+        name  = read_plain(&next, end);
+        value = read_plain(&next, end);
+        if (ucs_max(name.length, value.length) > UCS_RCACHE_TRACE_MAX_STRING) {
+            return trace_error(&builder->source, 0,
+                               "a field of more than 16383 bytes");
+        }
+        status = trace_build_meta(builder, &name, &value);
     }
 
-    if (trace_get_u32(head + TRACE_CHUNK_MAGIC) != TRACE_CHUNK_TAG) {
-        return read_error(reader, head, "damaged: expected a chunk");
+    return status;
+}
+
+static ucs_status_t read_check_version(const char *name, uint32_t version)
+{
+    if (version == TRACE_FORMAT_VERSION) {
+        return UCS_OK;
     }
 
-    length = trace_get_u32(head + TRACE_CHUNK_LENGTH);
-    if (length > TRACE_CHUNK_MAX_LENGTH) {
-        return read_error(reader, head,
-                          "damaged: a chunk of more than 65536 bytes");
-    }
-
-    reader->next = head + TRACE_CHUNK_HEAD;
-    left        -= TRACE_CHUNK_HEAD;
-    reader->end  = reader->next + ucs_min(left, length);
-    if ((left >= length) && chunk_is_damaged(head, length)) {
-        return read_error(reader, head,
-                          "damaged: the checksum of the chunk differs");
-    }
-
-    return read_records(reader, trace_get_u32(head + TRACE_CHUNK_RECORDS),
-                        left >= length);
+    ucs_error("%s: a binary trace of version %u; accepted is version %u, and "
+              "text, which `ucx_predreg dump` of the release that has written "
+              "the trace makes of it", name, version, TRACE_FORMAT_VERSION);
+    return UCS_ERR_UNSUPPORTED;
 }
 
 int trace_is_binary(const void *data, size_t size)
@@ -114,25 +200,33 @@ int trace_is_binary(const void *data, size_t size)
            (memcmp(data, TRACE_MAGIC, TRACE_MAGIC_SIZE) == 0);
 }
 
-ucs_status_t trace_read(trace_builder_t *builder, const void *data, size_t size)
+ucs_status_t trace_read(trace_builder_t *builder, const void *data, size_t size,
+                        uint64_t max_size)
 {
-    trace_reader_t reader = {
-        .builder = builder,
-        .begin   = data,
-        .eof     = UCS_PTR_BYTE_OFFSET(data, size)
-    };
+    const uint8_t *fields = UCS_PTR_BYTE_OFFSET(data, sizeof(trace_head_t));
+    trace_head_t head     = { .version = TRACE_FORMAT_VERSION };
     ucs_status_t status;
+    uint32_t crc;
 
-    if (size < TRACE_HEAD_SIZE) {
-        return read_truncated(&reader, reader.begin);
+    memcpy(&head, data, ucs_min(size, sizeof(head)));
+    status = (size < TRACE_MAGIC_SIZE + sizeof(head.version)) ? UCS_OK :
+             read_check_version(builder->source.name, head.version);
+    if (status != UCS_OK) {
+        return status;
     }
 
-    reader.next    = reader.begin + TRACE_HEAD_SIZE;
-    reader.version = trace_get_u32(reader.begin + TRACE_MAGIC_SIZE);
-    status         = trace_check_version(&builder->source, reader.version);
-    while ((status == UCS_OK) && (reader.next < reader.eof)) {
-        status = read_chunk(&reader);
+    if ((size < sizeof(head)) || (size - sizeof(head) < head.size)) {
+        return read_truncated(builder);
     }
 
-    return status;
+    crc = crc32(0, (const void*)&head, offsetof(trace_head_t, crc));
+    if (crc32_z(crc, fields, head.size) != head.crc) {
+        return trace_error(&builder->source, 0,
+                           "damaged: the checksum of the head differs");
+    }
+
+    status = read_fields(builder, (const char*)fields, head.size);
+    return (status != UCS_OK) ? status :
+           read_packed(builder, fields + head.size,
+                       size - sizeof(head) - head.size, max_size);
 }

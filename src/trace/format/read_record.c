@@ -4,281 +4,229 @@
  * See file LICENSE for terms.
  */
 
-#include "read_record.h"
+#include "read.h"
 
 #include <trace/content/fields.h>
 
 #include <string.h>
 
 
-/* Read which region an event is about. The first event of a chunk that is about
- * a region describes it; later ones refer to that description by its number. */
-static const trace_subject_t *read_subject(trace_reader_t *reader)
-{
-    trace_known_t *known = &reader->known;
-    uint64_t number;
-    const trace_subject_t *last;
-    trace_subject_t subject;
-    unsigned slot;
+/* What is left of the record that is taken apart */
+typedef struct content {
+    const uint8_t *next;
+    const uint8_t *end;
+    const char    *problem; /* What is wrong with the record, or NULL */
+} content_t;
 
-    last   = &known->subjects[trace_known_slot(known->num_subjects - 1)];
-    number = trace_reader_number_upto(
-            reader, trace_known_count(known->num_subjects),
-            "a region that was not described before");
-    if (number > 0) {
-        return &known->subjects[number - 1];
+
+static const uint8_t *take_bytes(content_t *content, size_t count)
+{
+    const uint8_t *bytes = content->next;
+
+    if (count > (size_t)(content->end - bytes)) {
+        content->problem = "a record that is too short";
+        content->next    = content->end;
+        return NULL;
     }
 
-    subject.id      = trace_unfold(trace_reader_number(reader), last->id);
-    subject.domain  = trace_reader_number_upto(reader, UINT16_MAX,
-                                               "a domain above 65535");
-    subject.address = trace_unfold(trace_reader_number(reader), last->address);
-    subject.length  = trace_reader_number(reader);
-
-    slot                  = trace_known_slot(known->num_subjects++);
-    known->subjects[slot] = subject;
-    return &known->subjects[slot];
+    content->next += count;
+    return bytes;
 }
 
-/* Read from where in the program a use was made, and of what kind it is. As
- * with regions, the first use of a chunk describes that, and later ones refer
- * to the description by its number. */
-static const trace_manner_t *read_manner(trace_reader_t *reader)
+/* @return the next number, of 1, 2, 4 or 8 bytes. Where the record has ended
+ * before it, it is 0: writers before this field was added did not know it */
+static uint64_t take_number(content_t *content, size_t size)
 {
-    trace_known_t *known = &reader->known;
-    uint64_t number;
-    const trace_manner_t *last;
-    trace_manner_t manner;
-    unsigned slot;
+    const uint8_t *bytes = NULL;
+    uint64_t value       = 0;
 
-    last   = &known->manners[trace_known_slot(known->num_manners - 1)];
-    number = trace_reader_number_upto(
-            reader, trace_known_count(known->num_manners),
-            "a context that was not described before");
-    if (number > 0) {
-        return &known->manners[number - 1];
+    if (content->next < content->end) {
+        bytes = take_bytes(content, size);
+    }
+    if (bytes != NULL) {
+        memcpy(&value, bytes, size);
     }
 
-    manner.kind = trace_reader_byte(reader);
-    if (manner.kind >= UCS_RCACHE_PRED_USE_LAST) {
-        trace_reader_bad(reader, "an unknown kind of use");
-    }
-    manner.flags  = trace_reader_number_upto(reader, UINT32_MAX,
-                                             "flags of more than 32 bits");
-    manner.caller = trace_unfold(trace_reader_number(reader), last->caller);
-    manner.stack  = trace_unfold(trace_reader_number(reader), last->stack);
-    manner.window = trace_reader_fixed64(reader);
-
-    slot                 = trace_known_slot(known->num_manners++);
-    known->manners[slot] = manner;
-    return &known->manners[slot];
+    return value;
 }
 
-static void read_event_subject(trace_reader_t *reader, unsigned has,
-                               ucs_rcache_pred_event_t *event)
+static uint64_t take_number_upto(content_t *content, size_t size, uint64_t max,
+                                 const char *problem)
 {
-    const trace_subject_t *subject = read_subject(reader);
+    uint64_t value = take_number(content, size);
 
-    if (has & TRACE_HAS_ID) {
-        event->id     = subject->id;
-        event->domain = subject->domain;
+    if (value > max) {
+        content->problem = problem;
+        return 0;
     }
+
+    return value;
+}
+
+static trace_string_t take_string(content_t *content)
+{
+    trace_string_t string = { .data = "" };
+    const void *data;
+    size_t length;
+
+    length = take_number_upto(content, 2, UCS_RCACHE_TRACE_MAX_STRING,
+                              "a string of more than 16383 bytes");
+    data   = take_bytes(content, length);
+    if (data == NULL) {
+        return string;
+    }
+
+    if (memchr(data, '\0', length) != NULL) {
+        content->problem = "a string with a zero in it";
+    }
+    string.data   = data;
+    string.length = length;
+    return string;
+}
+
+static ucs_status_t read_event(trace_builder_t *builder, content_t *content,
+                               unsigned type, size_t place)
+{
+    ucs_rcache_pred_event_t event = { .type = type };
+    unsigned has                  = trace_types[type].has;
+    const trace_field_t *field;
+
+    event.time = take_number(content, 8);
     if (has & TRACE_HAS_RANGE) {
-        event->address = subject->address;
-        event->length  = subject->length;
+        event.address = take_number(content, 8);
+        event.length  = take_number(content, 8);
     }
-}
-
-static void read_event_manner(trace_reader_t *reader,
-                              ucs_rcache_pred_event_t *event)
-{
-    const trace_manner_t *manner = read_manner(reader);
-
-    event->context.caller = manner->caller;
-    event->context.stack  = manner->stack;
-    event->context.window = manner->window;
-    event->flags          = manner->flags;
-    event->kind           = manner->kind;
-}
-
-static void read_event_fields(trace_reader_t *reader,
-                              ucs_rcache_pred_event_t *event)
-{
-    unsigned has = trace_types[event->type].has;
-
-    event->time = trace_unfold(trace_reader_number(reader), reader->known.time);
-    read_event_subject(reader, has, event);
-    if (has & TRACE_HAS_RESULT) {
-        event->result = trace_reader_byte(reader);
-    }
-    if (has & TRACE_HAS_MANNER) {
-        read_event_manner(reader, event);
-    }
-    if (has & TRACE_HAS_BY) {
-        event->by = trace_reader_byte(reader);
-        if (event->by >= UCS_RCACHE_PRED_BY_LAST) {
-            trace_reader_bad(reader, "registered by an unknown one");
+    for (field = trace_fields; field < trace_fields + TRACE_NUM_FIELDS;
+         ++field) {
+        if (field->part & has) {
+            trace_field_set(field, &event,
+                            take_number_upto(content, field->size,
+                                             trace_field_max(field),
+                                             "an unknown kind or doer"));
         }
     }
-    if (has & TRACE_HAS_DURATION) {
-        event->duration = trace_reader_number(reader);
-    }
-    if (has & TRACE_HAS_DEADLINE) {
-        event->deadline = trace_unfold(trace_reader_number(reader),
-                                       event->time);
-        event->period   = trace_reader_number(reader);
-    }
+
+    return (content->problem != NULL) ?
+           UCS_OK : trace_build_event(builder, &event, place, 0);
 }
 
-static ucs_status_t read_event(trace_reader_t *reader, uint8_t type)
+static ucs_status_t read_meta(trace_builder_t *builder, content_t *content)
 {
-    ucs_rcache_pred_event_t event = { 0 };
+    trace_string_t key   = take_string(content);
+    trace_string_t value = take_string(content);
 
-    event.type = type - TRACE_RECORD_EVENT;
-    if ((event.type >= UCS_RCACHE_PRED_EVENT_LAST) ||
-        (reader->version < trace_types[event.type].version)) {
-        trace_reader_bad(reader, "a record of unknown type");
-        return UCS_OK;
-    }
-
-    read_event_fields(reader, &event);
-    if (!trace_reader_is_good(reader)) {
-        return UCS_OK;
-    }
-
-    reader->known.time = event.time;
-    return trace_build_event(reader->builder, &event,
-                             trace_reader_offset(reader, reader->record), 0);
+    return (content->problem != NULL) ?
+           UCS_OK : trace_build_meta(builder, &key, &value);
 }
 
-static ucs_status_t read_meta(trace_reader_t *reader)
+static ucs_status_t read_domain(trace_builder_t *builder, content_t *content,
+                                size_t place)
 {
-    trace_string_t key   = trace_reader_string(reader);
-    trace_string_t value = trace_reader_string(reader);
+    uint64_t number     = take_number(content, 2);
+    trace_string_t name = take_string(content);
 
-    return !trace_reader_is_good(reader) ?
-           UCS_OK : trace_build_meta(reader->builder, &key, &value);
+    return (content->problem != NULL) ?
+           UCS_OK : trace_build_domain(builder, number, &name, place);
 }
 
-static ucs_status_t read_domain(trace_reader_t *reader)
-{
-    uint64_t number     = trace_reader_number(reader);
-    trace_string_t name = trace_reader_string(reader);
-
-    return !trace_reader_is_good(reader) ?
-           UCS_OK :
-           trace_build_domain(reader->builder, number, &name,
-                              trace_reader_offset(reader, reader->record));
-}
-
-static ucs_status_t read_site(trace_reader_t *reader)
+static ucs_status_t read_site(trace_builder_t *builder, content_t *content)
 {
     ucs_rcache_trace_site_t site = { 0 };
     unsigned i;
 
-    site.caller     = trace_reader_number(reader);
-    site.stack      = trace_reader_number(reader);
-    site.num_frames = trace_reader_number_upto(reader,
-                                               UCS_RCACHE_TRACE_MAX_FRAMES,
-                                               "a site of too many frames");
+    site.caller     = take_number(content, 8);
+    site.stack      = take_number(content, 8);
+    site.num_frames = take_number_upto(content, 1, UCS_RCACHE_TRACE_MAX_FRAMES,
+                                       "a site of too many frames");
     for (i = 0; i < site.num_frames; ++i) {
-        site.frames[i] = trace_reader_number(reader);
+        site.frames[i] = take_number(content, 8);
     }
 
-    return !trace_reader_is_good(reader) ?
-           UCS_OK : trace_build_site(reader->builder, &site);
+    return (content->problem != NULL) ?
+           UCS_OK : trace_build_site(builder, &site);
 }
 
-static ucs_status_t read_module(trace_reader_t *reader)
+static ucs_status_t read_module(trace_builder_t *builder, content_t *content)
 {
     ucs_rcache_trace_module_t module = { 0 };
     trace_string_t path;
     const uint8_t *build_id;
 
-    module.start           = trace_reader_number(reader);
-    module.end             = trace_reader_number(reader);
-    module.bias            = trace_reader_number(reader);
-    path                   = trace_reader_string(reader);
-    module.build_id_length = trace_reader_number_upto(
-            reader, UCS_RCACHE_TRACE_MAX_BUILD_ID,
-            "a build ID that is too long");
-    build_id               = trace_reader_bytes(reader, module.build_id_length);
-    if (build_id == NULL) {
+    module.start           = take_number(content, 8);
+    module.end             = take_number(content, 8);
+    module.bias            = take_number(content, 8);
+    path                   = take_string(content);
+    module.build_id_length = take_number_upto(content, 1,
+                                              UCS_RCACHE_TRACE_MAX_BUILD_ID,
+                                              "a build ID that is too long");
+    build_id               = take_bytes(content, module.build_id_length);
+    if (content->problem != NULL) {
         return UCS_OK;
     }
 
     memcpy(module.build_id, build_id, module.build_id_length);
-    return trace_build_module(reader->builder, &module, &path);
+    return trace_build_module(builder, &module, &path);
 }
 
-static ucs_status_t read_counter(trace_reader_t *reader)
+static ucs_status_t read_counter(trace_builder_t *builder, content_t *content)
 {
-    trace_string_t name = trace_reader_string(reader);
-    uint64_t value      = trace_reader_number(reader);
+    trace_string_t name = take_string(content);
+    uint64_t value      = take_number(content, 8);
 
-    return !trace_reader_is_good(reader) ?
-           UCS_OK :
-           trace_build_counter(reader->builder, &name, value);
+    return (content->problem != NULL) ?
+           UCS_OK : trace_build_counter(builder, &name, value);
 }
 
-static ucs_status_t read_lost(trace_reader_t *reader)
-{
-    uint64_t count = trace_reader_number(reader);
-
-    if (trace_reader_is_good(reader)) {
-        trace_build_lost(reader->builder, count);
-    }
-    return UCS_OK;
-}
-
-static ucs_status_t read_sends(trace_reader_t *reader)
+static ucs_status_t read_sends(trace_builder_t *builder, content_t *content,
+                               size_t place)
 {
     ucs_reuse_sends_t sends;
 
-    if (reader->version < UCS_RCACHE_TRACE_VERSION_SENDS) {
-        trace_reader_bad(reader, "a record of unknown type");
-        return UCS_OK;
-    }
-
-    sends.address = trace_reader_number(reader);
-    sends.length  = trace_reader_number(reader);
-    sends.count   = trace_reader_number(reader);
-    sends.copied  = trace_reader_number(reader);
-    return !trace_reader_is_good(reader) ?
-           UCS_OK :
-           trace_build_sends(reader->builder, &sends,
-                             trace_reader_offset(reader, reader->record));
+    sends.address = take_number(content, 8);
+    sends.length  = take_number(content, 8);
+    sends.count   = take_number(content, 8);
+    sends.copied  = take_number(content, 8);
+    return (content->problem != NULL) ?
+           UCS_OK : trace_build_sends(builder, &sends, place);
 }
 
-ucs_status_t trace_read_record(trace_reader_t *reader)
+static ucs_status_t read_typed(trace_builder_t *builder, content_t *content,
+                               unsigned type, size_t place)
 {
-    uint8_t type;
-
-    reader->record = reader->next;
-    type           = trace_reader_byte(reader);
-    if (reader->is_short) {
-        return UCS_OK;
-    }
-
     switch (type) {
     case TRACE_RECORD_META:
-        return read_meta(reader);
+        return read_meta(builder, content);
     case TRACE_RECORD_DOMAIN:
-        return read_domain(reader);
+        return read_domain(builder, content, place);
     case TRACE_RECORD_SITE:
-        return read_site(reader);
+        return read_site(builder, content);
     case TRACE_RECORD_MODULE:
-        return read_module(reader);
+        return read_module(builder, content);
     case TRACE_RECORD_COUNTER:
-        return read_counter(reader);
+        return read_counter(builder, content);
     case TRACE_RECORD_LOST:
-        return read_lost(reader);
-    case TRACE_RECORD_SENDS:
-        return read_sends(reader);
-    case TRACE_RECORD_TRUNCATED:
-        reader->builder->trace->truncated = 1;
+        trace_build_lost(builder, take_number(content, 8));
         return UCS_OK;
+    case TRACE_RECORD_TRUNCATED:
+        builder->trace->truncated = 1;
+        return UCS_OK;
+    case TRACE_RECORD_SENDS:
+        return read_sends(builder, content, place);
     default:
-        return read_event(reader, type);
+        type -= TRACE_RECORD_EVENT;
+        return (type < UCS_RCACHE_PRED_EVENT_LAST) ?
+               read_event(builder, content, type, place) : UCS_OK;
     }
+}
+
+ucs_status_t trace_read_record(trace_builder_t *builder,
+                               const trace_record_t *head,
+                               const uint8_t *bytes, size_t place)
+{
+    content_t content = { .next = bytes, .end = bytes + head->length };
+    ucs_status_t status;
+
+    status = read_typed(builder, &content, head->type, place);
+    return (content.problem != NULL) ?
+           trace_error(&builder->source, place, "%s", content.problem) : status;
 }

@@ -17,7 +17,8 @@ BEGIN_C_DECLS
 /** @file writer.h
  *
  * The binary form of a trace, while it is being written: record by record, as
- * a recorder does, or a whole trace. Uses content/ and ucs/host/own_fd.h.
+ * a recorder does, or a whole trace. write.c puts records into a buffer, which
+ * buffer.c packs and writes. Uses content/, ucs/host/own_fd.h and zlib.
  *
  * Threads: one at a time for each writer. Memory is allocated only when a
  * writer is created.
@@ -36,7 +37,7 @@ typedef struct ucs_rcache_trace_writer ucs_rcache_trace_writer_t;
 ucs_status_t
 ucs_rcache_trace_writer_create(int fd, ucs_rcache_trace_writer_t **writer_p);
 
-/** Flush, and free the writer. */
+/** Finish, and free the writer. */
 void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer);
 
 /** Write to the file what was put so far.
@@ -45,6 +46,10 @@ void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer);
  *          was created; errno is that of the first failure. If the file may not
  *          grow (EFBIG), the program gets no SIGXFSZ. */
 ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer);
+
+/** Write the end of the trace, with a checksum of all of it. Nothing may be put
+ *  after it. @return as @ref ucs_rcache_trace_writer_flush. */
+ucs_status_t ucs_rcache_trace_writer_finish(ucs_rcache_trace_writer_t *writer);
 
 
 /*

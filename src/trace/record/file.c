@@ -72,12 +72,11 @@ void ucs_rcache_record_file_discard(ucs_rcache_record_file_t *file)
     ucs_mutex_unlock(&file->lock);
 }
 
-/* Write to the file what was put into the writer. Called under the lock, while
- * the file is open */
-static void write_out(ucs_rcache_record_file_t *file)
+/* Say once if the file could not be written, as @a status says. Called under
+ * the lock, while the file is open */
+static void check_written(ucs_rcache_record_file_t *file, ucs_status_t status)
 {
-    if (file->failed || (ucs_rcache_trace_writer_flush(file->writer) ==
-                         UCS_OK)) {
+    if (status == UCS_OK) {
         return;
     }
 
@@ -101,7 +100,7 @@ void ucs_rcache_record_file_close(ucs_rcache_record_file_t *file)
     ucs_mutex_lock(&file->lock);
     if (!file->failed) {
         ucs_rcache_record_modules_put(file->modules, file->writer);
-        write_out(file);
+        check_written(file, ucs_rcache_trace_writer_finish(file->writer));
     }
 
     ucs_rcache_trace_writer_destroy(file->writer);
@@ -173,7 +172,7 @@ ucs_status_t ucs_rcache_record_file_take(ucs_rcache_record_file_t *file,
     if (!file->failed) {
         put_sites(file, sites);
         *count_p = put_events(file, ring, max);
-        write_out(file);
+        check_written(file, ucs_rcache_trace_writer_flush(file->writer));
     }
     status = status_of(file);
     ucs_mutex_unlock(&file->lock);
@@ -193,7 +192,7 @@ ucs_status_t ucs_rcache_record_file_flush(ucs_rcache_record_file_t *file)
 
     ucs_mutex_lock(&file->lock);
     if (may_put(file)) {
-        write_out(file);
+        check_written(file, ucs_rcache_trace_writer_flush(file->writer));
     }
     status = status_of(file);
     ucs_mutex_unlock(&file->lock);

@@ -6,8 +6,6 @@
 
 #include "trace_test.h"
 
-#include <ucs/algorithm/crc.h>
-
 #include <sys/mman.h>
 #include <string.h>
 #include <unistd.h>
@@ -210,25 +208,6 @@ void trace_test::expect_text_error(const std::string &lines,
 {
     expect_error("ucx_predreg trace 3\n" + lines, UCS_ERR_INVALID_PARAM,
                  message);
-}
-
-void trace_test::seal(std::string &binary)
-{
-    size_t pos = 12;
-
-    while (pos + 16 <= binary.size()) {
-        uint32_t length, crc;
-
-        memcpy(&length, &binary[pos + 4], 4);
-        if (length > binary.size() - pos - 16) {
-            return;
-        }
-
-        crc = ucs_crc32(0, &binary[pos], 12);
-        crc = ucs_crc32(crc, &binary[pos] + 16, length);
-        memcpy(&binary[pos + 12], &crc, 4);
-        pos += 16 + length;
-    }
 }
 
 event_t trace_test::make_event(ucs_rcache_pred_event_type_t type, uint64_t time)

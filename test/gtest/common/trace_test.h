@@ -87,9 +87,6 @@ protected:
      * 0 */
     template <typename R> event_t random_event(R &random);
 
-    /* Compute the checksums of all chunks anew, after a test changed them */
-    static void seal(std::string &binary);
-
     static event_t make_event(ucs_rcache_pred_event_type_t type, uint64_t time);
 
     ucs_status_t m_status = UCS_OK;

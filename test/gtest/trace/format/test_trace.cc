@@ -258,7 +258,7 @@ TEST_F(test_trace, ends_without_begin_are_only_for_traces_with_losses)
             EXPECT_EQ(1u, parse(writer.close())->num_events);
         } else {
             expect_error(writer.close(), UCS_ERR_INVALID_PARAM,
-                         "offset 28: the end of a use, region 4");
+                         "offset 0: the end of a use, region 4");
         }
     }
 }

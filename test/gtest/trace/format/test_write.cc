@@ -65,7 +65,7 @@ TEST_F(test_write, nothing_is_written_after_a_failure)
         ucs_rcache_trace_put_event(writer, &event);
     }
     ssize_t size = read(fds[0], &written[0], written.size());
-    ASSERT_EQ(16384, size);
+    ASSERT_GT(size, 4096);
     ucs_rcache_trace_put_event(writer, &event);
     EXPECT_EQ(UCS_ERR_IO_ERROR, ucs_rcache_trace_writer_flush(writer));
     EXPECT_EQ(EAGAIN, errno);

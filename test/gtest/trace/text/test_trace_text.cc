@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include <common/trace_test.h>
+#include <trace/format/binary_test.h>
 
 #include <fstream>
 #include <sstream>
@@ -13,7 +13,7 @@
 
 
 /* The text form */
-class test_trace_text : public trace_test {
+class test_trace_text : public binary_test {
 protected:
     /* The time that is understood, or -1 */
     uint64_t time_of(const std::string &token)
@@ -441,16 +441,19 @@ TEST_F(test_trace_text, documented_examples)
     auto bytes = document_blocks("hex");
 
     ASSERT_EQ(2u, texts.size());
-    ASSERT_EQ(1u, bytes.size());
+    ASSERT_EQ(2u, bytes.size());
 
     trace_ptr minimal = parse(texts[0]);
     ASSERT_TRUE(minimal != NULL) << log_watch::take();
     EXPECT_EQ(4u, minimal->num_events);
 
-    trace_ptr text    = parse(texts[1]);
-    trace_ptr binary  = parse(document_bytes(bytes[0]));
+    std::string plain   = document_bytes(bytes[0]);
+    std::string records = document_bytes(bytes[1]);
+    trace_ptr text      = parse(texts[1]);
+    trace_ptr binary    = parse(plain + pack(records));
     ASSERT_TRUE((text != NULL) && (binary != NULL)) << log_watch::take();
     expect_equal(text, binary);
     EXPECT_EQ(texts[1], text_of(binary));
-    EXPECT_EQ(document_bytes(bytes[0]), binary_of(text));
+    EXPECT_EQ(plain, binary_of(text).substr(0, plain.size()));
+    EXPECT_EQ(records, unpack(packed(binary_of(text))));
 }
