@@ -257,7 +257,7 @@ window_make(ucp_fh_t *fh, ucp_context_h context, ucp_mem_h memh)
         goto err_unmap_tail;
     }
 
-    status = ucp_win_map_put(&ucp_win.windows, memh, window);
+    status = ucs_map_put(&ucp_win.windows, memh, window);
     if (status != UCS_OK) {
         goto err_unmap_tail;
     }
@@ -295,7 +295,7 @@ int ucp_win_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
     ucp_fh_t *fh;
 
     if (!is_large(params) ||
-        (ucp_win_map_find(&ucp_win.contexts, context) == NULL) ||
+        (ucs_map_find(&ucp_win.contexts, context) == NULL) ||
         !is_served(params)) {
         return 0;
     }
@@ -329,7 +329,7 @@ static void help(void *context)
 
 void ucp_win_mem_unmapping(ucp_context_h context, ucp_mem_h memh)
 {
-    window_t *window = ucp_win_map_take(&ucp_win.windows, memh);
+    window_t *window = ucs_map_take(&ucp_win.windows, memh);
 
     if (window == NULL) {
         return;
@@ -350,7 +350,7 @@ void ucp_win_mem_unmapping(ucp_context_h context, ucp_mem_h memh)
 
 int ucp_win_is_window(ucp_mem_h memh)
 {
-    return ucp_win_map_find(&ucp_win.windows, memh) != NULL;
+    return ucs_map_find(&ucp_win.windows, memh) != NULL;
 }
 
 static ucs_status_t
@@ -372,7 +372,7 @@ pack(const window_t *window, const void *rest, size_t rest_length,
 int ucp_win_rkey_pack(ucp_context_h context, ucp_mem_h memh, void **packed_p,
                       size_t *length_p, ucs_status_t *status_p)
 {
-    window_t *window = ucp_win_map_find(&ucp_win.windows, memh);
+    window_t *window = ucs_map_find(&ucp_win.windows, memh);
     size_t rest_length;
     void *rest;
 
@@ -391,7 +391,7 @@ int ucp_win_rkey_pack(ucp_context_h context, ucp_mem_h memh, void **packed_p,
         return 1;
     }
 
-    *status_p = ucp_win_map_put(&ucp_win.packed, *packed_p, *packed_p);
+    *status_p = ucs_map_put(&ucp_win.packed, *packed_p, *packed_p);
     if (*status_p != UCS_OK) {
         free(*packed_p);
     }
@@ -400,7 +400,7 @@ int ucp_win_rkey_pack(ucp_context_h context, ucp_mem_h memh, void **packed_p,
 
 int ucp_win_packed_release(void *packed)
 {
-    void *found = ucp_win_map_take(&ucp_win.packed, packed);
+    void *found = ucs_map_take(&ucp_win.packed, packed);
 
     free(found);
     return found != NULL;

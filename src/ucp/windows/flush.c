@@ -189,7 +189,7 @@ static void look(ucp_fh_t *fh, ucp_worker_h worker)
     }
     if ((atomic_load_explicit(&ucp_win.num_closing, memory_order_relaxed) > 0) &&
         !ucp_win.env->is_in_progress() &&
-        (ucp_win_map_find(&ucp_win.contexts, worker) != NULL)) {
+        (ucs_map_find(&ucp_win.contexts, worker) != NULL)) {
         end_complete(worker);
     }
 }
@@ -419,7 +419,7 @@ static int is_any(const ucp_win_way_t *way)
  * ended, and free their ways */
 static void end_all(ucp_worker_h worker)
 {
-    ucp_context_h context = ucp_win_map_find(&ucp_win.contexts, worker);
+    ucp_context_h context = ucs_map_find(&ucp_win.contexts, worker);
     double end            = now() + PATIENCE;
 
     end_complete(worker);
@@ -455,7 +455,7 @@ static void begin_close(ucp_win_way_t *way)
 
 void *ucp_win_way_begin_close(ucp_ep_h ep)
 {
-    ucp_win_way_t *way = ucp_win_map_take(&ucp_win.ways, ep);
+    ucp_win_way_t *way = ucs_map_take(&ucp_win.ways, ep);
     ucp_win_entry_t entry;
 
     if (way != NULL) {
@@ -474,7 +474,7 @@ static void reopen(ucp_win_way_t *way)
     ucp_win_lock(fh);
     way->is_closing = 0;
     ucp_win_unlock(fh);
-    if (ucp_win_map_put(&ucp_win.ways, way->ep, way) != UCS_OK) {
+    if (ucs_map_put(&ucp_win.ways, way->ep, way) != UCS_OK) {
         ucs_warn("windows: no memory to note an endpoint");
     }
 }
@@ -502,7 +502,7 @@ void ucp_win_way_close_worker(ucp_worker_h worker)
     ucp_win_way_t *way;
 
     while ((way = ucp_win_way_open_of(worker)) != NULL) {
-        (void)ucp_win_map_take(&ucp_win.ways, way->ep);
+        (void)ucs_map_take(&ucp_win.ways, way->ep);
         begin_close(way);
         ucp_win_way_add_closing(way);
     }

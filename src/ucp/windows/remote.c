@@ -118,7 +118,7 @@ make(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h rkey)
         goto err_destroy_head;
     }
 
-    status = ucp_win_map_put(&ucp_win.remotes, rkey, remote);
+    status = ucs_map_put(&ucp_win.remotes, rkey, remote);
     if (status != UCS_OK) {
         goto err_destroy_tail;
     }
@@ -215,7 +215,7 @@ int ucp_win_rkey_unpack(ucp_ep_h ep, const void *packed, ucp_rkey_h *rkey_p,
 
 void ucp_win_rkey_destroying(ucp_rkey_h rkey)
 {
-    ucp_win_remote_t *remote = ucp_win_map_take(&ucp_win.remotes, rkey);
+    ucp_win_remote_t *remote = ucs_map_take(&ucp_win.remotes, rkey);
 
     if (remote == NULL) {
         return;

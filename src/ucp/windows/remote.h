@@ -32,7 +32,7 @@ typedef struct ucp_win_remote {
 /** @return the window that a key is for, or NULL. Takes no lock. */
 static inline ucp_win_remote_t *ucp_win_remote_find(ucp_rkey_h rkey)
 {
-    return (ucp_win_remote_t*)ucp_win_map_find(&ucp_win.remotes, rkey);
+    return (ucp_win_remote_t*)ucs_map_find(&ucp_win.remotes, rkey);
 }
 
 /* These stand for those of predreg_windows_t */

@@ -8,12 +8,12 @@
 
 
 ucp_win_t ucp_win = {
-    .ways       = UCP_WIN_MAP_INITIALIZER,
-    .contexts   = UCP_WIN_MAP_INITIALIZER,
-    .shared     = UCP_WIN_MAP_INITIALIZER,
-    .windows    = UCP_WIN_MAP_INITIALIZER,
-    .remotes    = UCP_WIN_MAP_INITIALIZER,
-    .packed     = UCP_WIN_MAP_INITIALIZER,
+    .ways       = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
+    .contexts   = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
+    .shared     = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
+    .windows    = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
+    .remotes    = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
+    .packed     = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
     .lock       = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN),
     .unused     = PTHREAD_COND_INITIALIZER,
     .start_lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN_START),

@@ -8,9 +8,9 @@
 #define UCP_WIN_STATE_H_
 
 #include "key.h"
-#include "map.h"
 
 #include <ucp/firehose/core/state.h>
+#include <ucs/base/map.h>
 #include <ucs/base/mutex.h>
 #include <uct/ib/predreg/preload/windows.h>
 
@@ -84,14 +84,14 @@ typedef struct ucp_win {
     uint64_t        job;              /**< As @a env: tells jobs apart */
     uint32_t        num_procs;        /**< As @a env; 0: not known */
 
-    ucp_win_map_t   ways;     /**< ucp_win_way_t by endpoint */
-    ucp_win_map_t   contexts; /**< Contexts by worker, and by themselves: those
+    ucs_map_t       ways;     /**< ucp_win_way_t by endpoint */
+    ucs_map_t       contexts; /**< Contexts by worker, and by themselves: those
                                    for one-sided communication */
-    ucp_win_map_t   shared;   /**< Those of these contexts that the program has made with
+    ucs_map_t       shared;   /**< Those of these contexts that the program has made with
                                    mt_workers_shared */
-    ucp_win_map_t   windows;  /**< ucp_win_window_t by memory handle */
-    ucp_win_map_t   remotes;  /**< ucp_win_remote_t by key */
-    ucp_win_map_t   packed;   /**< Packed keys: what belongs to one is itself */
+    ucs_map_t       windows;  /**< ucp_win_window_t by memory handle */
+    ucs_map_t       remotes;  /**< ucp_win_remote_t by key */
+    ucs_map_t       packed;   /**< Packed keys: what belongs to one is itself */
 
     ucs_mutex_t lock;
     /* Protected by lock */

@@ -39,16 +39,16 @@ ucs_status_t ucp_win_context_add(ucp_context_h context, int is_shared)
         set_threaded();
     }
     if (is_shared) {
-        status = ucp_win_map_put(&ucp_win.shared, context, context);
+        status = ucs_map_put(&ucp_win.shared, context, context);
     }
     return (status == UCS_OK) ?
-                   ucp_win_map_put(&ucp_win.contexts, context, context) : status;
+                   ucs_map_put(&ucp_win.contexts, context, context) : status;
 }
 
 int ucp_win_context_remove(ucp_context_h context)
 {
-    (void)ucp_win_map_take(&ucp_win.shared, context);
-    return ucp_win_map_take(&ucp_win.contexts, context) != NULL;
+    (void)ucs_map_take(&ucp_win.shared, context);
+    return ucs_map_take(&ucp_win.contexts, context) != NULL;
 }
 
 /* @return NULL: there is no memory */
@@ -61,7 +61,7 @@ make_worker(ucp_context_h context, ucp_worker_h worker, int is_multi)
         made->worker    = worker;
         made->context   = context;
         made->is_multi  = is_multi;
-        made->is_shared = (ucp_win_map_find(&ucp_win.shared, context) != NULL);
+        made->is_shared = (ucs_map_find(&ucp_win.shared, context) != NULL);
     }
     return made;
 }
@@ -101,11 +101,11 @@ static ucp_win_worker_t *find_worker(ucp_worker_h worker)
 
 void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker)
 {
-    if (ucp_win_map_find(&ucp_win.contexts, context) == NULL) {
+    if (ucs_map_find(&ucp_win.contexts, context) == NULL) {
         return;
     }
 
-    if (ucp_win_map_put(&ucp_win.contexts, worker, context) != UCS_OK) {
+    if (ucs_map_put(&ucp_win.contexts, worker, context) != UCS_OK) {
         ucs_warn("windows: no memory to note a worker");
     }
 
@@ -116,7 +116,7 @@ void ucp_win_worker_remove(ucp_worker_h worker)
 {
     ucp_win_worker_t *removed;
 
-    (void)ucp_win_map_take(&ucp_win.contexts, worker);
+    (void)ucs_map_take(&ucp_win.contexts, worker);
     ucs_mutex_lock(&ucp_win.lock);
     removed = find_worker(worker);
     if (removed != NULL) {
@@ -182,7 +182,7 @@ int ucp_win_worker_is_served(ucp_worker_h worker)
 {
     /* The latter was written before Firehose was made known, which the caller has
      * seen, and does not change any more */
-    return ucp_win_map_find(&ucp_win.contexts, worker) == ucp_win.mem_context;
+    return ucs_map_find(&ucp_win.contexts, worker) == ucp_win.mem_context;
 }
 
 
@@ -210,7 +210,7 @@ make(ucp_context_h context, ucp_worker_h worker, ucp_ep_h ep)
 
 void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
 {
-    ucp_context_h context = ucp_win_map_find(&ucp_win.contexts, worker);
+    ucp_context_h context = ucs_map_find(&ucp_win.contexts, worker);
     ucp_win_way_t *way;
 
     if (context == NULL) {
@@ -218,7 +218,7 @@ void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
     }
 
     way = make(context, worker, ep);
-    if ((way == NULL) || (ucp_win_map_put(&ucp_win.ways, ep, way) != UCS_OK)) {
+    if ((way == NULL) || (ucs_map_put(&ucp_win.ways, ep, way) != UCS_OK)) {
         free(way);
         ucs_warn("windows: no memory to note an endpoint");
         return;

@@ -64,7 +64,7 @@ static inline void ucp_win_way_ref(ucp_win_way_t *way)
 /** @return the way of an endpoint that is in use, or NULL. Takes no lock. */
 static inline ucp_win_way_t *ucp_win_way_find(ucp_ep_h ep)
 {
-    return (ucp_win_way_t*)ucp_win_map_find(&ucp_win.ways, ep);
+    return (ucp_win_way_t*)ucs_map_find(&ucp_win.ways, ep);
 }
 
 void ucp_win_way_put(ucp_win_way_t *way);

@@ -138,7 +138,7 @@ static int is_in_progress(void)
 void test_win_expose_end(void)
 {
     atomic_store(&ucp_win.fh, NULL);
-    (void)ucp_win_map_take(&ucp_win.contexts, &fake);
+    (void)ucs_map_take(&ucp_win.contexts, &fake);
 }
 
 void test_win_expose_begin(size_t address, size_t part, unsigned num_domains)
@@ -159,7 +159,7 @@ void test_win_expose_begin(size_t address, size_t part, unsigned num_domains)
     ucp_win.address        = bytes;
     ucp_win.address_length = address;
     atomic_store(&ucp_win.fh, &fake.fh);
-    (void)ucp_win_map_put(&ucp_win.contexts, &fake, &fake);
+    (void)ucs_map_put(&ucp_win.contexts, &fake, &fake);
 }
 
 int test_win_expose_map(void **memh_p)
