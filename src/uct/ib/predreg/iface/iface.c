@@ -9,9 +9,9 @@
 #include "endpoint.h"
 #include "flush.h"
 #include "pieces_memh.h"
-#include "table.h"
 #include "transfer.h"
 
+#include <ucs/base/map.h>
 #include <ucs/base/page.h>
 
 #include <ucs/datastruct/callbackq.h>
@@ -26,6 +26,18 @@
 #define UNSUPPORTED_CAPS \
     (UCT_IFACE_FLAG_TAG_EAGER_ZCOPY | UCT_IFACE_FLAG_TAG_RNDV_ZCOPY)
 
+
+/* The states of the wrapped interfaces of this process, by UCT's handle: UCT's structure
+ * has no room for a pointer to the state. In a forked child the map keeps the interfaces
+ * that the child has inherited, since their operations are replaced. */
+static ucs_map_t ifaces = UCS_MAP_INITIALIZER(UCS_RANK_IFACES);
+
+
+/* @return the state of a wrapped interface */
+static UCS_F_ALWAYS_INLINE uct_predreg_iface_t *find(uct_iface_h iface)
+{
+    return ucs_map_get(&ifaces, iface);
+}
 
 static UCS_F_ALWAYS_INLINE int has_pieces(const uct_iov_t *iov, size_t iovcnt)
 {
@@ -76,7 +88,7 @@ static ucs_status_t
 iface_get_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                 uint64_t remote_addr, uct_rkey_t rkey, uct_completion_t *comp)
 {
-    uct_predreg_iface_t *self = uct_predreg_table_find(ep->iface);
+    uct_predreg_iface_t *self = find(ep->iface);
 
     if (ucs_likely(!has_pieces(iov, iovcnt))) {
         return self->ops.ep_get_zcopy(ep, iov, iovcnt, remote_addr, rkey, comp);
@@ -90,7 +102,7 @@ static ucs_status_t
 iface_put_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                 uint64_t remote_addr, uct_rkey_t rkey, uct_completion_t *comp)
 {
-    uct_predreg_iface_t *self = uct_predreg_table_find(ep->iface);
+    uct_predreg_iface_t *self = find(ep->iface);
 
     if (ucs_likely(!has_pieces(iov, iovcnt))) {
         return self->ops.ep_put_zcopy(ep, iov, iovcnt, remote_addr, rkey, comp);
@@ -136,7 +148,7 @@ iface_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
                unsigned header_length, const uct_iov_t *iov, size_t iovcnt,
                unsigned flags, uct_completion_t *comp)
 {
-    uct_predreg_iface_t *self = uct_predreg_table_find(ep->iface);
+    uct_predreg_iface_t *self = find(ep->iface);
     am_parts_t parts          = {
         .header        = header,
         .header_length = header_length,
@@ -169,7 +181,7 @@ static int cancel(uct_predreg_iface_t *self, uct_ep_h ep)
 static ucs_status_t
 iface_ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
 {
-    uct_predreg_iface_t *self = uct_predreg_table_find(ep->iface);
+    uct_predreg_iface_t *self = find(ep->iface);
 
     if (ucs_likely(uct_predreg_endpoint_find(self, ep) == NULL)) {
         return self->ops.ep_flush(ep, flags, comp);
@@ -186,7 +198,7 @@ iface_ep_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
 static ucs_status_t
 iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t *comp)
 {
-    uct_predreg_iface_t *self = uct_predreg_table_find(iface);
+    uct_predreg_iface_t *self = find(iface);
 
     if (ucs_likely(ucs_list_is_empty(&self->all_endpoints))) {
         return self->ops.iface_flush(iface, flags, comp);
@@ -199,7 +211,7 @@ iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t *comp)
 
 static void iface_ep_destroy(uct_ep_h ep)
 {
-    uct_predreg_iface_t *self = uct_predreg_table_find(ep->iface);
+    uct_predreg_iface_t *self = find(ep->iface);
     uct_predreg_watch_t watch;
 
     uct_predreg_watch_begin(self, ep, 1, &watch);
@@ -212,7 +224,7 @@ static void iface_ep_destroy(uct_ep_h ep)
 
 static void iface_close(uct_iface_h iface)
 {
-    uct_predreg_iface_t *self      = uct_predreg_table_find(iface);
+    uct_predreg_iface_t *self      = find(iface);
     uct_iface_close_func_t closing = self->ops.iface_close;
 
     self->closing = 1;
@@ -220,10 +232,10 @@ static void iface_close(uct_iface_h iface)
     uct_predreg_flush_cancel_all(self);
     uct_predreg_retry_stop(self);
 
-    /* The place in the table is freed before the interface closes, since
-     * afterwards another interface may get its address */
+    /* The interface leaves the map before it closes, since afterwards another
+     * interface may get its address */
     iface->ops = self->ops;
-    uct_predreg_table_remove(iface);
+    (void)ucs_map_take(&ifaces, iface);
     closing(iface);
 
     /* Endpoints that were not destroyed before may have left pieces in
@@ -332,7 +344,7 @@ ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker,
     }
 
     iface_init(self, iface, &attr, worker, env);
-    status = uct_predreg_table_add(iface, self);
+    status = ucs_map_put(&ifaces, iface, self);
     if (status != UCS_OK) {
         free(self);
         return status;
@@ -344,6 +356,6 @@ ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker,
 
 void uct_predreg_ifaces_reset(void)
 {
-    uct_predreg_table_reset();
+    ucs_map_forked(&ifaces, UCS_RANK_IFACES);
     uct_predreg_wrapped_reset();
 }

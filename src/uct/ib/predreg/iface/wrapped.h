@@ -22,8 +22,8 @@
  * Threads: UCT demands of its users that only one thread at a time is in the
  * functions of an interface, or in the progress of its worker. All of this
  * structure is touched only there, and so needs no lock. Interfaces share
- * nothing but the table (table.h, which has a lock), the cache (which has its
- * own), and two numbers: uct_predreg_forks, and how many interfaces have to be
+ * nothing but the map of all interfaces (iface.c), the cache (which has its own
+ * lock), and two numbers: uct_predreg_forks, and how many interfaces have to be
  * called by progress (atomic).
  *
  * Callbacks: UCP may do anything with the interface and its endpoints while it
