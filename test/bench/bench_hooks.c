@@ -21,7 +21,6 @@
 
 #include <ucs/host/unwind.h>
 #include <uct/ib/predreg/core/comm.h>
-#include <uct/ib/predreg/md/posted.h>
 
 #include <string.h>
 #include <unistd.h>

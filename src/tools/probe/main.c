@@ -19,7 +19,7 @@
 #include "probe.h"
 
 #include <ucs/base/clock.h>
-#include <uct/ib/predreg/status/status.h>
+#include <uct/ib/predreg/status/aside.h>
 
 #include <dlfcn.h>
 #include <stdio.h>

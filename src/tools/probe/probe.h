@@ -41,7 +41,7 @@ BEGIN_C_DECLS
  *                                   started with the library
  *   pinned BYTES                    pinned memory as the kernel counts (VmPin)
  *   status                          the library is there, and its status follows, in
- *                                   the words of status/status.h
+ *                                   the words of status/aside.h
  *   end                             there is no more
  */
 

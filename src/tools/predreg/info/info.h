@@ -155,7 +155,7 @@ typedef struct {
     char     protocols[16];
     long     pinned;   /**< Bytes; -1: not known */
 
-    /* The status of the library (status/status.h) */
+    /* The status of the library (status/aside.h) */
     int      has_status;
     char     aside[32];                   /**< Reason of stepping aside, */
     char     why[PREDREG_PROBE_TEXT];     /**< its message, */

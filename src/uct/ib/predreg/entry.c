@@ -9,17 +9,11 @@
 #include "mkey.h"
 #include "process.h"
 
-#include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/iface/transfer.h>
-#include <uct/ib/predreg/md/cache.h>
+#include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/md/domain.h>
-#include <uct/ib/predreg/md/foreign.h>
-#include <uct/ib/predreg/md/open.h>
-#include <uct/ib/predreg/md/register.h>
-#include <uct/ib/predreg/md/use.h>
-#include <uct/ib/predreg/md/ucx_caches.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -189,7 +183,7 @@ static int is_managed(uct_md_h md, const void *address, size_t length)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
-    return (domain != NULL) && (domain->super != NULL) &&
+    return (domain != NULL) && (domain->cache != NULL) &&
            ((address == NULL) || !uct_predreg_has_devices() ||
             uct_predreg_is_host_memory(address, length));
 }
@@ -201,7 +195,11 @@ static uint64_t firehose_room(unsigned domains)
 
 static void firehose_count(uint64_t requests, uint64_t hits)
 {
-    uct_predreg_firehose_count(&uct_predreg_core.firehose, requests, hits);
+    uct_predreg_firehose_t *firehose = &uct_predreg_core.firehose;
+
+    atomic_fetch_add_explicit(&firehose->requests, requests,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&firehose->hits, hits, memory_order_relaxed);
 }
 
 static void making(const uct_predreg_real_t *real, const ucp_params_t *params,

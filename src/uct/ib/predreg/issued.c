@@ -7,7 +7,7 @@
 #include "issued.h"
 
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/md/posted.h>
+#include <uct/ib/predreg/core/comm.h>
 
 
 /* Whether there is a domain whose memory the cache manages. Relaxed: a thread

@@ -25,7 +25,7 @@ static __thread uct_predreg_packed_key_t packed_key;
 static uct_predreg_pieces_memh_t *
 pieces_of(const uct_predreg_domain_t *domain, uct_mem_h memh)
 {
-    return (domain->super == NULL) ? NULL : uct_predreg_memh_to_pieces(memh);
+    return (domain->cache == NULL) ? NULL : uct_predreg_memh_to_pieces(memh);
 }
 
 static UCS_F_NOINLINE ucs_status_t refuse_pieces(void)

@@ -9,7 +9,6 @@
 
 #include <uct/api/uct.h>
 #include <uct/ib/predreg/core/types.h>
-#include <uct/ib/predreg/md/types.h>
 
 BEGIN_C_DECLS
 

@@ -9,17 +9,11 @@
 #include "sends.h"
 
 #include <uct/ib/predreg/compat/ucm_lock.h>
-#include <uct/ib/predreg/core/live.h>
-#include <uct/ib/predreg/core/record.h>
-#include <uct/ib/predreg/core/seat.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/iface/iface.h>
-#include <uct/ib/predreg/md/arena.h>
+#include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/md/domain.h>
-#include <uct/ib/predreg/md/foreign.h>
-#include <uct/ib/predreg/md/register.h>
-#include <uct/ib/predreg/md/watch.h>
 
 #include <ucs/arena/arena.h>
 #include <ucs/rcache_pred/api/free.h>
@@ -208,8 +202,7 @@ static void fork_child(void)
     atomic_init(&core->passed_uses, 0);
     atomic_init(&core->pool_bytes, 0);
     atomic_init(&core->kernel_pinned, 0);
-    uct_predreg_foreign_reset();
-    uct_predreg_firehose_reset(&core->firehose);
+    uct_predreg_foreign_reset(core);
     uct_predreg_eager_fork();
     uct_predreg_sends_fork();
     core->pid = getpid(); /* Written after pred, see vm_unmapped() */

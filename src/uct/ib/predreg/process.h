@@ -20,7 +20,7 @@ BEGIN_C_DECLS
  * Events of the process: it unmaps or protects memory, and it forks.
  */
 
-/** From now on tell the cache, or under leave-pinned the watching (watch.h),
+/** From now on tell the cache, or under leave-pinned the watching (md/watch.c),
  *  when memory is unmapped. */
 ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core);
 

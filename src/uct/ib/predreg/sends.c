@@ -7,10 +7,9 @@
 #include "sends.h"
 
 #include <ucs/reuse/sends.h>
-#include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/eager/eager.h>
-#include <uct/ib/predreg/md/watch.h>
+#include <uct/ib/predreg/md/domain.h>
 
 #include <ucs/debug/log_def.h>
 

@@ -12,18 +12,9 @@
 #include <ucs/base/strb.h>
 #include <ucs/host/unwind.h>
 #include <ucs/rcache_pred/api/free.h>
-#include <uct/ib/predreg/core/counters.h>
-#include <uct/ib/predreg/core/job.h>
-#include <uct/ib/predreg/core/live.h>
-#include <uct/ib/predreg/core/record.h>
-#include <uct/ib/predreg/core/seat.h>
-#include <uct/ib/predreg/core/snapshot.h>
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/core/summary.h>
-#include <uct/ib/predreg/md/arena.h>
-#include <uct/ib/predreg/md/cache.h>
-#include <uct/ib/predreg/md/components.h>
-#include <uct/ib/predreg/md/quiet.h>
+#include <uct/ib/predreg/core/job.h>
+#include <uct/ib/predreg/md/md.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -219,7 +210,7 @@ static void tell_of_nothing(uct_predreg_core_t *core)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
     unsigned num_seen                = atomic_load(&core->num_seen);
-    UCS_RCACHE_PRED_STRB(managed, 128);
+    UCS_RCACHE_PRED_STRB(nothing, 192);
     ucs_rcache_pred_snapshot_t snapshot;
     char ucx[UCT_PREDREG_UCX_VERSION_MAX];
 
@@ -227,24 +218,25 @@ static void tell_of_nothing(uct_predreg_core_t *core)
         return;
     }
 
-    uct_predreg_components_tell(knobs, &managed);
+    ucs_string_buffer_appendf(&nothing, "UCX opened %u memory domains, none of ",
+                              num_seen);
+    uct_predreg_components_tell(knobs, &nothing);
     if (knobs->summary != UCT_PREDREG_SUMMARY_NONE) {
         uct_predreg_snapshot(core, &snapshot);
         uct_predreg_ucx_version(core, ucx, sizeof(ucx));
         /* No domain was opened, so that the helper was never started */
         snapshot.mode = UCS_RCACHE_PRED_MODE_NONE;
-        uct_predreg_summary_print_none(&snapshot, ucx, num_seen,
-                                       ucs_string_buffer_cstr(&managed),
-                                       knobs->summary, knobs->summary_file);
+        uct_predreg_summary_print(&snapshot, ucx, "",
+                                  ucs_string_buffer_cstr(&nothing),
+                                  knobs->summary, knobs->summary_file);
     }
 
     /* Of a job, the first rank speaks for all */
     if (uct_predreg_is_traced(knobs) && (core->rank <= 0)) {
-        ucs_warn("UCX_RCACHE_PRED_TRACE=%s: %s: UCX opened %u memory domains, "
-                 "none of %s", knobs->trace,
+        ucs_warn("UCX_RCACHE_PRED_TRACE=%s: %s: %s", knobs->trace,
                  core->is_trace_begun ? "only small sends were recorded" :
                                         "there was nothing to record",
-                 num_seen, ucs_string_buffer_cstr(&managed));
+                 ucs_string_buffer_cstr(&nothing));
     }
 }
 
@@ -262,7 +254,7 @@ static void print_summary(uct_predreg_core_t *core)
     uct_predreg_note_pinned(core);
     uct_predreg_snapshot(core, &snapshot);
     uct_predreg_ucx_version(core, ucx, sizeof(ucx));
-    uct_predreg_summary_print(&snapshot, ucx, core->told_settings,
+    uct_predreg_summary_print(&snapshot, ucx, core->told_settings, NULL,
                               knobs->summary, knobs->summary_file);
 }
 

@@ -12,7 +12,7 @@
 
 /*
  * What the core says of itself to a tool in its process, through the preloaded library:
- * see status/status.h, which has the lines.
+ * see status/aside.h, which has the lines.
  */
 
 

@@ -106,7 +106,9 @@ ucs_status_t uct_predreg_arena_regs_op_dereg(void *arg, void *handle);
 static UCS_F_ALWAYS_INLINE uct_mem_h
 uct_predreg_arena_regs_get(const ucs_arena_slab_t *slab, unsigned number)
 {
-    const uct_predreg_arena_memhs_t *memhs = slab->handle;
+    /* The cast is for C++ */
+    const uct_predreg_arena_memhs_t *memhs =
+            (const uct_predreg_arena_memhs_t*)slab->handle;
 
     /* Acquire: who ends the use of the handle finds it in the table */
     return atomic_load_explicit(&memhs->memhs[number], memory_order_acquire);

@@ -108,7 +108,7 @@ static int read_nothing(uct_predreg_settings_t *settings, const char *value)
 /* What has no effect: unmapped memory is deregistered by the helper or by the next
  * registration, slices are joined by how they are used, and the handler of memory
  * events has a place of its own. Of the settings, where UCX's structure takes the
- * place (kept.h), all but the alignment have their effect. Defaults are those of
+ * place (md/kept.c), all but the alignment have their effect. Defaults are those of
  * all versions and components. */
 static const struct {
     const char *name;

@@ -39,7 +39,7 @@ BEGIN_C_DECLS
  *  belongs to another version, and steps aside. */
 #define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_13"
 
-/** The core's function that a tool hears of, see status/status.h. */
+/** The core's function that a tool hears of, see status/aside.h. */
 #define UCT_PREDREG_CORE_STATUS "uct_predreg_core_status"
 
 /** Communications shorter than this, in bytes, do not count: no protocol of UCP

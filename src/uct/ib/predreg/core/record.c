@@ -9,8 +9,6 @@
 #endif
 
 #include "job.h"
-#include "record.h"
-#include "snapshot.h"
 #include "state.h"
 
 #include <ucs/base/clock.h>

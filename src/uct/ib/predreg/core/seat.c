@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "seat.h"
+#include "state.h"
 
 #include <ucs/base/clock.h>
 #include <ucs/base/page.h>
@@ -49,7 +49,7 @@ void uct_predreg_seat_init(void)
 ucs_status_t
 uct_predreg_node_join_bounds(const uct_predreg_knobs_t *knobs)
 {
-    ucs_rcache_pred_node_params_t params = {
+    const ucs_rcache_pred_node_params_t params = {
         .max_bytes       = knobs->node_max_pinned,
         .max_regions     = knobs->node_max_regions,
         .reserve         = ucs_rcache_pred_pieces_reserve(

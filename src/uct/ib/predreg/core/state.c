@@ -5,10 +5,15 @@
  */
 
 #include "state.h"
+#include "comm.h"
+
+#include <ucs/base/clock.h>
 
 #include <ucs/debug/log_def.h>
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 
 _Atomic(int) uct_predreg_devices;
@@ -65,4 +70,203 @@ unsigned uct_predreg_policy(uct_predreg_core_t *core)
 {
     return (core->pred == NULL) ? core->knobs.policy :
                                   ucs_rcache_pred_get_policy(core->pred);
+}
+
+
+void uct_predreg_count_passed(uct_predreg_core_t *core)
+{
+    ucs_rcache_pred_live_t *live =
+            atomic_load_explicit(&core->live, memory_order_acquire);
+
+    if (live != NULL) {
+        ucs_rcache_pred_live_count_use(live);
+    } else {
+        /* Relaxed: nothing else depends on this number */
+        atomic_fetch_add_explicit(&core->passed_uses, 1,
+                                  memory_order_relaxed);
+    }
+}
+
+uint64_t uct_predreg_num_passed(uct_predreg_core_t *core)
+{
+    ucs_rcache_pred_live_t *live =
+            atomic_load_explicit(&core->live, memory_order_acquire);
+
+    /* Relaxed: nothing else depends on this number */
+    return (live != NULL) ? ucs_rcache_pred_live_get_uses(live) :
+                            atomic_load_explicit(&core->passed_uses,
+                                                 memory_order_relaxed);
+}
+
+void uct_predreg_note_pinned(uct_predreg_core_t *core)
+{
+    unsigned long kib = 0;
+    char line[128];
+    FILE *status;
+
+    if ((core->knobs.summary == UCT_PREDREG_SUMMARY_NONE) &&
+        (core->recorder == NULL)) {
+        return;
+    }
+
+    status = fopen("/proc/self/status", "r");
+    if (status == NULL) {
+        return;
+    }
+
+    while (fgets(line, sizeof(line), status) != NULL) {
+        if (sscanf(line, "VmPin: %lu kB", &kib) == 1) {
+            break;
+        }
+    }
+    fclose(status);
+
+    /* Relaxed: nothing else depends on this number */
+    if (kib * 1024 > atomic_load_explicit(&core->kernel_pinned,
+                                          memory_order_relaxed)) {
+        atomic_store_explicit(&core->kernel_pinned, kib * 1024,
+                              memory_order_relaxed);
+    }
+}
+
+
+static void collect_arena(uct_predreg_core_t *core,
+                          ucs_rcache_pred_snapshot_t *snapshot)
+{
+    /* Acquire: see events.h */
+    uct_predreg_arena_t *arena = atomic_load_explicit(&core->arena.arena,
+                                                      memory_order_acquire);
+    uct_predreg_arena_stats_t stats;
+
+    if (arena != NULL) {
+        uct_predreg_arena_get_stats(arena, &stats);
+        snapshot->arena_answered  = stats.answered;
+        snapshot->arena_committed = stats.committed;
+        snapshot->arena_live      = stats.live;
+        snapshot->arena_refused   = stats.refused;
+        snapshot->arena_zero      = stats.zero_time;
+    }
+}
+
+void uct_predreg_snapshot(uct_predreg_core_t *core,
+                          ucs_rcache_pred_snapshot_t *snapshot)
+{
+    ucs_rcache_pred_t *pred = core->pred;
+
+    memset(snapshot, 0, sizeof(*snapshot));
+    snapshot->rank   = core->rank;
+    snapshot->pid    = core->pid;
+    snapshot->policy = uct_predreg_policy(core);
+    /* Relaxed: these are numbers that nothing else depends on */
+    snapshot->pool_bytes =
+            atomic_load_explicit(&core->pool_bytes,
+                                 memory_order_relaxed);
+    snapshot->kernel_pinned =
+            atomic_load_explicit(&core->kernel_pinned,
+                                 memory_order_relaxed);
+    uct_predreg_count_sends(snapshot);
+    snapshot->firehose_requests =
+            atomic_load_explicit(&core->firehose.requests,
+                                 memory_order_relaxed);
+    snapshot->firehose_hits     =
+            atomic_load_explicit(&core->firehose.hits, memory_order_relaxed);
+    collect_arena(core, snapshot);
+    if (pred == NULL) {
+        snapshot->stats.uses = uct_predreg_num_passed(core);
+        return;
+    }
+
+    ucs_rcache_pred_get_stats(pred, &snapshot->stats);
+    snapshot->budget     = core->knobs.budget;
+    snapshot->mode       = ucs_rcache_pred_get_mode(pred);
+    snapshot->helper_cpu =
+            ucs_rcache_pred_thread_cpu_time(core->thread);
+}
+
+
+/* Add up what the processes of the node have registered, if the node has a
+ * bound that the sum can be compared with */
+static void collect_node(uct_predreg_core_t *core,
+                         ucs_rcache_pred_live_state_t *state)
+{
+    size_t max_bytes             = core->knobs.node_max_pinned;
+    ucs_rcache_pred_node_t *node = uct_predreg_node();
+    ucs_rcache_pred_node_totals_t totals;
+
+    state->node_max_bytes = UINT64_MAX;
+    if ((max_bytes != SIZE_MAX) && (node != NULL)) {
+        ucs_rcache_pred_node_get_totals(node, &totals);
+        state->node_bytes     = totals.bytes;
+        state->node_max_bytes = max_bytes;
+    }
+}
+
+static void collect(void *arg, ucs_rcache_pred_live_state_t *state)
+{
+    uct_predreg_core_t *core = arg;
+
+    memset(state, 0, sizeof(*state));
+    state->time     = ucs_monotonic_ns();
+    /* Relaxed: nothing else depends on this number */
+    state->counting = atomic_load_explicit(&core->num_managed,
+                                           memory_order_relaxed) > 0;
+    uct_predreg_snapshot(core, &state->snapshot);
+    collect_node(core, state);
+    strncpy(state->command, program_invocation_short_name,
+            sizeof(state->command) - 1);
+}
+
+void uct_predreg_publish(uct_predreg_core_t *core)
+{
+    /* Acquire: pairs with the release in uct_predreg_live_start() */
+    ucs_rcache_pred_live_t *live =
+            atomic_load_explicit(&core->live, memory_order_acquire);
+
+    if (live != NULL) {
+        ucs_rcache_pred_live_update(live, collect, core);
+    }
+}
+
+/* UCX's virtual file system asks for the numbers that it shows */
+static void take_snapshot(void *arg, ucs_rcache_pred_snapshot_t *snapshot)
+{
+    uct_predreg_snapshot(arg, snapshot);
+}
+
+void uct_predreg_live_start(uct_predreg_core_t *core)
+{
+    ucs_rcache_pred_live_t *live;
+    ucs_status_t status;
+
+    if (core->live != NULL) {
+        return;
+    }
+
+    ucs_rcache_pred_vfs_add(&core->vfs, take_snapshot, core);
+
+    status = ucs_rcache_pred_live_create(&live);
+    if (status != UCS_OK) {
+        ucs_debug("ucx_predreg stat will not see this process: %s, %s",
+                  ucs_status_string(status), strerror(errno));
+        return;
+    }
+
+    atomic_store_explicit(&core->live, live, memory_order_release);
+}
+
+void uct_predreg_live_reset(uct_predreg_core_t *core)
+{
+    ucs_rcache_pred_live_t *live = core->live;
+
+    if (live != NULL) {
+        ucs_rcache_pred_live_abandon(live);
+        atomic_init(&core->live, NULL);
+    }
+}
+
+void uct_predreg_live_stop(uct_predreg_core_t *core)
+{
+    /* The page of the live counters stays, since threads that still run may
+     * write into it. The kernel removes it with the process */
+    ucs_rcache_pred_vfs_remove(&core->vfs);
 }

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "summary.h"
+#include "state.h"
 
 #include <ucs/host/own_fd.h>
 
@@ -273,6 +273,7 @@ static void summary_write(const char *path, ucs_string_buffer_t *text)
 
 void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
                                const char *ucx, const char *settings,
+                               const char *nothing,
                                uct_predreg_summary_format_t format,
                                const char *path)
 {
@@ -280,28 +281,11 @@ void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
 
     if (format == UCT_PREDREG_SUMMARY_JSON) {
         format_json(snapshot, ucx, settings, &strb);
+    } else if (nothing != NULL) {
+        format_who(snapshot, &strb);
+        ucs_string_buffer_appendf(&strb, "nothing to manage: %s\n", nothing);
     } else {
         format_text(snapshot, settings, &strb);
-    }
-    summary_write(path, &strb);
-}
-
-void uct_predreg_summary_print_none(const ucs_rcache_pred_snapshot_t *snapshot,
-                                    const char *ucx,
-                                    unsigned num_domains, const char *managed,
-                                    uct_predreg_summary_format_t format,
-                                    const char *path)
-{
-    ucs_string_buffer_t strb = UCS_STRING_BUFFER_INITIALIZER;
-
-    if (format == UCT_PREDREG_SUMMARY_JSON) {
-        format_json(snapshot, ucx, "", &strb);
-    } else {
-        format_who(snapshot, &strb);
-        ucs_string_buffer_appendf(&strb,
-                                  "nothing to manage: UCX opened %u memory "
-                                  "domains, none of %s\n", num_domains,
-                                  managed);
     }
     summary_write(path, &strb);
 }

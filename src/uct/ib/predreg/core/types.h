@@ -9,13 +9,19 @@
 
 /** @file types.h
  *
- * The name of the state of the core, for headers whose functions get it as an
- * argument. What is in it says state.h, which only C can read.
+ * Names of structures, for headers whose functions get one as an argument.
  */
 
+/** The state of the core, see state.h. */
 typedef struct uct_predreg_core uct_predreg_core_t;
 
-/** What a thread remembers of its small sends, see sender.h. */
+/** What a thread remembers of its small sends, see comm.h. */
 typedef struct uct_predreg_sender uct_predreg_sender_t;
+
+/** A memory domain of the table, see md/domain.h. */
+typedef struct uct_predreg_domain uct_predreg_domain_t;
+
+/** The memory of a domain that stays registered, see md/kept.c. */
+typedef struct uct_predreg_kept uct_predreg_kept_t;
 
 #endif

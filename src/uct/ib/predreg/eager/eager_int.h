@@ -11,7 +11,7 @@
 #include "measure.h"
 
 #include <ucs/reuse/buffers.h>
-#include <uct/ib/predreg/core/sender.h>
+#include <uct/ib/predreg/core/comm.h>
 
 #include <stdatomic.h>
 

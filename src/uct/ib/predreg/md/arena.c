@@ -4,15 +4,12 @@
  * See file LICENSE for terms.
  */
 
-#include "arena.h"
+#include "md.h"
 #include "domain.h"
-#include "foreign.h"
-#include "posted.h"
-#include "register.h"
+#include <uct/ib/predreg/core/comm.h>
 
 #include <uct/ib/predreg/arena/arena.h>
 #include <uct/ib/predreg/arena/events.h>
-#include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>
@@ -46,16 +43,6 @@ static ucs_status_t slab_reg(void *domain, void *address, size_t length,
                              unsigned flags, uct_mem_h *memh_p)
 {
     return uct_predreg_try_mem_reg(domain, address, length, flags, memh_p);
-}
-
-static ucs_status_t slab_dereg(void *domain, uct_mem_h memh)
-{
-    const uct_md_mem_dereg_params_t params = {
-        .field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH,
-        .memh       = memh
-    };
-
-    return uct_predreg_pass_mem_dereg(domain, &params);
 }
 
 static ucs_status_t slab_reserve(void *arg, size_t length)
@@ -169,7 +156,7 @@ static void get_params(uct_predreg_core_t *core,
     params->flags      = params->access | core->compat->quiet_flag;
     params->ops        = (uct_predreg_arena_reg_ops_t){
         .mem_reg   = slab_reg,
-        .mem_dereg = slab_dereg,
+        .mem_dereg = uct_predreg_dereg_handle,
         .reserve   = slab_reserve,
         .release   = slab_release,
         .arg       = core

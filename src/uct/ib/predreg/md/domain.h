@@ -7,26 +7,27 @@
 #ifndef UCT_PREDREG_DOMAIN_H_
 #define UCT_PREDREG_DOMAIN_H_
 
-#include "types.h"
-
 #include <ucs/base/mutex.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
-#include <ucs/sys/compiler_def.h>
-#include <uct/api/uct.h>
 #include <uct/ib/predreg/arena/arena.h>
 #include <uct/ib/predreg/compat/settings.h>
+#include <uct/ib/predreg/compat/uct_v2.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/types.h>
 
+#include <ucs/sys/compiler_def.h>
+#include <uct/api/uct.h>
+
 #include <stdatomic.h>
+
+BEGIN_C_DECLS
 
 /** @file domain.h
  *
  * The table of memory domains of UCT that are managed; that have their memory
  * kept, because UCX's cache is switched off for the sake of the managed ones; or,
- * under the leave-pinned policy, that are watched. The functions that open and
- * close domains (open.h) write it, those that use domains (use.h) read it. It
- * has room for as many domains as are opened.
+ * under the leave-pinned policy, that are watched. open.c writes the table, and whoever
+ * begins or ends a use reads it. It has room for as many domains as are opened.
  *
  * UCX's domains are not thread safe: docs/design/domains.md lists what their
  * functions change without a lock. UCP has one thread at a time in a domain,
@@ -44,7 +45,7 @@ struct uct_predreg_domain {
     uct_predreg_core_t       *core;  /**< State of the process that it belongs
                                           to */
     char                     name[64]; /**< Its name; a longer one is cut off */
-    ucs_rcache_pred_domain_t *super; /**< Its domain in the cache; NULL: it is
+    ucs_rcache_pred_domain_t *cache; /**< Its domain in the cache; NULL: it is
                                           only watched, or all memory is kept */
     uct_predreg_arena_t      *arena; /**< The arena whose slabs are registered in
                                           it; NULL: there is none */
@@ -143,7 +144,7 @@ uct_predreg_domain_keeps_all(const uct_predreg_domain_t *domain)
 {
     /* Relaxed: where the first is true, it was made before the domain was entered
      * into the table */
-    return (domain->super == NULL) &&
+    return (domain->cache == NULL) &&
            (atomic_load_explicit(&domain->kept, memory_order_relaxed) != NULL);
 }
 
@@ -156,6 +157,19 @@ int uct_predreg_domain_is_inherited(uct_md_h md);
 void uct_predreg_domain_disown(uct_md_h md);
 
 
+/** @return whether the peer's access to the memory is to end with the use. */
+static UCS_F_ALWAYS_INLINE int
+uct_predreg_is_invalidation(const uct_md_mem_dereg_params_t *params)
+{
+    return (params->field_mask & UCT_MD_MEM_DEREG_FIELD_FLAGS) &&
+           (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE);
+}
+
+/** Tell a completion that the peer's access has ended. @param [in] comp  Of UCT; NULL:
+ *  nobody waits for that. */
+void uct_predreg_invalidated(void *comp);
+
+
 /** Wait until no other thread is in UCX's domain, and enter it. This may wait
  *  for a registration of the helper. A waiting thread of a real-time class
  *  lends its priority to the one that is in the domain. The helper does nothing
@@ -163,7 +177,7 @@ void uct_predreg_domain_disown(uct_md_h md);
 static UCS_F_ALWAYS_INLINE void
 uct_predreg_domain_enter(uct_predreg_domain_t *domain)
 {
-    if (domain->super != NULL) {
+    if (domain->cache != NULL) {
         uct_predreg_enter();
         ucs_mutex_lock(&domain->entered);
     }
@@ -172,10 +186,144 @@ uct_predreg_domain_enter(uct_predreg_domain_t *domain)
 static UCS_F_ALWAYS_INLINE void
 uct_predreg_domain_leave(uct_predreg_domain_t *domain)
 {
-    if (domain->super != NULL) {
+    if (domain->cache != NULL) {
         ucs_mutex_unlock(&domain->entered);
         uct_predreg_leave();
     }
 }
+
+
+/*
+ * Registers memory with a memory domain of UCT, and tells memory of the host
+ * from that of devices. The cache registers through a table of operations; the
+ * functions that pass a registration on to UCX register directly. One thread
+ * at a time is in a domain (domain.h). Any thread may call these functions;
+ * they may block in the kernel.
+ */
+
+/** The operations by which the cache reads its clock, waits, registers memory,
+ *  finds its seat and publishes its counters. Their argument is the state of
+ *  the core; that of registrations is the domain. */
+extern const ucs_rcache_pred_ops_t uct_predreg_pred_ops;
+
+/** @return whether this is memory of the host. No other memory is managed: see
+ *  below. */
+int uct_predreg_is_host_memory(const void *address, size_t length);
+
+/** Register memory with the domain exactly as the program asked for it. If the
+ *  flags ask for errors to be hidden, nothing is logged of a failure. */
+ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
+                                      void *address, size_t length,
+                                      unsigned flags, uct_mem_h *memh_p);
+
+/** The same through UCT's second interface, which UCX has from 1.14 on. */
+ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
+                                         void *address, size_t length,
+                                         const uct_md_mem_reg_params_t *params,
+                                         uct_mem_h *memh_p);
+
+/**
+ * Register any kind of memory with the domain, as above.
+ * @return UCS_ERR_NO_MEMORY if there may be no room for it.
+ */
+ucs_status_t uct_predreg_try_mem_reg(uct_predreg_domain_t *domain,
+                                     void *address, size_t length,
+                                     unsigned flags, uct_mem_h *memh_p);
+
+/** Deregister the memory of a handle. The first argument is a domain: a table of
+ *  operations may have this function. */
+ucs_status_t uct_predreg_dereg_handle(void *domain, uct_mem_h memh);
+
+/** Deregister memory with the domain exactly as the program asked for it. */
+ucs_status_t
+uct_predreg_pass_mem_dereg(uct_predreg_domain_t *domain,
+                           const uct_md_mem_dereg_params_t *params);
+
+
+/*
+ * Memory that stays registered until it is freed, because nothing would be won by
+ * deregistering it and its registration is dear. In a managed domain that is
+ * memory of devices, such as GPUs, also by its dmabuf; memory that is registered
+ * without pinning it; and, where nobody tells it from that of devices
+ * (UCX_MEMTYPE_CACHE=n), memory of the host. In some domains that are not managed
+ * (@ref uct_predreg_compat_t), such as those of knem and cuda_ipc, it is all. UCX
+ * keeps it in a cache that is switched off for the sake of the managed domains;
+ * this is a cache of the same kind and settings, one for each domain. The memory
+ * counts against no bound of ours.
+ *
+ * Any thread may call the functions that register; they may block. The domain
+ * is opened and closed under core.lock.
+ */
+
+/** Make the cache of a domain. @return NULL if it cannot be made, because UCM
+ *  does not tell when memory is freed, or there is no memory. */
+uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain);
+
+/** @return the cache of a domain; NULL: the domain has none. Any thread may call
+ *          this, and the next one. */
+uct_predreg_kept_t *uct_predreg_kept_of(uct_predreg_domain_t *domain);
+
+/** @return the cache of a domain; that of a managed domain is made by the first call,
+ *          under core.lock. NULL: the domain has none, or it could not be made, which is
+ *          said once. */
+uct_predreg_kept_t *uct_predreg_kept_need(uct_predreg_domain_t *domain);
+
+/** Deregister all memory, and forget the cache; NULL: do nothing. */
+void uct_predreg_kept_destroy(uct_predreg_kept_t *kept);
+
+/**
+ * Begin a use.
+ *
+ * @param [in] params  What it asks for besides flags, as a dmabuf, see @ref
+ *                     uct_predreg_compat_is_of_device; NULL: nothing. If what the
+ *                     cache would register is not all in the dmabuf, as where it is
+ *                     one with other memory, exactly what is asked for is registered,
+ *                     for this use alone.
+ * @return what the registration returned, if it takes one.
+ */
+ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
+                                  size_t length, unsigned flags,
+                                  const uct_md_mem_reg_params_t *params,
+                                  uct_mem_h *memh_p);
+
+/** End a use. The memory stays registered, unless the program invalidates it.
+ *  @return UCS_ERR_NO_ELEM if the handle is not one of this cache. */
+ucs_status_t uct_predreg_kept_dereg(uct_predreg_kept_t *kept,
+                                    const uct_md_mem_dereg_params_t *params);
+
+
+/*
+ * Watching: under the leave-pinned policy this library only observes the
+ * domains, whose registrations UCX's own cache keeps. It passes all uses on to
+ * that cache, and records them if a trace is asked for.
+ */
+
+/** Make the clock and the recorder, once in each process, if a trace is asked
+ *  for. To be called under core.lock. */
+void uct_predreg_watch_open(uct_predreg_core_t *core);
+
+/** Register memory with UCX, and record that a use has begun.
+ *  @param [in] kind  The ucs_rcache_pred_use_kind_t that the use would have if
+ *                    it were managed */
+ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
+                                       void *address, size_t length,
+                                       unsigned flags, unsigned kind,
+                                       uct_mem_h *memh_p);
+
+/** Deregister memory with UCX, and record that a use has ended, if it was a
+ *  use. */
+ucs_status_t
+uct_predreg_watch_mem_dereg(uct_predreg_domain_t *domain,
+                            const uct_md_mem_dereg_params_t *params);
+
+/** Record that memory is being unmapped. UCM calls this inside a memory
+ *  hook. */
+void uct_predreg_watch_unmapped(uct_predreg_core_t *core, uintptr_t start,
+                                size_t length);
+
+/** Forget all uses in a forked child: the parent's uses do not end there. */
+void uct_predreg_watch_reset(void);
+
+END_C_DECLS
 
 #endif

@@ -4,19 +4,52 @@
  * See file LICENSE for terms.
  */
 
-#include "foreign.h"
+#include "md.h"
 #include "domain.h"
 #include "memlock.h"
-#include "register.h"
 
 #include <ucs/base/page.h>
 #include <ucs/rcache_pred/predict/cost.h>
 #include <ucs/rcache_pred/predict/policy.h>
-
 #include <uct/ib/predreg/core/job.h>
-#include <uct/ib/predreg/core/live.h>
 #include <uct/ib/predreg/core/state.h>
 
+
+
+/* Note a registration. @return UCS_ERR_NO_MEMORY if there is none to do so. */
+static ucs_status_t note_firehose(uct_predreg_firehose_t *firehose,
+                                      uct_mem_h memh, uint64_t bytes)
+{
+    khiter_t iter;
+    int ret;
+
+    ucs_mutex_lock(&firehose->lock);
+    iter = kh_put(uct_predreg_firehose, &firehose->bytes, (uintptr_t)memh,
+                  &ret);
+    if (ret != UCS_KH_PUT_FAILED) {
+        kh_val(&firehose->bytes, iter) = bytes;
+    }
+    ucs_mutex_unlock(&firehose->lock);
+    return (ret == UCS_KH_PUT_FAILED) ? UCS_ERR_NO_MEMORY : UCS_OK;
+}
+
+/* Forget a registration that is about to end: afterwards its handle may belong
+ *  to another one. @return its bytes; 0: it was not noted. */
+static uint64_t take_firehose(uct_predreg_firehose_t *firehose,
+                                   uct_mem_h memh)
+{
+    uint64_t bytes = 0;
+    khiter_t iter;
+
+    ucs_mutex_lock(&firehose->lock);
+    iter = kh_get(uct_predreg_firehose, &firehose->bytes, (uintptr_t)memh);
+    if (iter != kh_end(&firehose->bytes)) {
+        bytes = kh_val(&firehose->bytes, iter);
+        kh_del(uct_predreg_firehose, &firehose->bytes, iter);
+    }
+    ucs_mutex_unlock(&firehose->lock);
+    return bytes;
+}
 
 /* What UCX's own pools take with an adapter, once a process communicates: 33 to
  * 76 MB were seen with UCX 1.13 and 1.18 */
@@ -140,10 +173,7 @@ static ucs_status_t firehose_reg(uct_predreg_domain_t *domain, void *address,
                                  size_t length, unsigned flags, uint64_t bytes,
                                  uct_mem_h *memh_p)
 {
-    uct_predreg_core_t *core         = domain->core;
-    uct_md_mem_dereg_params_t params = {
-        .field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH
-    };
+    uct_predreg_core_t *core = domain->core;
     ucs_status_t status;
 
     status = uct_predreg_try_mem_reg(domain, address, length,
@@ -152,10 +182,9 @@ static ucs_status_t firehose_reg(uct_predreg_domain_t *domain, void *address,
         return status;
     }
 
-    status = uct_predreg_firehose_add(&core->firehose, *memh_p, bytes);
+    status = note_firehose(&core->firehose, *memh_p, bytes);
     if (status != UCS_OK) {
-        params.memh = *memh_p;
-        (void)uct_predreg_pass_mem_dereg(domain, &params);
+        (void)uct_predreg_dereg_handle(domain, *memh_p);
     }
     return status;
 }
@@ -195,7 +224,7 @@ uct_predreg_firehose_dereg(uct_predreg_domain_t *domain,
                            const uct_md_mem_dereg_params_t *params)
 {
     uct_predreg_core_t *core = domain->core;
-    uint64_t bytes           = uct_predreg_firehose_take(&core->firehose,
+    uint64_t bytes           = take_firehose(&core->firehose,
                                                          params->memh);
     ucs_status_t status;
 
@@ -209,12 +238,18 @@ uct_predreg_firehose_dereg(uct_predreg_domain_t *domain,
     } else {
         /* It is pinned still. Without memory to note that, its room stays taken
          * for good */
-        (void)uct_predreg_firehose_add(&core->firehose, params->memh, bytes);
+        (void)note_firehose(&core->firehose, params->memh, bytes);
     }
     return status;
 }
 
-void uct_predreg_foreign_reset(void)
+void uct_predreg_foreign_reset(uct_predreg_core_t *core)
 {
     uct_predreg_memlock_reset(&memlock);
+    /* The table is not freed: another thread of the parent may have been in the
+     * allocator when it forked */
+    kh_init_inplace(uct_predreg_firehose, &core->firehose.bytes);
+    ucs_mutex_init(&core->firehose.lock, UCS_RANK_FH_BOUND, 0);
+    atomic_init(&core->firehose.requests, 0);
+    atomic_init(&core->firehose.hits, 0);
 }

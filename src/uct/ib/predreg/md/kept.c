@@ -4,14 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include "kept.h"
 #include "domain.h"
-#include "register.h"
 
 #include <ucs/base/mutex.h>
 #include <uct/ib/predreg/compat/rcache.h>
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/iface/completion.h>
 
 #include <ucm/api/ucm.h>
 #include <ucs/datastruct/khash.h>
@@ -93,16 +90,6 @@ static region_t *region_find(uct_predreg_kept_t *kept, uct_mem_h memh)
     return region;
 }
 
-static void region_deregister(uct_predreg_kept_t *kept, region_t *region)
-{
-    const uct_md_mem_dereg_params_t params = {
-        .field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH,
-        .memh       = region->memh
-    };
-
-    (void)uct_predreg_pass_mem_dereg(kept->domain, &params);
-}
-
 /* Register a region with these flags, and with what the use asks for besides. The
  * region may begin before the use's memory or end after it. */
 static ucs_status_t
@@ -155,7 +142,7 @@ rcache_mem_reg(void *context, ucs_rcache_t *rcache, void *arg,
     status = region_register(kept, request, &super->super, flags,
                              &region->memh);
     if ((status == UCS_OK) && !region_add(kept, region)) {
-        region_deregister(kept, region);
+        (void)uct_predreg_dereg_handle(kept->domain, region->memh);
         status = UCS_ERR_NO_MEMORY;
     }
     return status;
@@ -165,10 +152,10 @@ static void rcache_mem_dereg(void *context, ucs_rcache_t *rcache,
                              ucs_rcache_region_t *super)
 {
     uct_predreg_kept_t *kept = context;
-    region_t *region               = region_of(super);
+    region_t *region         = region_of(super);
 
     region_remove(kept, region);
-    region_deregister(kept, region);
+    (void)uct_predreg_dereg_handle(kept->domain, region->memh);
 }
 
 static void rcache_dump_region(void *context, ucs_rcache_t *rcache,
@@ -233,7 +220,7 @@ uct_predreg_kept_t *uct_predreg_kept_need(uct_predreg_domain_t *domain)
     uct_predreg_core_t *core = domain->core;
     uct_predreg_kept_t *kept = uct_predreg_kept_of(domain);
 
-    if (ucs_likely(kept != NULL) || (domain->super == NULL) ||
+    if (ucs_likely(kept != NULL) || (domain->cache == NULL) ||
         is_refused(domain)) {
         return kept;
     }
@@ -264,15 +251,6 @@ void uct_predreg_kept_destroy(uct_predreg_kept_t *kept)
     kh_destroy_inplace(kept_regions, &kept->regions);
     ucs_mutex_destroy(&kept->lock);
     free(kept);
-}
-
-static void invalidation_done(void *arg)
-{
-    uct_predreg_completion_invoke(arg, UCS_OK);
-}
-
-static void invalidation_awaited_by_nobody(void *arg)
-{
 }
 
 /* Whether a region serves for a use, too. Where a use asks for the access that it
@@ -321,7 +299,7 @@ ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
          * that */
         request.flags |= region->access;
         ucs_rcache_region_invalidate(kept->rcache.ucs, super,
-                                     invalidation_awaited_by_nobody, NULL);
+                                     uct_predreg_invalidated, NULL);
         ucs_rcache_region_put(kept->rcache.ucs, super);
     }
 }
@@ -331,15 +309,14 @@ ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
 static void region_invalidate(uct_predreg_kept_t *kept, region_t *region,
                               void *comp)
 {
-    if (!kept->domain->core->compat->waits_for_invalidation) {
-        ucs_rcache_region_invalidate(kept->rcache.ucs, &region->super.super,
-                                     invalidation_done, comp);
-        return;
-    }
+    int is_awaited = !kept->domain->core->compat->waits_for_invalidation;
 
     ucs_rcache_region_invalidate(kept->rcache.ucs, &region->super.super,
-                                 invalidation_awaited_by_nobody, NULL);
-    invalidation_done(comp);
+                                 uct_predreg_invalidated,
+                                 is_awaited ? comp : NULL);
+    if (!is_awaited) {
+        uct_predreg_invalidated(comp);
+    }
 }
 
 ucs_status_t
@@ -352,8 +329,7 @@ uct_predreg_kept_dereg(uct_predreg_kept_t *kept,
         return UCS_ERR_NO_ELEM;
     }
 
-    if ((params->field_mask & UCT_MD_MEM_DEREG_FIELD_FLAGS) &&
-        (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE)) {
+    if (uct_predreg_is_invalidation(params)) {
         region_invalidate(kept, region, params->comp);
     }
     ucs_rcache_region_put(kept->rcache.ucs, &region->super.super);

@@ -18,7 +18,7 @@
  *
  * How much memory the system lets this process lock, and how much of it is
  * taken by foreign registrations, which are not made by the cache but by UCX
- * for itself. This module only counts; foreign.h, which changes the counts,
+ * for itself. This module only counts; foreign.c, which changes the counts,
  * tells others of the change.
  *
  * It uses nothing of the core. Its functions are thread safe, but may block.

@@ -4,19 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "open.h"
-#include "arena.h"
-#include "cache.h"
-#include "components.h"
+#include "md.h"
 #include "domain.h"
-#include "foreign.h"
-#include "kept.h"
-#include "register.h"
-#include "watch.h"
 
-#include <uct/ib/predreg/core/counters.h>
-#include <uct/ib/predreg/core/live.h>
-#include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/iface/iface.h>
 
@@ -25,6 +15,101 @@
 
 #include <limits.h>
 #include <string.h>
+
+
+static ucs_status_t pred_create(uct_predreg_core_t *core)
+{
+    const uct_predreg_knobs_t *knobs = &core->knobs;
+    ucs_rcache_pred_params_t params;
+    ucs_rcache_pred_t *pred;
+    ucs_status_t status;
+
+    status = ucs_rcache_pred_thread_create(&core->thread);
+    if (status != UCS_OK) {
+        goto err;
+    }
+
+    status = uct_predreg_node_join_bounds(knobs);
+    if (status != UCS_OK) {
+        goto err_destroy_thread;
+    }
+
+    uct_predreg_record_create(core);
+    uct_predreg_knobs_to_params(knobs, &params);
+    params.ops       = &uct_predreg_pred_ops;
+    params.sink      = uct_predreg_record_sink(core);
+    params.arg       = core;
+    params.node      = uct_predreg_node();
+    params.max_bytes = uct_predreg_max_bytes(&core->knobs);
+    status           = ucs_rcache_pred_create(&params, &pred);
+    if (status != UCS_OK) {
+        goto err_destroy_record;
+    }
+
+    core->pred = pred;
+    if (uct_predreg_policy(core) != knobs->policy) {
+        ucs_debug("there is no helper: %s is %s",
+                  ucs_rcache_pred_policy_names[knobs->policy],
+                  ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);
+    }
+    return UCS_OK;
+
+err_destroy_record:
+    uct_predreg_record_destroy(core);
+    uct_predreg_node_leave();
+err_destroy_thread:
+    ucs_rcache_pred_thread_destroy(core->thread);
+    core->thread = NULL;
+err:
+    return status;
+}
+
+int uct_predreg_is_managing(uct_predreg_core_t *core)
+{
+    int managing;
+
+    if ((core->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) ||
+        atomic_load_explicit(&core->aside, memory_order_relaxed)) {
+        return 0;
+    }
+
+    uct_predreg_core_lock(core);
+    managing = (core->pred != NULL) || (pred_create(core) == UCS_OK);
+    uct_predreg_core_unlock(core);
+    return managing;
+}
+
+static ucs_rcache_pred_time_t poll_cache(void *pred)
+{
+    return ucs_rcache_pred_poll(pred);
+}
+
+void uct_predreg_helper_start(uct_predreg_core_t *core)
+{
+    ucs_status_t status;
+
+    /* On demand, the thread that ends a use also deregisters: a helper would
+     * have nothing to do */
+    if (uct_predreg_policy(core) != UCS_RCACHE_PRED_POLICY_PREDICT) {
+        return;
+    }
+
+    if (core->num_opened == 0) {
+        uct_predreg_node_join();
+    }
+
+    if (core->knobs.helper == UCS_RCACHE_PRED_HELPER_PROGRESS) {
+        return;
+    }
+
+    status = ucs_rcache_pred_thread_start(core->thread, "predreg", poll_cache,
+                                          core->pred);
+    if (status != UCS_OK) {
+        ucs_warn("the helper thread cannot start (%s): memory is registered on "
+                 "demand", ucs_status_string(status));
+        ucs_rcache_pred_without_helper(core->pred);
+    }
+}
 
 
 /* Let the cache do with a domain what is set of UCX's own cache */
@@ -36,7 +121,7 @@ static void domain_limit(const uct_predreg_domain_t *domain)
         .keeps_at_fork = !domain->settings.purge_on_fork
     };
 
-    ucs_rcache_pred_domain_limit(domain->super, &limits);
+    ucs_rcache_pred_domain_limit(domain->cache, &limits);
 }
 
 static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
@@ -61,13 +146,13 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
     if (core->pred != NULL) {
         uct_predreg_helper_start(core);
         status = ucs_rcache_pred_domain_create(core->pred, name, domain,
-                                               &domain->super);
+                                               &domain->cache);
         if (status != UCS_OK) {
             ucs_warn("%s is not managed: %s", name, ucs_status_string(status));
             return;
         }
         domain_limit(domain);
-        domain->number = ucs_rcache_pred_domain_get_number(domain->super);
+        domain->number = ucs_rcache_pred_domain_get_number(domain->cache);
         atomic_fetch_add_explicit(&core->num_managed, 1, memory_order_relaxed);
         uct_predreg_arena_open_domain(core, domain, facts->component);
     } else {
@@ -179,8 +264,8 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
         uct_predreg_kept_destroy(atomic_load_explicit(&domain->kept,
                                                       memory_order_relaxed));
         uct_predreg_arena_close_domain(domain);
-        if (domain->super != NULL) {
-            ucs_rcache_pred_domain_destroy(domain->super);
+        if (domain->cache != NULL) {
+            ucs_rcache_pred_domain_destroy(domain->cache);
             atomic_fetch_sub_explicit(&core->num_managed, 1,
                                       memory_order_relaxed);
         }
@@ -200,7 +285,7 @@ static int is_cached(uct_predreg_core_t *core, uct_md_h md, double *cost_p)
 
     if ((domain == NULL) ||
         (!uct_predreg_domain_keeps_all(domain) &&
-         ((domain->super == NULL) ||
+         ((domain->cache == NULL) ||
           (uct_predreg_policy(core) != UCS_RCACHE_PRED_POLICY_PREDICT)))) {
         return 0;
     }
@@ -249,7 +334,7 @@ void uct_predreg_iface_opened(uct_predreg_core_t *core, uct_md_h md,
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
-    if ((domain == NULL) || (domain->super == NULL)) {
+    if ((domain == NULL) || (domain->cache == NULL)) {
         return;
     }
 

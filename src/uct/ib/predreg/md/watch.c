@@ -4,12 +4,10 @@
  * See file LICENSE for terms.
  */
 
-#include "watch.h"
-#include "posted.h"
-#include "register.h"
+#include "domain.h"
+#include <uct/ib/predreg/core/comm.h>
 
 #include <ucs/base/mutex.h>
-#include <uct/ib/predreg/core/record.h>
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucs/datastruct/khash.h>

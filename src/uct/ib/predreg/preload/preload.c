@@ -7,7 +7,7 @@
 #include "preload.h"
 #include "ucx.h"
 
-#include <uct/ib/predreg/status/status.h>
+#include <uct/ib/predreg/status/aside.h>
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -41,7 +41,7 @@ static uct_predreg_real_t real;
 static char core_path[PATH_MAX];
 
 /* Why nothing is managed, of this process or of one UCX in it, and the message. Written by
- * the thread that finds it out; a tool reads it (status.h) */
+ * the thread that finds it out; a tool reads it (aside.h) */
 static uct_predreg_aside_t aside;
 static char why_aside[UCT_PREDREG_ASIDE_MAX];
 

@@ -17,7 +17,7 @@ BEGIN_C_DECLS
  *
  * Why this library steps aside, so that UCX works as if it was not there: each reason
  * with the message that is logged and with what a user can do about it. Both libraries
- * of the interposition use this, and tell a tool in their process (status.h).
+ * of the interposition use this, and tell a tool in their process.
  */
 
 #define UCT_PREDREG_ASIDE_ONE_UCX \
@@ -77,6 +77,32 @@ typedef void (*uct_predreg_tell_t)(void *arg, const char *what, const char *valu
  *  nothing of UCT_PREDREG_ASIDE_NONE. */
 void uct_predreg_aside_tell(uct_predreg_aside_t reason, const char *message,
                             uct_predreg_tell_t tell, void *arg);
+
+
+/*
+ * What the preloaded library says of itself to a tool in its process, as the probe of
+ * `ucx_predreg info` is. Such a tool finds the function by its name.
+ */
+
+/** Name of the function. */
+#define UCT_PREDREG_STATUS "predreg_status"
+
+/**
+ * Tell what becomes of the UCX of this process:
+ *
+ *   aside REASON, why TEXT, advice TEXT   the library has stepped aside (aside.h)
+ *   policy NAME       the core was started, with this policy in force
+ *   managed DOMAIN    a memory domain that is open and managed, or watched under
+ *                     leave-pinned; once for each
+ *   settings TEXT     what was taken over from UCX's own caches
+ *   small COSTS       what small sends cost (ucs/reuse/costs.h), under EAGER; once
+ *                     for each context of UCP
+ *
+ * To be called while no other thread uses UCX.
+ */
+void predreg_status(uct_predreg_tell_t tell, void *arg);
+
+typedef void (*uct_predreg_status_func_t)(uct_predreg_tell_t tell, void *arg);
 
 END_C_DECLS
 

@@ -10,12 +10,10 @@
 #include <common/child.h>
 #include <ucs/arena/arena_test.h>
 
-#include <uct/ib/predreg/core/counters.h>
-#include <uct/ib/predreg/core/record.h>
-#include <uct/ib/predreg/core/snapshot.h>
+#include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/entry.h>
 #include <uct/ib/predreg/mappings.h>
-#include <uct/ib/predreg/md/cache.h>
+#include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/process.h>
 
 #include <trace/trace.h>

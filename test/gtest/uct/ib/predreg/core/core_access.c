@@ -7,13 +7,10 @@
 #include "core_access.h"
 
 #include <ucs/host/unwind.h>
-#include <uct/ib/predreg/core/live.h>
-#include <uct/ib/predreg/core/seat.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/entry.h>
 #include <uct/ib/predreg/md/domain.h>
-#include <uct/ib/predreg/md/foreign.h>
-#include <uct/ib/predreg/md/register.h>
+#include <uct/ib/predreg/md/md.h>
 
 #include <string.h>
 #include <unistd.h>
@@ -60,7 +57,6 @@ void test_core_init(void)
     kh_destroy_inplace(uct_predreg_firehose, &self->firehose.bytes);
     memset(self, 0, sizeof(*self));
     ucs_mutex_init(&self->lock, UCS_RANK_CORE, 0);
-    uct_predreg_firehose_reset(&self->firehose);
     uct_predreg_knobs_default(&self->knobs);
     self->compat                   = uct_predreg_compat_select(1, 13);
     self->rank                     = -1;
@@ -70,7 +66,7 @@ void test_core_init(void)
     self->real.uct_query_components = no_components;
     atomic_store(&self->ucp_cache_is_off, 0);
     uct_predreg_domains_reset();
-    uct_predreg_foreign_reset();
+    uct_predreg_foreign_reset(self);
     atomic_store(&uct_predreg_devices, 0);
 }
 
@@ -104,7 +100,8 @@ void test_core_cleanup(void)
 
 void test_core_count_firehose(uint64_t requests, uint64_t hits)
 {
-    uct_predreg_firehose_count(&self->firehose, requests, hits);
+    self->firehose.requests += requests;
+    self->firehose.hits     += hits;
 }
 
 ucs_status_t test_core_make_paths(void)

@@ -11,7 +11,6 @@
 #include <uct/ib/predreg/core/knobs.h>
 #include <uct/ib/predreg/compat/settings.h>
 #include <uct/ib/predreg/core/types.h>
-#include <uct/ib/predreg/md/types.h>
 
 #include <sys/types.h>
 

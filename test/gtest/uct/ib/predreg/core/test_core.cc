@@ -8,13 +8,8 @@
 
 #include <common/child.h>
 
-#include <uct/ib/predreg/core/counters.h>
-#include <uct/ib/predreg/core/live.h>
-#include <uct/ib/predreg/core/record.h>
-#include <uct/ib/predreg/core/seat.h>
-#include <uct/ib/predreg/core/snapshot.h>
-#include <uct/ib/predreg/core/summary.h>
-#include <uct/ib/predreg/md/cache.h>
+#include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/md/md.h>
 
 
 #include <fcntl.h>
@@ -51,7 +46,8 @@ protected:
         const ucs_rcache_pred_snapshot_t snapshot = test_core::snapshot();
 
         std::filesystem::remove(path);
-        uct_predreg_summary_print(&snapshot, "1.18.1", "", format, path.c_str());
+        uct_predreg_summary_print(&snapshot, "1.18.1", "", nullptr, format,
+                                  path.c_str());
         return read(path);
     }
 
@@ -183,7 +179,8 @@ TEST_F(test_core, a_summary_goes_somewhere) {
     const ucs_rcache_pred_snapshot_t snapshot = test_core::snapshot();
 
     capture_stderr();
-    uct_predreg_summary_print(&snapshot, "1.18.1", "", UCT_PREDREG_SUMMARY_TEXT,
+    uct_predreg_summary_print(&snapshot, "1.18.1", "", nullptr,
+                              UCT_PREDREG_SUMMARY_TEXT,
                               path.c_str());
     EXPECT_NE(std::string::npos,
               testing::internal::GetCapturedStderr().find("predreg pid "));
@@ -201,7 +198,8 @@ TEST_F(test_core, a_summary_follows_no_link) {
     close(open(precious.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     ASSERT_EQ(0, symlink(precious.c_str(), path.c_str()));
     capture_stderr();
-    uct_predreg_summary_print(&snapshot, "1.18.1", "", UCT_PREDREG_SUMMARY_TEXT,
+    uct_predreg_summary_print(&snapshot, "1.18.1", "", nullptr,
+                              UCT_PREDREG_SUMMARY_TEXT,
                               path.c_str());
     EXPECT_NE(std::string::npos,
               testing::internal::GetCapturedStderr().find("predreg pid "));
@@ -215,7 +213,8 @@ TEST_F(test_core, a_summary_follows_no_link) {
     /* Nobody reads from the pipe */
     ASSERT_EQ(0, mkfifo(path.c_str(), 0666));
     capture_stderr();
-    uct_predreg_summary_print(&snapshot, "1.18.1", "", UCT_PREDREG_SUMMARY_TEXT,
+    uct_predreg_summary_print(&snapshot, "1.18.1", "", nullptr,
+                              UCT_PREDREG_SUMMARY_TEXT,
                               path.c_str());
     EXPECT_NE(std::string::npos,
               testing::internal::GetCapturedStderr().find("predreg pid "));
@@ -226,7 +225,7 @@ TEST_F(test_core, a_summary_follows_no_link) {
         close(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
         ASSERT_EQ(0, chown(path.c_str(), 65534, 65534));
         capture_stderr();
-        uct_predreg_summary_print(&snapshot, "1.18.1", "",
+        uct_predreg_summary_print(&snapshot, "1.18.1", "", nullptr,
                                   UCT_PREDREG_SUMMARY_TEXT,
                                   path.c_str());
         testing::internal::GetCapturedStderr();

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <uct/ib/predreg/core/summary.h>
+#include <uct/ib/predreg/core/state.h>
 }
 
 #include <cmath>
@@ -37,7 +37,7 @@ protected:
         std::stringstream text;
 
         close(mkstemp(path));
-        uct_predreg_summary_print(&m_snapshot, "1.18.1", m_settings,
+        uct_predreg_summary_print(&m_snapshot, "1.18.1", m_settings, nullptr,
                                   UCT_PREDREG_SUMMARY_TEXT,
                                   path);
         text << std::ifstream(path).rdbuf();

@@ -160,13 +160,13 @@ void test_eager_fork(void)
 
 void test_eager_counts(uint64_t *sends_p, uint64_t *hot_p, uint64_t *bytes_p)
 {
-    static uct_predreg_eager_stats_t last;
-    uct_predreg_eager_stats_t stats;
+    static ucs_rcache_pred_snapshot_t last;
+    ucs_rcache_pred_snapshot_t stats;
 
-    uct_predreg_eager_stats(&stats);
-    *sends_p = stats.sends - last.sends;
-    *hot_p   = stats.hot - last.hot;
-    *bytes_p = stats.bytes_saved - last.bytes_saved;
+    uct_predreg_count_sends(&stats);
+    *sends_p = stats.eager_sends - last.eager_sends;
+    *hot_p   = stats.eager_hot - last.eager_hot;
+    *bytes_p = stats.eager_bytes_saved - last.eager_bytes_saved;
     last     = stats;
 }
 

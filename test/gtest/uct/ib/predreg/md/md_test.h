@@ -9,9 +9,7 @@
 
 #include "../core/core_test.h"
 
-#include <uct/ib/predreg/md/open.h>
-#include <uct/ib/predreg/md/quiet.h>
-#include <uct/ib/predreg/md/use.h>
+#include <uct/ib/predreg/md/md.h>
 
 #include <ucs/debug/log_def.h>
 

@@ -6,7 +6,7 @@
 
 #include "../core/core_test.h"
 
-#include <uct/ib/predreg/md/components.h>
+#include <uct/ib/predreg/md/md.h>
 
 #include <ucs/config/global_opts.h>
 #include <ucs/debug/log_def.h>

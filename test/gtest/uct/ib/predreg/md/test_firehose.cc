@@ -6,11 +6,11 @@
 
 #include "md_test.h"
 
-#include <uct/ib/predreg/core/snapshot.h>
+#include <uct/ib/predreg/core/state.h>
 
 extern "C" {
 #include <common/c_access.h>
-#include <uct/ib/predreg/md/foreign.h>
+#include <uct/ib/predreg/md/md.h>
 }
 
 /* What UCP registers for libucp_firehose.so. (How Firehose takes a refusal is

@@ -6,11 +6,11 @@
 
 #include "md_test.h"
 
-#include <uct/ib/predreg/core/snapshot.h>
+#include <uct/ib/predreg/core/state.h>
 
 extern "C" {
 #include <common/c_access.h>
-#include <uct/ib/predreg/md/foreign.h>
+#include <uct/ib/predreg/md/md.h>
 }
 
 /* What UCX registers for itself, and what that leaves to the cache. (How it is
@@ -109,7 +109,7 @@ TEST_F(test_foreign, the_parents_count_for_nothing) {
     run_limited([this] {
         open();
         add(1, 1024 * KB);
-        uct_predreg_foreign_reset();
+        uct_predreg_foreign_reset(test_core_state());
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
         uct_predreg_foreign_remove(test_core_state(), memh(1));
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));

@@ -8,7 +8,7 @@
 
 #include <common/log_watch.h>
 
-#include <uct/ib/predreg/core/counters.h>
+#include <uct/ib/predreg/core/state.h>
 
 extern "C" {
 #include <common/c_access.h>

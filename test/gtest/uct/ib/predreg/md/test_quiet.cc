@@ -6,7 +6,7 @@
 
 #include <common/log_watch.h>
 
-#include <uct/ib/predreg/md/quiet.h>
+#include <uct/ib/predreg/md/md.h>
 
 #include <ucs/debug/log_def.h>
 

@@ -6,13 +6,12 @@
 
 #include "../core/core_test.h"
 
-#include <uct/ib/predreg/md/ucx_caches.h>
+#include <uct/ib/predreg/md/md.h>
 
 #include <map>
 
 extern "C" {
 #include <common/c_access.h>
-#include <uct/ib/predreg/md/foreign.h>
 }
 
 /* UCX's own caches are switched off in configurations, which are maps here. The

@@ -6,14 +6,12 @@
 
 #include "md_test.h"
 
-#include <uct/ib/predreg/core/counters.h>
-#include <uct/ib/predreg/core/record.h>
-#include <uct/ib/predreg/core/snapshot.h>
+#include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/entry.h>
-#include <uct/ib/predreg/md/cache.h>
+#include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/issued.h>
-#include <uct/ib/predreg/md/posted.h>
-#include <uct/ib/predreg/md/register.h>
+#include <uct/ib/predreg/core/comm.h>
+#include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/mkey.h>
 
 #include <ucs/memory/memtype_cache.h>

@@ -4,12 +4,87 @@
  * See file LICENSE for terms.
  */
 
-#include "sender.h"
+#include "comm.h"
 
+#include <ucs/base/hash.h>
 #include <ucs/base/mutex.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+
+
+/* The table has entries for 4096 buffers, two of them in a cache line. The kernel
+ * provides their pages as they are touched. */
+#define POSTED_BITS 12
+
+/* UCX 1.16 registers from the multiple of this that is below a buffer
+ * (UCS_PGT_ADDR_ALIGN), so buffers are known by where such a block begins */
+#define BLOCK 16
+
+
+/* An entry. Any thread writes it. Relaxed, word by word: who reads while another
+ * thread writes, or after two have written at the same time, may get a context that
+ * was put together of two. Nobody has made such a call, so that it predicts nothing,
+ * as if the context were unknown; and each message is spared the atomic operation
+ * that would make sure. */
+typedef struct posted {
+    _Atomic(uint64_t) block;
+    _Atomic(uint64_t) caller;
+    _Atomic(uint64_t) stack;
+    _Atomic(uint64_t) window;
+} posted_t;
+
+static posted_t posted[1u << POSTED_BITS] __attribute__((aligned(64)));
+
+
+static uint64_t block_of(const void *buffer)
+{
+    return (uintptr_t)buffer / BLOCK;
+}
+
+static posted_t *posted_entry(const void *buffer)
+{
+    return &posted[ucs_rcache_pred_hash_bits(block_of(buffer), POSTED_BITS)];
+}
+
+static void put(_Atomic(uint64_t) *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+static uint64_t get(const _Atomic(uint64_t) *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+void uct_predreg_posted_put(const void *buffer,
+                            const ucs_rcache_pred_context_t *context)
+{
+    posted_t *entry = posted_entry(buffer);
+
+    put(&entry->block, block_of(buffer));
+    put(&entry->caller, context->caller);
+    put(&entry->stack, context->stack);
+    put(&entry->window, context->window);
+}
+
+void uct_predreg_posted_get(const void *buffer,
+                            ucs_rcache_pred_context_t *context)
+{
+    const posted_t *entry = posted_entry(buffer);
+
+    if (get(&entry->block) != block_of(buffer)) {
+        memset(context, 0, sizeof(*context));
+        return;
+    }
+
+    context->caller = get(&entry->caller);
+    context->stack  = get(&entry->stack);
+    context->window = get(&entry->window);
+}
+
 
 /* Protects the list of all senders: they are never freed, since their counters
  * outlive the threads that wrote them */
@@ -97,21 +172,20 @@ static uint64_t value_of(const _Atomic(uint64_t) *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-void uct_predreg_eager_stats(uct_predreg_eager_stats_t *stats)
+void uct_predreg_count_sends(ucs_rcache_pred_snapshot_t *snapshot)
 {
     const uct_predreg_sender_t *sender;
 
-    *stats = (uct_predreg_eager_stats_t){
-        .hot         = value_of(&late_hot),
-        .bytes_saved = value_of(&late_bytes),
-        .buffers_hot = value_of(&heated)
-    };
+    snapshot->eager_sends       = 0;
+    snapshot->eager_hot         = value_of(&late_hot);
+    snapshot->eager_bytes_saved = value_of(&late_bytes);
+    snapshot->eager_buffers_hot = value_of(&heated);
 
     ucs_mutex_lock(&lock);
     for (sender = senders; sender != NULL; sender = sender->next) {
-        stats->sends       += value_of(&sender->sends);
-        stats->hot         += value_of(&sender->hot);
-        stats->bytes_saved += value_of(&sender->bytes_saved);
+        snapshot->eager_sends       += value_of(&sender->sends);
+        snapshot->eager_hot         += value_of(&sender->hot);
+        snapshot->eager_bytes_saved += value_of(&sender->bytes_saved);
     }
     ucs_mutex_unlock(&lock);
 }

@@ -4,18 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include "use.h"
-#include "arena.h"
+#include "md.h"
 #include "domain.h"
-#include "foreign.h"
-#include "kept.h"
-#include "posted.h"
-#include "quiet.h"
-#include "register.h"
-#include "watch.h"
+#include <uct/ib/predreg/core/comm.h>
 
 #include <ucs/base/strb.h>
-#include <uct/ib/predreg/core/counters.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/iface/completion.h>
@@ -42,7 +35,7 @@ static void end_use(void *domain, uct_mem_h memh)
 {
     const uct_predreg_domain_t *self = domain;
 
-    ucs_rcache_pred_end(self->super, memh);
+    ucs_rcache_pred_end(self->cache, memh);
 }
 
 /* Let memory go that no use needs now, since there is no room for one that
@@ -74,7 +67,7 @@ foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
     const unsigned quiet     = core->compat->quiet_flag;
     ucs_status_t status;
 
-    if (domain->super == NULL) {
+    if (domain->cache == NULL) {
         status = uct_predreg_pass_mem_reg(domain, req->address, req->length,
                                           req->flags, memh_p);
         if ((status == UCS_OK) && is_pool) {
@@ -264,7 +257,7 @@ begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
     ucs_status_t status;
 
     use.last_resort = (may != UCT_PREDREG_MAY_PIECES);
-    status          = ucs_rcache_pred_begin_in_pieces(domain->super,
+    status          = ucs_rcache_pred_begin_in_pieces(domain->cache,
                                                       req->address, req->length,
                                                       req->flags, context, &use,
                                                       memh_p);
@@ -303,7 +296,7 @@ begin_use(uct_predreg_domain_t *domain, const request_t *req,
 {
     return goes_on(may) ?
            begin_in_pieces(domain, req, may, context, memh_p) :
-           ucs_rcache_pred_begin(domain->super, req->address, req->length,
+           ucs_rcache_pred_begin(domain->cache, req->address, req->length,
                                  req->flags, context, memh_p);
 }
 
@@ -455,7 +448,7 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
         return UCS_OK;
     }
 
-    if (ucs_unlikely(domain->super == NULL)) {
+    if (ucs_unlikely(domain->cache == NULL)) {
         return watched_mem_reg(domain, req, may, memh_p);
     }
 
@@ -497,7 +490,7 @@ whole_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_
     ucs_rcache_pred_context_t context;
     ucs_status_t status;
 
-    if ((domain->super == NULL) || (may == UCT_PREDREG_MAY_KEEP) ||
+    if ((domain->cache == NULL) || (may == UCT_PREDREG_MAY_KEEP) ||
         is_foreign(req, may) || is_of_device(req)) {
         return UCS_ERR_UNSUPPORTED;
     }
@@ -510,7 +503,7 @@ whole_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_
 
     uct_predreg_posted_get(req->address, &context);
     uct_predreg_quiet_begin();
-    status = ucs_rcache_pred_begin(domain->super, req->address, req->length,
+    status = ucs_rcache_pred_begin(domain->cache, req->address, req->length,
                                    req->flags, &context, memh_p);
     uct_predreg_quiet_end();
     return status;
@@ -559,193 +552,4 @@ uct_predreg_device_mem_reg(uct_predreg_domain_t *domain, void *address,
                                        memh_p) :
            uct_predreg_kept_reg(kept, address, length, params->flags, params,
                                 memh_p);
-}
-
-/* Tell a completion that the invalidation it waits for is done */
-static void invalidation_done(void *arg)
-{
-    uct_predreg_completion_invoke(arg, UCS_OK);
-}
-
-static void invalidation_awaited_by_nobody(void *arg)
-{
-}
-
-static int is_invalidation(const uct_md_mem_dereg_params_t *params)
-{
-    return (params->field_mask & UCT_MD_MEM_DEREG_FIELD_FLAGS) &&
-           (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE);
-}
-
-/* A use that is inherited is one of the parent's cache, which is left alone */
-static ucs_status_t end_in_pieces(uct_predreg_pieces_memh_t *pieces,
-                                  const uct_md_mem_dereg_params_t *params,
-                                  int is_inherited)
-{
-    uct_predreg_copy_cancel(&pieces->copy);
-    if (!is_inherited) {
-        ucs_rcache_pred_end_in_pieces(&pieces->use);
-    }
-    free(pieces);
-    if (is_invalidation(params)) {
-        invalidation_done(params->comp); /* No peer ever had a key to this
-                                            memory */
-    }
-    return UCS_OK;
-}
-
-ucs_status_t
-uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
-                              const uct_md_mem_dereg_params_t *params)
-{
-    uct_predreg_pieces_memh_t *pieces;
-
-    /* Other components may have handles that look like ours */
-    pieces = uct_predreg_memh_to_pieces(params->memh);
-    if (ucs_unlikely((pieces != NULL) && uct_predreg_domain_is_inherited(md))) {
-        return end_in_pieces(pieces, params, 1);
-    }
-
-    return core->real.uct_md_mem_dereg_v2(md, params);
-}
-
-/* End a use if it was answered by the arena. Where the peer's access is to end,
- * its key is that of a slab, which goes when all uses in it have ended */
-static int ends_answered(uct_predreg_domain_t *domain,
-                         const uct_md_mem_dereg_params_t *params)
-{
-    if (!uct_predreg_arena_end(domain->arena, params->memh,
-                               is_invalidation(params))) {
-        return 0;
-    }
-
-    if (ucs_unlikely(domain->core->recorder != NULL)) {
-        uct_predreg_arena_record_end(domain, params->memh);
-    }
-    if (is_invalidation(params)) {
-        invalidation_done(params->comp);
-    }
-    return 1;
-}
-
-/* End a use and invalidate its registration. Where UCP does not wait for other
- * uses of the region to end, the region outlives the completion until then, as
- * it may be accessed for these anyway. */
-static ucs_status_t invalidate(uct_predreg_domain_t *domain,
-                               const uct_md_mem_dereg_params_t *params)
-{
-    ucs_status_t status;
-
-    if (!domain->core->compat->waits_for_invalidation) {
-        return ucs_rcache_pred_invalidate(domain->super, params->memh,
-                                          invalidation_done, params->comp);
-    }
-
-    status = ucs_rcache_pred_invalidate(domain->super, params->memh,
-                                        invalidation_awaited_by_nobody, NULL);
-    if (status == UCS_OK) {
-        invalidation_done(params->comp);
-    }
-    return status;
-}
-
-/* End a use in such a domain. A handle that the domain's cache does not know is
- * that of memory that was passed on */
-static ucs_status_t keeper_mem_dereg(uct_predreg_domain_t *domain,
-                                     const uct_md_mem_dereg_params_t *params)
-{
-    ucs_status_t status = uct_predreg_kept_dereg(uct_predreg_kept_of(domain), params);
-
-    return (status == UCS_ERR_NO_ELEM) ?
-           uct_predreg_pass_mem_dereg(domain, params) : status;
-}
-
-/* Deregister memory of a managed domain whose handle the cache does not know */
-static UCS_F_NOINLINE ucs_status_t
-unmanaged_mem_dereg(uct_predreg_domain_t *domain,
-                    const uct_md_mem_dereg_params_t *params)
-{
-    uct_predreg_kept_t *kept = uct_predreg_kept_of(domain);
-    ucs_status_t status;
-
-    if (kept != NULL) {
-        status = uct_predreg_kept_dereg(kept, params);
-        if (status != UCS_ERR_NO_ELEM) {
-            return status;
-        }
-    }
-
-    status = uct_predreg_firehose_dereg(domain, params);
-    if (status != UCS_ERR_NO_ELEM) {
-        return status;
-    }
-
-    /* The handle is that of a pool of UCX, or was registered before the domain was
-     * managed */
-    status = uct_predreg_pass_mem_dereg(domain, params);
-    if (status == UCS_OK) {
-        uct_predreg_foreign_remove(domain->core, params->memh);
-    }
-    return status;
-}
-
-/* End a use of which something is not as it usually is */
-static UCS_F_NOINLINE ucs_status_t
-mem_dereg_rare(uct_predreg_domain_t *domain,
-               const uct_md_mem_dereg_params_t *params)
-{
-    uct_predreg_pieces_memh_t *pieces;
-    ucs_status_t status;
-
-    if (domain->super == NULL) {
-        return uct_predreg_domain_keeps_all(domain) ?
-               keeper_mem_dereg(domain, params) :
-               uct_predreg_watch_mem_dereg(domain, params);
-    }
-
-    if (domain->core->knobs.eager && uct_predreg_hot_is_returning()) {
-        return UCS_OK;
-    }
-
-    pieces = uct_predreg_memh_to_pieces(params->memh);
-    if (pieces != NULL) {
-        return end_in_pieces(pieces, params, 0);
-    }
-
-    if ((domain->arena != NULL) && ends_answered(domain, params)) {
-        return UCS_OK;
-    }
-
-    status = is_invalidation(params) ?
-             invalidate(domain, params) :
-             ucs_rcache_pred_end(domain->super, params->memh);
-    return (status != UCS_ERR_NO_ELEM) ?
-           status : unmanaged_mem_dereg(domain, params);
-}
-
-/* Whether the handle of a use that ends can only be a region's: no other owner of handles
- * is asked then */
-static UCS_F_ALWAYS_INLINE int
-is_usual_end(const uct_predreg_domain_t *domain,
-             const uct_md_mem_dereg_params_t *params)
-{
-    return ucs_likely(domain->super != NULL) &&
-           ucs_likely(!domain->core->knobs.eager) &&
-           ucs_likely(domain->arena == NULL) &&
-           ucs_likely(!is_invalidation(params)) &&
-           ucs_likely(uct_predreg_memh_to_pieces(params->memh) == NULL);
-}
-
-ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
-                                   const uct_md_mem_dereg_params_t *params)
-{
-    ucs_status_t status;
-
-    if (!is_usual_end(domain, params)) {
-        return mem_dereg_rare(domain, params);
-    }
-
-    status = ucs_rcache_pred_end(domain->super, params->memh);
-    return ucs_likely(status != UCS_ERR_NO_ELEM) ?
-           status : unmanaged_mem_dereg(domain, params);
 }

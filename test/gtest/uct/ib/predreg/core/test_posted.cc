@@ -5,7 +5,7 @@
  */
 
 #include <common/library.h>
-#include <uct/ib/predreg/md/posted.h>
+#include <uct/ib/predreg/core/comm.h>
 
 #include <atomic>
 #include <thread>

@@ -1,0 +1,186 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "md.h"
+#include "domain.h"
+
+#include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/eager/eager.h>
+#include <uct/ib/predreg/iface/copy.h>
+#include <uct/ib/predreg/iface/pieces_memh.h>
+
+#include <stdlib.h>
+
+
+/* A use that is inherited is one of the parent's cache, which is left alone */
+static ucs_status_t end_in_pieces(uct_predreg_pieces_memh_t *pieces,
+                                  const uct_md_mem_dereg_params_t *params,
+                                  int is_inherited)
+{
+    uct_predreg_copy_cancel(&pieces->copy);
+    if (!is_inherited) {
+        ucs_rcache_pred_end_in_pieces(&pieces->use);
+    }
+    free(pieces);
+    if (uct_predreg_is_invalidation(params)) {
+        uct_predreg_invalidated(params->comp); /* No peer ever had a key to this
+                                            memory */
+    }
+    return UCS_OK;
+}
+
+ucs_status_t
+uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
+                              const uct_md_mem_dereg_params_t *params)
+{
+    uct_predreg_pieces_memh_t *pieces;
+
+    /* Other components may have handles that look like ours */
+    pieces = uct_predreg_memh_to_pieces(params->memh);
+    if (ucs_unlikely((pieces != NULL) && uct_predreg_domain_is_inherited(md))) {
+        return end_in_pieces(pieces, params, 1);
+    }
+
+    return core->real.uct_md_mem_dereg_v2(md, params);
+}
+
+/* End a use if it was answered by the arena. Where the peer's access is to end,
+ * its key is that of a slab, which goes when all uses in it have ended */
+static int ends_answered(uct_predreg_domain_t *domain,
+                         const uct_md_mem_dereg_params_t *params)
+{
+    if (!uct_predreg_arena_end(domain->arena, params->memh,
+                               uct_predreg_is_invalidation(params))) {
+        return 0;
+    }
+
+    if (ucs_unlikely(domain->core->recorder != NULL)) {
+        uct_predreg_arena_record_end(domain, params->memh);
+    }
+    if (uct_predreg_is_invalidation(params)) {
+        uct_predreg_invalidated(params->comp);
+    }
+    return 1;
+}
+
+/* End a use and invalidate its registration. Where UCP does not wait for other
+ * uses of the region to end, the region outlives the completion until then, as
+ * it may be accessed for these anyway. */
+static ucs_status_t invalidate(uct_predreg_domain_t *domain,
+                               const uct_md_mem_dereg_params_t *params)
+{
+    int is_awaited = !domain->core->compat->waits_for_invalidation;
+    ucs_status_t status;
+
+    status = ucs_rcache_pred_invalidate(domain->cache, params->memh,
+                                        uct_predreg_invalidated,
+                                        is_awaited ? params->comp : NULL);
+    if ((status == UCS_OK) && !is_awaited) {
+        uct_predreg_invalidated(params->comp);
+    }
+    return status;
+}
+
+/* End a use in such a domain. A handle that the domain's cache does not know is
+ * that of memory that was passed on */
+static ucs_status_t keeper_mem_dereg(uct_predreg_domain_t *domain,
+                                     const uct_md_mem_dereg_params_t *params)
+{
+    ucs_status_t status = uct_predreg_kept_dereg(uct_predreg_kept_of(domain), params);
+
+    return (status == UCS_ERR_NO_ELEM) ?
+           uct_predreg_pass_mem_dereg(domain, params) : status;
+}
+
+/* Deregister memory of a managed domain whose handle the cache does not know */
+static UCS_F_NOINLINE ucs_status_t
+unmanaged_mem_dereg(uct_predreg_domain_t *domain,
+                    const uct_md_mem_dereg_params_t *params)
+{
+    uct_predreg_kept_t *kept = uct_predreg_kept_of(domain);
+    ucs_status_t status;
+
+    if (kept != NULL) {
+        status = uct_predreg_kept_dereg(kept, params);
+        if (status != UCS_ERR_NO_ELEM) {
+            return status;
+        }
+    }
+
+    status = uct_predreg_firehose_dereg(domain, params);
+    if (status != UCS_ERR_NO_ELEM) {
+        return status;
+    }
+
+    /* The handle is that of a pool of UCX, or was registered before the domain was
+     * managed */
+    status = uct_predreg_pass_mem_dereg(domain, params);
+    if (status == UCS_OK) {
+        uct_predreg_foreign_remove(domain->core, params->memh);
+    }
+    return status;
+}
+
+/* End a use of which something is not as it usually is */
+static UCS_F_NOINLINE ucs_status_t
+mem_dereg_rare(uct_predreg_domain_t *domain,
+               const uct_md_mem_dereg_params_t *params)
+{
+    uct_predreg_pieces_memh_t *pieces;
+    ucs_status_t status;
+
+    if (domain->cache == NULL) {
+        return uct_predreg_domain_keeps_all(domain) ?
+               keeper_mem_dereg(domain, params) :
+               uct_predreg_watch_mem_dereg(domain, params);
+    }
+
+    if (domain->core->knobs.eager && uct_predreg_hot_is_returning()) {
+        return UCS_OK;
+    }
+
+    pieces = uct_predreg_memh_to_pieces(params->memh);
+    if (pieces != NULL) {
+        return end_in_pieces(pieces, params, 0);
+    }
+
+    if ((domain->arena != NULL) && ends_answered(domain, params)) {
+        return UCS_OK;
+    }
+
+    status = uct_predreg_is_invalidation(params) ?
+             invalidate(domain, params) :
+             ucs_rcache_pred_end(domain->cache, params->memh);
+    return (status != UCS_ERR_NO_ELEM) ?
+           status : unmanaged_mem_dereg(domain, params);
+}
+
+/* Whether the handle of a use that ends can only be a region's: no other owner of handles
+ * is asked then */
+static UCS_F_ALWAYS_INLINE int
+is_usual_end(const uct_predreg_domain_t *domain,
+             const uct_md_mem_dereg_params_t *params)
+{
+    return ucs_likely(domain->cache != NULL) &&
+           ucs_likely(!domain->core->knobs.eager) &&
+           ucs_likely(domain->arena == NULL) &&
+           ucs_likely(!uct_predreg_is_invalidation(params)) &&
+           ucs_likely(uct_predreg_memh_to_pieces(params->memh) == NULL);
+}
+
+ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
+                                   const uct_md_mem_dereg_params_t *params)
+{
+    ucs_status_t status;
+
+    if (!is_usual_end(domain, params)) {
+        return mem_dereg_rare(domain, params);
+    }
+
+    status = ucs_rcache_pred_end(domain->cache, params->memh);
+    return ucs_likely(status != UCS_ERR_NO_ELEM) ?
+           status : unmanaged_mem_dereg(domain, params);
+}
