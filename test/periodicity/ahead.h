@@ -10,7 +10,7 @@
 #include "overlap.h"
 
 #include <tools/replay/account/account.h>
-#include <tools/replay/program/cost.h>
+#include <tools/replay/program/costs.h>
 
 #include <ucs/datastruct/list.h>
 

@@ -8,7 +8,7 @@
 #include "pattern.h"
 #include "periodicity.h"
 
-#include <tools/replay/program/play.h>
+#include <tools/replay/program/timeline.h>
 #include <ucs/rcache_pred/predict/history.h>
 
 #include <ucs/datastruct/list.h>

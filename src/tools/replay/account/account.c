@@ -6,7 +6,7 @@
 
 #include "account.h"
 
-#include <tools/replay/program/cost.h>
+#include <tools/replay/program/costs.h>
 #include <ucs/base/hash.h>
 #include <ucs/rcache_pred/predict/cost.h>
 

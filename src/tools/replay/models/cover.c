@@ -6,7 +6,7 @@
 
 #include "cover.h"
 
-#include <tools/replay/program/cost.h>
+#include <tools/replay/program/costs.h>
 #include <ucs/rcache_pred/predict/cost.h>
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "ucx_dereg.h"
 #include "ucx_regions.h"
 
-#include <tools/replay/program/play.h>
+#include <tools/replay/program/timeline.h>
 #include <ucs/base/align.h>
 
 #include <ucs/sys/math.h>

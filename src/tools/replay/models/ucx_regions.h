@@ -8,7 +8,7 @@
 #define PREDREG_UCX_REGIONS_H_
 
 #include <tools/replay/account/account.h>
-#include <tools/replay/program/cost.h>
+#include <tools/replay/program/costs.h>
 
 #include <ucs/datastruct/list.h>
 #include <ucs/datastruct/pgtable.h>

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "play.h"
+#include "timeline.h"
 
 #include <ucs/sys/math.h>
 
@@ -30,8 +30,8 @@ typedef struct play {
     size_t                   next_end;
     size_t                   next_unmap;
     size_t                   next_map;
-    uint64_t                 waited;    /* How much later everything happens,
-                                           ns */
+    uint64_t                 waited;    /* Sum of all waits so far: the delay of
+                                           the next events, ns */
 } play_t;
 
 
@@ -46,8 +46,8 @@ static int end_compare(const void *a, const void *b)
     return (first->use > second->use) - (first->use < second->use);
 }
 
-/* Make the sorted list of the ends of uses. Uses that take no time are not in
- * it: they end as they begin */
+/* Make the sorted list of the ends of uses. A use without duration is not in
+ * the list, and ends right after its begin. */
 static ucs_status_t sort_ends(play_t *play)
 {
     const predreg_timeline_t *timeline = play->timeline;
@@ -83,22 +83,11 @@ static void play_begin(play_t *play, const predreg_use_t *use)
     }
 }
 
-static void play_unmap(play_t *play, const predreg_unmap_t *unmap)
-{
-    play->player->unmap(play->player->arg, unmap, unmap->time + play->waited);
-}
-
-static void play_map(play_t *play, const predreg_map_t *map)
-{
-    if (play->player->map != NULL) {
-        play->player->map(play->player->arg, map, map->time + play->waited);
-    }
-}
-
-/* @return 0 if the timeline has no further event. */
+/* @return 0 after the last event of the timeline. */
 static int play_next(play_t *play)
 {
     const predreg_timeline_t *timeline = play->timeline;
+    const predreg_player_t *player     = play->player;
     const predreg_use_t *use           = timeline->uses + play->next_use;
     const predreg_unmap_t *unmap       = timeline->unmaps + play->next_unmap;
     const predreg_map_t *map           = timeline->maps + play->next_map;
@@ -123,10 +112,12 @@ static int play_next(play_t *play)
         play_end(play, timeline->uses + end->use);
     } else if (unmap_time == first) {
         ++play->next_unmap;
-        play_unmap(play, unmap);
+        player->unmap(player->arg, unmap, unmap->time + play->waited);
     } else if (map_time == first) {
         ++play->next_map;
-        play_map(play, map);
+        if (player->map != NULL) {
+            player->map(player->arg, map, map->time + play->waited);
+        }
     } else {
         ++play->next_use;
         play_begin(play, use);

@@ -5,14 +5,10 @@
  */
 
 #include "timeline.h"
-#include "event_check.h"
-#include "first_uses.h"
-#include "fit.h"
-#include "open_uses.h"
-#include "waits.h"
 
 #include <ucs/rcache_pred/predict/cost.h>
 
+#include <ucs/datastruct/khash.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -23,6 +19,19 @@
  * the order of their times.
  */
 
+/* Used or registered memory ends below this address: no processor that UCX runs
+ * on has longer virtual addresses (five levels of page tables on x86-64).
+ * Lengths and ends of whole pages do not overflow, and searches of page tables
+ * end. */
+#define MAX_ADDRESS (1ul << 57)
+
+/* The longest time from the first event to the last one, ns: 146 years. Under
+ * another policy the program may take longer by its waits. */
+#define MAX_SPAN ((uint64_t)INT64_MAX / 2)
+
+/* Stands for no use */
+#define NO_USE SIZE_MAX
+
 static const predreg_cost_t reg_guess   = {
     .page = UCS_RCACHE_PRED_REG_COST_PER_PAGE,
     .op   = UCS_RCACHE_PRED_REG_COST_PER_OP
@@ -32,32 +41,115 @@ static const predreg_cost_t dereg_guess = {
     .op   = UCS_RCACHE_PRED_DEREG_COST_PER_OP
 };
 
+/* The open uses with the same number, oldest first, by index */
+typedef struct same_uses {
+    size_t first;
+    size_t last;
+} same_uses_t;
+
+KHASH_INIT(open_uses, uint64_t, same_uses_t, 1, kh_int64_hash_func,
+           kh_int64_hash_equal)
+
 typedef struct builder {
     predreg_timeline_t       *timeline;
     const ucs_rcache_trace_t *trace;
-    predreg_waits_t          waits;
-    predreg_open_uses_t      open;
+    uint64_t                 origin;     /* Recorded time of the first event */
+    uint64_t                 until;      /* Recorded end of all waits so far */
+    khash_t(open_uses)       open;       /* By the number that the events of
+                                            begin and end have in common */
+    size_t                   *next;      /* For each open use, the next one with
+                                            the same number, or NO_USE */
     predreg_fit_t            reg;
     predreg_fit_t            dereg;
-    predreg_first_uses_t     first_uses;   /* Of memory that UCX's own cache
-                                              registered */
+    predreg_first_uses_t     first_uses; /* Of memory that UCX's own cache
+                                            registered */
 } builder_t;
 
+
+/* @return the time of an event of a program that never waited, ns after the
+ * first event. */
+static uint64_t time_of(const builder_t *builder,
+                        const ucs_rcache_pred_event_t *event)
+{
+    /* During a wait of another thread, the rest of this wait lies after the
+     * event */
+    uint64_t rest = ucs_max(builder->until, event->time) - event->time;
+
+    return event->time - builder->origin - (builder->timeline->waited - rest);
+}
+
+/* Remove the wait that begins with an event. While several threads wait, time
+ * passes only once for the rest of the program, and is removed once. */
+static void remove_wait(builder_t *builder,
+                        const ucs_rcache_pred_event_t *event)
+{
+    uint64_t begin = ucs_max(builder->until, event->time);
+    uint64_t end   = event->time + event->duration;
+
+    if (end > begin) {
+        builder->timeline->waited += end - begin;
+        builder->until             = end;
+    }
+}
+
+/* Note that a use begins; a later end with its number may end it. Uses with the
+ * same number end in the order of their begins.
+ * @return UCS_ERR_NO_MEMORY. */
+static ucs_status_t open_use(builder_t *builder, uint64_t id, size_t index)
+{
+    same_uses_t *uses;
+    khiter_t iter;
+    int ret;
+
+    builder->next[index] = NO_USE;
+    iter                 = kh_put(open_uses, &builder->open, id, &ret);
+    if (ret < 0) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    uses = &kh_val(&builder->open, iter);
+    if (ret == 0) {
+        builder->next[uses->last] = index;
+    } else {
+        uses->first = index;
+    }
+    uses->last = index;
+    return UCS_OK;
+}
+
+/* @return the index of the use that an end with this number ends, or NO_USE. */
+static size_t close_use(builder_t *builder, uint64_t id)
+{
+    khiter_t iter = kh_get(open_uses, &builder->open, id);
+    same_uses_t *uses;
+    size_t index;
+
+    if (iter == kh_end(&builder->open)) {
+        return NO_USE;
+    }
+
+    uses        = &kh_val(&builder->open, iter);
+    index       = uses->first;
+    uses->first = builder->next[index];
+    if (uses->first == NO_USE) {
+        kh_del(open_uses, &builder->open, iter);
+    }
+    return index;
+}
 
 static ucs_status_t add_use(builder_t *builder,
                             const ucs_rcache_pred_event_t *event)
 {
     predreg_timeline_t *timeline = builder->timeline;
-    uint64_t begin               = predreg_waits_time(&builder->waits,
-                                                      event->time);
+    uint64_t begin               = time_of(builder, event);
     ucs_status_t status;
 
-    predreg_waits_add(&builder->waits, event->time, event->duration);
+    remove_wait(builder, event);
     if (event->result & UCS_RCACHE_PRED_RESULT_FAILED) {
-        return UCS_OK; /* The use was refused: it is none */
+        return UCS_OK; /* A refused use is none */
     }
 
-    /* If not, the trace tells of the registration itself */
+    /* With a result, the trace has an event of the registration itself */
     if (event->result == 0) {
         status = predreg_first_uses_begin(&builder->first_uses, event->domain,
                                           event->address, event->length,
@@ -78,61 +170,58 @@ static ucs_status_t add_use(builder_t *builder,
         .kind    = event->kind
     };
     timeline->num_domains = ucs_max(timeline->num_domains, event->domain + 1u);
-    return predreg_open_uses_begin(&builder->open, event->id,
-                                   timeline->num_uses++);
+    return open_use(builder, event->id, timeline->num_uses++);
 }
 
 static void end_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
 {
-    uint64_t end = predreg_waits_time(&builder->waits, event->time);
-    size_t index = predreg_open_uses_end(&builder->open, event->id);
+    uint64_t end = time_of(builder, event);
+    size_t index = close_use(builder, event->id);
 
-    predreg_waits_add(&builder->waits, event->time, event->duration);
-    if (index == PREDREG_NO_USE) {
-        return; /* The use began before the recording, or the event of its begin
-                   was lost */
+    remove_wait(builder, event);
+    if (index != NO_USE) { /* Else the use began before the recording, or the
+                              event of its begin was lost */
+        builder->timeline->uses[index].end = end;
     }
-
-    builder->timeline->uses[index].end = end;
 }
 
 static ucs_status_t add_unmap(builder_t *builder,
                               const ucs_rcache_pred_event_t *event)
 {
     predreg_timeline_t *timeline = builder->timeline;
-    uint64_t start               = ucs_min(event->address, PREDREG_MAX_ADDRESS);
+    uint64_t start               = ucs_min(event->address, MAX_ADDRESS);
     uint64_t end                 = start + ucs_min(event->length,
-                                                   PREDREG_MAX_ADDRESS - start);
+                                                   MAX_ADDRESS - start);
 
-    /* The hooks tell of an unmap before the system may refuse it */
+    /* The hooks record an unmap before the kernel may refuse it */
     if (start == end) {
         return UCS_OK;
     }
 
     timeline->unmaps[timeline->num_unmaps++] = (predreg_unmap_t){
-        .time  = predreg_waits_time(&builder->waits, event->time),
-        .start = start,
-        .end   = end
+        time_of(builder, event), start, end
     };
     return predreg_first_uses_unmap(&builder->first_uses, start, end);
+}
+
+/* Whether an event has memory, within the address space */
+static int has_memory(const ucs_rcache_pred_event_t *event)
+{
+    return (event->length > 0) && (event->length <= MAX_ADDRESS) &&
+           (event->address <= MAX_ADDRESS - event->length);
 }
 
 static void add_map(builder_t *builder, const ucs_rcache_pred_event_t *event)
 {
     predreg_timeline_t *timeline = builder->timeline;
 
-    /* No kernel maps more than that. Such an event may be left out, as one that
-     * was lost */
-    if ((event->length == 0) || (event->length > PREDREG_MAX_ADDRESS) ||
-        (event->address > PREDREG_MAX_ADDRESS - event->length)) {
-        return;
+    /* No kernel maps more. Like a lost event, such an event may be left out. */
+    if (has_memory(event)) {
+        timeline->maps[timeline->num_maps++] = (predreg_map_t){
+            time_of(builder, event), event->address,
+            event->address + event->length
+        };
     }
-
-    timeline->maps[timeline->num_maps++] = (predreg_map_t){
-        .time  = predreg_waits_time(&builder->waits, event->time),
-        .start = event->address,
-        .end   = event->address + event->length
-    };
 }
 
 static ucs_status_t add_event(builder_t *builder,
@@ -158,37 +247,74 @@ static ucs_status_t add_event(builder_t *builder,
         add_map(builder, event);
         return UCS_OK;
     default:
-        return UCS_OK; /* The other events tell what the recorded policy did,
-                          which the timeline leaves out */
+        return UCS_OK; /* The other events belong to the recorded policy */
     }
+}
+
+/*
+ * Find an event that no program can have had: a replay relies on everything
+ * checked here. Unmaps and failed events may have any memory, since a program
+ * can ask the kernel for anything.
+ *
+ * @param [in] previous  Time of the event before, ns.
+ * @return the fault, as a phrase without a subject, or NULL.
+ */
+static const char *event_fault(const ucs_rcache_pred_event_t *event,
+                               uint64_t origin, uint64_t previous)
+{
+    int uses_memory = ((event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) ||
+                       (event->type == UCS_RCACHE_PRED_EVENT_REG) ||
+                       (event->type == UCS_RCACHE_PRED_EVENT_DEREG)) &&
+                      !(event->result & UCS_RCACHE_PRED_RESULT_FAILED);
+
+    if (event->time < previous) {
+        return "is earlier than the one before it";
+    } else if (event->time - origin > MAX_SPAN) {
+        return "is more than 146 years after the first one";
+    } else if (event->duration > MAX_SPAN - (event->time - origin)) {
+        return "lasts beyond 146 years after the first one";
+    } else if (uses_memory && (event->length == 0)) {
+        return "is of no memory";
+    } else if (uses_memory && !has_memory(event)) {
+        return "is of memory beyond the end of the address space";
+    } else if (event->kind >= UCS_RCACHE_PRED_USE_LAST) {
+        return "is of a use of unknown kind";
+    }
+
+    return NULL;
 }
 
 static ucs_status_t add_events(builder_t *builder)
 {
     const ucs_rcache_trace_t *trace = builder->trace;
-    uint64_t origin                 = builder->waits.origin;
-    uint64_t previous               = origin;
+    const ucs_rcache_pred_event_t *event;
+    uint64_t previous;
     ucs_status_t status;
-    const char *error;
-    size_t i;
+    const char *fault;
 
-    for (i = 0; i < trace->num_events; ++i) {
-        error = predreg_event_check(&trace->events[i], origin, previous);
-        if (error != NULL) {
-            ucs_error("%s: event %zu, at %lu ns, %s", trace->path, i + 1,
-                      trace->events[i].time, error);
+    if (trace->num_events == 0) {
+        return UCS_OK;
+    }
+
+    previous = builder->origin = builder->until = trace->events[0].time;
+    for (event = trace->events; event < trace->events + trace->num_events;
+         ++event) {
+        fault = event_fault(event, builder->origin, previous);
+        if (fault != NULL) {
+            ucs_error("%s: event %zu, at %lu ns, %s", trace->path,
+                      event - trace->events + 1, event->time, fault);
             return UCS_ERR_INVALID_PARAM;
         }
 
-        status = add_event(builder, &trace->events[i]);
+        status = add_event(builder, event);
         if (status != UCS_OK) {
             return status;
         }
 
-        previous = trace->events[i].time;
+        previous = event->time;
     }
 
-    builder->timeline->duration = predreg_waits_time(&builder->waits, previous);
+    builder->timeline->duration = time_of(builder, event - 1);
     return UCS_OK;
 }
 
@@ -196,52 +322,32 @@ static ucs_status_t alloc_arrays(builder_t *builder)
 {
     const ucs_rcache_trace_t *trace = builder->trace;
     predreg_timeline_t *timeline    = builder->timeline;
-    size_t num_uses = 0, num_unmaps = 0, num_maps = 0;
+    size_t count[UINT8_MAX + 1]     = {0}; /* By type */
     size_t i;
 
     for (i = 0; i < trace->num_events; ++i) {
-        num_uses   += trace->events[i].type == UCS_RCACHE_PRED_EVENT_USE_BEGIN;
-        num_unmaps += trace->events[i].type == UCS_RCACHE_PRED_EVENT_UNMAP;
-        num_maps   += trace->events[i].type == UCS_RCACHE_PRED_EVENT_MAP;
+        ++count[trace->events[i].type];
     }
 
-    /* Room for one more, because calloc() of 0 elements may return NULL */
-    timeline->uses   = calloc(num_uses + 1, sizeof(*timeline->uses));
-    timeline->unmaps = calloc(num_unmaps + 1, sizeof(*timeline->unmaps));
-    timeline->maps   = calloc(num_maps + 1, sizeof(*timeline->maps));
-    if ((timeline->uses == NULL) || (timeline->unmaps == NULL) ||
-        (timeline->maps == NULL)) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    return predreg_open_uses_init(&builder->open, num_uses);
+    /* Each array has room for one more, since calloc() of 0 elements may return
+     * NULL */
+    timeline->uses   = calloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN] + 1,
+                              sizeof(*timeline->uses));
+    timeline->unmaps = calloc(count[UCS_RCACHE_PRED_EVENT_UNMAP] + 1,
+                              sizeof(*timeline->unmaps));
+    timeline->maps   = calloc(count[UCS_RCACHE_PRED_EVENT_MAP] + 1,
+                              sizeof(*timeline->maps));
+    builder->next    = calloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN] + 1,
+                              sizeof(*builder->next));
+    return ((timeline->uses == NULL) || (timeline->unmaps == NULL) ||
+            (timeline->maps == NULL) || (builder->next == NULL)) ?
+           UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
 int predreg_timeline_fit_reg(predreg_points_t *first_uses, predreg_cost_t *cost,
                              int *page_known_p)
 {
     return predreg_points_line(first_uses, &reg_guess, cost, page_known_p);
-}
-
-static void fit_costs(builder_t *builder)
-{
-    predreg_timeline_t *timeline = builder->timeline;
-
-    if (builder->reg.n > 0) {
-        timeline->reg_known      = predreg_fit_line(&builder->reg, &reg_guess,
-                                                    &timeline->reg);
-        timeline->reg_page_known = predreg_fit_knows_page(&builder->reg);
-    } else {
-        timeline->first_uses       = builder->first_uses.points;
-        builder->first_uses.points = (predreg_points_t){ .num_points = 0 };
-        timeline->reg_known        =
-                predreg_timeline_fit_reg(&timeline->first_uses, &timeline->reg,
-                                         &timeline->reg_page_known);
-    }
-
-    timeline->dereg_known      = predreg_fit_line(&builder->dereg, &dereg_guess,
-                                                  &timeline->dereg);
-    timeline->dereg_page_known = predreg_fit_knows_page(&builder->dereg);
 }
 
 /* Let uses without an end last until the end of the timeline, and fit the costs
@@ -251,23 +357,30 @@ static void finish(builder_t *builder)
     predreg_timeline_t *timeline = builder->timeline;
     size_t i;
 
-    timeline->waited = builder->waits.sum;
     for (i = 0; i < timeline->num_uses; ++i) {
         timeline->uses[i].end = ucs_min(timeline->uses[i].end,
                                         timeline->duration);
     }
 
-    fit_costs(builder);
+    timeline->dereg_known = predreg_fit_line(&builder->dereg, &dereg_guess,
+                                             &timeline->dereg,
+                                             &timeline->dereg_page_known);
+    if (builder->reg.n > 0) {
+        timeline->reg_known = predreg_fit_line(&builder->reg, &reg_guess,
+                                               &timeline->reg,
+                                               &timeline->reg_page_known);
+        return;
+    }
+
+    timeline->first_uses       = builder->first_uses.points;
+    builder->first_uses.points = (predreg_points_t){ .num_points = 0 };
+    timeline->reg_known        =
+            predreg_timeline_fit_reg(&timeline->first_uses, &timeline->reg,
+                                     &timeline->reg_page_known);
 }
 
-static void builder_cleanup(builder_t *builder)
-{
-    predreg_first_uses_cleanup(&builder->first_uses);
-    predreg_open_uses_cleanup(&builder->open);
-}
-
-/* Warn if the pages of the recorded machine are others than those of replays.
- * The traces of all ranks say the same: one warning is enough. */
+/* Warn, once, if the pages of the recorded machine are not those of replays: the
+ * traces of all ranks say the same. */
 static void check_page_size(const ucs_rcache_trace_t *trace)
 {
     static int warned = 0;
@@ -295,24 +408,21 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
 
     check_page_size(trace);
     builder.timeline->num_domains = ucs_max(trace->num_domains, 1u);
-    if (trace->num_events > 0) {
-        predreg_waits_init(&builder.waits, trace->events[0].time);
-    }
-
-    status = alloc_arrays(&builder);
+    status                        = alloc_arrays(&builder);
     if (status == UCS_OK) {
         status = add_events(&builder);
     }
 
-    if (status != UCS_OK) {
+    if (status == UCS_OK) {
+        finish(&builder);
+        *timeline_p = builder.timeline;
+    } else {
         predreg_timeline_destroy(builder.timeline);
-        goto out;
     }
 
-    finish(&builder);
-    *timeline_p = builder.timeline;
-out:
-    builder_cleanup(&builder);
+    predreg_first_uses_cleanup(&builder.first_uses);
+    kh_destroy_inplace(open_uses, &builder.open);
+    free(builder.next);
     return status;
 }
 

@@ -7,7 +7,7 @@
 #ifndef PREDREG_TIMELINE_H_
 #define PREDREG_TIMELINE_H_
 
-#include "points.h"
+#include "costs.h"
 
 #include <trace/trace.h>
 
@@ -15,17 +15,17 @@ BEGIN_C_DECLS
 
 /** @file timeline.h
  *
- * A recorded program without the effects of its registrations: when each use
- * would have begun and ended, if the program had never waited for a
- * registration. play.h plays a policy over it.
+ * A recorded program without the effects of its registrations: the begin and
+ * end of each use, as if the program had never waited for a registration; and
+ * the loop over all events in which a policy makes the program wait anew.
  *
  * Times are nanoseconds from the first event, sizes are bytes.
  */
 
 typedef struct predreg_use {
     uint64_t                  begin;
-    uint64_t                  end;     /**< >= begin. A use whose end was not
-                                            recorded lasts until the end of the
+    uint64_t                  end;     /**< >= begin. A use without a recorded
+                                            end lasts until the end of the
                                             timeline */
     uint64_t                  address;
     uint64_t                  length;
@@ -35,60 +35,77 @@ typedef struct predreg_use {
     uint8_t                   kind;    /**< ucs_rcache_pred_use_kind_t */
 } predreg_use_t;
 
+/** An unmap, or a mapping that an arena could serve. */
 typedef struct predreg_unmap {
     uint64_t time;
     uint64_t start;
     uint64_t end;
-} predreg_unmap_t;
-
-/** Memory that the program maps and an arena could serve. */
-typedef struct predreg_map {
-    uint64_t time;
-    uint64_t start;
-    uint64_t end;
-} predreg_map_t;
+} predreg_unmap_t, predreg_map_t;
 
 typedef struct predreg_timeline {
-    predreg_use_t   *uses;    /**< Sorted by begin */
-    size_t          num_uses;
-    predreg_unmap_t *unmaps;  /**< Sorted by time */
-    size_t          num_unmaps;
-    predreg_map_t   *maps;    /**< Sorted by time */
-    size_t          num_maps;
-    unsigned        num_domains; /**< >= 1 */
-    uint64_t        duration; /**< Time of the last event, without waits */
-    uint64_t        waited;   /**< Sum of the waits that were taken out */
-    predreg_cost_t  reg;      /**< Cost of registrations, fitted to what was
-                                   recorded */
-    predreg_cost_t  dereg;
-    predreg_points_t first_uses; /**< If no registration was recorded, what reg
-                                      was fitted to: how long first uses of
-                                      memory took to begin */
-    int             reg_known; /**< Whether it was fitted; if not, no
-                                    registration was recorded, and it is a first
-                                    guess */
-    int             dereg_known;
-    int             reg_page_known; /**< Whether what was recorded says what a
-                                         page costs; if not, that is a first
-                                         guess: all had the same size */
-    int             dereg_page_known;
+    predreg_use_t    *uses;       /**< Sorted by begin */
+    size_t           num_uses;
+    predreg_unmap_t  *unmaps;     /**< Sorted by time */
+    size_t           num_unmaps;
+    predreg_map_t    *maps;       /**< Sorted by time */
+    size_t           num_maps;
+    unsigned         num_domains; /**< >= 1 */
+    uint64_t         duration;    /**< Time of the last event, without waits */
+    uint64_t         waited;      /**< Sum of the removed waits */
+    predreg_cost_t   reg;         /**< Cost of registrations, fitted to the
+                                       recording */
+    predreg_cost_t   dereg;
+    predreg_points_t first_uses;  /**< The measurements behind reg, if the
+                                       recording has no registration */
+    int              reg_known;   /**< 0: the recording has no measurement; reg
+                                       is a first guess */
+    int              dereg_known;
+    int              reg_page_known;   /**< 0: all measurements have the same
+                                            size; the cost of a page is a first
+                                            guess */
+    int              dereg_page_known;
 } predreg_timeline_t;
 
 
-/** @return UCS_ERR_NO_MEMORY, or UCS_ERR_INVALID_PARAM (logged) if the trace
- *          makes no sense. */
+/** @return UCS_ERR_NO_MEMORY, or UCS_ERR_INVALID_PARAM (logged) if no program
+ *          can have had the events of the trace. */
 ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
                                      predreg_timeline_t **timeline_p);
 
-/** Fit what registrations cost to the first uses of one rank, as in its timeline,
- *  or of several, which are more.
- *  @param [in,out] first_uses    Sorted by this.
- *  @param [out]    page_known_p  Whether they say what a page costs.
- *  @return whether there are any; if not, the cost is a first guess. */
+void predreg_timeline_destroy(predreg_timeline_t *timeline);
+
+/** Fit the cost of registrations to the first uses of one rank, as in its
+ *  timeline, or to the larger number of first uses of several ranks.
+ *  @param [in,out] first_uses    Sorted by this function.
+ *  @param [out]    page_known_p  Whether the first uses tell the cost of a page.
+ *  @return 0 if there are none, and the cost is a first guess. */
 int predreg_timeline_fit_reg(predreg_points_t *first_uses, predreg_cost_t *cost,
                              int *page_known_p);
 
-void predreg_timeline_destroy(predreg_timeline_t *timeline);
+
+/** The functions of a policy for the events of a timeline. Times are times of
+ *  the program under the policy. */
+typedef struct predreg_player {
+    void     *arg;
+    /** A use begins, or ends. @return how long the program waits, ns. */
+    uint64_t (*begin)(void *arg, const predreg_use_t *use, uint64_t now);
+    uint64_t (*end)(void *arg, const predreg_use_t *use, uint64_t now);
+    void     (*unmap)(void *arg, const predreg_unmap_t *unmap, uint64_t now);
+    /** NULL: the policy has no arena. */
+    void     (*map)(void *arg, const predreg_map_t *map, uint64_t now);
+} predreg_player_t;
+
+/**
+ * Play a policy over a timeline. The program is one flow of time: after a wait
+ * under the policy, all further events happen that much later. Of events at the
+ * same time, ends of uses come first, then unmaps, maps, and begins of uses.
+ *
+ * @param [out] duration_p  Duration of the timeline, plus all waits.
+ * @return UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t predreg_timeline_play(const predreg_timeline_t *timeline,
+                                   const predreg_player_t *player,
+                                   uint64_t *duration_p);
 
 END_C_DECLS
 

@@ -9,7 +9,7 @@
 #include "transfer.h"
 #include "world.h"
 
-#include <tools/replay/program/play.h>
+#include <tools/replay/program/timeline.h>
 
 #include <ucs/sys/math.h>
 

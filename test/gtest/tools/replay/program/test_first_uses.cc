@@ -11,7 +11,7 @@ extern "C" {
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/replay/program/first_uses.h>
+#include <tools/replay/program/costs.h>
 }
 
 #include <vector>

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/replay/program/points.h>
+#include <tools/replay/program/costs.h>
 }
 
 #include <random>

@@ -13,7 +13,7 @@ extern "C" {
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/replay/program/play.h>
+#include <tools/replay/program/timeline.h>
 }
 
 #include <tuple>

@@ -4,7 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "points.h"
+#include "costs.h"
+#include "ranges.h"
 
 #include <ucs/rcache_pred/predict/cost.h>
 
@@ -13,23 +14,81 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MIN_ROOM        16
-/* Sizes below this many pages are classes of their own */
-#define EXACT_PAGES     8
+/* The longest time of an operation, ns: 36 years. Sums of times fit into 64
+ * bits. */
+#define MAX_COST           (UINT64_MAX >> 4)
+/* Sizes whose spread is a smaller part of sum(x^2) than this differ too little
+ * to tell the cost of a page. src/ucs/rcache_pred/predict/cost.c has the same
+ * number. */
+#define MIN_SPREAD         1e-6
+#define MIN_ROOM           16
+/* A size below this many pages is a class of its own */
+#define EXACT_PAGES        8
 #define CLASSES_PER_OCTAVE 4
-/* More than there are: of 2^52 pages in all */
-#define MAX_CLASSES     256
-/* So often an interval is halved until it is as narrow as a number can tell */
-#define NUM_HALVINGS    200
+/* 2^52 pages make fewer classes */
+#define MAX_CLASSES        256
+/* After so many halvings an interval is as narrow as a double can tell */
+#define NUM_HALVINGS       200
 
 
-/* A value and how much it counts: the quartile of a class as a point of the
- * line, or a candidate for where the line begins */
+/* A value and its weight: the quartile of a class as a point of the line, or a
+ * candidate for the begin of the line */
 typedef struct weighted {
     predreg_point_t point;
     double          weight;
 } weighted_t;
 
+
+static double num_pages(uint64_t address, uint64_t length)
+{
+    return ucs_rcache_pred_pages(address, length, PREDREG_PAGE_SIZE);
+}
+
+uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
+                         uint64_t length)
+{
+    double time = (cost->page * num_pages(address, length)) + cost->op +
+                  0.5; /* Rounded */
+
+    return (time >= MAX_COST) ? MAX_COST : time;
+}
+
+void predreg_fit_add(predreg_fit_t *fit, uint64_t address, uint64_t length,
+                     uint64_t time)
+{
+    double pages = num_pages(address, length);
+
+    fit->n  += 1;
+    fit->x  += pages;
+    fit->y  += time;
+    fit->xx += pages * pages;
+    fit->xy += pages * time;
+}
+
+int predreg_fit_line(const predreg_fit_t *fit, const predreg_cost_t *guess,
+                     predreg_cost_t *cost, int *page_known_p)
+{
+    double spread = (fit->n * fit->xx) - (fit->x * fit->x);
+
+    *cost         = *guess;
+    *page_known_p = spread > MIN_SPREAD * fit->n * fit->xx;
+    if (fit->n == 0) {
+        return 0;
+    }
+
+    if (*page_known_p) {
+        cost->page = ucs_max(((fit->n * fit->xy) - (fit->x * fit->y)) / spread,
+                             0.);
+    }
+
+    cost->op = (fit->y - (cost->page * fit->x)) / fit->n;
+    if (cost->op < 0) {
+        cost->op   = 0;
+        cost->page = fit->xy / fit->xx;
+    }
+
+    return 1;
+}
 
 static ucs_status_t make_room(predreg_points_t *points, size_t room)
 {
@@ -57,7 +116,7 @@ ucs_status_t predreg_points_add(predreg_points_t *points, uint64_t address,
 
     if (status == UCS_OK) {
         points->points[points->num_points++] = (predreg_point_t){
-            .pages = ucs_rcache_pred_pages(address, length, PREDREG_PAGE_SIZE),
+            .pages = num_pages(address, length),
             .time  = time
         };
     }
@@ -102,7 +161,7 @@ static int compare_points(const void *a, const void *b)
 }
 
 /* Get the lower quartile of each class.
- * @return how many classes there are. */
+ * @return the number of classes. */
 static unsigned find_quartiles(predreg_points_t *points, weighted_t *quartiles)
 {
     predreg_point_t *first = points->points;
@@ -124,8 +183,8 @@ static unsigned find_quartiles(predreg_points_t *points, weighted_t *quartiles)
     return count;
 }
 
-/* @return whether of the slopes between any two points more are above a value
- * than below it, by their weights. All points differ in size. */
+/* @return whether more slopes between any two points are above a value than
+ * below, by their weights. All points differ in size. */
 static int slopes_are_above(const weighted_t *points, unsigned count,
                             double value)
 {
@@ -145,7 +204,7 @@ static int slopes_are_above(const weighted_t *points, unsigned count,
     return sum > 0;
 }
 
-/* @return the median slope, or 0 if that is negative */
+/* @return the median slope, but not less than 0. */
 static double median_slope(const weighted_t *points, unsigned count)
 {
     double low  = 0;
@@ -178,8 +237,8 @@ static int compare_times(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* @return the median of the times, by their weights: the lower one of two. The
- * points are sorted by this. */
+/* Sort the points by time.
+ * @return the median of the times, by their weights; of two, the lower one. */
 static double median_time(weighted_t *points, unsigned count)
 {
     double half = 0;
@@ -201,7 +260,7 @@ static double median_time(weighted_t *points, unsigned count)
     return points[i].point.time;
 }
 
-/* @return the median over all points of the time a page takes */
+/* @return the median of the times of a page, over all points. */
 static double median_per_page(weighted_t *points, unsigned count)
 {
     unsigned i;
@@ -243,4 +302,69 @@ int predreg_points_line(predreg_points_t *points, const predreg_cost_t *guess,
     }
 
     return 1;
+}
+
+/* Whether a range contains another one */
+static int covers(const predreg_range_t *outer, const predreg_range_t *inner)
+{
+    return (outer->start <= inner->start) && (outer->end >= inner->end);
+}
+
+ucs_status_t predreg_first_uses_begin(predreg_first_uses_t *uses,
+                                      unsigned domain, uint64_t address,
+                                      uint64_t length, uint64_t duration)
+{
+    const predreg_range_t used = {
+        .start  = address,
+        .end    = address + length,
+        .domain = domain
+    };
+    predreg_range_t merged     = used;
+    int is_alone               = 1;
+    ucs_status_t status;
+    predreg_range_t *other;
+
+    while ((other = predreg_ranges_find(&uses->registered, &merged)) != NULL) {
+        if (covers(other, &used)) {
+            return UCS_OK;
+        }
+
+        /* UCX registers the whole anew if a smaller part was registered */
+        is_alone     = is_alone && covers(&used, other);
+        merged.start = ucs_min(merged.start, other->start);
+        merged.end   = ucs_max(merged.end, other->end);
+        predreg_ranges_remove(&uses->registered, other);
+    }
+
+    uses->num_domains = ucs_max(uses->num_domains, domain + 1);
+    status            = predreg_ranges_insert(&uses->registered, &merged);
+    if ((status != UCS_OK) || !is_alone || (duration == 0)) {
+        return status;
+    }
+
+    return predreg_points_add(&uses->points, address, length, duration);
+}
+
+ucs_status_t predreg_first_uses_unmap(predreg_first_uses_t *uses,
+                                      uint64_t start, uint64_t end)
+{
+    predreg_range_t part = { .start = start, .end = end };
+    ucs_status_t status  = UCS_OK;
+    predreg_range_t *range;
+
+    for (; (start < end) && (part.domain < uses->num_domains); ++part.domain) {
+        while ((status == UCS_OK) &&
+               ((range = predreg_ranges_find(&uses->registered, &part)) !=
+                NULL)) {
+            status = predreg_ranges_cut(&uses->registered, range, start, end);
+        }
+    }
+
+    return status;
+}
+
+void predreg_first_uses_cleanup(predreg_first_uses_t *uses)
+{
+    predreg_ranges_cleanup(&uses->registered);
+    predreg_points_cleanup(&uses->points);
 }

@@ -1,0 +1,168 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_COSTS_H_
+#define PREDREG_COSTS_H_
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file costs.h
+ *
+ * The time of a registration or deregistration, as a linear function of the
+ * number of pages, and two estimates of this function from a recording:
+ *
+ * - Many measurements of registrations alone: the line of least squares.
+ * - A few measurements of first uses, some of which are far too long, because
+ *   the kernel touched a page for the first time, or because another process
+ *   had the processor: a line through quartiles, by medians.
+ *
+ * timeline.c collects the measurements of a rank; the report puts the first
+ * uses of all ranks together.
+ */
+
+/** The size of a page in all replays, bytes. Replay treats a trace of a machine
+ *  with larger pages as if the machine had pages of this size, and counts too
+ *  few bytes for small buffers. */
+#define PREDREG_PAGE_SIZE 4096ul
+
+/** The time of an operation: ns for each page, plus ns for the operation. */
+typedef struct predreg_cost {
+    double page;
+    double op;
+} predreg_cost_t;
+
+/** The largest cost of an operation, and of each of its pages, ns. Sums of
+ *  costs below this limit stay far below 64 bits. */
+#define PREDREG_REPLAY_MAX_COST 1e12
+
+/** @return whether both parts of a cost are between 0 and the maximum. */
+static inline int predreg_replay_cost_is_valid(const predreg_cost_t *cost)
+{
+    return (cost->op >= 0) && (cost->op <= PREDREG_REPLAY_MAX_COST) &&
+           (cost->page >= 0) && (cost->page <= PREDREG_REPLAY_MAX_COST);
+}
+
+/** @return the time to register, or to deregister, all pages of a range,
+ *  rounded, ns. */
+uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
+                         uint64_t length);
+
+
+/** Sums over the measurements of a line of least squares. All sums are 0 before
+ *  the first measurement. */
+typedef struct predreg_fit {
+    double n;
+    double x;   /**< Pages */
+    double y;   /**< ns */
+    double xx;
+    double xy;
+} predreg_fit_t;
+
+/** Add a measurement: an operation on the range took this time, ns. */
+void predreg_fit_add(predreg_fit_t *fit, uint64_t address, uint64_t length,
+                     uint64_t time);
+
+/**
+ * Fit a line to all measurements. Neither cost can be negative: the mean
+ * replaces a falling line, and the line through the origin replaces a line with
+ * a negative begin.
+ *
+ * @param [in]  guess         The result without a measurement. If all
+ *                            measurements have the same size, the cost of a
+ *                            page is the guess, too.
+ * @param [out] page_known_p  Whether the sizes of the measurements differ
+ *                            enough to tell the cost of a page.
+ * @return whether there is a measurement.
+ */
+int predreg_fit_line(const predreg_fit_t *fit, const predreg_cost_t *guess,
+                     predreg_cost_t *cost, int *page_known_p);
+
+
+/** A measurement of a first use. */
+typedef struct predreg_point {
+    double pages;
+    double time;  /**< ns */
+} predreg_point_t;
+
+/** Measurements of first uses, in any order. An empty list is all 0. */
+typedef struct predreg_points {
+    predreg_point_t *points;
+    size_t          num_points;
+    size_t          room;      /**< Number of points in the allocated memory */
+} predreg_points_t;
+
+/** Add the measurement of an operation on a range, ns.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_points_add(predreg_points_t *points, uint64_t address,
+                                uint64_t length, uint64_t time);
+
+/** Add all measurements of another list.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_points_add_all(predreg_points_t *points,
+                                    const predreg_points_t *others);
+
+void predreg_points_cleanup(predreg_points_t *points);
+
+/**
+ * Put a line through all measurements, and sort the measurements.
+ *
+ * A disturbance only makes a measurement longer. So the lower quartile of each
+ * size counts; a size is a quarter of an octave. The slope is the median of the
+ * slopes between any two quartiles, weighted by their distance and by the
+ * number of measurements behind both (Theil and Sen, with weights). Half of the
+ * measurements are on each side of the line. Neither cost can be negative: a
+ * level line replaces a falling one, and a line from the origin replaces a line
+ * with a negative begin.
+ *
+ * @param [in]  guess         As in predreg_fit_line().
+ * @param [out] page_known_p  Whether there are measurements of several sizes.
+ * @return whether there is a measurement.
+ */
+int predreg_points_line(predreg_points_t *points, const predreg_cost_t *guess,
+                        predreg_cost_t *cost, int *page_known_p);
+
+
+/**
+ * The first uses in a recording under leave-pinned, where UCX's own cache
+ * registers. The first use of memory waits for its registration, and so
+ * measures the registration. Two other kinds of uses measure nothing: a use of
+ * registered memory, and a use of partly registered memory, for which UCX
+ * registers both parts as one region.
+ *
+ * The replay cannot see that UCX's full cache has given up memory. A later use
+ * of such memory is no measurement, either.
+ */
+typedef struct predreg_first_uses {
+    predreg_points_t points;      /**< The measurements */
+    void             *registered; /**< The registered memory; see ranges.h */
+    unsigned         num_domains; /**< Number of the highest used domain, plus
+                                       1 */
+} predreg_first_uses_t;
+
+/** Add a use. The caller passes the events of a trace in the order of their
+ *  times, and a structure of zeros with the first one.
+ *  @param [in]  duration  The time until the use began, ns; 0: not measured.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_first_uses_begin(predreg_first_uses_t *uses,
+                                      unsigned domain, uint64_t address,
+                                      uint64_t length, uint64_t duration);
+
+/** Add an unmap, which ends the registration of the memory.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_first_uses_unmap(predreg_first_uses_t *uses,
+                                      uint64_t start, uint64_t end);
+
+void predreg_first_uses_cleanup(predreg_first_uses_t *uses);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,53 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_RANGES_H_
+#define PREDREG_RANGES_H_
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file ranges.h
+ *
+ * A set of disjoint ranges of memory, from which unmaps cut parts: a tree made
+ * by tsearch(). An empty set is NULL.
+ */
+
+typedef struct predreg_range {
+    uint64_t start;
+    uint64_t end;    /**< > start */
+    unsigned domain;
+    uint64_t place;  /**< The caller's: an address that stands for start */
+} predreg_range_t;
+
+
+/** @return a range of the set with memory in common, in the same domain, or
+ *          NULL. */
+predreg_range_t *predreg_ranges_find(void *const *ranges,
+                                     const predreg_range_t *range);
+
+/** Add a range without memory in common with the set.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_ranges_insert(void **ranges, const predreg_range_t *range);
+
+/** Remove a range of the set, and free it. */
+void predreg_ranges_remove(void **ranges, predreg_range_t *range);
+
+/** Remove a part of a range of the set. The rest before and the rest after the
+ *  part become ranges of their own.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_ranges_cut(void **ranges, predreg_range_t *range,
+                                uint64_t start, uint64_t end);
+
+void predreg_ranges_cleanup(void **ranges);
+
+END_C_DECLS
+
+#endif
