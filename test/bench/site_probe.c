@@ -339,7 +339,7 @@ record(ucs_rcache_pred_comm_t comm, const void *buffer, size_t count,
         return ret; \
     }
 
-#include <uct/ib/predreg/preload/ucp_comms.h>
+#include "../gtest/common/ucp_comms.h"
 
 
 /* What goes into a row of the table */

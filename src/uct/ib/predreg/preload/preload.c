@@ -7,6 +7,8 @@
 #include "preload.h"
 #include "ucx.h"
 
+#include <ucs/host/own_fd.h>
+#include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/status/aside.h>
 
 #include <dlfcn.h>
@@ -17,11 +19,11 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
-#define CORE_LIBRARY "libuct_predreg_core.so"
+#define CORE_LIBRARY    "libuct_predreg_core.so"
+#define WINDOWS_LIBRARY "libucp_windows.so"
 
-
-_Atomic(const uct_predreg_hooks_t*) predreg_hooks_of[PREDREG_MAX_UCX];
 
 static pthread_once_t start_once = PTHREAD_ONCE_INIT;
 
@@ -289,6 +291,101 @@ int predreg_sibling(const char *name, char *path, size_t max)
                              core_path, name) < max);
 }
 
+/*
+ * libucp_windows.so, and what this library has for it: see predreg_windows_env_t. It is
+ * linked with UCP, so that it calls the UCP that the core works with.
+ */
+
+static ucs_status_t
+map(ucp_context_h context, const ucp_mem_map_params_t *params,
+    ucp_mem_h *memh_p, unsigned *num_p)
+{
+    return predreg_map_window(predreg_ucx(PREDREG_CALLER), context, params,
+                              memh_p, num_p);
+}
+
+static ucs_status_t pack(ucp_context_h context, ucp_mem_h memh, void **packed_p,
+                         size_t *length_p, uint64_t *parts_p)
+{
+    unsigned ucx              = predreg_ucx(PREDREG_CALLER);
+    predreg_packing_t packing = {};
+    ucs_status_t status;
+
+    predreg_thread.packing = &packing;
+    status          = PREDREG_REAL(ucx, ucp_rkey_pack)(context, memh, packed_p,
+                                                       length_p);
+    predreg_thread.packing = NULL;
+    *parts_p        = packing.parts;
+    return status;
+}
+
+static int is_in_progress(void)
+{
+    return predreg_thread.in_progress > 0;
+}
+
+static void begin_whole(void *buffer, size_t length)
+{
+    predreg_thread.whole.address = buffer;
+    predreg_thread.whole.length  = length;
+}
+
+static int end_whole(void)
+{
+    int is_refused = (predreg_thread.whole.length == 0);
+
+    predreg_thread.whole.length = 0;
+    return is_refused;
+}
+
+static void load_windows(void)
+{
+    static predreg_windows_env_t env = {
+        .map            = map,
+        .pack           = pack,
+        .is_in_progress = is_in_progress,
+        .begin_whole    = begin_whole,
+        .end_whole      = end_whole
+    };
+    predreg_windows_init_func_t init = NULL;
+    const predreg_windows_t *windows;
+    char path[PATH_MAX];
+    void *handle;
+
+    if (!predreg_is_bound_to(PREDREG_UCP_LIBRARY, PREDREG_UCP_FUNCTION)) {
+        PREDREG_COMPLAIN("windows are pinned: another UCX than that of "
+                         PREDREG_UCP_LIBRARY " was loaded for all to use");
+        return;
+    }
+
+    handle = predreg_sibling(WINDOWS_LIBRARY, path, sizeof(path)) ?
+             dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (handle != NULL) {
+        init = (predreg_windows_init_func_t)dlsym(handle, PREDREG_WINDOWS_INIT);
+    }
+
+    if (init == NULL) {
+        PREDREG_COMPLAIN("windows are pinned: cannot load " WINDOWS_LIBRARY ": %s",
+                         (handle == NULL) ? dlerror() :
+                         "it belongs to another version");
+        return;
+    }
+
+    env.num_procs = uct_predreg_job_size();
+    env.index     = uct_predreg_job_rank();
+    windows       = init(&env);
+    atomic_store_explicit(&predreg_windows_table, windows,
+                          memory_order_release);
+}
+
+void predreg_windows_load(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&once, load_windows);
+}
+
+
 /* Open MPI may replace UCX's memory hooks by its own, which tell UCX of unmapped
  * memory and of nothing else; the arena, and a trace that is to tell of mappings,
  * need UCX's (opal/mca/common/ucx of Open MPI 4 and 5). What the user has set stays.
@@ -317,4 +414,71 @@ UCS_F_CTOR static void predreg_constructor(void)
     if (predreg_is_cores_ucx(NULL)) {
         load_core(NULL);
     }
+}
+
+
+/*
+ * Says at exit that MPI has not used UCX, if a summary or a trace was asked
+ * for: who finds nothing would look for the reason. The core is not even loaded
+ * then. Debian's Open MPI is set up so that it uses UCX only where it is told
+ * to.
+ */
+
+
+/* Which process loaded this library. A forked child says nothing: all that this
+ * file asks is its parent's. */
+static pid_t loaded_by;
+
+/* Standard error of that time. What is there at the end may be a file of the program */
+static ucs_rcache_pred_own_fd_t first_stderr;
+
+
+/* @return whether a variable is set, and not to nothing */
+static int is_set(const char *name)
+{
+    const char *value = getenv(name);
+
+    return (value != NULL) && (value[0] != '\0') && strcmp(value, "none");
+}
+
+/* @return whether MPI was started in this process. This may be asked at any
+ * time, also after the end of MPI, and each MPI has the same function for it */
+static int is_mpi_started(void)
+{
+    int (*initialized)(int*) = (int (*)(int*))dlsym(RTLD_DEFAULT,
+                                                    "PMPI_Initialized");
+    int flag                 = 0;
+
+    return (initialized != NULL) && (initialized(&flag) == 0) && flag;
+}
+
+/* @return whether another copy of this library comes before this one, which
+ * then sees the calls of UCX */
+static int is_another_first(void)
+{
+    const void *first = dlsym(RTLD_DEFAULT, PREDREG_UCX_FUNCTION);
+
+    return (first != NULL) && predreg_is_other_copy(first);
+}
+
+UCS_F_CTOR static void predreg_unused_constructor(void)
+{
+    loaded_by = getpid();
+    (void)ucs_rcache_pred_own_fd_init(&first_stderr, STDERR_FILENO);
+}
+
+UCS_F_DTOR static void predreg_unused_destructor(void)
+{
+    /* Of a job, the first rank speaks for all */
+    if ((atomic_load(&predreg_num_ucx) > 0) || (getpid() != loaded_by) ||
+        (uct_predreg_job_rank() > 0) ||
+        (!is_set("UCX_RCACHE_PRED_SUMMARY") &&
+         !is_set("UCX_RCACHE_PRED_TRACE")) ||
+        !ucs_rcache_pred_own_fd_is_ours(&first_stderr) || is_another_first() ||
+        !is_mpi_started()) {
+        return;
+    }
+
+    PREDREG_COMPLAIN("nothing to manage: MPI has not used UCX (Open MPI: "
+                     "mpirun --mca pml ucx, or OMPI_MCA_pml=ucx, insists on it)");
 }

@@ -108,23 +108,55 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
 #define PREDREG_REAL(_ucx, _name) PREDREG_REAL_OF(_ucx, PREDREG_CALLER, _name)
 
 
-/** What this thread registers memory for. The overriding functions of UCP set
- *  it while the thread is in them; outside of them it is unknown. With the TLS
- *  model initial-exec the variable is found with one instruction. The model is
- *  possible because this library is preloaded, so that its thread-local storage
- *  is part of each thread from the start. */
-extern __thread __attribute__((tls_model("initial-exec")))
-uct_predreg_purpose_t predreg_purpose;
+/** Which parts of a key that a thread packs are those of managed domains. */
+typedef struct predreg_packing {
+    unsigned num;   /**< Parts so far */
+    uint64_t parts; /**< Bit i: part i is that of a managed domain */
+} predreg_packing_t;
 
+/** What a thread is doing, for the overriding functions that the thread comes through
+ *  meanwhile, and what a thread remembers. Only the thread itself uses it. All 0 at
+ *  first. */
+typedef struct predreg_thread {
+    /** What memory is registered for. The overriding functions of UCP set it while the
+     *  thread is in them. */
+    uct_predreg_purpose_t  purpose;
+    unsigned               in_init;       /**< Not 0: the thread is in ucp_init_version(),
+                                               where UCP has opened in_init - 1 memory
+                                               domains */
+    unsigned               depth;         /**< Calls of communications that the thread is
+                                               in, nested in each other */
+    unsigned               in_progress;   /**< Not 0: the thread is in
+                                               ucp_worker_progress(), while
+                                               libucp_windows.so is loaded */
+    unsigned               window_pages;  /**< Registrations of a page of a window, in the
+                                               present call of ucp_mem_map() */
+    const void             *allocated;    /**< Memory that UCX has allocated, and will
+                                               register or has registered in some domains;
+                                               NULL: none */
+    predreg_packing_t      *packing;      /**< The key of a window that the thread packs;
+                                               NULL: none */
+    const void             *dynamic_keys; /**< Where the thread has read the keys of a
+                                               dynamic window of Open MPI 4 to, see
+                                               preload_windows.c; NULL: nowhere */
+    struct {
+        void               *address;
+        size_t             length;        /**< Bytes; 0: no such data, or its registration
+                                               was refused */
+    } whole;                              /**< Local data of a put or get of which the
+                                               thread posts a part */
+    uct_predreg_sender_t   *sender;       /**< The core's state of small sends; NULL: the
+                                               thread has sent none */
+    ucs_rcache_pred_idle_t idle;          /**< How often the thread, while it waits, tells
+                                               the core so */
+    uct_predreg_issuer_t   issuer;        /**< The preceding communications, and where on
+                                               the stack calls come from */
+} predreg_thread_t;
 
-/** The local data of a put or get of which this thread posts a part. */
-typedef struct predreg_whole {
-    void   *address;
-    size_t length; /**< Bytes; 0: there is none, or it was refused */
-} predreg_whole_t;
-
-extern __thread __attribute__((tls_model("initial-exec")))
-predreg_whole_t predreg_whole;
+/** The state of this thread. With the TLS model initial-exec one instruction finds it. The
+ *  model is possible because this library is preloaded, so that its thread-local storage is
+ *  part of each thread from the start. */
+extern __thread __attribute__((tls_model("initial-exec"))) predreg_thread_t predreg_thread;
 
 
 /** Whether the program has asked a context for one-sided communication.
@@ -136,12 +168,6 @@ extern _Atomic(int) predreg_one_sided;
  *  UCP's progress calls may do so as well, and what progress registers may be
  *  for one-sided communication, too. */
 extern _Atomic(int) predreg_bypassed;
-
-/** Not 0: this thread is in ucp_init_version(), and this number less one is how
- *  many memory domains UCP has opened in there. */
-extern __thread __attribute__((tls_model("initial-exec")))
-unsigned predreg_in_init;
-
 
 /** @ref uct_predreg_hooks_t::alter, for the functions of libc; NULL: nobody needs
  *  to know. Written with release when the core was started. */
@@ -157,11 +183,6 @@ extern _Atomic(const void*) predreg_core;
  *  loaded. Written once, with release. */
 extern _Atomic(const predreg_windows_t*) predreg_windows_table;
 
-/** How many registrations of this thread were of a page of a window, in the present
- *  call of ucp_mem_map(). */
-extern __thread __attribute__((tls_model("initial-exec")))
-unsigned predreg_window_pages;
-
 /** As ucp_mem_map() of a UCX, but managed domains register a page at most.
  *
  *  @param [out] num_p  How many have registered something. */
@@ -171,28 +192,8 @@ predreg_map_window(unsigned ucx, ucp_context_h context,
                    unsigned *num_p);
 
 
-/** Which parts of a key this thread packs are those of managed domains. */
-typedef struct predreg_packing {
-    unsigned num;   /**< Parts so far */
-    uint64_t parts; /**< Bit i: whether part i is */
-} predreg_packing_t;
-
-/** The key of a window that this thread packs; NULL: it does not. */
-extern __thread __attribute__((tls_model("initial-exec")))
-predreg_packing_t *predreg_packing;
-
-/** Not 0: this thread is in ucp_worker_progress(), while libucp_windows.so is
- *  loaded. */
-extern __thread __attribute__((tls_model("initial-exec")))
-unsigned predreg_in_progress;
-
-/** Where this thread has read the keys of a dynamic window of Open MPI 4 to, see
- *  preload_windows.c; NULL: it has not. */
-extern __thread __attribute__((tls_model("initial-exec")))
-const void *predreg_dynamic_keys;
-
-/** Bytes that are read then: the number of entries, and 32 entries, each of an address,
- *  a length and 1024 bytes for a key (osc_ucx.h of Open MPI 4.0 and 4.1). */
+/** Bytes of the keys of a dynamic window: the number of entries, and 32 entries, each of an
+ *  address, a length and 1024 bytes for a key (osc_ucx.h of Open MPI 4.0 and 4.1). */
 #define PREDREG_DYNAMIC_ENTRY (2 * sizeof(uint64_t) + 1024)
 #define PREDREG_DYNAMIC_KEYS  (sizeof(uint64_t) + 32 * PREDREG_DYNAMIC_ENTRY)
 
@@ -222,27 +223,37 @@ static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_only_hooks(void)
            predreg_hooks(0) : NULL;
 }
 
-/** @return what libucp_windows.so does for the UCX with these hooks, or NULL. */
-static UCS_F_ALWAYS_INLINE const predreg_windows_t *
-predreg_windows_for(const uct_predreg_hooks_t *hooks)
+/** @return whether libucp_windows.so is loaded. What there is to do then goes to functions
+ *  that are not inlined, so that other messages save no registers for it. */
+static UCS_F_ALWAYS_INLINE int predreg_has_windows(void)
 {
-    const predreg_windows_t *windows;
+    /* Relaxed: predreg_windows() looks again */
+    return ucs_unlikely(atomic_load_explicit(&predreg_windows_table,
+                                             memory_order_relaxed) != NULL);
+}
 
+/** @return what libucp_windows.so does for a UCX, or NULL. */
+static UCS_F_ALWAYS_INLINE const predreg_windows_t *predreg_windows(unsigned ucx)
+{
     /* Acquire: pairs with the release when the library was loaded */
-    windows = atomic_load_explicit(&predreg_windows_table,
-                                   memory_order_acquire);
-    return (ucs_unlikely(windows != NULL) && (hooks != NULL)) ? windows : NULL;
+    return (predreg_has_windows() && (predreg_hooks(ucx) != NULL)) ?
+           atomic_load_explicit(&predreg_windows_table, memory_order_acquire) : NULL;
 }
 
-/** The same for the UCX of that number. */
-static UCS_F_ALWAYS_INLINE const predreg_windows_t *
-predreg_windows(unsigned ucx)
-{
-    /* Relaxed: predreg_windows_for() looks again */
-    return ucs_likely(atomic_load_explicit(&predreg_windows_table,
-                                           memory_order_relaxed) == NULL) ?
-           NULL : predreg_windows_for(predreg_hooks(ucx));
-}
+/** @return what libucp_windows.so does for operations with a key; NULL: the key is none of
+ *          a window, and the operation goes to UCP. */
+const predreg_windows_t *predreg_serving(unsigned ucx, ucp_rkey_h rkey);
+
+/** In an overriding function of an operation with a key: the function that the operation
+ *  goes to. */
+#define PREDREG_ROUTE(_ucx, _rkey, _name) \
+    ({ \
+        const unsigned routed            = _ucx; \
+        const predreg_windows_t *serving = predreg_has_windows() ? \
+                                           predreg_serving(routed, _rkey) : NULL; \
+        \
+        ucs_likely(serving == NULL) ? PREDREG_REAL(routed, _name) : serving->_name; \
+    })
 
 /** Load and start the core, if it works with this UCX and that was not tried
  *  yet; else say once that nothing of it is managed. @return what

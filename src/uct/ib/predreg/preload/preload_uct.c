@@ -6,10 +6,11 @@
 
 #include "preload.h"
 
+#include <ucs/memory/rcache.h>
 #include <ucs/sys/math.h>
 
 /*
- * Overriding functions for those that libucp imports from libuct. Each calls
+ * Overriding functions of UCT, which libucp imports, and one of UCS. Each calls
  * the function that it overrides. But registrations and deregistrations of
  * memory go to the core, which decides whether to call the overridden
  * function.
@@ -27,11 +28,6 @@
 /* What is registered of a window, bytes: no page is smaller */
 #define MIN_PAGE 4096
 
-
-/* Where memory begins that UCX has allocated in this thread and not registered
- * yet, or registered in this way before; NULL: there is none */
-static __thread __attribute__((tls_model("initial-exec")))
-const void *predreg_allocated;
 
 PREDREG_EXPORT ucs_status_t
 uct_md_config_read(uct_component_h component, const char *env_prefix,
@@ -60,8 +56,8 @@ uct_md_open(uct_component_h component, const char *md_name,
     ucs_status_t status;
 
     if (predreg_is_ucp(PREDREG_CALLER)) {
-        if (predreg_in_init) {
-            count = predreg_in_init++;
+        if (predreg_thread.in_init) {
+            count = predreg_thread.in_init++;
         } else {
             atomic_store_explicit(&predreg_bypassed, 1, memory_order_relaxed);
         }
@@ -157,11 +153,11 @@ static UCS_F_ALWAYS_INLINE int is_usual(const void *caller)
                        UCT_PREDREG_PURPOSE_ONE_SIDED) &&
                       (UCT_PREDREG_PURPOSE_MESSAGE + 1 ==
                        UCT_PREDREG_PURPOSE_SEND));
-    return ucs_likely((unsigned)predreg_purpose - UCT_PREDREG_PURPOSE_MESSAGE <=
+    return ucs_likely((unsigned)predreg_thread.purpose - UCT_PREDREG_PURPOSE_MESSAGE <=
                       UCT_PREDREG_PURPOSE_ONE_SIDED -
                       UCT_PREDREG_PURPOSE_MESSAGE) &&
-           ucs_likely(predreg_allocated == NULL) &&
-           ucs_likely(predreg_whole.length == 0) &&
+           ucs_likely(predreg_thread.allocated == NULL) &&
+           ucs_likely(predreg_thread.whole.length == 0) &&
            ucs_likely(predreg_is_ucp(caller));
 }
 
@@ -171,41 +167,41 @@ static uct_predreg_purpose_t
 purpose_of(const void *caller, const void *address)
 {
     if (!predreg_is_ucp(caller) ||
-        (predreg_purpose == UCT_PREDREG_PURPOSE_MAPPED)) {
+        (predreg_thread.purpose == UCT_PREDREG_PURPOSE_MAPPED)) {
         return UCT_PREDREG_PURPOSE_MAPPED;
     }
 
-    if ((predreg_purpose == UCT_PREDREG_PURPOSE_FIREHOSE) ||
-        (predreg_purpose == UCT_PREDREG_PURPOSE_WINDOW)) {
-        return predreg_purpose;
+    if ((predreg_thread.purpose == UCT_PREDREG_PURPOSE_FIREHOSE) ||
+        (predreg_thread.purpose == UCT_PREDREG_PURPOSE_WINDOW)) {
+        return predreg_thread.purpose;
     }
 
     /* UCP registers what it has allocated with each domain, one after the
      * other */
-    if (predreg_allocated != NULL) {
-        if (predreg_allocated == address) {
+    if (predreg_thread.allocated != NULL) {
+        if (predreg_thread.allocated == address) {
             return UCT_PREDREG_PURPOSE_POOL;
         }
-        predreg_allocated = NULL;
+        predreg_thread.allocated = NULL;
     }
 
-    if ((predreg_purpose == UCT_PREDREG_PURPOSE_UNKNOWN) &&
+    if ((predreg_thread.purpose == UCT_PREDREG_PURPOSE_UNKNOWN) &&
         atomic_load_explicit(&predreg_one_sided, memory_order_relaxed)) {
         atomic_store_explicit(&predreg_bypassed, 1, memory_order_relaxed);
     }
 
-    return predreg_purpose;
+    return predreg_thread.purpose;
 }
 
 /* @return whether this is a part of what the put or get goes through that this thread is
  *         in */
 static int is_part(uct_predreg_purpose_t purpose, const void *address, size_t length)
 {
-    uintptr_t offset = (uintptr_t)address - (uintptr_t)predreg_whole.address;
+    uintptr_t offset = (uintptr_t)address - (uintptr_t)predreg_thread.whole.address;
 
     return (purpose == UCT_PREDREG_PURPOSE_ONE_SIDED) &&
-           (offset < predreg_whole.length) &&
-           (length <= predreg_whole.length - offset);
+           (offset < predreg_thread.whole.length) &&
+           (length <= predreg_thread.whole.length - offset);
 }
 
 /* Register all that a put or get goes through in place of a part. @return whether it is
@@ -213,12 +209,12 @@ static int is_part(uct_predreg_purpose_t purpose, const void *address, size_t le
 static int has_registered_whole(const uct_predreg_hooks_t *hooks, uct_md_h md,
                                 unsigned flags, uct_mem_h *memh_p)
 {
-    ucs_status_t status = hooks->mem_reg(md, predreg_whole.address,
-                                         predreg_whole.length, flags,
+    ucs_status_t status = hooks->mem_reg(md, predreg_thread.whole.address,
+                                         predreg_thread.whole.length, flags,
                                          UCT_PREDREG_PURPOSE_WHOLE, memh_p);
 
     if (status != UCS_OK) {
-        predreg_whole.length = 0;
+        predreg_thread.whole.length = 0;
     }
     return status == UCS_OK;
 }
@@ -236,7 +232,7 @@ mem_reg(const uct_predreg_hooks_t *hooks, uct_md_h md, void *address,
         purpose = UCT_PREDREG_PURPOSE_MAPPED;
         if (hooks->is_managed(md, address, length)) {
             length = ucs_min(length, MIN_PAGE);
-            ++predreg_window_pages;
+            ++predreg_thread.window_pages;
         }
     }
 
@@ -269,7 +265,7 @@ uct_md_mem_reg(uct_md_h md, void *address, size_t length, unsigned flags,
     const uct_predreg_hooks_t *hooks = predreg_only_hooks();
 
     return (ucs_likely(hooks != NULL) && is_usual(PREDREG_CALLER)) ?
-           hooks->mem_reg(md, address, length, flags, predreg_purpose,
+           hooks->mem_reg(md, address, length, flags, predreg_thread.purpose,
                           memh_p) :
            mem_reg_rare(PREDREG_CALLER, md, address, length, flags, memh_p);
 }
@@ -302,7 +298,7 @@ uct_md_mem_reg_v2(uct_md_h md, void *address, size_t length,
 
     return (ucs_likely(hooks != NULL) && is_usual(PREDREG_CALLER) &&
             uct_predreg_compat_read_params(params, &flags)) ?
-           hooks->mem_reg(md, address, length, flags, predreg_purpose,
+           hooks->mem_reg(md, address, length, flags, predreg_thread.purpose,
                           memh_p) :
            mem_reg_v2_rare(PREDREG_CALLER, md, address, length, params, memh_p);
 }
@@ -348,7 +344,7 @@ uct_md_mem_dereg_v2(uct_md_h md, const uct_md_mem_dereg_params_t *params)
 static UCS_F_ALWAYS_INLINE void
 note_part(const uct_predreg_hooks_t *hooks, uct_md_h md, const void *caller)
 {
-    predreg_packing_t *packing = predreg_packing;
+    predreg_packing_t *packing = predreg_thread.packing;
 
     if (ucs_likely(packing == NULL) || !predreg_is_ucp(caller)) {
         return;
@@ -429,7 +425,7 @@ uct_mem_alloc(size_t length, const uct_alloc_method_t *methods,
 
     status            = PREDREG_REAL(ucx, uct_mem_alloc)(length, methods,
                                                          num_methods, params, mem);
-    predreg_allocated = (status == UCS_OK) ? mem->address : NULL;
+    predreg_thread.allocated = (status == UCS_OK) ? mem->address : NULL;
     return status;
 }
 
@@ -437,7 +433,7 @@ PREDREG_EXPORT ucs_status_t uct_mem_free(const uct_allocated_memory_t *mem)
 {
     unsigned ucx = predreg_ucx(PREDREG_CALLER);
 
-    predreg_allocated = NULL;
+    predreg_thread.allocated = NULL;
     return PREDREG_REAL(ucx, uct_mem_free)(mem);
 }
 
@@ -479,4 +475,26 @@ PREDREG_EXPORT ucs_status_t uct_md_mem_free(uct_md_h md, uct_mem_h memh)
     }
 
     return status;
+}
+
+
+/*
+ * From UCX 1.16 to 1.21 UCP asks its registration cache to invalidate the memory
+ * of a request whose peer has failed (ucp_request_memh_invalidate()), even if
+ * that cache is off, and so crashes. It ends the use of the memory, with the flag
+ * that asks for invalidation, right after this call, and its completion runs
+ * later, when the worker makes progress.
+ */
+PREDREG_EXPORT void
+ucs_rcache_region_invalidate(ucs_rcache_t *rcache, ucs_rcache_region_t *region,
+                             ucs_rcache_invalidate_comp_func_t cb, void *arg)
+{
+    unsigned ucx = predreg_ucx(PREDREG_CALLER);
+
+    if (ucs_unlikely(rcache == NULL)) {
+        cb(arg);
+        return;
+    }
+
+    PREDREG_REAL(ucx, ucs_rcache_region_invalidate)(rcache, region, cb, arg);
 }

@@ -4,9 +4,13 @@
  * See file LICENSE for terms.
  */
 
+#include "firehose.h"
 #include "preload.h"
 
 #include <uct/ib/predreg/compat/ucp_params.h>
+
+#include <stdlib.h>
+#include <unistd.h>
 
 /*
  * Overriding functions for what a program does with memory that it maps for its peers,
@@ -15,9 +19,6 @@
  * the call. ucp_mem_map() and what concerns contexts, workers, puts and gets is
  * overridden in preload_ucp.c.
  */
-
-
-_Atomic(const predreg_windows_t*) predreg_windows_table;
 
 
 PREDREG_EXPORT ucs_status_t
@@ -68,9 +69,9 @@ PREDREG_EXPORT void ucp_rkey_buffer_release(void *rkey_buffer)
 static const void *replace_stray_key(const void *key)
 {
     static const char nothing[64]; /* No domain has a part in it */
-    uintptr_t first = (uintptr_t)predreg_dynamic_keys + 3 * sizeof(uint64_t);
+    uintptr_t first = (uintptr_t)predreg_thread.dynamic_keys + 3 * sizeof(uint64_t);
 
-    return ((predreg_dynamic_keys != NULL) &&
+    return ((predreg_thread.dynamic_keys != NULL) &&
             ((uintptr_t)key == first - PREDREG_DYNAMIC_ENTRY)) ? nothing : key;
 }
 
@@ -281,68 +282,171 @@ PREDREG_EXPORT ucs_status_t ucp_ep_flush(ucp_ep_h ep)
 }
 
 
-/* An atomic operation: it goes where its key does */
-#define ATOMIC(_name, _ret, _params, _args) \
-    PREDREG_EXPORT _ret _name _params \
-    { \
-        unsigned ucx                     = predreg_ucx(PREDREG_CALLER); \
-        const predreg_windows_t *windows = predreg_windows(ucx); \
-        \
-        return ((windows != NULL) && windows->serves(rkey)) ? \
-               windows->_name _args : PREDREG_REAL(ucx, _name) _args; \
+/* Atomic operations go where their keys do */
+
+PREDREG_EXPORT ucs_status_ptr_t
+ucp_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer, size_t count,
+                  uint64_t remote_addr, ucp_rkey_h rkey,
+                  const ucp_request_param_t *param)
+{
+    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_op_nbx)(
+            ep, opcode, buffer, count, remote_addr, rkey, param);
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_atomic_post(ucp_ep_h ep, ucp_atomic_post_op_t opcode, uint64_t value,
+                size_t op_size, uint64_t remote_addr, ucp_rkey_h rkey)
+{
+    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_post)(
+            ep, opcode, value, op_size, remote_addr, rkey);
+}
+
+PREDREG_EXPORT ucs_status_ptr_t
+ucp_atomic_fetch_nb(ucp_ep_h ep, ucp_atomic_fetch_op_t opcode, uint64_t value,
+                    void *result, size_t op_size, uint64_t remote_addr, ucp_rkey_h rkey,
+                    ucp_send_callback_t cb)
+{
+    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_fetch_nb)(
+            ep, opcode, value, result, op_size, remote_addr, rkey, cb);
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_atomic_add32(ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey)
+{
+    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_add32)(
+            ep, add, remote_addr, rkey);
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_atomic_add64(ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey)
+{
+    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_add64)(
+            ep, add, remote_addr, rkey);
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_atomic_fadd32(ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey,
+                  uint32_t *result)
+{
+    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_fadd32)(
+            ep, add, remote_addr, rkey, result);
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_atomic_fadd64(ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey,
+                  uint64_t *result)
+{
+    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_fadd64)(
+            ep, add, remote_addr, rkey, result);
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_atomic_swap32(ucp_ep_h ep, uint32_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
+                  uint32_t *result)
+{
+    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_swap32)(
+            ep, swap, remote_addr, rkey, result);
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_atomic_swap64(ucp_ep_h ep, uint64_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
+                  uint64_t *result)
+{
+    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_swap64)(
+            ep, swap, remote_addr, rkey, result);
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_atomic_cswap32(ucp_ep_h ep, uint32_t compare, uint32_t swap, uint64_t remote_addr,
+                   ucp_rkey_h rkey, uint32_t *result)
+{
+    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_cswap32)(
+            ep, compare, swap, remote_addr, rkey, result);
+}
+
+PREDREG_EXPORT ucs_status_t
+ucp_atomic_cswap64(ucp_ep_h ep, uint64_t compare, uint64_t swap, uint64_t remote_addr,
+                   ucp_rkey_h rkey, uint64_t *result)
+{
+    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_cswap64)(
+            ep, compare, swap, remote_addr, rkey, result);
+}
+
+
+/* What libucp_firehose.so asks of this library, see firehose.h */
+
+PREDREG_EXPORT ucs_status_t
+predreg_firehose_map_1(ucp_context_h context,
+                       const ucp_mem_map_params_t *params, ucp_mem_h *memh_p)
+{
+    unsigned ucx                  = predreg_ucx(PREDREG_CALLER);
+    uct_predreg_purpose_t purpose = predreg_thread.purpose;
+    ucs_status_t status;
+
+    predreg_thread.purpose = UCT_PREDREG_PURPOSE_FIREHOSE;
+    status          = PREDREG_REAL(ucx, ucp_mem_map)(context, params, memh_p);
+    predreg_thread.purpose = purpose;
+    return status;
+}
+
+ucs_status_t
+predreg_map_window(unsigned ucx, ucp_context_h context,
+                   const ucp_mem_map_params_t *params, ucp_mem_h *memh_p,
+                   unsigned *num_p)
+{
+    uct_predreg_purpose_t purpose = predreg_thread.purpose;
+    ucs_status_t status;
+
+    predreg_thread.purpose      = UCT_PREDREG_PURPOSE_WINDOW;
+    predreg_thread.window_pages = 0;
+    status               = PREDREG_REAL(ucx, ucp_mem_map)(context, params,
+                                                          memh_p);
+    predreg_thread.purpose      = purpose;
+    *num_p               = predreg_thread.window_pages;
+    return status;
+}
+
+/* @return how many managed domains a context has, as a page of memory finds; 0: that
+ *         is not known */
+static unsigned count_domains(unsigned ucx, ucp_context_h context)
+{
+    size_t page = sysconf(_SC_PAGESIZE);
+    ucp_mem_map_params_t params = {
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                      UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+        .address    = aligned_alloc(page, page),
+        .length     = page
+    };
+    unsigned num = 0;
+    ucp_mem_h memh;
+
+    if (params.address == NULL) {
+        return 0;
     }
 
-ATOMIC(ucp_atomic_op_nbx, ucs_status_ptr_t,
-       (ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer, size_t count,
-        uint64_t remote_addr, ucp_rkey_h rkey,
-        const ucp_request_param_t *param),
-       (ep, opcode, buffer, count, remote_addr, rkey, param))
+    if (predreg_map_window(ucx, context, &params, &memh, &num) == UCS_OK) {
+        PREDREG_REAL(ucx, ucp_mem_unmap)(context, memh);
+    }
+    free(params.address);
+    return num;
+}
 
-ATOMIC(ucp_atomic_post, ucs_status_t,
-       (ucp_ep_h ep, ucp_atomic_post_op_t opcode, uint64_t value,
-        size_t op_size, uint64_t remote_addr, ucp_rkey_h rkey),
-       (ep, opcode, value, op_size, remote_addr, rkey))
+PREDREG_EXPORT uint64_t predreg_firehose_room_2(ucp_context_h context)
+{
+    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
 
-ATOMIC(ucp_atomic_fetch_nb, ucs_status_ptr_t,
-       (ucp_ep_h ep, ucp_atomic_fetch_op_t opcode, uint64_t value, void *result,
-        size_t op_size, uint64_t remote_addr, ucp_rkey_h rkey,
-        ucp_send_callback_t cb),
-       (ep, opcode, value, result, op_size, remote_addr, rkey, cb))
+    return (hooks == NULL) ?
+                   UINT64_MAX :
+                   hooks->firehose_room(count_domains(ucx, context));
+}
 
-ATOMIC(ucp_atomic_add32, ucs_status_t,
-       (ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey),
-       (ep, add, remote_addr, rkey))
+PREDREG_EXPORT void predreg_firehose_count_1(uint64_t requests, uint64_t hits)
+{
+    const uct_predreg_hooks_t *hooks =
+            predreg_hooks(predreg_ucx(PREDREG_CALLER));
 
-ATOMIC(ucp_atomic_add64, ucs_status_t,
-       (ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey),
-       (ep, add, remote_addr, rkey))
-
-ATOMIC(ucp_atomic_fadd32, ucs_status_t,
-       (ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey,
-        uint32_t *result),
-       (ep, add, remote_addr, rkey, result))
-
-ATOMIC(ucp_atomic_fadd64, ucs_status_t,
-       (ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey,
-        uint64_t *result),
-       (ep, add, remote_addr, rkey, result))
-
-ATOMIC(ucp_atomic_swap32, ucs_status_t,
-       (ucp_ep_h ep, uint32_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
-        uint32_t *result),
-       (ep, swap, remote_addr, rkey, result))
-
-ATOMIC(ucp_atomic_swap64, ucs_status_t,
-       (ucp_ep_h ep, uint64_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
-        uint64_t *result),
-       (ep, swap, remote_addr, rkey, result))
-
-ATOMIC(ucp_atomic_cswap32, ucs_status_t,
-       (ucp_ep_h ep, uint32_t compare, uint32_t swap, uint64_t remote_addr,
-        ucp_rkey_h rkey, uint32_t *result),
-       (ep, compare, swap, remote_addr, rkey, result))
-
-ATOMIC(ucp_atomic_cswap64, ucs_status_t,
-       (ucp_ep_h ep, uint64_t compare, uint64_t swap, uint64_t remote_addr,
-        ucp_rkey_h rkey, uint64_t *result),
-       (ep, compare, swap, remote_addr, rkey, result))
+    if (hooks != NULL) {
+        hooks->firehose_count(requests, hits);
+    }
+}

@@ -8,7 +8,6 @@
 
 #include <uct/ib/predreg/preload/preload.h>
 
-#include <ucp/api/ucp_compat.h>
 #include <ucs/sys/math.h>
 
 #include <string.h>
@@ -24,7 +23,6 @@ void (*fake_inside_init)(void);
 static char config;
 ucp_config_t *const fake_config = (ucp_config_t*)&config;
 
-_Atomic(const uct_predreg_hooks_t*) predreg_hooks_of[PREDREG_MAX_UCX];
 _Atomic unsigned predreg_num_ucx = 1;
 static uct_predreg_real_t real;
 
@@ -37,7 +35,7 @@ static void note_comm(const char *name, const ucp_request_param_t *param,
     fake_comm.param    = param;
     fake_comm.datatype = datatype;
     fake_comm.count    = count;
-    fake_comm.purpose  = predreg_purpose;
+    fake_comm.purpose  = predreg_thread.purpose;
     if (param != NULL) {
         fake_comm.options = *param;
     }
@@ -64,17 +62,17 @@ static void note_comm(const char *name, const ucp_request_param_t *param,
         return (_ret)(intptr_t)UCS_INPROGRESS; \
     }
 
-#include <uct/ib/predreg/preload/ucp_comms.h>
+#include "common/ucp_comms.h"
 
 #undef PREDREG_COMM
-#undef UCT_PREDREG_UCP_COMMS_H_ /* The list, once more */
+#undef PREDREG_GTEST_UCP_COMMS_H_ /* The list, once more */
 
 static const struct {
     const char *name;
     void       *function;
 } comms[] = {
 #define PREDREG_COMM(_name, ...) {#_name, fake_##_name},
-#include <uct/ib/predreg/preload/ucp_comms.h>
+#include "common/ucp_comms.h"
 };
 
 
@@ -121,7 +119,7 @@ static unsigned fake_progress(ucp_worker_h worker)
 {
     fake_call.name = "ucp_worker_progress";
     ++fake_call.count;
-    fake_comm.purpose = predreg_purpose;
+    fake_comm.purpose = predreg_thread.purpose;
     return fake_result;
 }
 
@@ -140,7 +138,7 @@ static ucs_status_t fake_mem_map(void)
 {
     fake_call.name = "ucp_mem_map";
     ++fake_call.count;
-    fake_comm.purpose = predreg_purpose;
+    fake_comm.purpose = predreg_thread.purpose;
     if (fake_inside != NULL) {
         fake_inside();
     }
@@ -250,7 +248,7 @@ void fake_reset(void)
     fake_set_is_ucp(0);
     fake_set_windows(NULL);
     fake_set_whole(NULL, 0);
-    predreg_dynamic_keys = NULL;
+    predreg_thread.dynamic_keys = NULL;
     atomic_store(&predreg_windows_table, NULL);
     atomic_store(&predreg_one_sided, 0);
     atomic_store(&predreg_bypassed, 0);
@@ -263,14 +261,15 @@ const uct_predreg_real_t *predreg_real_ucp(unsigned ucx, const void *caller)
 
 void fake_set_purpose(uct_predreg_purpose_t purpose)
 {
-    predreg_purpose = purpose;
+    predreg_thread.purpose = purpose;
 }
 
 size_t fake_set_whole(void *address, size_t length)
 {
-    size_t before = predreg_whole.length;
+    size_t before = predreg_thread.whole.length;
 
-    predreg_whole = (predreg_whole_t){.address = address, .length = length};
+    predreg_thread.whole.address = address;
+    predreg_thread.whole.length  = length;
     return before;
 }
 
@@ -280,9 +279,9 @@ void fake_pack_window(int is_window, uint64_t *parts_p)
 
     if (is_window) {
         packing         = (predreg_packing_t){};
-        predreg_packing = &packing;
+        predreg_thread.packing = &packing;
     } else {
-        predreg_packing = NULL;
+        predreg_thread.packing = NULL;
         *parts_p        = packing.parts;
     }
 }

@@ -5,7 +5,7 @@
  */
 
 #include <ucs/type/status.h>
-#include <uct/ib/predreg/preload/bound.h>
+#include <uct/ib/predreg/preload/ucx.h>
 
 #include <gtest/gtest.h>
 

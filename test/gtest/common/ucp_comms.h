@@ -4,17 +4,17 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCT_PREDREG_UCP_COMMS_H_
-#define UCT_PREDREG_UCP_COMMS_H_
+#ifndef PREDREG_GTEST_UCP_COMMS_H_
+#define PREDREG_GTEST_UCP_COMMS_H_
 
-#include "preload.h"
+#include <uct/ib/predreg/preload/preload.h>
 
 #include <ucp/api/ucp_compat.h>
 
 /** @file ucp_comms.h
  *
- * The list of all communications of UCP. A file that includes this has to
- * define
+ * The list of all communications of UCP, which preload_comm.c overrides: for a fake UCX of
+ * unit tests, and for test/bench/site_probe.c. A file that includes this has to define
  *
  *   PREDREG_COMM(name, return type, kind, parameters, arguments, buffer, count,
  *                options)
