@@ -19,8 +19,8 @@
 #include "bench_util.h"
 #include "uring_reg.h"
 
-#include <trace/record/recorder.h>
-#include <trace/trace.h>
+#include <trace/recorder.h>
+#include <tools/trace/trace.h>
 
 #include <string.h>
 #include <sys/stat.h>

@@ -6,7 +6,7 @@
 
 #include "fuzz_trace.h"
 
-#include <trace/format/format.h>
+#include <trace/format.h>
 
 #include <ucs/debug/log_def.h>
 

@@ -6,7 +6,7 @@
 
 #include "fuzz_trace.h"
 
-#include <trace/trace.h>
+#include <tools/trace/trace.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "pattern.h"
 #include "periodicity.h"
 
-#include <trace/trace.h>
+#include <tools/trace/trace.h>
 
 #include <stdio.h>
 #include <stdlib.h>

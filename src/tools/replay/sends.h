@@ -7,7 +7,7 @@
 #ifndef PREDREG_SENDS_H_
 #define PREDREG_SENDS_H_
 
-#include <trace/trace.h>
+#include <tools/trace/trace.h>
 #include <ucs/reuse/sends.h>
 
 #include <ucs/sys/compiler_def.h>

@@ -52,9 +52,9 @@ extern "C" {
 #include <ucs/host/thread.h>
 #include <ucs/rcache_pred/predict/timeq.h>
 #include <ucs/host/vfs.h>
-#include <trace/record/recorder.h>
-#include <trace/record/ring.h>
-#include <trace/record/sites.h>
+#include <trace/recorder.h>
+#include <trace/ring.h>
+#include <trace/sites.h>
 
 #include "c_access.h"
 #include "node_access.h"

@@ -14,7 +14,7 @@
 #include <string>
 
 extern "C" {
-#include <trace/trace.h>
+#include <tools/trace/trace.h>
 }
 
 

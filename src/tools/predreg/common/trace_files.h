@@ -7,7 +7,7 @@
 #ifndef PREDREG_TRACE_FILES_H_
 #define PREDREG_TRACE_FILES_H_
 
-#include <trace/trace.h>
+#include <tools/trace/trace.h>
 #include <ucs/reuse/costs.h>
 
 BEGIN_C_DECLS
@@ -16,7 +16,7 @@ BEGIN_C_DECLS
  *
  * Loads the traces given to a sub-command: folders, in which each process of a job has
  * a file, and single files. dump, replay and report call these functions, which call
- * the reader of traces below src/trace.
+ * the reader of traces below src/tools/trace.
  */
 
 /** End of the names of traces in a folder. */

@@ -9,7 +9,7 @@
 #include <tools/predreg/common/command.h>
 #include <tools/predreg/common/knob.h>
 #include <tools/predreg/common/trace_files.h>
-#include <trace/trace.h>
+#include <tools/trace/trace.h>
 
 #include <dirent.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 #include "costs.h"
 
-#include <trace/trace.h>
+#include <tools/trace/trace.h>
 
 BEGIN_C_DECLS
 

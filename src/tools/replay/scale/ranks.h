@@ -8,7 +8,7 @@
 #define PREDREG_RANKS_H_
 
 #include <tools/replay/account/result.h>
-#include <trace/trace.h>
+#include <tools/trace/trace.h>
 
 BEGIN_C_DECLS
 

@@ -7,7 +7,7 @@
 #ifndef PREDREG_SYMBOLS_H_
 #define PREDREG_SYMBOLS_H_
 
-#include <trace/trace.h>
+#include <tools/trace/trace.h>
 
 BEGIN_C_DECLS
 

@@ -9,7 +9,7 @@
 
 extern "C" {
 #include <tools/predreg/common/command.h>
-#include <trace/trace.h>
+#include <tools/trace/trace.h>
 }
 
 #include <sys/resource.h>

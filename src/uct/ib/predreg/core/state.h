@@ -11,7 +11,7 @@
 #include "knobs.h"
 #include "types.h"
 
-#include <trace/record/recorder.h>
+#include <trace/recorder.h>
 #include <ucs/base/mutex.h>
 #include <ucs/callpath/callpath.h>
 #include <ucs/host/live.h>

@@ -16,7 +16,7 @@
 #include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/process.h>
 
-#include <trace/trace.h>
+#include <tools/trace/trace.h>
 
 #include <sys/mman.h>
 

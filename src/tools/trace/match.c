@@ -1,0 +1,197 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "trace_int.h"
+
+#include <ucs/base/hash.h>
+
+#include <ucs/datastruct/khash.h>
+#include <ucs/debug/log_def.h>
+
+
+/* What identifies a region in events that have no id. */
+typedef struct match_key {
+    uint64_t address;
+    uint16_t domain;
+} match_key_t;
+
+#define MATCH_HASH(_value) \
+    ((khint32_t)ucs_rcache_pred_hash_bits(_value, 32))
+#define MATCH_KEY_HASH(_key) MATCH_HASH((_key).address + (_key).domain)
+#define MATCH_KEY_EQUAL(_a, _b) \
+    (((_a).address == (_b).address) && ((_a).domain == (_b).domain))
+#define MATCH_EQUAL(_a, _b) ((_a) == (_b))
+
+KHASH_INIT(match_ids, match_key_t, uint64_t, 1, MATCH_KEY_HASH, MATCH_KEY_EQUAL)
+KHASH_INIT(match_uses, uint64_t, size_t, 1, MATCH_HASH, MATCH_EQUAL)
+
+
+typedef struct match {
+    trace_builder_t     *builder;
+    khash_t(match_ids)  ids;     /* Id of the region last seen at an address */
+    khash_t(match_uses) uses;    /* How many uses of each region, by its id,
+                                    have not ended yet */
+    uint64_t            next_id; /* Id for the next region that has none; 0: all
+                                    ids are taken */
+} match_t;
+
+
+static ucs_status_t match_no_memory(const match_t *match)
+{
+    ucs_error("%s: out of memory for the regions of %zu events",
+              match->builder->source.name, match->builder->trace->num_events);
+    return UCS_ERR_NO_MEMORY;
+}
+
+/* Regions without an id get those above the largest one in the trace, so that
+ * no id stands for two regions. */
+static uint64_t match_first_id(const trace_builder_t *builder)
+{
+    uint64_t max = 0;
+    size_t i;
+
+    for (i = 0; i < builder->trace->num_events; ++i) {
+        if (builder->trace->events[i].id > max) {
+            max = builder->trace->events[i].id;
+        }
+    }
+
+    return max + 1;
+}
+
+/* An event without an id gets that of the region which was last seen at its
+ * address. An event with one makes its region the last seen. */
+static ucs_status_t match_region(match_t *match, ucs_rcache_pred_event_t *event,
+                                 const trace_origin_t *origin)
+{
+    const match_key_t key = { event->address, event->domain };
+    khiter_t iter;
+    int result;
+
+    iter = kh_put(match_ids, &match->ids, key, &result);
+    if (result == UCS_KH_PUT_FAILED) {
+        return match_no_memory(match);
+    }
+
+    if (!(origin->open & TRACE_NO_ID)) {
+        kh_val(&match->ids, iter) = event->id;
+        return UCS_OK;
+    }
+
+    if (result != UCS_KH_PUT_KEY_PRESENT) {
+        if (match->next_id == 0) {
+            return trace_error(
+                    &match->builder->source, origin->place, "expected "
+                    "id=NUMBER, since the largest number is taken by another "
+                    "event");
+        }
+        kh_val(&match->ids, iter) = match->next_id++;
+    }
+
+    event->id = kh_val(&match->ids, iter);
+    return UCS_OK;
+}
+
+static ucs_status_t match_begin(match_t *match,
+                                const ucs_rcache_pred_event_t *event)
+{
+    khiter_t iter;
+    int result;
+
+    if (event->result & UCS_RCACHE_PRED_RESULT_FAILED) {
+        return UCS_OK;
+    }
+
+    iter = kh_put(match_uses, &match->uses, event->id, &result);
+    if (result == UCS_KH_PUT_FAILED) {
+        return match_no_memory(match);
+    }
+
+    if (result != UCS_KH_PUT_KEY_PRESENT) {
+        kh_val(&match->uses, iter) = 0;
+    }
+    ++kh_val(&match->uses, iter);
+    return UCS_OK;
+}
+
+/* An end without a begin is an error, unless events were lost: the begin may be
+ * one of them. */
+static ucs_status_t match_end(match_t *match,
+                              const ucs_rcache_pred_event_t *event,
+                              const trace_origin_t *origin)
+{
+    khiter_t iter = kh_get(match_uses, &match->uses, event->id);
+
+    if ((iter != kh_end(&match->uses)) && (kh_val(&match->uses, iter) > 0)) {
+        --kh_val(&match->uses, iter);
+    } else if (match->builder->trace->lost == 0) {
+        return trace_error(
+                &match->builder->source, origin->place, "the end of a use, "
+                "region %lu, that has not begun, or has ended before",
+                (unsigned long)event->id);
+    }
+
+    return UCS_OK;
+}
+
+/* Whether the memory of an event is a region. That of an unmap need not be one,
+ * and pieces are registered for a use and belong to no region. */
+static int match_has_region(const ucs_rcache_pred_event_t *event,
+                            const trace_origin_t *origin)
+{
+    if (event->type == UCS_RCACHE_PRED_EVENT_USE_END) {
+        return origin->open & TRACE_AT_ADDR;
+    }
+
+    return (trace_types[event->type].has & TRACE_HAS_ID) &&
+           (event->by != UCS_RCACHE_PRED_BY_PIECE);
+}
+
+static ucs_status_t match_event(match_t *match, size_t index)
+{
+    trace_builder_t *builder       = match->builder;
+    ucs_rcache_pred_event_t *event = &builder->trace->events[index];
+    const trace_origin_t *origin   = &builder->origins[index];
+    ucs_status_t status;
+
+    if ((builder->num_open > 0) && match_has_region(event, origin)) {
+        status = match_region(match, event, origin);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+
+    if (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) {
+        return match_begin(match, event);
+    }
+
+    if (event->type == UCS_RCACHE_PRED_EVENT_USE_END) {
+        event->address = 0;
+        return match_end(match, event, origin);
+    }
+
+    return UCS_OK;
+}
+
+ucs_status_t trace_match(trace_builder_t *builder)
+{
+    ucs_status_t status = UCS_OK;
+    match_t match       = {
+        .builder = builder,
+        .ids     = KHASH_STATIC_INITIALIZER,
+        .uses    = KHASH_STATIC_INITIALIZER,
+        .next_id = match_first_id(builder)
+    };
+    size_t i;
+
+    for (i = 0; (i < builder->trace->num_events) && (status == UCS_OK); ++i) {
+        status = match_event(&match, i);
+    }
+
+    kh_destroy_inplace(match_uses, &match.uses);
+    kh_destroy_inplace(match_ids, &match.ids);
+    return status;
+}

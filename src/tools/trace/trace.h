@@ -1,0 +1,151 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_TRACE_H_
+#define PREDREG_TRACE_H_
+
+#include <trace/format.h>
+#include <trace/writer.h>
+
+#include <ucs/reuse/sends.h>
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+BEGIN_C_DECLS
+
+/** @file trace.h
+ *
+ * Traces, for their readers: a trace in memory, and how a file of either form is
+ * loaded, written and printed. docs/trace-format.md describes both forms. Uses
+ * src/trace but for its recorder; the tools and the tests call it.
+ *
+ * Threads: the functions share no state, and a loaded trace does not change. Any
+ * thread may call them.
+ */
+
+/** Version of the text form. Version 2 is the first with small sends, version 3
+ *  the first with memory that was mapped. A reader accepts this version and
+ *  older ones. */
+#define UCS_RCACHE_TRACE_VERSION 3
+
+
+/** A property of the run as a whole, such as its "rank", "command" or "policy".
+ *  docs/trace-format.md lists the keys. */
+typedef struct ucs_rcache_trace_meta {
+    char *key;
+    char *value;
+} ucs_rcache_trace_meta_t;
+
+/** A counter of the run at its end, with the name it has in the summary. */
+typedef struct ucs_rcache_trace_counter {
+    char     *name;
+    uint64_t value;
+} ucs_rcache_trace_counter_t;
+
+
+/** A whole trace in memory. */
+typedef struct ucs_rcache_trace {
+    char                       *path;      /**< File it was read from */
+    ucs_rcache_trace_meta_t    *meta;
+    unsigned                   num_meta;
+    char                       **domains;  /**< Names, by number */
+    unsigned                   num_domains;
+    ucs_rcache_pred_event_t    *events;    /**< Ordered by time; events of the
+                                                same time are in the order in
+                                                which they were recorded */
+    size_t                     num_events;
+    ucs_rcache_trace_site_t    *sites;
+    unsigned                   num_sites;
+    ucs_rcache_trace_module_t  *modules;
+    unsigned                   num_modules;
+    ucs_rcache_trace_counter_t *counters;  /**< Counters at the end of the run;
+                                                none if the run did not come to
+                                                its end */
+    unsigned                   num_counters;
+    ucs_reuse_sends_t          *sends;     /**< Small sends: a row for each
+                                                buffer and class of length, in
+                                                any order */
+    size_t                     num_sends;
+    uint64_t                   lost;       /**< Events that the recorder dropped
+                                                because it could not keep up */
+    int                        truncated;  /**< Not 0: the end of the file was
+                                                missing, the trace has what was
+                                                before it */
+} ucs_rcache_trace_t;
+
+
+/** Free a trace and all it has. NULL is accepted. */
+void ucs_rcache_trace_free(ucs_rcache_trace_t *trace);
+
+/** @return the value that was given last for @a key, or NULL if the trace has
+ *          none. */
+const char *ucs_rcache_trace_get_meta(const ucs_rcache_trace_t *trace,
+                                      const char *key);
+
+/** @return 0 if the trace has no counter of that name; else @a value_p is set
+ *          to the one that was written last. */
+int ucs_rcache_trace_get_counter(const ucs_rcache_trace_t *trace,
+                                 const char *name, uint64_t *value_p);
+
+/** @return the call stack of the uses with this context, or NULL if the trace
+ *          has none. */
+const ucs_rcache_trace_site_t *
+ucs_rcache_trace_find_site(const ucs_rcache_trace_t *trace,
+                           const ucs_rcache_pred_context_t *context);
+
+
+/**
+ * Load a file, in either form.
+ *
+ * @param [in]  path     The file. It may be one without a size, such as a pipe.
+ * @param [out] trace_p  The trace, for @ref ucs_rcache_trace_free.
+ *
+ * What turns out to be no trace is not read to its end, and a file without a
+ * size up to 4 GiB only.
+ *
+ * @return UCS_ERR_NO_ELEM if there is no such file, UCS_ERR_UNSUPPORTED if it
+ *         is no trace or of a newer version, UCS_ERR_INVALID_PARAM if it is
+ *         damaged, UCS_ERR_EXCEEDS_LIMIT if it is too long, UCS_ERR_IO_ERROR or
+ *         UCS_ERR_NO_MEMORY. The error is logged and names the file, the offset
+ *         (binary) or line (text), and what was expected there. A file that
+ *         only ends too early is loaded up to there, with a warning.
+ */
+ucs_status_t ucs_rcache_trace_load(const char *path,
+                                   ucs_rcache_trace_t **trace_p);
+
+/** Load what is left of a file that is open, at most so many bytes (less than
+ *  SIZE_MAX), as @ref ucs_rcache_trace_load does. @a name stands for it in
+ *  messages. */
+ucs_status_t ucs_rcache_trace_load_fd(int fd, const char *name, size_t max_size,
+                                      ucs_rcache_trace_t **trace_p);
+
+/** Load a trace that is in memory already, as @ref ucs_rcache_trace_load does.
+ *  @a name stands for the file in messages. */
+ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
+                                    size_t size, ucs_rcache_trace_t **trace_p);
+
+/** Whether a file that begins with these bytes is meant to be a trace, of any
+ *  version: it begins as @ref ucs_rcache_trace_write or
+ *  @ref ucs_rcache_trace_print would begin it. */
+int ucs_rcache_trace_is_trace(const void *data, size_t size);
+
+/** Write a whole trace to a file, in the binary form.
+ *  @return UCS_ERR_IO_ERROR (errno says why) or UCS_ERR_NO_MEMORY. */
+ucs_status_t ucs_rcache_trace_write(const ucs_rcache_trace_t *trace, int fd);
+
+/** Print a whole trace in the text form, from which the same trace can be read
+ *  again. @return UCS_ERR_IO_ERROR if the stream has failed. */
+ucs_status_t ucs_rcache_trace_print(const ucs_rcache_trace_t *trace,
+                                    FILE *stream);
+
+END_C_DECLS
+
+#endif

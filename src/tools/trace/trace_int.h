@@ -1,0 +1,182 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_TRACE_INT_H_
+#define PREDREG_TRACE_INT_H_
+
+#include "trace.h"
+
+BEGIN_C_DECLS
+
+/** @file trace_int.h
+ *
+ * A trace in memory while its file is read. The readers of both forms, read.c
+ * and text.c, add the records in the order of the file (build.c); then events
+ * are sorted and completed (match.c), and the trace is taken. Uses trace.h; the
+ * files of this folder call it.
+ *
+ * Threads: one at a time for each builder. A function that fails has logged why,
+ * and returns UCS_ERR_INVALID_PARAM or UCS_ERR_NO_MEMORY.
+ */
+
+/** The file that is being read, as messages call it. */
+typedef struct trace_source {
+    const char *name; /**< Name of the file */
+    const char *unit; /**< What a place in it counts: "line" or "offset" */
+} trace_source_t;
+
+
+/** Log what is wrong at a place of the file.
+ *  @return UCS_ERR_INVALID_PARAM, for the caller to return. */
+ucs_status_t trace_error(const trace_source_t *source, size_t place,
+                         const char *format, ...) UCS_F_PRINTF(3, 4);
+
+/** What trace_match() has to find out about an event, since its record did not say
+ *  it. Only the text form has such records. */
+enum {
+    TRACE_NO_ID   = 1 << 0, /**< The event has no id yet */
+    TRACE_AT_ADDR = 1 << 1  /**< USE_END: its address, which an end does not
+                                 have otherwise, says which region it is of */
+};
+
+
+/** Where an event came from. */
+typedef struct trace_origin {
+    uint64_t time;
+    size_t   index; /**< Number of the event in the order of the file */
+    size_t   place; /**< Line (text) or offset (binary) of its record */
+    unsigned open;  /**< TRACE_NO_ID, TRACE_AT_ADDR */
+} trace_origin_t;
+
+
+typedef struct trace_builder {
+    ucs_rcache_trace_t *trace;
+    trace_origin_t     *origins; /**< One for each of trace->events */
+    trace_source_t     source;
+    size_t             num_open; /**< How many origins have open bits */
+} trace_builder_t;
+
+
+/** Bytes of the file, which are not terminated by a zero. */
+typedef struct trace_string {
+    const char *data;
+    size_t     length;
+} trace_string_t;
+
+
+/** Begin with an empty trace. The strings of @a source must live as long as the
+ *  builder. @return UCS_ERR_NO_MEMORY. */
+ucs_status_t trace_builder_init(trace_builder_t *builder,
+                                const trace_source_t *source);
+
+/** Free the builder, and the trace unless it was taken. */
+void trace_builder_cleanup(trace_builder_t *builder);
+
+/** Sort the events, with their origins, by time; those of the same time stay in
+ *  the order of the file. */
+void trace_builder_sort(trace_builder_t *builder);
+
+/** @return the trace, which is the caller's from now on. Nothing can be added
+ *          to it any more. */
+ucs_rcache_trace_t *trace_builder_take(trace_builder_t *builder);
+
+
+/*
+ * Add a record. What it points to is copied.
+ */
+
+/** @param [in] place  Line or offset of the record.
+ *  @param [in] open   TRACE_NO_ID, TRACE_AT_ADDR. */
+ucs_status_t trace_build_event(trace_builder_t *builder,
+                               const ucs_rcache_pred_event_t *event,
+                               size_t place, unsigned open);
+ucs_status_t trace_build_meta(trace_builder_t *builder,
+                              const trace_string_t *key,
+                              const trace_string_t *value);
+
+/** A domain that has a name already gets the new one. */
+ucs_status_t trace_build_domain(trace_builder_t *builder, uint64_t number,
+                                const trace_string_t *name, size_t place);
+ucs_status_t trace_build_site(trace_builder_t *builder,
+                              const ucs_rcache_trace_site_t *site);
+
+/** The path comes apart from the @a module, whose own path is ignored. */
+ucs_status_t trace_build_module(trace_builder_t *builder,
+                                const ucs_rcache_trace_module_t *module,
+                                const trace_string_t *path);
+ucs_status_t trace_build_counter(trace_builder_t *builder,
+                                 const trace_string_t *name, uint64_t value);
+
+/** Add how often a small buffer was sent. */
+ucs_status_t trace_build_sends(trace_builder_t *builder,
+                               const ucs_reuse_sends_t *sends, size_t place);
+
+/** Add to the number of lost events. The sum stays at the largest number once
+ *  it has reached that. */
+void trace_build_lost(trace_builder_t *builder, uint64_t count);
+
+/**
+ * Give each event the id of its region where its record did not say it, by the
+ * memory it is about, and check that each end of a use has a begin. Where
+ * events were lost, begins may be missing.
+ *
+ * @param [inout] builder  Its events have been sorted.
+ *
+ * @return UCS_ERR_INVALID_PARAM if an end has no begin or no id is left, or
+ *         UCS_ERR_NO_MEMORY. Logged.
+ */
+ucs_status_t trace_match(trace_builder_t *builder);
+
+/** @return whether a file that begins with these bytes has the binary form, of
+ *          any version. */
+int trace_is_binary(const void *data, size_t size);
+
+/**
+ * Add all records of a file, @a size bytes that begin as
+ * @ref trace_is_binary says, to the trace that is built. If the file ends too
+ * early, what is before its end is added, and the trace is marked truncated.
+ *
+ * @param [in] max_size  The records may have so many bytes after unpacking. A
+ *                       small file that unpacks to a thousand times its size
+ *                       must not take all memory.
+ *
+ * @return UCS_ERR_UNSUPPORTED if it is of another version,
+ *         UCS_ERR_INVALID_PARAM if it is damaged, UCS_ERR_EXCEEDS_LIMIT if it
+ *         has more than @a max_size, or UCS_ERR_NO_MEMORY. Logged.
+ */
+ucs_status_t trace_read(trace_builder_t *builder, const void *data, size_t size,
+                        uint64_t max_size);
+
+/** The first word of a text. */
+#define TRACE_TEXT_NAME   "ucx_predreg"
+
+/** A text starts with this, and its version after it. */
+#define TRACE_TEXT_HEADER TRACE_TEXT_NAME " trace "
+
+
+/** @return whether a file that begins with these bytes has the text form as
+ *          print.h writes it, of any version. A text that people write may also
+ *          begin with empty lines and comments. */
+int trace_is_text(const void *data, size_t size);
+
+/** @return whether a file that begins with these bytes, but is longer, may have
+ *          the text form: what comes first besides empty lines and comments is
+ *          the header, as far as it is there. */
+int trace_may_be_text(const void *data, size_t size);
+
+/**
+ * Add all records of a file, @a size bytes, to the trace that is built.
+ *
+ * @return UCS_ERR_UNSUPPORTED if the file is no trace or of a newer version,
+ *         UCS_ERR_INVALID_PARAM if a line is wrong, or UCS_ERR_NO_MEMORY.
+ *         Logged.
+ */
+ucs_status_t trace_read_text(trace_builder_t *builder, const void *data,
+                             size_t size);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,460 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "recorder.h"
+#include "ring.h"
+#include "sites.h"
+#include "writer.h"
+
+#include <ucs/base/clock.h>
+#include <ucs/base/mutex.h>
+#include <ucs/debug/log_def.h>
+#include <ucs/host/own_fd.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The file is written at least once in this time: a process that dies loses so
+ * much of its trace. Each time takes about 5 us of the processor, 1/20000 of the
+ * period. */
+#define PERIOD_NSEC   100000000l
+
+/*
+ * Events in the ring: 3.3 MB. A ring that becomes half full wakes the thread,
+ * which has to run before the other half is full. Where the thread shares the
+ * processor with a rank that spins, waking may take some scheduler ticks of
+ * 4 ms. A use makes three to five events; even messages of 64 KB back to back at
+ * 12 GB/s, 190000 a second, fill half of the ring in no less than 17 ms.
+ */
+#define RING_SIZE     32768
+
+/* Most call stacks that are recorded: 1 MB. A place in the program counts once
+ * for each thread that calls from there. MPI programs were seen to have a tenth
+ * of this number */
+#define MAX_SITES     4096
+
+
+struct ucs_rcache_recorder {
+    ucs_rcache_record_ring_t    *ring;
+    ucs_rcache_record_sites_t   *sites;
+
+    /* Set by start, cleared by stop, or by the thread when writing fails.
+     * Relaxed: whether an event at either end is recorded does not matter, since
+     * the ring exists all the time; and when stop wakes the thread, the
+     * semaphore orders the store */
+    _Atomic(int)                recording;
+
+    sem_t                       wakeups;
+    pthread_t                   thread;
+    int                         running; /* Written by start and stop */
+
+    /* The file. The lock, which is held while events are packed and written,
+     * protects all of the following. Communications do not take it */
+    ucs_mutex_t                 lock;
+    ucs_rcache_record_modules_t *modules;
+    ucs_rcache_trace_writer_t   *writer; /* NULL: the file is not open. Set and
+                                            cleared by start and finish, which
+                                            may also read it without the lock */
+    ucs_rcache_pred_own_fd_t    fd;
+    char                        *path;   /* Valid while the file is open */
+    int                         failed;  /* A write has failed: nothing more is
+                                            written */
+};
+
+
+ucs_status_t ucs_rcache_recorder_create(ucs_rcache_recorder_t **recorder_p)
+{
+    ucs_rcache_recorder_t *recorder;
+    ucs_status_t status = UCS_ERR_NO_MEMORY;
+
+    recorder = calloc(1, sizeof(*recorder));
+    if (recorder == NULL) {
+        goto err;
+    }
+
+    status = ucs_rcache_record_ring_create(RING_SIZE, &recorder->ring);
+    if (status != UCS_OK) {
+        goto err_free;
+    }
+
+    status = ucs_rcache_record_sites_create(MAX_SITES, &recorder->sites);
+    if (status != UCS_OK) {
+        goto err_destroy_ring;
+    }
+
+    status = ucs_rcache_record_modules_create(&recorder->modules);
+    if (status != UCS_OK) {
+        goto err_destroy_sites;
+    }
+
+    ucs_mutex_init(&recorder->lock, UCS_RANK_TRACE, 0);
+    sem_init(&recorder->wakeups, 0, 0);
+    *recorder_p = recorder;
+    return UCS_OK;
+
+err_destroy_sites:
+    ucs_rcache_record_sites_destroy(recorder->sites);
+err_destroy_ring:
+    ucs_rcache_record_ring_destroy(recorder->ring);
+err_free:
+    free(recorder);
+err:
+    return status;
+}
+
+void ucs_rcache_recorder_destroy(ucs_rcache_recorder_t *recorder)
+{
+    sem_destroy(&recorder->wakeups);
+    ucs_mutex_destroy(&recorder->lock);
+    ucs_rcache_record_modules_destroy(recorder->modules);
+    ucs_rcache_record_sites_destroy(recorder->sites);
+    ucs_rcache_record_ring_destroy(recorder->ring);
+    free(recorder);
+}
+
+static int is_recording(ucs_rcache_recorder_t *recorder)
+{
+    return atomic_load_explicit(&recorder->recording, memory_order_relaxed);
+}
+
+void ucs_rcache_recorder_event(void *arg, const ucs_rcache_pred_event_t *event)
+{
+    ucs_rcache_recorder_t *recorder = arg;
+
+    if (ucs_likely(is_recording(recorder)) &&
+        ucs_unlikely(ucs_rcache_record_ring_push(recorder->ring, event))) {
+        sem_post(&recorder->wakeups);
+    }
+}
+
+void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
+                              const ucs_rcache_pred_context_t *context)
+{
+    /* The thread has to find the libraries on the stack before they are
+     * unloaded, as plug-ins of MPI are at the end: a program may be over within
+     * a period */
+    if (is_recording(recorder) &&
+        ucs_rcache_record_sites_note(recorder->sites, context)) {
+        sem_post(&recorder->wakeups);
+    }
+}
+
+/* Called under the lock, while the file is open. If @a status is an error, say
+ * so once, and record no events any more, which could not be written */
+static void check_written(ucs_rcache_recorder_t *recorder, ucs_status_t status)
+{
+    if (status == UCS_OK) {
+        return;
+    }
+
+    if (errno == EBADF) {
+        ucs_warn("the program has closed the trace %s; recording ends",
+                 recorder->path);
+    } else {
+        ucs_warn("cannot write the trace %s: %m; recording ends",
+                 recorder->path);
+    }
+    recorder->failed = 1;
+    atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
+}
+
+/* Called under the lock. Put the events of the ring, at most RING_SIZE.
+ * @return the number of events */
+static unsigned put_events(ucs_rcache_recorder_t *recorder)
+{
+    ucs_rcache_pred_event_t event;
+    unsigned count;
+    uint64_t lost;
+
+    for (count = 0; (count < RING_SIZE) &&
+         ucs_rcache_record_ring_pop(recorder->ring, &event, &lost); ++count) {
+        if (lost > 0) {
+            ucs_rcache_trace_put_lost(recorder->writer, lost);
+        }
+        ucs_rcache_trace_put_event(recorder->writer, &event);
+    }
+
+    return count;
+}
+
+/* Called under the lock. Put the new call stacks, and the modules with the code
+ * of these stacks */
+static void put_sites(ucs_rcache_recorder_t *recorder)
+{
+    const ucs_rcache_trace_site_t *site;
+    int found = 0;
+
+    while ((site = ucs_rcache_record_sites_next(recorder->sites)) != NULL) {
+        ucs_rcache_trace_put_site(recorder->writer, site);
+        found = 1;
+    }
+
+    if (found) {
+        ucs_rcache_record_modules_put(recorder->modules, recorder->writer);
+    }
+}
+
+/* Write new call stacks and events to the file, which is open. After a failure
+ * none are taken out. @return whether there may be more events */
+static int drain(ucs_rcache_recorder_t *recorder)
+{
+    unsigned count = 0;
+
+    ucs_mutex_lock(&recorder->lock);
+    if (!recorder->failed) {
+        put_sites(recorder);
+        count = put_events(recorder);
+        check_written(recorder, ucs_rcache_trace_writer_flush(recorder->writer));
+    }
+    ucs_mutex_unlock(&recorder->lock);
+    return count == RING_SIZE;
+}
+
+/* Wait for the next period, for a half full ring, or for a new call stack */
+static void wait_for_work(ucs_rcache_recorder_t *recorder)
+{
+    struct timespec until;
+
+    until = ucs_clock_timespec(ucs_monotonic_ns() + PERIOD_NSEC);
+    sem_clockwait(&recorder->wakeups, CLOCK_MONOTONIC, &until);
+}
+
+static void *recorder_func(void *arg)
+{
+    ucs_rcache_recorder_t *recorder = arg;
+    struct sched_param param        = { .sched_priority = 0 };
+
+    /* A batch thread that wakes does not preempt the program, see
+     * ucs/host/thread.c */
+    sched_setscheduler(0, SCHED_BATCH, &param);
+    while (is_recording(recorder)) {
+        if (!drain(recorder)) {
+            wait_for_work(recorder);
+        }
+    }
+
+    return NULL;
+}
+
+/* All signals are blocked in the thread, so that no handler of the program runs
+ * there */
+static ucs_status_t create_thread(ucs_rcache_recorder_t *recorder)
+{
+    sigset_t all, old;
+    int ret;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    ret = pthread_create(&recorder->thread, NULL, recorder_func, recorder);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (ret != 0) {
+        ucs_error("cannot create the thread that writes the trace: %s",
+                  strerror(ret));
+        return UCS_ERR_NO_RESOURCE;
+    }
+
+    pthread_setname_np(recorder->thread, "predreg-trace");
+    recorder->running = 1;
+    return UCS_OK;
+}
+
+/* From now on any thread may put records */
+static ucs_status_t
+open_file(ucs_rcache_recorder_t *recorder, int fd, const char *path)
+{
+    ucs_rcache_trace_writer_t *writer;
+    ucs_status_t status;
+
+    if (ucs_rcache_pred_own_fd_init(&recorder->fd, fd) != 0) {
+        ucs_error("the trace %s is no open file: %m", path);
+        return UCS_ERR_IO_ERROR;
+    }
+
+    recorder->path = strdup(path);
+    if (recorder->path == NULL) {
+        ucs_error("out of memory for the trace %s", path);
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    status = ucs_rcache_trace_writer_create(fd, &writer);
+    if (status != UCS_OK) {
+        free(recorder->path);
+        return status;
+    }
+
+    ucs_mutex_lock(&recorder->lock);
+    recorder->writer = writer;
+    ucs_mutex_unlock(&recorder->lock);
+    return UCS_OK;
+}
+
+ucs_status_t ucs_rcache_recorder_start(ucs_rcache_recorder_t *recorder, int fd,
+                                       const char *path)
+{
+    ucs_status_t status;
+
+    status = open_file(recorder, fd, path);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    atomic_store_explicit(&recorder->recording, 1, memory_order_relaxed);
+    status = create_thread(recorder);
+    if (status != UCS_OK) {
+        goto err_destroy_writer;
+    }
+
+    return UCS_OK;
+
+err_destroy_writer:
+    atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
+    ucs_mutex_lock(&recorder->lock);
+    ucs_rcache_trace_writer_destroy(recorder->writer);
+    recorder->writer = NULL;
+    free(recorder->path);
+    ucs_mutex_unlock(&recorder->lock);
+    return status;
+}
+
+/* Begin to put a record. @return the writer, to be passed to end_put(), or NULL
+ * if the file is not open. After a failure no record may be put either, since
+ * the writer might have to write for it */
+static ucs_rcache_trace_writer_t *begin_put(ucs_rcache_recorder_t *recorder)
+{
+    ucs_mutex_lock(&recorder->lock);
+    if ((recorder->writer != NULL) && !recorder->failed) {
+        return recorder->writer;
+    }
+
+    ucs_mutex_unlock(&recorder->lock);
+    return NULL;
+}
+
+static void end_put(ucs_rcache_recorder_t *recorder)
+{
+    ucs_mutex_unlock(&recorder->lock);
+}
+
+void ucs_rcache_recorder_stop(ucs_rcache_recorder_t *recorder)
+{
+    ucs_rcache_trace_writer_t *writer;
+    uint64_t lost;
+
+    if (!recorder->running) {
+        return;
+    }
+
+    atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
+    sem_post(&recorder->wakeups);
+    pthread_join(recorder->thread, NULL);
+    recorder->running = 0;
+
+    while (drain(recorder)) {
+    }
+    lost = ucs_rcache_record_ring_lost(recorder->ring);
+    if ((lost > 0) && ((writer = begin_put(recorder)) != NULL)) {
+        ucs_rcache_trace_put_lost(writer, lost);
+        end_put(recorder);
+    }
+}
+
+void ucs_rcache_recorder_finish(ucs_rcache_recorder_t *recorder)
+{
+    if (recorder->writer == NULL) {
+        return;
+    }
+
+    if (ucs_rcache_record_sites_is_full(recorder->sites)) {
+        ucs_diag("the trace %s has the stacks of the first %d call sites only",
+                 recorder->path, MAX_SITES);
+    }
+
+    ucs_mutex_lock(&recorder->lock);
+    if (!recorder->failed) {
+        ucs_rcache_record_modules_put(recorder->modules, recorder->writer);
+        check_written(recorder,
+                      ucs_rcache_trace_writer_finish(recorder->writer));
+    }
+
+    ucs_rcache_trace_writer_destroy(recorder->writer);
+    recorder->writer = NULL;
+    if ((ucs_rcache_pred_own_fd_close(&recorder->fd) != 0) &&
+        !recorder->failed) {
+        ucs_warn("the end of the trace %s may be missing: %m", recorder->path);
+    }
+    free(recorder->path);
+    ucs_mutex_unlock(&recorder->lock);
+}
+
+/* The child does not have the thread, takes no lock, since a thread of the
+ * parent may have held it, and does not destroy the writer, which would write to
+ * the file of the parent */
+void ucs_rcache_recorder_abandon(ucs_rcache_recorder_t *recorder)
+{
+    if (recorder->writer != NULL) {
+        ucs_rcache_pred_own_fd_close(&recorder->fd);
+    }
+}
+
+void ucs_rcache_recorder_meta(ucs_rcache_recorder_t *recorder, const char *key,
+                              const char *value)
+{
+    ucs_rcache_trace_writer_t *writer = begin_put(recorder);
+
+    if (writer != NULL) {
+        ucs_rcache_trace_put_meta(writer, key, value);
+        end_put(recorder);
+    }
+}
+
+void ucs_rcache_recorder_domain(ucs_rcache_recorder_t *recorder,
+                                unsigned number, const char *name)
+{
+    ucs_rcache_trace_writer_t *writer = begin_put(recorder);
+
+    if (writer != NULL) {
+        ucs_rcache_trace_put_domain(writer, number, name);
+        end_put(recorder);
+    }
+}
+
+void ucs_rcache_recorder_counter(ucs_rcache_recorder_t *recorder,
+                                 const char *name, uint64_t value)
+{
+    ucs_rcache_trace_writer_t *writer = begin_put(recorder);
+
+    if (writer != NULL) {
+        ucs_rcache_trace_put_counter(writer, name, value);
+        end_put(recorder);
+    }
+}
+
+void ucs_rcache_recorder_sends(ucs_rcache_recorder_t *recorder,
+                               const ucs_reuse_sends_t *sends)
+{
+    ucs_rcache_trace_writer_t *writer = begin_put(recorder);
+
+    if (writer != NULL) {
+        ucs_rcache_trace_put_sends(writer, sends);
+        end_put(recorder);
+    }
+}
+
+void ucs_rcache_recorder_flush(ucs_rcache_recorder_t *recorder)
+{
+    ucs_rcache_trace_writer_t *writer = begin_put(recorder);
+
+    if (writer != NULL) {
+        check_written(recorder, ucs_rcache_trace_writer_flush(writer));
+        end_put(recorder);
+    }
+}

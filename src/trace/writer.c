@@ -1,0 +1,383 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "writer.h"
+
+#include <ucs/host/own_fd.h>
+
+#include <ucs/debug/log_def.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* Size of the buffer of records, which are packed together, bytes: the longest
+ * record fits */
+#define BUFFER_SIZE     131072
+#define MAX_RECORD      (sizeof(trace_record_t) + UINT16_MAX)
+
+/* Level 2 of zlib takes the time of level 1, and a tenth less room. Level 6 takes
+ * twice the time or more, for another tenth */
+#define PACK_LEVEL      2
+
+/* Offset of the fields in the plain part of the file */
+#define FIELDS_OFFSET   sizeof(trace_head_t)
+
+
+struct ucs_rcache_trace_writer {
+    ucs_rcache_pred_own_fd_t file;
+    int                      error;    /* errno of the first failure, or 0 */
+    int                      started;  /* The plain part was written */
+    int                      finished; /* The end was written */
+    z_stream                 zlib;
+    uint8_t                  *record;  /* The record that is being put */
+    uint8_t                  *next;    /* End of the records in the buffer */
+    uint8_t                  *fields;  /* End of the fields in @a packed */
+    uint8_t                  records[BUFFER_SIZE];
+    uint8_t                  packed[BUFFER_SIZE / 2]; /* Goes to the file: the
+                                          plain part first, then output of
+                                          zlib */
+};
+
+
+ucs_status_t
+ucs_rcache_trace_writer_create(int fd, ucs_rcache_trace_writer_t **writer_p)
+{
+    ucs_rcache_trace_writer_t *writer = calloc(1, sizeof(*writer));
+
+    if (writer == NULL) {
+        goto err;
+    }
+
+    if (deflateInit(&writer->zlib, PACK_LEVEL) != Z_OK) {
+        goto err_free;
+    }
+
+    /* If the descriptor is not open, the next flush returns the error, as it
+     * does with all errors */
+    if (ucs_rcache_pred_own_fd_init(&writer->file, fd) != 0) {
+        writer->error = errno;
+    }
+
+    writer->next   = writer->records;
+    writer->fields = writer->packed + FIELDS_OFFSET;
+    *writer_p      = writer;
+    return UCS_OK;
+
+err_free:
+    free(writer);
+err:
+    ucs_error("out of memory for the writer of a trace");
+    return UCS_ERR_NO_MEMORY;
+}
+
+void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer)
+{
+    ucs_rcache_trace_writer_finish(writer);
+    deflateEnd(&writer->zlib);
+    free(writer);
+}
+
+/* Where the file may not grow (RLIMIT_FSIZE), write(2) fails with EFBIG and
+ * also sends the thread a SIGXFSZ, which would end the program. This function
+ * takes its own signal back, and leaves one that was pending before. @return as
+ * write(2) */
+static ssize_t write_without_signal(int fd, const uint8_t *data, size_t size)
+{
+    const struct timespec no_time = { 0 };
+    sigset_t too_big, pending, old;
+    ssize_t count;
+    int error;
+
+    sigemptyset(&too_big);
+    sigaddset(&too_big, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &too_big, &old);
+    sigpending(&pending);
+
+    count = write(fd, data, size);
+    error = errno;
+    if ((count < 0) && (error == EFBIG) && !sigismember(&pending, SIGXFSZ)) {
+        while ((sigtimedwait(&too_big, NULL, &no_time) < 0) &&
+               (errno == EINTR));
+    }
+
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    errno = error;
+    return count;
+}
+
+/* The program may have closed the descriptor since the last write, and opened
+ * another file, which got the number: that file must not be written to.
+ * @return as write(2) */
+static ssize_t write_some(const ucs_rcache_trace_writer_t *writer,
+                                 const uint8_t *data, size_t size)
+{
+    if (!ucs_rcache_pred_own_fd_is_ours(&writer->file)) {
+        errno = EBADF;
+        return -1;
+    }
+
+    return write_without_signal(writer->file.fd, data, size);
+}
+
+/* After a write that failed nothing more is written: the write may have left a
+ * part of a block in the file, and no reader would find the records after it */
+static void write_all(ucs_rcache_trace_writer_t *writer, const uint8_t *data,
+                         size_t size)
+{
+    ssize_t count;
+
+    while ((size > 0) && (writer->error == 0)) {
+        count = write_some(writer, data, size);
+        if (count >= 0) {
+            data += count;
+            size -= count;
+        } else if (errno != EINTR) {
+            writer->error = errno;
+        }
+    }
+}
+
+/* Write the plain part of the file */
+static void write_plain(ucs_rcache_trace_writer_t *writer)
+{
+    size_t size       = writer->fields - writer->packed;
+    trace_head_t head = {
+        .magic   = TRACE_MAGIC,
+        .version = TRACE_FORMAT_VERSION,
+        .size    = size - FIELDS_OFFSET
+    };
+
+    head.crc = crc32(0, (const void*)&head, offsetof(trace_head_t, crc));
+    head.crc = crc32(head.crc, writer->packed + FIELDS_OFFSET, head.size);
+    memcpy(writer->packed, &head, sizeof(head));
+    write_all(writer, writer->packed, size);
+    writer->started = 1;
+}
+
+/* Pack the records in the buffer, and write the output of zlib, which with
+ * Z_NO_FLUSH may hold back some of it */
+static void pack(ucs_rcache_trace_writer_t *writer, int flush)
+{
+    z_stream *zlib = &writer->zlib;
+
+    if (!writer->started) {
+        write_plain(writer);
+    }
+
+    zlib->next_in  = writer->records;
+    zlib->avail_in = writer->next - writer->records;
+    do {
+        zlib->next_out  = writer->packed;
+        zlib->avail_out = sizeof(writer->packed);
+        deflate(zlib, flush);
+        write_all(writer, writer->packed, zlib->next_out - writer->packed);
+    } while (zlib->avail_out == 0);
+    writer->next = writer->records;
+}
+
+static ucs_status_t get_status(const ucs_rcache_trace_writer_t *writer)
+{
+    if (writer->error != 0) {
+        errno = writer->error;
+        return UCS_ERR_IO_ERROR;
+    }
+
+    return UCS_OK;
+}
+
+ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer)
+{
+    /* Before there is anything to write, further fields may come */
+    if (writer->started || (writer->next > writer->records) ||
+        (writer->fields > writer->packed + FIELDS_OFFSET)) {
+        pack(writer, Z_SYNC_FLUSH);
+    }
+
+    return get_status(writer);
+}
+
+ucs_status_t ucs_rcache_trace_writer_finish(ucs_rcache_trace_writer_t *writer)
+{
+    if (!writer->finished) {
+        pack(writer, Z_FINISH);
+        writer->finished = 1;
+    }
+
+    return get_status(writer);
+}
+
+/* Begin a record, after packing those in the buffer if it has no room for one
+ * more */
+static void
+begin_record(ucs_rcache_trace_writer_t *writer, unsigned type)
+{
+    const trace_record_t head = { .type = type };
+
+    if (writer->next > writer->records + BUFFER_SIZE - MAX_RECORD) {
+        pack(writer, Z_NO_FLUSH);
+    }
+
+    writer->record = writer->next;
+    memcpy(writer->record, &head, sizeof(head));
+    writer->next += sizeof(head);
+}
+
+static void end_record(ucs_rcache_trace_writer_t *writer)
+{
+    uint16_t length = writer->next - writer->record - sizeof(trace_record_t);
+
+    memcpy(writer->record + offsetof(trace_record_t, length), &length,
+           sizeof(length));
+}
+
+static void
+put_bytes(ucs_rcache_trace_writer_t *writer, const void *data, size_t size)
+{
+    memcpy(writer->next, data, size);
+    writer->next += size;
+}
+
+/* Put a number of 1, 2, 4 or 8 bytes */
+static inline void
+put_number(ucs_rcache_trace_writer_t *writer, uint64_t value, size_t size)
+{
+    put_bytes(writer, &value, size);
+}
+
+static void put_string(ucs_rcache_trace_writer_t *writer, const char *string)
+{
+    size_t length = strnlen(string, UCS_RCACHE_TRACE_MAX_STRING);
+
+    put_number(writer, length, 2);
+    put_bytes(writer, string, length);
+}
+
+void ucs_rcache_trace_put_event(ucs_rcache_trace_writer_t *writer,
+                                const ucs_rcache_pred_event_t *event)
+{
+    unsigned has = trace_types[event->type].has;
+    const trace_field_t *field;
+
+    begin_record(writer, TRACE_RECORD_EVENT + event->type);
+    put_number(writer, event->time, 8);
+    if (has & TRACE_HAS_RANGE) {
+        put_number(writer, event->address, 8);
+        put_number(writer, event->length, 8);
+    }
+    for (field = trace_fields; field < trace_fields + TRACE_NUM_FIELDS;
+         ++field) {
+        if (field->part & has) {
+            put_bytes(writer, UCS_PTR_BYTE_OFFSET(event, field->offset),
+                      field->size);
+        }
+    }
+    end_record(writer);
+}
+
+void ucs_rcache_trace_put_lost(ucs_rcache_trace_writer_t *writer,
+                               uint64_t count)
+{
+    begin_record(writer, TRACE_RECORD_LOST);
+    put_number(writer, count, 8);
+    end_record(writer);
+}
+
+/* Put a field into the plain part of the file.
+ * @return 0 if there is no room, or if a record was put before */
+static int put_field(ucs_rcache_trace_writer_t *writer, const char *name,
+                     const char *value)
+{
+    size_t name_length  = strnlen(name, UCS_RCACHE_TRACE_MAX_STRING);
+    size_t value_length = strnlen(value, UCS_RCACHE_TRACE_MAX_STRING);
+    size_t room         = writer->packed + sizeof(writer->packed) -
+                          writer->fields;
+
+    if (writer->started || (writer->next > writer->records) ||
+        (name_length + value_length + 2 > room)) {
+        return 0;
+    }
+
+    /* The buffer was zero at first, so that each string ends with a zero */
+    memcpy(writer->fields, name, name_length);
+    memcpy(writer->fields + name_length + 1, value, value_length);
+    writer->fields += name_length + value_length + 2;
+    return 1;
+}
+
+void ucs_rcache_trace_put_meta(ucs_rcache_trace_writer_t *writer,
+                               const char *key, const char *value)
+{
+    if (!put_field(writer, key, value)) {
+        begin_record(writer, TRACE_RECORD_META);
+        put_string(writer, key);
+        put_string(writer, value);
+        end_record(writer);
+    }
+}
+
+void ucs_rcache_trace_put_domain(ucs_rcache_trace_writer_t *writer,
+                                 unsigned number, const char *name)
+{
+    begin_record(writer, TRACE_RECORD_DOMAIN);
+    put_number(writer, number, 2);
+    put_string(writer, name);
+    end_record(writer);
+}
+
+void ucs_rcache_trace_put_site(ucs_rcache_trace_writer_t *writer,
+                               const ucs_rcache_trace_site_t *site)
+{
+    begin_record(writer, TRACE_RECORD_SITE);
+    put_number(writer, site->caller, 8);
+    put_number(writer, site->stack, 8);
+    put_number(writer, site->num_frames, 1);
+    put_bytes(writer, site->frames, site->num_frames * sizeof(*site->frames));
+    end_record(writer);
+}
+
+void ucs_rcache_trace_put_module(ucs_rcache_trace_writer_t *writer,
+                                 const ucs_rcache_trace_module_t *module)
+{
+    begin_record(writer, TRACE_RECORD_MODULE);
+    put_number(writer, module->start, 8);
+    put_number(writer, module->end, 8);
+    put_number(writer, module->bias, 8);
+    put_string(writer, module->path);
+    put_number(writer, module->build_id_length, 1);
+    put_bytes(writer, module->build_id, module->build_id_length);
+    end_record(writer);
+}
+
+void ucs_rcache_trace_put_counter(ucs_rcache_trace_writer_t *writer,
+                                  const char *name, uint64_t value)
+{
+    begin_record(writer, TRACE_RECORD_COUNTER);
+    put_string(writer, name);
+    put_number(writer, value, 8);
+    end_record(writer);
+}
+
+void ucs_rcache_trace_put_sends(ucs_rcache_trace_writer_t *writer,
+                                const ucs_reuse_sends_t *sends)
+{
+    begin_record(writer, TRACE_RECORD_SENDS);
+    put_number(writer, sends->address, 8);
+    put_number(writer, sends->length, 8);
+    put_number(writer, sends->count, 8);
+    put_number(writer, sends->copied, 8);
+    end_record(writer);
+}
+
+void ucs_rcache_trace_put_truncated(ucs_rcache_trace_writer_t *writer)
+{
+    begin_record(writer, TRACE_RECORD_TRUNCATED);
+    end_record(writer);
+}

@@ -1,0 +1,88 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_TRACE_WRITER_H_
+#define UCS_RCACHE_TRACE_WRITER_H_
+
+#include "format.h"
+
+#include <ucs/reuse/sends.h>
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+BEGIN_C_DECLS
+
+/** @file writer.h
+ *
+ * Writes the binary form of a trace, record by record. Records are collected in
+ * a buffer, which zlib packs when it is full. Uses format.h,
+ * ucs/host/own_fd.h and zlib; recorder.c and src/tools/trace call it.
+ *
+ * Threads: one at a time for each writer. Memory is allocated only when a
+ * writer is created.
+ */
+typedef struct ucs_rcache_trace_writer ucs_rcache_trace_writer_t;
+
+/**
+ * @param [in] fd  File that is written to, which stays the caller's. Records go
+ *                 to the file when the buffer is full and when the writer is
+ *                 flushed. If the program closes the descriptor and another
+ *                 file gets its number, that file is left alone, and writing
+ *                 fails with EBADF.
+ *
+ * @return UCS_ERR_NO_MEMORY, logged.
+ */
+ucs_status_t
+ucs_rcache_trace_writer_create(int fd, ucs_rcache_trace_writer_t **writer_p);
+
+/** Finish, and free the writer. */
+void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer);
+
+/** Write all records that were put so far to the file.
+ *
+ *  @return UCS_ERR_IO_ERROR if a write has failed since the writer was created;
+ *          errno is that of the first failure. If the file may not grow
+ *          (EFBIG), the program gets no SIGXFSZ. */
+ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer);
+
+/** Write the end of the trace, with a checksum of all records. No record may be
+ *  put afterwards. @return as @ref ucs_rcache_trace_writer_flush. */
+ucs_status_t ucs_rcache_trace_writer_finish(ucs_rcache_trace_writer_t *writer);
+
+
+/*
+ * Put a record. If the buffer is full, the records before are packed and written
+ * first. These functions do not fail: the next flush tells of errors.
+ */
+void ucs_rcache_trace_put_event(ucs_rcache_trace_writer_t *writer,
+                                const ucs_rcache_pred_event_t *event);
+
+/** @param [in] count  Events lost between the event before and the next one. */
+void ucs_rcache_trace_put_lost(ucs_rcache_trace_writer_t *writer,
+                               uint64_t count);
+void ucs_rcache_trace_put_meta(ucs_rcache_trace_writer_t *writer,
+                               const char *key, const char *value);
+
+/** Domains have to be put in the order of their numbers, from 0. */
+void ucs_rcache_trace_put_domain(ucs_rcache_trace_writer_t *writer,
+                                 unsigned number, const char *name);
+void ucs_rcache_trace_put_site(ucs_rcache_trace_writer_t *writer,
+                               const ucs_rcache_trace_site_t *site);
+void ucs_rcache_trace_put_module(ucs_rcache_trace_writer_t *writer,
+                                 const ucs_rcache_trace_module_t *module);
+void ucs_rcache_trace_put_counter(ucs_rcache_trace_writer_t *writer,
+                                  const char *name, uint64_t value);
+
+void ucs_rcache_trace_put_sends(ucs_rcache_trace_writer_t *writer,
+                                const ucs_reuse_sends_t *sends);
+
+/** Say that the trace was read from a file whose end was missing. */
+void ucs_rcache_trace_put_truncated(ucs_rcache_trace_writer_t *writer);
+
+END_C_DECLS
+
+#endif
