@@ -8,7 +8,7 @@
 
 #include <tools/replay/program/costs.h>
 #include <ucs/base/hash.h>
-#include <ucs/rcache_pred/predict/cost.h>
+#include <ucs/rcache_pred/predict/policy.h>
 
 #include <ucs/datastruct/khash.h>
 #include <ucs/sys/math.h>

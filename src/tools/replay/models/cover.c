@@ -7,7 +7,7 @@
 #include "cover.h"
 
 #include <tools/replay/program/costs.h>
-#include <ucs/rcache_pred/predict/cost.h>
+#include <ucs/rcache_pred/predict/policy.h>
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 
 #include "ucx_regions.h"
 
-#include <ucs/rcache_pred/predict/cost.h>
+#include <ucs/rcache_pred/predict/policy.h>
 
 #include <ucs/sys/math.h>
 

@@ -7,7 +7,7 @@
 #include "costs.h"
 #include "ranges.h"
 
-#include <ucs/rcache_pred/predict/cost.h>
+#include <ucs/rcache_pred/predict/policy.h>
 
 #include <ucs/sys/math.h>
 

@@ -6,7 +6,7 @@
 
 #include "timeline.h"
 
-#include <ucs/rcache_pred/predict/cost.h>
+#include <ucs/rcache_pred/predict/policy.h>
 
 #include <ucs/datastruct/khash.h>
 #include <ucs/debug/log_def.h>

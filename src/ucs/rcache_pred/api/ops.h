@@ -7,7 +7,7 @@
 #ifndef UCS_RCACHE_PRED_OPS_H_
 #define UCS_RCACHE_PRED_OPS_H_
 
-#include "context.h"
+#include "event.h"
 
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>

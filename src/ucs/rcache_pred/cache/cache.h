@@ -10,7 +10,6 @@
 #include <ucs/base/mutex.h>
 #include <ucs/base/wait.h>
 #include <ucs/rcache_pred/predict/budget.h>
-#include <ucs/rcache_pred/predict/cost.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/rcache_pred/predict/predict.h>
 #include <ucs/rcache_pred/table/dq.h>

@@ -7,7 +7,7 @@
 #include "lanes.h"
 
 #include <ucs/base/clock.h>
-#include <ucs/rcache_pred/api/free.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
 
 /*
  * How a thread waits for another one: for the lock, for a registration that is

@@ -10,7 +10,7 @@
 #include "use.h"
 
 #include <ucs/base/align.h>
-#include <ucs/rcache_pred/api/free.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/rcache_pred/table/known.h>
 
 #include <ucs/sys/math.h>

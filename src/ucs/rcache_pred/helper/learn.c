@@ -8,7 +8,7 @@
 #include "learn.h"
 
 #include <ucs/rcache_pred/table/known.h>
-#include <ucs/rcache_pred/predict/signature.h>
+#include <ucs/rcache_pred/predict/predict.h>
 
 /*
  * What the helper learns from a use: when it began, which predicts the next
@@ -84,16 +84,6 @@ int pred_region_follow(ucs_rcache_pred_t *pred,
     return told;
 }
 
-/* If it is not known yet what follows a use in this place, ask what has followed
- * such uses of other regions, and predict by that */
-static void region_ask(ucs_rcache_pred_t *pred,
-                       ucs_rcache_pred_region_t *region)
-{
-    if (ucs_rcache_pred_forecast_asks(&pred->predictor, &region->forecast)) {
-        pred_region_follow(pred, region);
-    }
-}
-
 ucs_rcache_pred_region_t *pred_region_next_waiting(ucs_rcache_pred_t *pred,
                                                    uint64_t way)
 {
@@ -137,7 +127,7 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
                                                region->queued &&
                                                !region->scheduled &&
                                                !region->kept);
-    region_ask(pred, region);
+    pred_region_follow(pred, region);
     if (error != UCS_RCACHE_PRED_ERROR_CLASSES) {
         pred_lock(pred);
         ++pred->stats.prediction_errors[error];

@@ -6,7 +6,7 @@
 
 #include "helper.h"
 
-#include <ucs/rcache_pred/api/free.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>

@@ -4,11 +4,66 @@
  * See file LICENSE for terms.
  */
 
-#include "precedent.h"
+#include "predict.h"
 
 #include <ucs/sys/math.h>
 
 #include <string.h>
+
+
+/* Find a place in its set, or take the room of the one that was judged longest
+ * ago; and move it to the front, as the set is in the order of the verdicts */
+static ucs_rcache_pred_place_t *
+place_get(ucs_rcache_pred_place_table_t *table, uint64_t hash)
+{
+    ucs_rcache_pred_place_t *set  = table->sets[hash %
+                                                UCS_RCACHE_PRED_PLACE_SETS];
+    ucs_rcache_pred_place_t place = {.hash = hash};
+    unsigned i                    = 0;
+
+    while ((set[i].hash != hash) && (i < UCS_RCACHE_PRED_PLACE_WAYS - 1)) {
+        ++i;
+    }
+
+    if (set[i].hash == hash) {
+        place = set[i];
+    }
+    memmove(set + 1, set, i * sizeof(*set));
+    set[0] = place;
+    return set;
+}
+
+void ucs_rcache_pred_place_judge(ucs_rcache_pred_place_table_t *table,
+                                 uint64_t hash, uint64_t region, int met)
+{
+    ucs_rcache_pred_place_t *place = place_get(table, hash);
+
+    if (place->region == region) {
+        return;
+    }
+
+    place->region = region;
+    place->score  = met ? ucs_min(place->score + UCS_RCACHE_PRED_PLACE_MET,
+                                  UCS_RCACHE_PRED_PLACE_MAX) :
+                          ucs_max(place->score - UCS_RCACHE_PRED_PLACE_UNMET,
+                                  -UCS_RCACHE_PRED_PLACE_MAX);
+}
+
+int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
+                                     uint64_t hash)
+{
+    const ucs_rcache_pred_place_t *set = table->sets[hash %
+                                                     UCS_RCACHE_PRED_PLACE_SETS];
+    unsigned i;
+
+    for (i = 0; i < UCS_RCACHE_PRED_PLACE_WAYS; ++i) {
+        if (set[i].hash == hash) {
+            return set[i].score <= UCS_RCACHE_PRED_PLACE_DOUBTED;
+        }
+    }
+
+    return 0;
+}
 
 
 static ucs_rcache_pred_precedent_t *
@@ -170,4 +225,94 @@ ucs_rcache_pred_precedent_release(ucs_rcache_pred_precedent_table_t *table,
     link = precedent->waiting.next;
     ucs_rcache_pred_precedent_leave(link);
     return link;
+}
+
+uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
+                                        ucs_rcache_pred_forecast_t *forecast,
+                                        ucs_rcache_pred_time_t begin,
+                                        uint64_t way)
+{
+    ucs_rcache_pred_time_t last = forecast->history.last;
+    uint64_t before             = (begin > last) ? forecast->way : 0;
+
+    ucs_rcache_pred_precedent_leave(&forecast->waits);
+    forecast->way = way;
+    if (before == 0) {
+        return 0;
+    }
+
+    if (forecast->follows && ucs_rcache_pred_forecast_is_met(forecast, begin)) {
+        ucs_rcache_pred_precedent_met(&predictor->precedents, before);
+    }
+    ucs_rcache_pred_precedent_add(&predictor->precedents, before, begin - last);
+    return before;
+}
+
+/* Whether the next use of a region, which was used once, would not be awaited any
+ * more if it followed others */
+static int is_too_late(const ucs_rcache_pred_predictor_t *predictor,
+                       const ucs_rcache_pred_forecast_t *forecast,
+                       ucs_rcache_pred_time_t now,
+                       const ucs_rcache_pred_time_t *intervals, unsigned num)
+{
+    ucs_rcache_pred_history_t history = forecast->history;
+    unsigned i;
+
+    for (i = 0; i < num; ++i) {
+        ucs_rcache_pred_history_tell(&history, intervals[i], predictor->depth);
+    }
+    return ucs_rcache_pred_history_expiry(&history) <= now;
+}
+
+int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
+                                    ucs_rcache_pred_forecast_t *forecast,
+                                    ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];
+    ucs_rcache_pred_site_t *site;
+    unsigned num, i;
+
+    /* What is known of the region itself counts for more */
+    if (forecast->history.count > 0) {
+        return 0;
+    }
+
+    site = ucs_rcache_pred_site_find(&predictor->sites, forecast->last_site);
+    if ((site != NULL) && (site->next.period != 0)) {
+        return 0;
+    }
+
+    num = ucs_rcache_pred_precedent_ask(&predictor->precedents, forecast->way,
+                                        intervals);
+    if (num == 0) {
+        ucs_rcache_pred_precedent_wait(&predictor->precedents, forecast->way,
+                                       &forecast->waits);
+        return 0;
+    }
+
+    /* Buffers that are never used again wait for longest: they would take all
+     * credit from those that are */
+    if (is_too_late(predictor, forecast, now, intervals, num)) {
+        return 0;
+    }
+
+    ucs_rcache_pred_precedent_follow(&predictor->precedents, forecast->way);
+    ucs_rcache_pred_precedent_leave(&forecast->waits);
+    for (i = 0; (site != NULL) && (i < num); ++i) {
+        ucs_rcache_pred_history_tell(&site->next, intervals[i],
+                                     predictor->depth);
+    }
+    forecast->follows = 1;
+    return 1;
+}
+
+ucs_rcache_pred_forecast_t *
+ucs_rcache_pred_forecast_next_waiting(ucs_rcache_pred_predictor_t *predictor,
+                                      uint64_t way)
+{
+    ucs_list_link_t *link;
+
+    link = ucs_rcache_pred_precedent_release(&predictor->precedents, way);
+    return (link == NULL) ?
+           NULL : ucs_container_of(link, ucs_rcache_pred_forecast_t, waits);
 }

@@ -5,7 +5,6 @@
  */
 
 #include "predict.h"
-#include "signature.h"
 
 #include <ucs/sys/math.h>
 
@@ -76,11 +75,6 @@
  */
 #define RECORD_ENOUGH 8
 #define RECORD_MAX    (2 * RECORD_ENOUGH)
-
-
-/* A region of which so many intervals are known does without what is known from
- * elsewhere: a program that is periodic has come to the second round of its loop */
-#define KNOWN_INTERVALS 4
 
 
 ucs_status_t
@@ -258,14 +252,6 @@ int ucs_rcache_pred_forecast_is_trusted(
     return (forecast->record >= RECORD_ENOUGH) ||
            !ucs_rcache_pred_place_is_doubted(&predictor->places,
                                              forecast->place);
-}
-
-/* Whether a use is the one that was expected */
-static int is_met(const ucs_rcache_pred_forecast_t *forecast,
-                  ucs_rcache_pred_time_t begin)
-{
-    return forecast->in_trial && (begin >= forecast->earliest) &&
-           (begin <= forecast->expiry);
 }
 
 /* It is known now whether the expected use has come in time. What was expected
@@ -449,7 +435,7 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
     ucs_rcache_pred_site_t *site;
     int phase;
 
-    forecast_judge(predictor, forecast, is_met(forecast, begin));
+    forecast_judge(predictor, forecast, ucs_rcache_pred_forecast_is_met(forecast, begin));
     forecast->follows = 0;
     forecast->place   = place;
     if ((forecast->doubt > 0) && awaited) {
@@ -471,109 +457,4 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
     ucs_rcache_pred_history_add(&site->history, begin, depth);
     ucs_rcache_pred_history_add(&forecast->history, begin, depth);
     return error;
-}
-
-int ucs_rcache_pred_forecast_asks(ucs_rcache_pred_predictor_t *predictor,
-                                  const ucs_rcache_pred_forecast_t *forecast)
-{
-    return (forecast->history.count < KNOWN_INTERVALS) &&
-           (site_next(predictor, forecast->last_site) == NULL);
-}
-
-void ucs_rcache_pred_forecast_tell(ucs_rcache_pred_predictor_t *predictor,
-                                   ucs_rcache_pred_forecast_t *forecast,
-                                   const ucs_rcache_pred_time_t *intervals,
-                                   unsigned num)
-{
-    ucs_rcache_pred_site_t *site;
-    unsigned i;
-
-    if (num > 0) {
-        ucs_rcache_pred_precedent_leave(&forecast->waits);
-    }
-
-    site = ucs_rcache_pred_site_find(&predictor->sites, forecast->last_site);
-    for (i = 0; (site != NULL) && (i < num); ++i) {
-        ucs_rcache_pred_history_tell(&site->next, intervals[i],
-                                     predictor->depth);
-    }
-}
-
-uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
-                                        ucs_rcache_pred_forecast_t *forecast,
-                                        ucs_rcache_pred_time_t begin,
-                                        uint64_t way)
-{
-    ucs_rcache_pred_time_t last = forecast->history.last;
-    uint64_t before             = (begin > last) ? forecast->way : 0;
-
-    ucs_rcache_pred_precedent_leave(&forecast->waits);
-    forecast->way = way;
-    if (before == 0) {
-        return 0;
-    }
-
-    if (forecast->follows && is_met(forecast, begin)) {
-        ucs_rcache_pred_precedent_met(&predictor->precedents, before);
-    }
-    ucs_rcache_pred_precedent_add(&predictor->precedents, before, begin - last);
-    return before;
-}
-
-/* Whether the next use of a region, which was used once, would not be awaited any
- * more if it followed others */
-static int is_too_late(const ucs_rcache_pred_predictor_t *predictor,
-                       const ucs_rcache_pred_forecast_t *forecast,
-                       ucs_rcache_pred_time_t now,
-                       const ucs_rcache_pred_time_t *intervals, unsigned num)
-{
-    ucs_rcache_pred_history_t history = forecast->history;
-    unsigned i;
-
-    for (i = 0; i < num; ++i) {
-        ucs_rcache_pred_history_tell(&history, intervals[i], predictor->depth);
-    }
-    return ucs_rcache_pred_history_expiry(&history) <= now;
-}
-
-int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
-                                    ucs_rcache_pred_forecast_t *forecast,
-                                    ucs_rcache_pred_time_t now)
-{
-    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];
-    unsigned num;
-
-    if (forecast->history.count > 0) {
-        return 0;
-    }
-
-    num = ucs_rcache_pred_precedent_ask(&predictor->precedents, forecast->way,
-                                        intervals);
-    if (num == 0) {
-        ucs_rcache_pred_precedent_wait(&predictor->precedents, forecast->way,
-                                       &forecast->waits);
-        return 0;
-    }
-
-    /* Buffers that are never used again wait for longest: they would take all
-     * credit from those that are */
-    if (is_too_late(predictor, forecast, now, intervals, num)) {
-        return 0;
-    }
-
-    ucs_rcache_pred_precedent_follow(&predictor->precedents, forecast->way);
-    ucs_rcache_pred_forecast_tell(predictor, forecast, intervals, num);
-    forecast->follows = 1;
-    return 1;
-}
-
-ucs_rcache_pred_forecast_t *
-ucs_rcache_pred_forecast_next_waiting(ucs_rcache_pred_predictor_t *predictor,
-                                      uint64_t way)
-{
-    ucs_list_link_t *link;
-
-    link = ucs_rcache_pred_precedent_release(&predictor->precedents, way);
-    return (link == NULL) ?
-           NULL : ucs_container_of(link, ucs_rcache_pred_forecast_t, waits);
 }

@@ -7,9 +7,17 @@
 #ifndef UCS_RCACHE_PRED_PREDICT_H_
 #define UCS_RCACHE_PRED_PREDICT_H_
 
-#include "callsite.h"
-#include "place.h"
-#include "precedent.h"
+#include "history.h"
+
+#include <ucs/rcache_pred/api/event.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
+
+#include <ucs/datastruct/list.h>
+#include <ucs/sys/compiler_def.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
 
 /** @file predict.h
  *
@@ -18,6 +26,213 @@
  * and know neither the cache nor a clock nor a lock. The helper calls them, and
  * holds its mutex whenever it touches a predictor or a forecast.
  */
+
+/*
+ * The signature of a communication on a region: the key of the call-site table
+ * (CF'11, section 3.1). The functions are pure. The helper computes signatures,
+ * off the critical path.
+ */
+
+/**
+ * @return the signature of a communication on a region, which is never 0.
+ *
+ * @param [in] region  Number of the region. It tells apart regions that start
+ *                     at the same address, because they belong to different
+ *                     domains or are used with different lengths at the same
+ *                     time.
+ */
+uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
+                                   uint64_t region, uintptr_t address,
+                                   uint64_t length);
+
+/** @return the hash, which is never 0, of the place of the program from which a
+ *  communication was called, whatever its buffer and what came before it. */
+uint64_t
+ucs_rcache_pred_signature_of_place(const ucs_rcache_pred_context_t *context);
+
+/** @return the hash, which is never 0, of a place (@ref
+ *  ucs_rcache_pred_signature_of_place) and of the length of memory that is used
+ *  there. */
+uint64_t ucs_rcache_pred_signature_of_way(uint64_t place, uint64_t length);
+
+/** @return the signature, which is never 0, of a communication that comes in a
+ *  certain phase of its region. predict.c says what phases are. */
+uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
+
+
+/*
+ * What regions that are used from one place of the program tell about each
+ * other. A place is a caller and the path of calls that led to it, whatever the
+ * buffer and the communications before. Where the uses of a place come at
+ * random, not each of its regions has to find that out for itself. The functions
+ * are pure; only the helper calls them, so that they need no lock.
+ */
+
+/** A place has a score, which a deadline that was met raises and one that was
+ *  not met lowers: it falls where fewer than two fifths of them are met. Of
+ *  deadlines from intervals at random, 10 to 35 % are met, and of those from
+ *  the first intervals of a period that varies by 20 %, more than half. */
+#define UCS_RCACHE_PRED_PLACE_MET   3
+#define UCS_RCACHE_PRED_PLACE_UNMET 2
+
+/** The score of a place that is not believed any more. The benefit of the doubt
+ *  costs so many registrations for nothing. */
+#define UCS_RCACHE_PRED_PLACE_DOUBTED -6
+
+/** The score is from -MAX to MAX, so that a place that changes its ways is not
+ *  held to what it did long ago: 31 deadlines that are met make up for
+ *  whatever was before. */
+#define UCS_RCACHE_PRED_PLACE_MAX 96
+
+/* Places are kept in sets of so many, by their hash. In each set, the one that
+ * was judged last comes first, and a new one replaces the last one. */
+#define UCS_RCACHE_PRED_PLACE_SETS 256
+#define UCS_RCACHE_PRED_PLACE_WAYS 4
+
+
+/** What is known of one place. */
+typedef struct ucs_rcache_pred_place {
+    uint64_t hash;   /**< See @ref ucs_rcache_pred_signature_of_place;
+                          0: none is here */
+    uint64_t region; /**< About which region the last verdict was */
+    int8_t   score;
+} ucs_rcache_pred_place_t;
+
+
+/** The places that were judged lately. All zero: none is known. */
+typedef struct ucs_rcache_pred_place_table {
+    ucs_rcache_pred_place_t sets[UCS_RCACHE_PRED_PLACE_SETS]
+                                [UCS_RCACHE_PRED_PLACE_WAYS];
+} ucs_rcache_pred_place_table_t;
+
+
+/**
+ * Learn that a deadline of a region that was last used from this place was met,
+ * or was not. Several verdicts in a row about one region count once: what
+ * becomes of it alone is its own matter, and says little about others.
+ *
+ * @param [in] hash    Of the place, not 0.
+ * @param [in] region  Tells regions apart.
+ */
+void ucs_rcache_pred_place_judge(ucs_rcache_pred_place_table_t *table,
+                                 uint64_t hash, uint64_t region, int met);
+
+/** @return whether predictions for regions of this place are not to be believed
+ *          unless they have been right for the region itself. That is not so of
+ *          a place of which nothing is known. */
+int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
+                                     uint64_t hash);
+
+
+/*
+ * What followed the uses of any region in one place of the program, with one
+ * length: a precedent for other regions that were used once in the same way. A
+ * region asks for one, and waits if there is none yet.
+ *
+ * In some places buffers are used once that never come again, or buffers whose
+ * next uses are of different loops. So a precedent has credit: each region that
+ * follows it takes some, and gives back more if its use comes when it is
+ * expected. Who asks for more than that waits.
+ *
+ * The functions are pure; only the helper calls them, so that they need no lock.
+ */
+
+/** How many intervals of a way of use are remembered, the last ones. They tell
+ *  less than as many of one region would, since they are of about the same time:
+ *  with more of them, a history that is told would take intervals for steady
+ *  before it has seen one itself. */
+#define UCS_RCACHE_PRED_PRECEDENT_DEPTH 2
+
+/** So many regions may follow a precedent before any of them has shown that it is
+ *  right: so many registrations may be for nothing. */
+#define UCS_RCACHE_PRED_PRECEDENT_CREDIT 4
+
+/** What is given back for each of them that was right: two more may follow in its
+ *  place. So regions in turns are told faster than they are used. */
+#define UCS_RCACHE_PRED_PRECEDENT_MET 2
+
+/** The most that a precedent is given credit, so that it is not followed for long
+ *  after the program has changed. */
+#define UCS_RCACHE_PRED_PRECEDENT_MAX_CREDIT 64
+
+/** With each so many intervals that are added, a precedent without credit gets
+ *  some for one region. */
+#define UCS_RCACHE_PRED_PRECEDENT_RETRY 64
+
+/* Precedents are kept in sets of so many, by the hash of the way of use. A new
+ * one replaces the one of its set that was added to longest ago. */
+#define UCS_RCACHE_PRED_PRECEDENT_SETS 256
+#define UCS_RCACHE_PRED_PRECEDENT_WAYS 4
+
+
+/** What is known of one way of use. */
+typedef struct ucs_rcache_pred_precedent {
+    uint64_t               way;     /**< See @ref
+                                         ucs_rcache_pred_signature_of_way;
+                                         0: none is here */
+    uint64_t               added;   /**< Number of the table's last addition
+                                         here */
+    ucs_list_link_t        waiting; /**< Who waits for the first interval that
+                                         is added next: those that began to wait
+                                         first come first */
+    uint64_t               count;   /**< How many intervals there were */
+    unsigned               credit;  /**< How many regions may follow it */
+    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];
+} ucs_rcache_pred_precedent_t;
+
+
+/** The ways of use that were seen lately. */
+typedef struct ucs_rcache_pred_precedent_table {
+    uint64_t                    additions; /**< How many there were */
+    ucs_rcache_pred_precedent_t sets[UCS_RCACHE_PRED_PRECEDENT_SETS]
+                                    [UCS_RCACHE_PRED_PRECEDENT_WAYS];
+} ucs_rcache_pred_precedent_table_t;
+
+
+/** Let a table have no precedents. */
+void ucs_rcache_pred_precedent_init(ucs_rcache_pred_precedent_table_t *table);
+
+/** Add how long after a use of a region its next one has begun, ns, > 0. */
+void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
+                                   uint64_t way,
+                                   ucs_rcache_pred_time_t interval);
+
+/**
+ * Ask what is to be followed.
+ *
+ * @param [out] intervals  Room for UCS_RCACHE_PRED_PRECEDENT_DEPTH. The last one
+ *                         was added last.
+ * @return how many intervals are known of a way of use; 0: none, or there is no
+ *         credit.
+ */
+unsigned
+ucs_rcache_pred_precedent_ask(const ucs_rcache_pred_precedent_table_t *table,
+                              uint64_t way, ucs_rcache_pred_time_t *intervals);
+
+/** Follow a precedent that was found so: takes credit for one. */
+void ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
+                                      uint64_t way);
+
+/** The use of a region that has followed a precedent came when it was
+ *  expected. */
+void ucs_rcache_pred_precedent_met(ucs_rcache_pred_precedent_table_t *table,
+                                   uint64_t way);
+
+/** Let a link wait until a way of use can be followed. It is not waiting
+ *  yet. If the precedent is replaced, it waits no more. */
+void ucs_rcache_pred_precedent_wait(ucs_rcache_pred_precedent_table_t *table,
+                                    uint64_t way, ucs_list_link_t *link);
+
+/** Stop waiting. All zeros is a link that has not waited. */
+void ucs_rcache_pred_precedent_leave(ucs_list_link_t *link);
+
+/** @return whoever has waited for longest for a way of use, and does not wait any
+ *          more; NULL if nobody waits, or nothing is known yet, or there is no
+ *          credit. */
+ucs_list_link_t *
+ucs_rcache_pred_precedent_release(ucs_rcache_pred_precedent_table_t *table,
+                                  uint64_t way);
+
 
 /** What the predictions for all regions of a cache share. */
 typedef struct ucs_rcache_pred_predictor {
@@ -84,6 +299,15 @@ typedef struct ucs_rcache_pred_forecast {
 } ucs_rcache_pred_forecast_t;
 
 
+/** @return whether a use that begins now is the one that was expected. */
+static inline int
+ucs_rcache_pred_forecast_is_met(const ucs_rcache_pred_forecast_t *forecast,
+                                ucs_rcache_pred_time_t begin)
+{
+    return forecast->in_trial && (begin >= forecast->earliest) &&
+           (begin <= forecast->expiry);
+}
+
 /**
  * Initialize a predictor. Allocates memory.
  *
@@ -144,9 +368,10 @@ uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
                                       ucs_rcache_pred_time_t begin,
                                       uint64_t way);
 
-/** Let a forecast be told by other regions, if only one use was added to it and
- *  there is a precedent for that. If there is none yet, it waits for one; if its
- *  next use should have come by now, it does not. @return whether it was told. */
+/** Let a forecast follow other regions, if one use alone was added to the forecast and
+ *  there is a precedent for that use. Without a precedent yet, the forecast waits for one;
+ *  if the next use should have come by now, the forecast does not wait. @return whether
+ *  the forecast follows. */
 int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
                                     ucs_rcache_pred_forecast_t *forecast,
                                     ucs_rcache_pred_time_t now);
@@ -156,27 +381,6 @@ int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
 ucs_rcache_pred_forecast_t *
 ucs_rcache_pred_forecast_next_waiting(ucs_rcache_pred_predictor_t *predictor,
                                    uint64_t way);
-
-/**
- * @return whether to ask what is known from elsewhere of the context of the use that was
- *         added last: nothing is known of what has followed its uses here, and of the
- *         region, little. What is known of it counts for more than what another run has
- *         seen in such places.
- */
-int ucs_rcache_pred_forecast_asks(ucs_rcache_pred_predictor_t *predictor,
-                                  const ucs_rcache_pred_forecast_t *forecast);
-
-/**
- * Tell what is known from elsewhere: intervals from uses in such a context to the next use
- * of the same memory in any. To be called if the forecast asks. It waits for no precedent
- * any more then.
- *
- * @param [in] intervals  Each > 0, the last one being the most likely, ns.
- */
-void ucs_rcache_pred_forecast_tell(ucs_rcache_pred_predictor_t *predictor,
-                                   ucs_rcache_pred_forecast_t *forecast,
-                                   const ucs_rcache_pred_time_t *intervals,
-                                   unsigned num);
 
 /**
  * Predict the region's deadline. It comes from the first of these that predicts
@@ -218,5 +422,7 @@ int ucs_rcache_pred_forecast_is_trusted(
  *  and the history that predicted the use loses confidence. */
 void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
                                     ucs_rcache_pred_forecast_t *forecast);
+
+END_C_DECLS
 
 #endif

@@ -16,7 +16,7 @@
 #include <uct/ib/predreg/md/domain.h>
 
 #include <ucs/arena/arena.h>
-#include <ucs/rcache_pred/api/free.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucm/api/ucm.h>
 

@@ -11,7 +11,7 @@
 
 #include <ucs/base/strb.h>
 #include <ucs/host/unwind.h>
-#include <ucs/rcache_pred/api/free.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/md/md.h>

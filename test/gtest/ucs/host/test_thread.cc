@@ -7,7 +7,7 @@
 #include <common/pred_test.h>
 
 extern "C" {
-#include <ucs/rcache_pred/api/free.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
 }
 
 #include <sched.h>

@@ -11,7 +11,7 @@
 
 #include <ucs/base/hash.h>
 #include <ucs/callpath/callpath.h>
-#include <ucs/rcache_pred/api/context.h>
+#include <ucs/rcache_pred/api/event.h>
 #include <ucs/rcache_pred/stats.h>
 
 #include <ucp/api/ucp.h>

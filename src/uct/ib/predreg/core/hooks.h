@@ -10,7 +10,7 @@
 #include "comm.h"
 #include "types.h"
 
-#include <ucs/rcache_pred/api/context.h>
+#include <ucs/rcache_pred/api/event.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/ib/predreg/compat/compat.h>

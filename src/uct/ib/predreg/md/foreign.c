@@ -9,7 +9,6 @@
 #include "memlock.h"
 
 #include <ucs/base/page.h>
-#include <ucs/rcache_pred/predict/cost.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/core/state.h>

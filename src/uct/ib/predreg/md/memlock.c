@@ -8,7 +8,7 @@
 
 #include <ucs/base/page.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
-#include <ucs/rcache_pred/predict/cost.h>
+#include <ucs/rcache_pred/predict/policy.h>
 
 #include <ucs/sys/math.h>
 

@@ -6,7 +6,7 @@
 
 #include "threads_test.h"
 
-#include <ucs/rcache_pred/api/free.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
 
 /* Uses of several threads that do not wait for each other */
 class test_lanes : public threads_test {

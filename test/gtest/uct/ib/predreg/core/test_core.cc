@@ -7,26 +7,14 @@
 #include "core_test.h"
 
 #include <common/child.h>
+#include <trace/trace.h>
 
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/md/md.h>
 
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* What of state.h C++ can read */
-extern "C" {
-#include <ucs/host/thread.h>
-
-void uct_predreg_step_aside(uct_predreg_core_t *core, uct_predreg_aside_t reason,
-                            const char *detail);
-unsigned uct_predreg_policy(uct_predreg_core_t *core);
-const uct_predreg_compat_t *
-uct_predreg_find_compat(uct_predreg_core_t *core,
-                        const uct_predreg_real_t *real);
-}
 
 class test_core : public core_test {
 protected:
@@ -322,6 +310,27 @@ protected:
         }
         return path;
     }
+
+    /* A trace in the text form */
+    static std::string as_text(const std::string &path)
+    {
+        ucs_rcache_trace_t *trace;
+        char *text  = NULL;
+        size_t size = 0;
+
+        if (ucs_rcache_trace_load(path.c_str(), &trace) != UCS_OK) {
+            return "";
+        }
+
+        FILE *stream = open_memstream(&text, &size);
+        EXPECT_EQ(UCS_OK, ucs_rcache_trace_print(trace, stream));
+        fclose(stream);
+        ucs_rcache_trace_free(trace);
+
+        const std::string result(text, size);
+        free(text);
+        return result;
+    }
 };
 
 TEST_F(test_record, nothing_without_a_folder) {
@@ -357,7 +366,7 @@ TEST_F(test_record, a_file_says_what_process_it_is_of) {
     EXPECT_EQ("." + std::to_string(getpid()) + ".trace",
               path.substr(path.size() - std::to_string(getpid()).size() - 7));
 
-    const std::string text = read(path);
+    const std::string text = as_text(path);
     for (auto word : {"rank", "size", "command", "knob.HISTORY", "clock_end_ns",
                       "ucx_version", "1.13.1", "mlx5_0"}) {
         EXPECT_NE(std::string::npos, text.find(word)) << word;
