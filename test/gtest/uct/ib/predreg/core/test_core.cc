@@ -7,7 +7,7 @@
 #include "core_test.h"
 
 #include <common/child.h>
-#include <trace/trace.h>
+#include <tools/trace/trace.h>
 
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/md/md.h>
