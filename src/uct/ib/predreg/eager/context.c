@@ -19,28 +19,28 @@ typedef struct worker {
     struct worker               *next;
 } worker_t;
 
-/* Held by threads that write one of the lists. A thread may walk the list of contexts
- * without the lock, in memory hooks too: a context is complete before it is listed, and
- * is freed when nobody walks any more */
+/* Held by a thread while it writes one of the lists. A thread may walk the list of
+ * contexts without the lock, in memory hooks too: a context is complete before it
+ * is listed, and is freed when nobody walks any more */
 static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_EAGER_CONTEXTS);
 static worker_t *workers;
 static _Atomic(uct_predreg_eager_context_t*) contexts;
 
 /* The lists of the parent when this process was forked. Volatile, so that the
- * compiler keeps them although nobody reads them */
+ * compiler keeps them, unread as they are */
 static uct_predreg_eager_context_t *volatile inherited_contexts;
 static worker_t *volatile inherited_workers;
 
 /* See uct_predreg_eager_is_making_rma() */
 static __thread int making_rma;
 
-/* How many threads walk the list of contexts. Sequentially consistent, with the list:
- * whoever has removed a context and then sees no walker knows that none will
- * see it */
+/* How many threads walk the list of contexts. Sequentially consistent, with the
+ * list: if a thread has removed a context and then sees no walker, no walker will
+ * see the context */
 static _Atomic(unsigned) walkers;
 
 
-/* The list, for those who hold the lock */
+/* The list, for the holder of the lock */
 static uct_predreg_eager_context_t *first_context(void)
 {
     return atomic_load_explicit(&contexts, memory_order_relaxed);
@@ -116,8 +116,8 @@ static void forget_workers(const uct_predreg_eager_context_t *context)
     }
 }
 
-/* @return the link of the list that points to a context, which is NULL at the end of the
- * list. Under the lock */
+/* @return the link of the list to a context, NULL at the end of the list. Under the
+ * lock */
 static _Atomic(uct_predreg_eager_context_t*) *find_context(ucp_context_h ucp)
 {
     _Atomic(uct_predreg_eager_context_t*) *link = &contexts;
@@ -128,7 +128,7 @@ static _Atomic(uct_predreg_eager_context_t*) *find_context(ucp_context_h ucp)
     return link;
 }
 
-/* @return the link that points to a worker, likewise */
+/* @return the link to a worker, likewise */
 static worker_t **find_worker(ucp_worker_h worker)
 {
     worker_t **link = &workers;
@@ -154,8 +154,8 @@ uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp)
     }
     ucs_mutex_unlock(&lock);
 
-    /* A walker may have found the context and taken a slot of it, which it puts
-     * back */
+    /* A walker may have found the context and taken one of its slots, and puts the
+     * slot back */
     while ((context != NULL) && (atomic_load(&walkers) > 0)) {
         ucs_give_way(NULL); /* A walk takes microseconds, seldom longer */
     }
@@ -228,7 +228,7 @@ void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
         *entry  = (worker_t){worker, context, workers};
         workers = entry;
         /* Threads may remember that there is no worker at this address, and
-         * endpoints of the worker may get addresses of endpoints that are gone */
+         * endpoints of the worker may get the addresses of former endpoints */
         uct_predreg_endpoints_forget();
     }
 
@@ -302,8 +302,8 @@ void uct_predreg_eager_tell_costs(void (*func)(void *arg,
     uct_predreg_eager_for_each(tell_costs, &listener);
 }
 
-/* Keep the lists that a forked child has inherited. Threads that are not here may have
- * held locks of the contexts, so that these cannot be freed; nor are they leaks */
+/* Keep the inherited lists. Threads of the parent may have held locks of the
+ * contexts, so that the child cannot free them; nor are they leaks */
 static void keep_inherited(void)
 {
     uct_predreg_eager_context_t *context = first_context();

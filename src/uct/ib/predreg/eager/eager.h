@@ -24,16 +24,16 @@ BEGIN_C_DECLS
 /** @file eager.h
  *
  * Reused small sends without the copy. A buffer is cold, and copied as UCX alone
- * would copy it, until it was sent so often that a registration pays (ucs/reuse). A
- * hot buffer has a memory handle of UCP, which passes through the memory domains as
- * other registrations do, and counts in the bounds.
+ * would copy it, until it was sent so often that a registration pays (ucs/reuse).
+ * A hot buffer has a memory handle of UCP, which passes through the memory domains
+ * as other registrations do, and counts in the bounds.
  *
  * UCP is called from its entry points alone, before and after the program's own
  * call, never from memory hooks or from within a registration. Where a bound needs
- * room at once, idle handles are deregistered underneath UCP, which hands them back
+ * room at once, idle handles are deregistered underneath UCP, and UCP returns them
  * later (uct_predreg_hot_give_way()).
  *
- * Unless something else is said, a function is called by any thread, and only if
+ * Unless something else is said, any thread may call a function, and only if
  * UCX_RCACHE_PRED_EAGER is set.
  */
 
@@ -54,13 +54,13 @@ uct_predreg_eager_wants_fast_cmpl(const ucp_request_param_t *param)
  *  knows: other sends are left alone. Also without EAGER. */
 int uct_predreg_eager_is_plain(const ucp_request_param_t *param);
 
-/** @return whether a context is for messages, whose sends are looked at. Also without
- *  EAGER. */
+/** @return whether a context is for messages, so that its sends are looked at. Also
+ *  without EAGER. */
 int uct_predreg_eager_has_messages(const ucp_params_t *params);
 
 
-/* Contexts, workers and interfaces of UCP. UCP reads the length from which it sends
- * without the copy (UCX_ZCOPY_THRESH) only while it makes a context. */
+/* Contexts, workers and interfaces of UCP. Only while UCP makes a context, it reads
+ * the length from which messages go without the copy (UCX_ZCOPY_THRESH). */
 
 /**
  * UCP is about to make a context. Changes its configuration, if its sends are to be
@@ -76,8 +76,8 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
                               const ucp_params_t *params, ucp_config_t *config,
                               uct_predreg_making_t *making);
 
-/** UCP has made a context. Sets the configuration to what it was before.
- *  @param [in] ucp  NULL: UCP has failed to make it. */
+/** UCP has made a context. Restores the configuration.
+ *  @param [in] ucp  NULL: UCP has failed to make a context. */
 void uct_predreg_eager_made(uct_predreg_core_t *core,
                             const uct_predreg_real_t *real,
                             const uct_predreg_making_t *making,
@@ -89,18 +89,18 @@ void uct_predreg_eager_closing(ucp_context_h ucp);
 /** A worker is about to be made in this thread. */
 void uct_predreg_eager_making_worker(ucp_context_h ucp);
 
-/** A worker was made; NULL: it was not, for an error. */
+/** A worker was made; NULL: UCP has failed. */
 void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker);
 
 /** A worker goes. */
 void uct_predreg_eager_remove_worker(ucp_worker_h worker);
 
-/** UCP has queried an interface of a worker that it is making. */
+/** UCP has queried an interface for a worker that is being made. */
 void uct_predreg_eager_iface_query(uct_iface_attr_t *attr);
 
-/** An interface was opened. Its zero-copy operation is replaced by one that says that
- *  it was called: UCP chooses the protocol of a send, and a transport may lack the
- *  operation, as those within a node do. */
+/** An interface was opened. Has its zero-copy operation tell of each call: UCP
+ *  chooses the protocol of a send, and a transport may lack the operation, as
+ *  transports within a node do. */
 void uct_predreg_eager_iface_opened(uct_iface_h iface);
 
 
@@ -124,10 +124,10 @@ void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
                             const uct_predreg_send_t *send, size_t length,
                             ucs_status_ptr_t result);
 
-/** The program frees a request that is not complete. UCP would forget the callback by
- *  which it tells that the buffer is not needed any more.
- *  @return whether UCP has to release the request instead, so that UCP calls back; the
- *  program is not called back. */
+/** The program frees a request that is not complete. UCP would forget the callback,
+ *  which tells when nobody needs the buffer any more.
+ *  @return whether UCP has to release the request instead, so that UCP calls back;
+ *  the program is not called back. */
 int uct_predreg_hot_freeing(void *request);
 
 /** The progress of a worker found nothing to do: there is time to deregister
@@ -138,9 +138,9 @@ void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
                             ucp_worker_h worker, uint64_t now);
 
 
-/* Registrations of hot buffers, as the memory domains see them */
+/* Registrations of hot buffers, for the memory domains */
 
-/** A domain has made a registration in this thread. It belongs to a hot buffer if the
+/** A domain has made a registration in this thread: one of a hot buffer, if the
  *  thread is registering one. */
 void uct_predreg_hot_registered(void *domain, uct_mem_h memh);
 
@@ -152,23 +152,22 @@ void uct_predreg_hot_unmapped(uintptr_t start, uintptr_t end);
 typedef void (*uct_predreg_hot_end_func_t)(void *domain, uct_mem_h memh);
 
 /**
- * Deregister a buffer that is not being sent, to make room. UCP does not notice: the
- * domains ignore the handles that UCP returns later, see
- * uct_predreg_hot_is_returning(). Also inside of a registration.
+ * Deregister a buffer that is not being sent, to make room. UCP does not notice:
+ * the domains ignore the handles of UCP later, see uct_predreg_hot_is_returning().
+ * Also inside of a registration.
  *
  * @return whether there is more room now.
  */
 int uct_predreg_hot_give_way(uct_predreg_hot_end_func_t end);
 
-/** @return whether UCP is returning handles, in this thread, whose uses were
- *  ended before. */
+/** @return whether this thread is in a call by which UCP returns handles whose uses
+ *  have ended before. */
 int uct_predreg_hot_is_returning(void);
 
 
 /* Costs */
 
-/** Whether this thread registers memory to see what that costs. Only the thread uses
- *  it. */
+/** Whether this thread measures registrations. Used by the thread alone. */
 extern __thread int uct_predreg_is_measuring
         __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -177,11 +176,11 @@ extern __thread int uct_predreg_is_measuring
 size_t uct_predreg_eager_gain_from(void);
 
 /**
- * Measure what small sends cost in a context, lookups apart. UCP registers the memory,
- * by memory domains that do not manage it meanwhile: the memory is in no count and no
- * trace, and is deregistered at once. Also without EAGER.
+ * Measure the costs of small sends in a context, lookups apart. UCP registers the
+ * memory, by memory domains that do not manage the memory meanwhile: it is in no
+ * count and no trace, and is deregistered at once. Also without EAGER.
  *
- * @param [inout] costs  The least of these and of those found now.
+ * @param [inout] costs  The least of its value and the measurement.
  * @return as uct_predreg_measure(); UCS_OK if the costs are a guess.
  */
 ucs_status_t uct_predreg_eager_measure(const uct_predreg_real_t *real,

@@ -19,36 +19,36 @@ BEGIN_C_DECLS
 
 /** @file eager_int.h
  *
- * What the files of this folder know of each other: contexts of UCP with their tables,
- * hot sends in flight, registrations of hot buffers.
+ * Contexts of UCP with their tables, hot sends in flight and registrations of hot
+ * buffers, for the files of this folder.
  */
 
 /** How many hot sends there may be at a time. */
 #define UCT_PREDREG_MAX_FLIGHTS 4096
 
 /** A registration of a buffer goes through each managed domain. Registrations in
- *  further domains than these cannot give way. */
+ *  further domains cannot give way. */
 #define UCT_PREDREG_HOT_DOMAINS 8
 
 /** Longest message of the datatype of cold sends, bytes. */
 #define UCT_PREDREG_COLD_MAX_LENGTH 65535
 
 
-/** A hot send. Its fields belong to the thread that has taken it, and to UCP until UCP
- *  calls back. */
+/** A hot send. Its fields belong to the thread that has taken the send, and to UCP
+ *  until UCP calls back. */
 typedef struct uct_predreg_flight {
     ucs_reuse_slot_t        *slot;
     ucp_send_nbx_callback_t cb;         /**< The program's; NULL: it has none */
     void                    *user_data; /**< The program's */
     struct uct_predreg_flights *owner;
-    /** The request that UCP has returned for the send; NULL: UCP has not returned yet, or
-     *  the send is not taken; or one of the values below. The last one to change it gives
-     *  the send back: the call of UCP, which writes the request, or UCP's callback. Acquire
-     *  and release, since these may be two threads */
+    /** The request of the send; NULL: UCP has not returned yet, or the send is not
+     *  taken; or one of the values below. Two write it, the call of UCP, and UCP's
+     *  callback: the last one gives the send back. Acquire and release, since two
+     *  threads may write */
     _Atomic(void*)          request;
-    /** Number of the next free send plus one; 0: there is none. Relaxed: a
-     *  thread that reads it of a send that another thread takes meanwhile finds
-     *  that the list has changed */
+    /** Number of the next free send plus one; 0: there is none. Relaxed: a thread
+     *  may read the number of a send that another thread takes meanwhile, and then
+     *  finds that the list has changed */
     _Atomic(uint32_t)        next;
 } uct_predreg_flight_t;
 
@@ -60,9 +60,9 @@ typedef struct uct_predreg_flight {
 
 typedef struct uct_predreg_flights {
     uct_predreg_flight_t *flights; /**< Constant */
-    /** Number of the first free send plus one in the low 32 bits, and above them
-     *  how often this has changed, so that a compare-and-swap notices. Acquire
-     *  and release: the thread that takes a send is after the one that gave it back. */
+    /** Number of the first free send plus one in the low 32 bits, and above them a
+     *  count of changes, for compare-and-swap to notice. Acquire and release: a
+     *  thread takes a send after another one gave it back. */
     _Atomic(uint64_t)     first;
 } uct_predreg_flights_t;
 
@@ -71,16 +71,16 @@ typedef struct uct_predreg_flights {
 typedef struct uct_predreg_registration {
     ucp_mem_h           memh;
 
-    /* The last message that was sent from it. Relaxed, and not written together: if
-     * threads send from it at a time, a part may be of one thread's message and a part of
-     * another's. Then another endpoint is taken for one that copies, and its messages are
-     * left alone */
+    /* The last message of the slot. Relaxed, and not written together: if threads
+     * send from the slot at a time, a part may be of one thread's message and a
+     * part of another's. Then another endpoint is taken for one that copies, and
+     * its messages are left alone */
     _Atomic(ucp_ep_h)   ep;
     _Atomic(int)         message; /**< uct_predreg_message_t */
     _Atomic(size_t)      length;
 
-    /** UCT's handles. Written while they are being made, and by the thread that has taken
-     *  the slot */
+    /** UCT's handles. Written during the registration, and by the thread that has
+     *  taken the slot */
     struct {
         void      *domain;
         uct_mem_h memh;
@@ -92,7 +92,8 @@ typedef struct uct_predreg_registration {
 
 /** After how many sends a buffer of a context is hot. */
 typedef struct uct_predreg_thresholds {
-    /** By class of length; UCS_REUSE_NEVER. Relaxed: nothing is read by them */
+    /** By class of length; UCS_REUSE_NEVER. Relaxed: no other memory is read by
+     *  them */
     _Atomic(uint32_t)  sends[UCS_REUSE_NUM_CLASSES];
 
     /** When to look again at the costs, ns by the caller's clock; UINT64_MAX: a thread
@@ -124,7 +125,7 @@ typedef struct uct_predreg_eager_context {
     int                has_rma; /**< See @ref uct_predreg_making_t */
 
     /** Found by the first thread that makes a worker, under the lock of the list,
-     *  before the worker is known. */
+     *  before the worker is listed. */
     uct_predreg_thresholds_t thresholds;
     int                is_calibrated;
 
@@ -137,9 +138,9 @@ typedef struct uct_predreg_eager_context {
 /* context.c: the list of contexts, and their workers */
 
 /**
- * List a context that was made.
+ * List a new context.
  *
- * @return UCS_ERR_NO_MEMORY if there is no memory for it.
+ * @return UCS_ERR_NO_MEMORY if there is no memory for the tables.
  */
 ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
                                    const uct_predreg_real_t *real,
@@ -147,9 +148,9 @@ ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
                                    const uct_predreg_making_t *making,
                                    ucp_datatype_t cold_datatype);
 
-/** Take a context off the list that is about to be cleaned up, and wait until
- *  nobody walks it any more (uct_predreg_eager_for_each()).
- *  @return the context, for the caller to free; NULL: it was not listed. */
+/** Take a context off the list before its cleanup, and wait until nobody walks it
+ *  any more (uct_predreg_eager_for_each()).
+ *  @return the context, for the caller to free; NULL: the context is not listed. */
 uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp);
 
 /** Free the tables of a context, after its memory was deregistered, and the context. */
@@ -165,8 +166,8 @@ uct_predreg_eager_find(uct_predreg_sender_t *sender, ucp_worker_h worker);
 void uct_predreg_eager_for_each(void (*func)(uct_predreg_eager_context_t *ctx,
                                              void *arg), void *arg);
 
-/** @return whether this thread is making a worker of a context whose field
- *  has_rma is set. */
+/** @return whether this thread is making a worker of a context for puts and gets as
+ *  well (has_rma). */
 int uct_predreg_eager_is_making_rma(void);
 
 /** In a forked child, where there is no other thread: forget all contexts. */
@@ -175,8 +176,8 @@ void uct_predreg_eager_reset(void);
 
 /* thresholds.c */
 
-/** The lengths that cold sends copy by the string instruction; at first all that are long
- *  enough. Relaxed: each of its values copies all bytes. */
+/** The lengths that cold sends copy by the string instruction; at first all lengths
+ *  from its minimum on. Relaxed: each value copies all bytes. */
 extern _Atomic(ucs_reuse_copy_classes_t) uct_predreg_copies_by_string;
 
 /** Measure the costs of a context, which takes some milliseconds, and find its thresholds.
@@ -220,27 +221,29 @@ uct_predreg_eager_map(const uct_predreg_real_t *real, ucp_context_h ucp,
 }
 
 /**
- * Register a buffer, which this thread is about to send.
+ * Register a buffer that this thread is about to send.
  *
  * @param [in] buffer  Its entry of the table.
- * @param [in] length  Of the message, bytes. The pages of the message are registered, which
- *                     the program does not unmap as long as it sends. It may be unmapping
- *                     further pages of earlier messages just now: another thread has called
- *                     the memory hook before there was a slot.
- * @return the number of its slot; 0: it is not hot. If there is no room for it, its sends
- *         are counted from 0 again; if its memory cannot be registered, they are not.
+ * @param [in] length  Of the message, bytes. The pages of the message are
+ *                     registered: as long as the program sends from them it does
+ *                     not unmap them. Another thread may be unmapping further pages
+ *                     of earlier messages just now, having called the memory hook
+ *                     before there was a slot.
+ * @return the number of the slot; 0: the buffer is not hot. Without room for it,
+ *         its sends are counted from 0 again; if its memory cannot be registered,
+ *         the count goes on.
  */
 uint32_t uct_predreg_hot_make(uct_predreg_eager_context_t *context,
                               ucs_reuse_buffer_t *buffer, const void *address,
                               size_t length);
 
-/** A message of a hot buffer has found no slot that registers all of it. If the buffer's
- *  slot is too short for the message, register all of the message for the next ones. */
+/** A message of a hot buffer has no slot that registers all of its bytes. If the
+ *  buffer's slot is too short, register all of the message for the next ones. */
 void uct_predreg_hot_refit(uct_predreg_eager_context_t *context,
                            ucs_reuse_buffer_t *buffer, const void *address,
                            size_t length);
 
-/** Deregister memory that is dead and not in flight. To be called where the program
+/** Deregister dead memory that is not in flight. To be called where the program
  *  calls UCP. */
 void uct_predreg_hot_reap(uct_predreg_eager_context_t *context);
 
@@ -261,16 +264,16 @@ static UCS_F_ALWAYS_INLINE void uct_predreg_hot_prove(ucs_reuse_slot_t *slot)
 }
 
 
-/* flight.c: hot sends, and endpoints whose messages do not go without a copy. Any thread
- * takes a flight and gives it back, without waiting */
+/* flight.c: hot sends, and endpoints that copy in spite of all. Any thread takes a
+ * flight and gives it back, without waiting */
 
-/* Some messages go otherwise than without a copy in spite of all: transports within a node
- * copy, and UCP sends by rendezvous from a length on that it does not tell. Both show when
- * a message from a registered buffer is sent and no zero-copy operation of a transport was
- * called. Such messages are left alone, so that no buffer is registered for them. */
+/* Transports within a node copy all messages, and UCP sends by rendezvous from a
+ * length on, and does not tell from which. Both show when a message from a
+ * registered buffer is sent and no transport's zero-copy operation was called.
+ * Messages of such lengths are left alone, and their buffers are not registered. */
 
-/** @return which lengths of messages of an endpoint may go without a copy, of
- *  those from min_length to max_length. */
+/** @return the lengths of messages of an endpoint that may go without a copy, of
+ *  the lengths from min_length to max_length. */
 uct_predreg_sender_range_t
 uct_predreg_endpoint_lengths(ucp_ep_h ep, uct_predreg_message_t message,
                              size_t min_length, size_t max_length);
@@ -283,7 +286,7 @@ void uct_predreg_endpoint_copies(ucp_ep_h ep, uct_predreg_message_t message,
 void uct_predreg_endpoint_has_rndv(ucp_ep_h ep, uct_predreg_message_t message,
                                    size_t length);
 
-/** Forget all endpoints, and what senders remember. */
+/** Forget all endpoints, also in the memory of senders. */
 void uct_predreg_endpoints_forget(void);
 
 ucs_status_t uct_predreg_flights_init(uct_predreg_flights_t *flights);
@@ -293,26 +296,26 @@ void uct_predreg_flights_cleanup(uct_predreg_flights_t *flights);
 /** @return a send to be filled in; NULL: all are in flight. */
 uct_predreg_flight_t *uct_predreg_flight_take(uct_predreg_flights_t *flights);
 
-/** UCP has returned this request for a send. */
+/** UCP has returned a request for a send. */
 void uct_predreg_flight_issued(uct_predreg_flight_t *flight, void *request);
 
-/** UCP calls back, and the send is no longer needed when this returns.
+/** UCP calls back; nobody needs the send any more when the function returns.
  *  @return whether the program may be called back. */
 int uct_predreg_flight_over(uct_predreg_flight_t *flight);
 
 /** The program frees a request, and will not be called back. Looks at all flights.
- *  @return whether it is the request of a send in flight, so that UCP has to call back. */
+ *  @return whether a send in flight has the request, so that UCP has to call back. */
 int uct_predreg_flight_free(uct_predreg_flights_t *flights, void *request);
 
 /**
- * Begin a hot send: hand the memory handle of its slot to UCP, and have UCP call back when
- * the send is over.
+ * Begin a hot send: hand the memory handle of its slot to UCP, and have UCP call
+ * back at its end.
  *
  * @param [in]  slot    Acquired for this send.
- * @param [in]  sender  That of this thread.
+ * @param [in]  sender  Of this thread.
  * @param [out] send    The fields of UCT_PREDREG_SEND_HOT are filled in.
- * @return 0 if too many sends are in flight, so that this one is to be copied; the slot
- *         was released then.
+ * @return 0 if too many sends are in flight: the message is to be copied, and the
+ *         slot was released.
  */
 int uct_predreg_flight_begin(uct_predreg_eager_context_t *context,
                              uct_predreg_sender_t *sender, ucs_reuse_slot_t *slot,
@@ -339,7 +342,7 @@ uct_predreg_cold_can_send(const void *buffer, size_t length)
            (length <= UCT_PREDREG_COLD_MAX_LENGTH);
 }
 
-/** Make the datatype of cold sends for all contexts, unless that was done. */
+/** Make the datatype of cold sends for all contexts, once. */
 ucs_status_t uct_predreg_cold_make_datatype(const uct_predreg_real_t *real,
                                             ucp_datatype_t *datatype_p);
 

@@ -15,24 +15,24 @@
 #define ENDPOINT_BITS 10
 #define KEY_BITS      48
 
-/* The messages of one kind of an endpoint: those whose class of length
- * (ucs_reuse_class()) is below or above these are left alone. */
+/* Classes of length (ucs_reuse_class()) of one kind of messages of an endpoint:
+ * lengths below or above these are left alone. */
 typedef struct range {
     uint8_t min;
     uint8_t max;
 } range_t;
 
 /*
- * Endpoints, each where the hash of its key says; a later one overwrites an earlier one.
- * A word holds the key, and above its 48 bits the range, the lower end first. Relaxed: it
- * only decides how a message goes. An endpoint that gets the address of one that is gone
- * is taken for it until another worker is made. Senders remember the range, and are told
- * when it changes (uct_predreg_senders_forget()).
+ * Endpoints, each where the hash of its key says; a later one overwrites an earlier
+ * one. A word holds the key, and above its 48 bits the range, the lower end first.
+ * Relaxed: a word only decides how a message goes. A new endpoint at the address of
+ * a former one is taken for the former one until another worker is made. Senders
+ * remember the range, and are told of changes (uct_predreg_senders_forget()).
  */
 static _Atomic(uint64_t) endpoints[1 << ENDPOINT_BITS];
 
 
-/* Endpoints are aligned to words, so that a kind can be added to the address */
+/* Endpoints are aligned to words: a kind can be added to the address */
 static uint64_t key_of(ucp_ep_h ep, uct_predreg_message_t message)
 {
     return ((uintptr_t)ep + message) & UCS_MASK(KEY_BITS);
@@ -142,8 +142,8 @@ void uct_predreg_flights_cleanup(uct_predreg_flights_t *flights)
     free(flights->flights);
 }
 
-/* @return the value of the field first with another send in front, changed in
- * its upper half as well, so that a thread that has read the old one notices */
+/* @return the value of the field first with another send in front, and another
+ * count of changes: a thread that has read the old value notices */
 static uint64_t with_first(uint64_t list, uint32_t first)
 {
     return (((list >> 32) + 1) << 32) | first;
@@ -229,9 +229,10 @@ int uct_predreg_flight_free(uct_predreg_flights_t *flights, void *request)
 
 
 /*
- * A message of a slot is over that no transport was seen to send without a copy. If it is
- * over before UCP has returned from the program's call, UCP has copied it; else UCP may
- * have sent it by rendezvous, as it does with all messages that are as long.
+ * A message of a slot is over, and no transport was seen to send a message of the
+ * slot without a copy. If UCP has not yet returned from the program's call, UCP has
+ * copied the message; else UCP may have sent the message by rendezvous, as all
+ * messages that are as long.
  */
 static UCS_F_NOINLINE void not_proven(const ucs_reuse_slot_t *slot)
 {

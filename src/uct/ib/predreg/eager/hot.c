@@ -13,13 +13,13 @@
 
 #include <stdlib.h>
 
-/* Hot buffers may have this part of a bound on pinned memory: the rest is for
- * messages that cannot be copied */
+/* Hot buffers may have a part of a bound on pinned memory: the rest is for messages
+ * that cannot be copied */
 #define BOUND_SHARE 8
 
 typedef uct_predreg_registration_t registration_t;
 
-/* The registration that this thread is making; NULL: none */
+/* The registration under way in this thread; NULL: none */
 static __thread registration_t *making;
 
 /* See uct_predreg_hot_is_returning() */
@@ -39,7 +39,7 @@ int uct_predreg_hot_is_returning(void)
     return returning;
 }
 
-/* Deregister the memory of a slot that was taken */
+/* Deregister the memory of a taken slot */
 static void slot_unmap(uct_predreg_eager_context_t *context,
                        ucs_reuse_slot_t *slot)
 {
@@ -86,8 +86,8 @@ static int replace_one(uct_predreg_eager_context_t *context)
     return 1;
 }
 
-/* The bound on pinned bytes: that of the cache, which follows the limit of locked
- * memory, and that of the node */
+/* The bound on pinned bytes: the bound of the cache, which follows the limit of
+ * locked memory, or the bound of the node */
 static uint64_t max_bytes(const uct_predreg_core_t *core)
 {
     return ucs_min((core->pred != NULL) ?
@@ -109,7 +109,7 @@ static int is_within_share(const uct_predreg_eager_context_t *context,
             ucs_min(knobs->max_regions, knobs->node_max_regions) / BOUND_SHARE);
 }
 
-/* Register memory. @return NULL if that is not possible */
+/* Register memory. @return NULL if UCP refuses */
 static registration_t *
 registration_make(uct_predreg_eager_context_t *context, uintptr_t start,
                   uintptr_t end)
@@ -153,7 +153,7 @@ uint32_t uct_predreg_hot_make(uct_predreg_eager_context_t *context,
 
     registration = registration_make(context, start, end);
     if (registration == NULL) {
-        return 0; /* The count goes on, so that it is tried more rarely */
+        return 0; /* The count goes on: further attempts come more rarely */
     }
 
     do {
@@ -193,9 +193,9 @@ void uct_predreg_hot_refit(uct_predreg_eager_context_t *context,
         return; /* Another thread was faster */
     }
 
-    /* A slot that registers the first byte is the one of this buffer, and too short.
-     * Without one, the sends are counted anew: the slot was reaped before the buffer
-     * became hot, so that nobody has told the table */
+    /* A slot that registers the first byte is the one of this buffer, and too
+     * short. Without one, the sends are counted anew: the slot was reaped before
+     * the buffer became hot, and nobody has told the table */
     slot = ucs_reuse_slots_acquire(&context->slots, number, start, start + 1);
     if (slot != NULL) {
         ucs_reuse_slots_retire(&context->slots, slot);
@@ -227,7 +227,7 @@ void uct_predreg_hot_unmapped(uintptr_t start, uintptr_t end)
     uct_predreg_eager_for_each(context_unmapped, &range);
 }
 
-/* Room that a domain asks for */
+/* Room for a domain */
 typedef struct room {
     uct_predreg_hot_end_func_t end;
     int                        is_made;
@@ -263,8 +263,8 @@ static void context_give_way(uct_predreg_eager_context_t *context, void *arg)
     }
 
     registration = slot->handle;
-    /* The registration may have further parts that were not noted: UCP returns all
-     * of them together */
+    /* The registration may have further parts, which were not noted: UCP returns
+     * all of them together */
     if (registration->num_parts < UCT_PREDREG_HOT_DOMAINS) {
         room->is_made = detach(registration, room->end);
     }

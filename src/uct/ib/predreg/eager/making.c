@@ -21,11 +21,11 @@
 #define SETTING_RNDV    "RNDV_THRESH"
 #define SETTING_DEFAULT "auto"
 
-/* Puts and gets shorter than these are copied in contexts that are for messages
- * as well: the setting would have UCP register the buffers of all of them, and
- * nothing else can choose the copy for a single one. Bytes. UCX 1.13 copies puts
- * of less than the first one (ucp_ep_config_init()); gets carry rendezvous, too,
- * which begins above the lengths of small sends */
+/* Shorter puts and gets are copied in contexts that are for messages as well: the
+ * setting would have UCP register the buffers of all of them, and nothing else can
+ * choose the copy for a single one. Bytes. UCX 1.13 copies puts of less than the
+ * first number (ucp_ep_config_init()); gets carry rendezvous, too, and rendezvous
+ * begins above the lengths of small sends */
 #define PUT_ZCOPY_MIN 16384
 #define GET_ZCOPY_MIN (UCT_PREDREG_SEND_MAX + 1)
 
@@ -37,9 +37,9 @@
  */
 #define MAX_KINDS 16
 
-/* The operations that were replaced, by the number of their replacement.
- * Written under the lock, before the replacement is put into an interface;
- * relaxed, since a thread gets an interface only after that */
+/* The original operations, by the number of their replacement. Written under the
+ * lock, before the replacement is put into an interface; relaxed, since a thread
+ * gets an interface only later */
 static _Atomic(uct_ep_am_zcopy_func_t) originals[MAX_KINDS];
 static ucs_mutex_t                     lock =
         UCS_MUTEX_INITIALIZER(UCS_RANK_ZCOPY);
@@ -67,8 +67,8 @@ static void set_threshold(const uct_predreg_real_t *real, ucp_config_t *config,
     real->ucp_config_modify(config, SETTING, value);
 }
 
-/* @return the longest message that is looked at. Above the length that the user has
- * said UCP sends by rendezvous, and would not if a message were to be copied */
+/* @return the longest message to look at. Above the user's length UCP sends by
+ * rendezvous, and would not if a message were to be copied */
 static size_t
 max_length(const uct_predreg_real_t *real, const ucp_config_t *config)
 {
@@ -107,7 +107,7 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
     }
 
     making->max_length = max_length(real, config);
-    /* Measures also which of the two copies is the faster one */
+    /* Measures also which of two copies is the faster one */
     gain = gain_from();
     if (!strcmp(value, SETTING_DEFAULT)) {
         if (gain == 0) {
@@ -122,7 +122,7 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
         return;
     }
 
-    /* The user has set it: shorter messages are copied anyway */
+    /* The user has set the length: shorter messages are copied anyway */
     if ((ucs_str_to_memunits(value, &length) == UCS_OK) &&
         (length <= UCS_REUSE_MAX_LENGTH)) {
         making->min_length = ucs_max(length, UCT_PREDREG_SEND_MIN);
@@ -185,11 +185,11 @@ void uct_predreg_eager_iface_query(uct_iface_attr_t *attr)
 }
 
 
-/* A message that a transport sends without a copy, and that UCP was called for earlier:
- * there was no room for it then, or UCP was still connecting */
+/* A message that a transport sends without a copy some time after UCP was called:
+ * there was no room earlier, or UCP was still connecting */
 typedef struct late {
     const uct_iov_t *iov;
-    int             is_hot; /* Whether it is of a hot buffer */
+    int             is_hot; /* Whether its buffer is hot */
 } late_t;
 
 static void find_late(uct_predreg_eager_context_t *context, void *arg)
@@ -281,8 +281,8 @@ KINDS(REPLACEMENT)
 
 static const uct_ep_am_zcopy_func_t replacements[MAX_KINDS] = {KINDS(NAME)};
 
-/* @return the replacement of an operation, which may be one already; NULL: there
- * are too many kinds */
+/* @return the replacement of an operation, or the operation if it is a replacement
+ * already; NULL: there are too many kinds */
 static uct_ep_am_zcopy_func_t replacement_of(uct_ep_am_zcopy_func_t func)
 {
     uct_ep_am_zcopy_func_t original;

@@ -15,50 +15,47 @@ BEGIN_C_DECLS
 
 /** @file measure.h
  *
- * Measures what it takes to register a small buffer, to copy it, and to find it
- * in the table: the break-even number of sends follows from these.
+ * Measures the times of registering a small buffer, of copying it, and of a lookup
+ * in the table: the break-even number of sends follows from them.
  */
 
-/** How long measuring may take, unless something else is asked for. A single
- *  call of the caller's functions may take it beyond that, and so may other
- *  programs that have the processor. */
+/** How long measuring may take, by default. A single call of the caller's functions
+ *  may take longer, and so may other programs on the processor. */
 #define UCT_PREDREG_MEASURE_MAX_NSEC 5000000
 
-/** The same for the copies alone, which a program waits for when it makes its
- *  first context. */
+/** The same for the copies alone: a program waits for them when it makes its first
+ *  context. */
 #define UCT_PREDREG_MEASURE_GAIN_MAX_NSEC 1000000
 
-/** V where no lookup is given, nanoseconds: what the table of ucs/reuse takes
- *  at most on a hit, by its test. */
+/** V where no lookup is given, nanoseconds: the longest hit of the table of
+ *  ucs/reuse, by its test. */
 #define UCT_PREDREG_MEASURE_LOOKUP_NSEC 15
 
 /** The same for a further look while the program runs. */
 #define UCT_PREDREG_MEASURE_LOOK_MAX_NSEC 250000
 
-/** What a send without the copy takes longer than one with it besides that, as
- *  part of V, nanoseconds: changed parameters, a callback, and UCP's zero-copy
- *  protocol. With the copies as they are measured here, it is what makes V as
- *  large as the copy of 2.2 KB, where both were seen to take equally long on an
- *  AMD EPYC. */
+/** Part of V, nanoseconds: a send without the copy takes so much longer than one
+ *  with it, for changed parameters, a callback, and UCP's zero-copy protocol. With
+ *  the copies as measured here, V is then as large as the copy of 2.2 KB, where
+ *  both were seen to take equally long on an AMD EPYC. */
 #define UCT_PREDREG_MEASURE_HOT_NSEC 20
 
 
 typedef struct {
-    /** Register memory. It is called for memory that was touched, each time for
-     *  another range, so that a cache underneath has nothing to answer with.
-     *  The handle is for unmap. */
+    /** Register memory. Called for memory that was touched, each time for another
+     *  range, so that a cache underneath has no answer. The handle is for unmap. */
     ucs_status_t (*map)(void *arg, void *address, size_t length,
                         void **handle_p);
-    /** Undo that. */
+    /** Deregister. */
     void         (*unmap)(void *arg, void *handle);
     void         *arg;
 
-    /** Find a buffer in a table; NULL: it is assumed to take
+    /** Find a buffer in a table; NULL: a lookup is taken to last
      *  UCT_PREDREG_MEASURE_LOOKUP_NSEC. */
     void         (*lookup)(void *lookup_arg, const void *buffer);
     void         *lookup_arg;
 
-    /** How long it may take, nanoseconds; 0: UCT_PREDREG_MEASURE_MAX_NSEC. */
+    /** How long to measure, nanoseconds; 0: UCT_PREDREG_MEASURE_MAX_NSEC. */
     uint64_t     max_nsec;
 
     /** The clock, nanoseconds; NULL: the monotonic clock of the system. */
@@ -68,13 +65,13 @@ typedef struct {
 
 /**
  * Measure. All results are finite and not negative, and the copy of a longer
- * message never takes less than that of a shorter one.
+ * message never takes less than the copy of a shorter one.
  *
- * Allocates, maps and unmaps memory: no lock may be held that a memory hook
+ * Allocates, maps and unmaps memory: the caller has no lock that a memory hook
  * takes.
  *
  * @return UCS_INPROGRESS if there was so little time that the costs are a guess,
- *         what map returned if that failed, or UCS_ERR_NO_MEMORY.
+ *         the error of map, or UCS_ERR_NO_MEMORY.
  */
 ucs_status_t uct_predreg_measure(const uct_predreg_measure_params_t *params,
                                  ucs_reuse_costs_t *costs);

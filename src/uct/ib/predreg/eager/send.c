@@ -10,18 +10,18 @@
 #include <uct/ib/predreg/core/state.h>
 
 
-/* Fields and flags of a request of the program that exclude a plain send: such sends are
- * left alone */
+/* Fields and flags of a request by which the program asks for more than a plain
+ * send: such sends are left alone */
 #define SPECIAL_FIELDS \
     (UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL | \
      UCT_PREDREG_UNKNOWN_FIELDS)
 
-/* Fields whose value decides about that */
+/* Fields whose value decides whether a send is plain */
 #define AMBIGUOUS_FIELDS \
     (UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE)
 
-/* The state of a cold send that is being packed is a pointer to UCP. The address of
- * the buffer and its length fit into it, so that nothing is allocated */
+/* The state of a cold send is a pointer to UCP. The address of the buffer and its
+ * length fit into the pointer, so that nothing is allocated */
 #define STATE_LENGTH_SHIFT 48
 
 
@@ -54,7 +54,7 @@ static void finish(void *state)
 {
 }
 
-/* Nothing is ever received with this datatype */
+/* Nobody receives with the datatype */
 
 static void *start_unpack(void *context, void *buffer, size_t count)
 {
@@ -79,7 +79,7 @@ const ucp_generic_dt_ops_t uct_predreg_cold_ops = {
 ucs_status_t uct_predreg_cold_make_datatype(const uct_predreg_real_t *real,
                                             ucp_datatype_t *datatype_p)
 {
-    /* Written by the first context that is made, before it is listed */
+    /* Written by the first context, before it is listed */
     static ucp_datatype_t datatype;
     ucs_status_t status = UCS_OK;
 
@@ -137,8 +137,8 @@ send_cold(const uct_predreg_eager_context_t *context, const void *buffer,
     return UCT_PREDREG_SEND_DATATYPE;
 }
 
-/* @return a slot to send a buffer from that has to be registered first; NULL: that has
- * failed */
+/* Register a buffer. @return the slot to send it from, acquired; NULL: it is to be
+ * copied */
 static UCS_F_NOINLINE ucs_reuse_slot_t *
 heat(uct_predreg_eager_context_t *context, ucs_reuse_buffer_t *buffer,
      const void *address, size_t length)
@@ -151,7 +151,8 @@ heat(uct_predreg_eager_context_t *context, ucs_reuse_buffer_t *buffer,
                                    start + length);
 }
 
-/* @return the slot to send a message from, acquired; NULL: it is to be copied */
+/* @return the slot to send a message from, acquired; NULL: the message is to be
+ * copied */
 static UCS_F_ALWAYS_INLINE ucs_reuse_slot_t *
 find_slot(uct_predreg_eager_context_t *context, const void *address,
           size_t length)
@@ -218,7 +219,7 @@ unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
     }
 
     /* The first word of an endpoint is its worker, from UCX 1.13 to 1.23
-     * (ucp_ep.h). If it were not, no context would be found by it */
+     * (ucp_ep.h). Any other word would find no context */
     worker = *(ucp_worker_h*)ep;
     known  = uct_predreg_sender_ep(sender, ep);
     if (ucs_unlikely((known->ep != ep) || (known->worker != worker) ||
@@ -248,7 +249,7 @@ unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
     return send_cold(context, buffer, length, param, send);
 }
 
-/* A request that is looked for */
+/* A search for a request */
 typedef struct search {
     void *request;
     int  is_found;
@@ -277,7 +278,7 @@ void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
     uct_predreg_eager_context_t *context;
 
     if (*sender_p == NULL) {
-        return; /* This thread sends nothing */
+        return; /* The thread sends nothing */
     }
 
     context = uct_predreg_eager_find(*sender_p, worker);

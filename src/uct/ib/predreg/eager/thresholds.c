@@ -20,16 +20,16 @@
 #define LOOK_TIMES 4
 #define MAX_LOOK   60000000000ull
 
-/* After so many looks it is told if no length gains */
+/* After so many looks the library says if no length gains */
 #define SURE_LOOKS 3
 
-/* The tests of this project say what a machine takes, as ucs_reuse_costs_parse() reads it:
- * what they send without the copy does not depend on where they run then */
+/* Tests of the project set the costs, as ucs_reuse_costs_parse() reads them: the
+ * number of hot sends does not depend on the machine then */
 #define TEST_COSTS "PREDREG_TEST_EAGER_COSTS"
 
-/* Instrumented by a sanitizer, finding a buffer takes longer than copying it by
- * the C library, which is not instrumented: nothing would be sent without a
- * copy. There, what finding takes is not measured */
+/* Instrumented by a sanitizer, a lookup takes longer than a copy by the C library,
+ * which is not instrumented: all sends would be copied. There, lookups are not
+ * measured */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_INSTRUMENTED 1
 #else
@@ -75,7 +75,7 @@ static void lookup(void *table, const void *buffer)
     (void)found;
 }
 
-/* Whether it was told that no length gains */
+/* Whether the library has said that no length gains */
 static atomic_flag told = ATOMIC_FLAG_INIT;
 
 void uct_predreg_thresholds_tell_useless(const uct_predreg_core_t *core)
@@ -183,7 +183,7 @@ void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context)
     decide(context);
     thresholds->interval = FIRST_LOOK;
     thresholds->looks    = 0;
-    /* The first call that asks for a look is told when it is due: only the caller knows
+    /* The first call of a look sets the time of the next one: only the caller knows
      * the time */
     atomic_store_explicit(&thresholds->next, 0, memory_order_release);
 }
@@ -204,7 +204,7 @@ void uct_predreg_thresholds_look(uct_predreg_eager_context_t *context, uint64_t 
 
     if (next > 0) {
         ++thresholds->looks;
-        /* If it cannot be measured, the next look tries again */
+        /* If measuring fails, the next look tries again */
         (void)measure(context->real, context->ucp, &context->table,
                       UCT_PREDREG_MEASURE_LOOK_MAX_NSEC, &thresholds->costs);
         if (!decide(context) && (thresholds->looks == SURE_LOOKS)) {
