@@ -13,7 +13,7 @@ dir=$1
 firehose=${2:-$dir/libucp_firehose.so}
 errors=0
 
-# Builds that assert the order of locks have one more, see rank.h
+# Builds that assert the order of locks have one more, see mutex.h
 exported()
 {
     nm -D --defined-only "$1" |

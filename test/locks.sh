@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 mkdir -p src/ucs/base src/uct/compat
 printf '#define UCS_RANKS(_rank) \\\n    _rank(CORE) \\\n    _rank(CACHE)\n' \
-    > src/ucs/base/rank.h
+    > src/ucs/base/mutex.h
 printf '| rank | lock |\n|---|---|\n| `CORE` | a |\n| `CACHE` | b |\n' > list
 
 # expect STATUS [LINE]...
@@ -33,7 +33,7 @@ cat > src/uct/good.c <<'C'
 static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_CORE);
 void f(void) { ucs_mutex_lock(&lock); pthread_cond_broadcast(&cond); }
 C
-echo 'pthread_mutex_t mutex;' > src/ucs/base/mutex.h
+echo 'pthread_mutex_t mutex;' >> src/ucs/base/mutex.h
 echo 'pthread_rwlock_init(found, NULL);' > src/uct/compat/ucm_lock.c
 expect 0
 
@@ -47,7 +47,7 @@ rm src/uct/bad.c
 
 # Another order, and a rank without a row
 printf '| `CACHE` | b |\n| `CORE` | a |\n' > list
-expect 1 "rank: only in rank.h, or elsewhere there: CORE" \
+expect 1 "rank: only in mutex.h, or elsewhere there: CORE" \
     "rank: only in the list, or elsewhere there: CORE"
 printf '| `CORE` | a |\n' > list
-expect 1 "rank: only in rank.h, or elsewhere there: CACHE"
+expect 1 "rank: only in mutex.h, or elsewhere there: CACHE"

@@ -5,7 +5,7 @@
 # begins with
 #   lock:  for each use of a lock without a rank, or of a way to wait that does not know
 #          of real-time classes (see src/ucs/base/mutex.h and wait.h),
-#   rank:  where the list and src/ucs/base/rank.h differ.
+#   rank:  where the list and src/ucs/base/mutex.h differ.
 #
 # usage: locks.sh SOURCES LIST
 #   SOURCES  folder of the sources (src)
@@ -18,8 +18,8 @@ export LC_ALL=C
 [ $# -eq 2 ] || { echo "usage: $0 SOURCES LIST" >&2; exit 2; }
 list=$(realpath "$2")
 cd "$1"
-ranks=$(sed -n 's/^ *_rank(\([A-Z_]*\)).*/\1/p' ucs/base/rank.h)
-[ -n "$ranks" ] || { echo "$0: no ranks in $1/ucs/base/rank.h" >&2; exit 2; }
+ranks=$(sed -n 's/^ *_rank(\([A-Z_]*\)).*/\1/p' ucs/base/mutex.h)
+[ -n "$ranks" ] || { echo "$0: no ranks in $1/ucs/base/mutex.h" >&2; exit 2; }
 
 # The lock of UCM is none of ours. A condition waits with its mutex: ucs_mutex_wait()
 without='pthread_(mutex|spin|rwlock)_[a-z]+ *\(|pthread_(mutex|spinlock|rwlock)_t'
@@ -32,6 +32,6 @@ without+='|ucs_(recursive_)?spin(lock)?_[a-z_]+|sched_yield *\('
             -e '^[^:]*:[0-9]*: *(\*|/\*)' |
         sed 's/^\.\//lock: /' || true
     diff <(echo "$ranks") <(sed -n 's/^| `\([A-Z_]*\)` |.*/\1/p' "$list") |
-        sed -n 's/^< /rank: only in rank.h, or elsewhere there: /p
+        sed -n 's/^< /rank: only in mutex.h, or elsewhere there: /p
                 s/^> /rank: only in the list, or elsewhere there: /p'
 } | { ! grep .; }

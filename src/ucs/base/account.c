@@ -4,11 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include "rank.h"
+#include "mutex.h"
 
 #if UCS_ASSERT_RANKS
 
-/* Linked with libuct_predreg.so alone, see rank.h.
+/* Linked with libuct_predreg.so alone, see mutex.h.
  * Initial-exec: it is there when a hook of memory asks for it */
 static __thread ucs_rank_account_t account
         __attribute__((tls_model("initial-exec")));

@@ -6,6 +6,10 @@
 
 #include "mutex.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 
 static void init_lending(pthread_mutex_t *mutex, int type)
 {
@@ -43,3 +47,124 @@ void ucs_mutex_destroy(ucs_mutex_t *mutex)
 {
     pthread_mutex_destroy(&mutex->mutex);
 }
+
+
+#if UCS_ASSERT_RANKS
+
+/* NULL where libuct_predreg.so is not preloaded */
+#pragma weak predreg_rank_account_1
+
+
+static const char *const names[] = {
+    [UCS_RANK_NONE] = "NONE",
+#define NAME(_name) [UCS_RANK_##_name] = #_name,
+    UCS_RANKS(NAME)
+#undef NAME
+};
+
+/* The locks that this thread has, where there is no account for all libraries.
+ * Initial-exec: in a library that was opened by dlopen(), libc else allocates it
+ * when a thread first asks, which may be in a hook of memory */
+static __thread ucs_rank_account_t own
+        __attribute__((tls_model("initial-exec")));
+
+
+static ucs_rank_account_t *get_account(void)
+{
+    return (predreg_rank_account_1 != NULL) ? predreg_rank_account_1() : &own;
+}
+
+/* Name the lock that is out of order and those that this thread has, and end the process.
+ * Nothing is allocated: the lock may be one of a hook of memory */
+static void fail(ucs_rank_t rank, const void *lock)
+{
+    char text[2048];
+    int length = snprintf(text, sizeof(text),
+                          "ucx-predreg: %s (%p) is out of order "
+                          "(docs/design/locks.md); this thread has", names[rank],
+                          lock);
+    const ucs_rank_account_t *account = get_account();
+    unsigned i;
+    ssize_t ret;
+
+    for (i = 0; (i < account->num) && (length < sizeof(text) - 64); ++i) {
+        length += snprintf(text + length, sizeof(text) - length, " %s (%p)",
+                           names[account->held[i].rank],
+                           account->held[i].lock);
+    }
+    text[length++] = '\n';
+    ret            = write(STDERR_FILENO, text, length);
+    (void)ret;
+    abort();
+}
+
+void ucs_rank_take(ucs_rank_t rank, const void *lock, ucs_rank_how_t how)
+{
+    ucs_rank_account_t *account = get_account();
+    ucs_rank_held_t *held       = account->held;
+    unsigned num                = account->num;
+    unsigned i;
+
+    if ((rank == UCS_RANK_NONE) || (num == UCS_RANK_MAX_HELD)) {
+        fail(rank, lock);
+    }
+
+    for (i = 0; (i < num) && (how != UCS_RANK_TRY); ++i) {
+        if ((held[i].lock == lock) && (how == UCS_RANK_AGAIN)) {
+            how = UCS_RANK_TRY;
+        }
+    }
+    for (i = 0; (i < num) && (how != UCS_RANK_TRY); ++i) {
+        if (held[i].rank >= rank) {
+            fail(rank, lock);
+        }
+    }
+
+    account->num   = num + 1;
+    held[num].lock = lock;
+    held[num].rank = rank;
+}
+
+void ucs_rank_drop(const void *lock)
+{
+    ucs_rank_account_t *account = get_account();
+    ucs_rank_held_t *held       = account->held;
+    unsigned i                  = account->num;
+
+    do {
+        if (i == 0) {
+            return; /* Forgotten at a fork */
+        }
+        --i;
+    } while ((held[i].lock != lock) || (held[i].rank == UCS_RANK_NONE));
+
+    held[i].rank = UCS_RANK_NONE;
+    /* A handler that comes meanwhile may lower the number as well */
+    for (i = account->num; (i > 0) && (held[i - 1].rank == UCS_RANK_NONE); --i) {
+        account->num = i - 1;
+    }
+}
+
+void ucs_rank_check(ucs_rank_t rank)
+{
+    const ucs_rank_account_t *account = get_account();
+    unsigned i;
+
+    for (i = 0; i < account->num; ++i) {
+        if (account->held[i].rank >= rank) {
+            fail(rank, NULL);
+        }
+    }
+}
+
+void ucs_rank_forget(void)
+{
+    ucs_rank_account_t *account = get_account();
+
+    while (account->num > 0) {
+        account->held[account->num - 1].rank = UCS_RANK_NONE;
+        --account->num;
+    }
+}
+
+#endif

@@ -5,37 +5,268 @@
  */
 
 #include "callpath.h"
-#include "layout.h"
 
 #include <ucs/base/hash.h>
+#include <ucs/sys/math.h>
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The numbers of some thousand paths; programs that were measured have up to 61
  * in one thread */
 #define PATH_BITS   12
 
-/* So many neighbours are looked at for one path, so that hardly any path that
- * was found is forgotten for another one */
+/* A path is in one of so many neighbouring words, so that hardly any path is
+ * forgotten for another one */
 #define PATH_PROBES 4
 
-/* What the depth is multiplied with, odd and without a simple ratio to the
- * factor of the caller: it is one of the multipliers of SplitMix64 */
+/* Factor of the depth, odd and without a simple ratio to the factor of the caller:
+ * one of the multipliers of SplitMix64 */
 #define STACK_FACTOR 0xbf58476d1ce4e5b9ul
+
+/* A layout is in one of so many neighbours. The table is hardly ever half full, so
+ * that nearly all are in the first */
+#define LAYOUT_PROBES 8
+
+/* There is room for 4096 layouts */
+#define LAYOUT_BITS 12
+
+/* Farthest slot, in words from the slot of the caller */
+#define MAX_OFFSET  UINT16_MAX
+
+/* The loop over slots does so many at a time: the last slot is repeated until their
+ * number is a multiple */
+#define SLOT_STEP   4
+
+/* Of a function that reads slots: slots of other paths may be in parts of frames
+ * where the address sanitizer wants nobody to read */
+#define READS_SLOTS __attribute__((no_sanitize_address))
+
+
+/* In which slots of the stack the return addresses of a path lie. A caller and depth,
+ * together called a key, may have several layouts, each at a way of its own. A layout
+ * never changes and never goes away, so that it is read without a lock. As long as a
+ * cache line */
+typedef struct layout {
+    /* The key with the way mixed in, which is odd. 0: there is no layout.
+     * Another even number: the thread that wrote the number, by compare-and-swap, is
+     * filling in the layout, and then writes the odd one, with release. */
+    _Atomic(uint64_t) key;
+    /* How often the stack was unwound for the key, in the layout of the first
+     * way. Relaxed: a number. */
+    _Atomic(uint32_t) unwinds;
+    uint32_t         count; /* How many slots there are */
+    /* Distances of the slots from the slot of the caller, in words, not
+     * falling */
+    uint16_t         offset[UCS_CALLPATH_MAX_SLOTS];
+} layout_t;
 
 
 struct ucs_callpath_table {
-    ucs_callpath_layouts_t   layouts;
+    layout_t                 layouts[1u << LAYOUT_BITS];
 
     /* Constant */
     const ucs_callpath_ops_t *ops;
 
     /* Numbers of paths that an unwinding has found, or 0. Written by threads
-     * that have just unwound. Relaxed: nothing is found through them, and of
-     * two threads that write one at a time, one has to unwind again later */
+     * that have just unwound. Relaxed: they lead to no other memory, and of
+     * two threads that write a word at a time, one has to unwind again later */
     _Atomic(uint64_t)         paths[1u << PATH_BITS];
 };
+
+
+/* Multipliers of the hash: the output of SplitMix64 (G. Steele et al.,
+ * OOPSLA'14) for seed 0, made odd */
+static const uint64_t factors[UCS_CALLPATH_MAX_SLOTS] = {
+    0xe220a8397b1dcdaful, 0x6e789e6aa1b965f5ul, 0x06c45d188009454ful,
+    0xf88bb8a8724c81edul, 0x1b39896a51a8749bul, 0x53cb9f0c747ea2ebul,
+    0x2c829abe1f4532e1ul, 0xc584133ac916ab3dul, 0x3ee5789041c98ac3ul,
+    0xf3b8488c368cb0a7ul, 0x657eecdd3cb13d09ul, 0xc2d326e0055bdef7ul,
+    0x8621a03fe0bbdb7bul, 0x8e1f7555983aa92ful, 0xb54e0f1600cc4d19ul,
+    0x84bb3f97971d80abul, 0x7d29825c75521255ul, 0xc3cf17102b7f7f87ul,
+    0x3466e9a083914f65ul, 0xd81a8d2b5a4485adul, 0xdb01602b100b9ed7ul,
+    0xa9038a921825f10dul, 0xedf5f1d90dca2f6bul, 0x54496ad67bd2634dul
+};
+
+
+/* @return where a layout may be, the first time with a probe of 0 */
+static UCS_F_ALWAYS_INLINE layout_t *
+layout_at(ucs_callpath_table_t *table, uint64_t key, unsigned probe)
+{
+    return &table->layouts[((key >> (64 - LAYOUT_BITS)) + probe) &
+                           UCS_MASK(LAYOUT_BITS)];
+}
+
+/* @return the key of the layout of a way, a number from 0: odd, as the key of way 0. An
+ * even one marks a layout that is being written */
+static uint64_t key_at(uint64_t key, unsigned way)
+{
+    return key + way * (UCS_RCACHE_PRED_HASH_GOLDEN << 1);
+}
+
+/* @return the layout of a key at a way, or NULL */
+static UCS_F_NOINLINE layout_t *
+find_layout(ucs_callpath_table_t *table, uint64_t key, unsigned way)
+{
+    layout_t *layout;
+    uint64_t found;
+    unsigned i;
+
+    key = key_at(key, way);
+    for (i = 0; i < LAYOUT_PROBES; ++i) {
+        layout = layout_at(table, key, i);
+        /* Acquire: a thread that sees the odd number sees the slots */
+        found  = atomic_load_explicit(&layout->key, memory_order_acquire);
+        if (found == key) {
+            return layout;
+        }
+        if (found == 0) {
+            break;
+        }
+    }
+    return NULL;
+}
+
+/* Count that the stack is about to be unwound for a key. @return 0 if it was unwound too
+ * often */
+static int may_unwind(ucs_callpath_table_t *table, uint64_t key)
+{
+    layout_t *first = find_layout(table, key, 0);
+
+    if (first == NULL) {
+        return 1;
+    }
+
+    if (atomic_load_explicit(&first->unwinds, memory_order_relaxed) >=
+        UCS_CALLPATH_MAX_UNWINDS) {
+        return 0;
+    }
+
+    atomic_fetch_add_explicit(&first->unwinds, 1, memory_order_relaxed);
+    return 1;
+}
+
+/* Find the offsets of a new layout. Frames from the first one that is too far out are left
+ * away. @return how many there are */
+static unsigned offsets_of(uintptr_t stack, uintptr_t high,
+                           const ucs_callpath_frame_t *frames,
+                           unsigned num_frames, uint16_t *offset)
+{
+    uintptr_t distance;
+    unsigned i;
+
+    for (i = 0; i < num_frames; ++i) {
+        distance = (frames[i].slot - stack) / sizeof(uintptr_t);
+        if ((frames[i].slot < stack) || (frames[i].slot >= high) ||
+            (distance > MAX_OFFSET)) {
+            break;
+        }
+        offset[i] = distance;
+    }
+
+    while (i % SLOT_STEP != 0) {
+        offset[i] = offset[i - 1];
+        ++i;
+    }
+    return i;
+}
+
+/* @return the new layout, or NULL if there is no room for it */
+static const layout_t *
+add_layout(ucs_callpath_table_t *table, uint64_t key, unsigned way,
+           const uint16_t *offset, unsigned count)
+{
+    layout_t *layout;
+    uint64_t found;
+    unsigned i;
+
+    key = key_at(key, way);
+    for (i = 0; i < LAYOUT_PROBES; ++i) {
+        layout = layout_at(table, key, i);
+        found  = 0;
+        /* Relaxed: the thread reads nothing that another thread has written there */
+        if (atomic_compare_exchange_strong_explicit(&layout->key, &found,
+                                                    key & ~1ul,
+                                                    memory_order_relaxed,
+                                                    memory_order_relaxed)) {
+            atomic_store_explicit(&layout->unwinds, 1, memory_order_relaxed);
+            layout->count = count;
+            memcpy(layout->offset, offset, count * sizeof(*offset));
+            /* Release: pairs with the acquire of find_layout() */
+            atomic_store_explicit(&layout->key, key, memory_order_release);
+            return layout;
+        }
+    }
+    return NULL;
+}
+
+/* Get the layout of the frames that an unwinding has found for a key, or add it. @return
+ * NULL if there is no room */
+static const layout_t *
+get_layout(ucs_callpath_table_t *table, uint64_t key, uintptr_t stack,
+           uintptr_t high, const ucs_callpath_frame_t *frames,
+           unsigned num_frames)
+{
+    uint16_t offset[UCS_CALLPATH_MAX_SLOTS];
+    const layout_t *layout;
+    unsigned count, way;
+
+    count = offsets_of(stack, high, frames, num_frames, offset);
+    for (way = 0; way < UCS_CALLPATH_MAX_WAYS; ++way) {
+        layout = find_layout(table, key, way);
+        if (layout == NULL) {
+            return add_layout(table, key, way, offset, count);
+        }
+        if ((layout->count == count) &&
+            !memcmp(layout->offset, offset, count * sizeof(*offset))) {
+            return layout;
+        }
+    }
+    return NULL;
+}
+
+/* As find_layout(), at the first way, which is nearly always in its first place */
+static UCS_F_ALWAYS_INLINE const layout_t *
+first_layout(ucs_callpath_table_t *table, uint64_t key)
+{
+    layout_t *layout = layout_at(table, key, 0);
+
+    /* Acquire, as in find_layout() */
+    return ucs_likely(atomic_load_explicit(&layout->key,
+                                           memory_order_acquire) == key) ?
+           layout : find_layout(table, key, 0);
+}
+
+/*
+ * Hash the contents of the slots. The products do not wait for each other; factors
+ * without a simple ratio keep paths apart whose addresses differ by little, or in
+ * their order. @return 0 if slots are beyond the end of the thread's stack, as where the
+ * thread of a longer stack was at the same addresses before; else never 0
+ */
+static UCS_F_ALWAYS_INLINE READS_SLOTS uint64_t
+hash_layout(const layout_t *layout, uintptr_t stack, uintptr_t high)
+{
+    const uint64_t *factor = factors;
+    const uintptr_t *words = (const uintptr_t*)stack;
+    const uint16_t *offset = layout->offset;
+    unsigned count         = layout->count;
+    uint64_t sum           = count;
+    unsigned i;
+
+    if ((count > 0) &&
+        ucs_unlikely((uintptr_t)&words[offset[count - 1]] >= high)) {
+        return 0;
+    }
+
+    for (i = 0; i < count; i += SLOT_STEP) {
+        sum += words[offset[i]] * factor[i] +
+               words[offset[i + 1]] * factor[i + 1] +
+               words[offset[i + 2]] * factor[i + 2] +
+               words[offset[i + 3]] * factor[i + 3];
+    }
+    return sum | 1;
+}
 
 
 ucs_status_t ucs_callpath_table_create(const ucs_callpath_ops_t *ops,
@@ -114,38 +345,36 @@ static void add_path(ucs_callpath_table_t *table, uint64_t path)
     atomic_store_explicit(place, path, memory_order_relaxed);
 }
 
-/* The number of the path that the slots of a layout say, or 0 if they are not
- * all on the stack */
-static UCS_F_ALWAYS_INLINE UCS_CALLPATH_READS_SLOTS uint64_t
-path_of(const ucs_callpath_layout_t *layout, uint64_t key, const void *stack,
+/* @return the number of the path by the slots of a layout, or 0 if they are not all on the
+ * stack */
+static UCS_F_ALWAYS_INLINE READS_SLOTS uint64_t
+path_of(const layout_t *layout, uint64_t key, const void *stack,
         uintptr_t high)
 {
-    uint64_t sum = ucs_callpath_layout_hash(layout, (uintptr_t)stack, high);
+    uint64_t sum = hash_layout(layout, (uintptr_t)stack, high);
 
     return (sum == 0) ? 0 : (ucs_rcache_pred_hash_word(sum ^ key) | 1);
 }
 
-/* Unwind, if that is not too often, and remember what was found. @return the
- * number of the path, or 0. */
-static UCS_F_NOINLINE UCS_CALLPATH_READS_SLOTS uint64_t
+/* Unwind, if that is not too often, and remember the path. @return its number, or 0. */
+static UCS_F_NOINLINE READS_SLOTS uint64_t
 learn(ucs_callpath_table_t *table, ucs_callpath_thread_t *thread, uint64_t key,
       const void *caller, const void *stack)
 {
     ucs_callpath_frame_t frames[UCS_CALLPATH_MAX_SLOTS];
-    const ucs_callpath_layout_t *layout;
+    const layout_t *layout;
     unsigned num_frames;
     uint64_t path;
 
     if ((thread->credit == 0) ||
-        !ucs_callpath_layouts_may_unwind(&table->layouts, key)) {
+        !may_unwind(table, key)) {
         return 0;
     }
 
     --thread->credit;
     num_frames = table->ops->unwind(caller, frames, UCS_CALLPATH_MAX_SLOTS);
-    layout     = ucs_callpath_layouts_get(&table->layouts, key,
-                                          (uintptr_t)stack, thread->stack.high,
-                                          frames, num_frames);
+    layout     = get_layout(table, key, (uintptr_t)stack, thread->stack.high,
+                            frames, num_frames);
     if (layout == NULL) {
         return 0;
     }
@@ -170,16 +399,16 @@ static UCS_F_NOINLINE void give_credit(ucs_callpath_table_t *table,
 }
 
 /* No known path has the slots of the first way. @return its number, or 0. */
-static UCS_F_NOINLINE UCS_CALLPATH_READS_SLOTS uint64_t
+static UCS_F_NOINLINE READS_SLOTS uint64_t
 find_further_on(ucs_callpath_table_t *table, ucs_callpath_thread_t *thread,
                 uint64_t key, const void *caller, const void *stack)
 {
-    const ucs_callpath_layout_t *layout;
+    const layout_t *layout;
     uint64_t path;
     unsigned way;
 
     for (way = 1; way < UCS_CALLPATH_MAX_WAYS; ++way) {
-        layout = ucs_callpath_layouts_find(&table->layouts, key, way);
+        layout = find_layout(table, key, way);
         if (layout == NULL) {
             break;
         }
@@ -193,12 +422,12 @@ find_further_on(ucs_callpath_table_t *table, ucs_callpath_thread_t *thread,
     return learn(table, thread, key, caller, stack);
 }
 
-UCS_CALLPATH_READS_SLOTS uint64_t
+READS_SLOTS uint64_t
 ucs_callpath_find(ucs_callpath_table_t *table, ucs_callpath_thread_t *thread,
                   const void *caller, const void *stack)
 {
     uint64_t key = key_of(caller, stack);
-    const ucs_callpath_layout_t *layout;
+    const layout_t *layout;
     uint64_t path;
 
     if (ucs_unlikely(thread->calls == 0)) {
@@ -212,7 +441,7 @@ ucs_callpath_find(ucs_callpath_table_t *table, ucs_callpath_thread_t *thread,
         return (uintptr_t)stack;
     }
 
-    layout = ucs_callpath_layouts_first(&table->layouts, key);
+    layout = first_layout(table, key);
     if (ucs_likely(layout != NULL)) {
         path = path_of(layout, key, stack, thread->stack.high);
         if (ucs_likely((path != 0) && is_known(table, path))) {

@@ -19,32 +19,30 @@ BEGIN_C_DECLS
  * A number for the path of calls that a thread is on, without unwinding its
  * stack each time. The caller of a function and the depth of the stack say much
  * about the path, but not from which of several places a function further out
- * has made its call. That is in the return addresses further out. Where on the
- * stack they lie is nearly always the same, for one caller and one depth: an
- * unwinding finds these slots, and from then on what they hold is read and
- * hashed.
+ * has made its call: the return addresses further out do. For one caller and one
+ * depth they nearly always lie in the same slots of the stack: an unwinding finds
+ * these slots, and from then on their contents are read and hashed.
  *
  * Slots may move, since frames between may have other sizes at the same depth
  * altogether, and hold something else then. Hence a hash counts only if an
- * unwinding has found this very path before; else the stack is unwound again,
- * and the slots that it finds are remembered beside the others. So a wrong hash
- * needs slots that are not those of this path and still hold, all of them, the
- * return addresses of another one.
+ * unwinding has found the same path before; else the stack is unwound again,
+ * and its slots are remembered beside the others. So a wrong hash needs slots of
+ * another path that still hold, all of them, the return addresses of a known one.
  *
- * Nothing here knows how a stack is unwound, or what a thread is: both are
- * handed in. Uses ucs/base; the core of uct/ib/predreg calls it.
+ * The unwinder and the end of a thread's stack are handed in. Uses ucs/base; the core
+ * of uct/ib/predreg calls it.
  *
  * Threads: any number of threads may use one table, each with a state of its
  * own. Nobody waits for anybody.
  */
 
 /** So many return addresses make a path, the innermost ones. Programs that were
- *  measured have 6 to 11 on average; what is further out than that hardly
- *  differs, and each costs a load and a multiplication. */
+ *  measured have 6 to 11 on average; addresses further out hardly differ, and each
+ *  costs a load and a multiplication. */
 #define UCS_CALLPATH_MAX_SLOTS     24
 
 /** How many arrangements of slots are remembered of one caller and depth. Of
- *  further ones the depth is all that is known. */
+ *  further ones only the depth is known. */
 #define UCS_CALLPATH_MAX_WAYS      4
 
 /** How often the stack is unwound for one caller and depth. Paths that were
@@ -79,7 +77,7 @@ typedef struct ucs_callpath_stack {
 } ucs_callpath_stack_t;
 
 
-/** What is to be known of threads and stacks. */
+/** Threads and stacks. */
 typedef struct ucs_callpath_ops {
     /** @return the stack of this thread. Called once a thread. */
     ucs_callpath_stack_t (*stack)(void);
@@ -98,8 +96,7 @@ typedef struct ucs_callpath_ops {
 } ucs_callpath_ops_t;
 
 
-/** What is remembered of a thread. All 0 at first. Only that thread uses it,
- *  without a lock. */
+/** Memory of a thread. All 0 at first. Only the thread uses it, without a lock. */
 typedef struct ucs_callpath_thread {
     ucs_callpath_stack_t stack;
     uint32_t             calls;    /**< Until it is given credit */

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NSEC_PER_USEC 1000.
+
 
 /* Where groups of a version and controller are, and what limits what they may have */
 typedef struct {
@@ -284,4 +286,111 @@ void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
                   name) >= PATH_MAX)) {
         file[0] = '\0';
     }
+}
+
+
+/* Processor time that all threads of the group but the helper's have used so far, ns;
+ * UINT64_MAX if the system does not tell */
+static uint64_t used_by_others(const ucs_rcache_pred_quota_t *quota, uint64_t busy)
+{
+    uint64_t used = ucs_rcache_pred_cgroup_usage(&quota->group);
+
+    return ((used == UINT64_MAX) || (used < busy)) ? UINT64_MAX : (used - busy);
+}
+
+void ucs_rcache_pred_quota_init(ucs_rcache_pred_quota_t *quota, const char *root,
+                                uint64_t now)
+{
+    ucs_rcache_pred_cgroup_quota(root, &quota->group);
+    quota->time = now;
+    quota->used = isinf(quota->group.cpus) ? UINT64_MAX : used_by_others(quota, 0);
+}
+
+double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
+                                  uint64_t now)
+{
+    double left = 0;
+    uint64_t used;
+
+    if (isinf(quota->group.cpus)) {
+        return INFINITY;
+    }
+
+    used = used_by_others(quota, busy);
+    if ((used != UINT64_MAX) && (quota->used != UINT64_MAX) && (now > quota->time) &&
+        (used >= quota->used)) {
+        left = quota->group.cpus -
+               ((double)(used - quota->used) / (now - quota->time));
+    }
+    quota->time = now;
+    quota->used = used;
+    return left;
+}
+
+
+/* Read how long processes have waited, microseconds. @return 0 if that is not
+ * known */
+static int read_waited(const char *file, uint64_t *waited_p)
+{
+    FILE *stream;
+    int num;
+
+    if (file[0] == '\0') {
+        return 0;
+    }
+
+    stream = fopen(file, "re");
+    if (stream == NULL) {
+        return 0;
+    }
+
+    num = fscanf(stream, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64,
+                 waited_p);
+    fclose(stream);
+    return num == 1;
+}
+
+static void begin(ucs_rcache_pred_pressure_t *pressure, uint64_t now)
+{
+    memset(pressure->waited, 0, sizeof(pressure->waited));
+    pressure->time = now;
+    /* What was before does not count */
+    (void)ucs_rcache_pred_pressure_look(pressure, now);
+}
+
+void ucs_rcache_pred_pressure_init(ucs_rcache_pred_pressure_t *pressure,
+                                   uint64_t now)
+{
+    strcpy(pressure->files[0], "/proc/pressure/memory");
+    ucs_rcache_pred_cgroup_find("", "memory.pressure", pressure->files[1]);
+    begin(pressure, now);
+}
+
+void ucs_rcache_pred_pressure_init_files(ucs_rcache_pred_pressure_t *pressure,
+                                         const char *system,
+                                         const char *group, uint64_t now)
+{
+    snprintf(pressure->files[0], PATH_MAX, "%s", (system == NULL) ? "" : system);
+    snprintf(pressure->files[1], PATH_MAX, "%s", (group == NULL) ? "" : group);
+    begin(pressure, now);
+}
+
+int ucs_rcache_pred_pressure_look(ucs_rcache_pred_pressure_t *pressure,
+                                  uint64_t now)
+{
+    double limit = (now - pressure->time) / NSEC_PER_USEC *
+                   UCS_RCACHE_PRED_PRESSURE_PART;
+    int is_short = 0;
+    uint64_t waited;
+    unsigned i;
+
+    for (i = 0; i < UCS_RCACHE_PRED_PRESSURE_FILES; ++i) {
+        if (read_waited(pressure->files[i], &waited)) {
+            is_short           |= (now > pressure->time) &&
+                                  (waited - pressure->waited[i] > limit);
+            pressure->waited[i] = waited;
+        }
+    }
+    pressure->time = now;
+    return is_short;
 }

@@ -58,6 +58,74 @@ uint64_t ucs_rcache_pred_cgroup_usage(const ucs_rcache_pred_cgroup_quota_t *quot
 void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
                                  char file[PATH_MAX]);
 
+
+/* How much of its quota of processor time the group of this process leaves: a helper may
+ * not use a processor that is idle since the quota is used up. One thread at a time */
+
+typedef struct ucs_rcache_pred_quota {
+    ucs_rcache_pred_cgroup_quota_t group;
+    uint64_t                       time; /**< Of the last look, CLOCK_MONOTONIC, ns */
+    uint64_t                       used; /**< By others than the helper until then, ns */
+} ucs_rcache_pred_quota_t;
+
+
+/** Find the quota, and begin to watch it.
+ *  @param [in] root  As of @ref ucs_rcache_pred_cgroup_quota. */
+void ucs_rcache_pred_quota_init(ucs_rcache_pred_quota_t *quota, const char *root,
+                                uint64_t now);
+
+/**
+ * Look how much of the quota is left.
+ *
+ * @param [in] busy  Processor time that the helper has used so far, ns: it does not
+ *                   count.
+ *
+ * @return how many processors more than they have used since the last look the processes
+ *         of the group may use on average; INFINITY if there is no quota; 0 if the system
+ *         does not tell what was used. Less than 0 for a while, if they have used time that
+ *         was left before.
+ */
+double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
+                                  uint64_t now);
+
+
+/* Whether memory is short: how long processes have waited for it of late, in the whole
+ * system and in the group of this process (Linux, Documentation/accounting/psi.rst, and
+ * "memory.pressure" of cgroup-v2.rst; groups of version 1 do not tell). No descriptor is kept
+ * between two looks. One thread at a time */
+
+/** Memory is short if some process has waited for it in this part of the time:
+ *  one that is clearly slowed down. */
+#define UCS_RCACHE_PRED_PRESSURE_PART 0.1
+
+/** How many files are looked at */
+#define UCS_RCACHE_PRED_PRESSURE_FILES 2
+
+typedef struct ucs_rcache_pred_pressure {
+    char     files[UCS_RCACHE_PRED_PRESSURE_FILES][PATH_MAX]; /**< Empty: there
+                                                                   is none */
+    uint64_t waited[UCS_RCACHE_PRED_PRESSURE_FILES]; /**< At the last look,
+                                                          microseconds */
+    uint64_t time;  /**< Of the last look, ns */
+} ucs_rcache_pred_pressure_t;
+
+
+/** Begin to watch, from a time on. */
+void ucs_rcache_pred_pressure_init(ucs_rcache_pred_pressure_t *pressure,
+                                   uint64_t now);
+
+/** The same with files of the caller's choice, for tests. NULL: none. */
+void ucs_rcache_pred_pressure_init_files(ucs_rcache_pred_pressure_t *pressure,
+                                         const char *system,
+                                         const char *group, uint64_t now);
+
+/** @return whether memory has been short since the last look. 0 where the system
+ *          does not tell.
+ *
+ * @param [in] now  Nanoseconds, by the same clock as before. */
+int ucs_rcache_pred_pressure_look(ucs_rcache_pred_pressure_t *pressure,
+                                  uint64_t now);
+
 END_C_DECLS
 
 #endif

@@ -7,10 +7,12 @@
 #include "live.h"
 #include "own_fd.h"
 
-#include <ucs/base/seqslot.h>
+#include <ucs/debug/log_def.h>
+#include <ucs/vfs/base/vfs_obj.h>
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,17 +23,15 @@
 #define LIVE_MAGIC   0x6765726465727001ul /* "\1predreg" in little endian */
 #define LIVE_WORDS   (sizeof(ucs_rcache_pred_live_state_t) / sizeof(uint64_t))
 
-/* Nobody can change the size of the page once it is sealed. A page that was
- * made shorter while another process reads it would kill that one with a
- * SIGBUS. */
+/* Nobody can change the size of a sealed page. If somebody made a page shorter while
+ * another process reads it, the reader would be killed with a SIGBUS. */
 #define LIVE_SEALS   (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 /* A reader tries so many times to find the page whole, and waits so long in
- * between. A writer that has the processor is done in a microsecond; one that
- * was set aside while it wrote has its next turn after some turns of others. */
+ * between. A writer that has the processor is done in a microsecond; a writer that
+ * was set aside has its next turn after some turns of others. */
 #define READ_TRIES   50
 #define READ_WAIT_NS 1000000
-
 
 #ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
 #  define MFD_NOEXEC_SEAL 8u
@@ -42,16 +42,16 @@
 typedef struct live_page {
     /* Constant once magic is there. These three have the same sizes and places
      * in all versions. */
-    _Atomic(uint64_t) magic;   /* Release, acquire: it is written after the two
-                                 others */
+    _Atomic(uint64_t) magic;  /* Release, acquire: written after the two others */
     uint32_t         version;
     uint32_t         size;    /* Size of this structure, bytes */
 
     /* Uses under leave-pinned. Any thread adds to it; relaxed: a number */
     _Atomic(uint64_t) uses;
 
-    /* See seqslot.h; 0: nothing has been written yet. Only the thread that has
-     * set busy writes them */
+    /* The state, and its sequence number: odd while the words are being written, so that
+     * a reader notices; 0: nothing has been written yet. Only the thread that has set
+     * busy writes them */
     _Atomic(uint64_t) seq;
     _Atomic(uint64_t) word[LIVE_WORDS];
 } live_page_t;
@@ -60,17 +60,17 @@ struct ucs_rcache_pred_live {
     live_page_t              *page;
     ucs_rcache_pred_own_fd_t file;   /* Constant */
 
-    /* Not 0 while a thread is writing. It and wanted are sequentially
-     * consistent, see ucs_rcache_pred_live_update() */
+    /* Not 0 while a thread is writing. Sequentially consistent, as wanted, see
+     * ucs_rcache_pred_live_update() */
     _Atomic(int)              busy;
-    /* Not 0 if something has changed that may not be in the page yet. Any
-     * thread sets it; the one that has set busy clears it */
+    /* Not 0 if a change may not be in the page yet. Any thread sets it; the thread
+     * that has set busy clears it */
     _Atomic(int)              wanted;
 };
 
 
-/* Newer kernels may refuse memory unless they are told that it is never
- * executed; older ones refuse the flag that says so. */
+/* Newer kernels may refuse memory unless a flag says that nobody executes it; older
+ * kernels refuse the flag. */
 static int live_memfd(void)
 {
     unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -147,20 +147,29 @@ static void live_write(live_page_t *page,
 {
     uint64_t words[LIVE_WORDS];
     uint64_t seq;
+    unsigned i;
 
     memcpy(words, state, sizeof(words));
-    /* Relaxed: only the thread that has set busy writes it, and busy orders the
-     * threads that do */
+    /* Relaxed: only the thread that has set busy writes the number, and busy orders
+     * the threads that do */
     seq = atomic_load_explicit(&page->seq, memory_order_relaxed);
-    ucs_rcache_pred_seq_write(&page->seq, page->word, LIVE_WORDS, seq, seq + 2,
-                              words);
+    atomic_store_explicit(&page->seq, seq + 1, memory_order_relaxed);
+
+    /* Release: a reader that sees one of the words sees the odd number as well */
+    atomic_thread_fence(memory_order_release);
+    for (i = 0; i < LIVE_WORDS; ++i) {
+        atomic_store_explicit(&page->word[i], words[i], memory_order_relaxed);
+    }
+
+    /* Release: a reader that sees the number sees the words */
+    atomic_store_explicit(&page->seq, seq + 2, memory_order_release);
 }
 
 /*
  * Why no change is missed: a thread that finds busy set has set wanted before.
  * The thread that had set busy looks at wanted again after it has cleared busy.
  * It finds wanted set and starts over, unless it has cleared wanted itself in
- * between; then it collected after that, and has seen the change. All these
+ * between; then it collected later, and has seen the change. All these
  * operations are sequentially consistent.
  */
 void ucs_rcache_pred_live_update(ucs_rcache_pred_live_t *live,
@@ -171,8 +180,8 @@ void ucs_rcache_pred_live_update(ucs_rcache_pred_live_t *live,
 
     atomic_store(&live->wanted, 1);
     while (atomic_load(&live->wanted) && !atomic_exchange(&live->busy, 1)) {
-        /* An exchange rather than a store: it reads what others have set, so
-         * that collect sees what they changed before they set it */
+        /* An exchange rather than a store: it reads the value that others have set, so
+         * that collect sees their changes from before */
         atomic_exchange(&live->wanted, 0);
         collect(arg, &state);
         live_write(live->page, &state);
@@ -196,8 +205,8 @@ int ucs_rcache_pred_live_get_fd(const ucs_rcache_pred_live_t *live)
 }
 
 
-/* Whether the file can be mapped and read without a SIGBUS: it must be long
- * enough, and sealed so that it stays so. */
+/* @return whether the file can be mapped and read without a SIGBUS: it must be long
+ * enough, and sealed so that it stays long enough. */
 static ucs_status_t read_check_file(int fd)
 {
     struct stat st;
@@ -240,17 +249,27 @@ static ucs_status_t read_check_page(int fd, const live_page_t *page,
             (st.st_size >= sizeof(*page))) ? UCS_OK : UCS_ERR_INVALID_PARAM;
 }
 
+/* Read the state. @return 0 if a writer has changed it meanwhile */
 static int read_try(const live_page_t *page,
                     ucs_rcache_pred_live_state_t *state)
 {
     uint64_t words[LIVE_WORDS];
     uint64_t seq;
+    unsigned i;
 
-    /* Relaxed: the read below checks it again */
-    seq = atomic_load_explicit(&page->seq, memory_order_relaxed);
-    if ((seq == 0) || (seq & 1) ||
-        !ucs_rcache_pred_seq_read(&page->seq, page->word, LIVE_WORDS, seq,
-                                  words)) {
+    /* Acquire: pairs with the release of the writer's last store */
+    seq = atomic_load_explicit(&page->seq, memory_order_acquire);
+    if ((seq == 0) || (seq & 1)) {
+        return 0;
+    }
+
+    for (i = 0; i < LIVE_WORDS; ++i) {
+        words[i] = atomic_load_explicit(&page->word[i], memory_order_relaxed);
+    }
+
+    /* Acquire: the number is read again only after the words were read */
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(&page->seq, memory_order_relaxed) != seq) {
         return 0;
     }
 
@@ -348,4 +367,92 @@ void ucs_rcache_pred_live_advance(ucs_rcache_pred_live_state_t *state,
     stats->bytes_avg = integral / duration;
     stats->duration  = duration;
     state->time     = now;
+}
+
+
+static void vfs_read_counter(void *obj, ucs_string_buffer_t *strb,
+                             void *arg_ptr, uint64_t arg_u64)
+{
+    const ucs_rcache_pred_counter_t *counter = arg_ptr;
+    ucs_rcache_pred_vfs_t *vfs               = obj;
+    ucs_rcache_pred_snapshot_t snapshot;
+
+    vfs->snapshot(vfs->arg, &snapshot);
+    ucs_string_buffer_appendf(strb, "%lu\n",
+                              ucs_rcache_pred_counter_get(counter, &snapshot,
+                                                          arg_u64));
+}
+
+static void vfs_read_policy(void *obj, ucs_string_buffer_t *strb, void *arg_ptr,
+                            uint64_t arg_u64)
+{
+    ucs_rcache_pred_vfs_t *vfs = obj;
+    ucs_rcache_pred_snapshot_t snapshot;
+
+    vfs->snapshot(vfs->arg, &snapshot);
+    ucs_string_buffer_appendf(strb, "%s\n",
+                              ucs_rcache_pred_policy_names[snapshot.policy]);
+}
+
+static void vfs_read_helper(void *obj, ucs_string_buffer_t *strb, void *arg_ptr,
+                            uint64_t arg_u64)
+{
+    ucs_rcache_pred_vfs_t *vfs = obj;
+    ucs_rcache_pred_snapshot_t snapshot;
+
+    vfs->snapshot(vfs->arg, &snapshot);
+    ucs_string_buffer_appendf(strb, "%s\n",
+                              ucs_rcache_pred_mode_names[snapshot.mode]);
+}
+
+static void vfs_add_counters(ucs_rcache_pred_vfs_t *vfs)
+{
+    const ucs_rcache_pred_counter_t *counter;
+    ucs_rcache_pred_snapshot_t snapshot;
+    char name[UCS_RCACHE_PRED_COUNTER_NAME];
+    unsigned i;
+
+    vfs->snapshot(vfs->arg, &snapshot);
+    for (counter = ucs_rcache_pred_counters; counter->name != NULL; ++counter) {
+        if (!ucs_rcache_pred_counter_is_known(counter, &snapshot)) {
+            continue;
+        }
+
+        for (i = 0; i < counter->num; ++i) {
+            ucs_rcache_pred_counter_name(counter, i, name);
+            ucs_vfs_obj_add_ro_file(vfs, vfs_read_counter, (void*)counter, i,
+                                    "%s", name);
+        }
+    }
+}
+
+void ucs_rcache_pred_vfs_add(ucs_rcache_pred_vfs_t *vfs,
+                             void (*snapshot)(void *arg,
+                                              ucs_rcache_pred_snapshot_t*),
+                             void *arg)
+{
+    ucs_status_t status;
+
+    vfs->snapshot = snapshot;
+    vfs->arg      = arg;
+    status        = ucs_vfs_obj_add_dir(NULL, vfs, UCS_RCACHE_PRED_VFS_DIR);
+    if (status == UCS_OK) {
+        ucs_vfs_obj_add_ro_file(vfs, vfs_read_policy, NULL, 0, "policy");
+        ucs_vfs_obj_add_ro_file(vfs, vfs_read_helper, NULL, 0, "helper");
+        vfs_add_counters(vfs);
+    } else if (status != UCS_ERR_ALREADY_EXISTS) {
+        ucs_debug("the counters are not in UCX's virtual file system: %s",
+                  ucs_status_string(status));
+        return;
+    }
+
+    vfs->pid = getpid();
+}
+
+void ucs_rcache_pred_vfs_remove(ucs_rcache_pred_vfs_t *vfs)
+{
+    if (vfs->pid == getpid()) {
+        ucs_vfs_obj_remove(vfs);
+        vfs->pid = 0;
+    }
 }

@@ -13,6 +13,7 @@
 #include <ucs/type/status.h>
 
 #include <stdint.h>
+#include <sys/types.h>
 
 BEGIN_C_DECLS
 
@@ -126,6 +127,36 @@ ucs_status_t ucs_rcache_pred_live_read(int fd,
  *  since: only the duration and the averages go on. */
 void ucs_rcache_pred_live_advance(ucs_rcache_pred_live_state_t *state,
                                   uint64_t now);
+
+
+/* The counters in UCX's virtual file system, as predreg/NAME. libucs keeps that file system
+ * as a tree of names; its FUSE module, where it is installed, mounts it for the user to
+ * read (UCX 1.13, ucs/vfs). A counter is formatted only when somebody reads it. */
+
+#define UCS_RCACHE_PRED_VFS_DIR "predreg"
+
+/** The folder of the counters. Must be valid until it was removed. */
+typedef struct ucs_rcache_pred_vfs {
+    void  (*snapshot)(void *arg, ucs_rcache_pred_snapshot_t *snapshot);
+                     /**< Fills in the snapshot to show. Any thread may call
+                          this function, and it may block */
+    void  *arg; /**< Argument that snapshot is called with */
+    pid_t pid;  /**< The process that has added the folder; 0: none has */
+} ucs_rcache_pred_vfs_t;
+
+/**
+ * Add a folder with the counters that are known now. A forked child inherits
+ * the folder, which then shows the child, and may add it again.
+ */
+void ucs_rcache_pred_vfs_add(ucs_rcache_pred_vfs_t *vfs,
+                             void (*snapshot)(void *arg,
+                                              ucs_rcache_pred_snapshot_t*),
+                             void *arg);
+
+/** Remove the folder, if this process has added it. A forked child does not
+ *  touch the file system of its parent, which may have been locked for good
+ *  when the child was forked. */
+void ucs_rcache_pred_vfs_remove(ucs_rcache_pred_vfs_t *vfs);
 
 END_C_DECLS
 

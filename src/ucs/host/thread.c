@@ -125,7 +125,8 @@ static uint64_t tsc_at(uint64_t *time_p)
 
 static uint64_t tsc_measure(void)
 {
-    uint64_t begin, end, begin_tsc, end_tsc;
+    uint64_t begin = 0, end = 0;
+    uint64_t begin_tsc, end_tsc;
 
     if (!tsc_is_invariant() || !tsc_is_trusted()) {
         return 0;

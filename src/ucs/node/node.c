@@ -6,23 +6,240 @@
 
 #include "node.h"
 #include "cpus.h"
-#include "idle.h"
 #include "node_int.h"
-#include "share.h"
-#include "slot.h"
-#include "watch.h"
 
 #include <ucs/base/clock.h>
+#include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 #include <ucs/sys/string.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
+/* A process asks for room so many times before it looks for dead processes: others
+ * that ask at the same time, and will be refused, may be in the way. Few times,
+ * since each yield in between may cost a time slice on a crowded node. */
+#define RESERVE_ATTEMPTS 2
 
-/* Say that the bound on bytes has no room for what this process needs of it */
+/* The most one process can have without a bound: its numbers must not wrap */
+#define SLOT_MAX (UINT64_MAX / 2)
+
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+    return (a + b < a) ? UINT64_MAX : (a + b);
+}
+
+void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
+                                     ucs_rcache_pred_node_totals_t *totals)
+{
+    unsigned num_used = pred_node_num_used(node);
+    ucs_rcache_pred_node_slot_t *slot;
+    unsigned i;
+
+    memset(totals, 0, sizeof(*totals));
+    for (i = 0; i < num_used; ++i) {
+        slot             = &node->shm->slots[i];
+        totals->bytes    = add_saturated(totals->bytes,
+                                         atomic_load(&slot->bytes));
+        totals->regions  = add_saturated(totals->regions,
+                                         atomic_load(&slot->regions));
+        totals->procs   += (atomic_load_explicit(&slot->owner,
+                                                 memory_order_relaxed) != 0);
+    }
+}
+
+/* Add to a number of the own slot. @return 0 if the sum would exceed max: then
+ * the number stays as it was. */
+static int slot_add(_Atomic(uint64_t) *word, uint64_t value, uint64_t max)
+{
+    uint64_t old = atomic_load(word);
+
+    do {
+        if ((value > max) || (old > max - value)) {
+            return 0;
+        }
+    } while (!atomic_compare_exchange_weak(word, &old, old + value));
+
+    return 1;
+}
+
+/* Ask once. node_int.h proves that the bound is kept. */
+static int try_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                       uint64_t regions)
+{
+    uint64_t max_bytes   = node->params.max_bytes;
+    uint64_t max_regions = node->params.max_regions;
+    ucs_rcache_pred_node_totals_t totals;
+
+    if (!slot_add(&node->slot->bytes, bytes, ucs_min(max_bytes, SLOT_MAX))) {
+        return 0;
+    }
+
+    if (!slot_add(&node->slot->regions, regions,
+                  ucs_min(max_regions, SLOT_MAX))) {
+        goto err_sub_bytes;
+    }
+
+    if ((max_bytes == UCS_RCACHE_PRED_NODE_UNLIMITED) &&
+        (max_regions == UCS_RCACHE_PRED_NODE_UNLIMITED)) {
+        return 1;
+    }
+
+    ucs_rcache_pred_node_get_totals(node, &totals);
+    if ((totals.bytes <= max_bytes) && (totals.regions <= max_regions)) {
+        return 1;
+    }
+
+    atomic_fetch_sub(&node->slot->regions, regions);
+err_sub_bytes:
+    atomic_fetch_sub(&node->slot->bytes, bytes);
+    return 0;
+}
+
+int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                                 uint64_t regions)
+{
+    unsigned i;
+
+    for (i = 0; i < RESERVE_ATTEMPTS; ++i) {
+        if (i > 0) {
+            ucs_give_way(NULL);
+        }
+
+        if (try_reserve(node, bytes, regions)) {
+            return 1;
+        }
+    }
+
+    return (pred_node_reap_some(node) > 0) &&
+           try_reserve(node, bytes, regions);
+}
+
+/* @return whether so much is above a bound of which a part is held already */
+static int never_fits(uint64_t more, uint64_t max, uint64_t held)
+{
+    return (more > 0) && (more > ucs_min(max, SLOT_MAX) - held);
+}
+
+int ucs_rcache_pred_node_never_fits(const ucs_rcache_pred_node_t *node,
+                                    uint64_t bytes, uint64_t regions)
+{
+    const ucs_rcache_pred_node_params_t *params = &node->params;
+
+    /* The reserve fits the bounds: this process has joined */
+    return never_fits(bytes, params->max_bytes, params->reserve) ||
+           never_fits(regions, params->max_regions, params->reserve_regions);
+}
+
+/* @return by how much a sum exceeds its maximum, if so much is added to the sum */
+static uint64_t missing(uint64_t sum, uint64_t more, uint64_t max)
+{
+    sum = add_saturated(sum, more);
+    return (sum > max) ? (sum - max) : 0;
+}
+
+/* Raise the wanted room to a value, if less is wanted */
+static void want(_Atomic(uint64_t) *wanted, uint64_t value)
+{
+    uint64_t old = atomic_load_explicit(wanted, memory_order_relaxed);
+
+    while ((old < value) &&
+           !atomic_compare_exchange_weak_explicit(wanted, &old, value,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+/* Take room that was given back, or will be, off the wanted room, which is usually
+ * none. @return whether room was wanted. */
+static int satisfy(_Atomic(uint64_t) *wanted, uint64_t value)
+{
+    uint64_t old = atomic_load_explicit(wanted, memory_order_relaxed);
+
+    while ((old > 0) &&
+           !atomic_compare_exchange_weak_explicit(wanted, &old,
+                                                  old - ucs_min(old, value),
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+
+    return (old > 0) && (value > 0);
+}
+
+void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                              uint64_t regions)
+{
+    ucs_rcache_pred_node_totals_t totals;
+
+    if (ucs_rcache_pred_node_never_fits(node, bytes, regions)) {
+        return;
+    }
+
+    ucs_rcache_pred_node_get_totals(node, &totals);
+    want(&node->shm->wanted_bytes,
+         missing(totals.bytes, bytes, node->params.max_bytes));
+    want(&node->shm->wanted_regions,
+         missing(totals.regions, regions, node->params.max_regions));
+
+    /* Release: a thread that sees the new value of asks sees the wanted room; and a
+     * thread of this process sees the new value of own_asks as well, so that it does
+     * not take this ask for one of another process */
+    atomic_fetch_add_explicit(&node->own_asks, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&node->shm->asks, 1, memory_order_release);
+}
+
+int ucs_rcache_pred_node_offer(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                               uint64_t regions)
+{
+    return satisfy(&node->shm->wanted_regions, regions) |
+           satisfy(&node->shm->wanted_bytes, bytes);
+}
+
+void ucs_rcache_pred_node_release_offered(ucs_rcache_pred_node_t *node,
+                                          uint64_t bytes, uint64_t regions)
+{
+    atomic_fetch_sub(&node->slot->regions, regions);
+    atomic_fetch_sub(&node->slot->bytes, bytes);
+}
+
+void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
+                                  uint64_t regions)
+{
+    ucs_rcache_pred_node_release_offered(node, bytes, regions);
+    satisfy(&node->shm->wanted_regions, regions);
+    satisfy(&node->shm->wanted_bytes, bytes);
+}
+
+int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node)
+{
+    uint64_t asks, others, seen;
+
+    /* Acquire: own_asks is at least as new as the own part of asks. If it is
+     * newer, fewer asks of others are found than there are, and the next call
+     * finds the rest. */
+    asks   = atomic_load_explicit(&node->shm->asks, memory_order_acquire);
+    others = asks - atomic_load_explicit(&node->own_asks, memory_order_relaxed);
+    seen   = atomic_load_explicit(&node->asks_seen, memory_order_relaxed);
+    if (((int64_t)(others - seen) <= 0) ||
+        !atomic_compare_exchange_strong_explicit(&node->asks_seen, &seen,
+                                                 others, memory_order_relaxed,
+                                                 memory_order_relaxed)) {
+        return 0;
+    }
+
+    /* Relaxed: numbers. If they are 0, others have given back enough since */
+    return (atomic_load_explicit(&node->shm->wanted_bytes,
+                                 memory_order_relaxed) > 0) ||
+           (atomic_load_explicit(&node->shm->wanted_regions,
+                                 memory_order_relaxed) > 0);
+}
+
+
+/* Say that the bound on bytes has no room for the reserve of this process */
 static void complain_of_bytes(const ucs_rcache_pred_node_params_t *params,
                               const ucs_rcache_pred_node_totals_t *totals)
 {
@@ -54,14 +271,15 @@ static ucs_status_t hold_reserve(ucs_rcache_pred_node_t *node)
     ucs_rcache_pred_node_totals_t totals;
 
     /* A reserve of nothing is accepted even if the others have more than this
-     * process's bound, which is possible if theirs is larger */
+     * process's bound, as they may if their bound is larger */
     if (((params->reserve == 0) && (params->reserve_regions == 0)) ||
-        pred_node_reserve(node, params->reserve, params->reserve_regions)) {
+        ucs_rcache_pred_node_reserve(node, params->reserve,
+                                     params->reserve_regions)) {
         return UCS_OK;
     }
 
-    /* Others may have given back room since. Then it is not known which bound
-     * had none, and the one on bytes is named if there is one. */
+    /* Others may have given back room since. Then nobody knows which bound had no
+     * room, and the message names the bound on bytes if there is one. */
     ucs_rcache_pred_node_get_totals(node, &totals);
     if ((params->max_bytes == UCS_RCACHE_PRED_NODE_UNLIMITED) ||
         ((params->max_regions != UCS_RCACHE_PRED_NODE_UNLIMITED) &&
@@ -97,8 +315,7 @@ static void node_start(ucs_rcache_pred_node_t *node)
                           memory_order_relaxed);
 }
 
-/* Identify the name spaces in which the name of this process (procid.h) is
- * true */
+/* @return a number of the name spaces in which the name of this process is true */
 static uint64_t name_spaces(void)
 {
     static const char *const paths[] = {
@@ -194,7 +411,7 @@ ucs_rcache_pred_node_join(const ucs_rcache_pred_node_params_t *params,
         return UCS_ERR_UNSUPPORTED;
     }
 
-    /* Whoever sees the same shared memory is on the same node */
+    /* Processes that see the same shared memory are on the same node */
     return pred_node_join_as(params, 0, self, node_p);
 }
 
@@ -204,7 +421,7 @@ void ucs_rcache_pred_node_leave(ucs_rcache_pred_node_t *node)
     pred_node_close(node);
 }
 
-/* Tell the others what this process has used of its idle processor, if it has one */
+/* Tell the others how much of its idle processor this process has used, if it has one */
 static void tell_helper(ucs_rcache_pred_node_t *node, uint64_t busy)
 {
     pred_node_word_t seat     = pred_node_get_seat(node);

@@ -8,60 +8,61 @@
 #define UCS_RCACHE_PRED_NODE_INT_H_
 
 #include "node.h"
-#include "procid.h"
 #include "segment.h"
-#include "token.h"
 
 #include <stdatomic.h>
+#include <sys/types.h>
+
+BEGIN_C_DECLS
 
 /** @file node_int.h
  *
- * The shared memory of a node's processes, as slot.c, share.c, watch.c, node.c and
- * the tests see it.
+ * The shared memory of a node's processes, for the files of this folder and the tests.
  *
- * A slot belongs to the process whose sign of life (token.h) is in its owner
+ * A slot belongs to the process whose sign of life (segment.h) is in its owner
  * field. Only that process writes the rest of the slot, except for the fields
- * whose comment names another writer. The slot of a dead process changes hands: a process that has swapped itself in for the dead one
- * clears the slot and sets it free. If that process is killed before it is
- * done, the slot is a dead process's again. A free slot is all zeros. An owner
- * field names one process for all times, so a slot that names a dead process
- * belongs to that one, however often the slot changed hands before.
+ * whose comment names another writer. The slot of a dead process changes hands: a
+ * process that has swapped itself in for the dead one clears the slot and sets it
+ * free. If that process is killed before it is done, the slot is a dead process's
+ * again. A free slot is all zeros. An owner field names one process for all times,
+ * so a slot that names a dead process belongs to that process, however often the
+ * slot changed hands before.
  *
- * A slot is a dead process's, and what is in it is registered no more, if both
- * are true:
- * - The sign is gone. As long as a child of the process has it that was forked,
- *   the child has the process's descriptors as well, which keep its memory
+ * A slot is a dead process's, and its share is registered no more, if both are true:
+ * - The sign is gone. As long as a forked child of the process has the sign, the
+ *   child has the descriptors of the process as well, which keep the memory
  *   registered.
- * - The process itself is dead, as far as this can be found out: the kernel
- *   takes the sign from a process that ends before it closes its files. A
- *   process of other PID or time name spaces cannot be found; there the sign
- *   decides alone, and for some milliseconds the share of a process that has
- *   just ended may be given to others too early. Nor is a process dead that
- *   runs another program since (exec): its share stays until it ends, or joins
- *   again.
+ * - The process itself is dead, as far as others can find out: the kernel takes the
+ *   sign from a process that ends before it closes its files. A process of other PID
+ *   or time name spaces cannot be found; there the sign decides alone, and for some
+ *   milliseconds the share of a process that has just ended may be given to others
+ *   too early. A process that runs another program (exec) is not dead either: its
+ *   share stays until it ends, or joins again.
  *
- * The bounds are kept without a lock. A process first adds what it asks for to
- * its slot, then it sums all slots; if the sum is above the bound, it takes its
- * part back and fails. Hence a slot holds at all times at least what its
- * process was granted and has not given back. The proof that the bound is kept:
- * suppose that at some instant more is granted than the bound. Take the grant
- * among these that was added to its slot last. All others were in their slots
- * before it was added, and stayed there until that instant. The sum that was
- * made for the last one, in between, had all of them in it and was above the
- * bound; but then it was not granted, which contradicts the supposition. It
- * makes no difference whether some of the grants are in one slot, being of
- * several threads of one process. "Before" refers to the single order in which
- * all processes see the sequentially consistent operations on bytes, regions
- * and num_used. Memory is registered after it was granted and deregistered
- * before it is given back, and a dead process has none registered; so
- * registered memory does not exceed the bound either.
+ * A lock of an open file description (F_OFD_SETLK) would be inherited by a fork and freed
+ * at the end as well; held by a mapping, it even outlives the registrations. But its file
+ * needs a name: another user could take the name, a process with a /dev/shm of its own
+ * would not find the file, and systemd-logind removes it when the user logs out from the
+ * node. Then the living are taken for dead.
  *
- * Who is refused and can make no room itself asks the others for what is
- * missing (wanted). They give up idle memory until as much has been given back:
- * each release takes its size off what is wanted. Deregistering takes time, so a
- * helper takes the size off before it (an offer), and others stop at once. If the
- * process that lacks room asks again before the offer was released, more may be
- * given up than it lacks.
+ * The bounds are kept without a lock. A process first adds its wish to its slot, then it
+ * sums all slots; if the sum is above the bound, it takes its part back and fails. Hence a
+ * slot holds at all times at least the grants of its process that the process has not given
+ * back. The proof that the bound is kept: suppose that at some instant more is granted than
+ * the bound. Take the grant that was added to its slot last. All other grants were in their
+ * slots before, and stayed there until that instant. The sum for the last grant, in between,
+ * had all of them in it and was above the bound; but then the last one was not granted,
+ * which contradicts the supposition. Grants of several threads of a process may be in one
+ * slot: that makes no difference. "Before" refers to the single order in which all processes
+ * see the sequentially consistent operations on bytes, regions and num_used. Memory is
+ * registered after its grant and deregistered before the grant is given back, and a dead
+ * process has none registered; so registered memory does not exceed the bound either.
+ *
+ * A process that is refused and can make no room itself asks the others for the missing
+ * room (wanted). They give up idle memory until as much has been given back: each release
+ * takes its size off the wanted room. Deregistering takes time, so a helper takes the size
+ * off before it (an offer), and others stop at once. If the process that lacks room asks
+ * again before the offer was released, more may be given up than it lacks.
  */
 
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */
@@ -76,6 +77,63 @@
 #define UCS_RCACHE_PRED_NODE_CPU_WORDS (CPU_SETSIZE / 64)
 
 
+/** A process by its pid and the time at which it started: pids are recycled, the pair is
+ *  not. 0: none. */
+typedef uint64_t ucs_rcache_pred_procid_t;
+
+/** Bits of a pid: Linux gives out none above 2^22 (PID_MAX_LIMIT). The other 42
+ *  hold 1394 years of clock ticks at the usual 100 a second. */
+#define UCS_RCACHE_PRED_PROCID_PID_BITS 22
+
+
+/** @return the name of the process with this pid, which started at
+ *          @a start_time, clock ticks after boot. */
+static inline ucs_rcache_pred_procid_t
+ucs_rcache_pred_procid(pid_t pid, uint64_t start_time)
+{
+    return (start_time << UCS_RCACHE_PRED_PROCID_PID_BITS) | pid;
+}
+
+/** @return the pid in the name of a process. */
+static inline pid_t ucs_rcache_pred_procid_pid(ucs_rcache_pred_procid_t id)
+{
+    return id & ((1u << UCS_RCACHE_PRED_PROCID_PID_BITS) - 1);
+}
+
+
+/** What /proc/PID/stat tells of a process, see proc(5). */
+typedef struct ucs_rcache_pred_procstat {
+    char     state;       /**< Field 3 */
+    uint64_t num_threads; /**< Field 20 */
+    uint64_t start_time;  /**< Field 22, clock ticks after boot */
+} ucs_rcache_pred_procstat_t;
+
+
+/**
+ * Read the line of /proc/PID/stat. Pure.
+ *
+ * @return UCS_ERR_INVALID_PARAM if it is not one.
+ */
+ucs_status_t ucs_rcache_pred_procstat_parse(const char *line,
+                                            ucs_rcache_pred_procstat_t *stat);
+
+/**
+ * @return whether this is not the process that started at @a start_time, or has
+ *         given up its memory already. Pure.
+ */
+int ucs_rcache_pred_procstat_is_dead(const ucs_rcache_pred_procstat_t *stat,
+                                     uint64_t start_time);
+
+/** @return the calling process, or 0 if /proc cannot be read. */
+ucs_rcache_pred_procid_t ucs_rcache_pred_procid_self(void);
+
+/**
+ * @return whether a process is certainly dead. If it cannot be found out, the
+ *         process is taken for alive.
+ */
+int ucs_rcache_pred_procid_is_dead(ucs_rcache_pred_procid_t id);
+
+
 typedef struct ucs_rcache_pred_node_slot {
     /** A @ref ucs_rcache_pred_token_t, or 0 if the slot is free. A process
      *  that joins swaps itself in for 0 (acquire: it finds the zeros), a
@@ -88,20 +146,19 @@ typedef struct ucs_rcache_pred_node_slot {
     _Atomic(uint64_t) regions; /**< Regions granted, or being asked for.
                                    Sequentially consistent */
     /** The @ref ucs_rcache_pred_procid_t of the owner, and its PID and time
-     *  name spaces, in which alone that is true. 0: not written yet. Relaxed:
+     *  name spaces, in which alone the name is true. 0: not written yet. Relaxed:
      *  read only if the owner's sign of life is gone, so that the owner writes
      *  no more */
     _Atomic(uint64_t) procid;
     _Atomic(uint64_t) names;
-    /** Relaxed, as all that follows: each word is a number by itself. A reader
-     *  that gets half of a new mask makes a worse choice, which it soon makes
-     *  again. */
+    /** Relaxed, as all further fields: each word is a number by itself. A reader
+     *  of half of a new mask makes a worse choice, and soon another one. */
     _Atomic(uint64_t) demand;
-    /** What its helper has used of which processor, @ref pred_node_helper_t */
+    /** The time of its helper on a processor, @ref pred_node_helper_t */
     _Atomic(uint64_t) helper;
-    /** What helper was at the last look, but with the processor that it got then; and
-     *  what the owner has since, @ref pred_node_word_t; 0: no look has seen the owner.
-     *  Written by whoever looks, see watch.h, and set to 0 with the slot */
+    /** The value of helper at the last look, but with the processor that the look gave;
+     *  and the seat of the owner, @ref pred_node_word_t; 0: no look has seen the owner.
+     *  Written by the process that looks, and set to 0 with the slot */
     _Atomic(uint64_t) helper_seen;
     _Atomic(uint64_t) seat;
     /** Processors that the launcher has bound the owner to, and that its threads
@@ -111,11 +168,11 @@ typedef struct ucs_rcache_pred_node_slot {
 } ucs_rcache_pred_node_slot_t;
 
 
-/** What a helper's thread has used so far of the processor that it is bound to. */
+/** The time of a helper's thread on its processor so far. */
 typedef union pred_node_helper {
     struct {
-        uint64_t cpu  : 11; /**< Number of the processor and 1; 0: it is not bound to
-                                 a single one, or there is no thread */
+        uint64_t cpu  : 11; /**< Number of the processor and 1; 0: the thread is not
+                                 bound to a single one, or there is none */
         uint64_t usec : 53; /**< Processor time */
     };
     uint64_t word;
@@ -140,17 +197,15 @@ typedef union pred_node_word {
 #define UCS_RCACHE_PRED_NODE_SHARE_ONE 65536
 
 
-/** What is known of the processors, for all processes. Written by the process that looks,
- *  see watch.h. */
+/** The processors, for all processes. Written by the process that looks, see watch.c. */
 typedef struct pred_node_watch {
-    /** When the last look began, CLOCK_MONOTONIC, ns; 0: there was none. Who changes it
-     *  looks. Acquire and release: who looks next finds what the one before has left */
+    /** When the last look began, CLOCK_MONOTONIC, ns; 0: there was none. The process that
+     *  changes it looks. Acquire and release: the next one finds the fields of the last */
     _Atomic(uint64_t) time;
-    _Atomic(uint64_t) cost; /**< Processor time that the last look has taken, ns. Relaxed, as
-                                below */
-    /** For how long each processor had been idle at the last look, see idle.h. If two
+    _Atomic(uint64_t) cost; /**< Processor time of the last look, ns. Relaxed, as idle */
+    /** For how long each processor had been idle at the last look, ns. If two
      *  processes look at a time, since the first one was stopped meanwhile, a
-     *  processor may be taken for idle that is not, until the next look */
+     *  busy processor may be taken for idle until the next look */
     _Atomic(uint64_t) idle[CPU_SETSIZE];
 } pred_node_watch_t;
 
@@ -165,9 +220,9 @@ typedef struct ucs_rcache_pred_node_shm {
     /** How often a process has asked for room. Release and acquire, see
      *  ucs_rcache_pred_node_is_asked() */
     _Atomic(uint64_t)                 asks UCS_V_ALIGNED(64);
-    /** What is missing: the most that one process has asked for, less what was
-     *  given back since. In one cache line with asks, which whoever reads these
-     *  has just read. Relaxed: each is a number, and a little more or less is
+    /** The missing room: the most that one process has asked for, less the room
+     *  given back since. In one cache line with asks, which a reader has just
+     *  read. Relaxed: each is a number, and a little more or less is
      *  given up if processes meet here */
     _Atomic(uint64_t)                 wanted_bytes;
     _Atomic(uint64_t)                 wanted_regions;
@@ -206,8 +261,55 @@ struct ucs_rcache_pred_node {
 };
 
 
-/** @return what is recognized of the segment in which the processes with this
- *          key meet. */
+/* slot.c: slots, and whether their owners are dead. Any thread may call these functions, and
+ * waits for nobody, unless something else is said */
+
+/** @return how many slots, from the first one, have ever had an owner. */
+unsigned pred_node_num_used(ucs_rcache_pred_node_t *node);
+
+/**
+ * Give this process a slot, after taking back those of dead processes. One thread of the
+ * owner at a time, as the next two functions.
+ *
+ * @return UCS_ERR_NO_RESOURCE if all have other owners, logged.
+ */
+ucs_status_t pred_slot_take_any(ucs_rcache_pred_node_t *node);
+
+/** Clear a slot of this process, and then set it free. */
+void pred_slot_free(ucs_rcache_pred_node_slot_t *slot);
+
+/** Set a set of processors of a slot. */
+void pred_slot_set_cpus(_Atomic(uint64_t) *words, const cpu_set_t *cpus);
+
+/** Get a set of processors of a slot. */
+void pred_slot_get_cpus(const _Atomic(uint64_t) *words, cpu_set_t *cpus);
+
+/**
+ * Take back the slots, and with them the shares, of processes that died.
+ *
+ * @return how many.
+ */
+unsigned pred_node_reap(ucs_rcache_pred_node_t *node);
+
+/** As @ref pred_node_reap, but look at a few slots only, each time at others, before a
+ *  refusal. */
+unsigned pred_node_reap_some(ucs_rcache_pred_node_t *node);
+
+
+/* watch.c: who has which processor. One process at a time looks for all, and writes the
+ * seats of all: the kernel takes milliseconds for its counts where there are hundreds of
+ * processors. One thread at a time */
+
+/** Look, if it is time to and no other process does. */
+void pred_node_watch(ucs_rcache_pred_node_t *node, uint64_t now);
+
+/** @return the seat of this process, as the last look has found it. */
+pred_node_word_t pred_node_get_seat(const ucs_rcache_pred_node_t *node);
+
+
+/* node.c */
+
+/** @return the identity of the segment in which the processes with this key meet. */
 ucs_rcache_pred_segment_id_t pred_node_segment_id(uint64_t key);
 
 /**
@@ -222,8 +324,10 @@ ucs_status_t pred_node_join_as(const ucs_rcache_pred_node_params_t *params,
 void pred_node_update_at(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t demand,
                          uint64_t busy, ucs_rcache_pred_node_seat_t *seat);
 
-/** Detach what is shared, and free the rest. The slot stays as it is: without
- *  clearing it before, this is what the end of a process does. */
+/** Detach shared memory, and free the rest. The slot stays as it is, as at the end of a
+ *  process. */
 void pred_node_close(ucs_rcache_pred_node_t *node);
+
+END_C_DECLS
 
 #endif

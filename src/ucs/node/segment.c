@@ -5,15 +5,24 @@
  */
 
 #include "segment.h"
-#include "shm.h"
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
+#include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
 #include <time.h>
 #include <unistd.h>
+
+/* No other user may attach the memory */
+#define SHM_MODE 0600
+
+/* One page, which is never touched, of a size that other programs hardly use */
+#define TOKEN_SIZE 2903
 
 /*
  * How processes that start together agree on one segment. A lock would need a
@@ -50,6 +59,74 @@
 #define PATIENCE      100
 
 
+/* @return whether only this user can have made the memory, with this size, and can
+ * attach it */
+static int shm_is_own(const struct shmid_ds *ds, size_t size)
+{
+    return (ds->shm_perm.uid == geteuid()) &&
+           (ds->shm_perm.cuid == geteuid()) &&
+           ((ds->shm_perm.mode & 0777) == SHM_MODE) && (ds->shm_segsz == size);
+}
+
+/* @return whether the process that made the memory was killed before it had marked the
+ * memory. A process of another PID name space has the number 0 here. */
+static int is_left_over(const struct shmid_ds *ds, size_t size)
+{
+    return shm_is_own(ds, size) && !(ds->shm_perm.mode & SHM_DEST) &&
+           (ds->shm_perm.__key == IPC_PRIVATE) && (ds->shm_nattch == 0) &&
+           (ds->shm_cpid > 0) && (kill(ds->shm_cpid, 0) != 0) &&
+           (errno == ESRCH);
+}
+
+static void remove_left_over(size_t size)
+{
+    struct shm_info info;
+    struct shmid_ds ds;
+    int index, last, shmid;
+
+    last = shmctl(0, SHM_INFO, (struct shmid_ds*)&info);
+    for (index = 0; index <= last; ++index) {
+        shmid = shmctl(index, SHM_STAT, &ds);
+        if ((shmid >= 0) && is_left_over(&ds, size)) {
+            shmctl(shmid, IPC_RMID, NULL);
+        }
+    }
+}
+
+/*
+ * Make memory without a key that only this user may attach, and attach it: zeros. Nobody
+ * else can hold a name of the memory, and the kernel tells who made it. The memory is to be
+ * marked for removal as soon as it is ready, and then goes when the last process detaches
+ * it. Memory of the same size that a process left which was killed before it had marked it
+ * is removed first. @return NULL if that fails, logged
+ */
+static void *shm_create(size_t size, int *shmid_p)
+{
+    void *addr;
+
+    remove_left_over(size);
+    *shmid_p = shmget(IPC_PRIVATE, size, SHM_MODE);
+    if (*shmid_p < 0) {
+        goto err;
+    }
+
+    addr = shmat(*shmid_p, NULL, 0);
+    if (addr == (void*)-1) {
+        goto err_remove;
+    }
+
+    return addr;
+
+err_remove:
+    shmctl(*shmid_p, IPC_RMID, NULL);
+err:
+    ucs_error("failed to create %zu bytes of System V shared memory: %m. "
+              "Limits are kernel.shmmax, shmall and shmmni; 'ipcs -m' lists "
+              "what there is", size);
+    return NULL;
+}
+
+
 static _Atomic(uint64_t) *state_of(ucs_rcache_pred_segment_header_t *segment)
 {
     return (_Atomic(uint64_t)*)&segment->state;
@@ -67,7 +144,7 @@ segment_try(int index, const ucs_rcache_pred_segment_id_t *id, size_t size,
     /* Fails for an unused index, and for a segment that this user may not
      * see */
     *shmid_p = shmctl(index, SHM_STAT, &ds);
-    if ((*shmid_p < 0) || !pred_shm_is_own(&ds, size) ||
+    if ((*shmid_p < 0) || !shm_is_own(&ds, size) ||
         !(ds.shm_perm.mode & SHM_DEST)) {
         return NULL;
     }
@@ -123,7 +200,7 @@ ucs_rcache_pred_segment_propose(const ucs_rcache_pred_segment_id_t *id,
 {
     ucs_rcache_pred_segment_header_t *segment;
 
-    segment = pred_shm_create(size, shmid_p);
+    segment = shm_create(size, shmid_p);
     if (segment == NULL) {
         return NULL;
     }
@@ -224,4 +301,58 @@ ucs_rcache_pred_segment_attach(const ucs_rcache_pred_segment_id_t *id,
 void ucs_rcache_pred_segment_detach(ucs_rcache_pred_segment_header_t *segment)
 {
     shmdt(segment);
+}
+
+
+static ucs_rcache_pred_token_t token_of(int shmid, const struct shmid_ds *ds)
+{
+    return ((uint64_t)shmid << 32) | (uint32_t)ds->shm_ctime;
+}
+
+ucs_status_t ucs_rcache_pred_token_create(ucs_rcache_pred_token_t *token_p,
+                                          void **addr_p)
+{
+    struct shmid_ds ds;
+    int shmid;
+
+    *addr_p = shm_create(TOKEN_SIZE, &shmid);
+    if (*addr_p == NULL) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    if ((shmctl(shmid, IPC_RMID, NULL) != 0) ||
+        (shmctl(shmid, IPC_STAT, &ds) != 0)) {
+        ucs_error("failed to mark System V shared memory for removal: %m");
+        ucs_rcache_pred_token_destroy(*addr_p);
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    *token_p = token_of(shmid, &ds);
+    return UCS_OK;
+}
+
+void ucs_rcache_pred_token_destroy(void *addr)
+{
+    shmdt(addr);
+}
+
+int ucs_rcache_pred_token_is_gone(ucs_rcache_pred_token_t token)
+{
+    int shmid       = token >> 32;
+    int saved_errno = errno;
+    struct shmid_ds ds;
+    int gone;
+
+    if (shmctl(shmid, IPC_STAT, &ds) == 0) {
+        gone = !shm_is_own(&ds, TOKEN_SIZE) ||
+               (token_of(shmid, &ds) != token) || (ds.shm_nattch == 0);
+    } else {
+        /* Memory of another user has got the number by now, or it is free. If
+         * it cannot be found out for any other reason, the process is taken for
+         * alive */
+        gone = (errno == EINVAL) || (errno == EIDRM) || (errno == EACCES);
+    }
+
+    errno = saved_errno;
+    return gone;
 }

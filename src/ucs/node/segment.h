@@ -29,7 +29,9 @@ BEGIN_C_DECLS
  * that find none at the same time each make one, and agree on one of them
  * without a lock, see segment.c.
  *
- * Uses shm.h; node.c calls it. Any thread may call these functions.
+ * And signs of life of processes, in memory of the same kind.
+ *
+ * node.c and slot.c call these functions; any thread may.
  */
 
 /** What identifies a segment, together with its owner and its size. */
@@ -82,6 +84,35 @@ ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
 ucs_rcache_pred_segment_header_t *
 ucs_rcache_pred_segment_propose(const ucs_rcache_pred_segment_id_t *id,
                                 size_t size, int *shmid_p);
+
+
+/** The number of a sign of life, which no other one has: the number of its memory, which
+ *  the kernel uses again only after 65536 others, and when the sign was made, in seconds.
+ *  0: none. */
+typedef uint64_t ucs_rcache_pred_token_t;
+
+/**
+ * Make a sign of life of this process and of the children that it forks: memory that
+ * has been marked for removal, so that it exists as long as one of them has it
+ * attached. A forked child inherits the sign, as it inherits the descriptors that
+ * keep registrations of its parent alive; and both lose it when they run
+ * another program or end. There is no descriptor that the program could close,
+ * nor a file that somebody could remove, and the sign means the same in all PID,
+ * network and mount name spaces.
+ *
+ * @param [out] addr_p  Its memory, for @ref ucs_rcache_pred_token_destroy.
+ * @return UCS_ERR_UNSUPPORTED, logged.
+ */
+ucs_status_t ucs_rcache_pred_token_create(ucs_rcache_pred_token_t *token_p,
+                                          void **addr_p);
+
+/** Give up the part of this process in a sign. Children that were forked may
+ *  still have theirs. */
+void ucs_rcache_pred_token_destroy(void *addr);
+
+/** @return whether no process has the sign any more. Takes one system call, and
+ *          does not change errno. */
+int ucs_rcache_pred_token_is_gone(ucs_rcache_pred_token_t token);
 
 END_C_DECLS
 

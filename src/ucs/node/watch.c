@@ -4,29 +4,31 @@
  * See file LICENSE for terms.
  */
 
-#include "watch.h"
 #include "cpus.h"
-#include "idle.h"
-#include "slot.h"
+#include "node_int.h"
 
 #include <ucs/base/clock.h>
 #include <ucs/sys/math.h>
 
+#include <ctype.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-
-/* The least time from one look to the next, ns, and that during the first second of a
- * process, which has to know soon whether its helper has a processor */
+/* The least time from one look to the next, ns; and during the first second of a
+ * process, since it has to know soon whether its helper has a processor */
 #define WATCH_INTERVAL       200000000
 #define WATCH_INTERVAL_YOUNG 50000000
 
-/* Looks take at most this part of a processor, 1/200, but there is one after so long, ns:
- * a single look that took long, as in a virtual machine that was stopped, says little */
+/* Looks take at most 1/200 of a processor, but there is one after so long, ns: a single
+ * look that took long, as in a virtual machine that was stopped, says little */
 #define WATCH_COST_SHARE   200
 #define WATCH_INTERVAL_MAX 5000000000ull
 
-/* What a look knows of all processes. It is too large for the stack: the program's
+/* All processes, during a look. The structure is too large for the stack: the program's
  * threads look, too, and some have stacks of 16 KiB */
 typedef struct {
     ucs_rcache_pred_cpus_t      cpus;
@@ -34,11 +36,117 @@ typedef struct {
     ucs_rcache_pred_cpu_user_t  *users;
     ucs_rcache_pred_cpu_seat_t  *seats;
     ucs_rcache_pred_node_slot_t **slots;
-    uint64_t                    busy[CPU_SETSIZE]; /* What helpers have used of each
-                                                      processor since the last look, ns */
-    uint64_t                    before[CPU_SETSIZE]; /* See idle.h */
+    uint64_t                    busy[CPU_SETSIZE]; /* Time of helpers on each processor
+                                                      since the last look, ns */
+    uint64_t                    before[CPU_SETSIZE]; /* Idle times */
     uint64_t                    after[CPU_SETSIZE];
 } look_t;
+
+/* Room for the line of a processor in /proc/stat, and for the file's name: short, since
+ * threads with small stacks read it */
+#define LINE_SIZE 512
+
+/* The kernel counts idle time in ticks of USER_HZ, 100 a second: a reading may be wrong by
+ * one tick, ns */
+#define TICK (UCS_NSEC_PER_SEC / 100)
+
+
+/* Read a line of /proc/stat, "cpu0 user nice system idle iowait ...". @return whether
+ * it is the line of a processor */
+static int parse_line(const char *line, unsigned *cpu_p, uint64_t *ticks_p)
+{
+    uint64_t idle, wait;
+
+    /* The sum of all has blanks in place of a number */
+    if (!isdigit((unsigned char)line[3]) ||
+        (sscanf(line, "cpu%u %*u %*u %*u %" SCNu64 " %" SCNu64, cpu_p, &idle,
+                &wait) != 3) ||
+        (*cpu_p >= CPU_SETSIZE)) {
+        return 0;
+    }
+
+    /* While all threads wait for a disk, none is to be run */
+    *ticks_p = idle + wait;
+    return 1;
+}
+
+unsigned ucs_rcache_pred_idle_read(const char *root, uint64_t times[CPU_SETSIZE])
+{
+    long ticks_per_sec = sysconf(_SC_CLK_TCK);
+    unsigned count     = 0;
+    char line[LINE_SIZE];
+    uint64_t ticks;
+    FILE *stream;
+    unsigned cpu;
+
+    for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        times[cpu] = UCS_RCACHE_PRED_IDLE_UNKNOWN;
+    }
+
+    snprintf(line, sizeof(line), "%s/proc/stat", root);
+    stream = fopen(line, "re");
+    if (stream == NULL) {
+        return 0;
+    }
+
+    /* Other lines come after those of the processors */
+    while ((fgets(line, sizeof(line), stream) != NULL) &&
+           !strncmp(line, "cpu", 3)) {
+        if (parse_line(line, &cpu, &ticks)) {
+            times[cpu] = ticks * (UCS_NSEC_PER_SEC / ticks_per_sec);
+            ++count;
+        }
+    }
+    fclose(stream);
+    return count;
+}
+
+void ucs_rcache_pred_idle_find(const uint64_t before[CPU_SETSIZE],
+                               const uint64_t after[CPU_SETSIZE], uint64_t elapsed,
+                               const uint64_t helpers[CPU_SETSIZE], cpu_set_t *idle)
+{
+    double least = (elapsed * (1 - UCS_RCACHE_PRED_IDLE_BUSY_PART)) - TICK;
+    unsigned cpu;
+
+    CPU_ZERO(idle);
+    for (cpu = 0; (least > 2 * TICK) && (cpu < CPU_SETSIZE); ++cpu) {
+        if ((before[cpu] != UCS_RCACHE_PRED_IDLE_UNKNOWN) &&
+            (after[cpu] != UCS_RCACHE_PRED_IDLE_UNKNOWN) &&
+            (after[cpu] >= before[cpu]) &&
+            ((double)(after[cpu] - before[cpu]) + helpers[cpu] >= least)) {
+            CPU_SET(cpu, idle);
+        }
+    }
+}
+
+void ucs_rcache_pred_idle_read_cores(const char *root, const cpu_set_t *cpus,
+                                     uint16_t cores[CPU_SETSIZE])
+{
+    char path[PATH_MAX];
+    unsigned cpu, first;
+    FILE *stream;
+
+    for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        cores[cpu] = cpu;
+        if (!CPU_ISSET(cpu, cpus)) {
+            continue;
+        }
+
+        snprintf(path, sizeof(path),
+                 "%s/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list",
+                 root, cpu);
+        stream = fopen(path, "re");
+        if (stream == NULL) {
+            continue;
+        }
+
+        /* The list, such as "0,64" or "0-1", begins with the first thread of the core */
+        if ((fscanf(stream, "%u", &first) == 1) && (first < CPU_SETSIZE)) {
+            cores[cpu] = first;
+        }
+        fclose(stream);
+    }
+}
 
 
 pred_node_word_t pred_node_get_seat(const ucs_rcache_pred_node_t *node)
@@ -48,8 +156,8 @@ pred_node_word_t pred_node_get_seat(const ucs_rcache_pred_node_t *node)
     };
 }
 
-/* Become the one who looks, if it is time to. @return whether it is, and when the last
- * look was: 0 if there was none. */
+/* Become the one process that looks, if it is time to. @return whether it is, and when the
+ * last look was: 0 if there was none. */
 static int begin_look(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t *last_p)
 {
     pred_node_watch_t *watch = &node->shm->watch;
@@ -69,8 +177,8 @@ static int begin_look(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t *last
            atomic_compare_exchange_strong(&watch->time, &last, now);
 }
 
-/* Add the processor time that the helper of a process has used, since the last look, of
- * the processor which that look has given it */
+/* Add the processor time that the helper of a process has used since the last look, on
+ * the processor that the last look has given it */
 static void add_helper(look_t *look, const ucs_rcache_pred_node_slot_t *slot)
 {
     pred_node_helper_t seen, now;
@@ -111,8 +219,8 @@ static void collect_users(ucs_rcache_pred_node_t *node, unsigned max_users,
     }
 }
 
-/* Find the processors that nobody but helpers has used since the last look. None is
- * idle if there was none */
+/* Find the processors that nobody but helpers has used since the last look: none, if
+ * there was no look */
 static void find_idle(ucs_rcache_pred_node_t *node, uint64_t elapsed, look_t *look)
 {
     pred_node_watch_t *watch = &node->shm->watch;

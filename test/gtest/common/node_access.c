@@ -11,7 +11,6 @@
 #include "node_access.h"
 
 #include <ucs/node/node_int.h>
-#include <ucs/node/slot.h>
 
 
 ucs_status_t test_node_join_as(const ucs_rcache_pred_node_params_t *params,

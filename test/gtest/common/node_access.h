@@ -8,7 +8,7 @@
 #define PREDREG_GTEST_NODE_ACCESS_H_
 
 #include <ucs/node/node.h>
-#include <ucs/node/procid.h>
+#include <ucs/node/node_int.h>
 
 /* What tests need of node_int.h, which uses C atomics. */
 

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include <ucs/host/pressure.h>
+#include <ucs/host/cgroup.h>
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include <common/fake_root.h>
 
 extern "C" {
-#include <ucs/host/quota.h>
+#include <ucs/host/cgroup.h>
 }
 
 #include <cmath>

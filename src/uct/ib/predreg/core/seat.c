@@ -8,8 +8,8 @@
 
 #include <ucs/base/clock.h>
 #include <ucs/base/page.h>
-#include <ucs/host/quota.h>
-#include <ucs/node/idle.h>
+#include <ucs/host/cgroup.h>
+#include <ucs/node/cpus.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/debug/log_def.h>

@@ -16,7 +16,6 @@
 #include <ucs/callpath/callpath.h>
 #include <ucs/host/live.h>
 #include <ucs/host/thread.h>
-#include <ucs/host/vfs.h>
 #include <ucs/node/node.h>
 #include <ucs/rcache_pred/api/event.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>

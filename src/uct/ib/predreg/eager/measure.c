@@ -23,50 +23,50 @@
 #define MAX_ROUNDS   21
 #define ROUND_PAGES  (1 + 2 + 3)
 
-/* Copies, and lookups. The least of several times is taken, each of several
+/* Copies, and lookups. The least of several times counts, each the time of several
  * copies, so that neither the clock nor an interruption counts. UCX hands the
- * bounce buffers of a pool out in turn while sends are in flight; these are as
- * far apart as those of an adapter (8 KB and what is in front of them) */
+ * bounce buffers of a pool out in turn while sends are in flight; the copies here
+ * are as far apart as bounce buffers of an adapter (8 KB and their headers) */
 #define BATCH        16
 #define BATCHES      6
-#define NUM_STEPS    17 /* Lengths that are measured */
+#define NUM_STEPS    17 /* Measured lengths */
 #define RING         64
 #define RING_STRIDE  (UCS_REUSE_MAX_LENGTH + 128)
 
-/* They are repeated so often even if there is no time left, which is some half
- * a millisecond of work: once may have been when another program had the
- * processor */
+/* So many batches are made even without time left, some half a millisecond of work:
+ * another program may have had the processor during a single one */
 #define MIN_BATCHES  3
 
-/* Registrations of each length that are done even if there is no time left. The
- * first ones may take much longer than those after them */
+/* So many registrations of each length are made even without time left. The first
+ * ones may take much longer than later ones */
 #define MIN_ROUNDS   2
 
-/* How many times as much time may pass for what is done even without time */
+/* How many times as much time may pass for registrations that are made even without
+ * time */
 #define MIN_PART     4
 
-/* With fewer registrations than this of a length, the costs are a guess */
+/* With fewer registrations of a length, the costs are a guess */
 #define GOOD_ROUNDS  5
 
-/* Until which part of the time copies and lookups may be repeated; the rest is
- * for registrations */
+/* Until which part of the time copies and lookups may be repeated; the rest is for
+ * registrations */
 #define COPY_PART    0.3
 #define LOOKUP_PART  0.4
 
-/* Different buffers that are looked up */
+/* Different buffers to look up */
 #define LOOKUPS      64
 
 typedef struct {
     const uct_predreg_measure_params_t *params;
     uint64_t                             start;
-    char                                 *memory; /* What all of these are in */
-    size_t                               size;    /* Of it */
+    char                                 *memory; /* Memory of all buffers */
+    size_t                               size;    /* Bytes of the memory */
     char                                 *pages;  /* Next to be registered */
     size_t                               page_size;
     char                                 *source;
     char                                 *ring;
     unsigned                             place; /* In the ring */
-    uint64_t                             clock; /* What asking the clock takes */
+    uint64_t                             clock; /* Time of asking the clock */
 } measure_t;
 
 
@@ -76,7 +76,7 @@ static uint64_t now(const measure_t *measure)
            measure->params->now();
 }
 
-/* @return what has passed since then, without what asking the clock takes */
+/* @return the time since then, less the time of asking the clock */
 static uint64_t since(const measure_t *measure, uint64_t begin)
 {
     uint64_t time = now(measure) - begin;
@@ -99,8 +99,7 @@ static void measure_clock(measure_t *measure)
     measure->clock = best;
 }
 
-/* Whether less time has passed since the beginning than a part of what there
- * is */
+/* @return whether less time has passed since the beginning than a part of the time */
 static int is_before(const measure_t *measure, double part)
 {
     uint64_t max_nsec = measure->params->max_nsec;
@@ -133,7 +132,7 @@ static double copy_batch(measure_t *measure, size_t length,
     return (double)since(measure, begin) / BATCH;
 }
 
-/* The least times of the copies of some lengths: those that are measured */
+/* The least times of copies of the measured lengths */
 typedef struct copies {
     double libc[NUM_STEPS];
     double string[NUM_STEPS];
@@ -161,8 +160,8 @@ static void measure_round(measure_t *measure, copies_t *copies)
     }
 }
 
-/* @return which lengths are copied faster by the string instruction. Lengths
- *         between two that were measured are as the longer one */
+/* @return the lengths that the string instruction copies faster. Lengths between
+ * two measured ones are as the longer one */
 static ucs_reuse_copy_classes_t faster_by_string(const copies_t *copies)
 {
     ucs_reuse_copy_classes_t classes = 0;
@@ -178,9 +177,9 @@ static ucs_reuse_copy_classes_t faster_by_string(const copies_t *copies)
     return classes & UCS_REUSE_COPY_ALL_STRING;
 }
 
-/* The copies of all classes: of some lengths measured, of those between them
- * drawn as a line. Which of both ways UCX takes is not known: the better one makes
- * registering pay later */
+/* Find the copies of all classes: some lengths are measured, and a line is drawn
+ * between them. UCX may take either of both ways: the better one makes a
+ * registration pay later */
 static ucs_reuse_copy_classes_t
 measure_copies(measure_t *measure, double *copy)
 {
@@ -204,8 +203,8 @@ measure_copies(measure_t *measure, double *copy)
         times[i] = fmin(copies.libc[i], copies.string[i]);
     }
 
-    /* What is less than for a shorter length is the better measurement of that
-     * one, too: others only ever take time */
+    /* If a longer copy took less time than a shorter one, its time is the better
+     * measurement of the shorter one, too: disturbances only ever take time */
     for (i = NUM_STEPS - 1; i > 0; --i) {
         times[i - 1] = fmin(times[i - 1], times[i]);
     }
@@ -222,7 +221,7 @@ measure_copies(measure_t *measure, double *copy)
 }
 
 
-/* What has no memory: only the address is looked up */
+/* An address without memory: nobody accesses it */
 static const void *lookup_address(unsigned i)
 {
     return (const void*)(uintptr_t)((1ul << 30) + (i * RING_STRIDE));
@@ -239,8 +238,8 @@ static double measure_lookup(const measure_t *measure)
         return UCT_PREDREG_MEASURE_LOOKUP_NSEC + UCT_PREDREG_MEASURE_HOT_NSEC;
     }
 
-    /* The first batch does not count: memory of the table that nobody has touched yet
-     * takes a page fault for each lookup */
+    /* The first batch does not count: untouched memory of the table takes a page
+     * fault for each lookup */
     for (i = 0; (i <= MIN_BATCHES) ||
                 ((i <= BATCHES) && is_before(measure, LOOKUP_PART)); ++i) {
         begin = now(measure);
@@ -270,8 +269,8 @@ static double median(uint64_t *times, unsigned count)
                          ((times[count / 2 - 1] + times[count / 2]) / 2.);
 }
 
-/* Draw the line through the times of 1, 2, ... pages that is nearest to them,
- * of those whose parts are not negative */
+/* Draw the nearest line through the times of 1, 2, ... pages, without negative
+ * parts */
 static void fit(const double *times, unsigned count, ucs_reuse_costs_t *costs)
 {
     double mean = 0, slope = 0, square = 0, product = 0, all_squares = 0;
@@ -360,8 +359,8 @@ static int measure_begin(measure_t *measure, size_t pages_size)
 {
     measure->start  = now(measure);
     measure->size   = pages_size + ((RING + 1) * RING_STRIDE);
-    /* By a system call, which nobody hooks: none of it comes from an arena, or is in
-     * a trace */
+    /* By a system call, which nobody hooks: the memory is in no arena, nor in a
+     * trace */
     measure->memory = (void*)syscall(SYS_mmap, NULL, measure->size,
                                      PROT_READ | PROT_WRITE,
                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
