@@ -11,7 +11,7 @@
 
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/eager/eager.h>
-#include <uct/ib/predreg/iface/transfer.h>
+#include <uct/ib/predreg/iface/iface.h>
 #include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/md/domain.h>
 

@@ -9,7 +9,7 @@
 #include <uct/ib/predreg/compat/packed_key.h>
 #include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/iface/pieces_memh.h>
+#include <uct/ib/predreg/iface/iface.h>
 #include <uct/ib/predreg/md/domain.h>
 
 #include <ucs/debug/log_def.h>

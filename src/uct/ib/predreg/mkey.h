@@ -18,7 +18,7 @@ BEGIN_C_DECLS
  * time is in a domain (md/domain.h).
  *
  * Memory that UCP wants a key to, and that does not fit the bounds, has a
- * *keyless* handle (iface/pieces_memh.h). The key that UCP packs with it is
+ * *keyless* handle (iface/iface.h). The key that UCP packs with it is
  * withdrawn (compat/packed_key.h), so that the peer looks for another way.
  * Packing leaves the handle as it is: UCP may pack keys any number of times.
  * Any thread may call these functions.

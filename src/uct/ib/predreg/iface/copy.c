@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "copy.h"
-#include "completion.h"
+
+#include "iface_int.h"
 
 #include <ucs/sys/math.h>
 

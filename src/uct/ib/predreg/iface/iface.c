@@ -4,12 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "iface.h"
-#include "copy.h"
-#include "endpoint.h"
-#include "flush.h"
-#include "pieces_memh.h"
-#include "transfer.h"
+
+#include "iface_int.h"
 
 #include <ucs/base/map.h>
 #include <ucs/base/page.h>
@@ -357,5 +353,5 @@ ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker,
 void uct_predreg_ifaces_reset(void)
 {
     ucs_map_forked(&ifaces, UCS_RANK_IFACES);
-    uct_predreg_wrapped_reset();
+    uct_predreg_endpoints_forked();
 }

@@ -4,7 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "pieces.h"
+
+#include "iface_int.h"
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>

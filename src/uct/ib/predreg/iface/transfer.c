@@ -4,9 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "transfer.h"
-#include "completion.h"
-#include "pieces.h"
+
+#include "iface_int.h"
 
 #include <stdlib.h>
 

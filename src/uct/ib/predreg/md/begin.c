@@ -11,9 +11,7 @@
 #include <ucs/base/strb.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/eager/eager.h>
-#include <uct/ib/predreg/iface/completion.h>
-#include <uct/ib/predreg/iface/copy.h>
-#include <uct/ib/predreg/iface/pieces_memh.h>
+#include <uct/ib/predreg/iface/iface.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/string.h>

@@ -9,7 +9,7 @@
 
 #include <ucs/base/wait.h>
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/iface/completion.h>
+#include <uct/ib/predreg/iface/iface.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/memory/memtype_cache.h>

@@ -9,8 +9,7 @@
 
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/eager/eager.h>
-#include <uct/ib/predreg/iface/copy.h>
-#include <uct/ib/predreg/iface/pieces_memh.h>
+#include <uct/ib/predreg/iface/iface.h>
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
 #include "fake_uct.h"
 
 extern "C" {
-#include <uct/ib/predreg/iface/copy.h>
+#include <uct/ib/predreg/iface/iface.h>
 }
 
 

@@ -17,8 +17,6 @@
 
 extern "C" {
 #include <uct/ib/predreg/iface/iface.h>
-#include <uct/ib/predreg/iface/pieces_memh.h>
-#include <uct/ib/predreg/iface/transfer.h>
 
 #include <uct/api/tl.h>
 }

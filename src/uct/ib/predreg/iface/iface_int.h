@@ -1,0 +1,356 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_IFACE_INT_H_
+#define UCT_PREDREG_IFACE_INT_H_
+
+#include "iface.h"
+
+#include <ucs/datastruct/khash.h>
+#include <ucs/datastruct/list.h>
+
+#include <uct/api/tl.h>
+
+/** @file iface_int.h
+ *
+ * The state of an interface whose operations were replaced, and what the files of this
+ * folder call of each other.
+ *
+ * Threads: UCT demands of its users that one thread at a time is in the functions of an
+ * interface, or in the progress of its worker. Only that thread touches the state of the
+ * interface and calls the functions below, so the state needs no lock. Interfaces share the
+ * map of all interfaces (iface.c), the cache, and two numbers: uct_predreg_forks, and how
+ * many interfaces progress has to call (endpoint.c).
+ *
+ * Callbacks: while this library calls UCP back, UCP may do anything with the interface and
+ * its endpoints, except close the interface. So a function that calls UCP back holds no
+ * pointer but the interface across the call.
+ */
+
+struct uct_predreg_endpoint;
+KHASH_TYPE(uct_predreg_endpoints, uint64_t, struct uct_predreg_endpoint*)
+
+/** Lines that a transfer can stand in. */
+typedef enum {
+    UCT_PREDREG_LINE_ROOM,  /**< The transfer waits for room within the bounds, or for
+                                 memory that the system refuses */
+    UCT_PREDREG_LINE_PLACE, /**< For a place in the send queue */
+    UCT_PREDREG_LINE_OVER,  /**< The transfer is over, and UCP was not called back yet */
+    UCT_PREDREG_LINE_NONE   /**< The transfer waits for its pieces to land. Also the number
+                                 of lines */
+} uct_predreg_line_t;
+
+typedef struct uct_predreg_iface {
+    /* The fields down to forks are constant once the interface is wrapped */
+    uct_iface_ops_t        ops;       /**< The operations that were replaced */
+    uct_predreg_env_t      env;
+    uct_worker_h           worker;
+    ucs_callback_t         retry_func; /**< The worker's progress calls it with this
+                                            interface while something waits */
+    size_t                 min_zcopy; /**< Fewest bytes that ep_get_zcopy and ep_put_zcopy
+                                           accept */
+    size_t                 max_put;   /**< Most bytes that ep_put_bcopy accepts */
+    size_t                 max_get;   /**< Most bytes that ep_get_bcopy accepts */
+    unsigned               forks;     /**< uct_predreg_forks when it was wrapped */
+
+    int                    closing;   /**< The interface is being closed: new transfers and
+                                           flushes are refused */
+    uct_worker_cb_id_t     retry_id;  /**< Registration of retry_func;
+                                           UCS_CALLBACKQ_ID_NULL: none */
+    uint64_t               tickets;   /**< Tickets so far. A transfer or flush that gets in
+                                           line takes one. A round that serves a line ends
+                                           at the tickets of after its begin */
+
+    /* Written by endpoint.c */
+    khash_t(uct_predreg_endpoints) endpoints; /**< Endpoints with something under way, by
+                                                   UCT's handle */
+    ucs_list_link_t        all_endpoints; /**< The same, and destroyed ones */
+    struct uct_predreg_watch *watches;    /**< Endpoints that are being destroyed or
+                                               cancelled, the last one first; NULL: none */
+    ucs_list_link_t        ready;     /**< Flushes whose transfers have all ended, to be
+                                           handed to the interface */
+    ucs_list_link_t        cancelled; /**< Flushes that were cancelled, and that UCP was not
+                                           told of yet */
+
+    /* Written by transfer.c and pieces.c */
+    ucs_list_link_t        lines[UCT_PREDREG_LINE_NONE];
+    uint64_t               releases;  /**< ucs_rcache_pred_releases() when the cache last
+                                           refused room */
+    ucs_rcache_pred_time_t asked_at;  /**< Time of that refusal. After a while the interface
+                                           asks again although the number is the same */
+    ucs_rcache_pred_time_t refused_at; /**< Since when the system has refused memory; 0: the
+                                            system refuses none */
+    int                    refusal_told; /**< The reason was logged why transfers have
+                                              failed for that */
+} uct_predreg_iface_t;
+
+
+/** How often this process, and its ancestors, were forked. Written by the fork handler of a
+ *  child, when the child has no other thread. */
+extern unsigned uct_predreg_forks;
+
+/** @return whether the interface belongs to the parent that this process was forked from. A
+ *  child may destroy the interface, and must not use the cache of its parent. */
+static inline int uct_predreg_is_inherited(const uct_predreg_iface_t *iface)
+{
+    return iface->forks != uct_predreg_forks;
+}
+
+
+/*
+ * endpoint.c: endpoints that have something under way, which are transfers in pieces, and
+ * flushes that wait for these. The interface knows of the pieces in flight, and not of the
+ * pieces that are still to come. So a flush of such an endpoint waits until the transfers
+ * that started before it have ended, and the next progress hands the flush to the interface.
+ */
+
+/** A transfer or a flush: the first field of both. */
+typedef struct uct_predreg_entry {
+    ucs_list_link_t             list;     /**< In endpoint->entries; a flush that has waited
+                                               long enough is in iface->ready */
+    struct uct_predreg_endpoint *endpoint;
+    int                         is_flush;
+} uct_predreg_entry_t;
+
+typedef struct uct_predreg_endpoint {
+    ucs_list_link_t list;    /**< In iface->all_endpoints */
+    uct_ep_h        ep;      /**< UCT's handle; NULL: it was destroyed */
+    ucs_list_link_t entries; /**< In the order in which they started. Never empty, and the
+                                  first one is never a flush: a flush has waited long enough
+                                  when it comes first */
+} uct_predreg_endpoint_t;
+
+/** A function that calls UCP back on behalf of an endpoint, and has to know what UCP does to
+ *  the endpoint. On the stack of the function. */
+typedef struct uct_predreg_watch {
+    uct_ep_h                 ep;
+    int                      dying; /**< The endpoint is being destroyed: new transfers and
+                                         flushes on it are refused */
+    int                      gone;  /**< Set when the endpoint is destroyed meanwhile */
+    struct uct_predreg_watch *outer;
+} uct_predreg_watch_t;
+
+/** Prepare an interface that is being wrapped. */
+void uct_predreg_endpoints_init(uct_predreg_iface_t *iface);
+
+/** Free the map of endpoints of an interface on which nothing is under way. */
+void uct_predreg_endpoints_cleanup(uct_predreg_iface_t *iface);
+
+/** @return NULL if nothing is under way on this endpoint. */
+uct_predreg_endpoint_t *
+uct_predreg_endpoint_find(uct_predreg_iface_t *iface, uct_ep_h ep);
+
+/** Note that something starts on an endpoint. @return UCS_ERR_NO_MEMORY; UCS_ERR_CANCELED if
+ *  the endpoint is being destroyed, or the interface closed. */
+ucs_status_t uct_predreg_endpoint_add(uct_predreg_iface_t *iface, uct_ep_h ep,
+                                      uct_predreg_entry_t *entry);
+
+/** Note that a transfer has ended. Flushes that have waited for it alone become ready. */
+void uct_predreg_endpoint_remove(uct_predreg_iface_t *iface, uct_predreg_entry_t *entry);
+
+/** Note that an endpoint was destroyed: its transfers end when their pieces have landed, and
+ *  have nothing to do with a later endpoint at the same address. */
+void uct_predreg_endpoint_forget(uct_predreg_iface_t *iface, uct_ep_h ep);
+
+/** Begin to watch an endpoint. With @a dying the endpoint is about to be destroyed, which the
+ *  present watches of it are told. Watches end in the opposite order. */
+void uct_predreg_watch_begin(uct_predreg_iface_t *iface, uct_ep_h ep, int dying,
+                             uct_predreg_watch_t *watch);
+
+/** End a watch. @return whether the endpoint was destroyed meanwhile. */
+int uct_predreg_watch_end(uct_predreg_iface_t *iface, uct_predreg_watch_t *watch);
+
+/**
+ * Flush an endpoint as soon as its present transfers, at least one, have ended.
+ *
+ * @param [in] comp  Completed when the flush is; NULL: the caller asks again.
+ * @return UCS_INPROGRESS, UCS_ERR_NO_MEMORY, or UCS_ERR_CANCELED if the endpoint is being
+ *         destroyed.
+ */
+ucs_status_t uct_predreg_flush_start(uct_predreg_iface_t *iface, uct_ep_h ep,
+                                     unsigned flags, uct_completion_t *comp);
+
+/** Hand flushes to the interface whose transfers have all ended. Some of the flushes that the
+ *  send queue has no place for are tried each time. @return how many the interface took. */
+unsigned uct_predreg_flush_retry(uct_predreg_iface_t *iface);
+
+/** End the waiting flushes of an endpoint with UCS_ERR_CANCELED. */
+void uct_predreg_flush_cancel(uct_predreg_iface_t *iface, uct_ep_h ep);
+
+/** End all waiting flushes of an interface with UCS_ERR_CANCELED. */
+void uct_predreg_flush_cancel_all(uct_predreg_iface_t *iface);
+
+/** Have the worker's progress call retry_func until @ref uct_predreg_retry_stop is called,
+ *  because something waits. */
+void uct_predreg_retry_start(uct_predreg_iface_t *iface);
+
+/** Have the worker's progress call retry_func no longer, because nothing waits any more.
+ *  retry_func itself may call this. */
+void uct_predreg_retry_stop(uct_predreg_iface_t *iface);
+
+/** In a forked child, where there is no other thread: all interfaces are inherited ones from
+ *  now on. */
+void uct_predreg_endpoints_forked(void);
+
+
+/*
+ * copy.c: operations whose data is copied through UCX's bounce buffers, one fragment after
+ * the other: one-sided ones whose local buffers could not be registered for lack of room, and
+ * operations on memory that cannot be registered. One-sided operations cannot go piece by
+ * piece, as messages do: all of an operation has to be in the send queue before a fence that
+ * UCP issues after it. If the send queue is full, UCP calls again with the same operation,
+ * which then goes on from where it stopped.
+ */
+
+/**
+ * Copy the data of a put or a get.
+ *
+ * @param [inout] copy  How far the operation has got. One operation at a time gets on:
+ *                      another operation gives up the one that is stuck.
+ * @param [in] iov   One buffer. Its handle is ignored.
+ * @param [in] comp  Completed once if UCS_INPROGRESS is returned.
+ * @return UCS_ERR_NO_RESOURCE if the caller has to call again with the same operation;
+ *         UCS_OK if all is done, and comp was not touched; or the interface's error.
+ */
+typedef ucs_status_t
+(*uct_predreg_copy_func_t)(uct_predreg_iface_t *iface, uct_predreg_copy_t *copy,
+                           uct_ep_h ep, const uct_iov_t *iov, uint64_t remote_addr,
+                           uct_rkey_t rkey, uct_completion_t *comp);
+
+/** Copy a put, see @ref uct_predreg_copy_func_t. It never returns UCS_INPROGRESS: when all
+ *  data is posted, the data has been copied out of the buffer. */
+ucs_status_t uct_predreg_copy_put(uct_predreg_iface_t *iface, uct_predreg_copy_t *copy,
+                                  uct_ep_h ep, const uct_iov_t *iov, uint64_t remote_addr,
+                                  uct_rkey_t rkey, uct_completion_t *comp);
+
+/** Copy a get, see @ref uct_predreg_copy_func_t. It returns UCS_ERR_NO_MEMORY if the list of
+ *  fragments cannot be allocated. */
+ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_predreg_copy_t *copy,
+                                  uct_ep_h ep, const uct_iov_t *iov, uint64_t remote_addr,
+                                  uct_rkey_t rkey, uct_completion_t *comp);
+
+
+/*
+ * pieces.c: the pieces of one transfer, which are registered, posted and released there.
+ * None of these functions calls UCP back.
+ */
+
+typedef enum {
+    UCT_PREDREG_PIECE_FREE,
+    UCT_PREDREG_PIECE_READY, /**< Registered or to be copied; the send queue had no place yet
+                                  for all of it */
+    UCT_PREDREG_PIECE_IN_FLIGHT
+} uct_predreg_piece_state_t;
+
+struct uct_predreg_transfer;
+
+typedef struct uct_predreg_piece {
+    uct_completion_t            comp;
+    ucs_rcache_pred_piece_t     reg;       /**< The memory, and its registration unless the
+                                                piece is copied */
+    struct uct_predreg_transfer *transfer;
+    uint64_t                    remote_addr;
+    uct_predreg_piece_state_t   state;
+    int                         is_copied; /**< Memory that cannot be registered: the piece
+                                                is all that is left of the transfer */
+} uct_predreg_piece_t;
+
+typedef struct uct_predreg_transfer {
+    uct_predreg_entry_t       entry;       /**< First */
+    uct_predreg_iface_t       *iface;
+    uct_ep_get_zcopy_func_t   post;
+    uct_predreg_copy_func_t   copy_func;
+    uct_predreg_copy_t        copy;        /**< Of the piece that is copied */
+    uct_ep_h                  ep;
+    uct_rkey_t                rkey;
+    uct_predreg_pieces_memh_t *memh;
+    ucs_rcache_pred_domain_t  *domain;     /**< That of memh */
+    uct_completion_t          *comp;       /**< UCP's completion */
+    ucs_status_t              status;      /**< The first error */
+    uintptr_t                 start;       /**< Data without a piece yet: local address, */
+    uint64_t                  remote_addr; /**< remote address */
+    size_t                    length;      /**< and length, bytes */
+    uct_predreg_piece_t       pieces[UCS_RCACHE_PRED_PIECES_IN_FLIGHT];
+
+    /* Written by transfer.c */
+    uct_predreg_line_t        line;
+    ucs_list_link_t           link;        /**< In that line */
+    uint64_t                  ticket;      /**< Taken when the transfer got in line */
+    ucs_rcache_pred_time_t    lined_up_at; /**< When it got in line for room; 0: never */
+} uct_predreg_transfer_t;
+
+/**
+ * Bring a transfer as far as possible now.
+ *
+ * @param [in] may_register  Whether further pieces may be registered; if not, registered
+ *                           pieces are posted.
+ * @return the line in which the transfer waits from now on. NONE if it is over or only waits
+ *         for pieces to land.
+ */
+uct_predreg_line_t
+uct_predreg_pieces_push(uct_predreg_transfer_t *transfer, int may_register);
+
+/** Let a transfer fail: it keeps the first error, no further piece is registered, and pieces
+ *  that were not posted are released. The transfer is over when its pieces in flight have
+ *  landed. */
+void uct_predreg_pieces_fail(uct_predreg_transfer_t *transfer, ucs_status_t status);
+
+/** Note that a piece has landed, or never will. */
+void uct_predreg_pieces_landed(uct_predreg_piece_t *piece, ucs_status_t status);
+
+/** @return whether all is done, or has failed, and no piece is in flight. */
+int uct_predreg_pieces_are_over(const uct_predreg_transfer_t *transfer);
+
+
+/*
+ * transfer.c: transfers whose local memory is registered piece by piece. Two pieces are in
+ * flight at a time: when one of them has landed it is deregistered, and the next one is
+ * registered and posted, while the other one keeps the adapter busy. So the adapter need not
+ * wait for registrations, and no work is handed to another thread.
+ *
+ * A transfer waits in line if it finds no room within the bounds, if the system refuses
+ * memory, or if the send queue has no place. The worker's progress serves the lines. How many
+ * transfers wait does not matter there: the first one in line asks for room, and only if room
+ * was given back since it was refused, or some time has passed; a few ask for a place in the
+ * send queue, in turn.
+ */
+
+/**
+ * Move the data of a use piece by piece.
+ *
+ * @param [in] post         The interface's ep_get_zcopy or ep_put_zcopy, which moves a
+ *                          registered piece.
+ * @param [in] copy         Copies the rest once a piece has shown that the memory cannot be
+ *                          registered.
+ * @param [in] iov          One buffer, with a pieces handle.
+ * @param [in] remote_addr  Address of the data at the peer.
+ * @param [in] comp         Completed once if UCS_INPROGRESS is returned, else not touched.
+ * @return UCS_INPROGRESS; UCS_OK if all pieces landed at once; or the error that made the
+ *         transfer fail at once.
+ */
+ucs_status_t
+uct_predreg_transfer_start(uct_predreg_iface_t *iface, uct_ep_get_zcopy_func_t post,
+                           uct_predreg_copy_func_t copy, uct_ep_h ep,
+                           const uct_iov_t *iov, uint64_t remote_addr, uct_rkey_t rkey,
+                           uct_completion_t *comp);
+
+/** End the transfers of an endpoint with UCS_ERR_CANCELED. A transfer with pieces in flight
+ *  ends when these have landed. */
+void uct_predreg_transfer_cancel(uct_predreg_iface_t *iface, uct_ep_h ep);
+
+/** End all transfers of an interface with UCS_ERR_CANCELED.
+ *
+ * @param [in] closed  Whether the interface is closed by now: pieces in flight will never
+ *                     land, so that transfers do not wait for them. */
+void uct_predreg_transfer_cancel_all(uct_predreg_iface_t *iface, int closed);
+
+/** Serve the lines. @return how many transfers no longer wait. */
+unsigned uct_predreg_transfer_retry(uct_predreg_iface_t *iface);
+
+/** @return whether no transfer waits in line. */
+int uct_predreg_transfer_is_idle(uct_predreg_iface_t *iface);
+
+#endif
