@@ -14,26 +14,20 @@
 
 /** @file manual.c
  *
- * Makes ucx_predreg.7 of ucx_predreg.7.in while the project is built; it is not
- * installed. A line @KNOBS@ is where all knobs are listed, as the library knows
- * them. What follows there, up to a line @END@, is more about some of them: after
- * a line @NAME@ that of the knob NAME, without its prefix, in roff.
+ * Makes ucx_predreg.7 of ucx_predreg.7.in while the project is built; this program is not
+ * installed. All knobs of the library's table replace the line @KNOBS@. Text in roff
+ * between @KNOBS@ and a line @END@ belongs to single knobs: after a line @NAME@ there is
+ * more about the knob NAME, without its prefix.
  *
  *     manual TEMPLATE PAGE
  *
  * The page is a file, because UCS may print messages on standard output.
  */
 
-#define MAX_LINES 2000
-
 typedef struct {
-    char   *lines[MAX_LINES];
-    char   is_used[MAX_LINES]; /* For a line @NAME@: whether a knob of that name
-                                  was listed, and what follows printed */
-    size_t num_lines;
-    size_t begin;              /* First line after @KNOBS@ */
-    size_t end;                /* The line @END@ */
-    FILE   *page;
+    char       *more;    /* The lines between @KNOBS@ and @END@ */
+    unsigned   num_used; /* Lines @NAME@ of knobs */
+    FILE       *page;
 } manual_t;
 
 
@@ -43,49 +37,32 @@ static void die(const char *text, const char *what)
     exit(EXIT_FAILURE);
 }
 
-static void read_template(manual_t *manual, const char *path)
+/* @return a file's content. */
+static char *read_file(const char *path)
 {
     FILE *file   = fopen(path, "r");
-    char *line   = NULL;
+    char *text   = NULL;
     size_t space = 0;
 
-    if (file == NULL) {
+    if ((file == NULL) || (getdelim(&text, &space, '\0', file) < 0)) {
         die(strerror(errno), path);
     }
 
-    while (getline(&line, &space, file) > 0) {
-        if (manual->num_lines == MAX_LINES) {
-            die("more lines than MAX_LINES in manual.c", path);
-        }
-
-        line[strcspn(line, "\n")]          = '\0';
-        manual->lines[manual->num_lines++] = line;
-        line                               = NULL;
-        space                              = 0;
-    }
-
-    free(line);
     fclose(file);
+    return text;
 }
 
-/* @return the number of a line, or that of lines if there is no such line. */
-static size_t find_line(const manual_t *manual, const char *line)
+/* Cut a text in two at a line. @return the text behind the line. */
+static char *cut_at(char *text, const char *line)
 {
-    size_t i = 0;
+    char *found = strstr(text, line);
 
-    while ((i < manual->num_lines) && strcmp(manual->lines[i], line)) {
-        ++i;
+    if (found == NULL) {
+        die("no such line", line);
     }
-    return i;
-}
 
-static void copy_lines(const manual_t *manual, size_t begin, size_t end)
-{
-    size_t i;
-
-    for (i = begin; i < end; ++i) {
-        fprintf(manual->page, "%s\n", manual->lines[i]);
-    }
+    *found = '\0';
+    return found + strlen(line);
 }
 
 /* Print text so that roff takes none of it for a request */
@@ -108,9 +85,9 @@ static void put_text(FILE *page, const char *text, size_t length)
     }
 }
 
-/* A line of a knob's help. One that begins with one space and has " - " is the
- * beginning of what a value means, others that begin with spaces go on with it.
- * @return whether a list of values is open after it. */
+/* Print a line of a knob's help. A line with one space in front and " - " in it begins
+ * the meaning of a value, and other lines with spaces in front continue the meaning.
+ * @return whether a list of values is open after the line. */
 static int put_help_line(FILE *page, const char *line, size_t length, int in_list)
 {
     const size_t indent = strspn(line, " ");
@@ -158,7 +135,7 @@ static void put_help(FILE *page, const char *help)
     }
 }
 
-/* The entry of a knob, and what the template has to add to it */
+/* Print the entry of a knob, and the template's text about the knob */
 static void put_knob(void *arg, const uct_predreg_knob_t *knob)
 {
     const char *name  = knob->field.name;
@@ -167,7 +144,7 @@ static void put_knob(void *arg, const uct_predreg_knob_t *knob)
     manual_t *manual  = arg;
     UCS_RCACHE_PRED_STRB(accepted, 256);
     char line[80];
-    size_t i, end;
+    const char *text, *end;
 
     fprintf(manual->page, ".It Ev " UCT_PREDREG_ENV_PREFIX
             UCT_PREDREG_KNOB_PREFIX "%s\n", name);
@@ -182,58 +159,55 @@ static void put_knob(void *arg, const uct_predreg_knob_t *knob)
                 ucs_string_buffer_cstr(&accepted));
     }
 
-    snprintf(line, sizeof(line), "@%s@", name);
-    i = find_line(manual, line);
-    if (i == manual->num_lines) {
-        return;
+    snprintf(line, sizeof(line), "@%s@\n", name);
+    text = strstr(manual->more, line);
+    if (text != NULL) {
+        ++manual->num_used;
+        text += strlen(line);
+        end   = strstr(text, "\n@");
+        fprintf(manual->page, ".Pp\n%.*s",
+                (int)((end == NULL) ? strlen(text) : (size_t)(end + 1 - text)), text);
     }
-
-    manual->is_used[i] = 1;
-    for (end = i + 1; manual->lines[end][0] != '@'; ++end);
-    fprintf(manual->page, ".Pp\n");
-    copy_lines(manual, i + 1, end);
 }
 
-static void put_page(manual_t *manual)
+/* @return how many lines @NAME@ there are. */
+static unsigned count_names(const char *text)
 {
-    size_t i;
+    unsigned count = 0;
 
-    copy_lines(manual, 0, manual->begin - 1);
-    fprintf(manual->page, ".Bl -tag -width indent\n");
-    uct_predreg_knobs_describe(put_knob, manual);
-    fprintf(manual->page, ".El\n");
-    copy_lines(manual, manual->end + 1, manual->num_lines);
-
-    for (i = manual->begin; i < manual->end; ++i) {
-        if ((manual->lines[i][0] == '@') && !manual->is_used[i]) {
-            die("there is no such knob, or it has a line already",
-                manual->lines[i]);
-        }
+    while (*text != '\0') {
+        count += (*text == '@');
+        text  += strcspn(text, "\n");
+        text  += (*text == '\n');
     }
+    return count;
 }
 
 int main(int argc, char **argv)
 {
-    manual_t *manual = calloc(1, sizeof(*manual));
+    manual_t manual = {};
+    char *text, *rest;
 
-    if ((argc != 3) || (manual == NULL)) {
+    if (argc != 3) {
         die("manual TEMPLATE PAGE", "usage");
     }
 
-    read_template(manual, argv[1]);
-    manual->begin = find_line(manual, "@KNOBS@") + 1;
-    manual->end   = find_line(manual, "@END@");
-    if ((manual->begin > manual->end) || (manual->end >= manual->num_lines)) {
-        die("no line @KNOBS@, or no line @END@ after it", argv[1]);
-    }
-
-    manual->page = fopen(argv[2], "w");
-    if (manual->page == NULL) {
+    text        = read_file(argv[1]);
+    manual.more = cut_at(text, "@KNOBS@\n");
+    rest        = cut_at(manual.more, "@END@\n");
+    manual.page = fopen(argv[2], "w");
+    if (manual.page == NULL) {
         die(strerror(errno), argv[2]);
     }
 
-    put_page(manual);
-    if (ferror(manual->page) || fclose(manual->page)) {
+    fprintf(manual.page, "%s.Bl -tag -width indent\n", text);
+    uct_predreg_knobs_describe(put_knob, &manual);
+    fprintf(manual.page, ".El\n%s", rest);
+    if (manual.num_used != count_names(manual.more)) {
+        die("a line @NAME@ is of no knob, or there twice", argv[1]);
+    }
+
+    if (ferror(manual.page) || fclose(manual.page)) {
         die("cannot be written", argv[2]);
     }
     return EXIT_SUCCESS;
