@@ -8,12 +8,11 @@
 #include <tools/predreg/common/trace_files.h>
 
 #include <errno.h>
-#include <fcntl.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 
 typedef struct {
@@ -66,10 +65,11 @@ static const predreg_option_t list[] = {
 };
 
 static const predreg_options_t options = {
-    .command = "dump",
-    .usage   = "[OPTIONS] FILE|FOLDER",
-    .intro   = "Print a trace, or all traces in a folder, in the text form.\n",
-    .list    = list
+    .command    = "dump",
+    .only_input = 1,
+    .usage      = "[OPTIONS] FILE|FOLDER",
+    .intro      = "Print a trace, or all traces in a folder, in the text form.\n",
+    .list       = list
 };
 
 static int parse(int argc, char **argv, dump_opts_t *opts)
@@ -80,11 +80,7 @@ static int parse(int argc, char **argv, dump_opts_t *opts)
         return status;
     }
 
-    opts->input = predreg_only_input("dump", argc, argv);
-    if (opts->input == NULL) {
-        return PREDREG_EXIT_USAGE;
-    }
-
+    opts->input = argv[optind];
     if (opts->binary && (opts->output == NULL)) {
         predreg_error("dump: --binary needs a file to write to: --output FILE");
         return PREDREG_EXIT_USAGE;
@@ -101,80 +97,52 @@ static ucs_status_t write_error(const char *path)
     return UCS_ERR_IO_ERROR;
 }
 
-static ucs_status_t write_binary(const ucs_rcache_trace_t *trace,
-                                 const char *path)
-{
-    ucs_status_t status;
-    int fd;
-
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        goto err;
-    }
-
-    status = ucs_rcache_trace_write(trace, fd);
-    if (status != UCS_OK) {
-        goto err_close;
-    }
-
-    if (close(fd) != 0) {
-        goto err;
-    }
-
-    return UCS_OK;
-
-err_close:
-    close(fd);
-err:
-    return write_error(path);
-}
-
-/* Open a file for the text of traces; NULL: take the standard output */
-static ucs_status_t open_text(dump_t *dump, const char *path)
+/* Open an output; NULL: take the standard output */
+static ucs_status_t open_output(dump_t *dump, const char *path)
 {
     dump->stream = (path == NULL) ? stdout : fopen(path, "w");
     return (dump->stream == NULL) ? write_error(path) : UCS_OK;
 }
 
-/* Close the output, and report lost text as an error.
- * @param [in] status  Of writing the text. */
-static ucs_status_t close_text(dump_t *dump, const char *path,
-                               ucs_status_t status)
+/* Write a trace to the open output */
+static ucs_status_t put_trace(const dump_t *dump, const ucs_rcache_trace_t *trace)
+{
+    return dump->opts.binary ?
+           ucs_rcache_trace_write(trace, fileno(dump->stream)) :
+           ucs_rcache_trace_print(trace, dump->stream);
+}
+
+/* Close the output, and report a loss of data as an error.
+ * @param [in] status  Of writing the data. */
+static ucs_status_t close_output(dump_t *dump, const char *path, ucs_status_t status)
 {
     FILE *stream = dump->stream;
+    int is_lost  = (stream == stdout) ? ((fflush(stdout) != 0) || ferror(stdout)) :
+                                        (fclose(stream) != 0);
 
     dump->stream = NULL;
-    if (stream == stdout) {
-        if ((fflush(stdout) != 0) || ferror(stdout)) {
-            status = UCS_ERR_IO_ERROR;
-        }
-    } else if (fclose(stream) != 0) {
-        status = UCS_ERR_IO_ERROR;
-    }
+    return ((status == UCS_OK) && !is_lost) ? UCS_OK : write_error(path);
+}
 
-    return (status == UCS_OK) ? UCS_OK : write_error(path);
+/* Write a trace, and no other, to a file */
+static ucs_status_t write_file(dump_t *dump, const ucs_rcache_trace_t *trace,
+                               const char *path)
+{
+    ucs_status_t status = open_output(dump, path);
+
+    return (status != UCS_OK) ? status :
+           close_output(dump, path, put_trace(dump, trace));
 }
 
 /* Write a trace to a file of its name in the output folder */
-static ucs_status_t write_file(dump_t *dump, const ucs_rcache_trace_t *trace)
+static ucs_status_t write_to_folder(dump_t *dump, const ucs_rcache_trace_t *trace)
 {
     const char *slash = strrchr(trace->path, '/');
+    char *path        = predreg_format("%s/%s", dump->opts.output,
+                                       (slash == NULL) ? trace->path : slash + 1);
     ucs_status_t status;
-    char *path;
 
-    path = predreg_format("%s/%s", dump->opts.output,
-                          (slash == NULL) ? trace->path : slash + 1);
-    if (dump->opts.binary) {
-        status = write_binary(trace, path);
-        goto out;
-    }
-
-    status = open_text(dump, path);
-    if (status == UCS_OK) {
-        status = close_text(dump, path,
-                            ucs_rcache_trace_print(trace, dump->stream));
-    }
-out:
+    status = write_file(dump, trace, path);
     free(path);
     return status;
 }
@@ -185,7 +153,7 @@ static ucs_status_t print_trace(dump_t *dump, const ucs_rcache_trace_t *trace)
     ucs_status_t status;
 
     if (dump->stream == NULL) {
-        status = open_text(dump, dump->opts.output);
+        status = open_output(dump, dump->opts.output);
         if (status != UCS_OK) {
             return status;
         }
@@ -195,9 +163,9 @@ static ucs_status_t print_trace(dump_t *dump, const ucs_rcache_trace_t *trace)
         fprintf(dump->stream, "# %s\n", trace->path);
     }
 
-    status = ucs_rcache_trace_print(trace, dump->stream);
+    status = put_trace(dump, trace);
     return (status == UCS_OK) ? UCS_OK :
-           close_text(dump, dump->opts.output, status);
+           close_output(dump, dump->opts.output, status);
 }
 
 /* Keep a trace until all others are read: there must be none */
@@ -224,7 +192,7 @@ static ucs_status_t dump_trace(ucs_rcache_trace_t *trace, unsigned input, void *
         return keep_only(dump, trace);
     }
 
-    status = dump->opts.to_folder ? write_file(dump, trace) :
+    status = dump->opts.to_folder ? write_to_folder(dump, trace) :
                                     print_trace(dump, trace);
     ucs_rcache_trace_free(trace);
     return status;
@@ -244,13 +212,13 @@ int predreg_dump(int argc, char **argv)
     result = predreg_traces_each(&dump.opts.input, 1, dump_trace, &dump, NULL);
     if (dump.only != NULL) {
         if (result == UCS_OK) {
-            result = write_binary(dump.only, dump.opts.output);
+            result = write_file(&dump, dump.only, dump.opts.output);
         }
         ucs_rcache_trace_free(dump.only);
     }
 
     if (dump.stream != NULL) {
-        closed = close_text(&dump, dump.opts.output, UCS_OK);
+        closed = close_output(&dump, dump.opts.output, UCS_OK);
         result = (result == UCS_OK) ? closed : result;
     }
     return (result == UCS_OK) ? EXIT_SUCCESS : EXIT_FAILURE;

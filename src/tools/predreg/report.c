@@ -11,6 +11,7 @@
 #include <tools/report/data/recommend.h>
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +37,12 @@ static const predreg_option_t list[] = {
 };
 
 static const predreg_options_t options = {
-    .command = "report",
-    .usage   = "[OPTIONS] FILE|FOLDER",
-    .intro   = "Replay a trace, or all traces of a job in a folder, under each\n"
-               "policy, and write what came of it as one HTML page.\n",
-    .list    = list
+    .command    = "report",
+    .only_input = 1,
+    .usage      = "[OPTIONS] FILE|FOLDER",
+    .intro      = "Replay a trace, or all traces of a job in a folder, under each\n"
+                  "policy, and write what came of it as one HTML page.\n",
+    .list       = list
 };
 
 static int parse(int argc, char **argv, predreg_report_opts_t *opts)
@@ -51,11 +53,7 @@ static int parse(int argc, char **argv, predreg_report_opts_t *opts)
         return status;
     }
 
-    opts->input = predreg_only_input("report", argc, argv);
-    if (opts->input == NULL) {
-        return PREDREG_EXIT_USAGE;
-    }
-
+    opts->input = argv[optind];
     if (opts->output == NULL) {
         opts->output = opts->json ? "-" : PREDREG_REPORT_OUTPUT;
     }

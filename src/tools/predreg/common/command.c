@@ -261,5 +261,11 @@ int predreg_options_read(const predreg_options_t *options, int argc, char **argv
         }
     }
 
+    if (options->only_input && (argc != optind + 1)) {
+        predreg_error("%s: %d arguments; accepted: one file or folder",
+                      options->command, argc - optind);
+        return PREDREG_EXIT_USAGE;
+    }
+
     return 0;
 }

@@ -125,6 +125,8 @@ typedef struct predreg_options {
     const predreg_option_t *list;
     int                    runs;     /**< Whether the first argument without a dash ends
                                           the options */
+    int                    only_input; /**< Whether there has to be exactly one other
+                                            argument, a file or a folder */
     void                   (*unknown)(const char *arg); /**< Gets each unknown option;
                                                              may be NULL */
 } predreg_options_t;

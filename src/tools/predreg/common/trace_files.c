@@ -9,9 +9,7 @@
 
 #include <ucs/reuse/costs.h>
 
-#include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -141,6 +139,11 @@ static int is_trace(const struct dirent *entry)
            !strcmp(entry->d_name + length - suffix, PREDREG_TRACE_SUFFIX);
 }
 
+int predreg_trace_names(const char *folder, struct dirent ***entries_p)
+{
+    return scandir(folder, entries_p, is_trace, alphasort);
+}
+
 /* @return the kind of a file that cannot be read to its end, or NULL if it can. */
 static const char *special_file(const char *path)
 {
@@ -181,7 +184,7 @@ static ucs_status_t read_folder(reader_t *reader, const char *path)
     struct dirent **entries;
     int i, count;
 
-    count = scandir(path, &entries, is_trace, alphasort);
+    count = predreg_trace_names(path, &entries);
     if (count < 0) {
         predreg_error("'%s' cannot be read: %s", path, strerror(errno));
         predreg_paths_add(reader->left_out, path);
@@ -269,16 +272,4 @@ ucs_status_t predreg_traces_each(char *const *paths, unsigned num_paths,
     free(reader.seen);
     predreg_paths_cleanup(&own_left_out);
     return status;
-}
-
-char *predreg_only_input(const char *command, int argc,
-                         char *const *argv)
-{
-    if (argc != optind + 1) {
-        predreg_error("%s: %d arguments; accepted: one file or folder",
-                      command, argc - optind);
-        return NULL;
-    }
-
-    return argv[optind];
 }

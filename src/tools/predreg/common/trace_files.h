@@ -10,6 +10,8 @@
 #include <tools/trace/trace.h>
 #include <ucs/reuse/costs.h>
 
+#include <dirent.h>
+
 BEGIN_C_DECLS
 
 /** @file trace_files.h
@@ -49,15 +51,8 @@ typedef ucs_status_t predreg_trace_func_t(ucs_rcache_trace_t *trace, unsigned in
                                           void *arg);
 
 
-/**
- * Get the only argument of a sub-command besides its options, once getopt has read
- * these: a file or a folder.
- *
- * @param [in] command  Name of the sub-command, for the message.
- * @return NULL if there is none or there are several. That has been printed.
- */
-char *predreg_only_input(const char *command, int argc,
-                         char *const *argv);
+/** List the files of a folder that are named like traces, by name, as scandir() does. */
+int predreg_trace_names(const char *folder, struct dirent ***entries_p);
 
 /**
  * Load traces one after another: each file given, and in each folder given the files
