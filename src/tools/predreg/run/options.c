@@ -25,27 +25,25 @@
 
 #define DEFAULT_FOLDER "predreg.traces"
 
-#define TRACE_FILES    "*" PREDREG_TRACE_SUFFIX
-
 /* So many bytes of a file are enough to recognise a trace */
 #define HEAD_SIZE      64
 
 
 /* Whether a file is a trace. A file that is named as ranks name their traces is
  * one, even if it is empty */
-static int is_trace(DIR *dir, const char *name)
+static int is_trace(const char *path, const char *name)
 {
     char head[HEAD_SIZE];
     ssize_t size;
     int fd;
 
-    if ((fnmatch("rank-[0-9]*" TRACE_FILES, name, 0) == 0) ||
-        (fnmatch("proc." TRACE_FILES, name, 0) == 0)) {
+    if ((fnmatch("rank-[0-9]*" PREDREG_TRACE_SUFFIX, name, 0) == 0) ||
+        (fnmatch("proc.*" PREDREG_TRACE_SUFFIX, name, 0) == 0)) {
         return 1;
     }
 
     /* Opening a pipe would wait for its writer otherwise */
-    fd = openat(dirfd(dir), name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return 0;
     }
@@ -57,74 +55,80 @@ static int is_trace(DIR *dir, const char *name)
 
 /* Check a file that would be read as a trace of this job: it must be one that
  * may be removed */
-static int check_file(DIR *dir, const char *folder, const char *name, int force)
+static int check_file(const char *folder, const char *name, const char *path, int force)
 {
     if (!force) {
         predreg_error("-o: '%s' has traces in it, as %s; accepted: another "
                       "folder, or --force to remove them", folder, name);
-        return -1;
+        return PREDREG_EXIT_USAGE;
     }
 
-    if (!is_trace(dir, name)) {
+    if (!is_trace(path, name)) {
         predreg_error("--force: '%s' in '%s' is no trace and is not removed, "
                       "but would be read as one; accepted: another folder",
                       name, folder);
-        return -1;
+        return PREDREG_EXIT_USAGE;
     }
 
     return 0;
 }
 
-static int remove_file(DIR *dir, const char *folder, const char *name)
+static int remove_file(const char *folder, const char *name, const char *path, int force)
 {
-    if (unlinkat(dirfd(dir), name, 0) == 0) {
-        return 0;
+    if (unlink(path) != 0) {
+        predreg_error("--force: cannot remove '%s' from '%s': %s", name, folder,
+                      strerror(errno));
+        return PREDREG_EXIT_USAGE;
     }
 
-    predreg_error("--force: cannot remove '%s' from '%s': %s", name, folder,
-                  strerror(errno));
-    return -1;
+    return 0;
 }
 
-/* @return the name of the next file that would be read as a trace, or NULL */
-static const char *next_file(DIR *dir)
+static int refuse_folder(const char *option, const char *folder)
 {
-    struct dirent *entry;
+    predreg_error("%s: '%s': %s; accepted: a folder that can be written to", option,
+                  folder, strerror(errno));
+    return PREDREG_EXIT_USAGE;
+}
 
-    while ((entry = readdir(dir)) != NULL) {
-        if (fnmatch(TRACE_FILES, entry->d_name, 0) == 0) {
-            return entry->d_name;
-        }
+/* Call a function for each file of a folder that would be read as a trace, until one
+ * call fails.
+ * @param [in] option  For messages.
+ * @return 0 or the exit status. */
+static int each_file(const char *option, const char *folder, int force,
+                     int (*func)(const char *folder, const char *name,
+                                 const char *path, int force))
+{
+    int status = 0;
+    struct dirent **entries;
+    int i, count;
+    char *path;
+
+    count = predreg_trace_names(folder, &entries);
+    if (count < 0) {
+        return refuse_folder(option, folder);
     }
 
-    return NULL;
+    for (i = 0; i < count; ++i) {
+        path = predreg_format("%s/%s", folder, entries[i]->d_name);
+        if (status == 0) {
+            status = func(folder, entries[i]->d_name, path, force);
+        }
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
 }
 
 int predreg_trace_folder_clear(const char *folder)
 {
-    int ret = 0;
-    const char *name;
-    DIR *dir;
-
-    dir = opendir(folder);
-    if (dir == NULL) {
-        predreg_error("--force: '%s': %s", folder, strerror(errno));
-        return PREDREG_EXIT_USAGE;
-    }
-
-    while ((ret == 0) && ((name = next_file(dir)) != NULL)) {
-        ret = remove_file(dir, folder, name);
-    }
-
-    closedir(dir);
-    return (ret == 0) ? 0 : PREDREG_EXIT_USAGE;
+    return each_file("--force", folder, 1, remove_file);
 }
 
 int predreg_trace_folder_prepare(const char *folder, int force, int *is_new_p)
 {
-    int ret = 0;
-    const char *name;
-    DIR *dir;
+    int status;
 
     *is_new_p = (mkdir(folder, 0777) == 0);
     if (!*is_new_p && (errno != EEXIST)) {
@@ -133,22 +137,11 @@ int predreg_trace_folder_prepare(const char *folder, int force, int *is_new_p)
         return PREDREG_EXIT_USAGE;
     }
 
-    dir = opendir(folder);
-    if ((dir == NULL) || (access(folder, W_OK | X_OK) != 0)) {
-        predreg_error("-o: '%s': %s; accepted: a folder that can be written to",
-                      folder, strerror(errno));
-        if (dir != NULL) {
-            closedir(dir);
-        }
-        return PREDREG_EXIT_USAGE;
+    status = each_file("-o", folder, force, check_file);
+    if ((status == 0) && (access(folder, W_OK | X_OK) != 0)) {
+        status = refuse_folder("-o", folder);
     }
-
-    while ((ret == 0) && ((name = next_file(dir)) != NULL)) {
-        ret = check_file(dir, folder, name, force);
-    }
-
-    closedir(dir);
-    return (ret == 0) ? 0 : PREDREG_EXIT_USAGE;
+    return status;
 }
 
 int predreg_env_set_path(const char *what, const char *name, const char *path)
