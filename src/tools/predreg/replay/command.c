@@ -56,63 +56,19 @@ static void warn_damage(const predreg_job_t *job)
     }
 }
 
-static void print_cost(const char *name, const predreg_cost_t *cost,
-                       const char *source)
-{
-    printf("  %-16s %.3f us and %.3f ns a page, %s\n", name, cost->op / 1e3,
-           cost->page, source);
-}
-
-static const char *cost_source(int given, predreg_known_t known)
-{
-    static const char *sources[] = {
-        [PREDREG_KNOWN_NOT]  = "a guess: none was recorded",
-        [PREDREG_KNOWN_SIZE] = "as recorded; a page is a guess: all had one "
-                               "size",
-        [PREDREG_KNOWN_ALL]  = "as recorded"
-    };
-
-    return given ? "as given" : sources[known];
-}
-
-static void print_damage(const predreg_damage_t *damage)
-{
-    if (damage->lost > 0) {
-        printf("  %-16s %lu events were lost\n", "damaged trace:",
-               damage->lost);
-    }
-    if (damage->truncated) {
-        printf("  %-16s its end is missing\n", "damaged trace:");
-    }
-}
-
-static void print_rank(const predreg_rank_t *rank,
-                       const predreg_replay_opts_t *opts)
-{
-    printf("rank %ld: %zu uses in %.4f s, without %.4f s of waits\n",
-           rank->number, rank->num_uses, rank->duration / NSEC_PER_SEC,
-           rank->waited / NSEC_PER_SEC);
-    print_damage(&rank->damage);
-    print_cost("registration:", opts->reg.is_given ? &opts->reg.cost : &rank->reg,
-               cost_source(opts->reg.is_given, rank->reg_known));
-    print_cost("deregistration:",
-               opts->dereg.is_given ? &opts->dereg.cost : &rank->dereg,
-               cost_source(opts->dereg.is_given, rank->dereg_known));
-}
-
-/* Costs of one operation in many ranks */
+/* Costs of one operation in some ranks */
 typedef struct {
-    predreg_cost_t least;
-    predreg_cost_t most;
-    size_t         guessed; /* Number of ranks whose costs are a guess, at least in part */
+    predreg_cost_t  least;
+    predreg_cost_t  most;
+    size_t          guessed; /* Number of ranks whose costs are a guess, at least in part */
+    predreg_known_t known;   /* Of the last rank */
 } costs_t;
 
 static void costs_add(costs_t *costs, const predreg_cost_t *cost,
                       predreg_known_t known, int is_first)
 {
     if (is_first) {
-        costs->least   = costs->most = *cost;
-        costs->guessed = 0;
+        costs->least = costs->most = *cost;
     }
 
     costs->least.op    = ucs_min(costs->least.op, cost->op);
@@ -120,13 +76,23 @@ static void costs_add(costs_t *costs, const predreg_cost_t *cost,
     costs->most.op     = ucs_max(costs->most.op, cost->op);
     costs->most.page   = ucs_max(costs->most.page, cost->page);
     costs->guessed    += (known != PREDREG_KNOWN_ALL);
+    costs->known       = known;
 }
 
 static void print_costs(const char *name, const costs_t *costs,
                         const predreg_given_cost_t *given, size_t num_ranks)
 {
-    if (given->is_given) {
-        print_cost(name, &given->cost, "as given");
+    static const char *sources[] = {
+        [PREDREG_KNOWN_NOT]  = "a guess: none was recorded",
+        [PREDREG_KNOWN_SIZE] = "as recorded; a page is a guess: all had one "
+                               "size",
+        [PREDREG_KNOWN_ALL]  = "as recorded"
+    };
+    const predreg_cost_t *cost   = given->is_given ? &given->cost : &costs->least;
+
+    if (given->is_given || (num_ranks == 1)) {
+        printf("  %-16s %.3f us and %.3f ns a page, %s\n", name, cost->op / 1e3,
+               cost->page, given->is_given ? "as given" : sources[costs->known]);
         return;
     }
 
@@ -141,45 +107,58 @@ static void print_costs(const char *name, const costs_t *costs,
     }
 }
 
-static void print_all_damage(const predreg_job_t *job)
+static void print_damage(size_t num_ranks, size_t num_damaged, uint64_t lost,
+                         int truncated)
 {
-    size_t num_damaged = 0;
-    size_t i;
-
-    for (i = 0; i < job->num_ranks; ++i) {
-        num_damaged += (job->ranks[i].damage.lost > 0) ||
-                       job->ranks[i].damage.truncated;
+    if (num_ranks > 1) {
+        if (num_damaged > 0) {
+            printf("  %-16s %zu, with %lu events lost%s\n", "damaged traces:",
+                   num_damaged, lost, truncated ? ", or their end missing" : "");
+        }
+        return;
     }
 
-    if (num_damaged > 0) {
-        printf("  %-16s %zu, with %lu events lost%s\n", "damaged traces:",
-               num_damaged, job->damage.lost,
-               job->damage.truncated ? ", or their end missing" : "");
+    if (lost > 0) {
+        printf("  %-16s %lu events were lost\n", "damaged trace:", lost);
+    }
+    if (truncated) {
+        printf("  %-16s its end is missing\n", "damaged trace:");
     }
 }
 
-/* Describe all ranks in one paragraph */
-static void print_all_ranks(const predreg_job_t *job,
+/* Describe a rank, or several in one paragraph */
+static void print_paragraph(const predreg_rank_t *ranks, size_t num_ranks,
                             const predreg_replay_opts_t *opts)
 {
-    uint64_t num_uses = 0, duration = 0, waited = 0;
+    uint64_t num_uses = 0, duration = 0, waited = 0, lost = 0;
+    size_t num_damaged = 0;
+    int truncated      = 0;
     costs_t reg = {}, dereg = {};
     const predreg_rank_t *rank;
 
-    for (rank = job->ranks; rank < job->ranks + job->num_ranks; ++rank) {
-        num_uses += rank->num_uses;
-        duration  = ucs_max(duration, rank->duration);
-        waited    = ucs_max(waited, rank->waited);
-        costs_add(&reg, &rank->reg, rank->reg_known, rank == job->ranks);
-        costs_add(&dereg, &rank->dereg, rank->dereg_known, rank == job->ranks);
+    for (rank = ranks; rank < ranks + num_ranks; ++rank) {
+        num_uses    += rank->num_uses;
+        duration     = ucs_max(duration, rank->duration);
+        waited       = ucs_max(waited, rank->waited);
+        lost        += rank->damage.lost;
+        truncated   |= rank->damage.truncated;
+        num_damaged += (rank->damage.lost > 0) || rank->damage.truncated;
+        costs_add(&reg, &rank->reg, rank->reg_known, rank == ranks);
+        costs_add(&dereg, &rank->dereg, rank->dereg_known, rank == ranks);
     }
 
-    printf("%zu ranks: %lu uses in up to %.4f s, without up to %.4f s of "
-           "waits\n", job->num_ranks, num_uses, duration / NSEC_PER_SEC,
-           waited / NSEC_PER_SEC);
-    print_all_damage(job);
-    print_costs("registration:", &reg, &opts->reg, job->num_ranks);
-    print_costs("deregistration:", &dereg, &opts->dereg, job->num_ranks);
+    if (num_ranks == 1) {
+        printf("rank %ld: %lu uses in %.4f s, without %.4f s of waits\n",
+               ranks->number, num_uses, duration / NSEC_PER_SEC,
+               waited / NSEC_PER_SEC);
+    } else {
+        printf("%zu ranks: %lu uses in up to %.4f s, without up to %.4f s of "
+               "waits\n", num_ranks, num_uses, duration / NSEC_PER_SEC,
+               waited / NSEC_PER_SEC);
+    }
+    print_damage(num_ranks, num_damaged, lost, truncated);
+    print_costs("registration:", &reg, &opts->reg, num_ranks);
+    print_costs("deregistration:", &dereg, &opts->dereg, num_ranks);
 }
 
 /* Print what is replayed, above the table. If there are many ranks, summarise them,
@@ -189,10 +168,10 @@ static void print_ranks(const predreg_job_t *job, const predreg_replay_opts_t *o
     size_t i;
 
     if ((job->num_ranks > MAX_DESCRIBED) && !opts->per_rank) {
-        print_all_ranks(job, opts);
+        print_paragraph(job->ranks, job->num_ranks, opts);
     } else {
         for (i = 0; i < job->num_ranks; ++i) {
-            print_rank(&job->ranks[i], opts);
+            print_paragraph(&job->ranks[i], 1, opts);
         }
     }
 

@@ -11,6 +11,7 @@
 #include <ucs/sys/math.h>
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,6 +83,17 @@ static rates_t rates_between(const predreg_stat_proc_t *proc,
     return rates;
 }
 
+static const char * __attribute__((format(printf, 2, 3)))
+cell_printf(char *cell, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(cell, CELL_SIZE, format, args);
+    va_end(args);
+    return cell;
+}
+
 /* Write a number of bytes in at most 5 characters */
 static const char *cell_bytes(char *cell, uint64_t bytes)
 {
@@ -94,64 +106,34 @@ static const char *cell_bytes(char *cell, uint64_t bytes)
         ++unit;
     }
 
-    snprintf(cell, CELL_SIZE,
-             ((unit > 0) && (value < 99.95)) ? "%.1f%c" : "%.0f%c", value,
-             units[unit]);
-    return cell;
+    return cell_printf(cell, "%.*f%c", ((unit > 0) && (value < 99.95)) ? 1 : 0, value,
+                       units[unit]);
 }
 
 static const char *cell_count(char *cell, uint64_t value)
 {
-    snprintf(cell, CELL_SIZE, "%lu", value);
-    return cell;
+    return cell_printf(cell, "%lu", value);
 }
 
-/* Write a part of a whole in percent, or "-" if the whole is 0 */
+/* Write a number, or "-" if it is not known */
+static const char *cell_known(char *cell, int is_known, int digits, double value)
+{
+    return is_known ? cell_printf(cell, "%.*f", digits, value) : "-";
+}
+
+/* Write a part of a whole in percent */
 static const char *cell_percent(char *cell, double part, double whole)
 {
-    if (whole > 0) {
-        snprintf(cell, CELL_SIZE, "%.1f", 100 * part / whole);
-    } else {
-        strcpy(cell, "-");
-    }
-    return cell;
+    return cell_known(cell, whole > 0, 1, 100 * part / whole);
 }
 
-static const char *cell_rate(char *cell, uint64_t count, double seconds)
-{
-    if (seconds > 0) {
-        snprintf(cell, CELL_SIZE, "%.0f", count / seconds);
-    } else {
-        strcpy(cell, "-");
-    }
-    return cell;
-}
-
-/* Write the budget in percent, "inf" if it has no bound, or "-" if the policy has no
- * budget */
+/* Write the budget in percent, if the policy has one */
 static const char *cell_budget(char *cell,
                                const ucs_rcache_pred_snapshot_t *snapshot)
 {
-    if (snapshot->policy != UCS_RCACHE_PRED_POLICY_PREDICT) {
-        strcpy(cell, "-");
-    } else if (isinf(snapshot->budget)) {
-        strcpy(cell, "inf");
-    } else {
-        snprintf(cell, CELL_SIZE, "%.4g", snapshot->budget);
-    }
-    return cell;
-}
-
-static const char *cell_seconds(char *cell, uint64_t time)
-{
-    snprintf(cell, CELL_SIZE, "%.3f", time / NSEC_PER_SEC);
-    return cell;
-}
-
-static const char *cell_rank(char *cell, int rank)
-{
-    snprintf(cell, CELL_SIZE, (rank < 0) ? "-" : "%d", rank);
-    return cell;
+    return (snapshot->policy != UCS_RCACHE_PRED_POLICY_PREDICT) ? "-" :
+           isinf(snapshot->budget) ? "inf" :
+           cell_printf(cell, "%.4g", snapshot->budget);
 }
 
 #define FIREHOSE(_now) \
@@ -160,7 +142,7 @@ static const char *cell_rank(char *cell, int rank)
 /* The columns: width, name, whether the number is known under leave-pinned, too, and the
  * text of the number. "-" stands for an unknown number. */
 #define COLUMNS(_column) \
-    _column(4, "RANK", 1, cell_rank(cell, now->rank)) \
+    _column(4, "RANK", 1, cell_known(cell, now->rank >= 0, 0, now->rank)) \
     _column(7, "PID", 1, cell_count(cell, now->pid)) \
     _column(-12, "POLICY", 1, ucs_rcache_pred_policy_names[now->policy]) \
     _column(-8, "HELPER", 0, ucs_rcache_pred_mode_names[now->mode]) \
@@ -168,7 +150,7 @@ static const char *cell_rank(char *cell, int rank)
     _column(5, "PEAK", 0, cell_bytes(cell, now->stats.bytes_peak)) \
     _column(5, "AVG", 0, cell_bytes(cell, now->stats.bytes_avg)) \
     _column(6, "PINNED", 1, cell_bytes(cell, now->kernel_pinned)) \
-    _column(6, "USES/S", 1, cell_rate(cell, rates.uses, rates.seconds)) \
+    _column(6, "USES/S", 1, cell_known(cell, rates.seconds > 0, 0, rates.uses / rates.seconds)) \
     _column(5, "HIT%", 0, cell_percent(cell, rates.hits, rates.uses)) \
     _column(5, "LATE", 0, cell_count(cell, now->stats.late)) \
     _column(5, "EARLY", 0, cell_count(cell, now->stats.early)) \
@@ -179,8 +161,8 @@ static const char *cell_rank(char *cell, int rank)
     _column(7, "BUDGET%", 0, cell_budget(cell, now)) \
     _column(6, "SPENT%", 0, \
             cell_percent(cell, rates.spent, rates.budget)) \
-    _column(7, "SPENT,S", 0, cell_seconds(cell, now->stats.budget_spent)) \
-    _column(6, "ROOM,S", 0, cell_seconds(cell, now->stats.room_lost)) \
+    _column(7, "SPENT,S", 0, cell_known(cell, 1, 3, now->stats.budget_spent / NSEC_PER_SEC)) \
+    _column(6, "ROOM,S", 0, cell_known(cell, 1, 3, now->stats.room_lost / NSEC_PER_SEC)) \
     _column(5, "CPU%", 0, \
             cell_percent(cell, rates.cpu / NSEC_PER_SEC, rates.seconds)) \
     _column(8, "USES", 1, cell_count(cell, now->stats.uses)) \
