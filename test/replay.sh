@@ -242,7 +242,7 @@ near_pinned array=524288 bytes=65536 period=100 lasting=600
 
 refused 2 'missing; accepted: folders'
 refused 2 "'fast'; accepted: predict, on-demand" --policy fast "$trace"
-refused 2 'only arena, lru and regions have a limit' --policy predict=3 "$trace"
+refused 2 'only arena.*, lru.*, regions.* have a limit' --policy predict=3 "$trace"
 refused 2 "'lru=0'; accepted: a number from 1" --policy lru=0 "$trace"
 refused 2 "'lru=-1'; accepted" --policy lru=-1 "$trace"
 refused 2 "'lru' is given twice" --policy lru=8192,lru=4096 "$trace"

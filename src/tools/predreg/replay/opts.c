@@ -18,22 +18,17 @@
 #define MAX_RANKS 16777216u
 
 
-/* The knobs accepted by --set. The others have no influence on a replay of one process,
- * with the context windows of the recording */
-static const char *const accepted_knobs[] = {
-    "HELPER", "BUDGET", "HISTORY", "MAX_SITES", "KNOWN_REGIONS", "DQ_SIZE", "MAX_PINNED",
-    "MAX_REGIONS", "PIECES", "EAGER_FRACTION", NULL
-};
-
-
-/* @return a list of the accepted knobs, to be freed. */
+/* @return a list of the knobs on which a replay depends, to be freed. */
 static char *list_knobs(void)
 {
-    char *list = predreg_format("%s", accepted_knobs[0]);
-    const char *const *knob;
+    char *list = predreg_format("%s", "");
+    const uct_predreg_knob_t *knob;
 
-    for (knob = &accepted_knobs[1]; *knob != NULL; ++knob) {
-        list = predreg_append(list, ", %s", *knob);
+    for (knob = uct_predreg_knob_table; knob->field.name != NULL; ++knob) {
+        if (knob->is_replayed) {
+            list = predreg_append(list, "%s%s", (list[0] == '\0') ? "" : ", ",
+                                  knob->field.name);
+        }
     }
     return list;
 }
@@ -68,7 +63,7 @@ static void refuse_knob(const char *name)
 
 static int read_knob(const predreg_option_t *option, const char *arg, void *opts)
 {
-    const char *const *knob = accepted_knobs;
+    const uct_predreg_knob_t *knob = uct_predreg_knob_table;
     const char *value;
     int ret = -1;
     char *name;
@@ -78,11 +73,12 @@ static int read_knob(const predreg_option_t *option, const char *arg, void *opts
         return -1;
     }
 
-    while ((*knob != NULL) && strcmp(*knob, name)) {
+    while ((knob->field.name != NULL) &&
+           (!knob->is_replayed || strcmp(knob->field.name, name))) {
         ++knob;
     }
 
-    if (*knob == NULL) {
+    if (knob->field.name == NULL) {
         refuse_knob(name);
     } else if (uct_predreg_knobs_set(&((predreg_replay_opts_t*)opts)->knobs, name,
                                      value) == UCS_OK) {
@@ -97,42 +93,21 @@ static const predreg_limit_kind_t *limit_kind(unsigned policy)
     return &predreg_limit_kinds[predreg_policies[policy].limit];
 }
 
-/* @return a list of the policies, as in "predict, lru[=BYTES]", to be freed. */
-static char *list_policies(void)
+/* @return a list of the policies, or of those with a limit, as in "predict, lru[=BYTES]",
+ * to be freed. */
+static char *list_policies(int with_limit)
 {
     char *list = predreg_format("%s", "");
     unsigned policy;
 
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        list = predreg_append(list, "%s%s", (policy == 0) ? "" : ", ",
-                              predreg_policies[policy].name);
         if (predreg_policies[policy].limit != PREDREG_LIMIT_NONE) {
-            list = predreg_append(list, "[=%s]", limit_kind(policy)->placeholder);
-        }
-    }
-
-    return list;
-}
-
-/* @return a list of the policies that have a limit, with an example of the limit if
- * asked for, to be freed. The word comes before the last policy. */
-static char *list_limited(const char *word, int with_example)
-{
-    char *list    = predreg_format("%s", "");
-    unsigned left = 0;
-    unsigned policy;
-
-    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        left += (predreg_policies[policy].limit != PREDREG_LIMIT_NONE);
-    }
-
-    for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        if (predreg_policies[policy].limit != PREDREG_LIMIT_NONE) {
-            --left;
-            list = predreg_append(list, "%s%s%s%s", predreg_policies[policy].name,
-                                  with_example ? "=" : "",
-                                  with_example ? limit_kind(policy)->example : "",
-                                  (left > 1) ? ", " : (left == 1) ? word : "");
+            list = predreg_append(list, "%s%s[=%s]", (list[0] == '\0') ? "" : ", ",
+                                  predreg_policies[policy].name,
+                                  limit_kind(policy)->placeholder);
+        } else if (!with_limit) {
+            list = predreg_append(list, "%s%s", (list[0] == '\0') ? "" : ", ",
+                                  predreg_policies[policy].name);
         }
     }
 
@@ -144,23 +119,23 @@ static char *list_limited(const char *word, int with_example)
 static int parse_limit(const char *whole, unsigned policy, const char *number,
                        uint64_t *limits)
 {
-    int has_limit = (predreg_policies[policy].limit != PREDREG_LIMIT_NONE);
-    char *limited;
+    char *accepted;
 
-    limits[policy] = has_limit ? predreg_bytes(number) : 0;
-    if (limits[policy] > 0) {
-        return 0;
+    if (predreg_policies[policy].limit == PREDREG_LIMIT_NONE) {
+        accepted = list_policies(1);
+        predreg_error("--policy: '%s'; only %s have a limit", whole, accepted);
+        free(accepted);
+        return -1;
     }
 
-    limited = list_limited(has_limit ? " or " : " and ", has_limit);
-    if (has_limit) {
-        predreg_error("--policy: '%s'; accepted: a number from 1, as in %s",
-                      whole, limited);
-    } else {
-        predreg_error("--policy: '%s'; only %s have a limit", whole, limited);
+    limits[policy] = predreg_bytes(number);
+    if (limits[policy] == 0) {
+        predreg_error("--policy: '%s'; accepted: a number from 1, as in %s=%s", whole,
+                      predreg_policies[policy].name, limit_kind(policy)->example);
+        return -1;
     }
-    free(limited);
-    return -1;
+
+    return 0;
 }
 
 /* Read one policy, which the user writes as POLICY or as POLICY=LIMIT, and choose it */
@@ -171,7 +146,7 @@ static int parse_policy(const char *arg, predreg_replay_opts_t *opts)
     char *accepted;
 
     if (policy == PREDREG_REPLAY_LAST) {
-        accepted = list_policies();
+        accepted = list_policies(0);
         predreg_error("--policy: '%s'; accepted: %s", arg, accepted);
         free(accepted);
         return -1;
@@ -319,7 +294,7 @@ int predreg_replay_opts_parse(int argc, char **argv,
                               predreg_replay_opts_t *opts)
 {
 #define FIELD(_name) offsetof(predreg_replay_opts_t, _name)
-    char *policies = predreg_append(list_policies(),
+    char *policies = predreg_append(list_policies(0),
                                     "; all unless given. Limits are half of what "
                                     "leave-pinned needs unless given");
     char *knobs    = predreg_append(list_knobs(),

@@ -91,7 +91,7 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
      " progress     - the process itself, when UCP has nothing else to do and\n"
      "                when a communication ends\n"
      " off          - nobody; the policy becomes on-demand"),
-     .names = helper_names},
+     .names = helper_names, .is_replayed = 1},
 
     {ROW(&uct_predreg_knob_percent, "BUDGET", "1", budget,
      "What the policy predict may cost compared with leave-pinned, in percent\n"
@@ -99,7 +99,7 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
      "have of it. Memory that it would cost more to give up stays registered.\n"
      "With 0 all of it does, but for what gives way where a bound leaves no\n"
      "room. What a bound costs is not counted."),
-     .max = 100, .is_percent = 1},
+     .max = 100, .is_percent = 1, .is_replayed = 1},
 
     {ROW(&uct_predreg_knob_bool, "UNWIND", "y", unwind,
      "Tell communications apart by the whole path of calls that leads to them,\n"
@@ -113,12 +113,12 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
      "count. All of it is used, as far as BUDGET keeps memory registered; for\n"
      "room, what is expected to be used last gives way. What does not fit goes\n"
      "other ways: in pieces, or by copying."),
-     .min = UCS_RCACHE_PRED_MIN_BYTES, .max = ULONG_MAX, .is_bytes = 1},
+     .min = UCS_RCACHE_PRED_MIN_BYTES, .max = ULONG_MAX, .is_bytes = 1, .is_replayed = 1},
 
     {ROW(&uct_predreg_knob_number, "MAX_REGIONS", "inf", max_regions,
      "Bound on the number of registrations of communication buffers that a\n"
      "process has at any time."),
-     .min = UCT_PREDREG_MIN_REGIONS, .max = ULONG_MAX},
+     .min = UCT_PREDREG_MIN_REGIONS, .max = ULONG_MAX, .is_replayed = 1},
 
     {ROW(&uct_predreg_knob_number, "NODE_MAX_PINNED", "inf", node_max_pinned,
      "As MAX_PINNED, for all processes of this user on a node together. The\n"
@@ -211,36 +211,37 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
     {HIDDEN(&uct_predreg_knob_number, "HISTORY", "8", history,
      "Number of recent intervals between communications of one context; the\n"
      "shortest is the predicted period, unless they grow or shrink."),
-     .min = UCT_PREDREG_MIN_HISTORY, .max = UCS_RCACHE_PRED_MAX_HISTORY},
+     .min = UCT_PREDREG_MIN_HISTORY, .max = UCS_RCACHE_PRED_MAX_HISTORY,
+     .is_replayed = 1},
 
     {HIDDEN(&uct_predreg_knob_number, "MAX_SITES", "393216", max_sites,
      "Number of communication contexts to remember at most. With few buffers\n"
      "there are no more than 16384."),
-     .min = UCT_PREDREG_MIN_ENTRIES, .max = UCT_PREDREG_MAX_ENTRIES},
+     .min = UCT_PREDREG_MIN_ENTRIES, .max = UCT_PREDREG_MAX_ENTRIES, .is_replayed = 1},
 
     {HIDDEN(&uct_predreg_knob_number, "KNOWN_REGIONS", "131072", known_regions,
      "Number of buffers to remember at most, registered or not. Up to 8192 are\n"
      "always remembered, and more if the program comes back to some that were\n"
      "forgotten. Registered ones are kept beyond it."),
-     .min = UCT_PREDREG_MIN_ENTRIES, .max = UCT_PREDREG_MAX_ENTRIES},
+     .min = UCT_PREDREG_MIN_ENTRIES, .max = UCT_PREDREG_MAX_ENTRIES, .is_replayed = 1},
 
     {HIDDEN(&uct_predreg_knob_number, "DQ_SIZE", "1024", dq_size,
      "Entries of the queue of ended communications on their way to the helper\n"
      "thread; a power of 2."),
      .min = UCT_PREDREG_MIN_DQ_SIZE, .max = UCT_PREDREG_MAX_DQ_SIZE,
-     .is_power_of_2 = 1},
+     .is_power_of_2 = 1, .is_replayed = 1},
 
     {HIDDEN(&uct_predreg_knob_bool, "PIECES", "y", pieces,
      "Register a large buffer that a message is received into, and that was\n"
      "not predicted, piece by piece while the message arrives. If n,\n"
      "and under policies other than predict, only what does not fit the bounds is."),
-     .names = bool_names},
+     .names = bool_names, .is_replayed = 1},
 
     {HIDDEN(&uct_predreg_knob_percent, "EAGER_FRACTION", "25", eager_fraction,
      "With EAGER, after how many sends a small buffer is registered, in percent\n"
      "of the number of sends from which on that pays."),
      .min = UCT_PREDREG_MIN_FRACTION, .max = 100, .is_percent = 1,
-     .is_finite = 1},
+     .is_finite = 1, .is_replayed = 1},
 
     {HIDDEN(&uct_predreg_knob_percent, "EAGER_ADAPT", "20", eager_adapt,
      "With EAGER, no new small buffers are counted once their table gets\n"

@@ -56,6 +56,9 @@ typedef struct uct_predreg_knob {
     int               is_percent;    /**< Whether decimals may follow, and "inf"
                                           is accepted; the field is a double */
     int               is_finite;     /**< Whether "inf" is no percentage */
+    int               is_replayed;   /**< Whether `ucx_predreg replay` depends on the
+                                          knob: it replays one process, with the context
+                                          windows of the recording */
 } uct_predreg_knob_t;
 
 

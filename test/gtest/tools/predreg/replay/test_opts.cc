@@ -103,7 +103,7 @@ TEST_F(test_replay_opts, bad_policies) {
     expect_refused({"--policy=predict,predict", "a"},
                    "--policy: 'predict' is given twice");
     expect_refused({"--policy=predict=5", "a"},
-                   "only arena, lru and regions have a limit");
+                   "only arena[=BYTES], lru[=BYTES], regions[=N] have a limit");
     for (const char *bad : {"lru=", "lru=0", "lru=x", "lru=-1", "lru=5x",
                             "lru=17179869185g", "regions=inf"}) {
         expect_refused({"--policy", bad, "a"}, std::string("--policy: '") + bad +
@@ -137,14 +137,14 @@ TEST_F(test_replay_opts, bad_knobs) {
     expect_refused({"--set=HISTRY=3", "a"},
                    "--set: there is no knob 'HISTRY', the nearest is HISTORY; "
                    "accepted in a replay: HELPER, BUDGET, "
-                   "HISTORY");
+                   "MAX_PINNED");
     expect_refused({"--set=COLOUR=red", "a"},
                    "--set: there is no knob 'COLOUR'; accepted in a replay: "
-                   "HELPER, BUDGET, HISTORY");
+                   "HELPER, BUDGET, MAX_PINNED");
     expect_refused({"--set=SUMMARY=text", "a"},
                    "'SUMMARY' changes nothing in a replay; accepted: HELPER, "
-                   "BUDGET, HISTORY, MAX_SITES, KNOWN_REGIONS, DQ_SIZE, MAX_PINNED, "
-                   "MAX_REGIONS, PIECES, EAGER_FRACTION");
+                   "BUDGET, MAX_PINNED, MAX_REGIONS, HISTORY, MAX_SITES, "
+                   "KNOWN_REGIONS, DQ_SIZE, PIECES, EAGER_FRACTION");
     EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"--set=HISTORY=17", "a"}));
     EXPECT_TRUE(contains(log_watch::take(), "HISTORY=17"));
     EXPECT_EQ(PREDREG_EXIT_USAGE, parse({"--set=HISTORY=many", "a"}));
