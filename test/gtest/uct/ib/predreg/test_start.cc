@@ -54,7 +54,7 @@ protected:
     /* Start the core in a process of its own, which exits as programs do */
     template <typename F> void run(F func)
     {
-        child process([this, func]() -> int {
+        child process([func]() -> int {
             uct_predreg_knobs_cleanup(test_core_knobs());
             func(uct_predreg_core_init_13(test_core_real()));
             EXPECT_EQ("", log_watch::take());
@@ -275,7 +275,7 @@ TEST_F(test_core_start, the_exit_prints_a_summary) {
     run([](const uct_predreg_hooks_t *hooks) {});
     EXPECT_EQ("", read(m_folder + "/summary")) << "UCX was not used";
 
-    run([this](const uct_predreg_hooks_t *hooks) {
+    run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
         hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
     });
