@@ -97,9 +97,8 @@ static void empty(ucs_arena_t *arena, uint32_t first, uint32_t length)
     }
 
     arena->ops.zero(arena->ops.arg, start, bytes);
-    ucs_arena_lock(arena);
-    arena->stats.zeroed_callers += bytes;
-    ucs_arena_unlock(arena);
+    atomic_fetch_add_explicit(&arena->zeroed_callers, bytes,
+                              memory_order_relaxed);
 }
 
 /* Let live pages be what new memory is: accessible, and zero. What was freed stays
@@ -132,10 +131,7 @@ static uint32_t take(ucs_arena_t *arena, uint32_t length, int is_last,
 {
     uint32_t first = UCS_ARENA_NO_PAGE;
 
-    if (!ucs_arena_lock(arena)) {
-        return UCS_ARENA_NO_PAGE;
-    }
-
+    ucs_arena_lock(arena);
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         arena->longest = ucs_max(arena->longest, length);
         first          = find(arena, length, kind_p);
@@ -171,10 +167,9 @@ allocate(ucs_arena_t *arena, uint32_t length, ucs_arena_kind_t *kind_p)
 /* Count a request for more than a slab */
 static void count_too_large(ucs_arena_t *arena)
 {
-    if (ucs_arena_lock(arena)) {
-        ++arena->stats.too_large;
-        ucs_arena_unlock(arena);
-    }
+    ucs_arena_lock(arena);
+    ++arena->stats.too_large;
+    ucs_arena_unlock(arena);
 }
 
 void *ucs_arena_allocate(ucs_arena_t *arena, size_t length)
@@ -224,10 +219,11 @@ ucs_status_t ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length)
 
     /* At the beginning of a slab there is no memory of the same slab before */
     if ((offset >= arena->slabs.size) || ((offset & arena->slabs.mask) == 0) ||
-        (length > arena->slabs.mask) || !ucs_arena_lock(arena)) {
+        (length > arena->slabs.mask)) {
         return UCS_ERR_NO_RESOURCE;
     }
 
+    ucs_arena_lock(arena);
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         kind = idle_kind(&arena->blocks, first, pages);
     }

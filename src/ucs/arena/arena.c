@@ -21,7 +21,6 @@ typedef struct {
     size_t slabs;
     size_t usage;
     size_t live;
-    size_t freed;
     size_t tags;
     size_t end;
 } layout_t;
@@ -91,8 +90,7 @@ static layout_t get_layout(const ucs_arena_params_t *params)
                                             sizeof(ucs_arena_slab_t));
     layout.usage = layout.slabs + (num_slabs * sizeof(ucs_arena_slab_t));
     layout.live  = layout.usage + (num_slabs * sizeof(ucs_arena_usage_t));
-    layout.freed = layout.live + ((num_pages + 63) / 64 * sizeof(uint64_t));
-    layout.tags  = layout.freed + ((num_pages + 63) / 64 * sizeof(uint64_t));
+    layout.tags  = layout.live + ((num_pages + 63) / 64 * sizeof(uint64_t));
     layout.end   = layout.tags + (num_pages * sizeof(ucs_arena_tag_t));
     return layout;
 }
@@ -129,7 +127,6 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
     arena->slabs.slabs       = UCS_PTR_BYTE_OFFSET(memory, layout.slabs);
     arena->blocks.usage      = UCS_PTR_BYTE_OFFSET(memory, layout.usage);
     arena->blocks.live       = UCS_PTR_BYTE_OFFSET(memory, layout.live);
-    arena->deferred.freed    = UCS_PTR_BYTE_OFFSET(memory, layout.freed);
     arena->blocks.tags       = UCS_PTR_BYTE_OFFSET(memory, layout.tags);
     arena->blocks.slab_shift = arena->slabs.shift - arena->page_shift;
     arena->blocks.slab_pages = 1u << arena->blocks.slab_shift;
@@ -169,10 +166,7 @@ int ucs_arena_is_full(ucs_arena_t *arena)
 {
     int is_full;
 
-    if (!ucs_arena_lock(arena)) {
-        return 0;
-    }
-
+    ucs_arena_lock(arena);
     is_full = !arena->has_vacant || (arena->opening.step > 0);
     ucs_arena_unlock(arena);
     return is_full;
@@ -183,24 +177,18 @@ int ucs_arena_live(ucs_arena_t *arena, const void *start, size_t length)
     uintptr_t first = (uintptr_t)start;
     uintptr_t end   = first + length;
     uint32_t page, end_page;
-    int is_locked, is_live;
+    int is_live;
 
     if (!ucs_arena_clip(arena, &first, &end) || (end - first != length)) {
         return 0;
     }
 
-    /* In a handler that has interrupted this thread in the lock, the words are
-     * read as they are: what the handler may ask for does not change under it */
-    is_locked = ucs_arena_lock(arena);
-
     page     = (first - arena->slabs.base) >> arena->page_shift;
     end_page = ucs_arena_pages(arena, end - arena->slabs.base);
+    ucs_arena_lock(arena);
     is_live  = (ucs_arena_bits_next_clear(arena->blocks.live, page, end_page) ==
-                end_page) &&
-               !ucs_arena_is_freed(arena, page, end_page);
-    if (is_locked) {
-        ucs_arena_unlock(arena);
-    }
+                end_page);
+    ucs_arena_unlock(arena);
     return is_live;
 }
 
@@ -221,4 +209,6 @@ void ucs_arena_stats_get(ucs_arena_t *arena, ucs_arena_stats_t *stats)
 
     stats->answered = atomic_load_explicit(&arena->answered,
                                            memory_order_relaxed);
+    stats->zeroed_callers = atomic_load_explicit(&arena->zeroed_callers,
+                                                 memory_order_relaxed);
 }

@@ -14,6 +14,7 @@
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -109,33 +110,6 @@ typedef struct ucs_arena_backoff {
 } ucs_arena_backoff_t;
 
 
-/** Most ranges that handlers of signals leave at a time. */
-#define UCS_ARENA_MAX_DEFERRED 16
-
-/** Pages that handlers of signals have spoilt or freed, which have interrupted their
- *  thread in the arena, see deferred.h. To spoil, a handler takes a number, writes its
- *  range, and then its flag; whoever has the lock reads them. To free, it sets bits, which
- *  it clears where it spoils after that: so nobody frees them before it has returned. */
-typedef struct ucs_arena_deferred {
-    _Atomic(unsigned) num; /**< Numbers taken; more than there are ranges: slabs
-                               that are spoilt are the program's as a whole */
-    _Atomic(int)      has_freed; /**< Whether there may be bits. Set with release, after
-                                     them */
-    uint32_t         first[UCS_ARENA_MAX_DEFERRED];
-    uint32_t         end[UCS_ARENA_MAX_DEFERRED];
-    _Atomic(int)      is_set[UCS_ARENA_MAX_DEFERRED];
-    unsigned         done;  /**< So many of the numbers taken were claimed. Under the
-                                 lock, as the next one */
-    unsigned         round; /**< Raised when some were claimed: who has left the lock
-                                 meanwhile looks anew at what is left */
-    _Atomic(uint64_t) *freed; /**< A bit for each page. Constant, as memory */
-    _Atomic(uint64_t) freed_at; /**< When the last of them was freed. Relaxed */
-    _Atomic(unsigned) num_away; /**< Threads whose handlers have set bits, and may go on to
-                                    spoil them. Raised before the bits are set, which are
-                                    read before it; lowered when the thread is back */
-} ucs_arena_deferred_t;
-
-
 /** An arena. */
 typedef struct ucs_arena {
     ucs_arena_slabs_t   slabs;      /**< Constant, or the helper's, see there */
@@ -158,14 +132,14 @@ typedef struct ucs_arena {
      *  ucs_arena_keep(). Relaxed: nothing is read through it */
     _Atomic(int)         is_kept;
     _Atomic(uint64_t)    answered;   /**< See the statistics. Relaxed */
-    ucs_arena_deferred_t deferred;  /**< Outside of the lock, see there */
+    _Atomic(uint64_t)    zeroed_callers; /**< Likewise */
 
     ucs_mutex_t         lock;       /**< Around all below. Held for moments;
                                          nothing is called under it. Taken after
-                                         the lock of the helper. A thread knows
-                                         that it has it, see work.h. Hooks take
-                                         it, and wait without it for what others
-                                         hold (moving, held blocks) */
+                                         the lock of the helper. Hooks take it
+                                         with signals blocked, and wait without
+                                         it for what others hold (moving, held
+                                         blocks) */
     ucs_arena_blocks_t  blocks;
     ucs_arena_time_t    retired_since; /**< No page of a retired block was freed
                                             before this; undefined if there is
@@ -188,6 +162,10 @@ typedef struct ucs_arena {
                                          is not to have, while the process
                                          forks; UCS_ARENA_NO_PAGE: there are
                                          none */
+    int                 is_forking; /**< From ucs_arena_before_fork() to
+                                         ucs_arena_after_fork() */
+    pthread_t           forker;     /**< The thread that forks; undefined if none
+                                         does */
     ucs_arena_time_t    withheld_since; /**< As retired_since, of these */
     ucs_arena_backoff_t opening;    /**< Opening slabs */
     ucs_arena_backoff_t access;     /**< Making memory accessible */
@@ -257,8 +235,8 @@ void ucs_arena_cleanup(ucs_arena_t *arena);
  * Before the process forks: keep from the child what is free, since the kernel
  * would copy each page of it. Nobody gets that memory before
  * ucs_arena_after_fork(). What is freed meanwhile, or too short to be worth it,
- * is inherited. One thread at a time, which no handler of a signal may
- * interrupt until then: it could wait for this memory (ucs_arena_spoil()).
+ * is inherited. One thread at a time, between ucs_hook_enter() and ucs_hook_leave():
+ * a handler of a signal in between could wait for this memory (ucs_arena_spoil()).
  * Takes the lock for moments; does not wait for the helper.
  */
 void ucs_arena_before_fork(ucs_arena_t *arena);
@@ -267,18 +245,6 @@ void ucs_arena_before_fork(ucs_arena_t *arena);
  *  ucs_arena_before_fork(), by the same thread. The helper is to be called
  *  after that. */
 void ucs_arena_after_fork(ucs_arena_t *arena);
-
-/** @return whether this thread has the lock of an arena, or is about to: this is the
- *          handler of a signal that has interrupted it. */
-int ucs_arena_is_interrupted(void);
-
-/** @return whether this thread has the lock of an arena, or works at memory that it holds,
- *          perhaps with the lock of the helper: others may wait for it. */
-int ucs_arena_is_at_work(void);
-
-/** In a forked child, after ucs_arena_before_fork(): the thread that it has works at
- *  no memory. */
-void ucs_arena_forked(void);
 
 /** In a forked child, before it has other threads: nothing is registered here,
  *  and there is no helper. Nothing is allocated any more, and freeing is left
@@ -293,8 +259,6 @@ void ucs_arena_child(ucs_arena_t *arena);
  *
  * @param [in] length  Bytes, rounded up to pages.
  * @return NULL if there is no room that is accessible; the helper has more later.
- *         NULL as well in the handler of a signal that has interrupted this thread
- *         in the arena.
  */
 void *ucs_arena_allocate(ucs_arena_t *arena, size_t length);
 
@@ -318,9 +282,7 @@ void ucs_arena_keep(ucs_arena_t *arena);
  * @return UCS_ERR_NO_ELEM if nothing of the range is in the arena;
  *         UCS_ERR_INVALID_PARAM if it does not begin with a page;
  *         UCS_ERR_UNSUPPORTED if the arena has ended or this is a forked child:
- *         the caller is to unmap the memory. In the handler of a signal that has
- *         interrupted this thread in the arena, the memory is freed when the thread
- *         leaves that, but not live any more for it.
+ *         the caller is to unmap the memory.
  */
 ucs_status_t ucs_arena_free(ucs_arena_t *arena, void *start, size_t length,
                             ucs_arena_time_t now);
@@ -342,10 +304,7 @@ ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length);
  * they are in are spoilt. Any thread, memory hooks included; waits while others
  * work at this memory, at most for one operation that zeroes, protects or maps,
  * if the slab is empty, for its being given back, where there is free memory of a
- * slab that is being registered, for that, or for a fork. The handler
- * of a signal that has interrupted this thread in the arena does not wait: the
- * slabs are not found any more when this returns, and the memory is live when
- * the thread leaves the arena.
+ * slab that is being registered, for that, or for a fork.
  *
  * @param [in] start, length  As for ucs_arena_free().
  * @return as ucs_arena_free(): UCS_OK, or nothing was done.

@@ -54,12 +54,11 @@ int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length)
     ucs_arena_slab_t *slab = find_plain(arena, (uintptr_t)address, length);
     int result;
 
-    /* In a handler that has interrupted this thread in the arena another use may
-     * ask */
-    if (ucs_likely(slab == NULL) || !ucs_arena_lock(arena)) {
+    if (ucs_likely(slab == NULL)) {
         return 0;
     }
 
+    ucs_arena_lock(arena);
     /* It may be open by now */
     if (atomic_load_explicit(&slab->state, memory_order_relaxed) &
         UCS_ARENA_SLAB_PLAIN) {

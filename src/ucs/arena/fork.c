@@ -57,12 +57,10 @@ void ucs_arena_before_fork(ucs_arena_t *arena)
     uint32_t held[UCS_ARENA_BATCH];
     unsigned num;
 
-    ++ucs_arena_in_work;
     do {
-        if (!ucs_arena_lock(arena)) {
-            break;
-        }
-
+        ucs_arena_lock(arena);
+        arena->is_forking = 1;
+        arena->forker     = pthread_self();
         if (arena->withheld == UCS_ARENA_NO_PAGE) {
             arena->withheld_since = arena->retired_since;
         }
@@ -72,8 +70,6 @@ void ucs_arena_before_fork(ucs_arena_t *arena)
         ucs_arena_unlock(arena);
         ucs_arena_each_run(arena, held, num, withhold);
     } while (num == UCS_ARENA_BATCH);
-    /* The work ends after the fork: a handler of the fork that maps something over
-     * this memory must not wait for its own thread */
 }
 
 /* Have memory inherited as before. Where the kernel refuses that, it is not
@@ -127,10 +123,7 @@ void ucs_arena_after_fork(ucs_arena_t *arena)
     unsigned num, i;
 
     do {
-        if (!ucs_arena_lock(arena)) {
-            break; /* As before the fork: nothing is chained */
-        }
-
+        ucs_arena_lock(arena);
         num = unchain_some(arena, held);
         ucs_arena_unlock(arena);
         ucs_arena_each_run(arena, held, num, give_back);
@@ -142,14 +135,7 @@ void ucs_arena_after_fork(ucs_arena_t *arena)
         if (num > 0) {
             ucs_arena_wake(arena, 0); /* It may not have seen them meanwhile */
         }
+        arena->is_forking = (num > 0);
         ucs_arena_unlock(arena);
     } while (num > 0);
-    --ucs_arena_in_work;
-}
-
-void ucs_arena_forked(void)
-{
-    ucs_arena_in_work = 0;
-    ucs_arena_in_lock = 0;
-    ucs_arena_is_away = 0;
 }

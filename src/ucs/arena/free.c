@@ -167,19 +167,15 @@ static void free_batch(ucs_arena_t *arena, range_t *range)
 /* Free some of a range. @return an error if the arena has ended */
 static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
 {
-    if (!ucs_arena_lock(arena)) {
-        ucs_arena_defer_free(arena, range->page, range->end, range->now);
-        range->page = range->end;
-        return UCS_OK;
-    }
-
+    ucs_arena_lock(arena);
     if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         ucs_arena_unlock(arena);
         return UCS_ERR_UNSUPPORTED;
     }
 
     free_batch(arena, range);
-    ++ucs_arena_in_work;
+    /* A handler of this thread could wait for pages that this thread holds */
+    ucs_hook_enter();
     ucs_arena_unlock(arena);
     take_away(arena, range);
     if (range->num_plain > 0) {
@@ -189,7 +185,7 @@ static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
     if (arena->params.is_strict && (range->num_runs > 0)) {
         ucs_arena_darken(arena, range->runs, range->num_runs);
     }
-    --ucs_arena_in_work;
+    ucs_hook_leave();
     return UCS_OK;
 }
 

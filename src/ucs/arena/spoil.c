@@ -4,7 +4,6 @@
  * See file LICENSE for terms.
  */
 
-#include "deferred.h"
 #include "work.h"
 
 #include <ucs/base/clock.h>
@@ -12,45 +11,35 @@
 #include <ucs/sys/math.h>
 
 
-/* So long a handler that has interrupted its thread at work waits until others have
- * let go of memory, who would go on to change it after the handler has mapped something
- * else there: in that time, ns, the helper registers a slab */
-#define PATIENCE 300000000
+/* Whether this thread waits until nobody works at pages any more: not the thread that
+ * forks, which itself holds free pages meanwhile, and whose other handlers of the fork
+ * may map something there. To be called under the lock */
+static int must_wait(const ucs_arena_t *arena, uint32_t slab, uint32_t first,
+                     uint32_t end)
+{
+    return ((arena->moving == slab) ||
+            ucs_arena_blocks_has_held(&arena->blocks, first, end)) &&
+           !(arena->is_forking && pthread_equal(arena->forker, pthread_self()));
+}
 
 /* Give pages of a slab to the program, when nobody works at them. A slab that
  * was given back meanwhile is spoilt anew */
 static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
                                uint32_t first, uint32_t end)
 {
-    uint64_t start = 0;
-
     for (;;) {
-        if (!ucs_arena_lock(arena)) {
-            ucs_arena_defer(arena, first, end);
-            return UCS_OK;
-        }
-
+        ucs_arena_lock(arena);
         if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
             ucs_arena_unlock(arena);
             return UCS_ERR_UNSUPPORTED;
         }
 
-        ucs_arena_forget_freed(arena, first, end);
         ucs_arena_mark_spoilt(arena, slab);
-        if ((arena->moving != slab) &&
-            !ucs_arena_blocks_has_held(&arena->blocks, first, end)) {
+        if (!must_wait(arena, slab, first, end)) {
             break;
         }
 
         ucs_arena_unlock(arena);
-        start = (start == 0) ? ucs_monotonic_ns() : start;
-        if (ucs_arena_in_work && (ucs_monotonic_ns() - start > PATIENCE)) {
-            /* It seems to be this thread that holds them, which does not go on
-             * before the handler has returned */
-            ucs_arena_defer(arena, first, end);
-            ucs_arena_catch_up(arena);
-            return UCS_OK;
-        }
         ucs_give_way(&arena->work);
     }
 
@@ -97,10 +86,7 @@ ucs_status_t ucs_arena_withdraw(ucs_arena_t *arena, ucs_arena_slab_t *slab)
         return UCS_ERR_UNSUPPORTED;
     }
 
-    if (!ucs_arena_lock(arena)) {
-        return UCS_ERR_BUSY;
-    }
-
+    ucs_arena_lock(arena);
     ucs_arena_mark_spoilt(arena, slab - arena->slabs.slabs);
     arena->wants_mend = 1;
     ucs_arena_wake(arena, 0);

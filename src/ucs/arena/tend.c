@@ -48,7 +48,7 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
     }
 
     ucs_mutex_lock(&arena->work);
-    ++ucs_arena_in_work;
+    ucs_hook_enter();
     if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
         /* Nothing that was freed is to be accessible for longer than it takes to
          * register a slab; then comes what threads wait for */
@@ -63,7 +63,7 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
         atomic_store_explicit(&arena->due, due, memory_order_relaxed);
         ucs_arena_unlock(arena);
     }
-    --ucs_arena_in_work;
+    ucs_hook_leave();
     ucs_mutex_unlock(&arena->work);
     return due;
 }

@@ -193,19 +193,6 @@ mend(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t now)
                    now + arena->params.retry;
 }
 
-/* Whether a slab is spoilt, and the arena knows which of its pages are the
- * program's. Those that a handler has left (deferred.h) are known a moment later,
- * and the slab is not found any more meanwhile */
-static int is_known_spoilt(ucs_arena_t *arena, uint32_t slab)
-{
-    int is_spoilt;
-
-    ucs_arena_lock(arena);
-    is_spoilt = arena->blocks.usage[slab].is_spoilt;
-    ucs_arena_unlock(arena);
-    return is_spoilt;
-}
-
 static ucs_arena_time_t mend_all(ucs_arena_t *arena, ucs_arena_time_t now)
 {
     ucs_arena_time_t next = UCS_ARENA_NEVER;
@@ -220,8 +207,7 @@ static ucs_arena_time_t mend_all(ucs_arena_t *arena, ucs_arena_time_t now)
 
     /* Also those that never had memory: the program may have mapped some */
     for (slab = 0; is_any && (slab < arena->slabs.num); ++slab) {
-        if (ucs_arena_slab_is_spoilt(&arena->slabs.slabs[slab]) &&
-            is_known_spoilt(arena, slab)) {
+        if (ucs_arena_slab_is_spoilt(&arena->slabs.slabs[slab])) {
             due  = mend(arena, slab, now);
             next = ucs_min(next, due);
         }
@@ -327,14 +313,14 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
     }
 
     ucs_mutex_lock(&arena->work);
-    ++ucs_arena_in_work;
+    ucs_hook_enter();
     /* To close a plain slab would give nothing back: it has no memory but what was
      * freed in the last milliseconds */
     given = each_registered(arena, bytes, close_slab);
     if (given < bytes) {
         given += each_registered(arena, bytes - given, lay_off);
     }
-    --ucs_arena_in_work;
+    ucs_hook_leave();
 
     ucs_arena_lock(arena);
     arena->has_shrunk   = 1;
@@ -353,9 +339,9 @@ void ucs_arena_lay_off(ucs_arena_t *arena)
     }
 
     ucs_mutex_lock(&arena->work);
-    ++ucs_arena_in_work;
+    ucs_hook_enter();
     (void)each_registered(arena, SIZE_MAX, lay_off);
-    --ucs_arena_in_work;
+    ucs_hook_leave();
     ucs_mutex_unlock(&arena->work);
 }
 
@@ -395,7 +381,7 @@ ucs_status_t ucs_arena_stop(ucs_arena_t *arena)
     uint32_t slab;
 
     ucs_mutex_lock(&arena->work);
-    ++ucs_arena_in_work;
+    ucs_hook_enter();
     ucs_arena_lock(arena);
     atomic_store_explicit(&arena->is_off, 1, memory_order_relaxed);
     atomic_store_explicit(&arena->due, UCS_ARENA_NEVER, memory_order_relaxed);
@@ -412,7 +398,7 @@ ucs_status_t ucs_arena_stop(ucs_arena_t *arena)
     ucs_arena_lock(arena);
     ucs_arena_note_slabs(arena);
     ucs_arena_unlock(arena);
-    --ucs_arena_in_work;
+    ucs_hook_leave();
     ucs_mutex_unlock(&arena->work);
     return result;
 }

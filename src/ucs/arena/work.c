@@ -103,12 +103,11 @@ ucs_status_t ucs_arena_protect(ucs_arena_t *arena, uint32_t first,
     status = arena->ops.protect(arena->ops.arg, ucs_arena_address(arena, first),
                                 ucs_arena_bytes(arena, length), is_accessible);
 
-    ucs_arena_lock(arena);
-    ++arena->stats.protect_calls;
     if ((status != UCS_OK) && !is_accessible) {
+        ucs_arena_lock(arena);
         ++arena->stats.failures; /* It is not tried again */
+        ucs_arena_unlock(arena);
     }
-    ucs_arena_unlock(arena);
     return status;
 }
 
@@ -153,6 +152,36 @@ void ucs_arena_note_slabs(ucs_arena_t *arena)
                               (arena->stats.committed +
                                        arena->params.first_slab <=
                                arena->params.limit);
+}
+
+void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab)
+{
+    if (!arena->blocks.usage[slab].is_spoilt) {
+        ucs_arena_blocks_spoil(&arena->blocks, slab);
+        ucs_arena_slab_spoil(&arena->slabs.slabs[slab]);
+        ++arena->num_spoilt;
+        ++arena->stats.slabs_spoilt;
+    }
+}
+
+void ucs_arena_note_retired(ucs_arena_t *arena, ucs_arena_time_t now)
+{
+    if (arena->blocks.num[UCS_ARENA_KIND_RETIRED] == 0) {
+        arena->retired_since = now;
+    }
+}
+
+void ucs_arena_retire_held(ucs_arena_t *arena, uint32_t block,
+                           ucs_arena_time_t now)
+{
+    if (arena->params.is_strict) {
+        ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_DARK);
+        return;
+    }
+
+    ucs_arena_note_retired(arena, now);
+    ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_RETIRED);
+    ucs_arena_wake(arena, now + arena->params.lazy);
 }
 
 void ucs_arena_moved(ucs_arena_t *arena)
@@ -201,21 +230,21 @@ ucs_status_t ucs_arena_take_away(ucs_arena_t *arena, uint32_t slab)
 
 ucs_status_t ucs_arena_enter_plain(ucs_arena_t *arena)
 {
+    ucs_hook_enter();
     /* Nobody waits here: this thread may itself be the helper, which has the lock, as
-     * when an operation of the arena maps memory. A handler that has interrupted its
-     * thread in the lock of the arena must not change what that protects */
-    if (ucs_arena_in_lock || !ucs_mutex_trylock(&arena->work)) {
+     * when an operation of the arena maps memory */
+    if (!ucs_mutex_trylock(&arena->work)) {
+        ucs_hook_leave();
         return UCS_ERR_BUSY;
     }
 
-    ++ucs_arena_in_work;
     return UCS_OK;
 }
 
 void ucs_arena_leave_plain(ucs_arena_t *arena)
 {
-    --ucs_arena_in_work;
     ucs_mutex_unlock(&arena->work);
+    ucs_hook_leave();
 }
 
 int ucs_arena_is_plain(const ucs_arena_t *arena, const void *start,

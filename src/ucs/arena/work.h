@@ -8,7 +8,8 @@
 #define UCS_ARENA_WORK_H_
 
 #include "arena.h"
-#include "deferred.h"
+
+#include <ucs/base/hook.h>
 
 BEGIN_C_DECLS
 
@@ -18,40 +19,18 @@ BEGIN_C_DECLS
  * and what is done with held blocks.
  */
 
-/** @return 0 if this thread has the lock already: this is the handler of a
- *          signal that came just then. */
-static UCS_F_ALWAYS_INLINE int ucs_arena_lock(ucs_arena_t *arena)
+/** Take the lock of the arena. No handler of a signal interrupts this thread until
+ *  ucs_arena_unlock(), see ucs/base/hook.h. */
+static UCS_F_ALWAYS_INLINE void ucs_arena_lock(ucs_arena_t *arena)
 {
-    if (ucs_arena_in_lock) {
-        return 0;
-    }
-
-    ucs_arena_in_lock = 1;
+    ucs_hook_enter();
     ucs_mutex_lock(&arena->lock);
-    return 1;
-}
-
-/** Whether handlers have left something that can be done. Relaxed: a thread sees what its
- *  own handlers have left, and handlers of others are followed by a look of their threads.
- *  What others have freed waits until all are back */
-static UCS_F_ALWAYS_INLINE int ucs_arena_is_behind(const ucs_arena_t *arena)
-{
-    return (atomic_load_explicit(&arena->deferred.num,
-                                 memory_order_relaxed) > 0) ||
-           ucs_arena_is_away ||
-           (atomic_load_explicit(&arena->deferred.has_freed,
-                                 memory_order_relaxed) &&
-            (atomic_load_explicit(&arena->deferred.num_away,
-                                  memory_order_relaxed) == 0));
 }
 
 static UCS_F_ALWAYS_INLINE void ucs_arena_unlock(ucs_arena_t *arena)
 {
     ucs_mutex_unlock(&arena->lock);
-    ucs_arena_in_lock = 0;
-    if (ucs_unlikely(ucs_arena_is_behind(arena))) {
-        ucs_arena_catch_up(arena);
-    }
+    ucs_hook_leave();
 }
 
 /** @return where a page is. */
@@ -118,6 +97,16 @@ void ucs_arena_worked(ucs_arena_backoff_t *backoff);
 /** Bring what others are told of slabs up to date. The helper, under the
  *  lock. */
 void ucs_arena_note_slabs(ucs_arena_t *arena);
+
+/** Pages are about to be retired. Under the lock. */
+void ucs_arena_note_retired(ucs_arena_t *arena, ucs_arena_time_t now);
+
+/** Let held pages be retired, or dark if strict. Under the lock. */
+void ucs_arena_retire_held(ucs_arena_t *arena, uint32_t block,
+                           ucs_arena_time_t now);
+
+/** Make a slab spoilt, if it is not. Under the lock. */
+void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab);
 
 /** Memory was given to the slab that is noted as moving, or taken away. */
 void ucs_arena_moved(ucs_arena_t *arena);

@@ -7,6 +7,7 @@
 #include "watch.h"
 
 #include <ucm/api/ucm.h>
+#include <ucs/base/hook.h>
 #include <ucs/base/mutex.h>
 #include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
@@ -14,7 +15,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -29,9 +29,9 @@
 #define PRIORITY_AFTER  1
 
 
-/* All exposed memory of the process. The lock is taken by handlers, thus in any
- * thread: signals are blocked as long as it is held, and nothing else is called
- * under it but functions of mappings. */
+/* All exposed memory of the process. Hooks of memory take the lock, thus any
+ * thread, with signals blocked. Nothing else is called under it but functions of
+ * mappings. */
 static struct {
     ucs_mutex_t        lock;
     /* Held by a thread that unmaps what was kept, to which those who wait for
@@ -69,19 +69,16 @@ static void init_locks(void)
     ucs_mutex_init(&registry.releasing, UCS_RANK_FH_RELEASE, UCS_MUTEX_LENDS);
 }
 
-static void lock(sigset_t *signals)
+static void lock(void)
 {
-    sigset_t all;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, signals);
+    ucs_hook_enter();
     ucs_mutex_lock(&registry.lock);
 }
 
-static void unlock(const sigset_t *signals)
+static void unlock(void)
 {
     ucs_mutex_unlock(&registry.lock);
-    pthread_sigmask(SIG_SETMASK, signals, NULL);
+    ucs_hook_leave();
 }
 
 static int is_watched(uint64_t start, uint64_t end)
@@ -110,9 +107,8 @@ static int keep(uint64_t start, uint64_t *end_p)
 {
     int is_kept = 0;
     ucp_fh_watched_t *watched;
-    sigset_t signals;
 
-    lock(&signals);
+    lock();
     ucs_list_for_each(watched, &registry.list, link) {
         is_kept |= ucp_fh_mapping_has(&watched->mapping, start, end_p);
     }
@@ -121,7 +117,7 @@ static int keep(uint64_t start, uint64_t *end_p)
             tell(watched);
         }
     }
-    unlock(&signals);
+    unlock();
     return is_kept;
 }
 
@@ -130,15 +126,13 @@ static int keep(uint64_t start, uint64_t *end_p)
 static int unmap(uint64_t start, uint64_t end)
 {
     int before_this = is_releasing;
-    sigset_t all, before;
     int ret;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    ucs_hook_enter();
     is_releasing = 1;
     ret          = munmap((void*)start, end - start);
     is_releasing = before_this;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ucs_hook_leave();
     return ret;
 }
 
@@ -179,9 +173,8 @@ static int try_replace(uint64_t start, uint64_t end)
 {
     int is_busy = 0;
     ucp_fh_watched_t *watched;
-    sigset_t signals;
 
-    lock(&signals);
+    lock();
     ucs_list_for_each(watched, &registry.list, link) {
         is_busy |= ucp_fh_mapping_is_releasing(&watched->mapping, start, end);
     }
@@ -191,7 +184,7 @@ static int try_replace(uint64_t start, uint64_t end)
             tell(watched);
         }
     }
-    unlock(&signals);
+    unlock();
     return !is_busy;
 }
 
@@ -369,7 +362,6 @@ ucs_status_t ucp_fh_watch_add(ucp_fh_watched_t *watched,
                               uint64_t end)
 {
     ucs_status_t status;
-    sigset_t signals;
 
     status = ucp_fh_mapping_init(&watched->mapping, start, end,
                                  registry.page_shift);
@@ -379,10 +371,10 @@ ucs_status_t ucp_fh_watch_add(ucp_fh_watched_t *watched,
 
     watched->watcher = watcher;
     atomic_init(&watched->has_news, 0);
-    lock(&signals);
+    lock();
     ucs_list_add_tail(&registry.list, &watched->link);
     set_bounds();
-    unlock(&signals);
+    unlock();
     return UCS_OK;
 }
 
@@ -394,29 +386,27 @@ void ucp_fh_watch_free(ucp_fh_watched_t *watched)
 int ucp_fh_watch_next(ucp_fh_watched_t *watched, uint64_t *start_p,
                       uint64_t *end_p)
 {
-    sigset_t signals;
     int has_any;
 
     if (!atomic_load_explicit(&watched->has_news, memory_order_relaxed)) {
         return 0; /* Of much that is exposed, mostly */
     }
 
-    lock(&signals);
+    lock();
     has_any = ucp_fh_mapping_next(&watched->mapping, start_p, end_p);
     if (!has_any) {
         atomic_store_explicit(&watched->has_news, 0, memory_order_relaxed);
     }
-    unlock(&signals);
+    unlock();
     return has_any;
 }
 
 void ucp_fh_watch_take(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
 {
-    sigset_t signals;
 
-    lock(&signals);
+    lock();
     ucp_fh_mapping_take(&watched->mapping, start, end);
-    unlock(&signals);
+    unlock();
 }
 
 /* Under the lock. @return whether the first pages of a range are kept for peers
@@ -443,9 +433,8 @@ release_next(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
 {
     uint64_t next = end;
     int has_any   = 0;
-    sigset_t signals;
 
-    lock(&signals);
+    lock();
     if (is_kept_by_others(watched, start, &next)) {
         ucp_fh_mapping_released(&watched->mapping, start, next);
         end = next;
@@ -453,32 +442,29 @@ release_next(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
         end     = next;
         has_any = ucp_fh_mapping_release(&watched->mapping, &start, &end);
     }
-    unlock(&signals);
+    unlock();
     if (!has_any) {
         return next;
     }
 
     unmap(start, end);
-    lock(&signals);
+    lock();
     ucp_fh_mapping_released(&watched->mapping, start, end);
-    unlock(&signals);
+    unlock();
     return end;
 }
 
 void ucp_fh_watch_release(ucp_fh_watched_t *watched, uint64_t start,
                           uint64_t end)
 {
-    sigset_t signals, before;
-
     /* A handler of a signal in this thread must not wait for it in replace() */
-    sigfillset(&signals);
-    pthread_sigmask(SIG_SETMASK, &signals, &before);
+    ucs_hook_enter();
     ucs_mutex_lock(&registry.releasing);
     while (start < end) {
         start = release_next(watched, start, end);
     }
     ucs_mutex_unlock(&registry.releasing);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ucs_hook_leave();
 }
 
 /* Take it out of the list, unless some of it is kept */
@@ -486,16 +472,15 @@ static int try_remove(ucp_fh_watched_t *watched)
 {
     uint64_t start = watched->mapping.start;
     uint64_t end   = watched->mapping.end;
-    sigset_t signals;
     int is_kept;
 
-    lock(&signals);
+    lock();
     is_kept = ucp_fh_mapping_is_kept(&watched->mapping, start, end);
     if (!is_kept) {
         ucs_list_del(&watched->link);
         set_bounds();
     }
-    unlock(&signals);
+    unlock();
     return !is_kept;
 }
 

@@ -149,7 +149,6 @@ typedef struct ucs_arena_stats {
                                   ucs_arena_count_answered() has counted */
     uint64_t zeroed_helper;  /**< Filled with zeros by the helper */
     uint64_t zeroed_callers; /**< Filled with zeros by threads that allocate */
-    uint64_t protect_calls;  /**< Calls of protect(), number */
     uint64_t slabs_spoilt;   /**< Number, ever */
     uint64_t slabs_opened;   /**< Number, ever */
     uint64_t slabs_enrolled; /**< Registered, number, ever */

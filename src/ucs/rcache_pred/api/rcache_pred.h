@@ -585,14 +585,6 @@ int ucs_rcache_pred_unguard(ucs_rcache_pred_t *pred);
 void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
                               uintptr_t end);
 
-/**
- * The same in the handler of a signal that has interrupted this thread where it has a
- * lock for which a thread may wait that has the lock of the cache. The range is noted
- * for whoever takes the lock of the cache next, before any lookup. Wait-free.
- */
-void ucs_rcache_pred_unmapped_later(ucs_rcache_pred_t *pred, uintptr_t start,
-                                    uintptr_t end);
-
 
 /**
  * Tell the cache that nobody can do the helper's work. The predict policy

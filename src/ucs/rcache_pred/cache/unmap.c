@@ -68,8 +68,8 @@ int ucs_rcache_pred_is_interrupted(ucs_rcache_pred_t *pred)
     return pred_lock_is_own(pred) || pred_lane_is_own(pred);
 }
 
-static void unmapped_in(ucs_rcache_pred_t *pred, uintptr_t start,
-                        uintptr_t end, int may_wait)
+void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
+                              uintptr_t end)
 {
     size_t page                      = pred->params.page_size;
     uintptr_t last                   = (end < start) ? UINTPTR_MAX :
@@ -84,7 +84,7 @@ static void unmapped_in(ucs_rcache_pred_t *pred, uintptr_t start,
         return;
     }
 
-    if (ucs_unlikely(!may_wait || ucs_rcache_pred_is_interrupted(pred))) {
+    if (ucs_unlikely(ucs_rcache_pred_is_interrupted(pred))) {
         pred_defer(pred, &unmapped);
     } else {
         pred_lock(pred);
@@ -96,18 +96,6 @@ static void unmapped_in(ucs_rcache_pred_t *pred, uintptr_t start,
         pred_note_stale(pred);
         pred_wake(pred);
     }
-}
-
-void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
-                              uintptr_t end)
-{
-    unmapped_in(pred, start, end, 1);
-}
-
-void ucs_rcache_pred_unmapped_later(ucs_rcache_pred_t *pred, uintptr_t start,
-                                    uintptr_t end)
-{
-    unmapped_in(pred, start, end, 0);
 }
 
 /* Guard a region no longer, and have the helper decide about it if no use is under

@@ -15,26 +15,14 @@
 #include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/md/domain.h>
 
-#include <ucs/arena/arena.h>
+#include <ucs/base/hook.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucm/api/ucm.h>
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-
-/* In the handler of a signal, the thread may have the lock of the arena, for which
- * another one may wait that has the lock of the cache: in a handler as well */
-static void tell_cache(uct_predreg_core_t *core, uintptr_t start, uintptr_t end)
-{
-    if (ucs_unlikely(ucs_arena_is_interrupted())) {
-        ucs_rcache_pred_unmapped_later(core->pred, start, end);
-    } else {
-        ucs_rcache_pred_unmapped(core->pred, start, end);
-    }
-}
 
 /* UCM calls this from inside munmap(), and perhaps from inside free(): so it
  * allocates nothing, logs nothing and waits for nothing */
@@ -56,7 +44,8 @@ static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
     is_recorded = uct_predreg_mappings_unmapped(core, start,
                                                 event->vm_unmapped.size);
     if (core->pred != NULL) {
-        tell_cache(core, start, start + event->vm_unmapped.size);
+        ucs_rcache_pred_unmapped(core->pred, start,
+                                 start + event->vm_unmapped.size);
     } else if (!is_recorded) {
         uct_predreg_watch_unmapped(core, start, event->vm_unmapped.size);
     }
@@ -69,8 +58,7 @@ void uct_predreg_vm_protected(uct_predreg_core_t *core, const void *address,
     const int all = PROT_READ | PROT_WRITE;
 
     /* See above */
-    if ((core->pred != NULL) && (core->pid == getpid()) &&
-        !ucs_arena_is_interrupted()) {
+    if ((core->pred != NULL) && (core->pid == getpid())) {
         ucs_rcache_pred_protect(core->pred, (uintptr_t)address, length,
                                 (prot & all) != all);
     }
@@ -110,19 +98,15 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
  * they are installed */
 static uct_predreg_core_t *forking;
 
-/* The signals that the forking thread had blocked. Under core->lock */
-static sigset_t blocked;
-
 /* Whether the fork of this thread comes from a handler that has interrupted this library. Of
  * the thread that forks; written before the fork */
 static __thread int is_interrupting __attribute__((tls_model("initial-exec")));
 
-/* A hook of memory may be what was interrupted, which takes the lock of the cache, or works
- * at memory of the arena, perhaps with the lock of its helper */
+/* A hook of memory may be what was interrupted, which takes the lock of the cache. Hooks
+ * of the arena and of Firehose are not interrupted (ucs/base/hook.h) */
 static int has_interrupted(uct_predreg_core_t *core)
 {
     return (uct_predreg_within > 0) || ucs_rcache_pred_is_in_round() ||
-           ucs_arena_is_at_work() ||
            ((core->pred != NULL) &&
             ucs_rcache_pred_is_interrupted(core->pred));
 }
@@ -130,27 +114,24 @@ static int has_interrupted(uct_predreg_core_t *core)
 static void fork_prepare(void)
 {
     uct_predreg_core_t *core = forking;
-    sigset_t all, before;
 
     is_interrupting = has_interrupted(core);
     if (is_interrupting) {
         uct_predreg_hot_unmapped(0, UINTPTR_MAX);
         if (core->pred != NULL) {
-            tell_cache(core, 0, UINTPTR_MAX);
+            ucs_rcache_pred_unmapped(core->pred, 0, UINTPTR_MAX);
         }
         return;
     }
 
     /* A handler that came to this thread could wait for what the thread holds
      * until it has forked */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    ucs_hook_enter();
 
     /* Hot buffers are registered anew: their handles stay, but nothing is sent
      * from them any more */
     uct_predreg_hot_unmapped(0, UINTPTR_MAX);
     ucs_mutex_lock(&core->lock);
-    blocked = before;
     if (core->pred != NULL) {
         ucs_rcache_pred_quiesce(core->pred);
     }
@@ -160,7 +141,6 @@ static void fork_prepare(void)
 static void fork_parent(void)
 {
     uct_predreg_core_t *core = forking;
-    sigset_t before          = blocked;
 
     if (is_interrupting) {
         return;
@@ -171,7 +151,7 @@ static void fork_parent(void)
         ucs_rcache_pred_resume(core->pred);
     }
     ucs_mutex_unlock(&core->lock);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ucs_hook_leave();
 }
 
 /* In the forked child: forget all that belongs to the parent */
@@ -207,7 +187,7 @@ static void fork_child(void)
     uct_predreg_sends_fork();
     core->pid = getpid(); /* Written after pred, see vm_unmapped() */
     if (!is_interrupting) {
-        pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+        ucs_hook_leave();
     }
 }
 

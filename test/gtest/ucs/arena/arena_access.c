@@ -185,13 +185,3 @@ void arena_unlock(test_arena_t *arena)
 {
     ucs_arena_unlock(arena);
 }
-
-void arena_await_lock(test_arena_t *arena)
-{
-    ucs_mutex_unlock(&arena->lock);
-}
-
-void arena_get_lock(test_arena_t *arena)
-{
-    ucs_mutex_lock(&arena->lock);
-}

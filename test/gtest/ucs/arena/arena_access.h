@@ -63,10 +63,6 @@ void arena_leave_plain(test_arena_t *arena);
 void arena_lock(test_arena_t *arena);
 void arena_unlock(test_arena_t *arena);
 
-/* This thread, which had the lock, waits for it, and has it again */
-void arena_await_lock(test_arena_t *arena);
-void arena_get_lock(test_arena_t *arena);
-
 END_C_DECLS
 
 #endif

@@ -304,14 +304,3 @@ TEST_F(test_arena_enrol, slabs_are_laid_off) {
     tend();
     check();
 }
-
-/* The handler of a signal that has interrupted this thread in the arena opens no slab, and
- * leaves the lock as it is */
-TEST_F(test_arena_enrol, no_slab_is_opened_in_a_handler) {
-    make_late();
-    arena_lock(m_arena);
-    EXPECT_EQ(nullptr, arena_allocate(m_arena, SLAB * PAGE));
-    arena_unlock(m_arena);
-    EXPECT_EQ(1u, stats().slabs_opened);
-    EXPECT_NE(nullptr, allocate(SLAB));
-}

@@ -223,16 +223,3 @@ TEST_F(test_arena_fork, of_what_is_off) {
     arena_after_fork(m_arena);
     EXPECT_EQ(0u, m_memory.m_num_inherits);
 }
-
-/* In the handler of a signal that has interrupted this thread in the arena the
- * process may fork as well, and everything is inherited */
-TEST_F(test_arena_fork, in_a_handler) {
-    make_one();
-    arena_lock(m_arena);
-    arena_before_fork(m_arena);
-    arena_after_fork(m_arena);
-    EXPECT_EQ(0u, m_memory.m_num_inherits);
-    EXPECT_EQ(nullptr, arena_allocate(m_arena, PAGE)); /* It has the lock */
-    arena_unlock(m_arena);
-    EXPECT_NE(nullptr, allocate(1));
-}

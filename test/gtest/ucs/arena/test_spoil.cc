@@ -6,16 +6,12 @@
 
 #include "arena_test.h"
 
-#include <common/child.h>
-
 #include <atomic>
 #include <chrono>
-#include <future>
+#include <csignal>
 #include <thread>
 
-extern "C" {
-#include <common/c_access.h>
-}
+#include <ucs/base/hook.h>
 
 /* What the program maps over memory of the arena, and memory that grows where
  * it is */
@@ -70,35 +66,49 @@ protected:
 
     std::thread m_thread;
 
-    void expect_freed_in_a_handler()
+    /* A signal comes in the midst of an operation */
+    void at_signal(const char *name, std::function<void()> handler)
     {
-        make_one();
-        allocate(SLAB / 2);
-        arena_lock(m_arena);
-        free_page(4, 4);
-        /* For the handler it is free already */
-        EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(4), PAGE));
-        EXPECT_TRUE(arena_live(m_arena, m_memory.address_of(8), PAGE));
-        arena_unlock(m_arena);
-        EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(4), PAGE));
-        EXPECT_EQ(28 * PAGE, stats().live);
-        m_retired = stats().retired;
-        m_dark    = stats().dark;
+        struct sigaction action = {};
 
-        arena_lock(m_arena);
-        free_page(10, 2);
-        spoil(10, 1);
-        free_page(12, 2);
-        arena_unlock(m_arena);
-        EXPECT_TRUE(arena_live(m_arena, m_memory.address_of(10), PAGE));
-        EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(11), PAGE));
-        EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(12), PAGE));
-        EXPECT_EQ(25 * PAGE, stats().live);
+        m_is_handled      = false;
+        s_handler         = [this, handler]() {
+            m_is_handled = true;
+            handler();
+        };
+        action.sa_handler = [](int) { s_handler(); };
+        sigaction(SIGUSR1, &action, nullptr);
+        m_memory.m_during = [this, name](const char *now) {
+            if (std::string(name) == now) {
+                m_memory.m_during = nullptr;
+                raise(SIGUSR1);
+                EXPECT_FALSE(m_is_handled) << "in the midst of " << now;
+            }
+        };
     }
 
-    uint64_t m_retired = 0; /* After the first of it */
-    uint64_t m_dark    = 0;
+    void expect_freed_beside_a_handler(const char *during)
+    {
+        void *all = m_memory.address_of(0);
+
+        at_signal(during, [this]() {
+            spoil(1, 1); /* Was just freed */
+            free_page(8, 4);
+            EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(8), PAGE));
+        });
+        free_page(0, 4);
+        EXPECT_TRUE(m_is_handled);
+        EXPECT_EQ((SLAB - 4 - 4 + 1) * PAGE, stats().live);
+        free_page(0, SLAB);
+        tend();
+        EXPECT_FALSE(arena_is_spoilt(m_arena, all, PAGE));
+    }
+
+    static std::function<void()> s_handler;
+    bool                         m_is_handled = false;
 };
+
+std::function<void()> test_arena_spoil::s_handler;
 
 TEST_F(test_arena_spoil, live_memory) {
     make_registered();
@@ -341,161 +351,40 @@ TEST_F(test_arena_spoil, while_it_becomes_vacant) {
     }
 }
 
-/* The handler of a signal may have interrupted its thread in the arena. Uses do
- * not find the slab from then on, and the memory is the program's when the thread
- * leaves the arena */
+/* A signal that comes to a thread in the arena is handled when the thread has left it: the
+ * handler waits for nothing that its own thread has, and what it unmaps, or maps something
+ * over, is free or spoilt when it returns */
 TEST_F(test_arena_spoil, in_a_handler) {
-    make_registered();
-    free_page(10, SLAB - 10);
-    arena_lock(m_arena);
-    spoil(2, 3);
-    EXPECT_EQ(nullptr, find(0));
-    spoil(SLAB - 2, 4);
-    EXPECT_TRUE(arena_live(m_arena, m_memory.address_of(0), 10 * PAGE));
-    EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(0), 11 * PAGE));
-    arena_unlock(m_arena);
-    EXPECT_EQ("live 14", states());
-    EXPECT_EQ(2u, stats().slabs_spoilt);
-    tend();
-    EXPECT_FALSE(m_memory.at(0).is_registered);
-
-    free_page(0, SLAB + 2);
-    tend();
-    EXPECT_EQ("clean 64", states());
-    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), 2 * SLAB));
-}
-
-/* What a handler frees is freed when the thread leaves the arena, in the order in which
- * it spoils and frees */
-TEST_F(test_arena_spoil, freed_in_a_handler) {
-    expect_freed_in_a_handler();
-    EXPECT_EQ(4 * PAGE, m_retired);
-}
-
-TEST_F(test_arena_spoil, freed_in_a_handler_strict) {
-    m_params.is_strict = 1;
-    expect_freed_in_a_handler();
-    EXPECT_EQ(4 * PAGE, m_dark);
-}
-
-/* A handler may go on to map something where it has freed memory. While its thread waits for
- * the lock, others who have it do not work at that memory */
-TEST_F(test_arena_spoil, freed_in_a_handler_while_others_work) {
-    m_params.is_strict = 1;
-    make_one();
-    allocate(SLAB / 2);
-    arena_lock(m_arena);
-    free_page(4, 4);
-    arena_await_lock(m_arena);
-    std::thread([this]() {
-        EXPECT_EQ(m_memory.address_of(SLAB / 2), allocate(1));
-        m_now += LAZY;
-        tend();
-        EXPECT_EQ(0u, stats().dark);
-    }).join();
-    arena_get_lock(m_arena);
-    spoil(4, 2);
-    arena_unlock(m_arena);
-    EXPECT_TRUE(arena_live(m_arena, m_memory.address_of(4), 2 * PAGE));
-    EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(6), PAGE));
-    EXPECT_EQ((SLAB / 2 - 1) * PAGE, stats().live);
-}
-
-/* However often it does so */
-TEST_F(test_arena_spoil, often_freed_in_a_handler) {
-    make_one();
+    make(false);
     allocate(SLAB);
-    arena_lock(m_arena);
-    for (size_t page = 0; page < SLAB / 2; ++page) {
-        free_page(2 * page, 1);
-    }
-    arena_unlock(m_arena);
-    EXPECT_EQ(SLAB / 2 * PAGE, stats().live);
-    EXPECT_EQ(0u, stats().slabs_spoilt);
-    arena_lock(m_arena);
-    free_page(0, SLAB);
-    arena_unlock(m_arena);
-    EXPECT_EQ(0u, stats().live);
-    EXPECT_EQ("retired 64", states());
+    expect_freed_beside_a_handler("discard");
 }
 
-/* If it does so too often, all of the slab is the program's */
-TEST_F(test_arena_spoil, often_in_a_handler) {
+TEST_F(test_arena_spoil, in_a_handler_strict) {
+    m_params.is_strict = 1;
+    make_registered();
+    expect_freed_beside_a_handler("protect");
+}
+
+/* So is one that comes while this thread gives registrations up, or forks */
+TEST_F(test_arena_spoil, in_a_handler_of_other_calls) {
     make_registered();
     free_page(SLAB / 2, SLAB / 2);
-    m_now += LAZY;
-    tend();
-    arena_lock(m_arena);
-    for (unsigned i = 0; i < 20; ++i) {
-        spoil(2 * i, 1);
-    }
-    arena_unlock(m_arena);
-    EXPECT_EQ(nullptr, find(0));
-    EXPECT_EQ(64 * PAGE, stats().live);
-    free_page(0, SLAB);
-    tend();
-    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
-}
-
-/* The thread that a handler has interrupted waits for one that frees some of what the handler
- * has spoilt. That one is done, and claims all of it, before the first one has the lock
- * again */
-TEST_F(test_arena_spoil, another_thread_claims_what_a_handler_has_spoilt) {
-    child process([this]() -> int {
-        std::promise<void> is_held, may_go;
-        std::atomic<bool> is_first{true};
-
-        alarm(10); /* Rather than hang */
-        m_params.is_strict = 1;
-        make_one();
-        allocate(10);
-        m_memory.m_during = [&](const char *now) {
-            if (is_first.exchange(false)) {
-                is_held.set_value();
-                may_go.get_future().wait();
-            }
-        };
-        std::thread other([this]() { free_page(0, 4); });
-        is_held.get_future().wait();
-
-        std::function<void()> go_on = [&]() {
-            may_go.set_value();
-            other.join();
-        };
-        test_on_yield([](void *arg) { (*(std::function<void()>*)arg)(); },
-                      &go_on);
-        arena_lock(m_arena);
-        for (size_t page : {1, 8}) {
-            EXPECT_EQ(UCS_OK, arena_spoil(m_arena, m_memory.address_of(page),
-                                          PAGE));
-        }
-        arena_unlock(m_arena);
-        EXPECT_FALSE(other.joinable()) << "it has waited";
-        EXPECT_TRUE(arena_live(m_arena, m_memory.address_of(1), PAGE));
-        EXPECT_EQ(7 * PAGE, stats().live);
-        return HasFailure();
-    });
-
-    EXPECT_EQ(0, process.reap());
-}
-
-/* What is freed strictly is held by its own thread while it is protected */
-TEST_F(test_arena_spoil, in_a_handler_while_it_is_freed) {
-    m_params.is_strict = 1;
-    make_one();
-    allocate(10);
-    m_memory.m_during = [this](const char *now) {
-        m_memory.m_during = nullptr;
-        EXPECT_EQ(UCS_OK, arena_spoil(m_arena, m_memory.address_of(1),
-                                      PAGE));
-    };
-    free_page(0, 4);
+    at_signal("dereg", [this]() { spoil(SLAB - 1, 1); });
+    EXPECT_EQ(SLAB * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
+    EXPECT_TRUE(m_is_handled);
     EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
-    EXPECT_EQ(7 * PAGE, stats().live);
-    m_memory.put(m_memory.address_of(1), PAGE);
-    free_page(0, 10);
-    tend();
-    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+
+    allocate(SLAB);
+    free_page(SLAB, SLAB);
+    at_signal("dontfork", [this]() { spoil(SLAB, 1); });
+    ucs_hook_enter();
+    arena_before_fork(m_arena);
+    arena_after_fork(m_arena);
+    EXPECT_FALSE(m_is_handled);
+    ucs_hook_leave();
+    EXPECT_TRUE(m_is_handled);
+    EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(SLAB), PAGE));
 }
 
 TEST_F(test_arena_spoil, memory_grows_where_it_is) {

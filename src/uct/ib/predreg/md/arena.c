@@ -399,7 +399,6 @@ void uct_predreg_arena_fork(uct_predreg_core_t *core)
 {
     /* Its memory, addresses and locks stay as they were: the memory is the
      * child's, who may unmap it */
-    ucs_arena_forked();
     atomic_init(&core->arena.arena, NULL);
     core->is_arena_tried = 0;
     core->has_arena      = 0;

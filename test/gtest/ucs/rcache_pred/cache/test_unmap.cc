@@ -585,33 +585,6 @@ TEST_F(test_unmap, handler_wakes_the_helper)
     EXPECT_EQ(1u, stats().unmapped);
 }
 
-/* A handler has interrupted this thread in the arena, for which whoever has the lock
- * may wait */
-TEST_F(test_unmap, handler_that_may_not_wait_for_the_lock)
-{
-    std::atomic<bool> is_locked{false}, is_done{false};
-
-    end(begin(buffer(0), PAGE));
-    end(begin(buffer(1), PAGE));
-    std::thread other([this, &is_locked, &is_done] {
-        test_pred_lock(m_pred);
-        is_locked = true;
-        while (!is_done) {
-            std::this_thread::yield();
-        }
-        test_pred_unlock(m_pred);
-    });
-    while (!is_locked) {
-        std::this_thread::yield();
-    }
-    ucs_rcache_pred_unmapped_later(m_pred, (uintptr_t)buffer(0),
-                                   (uintptr_t)buffer(0) + PAGE);
-    is_done = true;
-    other.join();
-    EXPECT_TRUE(is_registered_anew(buffer(0), PAGE));
-    EXPECT_FALSE(is_registered_anew(buffer(1), PAGE));
-}
-
 /* As many as there is room to remember, or more: then no registration is
  * sure */
 TEST_F(test_unmap, handlers_unmap_a_lot)

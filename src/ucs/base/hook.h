@@ -1,0 +1,46 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_HOOK_H_
+#define UCS_HOOK_H_
+
+#include <ucs/sys/compiler_def.h>
+
+BEGIN_C_DECLS
+
+/** @file hook.h
+ *
+ * Sections of memory hooks that no handler of a signal may interrupt.
+ *
+ * A program may map and unmap memory in the handler of a signal, although POSIX
+ * allows neither, and the signal may come while its thread is in a memory hook. The
+ * thread does not go on before the handler has returned: if the handler waited for a
+ * lock, or for pages, that its own thread has, it would wait for ever. So signals
+ * wait until the thread has left the hook, and a handler finds every table as
+ * another thread would find it: what it unmaps is unmapped when munmap() returns.
+ *
+ * Deferring what the handler does, in place of the handler, was the alternative. A
+ * list of deferred ranges needs an answer for the range that finds the list full, and
+ * for the memory that the handler maps where it has just unmapped some, while other
+ * threads work at the old pages. A pair of calls here takes two system calls, 0.3 us
+ * together on a virtual machine, where munmap() itself takes longer. The lock of the
+ * cache, which each use takes for some 25 ns, has no time for them: the cache defers
+ * (cache/deferred.c).
+ */
+
+/** No handler of a signal interrupts this thread from now on until ucs_hook_leave().
+ *  Sections nest: only the outermost one calls the kernel. May be called in handlers,
+ *  and with any lock. Leaves errno as it was. */
+void ucs_hook_enter(void);
+
+/** The end of ucs_hook_enter(), by the same thread, or by the only thread of a child
+ *  that was forked in between. Signals that have come meanwhile are handled before
+ *  the outermost call returns, so this thread has no lock of a hook any more. */
+void ucs_hook_leave(void);
+
+END_C_DECLS
+
+#endif
