@@ -17,10 +17,6 @@
 /* The longest time of an operation, ns: 36 years. Sums of times fit into 64
  * bits. */
 #define MAX_COST           (UINT64_MAX >> 4)
-/* Sizes whose spread is a smaller part of sum(x^2) than this differ too little
- * to tell the cost of a page. src/ucs/rcache_pred/predict/cost.c has the same
- * number. */
-#define MIN_SPREAD         1e-6
 #define MIN_ROOM           16
 /* A size below this many pages is a class of its own */
 #define EXACT_PAGES        8
@@ -53,41 +49,18 @@ uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
     return (time >= MAX_COST) ? MAX_COST : time;
 }
 
-void predreg_fit_add(predreg_fit_t *fit, uint64_t address, uint64_t length,
+void predreg_fit_add(ucs_line_t *fit, uint64_t address, uint64_t length,
                      uint64_t time)
 {
-    double pages = num_pages(address, length);
-
-    fit->n  += 1;
-    fit->x  += pages;
-    fit->y  += time;
-    fit->xx += pages * pages;
-    fit->xy += pages * time;
+    ucs_line_add(fit, num_pages(address, length), time);
 }
 
-int predreg_fit_line(const predreg_fit_t *fit, const predreg_cost_t *guess,
+int predreg_fit_line(const ucs_line_t *fit, const predreg_cost_t *guess,
                      predreg_cost_t *cost, int *page_known_p)
 {
-    double spread = (fit->n * fit->xx) - (fit->x * fit->x);
-
     *cost         = *guess;
-    *page_known_p = spread > MIN_SPREAD * fit->n * fit->xx;
-    if (fit->n == 0) {
-        return 0;
-    }
-
-    if (*page_known_p) {
-        cost->page = ucs_max(((fit->n * fit->xy) - (fit->x * fit->y)) / spread,
-                             0.);
-    }
-
-    cost->op = (fit->y - (cost->page * fit->x)) / fit->n;
-    if (cost->op < 0) {
-        cost->op   = 0;
-        cost->page = fit->xy / fit->xx;
-    }
-
-    return 1;
+    *page_known_p = (fit->n > 0) && ucs_line_fit(fit, &cost->page, &cost->op);
+    return fit->n > 0;
 }
 
 static ucs_status_t make_room(predreg_points_t *points, size_t room)

@@ -7,6 +7,8 @@
 #ifndef PREDREG_COSTS_H_
 #define PREDREG_COSTS_H_
 
+#include <ucs/base/line.h>
+
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 
@@ -57,18 +59,8 @@ uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
                          uint64_t length);
 
 
-/** Sums over the measurements of a line of least squares. All sums are 0 before
- *  the first measurement. */
-typedef struct predreg_fit {
-    double n;
-    double x;   /**< Pages */
-    double y;   /**< ns */
-    double xx;
-    double xy;
-} predreg_fit_t;
-
 /** Add a measurement: an operation on the range took this time, ns. */
-void predreg_fit_add(predreg_fit_t *fit, uint64_t address, uint64_t length,
+void predreg_fit_add(ucs_line_t *fit, uint64_t address, uint64_t length,
                      uint64_t time);
 
 /**
@@ -83,7 +75,7 @@ void predreg_fit_add(predreg_fit_t *fit, uint64_t address, uint64_t length,
  *                            enough to tell the cost of a page.
  * @return whether there is a measurement.
  */
-int predreg_fit_line(const predreg_fit_t *fit, const predreg_cost_t *guess,
+int predreg_fit_line(const ucs_line_t *fit, const predreg_cost_t *guess,
                      predreg_cost_t *cost, int *page_known_p);
 
 

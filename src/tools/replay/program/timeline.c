@@ -59,8 +59,8 @@ typedef struct builder {
                                             begin and end have in common */
     size_t                   *next;      /* For each open use, the next one with
                                             the same number, or NO_USE */
-    predreg_fit_t            reg;
-    predreg_fit_t            dereg;
+    ucs_line_t               reg;
+    ucs_line_t               dereg;
     predreg_first_uses_t     first_uses; /* Of memory that UCX's own cache
                                             registered */
 } builder_t;

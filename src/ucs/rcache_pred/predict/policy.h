@@ -7,6 +7,7 @@
 #ifndef UCS_RCACHE_PRED_POLICY_H_
 #define UCS_RCACHE_PRED_POLICY_H_
 
+#include <ucs/base/line.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/sys/math.h>
@@ -39,13 +40,9 @@ BEGIN_C_DECLS
  * Updated and read under the lock of the cache.
  */
 typedef struct ucs_rcache_pred_cost {
-    double n;   /**< Weight of all measurements */
-    double x;   /**< Weighted sums of pages, time, pages^2 and pages * time */
-    double y;
-    double xx;
-    double xy;
-    double a;   /**< Cost of each page, ns */
-    double b;   /**< Cost of each operation, ns */
+    ucs_line_t line; /**< The measurements: ns, by pages */
+    double     a;    /**< Cost of each page, ns */
+    double     b;    /**< Cost of each operation, ns */
 } ucs_rcache_pred_cost_t;
 
 

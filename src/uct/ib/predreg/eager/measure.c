@@ -7,6 +7,7 @@
 #include "measure.h"
 
 #include <ucs/base/clock.h>
+#include <ucs/base/line.h>
 #include <ucs/base/page.h>
 
 #include <ucs/sys/compiler_def.h>
@@ -269,35 +270,6 @@ static double median(uint64_t *times, unsigned count)
                          ((times[count / 2 - 1] + times[count / 2]) / 2.);
 }
 
-/* Draw the nearest line through the times of 1, 2, ... pages, without negative
- * parts */
-static void fit(const double *times, unsigned count, ucs_reuse_costs_t *costs)
-{
-    double mean = 0, slope = 0, square = 0, product = 0, all_squares = 0;
-    double middle = (count + 1) / 2.;
-    unsigned i;
-
-    for (i = 0; i < count; ++i) {
-        mean        += times[i] / count;
-        slope       += (i + 1 - middle) * times[i];
-        square      += (i + 1 - middle) * (i + 1 - middle);
-        product     += (i + 1) * times[i];
-        all_squares += (i + 1) * (i + 1);
-    }
-
-    slope = (square > 0) ? (slope / square) : 0;
-    if (slope <= 0) {
-        costs->reg_page = 0;
-        costs->reg_call = mean;
-    } else if (mean < slope * middle) {
-        costs->reg_page = product / all_squares;
-        costs->reg_call = 0;
-    } else {
-        costs->reg_page = slope;
-        costs->reg_call = mean - (slope * middle);
-    }
-}
-
 static ucs_status_t
 register_once(measure_t *measure, unsigned num_pages, uint64_t *time_p)
 {
@@ -326,7 +298,7 @@ measure_registration(measure_t *measure, ucs_reuse_costs_t *costs)
 {
     uint64_t times[MAX_PAGES][MAX_ROUNDS];
     unsigned count[MAX_PAGES] = {0};
-    double medians[MAX_PAGES];
+    ucs_line_t line           = {};
     ucs_status_t status;
     unsigned i, k;
 
@@ -345,10 +317,11 @@ measure_registration(measure_t *measure, ucs_reuse_costs_t *costs)
     }
 
     for (k = 0; (k < MAX_PAGES) && (count[k] > 0); ++k) {
-        medians[k] = median(times[k] + (count[k] > 1),
-                            count[k] - (count[k] > 1));
+        ucs_line_add(&line, k + 1, median(times[k] + (count[k] > 1),
+                                          count[k] - (count[k] > 1)));
     }
-    fit(medians, k, costs);
+    costs->reg_page = 0;
+    (void)ucs_line_fit(&line, &costs->reg_page, &costs->reg_call);
     return (count[MAX_PAGES - 1] < GOOD_ROUNDS) ? UCS_INPROGRESS : UCS_OK;
 }
 
