@@ -14,7 +14,7 @@
 
 #include "bench_util.h"
 
-#include <ucp/firehose/table/entry.h>
+#include <ucp/firehose/table/remote_int.h>
 #include <ucp/firehose/table/remote.h>
 
 #define ROUNDS    15

@@ -4,36 +4,17 @@
  * See file LICENSE for terms.
  */
 
-#include "entry.h"
+#include "remote_int.h"
 
 #include <stdlib.h>
 
-/* So many entries that were used since they are in the victim FIFO have a
- * second chance each time one is taken. It could be better to pass over more of
- * them, but all may have been used, and the lock is held meanwhile */
+/* Number of entries that get a second chance, since they were used while in the
+ * victim FIFO, each time a victim is taken. To pass over more could be better, but
+ * all entries may have been used, and the lock is held meanwhile */
 #define MAX_SPARED 16
 
 
-static void insert(ucp_fh_remote_t *table, ucp_fh_entry_t *entry)
-{
-    ucs_rcache_pred_buckets_t *buckets = &table->entries;
-    unsigned capacity = ucs_rcache_pred_buckets_capacity(buckets);
-
-    /* Without memory it becomes slower, and nothing else */
-    if (table->num_entries >= capacity) {
-        free(ucs_rcache_pred_buckets_grow(
-                buckets, ucs_rcache_pred_buckets_alloc(capacity), capacity));
-    }
-
-    ucs_rcache_pred_buckets_move(buckets);
-    ucs_hlist_add_head(ucs_rcache_pred_bucket(
-                               buckets, ucp_fh_entry_key(entry->peer,
-                                                         entry->bucket)),
-                       &entry->hash);
-    ++table->num_entries;
-}
-
-/* A bucket that was to be given back is not this process's any more */
+/* Count a recalled bucket as given back */
 static void note_recalled(ucp_fh_peer_t *peer, ucp_fh_bucket_t bucket)
 {
     ucp_fh_recall_t *recall, *next;
@@ -50,17 +31,15 @@ static void remove_entry(ucp_fh_entry_t *entry)
 {
     ucp_fh_remote_t *table = entry->peer->table;
 
-    ucs_hlist_del(ucs_rcache_pred_bucket(
-                          &table->entries, ucp_fh_entry_key(entry->peer,
-                                                            entry->bucket)),
-                  &entry->hash);
-    --table->num_entries;
+    ucp_fh_buckets_remove(&table->entries, &table->num_entries,
+                          ucp_fh_entry_key(entry->peer, entry->bucket),
+                          &entry->hash);
     if (entry->is_recalled) {
         note_recalled(entry->peer, entry->bucket);
     }
 }
 
-/* The peer gets something to be sent, if it has not already */
+/* List the peer among those with a message to be sent */
 static void to_send(ucp_fh_peer_t *peer)
 {
     if (ucs_list_is_empty(&peer->send)) {
@@ -68,7 +47,7 @@ static void to_send(ucp_fh_peer_t *peer)
     }
 }
 
-/* An entry that is in no list: what is left of it is its key */
+/* Retire an entry that is in no list. Its key is left */
 static void retire(ucp_fh_entry_t *entry)
 {
     ucp_fh_peer_t *peer = entry->peer;
@@ -132,13 +111,15 @@ ucp_fh_entry_add(ucp_fh_request_t *owner, ucp_fh_bucket_t bucket)
     };
     ucs_list_head_init(&entry->waiters);
     ucs_list_add_tail(&owner->fresh, &entry->link);
-    insert(owner->peer->table, entry);
+    ucp_fh_buckets_add(&owner->peer->table->entries,
+                       &owner->peer->table->num_entries,
+                       ucp_fh_entry_key(owner->peer, bucket), &entry->hash);
     ++owner->peer->used;
     return UCS_OK;
 }
 
-/* Take the oldest entry out of the victim FIFO. @return it, if it is to be
- * moved; else NULL, and it is the newest again, unless it is in use */
+/* Take the oldest entry out of the victim FIFO. @return the entry, if its firehose
+ * is to be moved; else NULL: the entry is in use, or the newest victim again */
 static ucp_fh_entry_t *
 next_victim(const ucp_fh_request_t *owner, unsigned *num_spared)
 {

@@ -4,8 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "check.h"
-#include "pin.h"
+#include "local_int.h"
 
 #include <ucs/debug/log_def.h>
 
@@ -126,7 +125,7 @@ static void unpin_all(ucp_fh_local_t *table, ucs_list_link_t *regs,
 
     while (!ucs_list_is_empty(regs)) {
         reg = ucs_list_extract_head(regs, ucp_fh_reg_t, link);
-        /* If it fails, the process's end unpins it */
+        /* After an error, the end of the process unpins the memory */
         (void)ops->unpin(ops->arg, reg->handle);
         ucp_fh_reg_destroy(table, reg);
     }
@@ -152,9 +151,11 @@ void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops)
     ucs_rcache_pred_buckets_cleanup(&table->regs);
 }
 
+/* @return UCS_ERR_INVALID_PARAM if the span is empty, UCS_ERR_EXCEEDS_LIMIT if the
+ * span has more than @a max buckets */
 static ucs_status_t
 init_pin(const ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-         const ucp_fh_span_t *span)
+         const ucp_fh_span_t *span, uint64_t max)
 {
     ucp_fh_run_t run = {};
     ucs_status_t status;
@@ -163,31 +164,27 @@ init_pin(const ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                               span->end - span->start, &run);
     ucp_fh_pin_init(pin, &run, UCP_FH_LOCAL);
     pin->wanted = *span;
-    return status;
+    return (status != UCS_OK) ? status :
+           (run.num > max)    ? UCS_ERR_EXCEEDS_LIMIT : UCS_OK;
 }
 
 ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                               const ucp_fh_span_t *span)
 {
-    ucs_status_t status = init_pin(table, pin, span);
+    ucs_status_t status = init_pin(table, pin, span, table->max_local);
 
-    return (status != UCS_OK)               ? status :
-           (pin->run.num > table->max_local) ? UCS_ERR_EXCEEDS_LIMIT :
-                                              ucp_fh_pin_begin(table, pin);
+    return (status != UCS_OK) ? status : ucp_fh_pin_begin(table, pin);
 }
 
 ucs_status_t ucp_fh_local_try(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                               const ucp_fh_span_t *span)
 {
-    ucs_status_t status = init_pin(table, pin, span);
+    ucs_status_t status = init_pin(table, pin, span, table->max_local);
 
-    return (status != UCS_OK)               ? status :
-           (pin->run.num > table->max_local) ? UCS_ERR_EXCEEDS_LIMIT :
-                                              ucp_fh_pin_hit(table, pin);
+    return (status != UCS_OK) ? status : ucp_fh_pin_hit(table, pin);
 }
 
-/* The longest part of a pin that is pinned, as much of it as can be used at a
- * time */
+/* @return the longest pinned part of a pin, up to the most for local uses */
 static ucp_fh_run_t longest_hit(const ucp_fh_local_t *table,
                                 const ucp_fh_pin_t *pin)
 {
@@ -199,7 +196,7 @@ static ucp_fh_run_t longest_hit(const ucp_fh_local_t *table,
 
     for (i = 0; i < run->num; ++i) {
         bucket.first = run->first + i;
-        if (!ucp_fh_check_is_hit(table, &bucket, &pin->wanted)) {
+        if (!ucp_fh_run_is_pinned(table, &bucket, &pin->wanted)) {
             part.first = bucket.first + 1;
             part.num   = 0;
         } else if ((++part.num > longest.num) &&
@@ -214,7 +211,7 @@ static ucp_fh_run_t longest_hit(const ucp_fh_local_t *table,
 ucs_status_t ucp_fh_local_partial(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                                   const ucp_fh_span_t *span)
 {
-    ucs_status_t status = init_pin(table, pin, span);
+    ucs_status_t status = init_pin(table, pin, span, UINT64_MAX);
 
     if (status != UCS_OK) {
         return status;

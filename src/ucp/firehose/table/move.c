@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "acquire.h"
+#include "remote_int.h"
 
 #include <ucs/sys/math.h>
 
@@ -74,7 +74,7 @@ ucp_fh_move_t *ucp_fh_remote_next_move(ucp_fh_remote_t *table)
     return move;
 }
 
-/* Requests that have waited for a bucket which is present now */
+/* Wake the requests that wait for a bucket, which is present now */
 static void wake_waiters(ucp_fh_entry_t *entry)
 {
     UCS_LIST_HEAD(waiters);
@@ -91,7 +91,7 @@ static void wake_waiters(ucp_fh_entry_t *entry)
     }
 }
 
-/* All requests of a list that use a pending bucket end with an error */
+/* End all requests in a list with an error that use a pending bucket */
 static void fail_users(ucs_list_link_t *requests, ucp_fh_bucket_t bucket,
                        ucs_status_t status)
 {
@@ -113,8 +113,7 @@ static void handle_answer(ucp_fh_peer_t *peer, ucp_fh_bucket_t bucket,
 
     if (status == UCS_OK) {
         ucp_fh_entry_pinned(entry, key);
-        /* It may be gone if nobody uses it and it was recalled; but then nobody
-         * waits for it */
+        /* A recalled entry without users may be gone, but has no waiters then */
         if (!ucs_list_is_empty(&entry->waiters)) {
             wake_waiters(entry);
         }
@@ -163,4 +162,73 @@ void *ucp_fh_remote_next_key(ucp_fh_remote_t *table)
     key   = entry->key;
     free(entry);
     return key;
+}
+
+
+/* Give back an entry that is in use or pending after its last use. All recalls under
+ * way with its bucket are told then, so that each has to count the entry */
+static void mark_recalled(ucp_fh_recall_t *recall, ucp_fh_entry_t *entry)
+{
+    ucp_fh_recall_t *other;
+
+    if (entry->is_recalled) {
+        ++recall->num_left;
+        return;
+    }
+
+    entry->is_recalled = 1;
+    ucs_list_for_each(other, &entry->peer->recalls, link) {
+        other->num_left += ucp_fh_run_has(&other->run, entry->bucket);
+    }
+}
+
+static void recall_entry(ucp_fh_recall_t *recall, ucp_fh_entry_t *entry)
+{
+    if (entry->state == UCP_FH_ENTRY_UNCOMMITTED) {
+        return; /* The peer does not know of it yet */
+    }
+
+    if (entry->owner != NULL) {
+        ucp_fh_request_roll_back(entry->owner);
+    }
+
+    if ((entry->state == UCP_FH_ENTRY_PRESENT) && (entry->uses == 0)) {
+        ucp_fh_entry_give_back(entry);
+    } else {
+        mark_recalled(recall, entry);
+    }
+}
+
+ucs_status_t
+ucp_fh_remote_recall(ucp_fh_remote_t *table, ucp_fh_recall_t *recall,
+                     uint32_t peer_index, const ucp_fh_run_t *run)
+{
+    ucp_fh_peer_t *peer = &table->peers[peer_index];
+    ucs_status_t status = UCS_INPROGRESS;
+    ucp_fh_entry_t *entry;
+    uint64_t i;
+
+    if (peer->status != UCS_OK) {
+        return UCS_OK;
+    }
+
+    /* Start from 1, so that the recall does not end while entries are counted */
+    recall->run      = *run;
+    recall->num_left = 1;
+    ucs_list_add_tail(&peer->recalls, &recall->link);
+    for (i = 0; i < run->num; ++i) {
+        entry = ucp_fh_entry_find(peer, run->first + i);
+        if (entry != NULL) {
+            recall_entry(recall, entry);
+        }
+    }
+
+    if (--recall->num_left == 0) {
+        ucs_list_del(&recall->link);
+        status = UCS_OK;
+    }
+
+    /* Requests may wait for the firehoses that were given back */
+    ucp_fh_acquire_settle(peer);
+    return status;
 }

@@ -4,17 +4,147 @@
  * See file LICENSE for terms.
  */
 
-#include "check.h"
-#include "pin.h"
+#include "local_int.h"
 
 #include <stdlib.h>
 
-/* So many local pins that came later are let in before the oldest that waits
- * for room, and then no more until it is: what the deadlock-avoidance bit is
- * for remote requests (section 4.1 of the paper, "Local Client Requests"). More
- * is not needed, since a pin that waits holds nothing */
+/* Number of later local pins that are let in before the oldest one waiting for room.
+ * After this number, the oldest one is next, as the request with the
+ * deadlock-avoidance bit is in the remote table (section 4.1 of the paper, "Local
+ * Client Requests"). More is not needed, since a waiting pin holds nothing */
 #define MAX_PASSED 8
 
+
+int ucp_fh_run_is_pinned(const ucp_fh_local_t *table, const ucp_fh_run_t *run,
+                         const ucp_fh_span_t *span)
+{
+    const ucp_fh_reg_t *reg;
+    uint64_t i;
+
+    for (i = 0; i < run->num; ++i) {
+        reg = ucp_fh_reg_find(table, run->first + i, span);
+        if ((reg == NULL) || (reg->state != UCP_FH_REG_PINNED) ||
+            reg->is_withdrawn) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+/* @return exposed memory that has the first bucket of a pin, or NULL */
+static const ucp_fh_exposed_t *
+find_exposed(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
+{
+    return (const ucp_fh_exposed_t*)ucp_fh_places_first(
+            &table->exposed, &(ucp_fh_run_t){pin->run.first, 1});
+}
+
+/* Whether memory of a pin is being withdrawn; for a peer, with one key for a bucket,
+ * whether any memory of the bucket is */
+static int is_withdrawn(const ucp_fh_local_t *table, uint32_t peer,
+                        const ucp_fh_run_t *run, const ucp_fh_span_t *span)
+{
+    ucp_fh_withdraw_t *withdraw = NULL;
+
+    while ((withdraw = ucp_fh_withdraw_next(table, withdraw, run)) != NULL) {
+        if ((peer != UCP_FH_LOCAL) ||
+            ucp_fh_span_overlaps(&withdraw->span, span)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* Whether registrations, pinned or not, cover all memory of a local pin */
+static int is_covered(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
+{
+    uint64_t i;
+
+    for (i = 0; i < pin->run.num; ++i) {
+        if (ucp_fh_reg_find(table, pin->run.first + i, &pin->wanted) == NULL) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+/* Find out which part of its buckets a pin needs. A local pin in the midst of
+ * exposed memory has as much of a bucket as peers would, so that the next local
+ * pin is a hit, and a peer's. @return UCS_ERR_INVALID_ADDR if a peer may not
+ * have the bucket */
+static ucs_status_t set_span(const ucp_fh_local_t *table, ucp_fh_pin_t *pin)
+{
+    const ucp_fh_exposed_t *exposed = find_exposed(table, pin);
+
+    if ((pin->peer != UCP_FH_LOCAL) && (exposed == NULL)) {
+        return UCS_ERR_INVALID_ADDR;
+    }
+
+    if ((pin->peer == UCP_FH_LOCAL) &&
+        ((exposed == NULL) || is_covered(table, pin) ||
+         !ucp_fh_span_is_within(&pin->wanted, &exposed->span))) {
+        pin->span = pin->wanted;
+    } else {
+        pin->span = ucp_fh_span_clip(&exposed->span, table->params.shift,
+                                     &pin->run);
+    }
+    return UCS_OK;
+}
+
+static ucs_status_t
+check_peer(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
+{
+    return (table->holders[pin->peer].num_grants >= table->share) ?
+                   UCS_ERR_EXCEEDS_LIMIT :
+           (ucp_fh_grant_find(table, pin->peer, pin->run.first) != NULL) ?
+                   UCS_ERR_ALREADY_EXISTS : UCS_OK;
+}
+
+/* @return UCS_OK if a pin, whose span is known, may be let in; UCS_INPROGRESS if it
+ * has to wait, for room or for a bucket that is being unpinned; or the error
+ * with which it ends */
+static ucs_status_t
+check(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
+{
+    uint64_t num_unused = 0;
+    const ucp_fh_reg_t *reg;
+    ucs_status_t status;
+    uint64_t i;
+
+    if (is_withdrawn(table, pin->peer, &pin->run, &pin->span)) {
+        return UCS_ERR_INVALID_ADDR;
+    }
+
+    if (pin->peer != UCP_FH_LOCAL) {
+        status = check_peer(table, pin);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+
+    for (i = 0; i < pin->run.num; ++i) {
+        reg         = ucp_fh_reg_find(table, pin->run.first + i, &pin->span);
+        num_unused += (reg == NULL) || (reg->uses == 0);
+        if (reg == NULL) {
+            continue;
+        }
+
+        if (reg->is_withdrawn) {
+            return reg->is_kept ? UCS_ERR_INVALID_ADDR : UCS_INPROGRESS;
+        }
+        if (reg->state == UCP_FH_REG_UNPINNING) {
+            return UCS_INPROGRESS;
+        }
+    }
+
+    return ((pin->peer == UCP_FH_LOCAL) &&
+            (table->num_local + num_unused > table->max_local)) ?
+                   UCS_INPROGRESS :
+                   UCS_OK;
+}
 
 void ucp_fh_pin_init(ucp_fh_pin_t *pin, const ucp_fh_run_t *run, uint32_t peer)
 {
@@ -29,7 +159,7 @@ void ucp_fh_pin_init(ucp_fh_pin_t *pin, const ucp_fh_run_t *run, uint32_t peer)
     pin->serve       = NULL;
 }
 
-/* Take registrations out that were added and that nobody uses yet */
+/* Remove the registrations added last, which have no uses yet */
 static void remove_regs(ucp_fh_local_t *table, uint64_t num)
 {
     ucp_fh_reg_t *reg;
@@ -41,7 +171,7 @@ static void remove_regs(ucp_fh_local_t *table, uint64_t num)
     }
 }
 
-/* Add registrations for all buckets of a pin that none covers */
+/* Add the missing registrations of a pin */
 static ucs_status_t
 add_regs(ucp_fh_local_t *table, const ucp_fh_pin_t *pin, uint64_t *num_p)
 {
@@ -62,7 +192,7 @@ add_regs(ucp_fh_local_t *table, const ucp_fh_pin_t *pin, uint64_t *num_p)
     return UCS_OK;
 }
 
-/* @return UCS_OK, or UCS_ERR_NO_MEMORY, and nothing is counted */
+/* Count a pin on its registrations. @return UCS_ERR_NO_MEMORY: nothing is counted */
 static ucs_status_t count(ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
 {
     uint64_t i;
@@ -80,7 +210,7 @@ static ucs_status_t count(ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
     return UCS_OK;
 }
 
-/* Let a pin in that may be. @return UCS_OK, or UCS_ERR_NO_MEMORY */
+/* Let a pin in, after check(). @return UCS_OK, or UCS_ERR_NO_MEMORY */
 static ucs_status_t let_in(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 {
     ucs_status_t status;
@@ -103,7 +233,7 @@ static ucs_status_t let_in(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
     return UCS_OK;
 }
 
-/* @return the oldest local pin that waits, or NULL */
+/* @return the oldest waiting local pin, or NULL */
 static ucp_fh_pin_t *get_oldest(const ucp_fh_local_t *table)
 {
     ucp_fh_pin_t *pin;
@@ -131,7 +261,7 @@ static void note_passed(const ucp_fh_pin_t *pin, ucp_fh_pin_t *oldest)
     }
 }
 
-/* @return as ucp_fh_pin_begin(), but UCS_INPROGRESS also if it is not let in */
+/* @return as ucp_fh_pin_begin(), but UCS_INPROGRESS also for a pin not let in */
 static ucs_status_t try_begin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                               ucp_fh_pin_t *oldest)
 {
@@ -141,12 +271,12 @@ static ucs_status_t try_begin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
         return UCS_INPROGRESS;
     }
 
-    status = ucp_fh_check_span(table, pin, &pin->span);
+    status = set_span(table, pin);
     if (status != UCS_OK) {
         return status;
     }
 
-    status = ucp_fh_check(table, pin);
+    status = check(table, pin);
     if (status != UCS_OK) {
         return status;
     }
@@ -175,7 +305,7 @@ ucs_status_t ucp_fh_pin_hit(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 {
     ucs_status_t status;
 
-    if (!ucp_fh_check_is_hit(table, &pin->run, &pin->wanted)) {
+    if (!ucp_fh_run_is_pinned(table, &pin->run, &pin->wanted)) {
         return UCS_ERR_NO_RESOURCE;
     }
 
@@ -260,8 +390,7 @@ void ucp_fh_pin_settle(ucp_fh_local_t *table)
             oldest = pin;
         }
 
-        /* It is in the queue still, in which it keeps its place if it is not
-         * let in */
+        /* A pin that is not let in keeps its place in the queue */
         prev = pin->link.prev;
         ucs_list_del(&pin->link);
         pin->state = UCP_FH_PIN_ENDED;

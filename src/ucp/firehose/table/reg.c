@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "reg.h"
+#include "local_int.h"
 
 #include <stdlib.h>
 
@@ -28,22 +28,6 @@ ucp_fh_reg_find(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket,
     return oldest;
 }
 
-static void insert(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
-{
-    ucs_rcache_pred_buckets_t *buckets = &table->regs;
-    unsigned capacity = ucs_rcache_pred_buckets_capacity(buckets);
-
-    /* Without memory it becomes slower, and nothing else */
-    if (table->num_regs >= capacity) {
-        free(ucs_rcache_pred_buckets_grow(
-                buckets, ucs_rcache_pred_buckets_alloc(capacity), capacity));
-    }
-
-    ucs_rcache_pred_buckets_move(buckets);
-    ucs_hlist_add_head(ucp_fh_regs(table, reg->bucket), &reg->hash);
-    ++table->num_regs;
-}
-
 ucp_fh_reg_t *ucp_fh_reg_add(ucp_fh_local_t *table, ucp_fh_bucket_t bucket,
                              const ucp_fh_span_t *span)
 {
@@ -62,15 +46,15 @@ ucp_fh_reg_t *ucp_fh_reg_add(ucp_fh_local_t *table, ucp_fh_bucket_t bucket,
     };
     ucs_list_head_init(&reg->grants);
     ucs_list_head_init(&reg->waiters);
-    insert(table, reg);
+    ucp_fh_buckets_add(&table->regs, &table->num_regs, bucket, &reg->hash);
     ucs_list_add_tail(&table->to_pin, &reg->link);
     return reg;
 }
 
 void ucp_fh_reg_destroy(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
 {
-    ucs_hlist_del(ucp_fh_regs(table, reg->bucket), &reg->hash);
-    --table->num_regs;
+    ucp_fh_buckets_remove(&table->regs, &table->num_regs, reg->bucket,
+                          &reg->hash);
     if (!reg->is_kept) {
         ucp_fh_reg_gone(table, reg, UCS_OK);
     }
@@ -163,14 +147,60 @@ void ucp_fh_reg_unuse(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
     uncount(table, reg);
 }
 
-void ucp_fh_reg_grant(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
+ucp_fh_grant_t *ucp_fh_grant_find(const ucp_fh_local_t *table, uint32_t peer,
+                                  ucp_fh_bucket_t bucket)
 {
-    count(table, reg);
-    ++reg->num_grants;
+    ucs_hlist_head_t *head = ucs_rcache_pred_bucket(
+            &table->grants, ucp_fh_grant_key(peer, bucket));
+    ucp_fh_grant_t *grant;
+
+    ucs_hlist_for_each(grant, head, hash) {
+        if ((grant->peer == peer) && (grant->reg->bucket == bucket)) {
+            return grant;
+        }
+    }
+
+    return NULL;
 }
 
-void ucp_fh_reg_ungrant(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
+ucs_status_t
+ucp_fh_grant_add(ucp_fh_local_t *table, uint32_t peer, ucp_fh_reg_t *reg)
 {
+    ucp_fh_holder_t *holder = &table->holders[peer];
+    ucp_fh_grant_t *grant   = malloc(sizeof(*grant));
+
+    if (grant == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    grant->peer = peer;
+    grant->reg  = reg;
+    count(table, reg);
+    ++reg->num_grants;
+    ucs_list_add_tail(&reg->grants, &grant->reg_link);
+    ucs_list_add_tail(&holder->grants, &grant->peer_link);
+    if (++holder->num_grants == 1) {
+        ucs_list_add_tail(&table->holding, &holder->holding);
+    }
+    ucp_fh_buckets_add(&table->grants, &table->num_grants,
+                       ucp_fh_grant_key(peer, reg->bucket), &grant->hash);
+    return UCS_OK;
+}
+
+void ucp_fh_grant_drop(ucp_fh_local_t *table, ucp_fh_grant_t *grant)
+{
+    ucp_fh_holder_t *holder = &table->holders[grant->peer];
+    ucp_fh_reg_t *reg       = grant->reg;
+
+    ucp_fh_buckets_remove(&table->grants, &table->num_grants,
+                          ucp_fh_grant_key(grant->peer, reg->bucket),
+                          &grant->hash);
+    ucs_list_del(&grant->reg_link);
+    ucs_list_del(&grant->peer_link);
+    if (--holder->num_grants == 0) {
+        ucs_list_del(&holder->holding);
+    }
+    free(grant);
     --reg->num_grants;
     uncount(table, reg);
 }

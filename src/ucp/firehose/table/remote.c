@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "acquire.h"
+#include "remote_int.h"
 
 #include <ucs/debug/log_def.h>
 
@@ -148,7 +148,7 @@ static ucs_status_t begin(ucp_fh_remote_t *table, ucp_fh_request_t *request,
     return check_run(request->peer, run);
 }
 
-/* Grant a request all of whose buckets are hits */
+/* Grant a request, of which all buckets are hits */
 static void grant_hit(ucp_fh_request_t *request)
 {
     ucp_fh_peer_t *peer = request->peer;
@@ -163,8 +163,8 @@ static void grant_hit(ucp_fh_request_t *request)
     granted_at_once(request, entry);
 }
 
-/* What most requests are: one bucket that nobody has reaped. It is looked up
- * once. @return whether it was granted */
+/* Try the request that most are, for one bucket, not reaped, with one look into the
+ * table. @return whether the request was granted */
 static UCS_F_ALWAYS_INLINE int try_single(ucp_fh_request_t *request)
 {
     ucp_fh_peer_t *peer = request->peer;
@@ -184,7 +184,7 @@ static UCS_F_ALWAYS_INLINE int try_single(ucp_fh_request_t *request)
     return 1;
 }
 
-/* @return UCS_ERR_NO_RESOURCE if it is no hit */
+/* @return UCS_ERR_NO_RESOURCE if the request is no hit */
 static ucs_status_t try_hit(ucp_fh_request_t *request)
 {
     ucp_fh_peer_t *peer = request->peer;
@@ -228,8 +228,8 @@ static ucs_status_t acquire_miss(ucp_fh_request_t *request)
         status = UCS_INPROGRESS;
     }
 
-    /* Those that were stuck have been given the bit before, and this one has
-     * left them what they have unless it has committed */
+    /* No look for stuck requests is needed: they have got the bit before, and this
+     * request has left their firehoses alone unless it has committed */
     return status;
 }
 
@@ -247,7 +247,7 @@ ucs_status_t ucp_fh_remote_acquire(ucp_fh_remote_t *table,
     return (status == UCS_OK) ? UCS_OK : acquire_miss(request);
 }
 
-/* The longest part of a run that is a hit */
+/* @return the longest hit within a run */
 static ucp_fh_run_t longest_hit(const ucp_fh_peer_t *peer,
                                 const ucp_fh_run_t *run)
 {
@@ -274,7 +274,7 @@ ucs_status_t ucp_fh_remote_partial(ucp_fh_remote_t *table,
 {
     ucs_status_t status = begin(table, request, peer, run);
 
-    /* A run may well be longer than what is ever granted at a time */
+    /* A run may be longer than any request that is ever granted */
     if ((status != UCS_OK) && (status != UCS_ERR_EXCEEDS_LIMIT)) {
         return status;
     }
@@ -401,8 +401,8 @@ void ucp_fh_remote_fail_peer(ucp_fh_remote_t *table, uint32_t index,
         return;
     }
 
-    /* From now on, what is not in use any more goes to the dead entries. Those
-     * that are pending in a message stay until that is said to have ended */
+    /* From now on, entries go to the dead ones after their last use. Entries pending
+     * in a message stay until ucp_fh_remote_moved() */
     peer->status = status;
     end_recalls(peer);
     fail_requests(&peer->waiting, status);

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "request.h"
+#include "remote_int.h"
 
 
 static ucp_fh_entry_t *find(const ucp_fh_request_t *request, uint64_t index)
@@ -122,4 +122,195 @@ void ucp_fh_request_fail(ucp_fh_request_t *request, ucs_status_t status)
 {
     ucp_fh_request_leave(request);
     ucp_fh_comp_end(&request->comp, &request->peer->table->ended, status);
+}
+
+
+/* Entries of the buckets that a request does not use yet: the estimate of Figure 6 */
+typedef struct {
+    uint64_t missing;    /* Buckets without an entry */
+    uint64_t idle;       /* Idle entries, to be used and not to be moved */
+    int      is_hit;     /* All are pending or present, including entries
+                            reaped by other requests */
+    int      is_blocked; /* An entry is uncommitted or reaped by another
+                            request, or recalled */
+} estimate_t;
+
+
+static void estimate_entry(const ucp_fh_entry_t *entry, estimate_t *estimate)
+{
+    if (entry == NULL) {
+        ++estimate->missing;
+        estimate->is_hit = 0;
+    } else if ((entry->state == UCP_FH_ENTRY_UNCOMMITTED) ||
+               entry->is_recalled) {
+        estimate->is_blocked = 1;
+        estimate->is_hit     = 0;
+    } else if (entry->owner != NULL) {
+        estimate->is_blocked = 1;
+    } else if ((entry->state == UCP_FH_ENTRY_PRESENT) && (entry->uses == 0)) {
+        ++estimate->idle;
+    }
+}
+
+static estimate_t get_estimate(ucp_fh_request_t *request)
+{
+    /* A request with uncommitted entries is no hit */
+    estimate_t estimate = {.is_hit = ucs_list_is_empty(&request->fresh)};
+    uint64_t i;
+
+    for (i = request->num_done; i < request->run.num; ++i) {
+        estimate_entry(ucp_fh_entry_find(request->peer,
+                                         request->run.first + i),
+                       &estimate);
+    }
+
+    return estimate;
+}
+
+/* Use the present entries of the run, from the first bucket on, and move firehoses,
+ * at most as many as are available, to the missing ones */
+static ucs_status_t take(ucp_fh_request_t *request, uint64_t available)
+{
+    ucp_fh_peer_t *peer = request->peer;
+    ucp_fh_bucket_t bucket;
+    ucp_fh_entry_t *entry;
+    ucs_status_t status;
+
+    for (; request->num_done < request->run.num; ++request->num_done) {
+        bucket = request->run.first + request->num_done;
+        entry  = ucp_fh_entry_find(peer, bucket);
+        if (entry != NULL) {
+            ucp_fh_request_hold(request, entry);
+            continue;
+        }
+
+        if (available-- == 0) {
+            break;
+        }
+
+        if (peer->used == peer->limit) {
+            ucp_fh_entry_reap(request);
+        }
+
+        status = ucp_fh_entry_add(request, bucket);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+
+    return UCS_OK;
+}
+
+/* The request has found a deadlock, or could starve: all other waiting requests
+ * return their firehoses */
+static void give_bit(ucp_fh_request_t *request)
+{
+    ucp_fh_peer_t *peer = request->peer;
+    ucp_fh_request_t *other;
+
+    peer->da = request;
+    ++peer->table->stats.bits;
+    ucs_list_for_each(other, &peer->waiting, link) {
+        if (other != request) {
+            ucp_fh_request_roll_back(other);
+        }
+    }
+}
+
+/* @return UCS_INPROGRESS if the request lacks firehoses */
+static ucs_status_t try_once(ucp_fh_request_t *request)
+{
+    estimate_t estimate = get_estimate(request);
+    ucs_status_t status;
+
+    if (estimate.is_blocked && !estimate.is_hit) {
+        ucp_fh_request_roll_back(request);
+        return UCS_INPROGRESS;
+    }
+
+    status = take(request,
+                  ucp_fh_peer_available(request->peer) - estimate.idle);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    if (request->num_done < request->run.num) {
+        return UCS_INPROGRESS;
+    }
+
+    ucp_fh_request_commit(request);
+    return UCS_OK;
+}
+
+ucs_status_t ucp_fh_acquire_attempt(ucp_fh_request_t *request)
+{
+    ucp_fh_peer_t *peer = request->peer;
+    ucs_status_t status = try_once(request);
+
+    if (status != UCS_INPROGRESS) {
+        return status;
+    }
+
+    if (request->attempts < peer->table->params.da_limit) {
+        ++request->attempts;
+    }
+
+    if ((request->attempts < peer->table->params.da_limit) ||
+        (peer->da != NULL)) {
+        return UCS_INPROGRESS;
+    }
+
+    give_bit(request);
+    return try_once(request);
+}
+
+/* Whether requests wait for a peer, and no use or message is left to free a
+ * firehose */
+static int is_stuck(ucp_fh_peer_t *peer)
+{
+    return (peer->da == NULL) && (peer->num_granted == 0) &&
+           (peer->num_pending == 0) && !ucs_list_is_empty(&peer->waiting);
+}
+
+/* Try each request once. @return whether any has ended its wait */
+static int try_all(ucp_fh_peer_t *peer)
+{
+    int has_ended = 0;
+    ucp_fh_request_t *request, *next;
+    ucs_status_t status;
+
+    ucs_list_for_each_safe(request, next, &peer->waiting, link) {
+        if ((peer->da != NULL) && (peer->da != request)) {
+            continue;
+        }
+
+        status = ucp_fh_acquire_attempt(request);
+        if (status == UCS_INPROGRESS) {
+            continue;
+        }
+
+        has_ended = 1;
+        if (status != UCS_OK) {
+            ucp_fh_request_fail(request, status);
+        } else if (request->state == UCP_FH_REQUEST_GRANTED) {
+            ucp_fh_comp_end(&request->comp, &peer->table->ended, UCS_OK);
+        }
+    }
+
+    return has_ended;
+}
+
+void ucp_fh_acquire_settle(ucp_fh_peer_t *peer)
+{
+    int has_changed;
+
+    do {
+        has_changed = try_all(peer);
+        if (is_stuck(peer)) {
+            /* No release or answer would try the requests again */
+            ++peer->table->stats.stuck;
+            give_bit(ucs_list_head(&peer->waiting, ucp_fh_request_t, link));
+            has_changed = 1;
+        }
+    } while (has_changed);
 }

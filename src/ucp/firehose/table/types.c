@@ -10,6 +10,7 @@
 #include <ucs/sys/math.h>
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 
 /* The order of places, and what their branches have */
@@ -57,16 +58,16 @@ void ucp_fh_places_add(ucs_rcache_pred_tree_t *places, ucp_fh_place_t *place,
     ucs_rcache_pred_tree_insert(places, &place->node);
 }
 
-/* Whether something in a branch ends behind the begin of a run */
+/* Whether any place in a branch ends behind the begin of a run */
 static int
 may_have(const ucs_rcache_pred_tree_node_t *branch, const ucp_fh_run_t *run)
 {
     return (branch != NULL) && (place_of(branch)->end > run->first);
 }
 
-/* The first of a branch. If what is before a place ends behind the begin of the
- * run, and does not overlap it, it begins behind its end, and so does all that
- * comes after it */
+/* @return the first place of a branch that overlaps a run. If a place before another
+ * one ends behind the begin of the run, and does not overlap the run, it begins
+ * behind the end of the run, and so do all places after it */
 static ucp_fh_place_t *
 first_of(const ucs_rcache_pred_tree_node_t *branch, const ucp_fh_run_t *run)
 {
@@ -113,6 +114,28 @@ ucp_fh_places_next(const ucp_fh_place_t *place, const ucp_fh_run_t *run)
     } while (node != NULL);
 
     return NULL;
+}
+
+void ucp_fh_buckets_add(ucs_rcache_pred_buckets_t *buckets, uint32_t *num_p,
+                        uint64_t key, ucs_hlist_link_t *link)
+{
+    unsigned capacity = ucs_rcache_pred_buckets_capacity(buckets);
+
+    if (*num_p >= capacity) {
+        free(ucs_rcache_pred_buckets_grow(
+                buckets, ucs_rcache_pred_buckets_alloc(capacity), capacity));
+    }
+
+    ucs_rcache_pred_buckets_move(buckets);
+    ucs_hlist_add_head(ucs_rcache_pred_bucket(buckets, key), link);
+    ++*num_p;
+}
+
+void ucp_fh_buckets_remove(ucs_rcache_pred_buckets_t *buckets, uint32_t *num_p,
+                           uint64_t key, ucs_hlist_link_t *link)
+{
+    ucs_hlist_del(ucs_rcache_pred_bucket(buckets, key), link);
+    --*num_p;
 }
 
 ucs_status_t ucp_fh_run_cover(unsigned shift, uint64_t address, uint64_t length,

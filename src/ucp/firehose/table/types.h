@@ -7,6 +7,7 @@
 #ifndef UCP_FH_TYPES_H_
 #define UCP_FH_TYPES_H_
 
+#include <ucs/base/buckets.h>
 #include <ucs/base/tree.h>
 #include <ucs/datastruct/list.h>
 #include <ucs/sys/compiler_def.h>
@@ -18,7 +19,7 @@ BEGIN_C_DECLS
 
 /** @file types.h
  *
- * What both tables of firehoses use: buckets, limits, completions. The paper is
+ * Shared by both tables of firehoses: buckets, limits, completions. The paper is
  * Bell and Nishtala, "Firehose: An Algorithm for Distributed Page Registration
  * on Clusters of SMPs" (2004). Pure.
  */
@@ -28,10 +29,10 @@ BEGIN_C_DECLS
 #define UCP_FH_MIN_SHIFT 6
 #define UCP_FH_MAX_SHIFT 40
 
-/** M and MAXVICTIM where neither the program nor the environment says, and what
- *  the environment may say, bytes. The defaults of the knobs FIREHOSE_M and
- *  FIREHOSE_MAXVICTIM, and their help, have the same with units, which a unit
- *  test compares. */
+/** M and MAXVICTIM if neither the program nor the environment sets them, and the range
+ *  for the environment, bytes. The defaults of the knobs FIREHOSE_M and
+ *  FIREHOSE_MAXVICTIM, and their help, have the same with units; a unit test
+ *  compares them. */
 #define UCP_FH_DEF_M          (256ull << 20)
 #define UCP_FH_DEF_MAX_VICTIM (64ull << 20)
 #define UCP_FH_MIN_BYTES      (1ull << 12)
@@ -50,8 +51,8 @@ typedef struct ucp_fh_run {
 } ucp_fh_run_t;
 
 
-/** Buckets in a set of such, in which those are found that have a bucket in
- *  common with others. Embedded by what they belong to. */
+/** Adjacent buckets in a set, in which all places with a bucket in common with a run are
+ *  found. Embedded by the owner of the buckets. */
 typedef struct ucp_fh_place {
     ucs_rcache_pred_tree_node_t node;
     ucp_fh_run_t                run;
@@ -66,16 +67,15 @@ typedef struct ucp_fh_span {
 } ucp_fh_span_t;
 
 
-/** Something that ends later, with a function to be called then. The caller
- *  embeds it as the first member of what it waits for. */
+/** An operation that ends later, with a function to be called then. The caller embeds
+ *  this as the first member of the operation. */
 typedef struct ucp_fh_comp {
-    ucs_list_link_t link;   /**< In the list of what has ended, until
+    ucs_list_link_t link;   /**< In the list of ended operations, until
                                  ucp_fh_comp_next() */
-    /** Set by the caller. No table calls it: whoever takes the completion from
-     *  ucp_fh_comp_next() does, and has left the lock by then if it wants
-     *  to. */
+    /** Set by the caller. No table calls the function: the user of
+     *  ucp_fh_comp_next() does, and may leave the lock before. */
     void            (*func)(struct ucp_fh_comp *self);
-    ucs_status_t    status; /**< How it ended; UCS_INPROGRESS: not yet */
+    ucs_status_t    status; /**< Status at the end; UCS_INPROGRESS before */
 } ucp_fh_comp_t;
 
 
@@ -115,7 +115,7 @@ ucp_fh_span_is_within(const ucp_fh_span_t *span, const ucp_fh_span_t *other)
            ((span->start >= other->start) && (span->end <= other->end));
 }
 
-/** @return what of a span is in buckets, of 2^shift bytes. */
+/** @return the part of a span in buckets of 2^shift bytes. */
 static inline ucp_fh_span_t
 ucp_fh_span_clip(const ucp_fh_span_t *span, unsigned shift,
                  const ucp_fh_run_t *run)
@@ -160,8 +160,18 @@ ucp_fh_place_t *ucp_fh_places_first(const ucs_rcache_pred_tree_t *places,
 ucp_fh_place_t *
 ucp_fh_places_next(const ucp_fh_place_t *place, const ucp_fh_run_t *run);
 
+/** Add an element to a hash table, which grows as needed. Without memory to grow, the
+ *  table becomes slower.
+ *
+ *  @param [inout] num_p  Number of elements. */
+void ucp_fh_buckets_add(ucs_rcache_pred_buckets_t *buckets, uint32_t *num_p,
+                        uint64_t key, ucs_hlist_link_t *link);
+
+void ucp_fh_buckets_remove(ucs_rcache_pred_buckets_t *buckets, uint32_t *num_p,
+                           uint64_t key, ucs_hlist_link_t *link);
+
 /**
- * Find the buckets that a range of memory is in.
+ * Find the buckets of a range of memory.
  *
  * @param [in]  shift    Logarithm of the size of a bucket.
  * @param [in]  address  Of the first byte.
@@ -174,30 +184,29 @@ ucs_status_t ucp_fh_run_cover(unsigned shift, uint64_t address, uint64_t length,
                               ucp_fh_run_t *run);
 
 /**
- * How many firehoses each peer gets to this process: f = M / (P * peers),
- * rounded down (section 3.1 of the paper).
+ * Number of firehoses for each peer to this process: f = M / (P * peers), rounded
+ * down (section 3.1 of the paper).
  *
- * @param [in]  m        M, bytes that are pinned for peers at most.
+ * @param [in]  m        M, bytes pinned for peers at most.
  * @param [in]  shift    Logarithm of P, the size of a bucket.
  * @param [in]  peers    Number of peers, 1 and more.
- * @param [out] share_p  f, 1 to UINT32_MAX; more than that is cut down to it.
- * @return UCS_ERR_EXCEEDS_LIMIT if f would be 0, in which case nobody could
- *         reach any memory: this process has to be given a greater M, or
- *         smaller buckets, or do without firehoses. The log says so.
+ * @param [out] share_p  f, 1 to UINT32_MAX; a larger f is cut down to UINT32_MAX.
+ * @return UCS_ERR_EXCEEDS_LIMIT if f would be 0, and no peer could reach any
+ *         memory: this process needs a greater M, or smaller buckets, or does
+ *         without firehoses. The log says so.
  */
 ucs_status_t ucp_fh_share(uint64_t m, unsigned shift, unsigned peers,
                           uint32_t *share_p);
 
-/** Something has ended: put it into the list of what has. */
+/** Put an operation that has ended into the list of ended ones. */
 void ucp_fh_comp_end(ucp_fh_comp_t *comp, ucs_list_link_t *ended,
                      ucs_status_t status);
 
 /**
- * Take the oldest completion whose function was not called yet. To be called
- * under the lock of the table that the list belongs to, after each call of a
- * function of that table, until it returns NULL. The caller then calls the
- * completion's function, which may call functions of the table, and may free
- * what the completion is in.
+ * Take the oldest completion out of the list. To be called under the lock of the
+ * table with the list, after each call of a function of the table, until the
+ * answer is NULL. The caller then calls the completion's function, which may call
+ * functions of the table, and may free the operation.
  */
 ucp_fh_comp_t *ucp_fh_comp_next(ucs_list_link_t *ended);
 

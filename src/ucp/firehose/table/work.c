@@ -4,10 +4,10 @@
  * See file LICENSE for terms.
  */
 
-#include "pin.h"
+#include "local_int.h"
 
 
-/* What has been taken out of its list is to be pinned or unpinned */
+/* Pin or unpin a registration, which is in no list any more */
 static int set_work(ucp_fh_reg_t *reg, int is_pin, ucp_fh_work_t *work)
 {
     *work = (ucp_fh_work_t){
@@ -36,7 +36,8 @@ static int unpin_victim(ucp_fh_local_t *table, ucp_fh_work_t *work)
     return unpin(table, reg, work);
 }
 
-/* Unpin something that nobody uses, preferably what could be unpinned before */
+/* Unpin a registration that is not in use: a victim, or else a doomed one, which
+ * could not be unpinned before */
 static int unpin_any(ucp_fh_local_t *table, ucp_fh_work_t *work)
 {
     if (!ucs_list_is_empty(&table->victims)) {
@@ -51,8 +52,8 @@ static int unpin_any(ucp_fh_local_t *table, ucp_fh_work_t *work)
     return 0;
 }
 
-/* @return whether there is something to be done so that the first of the queued
- *         registrations is pinned */
+/* @return whether there is an operation that brings the first queued registration
+ *         nearer to being pinned */
 static int next_pin(ucp_fh_local_t *table, ucp_fh_work_t *work)
 {
     if (ucs_list_is_empty(&table->to_pin)) {
@@ -66,7 +67,7 @@ static int next_pin(ucp_fh_local_t *table, ucp_fh_work_t *work)
     }
     table->is_refused = 0;
 
-    /* Others may be about to make the room that the system lacked */
+    /* Operations under way may give the system room */
     if (table->is_short && (table->num_unpinning > 0)) {
         return 0;
     }
@@ -82,7 +83,7 @@ static int next_pin(ucp_fh_local_t *table, ucp_fh_work_t *work)
                                               link), 1, work);
     }
 
-    /* Others may be about to make room for it */
+    /* Operations under way may make room */
     return (table->num_unpinning > 0) ? 0 : unpin_any(table, work);
 }
 
@@ -115,7 +116,7 @@ void ucp_fh_work_do(ucp_fh_work_t *work, const ucp_fh_pin_ops_t *ops)
                                   ops->unpin(ops->arg, work->handle);
 }
 
-/* @return an active pin that has counted a registration, or NULL */
+/* @return an active pin that counts on a registration, or NULL */
 static ucp_fh_pin_t *
 find_user(const ucp_fh_local_t *table, const ucp_fh_reg_t *reg)
 {
@@ -131,13 +132,13 @@ find_user(const ucp_fh_local_t *table, const ucp_fh_reg_t *reg)
     return NULL;
 }
 
-/* All pins that have counted a registration end with an error */
+/* End all pins that count on a registration with an error */
 static void
 fail_users(ucp_fh_local_t *table, ucp_fh_reg_t *reg, ucs_status_t status)
 {
     uint64_t left = reg->uses + reg->num_grants;
 
-    /* If it is queued, it goes with the last one */
+    /* A queued registration goes with the last one */
     for (; left > 0; --left) {
         ucp_fh_pin_fail(table, find_user(table, reg), status);
     }
@@ -165,8 +166,8 @@ static void pinned(ucp_fh_local_t *table, ucp_fh_reg_t *reg, void *handle)
     }
 }
 
-/* Whether the system had no room for what is wanted still, and may have some
- * soon: victims can be unpinned, or others are, or may do so by themselves */
+/* Whether the system had no room for a registration still in use, and may have room
+ * soon: after victims or others are unpinned, by us or by other processes */
 static int may_try_again(const ucp_fh_local_t *table, const ucp_fh_reg_t *reg,
                          ucs_status_t status)
 {
@@ -177,7 +178,7 @@ static int may_try_again(const ucp_fh_local_t *table, const ucp_fh_reg_t *reg,
             !table->is_impatient);
 }
 
-/* @return whether those who waited for it have ended */
+/* @return whether the waiting pins have ended */
 static int
 not_pinned(ucp_fh_local_t *table, ucp_fh_reg_t *reg, ucs_status_t status)
 {
@@ -218,8 +219,8 @@ not_unpinned(ucp_fh_local_t *table, ucp_fh_reg_t *reg, ucs_status_t status)
         ucp_fh_reg_gone(table, reg, status);
     }
 
-    /* Its room may have been needed. To try others for it could go on for
-     * ever */
+    /* The first queued registration may need the room. To unpin other victims in
+     * place of this one could go on for ever */
     if (!ucs_list_is_empty(&table->to_pin) &&
         (table->is_short || (table->num_pinned >= table->max_pinned))) {
         fail_users(table, ucs_list_head(&table->to_pin, ucp_fh_reg_t, link),

@@ -9,8 +9,8 @@
 #include <algorithm>
 
 extern "C" {
-#include <ucp/firehose/table/entry.h>
-#include <ucp/firehose/table/grant.h>
+#include <ucp/firehose/table/local_int.h>
+#include <ucp/firehose/table/remote_int.h>
 }
 
 /* What must be true in each state of a world, and what makes two states the

@@ -4,7 +4,129 @@
  * See file LICENSE for terms.
  */
 
-#include "pin.h"
+#include "local_int.h"
+
+#include <stdlib.h>
+
+
+ucp_fh_serve_t *
+ucp_fh_serve_make(uint32_t peer, const ucp_fh_bucket_t *unpins,
+                  uint32_t num_unpins, const ucp_fh_bucket_t *pins,
+                  uint32_t num_pins)
+{
+    ucp_fh_serve_t *serve;
+    uint32_t i;
+
+    serve = malloc(sizeof(*serve) + (num_pins * sizeof(*serve->pins)) +
+                   (num_unpins * sizeof(*unpins)));
+    if (serve == NULL) {
+        return NULL;
+    }
+
+    *serve = (ucp_fh_serve_t){
+        .peer       = peer,
+        .num_unpins = num_unpins,
+        .num_pins   = num_pins,
+        .unpins     = (ucp_fh_bucket_t*)&serve->pins[num_pins]
+    };
+    for (i = 0; i < num_unpins; ++i) {
+        serve->unpins[i] = unpins[i];
+    }
+    for (i = 0; i < num_pins; ++i) {
+        ucp_fh_pin_init(&serve->pins[i], &(ucp_fh_run_t){pins[i], 1}, peer);
+        serve->pins[i].serve = serve;
+    }
+    return serve;
+}
+
+void ucp_fh_serve_free(ucp_fh_serve_t *serve)
+{
+    free(serve);
+}
+
+/* Take firehoses back. @return UCS_ERR_INVALID_PARAM if the peer does not have one of
+ * them, or cannot know of it yet, since the bucket is not pinned */
+static ucs_status_t
+take_back(ucp_fh_local_t *table, const ucp_fh_serve_t *serve)
+{
+    ucp_fh_grant_t *grant;
+    uint32_t i;
+
+    for (i = 0; i < serve->num_unpins; ++i) {
+        grant = ucp_fh_grant_find(table, serve->peer, serve->unpins[i]);
+        if ((grant == NULL) || (grant->reg->state != UCP_FH_REG_PINNED)) {
+            return UCS_ERR_INVALID_PARAM;
+        }
+        ucp_fh_grant_drop(table, grant);
+    }
+
+    return UCS_OK;
+}
+
+ucs_status_t ucp_fh_local_serve(ucp_fh_local_t *table, ucp_fh_serve_t *serve)
+{
+    ucs_status_t status, pinned;
+    uint32_t i;
+
+    if (table->holders[serve->peer].has_failed) {
+        return UCS_ERR_UNREACHABLE;
+    }
+
+    /* Start from one more, so that the message does not end while pins begin */
+    serve->num_left = serve->num_pins + 1;
+    status          = take_back(table, serve);
+    for (i = 0; (status == UCS_OK) && (i < serve->num_pins); ++i) {
+        pinned = ucp_fh_pin_begin(table, &serve->pins[i]);
+        if (pinned != UCS_INPROGRESS) {
+            ucp_fh_pin_end(table, &serve->pins[i], pinned);
+        }
+    }
+
+    --serve->num_left;
+    ucp_fh_pin_settle(table);
+    return (status != UCS_OK) ? status :
+           (serve->num_left == 0) ? UCS_OK : UCS_INPROGRESS;
+}
+
+const ucp_fh_reg_t *
+ucp_fh_serve_reg(const ucp_fh_local_t *table, const ucp_fh_serve_t *serve,
+                 uint32_t index)
+{
+    const ucp_fh_pin_t *pin = &serve->pins[index];
+    const ucp_fh_grant_t *grant;
+
+    grant = (pin->comp.status != UCS_OK) ?
+                    NULL :
+                    ucp_fh_grant_find(table, serve->peer, pin->run.first);
+    return ((grant == NULL) || (grant->reg->state != UCP_FH_REG_PINNED)) ?
+                   NULL : grant->reg;
+}
+
+static void fail_pins(ucp_fh_local_t *table, ucs_list_link_t *pins,
+                      uint32_t peer)
+{
+    ucp_fh_pin_t *pin, *next;
+
+    ucs_list_for_each_safe(pin, next, pins, link) {
+        if (pin->peer == peer) {
+            ucp_fh_pin_fail(table, pin, UCS_ERR_UNREACHABLE);
+        }
+    }
+}
+
+void ucp_fh_local_fail_peer(ucp_fh_local_t *table, uint32_t peer)
+{
+    ucp_fh_holder_t *holder = &table->holders[peer];
+
+    holder->has_failed = 1;
+    fail_pins(table, &table->queue, peer);
+    fail_pins(table, &table->active, peer);
+    while (!ucs_list_is_empty(&holder->grants)) {
+        ucp_fh_grant_drop(table, ucs_list_head(&holder->grants, ucp_fh_grant_t,
+                                               peer_link));
+    }
+    ucp_fh_pin_settle(table);
+}
 
 
 ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
@@ -30,8 +152,8 @@ ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed)
     ucp_fh_places_remove(&table->exposed, &exposed->place);
 }
 
-/* A registration could not be unpinned. Whoever has withdrawn its memory before, and is
- * not done yet, is told once more when it is */
+/* Unpin a registration again that could not be unpinned: earlier withdrawals of its
+ * memory that are under way have to count it once more */
 static void try_again(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
 {
     ucp_fh_withdraw_t *withdraw = NULL;
@@ -42,7 +164,7 @@ static void try_again(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
     }
 }
 
-/* Nobody uses a registration any more than does already */
+/* Let a registration have no further uses */
 static void withdraw_reg(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw,
                          ucp_fh_reg_t *reg)
 {
@@ -97,7 +219,7 @@ static void ask(ucp_fh_local_t *table, ucp_fh_holder_t *holder)
     }
 }
 
-/* Note which peers have firehoses on a run, and no others */
+/* List the peers with firehoses on a run in table->asked */
 static void ask_holders(ucp_fh_local_t *table, const ucp_fh_run_t *run)
 {
     ucp_fh_bucket_t bucket = run->first;
@@ -148,7 +270,7 @@ ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
     return status;
 }
 
-/* @return the peer that has most firehoses, or NULL if none has any */
+/* @return the peer with most firehoses, or NULL if no peer has any */
 static ucp_fh_holder_t *find_largest(ucp_fh_local_t *table)
 {
     ucp_fh_holder_t *largest = NULL;
@@ -172,12 +294,11 @@ int ucp_fh_local_pick_recall(ucp_fh_local_t *table, ucp_fh_run_t *run)
         return 0;
     }
 
-    /* It becomes the last of its peer, so that the next pick is another one: the peer may
-     * have this one in use for long */
+    /* The firehose becomes the last of its peer, so that the next pick is another one:
+     * the peer may have this one in use for long */
     grant = ucs_list_extract_head(&holder->grants, ucp_fh_grant_t, peer_link);
     ucs_list_add_tail(&holder->grants, &grant->peer_link);
     *run = (ucp_fh_run_t){grant->reg->bucket, 1};
     ask_holders(table, run);
     return 1;
 }
-

@@ -1,0 +1,145 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_FH_LOCAL_INT_H_
+#define UCP_FH_LOCAL_INT_H_
+
+#include "local.h"
+
+/** @file local_int.h
+ *
+ * Inside the local table. Registrations, firehoses of peers and withdrawals are
+ * found and counted by reg.c; pins are let in, wait and end by pin.c. Under the
+ * lock of the table. */
+
+/** @return the list with all registrations of a bucket, among others. */
+static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
+ucp_fh_regs(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
+{
+    return ucs_rcache_pred_bucket(&table->regs, bucket);
+}
+
+/** @return the registration that covers the part of a span in a bucket, or NULL. Of
+ *          several the oldest, so that the answer is the same while the
+ *          registration is in use. */
+ucp_fh_reg_t *
+ucp_fh_reg_find(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket,
+                const ucp_fh_span_t *span);
+
+/** Make a registration of the part of a span in a bucket, to be pinned, without any
+ *  use.
+ *
+ *  @return the registration, or NULL if there is no memory. */
+ucp_fh_reg_t *ucp_fh_reg_add(ucp_fh_local_t *table, ucp_fh_bucket_t bucket,
+                             const ucp_fh_span_t *span);
+
+/** Remove and free a registration that is in no list and not in use. */
+void ucp_fh_reg_destroy(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
+
+/** @return whether a local pin or a peer uses a registration. */
+static inline int ucp_fh_reg_is_used(const ucp_fh_reg_t *reg)
+{
+    return reg->uses + reg->num_grants > 0;
+}
+
+/** Put a pinned registration that is not in use into the victim FIFO, or, if it is
+ *  withdrawn, into the list of doomed ones. */
+void ucp_fh_reg_idle(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
+
+/** Take a registration out of the victim FIFO. */
+void ucp_fh_reg_revive(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
+
+/** @return the next withdrawal with buckets of a run after @a withdraw, or the first
+ *          one if @a withdraw is NULL; NULL if there is none. */
+static inline ucp_fh_withdraw_t *
+ucp_fh_withdraw_next(const ucp_fh_local_t *table,
+                     const ucp_fh_withdraw_t *withdraw, const ucp_fh_run_t *run)
+{
+    ucp_fh_place_t *place = (withdraw == NULL) ?
+                                    ucp_fh_places_first(&table->withdraws,
+                                                        run) :
+                                    ucp_fh_places_next(&withdraw->place, run);
+
+    return (place == NULL) ?
+                   NULL : ucs_container_of(place, ucp_fh_withdraw_t, place);
+}
+
+/** @return as ucp_fh_withdraw_next(), for withdrawals of memory of a registration. */
+ucp_fh_withdraw_t *
+ucp_fh_reg_next_withdraw(const ucp_fh_local_t *table, const ucp_fh_reg_t *reg,
+                         const ucp_fh_withdraw_t *withdraw);
+
+/** A registration was unpinned, or could not be unpinned: tell the withdrawals of its
+ *  memory. */
+void ucp_fh_reg_gone(ucp_fh_local_t *table, const ucp_fh_reg_t *reg,
+                     ucs_status_t status);
+
+/** Count a local use. */
+void ucp_fh_reg_use(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
+void ucp_fh_reg_unuse(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
+
+/** @return a number for a bucket and a peer; others rarely have the same. */
+static inline uint64_t ucp_fh_grant_key(uint32_t peer, ucp_fh_bucket_t bucket)
+{
+    return bucket + ucs_rcache_pred_hash_word(peer);
+}
+
+/** @return the firehose of a peer on a bucket, or NULL. */
+ucp_fh_grant_t *ucp_fh_grant_find(const ucp_fh_local_t *table, uint32_t peer,
+                                  ucp_fh_bucket_t bucket);
+
+/** Give a firehose to a peer without one on this bucket.
+ *
+ *  @return UCS_ERR_NO_MEMORY, or UCS_OK. */
+ucs_status_t
+ucp_fh_grant_add(ucp_fh_local_t *table, uint32_t peer, ucp_fh_reg_t *reg);
+
+/** Take a firehose back and free it. */
+void ucp_fh_grant_drop(ucp_fh_local_t *table, ucp_fh_grant_t *grant);
+
+
+/** @return whether the part of a span in each bucket of a run is pinned, and not
+ *          withdrawn. */
+int ucp_fh_run_is_pinned(const ucp_fh_local_t *table, const ucp_fh_run_t *run,
+                         const ucp_fh_span_t *span);
+
+/** Fill in a pin that is in no list, except for ucp_fh_pin_t::wanted. */
+void ucp_fh_pin_init(ucp_fh_pin_t *pin, const ucp_fh_run_t *run, uint32_t peer);
+
+/**
+ * Let a pin in, or have it wait for room.
+ *
+ * @return UCS_OK: the memory is pinned. UCS_INPROGRESS: the pin ends later, by
+ *         ucp_fh_pin_end(). An error: the pin is not in the table.
+ */
+ucs_status_t ucp_fh_pin_begin(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
+
+/** As ucp_fh_pin_begin(), for a local pin of pinned memory.
+ *
+ *  @return UCS_OK; UCS_ERR_NO_RESOURCE if the pin cannot be let in now; or another
+ *          error. */
+ucs_status_t ucp_fh_pin_hit(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
+
+/** Let an active pin wait for its next registration that is not pinned.
+ *  @return 1 if all are pinned: the caller has to end the pin. */
+int ucp_fh_pin_advance(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
+
+/** End a pin, and tell its owner: the waiting operation, or the peer's message, which
+ *  is answered once all of its pins have ended. */
+void ucp_fh_pin_end(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
+                    ucs_status_t status);
+
+/** Undo the counts of a pin. */
+void ucp_fh_pin_drop(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
+
+/** End a queued or active pin with an error. */
+void ucp_fh_pin_fail(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
+                     ucs_status_t status);
+
+/** Let queued pins in: there may be room, or a registration may be pinned now. */
+void ucp_fh_pin_settle(ucp_fh_local_t *table);
+
+#endif
