@@ -14,6 +14,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/** @file dump.c
+ *
+ * Prints traces as text, or writes them in the binary form: all to one output, or each to
+ * a file of its own in a folder.
+ */
+
 
 typedef struct {
     char       *input;

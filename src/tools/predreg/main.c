@@ -88,11 +88,11 @@ static void usage(FILE *stream)
 
 static void print_accepted(const char *name)
 {
-    char *list = predreg_format("%s", commands[0].name);
+    char *list = predreg_format("%s", "");
     size_t i;
 
-    for (i = 1; i < NUM_COMMANDS; ++i) {
-        list = predreg_append(list, ", %s", commands[i].name);
+    for (i = 0; i < NUM_COMMANDS; ++i) {
+        list = predreg_list(list, commands[i].name);
     }
 
     predreg_error("unknown command '%s'; accepted: %s, --help, --version",

@@ -17,6 +17,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/** @file report.c
+ *
+ * Reads the options and traces, has report_rank.c play each rank, and writes the page or
+ * the JSON object that src/tools/report makes of the results.
+ */
+
 #define PREDREG_REPORT_OUTPUT "report.html"
 
 

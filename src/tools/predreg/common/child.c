@@ -20,6 +20,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/** @file child.c
+ *
+ * Runs another program in a process group of its own, reads its output and its words
+ * until it ends or the time is over, and then ends the whole group. Output beyond the
+ * space for it is read and thrown away, so that the program never waits for a reader.
+ */
+
 /* More than this is read and thrown away, bytes */
 #define MAX_TEXT (256ul << 10)
 

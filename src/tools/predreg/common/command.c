@@ -13,6 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** @file command.c
+ *
+ * Errors go to standard error, or into a string where a sub-command makes findings of
+ * them (info). Options are read with getopt_long() by the same table that the help is
+ * printed from, so that no option lacks a line in the help.
+ */
+
 /* More options than any sub-command has */
 #define MAX_OPTIONS  32
 
@@ -107,6 +114,18 @@ char *predreg_append(char *string, const char *format, ...)
     free(string);
     free(end);
     return longer;
+}
+
+char *predreg_list(char *list, const char *item)
+{
+    return predreg_append(list, "%s%s", (list[0] == '\0') ? "" : ", ", item);
+}
+
+void predreg_set_variable(const char *name, const char *value)
+{
+    if (setenv(name, value, 1) != 0) {
+        predreg_check_memory(NULL);
+    }
 }
 
 long predreg_number(const char *text, long max)

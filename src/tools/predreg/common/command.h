@@ -77,6 +77,14 @@ char *predreg_append(char *string, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
 
+/** Append an item to a list made by predreg_format(), behind a comma, and free that
+ *  string. @return the longer one. */
+char *predreg_list(char *list, const char *item);
+
+/** Set a variable of the environment, also if it has a value already. */
+void predreg_set_variable(const char *name, const char *value);
+
+
 /** Read a positive whole number. @return the number, or 0 if @a text is
  *  anything else, or a number above @a max. */
 long predreg_number(const char *text, long max);

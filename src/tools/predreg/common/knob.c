@@ -16,6 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/** @file knob.c
+ *
+ * Names and values of knobs are those of the library's own table, uct_predreg_knob_table:
+ * a new knob needs no change here.
+ */
+
 /* Longer names are similar to no knob */
 #define MAX_NAME 63
 
@@ -108,12 +114,12 @@ const char *predreg_knob_nearest(const char *name)
 static int check_name(const char *source, const char *name)
 {
     const char *nearest = predreg_knob_nearest(name);
-    char *all           = predreg_format("%s", uct_predreg_knob_table[0].field.name);
+    char *all           = predreg_format("%s", "");
     const uct_predreg_knob_t *knob;
     int ret = 0;
 
-    for (knob = &uct_predreg_knob_table[1]; knob->field.name != NULL; ++knob) {
-        all = predreg_append(all, ", %s", knob->field.name);
+    for (knob = uct_predreg_knob_table; knob->field.name != NULL; ++knob) {
+        all = predreg_list(all, knob->field.name);
     }
 
     if ((nearest == NULL) || strcmp(nearest, name)) {
@@ -180,7 +186,7 @@ int predreg_knob_set_variable(const char *arg, int is_checked)
     ret = is_checked ? check_knob(name, value) : 0;
     if (ret == 0) {
         variable = predreg_format(PREDREG_KNOB_PREFIX "%s", name);
-        setenv(variable, value, 1);
+        predreg_set_variable(variable, value);
         free(variable);
     }
     free(name);

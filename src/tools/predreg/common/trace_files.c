@@ -14,6 +14,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/** @file trace_files.c
+ *
+ * A job has a trace for each rank. Damaged traces, and traces beyond the range of a
+ * replay, are left out in one place, read_file(), whatever the sub-command does with the
+ * others.
+ */
+
 /* A trace is freed after its use. This remains, to find two traces of the same rank */
 typedef struct {
     long rank; /* -1: none */

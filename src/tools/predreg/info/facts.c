@@ -18,6 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** @file facts.c
+ *
+ * Fills in the facts, but for those of the machine, and draws the conclusions that both
+ * the problems and the output need.
+ */
+
 
 /* Errors of functions of other sub-commands become facts */
 

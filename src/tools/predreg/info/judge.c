@@ -19,6 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** @file judge.c
+ *
+ * Each function adds the problems of one part of the facts, with a remedy. The library
+ * itself says why it steps aside; the rest is only visible from outside.
+ */
+
 /* UCX's own pools take so much of the limit of locked memory with an adapter, once a
  * process communicates: 33 to 76 MB were seen with UCX 1.13 and 1.18 */
 #define IB_COMPONENT "ib"
@@ -247,12 +253,11 @@ static void judge_no_domain(const predreg_facts_t *facts,
     unsigned i;
 
     for (i = 0; i < names->count; ++i) {
-        chosen = predreg_append(chosen, "%s%s", (i == 0) ? "" : ", ", names->names[i]);
+        chosen = predreg_list(chosen, names->names[i]);
     }
     for (i = 0; i < probe->num_domains; ++i) {
         if (probe->domains[i].registers && probe->domains[i].needs_handles) {
-            others = predreg_append(others, "%s%s", (others[0] == '\0') ? "" : ", ",
-                                    probe->domains[i].name);
+            others = predreg_list(others, probe->domains[i].name);
         }
     }
 

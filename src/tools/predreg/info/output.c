@@ -22,6 +22,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/** @file output.c
+ *
+ * The same facts twice: sections of rows for people, and the members of one JSON
+ * object.
+ */
+
 #define ROW "  %-16s "
 
 

@@ -20,6 +20,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/** @file probe.c
+ *
+ * The probe is a program of its own (src/tools/probe), since UCX may crash or hang, and
+ * says its findings as lines of words through a descriptor. A table has the words.
+ */
+
 #define PROGRAM      "ucx_predreg_probe"
 
 /* The probe's folder in a build tree, seen from the folder of the program */

@@ -24,6 +24,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+/** @file target.c
+ *
+ * The dynamic loader of a command lists the libraries that the command would load, and
+ * runs nothing of it. The machine is described by files of the kernel and of the
+ * distribution.
+ */
+
 #define RDMA_DEVICES "/sys/class/infiniband"
 
 /* The loader reads libraries, perhaps from a slow file system, ms */

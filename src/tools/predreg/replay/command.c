@@ -13,6 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/** @file command.c
+ *
+ * Describes the job on top, prints the table of policies or of budgets, and ends with
+ * sentences on what to set.
+ */
+
 #define NSEC_PER_SEC 1e9
 
 /* Up to so many ranks are described, and damaged traces named, one by one */

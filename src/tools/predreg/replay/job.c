@@ -12,6 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** @file job.c
+ *
+ * Results are kept by policy in the order of loading, since totals and larger jobs need
+ * them side by side, and are sorted once all ranks are there.
+ */
+
 
 /* A job while its traces are loaded */
 typedef struct {

@@ -13,6 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** @file opts.c
+ *
+ * Knobs, policies and limits come from the tables of the library and of the replay, as
+ * do the lists of accepted values in messages and in the help.
+ */
+
 /* The most ranks of a job. No job has so many, and numbers computed from it are
  * far from overflowing */
 #define MAX_RANKS 16777216u
@@ -26,8 +32,7 @@ static char *list_knobs(void)
 
     for (knob = uct_predreg_knob_table; knob->field.name != NULL; ++knob) {
         if (knob->is_replayed) {
-            list = predreg_append(list, "%s%s", (list[0] == '\0') ? "" : ", ",
-                                  knob->field.name);
+            list = predreg_list(list, knob->field.name);
         }
     }
     return list;
@@ -99,15 +104,15 @@ static char *list_policies(int with_limit)
 {
     char *list = predreg_format("%s", "");
     unsigned policy;
+    int has_limit;
 
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        if (predreg_policies[policy].limit != PREDREG_LIMIT_NONE) {
-            list = predreg_append(list, "%s%s[=%s]", (list[0] == '\0') ? "" : ", ",
-                                  predreg_policies[policy].name,
-                                  limit_kind(policy)->placeholder);
-        } else if (!with_limit) {
-            list = predreg_append(list, "%s%s", (list[0] == '\0') ? "" : ", ",
-                                  predreg_policies[policy].name);
+        has_limit = (predreg_policies[policy].limit != PREDREG_LIMIT_NONE);
+        if (has_limit || !with_limit) {
+            list = predreg_list(list, predreg_policies[policy].name);
+        }
+        if (has_limit) {
+            list = predreg_append(list, "[=%s]", limit_kind(policy)->placeholder);
         }
     }
 

@@ -11,6 +11,11 @@
 #include <math.h>
 #include <stdio.h>
 
+/** @file output.c
+ *
+ * Rows, sentences and JSON objects with the results of a job that was replayed.
+ */
+
 /* Stands for the number of a rank where a result is the total of all ranks */
 #define ALL_RANKS (-1)
 

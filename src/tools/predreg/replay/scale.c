@@ -11,6 +11,12 @@
 
 #include <stdio.h>
 
+/** @file scale.c
+ *
+ * A larger job is computed from the results of the recorded ranks: for each way in which
+ * its ranks may lie in time, a row or a JSON object for each policy.
+ */
+
 #define MIB (1024. * 1024.)
 
 

@@ -18,6 +18,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/** @file find.c
+ *
+ * The library is found beside this program, in the build tree or in the installation, so
+ * that a moved installation works. LD_PRELOAD gets the library as the first one, except
+ * for sanitizers.
+ */
+
 /* The library's folder in a build tree, seen from the folder of the program */
 #define BUILD_FOLDER "../../uct/ib/predreg/.libs"
 

@@ -13,6 +13,14 @@
 #include <string.h>
 #include <strings.h>
 
+/** @file launcher.c
+ *
+ * mpirun, mpiexec and srun pass variables on to ranks by options with one variable each,
+ * by lists of variables, or by their own environment. The table of forms says which; a
+ * variable set by the user keeps its value, and only LD_PRELOAD is merged with it. Facts
+ * about versions were seen with the versions named.
+ */
+
 /* Open MPI's setting with a list of variables for the ranks */
 #define LIST          "mca_base_env_list"
 

@@ -23,6 +23,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/** @file options.c
+ *
+ * Options that are knobs become variables of the environment, which the ranks inherit.
+ * Everything is checked before the command starts: knobs, the file of the summary, and
+ * the folder for traces, which must not have traces of another job in it.
+ */
+
 #define DEFAULT_FOLDER "predreg.traces"
 
 /* So many bytes of a file are enough to recognise a trace */
@@ -157,7 +164,7 @@ int predreg_env_set_path(const char *what, const char *name, const char *path)
 
     absolute = (path[0] == '/') ? predreg_format("%s", path) :
                                   predreg_format("%s/%s", cwd, path);
-    setenv(name, absolute, 1);
+    predreg_set_variable(name, absolute);
     free(absolute);
     free(cwd);
     return 0;
@@ -182,14 +189,13 @@ static int set_choice(const predreg_option_t *option, const char *knob, const ch
 
     if (is_choice(knob, value)) {
         text = predreg_format(PREDREG_KNOB_PREFIX "%s", knob);
-        setenv(text, value, 1);
+        predreg_set_variable(text, value);
         free(text);
         return 0;
     }
 
-    text = predreg_format("%s", *choice);
-    while (*++choice != NULL) {
-        text = predreg_append(text, ", %s", *choice);
+    for (text = predreg_format("%s", ""); *choice != NULL; ++choice) {
+        text = predreg_list(text, *choice);
     }
     predreg_error("--%s: unknown value '%s'; accepted: %s", option->name, value, text);
     free(text);
@@ -352,7 +358,7 @@ int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *op
 
     if (opts->output != NULL) {
         if (!opts->summary) {
-            setenv(PREDREG_KNOB_SUMMARY, "text", 1);
+            predreg_set_variable(PREDREG_KNOB_SUMMARY, "text");
             opts->summary = 1;
         }
         if (set_output(opts->output, &opts->is_new) != 0) {

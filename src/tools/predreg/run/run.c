@@ -16,6 +16,12 @@
 #include <strings.h>
 #include <unistd.h>
 
+/** @file run.c
+ *
+ * Both sub-commands become the command by execvp(): its exit status, signals and process
+ * id are those of the command itself.
+ */
+
 
 static int is_knob(const char *string)
 {
@@ -81,13 +87,13 @@ static char **add_library(char **argv, const char *library)
 
     argv = predreg_launcher_args(kind, argv, vars);
     if (predreg_launcher_preloads(kind, argv)) {
-        setenv(PREDREG_PRELOAD, strchr(vars[0], '=') + 1, 1);
+        predreg_set_variable(PREDREG_PRELOAD, strchr(vars[0], '=') + 1);
     }
 
     exported = getenv(PREDREG_SLURM_EXPORT);
     if ((kind == PREDREG_LAUNCHER_SRUN) && (exported != NULL)) {
         list = predreg_slurm_export(exported, vars);
-        setenv(PREDREG_SLURM_EXPORT, list, 1);
+        predreg_set_variable(PREDREG_SLURM_EXPORT, list);
         free(list);
     }
 

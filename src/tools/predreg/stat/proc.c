@@ -22,6 +22,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/** @file proc.c
+ *
+ * A process with the library has its live counters in an anonymous file, which others
+ * find among its descriptors in /proc/PID/fd. Each step that may fail explains to the
+ * user why there are no counters.
+ */
+
 #define CORE_LIBRARY "libuct_predreg_core.so"
 
 

@@ -15,6 +15,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/** @file show.c
+ *
+ * Pure functions that append to a line: the columns of the table are one macro, which
+ * the header and the rows expand.
+ */
+
 #define NSEC_PER_SEC 1e9
 
 /* Bytes that hold any number as it is shown in a column, with the final 0 */

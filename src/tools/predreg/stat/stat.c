@@ -19,6 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
+/** @file stat.c
+ *
+ * The loop of `stat`: take a view, print it, wait. Rates are of the time between two
+ * views.
+ */
+
 #define EXIT_NO_PROCESS 1
 
 #define INTERVAL_MIN    0.1

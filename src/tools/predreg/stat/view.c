@@ -13,6 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** @file view.c
+ *
+ * Processes asked for by number are told about in any case; among all processes, those
+ * without counters are passed over.
+ */
+
 
 static void add_proc(predreg_view_t *view, const predreg_stat_proc_t *proc)
 {
