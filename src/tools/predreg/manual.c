@@ -65,7 +65,7 @@ static char *cut_at(char *text, const char *line)
     return found + strlen(line);
 }
 
-/* Print text so that roff takes none of it for a request */
+/* Print text without giving roff a request */
 static void put_text(FILE *page, const char *text, size_t length)
 {
     size_t i;

@@ -211,7 +211,7 @@ static ucs_status_t add_input(predreg_report_t *report, char *path)
         return add_folder(report, path);
     }
 
-    /* This may be a pipe, which can be read only once */
+    /* A pipe can be read only once */
     return predreg_traces_each(&path, 1, add_only_trace, report, NULL);
 }
 

@@ -87,7 +87,7 @@ static long now_ms(void)
     return ucs_monotonic_ns() / 1000000;
 }
 
-/* The pools of UCX, which are pinned, are those of a worker's transports */
+/* Create a worker: the pinned pools of UCX belong to the transports of a worker */
 static void start_worker(const predreg_probe_ucx_t *ucx, const program_t *program,
                          ucp_context_h context, int is_small)
 {
@@ -144,7 +144,7 @@ static void start(const predreg_probe_ucx_t *ucx, int is_small)
         goto err;
     }
 
-    /* The library may have changed it when it was read */
+    /* The library changes the configuration while UCP reads its file and variables */
     predreg_probe_protocols(ucx, config);
 
     /* The interface of the structures above; all known versions of UCX accept it */

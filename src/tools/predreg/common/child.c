@@ -32,7 +32,7 @@
 
 enum { PRINTED, SAID, NUM_TEXTS };
 
-/* A pipe from the child, and what came through it */
+/* A pipe from the child, and the text read from the pipe */
 typedef struct {
     int    fds[2];
     char   *text;
@@ -51,9 +51,9 @@ static void become(const predreg_child_params_t *params, stream_t *streams)
     int null = open("/dev/null", O_RDONLY);
     const predreg_child_var_t *var;
 
-    /* In a group of its own, all that it starts can be ended together with it.
-     * An interrupt from the terminal does not reach that group, so it is told
-     * to end when this program does */
+    /* A process group of its own lets this program end the child together with all
+     * children of the child. An interrupt from the terminal does not reach that group, so
+     * the kernel is asked to end the child with this program */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(null, STDIN_FILENO);
@@ -102,8 +102,8 @@ static int read_stream(stream_t *stream)
     return 1;
 }
 
-/* Read all that the child writes. @return 0 when it has closed both pipes, or
- * -1 if that takes too long */
+/* Read the child's output. @return 0 when the child has closed both pipes, or -1 after the
+ * time limit. */
 static int read_streams(stream_t *streams, int timeout)
 {
     long long end = now_ms() + timeout;

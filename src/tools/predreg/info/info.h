@@ -34,7 +34,8 @@ typedef enum {
                                   UCX */
     PREDREG_TARGET_LINKED,   /**< A program that is linked with UCX, or with a library
                                   linked with UCX */
-    PREDREG_TARGET_PLUGIN,   /**< A program that may load UCX when it runs */
+    PREDREG_TARGET_PLUGIN,   /**< A program without UCX, unless it loads UCX when it
+                                  runs */
     PREDREG_TARGET_SCRIPT,   /**< No program, but a text for one */
     PREDREG_TARGET_STATIC    /**< A program without a dynamic loader */
 } predreg_target_kind_t;
@@ -42,9 +43,9 @@ typedef enum {
 typedef struct {
     predreg_target_kind_t kind;
     char *path;          /**< The command's file; NULL: no command */
-    int  is_privileged;  /**< Whether it gets rights that its user lacks */
-    char *missing;       /**< A library of UCX that it is linked with and that is not
-                              found; else NULL */
+    int  is_privileged;  /**< Whether the program gets rights beyond its user's */
+    char *missing;       /**< A library of UCX linked with the program and not found;
+                              else NULL */
     char *libraries[PREDREG_NUM_LIBRARIES + 1]; /**< To be loaded, in this order, for its
                                                      UCX, to a NULL */
 } predreg_target_t;
@@ -350,7 +351,7 @@ void predreg_calibrate_print_text(const predreg_facts_t *facts);
 /** Print the same as one JSON object on a line. */
 void predreg_calibrate_print_json(const predreg_facts_t *facts);
 
-/** @return the least length from which on it pays, bytes; 0: it never does. */
+/** @return the least length for which registering pays, bytes; 0: there is none. */
 size_t predreg_calibrate_pays_from(const ucs_reuse_costs_t *costs);
 
 END_C_DECLS

@@ -60,8 +60,8 @@ static int is_trace(const char *path, const char *name)
     return (size > 0) && ucs_rcache_trace_is_trace(head, size);
 }
 
-/* Check a file that would be read as a trace of this job: it must be one that
- * may be removed */
+/* Check a file named like a trace of this job: only a trace may be removed, and only by
+ * --force */
 static int check_file(const char *folder, const char *name, const char *path, int force)
 {
     if (!force) {

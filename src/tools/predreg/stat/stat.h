@@ -45,8 +45,7 @@ typedef enum {
     PREDREG_LOOK_FOREIGN, /**< It belongs to another user */
     PREDREG_LOOK_DENIED,  /**< The kernel does not let this user look */
     PREDREG_LOOK_NONE,    /**< It shows no counters */
-    PREDREG_LOOK_HEIR,    /**< A fork has made it, and it shows the counters of its
-                               parent */
+    PREDREG_LOOK_HEIR,    /**< After a fork, the process shows its parent's counters */
     PREDREG_LOOK_BAD      /**< Its counters cannot be read */
 } predreg_look_t;
 
