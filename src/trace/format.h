@@ -75,18 +75,16 @@ enum {
 };
 
 
-/** A place in the program that calls communications: a call stack. */
+/** A call stack of communications: a place in the program. */
 typedef struct ucs_rcache_trace_site {
-    uint64_t caller; /**< Caller as in the contexts of the uses from this
-                          place */
+    uint64_t caller; /**< Caller, as in contexts of uses */
     uint64_t stack;  /**< Path of calls as there */
     unsigned num_frames;
     uint64_t frames[UCS_RCACHE_TRACE_MAX_FRAMES]; /**< Return addresses,
                                                        innermost first */
 } ucs_rcache_trace_site_t;
 
-/** The program, or a library that the program had mapped: the file in which the
- *  symbol of an address is found. */
+/** The program, or a mapped library: the file with the symbol of an address. */
 typedef struct ucs_rcache_trace_module {
     uint64_t start;  /**< First address of the code */
     uint64_t end;    /**< Address after the last one of the code */
@@ -145,10 +143,10 @@ typedef struct trace_field {
 /** All named fields, in the order of both forms. */
 extern const trace_field_t trace_fields[TRACE_NUM_FIELDS];
 
-/** @return the largest value that a field can have. */
+/** @return the largest value of a field. */
 uint64_t trace_field_max(const trace_field_t *field);
 
-/** @return the value of a field of this event. */
+/** @return the value of a field of an event. */
 uint64_t trace_field_get(const trace_field_t *field,
                          const ucs_rcache_pred_event_t *event);
 

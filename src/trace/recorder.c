@@ -37,9 +37,8 @@
  */
 #define RING_SIZE     32768
 
-/* Most call stacks that are recorded: 1 MB. A place in the program counts once
- * for each thread that calls from there. MPI programs were seen to have a tenth
- * of this number */
+/* Most recorded call stacks: 1 MB. A place in the program counts once for
+ * each thread. MPI programs were seen to have a tenth of this number */
 #define MAX_SITES     4096
 
 
@@ -61,9 +60,10 @@ struct ucs_rcache_recorder {
      * protects all of the following. Communications do not take it */
     ucs_mutex_t                 lock;
     ucs_rcache_record_modules_t *modules;
-    ucs_rcache_trace_writer_t   *writer; /* NULL: the file is not open. Set and
-                                            cleared by start and finish, which
-                                            may also read it without the lock */
+    ucs_rcache_trace_writer_t   *writer; /* NULL: the file is not open.
+                                            Written by start and finish,
+                                            which may also read the field
+                                            without the lock */
     ucs_rcache_pred_own_fd_t    fd;
     char                        *path;   /* Valid while the file is open */
     int                         failed;  /* A write has failed: nothing more is

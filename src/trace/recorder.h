@@ -38,7 +38,7 @@ typedef struct ucs_rcache_recorder ucs_rcache_recorder_t;
  *  @return UCS_ERR_NO_MEMORY. */
 ucs_status_t ucs_rcache_recorder_create(ucs_rcache_recorder_t **recorder_p);
 
-/** Free the recorder, which must not be recording. */
+/** Free a recorder, after finish. */
 void ucs_rcache_recorder_destroy(ucs_rcache_recorder_t *recorder);
 
 /**
@@ -76,8 +76,8 @@ void ucs_rcache_recorder_abandon(ucs_rcache_recorder_t *recorder);
  */
 void ucs_rcache_recorder_event(void *arg, const ucs_rcache_pred_event_t *event);
 
-/** Record the call stack of a communication by the calling thread, if it is the
- *  first one from this place. */
+/** Record the call stack of the calling thread's communication, if none was
+ *  recorded from this place. */
 void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
                               const ucs_rcache_pred_context_t *context);
 
@@ -94,8 +94,8 @@ void ucs_rcache_recorder_counter(ucs_rcache_recorder_t *recorder,
 void ucs_rcache_recorder_sends(ucs_rcache_recorder_t *recorder,
                                const ucs_reuse_sends_t *sends);
 
-/** Write all records that were put so far to the file. Without this call, the
- *  next turn of the thread writes them. */
+/** Write all records put so far to the file, before the next turn of the
+ *  thread. */
 void ucs_rcache_recorder_flush(ucs_rcache_recorder_t *recorder);
 
 END_C_DECLS

@@ -12,22 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * The bounded queue of D. Vyukov ("Bounded MPMC queue", 1024cores.net) with one
- * consumer: each slot tells whose turn it is, so that a producer which is
- * interrupted after it has taken a slot holds up the consumer at this slot, and
- * nobody else.
- */
+/* The bounded queue of D. Vyukov ("Bounded MPMC queue", 1024cores.net) with
+ * one consumer. Each slot has its turn, so that a producer interrupted with
+ * a slot taken holds up the consumer at this slot, and nobody else. */
 
 /* Positions only grow; a slot's index is the position modulo size */
 typedef struct ring_slot {
-    /* The position whose event is to be written here, or, when that was written,
-     * this plus 1. Release and acquire: pass the rest of the slot on, from the
-     * producer that has taken the position to the consumer and back */
+    /* Position of the event to be written here; plus 1 after the write.
+     * Release and acquire: pass the rest of the slot on, from the producer
+     * with this position to the consumer and back */
     _Atomic(uint64_t)        turn;
     ucs_rcache_pred_event_t event;
-    uint64_t                lost; /* How many events had been dropped before
-                                     this one */
+    uint64_t                lost; /* Number of events dropped before this one */
 } ring_slot_t;
 
 
@@ -41,10 +37,10 @@ struct ucs_rcache_record_ring {
     _Atomic(uint64_t) tail       /* Slot to be taken next */
                      __attribute__((aligned(64)));
     _Atomic(uint64_t) lost;      /* Events dropped so far */
-    _Atomic(int)      half_full; /* Whether it was half full at the last look */
+    _Atomic(int)      half_full; /* The ring was half full at the last look */
 
-    /* Written by the consumer. Producers read head, relaxed: for them it is an
-     * estimate of how full the ring is */
+    /* Written by the consumer. Producers read head, relaxed, as an estimate
+     * of how full the ring is */
     _Atomic(uint64_t) head       /* Slot to be read next */
                      __attribute__((aligned(64)));
     uint64_t         told;      /* Lost events that pop has told of */
@@ -164,7 +160,7 @@ int ucs_rcache_record_ring_pop(ucs_rcache_record_ring_t *ring,
         return 0;
     }
 
-    /* A producer that took its slot first may have seen more losses than the
+    /* A producer with an earlier slot may have seen more losses than the
      * next one */
     *event     = slot->event;
     *lost_p    = (slot->lost > ring->told) ? (slot->lost - ring->told) : 0;

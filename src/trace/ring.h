@@ -44,7 +44,7 @@ typedef struct ucs_rcache_record_ring ucs_rcache_record_ring_t;
 ucs_status_t ucs_rcache_record_ring_create(unsigned size,
                                            ucs_rcache_record_ring_t **ring_p);
 
-/** Free a ring. No thread may use it any more. */
+/** Free a ring, which no thread uses any more. */
 void ucs_rcache_record_ring_destroy(ucs_rcache_record_ring_t *ring);
 
 /**

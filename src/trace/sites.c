@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Most frames that this library can have between the program and its call of
+/* Most frames of this library between the program and the call of
  * backtrace() */
 #define SITES_OWN_FRAMES 8
 
@@ -45,15 +45,16 @@ struct ucs_rcache_record_sites {
     /* Constant */
     unsigned         max;
     sites_entry_t    *entries;
-    _Atomic(uint64_t) *keys;     /* 2 max of them: hash of a site, or 0. Each is
-                                   written once, by the thread that claims it.
-                                   Relaxed: nothing is found through it */
+    _Atomic(uint64_t) *keys;     /* 2 max keys: hash of a site, or 0. Each is
+                                    written once, by the thread claiming the
+                                    entry. Relaxed: a key guards no other
+                                    memory */
 
     _Atomic(unsigned) count;     /* Entries claimed, by threads that note sites.
                                    May exceed max by the number of threads.
                                    Relaxed: a number */
-    unsigned         next;      /* Entry to be taken out next. Used only by the
-                                   thread that takes them out */
+    unsigned         next;      /* Next entry to be taken out. Used by the
+                                   thread of the recorder only */
 };
 
 
@@ -110,8 +111,8 @@ static uint64_t sites_hash(const ucs_rcache_pred_context_t *context)
     return (hash ^ (hash >> 32)) | 1;
 }
 
-/* Fill in the frames from the caller that the context names outwards. If that
- * is not found on the stack, in code without unwind tables, it is the only
+/* Fill in the frames from the caller in the context outwards. A caller that
+ * is not found on the stack, in code without unwind tables, is the only
  * frame. */
 static UCS_F_NOINLINE void
 site_fill(ucs_rcache_trace_site_t *site,
@@ -219,8 +220,8 @@ struct ucs_rcache_record_modules {
     unsigned count;               /* Modules found so far */
     unsigned num_put;             /* How many modules were put into the trace so
                                      far */
-    char     program[PATH_MAX];   /* Path of the program, which the loader does
-                                     not tell */
+    char     program[PATH_MAX];   /* Path of the program: the loader has none
+                                     for it */
     ucs_rcache_trace_module_t modules[MODULES_MAX];
     /* The paths of the modules, copied since the loader frees its own when it
      * unloads a library */

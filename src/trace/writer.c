@@ -214,8 +214,7 @@ ucs_status_t ucs_rcache_trace_writer_finish(ucs_rcache_trace_writer_t *writer)
     return get_status(writer);
 }
 
-/* Begin a record, after packing those in the buffer if it has no room for one
- * more */
+/* Begin a record. A buffer without room for one more is packed first */
 static void
 begin_record(ucs_rcache_trace_writer_t *writer, unsigned type)
 {

@@ -80,7 +80,7 @@ void ucs_rcache_trace_put_counter(ucs_rcache_trace_writer_t *writer,
 void ucs_rcache_trace_put_sends(ucs_rcache_trace_writer_t *writer,
                                 const ucs_reuse_sends_t *sends);
 
-/** Say that the trace was read from a file whose end was missing. */
+/** Say that the end of the trace was missing when it was read. */
 void ucs_rcache_trace_put_truncated(ucs_rcache_trace_writer_t *writer);
 
 END_C_DECLS

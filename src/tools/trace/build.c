@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No small buffer was sent more often than that, in a trace: the sums over all
- * buffers are numbers of 64 bits as well */
+/* Most sends of a small buffer in a trace: the sums over all buffers have 64
+ * bits as well */
 #define BUILD_MAX_COUNT (1ul << 40)
 
 /* Room of an array at first, elements: a power of 2 */
@@ -45,13 +45,9 @@ static ucs_status_t build_no_memory(const trace_builder_t *builder)
     return UCS_ERR_NO_MEMORY;
 }
 
-/*
- * Make room for one more element. An array always has room for as many elements
- * as the next power of 2, so that it has to grow only when its length is one.
- *
- * @return the array, which may have moved, or NULL if there is no memory: then
- *         the array is still where it was.
- */
+/* Make room for one more element. The room of an array is a power of 2, so
+ * that the array grows only if its length is one. @return the array, which
+ * may have moved, or NULL without memory: the array has not moved then. */
 static void *build_grow(void *array, size_t length, size_t size)
 {
     if (length == 0) {
@@ -159,8 +155,8 @@ void trace_builder_cleanup(trace_builder_t *builder)
     ucs_rcache_trace_free(builder->trace);
 }
 
-/* A use or registration must be of some memory, unless it failed: it may have
- * failed for that */
+/* A use or registration must be of some memory, unless it failed, maybe for
+ * this reason */
 static ucs_status_t check_length(const trace_builder_t *builder,
                                  const ucs_rcache_pred_event_t *event,
                                  size_t place)
@@ -377,9 +373,9 @@ static int build_compare(const void *a, const void *b)
     return (origin_a->index < origin_b->index) ? -1 : 1;
 }
 
-/* Move the events into the order of their origins, which are sorted already and
- * say where each event was before. Follows the cycles of this permutation, so
- * that one event has to be set aside at a time. */
+/* Move the events into the order of their origins, which are sorted and have
+ * the former place of each event. Follows the cycles of the permutation, so
+ * that one event at a time is set aside. */
 static void build_permute(trace_builder_t *builder)
 {
     trace_origin_t *origins         = builder->origins;

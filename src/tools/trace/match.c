@@ -12,7 +12,7 @@
 #include <ucs/debug/log_def.h>
 
 
-/* What identifies a region in events that have no id. */
+/* The key of a region in events without an id. */
 typedef struct match_key {
     uint64_t address;
     uint16_t domain;
@@ -46,8 +46,8 @@ static ucs_status_t match_no_memory(const match_t *match)
     return UCS_ERR_NO_MEMORY;
 }
 
-/* Regions without an id get those above the largest one in the trace, so that
- * no id stands for two regions. */
+/* Regions without an id get numbers above the largest id in the trace, so
+ * that no id stands for two regions. */
 static uint64_t match_first_id(const trace_builder_t *builder)
 {
     uint64_t max = 0;
@@ -62,8 +62,8 @@ static uint64_t match_first_id(const trace_builder_t *builder)
     return max + 1;
 }
 
-/* An event without an id gets that of the region which was last seen at its
- * address. An event with one makes its region the last seen. */
+/* An event without an id gets the id of the region last seen at its address.
+ * An event with an id makes its region the last seen. */
 static ucs_status_t match_region(match_t *match, ucs_rcache_pred_event_t *event,
                                  const trace_origin_t *origin)
 {
@@ -117,8 +117,8 @@ static ucs_status_t match_begin(match_t *match,
     return UCS_OK;
 }
 
-/* An end without a begin is an error, unless events were lost: the begin may be
- * one of them. */
+/* An end without a begin is an error, unless events were lost, perhaps with
+ * the begin. */
 static ucs_status_t match_end(match_t *match,
                               const ucs_rcache_pred_event_t *event,
                               const trace_origin_t *origin)
@@ -137,8 +137,8 @@ static ucs_status_t match_end(match_t *match,
     return UCS_OK;
 }
 
-/* Whether the memory of an event is a region. That of an unmap need not be one,
- * and pieces are registered for a use and belong to no region. */
+/* Whether the memory of an event is a region. The memory of an unmap need
+ * not be one, and pieces are registered for a use and belong to no region. */
 static int match_has_region(const ucs_rcache_pred_event_t *event,
                             const trace_origin_t *origin)
 {

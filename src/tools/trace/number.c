@@ -30,7 +30,8 @@ int trace_hex_digit(char c)
     return (found == NULL) ? -1 : (found - digits) % 16;
 }
 
-/* @return where the number ends, or NULL if there is none or it is too large */
+/* @return the end of the number, or NULL if there is none, or a larger one
+ * than @a max */
 static const char *number_integer(const char *text, uint64_t max,
                                   uint64_t *value_p)
 {
@@ -122,8 +123,8 @@ static const char *number_decimal(const char *text, uint64_t *digits_p,
     return (num_digits > 0) ? text : NULL;
 }
 
-/* Read an exponent as in 1.5e-3; none stands for 0. @return where it ends, or
- * NULL if it has no digits */
+/* Read an exponent as in 1.5e-3; none is 0. @return the end, or NULL for an
+ * exponent without digits */
 static const char *number_exponent(const char *text, int *exponent_p)
 {
     int is_negative, exponent = 0;
@@ -150,7 +151,7 @@ static const char *number_exponent(const char *text, int *exponent_p)
     return text;
 }
 
-/* @return the power of 10 that a unit is in nanoseconds, or -1 for another
+/* @return the decimal exponent of a unit in nanoseconds, or -1 for another
  * word */
 static int number_time_unit(const char *text)
 {
@@ -169,7 +170,8 @@ static int number_time_unit(const char *text)
     return -1;
 }
 
-/* Multiply by 10^exponent and round. @return 0 if that does not fit 64 bits */
+/* Multiply by 10^exponent and round. @return 0 if the result has more than
+ * 64 bits */
 static int number_scale(uint64_t digits, int exponent, uint64_t *value_p)
 {
     unsigned last = 0;

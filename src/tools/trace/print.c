@@ -11,9 +11,8 @@
 
 #define PRINT_NSEC_PER_SEC 1000000000ul
 
-/* A string of these characters is printed without quotation marks. '#' is not
- * among them since it begins a comment, ';' and '&' are not since shells would
- * take them for theirs. */
+/* Characters of strings without quotation marks. '#' would begin a comment,
+ * and shells have uses of their own for ';' and '&'. */
 #define PRINT_PLAIN \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" \
     "_-+./:,@%="
@@ -87,8 +86,9 @@ static void print_value(const trace_field_t *field, uint64_t value,
     }
 }
 
-/* Fields that are 0 are left out, as a reader takes them for 0. Only the first,
- * the id, is always printed: a reader would give the event another one. */
+/* Fields with value 0 are left out: for a reader, missing fields are 0. The
+ * id, the first field, is always printed: without it a reader would give the
+ * event another id. */
 static void print_fields(const ucs_rcache_pred_event_t *event, unsigned has,
                          FILE *stream)
 {
@@ -154,7 +154,7 @@ static void print_sends(const ucs_reuse_sends_t *sends, FILE *stream)
     fputc('\n', stream);
 }
 
-/* Print what is known of the run, which comes before the events. */
+/* Print the properties of the run, before the events. */
 static void print_head(const ucs_rcache_trace_t *trace, FILE *stream)
 {
     unsigned i;
@@ -179,7 +179,7 @@ static void print_head(const ucs_rcache_trace_t *trace, FILE *stream)
     }
 }
 
-/* Print what was known at the end of the run, which comes after the events. */
+/* Print the counters at the end of the run, after the events. */
 static void print_tail(const ucs_rcache_trace_t *trace, FILE *stream)
 {
     size_t i;

@@ -12,15 +12,16 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Whole records are read out of this buffer, and what is left of the last one
- * moves to its beginning: it has room for two of the longest, bytes */
+/* Size of the buffer of unpacked records, bytes. Whole records are read, and
+ * the begin of the next one moves to the begin of the buffer: two of the
+ * longest have room */
 #define READ_BUFFER   131072ul
 
-/* zlib counts what it is given with 32 bits */
+/* Most input for a call of zlib, which counts it with 32 bits, bytes */
 #define READ_MAX_PART (1ul << 30)
 
 
-/* What is left of the record that is taken apart */
+/* The rest of a record */
 typedef struct content {
     const uint8_t *next;
     const uint8_t *end;
@@ -42,8 +43,8 @@ static const uint8_t *take_bytes(content_t *content, size_t count)
     return bytes;
 }
 
-/* @return the next number, of 1, 2, 4 or 8 bytes. Where the record has ended
- * before it, it is 0: writers before this field was added did not know it */
+/* @return the next number, of 1, 2, 4 or 8 bytes; 0 at the end of the
+ * record: older writers do not put newer fields */
 static uint64_t take_number(content_t *content, size_t size)
 {
     const uint8_t *bytes = NULL;
@@ -246,8 +247,8 @@ static ucs_status_t read_record(trace_builder_t *builder,
 typedef struct reader {
     trace_builder_t *builder;
     z_stream        zlib;
-    size_t          left;   /* What zlib was not given yet of the file, bytes */
-    uint64_t        offset; /* Of the buffer among all that was unpacked */
+    size_t          left;   /* Rest of the file for zlib, bytes */
+    uint64_t        offset; /* Of the buffer in the unpacked records */
     size_t          filled; /* How much of the buffer is, bytes */
     int             between; /* What was unpacked ends between two blocks, with
                                 no bit left (zlib.h, data_type) */

@@ -14,7 +14,7 @@
 typedef char text_buffer_t[UCS_RCACHE_TRACE_MAX_STRING];
 
 
-/* Read a token as a string, which is copied to the buffer */
+/* Read a token, and copy its string to the buffer */
 static trace_string_t
 read_string(trace_text_t *text, const char *expected, text_buffer_t buffer)
 {
@@ -147,7 +147,7 @@ static ucs_status_t read_truncated(trace_text_t *text)
 static const struct {
     const char   *name;
     ucs_status_t (*func)(trace_text_t *text);
-    unsigned     version; /* The first one that has them */
+    unsigned     version; /* First version with the record */
 } records[] = {
     {"meta", read_meta, 1},
     {"domain", read_domain, 1},
@@ -159,7 +159,7 @@ static const struct {
     {"truncated", read_truncated, 1}
 };
 
-/* Read the record that the first word of the line, which was read, names */
+/* Read the rest of a record, after the first word of its line */
 static void read_record(trace_text_t *text)
 {
     const char *name = text->token;
@@ -194,7 +194,7 @@ static void read_record(trace_text_t *text)
     }
 }
 
-/* Check that nothing but a comment follows on the line */
+/* Check that at most a comment follows */
 static void end_line(trace_text_t *text)
 {
     if (trace_text_has_token(text)) {
@@ -247,7 +247,7 @@ static void read_header(trace_text_t *text, const char *end)
     size_t length              = first_line(text, end);
     const char *name           = text->builder->source.name;
 
-    /* A file that does not start as a text is no trace, rather than a bad one */
+    /* A file without this start is no trace, rather than a bad one */
     if ((length < strlen(header)) ||
         (memcmp(text->next, header, strlen(header)) != 0)) {
         ucs_error("%s: not a trace: expected the line '%s%u', or the binary "

@@ -24,8 +24,8 @@ typedef struct event_line {
     trace_text_t            *text;
     ucs_rcache_pred_event_t event;
     unsigned                has;   /* TRACE_HAS_xxx of its type */
-    unsigned                given; /* A bit for each of trace_fields that the
-                                      line has had */
+    unsigned                given; /* A bit for each of trace_fields on the
+                                      line */
     unsigned                open;  /* For trace_build_event() */
 } event_line_t;
 
@@ -75,7 +75,7 @@ static int find_name(const trace_field_t *field, const char *name,
     return 0;
 }
 
-/* Names with commas between them stand for the bits they name */
+/* Parse names with commas between them, each of a bit */
 static int
 parse_set(const trace_field_t *field, const char *value, uint64_t *set_p)
 {
@@ -187,8 +187,8 @@ static void set_field(event_line_t *line)
     }
 }
 
-/* The end of a use may name its region by an address, which stands before the
- * fields. If the next token is a field, there is none */
+/* The end of a use may name its region by an address before the fields. A
+ * field as the next token means no address */
 static void read_end_address(event_line_t *line)
 {
     trace_text_t *text = line->text;

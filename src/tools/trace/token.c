@@ -8,7 +8,7 @@
 
 #include <ctype.h>
 
-/* Longest part of a word that messages show */
+/* Longest part of a word in messages */
 #define MAX_SHOWN 40
 
 
@@ -62,8 +62,7 @@ static int add(trace_text_t *text, char c)
     return 1;
 }
 
-/* Add the character that stands after a backslash, or that the characters there
- * stand for */
+/* Add the character of an escape sequence, after its backslash */
 static int add_escaped(trace_text_t *text)
 {
     size_t left = text->end - text->next;

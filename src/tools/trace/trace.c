@@ -16,14 +16,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Size of the buffer at first, bytes, and so much is looked at to see whether
- * it is a trace. The buffer grows as the file is read, since some files, such as
- * pipes, do not tell their size */
+/* Size of the buffer at first, bytes; enough to recognise a trace. The
+ * buffer grows as the file is read, since pipes do not tell their size */
 #define LOAD_MIN_SIZE 65536ul
 
-/* The most that is read of such files, bytes: a trace of that size has so many
- * events, from 14 bytes each on, that few machines have the memory for them. A
- * stream that does not end must not take all memory before it is refused */
+/* Most bytes read from a pipe: few machines have the memory for the events
+ * of a larger trace. A stream without end must be refused before it takes
+ * all memory */
 #define LOAD_MAX_STREAM (4ul << 30)
 
 /* The records of a binary trace may have so many times the size of the file, or
@@ -31,8 +30,8 @@
 #define LOAD_MAX_RATIO  32
 
 
-/* Read into the buffer until it is full or the file ends.
- * @param [inout] size_p  How much has been read. */
+/* Read into the buffer until it is full or the file ends. @param [inout]
+ * size_p Bytes read so far. */
 static ucs_status_t load_block(int fd, const char *name, char *data,
                                size_t room, size_t *size_p)
 {
@@ -68,8 +67,8 @@ static ucs_status_t load_read(int fd, const char *name, size_t max_size,
     char *data;
 
     do {
-        /* One byte too many tells a file that is too long from one that is
-         * just as long */
+        /* One byte more than accepted tells longer files from the longest
+         * one */
         room = ucs_min(ucs_max(2 * room, LOAD_MIN_SIZE), max_size + 1);
         data = realloc(*data_p, room);
         if (data == NULL) {
@@ -91,7 +90,7 @@ static ucs_status_t load_read(int fd, const char *name, size_t max_size,
     return (status == UCS_INPROGRESS) ? UCS_OK : status;
 }
 
-/* @return how many bytes of a file are read at most. */
+/* @return the most bytes to be read from a file. */
 static size_t load_max_size(int fd)
 {
     struct stat st;
@@ -153,7 +152,7 @@ ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
         return status;
     }
 
-    /* What has neither form is refused by the reader of the text form */
+    /* The reader of the text form refuses files of neither form */
     status = is_binary ? trace_read(&builder, data, size,
                                     ucs_max(size * LOAD_MAX_RATIO,
                                             LOAD_MAX_STREAM)) :
@@ -170,7 +169,7 @@ ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
     return status;
 }
 
-/* The records come in the order of a recorder: first what is known of the run,
+/* The order of records is the recorder's: first the properties of the run,
  * then events, and small sends and counters last. */
 static void writer_put_trace(ucs_rcache_trace_writer_t *writer,
                              const ucs_rcache_trace_t *trace)

@@ -44,7 +44,7 @@ typedef struct ucs_rcache_trace_meta {
     char *value;
 } ucs_rcache_trace_meta_t;
 
-/** A counter of the run at its end, with the name it has in the summary. */
+/** A counter of the run at its end, by its name in the summary. */
 typedef struct ucs_rcache_trace_counter {
     char     *name;
     uint64_t value;
@@ -58,9 +58,9 @@ typedef struct ucs_rcache_trace {
     unsigned                   num_meta;
     char                       **domains;  /**< Names, by number */
     unsigned                   num_domains;
-    ucs_rcache_pred_event_t    *events;    /**< Ordered by time; events of the
-                                                same time are in the order in
-                                                which they were recorded */
+    ucs_rcache_pred_event_t    *events;    /**< Ordered by time; events of
+                                                the same time in the order of
+                                                recording */
     size_t                     num_events;
     ucs_rcache_trace_site_t    *sites;
     unsigned                   num_sites;
@@ -74,24 +74,24 @@ typedef struct ucs_rcache_trace {
                                                 buffer and class of length, in
                                                 any order */
     size_t                     num_sends;
-    uint64_t                   lost;       /**< Events that the recorder dropped
-                                                because it could not keep up */
-    int                        truncated;  /**< Not 0: the end of the file was
-                                                missing, the trace has what was
-                                                before it */
+    uint64_t                   lost;       /**< Events that the recorder had
+                                                to drop */
+    int                        truncated;  /**< Not 0: the end of the file
+                                                was missing, and the trace
+                                                has all records before the
+                                                end */
 } ucs_rcache_trace_t;
 
 
-/** Free a trace and all it has. NULL is accepted. */
+/** Free a trace. NULL is accepted. */
 void ucs_rcache_trace_free(ucs_rcache_trace_t *trace);
 
-/** @return the value that was given last for @a key, or NULL if the trace has
- *          none. */
+/** @return the last value of @a key, or NULL if the trace has none. */
 const char *ucs_rcache_trace_get_meta(const ucs_rcache_trace_t *trace,
                                       const char *key);
 
-/** @return 0 if the trace has no counter of that name; else @a value_p is set
- *          to the one that was written last. */
+/** @return 0 if the trace has no counter of this name; else @a value_p is
+ *  the last value. */
 int ucs_rcache_trace_get_counter(const ucs_rcache_trace_t *trace,
                                  const char *name, uint64_t *value_p);
 
@@ -121,20 +121,19 @@ ucs_rcache_trace_find_site(const ucs_rcache_trace_t *trace,
 ucs_status_t ucs_rcache_trace_load(const char *path,
                                    ucs_rcache_trace_t **trace_p);
 
-/** Load what is left of a file that is open, at most so many bytes (less than
- *  SIZE_MAX), as @ref ucs_rcache_trace_load does. @a name stands for it in
- *  messages. */
+/** Load the rest of an open file, at most @a max_size bytes (less than
+ *  SIZE_MAX), as ucs_rcache_trace_load() does. @a name is for messages. */
 ucs_status_t ucs_rcache_trace_load_fd(int fd, const char *name, size_t max_size,
                                       ucs_rcache_trace_t **trace_p);
 
-/** Load a trace that is in memory already, as @ref ucs_rcache_trace_load does.
- *  @a name stands for the file in messages. */
+/** Load a trace in memory, as ucs_rcache_trace_load() does. @a name is for
+ *  messages. */
 ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
                                     size_t size, ucs_rcache_trace_t **trace_p);
 
-/** Whether a file that begins with these bytes is meant to be a trace, of any
- *  version: it begins as @ref ucs_rcache_trace_write or
- *  @ref ucs_rcache_trace_print would begin it. */
+/** @return whether a file with this begin is meant to be a trace, of any
+ *  version: ucs_rcache_trace_write() and ucs_rcache_trace_print() write such
+ *  begins. */
 int ucs_rcache_trace_is_trace(const void *data, size_t size);
 
 /** Write a whole trace to a file, in the binary form.

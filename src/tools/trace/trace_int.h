@@ -22,10 +22,10 @@ BEGIN_C_DECLS
  * and returns UCS_ERR_INVALID_PARAM or UCS_ERR_NO_MEMORY.
  */
 
-/** The file that is being read, as messages call it. */
+/** The file, for messages. */
 typedef struct trace_source {
     const char *name; /**< Name of the file */
-    const char *unit; /**< What a place in it counts: "line" or "offset" */
+    const char *unit; /**< Unit of places: "line" or "offset" */
 } trace_source_t;
 
 
@@ -38,12 +38,12 @@ ucs_status_t trace_error(const trace_source_t *source, size_t place,
  *  it. Only the text form has such records. */
 enum {
     TRACE_NO_ID   = 1 << 0, /**< The event has no id yet */
-    TRACE_AT_ADDR = 1 << 1  /**< USE_END: its address, which an end does not
-                                 have otherwise, says which region it is of */
+    TRACE_AT_ADDR = 1 << 1  /**< USE_END: the address names the region. Other
+                                 ends have no address */
 };
 
 
-/** Where an event came from. */
+/** Origin of an event in the file. */
 typedef struct trace_origin {
     uint64_t time;
     size_t   index; /**< Number of the event in the order of the file */
@@ -60,7 +60,7 @@ typedef struct trace_builder {
 } trace_builder_t;
 
 
-/** Bytes of the file, which are not terminated by a zero. */
+/** Bytes of the file, without a zero at the end. */
 typedef struct trace_string {
     const char *data;
     size_t     length;
@@ -72,21 +72,19 @@ typedef struct trace_string {
 ucs_status_t trace_builder_init(trace_builder_t *builder,
                                 const trace_source_t *source);
 
-/** Free the builder, and the trace unless it was taken. */
+/** Free the builder, and a trace that was not taken. */
 void trace_builder_cleanup(trace_builder_t *builder);
 
 /** Sort the events, with their origins, by time; those of the same time stay in
  *  the order of the file. */
 void trace_builder_sort(trace_builder_t *builder);
 
-/** @return the trace, which is the caller's from now on. Nothing can be added
- *          to it any more. */
+/** @return the trace, for the caller to free. No record can be added any
+ *  more. */
 ucs_rcache_trace_t *trace_builder_take(trace_builder_t *builder);
 
 
-/*
- * Add a record. What it points to is copied.
- */
+/* Add a record. Strings are copied. */
 
 /** @param [in] place  Line or offset of the record.
  *  @param [in] open   TRACE_NO_ID, TRACE_AT_ADDR. */
@@ -97,7 +95,7 @@ ucs_status_t trace_build_meta(trace_builder_t *builder,
                               const trace_string_t *key,
                               const trace_string_t *value);
 
-/** A domain that has a name already gets the new one. */
+/** A known domain gets the new name. */
 ucs_status_t trace_build_domain(trace_builder_t *builder, uint64_t number,
                                 const trace_string_t *name, size_t place);
 ucs_status_t trace_build_site(trace_builder_t *builder,
@@ -114,8 +112,7 @@ ucs_status_t trace_build_counter(trace_builder_t *builder,
 ucs_status_t trace_build_sends(trace_builder_t *builder,
                                const ucs_reuse_sends_t *sends, size_t place);
 
-/** Add to the number of lost events. The sum stays at the largest number once
- *  it has reached that. */
+/** Add to the number of lost events, up to the largest number. */
 void trace_build_lost(trace_builder_t *builder, uint64_t count);
 
 /**
@@ -130,8 +127,8 @@ void trace_build_lost(trace_builder_t *builder, uint64_t count);
  */
 ucs_status_t trace_match(trace_builder_t *builder);
 
-/** @return whether a file that begins with these bytes has the binary form, of
- *          any version. */
+/** @return whether a file with this begin has the binary form, of any
+ *  version. */
 int trace_is_binary(const void *data, size_t size);
 
 /**
@@ -153,18 +150,18 @@ ucs_status_t trace_read(trace_builder_t *builder, const void *data, size_t size,
 /** The first word of a text. */
 #define TRACE_TEXT_NAME   "ucx_predreg"
 
-/** A text starts with this, and its version after it. */
+/** A text starts with this, and the version. */
 #define TRACE_TEXT_HEADER TRACE_TEXT_NAME " trace "
 
 
-/** @return whether a file that begins with these bytes has the text form as
- *          print.h writes it, of any version. A text that people write may also
- *          begin with empty lines and comments. */
+/** @return whether a file with this begin has the text form of print.c, of
+ *  any version. A text by people may also begin with empty lines and
+ *  comments. */
 int trace_is_text(const void *data, size_t size);
 
-/** @return whether a file that begins with these bytes, but is longer, may have
- *          the text form: what comes first besides empty lines and comments is
- *          the header, as far as it is there. */
+/** @return whether a longer file with this begin may have the text form:
+ *  after empty lines and comments comes the header, or the begin of the
+ *  header. */
 int trace_may_be_text(const void *data, size_t size);
 
 /**
