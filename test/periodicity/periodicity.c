@@ -58,7 +58,7 @@ typedef struct periodicity {
     const predreg_timeline_t      *timeline;
     const predreg_replay_params_t *params;
     predreg_replay_result_t       *result;
-    predreg_account_t             *account;
+    predreg_account_t             account;
     predreg_pattern_t             pattern;
     predreg_ahead_t               ahead;
     predreg_overlap_t             index;
@@ -134,7 +134,8 @@ static uint64_t periodicity_begin(void *arg, const predreg_use_t *use,
                                   uint64_t now)
 {
     periodicity_t *self  = arg;
-    predreg_site_t *site = predreg_account_site(self->account, &use->context);
+    predreg_site_t *site = predreg_account_site(&self->account,
+                                                &use->context);
     region_t *region     = region_get(self, use);
     predreg_ahead_state_t state;
     uint64_t begun;
@@ -153,7 +154,7 @@ static uint64_t periodicity_begin(void *arg, const predreg_use_t *use,
     predreg_ahead_use(&self->ahead, &region->super, site, begun);
     ++region->uses;
     self->uses[use - self->timeline->uses] = region;
-    predreg_account_use(self->account, site,
+    predreg_account_use(&self->account, site,
                         (state == PREDREG_AHEAD_READY) ||
                         (state == PREDREG_AHEAD_USED),
                         state == PREDREG_AHEAD_REGISTERING, begun - now);
@@ -194,7 +195,7 @@ static uint64_t periodicity_end(void *arg, const predreg_use_t *use,
         return 0; /* There was no memory for its region */
     }
 
-    predreg_holding_unuse(self->account, &region->super.holding, now);
+    predreg_holding_unuse(&self->account, &region->super.holding, now);
     if (--region->uses == 0) {
         region_decide(self, region, now);
     }
@@ -279,8 +280,7 @@ static ucs_status_t periodicity_run(periodicity_t *self)
     periodicity_finish(self, duration);
     status = (self->status == UCS_OK) ? self->ahead.status : self->status;
     return (status == UCS_OK) ?
-           predreg_account_result(self->account, duration, self->result) :
-           status;
+           predreg_account_result(&self->account, duration) : status;
 }
 
 static void free_arrays(periodicity_t *self)
@@ -322,25 +322,19 @@ periodicity_create(periodicity_t *self, unsigned compared)
         goto err_cleanup_index;
     }
 
-    status = predreg_account_create(&self->account);
+    status = predreg_pattern_init(&self->pattern, compared);
     if (status != UCS_OK) {
         goto err_free_arrays;
     }
 
-    status = predreg_pattern_init(&self->pattern, compared);
-    if (status != UCS_OK) {
-        goto err_destroy_account;
-    }
-
-    self->ahead.account = self->account;
+    predreg_account_init(&self->account, self->result);
+    self->ahead.account = &self->account;
     self->ahead.reg     = self->params->reg;
     self->ahead.dereg   = self->params->dereg;
     self->ahead.index   = &self->index;
     predreg_ahead_init(&self->ahead);
     return UCS_OK;
 
-err_destroy_account:
-    predreg_account_destroy(self->account);
 err_free_arrays:
     free_arrays(self);
 err_cleanup_index:
@@ -356,7 +350,7 @@ static void periodicity_destroy(periodicity_t *self)
         free(ucs_list_extract_head(&self->all, region_t, link));
     }
     predreg_pattern_cleanup(&self->pattern);
-    predreg_account_destroy(self->account);
+    predreg_account_cleanup(&self->account);
     free_arrays(self);
     predreg_overlap_cleanup(&self->index);
 }

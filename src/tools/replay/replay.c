@@ -11,20 +11,24 @@
 #include <ucs/debug/log_def.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-/* How long the helper's thread takes to run after it was woken or its time has
- * come, ns. The cache assumes the same before it has measured it */
+/* The time of the helper's thread to run after a wake or at its due time, ns. The
+ * cache assumes the same before its first measurement */
 #define WAKEUP 50000
 
-/* How many steps clairvoyant may take: half a minute on a slow machine. Only
- * programs with very many different ranges that overlap take so many */
+/* The most steps of clairvoyant: half a minute on a slow machine. Only programs
+ * with very many different overlapping ranges take as many */
 #define MAX_STEPS (1ul << 28)
 
-/* The time that all operations of a program may take together, ns: 73 years.
- * With this limit the times of a replay, and the differences between them, fit
- * into 64 bits. */
+/* The longest time of all operations of a program together, ns: 73 years. Times
+ * of a replay, and differences between them, fit into 64 bits. */
 #define MAX_TIME (INT64_MAX / 4)
+
+/* Budgets with a smaller difference are the same: a part of the run time, made
+ * of percent by a division, is not always exact */
+#define SAME_RATE 1e-9
 
 
 ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
@@ -40,13 +44,12 @@ ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
     }
 
     *params = (predreg_replay_params_t){
-        .policy      = policy,
-        .arena_slab  = UCT_PREDREG_SLAB,
-        .arena_first = UCT_PREDREG_FIRST_SLAB,
-        .reg         = timeline->reg,
-        .dereg       = timeline->dereg,
-        .wakeup      = WAKEUP,
-        .max_steps   = MAX_STEPS
+        .policy     = policy,
+        .arena_slab = UCT_PREDREG_SLAB,
+        .reg        = timeline->reg,
+        .dereg      = timeline->dereg,
+        .wakeup     = WAKEUP,
+        .max_steps  = MAX_STEPS
     };
     uct_predreg_knobs_to_params(&knobs, &params->cache);
     uct_predreg_knobs_cleanup(&knobs);
@@ -86,8 +89,8 @@ static ucs_status_t params_check(const predreg_replay_params_t *params)
                                 status;
 }
 
-/* Check that the costs of all operations do not add up to more than MAX_TIME.
- * Even costs that are in range may do so, if a trace has many or large uses */
+/* Check that the costs of all operations add up to MAX_TIME at most. With many or
+ * large uses, even costs in range may add up to more */
 static ucs_status_t total_check(const predreg_timeline_t *timeline,
                                 const predreg_replay_params_t *params)
 {
@@ -118,19 +121,98 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
     ucs_status_t status;
 
     status = params_check(params);
-    if (status != UCS_OK) {
-        return status;
+    if (status == UCS_OK) {
+        status = total_check(timeline, params);
     }
-
-    status = total_check(timeline, params);
     if (status != UCS_OK) {
         return status;
     }
 
     memset(result, 0, sizeof(*result));
     result->policy = params->policy;
-    result->budget = ((params->policy == PREDREG_REPLAY_PREDICT) ||
-                      (params->policy == PREDREG_REPLAY_ARENA)) ?
-                     params->cache.budget : INFINITY;
+    result->budget = INFINITY;
     return predreg_policies[params->policy].replay(timeline, params, result);
+}
+
+static int is_same_rate(double a, double b)
+{
+    return (a == b) || (fabs(a - b) < SAME_RATE); /* Both may be INFINITY */
+}
+
+void predreg_budgets_list(double usual, predreg_budgets_t *budgets)
+{
+    static const double percents[] = {0, 0.2, 0.5, 1, 2, 5, INFINITY};
+    int is_listed                  = 0;
+    double rate;
+    unsigned i;
+
+    budgets->num   = 0;
+    budgets->usual = 0;
+    for (i = 0; i < ucs_static_array_size(percents); ++i) {
+        rate = percents[i] / 100;
+        if (!is_listed && (is_same_rate(usual, rate) || (usual < rate))) {
+            is_listed                     = 1;
+            budgets->usual                = budgets->num;
+            budgets->rates[budgets->num++] = usual;
+        }
+        if (!is_same_rate(usual, rate)) {
+            budgets->rates[budgets->num++] = rate;
+        }
+    }
+}
+
+char *predreg_budget_name(double rate, char *buf)
+{
+    if (isinf(rate)) {
+        snprintf(buf, PREDREG_BUDGET_NAME_MAX, "inf");
+    } else {
+        snprintf(buf, PREDREG_BUDGET_NAME_MAX, "%.6g", 100 * rate);
+    }
+    return buf;
+}
+
+/* Whether nobody would notice the costs of a setting */
+static int is_in_time(const predreg_budget_point_t *point,
+                      const predreg_budget_point_t *pinned)
+{
+    return point->time <= (1 + PREDREG_COSTS_PART) * pinned->time;
+}
+
+unsigned predreg_budgets_choose(const predreg_budgets_t *budgets,
+                                const predreg_budget_point_t *points,
+                                const predreg_budget_point_t *pinned)
+{
+    double least    = INFINITY;
+    unsigned chosen = budgets->num;
+    unsigned i;
+
+    for (i = 0; i < budgets->num; ++i) {
+        if (is_in_time(&points[i], pinned) && (points[i].memory < least)) {
+            least = points[i].memory;
+        }
+    }
+
+    if (!(least < (1 - PREDREG_SAME_MEMORY_PART) * pinned->memory)) {
+        return budgets->num;
+    }
+
+    for (i = budgets->num; i-- > 0;) {
+        if (is_in_time(&points[i], pinned) &&
+            (points[i].memory <= (1 + PREDREG_SAME_MEMORY_PART) * least) &&
+            (chosen != budgets->usual)) {
+            chosen = i;
+        }
+    }
+
+    return chosen;
+}
+
+ucs_status_t predreg_budgets_play(const predreg_timeline_t *timeline,
+                                  const predreg_replay_params_t *params,
+                                  double rate, predreg_replay_result_t *result)
+{
+    predreg_replay_params_t changed = *params;
+
+    changed.cache.budget = rate;
+    return predreg_replay(timeline, &changed, result);
 }

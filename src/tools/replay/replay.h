@@ -13,8 +13,12 @@ BEGIN_C_DECLS
 
 /** @file replay.h
  *
- * Plays a recorded program under another policy, on a virtual clock. The same
+ * Plays a recorded program under another policy, on a virtual clock; and the
+ * curve of registered memory against run time, by budgets of predict. The same
  * trace and parameters always give the same result, bit for bit.
+ *
+ * The functions on budgets are pure, but for @ref predreg_budgets_play. `replay
+ * --curve` and the report call the same functions, and so agree.
  */
 
 /** Set the default parameters of a policy: the defaults of the library's own
@@ -27,15 +31,75 @@ ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
 /**
  * Play the policy of the parameters.
  *
- * @param [out] result  The caller has to clean it up if this returns UCS_OK.
- * @return UCS_ERR_INVALID_PARAM (logged, naming the value and what is
- *         accepted), UCS_ERR_NO_MEMORY, or UCS_ERR_UNSUPPORTED (logged) if
- *         playing the policy over this program would take longer than the
- *         parameters allow.
+ * @param [out] result  The caller has to clean it up after UCS_OK.
+ * @return UCS_ERR_INVALID_PARAM (logged, with the value and the accepted range),
+ *         UCS_ERR_NO_MEMORY, or UCS_ERR_UNSUPPORTED (logged) if the parameters do
+ *         not allow as much time as the policy takes.
  */
 ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
                             const predreg_replay_params_t *params,
                             predreg_replay_result_t *result);
+
+
+/** A setting with a smaller increase of the run time costs nothing: the goal of
+ *  the project is to stay within 1 % of leave-pinned. */
+#define PREDREG_COSTS_PART 0.01
+
+/** Memory with a smaller difference is the same: tables show three digits. */
+#define PREDREG_SAME_MEMORY_PART 0.001
+
+/** The most budgets of a curve. */
+#define PREDREG_BUDGETS_MAX 8
+
+/** Bytes for the name of a budget. */
+#define PREDREG_BUDGET_NAME_MAX 16
+
+
+/** The budgets of a curve. */
+typedef struct predreg_budgets {
+    unsigned num;
+    unsigned usual;                      /**< Index of the default */
+    double   rates[PREDREG_BUDGETS_MAX]; /**< Ascending, parts of the run time;
+                                              the last is INFINITY */
+} predreg_budgets_t;
+
+/** The memory and run time under a setting. */
+typedef struct predreg_budget_point {
+    double   memory; /**< Average of registered memory, bytes */
+    uint64_t time;   /**< ns */
+} predreg_budget_point_t;
+
+
+/** List 0, 0.2, 0.5, 1, 2 and 5 %, no bound, and the usual budget.
+ *  @param [in] usual  Part of the run time. */
+void predreg_budgets_list(double usual, predreg_budgets_t *budgets);
+
+/** @return the budget in the form of the knob BUDGET, in percent or "inf"; in
+ *          buf, which has PREDREG_BUDGET_NAME_MAX bytes. */
+char *predreg_budget_name(double rate, char *buf);
+
+/**
+ * Choose the budget with the least memory among those with at most
+ * PREDREG_COSTS_PART more run time than leave-pinned. Of budgets with the same
+ * memory, choose the usual one, or else the smallest, which can cost least.
+ *
+ * @param [in] points  For each budget.
+ * @param [in] pinned  Of leave-pinned.
+ * @return the index, or the number of budgets if no budget saves memory.
+ */
+unsigned predreg_budgets_choose(const predreg_budgets_t *budgets,
+                                const predreg_budget_point_t *points,
+                                const predreg_budget_point_t *pinned);
+
+/**
+ * Replay a program under predict with one of the budgets.
+ *
+ * @param [in] params  Of PREDICT, with any budget.
+ * @return the status of @ref predreg_replay.
+ */
+ucs_status_t predreg_budgets_play(const predreg_timeline_t *timeline,
+                                  const predreg_replay_params_t *params,
+                                  double rate, predreg_replay_result_t *result);
 
 END_C_DECLS
 

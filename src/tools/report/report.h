@@ -9,7 +9,7 @@
 
 #include <tools/report/data/bounds.h>
 #include <tools/report/data/evidence.h>
-#include <tools/replay/budgets.h>
+#include <tools/replay/replay.h>
 #include <ucs/reuse/costs.h>
 
 #include <stdio.h>

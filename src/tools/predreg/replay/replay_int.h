@@ -7,11 +7,9 @@
 #ifndef PREDREG_REPLAY_INT_H_
 #define PREDREG_REPLAY_INT_H_
 
-#include <tools/replay/budgets.h>
-#include <tools/replay/gain.h>
+#include <tools/replay/gains.h>
 #include <tools/replay/replay.h>
 #include <tools/replay/scale/ranks.h>
-#include <tools/replay/sends.h>
 #include <ucs/base/json.h>
 #include <uct/ib/predreg/core/knobs.h>
 

@@ -10,91 +10,50 @@
 #include <ucs/base/hash.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
-#include <ucs/datastruct/khash.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NSEC_PER_SEC 1e9
 
-/* How many operations of the helper the first allocation has room for */
+/* Room of the first allocation for operations of the helper */
 #define MIN_HELPER_OPS 256
 
 
-typedef struct site_key {
-    uint64_t caller;
-    uint64_t stack;
-} site_key_t;
-
-#define SITE_HASH(_key) \
-    kh_int64_hash_func((_key).caller ^ ucs_rcache_pred_hash_word((_key).stack))
-#define SITE_EQUAL(_a, _b) \
-    (((_a).caller == (_b).caller) && ((_a).stack == (_b).stack))
-
-KHASH_INIT(sites, site_key_t, predreg_site_t*, 1, SITE_HASH, SITE_EQUAL)
-
-typedef struct helper_ops {
-    predreg_helper_op_t *ops;
-    size_t              count;
-    size_t              capacity;
-} helper_ops_t;
-
-struct predreg_account {
-    predreg_ledger_t *ledger;
-    khash_t(sites)   sites;
-    predreg_site_t   no_site; /* Counts for sites that there is no memory for */
-    ucs_status_t     status;  /* UCS_ERR_NO_MEMORY if there was no memory for a
-                                 site or an operation of the helper */
-    uint64_t         uses;
-    uint64_t         hits;
-    uint64_t         late;
-    uint64_t         refused;
-    uint64_t         regs;
-    uint64_t         waited;
-    helper_ops_t     helper_ops;
-};
-
-
-ucs_status_t predreg_account_create(predreg_account_t **account_p)
+khint_t predreg_site_hash(predreg_site_key_t key)
 {
-    predreg_account_t *account = calloc(1, sizeof(*account));
-    ucs_status_t status;
-
-    if (account == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    status = predreg_ledger_create(&account->ledger);
-    if (status != UCS_OK) {
-        free(account);
-        return status;
-    }
-
-    account->status = UCS_OK;
-    *account_p      = account;
-    return UCS_OK;
+    return kh_int64_hash_func(key.caller ^
+                              ucs_rcache_pred_hash_word(key.stack));
 }
 
-void predreg_account_destroy(predreg_account_t *account)
+void predreg_account_init(predreg_account_t *account,
+                          predreg_replay_result_t *result)
+{
+    memset(account, 0, sizeof(*account));
+    account->result = result;
+    account->status = UCS_OK;
+}
+
+void predreg_account_cleanup(predreg_account_t *account)
 {
     predreg_site_t *site;
 
-    free(account->helper_ops.ops);
+    free(account->helper_ops);
     kh_foreach_value(&account->sites, site, free(site));
-    kh_destroy_inplace(sites, &account->sites);
-    predreg_ledger_destroy(account->ledger);
-    free(account);
+    kh_destroy_inplace(predreg_sites, &account->sites);
+    predreg_ledger_cleanup(&account->ledger);
 }
 
 predreg_site_t *predreg_account_site(predreg_account_t *account,
                                      const ucs_rcache_pred_context_t *context)
 {
-    site_key_t key = { .caller = context->caller, .stack = context->stack };
+    predreg_site_key_t key = { .caller = context->caller, .stack = context->stack };
     predreg_site_t *site;
     khiter_t iter;
     int ret;
 
-    iter = kh_get(sites, &account->sites, key);
+    iter = kh_get(predreg_sites, &account->sites, key);
     if (iter != kh_end(&account->sites)) {
         return kh_val(&account->sites, iter);
     }
@@ -104,7 +63,7 @@ predreg_site_t *predreg_account_site(predreg_account_t *account,
         goto err;
     }
 
-    iter = kh_put(sites, &account->sites, key, &ret);
+    iter = kh_put(predreg_sites, &account->sites, key, &ret);
     if (ret < 0) {
         goto err_free;
     }
@@ -124,16 +83,18 @@ err:
 void predreg_account_wait(predreg_account_t *account, predreg_site_t *site,
                           uint64_t waited)
 {
-    account->waited  += waited;
-    site->sum.waited += waited;
+    account->result->waited += waited;
+    site->sum.waited        += waited;
 }
 
 void predreg_account_use(predreg_account_t *account, predreg_site_t *site,
                          int hit, int late, uint64_t waited)
 {
-    ++account->uses;
-    account->hits += hit;
-    account->late += late;
+    predreg_replay_result_t *result = account->result;
+
+    ++result->uses;
+    result->hits += hit;
+    result->late += late;
     ++site->sum.uses;
     site->sum.hits += hit;
     site->sum.late += late;
@@ -143,44 +104,41 @@ void predreg_account_use(predreg_account_t *account, predreg_site_t *site,
 void predreg_account_refused(predreg_account_t *account, predreg_site_t *site,
                              uint64_t waited)
 {
-    ++account->refused;
+    ++account->result->refused;
     predreg_account_wait(account, site, waited);
 }
 
-static int helper_ops_make_room(helper_ops_t *list)
+static int make_room(predreg_account_t *account)
 {
-    size_t capacity = ucs_max(2 * list->capacity, (size_t)MIN_HELPER_OPS);
+    size_t room = ucs_max(2 * account->helper_ops_room,
+                          (size_t)MIN_HELPER_OPS);
     predreg_helper_op_t *ops;
 
-    if (list->count < list->capacity) {
+    if (account->num_helper_ops < account->helper_ops_room) {
         return 1;
     }
 
-    ops = realloc(list->ops, capacity * sizeof(*ops));
+    ops = realloc(account->helper_ops, room * sizeof(*ops));
     if (ops == NULL) {
+        account->status = UCS_ERR_NO_MEMORY;
         return 0;
     }
 
-    list->ops      = ops;
-    list->capacity = capacity;
+    account->helper_ops      = ops;
+    account->helper_ops_room = room;
     return 1;
 }
 
 void predreg_account_helper(predreg_account_t *account, uint64_t begin,
                             uint64_t end, int is_reg)
 {
-    helper_ops_t *list = &account->helper_ops;
-
-    if (!helper_ops_make_room(list)) {
-        account->status = UCS_ERR_NO_MEMORY;
-        return;
+    if (make_room(account)) {
+        account->helper_ops[account->num_helper_ops++] = (predreg_helper_op_t){
+            .time     = begin,
+            .duration = end - begin,
+            .is_reg   = is_reg
+        };
     }
-
-    list->ops[list->count++] = (predreg_helper_op_t){
-        .time     = begin,
-        .duration = end - begin,
-        .is_reg   = is_reg
-    };
 }
 
 void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
@@ -188,15 +146,14 @@ void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
                          predreg_cause_t cause)
 {
     if (end > begin) {
-        predreg_ledger_add(account->ledger, begin, end, bytes, cause);
+        predreg_ledger_add(&account->ledger, begin, end, bytes, cause);
         site->byte_ns += (unsigned __int128)bytes * (uint64_t)(end - begin);
     }
 }
 
-/* A registration is about to change its state: its memory in the present state
- * until now is of this cause. It counts for the uses
- * from the site, or, if that is NULL, for the first use, which may still
- * come. */
+/* End the present state of a registration, which has this cause. Its memory over
+ * time counts for the uses from the site. If the site is NULL, it counts for the
+ * first use, which may still come. */
 static void holding_enter(predreg_account_t *account,
                           predreg_holding_t *holding, predreg_cause_t cause,
                           predreg_site_t *site, uint64_t now)
@@ -204,7 +161,7 @@ static void holding_enter(predreg_account_t *account,
     unsigned __int128 byte_ns = (unsigned __int128)holding->bytes *
                                 (now - holding->since);
 
-    predreg_ledger_attribute(account->ledger, now - holding->since,
+    predreg_ledger_attribute(&account->ledger, now - holding->since,
                              holding->bytes, cause);
     if (site != NULL) {
         site->byte_ns   += holding->unused + byte_ns;
@@ -231,7 +188,7 @@ void predreg_holding_reg(predreg_account_t *account, predreg_holding_t *holding,
         .begin = now
     };
     holding_set_state(holding, PREDREG_HOLDING_REG, now);
-    ++account->regs;
+    ++account->result->regs;
 }
 
 void predreg_holding_registered(predreg_account_t *account,
@@ -245,7 +202,7 @@ void predreg_holding_use(predreg_account_t *account, predreg_holding_t *holding,
                          predreg_site_t *site, uint64_t now)
 {
     if (holding->uses++ > 0) {
-        return; /* The use that found the memory idle is still under way */
+        return; /* The first of the overlapping uses has ended the idle time */
     }
 
     holding_enter(account, holding,
@@ -267,7 +224,7 @@ void predreg_holding_unuse(predreg_account_t *account,
     holding_set_state(holding, PREDREG_HOLDING_IDLE, now);
 }
 
-/* Enter the idle time of a registration that is not used again */
+/* Enter the idle time of a registration without a further use */
 static void holding_release(predreg_account_t *account,
                             predreg_holding_t *holding, uint64_t now)
 {
@@ -303,7 +260,7 @@ void predreg_holding_close(predreg_account_t *account,
         break;
     }
 
-    predreg_ledger_hold(account->ledger, holding->begin, now, holding->bytes);
+    predreg_ledger_hold(&account->ledger, holding->begin, now, holding->bytes);
 }
 
 static int site_compare(const void *a, const void *b)
@@ -324,66 +281,84 @@ static int helper_op_compare(const void *a, const void *b)
     return (first->time > second->time) - (first->time < second->time);
 }
 
-static ucs_status_t account_list_sites(predreg_account_t *account,
-                                       predreg_replay_result_t *result)
+static ucs_status_t list_sites(predreg_account_t *account)
 {
-    unsigned num_sites = kh_size(&account->sites);
+    predreg_replay_result_t *result = account->result;
     predreg_replay_site_t *sites;
     predreg_site_t *site;
 
-    sites = malloc(ucs_max(num_sites, 1u) * sizeof(*sites));
+    result->num_sites = kh_size(&account->sites);
+    sites             = malloc(ucs_max(result->num_sites, 1u) * sizeof(*sites));
+    result->sites     = sites;
     if (sites == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    result->sites     = sites;
-    result->num_sites = num_sites;
     kh_foreach_value(&account->sites, site, {
         *sites              = site->sum;
         sites->byte_seconds = site->byte_ns / NSEC_PER_SEC;
         ++sites;
     });
-    qsort(result->sites, num_sites, sizeof(*sites), site_compare);
+    qsort(result->sites, result->num_sites, sizeof(*sites), site_compare);
     return UCS_OK;
 }
 
 ucs_status_t predreg_account_result(predreg_account_t *account,
-                                    uint64_t duration,
-                                    predreg_replay_result_t *result)
+                                    uint64_t duration)
 {
-    ucs_status_t status;
+    predreg_replay_result_t *result = account->result;
+    ucs_status_t status             = account->status;
 
-    if (account->status != UCS_OK) {
-        return account->status;
+    if (status == UCS_OK) {
+        status = predreg_ledger_sum(&account->ledger, &result->pinned);
     }
-
-    status = predreg_ledger_sum(account->ledger, &result->pinned);
     if (status != UCS_OK) {
         return status;
     }
 
-    status = account_list_sites(account, result);
+    status = list_sites(account);
     if (status != UCS_OK) {
         predreg_sum_cleanup(&result->pinned);
         return status;
     }
 
-    /* From now on the result owns the arrays */
-    result->helper_ops     = account->helper_ops.ops;
-    result->num_helper_ops = account->helper_ops.count;
-    account->helper_ops    = (helper_ops_t){ .ops = NULL };
+    /* From now on the result owns the array */
+    result->helper_ops     = account->helper_ops;
+    result->num_helper_ops = account->num_helper_ops;
+    account->helper_ops    = NULL;
     if (result->num_helper_ops > 0) {
         qsort(result->helper_ops, result->num_helper_ops,
               sizeof(*result->helper_ops), helper_op_compare);
     }
 
-    result->uses             = account->uses;
-    result->hits             = account->hits;
-    result->late             = account->late;
-    result->refused          = account->refused;
-    result->regs             = account->regs;
-    result->waited           = account->waited;
     result->duration         = duration;
     result->pinned_avg_bytes = predreg_sum_average(&result->pinned, duration);
     return UCS_OK;
+}
+
+void predreg_replay_result_cleanup(predreg_replay_result_t *result)
+{
+    free(result->helper_ops);
+    free(result->sites);
+    predreg_sum_cleanup(&result->pinned);
+}
+
+void predreg_replay_result_shrink(predreg_replay_result_t *result)
+{
+    predreg_sum_t *sum = &result->pinned;
+    predreg_step_t *curve;
+
+    free(result->helper_ops);
+    free(result->sites);
+    result->helper_ops     = NULL;
+    result->num_helper_ops = 0;
+    result->sites          = NULL;
+    result->num_sites      = 0;
+
+    if (sum->num_steps > 0) {
+        curve = realloc(sum->curve, sum->num_steps * sizeof(*curve));
+        if (curve != NULL) {
+            sum->curve = curve;
+        }
+    }
 }

@@ -7,130 +7,238 @@
 #ifndef PREDREG_ACCOUNT_H_
 #define PREDREG_ACCOUNT_H_
 
-#include "result.h"
+#include "ledger.h"
+
+#include <ucs/rcache_pred/api/rcache_pred.h>
+
+#include <ucs/datastruct/khash.h>
 
 BEGIN_C_DECLS
 
 /** @file account.h
  *
- * Keeps account of what a policy does while it is replayed: uses, waits, and
- * registrations from their begin to their end. The result is made of it.
+ * The result of a policy in replay, and the account of uses, waits and
+ * registrations that a policy keeps to get there.
  *
- * All times are those of the program under the policy, ns.
+ * All times are times of the program under the policy, ns.
  */
 
-typedef struct predreg_account predreg_account_t;
+/**
+ * The numbers of a result, a row each: the field, the name in JSON, and the unit,
+ * COUNT or NSEC. Results, sums over ranks, the outcomes of a report and its JSON
+ * have a number from its row; a policy counts the number where it happens.
+ */
+#define PREDREG_RESULT_NUMBERS(_row) \
+    _row(uses,      "uses",                  COUNT) \
+    _row(hits,      "hits",                  COUNT) \
+    _row(late,      "late",                  COUNT) \
+    _row(early,     "early",                 COUNT) \
+    _row(wasted,    "wasted",                COUNT) \
+    /* Uses without a registration for lack of room; uses does not count \
+     * these */ \
+    _row(refused,   "refused",               COUNT) \
+    /* ARENA: uses of memory that the arena has registered; uses and hits count \
+     * these, too */ \
+    _row(answered,  "answered",              COUNT) \
+    /* PREDICT, ARENA: uses of buffers that the cache has forgotten, because it \
+     * remembers known_regions buffers at most */ \
+    _row(forgotten, "forgotten",             COUNT) \
+    /* Registrations */ \
+    _row(regs,      "regs",                  COUNT) \
+    /* Wait of the program on the critical path */ \
+    _row(waited,    "critical_path_seconds", NSEC) \
+    /* Time of the helper for registrations and deregistrations */ \
+    _row(helper,    "helper_seconds",        NSEC) \
+    /* PREDICT: the part of the budget that is spent */ \
+    _row(spent,     "budget_spent_seconds",  NSEC)
+
+/** The declaration of a number in a structure, and its addition. */
+#define PREDREG_NUMBER_FIELD(_field, ...) uint64_t _field;
+#define PREDREG_NUMBER_ADD(_field, ...)   sum->_field += more->_field;
 
 
-/** What is known so far of the uses from one call site. */
+/** The part of a result that belongs to the uses of one call site. */
+typedef struct predreg_replay_site {
+    uint64_t caller;
+    uint64_t stack;
+    uint64_t uses;
+    uint64_t hits;
+    uint64_t late;
+    uint64_t waited;       /**< On the critical path, ns */
+    double   byte_seconds; /**< Memory over time registered for the uses:
+                                before, during and after them */
+} predreg_replay_site_t;
+
+/** An operation of the helper. */
+typedef struct predreg_helper_op {
+    uint64_t time;      /**< Begin, ns */
+    uint64_t duration;  /**< ns */
+    int      is_reg;    /**< 1: a registration, 0: a deregistration */
+} predreg_helper_op_t;
+
+typedef struct predreg_replay_result {
+    unsigned              policy;    /**< predreg_replay_policy_t */
+    uint64_t              limit;     /**< LRU, REGIONS, ARENA: the limit in
+                                          force */
+    predreg_sum_t         pinned;
+    double                pinned_avg_bytes; /**< Average over the duration and,
+                                                 under CLAIRVOYANT, the time
+                                                 before 0 with registrations */
+    PREDREG_RESULT_NUMBERS(PREDREG_NUMBER_FIELD)
+    uint64_t              duration;  /**< ns */
+    double                budget;    /**< PREDICT, ARENA: bound on the costs of
+                                          giving up memory, part of the run
+                                          time; INFINITY: no bound. Others:
+                                          INFINITY */
+    uint64_t              prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
+    predreg_replay_site_t *sites;    /**< Sorted by caller, then by stack */
+    unsigned              num_sites;
+    predreg_helper_op_t   *helper_ops; /**< PREDICT: sorted by time */
+    size_t                num_helper_ops;
+} predreg_replay_result_t;
+
+
+/** Free the arrays of a result. */
+void predreg_replay_result_cleanup(predreg_replay_result_t *result);
+
+/** Free the call sites and the operations of the helper, without which ranks can
+ *  still be summed up. */
+void predreg_replay_result_shrink(predreg_replay_result_t *result);
+
+
+/** The uses of one call site so far. */
 typedef struct predreg_site {
     predreg_replay_site_t sum;     /**< All fields but byte_seconds */
     unsigned __int128     byte_ns;
 } predreg_site_t;
 
+typedef struct predreg_site_key {
+    uint64_t caller;
+    uint64_t stack;
+} predreg_site_key_t;
 
-/** Bytes times ns. The alignment is lowered to that of other numbers, because a
- *  loop over a list treats the list's head as if it were inside of a structure,
- *  and the head is aligned to 8 only. */
+khint_t predreg_site_hash(predreg_site_key_t key);
+
+#define PREDREG_SITE_EQUAL(_a, _b) \
+    (((_a).caller == (_b).caller) && ((_a).stack == (_b).stack))
+
+KHASH_INIT(predreg_sites, predreg_site_key_t, predreg_site_t*, 1,
+           predreg_site_hash, PREDREG_SITE_EQUAL)
+
+/** The account of a policy. The functions below access the fields. */
+typedef struct predreg_account {
+    predreg_replay_result_t *result;
+    predreg_ledger_t        ledger;
+    khash_t(predreg_sites)  sites;
+    predreg_site_t          no_site; /**< Counts for sites without memory */
+    ucs_status_t            status;  /**< UCS_ERR_NO_MEMORY if there was no
+                                          memory for a site or an operation of
+                                          the helper */
+    predreg_helper_op_t     *helper_ops;
+    size_t                  num_helper_ops;
+    size_t                  helper_ops_room;
+} predreg_account_t;
+
+
+/** Bytes times ns. The lower alignment equals that of a list's head: a loop over
+ *  a list treats the head as if it were inside of a structure. */
 typedef unsigned __int128 predreg_byte_ns_t __attribute__((aligned(8)));
 
 /**
- * A registration from its begin to its end: memory is registered, used, idle,
- * used again, and deregistered. Only afterwards it is known which use the
- * memory was idle for. The policy owns the structure, but only the functions
- * below read and write it.
+ * A registration from its begin to its end. The account learns only afterwards
+ * for which use the memory was idle. The policy owns the structure, and only the
+ * functions below access it.
  */
 typedef struct predreg_holding {
-    uint64_t          bytes;    /**< Bytes of its pages */
-    uint64_t          begin;    /**< When its registration began */
-    uint64_t          since;    /**< When its present state began */
-    unsigned          uses;     /**< How many uses of it are under way */
-    uint8_t           state;    /**< predreg_holding_state_t */
-    predreg_site_t    *site;    /**< Site of its last use; NULL: it was not used
-                                     yet */
-    predreg_byte_ns_t unused;   /**< Its memory over time until its first use */
+    uint64_t          bytes;  /**< Bytes of the pages */
+    uint64_t          begin;  /**< Begin of the registration */
+    uint64_t          since;  /**< Begin of the present state */
+    unsigned          uses;   /**< Uses under way */
+    uint8_t           state;  /**< predreg_holding_state_t */
+    predreg_site_t    *site;  /**< Site of the last use; NULL: none yet */
+    predreg_byte_ns_t unused; /**< Memory over time until the first use */
 } predreg_holding_t;
 
 typedef enum {
-    PREDREG_HOLDING_REG,   /**< Being registered */
-    PREDREG_HOLDING_IDLE,  /**< Registered, and not used */
+    PREDREG_HOLDING_REG,   /**< During the registration */
+    PREDREG_HOLDING_IDLE,  /**< Registered, and without use */
     PREDREG_HOLDING_USED,
-    PREDREG_HOLDING_DEREG  /**< Being deregistered */
+    PREDREG_HOLDING_DEREG  /**< During the deregistration */
 } predreg_holding_state_t;
 
 
-ucs_status_t predreg_account_create(predreg_account_t **account_p);
-void predreg_account_destroy(predreg_account_t *account);
+/** Open an account.
+ *  @param [in] result  The account counts into this result, whose numbers are
+ *                      0. */
+void predreg_account_init(predreg_account_t *account,
+                          predreg_replay_result_t *result);
 
-/** @return the call site of a context. It is never NULL: if there is no memory
- *  for the site, predreg_account_result() fails later. */
+void predreg_account_cleanup(predreg_account_t *account);
+
+/** @return the call site of a context. Never NULL: without memory for the site,
+ *          predreg_account_result() fails later. */
 predreg_site_t *predreg_account_site(predreg_account_t *account,
                                      const ucs_rcache_pred_context_t *context);
 
 /** Count a use.
- *  @param [in] waited  How long the program waited at its begin, ns. */
+ *  @param [in] waited  Wait of the program at the begin, ns. */
 void predreg_account_use(predreg_account_t *account, predreg_site_t *site,
                          int hit, int late, uint64_t waited);
 
-/** Count a use that was refused, and went without a registration for lack of
- *  room. */
+/** Count a refused use, which goes on without a registration. */
 void predreg_account_refused(predreg_account_t *account, predreg_site_t *site,
                              uint64_t waited);
 
-/** Count time that the program waited for the sake of a site at another point
- *  than the begin of a use, ns. */
+/** Count a wait of the program for a site, other than at the begin of a use,
+ *  ns. */
 void predreg_account_wait(predreg_account_t *account, predreg_site_t *site,
                           uint64_t waited);
 
-/** Add memory that was registered from begin to end, for this cause and for the
- *  sake of a site; see @ref predreg_ledger_add. Policies that know the whole
- *  schedule at once use this function; the others use holdings. */
+/** Add memory that is registered from begin to end, for this cause and site; see
+ *  @ref predreg_ledger_add. A policy that computes the whole schedule at once
+ *  calls this function; the other policies use holdings. */
 void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
                          int64_t begin, int64_t end, uint64_t bytes,
                          predreg_cause_t cause);
 
-/** Add an operation of the helper, which is busy with a registration, or a
- *  deregistration, from begin to end. */
+/** Add an operation of the helper: a registration, or a deregistration. */
 void predreg_account_helper(predreg_account_t *account, uint64_t begin,
                             uint64_t end, int is_reg);
 
 
-/** Open a holding: the pages of [address, address + length) are being
- *  registered from now on, until @ref predreg_holding_registered is called. */
+/** Open a holding: the registration of the pages of [address, address + length)
+ *  begins, and lasts until @ref predreg_holding_registered. */
 void predreg_holding_reg(predreg_account_t *account, predreg_holding_t *holding,
                          uint64_t address, uint64_t length, uint64_t now);
 
 void predreg_holding_registered(predreg_account_t *account,
                                 predreg_holding_t *holding, uint64_t now);
 
-/** Note that a use of the memory begins, or that a use that is under way
- *  ends. */
+/** A use of the memory begins, or ends. */
 void predreg_holding_use(predreg_account_t *account, predreg_holding_t *holding,
                          predreg_site_t *site, uint64_t now);
 void predreg_holding_unuse(predreg_account_t *account,
                            predreg_holding_t *holding, uint64_t now);
 
-/** Note that the deregistration begins. The memory must not be in use. */
+/** The deregistration begins. The memory must not be in use. */
 void predreg_holding_dereg(predreg_account_t *account,
                            predreg_holding_t *holding, uint64_t now);
 
-/** Close a holding, because its memory is not registered any more, or because
- *  the program is over. In the second case the holding may be in any state. */
+/** Close a holding in any state: the deregistration has ended, or the
+ *  program. */
 void predreg_holding_close(predreg_account_t *account,
                            predreg_holding_t *holding, uint64_t now);
 
 
 /**
- * Make the result of all that was added: its fields pinned, pinned_avg_bytes,
- * uses, hits, late, refused, regs, waited, duration, sites and num_sites. All
- * holdings must be closed.
+ * Complete the result of an account without open holdings: everything but limit,
+ * budget and prediction_errors.
  *
  * @param [in] duration  Duration of the program under the policy, ns.
- * @return UCS_ERR_NO_MEMORY.
+ * @return UCS_ERR_NO_MEMORY; the result then needs no cleanup.
  */
 ucs_status_t predreg_account_result(predreg_account_t *account,
-                                    uint64_t duration,
-                                    predreg_replay_result_t *result);
+                                    uint64_t duration);
 
 END_C_DECLS
 

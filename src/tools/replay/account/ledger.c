@@ -15,34 +15,18 @@
 
 
 /*
- * Sums are kept as integers of 128 bits, and converted at the end. So they are
- * exact, and depend neither on the order of the entries nor on rounding.
+ * Sums are integers of 128 bits, and become doubles at the end. So they are
+ * exact: neither the order of the entries nor rounding has an effect.
  *
- * Of the entries themselves nothing is kept: the curve of registered bytes
- * changes at their begin and end. Changes are appended, and those at one time
- * are added up each time there is no more room. There is more room only if that
- * leaves more than half of it full, so that the ledger takes memory for at most
- * four times as many changes as there are different times, however many entries
- * there are: clairvoyant makes some for each use of each segment.
+ * The ledger keeps no entries, only changes of the curve of registered bytes,
+ * at the begin and end of entries. A full array adds up the changes of the same
+ * time, and grows only if more than half of it stays full. So the array has room
+ * for at most four times as many changes as there are different times, whatever
+ * the number of entries: clairvoyant makes some for each use of each segment.
  */
 
-/* Room for so many changes at first */
+/* Room of the first allocation, in changes */
 #define FIRST_ROOM 1024
-
-/* At one time, how many bytes more or fewer than before are registered */
-typedef struct change {
-    int64_t  time;
-    uint64_t bytes; /* By how much it rises, modulo 2^64; a fall is negative */
-} change_t;
-
-struct predreg_ledger {
-    change_t          *changes;
-    size_t            num_changes;
-    size_t            room;   /* For so many changes */
-    unsigned __int128 by_cause[PREDREG_CAUSE_LAST]; /* Bytes times ns */
-    ucs_status_t      status; /* UCS_ERR_NO_MEMORY if there was no memory for an
-                                 entry */
-};
 
 
 const char *predreg_cause_names[] = {
@@ -57,34 +41,21 @@ const char *predreg_cause_names[] = {
 };
 
 
-ucs_status_t predreg_ledger_create(predreg_ledger_t **ledger_p)
-{
-    predreg_ledger_t *ledger = calloc(1, sizeof(*ledger));
-
-    if (ledger == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    ledger->status = UCS_OK;
-    *ledger_p      = ledger;
-    return UCS_OK;
-}
-
-void predreg_ledger_destroy(predreg_ledger_t *ledger)
+void predreg_ledger_cleanup(predreg_ledger_t *ledger)
 {
     free(ledger->changes);
-    free(ledger);
 }
 
 static int change_compare(const void *a, const void *b)
 {
-    const change_t *first = a, *second = b;
+    const predreg_change_t *first = a, *second = b;
 
     return (first->time > second->time) - (first->time < second->time);
 }
 
-/* Sort changes, and add up those at one time. @return how many are left. */
-static size_t changes_combine(change_t *changes, size_t num_changes)
+/* Sort changes, and add up changes of the same time.
+ * @return the number of changes afterwards. */
+static size_t changes_combine(predreg_change_t *changes, size_t num_changes)
 {
     size_t count = 0;
     size_t i;
@@ -104,11 +75,11 @@ static size_t changes_combine(change_t *changes, size_t num_changes)
     return count;
 }
 
-/* Make room for another change: add up those at one time or, if that does not
- * help much, get more memory */
+/* Make room for another change: add up changes of the same time and, if this
+ * leaves the array half full, get more memory */
 static ucs_status_t make_room(predreg_ledger_t *ledger)
 {
-    change_t *changes;
+    predreg_change_t *changes;
     size_t room;
 
     ledger->num_changes = changes_combine(ledger->changes,
@@ -136,7 +107,8 @@ static void add_change(predreg_ledger_t *ledger, int64_t time, uint64_t bytes)
         return;
     }
 
-    ledger->changes[ledger->num_changes++] = (change_t){ time, bytes };
+    ledger->changes[ledger->num_changes++] =
+            (predreg_change_t){ time, bytes };
 }
 
 void predreg_ledger_hold(predreg_ledger_t *ledger, int64_t begin, int64_t end,
@@ -164,11 +136,9 @@ void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
     }
 }
 
-/*
- * Make a curve of changes that were combined. It has no step that changes
- * nothing. The steps overwrite the changes, since they take no more room.
- */
-static void curve_make(change_t *changes, size_t num_changes,
+/* Make a curve of combined changes, without steps of equal height. The steps
+ * overwrite the changes, which have the same size. */
+static void curve_make(predreg_change_t *changes, size_t num_changes,
                        predreg_sum_t *sum)
 {
     predreg_step_t *steps = (predreg_step_t*)changes;
@@ -206,7 +176,7 @@ static void ledger_integrate(const predreg_ledger_t *ledger, predreg_sum_t *sum)
 
 ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum)
 {
-    change_t *changes;
+    predreg_change_t *changes;
     size_t size;
 
     if (ledger->status != UCS_OK) {
@@ -232,13 +202,13 @@ ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum)
 
 /* Write the steps of a curve as changes. @return the number of changes. */
 static size_t changes_of_curve(const predreg_sum_t *sum, int64_t offset,
-                               change_t *changes)
+                               predreg_change_t *changes)
 {
     uint64_t bytes = 0;
     size_t i;
 
     for (i = 0; i < sum->num_steps; ++i) {
-        changes[i] = (change_t){ sum->curve[i].time + offset,
+        changes[i] = (predreg_change_t){ sum->curve[i].time + offset,
                                  sum->curve[i].bytes - bytes };
         bytes      = sum->curve[i].bytes;
     }
@@ -251,7 +221,7 @@ ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
                                predreg_sum_t *total)
 {
     size_t num_changes = 0;
-    change_t *changes;
+    predreg_change_t *changes;
     unsigned cause;
     size_t i;
 

@@ -17,55 +17,46 @@ BEGIN_C_DECLS
 
 /** @file ledger.h
  *
- * A ledger of which memory was registered when, and what for. Entries may be
- * added in any order, and are summed up when all have been added.
+ * A ledger of registered memory by time and cause, its sum, and the sum over
+ * several ranks. Entries come in any order; the caller sums them up after the
+ * last one.
  *
  * Times are nanoseconds, and may be negative; sizes are bytes.
  */
 
-/** Why memory is registered at an instant. */
+/** The cause of registered memory at an instant. */
 typedef enum {
     PREDREG_CAUSE_USE,      /**< The memory is in use */
-    PREDREG_CAUSE_REG,      /**< The memory is being registered */
-    PREDREG_CAUSE_DEREG,    /**< The memory is being deregistered */
-    PREDREG_CAUSE_AHEAD,    /**< It was registered ahead of a use, which then
-                                 comes */
-    PREDREG_CAUSE_KEPT,     /**< It stays registered from one use to the next */
-    PREDREG_CAUSE_RELEASE,  /**< It was used, and is deregistered before it is
-                                 used again */
-    PREDREG_CAUSE_WASTED,   /**< It was registered ahead of a use that never
-                                 came */
+    PREDREG_CAUSE_REG,      /**< During its registration */
+    PREDREG_CAUSE_DEREG,    /**< During its deregistration */
+    PREDREG_CAUSE_AHEAD,    /**< Registered ahead of a use that then comes */
+    PREDREG_CAUSE_KEPT,     /**< Kept registered from one use to the next */
+    PREDREG_CAUSE_RELEASE,  /**< After the last use before deregistration */
+    PREDREG_CAUSE_WASTED,   /**< Registered ahead of a use that never comes */
     PREDREG_CAUSE_LAST
 } predreg_cause_t;
 
+/** By cause; NULL at the end. */
 extern const char *predreg_cause_names[];
 
-typedef struct predreg_ledger predreg_ledger_t;
 
+/** The change of the registered bytes at a time. */
+typedef struct predreg_change {
+    int64_t  time;
+    uint64_t bytes; /**< The rise, modulo 2^64: a fall is negative */
+} predreg_change_t;
 
-ucs_status_t predreg_ledger_create(predreg_ledger_t **ledger_p);
-void predreg_ledger_destroy(predreg_ledger_t *ledger);
+/** A ledger; all 0 before the first entry. The functions below access it. */
+typedef struct predreg_ledger {
+    predreg_change_t  *changes;
+    size_t            num_changes;
+    size_t            room;   /**< Of the array, in changes */
+    unsigned __int128 by_cause[PREDREG_CAUSE_LAST]; /**< Bytes times ns */
+    ucs_status_t      status; /**< UCS_ERR_NO_MEMORY after an entry without
+                                   memory */
+} predreg_ledger_t;
 
-/** Add an entry: so many bytes are registered for this cause, from begin to
- *  end. If end is not after begin, nothing is added. If there is no memory for
- *  the entry, predreg_ledger_sum() fails later. */
-void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
-                        uint64_t bytes, predreg_cause_t cause);
-
-/**
- * The two halves of that, for memory whose cause changes while it stays
- * registered: when so many bytes are registered, once, and under which causes,
- * in any number of parts. An entry of the first half costs far more than one of
- * the second. What is added by all causes must be what is held.
- */
-void predreg_ledger_hold(predreg_ledger_t *ledger, int64_t begin, int64_t end,
-                         uint64_t bytes);
-void predreg_ledger_attribute(predreg_ledger_t *ledger, uint64_t time,
-                              uint64_t bytes, predreg_cause_t cause);
-
-
-/** A step of the curve of registered memory: from this time on, so many bytes
- *  are registered. */
+/** A step of the curve of registered memory: the bytes from this time on. */
 typedef struct predreg_step {
     int64_t  time;
     uint64_t bytes;
@@ -73,21 +64,41 @@ typedef struct predreg_step {
 
 typedef struct predreg_sum {
     double         byte_seconds;
-    double         by_cause[PREDREG_CAUSE_LAST]; /**< byte * s; sums up to
+    double         by_cause[PREDREG_CAUSE_LAST]; /**< byte * s; the sum is
                                                       byte_seconds */
     uint64_t       peak_bytes;
-    predreg_step_t *curve;   /**< Sorted by time, each time once; it begins and
+    predreg_step_t *curve;   /**< Sorted by time, one step a time; begins and
                                   ends at 0 bytes */
     size_t         num_steps;
 } predreg_sum_t;
+
+
+void predreg_ledger_cleanup(predreg_ledger_t *ledger);
+
+/** Add an entry: so many bytes are registered for this cause, from begin to end;
+ *  nothing if end is not after begin. Without memory for the entry,
+ *  predreg_ledger_sum() fails later. */
+void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
+                        uint64_t bytes, predreg_cause_t cause);
+
+/**
+ * The two halves of an entry, for memory whose cause changes while it is
+ * registered: bytes by time, once, and by cause, in any number of parts. The
+ * first half costs far more time than the second. The parts must add up to the
+ * bytes by time.
+ */
+void predreg_ledger_hold(predreg_ledger_t *ledger, int64_t begin, int64_t end,
+                         uint64_t bytes);
+void predreg_ledger_attribute(predreg_ledger_t *ledger, uint64_t time,
+                              uint64_t bytes, predreg_cause_t cause);
 
 /** @return UCS_ERR_NO_MEMORY. */
 ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum);
 
 /**
- * Add up what several ranks have registered, as one sum.
+ * Add up the sums of several ranks.
  *
- * @param [in] offsets  For each sum, what is added to its times, ns.
+ * @param [in] offsets  For each sum, the shift of its times, ns.
  * @return UCS_ERR_NO_MEMORY.
  */
 ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
@@ -95,9 +106,9 @@ ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
                                predreg_sum_t *total);
 
 /**
- * @return how many bytes are registered on average, from the first
- * registration, if it is before 0, else from 0, to the given time. The average
- * over no time is 0.
+ * @return the average of the registered bytes, until the given time, from 0 or,
+ *         if it is earlier, from the first registration. The average over no
+ *         time is 0.
  */
 double predreg_sum_average(const predreg_sum_t *sum, uint64_t duration);
 

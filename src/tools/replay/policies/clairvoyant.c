@@ -5,9 +5,7 @@
  */
 
 #include "policies.h"
-
-#include <tools/replay/account/account.h>
-#include <tools/replay/models/segments.h>
+#include "segments.h"
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -15,50 +13,47 @@
 #include <stdlib.h>
 
 /*
- * Computes the fewest byte-seconds that any schedule can have, and the schedule
- * that has them. There each use has a registration of its own, which is
- * complete when the use begins, and is given up when the use ends. A page
- * counts once, however many registrations hold it. docs/clairvoyant.md proves
- * that no schedule has fewer.
+ * Computes the schedule with the fewest byte-seconds. In this schedule each use
+ * has a registration of its own, which is complete at the begin of the use, and
+ * given up at its end. A page counts once, however many registrations hold it.
+ * docs/clairvoyant.md proves that no schedule has fewer byte-seconds.
  *
- * The addresses at which uses and unmaps begin and end divide memory into
- * segments. All pages of a segment are registered at the same times. At any
- * time a segment is either in use or in a gap between uses. In a gap it is
- * registered as long as a deregistration still goes on, or a registration
- * already has to be under way:
+ * The begins and ends of uses and unmaps in memory divide memory into segments.
+ * All pages of a segment are registered at the same times. At any time a segment
+ * is in use or in a gap between uses. In a gap it is registered until the
+ * deregistration has ended, and from the begin of the next registration:
  *
  *        use            gap             use      gap      use
  *     =========|----|.........|-----|=========|-------|=========
  *              dereg            reg              kept
  */
 
-/* What a step takes at least, as measured on a machine of 2026, ns */
+/* The least time of a step, as measured on a machine of 2026, ns */
 #define STEP_TIME 100
 
 
-/* The shortest registration that serves a use. Its times are those of the
- * ledger. */
+/* The shortest registration that serves a use, in times of the ledger */
 typedef struct span {
     int64_t        start;   /* Registration begins */
     int64_t        begin;
     int64_t        end;
     int64_t        stop;    /* Deregistration ends */
-    uint64_t       mapping; /* How often each of its segments had been unmapped
-                               before, added up. If this is the same for two
-                               uses of one range, they see the same memory */
+    uint64_t       mapping; /* Number of earlier unmaps of its segments, summed
+                               up. If it is equal for two uses of a range, they
+                               see the same memory */
     predreg_site_t *site;
 } span_t;
 
 /* A use of a segment */
 typedef struct visit {
     size_t  use;      /* Index of the use */
-    int64_t start;    /* When the first registration begins that is for this use
-                         or for a later use of the same memory */
+    int64_t start;    /* Begin of the first registration for this use or for a
+                         later use of the same memory */
 } visit_t;
 
 typedef struct bound {
     const predreg_timeline_t *timeline;
-    predreg_account_t        *account;
+    predreg_account_t        account;
     predreg_segments_t       segments;
     span_t                   *spans;   /* By use */
     visit_t                  *visits;  /* Room for the visits of a segment */
@@ -70,8 +65,8 @@ static ucs_status_t bound_init(bound_t *bound)
 {
     size_t num_uses = bound->timeline->num_uses;
 
-    /* Each array has room for one more element, because calloc() of 0 elements
-     * may return NULL */
+    /* Each array has room for one more, since calloc() of 0 elements may return
+     * NULL */
     bound->spans  = calloc(num_uses + 1, sizeof(*bound->spans));
     bound->visits = calloc(num_uses + 1, sizeof(*bound->visits));
     if ((bound->spans == NULL) || (bound->visits == NULL)) {
@@ -102,26 +97,24 @@ static void bound_add_use(bound_t *bound, size_t index,
         .end   = use->end,
         .stop  = use->end + predreg_cost_of(&params->dereg, use->address,
                                             use->length),
-        .site  = predreg_account_site(bound->account, &use->context)
+        .site  = predreg_account_site(&bound->account, &use->context)
     };
 
     /* Each use finds its memory registered, and does not wait */
-    predreg_account_use(bound->account, span->site, 1, 0, 0);
+    predreg_account_use(&bound->account, span->site, 1, 0, 0);
 }
 
-/* Note that the present segment is registered from begin to end, for this cause
- * and for the sake of a use. Under no policy does the time after the end of the
- * program count. */
+/* Add a registration of the present segment from begin to end, for this cause and
+ * use. Under no policy does the time after the end of the program count. */
 static void bound_add(bound_t *bound, const visit_t *visit, int64_t begin,
                       int64_t end, predreg_cause_t cause)
 {
-    predreg_account_add(bound->account, bound->spans[visit->use].site, begin,
+    predreg_account_add(&bound->account, bound->spans[visit->use].site, begin,
                         ucs_min(end, (int64_t)bound->timeline->duration),
                         bound->bytes, cause);
 }
 
-/* Add what the segment is registered for in the gap between two visits, in
- * which it is not used */
+/* Add the registrations of the segment in the gap between two visits */
 static void bound_add_gap(bound_t *bound, const visit_t *last, int64_t end,
                           int64_t stop, const visit_t *next)
 {
@@ -135,8 +128,8 @@ static void bound_add_gap(bound_t *bound, const visit_t *last, int64_t end,
     }
 }
 
-/* Set when the registrations for visits begin. Memory cannot be registered
- * before it is mapped. */
+/* Set the begins of registrations for visits. Nothing can register memory before
+ * its mapping. */
 static void bound_set_starts(const bound_t *bound, visit_t *visits,
                              size_t num_visits, int64_t mapped)
 {
@@ -150,12 +143,12 @@ static void bound_set_starts(const bound_t *bound, visit_t *visits,
     }
 }
 
-/* Add visits that see the same memory. They are sorted by when they begin. */
+/* Add visits of the same memory, sorted by their begins */
 static void bound_add_mapping(bound_t *bound, visit_t *visits,
                               size_t num_visits, int64_t mapped)
 {
     const visit_t *first = visits; /* The first visit since the last gap */
-    const visit_t *last  = visits; /* The visit so far that ends last */
+    const visit_t *last  = visits; /* The visit with the latest end so far */
     int64_t stop         = INT64_MIN;
     const visit_t *visit;
     const span_t *span;
@@ -182,8 +175,7 @@ static void bound_add_mapping(bound_t *bound, visit_t *visits,
               PREDREG_CAUSE_DEREG);
 }
 
-/* Add a segment. An unmap divides its uses into those that see the memory
- * before it and those that see what is mapped after it. */
+/* Add a segment. An unmap divides the uses: later uses see other memory. */
 static void bound_add_segment(void *arg, const predreg_cover_t *uses,
                               const predreg_cover_t *unmaps, uint64_t bytes)
 {
@@ -218,8 +210,8 @@ static void bound_add_segment(void *arg, const predreg_cover_t *uses,
     bound_add_mapping(bound, bound->visits, num_visits, mapped);
 }
 
-/* Whether the schedule can be computed within the steps that are allowed. If
- * not, what it would take is logged. */
+/* Whether the schedule takes as many steps as allowed, or fewer; logged if
+ * not. */
 static int bound_is_feasible(const bound_t *bound,
                              const predreg_replay_params_t *params)
 {
@@ -235,15 +227,13 @@ static int bound_is_feasible(const bound_t *bound,
     return 0;
 }
 
-/*
- * Count the registrations of the schedule, and the time they take. Two uses of
- * the same memory share a registration, if the one for the first use would not
- * be given up before the one for the second use begins.
- */
+/* Count the registrations of the schedule, and their time. Two uses of the same
+ * memory share a registration, if the first registration ends after the second
+ * one begins. */
 static void bound_count_regs(const bound_t *bound,
                              predreg_replay_result_t *result)
 {
-    const predreg_range_t *range, *last = NULL;
+    const predreg_pages_t *range, *last = NULL;
     int64_t stop = 0;
     const span_t *span;
 
@@ -273,11 +263,7 @@ ucs_status_t predreg_replay_clairvoyant(const predreg_timeline_t *timeline,
     ucs_status_t status;
     size_t i;
 
-    status = predreg_account_create(&bound.account);
-    if (status != UCS_OK) {
-        return status;
-    }
-
+    predreg_account_init(&bound.account, result);
     status = bound_init(&bound);
     if (status != UCS_OK) {
         goto out;
@@ -297,13 +283,13 @@ ucs_status_t predreg_replay_clairvoyant(const predreg_timeline_t *timeline,
         goto out;
     }
 
-    status = predreg_account_result(bound.account, timeline->duration, result);
+    status = predreg_account_result(&bound.account, timeline->duration);
     if (status == UCS_OK) {
         bound_count_regs(&bound, result);
     }
 
 out:
     bound_cleanup(&bound);
-    predreg_account_destroy(bound.account);
+    predreg_account_cleanup(&bound.account);
     return status;
 }

@@ -6,13 +6,12 @@
 
 /** @file rows.h
  *
- * The policies, one row each, in the order in which they are played and
- * printed. policies.h and policies.c include this file several times, without a
- * guard: they define PREDREG_POLICY_ROW() as what they need of a row, and this
- * file undefines it.
+ * The policies, one row each, in the order of playing and printing. policies.h and
+ * policies.c define PREDREG_POLICY_ROW() for their part of a row, and include this
+ * file, which has no guard and undefines the macro.
  *
- * A row has the policy's number (PREDREG_REPLAY_ and this), its function
- * (predreg_replay_ and this), and the fields of predreg_policy_t.
+ * A row has the policy's number (after PREDREG_REPLAY_), its function (after
+ * predreg_replay_), and the fields of predreg_policy_t.
  */
 
 /* Prediction, by this library's own code */

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longest time between the starts of two ranks of one job, ns: 10 years. If
- * clocks say more, they are wrong */
+/* The longest time between the starts of two ranks of one job, ns: 10 years.
+ * Clocks that say more are wrong */
 #define MAX_DISTANCE (10ul * 365 * 24 * 3600 * 1000000000)
 
 
@@ -76,27 +76,17 @@ err:
     return 0;
 }
 
-static void add_counters(const predreg_replay_result_t *result,
-                         predreg_replay_result_t *total)
+/* Add the numbers of a rank to the sum over ranks */
+static void add_numbers(predreg_replay_result_t *sum,
+                        const predreg_replay_result_t *more)
 {
     unsigned i;
 
-    total->uses      += result->uses;
-    total->hits      += result->hits;
-    total->late      += result->late;
-    total->early     += result->early;
-    total->wasted    += result->wasted;
-    total->refused   += result->refused;
-    total->answered  += result->answered;
-    total->forgotten += result->forgotten;
-    total->regs      += result->regs;
-    total->waited    += result->waited;
-    total->helper    += result->helper;
-    total->spent     += result->spent;
-    total->limit     += result->limit;
-    total->duration   = ucs_max(total->duration, result->duration);
+    PREDREG_RESULT_NUMBERS(PREDREG_NUMBER_ADD)
+    sum->limit    += more->limit;
+    sum->duration  = ucs_max(sum->duration, more->duration);
     for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
-        total->prediction_errors[i] += result->prediction_errors[i];
+        sum->prediction_errors[i] += more->prediction_errors[i];
     }
 }
 
@@ -104,8 +94,7 @@ ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
                                  const int64_t *offsets, size_t num_ranks,
                                  predreg_replay_result_t *total)
 {
-    int64_t span = 0; /* From when the first rank has started to when the last one has
-                         ended, ns */
+    int64_t span = 0; /* From the first start of a rank to the last end, ns */
     const predreg_sum_t **sums;
     ucs_status_t status;
     size_t i;
@@ -120,7 +109,7 @@ ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
         sums[i]       = &results[i].pinned;
         total->policy = results[i].policy;
         total->budget = results[i].budget;
-        add_counters(&results[i], total);
+        add_numbers(total, &results[i]);
         span = ucs_max(span, offsets[i] + (int64_t)results[i].duration);
     }
 

@@ -5,14 +5,42 @@
  */
 
 #include "scale.h"
-#include "node.h"
+
+#include <ucs/base/hash.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NSEC_PER_SEC 1e9
+
+
+/* The larger job, summed up node by node */
+typedef struct model {
+    const predreg_replay_result_t *results;   /* One for each recorded rank */
+    const int64_t                 *offsets;   /* Of each recorded rank, ns */
+    size_t                        num_results;
+    const predreg_scale_params_t  *params;
+    predreg_scale_t               *scale;     /* The result */
+    int64_t                       duration;   /* Of the job, ns */
+    double                        above;      /* Nodes above node_max, times
+                                                 ns */
+    double                        above_byte_ns; /* Their bytes above it, over
+                                                    time */
+    double                        busy;       /* Sum over all helpers, ns */
+    double                        delay;      /* Sum over all registrations,
+                                                 ns */
+} model_t;
+
+/* An operation of one of a node's helpers */
+typedef struct job_op {
+    int64_t  time;
+    uint64_t duration;
+    unsigned rank;      /* Rank within the node */
+    int      is_reg;
+} job_op_t;
 
 
 const char *predreg_phase_names[] = {
@@ -22,27 +50,274 @@ const char *predreg_phase_names[] = {
 };
 
 
-/* Add a node of the job, which stands for this many nodes that are alike */
-static ucs_status_t add_node(scale_model_t *model, unsigned node,
-                             unsigned count)
+/* Turn consecutive numbers into unrelated ones, by the finalizer of the
+ * generator splitmix64 (G. Steele et al., "Fast Splittable Pseudorandom Number
+ * Generators", OOPSLA 2014) */
+static uint64_t mix(uint64_t x)
+{
+    x += UCS_RCACHE_PRED_HASH_GOLDEN;
+    x  = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ul;
+    x  = (x ^ (x >> 27)) * 0x94d049bb133111ebul;
+    return x ^ (x >> 31);
+}
+
+/* @return the result of the recorded rank that a rank of the job repeats. */
+static const predreg_replay_result_t *rank_result(const model_t *model,
+                                                  unsigned rank)
+{
+    return &model->results[rank % model->num_results];
+}
+
+/* @return the delay of a rank of the job against its recording, ns. */
+static int64_t rank_shift(const model_t *model, unsigned rank)
+{
+    if (model->params->phase == PREDREG_PHASE_RECORDED) {
+        return model->offsets[rank % model->num_results];
+    }
+
+    return (model->duration == 0) ? 0 : (mix(rank) % model->duration);
+}
+
+/* Whether events beyond the end of the job come at its begin instead */
+static int is_ring(const model_t *model)
+{
+    return (model->params->phase == PREDREG_PHASE_RANDOM) &&
+           (model->duration > 0);
+}
+
+/* @return the time in the job of an event of a rank, ns. */
+static int64_t time_of(const model_t *model, int64_t time, int64_t shift)
+{
+    time += shift;
+    if (!is_ring(model)) {
+        return time;
+    }
+
+    time %= model->duration;
+    return (time < 0) ? (time + model->duration) : time;
+}
+
+/* Add a part of the curve of a rank, which may reach beyond the end of the
+ * job */
+static void add_part(const model_t *model, predreg_ledger_t *ledger,
+                     int64_t begin, int64_t length, uint64_t bytes)
+{
+    int64_t end = begin + length;
+
+    if (is_ring(model) && (end > model->duration)) {
+        predreg_ledger_add(ledger, 0, end - model->duration, bytes,
+                           PREDREG_CAUSE_USE);
+        end = model->duration;
+    }
+    predreg_ledger_add(ledger, begin, end, bytes, PREDREG_CAUSE_USE);
+}
+
+static void add_curve(const model_t *model, predreg_ledger_t *ledger,
+                      unsigned rank)
+{
+    const predreg_sum_t *sum = &rank_result(model, rank)->pinned;
+    int64_t shift            = rank_shift(model, rank);
+    const predreg_step_t *step;
+    size_t i;
+
+    for (i = 0; i + 1 < sum->num_steps; ++i) {
+        step = &sum->curve[i];
+        if (step->bytes > 0) {
+            add_part(model, ledger, time_of(model, step[0].time, shift),
+                     step[1].time - step[0].time, step->bytes);
+        }
+    }
+}
+
+/* Add the curve of a node, which stands for this many equal nodes */
+static void add_node_sum(model_t *model, const predreg_sum_t *sum,
+                         unsigned count)
+{
+    predreg_scale_t *scale = model->scale;
+    const predreg_step_t *step;
+    double time;
+    size_t i;
+
+    scale->job_avg_bytes   += count * sum->byte_seconds;
+    scale->job_peak_bytes  += count * sum->peak_bytes;
+    scale->node_peak_bytes  = ucs_max(scale->node_peak_bytes, sum->peak_bytes);
+    for (i = 0; i + 1 < sum->num_steps; ++i) {
+        step = &sum->curve[i];
+        if (step->bytes > model->params->node_max) {
+            time                  = (double)count *
+                                    (step[1].time - step[0].time);
+            model->above         += time;
+            model->above_byte_ns += time *
+                                    (step->bytes - model->params->node_max);
+        }
+    }
+}
+
+/* Add the registered memory of the ranks of a node */
+static ucs_status_t add_memory(model_t *model, unsigned first, unsigned end,
+                               unsigned count)
+{
+    predreg_ledger_t ledger = { .num_changes = 0 };
+    ucs_status_t status;
+    predreg_sum_t sum;
+    unsigned rank;
+
+    for (rank = first; rank < end; ++rank) {
+        add_curve(model, &ledger, rank);
+    }
+
+    status = predreg_ledger_sum(&ledger, &sum);
+    if (status == UCS_OK) {
+        add_node_sum(model, &sum, count);
+        predreg_sum_cleanup(&sum);
+    }
+    predreg_ledger_cleanup(&ledger);
+    return status;
+}
+
+static int op_compare(const void *a, const void *b)
+{
+    const job_op_t *first = a, *second = b;
+
+    if (first->time != second->time) {
+        return (first->time > second->time) ? 1 : -1;
+    }
+
+    return (first->rank > second->rank) - (first->rank < second->rank);
+}
+
+/* List the operations of all helpers of a node, sorted by time, for the caller to
+ * free.
+ * @return NULL without memory. */
+static job_op_t *list_ops(const model_t *model, unsigned first, unsigned end,
+                          size_t *num_ops_p)
+{
+    const predreg_replay_result_t *result;
+    const predreg_helper_op_t *op;
+    size_t num_ops = 0;
+    job_op_t *ops, *next;
+    int64_t shift;
+    unsigned rank;
+
+    for (rank = first; rank < end; ++rank) {
+        num_ops += rank_result(model, rank)->num_helper_ops;
+    }
+
+    next = ops = malloc((num_ops + 1) * sizeof(*ops));
+    if (ops == NULL) {
+        return NULL;
+    }
+
+    for (rank = first; rank < end; ++rank) {
+        result = rank_result(model, rank);
+        shift  = rank_shift(model, rank);
+        for (op = result->helper_ops;
+             op < result->helper_ops + result->num_helper_ops; ++op) {
+            *next++ = (job_op_t){
+                .time     = time_of(model, op->time, shift),
+                .duration = op->duration,
+                .rank     = rank - first,
+                .is_reg   = op->is_reg
+            };
+        }
+    }
+
+    qsort(ops, num_ops, sizeof(*ops), op_compare);
+    *num_ops_p = num_ops;
+    return ops;
+}
+
+/* @return the core that becomes free first. */
+static int64_t *first_free(int64_t *cores, unsigned num_cores)
+{
+    int64_t *first = cores;
+    int64_t *core;
+
+    for (core = cores + 1; core < cores + num_cores; ++core) {
+        first = (*core < *first) ? core : first;
+    }
+
+    return first;
+}
+
+/* Run the operations. Helpers take the cores in the order in which they need
+ * one, and each helper does one operation at a time. An operation waits only for
+ * a free core or for its helper.
+ * @param [in] free_at  When each core, and then the helper of each rank, becomes
+ *                      free, ns. */
+static void run_ops(model_t *model, const job_op_t *ops, size_t num_ops,
+                    int64_t *free_at, unsigned num_cores, unsigned count)
+{
+    predreg_scale_t *scale = model->scale;
+    int64_t *core, *helper;
+    const job_op_t *op;
+    uint64_t delay;
+    int64_t begin;
+
+    for (op = ops; op < ops + num_ops; ++op) {
+        core         = first_free(free_at, num_cores);
+        helper       = &free_at[num_cores + op->rank];
+        begin        = ucs_max(ucs_max(op->time, *helper), *core);
+        *core        = *helper = begin + op->duration;
+        model->busy += (double)count * op->duration;
+        if (!op->is_reg) {
+            continue;
+        }
+
+        delay                = begin - op->time;
+        model->delay        += (double)count * delay;
+        scale->delay_max     = ucs_max(scale->delay_max, delay);
+        scale->helper_regs  += count;
+        scale->delayed_regs += (delay > 0) ? count : 0;
+    }
+}
+
+/* Add the work of the helpers of a node on its idle cores, at least one */
+static ucs_status_t add_helpers(model_t *model, unsigned first, unsigned end,
+                                unsigned count)
+{
+    unsigned num_ranks  = end - first;
+    unsigned num_cores  = model->scale->idle_cores;
+    ucs_status_t status = UCS_ERR_NO_MEMORY;
+    int64_t *free_at;
+    job_op_t *ops;
+    size_t num_ops;
+    unsigned i;
+
+    free_at = malloc(((size_t)num_cores + num_ranks) * sizeof(*free_at));
+    ops     = list_ops(model, first, end, &num_ops);
+    if ((free_at != NULL) && (ops != NULL)) {
+        for (i = 0; i < num_cores + num_ranks; ++i) {
+            free_at[i] = INT64_MIN;
+        }
+        run_ops(model, ops, num_ops, free_at, num_cores, count);
+        status = UCS_OK;
+    }
+
+    free(ops);
+    free(free_at);
+    return status;
+}
+
+/* Add a node of the job, which stands for this many equal nodes */
+static ucs_status_t add_node(model_t *model, unsigned node, unsigned count)
 {
     unsigned first = node * model->params->ranks_per_node;
     unsigned end   = ucs_min(first + model->params->ranks_per_node,
                              model->params->num_ranks);
     ucs_status_t status;
 
-    status = scale_add_memory(model, first, end, count);
+    status = add_memory(model, first, end, count);
     if ((status != UCS_OK) || (model->scale->idle_cores == 0)) {
         return status;
     }
 
-    return scale_add_helpers(model, first, end, count);
+    return add_helpers(model, first, end, count);
 }
 
-/* Add all nodes of the job. Full nodes that begin with the same recorded rank
- * are alike, if the ranks lie in time as recorded. Only one of them is
- * computed */
-static ucs_status_t add_nodes(scale_model_t *model)
+/* Add all nodes of the job. In the recorded phase, full nodes that begin with the
+ * same recorded rank are equal, and the first of them stands for all */
+static ucs_status_t add_nodes(model_t *model)
 {
     const predreg_scale_params_t *params = model->params;
     unsigned num_full                    = params->num_ranks /
@@ -65,7 +340,7 @@ static ucs_status_t add_nodes(scale_model_t *model)
     return status;
 }
 
-static void model_finish(scale_model_t *model)
+static void model_finish(model_t *model)
 {
     predreg_scale_t *scale = model->scale;
     double time            = ucs_max(model->duration, 1l);
@@ -106,7 +381,7 @@ ucs_status_t predreg_scale(const predreg_replay_result_t *results,
                            const predreg_scale_params_t *params,
                            predreg_scale_t *scale)
 {
-    scale_model_t model = {
+    model_t model = {
         .results     = results,
         .offsets     = offsets,
         .num_results = num_results,

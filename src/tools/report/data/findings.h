@@ -10,7 +10,7 @@
 #include "bounds.h"
 #include "outcome.h"
 
-#include <tools/replay/budgets.h>
+#include <tools/replay/replay.h>
 
 BEGIN_C_DECLS
 

@@ -7,7 +7,7 @@
 #ifndef PREDREG_OUTCOME_H_
 #define PREDREG_OUTCOME_H_
 
-#include <tools/replay/account/result.h>
+#include <tools/replay/account/account.h>
 
 BEGIN_C_DECLS
 

@@ -11,8 +11,8 @@
 #include "recommend.h"
 #include "sites.h"
 
-#include <tools/replay/gain.h>
-#include <tools/replay/sends.h>
+#include <tools/replay/gains.h>
+#include <tools/replay/gains.h>
 
 BEGIN_C_DECLS
 

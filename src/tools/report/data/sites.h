@@ -9,7 +9,7 @@
 
 #include "symbols.h"
 
-#include <tools/replay/account/result.h>
+#include <tools/replay/account/account.h>
 
 BEGIN_C_DECLS
 

@@ -9,7 +9,6 @@
 #include <common/timelines.h>
 
 extern "C" {
-#include <tools/replay/budgets.h>
 #include <tools/replay/replay.h>
 }
 

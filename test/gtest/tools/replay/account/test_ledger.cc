@@ -20,26 +20,23 @@ class test_ledger : public ::testing::Test {
 protected:
     typedef std::vector<std::pair<int64_t, uint64_t>> curve_t;
 
-    test_ledger() : m_ledger(NULL), m_sum{}
-    {
-        EXPECT_EQ(UCS_OK, predreg_ledger_create(&m_ledger));
-    }
+    test_ledger() : m_ledger{}, m_sum{} {}
 
     ~test_ledger()
     {
         predreg_sum_cleanup(&m_sum);
-        predreg_ledger_destroy(m_ledger);
+        predreg_ledger_cleanup(&m_ledger);
     }
 
     void add(int64_t begin, int64_t end, uint64_t bytes,
              predreg_cause_t cause = PREDREG_CAUSE_USE)
     {
-        predreg_ledger_add(m_ledger, begin, end, bytes, cause);
+        predreg_ledger_add(&m_ledger, begin, end, bytes, cause);
     }
 
     void sum()
     {
-        ASSERT_EQ(UCS_OK, predreg_ledger_sum(m_ledger, &m_sum));
+        ASSERT_EQ(UCS_OK, predreg_ledger_sum(&m_ledger, &m_sum));
     }
 
     curve_t curve() const
@@ -52,7 +49,7 @@ protected:
         return curve;
     }
 
-    predreg_ledger_t *m_ledger;
+    predreg_ledger_t m_ledger;
     predreg_sum_t    m_sum;
 };
 
@@ -126,7 +123,7 @@ TEST_F(test_ledger, order_does_not_matter)
 {
     std::vector<std::tuple<int64_t, int64_t, uint64_t>> entries;
     std::mt19937_64 generator(1);
-    predreg_ledger_t *other;
+    predreg_ledger_t other = {};
     predreg_sum_t other_sum;
 
     for (unsigned i = 0; i < 5000; ++i) {
@@ -140,13 +137,12 @@ TEST_F(test_ledger, order_does_not_matter)
     }
     sum();
 
-    ASSERT_EQ(UCS_OK, predreg_ledger_create(&other));
     std::shuffle(entries.begin(), entries.end(), generator);
     for (const auto &e : entries) {
-        predreg_ledger_add(other, std::get<0>(e), std::get<1>(e),
+        predreg_ledger_add(&other, std::get<0>(e), std::get<1>(e),
                            std::get<2>(e) >> 20, PREDREG_CAUSE_USE);
     }
-    ASSERT_EQ(UCS_OK, predreg_ledger_sum(other, &other_sum));
+    ASSERT_EQ(UCS_OK, predreg_ledger_sum(&other, &other_sum));
 
     EXPECT_EQ(m_sum.byte_seconds, other_sum.byte_seconds);
     EXPECT_EQ(m_sum.peak_bytes, other_sum.peak_bytes);
@@ -156,7 +152,7 @@ TEST_F(test_ledger, order_does_not_matter)
         EXPECT_EQ(m_sum.curve[i].bytes, other_sum.curve[i].bytes);
     }
     predreg_sum_cleanup(&other_sum);
-    predreg_ledger_destroy(other);
+    predreg_ledger_cleanup(&other);
 }
 
 /* What is added up while there are more entries to come is not lost, and a ledger

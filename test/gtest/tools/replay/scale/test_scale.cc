@@ -42,16 +42,15 @@ public:
     void add(const std::vector<hold> &holds, const std::vector<op> &ops = {})
     {
         predreg_replay_result_t result = {};
-        predreg_ledger_t *ledger;
+        predreg_ledger_t ledger        = {};
 
-        ASSERT_EQ(UCS_OK, predreg_ledger_create(&ledger));
         for (auto &hold : holds) {
-            predreg_ledger_add(ledger, hold.begin * int64_t(SEC),
+            predreg_ledger_add(&ledger, hold.begin * int64_t(SEC),
                                hold.end * int64_t(SEC), hold.bytes,
                                PREDREG_CAUSE_USE);
         }
-        ASSERT_EQ(UCS_OK, predreg_ledger_sum(ledger, &result.pinned));
-        predreg_ledger_destroy(ledger);
+        ASSERT_EQ(UCS_OK, predreg_ledger_sum(&ledger, &result.pinned));
+        predreg_ledger_cleanup(&ledger);
 
         std::vector<predreg_helper_op_t> helper_ops;
         for (auto &op : ops) {

@@ -7,7 +7,7 @@
 #include <common/timelines.h>
 
 #include <gtest/gtest.h>
-#include <tools/replay/gain.h>
+#include <tools/replay/gains.h>
 
 /* The policy arena: large mappings come from registered memory. A registration
  * takes 1 us and 100 ns a page, so that a slab of 1 MiB takes 26.6 us */

@@ -11,7 +11,7 @@ extern "C" {
 #include <common/timelines.h>
 
 #include <gtest/gtest.h>
-#include <tools/replay/sim/sim.h>
+#include <tools/replay/policies/sim.h>
 
 #include <algorithm>
 
@@ -33,8 +33,7 @@ protected:
     /* Compare the account of the replay with the cache's own statistics */
     void compare(const predreg_replay_params_t &params)
     {
-        predreg_sim_params_t sim       = {params.reg, params.dereg,
-                                          params.wakeup, params.cache};
+        predreg_replay_params_t sim    = params;
         predreg_replay_result_t result = {};
         ucs_rcache_pred_stats_t stats;
 

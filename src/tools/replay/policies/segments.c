@@ -6,8 +6,100 @@
 
 #include "segments.h"
 
+#include <ucs/rcache_pred/predict/policy.h>
+
 #include <stdlib.h>
 
+
+static void cover_cleanup(predreg_cover_t *cover)
+{
+    free(cover->added);
+    free(cover->spare);
+    free(cover->ranges);
+}
+
+static ucs_status_t cover_init(predreg_cover_t *cover,
+                               const predreg_pages_t *ranges,
+                               size_t num_ranges)
+{
+    /* Room for one more, since malloc() of 0 bytes may return NULL */
+    *cover = (predreg_cover_t){
+        .next   = ranges,
+        .end    = ranges + num_ranges,
+        .ranges = malloc((num_ranges + 1) * sizeof(*cover->ranges)),
+        .spare  = malloc((num_ranges + 1) * sizeof(*cover->spare)),
+        .added  = malloc((num_ranges + 1) * sizeof(*cover->added))
+    };
+    if ((cover->ranges == NULL) || (cover->spare == NULL) ||
+        (cover->added == NULL)) {
+        cover_cleanup(cover);
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    return UCS_OK;
+}
+
+static int index_compare(const void *a, const void *b)
+{
+    const predreg_pages_t *first = a, *second = b;
+
+    return (first->index > second->index) - (first->index < second->index);
+}
+
+/* Collect the newly reached ranges of the sweep, sorted by index.
+ * @return the number of these. */
+static size_t cover_reach(predreg_cover_t *cover, uint64_t page)
+{
+    size_t count = 0;
+
+    for (; (cover->next < cover->end) && (cover->next->first <= page);
+         ++cover->next) {
+        if (cover->next->end > page) {
+            cover->added[count++] = *cover->next;
+        }
+    }
+
+    if (count > 1) {
+        qsort(cover->added, count, sizeof(*cover->added), index_compare);
+    }
+    return count;
+}
+
+/* Move the sweep on to a higher page */
+static void cover_move(predreg_cover_t *cover, uint64_t page)
+{
+    size_t num_added             = cover_reach(cover, page);
+    const predreg_pages_t *added = cover->added;
+    const predreg_pages_t *old   = cover->ranges;
+    const predreg_pages_t *end   = old + cover->num_ranges;
+    predreg_pages_t *to          = cover->spare;
+
+    /* Merge the newly reached ranges with the earlier ones that go on */
+    for (; old < end; ++old) {
+        if (old->end <= page) {
+            continue;
+        }
+
+        for (; (num_added > 0) && (added->index < old->index); --num_added) {
+            *to++ = *added++;
+        }
+        *to++ = *old;
+    }
+    for (; num_added > 0; --num_added) {
+        *to++ = *added++;
+    }
+
+    cover->num_ranges = to - cover->spare;
+    to                = cover->ranges;
+    cover->ranges     = cover->spare;
+    cover->spare      = to;
+}
+
+/* Whether no range holds this page or a higher one */
+static int cover_is_done(const predreg_cover_t *cover)
+{
+    return (cover->num_ranges == 0) && (cover->next == cover->end);
+}
 
 static int compare(uint64_t first, uint64_t second)
 {
@@ -21,7 +113,7 @@ static int page_compare(const void *a, const void *b)
 
 static int range_compare(const void *a, const void *b)
 {
-    const predreg_range_t *first = a, *second = b;
+    const predreg_pages_t *first = a, *second = b;
     int ret;
 
     ret = compare(first->domain, second->domain);
@@ -34,13 +126,13 @@ static int range_compare(const void *a, const void *b)
     return (ret != 0) ? ret : compare(first->index, second->index);
 }
 
-static void add_cuts(predreg_segments_t *segments, const predreg_range_t *range)
+static void add_cuts(predreg_segments_t *segments, const predreg_pages_t *range)
 {
     segments->cuts[segments->num_cuts++] = range->first;
     segments->cuts[segments->num_cuts++] = range->end;
 }
 
-/* Sort the cuts, and remove those that stand twice */
+/* Sort the cuts, and remove duplicates */
 static void sort_cuts(predreg_segments_t *segments)
 {
     size_t num_unique = 0;
@@ -56,12 +148,20 @@ static void sort_cuts(predreg_segments_t *segments)
     segments->num_cuts = num_unique;
 }
 
+/* Find the pages of a piece of memory, which is not empty */
+static void set_pages(predreg_pages_t *pages, uint64_t address, uint64_t length)
+{
+    pages->first = address / PREDREG_PAGE_SIZE;
+    pages->end   = pages->first + ucs_rcache_pred_pages(address, length,
+                                                        PREDREG_PAGE_SIZE);
+}
+
 static void add_use(predreg_segments_t *segments, size_t index)
 {
     const predreg_use_t *use = &segments->timeline->uses[index];
-    predreg_range_t *range   = &segments->uses[index];
+    predreg_pages_t *range   = &segments->uses[index];
 
-    predreg_range_of(use->address, use->length, range);
+    set_pages(range, use->address, use->length);
     range->index  = index;
     range->domain = use->domain;
     add_cuts(segments, range);
@@ -70,10 +170,10 @@ static void add_use(predreg_segments_t *segments, size_t index)
 static void add_unmap(predreg_segments_t *segments, size_t index)
 {
     const predreg_unmap_t *unmap = &segments->timeline->unmaps[index];
-    predreg_range_t *range       = &segments->unmaps[segments->num_unmaps];
+    predreg_pages_t *range       = &segments->unmaps[segments->num_unmaps];
 
     if (unmap->end > unmap->start) {
-        predreg_range_of(unmap->start, unmap->end - unmap->start, range);
+        set_pages(range, unmap->start, unmap->end - unmap->start);
         range->index = index;
         add_cuts(segments, range);
         ++segments->num_unmaps;
@@ -87,8 +187,8 @@ ucs_status_t predreg_segments_init(predreg_segments_t *segments,
     size_t num_unmaps = timeline->num_unmaps;
     size_t i;
 
-    /* Each array has room for one more element, because an allocation of 0
-     * elements may return NULL */
+    /* Each array has room for one more, since calloc() of 0 elements may return
+     * NULL */
     *segments = (predreg_segments_t){
         .timeline = timeline,
         .uses     = calloc(num_uses + 1, sizeof(*segments->uses)),
@@ -132,7 +232,7 @@ static const uint64_t *find_cut(const predreg_segments_t *segments,
 uint64_t predreg_segments_steps(const predreg_segments_t *segments)
 {
     uint64_t steps = 0;
-    const predreg_range_t *range;
+    const predreg_pages_t *range;
 
     for (range = segments->uses;
          range < segments->uses + segments->timeline->num_uses; ++range) {
@@ -143,9 +243,9 @@ uint64_t predreg_segments_steps(const predreg_segments_t *segments)
     return steps;
 }
 
-/* Visit all segments of one domain that are ever in use */
+/* Visit all used segments of a domain */
 static ucs_status_t visit_domain(const predreg_segments_t *segments,
-                                 const predreg_range_t *ranges,
+                                 const predreg_pages_t *ranges,
                                  size_t num_ranges, predreg_segment_func_t func,
                                  void *arg)
 {
@@ -153,39 +253,39 @@ static ucs_status_t visit_domain(const predreg_segments_t *segments,
     const uint64_t *cut;
     ucs_status_t status;
 
-    status = predreg_cover_init(&uses, ranges, num_ranges);
+    status = cover_init(&uses, ranges, num_ranges);
     if (status != UCS_OK) {
         return status;
     }
 
-    status = predreg_cover_init(&unmaps, segments->unmaps,
+    status = cover_init(&unmaps, segments->unmaps,
                                 segments->num_unmaps);
     if (status != UCS_OK) {
         goto out_cleanup_uses;
     }
 
     cut = find_cut(segments, ranges->first);
-    for (predreg_cover_move(&uses, *cut); !predreg_cover_is_done(&uses);
-         predreg_cover_move(&uses, *++cut)) {
+    for (cover_move(&uses, *cut); !cover_is_done(&uses);
+         cover_move(&uses, *++cut)) {
         if (uses.num_ranges > 0) {
-            predreg_cover_move(&unmaps, *cut);
+            cover_move(&unmaps, *cut);
             func(arg, &uses, &unmaps,
                  (cut[1] - cut[0]) * PREDREG_PAGE_SIZE);
         }
     }
 
-    predreg_cover_cleanup(&unmaps);
+    cover_cleanup(&unmaps);
 out_cleanup_uses:
-    predreg_cover_cleanup(&uses);
+    cover_cleanup(&uses);
     return status;
 }
 
 ucs_status_t predreg_segments_visit(const predreg_segments_t *segments,
                                     predreg_segment_func_t func, void *arg)
 {
-    const predreg_range_t *end = segments->uses + segments->timeline->num_uses;
+    const predreg_pages_t *end = segments->uses + segments->timeline->num_uses;
     ucs_status_t status        = UCS_OK;
-    const predreg_range_t *first, *range;
+    const predreg_pages_t *first, *range;
 
     for (first = segments->uses; (first < end) && (status == UCS_OK);
          first = range) {

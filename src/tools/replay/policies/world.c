@@ -4,9 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "world.h"
-#include "coroutine.h"
-#include "memory.h"
+#include "sim.h"
 
 #include <ucs/rcache_pred/predict/budget.h>
 
@@ -14,48 +12,61 @@
 
 #include <stdlib.h>
 
-/* What the cache's clock shows at time 0 of the account, ns. It is not 0, since
- * for the cache a time of 0 means that there is no time. */
+/* The cache's clock at time 0 of the account, ns. Not 0: for the cache a time of
+ * 0 means no time. */
 #define EPOCH 1000000000ul
 
-/* How long the helper lets the program go on when it waits for it, ns */
+/* How long a waiting helper lets the program go on, ns */
 #define HELPER_YIELD 1000
+
+/* Room of the first allocation for registrations; the array doubles */
+#define MIN_MEMORIES 256
 
 
 typedef enum {
     HELPER_NONE,    /* There is no helper */
     HELPER_RUNNING, /* The helper is the flow that runs */
-    HELPER_ASLEEP,  /* It sleeps until helper_next or until it is woken */
+    HELPER_ASLEEP,  /* It sleeps until helper_next or a wake */
     HELPER_BUSY     /* It registers or deregisters until helper_next */
 } helper_state_t;
 
+/* Memory with a registration. Its handle is its number in the world: addresses
+ * differ between runs */
+typedef struct memory {
+    predreg_holding_t holding;
+    uint64_t          address;
+    uint64_t          length;
+    int               is_used;   /* Whether the number has a registration */
+    size_t            next_free; /* Number of the next unused one; 0: none */
+} memory_t;
+
 struct predreg_world {
-    predreg_cost_t         reg;
-    predreg_cost_t         dereg;
-    int                    shared;
+    const predreg_replay_params_t *params;
+    predreg_account_t      *account;
     uint64_t               stolen;      /* How long the helper has used the
                                            program's processor, which the program
                                            has not noticed yet */
-    uint64_t               wakeup;
-    predreg_account_t      *account;
-    ucs_rcache_pred_time_t now;         /* Time of the flow that runs */
-    ucs_rcache_pred_time_t horizon;     /* Until when the program does nothing
-                                           but let the helper go on; 0: the
-                                           program does something */
+    ucs_rcache_pred_time_t now;         /* Time of the running flow */
+    ucs_rcache_pred_time_t horizon;     /* Until then the program only lets the
+                                           helper go on; 0: the program
+                                           works */
     ucs_status_t           status;      /* UCS_ERR_NO_MEMORY if memory was
                                            missing */
-    int                    over;        /* Whether the program is over, so that
-                                           nothing takes time */
-    predreg_memories_t     memories;
+    int                    over;        /* The program is over: operations take
+                                           no time */
+    memory_t               *memories;   /* By number; 0 is not used */
+    size_t                 num_memories; /* Used and unused numbers, and 0 */
+    size_t                 room;        /* Of the array */
+    size_t                 first_free;  /* First unused number; 0: none */
 
     ucs_rcache_pred_t      *pred;
     predreg_coroutine_t    *helper;
     helper_state_t         helper_state;
-    ucs_rcache_pred_time_t helper_next; /* When it goes on; INF: not by
+    ucs_rcache_pred_time_t helper_next; /* When the helper goes on; INF: not by
                                            itself */
     int                    helper_woken; /* Whether its next sleep ends at
                                             once */
-    ucs_rcache_pred_time_t helper_since; /* Since when it is asleep or busy */
+    ucs_rcache_pred_time_t helper_since; /* Begin of its sleep or operation */
     uint64_t               helper_time;
 };
 
@@ -65,21 +76,20 @@ static int is_helper(const predreg_world_t *world)
     return world->helper_state == HELPER_RUNNING;
 }
 
-/* Set the clock to the time at which the helper goes on. On a processor that it
- * shares, it takes the time of two switches from the program if it was asleep */
+/* Set the clock to the time when the helper goes on. On a shared processor, a
+ * sleeping helper takes the time of two switches from the program */
 static void helper_pass_time(predreg_world_t *world)
 {
     world->now         = ucs_max(world->now, world->helper_next);
     world->helper_next = UCS_RCACHE_PRED_TIME_INF;
-    if (world->shared && (world->helper_state == HELPER_ASLEEP)) {
+    if (world->params->shared && (world->helper_state == HELPER_ASLEEP)) {
         world->stolen += UCS_RCACHE_PRED_SWITCHES_COST;
     }
 }
 
-/* Let the helper's coroutine stop here until it is due. The program's
- * coroutine, which had resumed it, goes on, unless it would do nothing before
- * that time but resume it again: each switch between coroutines makes a system
- * call. Only the helper calls this. */
+/* Let the helper's flow stop here until it is due, and the program's flow go on.
+ * Within the horizon the program would only resume the helper: no switch then,
+ * since each switch makes a system call. Only the helper calls this. */
 static void helper_suspend(predreg_world_t *world, helper_state_t state,
                            ucs_rcache_pred_time_t until)
 {
@@ -94,8 +104,8 @@ static void helper_suspend(predreg_world_t *world, helper_state_t state,
     world->helper_state = HELPER_RUNNING;
 }
 
-/* Let the helper's coroutine go on from the time at which it is due, and wait
- * until it stops again. Only the program calls this. */
+/* Let the helper's flow go on when it is due, until it stops again. Only the
+ * program calls this. */
 static void helper_resume(predreg_world_t *world)
 {
     helper_pass_time(world);
@@ -122,8 +132,7 @@ static void program_advance(predreg_world_t *world,
     world->now     = ucs_max(world->now, until);
 }
 
-/* Let the flow that runs spend this time on a registration or a
- * deregistration */
+/* Let the running flow spend this time on a registration or deregistration */
 static void pass(predreg_world_t *world, uint64_t time, int is_reg)
 {
     if (world->over || (time == 0)) {
@@ -136,7 +145,7 @@ static void pass(predreg_world_t *world, uint64_t time, int is_reg)
     }
 
     helper_suspend(world, HELPER_BUSY, world->now + time);
-    world->stolen += world->shared ? time : 0;
+    world->stolen += world->params->shared ? time : 0;
     if (!world->over) {
         world->helper_time += world->now - world->helper_since;
         predreg_account_helper(world->account, world->helper_since - EPOCH,
@@ -170,22 +179,56 @@ void predreg_world_advance(predreg_world_t *world, uint64_t until)
 
 predreg_holding_t *predreg_world_holding(predreg_world_t *world, void *memh)
 {
-    return &world->memories.memory[(size_t)memh].holding;
+    return &world->memories[(size_t)memh].holding;
+}
+
+static ucs_status_t grow(predreg_world_t *world)
+{
+    size_t room = ucs_max(2 * world->room, (size_t)MIN_MEMORIES);
+    memory_t *memories;
+
+    memories = realloc(world->memories, room * sizeof(*memories));
+    if (memories == NULL) {
+        world->status = UCS_ERR_NO_MEMORY;
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    world->memories     = memories;
+    world->room         = room;
+    world->num_memories = ucs_max(world->num_memories, 1ul);
+    return UCS_OK;
+}
+
+/* @return an unused number, or 0 without memory. The array may move. */
+static size_t take_number(predreg_world_t *world)
+{
+    size_t number = world->first_free;
+
+    if (number != 0) {
+        world->first_free = world->memories[number].next_free;
+    } else if ((world->num_memories < world->room) ||
+               (grow(world) == UCS_OK)) {
+        number = world->num_memories++;
+    } else {
+        return 0;
+    }
+
+    world->memories[number].is_used = 1;
+    return number;
 }
 
 static ucs_status_t op_reg(void *arg, void *address, size_t length,
                            unsigned flags, void **memh_p)
 {
     predreg_world_t *world = arg;
-    size_t number          = predreg_memories_new(&world->memories);
-    predreg_memory_t *memory;
+    size_t number          = take_number(world);
+    memory_t *memory;
 
     if (number == 0) {
-        world->status = UCS_ERR_NO_MEMORY;
         return UCS_ERR_NO_MEMORY;
     }
 
-    memory          = &world->memories.memory[number];
+    memory          = &world->memories[number];
     memory->address = (uintptr_t)address;
     memory->length  = length;
     if (!world->over) {
@@ -193,11 +236,12 @@ static ucs_status_t op_reg(void *arg, void *address, size_t length,
                             length, predreg_world_now(world));
     }
 
-    pass(world, predreg_cost_of(&world->reg, memory->address, length), 1);
+    pass(world, predreg_cost_of(&world->params->reg, memory->address, length),
+         1);
     if (!world->over) {
         /* The array may have moved while time passed */
-        memory = &world->memories.memory[number];
-        predreg_holding_registered(world->account, &memory->holding,
+        predreg_holding_registered(world->account,
+                                   &world->memories[number].holding,
                                    predreg_world_now(world));
     }
 
@@ -207,24 +251,26 @@ static ucs_status_t op_reg(void *arg, void *address, size_t length,
 
 static ucs_status_t op_dereg(void *arg, void *memh)
 {
-    predreg_world_t *world   = arg;
-    size_t number            = (size_t)memh;
-    predreg_memory_t *memory = &world->memories.memory[number];
+    predreg_world_t *world = arg;
+    size_t number          = (size_t)memh;
+    memory_t *memory       = &world->memories[number];
 
     if (!world->over) {
         predreg_holding_dereg(world->account, &memory->holding,
                               predreg_world_now(world));
     }
 
-    pass(world, predreg_cost_of(&world->dereg, memory->address, memory->length),
-         0);
-    memory = &world->memories.memory[number];
+    pass(world, predreg_cost_of(&world->params->dereg, memory->address,
+                                memory->length), 0);
+    memory = &world->memories[number];
     if (!world->over) {
         predreg_holding_close(world->account, &memory->holding,
                               predreg_world_now(world));
     }
 
-    predreg_memories_free(&world->memories, number);
+    memory->is_used   = 0;
+    memory->next_free = world->first_free;
+    world->first_free = number;
     return UCS_OK;
 }
 
@@ -235,8 +281,8 @@ static ucs_rcache_pred_time_t op_now(void *arg)
     return world->now;
 }
 
-/* Let the helper sleep. A sleep ends later by the time that waking takes, both
- * if its time has come and if the helper is woken. */
+/* Let the helper sleep. After the end of a sleep, by time or by a wake, the
+ * helper takes the time to wake up. */
 static void op_wait(void *arg, ucs_rcache_pred_time_t until)
 {
     predreg_world_t *world = arg;
@@ -252,7 +298,7 @@ static void op_wait(void *arg, ucs_rcache_pred_time_t until)
 
     helper_suspend(world, HELPER_ASLEEP,
                    (until == UCS_RCACHE_PRED_TIME_INF) ?
-                   until : (until + world->wakeup));
+                   until : (until + world->params->wakeup));
 }
 
 static void op_wake(void *arg)
@@ -261,15 +307,14 @@ static void op_wake(void *arg)
 
     if (world->helper_state == HELPER_ASLEEP) {
         world->helper_next = ucs_min(world->helper_next,
-                                     world->now + world->wakeup);
+                                     world->now + world->params->wakeup);
     } else {
         world->helper_woken = 1;
     }
 }
 
-/* Let the other flow go on, because the flow that runs waits for something it
- * does. Only registrations and deregistrations take time here, so the other
- * flow is in one. */
+/* Let the other flow go on, because the running flow waits for it. Only
+ * registrations and deregistrations take time, so the other flow is in one. */
 static void op_yield(void *arg)
 {
     predreg_world_t *world = arg;
@@ -286,7 +331,7 @@ static void op_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
     predreg_world_t *world = arg;
 
     *seat = (ucs_rcache_pred_seat_t){
-        .idle    = world->shared ? 0 : 1,
+        .idle    = world->params->shared ? 0 : 1,
         .sharers = 1,
         .share   = 1
     };
@@ -302,7 +347,7 @@ const ucs_rcache_pred_ops_t predreg_world_ops = {
     .yield     = op_yield
 };
 
-ucs_status_t predreg_world_create(const predreg_sim_params_t *params,
+ucs_status_t predreg_world_create(const predreg_replay_params_t *params,
                                   predreg_account_t *account,
                                   predreg_world_t **world_p)
 {
@@ -312,10 +357,7 @@ ucs_status_t predreg_world_create(const predreg_sim_params_t *params,
         return UCS_ERR_NO_MEMORY;
     }
 
-    world->reg         = params->reg;
-    world->dereg       = params->dereg;
-    world->shared      = params->shared;
-    world->wakeup      = params->wakeup;
+    world->params      = params;
     world->account     = account;
     world->now         = EPOCH;
     world->helper_next = UCS_RCACHE_PRED_TIME_INF;
@@ -343,11 +385,11 @@ ucs_status_t predreg_world_start_helper(predreg_world_t *world,
 ucs_status_t predreg_world_finish(predreg_world_t *world, uint64_t *helper_p)
 {
     uint64_t now = predreg_world_now(world);
-    predreg_memory_t *memory;
+    memory_t *memory;
     size_t i;
 
-    for (i = 1; i < world->memories.count; ++i) {
-        memory = &world->memories.memory[i];
+    for (i = 1; i < world->num_memories; ++i) {
+        memory = &world->memories[i];
         if (memory->is_used) {
             predreg_holding_close(world->account, &memory->holding, now);
         }
@@ -369,6 +411,6 @@ void predreg_world_destroy(predreg_world_t *world)
     if (world->helper != NULL) {
         predreg_coroutine_destroy(world->helper);
     }
-    predreg_memories_cleanup(&world->memories);
+    free(world->memories);
     free(world);
 }

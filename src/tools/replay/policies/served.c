@@ -4,30 +4,24 @@
  * See file LICENSE for terms.
  */
 
-#include "served.h"
+#include "sim.h"
 
+#include <tools/replay/program/ranges.h>
 #include <ucs/arena/arena.h>
 #include <ucs/base/align.h>
+#include <uct/ib/predreg/core/knobs.h>
 
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 
-/* Where the memory of the arena is said to be. Nobody accesses it: addresses of
- * the program's own mappings stand for it in the trace */
+/* The address of the arena. Nobody accesses this memory: in the trace, addresses
+ * of the program's own mappings stand for it */
 #define ARENA_START (1ul << 46)
 
-/* A mapping of the program that comes from the arena, or what is left of it */
-typedef struct {
-    uint64_t start;
-    uint64_t end;
-    uint64_t place; /* Of its start in the arena */
-} mapping_t;
-
-/* What a slab is, besides its state in the arena */
+/* The state of a slab, besides its state in the arena */
 typedef struct {
     predreg_holding_t holding;
     enum {
@@ -41,25 +35,23 @@ typedef struct {
 } slab_t;
 
 struct predreg_served {
-    ucs_arena_t       *arena;
-    size_t            arena_size;   /* Of the arena's own data, bytes */
-    predreg_account_t *account;
-    predreg_cost_t    reg;
-    predreg_cost_t    dereg;
-    slab_t            *slabs;
-    mapping_t         *mappings;    /* Sorted by start; they do not overlap */
-    size_t            num_mappings;
-    size_t            max_mappings; /* As many as there is memory for */
-    uint64_t          now;          /* Time of the call that is under way */
-    uint64_t          busy_until;   /* The helper registers something till then */
-    uint64_t          helper;       /* How long it has done so, ns */
-    size_t            peak;         /* The most that slabs have had, registered or
-                                       not, bytes: so large has it to be */
-    ucs_status_t      status;
+    ucs_arena_t                   *arena;
+    size_t                        arena_size; /* Of the arena's own data, bytes */
+    predreg_account_t             *account;
+    const predreg_replay_params_t *params;
+    slab_t                        *slabs;
+    void                          *mappings;  /* Of the program, by their places
+                                                 in the arena; see ranges.h */
+    uint64_t                      now;        /* Time of the running call */
+    uint64_t                      busy_until; /* End of the helper's operation */
+    uint64_t                      helper;     /* Time of the helper, ns */
+    size_t                        peak;       /* The largest sum of open slabs,
+                                                 registered or not, bytes */
+    ucs_status_t                  status;
 };
 
 
-/* Let what has been completed by now be complete */
+/* Complete an operation on a slab that has ended by now */
 static void settle(predreg_served_t *served, slab_t *slab, uint64_t now)
 {
     if (slab->until > now) {
@@ -97,14 +89,16 @@ op_reg(void *arg, void *start, size_t length, void **handle_p)
     predreg_served_t *served = arg;
     uint64_t address         = (uintptr_t)start;
     size_t spacing           = served->arena->params.slab_size;
-    slab_t *slab             = &served->slabs[(address - ARENA_START) / spacing];
+    slab_t *slab             =
+            &served->slabs[(address - ARENA_START) / spacing];
 
     settle(served, slab, served->now);
     predreg_holding_reg(served->account, &slab->holding, address, length,
                         served->now);
     slab->state  = SLAB_REGISTERING;
     slab->length = length;
-    take_time(served, slab, predreg_cost_of(&served->reg, address, length), 1);
+    take_time(served, slab,
+              predreg_cost_of(&served->params->reg, address, length), 1);
     *handle_p = slab;
     return UCS_OK;
 }
@@ -118,11 +112,11 @@ static ucs_status_t op_dereg(void *arg, void *handle)
     predreg_holding_dereg(served->account, &slab->holding, served->now);
     slab->state = SLAB_DEREGISTERING;
     take_time(served, slab,
-              predreg_cost_of(&served->dereg, ARENA_START, slab->length), 0);
+              predreg_cost_of(&served->params->dereg, ARENA_START, slab->length), 0);
     return UCS_OK;
 }
 
-/* After what may have opened a slab */
+/* Call this after each operation that may open a slab */
 static void note_peak(predreg_served_t *served)
 {
     ucs_arena_stats_t stats;
@@ -146,7 +140,7 @@ static void op_zero(void *arg, void *start, size_t length)
 {
 }
 
-/* Make the arena, with all that it needs for itself */
+/* Make the arena, and the memory for its own data */
 static ucs_status_t create_arena(predreg_served_t *served,
                                  const ucs_arena_params_t *params)
 {
@@ -169,7 +163,7 @@ static ucs_status_t create_arena(predreg_served_t *served,
         return UCS_ERR_NO_MEMORY;
     }
 
-    /* Only what belongs to slabs that are opened is accessed */
+    /* The arena accesses only the part of opened slabs */
     served->arena_size = ucs_arena_memory_size(params);
     memory             = mmap(NULL, served->arena_size, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
@@ -182,13 +176,11 @@ static ucs_status_t create_arena(predreg_served_t *served,
     return UCS_OK;
 }
 
-ucs_status_t predreg_served_create(const predreg_served_params_t *params,
+ucs_status_t predreg_served_create(const predreg_replay_params_t *params,
                                    predreg_account_t *account,
                                    predreg_served_t **served_p)
 {
-    size_t slab_size = params->slab_size;
-    size_t limit     = ucs_max(params->size - (params->size % slab_size),
-                               slab_size);
+    size_t slab_size = params->arena_slab;
     ucs_arena_params_t super;
     predreg_served_t *served;
     ucs_status_t status;
@@ -199,14 +191,20 @@ ucs_status_t predreg_served_create(const predreg_served_params_t *params,
     }
 
     served->account = account;
-    served->reg     = params->reg;
-    served->dereg   = params->dereg;
+    served->params  = params;
+
+    /* Like the library, take shorter slabs for a small arena */
+    while ((slab_size > params->limit) && (slab_size > UCT_PREDREG_MIN_SLAB)) {
+        slab_size /= 2;
+    }
 
     ucs_arena_params_default(slab_size, &super);
     super.start     = ARENA_START;
     super.page_size = PREDREG_PAGE_SIZE;
-    ucs_arena_params_grow(&super, ucs_min(params->first_slab, slab_size),
-                          limit);
+    ucs_arena_params_grow(&super,
+                          ucs_min((size_t)UCT_PREDREG_FIRST_SLAB, slab_size),
+                          ucs_max(params->limit - (params->limit % slab_size),
+                                  slab_size));
     status = create_arena(served, &super);
     if (status != UCS_OK) {
         predreg_served_destroy(served);
@@ -224,7 +222,7 @@ void predreg_served_destroy(predreg_served_t *served)
         munmap(served->arena, served->arena_size);
     }
     free(served->slabs);
-    free(served->mappings);
+    predreg_ranges_cleanup(&served->mappings);
     free(served);
 }
 
@@ -243,166 +241,89 @@ void predreg_served_tend(predreg_served_t *served, uint64_t now)
     note_peak(served);
 }
 
-/* @return the first mapping that ends after an address, of which there may be
- * none: its number is that of all mappings then */
-static size_t find_after(const predreg_served_t *served, uint64_t address)
-{
-    size_t low = 0, high = served->num_mappings;
-    size_t middle;
-
-    while (low < high) {
-        middle = low + ((high - low) / 2);
-        if (served->mappings[middle].end <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-/* Make room for a mapping in the list. @return 0 if there is no memory */
-static int insert(predreg_served_t *served, size_t index,
-                  const mapping_t *mapping)
-{
-    size_t num = ucs_max(2 * served->max_mappings, 64ul);
-    mapping_t *mappings;
-
-    if (served->num_mappings == served->max_mappings) {
-        mappings = realloc(served->mappings, num * sizeof(*mappings));
-        if (mappings == NULL) {
-            served->status = UCS_ERR_NO_MEMORY;
-            return 0;
-        }
-
-        served->mappings     = mappings;
-        served->max_mappings = num;
-    }
-
-    memmove(&served->mappings[index + 1], &served->mappings[index],
-            (served->num_mappings - index) * sizeof(*mapping));
-    served->mappings[index] = *mapping;
-    ++served->num_mappings;
-    return 1;
-}
-
-static void erase(predreg_served_t *served, size_t index)
-{
-    --served->num_mappings;
-    memmove(&served->mappings[index], &served->mappings[index + 1],
-            (served->num_mappings - index) * sizeof(*served->mappings));
-}
-
-/* Free [start, end) of a mapping. What is left of it stays. @return the number of
- * the mapping behind what was freed */
-static size_t cut(predreg_served_t *served, size_t index, uint64_t start,
-                  uint64_t end)
-{
-    mapping_t *mapping = &served->mappings[index];
-    mapping_t rest     = *mapping;
-
-    start = ucs_max(start, mapping->start);
-    end   = ucs_min(end, mapping->end);
-    (void)ucs_arena_free(served->arena,
-                         (void*)(mapping->place + (start - mapping->start)),
-                         end - start, served->now);
-
-    rest.place += end - rest.start;
-    rest.start  = end;
-    if (mapping->start < start) {
-        mapping->end = start;
-        ++index;
-        if (rest.start < rest.end) {
-            (void)insert(served, index, &rest);
-        }
-    } else if (rest.start < rest.end) {
-        *mapping = rest;
-    } else {
-        erase(served, index);
-    }
-    return index;
-}
-
-/* What of it came from the arena is free there */
+/* Free the memory of [start, end) in the arena */
 static void unmap(predreg_served_t *served, uint64_t start, uint64_t end)
 {
-    size_t index = find_after(served, start);
+    const predreg_range_t part = { .start = start, .end = end };
+    predreg_range_t *mapping;
+    uint64_t first;
 
-    while ((index < served->num_mappings) &&
-           (served->mappings[index].start < end)) {
-        index = cut(served, index, start, end);
+    while ((mapping = predreg_ranges_find(&served->mappings, &part)) != NULL) {
+        first = ucs_max(start, mapping->start);
+        (void)ucs_arena_free(served->arena,
+                             (void*)(mapping->place + (first - mapping->start)),
+                             ucs_min(end, mapping->end) - first, served->now);
+        if (predreg_ranges_cut(&served->mappings, mapping, start, end) !=
+            UCS_OK) {
+            served->status = UCS_ERR_NO_MEMORY;
+        }
     }
 }
 
-/* Whole pages, as the kernel maps and unmaps them */
-static void to_pages(uint64_t *start_p, uint64_t *end_p)
+/* Extend a range to whole pages, as the kernel maps and unmaps them */
+static predreg_range_t pages_of(uint64_t start, uint64_t end)
 {
-    *start_p -= *start_p % PREDREG_PAGE_SIZE;
-    *end_p   += PREDREG_PAGE_SIZE - 1;
-    *end_p   -= *end_p % PREDREG_PAGE_SIZE;
+    return (predreg_range_t){
+        .start = ucs_rcache_pred_align_down(start, PREDREG_PAGE_SIZE),
+        .end   = ucs_rcache_pred_align_up(end, PREDREG_PAGE_SIZE)
+    };
 }
 
 void predreg_served_map(predreg_served_t *served, const predreg_map_t *map,
                         uint64_t now)
 {
-    mapping_t mapping = { .start = map->start, .end = map->end };
+    predreg_range_t mapping = pages_of(map->start, map->end);
+    size_t length           = mapping.end - mapping.start;
     void *place;
 
     served->now = now;
-    to_pages(&mapping.start, &mapping.end);
-    /* What was there must be gone, even if nothing in the trace says so */
+    /* The kernel replaces an earlier mapping, even without an unmap in the
+     * trace */
     unmap(served, mapping.start, mapping.end);
-    place = ucs_arena_allocate(served->arena, mapping.end - mapping.start);
+    place = ucs_arena_allocate(served->arena, length);
     note_peak(served);
     if (place == NULL) {
         return;
     }
 
     mapping.place = (uintptr_t)place;
-    if (!insert(served, find_after(served, mapping.start), &mapping)) {
-        (void)ucs_arena_free(served->arena, place, mapping.end - mapping.start,
-                             now);
+    if (predreg_ranges_insert(&served->mappings, &mapping) != UCS_OK) {
+        (void)ucs_arena_free(served->arena, place, length, now);
+        served->status = UCS_ERR_NO_MEMORY;
     }
 }
 
 void predreg_served_unmap(predreg_served_t *served,
                           const predreg_unmap_t *event, uint64_t now)
 {
-    uint64_t start = event->start;
-    uint64_t end   = event->end;
+    predreg_range_t pages = pages_of(event->start, event->end);
 
     served->now = now;
-    to_pages(&start, &end);
-    unmap(served, start, end);
+    unmap(served, pages.start, pages.end);
 }
 
 void *predreg_served_begin(predreg_served_t *served, const predreg_use_t *use,
                            predreg_site_t *site, uint64_t now)
 {
-    size_t index = find_after(served, use->address);
-    const mapping_t *mapping;
+    const predreg_range_t used = {
+        .start = use->address,
+        .end   = use->address + use->length
+    };
+    const predreg_range_t *mapping;
     ucs_arena_slab_t *super;
+    void *place;
     slab_t *slab;
 
-    if (index == served->num_mappings) {
+    mapping = predreg_ranges_find(&served->mappings, &used);
+    if ((mapping == NULL) || (used.start < mapping->start) ||
+        (used.end > mapping->end)) {
         return NULL;
     }
 
-    mapping = &served->mappings[index];
-    if ((use->address < mapping->start) ||
-        (use->length > mapping->end - use->address)) {
-        return NULL;
-    }
-
-    super = ucs_arena_find(served->arena,
-                           (void*)(mapping->place +
-                                   (use->address - mapping->start)),
-                           use->length);
+    place = (void*)(mapping->place + (used.start - mapping->start));
+    super = ucs_arena_find(served->arena, place, use->length);
     if (super == NULL) {
-        (void)ucs_arena_want(served->arena,
-                             (void*)(mapping->place +
-                                     (use->address - mapping->start)),
-                             use->length);
+        (void)ucs_arena_want(served->arena, place, use->length);
         return NULL;
     }
 
@@ -424,7 +345,7 @@ void predreg_served_end(predreg_served_t *served, void *super, uint64_t now)
 }
 
 ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,
-                                   uint64_t *helper_p, uint64_t *peak_p)
+                                   predreg_replay_result_t *result)
 {
     size_t num = served->arena->slabs.num;
     slab_t *slab;
@@ -435,9 +356,9 @@ ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,
             predreg_holding_close(served->account, &slab->holding, now);
         }
     }
-    *helper_p = served->helper;
-    /* Smaller slabs would go with less, in which long mappings have no room */
-    *peak_p   = ucs_rcache_pred_align_up(served->peak,
-                                         served->arena->params.slab_size);
+    result->helper += served->helper;
+    /* Fewer slabs would be enough in sum, but have no room for long mappings */
+    result->limit   = ucs_rcache_pred_align_up(served->peak,
+                                               served->arena->params.slab_size);
     return served->status;
 }

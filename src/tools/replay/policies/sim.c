@@ -4,12 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "served.h"
 #include "sim.h"
-#include "transfer.h"
-#include "world.h"
-
-#include <tools/replay/program/timeline.h>
 
 #include <ucs/sys/math.h>
 
@@ -17,47 +12,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Plays the policies predict and on-demand with the library's own code: the
- * program of a timeline uses a cache in a world of virtual time.
- */
-
-/* A program that waits for messages makes progress all the time. Here it makes
- * progress once in so many ns, if there is something to do. This equals the
- * longest interval at which a helper thread looks at its queue while uses of
- * regions in doubt end (POLL_MAX of src/ucs/rcache_pred/helper/pace.c). */
+/* A program that waits for messages makes progress all the time; the simulated
+ * one once in so many ns, if there is something to do. A helper thread looks at
+ * its queue at least as often while uses of regions in doubt end (POLL_MAX of
+ * src/ucs/rcache_pred/helper/pace.c). */
 #define PROGRESS_INTERVAL 1000000
 
 
-/* A use of the timeline. All pointers are NULL before the use begins, after it
- * has ended, and if it was refused */
+/* A use of the timeline. All pointers are NULL before the begin, after the end,
+ * and for a refused use */
 typedef struct sim_use {
     void               *memh;
-    predreg_transfer_t *transfer; /* If it is in pieces */
-    void               *slab;     /* If the arena answers it */
+    predreg_transfer_t *transfer; /* Of a use in pieces */
+    void               *slab;     /* Of a use that the arena answers */
 } sim_use_t;
 
 typedef struct sim {
     const predreg_timeline_t     *timeline;
-    predreg_account_t            *account;
+    predreg_replay_result_t      *result;
+    predreg_account_t            account;
     predreg_world_t              *world;
     predreg_served_t             *served;     /* NULL: there is no arena */
-    uint64_t                     answered;    /* Uses that it has answered */
     ucs_rcache_pred_sink_t       sink;        /* Sink of the cache, calls
                                                  on_event() */
-    const ucs_rcache_pred_sink_t *user_sink;  /* Sink of the caller; NULL:
-                                                 none */
+    const ucs_rcache_pred_sink_t *user_sink;  /* Sink of the caller, or NULL */
     ucs_rcache_pred_t            *pred;
     ucs_rcache_pred_domain_t     **domains;
-    unsigned                     num_domains; /* How many domains were
-                                                 created */
-    sim_use_t                    *uses;       /* One for each use of the
-                                                 timeline */
-    size_t                       under_way;   /* How many uses are under way */
+    unsigned                     num_domains; /* Number of created domains */
+    sim_use_t                    *uses;       /* By use of the timeline */
+    size_t                       under_way;   /* Number of uses under way */
     predreg_transfers_t          transfers;   /* Uses in pieces */
     uint64_t                     progressed;  /* Time of the last progress */
-    unsigned                     result;      /* Result of the last begin of a
-                                                 use */
+    unsigned                     begun_as;    /* Result of the last begin of a
+                                                 use, by the cache's event */
     ucs_status_t                 status;      /* UCS_ERR_NO_MEMORY if a use in
                                                  pieces could not begin */
 } sim_t;
@@ -68,7 +55,7 @@ static void on_event(void *arg, const ucs_rcache_pred_event_t *event)
     sim_t *sim = arg;
 
     if (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) {
-        sim->result = event->result;
+        sim->begun_as = event->result;
     }
 
     if (sim->user_sink != NULL) {
@@ -76,9 +63,9 @@ static void on_event(void *arg, const ucs_rcache_pred_event_t *event)
     }
 }
 
-/* Whether the simulated program registers and deregisters by itself what the
- * cache decides about, instead of a helper thread. This may change while it runs,
- * since the cache asks how many processors are idle. */
+/* Whether the program, and not a helper thread, carries out the decisions of the
+ * cache. This may change during a run: the cache asks for the number of idle
+ * processors. */
 static int sim_does_progress(const sim_t *sim)
 {
     return ucs_rcache_pred_get_mode(sim->pred) ==
@@ -93,8 +80,7 @@ static void sim_progress(sim_t *sim)
     }
 }
 
-/* @return when the program makes progress next that has something to do: the calls before
- * that would find nothing due, however many they are. */
+/* @return when progress of the program next finds something due. */
 static uint64_t sim_next_progress(const sim_t *sim)
 {
     uint64_t first = sim->progressed + PROGRESS_INTERVAL;
@@ -110,10 +96,9 @@ static uint64_t sim_next_progress(const sim_t *sim)
                      PROGRESS_INTERVAL));
 }
 
-/* @return when the next thing is to be done besides the events of the timeline:
- * a piece lands, the program makes progress, or the helper of the arena does
- * something. The program makes progress while uses are under way; if there are
- * none, it computes. */
+/* @return the time of the next step between two events of the timeline: a piece
+ * lands, the program makes progress, or the helper of the arena works. The
+ * program makes progress while uses are under way; without uses it computes. */
 static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p, uint64_t *due_p)
 {
     uint64_t progress = UINT64_MAX;
@@ -150,7 +135,7 @@ static void sim_advance(sim_t *sim, uint64_t until)
     predreg_world_advance(sim->world, until);
 }
 
-/* Begin a use whose memory need not be registered as a whole */
+/* Begin a use that may go on with pieces of its memory registered */
 static ucs_status_t begin_in_pieces(sim_t *sim, const predreg_use_t *use,
                                     sim_use_t *state)
 {
@@ -188,15 +173,16 @@ static ucs_status_t begin_use(sim_t *sim, const predreg_use_t *use,
                                  &use->context, &state->memh);
 }
 
-/* Let the program go on until this time, and then for as long as the helper has
- * used its processor */
+/* Let the program go on until this time, and then for the time that the helper
+ * has used the program's processor */
 static void sim_advance_shared(sim_t *sim, uint64_t until)
 {
     sim_advance(sim, until);
     sim_advance(sim, until + predreg_world_take_stolen(sim->world));
 }
 
-/* Begin a use that the arena answers. @return whether it does */
+/* Begin a use in memory of the arena.
+ * @return whether the arena answers the use. */
 static int sim_answer(sim_t *sim, const predreg_use_t *use, sim_use_t *state,
                       predreg_site_t *site, uint64_t begun)
 {
@@ -209,7 +195,7 @@ static int sim_answer(sim_t *sim, const predreg_use_t *use, sim_use_t *state,
     }
 
     ++sim->under_way;
-    ++sim->answered;
+    ++sim->result->answered;
     return 1;
 }
 
@@ -217,14 +203,15 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
 {
     sim_t *sim           = arg;
     sim_use_t *state     = &sim->uses[use - sim->timeline->uses];
-    predreg_site_t *site = predreg_account_site(sim->account, &use->context);
+    predreg_site_t *site = predreg_account_site(&sim->account,
+                                                 &use->context);
     ucs_status_t status;
     uint64_t begun;
 
     sim_advance_shared(sim, now);
     begun = predreg_world_now(sim->world);
     if (sim_answer(sim, use, state, site, begun)) {
-        predreg_account_use(sim->account, site, 1, 0, begun - now);
+        predreg_account_use(&sim->account, site, 1, 0, begun - now);
         sim_progress(sim);
         return begun - now;
     }
@@ -232,7 +219,7 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
     status = begin_use(sim, use, state);
     begun  = predreg_world_now(sim->world);
     if (UCS_STATUS_IS_ERR(status)) {
-        predreg_account_refused(sim->account, site, begun - now);
+        predreg_account_refused(&sim->account, site, begun - now);
         return begun - now; /* The use goes on without a registration, by
                                copying */
     }
@@ -242,14 +229,14 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
         begun = predreg_transfer_begin(&sim->transfers, state->transfer, use,
                                        site);
     } else {
-        predreg_holding_use(sim->account,
+        predreg_holding_use(&sim->account,
                             predreg_world_holding(sim->world, state->memh),
                             site, begun);
     }
 
-    predreg_account_use(sim->account, site,
-                        !!(sim->result & UCS_RCACHE_PRED_RESULT_HIT),
-                        !!(sim->result & UCS_RCACHE_PRED_RESULT_LATE),
+    predreg_account_use(&sim->account, site,
+                        !!(sim->begun_as & UCS_RCACHE_PRED_RESULT_HIT),
+                        !!(sim->begun_as & UCS_RCACHE_PRED_RESULT_LATE),
                         begun - now);
     sim_progress(sim); /* From here on the program waits for the message */
     return begun - now;
@@ -272,11 +259,10 @@ static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
         --sim->under_way;
         predreg_transfer_end(&sim->transfers, state->transfer);
         free(state->transfer);
-        state->transfer = NULL; /* The program went on while the pieces were
-                                   moved */
+        state->transfer = NULL; /* The program does not wait for the pieces */
     } else if (state->memh != NULL) {
         --sim->under_way;
-        predreg_holding_unuse(sim->account,
+        predreg_holding_unuse(&sim->account,
                               predreg_world_holding(sim->world, state->memh),
                               ended);
         ucs_rcache_pred_end(sim->domains[use->domain], state->memh);
@@ -284,8 +270,8 @@ static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
         ended       = predreg_world_now(sim->world);
     }
 
-    predreg_account_wait(sim->account,
-                         predreg_account_site(sim->account, &use->context),
+    predreg_account_wait(&sim->account,
+                         predreg_account_site(&sim->account, &use->context),
                          ended - now);
     return ended - now;
 }
@@ -313,7 +299,7 @@ static void sim_map(void *arg, const predreg_map_t *map, uint64_t now)
 }
 
 static ucs_status_t sim_create_pred(sim_t *sim,
-                                    const predreg_sim_params_t *params)
+                                    const predreg_replay_params_t *params)
 {
     ucs_rcache_pred_sink_t sink    = { .event = on_event, .arg = sim };
     ucs_rcache_pred_params_t cache = params->cache;
@@ -327,8 +313,8 @@ static ucs_status_t sim_create_pred(sim_t *sim,
     cache.page_size = PREDREG_PAGE_SIZE;
     if (params->shared &&
         (cache.helper == UCS_RCACHE_PRED_HELPER_CONSERVATIVE)) {
-        /* Without an idle processor the program does the work. The cache would
-         * find that out after a while; what is recorded is a part of a run */
+        /* Without an idle processor the program does the work. A cache learns
+         * this after a while; the recording may be a part of a longer run */
         cache.helper = UCS_RCACHE_PRED_HELPER_PROGRESS;
     }
     return ucs_rcache_pred_create(&cache, &sim->pred);
@@ -358,15 +344,8 @@ static ucs_status_t sim_create_domains(sim_t *sim)
 }
 
 static ucs_status_t sim_create(sim_t *sim,
-                               const predreg_sim_params_t *params)
+                               const predreg_replay_params_t *params)
 {
-    const predreg_served_params_t served = {
-        .size       = params->arena,
-        .slab_size  = params->arena_slab,
-        .first_slab = params->arena_first,
-        .reg        = params->reg,
-        .dereg      = params->dereg
-    };
     ucs_status_t status;
 
     sim->uses = calloc(ucs_max(sim->timeline->num_uses, 1ul),
@@ -375,24 +354,19 @@ static ucs_status_t sim_create(sim_t *sim,
         return UCS_ERR_NO_MEMORY;
     }
 
-    status = predreg_account_create(&sim->account);
+    status = predreg_world_create(params, &sim->account, &sim->world);
     if (status != UCS_OK) {
         return status;
     }
 
-    status = predreg_world_create(params, sim->account, &sim->world);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    if (params->arena > 0) {
-        status = predreg_served_create(&served, sim->account, &sim->served);
+    if (params->limit > 0) {
+        status = predreg_served_create(params, &sim->account, &sim->served);
         if (status != UCS_OK) {
             return status;
         }
     }
 
-    predreg_transfers_init(&sim->transfers, sim->account, sim->world);
+    predreg_transfers_init(&sim->transfers, &sim->account, sim->world);
     status = sim_create_pred(sim, params);
     if (status != UCS_OK) {
         return status;
@@ -407,7 +381,7 @@ static ucs_status_t sim_create(sim_t *sim,
     return predreg_world_start_helper(sim->world, sim->pred);
 }
 
-/* Free whatever parts of the simulation exist */
+/* Free all existing parts of the simulation */
 static void sim_destroy(sim_t *sim)
 {
     while (sim->num_domains > 0) {
@@ -427,14 +401,11 @@ static void sim_destroy(sim_t *sim)
         predreg_served_destroy(sim->served);
     }
 
-    if (sim->account != NULL) {
-        predreg_account_destroy(sim->account);
-    }
+    predreg_account_cleanup(&sim->account);
     free(sim->uses);
 }
 
-static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats,
-                            predreg_replay_result_t *result)
+static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats)
 {
     const predreg_player_t player = {
         .arg   = sim,
@@ -444,7 +415,7 @@ static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats,
         .map   = sim_map
     };
     ucs_status_t status, finished;
-    uint64_t duration, helper;
+    uint64_t duration;
 
     status = predreg_timeline_play(sim->timeline, &player, &duration);
     if (status == UCS_OK) {
@@ -453,48 +424,41 @@ static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats,
         ucs_rcache_pred_get_stats(sim->pred, stats);
     }
 
-    sim->user_sink = NULL; /* Events from here on do not belong to the
-                              program */
-    finished     = predreg_world_finish(sim->world, &result->helper);
+    sim->user_sink = NULL; /* Later events do not belong to the program */
+    finished       = predreg_world_finish(sim->world, &sim->result->helper);
     if (status == UCS_OK) {
         status = (finished == UCS_OK) ? sim->status : finished;
     }
 
     if ((status == UCS_OK) && (sim->served != NULL)) {
-        status          = predreg_served_finish(sim->served, duration, &helper,
-                                                &result->limit);
-        result->helper += helper;
+        status = predreg_served_finish(sim->served, duration, sim->result);
     }
-    result->answered = sim->answered;
 
     return (status == UCS_OK) ?
-           predreg_account_result(sim->account, duration, result) : status;
+           predreg_account_result(&sim->account, duration) : status;
 }
 
 ucs_status_t predreg_sim_replay(const predreg_timeline_t *timeline,
-                                const predreg_sim_params_t *params,
+                                const predreg_replay_params_t *params,
                                 predreg_replay_result_t *result,
                                 ucs_rcache_pred_stats_t *stats)
 {
-    sim_t sim = { .timeline = timeline, .status = UCS_OK };
+    sim_t sim = { .timeline = timeline, .result = result, .status = UCS_OK };
     ucs_status_t status;
 
+    predreg_account_init(&sim.account, result);
     status = sim_create(&sim, params);
-    if (status != UCS_OK) {
-        goto out;
+    if (status == UCS_OK) {
+        status = sim_run(&sim, stats);
     }
 
-    status = sim_run(&sim, stats, result);
-    if (status != UCS_OK) {
-        goto out;
+    if (status == UCS_OK) {
+        result->early     = stats->early;
+        result->wasted    = stats->wasted;
+        result->forgotten = stats->forgotten;
+        memcpy(result->prediction_errors, stats->prediction_errors,
+               sizeof(result->prediction_errors));
     }
-
-    result->early     = stats->early;
-    result->wasted    = stats->wasted;
-    result->forgotten = stats->forgotten;
-    memcpy(result->prediction_errors, stats->prediction_errors,
-           sizeof(result->prediction_errors));
-out:
     sim_destroy(&sim);
     return status;
 }

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "transfer.h"
+#include "sim.h"
 
 #include <ucs/sys/compiler_def.h>
 
@@ -23,7 +23,7 @@ static int lands_earlier(const ucs_rcache_pred_tree_node_t *node,
     return node_transfer(node)->lands < node_transfer(other)->lands;
 }
 
-/* Transfers are only looked for by when their oldest piece lands */
+/* The only search is for the transfer that lands first */
 static int no_sum(ucs_rcache_pred_tree_node_t *node)
 {
     return 0;
@@ -37,8 +37,8 @@ void predreg_transfers_init(predreg_transfers_t *transfers,
     ucs_rcache_pred_tree_init(&transfers->tree, lands_earlier, no_sum);
 }
 
-/* Compute when the oldest piece lands: when the transfer has moved all bytes up
- * to the end of the piece. The last piece lands when the use ends. */
+/* Compute when the oldest piece lands: all bytes up to its end are moved then.
+ * The last piece lands at the end of the use. */
 static void set_landing(predreg_transfer_t *transfer)
 {
     const predreg_use_t *use             = transfer->use;
@@ -56,9 +56,8 @@ static void set_landing(predreg_transfer_t *transfer)
     }
 }
 
-/* Register the next piece of the data that is left, if there is room for
- * it.
- * @return whether another one may follow. */
+/* Register the next piece of the remaining data, if there is room.
+ * @return whether another piece may follow. */
 static int add_piece(predreg_transfers_t *transfers,
                      predreg_transfer_t *transfer)
 {
@@ -87,7 +86,7 @@ static int add_piece(predreg_transfers_t *transfers,
     return 1;
 }
 
-/* Release the oldest piece, which is not needed any more */
+/* Release the oldest piece */
 static void release_piece(predreg_transfers_t *transfers,
                           predreg_transfer_t *transfer)
 {

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "sends.h"
+#include "gains.h"
 
 #include <ucs/sys/math.h>
 
@@ -12,12 +12,12 @@
 #include <string.h>
 
 
-/* A rank while its buffers are looked at */
+/* The buffers of a rank so far */
 typedef struct rank {
     const ucs_reuse_costs_t *costs; /* NULL: not known */
     uint32_t                thresholds[UCS_REUSE_NUM_CLASSES];
     uint64_t                buffers;
-    uint64_t                sends;  /* Of these buffers */
+    uint64_t                sends;  /* Of its buffers */
     uint64_t                most;
 } rank_t;
 
@@ -47,17 +47,14 @@ static int compare_addresses(const void *a, const void *b)
     return (left->length < right->length) ? -1 : (left->length > right->length);
 }
 
-static void
-span_add(predreg_sends_span_t *span, unsigned num_before, uint64_t value)
+static void span_add(predreg_sends_span_t *span, uint64_t value)
 {
-    span->least = (num_before == 0) ? value : ucs_min(span->least, value);
     span->most  = ucs_max(span->most, value);
     span->sum  += value;
 }
 
-/* @return the length that most sends have; of several such, the longest */
-static uint64_t
-most_used_length(const ucs_rcache_trace_t *trace)
+/* @return the length of most sends; of several such, the longest. */
+static uint64_t most_used_length(const ucs_rcache_trace_t *trace)
 {
     uint64_t counts[UCS_REUSE_NUM_CLASSES]  = {};
     uint64_t lengths[UCS_REUSE_NUM_CLASSES] = {};
@@ -78,7 +75,7 @@ most_used_length(const ucs_rcache_trace_t *trace)
     return lengths[best];
 }
 
-/* @return for how long a process was recorded, ns; 0: its trace does not say */
+/* @return the time of a recording, ns; 0: not in its trace. */
 static uint64_t recorded_time(const ucs_rcache_trace_t *trace)
 {
     const char *begin = ucs_rcache_trace_get_meta(trace, "clock_ns");
@@ -94,24 +91,11 @@ static uint64_t recorded_time(const ucs_rcache_trace_t *trace)
     return (to > from) ? (to - from) : 0;
 }
 
-static predreg_sends_size_t *size_of(predreg_sends_t *sends, uint64_t length)
-{
-    unsigned i = 0;
-
-    while ((i < PREDREG_SENDS_SIZES - 1) &&
-           (length > predreg_sends_size_max(i))) {
-        ++i;
-    }
-
-    return &sends->sizes[i];
-}
-
-/* Add a buffer, of its classes of length from the shortest on */
+/* Add a buffer, by its classes of length */
 static void add_buffer(predreg_sends_t *sends, rank_t *rank,
                        const ucs_reuse_sends_t *classes, unsigned num)
 {
-    predreg_sends_size_t *size = size_of(sends, classes[num - 1].length);
-    uint64_t count             = 0;
+    uint64_t count = 0;
     ucs_reuse_gain_t gain;
     unsigned i;
 
@@ -122,14 +106,8 @@ static void add_buffer(predreg_sends_t *sends, rank_t *rank,
     ++rank->buffers;
     rank->sends += count;
     rank->most   = ucs_max(rank->most, count);
-
-    ++size->buffers;
-    size->sends += count;
-    size->most   = ucs_max(size->most, count);
-
     if (rank->costs != NULL) {
         ucs_reuse_gain_find(rank->costs, rank->thresholds, classes, num, &gain);
-        ucs_reuse_gain_add(&size->gain, &gain);
         ucs_reuse_gain_add(&sends->gain, &gain);
     }
 }
@@ -152,7 +130,7 @@ static void add_buffers(predreg_sends_t *sends, rank_t *rank,
     }
 }
 
-/* Add what needs no look at single buffers */
+/* Add the numbers of a trace over all buffers */
 static void add_totals(predreg_sends_t *sends, const ucs_rcache_trace_t *trace)
 {
     uint64_t went = 0;
@@ -176,8 +154,8 @@ static void add_rank(predreg_sends_t *sends, const ucs_rcache_trace_t *trace,
     uint64_t before = sends->sends;
 
     add_totals(sends, trace);
-    span_add(&sends->most, sends->ranks, rank->most);
-    span_add(&sends->length, sends->ranks, most_used_length(trace));
+    span_add(&sends->most, rank->most);
+    span_add(&sends->length, most_used_length(trace));
     sends->buffers += rank->buffers;
     if (rank->sends > 0) {
         sends->reused += (double)(rank->sends - rank->buffers) / rank->sends;
@@ -224,16 +202,57 @@ predreg_eager_advice_t predreg_sends_advise(const predreg_sends_t *sends)
 {
     if (sends->calibrated == 0) {
         return PREDREG_EAGER_UNKNOWN;
-    }
-
-    if (sends->gain.sends == 0) {
+    } else if (sends->gain.sends == 0) {
         return PREDREG_EAGER_NEVER;
-    }
-
-    if (!(sends->gain.saved > 0)) {
+    } else if (!(sends->gain.saved > 0)) {
         return PREDREG_EAGER_LOSES;
     }
 
-    return (sends->gain.saved < PREDREG_SENDS_WORTH_PART * sends->time) ?
+    return (sends->gain.saved < PREDREG_GAIN_WORTH_PART * sends->time) ?
            PREDREG_EAGER_LITTLE : PREDREG_EAGER_YES;
+}
+
+const char *predreg_gain_advice_name(predreg_gain_advice_t advice)
+{
+    static const char *const names[] = {
+        [PREDREG_GAIN_NONE]   = "none",
+        [PREDREG_GAIN_UNUSED] = "unused",
+        [PREDREG_GAIN_LOSES]  = "loses",
+        [PREDREG_GAIN_LITTLE] = "little",
+        [PREDREG_GAIN_YES]    = "yes"
+    };
+
+    return names[advice];
+}
+
+void predreg_gain_add(predreg_gain_t *gain,
+                      const predreg_replay_result_t *predict,
+                      const predreg_replay_result_t *arena)
+{
+    if (arena->limit == 0) {
+        return;
+    }
+
+    ++gain->ranks;
+    gain->uses            += arena->uses;
+    gain->answered        += arena->answered;
+    gain->saved           += predict->waited - arena->waited;
+    gain->time            += predict->duration;
+    gain->size             = ucs_max(gain->size, arena->limit);
+    gain->average         += arena->pinned_avg_bytes;
+    gain->predict_average += predict->pinned_avg_bytes;
+}
+
+predreg_gain_advice_t predreg_gain_advise(const predreg_gain_t *gain)
+{
+    if (gain->ranks == 0) {
+        return PREDREG_GAIN_NONE;
+    } else if (gain->answered == 0) {
+        return PREDREG_GAIN_UNUSED;
+    } else if (gain->saved < 0) {
+        return PREDREG_GAIN_LOSES;
+    }
+
+    return (gain->saved < PREDREG_GAIN_WORTH_PART * gain->time) ?
+           PREDREG_GAIN_LITTLE : PREDREG_GAIN_YES;
 }

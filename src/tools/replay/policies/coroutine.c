@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "coroutine.h"
+#include "sim.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,8 +29,7 @@ struct predreg_coroutine {
 };
 
 
-/* Make a fiber for the thread sanitizer, which keeps a stack of calls for each
- * flow */
+/* The thread sanitizer keeps a stack of calls for each flow, as a fiber */
 static void *fiber_create(void)
 {
 #ifdef __SANITIZE_THREAD__

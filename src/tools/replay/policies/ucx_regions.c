@@ -12,15 +12,15 @@
 
 #include <stdlib.h>
 
-/* The alignment of what is in a page table, and of its directories */
+/* The alignment of the entries and directories of a page table */
 #define TABLE_ALIGN ucs_max(sizeof(void*), UCS_PGT_ENTRY_MIN_ALIGN)
 
 
 typedef predreg_ucx_region_t region_t;
 
 
-/* Allocate a directory of a page table. If there is no memory, UCS ends the
- * program with a message */
+/* Allocate a directory of a page table. Without memory, UCS ends the program with
+ * a message */
 static ucs_pgt_dir_t *dir_alloc(const ucs_pgtable_t *table)
 {
     return aligned_alloc(TABLE_ALIGN, sizeof(ucs_pgt_dir_t));
@@ -87,18 +87,6 @@ region_t *predreg_ucx_regions_add(predreg_ucx_regions_t *regions,
                                      regions->num_regions);
     regions->peak_pinned   = ucs_max(regions->peak_pinned, regions->pinned);
     return region;
-}
-
-void predreg_ucx_region_free(region_t *region)
-{
-    predreg_ucx_regions_t *regions = region->regions;
-
-    predreg_ucx_region_set_idle(region, 0);
-    ucs_list_del(&region->link);
-    regions->bytes       -= predreg_ucx_region_length(region);
-    regions->num_regions -= 1;
-    regions->pinned      -= pinned_by(region);
-    free(region);
 }
 
 region_t *predreg_ucx_regions_find(const predreg_ucx_regions_t *regions,
@@ -176,5 +164,85 @@ void predreg_ucx_region_set_idle(region_t *region, int is_idle)
         ucs_list_add_tail(&region->regions->idle, &region->idle_link);
     } else {
         ucs_list_del(&region->idle_link);
+    }
+}
+
+static void region_free(region_t *region)
+{
+    predreg_ucx_regions_t *regions = region->regions;
+
+    predreg_ucx_region_set_idle(region, 0);
+    ucs_list_del(&region->link);
+    regions->bytes       -= predreg_ucx_region_length(region);
+    regions->num_regions -= 1;
+    regions->pinned      -= pinned_by(region);
+    free(region);
+}
+
+void predreg_ucx_dereg_init(predreg_ucx_dereg_t *dereg,
+                            predreg_account_t *account,
+                            const predreg_cost_t *cost)
+{
+    *dereg = (predreg_ucx_dereg_t){ .account = account, .cost = *cost };
+    ucs_list_head_init(&dereg->cleaned);
+}
+
+static uint64_t cost_of(const predreg_ucx_dereg_t *dereg,
+                        const region_t *region)
+{
+    return predreg_cost_of(&dereg->cost, region->super.start,
+                           predreg_ucx_region_length(region));
+}
+
+uint64_t predreg_ucx_dereg_region(predreg_ucx_dereg_t *dereg,
+                                  region_t *region, uint64_t now)
+{
+    uint64_t end = now + cost_of(dereg, region);
+
+    predreg_holding_dereg(dereg->account, &region->holding, now);
+    predreg_holding_close(dereg->account, &region->holding, end);
+    region_free(region);
+    return end;
+}
+
+void predreg_ucx_dereg_clean(predreg_ucx_dereg_t *dereg,
+                             predreg_ucx_regions_t *regions, uint64_t now)
+{
+    region_t *region;
+
+    dereg->cleaning = ucs_max(dereg->cleaning, now);
+    while ((region = predreg_ucx_regions_extract_unmapped(regions)) != NULL) {
+        region->cleaned  = dereg->cleaning;
+        dereg->cleaning += cost_of(dereg, region);
+        ucs_list_add_tail(&dereg->cleaned, &region->tmp_link);
+    }
+}
+
+uint64_t predreg_ucx_dereg_wait(predreg_ucx_dereg_t *dereg, uint64_t now)
+{
+    if (ucs_list_is_empty(&dereg->cleaned)) {
+        return now;
+    }
+
+    now = ucs_max(now, dereg->cleaning);
+    predreg_ucx_dereg_finish(dereg, now);
+    return now;
+}
+
+void predreg_ucx_dereg_finish(predreg_ucx_dereg_t *dereg, uint64_t now)
+{
+    region_t *region;
+    predreg_holding_t *holding;
+
+    while (!ucs_list_is_empty(&dereg->cleaned)) {
+        region  = ucs_list_extract_head(&dereg->cleaned, region_t, tmp_link);
+        holding = &region->holding;
+        if (region->cleaned <= now) {
+            predreg_holding_dereg(dereg->account, holding, region->cleaned);
+        }
+        predreg_holding_close(dereg->account, holding,
+                              ucs_min(region->cleaned + cost_of(dereg, region),
+                                      now));
+        region_free(region);
     }
 }

@@ -1,0 +1,129 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_GAINS_H_
+#define PREDREG_GAINS_H_
+
+#include <tools/replay/account/account.h>
+#include <tools/trace/trace.h>
+#include <ucs/reuse/sends.h>
+
+BEGIN_C_DECLS
+
+/** @file gains.h
+ *
+ * The gain of two optional parts of the library for a job: small sends without
+ * the copy (UCX_RCACHE_PRED_EAGER), with the statistics of Tables 1 and 3 of
+ * Rashti and Afsahi (2011), and large mappings in an arena
+ * (UCX_RCACHE_PRED_ARENA). The replay command and the report call these
+ * functions, and so agree.
+ *
+ * Small sends are no policy of the replay: their counts have no times, and no
+ * decision of a policy depends on them. Pure: the costs of the machine are
+ * arguments.
+ */
+
+/** A part of the library is recommended if it saves this part of the run time.
+ *  Our own choice. */
+#define PREDREG_GAIN_WORTH_PART 0.001
+
+
+/** A number of each rank. */
+typedef struct predreg_sends_span {
+    uint64_t most;
+    double   sum;
+} predreg_sends_span_t;
+
+/** The small sends of a job. */
+typedef struct predreg_sends {
+    unsigned             ranks;      /**< Ranks with small sends. Other ranks do
+                                          not count in any number */
+    unsigned             calibrated; /**< Of these, ranks with known costs of
+                                          the machine */
+    uint64_t             buffers;
+    uint64_t             sends;
+    uint64_t             copied;  /**< Of these, sends with a copy even from a
+                                       hot buffer */
+    uint64_t             others;  /**< Sends of buffers without a count of their
+                                       own */
+    uint64_t             went;    /**< Sends without the copy in the recorded
+                                       run itself */
+    predreg_sends_span_t most;    /**< Sends of a rank's most used buffer */
+    predreg_sends_span_t length;  /**< Length of most sends of a rank, bytes */
+    double               reused;  /**< Sum over the ranks of the part of sends
+                                       from a reused buffer */
+    uint64_t             time;    /**< Time of the calibrated ranks' recordings,
+                                       together, ns */
+    ucs_reuse_gain_t     gain;    /**< Of the calibrated ranks */
+    uint64_t             known_sends;   /**< Their sends */
+    uint64_t             known_buffers; /**< Their buffers */
+} predreg_sends_t;
+
+
+/** The advice on UCX_RCACHE_PRED_EAGER=y. */
+typedef enum {
+    PREDREG_EAGER_UNKNOWN, /**< The costs of the machine are not known */
+    PREDREG_EAGER_NEVER,   /**< The program sends no buffer often enough */
+    PREDREG_EAGER_LOSES,   /**< EAGER would take more time than it saves */
+    PREDREG_EAGER_LITTLE,  /**< EAGER would save little of the run time */
+    PREDREG_EAGER_YES      /**< Recommended */
+} predreg_eager_advice_t;
+
+/** @return "unknown", "never", "loses", "little" or "yes". */
+const char *predreg_eager_advice_name(predreg_eager_advice_t advice);
+
+
+/**
+ * Add a rank, if its trace has small sends.
+ *
+ * @param [in] costs     Costs of the machine; NULL: not known.
+ * @param [in] fraction  Of the break-even number of sends, after which the
+ *                       library registers a buffer; above 0, at most 1.
+ * @return UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t predreg_sends_add(predreg_sends_t *sends,
+                               const ucs_rcache_trace_t *trace,
+                               const ucs_reuse_costs_t *costs, double fraction);
+
+predreg_eager_advice_t predreg_sends_advise(const predreg_sends_t *sends);
+
+
+/** A job with an arena, beside predict without one. */
+typedef struct predreg_gain {
+    unsigned ranks;           /**< Ranks with mappings for an arena */
+    uint64_t uses;            /**< Of these ranks */
+    uint64_t answered;        /**< Uses of registered memory of the arena */
+    int64_t  saved;           /**< Decrease of the waits, ns */
+    uint64_t time;            /**< Run time under predict, ns */
+    uint64_t size;            /**< Of the largest arena, bytes */
+    double   average;         /**< Registered memory with the arena, sum of the
+                                   ranks' averages, bytes */
+    double   predict_average; /**< The same without one */
+} predreg_gain_t;
+
+/** The advice on UCX_RCACHE_PRED_ARENA. */
+typedef enum {
+    PREDREG_GAIN_NONE,   /**< The trace has no mappings for an arena */
+    PREDREG_GAIN_UNUSED, /**< No use is in its memory */
+    PREDREG_GAIN_LOSES,  /**< The program would wait longer */
+    PREDREG_GAIN_LITTLE, /**< The arena would save little of the run time */
+    PREDREG_GAIN_YES     /**< Recommended */
+} predreg_gain_advice_t;
+
+/** @return "none", "unused", "loses", "little" or "yes". */
+const char *predreg_gain_advice_name(predreg_gain_advice_t advice);
+
+
+/** Add a rank with the results of both, if it has mappings for an arena. */
+void predreg_gain_add(predreg_gain_t *gain,
+                      const predreg_replay_result_t *predict,
+                      const predreg_replay_result_t *arena);
+
+predreg_gain_advice_t predreg_gain_advise(const predreg_gain_t *gain);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,85 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_SEGMENTS_H_
+#define PREDREG_SEGMENTS_H_
+
+#include <tools/replay/program/timeline.h>
+
+BEGIN_C_DECLS
+
+/** @file segments.h
+ *
+ * Divides the memory of a program into segments, at the addresses where uses and
+ * unmaps begin and end, so that all pages of a segment belong to the same uses
+ * and unmaps. The policy clairvoyant calls these functions.
+ */
+
+/** The pages of a use or unmap. */
+typedef struct predreg_pages {
+    uint64_t first;
+    uint64_t end;    /**< The page after the last one */
+    size_t   index;  /**< Of the use or unmap */
+    unsigned domain; /**< Of a use */
+} predreg_pages_t;
+
+/** The ranges that hold a page, by a sweep from the lowest page to the highest.
+ *  The arrays take three times the memory of the ranges themselves. */
+typedef struct predreg_cover {
+    const predreg_pages_t *next;   /**< First range that the sweep has not
+                                        reached yet */
+    const predreg_pages_t *end;
+    predreg_pages_t       *ranges; /**< Sorted by index */
+    size_t                num_ranges;
+    predreg_pages_t       *spare;  /**< Room for as many, for the next step of
+                                        the sweep */
+    predreg_pages_t       *added;  /**< Likewise */
+} predreg_cover_t;
+
+typedef struct predreg_segments {
+    const predreg_timeline_t *timeline;
+    predreg_pages_t          *uses;     /**< Sorted by domain, first, end,
+                                             index */
+    predreg_pages_t          *unmaps;   /**< Without empty ones, sorted
+                                             likewise */
+    size_t                   num_unmaps;
+    uint64_t                 *cuts;     /**< First pages of segments, sorted, each
+                                             once */
+    size_t                   num_cuts;
+} predreg_segments_t;
+
+/**
+ * Called for each used segment of a domain.
+ *
+ * @param [in] uses    The uses that cover the segment, sorted by index.
+ * @param [in] unmaps  The unmaps that cover it, sorted likewise.
+ * @param [in] bytes   Size of the segment.
+ */
+typedef void (*predreg_segment_func_t)(void *arg, const predreg_cover_t *uses,
+                                       const predreg_cover_t *unmaps,
+                                       uint64_t bytes);
+
+
+/** @param [out] segments  To be cleaned up, even after a failure.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_segments_init(predreg_segments_t *segments,
+                                   const predreg_timeline_t *timeline);
+
+void predreg_segments_cleanup(predreg_segments_t *segments);
+
+/** @return the number of uses that cover a segment, summed up over all segments:
+ *          the steps of a visit of all segments. n uses of disjoint buffers take
+ *          n steps, and n overlapping uses up to 2 n^2. */
+uint64_t predreg_segments_steps(const predreg_segments_t *segments);
+
+/** Visit all segments, domain by domain and upwards in memory.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_segments_visit(const predreg_segments_t *segments,
+                                    predreg_segment_func_t func, void *arg);
+
+END_C_DECLS
+
+#endif

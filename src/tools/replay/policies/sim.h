@@ -1,0 +1,231 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef PREDREG_SIM_H_
+#define PREDREG_SIM_H_
+
+#include "policies.h"
+
+#include <tools/replay/account/account.h>
+#include <ucs/base/tree.h>
+
+BEGIN_C_DECLS
+
+/** @file sim.h
+ *
+ * Plays a program with this library's own cache in a world of virtual time, for
+ * the policies predict, on-demand and arena. The parts of the simulation, from
+ * the bottom up: a second flow of control, the world, transfers in pieces,
+ * mappings in an arena, and the program.
+ *
+ * Times are times of the account, ns, unless a comment says that they are times
+ * of the cache's clock.
+ */
+
+/*
+ * A second flow of control within one thread (coroutine.c). The program itself,
+ * and not a scheduler, decides which flow runs, so that results repeat.
+ */
+
+typedef struct predreg_coroutine predreg_coroutine_t;
+
+
+/** Make a flow, which runs from the first resume on.
+ *  @param [in] func  Must not return.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_coroutine_create(void (*func)(void *arg), void *arg,
+                                      predreg_coroutine_t **coroutine_p);
+
+/** Give up a flow in any place. Only the other flow may call this. */
+void predreg_coroutine_destroy(predreg_coroutine_t *coroutine);
+
+/** Let a flow run until it suspends itself. Only the other flow may call
+ *  this. */
+void predreg_coroutine_resume(predreg_coroutine_t *coroutine);
+
+/** Suspend the flow that calls this: the other flow returns from its resume, and
+ *  this function returns with the next resume. */
+void predreg_coroutine_suspend(predreg_coroutine_t *coroutine);
+
+
+/*
+ * The world around a cache (world.c): a virtual clock, registrations that let
+ * time pass, and two flows of time, those of the program and of the helper. Only
+ * the program calls the functions of the world. They alone move the clock, and
+ * let the helper run whenever it is due. At the same time the helper comes
+ * first.
+ */
+
+typedef struct predreg_world predreg_world_t;
+
+/** Operations for a cache; the argument, also of domains, is the world. */
+extern const ucs_rcache_pred_ops_t predreg_world_ops;
+
+
+/** Make a world without a helper, at time 0 of the account.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_world_create(const predreg_replay_params_t *params,
+                                  predreg_account_t *account,
+                                  predreg_world_t **world_p);
+
+/** Destroy a world, after its cache. */
+void predreg_world_destroy(predreg_world_t *world);
+
+/** Begin the flow of the helper, which looks after the cache from now on.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_world_start_helper(predreg_world_t *world,
+                                        ucs_rcache_pred_t *pred);
+
+/** @return the present time of the program. */
+uint64_t predreg_world_now(const predreg_world_t *world);
+
+/** @return the time of the account for a time of the cache's clock; UINT64_MAX:
+ *          never. */
+uint64_t predreg_world_time(ucs_rcache_pred_time_t time);
+
+/** @return for how long the helper has used the program's processor since the
+ *          last call, ns; 0 with a processor of its own. */
+uint64_t predreg_world_take_stolen(predreg_world_t *world);
+
+/** Let the program compute until this time, while the helper works. */
+void predreg_world_advance(predreg_world_t *world, uint64_t until);
+
+/** @return the holding of a handle; valid until the clock moves. */
+predreg_holding_t *predreg_world_holding(predreg_world_t *world, void *memh);
+
+/**
+ * End the program: the account takes the open registrations as they are. From
+ * now on operations take no time, and the account takes no entries. The helper
+ * leaves the code of the cache, and stops.
+ *
+ * @param [out] helper_p  Time of the helper for registrations and
+ *                        deregistrations, ns.
+ * @return UCS_ERR_NO_MEMORY if there was no memory for a registration.
+ */
+ucs_status_t predreg_world_finish(predreg_world_t *world, uint64_t *helper_p);
+
+
+/*
+ * Uses in pieces (transfer.c): each is a transfer at a constant speed, as long
+ * as the use. Up to UCS_RCACHE_PRED_PIECES_IN_FLIGHT pieces are in flight at a
+ * time. Whenever a piece lands, the transfer registers the next one.
+ */
+
+/** A transfer. The caller allocates it with all fields 0, and passes it to the
+ *  cache for a use in pieces. */
+typedef struct predreg_transfer {
+    ucs_rcache_pred_pieces_t    super;
+    const predreg_use_t         *use;
+    predreg_site_t              *site;
+    uint64_t                    begun;
+    uint64_t                    next; /**< Start of the data without a piece */
+    ucs_rcache_pred_piece_t     pieces[UCS_RCACHE_PRED_PIECES_IN_FLIGHT];
+                                      /**< In flight, oldest first */
+    unsigned                    num_pieces;
+    uint64_t                    lands; /**< When the oldest piece lands;
+                                            UINT64_MAX: when the use ends */
+    ucs_rcache_pred_tree_node_t node;
+} predreg_transfer_t;
+
+/** All transfers under way. */
+typedef struct predreg_transfers {
+    predreg_account_t      *account;
+    predreg_world_t        *world;   /**< The clock */
+    ucs_rcache_pred_tree_t tree;     /**< Sorted by lands */
+} predreg_transfers_t;
+
+
+void predreg_transfers_init(predreg_transfers_t *transfers,
+                            predreg_account_t *account, predreg_world_t *world);
+
+/** Begin the transfer of a use that has begun. The program waits for the
+ *  registration of the first piece, and goes on during the other ones.
+ *  @return when the program goes on. */
+uint64_t predreg_transfer_begin(predreg_transfers_t *transfers,
+                                predreg_transfer_t *transfer,
+                                const predreg_use_t *use, predreg_site_t *site);
+
+/** @return when the next piece of any transfer lands; UINT64_MAX: no piece lands
+ *          before the end of its use. */
+uint64_t predreg_transfers_next(const predreg_transfers_t *transfers);
+
+/** Let the next piece land now. There must be one. */
+void predreg_transfers_land(predreg_transfers_t *transfers);
+
+/** End the transfer of a use that ends, and release its pieces. The caller may
+ *  then free the transfer. */
+void predreg_transfer_end(predreg_transfers_t *transfers,
+                          predreg_transfer_t *transfer);
+
+
+/*
+ * The mappings of a program in an arena (served.c), with the library's own code
+ * in ucs/arena: which uses the arena answers, and which slabs are registered
+ * meanwhile. Zeroing and protecting memory take no time. The helper that
+ * registers slabs has a processor of its own. Times never go back.
+ */
+
+typedef struct predreg_served predreg_served_t;
+
+
+/** Make an arena of the size in params->limit, rounded down to slabs, but at
+ *  least one slab long.
+ *  @return UCS_ERR_NO_MEMORY. */
+ucs_status_t predreg_served_create(const predreg_replay_params_t *params,
+                                   predreg_account_t *account,
+                                   predreg_served_t **served_p);
+
+void predreg_served_destroy(predreg_served_t *served);
+
+/** @return when predreg_served_tend() is due; UINT64_MAX: never. */
+uint64_t predreg_served_due(const predreg_served_t *served);
+
+/** Let the helper do one due thing. */
+void predreg_served_tend(predreg_served_t *served, uint64_t now);
+
+/** The program maps memory, which comes from the arena if there is room. */
+void predreg_served_map(predreg_served_t *served, const predreg_map_t *map,
+                        uint64_t now);
+
+void predreg_served_unmap(predreg_served_t *served,
+                          const predreg_unmap_t *unmap, uint64_t now);
+
+/** A use begins.
+ *  @return the slab with its memory, for predreg_served_end(); NULL: no slab
+ *          answers the use. */
+void *predreg_served_begin(predreg_served_t *served, const predreg_use_t *use,
+                           predreg_site_t *site, uint64_t now);
+
+void predreg_served_end(predreg_served_t *served, void *slab, uint64_t now);
+
+/**
+ * End the program: the account takes the slabs as they are.
+ *
+ * @param [in,out] result  Gets the time of the helper for slabs, and as its limit
+ *                         the largest size of the arena at a time, bytes.
+ * @return UCS_ERR_NO_MEMORY if there was no memory for a mapping.
+ */
+ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,
+                                   predreg_replay_result_t *result);
+
+
+/**
+ * Play the cache over a program (sim.c).
+ *
+ * @param [in]  params  cache.policy is the policy of the cache, and limit the
+ *                      size of an arena for large mappings, bytes; 0: no arena.
+ * @param [out] result  All 0 before but policy and budget.
+ * @param [out] stats   Statistics of the cache at the end of the program.
+ * @return UCS_ERR_NO_MEMORY, or the error of the cache for its parameters.
+ */
+ucs_status_t predreg_sim_replay(const predreg_timeline_t *timeline,
+                                const predreg_replay_params_t *params,
+                                predreg_replay_result_t *result,
+                                ucs_rcache_pred_stats_t *stats);
+
+END_C_DECLS
+
+#endif

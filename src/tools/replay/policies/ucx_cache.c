@@ -1,0 +1,395 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "policies.h"
+#include "ucx_regions.h"
+
+#include <ucs/base/align.h>
+
+#include <ucs/sys/math.h>
+
+#include <stdlib.h>
+
+/*
+ * The policies of UCX's own cache: leave-pinned, without a limit, and lru and
+ * regions, with a limit on bytes or on the number of regions. A model of the
+ * registration caches of UCX's memory domains, one each (UCX 1.13.1,
+ * src/ucs/memory/rcache.c).
+ *
+ * A cache deregisters a region after an unmap, in favour of a larger region, and
+ * for the limit. The program does all of this itself, and waits for it, but for
+ * the cleanup below.
+ *
+ *   - Regions do not overlap. Without a covering region, a use makes a new
+ *     region, which also covers the overlapping regions. The cache deregisters
+ *     the latter at the end of their last use.
+ *   - A region with unmapped memory serves no further use. The cache
+ *     deregisters it before it makes the next region of the domain.
+ *   - If a cache has more than RCACHE_MAX_UNRELEASED bytes of unmapped regions
+ *     at another unmap, UCX's asynchronous thread cleans up
+ *     (ucs_rcache_unmapped_callback(), ucs_rcache_invalidate_handler()): it
+ *     deregisters the earlier unmapped regions of all caches, one after the
+ *     other. Meanwhile it holds the locks of the caches, so that the begin of a
+ *     use waits.
+ *   - After the registration of a new region, the cache gives up idle regions
+ *     until it keeps the limit, in the order of a list. The end of a use puts
+ *     its region at the end of the list, and a begin takes it off. Of
+ *     overlapping uses the first end counts (as in ucs_rcache_region_put()).
+ *     Regions in use stay registered, whatever the limit.
+ */
+
+/* UCX 1.13.1, src/uct/ib/base/ib_md.c: UCT_IB_MD_RCACHE_DEFAULT_ALIGN */
+#define REGION_ALIGN 16
+
+/* UCX 1.13.1, src/uct/base/uct_md.c: the default of RCACHE_MAX_UNRELEASED */
+#define MAX_UNRELEASED (512ul << 20)
+
+
+typedef predreg_ucx_region_t  region_t;
+typedef predreg_ucx_regions_t cache_t; /* All that the cache of a domain has */
+
+typedef struct model {
+    const predreg_timeline_t      *timeline;
+    const predreg_replay_params_t *params;
+    uint64_t                      max_bytes;   /* Limits of each cache, on idle
+                                                  and used regions */
+    uint64_t                      max_regions;
+    predreg_account_t             account;
+    cache_t                       *caches;     /* By domain */
+    region_t                      **uses;      /* Region of each use */
+    predreg_ucx_dereg_t           dereg;
+    uint64_t                      now;         /* Time of the program, ns */
+    uint64_t                      peak_bytes;  /* Largest peak of a cache: bytes
+                                                  of pages, and regions */
+    uint64_t                      peak_regions;
+    ucs_status_t                  status;
+} model_t;
+
+
+/* Let the program deregister a hidden region, and wait */
+static void dereg(model_t *model, region_t *region)
+{
+    model->now = predreg_ucx_dereg_region(&model->dereg, region, model->now);
+}
+
+/* Let a region serve no new use, and deregister it at the end of the last use */
+static void invalidate(model_t *model, region_t *region)
+{
+    predreg_ucx_region_hide(region);
+    if (region->refs == 0) {
+        dereg(model, region);
+    }
+}
+
+static void dereg_unmapped(model_t *model, cache_t *cache)
+{
+    region_t *region;
+
+    while ((region = predreg_ucx_regions_extract_unmapped(cache)) != NULL) {
+        dereg(model, region);
+    }
+}
+
+/* Extend the range of a new region over all overlapping regions, and invalidate
+ * the latter */
+static void merge(model_t *model, cache_t *cache, ucs_pgt_region_t *range)
+{
+    ucs_list_link_t found;
+    region_t *region;
+
+    ucs_list_head_init(&found);
+    predreg_ucx_regions_collect(cache, range->start, range->end, &found);
+    while (!ucs_list_is_empty(&found)) {
+        region       = ucs_list_extract_head(&found, region_t, tmp_link);
+        range->start = ucs_min(range->start, region->super.start);
+        range->end   = ucs_max(range->end, region->super.end);
+        invalidate(model, region);
+    }
+}
+
+static void enforce_limit(model_t *model, cache_t *cache)
+{
+    region_t *region;
+
+    while (!ucs_list_is_empty(&cache->idle) &&
+           ((cache->num_regions > model->max_regions) ||
+            (cache->bytes > model->max_bytes))) {
+        region = ucs_list_head(&cache->idle, region_t, idle_link);
+        if (!region->is_found || (region->refs > 0)) {
+            predreg_ucx_region_set_idle(region, 0);
+        } else {
+            invalidate(model, region);
+        }
+    }
+}
+
+/* Register a region for a use, which begins then, and give up other regions for
+ * the limit.
+ * @return NULL without memory. */
+static region_t *region_register(model_t *model, const predreg_use_t *use,
+                                 predreg_site_t *site)
+{
+    cache_t *cache         = &model->caches[use->domain];
+    ucs_pgt_region_t range = {
+        .start = ucs_rcache_pred_align_down(use->address, REGION_ALIGN),
+        .end   = ucs_rcache_pred_align_up(use->address + use->length,
+                                          REGION_ALIGN)
+    };
+    uint64_t length;
+    region_t *region;
+
+    dereg_unmapped(model, cache);
+    merge(model, cache, &range);
+    region = predreg_ucx_regions_add(cache, &range);
+    if (region == NULL) {
+        model->status = UCS_ERR_NO_MEMORY;
+        return NULL;
+    }
+
+    length = predreg_ucx_region_length(region);
+    predreg_holding_reg(&model->account, &region->holding, range.start, length,
+                        model->now);
+    model->now += predreg_cost_of(&model->params->reg, range.start, length);
+    predreg_holding_registered(&model->account, &region->holding, model->now);
+    predreg_holding_use(&model->account, &region->holding, site, model->now);
+    enforce_limit(model, cache);
+    return region;
+}
+
+static uint64_t model_begin(void *arg, const predreg_use_t *use, uint64_t now)
+{
+    model_t *model       = arg;
+    predreg_site_t *site = predreg_account_site(&model->account,
+                                                 &use->context);
+    region_t *region     = predreg_ucx_regions_find(&model->caches[use->domain],
+                                                    use->address, use->length);
+    int hit              = (region != NULL);
+
+    model->now = predreg_ucx_dereg_wait(&model->dereg, now);
+    if (hit) {
+        predreg_ucx_region_set_idle(region, 0);
+        predreg_holding_use(&model->account, &region->holding, site,
+                            model->now);
+    } else {
+        region = region_register(model, use, site);
+        if (region == NULL) {
+            return 0;
+        }
+    }
+
+    ++region->refs;
+    model->uses[use - model->timeline->uses] = region;
+    predreg_account_use(&model->account, site, hit, 0, model->now - now);
+    return model->now - now;
+}
+
+static uint64_t model_end(void *arg, const predreg_use_t *use, uint64_t now)
+{
+    model_t *model   = arg;
+    region_t *region = model->uses[use - model->timeline->uses];
+    predreg_site_t *site;
+
+    if (region == NULL) {
+        return 0; /* There was no memory for its region */
+    }
+
+    model->now = now;
+    predreg_holding_unuse(&model->account, &region->holding, now);
+    predreg_ucx_region_set_idle(region, 1);
+    if ((--region->refs == 0) && !region->is_found) {
+        model->now = predreg_ucx_dereg_wait(&model->dereg, now);
+        dereg(model, region);
+    }
+
+    site = predreg_account_site(&model->account, &use->context);
+    predreg_account_wait(&model->account, site, model->now - now);
+    return model->now - now;
+}
+
+/* The asynchronous thread cleans up all caches */
+static void clean(model_t *model, uint64_t now)
+{
+    unsigned i;
+
+    for (i = 0; i < model->timeline->num_domains; ++i) {
+        predreg_ucx_dereg_clean(&model->dereg, &model->caches[i], now);
+    }
+}
+
+static void model_unmap(void *arg, const predreg_unmap_t *unmap, uint64_t now)
+{
+    model_t *model = arg;
+    unsigned i;
+
+    if (unmap->start >= unmap->end) {
+        return;
+    }
+
+    /* The present unmap does not count for the limit yet */
+    for (i = 0; i < model->timeline->num_domains; ++i) {
+        if (model->caches[i].unreleased > MAX_UNRELEASED) {
+            clean(model, now);
+        }
+    }
+
+    for (i = 0; i < model->timeline->num_domains; ++i) {
+        predreg_ucx_regions_unmap(&model->caches[i], unmap->start, unmap->end);
+    }
+}
+
+static ucs_status_t model_create(model_t *model)
+{
+    const predreg_timeline_t *timeline = model->timeline;
+    unsigned i;
+
+    model->uses   = calloc(ucs_max(timeline->num_uses, 1ul),
+                           sizeof(*model->uses));
+    model->caches = calloc(timeline->num_domains, sizeof(*model->caches));
+    if ((model->uses == NULL) || (model->caches == NULL)) {
+        free(model->caches);
+        free(model->uses);
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    predreg_ucx_dereg_init(&model->dereg, &model->account,
+                           &model->params->dereg);
+    for (i = 0; i < timeline->num_domains; ++i) {
+        predreg_ucx_regions_init(&model->caches[i]);
+    }
+    return UCS_OK;
+}
+
+static void model_destroy(model_t *model)
+{
+    unsigned i;
+
+    for (i = 0; i < model->timeline->num_domains; ++i) {
+        predreg_ucx_regions_cleanup(&model->caches[i]);
+    }
+    free(model->caches);
+    free(model->uses);
+}
+
+/* At the end of the program, close the account of all remaining registrations */
+static void finish(model_t *model, uint64_t duration)
+{
+    cache_t *cache;
+    region_t *region;
+
+    predreg_ucx_dereg_finish(&model->dereg, duration);
+    for (cache = model->caches;
+         cache < model->caches + model->timeline->num_domains; ++cache) {
+        model->peak_bytes   = ucs_max(model->peak_bytes, cache->peak_pinned);
+        model->peak_regions = ucs_max(model->peak_regions, cache->peak_regions);
+        ucs_list_for_each(region, &cache->all, link) {
+            predreg_holding_close(&model->account, &region->holding, duration);
+        }
+    }
+}
+
+static ucs_status_t model_run(model_t *model)
+{
+    const predreg_player_t player = {
+        .arg   = model,
+        .begin = model_begin,
+        .end   = model_end,
+        .unmap = model_unmap
+    };
+    ucs_status_t status;
+    uint64_t duration;
+
+    status = predreg_timeline_play(model->timeline, &player, &duration);
+    if (status == UCS_OK) {
+        status = model->status;
+    }
+
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    finish(model, duration);
+    return predreg_account_result(&model->account, duration);
+}
+
+/* Play caches with these limits.
+ * @param [out] model  Its peaks. */
+static ucs_status_t replay(const predreg_timeline_t *timeline,
+                           const predreg_replay_params_t *params,
+                           uint64_t max_bytes, uint64_t max_regions,
+                           model_t *model, predreg_replay_result_t *result)
+{
+    ucs_status_t status;
+
+    *model = (model_t){
+        .timeline    = timeline,
+        .params      = params,
+        .max_bytes   = max_bytes,
+        .max_regions = max_regions,
+        .status      = UCS_OK
+    };
+    status = model_create(model);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    predreg_account_init(&model->account, result);
+    status = model_run(model);
+    predreg_account_cleanup(&model->account);
+    model_destroy(model);
+    return status;
+}
+
+ucs_status_t predreg_replay_leave_pinned(const predreg_timeline_t *timeline,
+                                         const predreg_replay_params_t *params,
+                                         predreg_replay_result_t *result)
+{
+    model_t model;
+
+    return replay(timeline, params, UINT64_MAX, UINT64_MAX, &model, result);
+}
+
+/* Play caches with a limit on bytes or on regions: that of the parameters, else
+ * half of the peak without a limit, but at least 1 */
+static ucs_status_t replay_limited(const predreg_timeline_t *timeline,
+                                   const predreg_replay_params_t *params,
+                                   int is_bytes,
+                                   predreg_replay_result_t *result)
+{
+    predreg_replay_result_t unlimited = { .policy = result->policy };
+    uint64_t limit                    = params->limit;
+    model_t model;
+    ucs_status_t status;
+
+    if (limit == 0) {
+        status = replay(timeline, params, UINT64_MAX, UINT64_MAX, &model,
+                        &unlimited);
+        if (status != UCS_OK) {
+            return status;
+        }
+
+        predreg_replay_result_cleanup(&unlimited);
+        limit = ucs_max((is_bytes ? model.peak_bytes : model.peak_regions) / 2,
+                        1ul);
+    }
+
+    result->limit = limit;
+    return replay(timeline, params, is_bytes ? limit : UINT64_MAX,
+                  is_bytes ? UINT64_MAX : limit, &model, result);
+}
+
+ucs_status_t predreg_replay_lru(const predreg_timeline_t *timeline,
+                                const predreg_replay_params_t *params,
+                                predreg_replay_result_t *result)
+{
+    return replay_limited(timeline, params, 1, result);
+}
+
+ucs_status_t predreg_replay_regions(const predreg_timeline_t *timeline,
+                                    const predreg_replay_params_t *params,
+                                    predreg_replay_result_t *result)
+{
+    return replay_limited(timeline, params, 0, result);
+}
