@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The time of the helper's thread to run after a wake or at its due time, ns. The
- * cache assumes the same before its first measurement */
+/* The time of the helper's thread to run after a wake or at its due time, ns.
+ * The cache assumes the same before its first measurement */
 #define WAKEUP 50000
 
 /* The most steps of clairvoyant: half a minute on a slow machine. Only programs
@@ -89,8 +89,8 @@ static ucs_status_t params_check(const predreg_replay_params_t *params)
                                 status;
 }
 
-/* Check that the costs of all operations add up to MAX_TIME at most. With many or
- * large uses, even costs in range may add up to more */
+/* Check that the costs of all operations add up to MAX_TIME at most. With many
+ * or large uses, even costs in range may add up to more */
 static ucs_status_t total_check(const predreg_timeline_t *timeline,
                                 const predreg_replay_params_t *params)
 {

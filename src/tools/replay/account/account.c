@@ -48,7 +48,7 @@ void predreg_account_cleanup(predreg_account_t *account)
 predreg_site_t *predreg_account_site(predreg_account_t *account,
                                      const ucs_rcache_pred_context_t *context)
 {
-    predreg_site_key_t key = { .caller = context->caller, .stack = context->stack };
+    predreg_site_key_t key = { context->caller, context->stack };
     predreg_site_t *site;
     khiter_t iter;
     int ret;
@@ -151,9 +151,9 @@ void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
     }
 }
 
-/* End the present state of a registration, which has this cause. Its memory over
- * time counts for the uses from the site. If the site is NULL, it counts for the
- * first use, which may still come. */
+/* End the present state of a registration, which has this cause. Its memory
+ * over time counts for the uses from the site. If the site is NULL, it counts
+ * for the first use, which may still come. */
 static void holding_enter(predreg_account_t *account,
                           predreg_holding_t *holding, predreg_cause_t cause,
                           predreg_site_t *site, uint64_t now)

@@ -24,9 +24,10 @@ BEGIN_C_DECLS
  */
 
 /**
- * The numbers of a result, a row each: the field, the name in JSON, and the unit,
- * COUNT or NSEC. Results, sums over ranks, the outcomes of a report and its JSON
- * have a number from its row; a policy counts the number where it happens.
+ * The numbers of a result, a row each: the field, the name in JSON, and the
+ * unit, COUNT or NSEC. Results, sums over ranks, the outcomes of a report and
+ * its JSON have a number from its row; a policy counts the number where it
+ * happens.
  */
 #define PREDREG_RESULT_NUMBERS(_row) \
     _row(uses,      "uses",                  COUNT) \
@@ -37,10 +38,10 @@ BEGIN_C_DECLS
     /* Uses without a registration for lack of room; uses does not count \
      * these */ \
     _row(refused,   "refused",               COUNT) \
-    /* ARENA: uses of memory that the arena has registered; uses and hits count \
+    /* ARENA: uses of memory registered by the arena; uses and hits count \
      * these, too */ \
     _row(answered,  "answered",              COUNT) \
-    /* PREDICT, ARENA: uses of buffers that the cache has forgotten, because it \
+    /* PREDICT, ARENA: uses of buffers that the cache has forgotten: it \
      * remembers known_regions buffers at most */ \
     _row(forgotten, "forgotten",             COUNT) \
     /* Registrations */ \
@@ -101,8 +102,8 @@ typedef struct predreg_replay_result {
 /** Free the arrays of a result. */
 void predreg_replay_result_cleanup(predreg_replay_result_t *result);
 
-/** Free the call sites and the operations of the helper, without which ranks can
- *  still be summed up. */
+/** Free the call sites and the operations of the helper, without which ranks
+ *  can still be summed up. */
 void predreg_replay_result_shrink(predreg_replay_result_t *result);
 
 
@@ -140,14 +141,14 @@ typedef struct predreg_account {
 } predreg_account_t;
 
 
-/** Bytes times ns. The lower alignment equals that of a list's head: a loop over
- *  a list treats the head as if it were inside of a structure. */
+/** Bytes times ns. The lower alignment equals that of a list's head: a loop
+ *  over a list treats the head as if it were inside of a structure. */
 typedef unsigned __int128 predreg_byte_ns_t __attribute__((aligned(8)));
 
 /**
  * A registration from its begin to its end. The account learns only afterwards
- * for which use the memory was idle. The policy owns the structure, and only the
- * functions below access it.
+ * for which use the memory was idle. The policy owns the structure, and only
+ * the functions below access it.
  */
 typedef struct predreg_holding {
     uint64_t          bytes;  /**< Bytes of the pages */
@@ -194,8 +195,8 @@ void predreg_account_refused(predreg_account_t *account, predreg_site_t *site,
 void predreg_account_wait(predreg_account_t *account, predreg_site_t *site,
                           uint64_t waited);
 
-/** Add memory that is registered from begin to end, for this cause and site; see
- *  @ref predreg_ledger_add. A policy that computes the whole schedule at once
+/** Add memory that is registered from begin to end, for this cause and site, as
+ *  predreg_ledger_add() does. A policy that computes the whole schedule at once
  *  calls this function; the other policies use holdings. */
 void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
                          int64_t begin, int64_t end, uint64_t bytes,
@@ -231,8 +232,8 @@ void predreg_holding_close(predreg_account_t *account,
 
 
 /**
- * Complete the result of an account without open holdings: everything but limit,
- * budget and prediction_errors.
+ * Complete the result of an account without open holdings: everything but
+ * limit, budget and prediction_errors.
  *
  * @param [in] duration  Duration of the program under the policy, ns.
  * @return UCS_ERR_NO_MEMORY; the result then needs no cleanup.

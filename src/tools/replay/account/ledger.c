@@ -20,9 +20,10 @@
  *
  * The ledger keeps no entries, only changes of the curve of registered bytes,
  * at the begin and end of entries. A full array adds up the changes of the same
- * time, and grows only if more than half of it stays full. So the array has room
- * for at most four times as many changes as there are different times, whatever
- * the number of entries: clairvoyant makes some for each use of each segment.
+ * time, and grows only if more than half of it stays full. So the array has
+ * room for at most four times as many changes as there are different times,
+ * whatever the number of entries: clairvoyant makes some for each use of each
+ * segment.
  */
 
 /* Room of the first allocation, in changes */
@@ -176,27 +177,15 @@ static void ledger_integrate(const predreg_ledger_t *ledger, predreg_sum_t *sum)
 
 ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum)
 {
-    predreg_change_t *changes;
-    size_t size;
-
     if (ledger->status != UCS_OK) {
         return ledger->status;
     }
 
-    ledger->num_changes = changes_combine(ledger->changes,
-                                          ledger->num_changes);
-    size                = ledger->num_changes * sizeof(*changes);
-    changes             = malloc(ucs_max(size, sizeof(*changes)));
-    if (changes == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    if (size > 0) {
-        memcpy(changes, ledger->changes, size);
-    }
     memset(sum, 0, sizeof(*sum));
-    curve_make(changes, ledger->num_changes, sum);
+    curve_make(ledger->changes,
+               changes_combine(ledger->changes, ledger->num_changes), sum);
     ledger_integrate(ledger, sum);
+    *ledger = (predreg_ledger_t){ .changes = NULL };
     return UCS_OK;
 }
 

@@ -75,8 +75,8 @@ typedef struct predreg_sum {
 
 void predreg_ledger_cleanup(predreg_ledger_t *ledger);
 
-/** Add an entry: so many bytes are registered for this cause, from begin to end;
- *  nothing if end is not after begin. Without memory for the entry,
+/** Add an entry: so many bytes are registered for this cause, from begin to
+ *  end; nothing if end is not after begin. Without memory for the entry,
  *  predreg_ledger_sum() fails later. */
 void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
                         uint64_t bytes, predreg_cause_t cause);
@@ -92,7 +92,8 @@ void predreg_ledger_hold(predreg_ledger_t *ledger, int64_t begin, int64_t end,
 void predreg_ledger_attribute(predreg_ledger_t *ledger, uint64_t time,
                               uint64_t bytes, predreg_cause_t cause);
 
-/** @return UCS_ERR_NO_MEMORY. */
+/** Sum up all entries. The ledger is empty afterwards: the sum has its memory.
+ *  @return UCS_ERR_NO_MEMORY. */
 ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum);
 
 /**

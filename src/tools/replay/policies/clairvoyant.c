@@ -19,9 +19,9 @@
  * docs/clairvoyant.md proves that no schedule has fewer byte-seconds.
  *
  * The begins and ends of uses and unmaps in memory divide memory into segments.
- * All pages of a segment are registered at the same times. At any time a segment
- * is in use or in a gap between uses. In a gap it is registered until the
- * deregistration has ended, and from the begin of the next registration:
+ * All pages of a segment are registered at the same times. At any time a
+ * segment is in use or in a gap between uses. In a gap it is registered until
+ * the deregistration has ended, and from the begin of the next registration:
  *
  *        use            gap             use      gap      use
  *     =========|----|.........|-----|=========|-------|=========
@@ -104,8 +104,8 @@ static void bound_add_use(bound_t *bound, size_t index,
     predreg_account_use(&bound->account, span->site, 1, 0, 0);
 }
 
-/* Add a registration of the present segment from begin to end, for this cause and
- * use. Under no policy does the time after the end of the program count. */
+/* Add a registration of the present segment from begin to end, for this cause
+ * and use. Under no policy does the time after the end of the program count. */
 static void bound_add(bound_t *bound, const visit_t *visit, int64_t begin,
                       int64_t end, predreg_cause_t cause)
 {
@@ -128,8 +128,8 @@ static void bound_add_gap(bound_t *bound, const visit_t *last, int64_t end,
     }
 }
 
-/* Set the begins of registrations for visits. Nothing can register memory before
- * its mapping. */
+/* Set the begins of registrations for visits. Nothing can register memory
+ * before its mapping. */
 static void bound_set_starts(const bound_t *bound, visit_t *visits,
                              size_t num_visits, int64_t mapped)
 {

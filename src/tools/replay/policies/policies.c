@@ -16,8 +16,8 @@
  * and on-demand, and predict with an arena.
  */
 
-/* The default size of the arena, bytes: no program maps more. Only mapped memory
- * counts */
+/* The default size of the arena, bytes: no program maps more. Only mapped
+ * memory counts */
 #define MAX_ARENA (256ul << 30)
 
 

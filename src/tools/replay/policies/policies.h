@@ -50,9 +50,10 @@ typedef struct predreg_replay_params {
                                               the program while it runs. The
                                               program does the work of a
                                               conservative helper */
-    uint64_t                 max_steps;  /**< CLAIRVOYANT: the policy is refused
+    uint64_t                 max_steps;  /**< CLAIRVOYANT: it is not played
                                               beyond so many steps of some 0.1
-                                              us; see predreg_segments_steps() */
+                                              us, see
+                                              predreg_segments_steps() */
     ucs_rcache_pred_params_t cache;      /**< PREDICT, ON_DEMAND, ARENA:
                                               parameters of the cache, from the
                                               knobs. ops, arg, node and policy
@@ -64,8 +65,8 @@ typedef struct predreg_replay_params {
 
 /**
  * Plays a policy. predreg_replay() calls this with checked parameters, and a
- * result of zeros but for the policy and an infinite budget. After a failure the
- * result needs no cleanup.
+ * result of zeros but for the policy and an infinite budget. After a failure
+ * the result needs no cleanup.
  *
  * @return UCS_ERR_NO_MEMORY, or UCS_ERR_UNSUPPORTED (logged) if the parameters
  *         do not allow as much time.

@@ -6,9 +6,9 @@
 
 /** @file rows.h
  *
- * The policies, one row each, in the order of playing and printing. policies.h and
- * policies.c define PREDREG_POLICY_ROW() for their part of a row, and include this
- * file, which has no guard and undefines the macro.
+ * The policies, one row each, in the order of playing and printing. policies.h
+ * and policies.c define PREDREG_POLICY_ROW() for their part of a row, and
+ * include this file, which has no guard and undefines the macro.
  *
  * A row has the policy's number (after PREDREG_REPLAY_), its function (after
  * predreg_replay_), and the fields of predreg_policy_t.

@@ -11,13 +11,6 @@
 #include <stdlib.h>
 
 
-static void cover_cleanup(predreg_cover_t *cover)
-{
-    free(cover->added);
-    free(cover->spare);
-    free(cover->ranges);
-}
-
 static ucs_status_t cover_init(predreg_cover_t *cover,
                                const predreg_pages_t *ranges,
                                size_t num_ranges)
@@ -26,17 +19,9 @@ static ucs_status_t cover_init(predreg_cover_t *cover,
     *cover = (predreg_cover_t){
         .next   = ranges,
         .end    = ranges + num_ranges,
-        .ranges = malloc((num_ranges + 1) * sizeof(*cover->ranges)),
-        .spare  = malloc((num_ranges + 1) * sizeof(*cover->spare)),
-        .added  = malloc((num_ranges + 1) * sizeof(*cover->added))
+        .ranges = malloc((num_ranges + 1) * sizeof(*cover->ranges))
     };
-    if ((cover->ranges == NULL) || (cover->spare == NULL) ||
-        (cover->added == NULL)) {
-        cover_cleanup(cover);
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    return UCS_OK;
+    return (cover->ranges == NULL) ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
 static int index_compare(const void *a, const void *b)
@@ -46,53 +31,30 @@ static int index_compare(const void *a, const void *b)
     return (first->index > second->index) - (first->index < second->index);
 }
 
-/* Collect the newly reached ranges of the sweep, sorted by index.
- * @return the number of these. */
-static size_t cover_reach(predreg_cover_t *cover, uint64_t page)
-{
-    size_t count = 0;
-
-    for (; (cover->next < cover->end) && (cover->next->first <= page);
-         ++cover->next) {
-        if (cover->next->end > page) {
-            cover->added[count++] = *cover->next;
-        }
-    }
-
-    if (count > 1) {
-        qsort(cover->added, count, sizeof(*cover->added), index_compare);
-    }
-    return count;
-}
-
 /* Move the sweep on to a higher page */
 static void cover_move(predreg_cover_t *cover, uint64_t page)
 {
-    size_t num_added             = cover_reach(cover, page);
-    const predreg_pages_t *added = cover->added;
-    const predreg_pages_t *old   = cover->ranges;
-    const predreg_pages_t *end   = old + cover->num_ranges;
-    predreg_pages_t *to          = cover->spare;
+    size_t num_old = 0;
+    size_t i;
 
-    /* Merge the newly reached ranges with the earlier ones that go on */
-    for (; old < end; ++old) {
-        if (old->end <= page) {
-            continue;
+    for (i = 0; i < cover->num_ranges; ++i) {
+        if (cover->ranges[i].end > page) {
+            cover->ranges[num_old++] = cover->ranges[i];
         }
-
-        for (; (num_added > 0) && (added->index < old->index); --num_added) {
-            *to++ = *added++;
-        }
-        *to++ = *old;
-    }
-    for (; num_added > 0; --num_added) {
-        *to++ = *added++;
     }
 
-    cover->num_ranges = to - cover->spare;
-    to                = cover->ranges;
-    cover->ranges     = cover->spare;
-    cover->spare      = to;
+    cover->num_ranges = num_old;
+    for (; (cover->next < cover->end) && (cover->next->first <= page);
+         ++cover->next) {
+        if (cover->next->end > page) {
+            cover->ranges[cover->num_ranges++] = *cover->next;
+        }
+    }
+
+    if (cover->num_ranges > num_old) {
+        qsort(cover->ranges, cover->num_ranges, sizeof(*cover->ranges),
+              index_compare);
+    }
 }
 
 /* Whether no range holds this page or a higher one */
@@ -274,9 +236,9 @@ static ucs_status_t visit_domain(const predreg_segments_t *segments,
         }
     }
 
-    cover_cleanup(&unmaps);
+    free(unmaps.ranges);
 out_cleanup_uses:
-    cover_cleanup(&uses);
+    free(uses.ranges);
     return status;
 }
 

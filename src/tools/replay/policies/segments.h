@@ -13,9 +13,9 @@ BEGIN_C_DECLS
 
 /** @file segments.h
  *
- * Divides the memory of a program into segments, at the addresses where uses and
- * unmaps begin and end, so that all pages of a segment belong to the same uses
- * and unmaps. The policy clairvoyant calls these functions.
+ * Divides the memory of a program into segments, at the addresses where uses
+ * and unmaps begin and end, so that all pages of a segment belong to the same
+ * uses and unmaps. The policy clairvoyant calls these functions.
  */
 
 /** The pages of a use or unmap. */
@@ -26,17 +26,14 @@ typedef struct predreg_pages {
     unsigned domain; /**< Of a use */
 } predreg_pages_t;
 
-/** The ranges that hold a page, by a sweep from the lowest page to the highest.
- *  The arrays take three times the memory of the ranges themselves. */
+/** The ranges that hold a page, by a sweep from the lowest page to the
+ *  highest. */
 typedef struct predreg_cover {
     const predreg_pages_t *next;   /**< First range that the sweep has not
                                         reached yet */
     const predreg_pages_t *end;
     predreg_pages_t       *ranges; /**< Sorted by index */
     size_t                num_ranges;
-    predreg_pages_t       *spare;  /**< Room for as many, for the next step of
-                                        the sweep */
-    predreg_pages_t       *added;  /**< Likewise */
 } predreg_cover_t;
 
 typedef struct predreg_segments {
@@ -46,8 +43,8 @@ typedef struct predreg_segments {
     predreg_pages_t          *unmaps;   /**< Without empty ones, sorted
                                              likewise */
     size_t                   num_unmaps;
-    uint64_t                 *cuts;     /**< First pages of segments, sorted, each
-                                             once */
+    uint64_t                 *cuts;     /**< First pages of segments, sorted,
+                                             each once */
     size_t                   num_cuts;
 } predreg_segments_t;
 
@@ -70,9 +67,9 @@ ucs_status_t predreg_segments_init(predreg_segments_t *segments,
 
 void predreg_segments_cleanup(predreg_segments_t *segments);
 
-/** @return the number of uses that cover a segment, summed up over all segments:
- *          the steps of a visit of all segments. n uses of disjoint buffers take
- *          n steps, and n overlapping uses up to 2 n^2. */
+/** @return the number of uses that cover a segment, summed up over all
+ *          segments: the steps of a visit of all segments. n uses of disjoint
+ *          buffers take n steps, and n overlapping uses up to 2 n^2. */
 uint64_t predreg_segments_steps(const predreg_segments_t *segments);
 
 /** Visit all segments, domain by domain and upwards in memory.

@@ -17,8 +17,8 @@
 #include <sys/mman.h>
 
 
-/* The address of the arena. Nobody accesses this memory: in the trace, addresses
- * of the program's own mappings stand for it */
+/* The address of the arena. Nobody accesses this memory: in the trace,
+ * addresses of the program's own mappings stand for it */
 #define ARENA_START (1ul << 46)
 
 /* The state of a slab, besides its state in the arena */
@@ -36,14 +36,14 @@ typedef struct {
 
 struct predreg_served {
     ucs_arena_t                   *arena;
-    size_t                        arena_size; /* Of the arena's own data, bytes */
+    size_t                        arena_size; /* Of its own data, bytes */
     predreg_account_t             *account;
     const predreg_replay_params_t *params;
     slab_t                        *slabs;
     void                          *mappings;  /* Of the program, by their places
                                                  in the arena; see ranges.h */
     uint64_t                      now;        /* Time of the running call */
-    uint64_t                      busy_until; /* End of the helper's operation */
+    uint64_t                      busy_until; /* End of the last operation */
     uint64_t                      helper;     /* Time of the helper, ns */
     size_t                        peak;       /* The largest sum of open slabs,
                                                  registered or not, bytes */
@@ -111,8 +111,8 @@ static ucs_status_t op_dereg(void *arg, void *handle)
     settle(served, slab, served->now);
     predreg_holding_dereg(served->account, &slab->holding, served->now);
     slab->state = SLAB_DEREGISTERING;
-    take_time(served, slab,
-              predreg_cost_of(&served->params->dereg, ARENA_START, slab->length), 0);
+    take_time(served, slab, predreg_cost_of(&served->params->dereg, ARENA_START,
+                                            slab->length), 0);
     return UCS_OK;
 }
 

@@ -63,9 +63,9 @@ static void on_event(void *arg, const ucs_rcache_pred_event_t *event)
     }
 }
 
-/* Whether the program, and not a helper thread, carries out the decisions of the
- * cache. This may change during a run: the cache asks for the number of idle
- * processors. */
+/* Whether the program, and not a helper thread, carries out the decisions of
+ * the cache. This may change during a run: the cache asks for the number of
+ * idle processors. */
 static int sim_does_progress(const sim_t *sim)
 {
     return ucs_rcache_pred_get_mode(sim->pred) ==

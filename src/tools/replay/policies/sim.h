@@ -46,16 +46,16 @@ void predreg_coroutine_destroy(predreg_coroutine_t *coroutine);
  *  this. */
 void predreg_coroutine_resume(predreg_coroutine_t *coroutine);
 
-/** Suspend the flow that calls this: the other flow returns from its resume, and
- *  this function returns with the next resume. */
+/** Suspend the flow that calls this: the other flow returns from its resume,
+ *  and this function returns with the next resume. */
 void predreg_coroutine_suspend(predreg_coroutine_t *coroutine);
 
 
 /*
  * The world around a cache (world.c): a virtual clock, registrations that let
- * time pass, and two flows of time, those of the program and of the helper. Only
- * the program calls the functions of the world. They alone move the clock, and
- * let the helper run whenever it is due. At the same time the helper comes
+ * time pass, and two flows of time, those of the program and of the helper.
+ * Only the program calls the functions of the world. They alone move the clock,
+ * and let the helper run whenever it is due. At the same time the helper comes
  * first.
  */
 
@@ -148,8 +148,8 @@ uint64_t predreg_transfer_begin(predreg_transfers_t *transfers,
                                 predreg_transfer_t *transfer,
                                 const predreg_use_t *use, predreg_site_t *site);
 
-/** @return when the next piece of any transfer lands; UINT64_MAX: no piece lands
- *          before the end of its use. */
+/** @return when the next piece of any transfer lands; UINT64_MAX: no piece
+ *          lands before the end of its use. */
 uint64_t predreg_transfers_next(const predreg_transfers_t *transfers);
 
 /** Let the next piece land now. There must be one. */
@@ -204,8 +204,8 @@ void predreg_served_end(predreg_served_t *served, void *slab, uint64_t now);
 /**
  * End the program: the account takes the slabs as they are.
  *
- * @param [in,out] result  Gets the time of the helper for slabs, and as its limit
- *                         the largest size of the arena at a time, bytes.
+ * @param [in,out] result  Gets the time of the helper for slabs, and as its
+ *                         limit the largest size of the arena at a time, bytes.
  * @return UCS_ERR_NO_MEMORY if there was no memory for a mapping.
  */
 ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,

@@ -19,9 +19,9 @@
  * registration caches of UCX's memory domains, one each (UCX 1.13.1,
  * src/ucs/memory/rcache.c).
  *
- * A cache deregisters a region after an unmap, in favour of a larger region, and
- * for the limit. The program does all of this itself, and waits for it, but for
- * the cleanup below.
+ * A cache deregisters a region after an unmap, in favour of a larger region,
+ * and for the limit. The program does all of this itself, and waits for it, but
+ * for the cleanup below.
  *
  *   - Regions do not overlap. Without a covering region, a use makes a new
  *     region, which also covers the overlapping regions. The cache deregisters
@@ -75,7 +75,8 @@ static void dereg(model_t *model, region_t *region)
     model->now = predreg_ucx_dereg_region(&model->dereg, region, model->now);
 }
 
-/* Let a region serve no new use, and deregister it at the end of the last use */
+/* Let a region serve no new use, and deregister it at the end of the last
+ * use */
 static void invalidate(model_t *model, region_t *region)
 {
     predreg_ucx_region_hide(region);
@@ -273,7 +274,8 @@ static void model_destroy(model_t *model)
     free(model->uses);
 }
 
-/* At the end of the program, close the account of all remaining registrations */
+/* At the end of the program, close the account of all remaining
+ * registrations */
 static void finish(model_t *model, uint64_t duration)
 {
     cache_t *cache;

@@ -65,7 +65,7 @@ typedef struct predreg_ucx_dereg {
     predreg_cost_t    cost;
     ucs_list_link_t   cleaned;  /**< Regions of the asynchronous thread, in the
                                      order of their deregistration */
-    uint64_t          cleaning; /**< When the asynchronous thread has finished */
+    uint64_t          cleaning; /**< End of the asynchronous thread's work */
 } predreg_ucx_dereg_t;
 
 
@@ -80,7 +80,8 @@ void predreg_ucx_regions_cleanup(predreg_ucx_regions_t *regions);
 predreg_ucx_region_t *predreg_ucx_regions_add(predreg_ucx_regions_t *regions,
                                               const ucs_pgt_region_t *range);
 
-/** @return the found region that covers [address, address + length), or NULL. */
+/** @return the found region that covers [address, address + length), or
+ *          NULL. */
 predreg_ucx_region_t *
 predreg_ucx_regions_find(const predreg_ucx_regions_t *regions, uint64_t address,
                          uint64_t length);
@@ -124,8 +125,8 @@ void predreg_ucx_dereg_init(predreg_ucx_dereg_t *dereg,
 uint64_t predreg_ucx_dereg_region(predreg_ucx_dereg_t *dereg,
                                   predreg_ucx_region_t *region, uint64_t now);
 
-/** Let the asynchronous thread deregister all unmapped regions of a cache, after
- *  its earlier regions. */
+/** Let the asynchronous thread deregister all unmapped regions of a cache,
+ *  after its earlier regions. */
 void predreg_ucx_dereg_clean(predreg_ucx_dereg_t *dereg,
                              predreg_ucx_regions_t *regions, uint64_t now);
 
@@ -134,8 +135,8 @@ void predreg_ucx_dereg_clean(predreg_ucx_dereg_t *dereg,
  *  @return when the program goes on. */
 uint64_t predreg_ucx_dereg_wait(predreg_ucx_dereg_t *dereg, uint64_t now);
 
-/** End the work of the asynchronous thread at this time, in the account too, and
- *  free its regions. */
+/** End the work of the asynchronous thread at this time, in the account too,
+ *  and free its regions. */
 void predreg_ucx_dereg_finish(predreg_ucx_dereg_t *dereg, uint64_t now);
 
 END_C_DECLS

@@ -12,8 +12,8 @@
 
 #include <stdlib.h>
 
-/* The cache's clock at time 0 of the account, ns. Not 0: for the cache a time of
- * 0 means no time. */
+/* The cache's clock at time 0 of the account, ns. Not 0: for the cache a time
+ * of 0 means no time. */
 #define EPOCH 1000000000ul
 
 /* How long a waiting helper lets the program go on, ns */
@@ -43,9 +43,9 @@ typedef struct memory {
 struct predreg_world {
     const predreg_replay_params_t *params;
     predreg_account_t      *account;
-    uint64_t               stolen;      /* How long the helper has used the
-                                           program's processor, which the program
-                                           has not noticed yet */
+    uint64_t               stolen;      /* Time of the helper on the program's
+                                           processor, which the program has not
+                                           noticed yet */
     ucs_rcache_pred_time_t now;         /* Time of the running flow */
     ucs_rcache_pred_time_t horizon;     /* Until then the program only lets the
                                            helper go on; 0: the program
@@ -87,9 +87,9 @@ static void helper_pass_time(predreg_world_t *world)
     }
 }
 
-/* Let the helper's flow stop here until it is due, and the program's flow go on.
- * Within the horizon the program would only resume the helper: no switch then,
- * since each switch makes a system call. Only the helper calls this. */
+/* Let the helper's flow stop here until it is due, and the program's flow go
+ * on. Within the horizon the program would only resume the helper: no switch
+ * then, since each switch makes a system call. Only the helper calls this. */
 static void helper_suspend(predreg_world_t *world, helper_state_t state,
                            ucs_rcache_pred_time_t until)
 {

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 /*
- * Playing a timeline merges four sorted sequences: begins of uses, ends of uses,
- * unmaps and maps.
+ * Playing a timeline merges four sorted sequences: begins of uses, ends of
+ * uses, unmaps and maps.
  */
 
 

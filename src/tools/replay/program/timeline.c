@@ -379,8 +379,8 @@ static void finish(builder_t *builder)
                                      &timeline->reg_page_known);
 }
 
-/* Warn, once, if the pages of the recorded machine are not those of replays: the
- * traces of all ranks say the same. */
+/* Warn, once, if the pages of the recorded machine are not those of replays:
+ * the traces of all ranks say the same. */
 static void check_page_size(const ucs_rcache_trace_t *trace)
 {
     static int warned = 0;

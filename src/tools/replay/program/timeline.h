@@ -77,7 +77,8 @@ void predreg_timeline_destroy(predreg_timeline_t *timeline);
 /** Fit the cost of registrations to the first uses of one rank, as in its
  *  timeline, or to the larger number of first uses of several ranks.
  *  @param [in,out] first_uses    Sorted by this function.
- *  @param [out]    page_known_p  Whether the first uses tell the cost of a page.
+ *  @param [out]    page_known_p  Whether the first uses tell the cost of a
+ *                                page.
  *  @return 0 if there are none, and the cost is a first guess. */
 int predreg_timeline_fit_reg(predreg_points_t *first_uses, predreg_cost_t *cost,
                              int *page_known_p);

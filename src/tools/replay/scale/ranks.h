@@ -34,11 +34,11 @@ int predreg_ranks_align(const predreg_rank_start_t *starts, size_t num_ranks,
                         int64_t *offsets);
 
 /**
- * Sum up the numbers, the byte-seconds and, shifted by the offsets, the curves of
- * all ranks. The duration is the longest one of a rank. The average of the memory
- * is from the start of the first rank to the end of the last one, which is a
- * longer time for two jobs one after the other. The sum has no call sites, since
- * addresses differ between processes. The caller cleans it up.
+ * Sum up the numbers, the byte-seconds and, shifted by the offsets, the curves
+ * of all ranks. The duration is the longest one of a rank. The average of the
+ * memory is from the start of the first rank to the end of the last one, which
+ * is a longer time for two jobs one after the other. The sum has no call sites,
+ * since addresses differ between processes. The caller cleans it up.
  *
  * @param [in] results  Results of one policy, one for each rank.
  * @return UCS_ERR_NO_MEMORY.

@@ -186,8 +186,8 @@ static int op_compare(const void *a, const void *b)
     return (first->rank > second->rank) - (first->rank < second->rank);
 }
 
-/* List the operations of all helpers of a node, sorted by time, for the caller to
- * free.
+/* List the operations of all helpers of a node, sorted by time, for the caller
+ * to free.
  * @return NULL without memory. */
 static job_op_t *list_ops(const model_t *model, unsigned first, unsigned end,
                           size_t *num_ops_p)
@@ -227,39 +227,45 @@ static job_op_t *list_ops(const model_t *model, unsigned first, unsigned end,
     return ops;
 }
 
-/* @return the core that becomes free first. */
-static int64_t *first_free(int64_t *cores, unsigned num_cores)
+/* Let the core that becomes free first become free at this time. The cores are
+ * a heap, of which this is the first one. */
+static void take_core(int64_t *cores, unsigned num_cores, int64_t free_at)
 {
-    int64_t *first = cores;
-    int64_t *core;
+    unsigned i = 0;
+    unsigned child;
 
-    for (core = cores + 1; core < cores + num_cores; ++core) {
-        first = (*core < *first) ? core : first;
+    for (child = 1; child < num_cores; child = 2 * i + 1) {
+        child += (child + 1 < num_cores) && (cores[child + 1] < cores[child]);
+        if (cores[child] >= free_at) {
+            break;
+        }
+        cores[i] = cores[child];
+        i        = child;
     }
 
-    return first;
+    cores[i] = free_at;
 }
 
 /* Run the operations. Helpers take the cores in the order in which they need
- * one, and each helper does one operation at a time. An operation waits only for
- * a free core or for its helper.
- * @param [in] free_at  When each core, and then the helper of each rank, becomes
- *                      free, ns. */
+ * one, and each helper does one operation at a time. An operation waits only
+ * for a free core or for its helper.
+ * @param [in] free_at  When each core, and then the helper of each rank,
+ *                      becomes free, ns. */
 static void run_ops(model_t *model, const job_op_t *ops, size_t num_ops,
                     int64_t *free_at, unsigned num_cores, unsigned count)
 {
     predreg_scale_t *scale = model->scale;
-    int64_t *core, *helper;
     const job_op_t *op;
+    int64_t *helper;
     uint64_t delay;
     int64_t begin;
 
     for (op = ops; op < ops + num_ops; ++op) {
-        core         = first_free(free_at, num_cores);
         helper       = &free_at[num_cores + op->rank];
-        begin        = ucs_max(ucs_max(op->time, *helper), *core);
-        *core        = *helper = begin + op->duration;
+        begin        = ucs_max(ucs_max(op->time, *helper), free_at[0]);
+        *helper      = begin + op->duration;
         model->busy += (double)count * op->duration;
+        take_core(free_at, num_cores, *helper);
         if (!op->is_reg) {
             continue;
         }
@@ -315,8 +321,8 @@ static ucs_status_t add_node(model_t *model, unsigned node, unsigned count)
     return add_helpers(model, first, end, count);
 }
 
-/* Add all nodes of the job. In the recorded phase, full nodes that begin with the
- * same recorded rank are equal, and the first of them stands for all */
+/* Add all nodes of the job. In the recorded phase, full nodes that begin with
+ * the same recorded rank are equal, and the first of them stands for all */
 static ucs_status_t add_nodes(model_t *model)
 {
     const predreg_scale_params_t *params = model->params;

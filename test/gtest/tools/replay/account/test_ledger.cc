@@ -155,8 +155,8 @@ TEST_F(test_ledger, order_does_not_matter)
     predreg_ledger_cleanup(&other);
 }
 
-/* What is added up while there are more entries to come is not lost, and a ledger
- * may get more entries after its sum was asked for */
+/* The ledger adds up changes of the same time long before the last entry, and is
+ * empty after its sum */
 TEST_F(test_ledger, many_entries_at_few_times)
 {
     for (int64_t i = 0; i < 300000; ++i) {
@@ -169,8 +169,7 @@ TEST_F(test_ledger, many_entries_at_few_times)
     predreg_sum_cleanup(&m_sum);
     add(4, 5, 4096);
     sum();
-    EXPECT_EQ(curve_t({{0, 409600000}, {1, 819200000}, {2, 1228800000},
-                       {3, 614400000}, {4, 4096}, {5, 0}}), curve());
+    EXPECT_EQ(curve_t({{4, 4096}, {5, 0}}), curve());
 }
 
 /* The area below the curve is the sum */

@@ -320,7 +320,7 @@ TEST_F(test_scale, memory_runs_out)
 
     test_alloc_fail_nth(0);
     EXPECT_EQ(UCS_OK, status);
-    EXPECT_GT(nth, 8u);
+    EXPECT_GT(nth, 6u); /* Three for each of two nodes that differ */
 }
 
 /* The helper's work is that which the replay has counted */
