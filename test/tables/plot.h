@@ -7,7 +7,7 @@
 #ifndef PREDREG_PLOT_H_
 #define PREDREG_PLOT_H_
 
-#include <tools/report/data/curve.h>
+#include <tools/report/data/curves.h>
 
 #include <stdio.h>
 

@@ -8,43 +8,22 @@
 #  include "config.h"
 #endif
 
-#include "object.h"
-#include "ranks.h"
+#include "report_int.h"
 
 #include <ucs/sys/math.h>
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#define NSEC_PER_SEC 1e9
-#define KNOB_PREFIX  "knob."
-/* The most call sites that are listed */
-#define MAX_PLACES   12
 
 
-/* @return the value of a line of meta data in the rank that was added first, or
- *         NULL if there is none. */
-static const char *report_meta(const report_data_t *report, const char *key)
-{
-    unsigned i;
+/* The member of a number of an outcome, by its unit */
+#define WRITE_COUNT(_name, _number) ucs_json_uint(json, _name, _number);
+#define WRITE_NSEC(_name, _number)  report_write_seconds(json, _name, _number);
+#define WRITE_NUMBER(_field, _name, _unit) \
+    WRITE_##_unit(_name, outcome->_field)
 
-    for (i = 0; i < report->num_metas; ++i) {
-        if (!strcmp(report->metas[i].key, key)) {
-            return report->metas[i].value;
-        }
-    }
 
-    return NULL;
-}
-
-static void write_seconds(ucs_json_t *json, const char *name, double ns)
-{
-    ucs_json_real(json, name, ns / NSEC_PER_SEC);
-}
-
-/* Write the members of a setting's object that tell what it comes to */
+/* Write the members of a setting's object for its outcome */
 static void write_outcome(ucs_json_t *json, const report_data_t *report,
                           const predreg_outcome_t *outcome)
 {
@@ -54,21 +33,13 @@ static void write_outcome(ucs_json_t *json, const report_data_t *report,
 
     ucs_json_bool(json, "chosen", outcome == advice->choice.outcome);
     ucs_json_uint(json, "ranks", outcome->ranks);
-    ucs_json_real(json, "pinned_avg_bytes",
-                     predreg_outcome_average(outcome));
+    ucs_json_real(json, "pinned_avg_bytes", predreg_outcome_average(outcome));
     ucs_json_uint(json, "pinned_peak_bytes", outcome->peak);
     ucs_json_real(json, "byte_seconds", outcome->byte_seconds);
-    ucs_json_uint(json, "uses", outcome->uses);
-    ucs_json_uint(json, "hits", outcome->hits);
-    ucs_json_uint(json, "late", outcome->late);
-    ucs_json_uint(json, "early", outcome->early);
-    ucs_json_uint(json, "wasted", outcome->wasted);
-    ucs_json_uint(json, "regs", outcome->regs);
-    write_seconds(json, "critical_path_seconds", outcome->waited);
-    write_seconds(json, "duration_seconds", outcome->longest);
-    write_seconds(json, "all_ranks_seconds", outcome->duration);
+    PREDREG_RESULT_NUMBERS(WRITE_NUMBER)
+    report_write_seconds(json, "duration_seconds", outcome->longest);
+    report_write_seconds(json, "all_ranks_seconds", outcome->duration);
     ucs_json_real(json, "extra_time", predreg_extra_time(findings, outcome));
-    write_seconds(json, "helper_seconds", outcome->helper);
     ucs_json_real(json, "helper_load", predreg_outcome_load(outcome));
     ucs_json_begin(json, "causes", '{');
     for (i = 0; i < PREDREG_CAUSE_LAST; ++i) {
@@ -148,7 +119,7 @@ static void write_bounds(ucs_json_t *json, const report_data_t *report)
     ucs_json_begin(json, "bounds", '[');
     for (i = PREDREG_NUM_BOUNDS; i-- > 0;) {
         bound = &report->findings.bounds[i];
-        /* One that is not below any peak is none */
+        /* A bound above all peaks bounds nothing */
         if (predreg_is_played(&report->findings, bound) &&
             (bound->limit <
              report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED)->peak)) {
@@ -161,7 +132,7 @@ static void write_bounds(ucs_json_t *json, const report_data_t *report)
     ucs_json_end(json, ']');
 }
 
-/* Write a setting and what it comes to, if there is one */
+/* Write a setting and its outcome, if any */
 static void write_choice(ucs_json_t *json, const char *name,
                          const report_data_t *report,
                          const predreg_choice_t *choice)
@@ -218,8 +189,7 @@ static void write_caveats(ucs_json_t *json, unsigned caveats)
     ucs_json_uint(json, "num_caveats", count);
 }
 
-/* Whether the page says how many uses hit under predict and why the others do
- * not */
+/* Whether the page explains the misses under predict */
 static int explains_misses(const report_data_t *report)
 {
     const predreg_advice_t *advice   = &report->advice;
@@ -288,8 +258,8 @@ static void write_advice(ucs_json_t *json, const report_data_t *report)
     ucs_json_string(json, "misses", predreg_misses_matter(predict) ?
                     misses[advice->misses] : NULL);
     ucs_json_uint(json, "irregular_misses",
-                     report_has(report, PREDREG_REPLAY_PREDICT) ?
-                     predreg_misses_irregular(&report->findings) : 0);
+                  report_has(report, PREDREG_REPLAY_PREDICT) ?
+                  predreg_misses_irregular(&report->findings) : 0);
     ucs_json_bool(json, "explain_misses", explains_misses(report));
     ucs_json_bool(json, "guessed", advice->caveats & PREDREG_CAVEAT_GUESSED);
     write_caveats(json, advice->caveats);
@@ -301,7 +271,7 @@ static void write_advice(ucs_json_t *json, const report_data_t *report)
     ucs_json_end(json, '}');
 }
 
-/* Write what is known of the ranks besides their results */
+/* Write the facts about the ranks */
 static void write_findings(ucs_json_t *json, const report_data_t *report)
 {
     const predreg_findings_t *findings = &report->findings;
@@ -312,26 +282,27 @@ static void write_findings(ucs_json_t *json, const report_data_t *report)
     ucs_json_uint(json, "events", findings->events);
     ucs_json_uint(json, "lost", findings->lost);
     ucs_json_real(json, "lost_part", findings->lost /
-                     ((double)findings->lost + findings->events));
+                  ((double)findings->lost + findings->events));
     ucs_json_uint(json, "domains", findings->domains);
     ucs_json_uint(json, "most_buffers", findings->max_buffers);
     ucs_json_uint(json, "sum_buffers", findings->sum_buffers);
     ucs_json_uint(json, "known_regions", findings->known_regions);
     ucs_json_real(json, "pool_bytes", findings->pools_known ?
-                     (double)findings->pool_bytes : NAN);
+                  (double)findings->pool_bytes : NAN);
     ucs_json_uint(json, "usual_pool_bytes", PREDREG_USUAL_POOLS);
     ucs_json_real(json, "time_limit", PREDREG_COSTS_PART);
     ucs_json_bool(json, "in_long_use",
                   findings->in_long_use > findings->in_use / 2);
     ucs_json_uint(json, "ranks_guessed", ucs_max(findings->reg_guessed,
-                     findings->dereg_guessed));
+                  findings->dereg_guessed));
     ucs_json_uint(json, "reg_guessed", findings->reg_guessed);
     ucs_json_uint(json, "dereg_guessed", findings->dereg_guessed);
     ucs_json_uint(json, "use_bytes", findings->use_bytes);
-    write_seconds(json, "least_reg_seconds", findings->least_reg);
-    write_seconds(json, "most_reg_seconds", findings->most_reg);
-    write_seconds(json, "common_reg_seconds", findings->common_reg);
-    write_seconds(json, "guessed_dereg_seconds", findings->guessed_dereg);
+    report_write_seconds(json, "least_reg_seconds", findings->least_reg);
+    report_write_seconds(json, "most_reg_seconds", findings->most_reg);
+    report_write_seconds(json, "common_reg_seconds", findings->common_reg);
+    report_write_seconds(json, "guessed_dereg_seconds",
+                         findings->guessed_dereg);
 }
 
 static void write_arena(ucs_json_t *json, const predreg_gain_t *gain)
@@ -349,8 +320,8 @@ static void write_arena(ucs_json_t *json, const predreg_gain_t *gain)
     ucs_json_uint(json, "answered", gain->answered);
     ucs_json_real(json, "pinned_avg_bytes", gain->average / gain->ranks);
     ucs_json_real(json, "predict_avg_bytes",
-                     gain->predict_average / gain->ranks);
-    write_seconds(json, "seconds_saved", gain->saved);
+                  gain->predict_average / gain->ranks);
+    report_write_seconds(json, "seconds_saved", gain->saved);
     ucs_json_end(json, '}');
 }
 
@@ -372,188 +343,22 @@ static void write_sends(ucs_json_t *json, const predreg_sends_t *sends)
     ucs_json_uint(json, "went", sends->went);
     ucs_json_uint(json, "most_sends", sends->most.most);
     ucs_json_real(json, "length", sends->length.sum / sends->ranks);
-    ucs_json_real(json, "reused_percent",
-                     100 * sends->reused / sends->ranks);
+    ucs_json_real(json, "reused_percent", 100 * sends->reused / sends->ranks);
     ucs_json_uint(json, "known_sends", sends->known_sends);
     ucs_json_uint(json, "known_buffers", sends->known_buffers);
     ucs_json_uint(json, "hot_buffers", sends->gain.hot_buffers);
     ucs_json_uint(json, "hot_sends", sends->gain.sends);
     ucs_json_real(json, "bytes_saved", sends->gain.bytes);
-    write_seconds(json, "seconds_saved", sends->gain.saved);
-    write_seconds(json, "seconds", sends->time);
-    ucs_json_end(json, '}');
-}
-
-static void write_places(ucs_json_t *json, const report_data_t *report)
-{
-    const predreg_place_t *places, *place;
-    unsigned num;
-
-    num = predreg_sites_sort(report->sites, &places);
-    ucs_json_uint(json, "num_places", num);
-    ucs_json_begin(json, "places", '[');
-    for (place = places; place < places + ucs_min(num, MAX_PLACES); ++place) {
-        ucs_json_begin(json, NULL, '{');
-        ucs_json_string(json, "function", place->function);
-        ucs_json_string(json, "kind", place->kind);
-        ucs_json_string(json, "source", place->source);
-        ucs_json_string(json, "path", place->path);
-        write_seconds(json, "critical_path_seconds", place->waited);
-        ucs_json_real(json, "byte_seconds", place->byte_seconds);
-        ucs_json_uint(json, "uses", place->uses);
-        ucs_json_uint(json, "hits", place->hits);
-        ucs_json_uint(json, "late", place->late);
-        ucs_json_end(json, '}');
-    }
-    ucs_json_end(json, ']');
-}
-
-/* Write which files with the names of functions could not be read */
-static void write_modules(ucs_json_t *json, const report_data_t *report)
-{
-    static const char *const states[] = {
-        [PREDREG_MODULE_READ]     = NULL,
-        [PREDREG_MODULE_MISSING]  = "missing",
-        [PREDREG_MODULE_CHANGED]  = "changed",
-        [PREDREG_MODULE_NOT_READ] = "not-read"
-    };
-    const predreg_symbols_t *symbols = predreg_sites_symbols(report->sites);
-    predreg_module_state_t state;
-    const char *path;
-    unsigned i;
-
-    ucs_json_begin(json, "unread_modules", '[');
-    for (i = 0; i < predreg_symbols_num_modules(symbols); ++i) {
-        path = predreg_symbols_module(symbols, i, &state);
-        if (state != PREDREG_MODULE_READ) {
-            ucs_json_begin(json, NULL, '{');
-            ucs_json_string(json, "path", path);
-            ucs_json_string(json, "state", states[state]);
-            ucs_json_end(json, '}');
-        }
-    }
-    ucs_json_end(json, ']');
-}
-
-/* Whether a meta line is left out: the object has it elsewhere, or it differs
- * from rank to rank by its nature */
-static int is_left_out(const char *key)
-{
-    static const char *const keys[] = {"rank", "pid", "host", "clock_ns",
-                                       "realtime_ns"};
-    unsigned i;
-
-    for (i = 0; i < ucs_static_array_size(keys); ++i) {
-        if (!strcmp(key, keys[i])) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-/* Write the meta lines of the traces: knobs that are set, or all other lines */
-static void write_metas(ucs_json_t *json, const report_data_t *report,
-                        const char *name, int knobs)
-{
-    const size_t length = strlen(KNOB_PREFIX);
-    const report_meta_t *meta;
-    int is_knob;
-
-    ucs_json_begin(json, name, '[');
-    for (meta = report->metas; meta < report->metas + report->num_metas;
-         ++meta) {
-        is_knob = !strncmp(meta->key, KNOB_PREFIX, length);
-        if ((is_knob == knobs) && !is_left_out(meta->key) &&
-            !(is_knob && (meta->value[0] == '\0'))) {
-            ucs_json_begin(json, NULL, '{');
-            ucs_json_string(json, "name", meta->key +
-                            (is_knob ? length : 0));
-            ucs_json_string(json, "value", meta->value);
-            ucs_json_bool(json, "differs", meta->differs);
-            ucs_json_end(json, '}');
-        }
-    }
-    ucs_json_end(json, ']');
-}
-
-static void write_date(ucs_json_t *json, const report_data_t *report)
-{
-    const char *realtime = report_meta(report, "realtime_ns");
-    time_t seconds       = (realtime == NULL) ?
-                           0 : (strtoull(realtime, NULL, 10) / 1000000000ull);
-    char text[64];
-    struct tm tm;
-
-    ucs_json_string(json, "date", ((realtime != NULL) &&
-                     (gmtime_r(&seconds, &tm) != NULL) &&
-                     (strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC",
-                               &tm) > 0)) ? text : NULL);
-}
-
-/* Write a curve: what is registered at the end of a column, and the least and
- * the most within it, where one of them is not what it was before */
-static void write_columns(ucs_json_t *json, const char *name,
-                          const predreg_column_t *columns)
-{
-    uint64_t last = 0;
-    const predreg_column_t *column;
-    unsigned i;
-
-    ucs_json_begin(json, name, '[');
-    for (i = 0; i < PREDREG_CURVE_COLUMNS; ++i) {
-        column = &columns[i];
-        if ((column->min != last) || (column->max != last)) {
-            ucs_json_begin(json, NULL, '[');
-            ucs_json_uint(json, NULL, i);
-            ucs_json_uint(json, NULL, column->min);
-            ucs_json_uint(json, NULL, column->max);
-            ucs_json_uint(json, NULL, column->last);
-            ucs_json_end(json, ']');
-            last = column->last;
-        }
-    }
-    ucs_json_end(json, ']');
-}
-
-static void write_curves(ucs_json_t *json, const report_data_t *report)
-{
-    const report_curves_t *curves = &report->curves;
-    const report_curve_t *curve;
-    unsigned i;
-
-    ucs_json_begin(json, "curves", '{');
-    ucs_json_string(json, "rank", curves->rank);
-    ucs_json_uint(json, "columns", PREDREG_CURVE_COLUMNS);
-    write_seconds(json, "seconds", curves->duration);
-    write_seconds(json, "period_seconds", curves->period);
-    write_seconds(json, "zoom_seconds", curves->zoom);
-    ucs_json_begin(json, "policies", '[');
-    for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
-        curve = &curves->curves[predreg_policy_at(i)];
-        if (curve->known) {
-            ucs_json_begin(json, NULL, '{');
-            ucs_json_string(json, "label",
-                            predreg_policies[predreg_policy_at(i)].label);
-            ucs_json_real(json, "average_bytes", curve->average);
-            ucs_json_uint(json, "peak_bytes", curve->peak);
-            write_columns(json, "curve", curve->columns);
-            if (curves->zoom > 0) {
-                write_seconds(json, "zoom_begin_seconds", curve->zoom_begin);
-                write_columns(json, "zoom", curve->zoom);
-            }
-            ucs_json_end(json, '}');
-        }
-    }
-    ucs_json_end(json, ']');
+    report_write_seconds(json, "seconds_saved", sends->gain.saved);
+    report_write_seconds(json, "seconds", sends->time);
     ucs_json_end(json, '}');
 }
 
 ucs_status_t
 report_write_object(const report_data_t *report, ucs_string_buffer_t *strb)
 {
-    const char *size    = report_meta(report, "size");
-    ucs_json_t json     = { .strb = strb };
+    const char *size = report_meta(report, "size");
+    ucs_json_t json  = { .strb = strb };
     ucs_status_t status;
 
     ucs_json_begin(&json, NULL, '{');
@@ -561,7 +366,7 @@ report_write_object(const report_data_t *report, ucs_string_buffer_t *strb)
     ucs_json_string(&json, "command", report_meta(report, "command"));
     ucs_json_string(&json, "recorded_policy", report_meta(report, "policy"));
     ucs_json_uint(&json, "job_size",
-                     (size == NULL) ? 0 : strtoul(size, NULL, 10));
+                  (size == NULL) ? 0 : strtoul(size, NULL, 10));
     ucs_json_uint(&json, "num_ranks", report->num_ranks);
     write_advice(&json, report);
     write_findings(&json, report);
@@ -570,13 +375,7 @@ report_write_object(const report_data_t *report, ucs_string_buffer_t *strb)
     write_bounds(&json, report);
     write_arena(&json, &report->gain);
     write_sends(&json, &report->sends);
-    write_places(&json, report);
-    status = report_write_ranks(&json, report);
-    write_date(&json, report);
-    write_metas(&json, report, "meta", 0);
-    write_metas(&json, report, "knobs", 1);
-    write_modules(&json, report);
-    write_curves(&json, report);
+    status = report_write_details(&json, report);
     ucs_json_end(&json, '}');
     return status;
 }

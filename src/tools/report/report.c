@@ -4,12 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#ifdef HAVE_CONFIG_H
-#  include "config.h"
-#endif
-
-#include "report.h"
-#include "object.h"
+#include "report_int.h"
 #include "page_html.h"
 
 #include <tools/report/page/template.h>
@@ -22,21 +17,8 @@
 
 ucs_status_t predreg_report_create(predreg_report_t **report_p)
 {
-    predreg_report_t *report = calloc(1, sizeof(*report));
-    ucs_status_t status;
-
-    if (report == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    status = predreg_sites_create(&report->sites);
-    if (status != UCS_OK) {
-        free(report);
-        return status;
-    }
-
-    *report_p = report;
-    return UCS_OK;
+    *report_p = calloc(1, sizeof(**report_p));
+    return (*report_p == NULL) ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
 void predreg_report_destroy(predreg_report_t *report)
@@ -53,15 +35,14 @@ void predreg_report_destroy(predreg_report_t *report)
         free(report->metas[i].value);
     }
 
-    predreg_sites_destroy(report->sites);
+    predreg_sites_cleanup(&report->sites);
     free(report->ranks);
     free(report->metas);
     free(report);
 }
 
 static const predreg_replay_result_t *
-report_find_result(const predreg_report_rank_t *rank,
-                   predreg_replay_policy_t policy)
+find_result(const predreg_report_rank_t *rank, predreg_replay_policy_t policy)
 {
     unsigned i;
 
@@ -74,25 +55,25 @@ report_find_result(const predreg_report_rank_t *rank,
     return NULL;
 }
 
-/* Whether a trace was written by the recorder. Who makes one himself needs not
- * write what the recorder does at the end. */
-static int report_is_recorded(const ucs_rcache_trace_t *trace)
+/* Whether the recorder wrote the trace. A made-up trace need not have the lines
+ * that the recorder writes at the end. */
+static int is_recorded(const ucs_rcache_trace_t *trace)
 {
     return ucs_rcache_trace_get_meta(trace, "clock_ns") != NULL;
 }
 
-/* Whether a process did not come to its end: the recorder writes the counters
- * at the end, and the time once more */
-static int report_is_unended(const ucs_rcache_trace_t *trace)
+/* Whether a process did not come to its end: at the end the recorder writes the
+ * counters, and the time once more */
+static int is_unended(const ucs_rcache_trace_t *trace)
 {
-    return report_is_recorded(trace) && (trace->num_counters == 0) &&
+    return is_recorded(trace) && (trace->num_counters == 0) &&
            (ucs_rcache_trace_get_meta(trace, "clock_end_ns") == NULL);
 }
 
-/* Add what the policies of a rank come to. The budgets are of the job: a budget
- * that a rank was not played with counts as not played of all ranks */
-static void report_add_outcomes(predreg_findings_t *findings,
-                                const predreg_report_rank_t *input)
+/* Add the results of a rank. The budgets are those of the job: a budget without
+ * some rank counts as not played */
+static void add_outcomes(predreg_findings_t *findings,
+                         const predreg_report_rank_t *input)
 {
     const predreg_replay_result_t *result;
     unsigned i;
@@ -103,7 +84,7 @@ static void report_add_outcomes(predreg_findings_t *findings,
     }
 
     predreg_bounds_add(findings->bounds,
-                       report_find_result(input, PREDREG_REPLAY_LEAVE_PINNED),
+                       find_result(input, PREDREG_REPLAY_LEAVE_PINNED),
                        input->bounds, input->num_bounds);
     findings->known_regions = input->known_regions;
     if (input->budgets != NULL) {
@@ -114,17 +95,17 @@ static void report_add_outcomes(predreg_findings_t *findings,
     }
 }
 
-/* @return how many memory domains a process opened, at least: who makes a trace
- * himself needs not name them */
-static unsigned report_num_domains(const ucs_rcache_trace_t *trace)
+/* @return the least number of opened memory domains of a process: a made-up
+ *         trace need not name them. */
+static unsigned num_domains(const ucs_rcache_trace_t *trace)
 {
-    return report_is_recorded(trace) ? trace->num_domains :
+    return is_recorded(trace) ? trace->num_domains :
                                        ucs_max(trace->num_domains, 1);
 }
 
-/* Add what is known of a rank besides that */
-static void report_add_evidence(predreg_report_t *report,
-                                const predreg_report_rank_t *input)
+/* Add the facts about a rank */
+static void add_evidence(predreg_report_t *report,
+                         const predreg_report_rank_t *input)
 {
     predreg_findings_t *findings       = &report->findings;
     const predreg_evidence_t *evidence = input->evidence;
@@ -138,11 +119,11 @@ static void report_add_evidence(predreg_report_t *report,
     findings->events        += input->trace->num_events;
     findings->lost          += input->trace->lost;
     findings->truncated     += !!input->trace->truncated;
-    findings->unended       += report_is_unended(input->trace);
+    findings->unended       += is_unended(input->trace);
     findings->domains        = ucs_max(findings->domains,
-                                       report_num_domains(input->trace));
+                                       num_domains(input->trace));
 
-    /* A rank that uses nothing does not need to know what that costs */
+    /* A rank without uses needs no costs */
     if (timeline->num_uses > 0) {
         findings->reg_guessed   += !timeline->reg_known;
         findings->dereg_guessed += !timeline->dereg_known;
@@ -152,9 +133,9 @@ static void report_add_evidence(predreg_report_t *report,
     report->use_bytes += evidence->use_bytes;
 }
 
-/* Add what UCX has registered for itself, if the trace tells it */
-static void report_add_pools(predreg_report_t *report,
-                             const ucs_rcache_trace_t *trace)
+/* Add the memory of UCX's own pools, if the trace has this counter */
+static void add_pools(predreg_report_t *report,
+                      const ucs_rcache_trace_t *trace)
 {
     uint64_t pools;
 
@@ -166,10 +147,10 @@ static void report_add_pools(predreg_report_t *report,
     }
 }
 
-/* Add a rank's meta lines: the report keeps those of the first rank, and
+/* Add a rank's meta lines: the report keeps the lines of the first rank, and
  * whether other ranks differ */
-static ucs_status_t report_add_meta(predreg_report_t *report,
-                                    const ucs_rcache_trace_t *trace)
+static ucs_status_t add_meta(predreg_report_t *report,
+                             const ucs_rcache_trace_t *trace)
 {
     const char *value;
     unsigned i;
@@ -201,9 +182,9 @@ static ucs_status_t report_add_meta(predreg_report_t *report,
     return UCS_OK;
 }
 
-/* Make the name of a rank: its number, or the name of its file if it has
- * none */
-static char *report_rank_name(const ucs_rcache_trace_t *trace)
+/* Make the name of a rank: its number or, without a number, the name of its
+ * file */
+static char *rank_name(const ucs_rcache_trace_t *trace)
 {
     const char *rank = ucs_rcache_trace_get_meta(trace, "rank");
     const char *slash;
@@ -217,8 +198,8 @@ static char *report_rank_name(const ucs_rcache_trace_t *trace)
     return strdup((slash == NULL) ? trace->path : (slash + 1));
 }
 
-static ucs_status_t report_add_rank(predreg_report_t *report,
-                                    const predreg_report_rank_t *input)
+static ucs_status_t add_rank(predreg_report_t *report,
+                             const predreg_report_rank_t *input)
 {
     const ucs_rcache_trace_t *trace    = input->trace;
     const char *host                   =
@@ -238,10 +219,10 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
     report->ranks = ranks;
     rank          = &ranks[report->num_ranks];
     *rank         = (report_rank_t){
-        .name          = report_rank_name(trace),
+        .name          = rank_name(trace),
         .number        = (number == NULL) ? -1 : strtol(number, NULL, 10),
         .host          = (host == NULL) ? NULL : strdup(host),
-        .ended         = !trace->truncated && !report_is_unended(trace),
+        .ended         = !trace->truncated && !is_unended(trace),
         .reg           = timeline->reg,
         .own_reg       = (input->own_reg != NULL) ? *input->own_reg :
                                                     timeline->reg,
@@ -265,7 +246,7 @@ static ucs_status_t report_add_rank(predreg_report_t *report,
         memory[1] = result->pinned.peak_bytes;
     }
 
-    predict = report_find_result(input, PREDREG_REPLAY_PREDICT);
+    predict = find_result(input, PREDREG_REPLAY_PREDICT);
     figures[REPORT_FIGURE_USES]     = timeline->num_uses;
     figures[REPORT_FIGURE_LOST]     = trace->lost;
     figures[REPORT_FIGURE_DURATION] = timeline->duration / 1e9;
@@ -284,42 +265,36 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
     const predreg_replay_result_t *pinned, *predict, *arena;
     ucs_status_t status;
 
-    pinned  = report_find_result(input, PREDREG_REPLAY_LEAVE_PINNED);
-    predict = report_find_result(input, PREDREG_REPLAY_PREDICT);
+    pinned  = find_result(input, PREDREG_REPLAY_LEAVE_PINNED);
+    predict = find_result(input, PREDREG_REPLAY_PREDICT);
     if (pinned == NULL) {
         return UCS_ERR_INVALID_PARAM;
     }
 
-    status = report_add_meta(report, input->trace);
+    status = add_meta(report, input->trace);
+    if (status == UCS_OK) {
+        status = add_rank(report, input);
+    }
+    if (status == UCS_OK) {
+        status = predreg_sites_add(&report->sites, input->trace,
+                                   (predict != NULL) ? predict : pinned);
+    }
+    if (status == UCS_OK) {
+        status = predreg_sends_add(&report->sends, input->trace,
+                                   input->small_costs, input->eager_fraction);
+    }
     if (status != UCS_OK) {
         return status;
     }
 
-    status = report_add_rank(report, input);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = predreg_sites_add(report->sites, input->trace,
-                               (predict != NULL) ? predict : pinned);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = predreg_sends_add(&report->sends, input->trace,
-                               input->small_costs, input->eager_fraction);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    arena = report_find_result(input, PREDREG_REPLAY_ARENA);
+    arena = find_result(input, PREDREG_REPLAY_ARENA);
     if ((arena != NULL) && (predict != NULL)) {
         predreg_gain_add(&report->gain, predict, arena);
     }
 
-    report_add_outcomes(&report->findings, input);
-    report_add_evidence(report, input);
-    report_add_pools(report, input->trace);
+    add_outcomes(&report->findings, input);
+    add_evidence(report, input);
+    add_pools(report, input->trace);
     if ((report->num_ranks == 1) ||
         (pinned->pinned_avg_bytes >
          report->curves.curves[PREDREG_REPLAY_LEAVE_PINNED].average)) {
@@ -337,9 +312,9 @@ void predreg_report_leave_out(predreg_report_t *report, unsigned count)
     report->findings.left_out = count;
 }
 
-/* Find what registrations and deregistrations of a use of average length cost,
- * and between what this is in the ranks */
-static void report_find_costs(predreg_report_t *report)
+/* Find the costs of registrations and deregistrations of a use of average
+ * length, and their range over the ranks */
+static void find_costs(predreg_report_t *report)
 {
     predreg_findings_t *findings = &report->findings;
     uint64_t bytes               = (report->num_uses == 0) ?
@@ -373,8 +348,8 @@ static void report_find_costs(predreg_report_t *report)
     findings->least_reg = ucs_min(findings->least_reg, findings->most_reg);
 }
 
-/* Sort by number, those without one last; then by name */
-static int report_compare_ranks(const void *a, const void *b)
+/* Sort by number, ranks without a number last; then by name */
+static int compare_ranks(const void *a, const void *b)
 {
     const report_rank_t *left  = a;
     const report_rank_t *right = b;
@@ -388,16 +363,17 @@ static int report_compare_ranks(const void *a, const void *b)
 }
 
 /* Make the advice, and the object */
-static ucs_status_t report_make_object(predreg_report_t *report,
-                                       ucs_string_buffer_t *strb)
+static ucs_status_t make_object(predreg_report_t *report,
+                                ucs_string_buffer_t *strb)
 {
     if (report->num_ranks == 0) {
         return UCS_ERR_INVALID_PARAM;
     }
 
     qsort(report->ranks, report->num_ranks, sizeof(*report->ranks),
-          report_compare_ranks);
-    report_find_costs(report);
+          compare_ranks);
+    predreg_sites_sort(&report->sites);
+    find_costs(report);
     predreg_recommend(&report->findings, &report->advice);
     return report_write_object(report, strb);
 }
@@ -409,7 +385,7 @@ ucs_status_t predreg_report_write(predreg_report_t *report, int is_json,
     ucs_status_t status;
 
     ucs_string_buffer_init(&strb);
-    status = report_make_object(report, &strb);
+    status = make_object(report, &strb);
     if ((status == UCS_OK) && is_json) {
         fprintf(out, "%s\n", ucs_string_buffer_cstr(&strb));
     } else if (status == UCS_OK) {

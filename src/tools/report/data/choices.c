@@ -4,15 +4,20 @@
  * See file LICENSE for terms.
  */
 
-#ifdef HAVE_CONFIG_H
-#  include "config.h"
-#endif
-
-#include "choices.h"
+#include "recommend.h"
 
 #include <ucs/sys/math.h>
 
 #include <math.h>
+
+/* The numbers of settings: on-demand, the bounds, predict with its defaults,
+ * and predict with each budget */
+enum {
+    NUMBER_ON_DEMAND,
+    NUMBER_BOUNDS,
+    NUMBER_PREDICT = NUMBER_BOUNDS + PREDREG_NUM_BOUNDS,
+    NUMBER_BUDGETS
+};
 
 
 static const predreg_outcome_t *pinned_of(const predreg_findings_t *findings)
@@ -34,118 +39,95 @@ int predreg_costs_nothing(const predreg_findings_t *findings,
     return predreg_extra_time(findings, outcome) <= PREDREG_COSTS_PART;
 }
 
-int predreg_pays(const predreg_findings_t *findings,
-                 const predreg_outcome_t *outcome)
+/* Make the choice with this number */
+static void make_choice(const predreg_findings_t *findings, unsigned number,
+                        predreg_choice_t *choice)
 {
-    return predreg_saves(findings, outcome) &&
-           predreg_costs_nothing(findings, outcome);
-}
+    unsigned index;
 
-/* Add a setting to the choices if it saves memory */
-static void add(const predreg_findings_t *findings, predreg_choices_t *choices,
-                predreg_setting_t setting, uint64_t number, double budget,
-                const predreg_outcome_t *outcome)
-{
-    if (predreg_saves(findings, outcome)) {
-        choices->list[choices->num++] = (predreg_choice_t){
-            .setting = setting,
-            .number  = number,
-            .budget  = budget,
-            .outcome = outcome
-        };
+    *choice = (predreg_choice_t){ .budget = -1 };
+    if (number == NUMBER_ON_DEMAND) {
+        choice->setting = PREDREG_SETTING_ON_DEMAND;
+        choice->outcome = &findings->outcomes[PREDREG_REPLAY_ON_DEMAND];
+    } else if (number < NUMBER_PREDICT) {
+        index           = number - NUMBER_BOUNDS;
+        choice->setting = PREDREG_SETTING_BOUND;
+        choice->number  = predreg_bound_bytes(index);
+        choice->outcome = &findings->bounds[index];
+    } else if (number == NUMBER_PREDICT) {
+        choice->outcome = &findings->outcomes[PREDREG_REPLAY_PREDICT];
+    } else {
+        index           = number - NUMBER_BUDGETS;
+        choice->budget  = findings->budgets.rates[index];
+        choice->outcome = &findings->curve[index];
     }
 }
 
-void predreg_choices_list(const predreg_findings_t *findings,
-                          predreg_choices_t *choices)
+/* Find the choice with the least memory among all that save memory, and take at
+ * most so much longer than leave-pinned.
+ * @param [in] setting  Of this setting only; negative: of all. */
+static const predreg_choice_t *
+find_least(const predreg_findings_t *findings, int setting, double extra_time,
+           predreg_choice_t *least)
 {
-    unsigned i;
+    unsigned end = NUMBER_BUDGETS + findings->budgets.num;
+    predreg_choice_t choice;
+    unsigned number;
 
-    choices->num = 0;
-    add(findings, choices, PREDREG_SETTING_ON_DEMAND, 0, -1,
-        &findings->outcomes[PREDREG_REPLAY_ON_DEMAND]);
-    for (i = 0; i < PREDREG_NUM_BOUNDS; ++i) {
-        add(findings, choices, PREDREG_SETTING_BOUND, predreg_bound_bytes(i),
-            -1, &findings->bounds[i]);
-    }
-
-    add(findings, choices, PREDREG_SETTING_PREDICT, 0, -1,
-        &findings->outcomes[PREDREG_REPLAY_PREDICT]);
-    for (i = 0; i < findings->budgets.num; ++i) {
-        add(findings, choices, PREDREG_SETTING_PREDICT, 0,
-            findings->budgets.rates[i], &findings->curve[i]);
-    }
-}
-
-const predreg_choice_t *
-predreg_choices_find(const predreg_findings_t *findings,
-                     const predreg_choices_t *choices,
-                     predreg_setting_t setting)
-{
-    const predreg_choice_t *best = NULL;
-    const predreg_choice_t *choice;
-
-    for (choice = choices->list; choice < choices->list + choices->num;
-         ++choice) {
-        if ((choice->setting == setting) &&
-            predreg_costs_nothing(findings, choice->outcome) &&
-            ((best == NULL) ||
-             (choice->outcome->average < best->outcome->average))) {
-            best = choice;
+    least->outcome = NULL;
+    for (number = 0; number < end; ++number) {
+        make_choice(findings, number, &choice);
+        if (predreg_saves(findings, choice.outcome) &&
+            ((setting < 0) || ((int)choice.setting == setting)) &&
+            (predreg_extra_time(findings, choice.outcome) <= extra_time) &&
+            ((least->outcome == NULL) ||
+             (choice.outcome->average < least->outcome->average))) {
+            *least = choice;
         }
     }
 
-    return best;
+    return (least->outcome == NULL) ? NULL : least;
+}
+
+const predreg_choice_t *predreg_choose(const predreg_findings_t *findings,
+                                       predreg_setting_t setting,
+                                       predreg_choice_t *choice)
+{
+    return find_least(findings, setting, PREDREG_COSTS_PART, choice);
 }
 
 const predreg_choice_t *
-predreg_choices_cheapest(const predreg_findings_t *findings,
-                         const predreg_choices_t *choices)
+predreg_choose_cheapest(const predreg_findings_t *findings,
+                        predreg_choice_t *choice)
 {
-    const predreg_choice_t *best = NULL;
-    double least                 = INFINITY;
-    const predreg_choice_t *choice;
+    double least = INFINITY;
+    unsigned number;
 
-    for (choice = choices->list; choice < choices->list + choices->num;
-         ++choice) {
-        least = ucs_min(least, predreg_extra_time(findings, choice->outcome));
-    }
-
-    for (choice = choices->list; choice < choices->list + choices->num;
-         ++choice) {
-        if ((predreg_extra_time(findings, choice->outcome) <=
-             least + PREDREG_COSTS_PART) &&
-            ((best == NULL) ||
-             (choice->outcome->average < best->outcome->average))) {
-            best = choice;
+    for (number = 0; number < NUMBER_BUDGETS + findings->budgets.num;
+         ++number) {
+        make_choice(findings, number, choice);
+        if (predreg_saves(findings, choice->outcome)) {
+            least = ucs_min(least,
+                            predreg_extra_time(findings, choice->outcome));
         }
     }
 
-    return best;
+    return find_least(findings, -1, least + PREDREG_COSTS_PART, choice);
 }
 
-/* Choose predict with a budget, if that saves memory and costs no time */
-static int choose_if_pays(const predreg_findings_t *findings, double budget,
-                          const predreg_outcome_t *outcome,
-                          predreg_choice_t *choice)
+/* @return whether a choice pays. */
+static int choose(const predreg_findings_t *findings, unsigned number,
+                  predreg_choice_t *choice)
 {
-    if (!predreg_pays(findings, outcome)) {
-        return 0;
-    }
-
-    *choice = (predreg_choice_t){
-        .setting = PREDREG_SETTING_PREDICT,
-        .budget  = budget,
-        .outcome = outcome
-    };
-    return 1;
+    make_choice(findings, number, choice);
+    return predreg_saves(findings, choice->outcome) &&
+           predreg_costs_nothing(findings, choice->outcome);
 }
 
 int predreg_choose_predict(const predreg_findings_t *findings,
                            predreg_choice_t *choice)
 {
-    return choose_if_pays(findings, -1,
-                          &findings->outcomes[PREDREG_REPLAY_PREDICT], choice);
+    return choose(findings, NUMBER_PREDICT, choice);
 }
 
 int predreg_choose_budget(const predreg_findings_t *findings,
@@ -169,6 +151,69 @@ int predreg_choose_budget(const predreg_findings_t *findings,
 
     i = predreg_budgets_choose(&findings->budgets, points, &as_pinned);
     return (i < findings->budgets.num) &&
-           choose_if_pays(findings, findings->budgets.rates[i],
-                          &findings->curve[i], choice);
+           choose(findings, NUMBER_BUDGETS + i, choice);
+}
+
+static uint64_t misses_of(const predreg_outcome_t *outcome)
+{
+    return outcome->uses - ucs_min(outcome->hits, outcome->uses);
+}
+
+/* @return the number of uses that are too early in the life of their buffer. */
+static uint64_t misses_new(const predreg_findings_t *findings)
+{
+    return PREDREG_NEW_USES * findings->sum_buffers;
+}
+
+/* @return the number of uses at the predicted time, up to a quarter of the time
+ *         between two uses. */
+static uint64_t misses_predicted(const predreg_outcome_t *outcome)
+{
+    uint64_t sum = 0;
+    unsigned i;
+
+    /* The last class has the errors of more than a quarter */
+    for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES - 1; ++i) {
+        sum += outcome->prediction_errors[i];
+    }
+
+    return sum;
+}
+
+uint64_t predreg_misses_irregular(const predreg_findings_t *findings)
+{
+    const predreg_outcome_t *predict =
+            &findings->outcomes[PREDREG_REPLAY_PREDICT];
+    uint64_t misses                  = misses_of(predict);
+    uint64_t others                  = predict->late + misses_new(findings);
+    uint64_t predicted               = misses_predicted(predict);
+
+    /* An unpredicted use may have hit kept memory. So the misses without
+     * another cause are a second limit. */
+    return ucs_min(misses - ucs_min(others, misses),
+                   predict->uses - ucs_min(predicted, predict->uses));
+}
+
+predreg_misses_t predreg_misses_find(const predreg_findings_t *findings)
+{
+    const predreg_outcome_t *predict =
+            &findings->outcomes[PREDREG_REPLAY_PREDICT];
+    uint64_t misses                  = misses_of(predict);
+
+    if (!predreg_is_played(findings, predict) || (misses == 0)) {
+        return PREDREG_MISSES_NONE;
+    } else if ((findings->known_regions > 0) &&
+               (findings->max_buffers > findings->known_regions)) {
+        return PREDREG_MISSES_FORGOTTEN;
+    } else if (predict->late >= PREDREG_CAUSE_PART * misses) {
+        return (predreg_outcome_load(predict) > PREDREG_BUSY_PART) ?
+               PREDREG_MISSES_BUSY : PREDREG_MISSES_LATE;
+    } else if (misses_new(findings) >= PREDREG_CAUSE_PART * misses) {
+        return PREDREG_MISSES_NEW;
+    } else if (predreg_misses_irregular(findings) >=
+               PREDREG_CAUSE_PART * misses) {
+        return PREDREG_MISSES_IRREGULAR;
+    }
+
+    return PREDREG_MISSES_OTHER;
 }

@@ -4,12 +4,137 @@
  * See file LICENSE for terms.
  */
 
-#ifdef HAVE_CONFIG_H
-#  include "config.h"
-#endif
-
 #include "findings.h"
 
+#include <ucs/sys/math.h>
+
+#include <string.h>
+
+
+/* @return the time of the helper's work, each part of it times the busy part of
+ *         its slot of the run. */
+static double crowded_time(const predreg_replay_result_t *result)
+{
+    uint64_t width = result->duration / PREDREG_OUTCOME_SLOTS + 1;
+    double crowded = 0;
+    double busy[PREDREG_OUTCOME_SLOTS] = {0};
+    const predreg_helper_op_t *op;
+    uint64_t time, end, next;
+    unsigned slot;
+
+    for (op = result->helper_ops;
+         op < result->helper_ops + result->num_helper_ops; ++op) {
+        end = op->time + op->duration;
+        for (time = op->time; time < end; time = next) {
+            slot        = ucs_min(time / width, PREDREG_OUTCOME_SLOTS - 1);
+            next        = (slot < PREDREG_OUTCOME_SLOTS - 1) ?
+                          ucs_min((slot + 1) * width, end) : end;
+            busy[slot] += next - time;
+        }
+    }
+
+    for (slot = 0; slot < PREDREG_OUTCOME_SLOTS; ++slot) {
+        crowded += busy[slot] * ucs_min(busy[slot] / width, 1);
+    }
+
+    return crowded;
+}
+
+/* Add the numbers of a result to the outcome of a rank */
+static void
+add_numbers(predreg_outcome_t *sum, const predreg_replay_result_t *more)
+{
+    PREDREG_RESULT_NUMBERS(PREDREG_NUMBER_ADD)
+}
+
+void predreg_outcome_add(predreg_outcome_t *outcome,
+                         const predreg_replay_result_t *result)
+{
+    predreg_outcome_t rank = {
+        .ranks          = 1,
+        .limit          = result->limit,
+        .average        = result->pinned_avg_bytes,
+        .peak           = result->pinned.peak_bytes,
+        .byte_seconds   = result->pinned.byte_seconds,
+        .duration       = result->duration,
+        .longest        = result->duration,
+        .helper_crowded = crowded_time(result)
+    };
+
+    add_numbers(&rank, result);
+    memcpy(rank.by_cause, result->pinned.by_cause, sizeof(rank.by_cause));
+    memcpy(rank.prediction_errors, result->prediction_errors,
+           sizeof(rank.prediction_errors));
+    predreg_outcome_add_outcome(outcome, &rank);
+}
+
+void predreg_outcome_add_outcome(predreg_outcome_t *sum,
+                                 const predreg_outcome_t *more)
+{
+    unsigned i;
+
+    PREDREG_RESULT_NUMBERS(PREDREG_NUMBER_ADD)
+    sum->ranks          += more->ranks;
+    sum->limit           = ucs_max(sum->limit, more->limit);
+    sum->average        += more->average;
+    sum->peak            = ucs_max(sum->peak, more->peak);
+    sum->byte_seconds   += more->byte_seconds;
+    sum->duration       += more->duration;
+    sum->longest         = ucs_max(sum->longest, more->longest);
+    sum->helper_crowded += more->helper_crowded;
+    for (i = 0; i < PREDREG_CAUSE_LAST; ++i) {
+        sum->by_cause[i] += more->by_cause[i];
+    }
+    for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
+        sum->prediction_errors[i] += more->prediction_errors[i];
+    }
+}
+
+uint64_t predreg_bound_bytes(unsigned index)
+{
+    /* 2, 3, 4, 6, 8, 12, ... MiB */
+    return ((uint64_t)(2 + (index % 2)) << (index / 2)) << 20;
+}
+
+unsigned predreg_bounds_to_try(uint64_t peak, uint64_t *limits)
+{
+    unsigned index = PREDREG_NUM_BOUNDS;
+    unsigned count = 0;
+    uint64_t bytes;
+
+    while ((index-- > 0) && (count < PREDREG_MAX_TRIED)) {
+        bytes = predreg_bound_bytes(index);
+        if (bytes < peak) {
+            limits[count++] = bytes;
+        }
+    }
+
+    return count;
+}
+
+void predreg_bounds_add(predreg_outcome_t *outcomes,
+                        const predreg_replay_result_t *pinned,
+                        const predreg_replay_result_t *tried,
+                        unsigned num_tried)
+{
+    const predreg_replay_result_t *result;
+    uint64_t bytes;
+    unsigned index;
+
+    for (index = 0; index < PREDREG_NUM_BOUNDS; ++index) {
+        bytes = predreg_bound_bytes(index);
+        if (bytes >= pinned->pinned.peak_bytes) {
+            predreg_outcome_add(&outcomes[index], pinned);
+        } else {
+            for (result = tried; result < tried + num_tried; ++result) {
+                if (result->limit == bytes) {
+                    predreg_outcome_add(&outcomes[index], result);
+                }
+            }
+        }
+        outcomes[index].limit = bytes;
+    }
+}
 
 int predreg_is_played(const predreg_findings_t *findings,
                       const predreg_outcome_t *outcome)

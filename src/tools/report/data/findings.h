@@ -7,74 +7,152 @@
 #ifndef PREDREG_FINDINGS_H_
 #define PREDREG_FINDINGS_H_
 
-#include "bounds.h"
-#include "outcome.h"
-
 #include <tools/replay/replay.h>
 
 BEGIN_C_DECLS
 
 /** @file findings.h
  *
- * What the replay of a job came to, over all ranks. The report adds it up, and
- * the advice follows from it.
+ * The results of a job in replay, over all ranks: the outcome of each setting,
+ * and the facts about the ranks. The report adds them up; the advice follows
+ * from them.
  */
+
+/** The number of parts of a run, for the load of the helper by time. */
+#define PREDREG_OUTCOME_SLOTS 1000
+
+/** The results of a setting, over all ranks: sums, unless a comment says
+ *  otherwise. */
+typedef struct predreg_outcome {
+    unsigned ranks;        /**< Number of added ranks; 0: not played */
+    uint64_t limit;        /**< Highest limit of a rank, if any */
+    double   average;      /**< Average of registered memory, bytes */
+    uint64_t peak;         /**< Highest peak of a rank, bytes */
+    double   byte_seconds;
+    double   by_cause[PREDREG_CAUSE_LAST]; /**< byte * s */
+    PREDREG_RESULT_NUMBERS(PREDREG_NUMBER_FIELD)
+    uint64_t duration;     /**< ns */
+    uint64_t longest;      /**< Highest duration of a rank, ns */
+    double   helper_crowded; /**< Time of the helper, each part of it times the
+                                  load of the helper then, ns */
+    uint64_t prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
+} predreg_outcome_t;
+
+
+/** Add the result of a rank. */
+void predreg_outcome_add(predreg_outcome_t *outcome,
+                         const predreg_replay_result_t *result);
+
+/** Add an outcome, of one rank or of several. */
+void predreg_outcome_add_outcome(predreg_outcome_t *sum,
+                                 const predreg_outcome_t *more);
+
+/** @return the average of registered memory in a rank, bytes. */
+static inline double predreg_outcome_average(const predreg_outcome_t *outcome)
+{
+    return (outcome->ranks == 0) ? 0 : (outcome->average / outcome->ranks);
+}
+
+/** @return the load of the helper while it has work, 0 .. 1. A helper with too
+ *          much work for a while may be idle for most of the run. */
+static inline double predreg_outcome_load(const predreg_outcome_t *outcome)
+{
+    return (outcome->helper == 0) ?
+           0 : (outcome->helper_crowded / outcome->helper);
+}
+
+
+/*
+ * The bounds on UCX's own cache that a report tries: 2 MiB, 3 MiB, 4 MiB, 6
+ * MiB, and so on, the same for all ranks, since a job has one setting. A report
+ * plays the largest bounds below the peak of a rank. Smaller ones stay unknown,
+ * and larger ones do not bound the rank.
+ */
+
+/** Number of bounds, from 2 MiB to 6 PiB. */
+#define PREDREG_NUM_BOUNDS 64
+/** Number of played bounds of a rank; the smallest of 8 is a sixteenth to an
+ *  eighth of the peak. */
+#define PREDREG_MAX_TRIED  8
+
+
+/** @return the bytes of a bound. */
+uint64_t predreg_bound_bytes(unsigned index);
+
+/**
+ * List the bounds to play of a rank.
+ *
+ * @param [in]  peak    Peak of the rank under leave-pinned, bytes.
+ * @param [out] limits  Room for PREDREG_MAX_TRIED. The largest comes first.
+ * @return the number of bounds.
+ */
+unsigned predreg_bounds_to_try(uint64_t peak, uint64_t *limits);
+
+/**
+ * Add a rank to the outcomes of its known bounds.
+ *
+ * @param [in,out] outcomes  By bound, PREDREG_NUM_BOUNDS of them. A bound that
+ *                           is not known of all ranks has fewer ranks than the
+ *                           job.
+ * @param [in]     pinned    Result under leave-pinned, which is also the result
+ *                           of each bound that is not below the peak.
+ * @param [in]     tried     Results of smaller bounds, in any order.
+ */
+void predreg_bounds_add(predreg_outcome_t *outcomes,
+                        const predreg_replay_result_t *pinned,
+                        const predreg_replay_result_t *tried,
+                        unsigned num_tried);
+
 
 typedef struct predreg_findings {
     predreg_outcome_t outcomes[PREDREG_REPLAY_LAST]; /**< By policy */
-    predreg_outcome_t bounds[PREDREG_NUM_BOUNDS]; /**< Bounds on UCX's cache */
-    predreg_budgets_t budgets;     /**< Budgets that predict was played with by
-                                        a helper that shares the program's
-                                        processor; none: num is 0 */
+    predreg_outcome_t bounds[PREDREG_NUM_BOUNDS]; /**< Of UCX's cache */
+    predreg_budgets_t budgets;     /**< Played budgets of predict, with a helper
+                                        on the program's processor; none: num is
+                                        0 */
     predreg_outcome_t curve[PREDREG_BUDGETS_MAX]; /**< By budget */
-    uint64_t          known_regions; /**< How many regions predict remembers
-                                          at most; 0: not known */
-    uint64_t          max_buffers; /**< Most buffers that a rank uses */
-    uint64_t          sum_buffers; /**< Of all ranks */
-    double            in_use;      /**< Bytes of uses times how long they last,
-                                        byte * s, of all ranks */
+    uint64_t          known_regions; /**< Most regions in the memory of
+                                          predict; 0: not known */
+    uint64_t          max_buffers; /**< Most used buffers of a rank */
+    uint64_t          sum_buffers; /**< Used buffers of all ranks */
+    double            in_use;      /**< Bytes of uses times their duration, byte
+                                        * s, of all ranks */
     double            in_long_use; /**< The same, of uses longer than half of
                                         the program */
-    int               pools_known; /**< Whether the trace of a rank tells
-                                        that */
-    uint64_t          pool_bytes;  /**< Bytes registered by UCX's own pools,
-                                        mean of the ranks that tell it */
-    unsigned          domains;     /**< Most memory domains that a rank
-                                        opened */
-    uint64_t          events;      /**< Events recorded, all ranks */
-    uint64_t          lost;        /**< Events that were lost, all ranks */
-    unsigned          truncated;   /**< Ranks with a trace whose end is
-                                        missing */
+    int               pools_known; /**< Whether a trace has pool_bytes */
+    uint64_t          pool_bytes;  /**< Registered bytes of UCX's own pools,
+                                        mean of the ranks with this number */
+    unsigned          domains;     /**< Most opened memory domains of a rank */
+    uint64_t          events;      /**< Recorded events, all ranks */
+    uint64_t          lost;        /**< Lost events, all ranks */
+    unsigned          truncated;   /**< Ranks whose trace has no end */
     unsigned          unended;     /**< Ranks that did not come to their end */
-    unsigned          left_out;    /**< Damaged traces, which are none of these
-                                        ranks */
-    unsigned          reg_guessed; /**< Ranks with uses for which it is a guess
-                                        what registrations cost */
+    unsigned          left_out;    /**< Damaged traces, of other ranks */
+    unsigned          reg_guessed; /**< Ranks with uses and a guessed cost of
+                                        registrations */
     unsigned          dereg_guessed; /**< The same of deregistrations */
     uint64_t          use_bytes;   /**< Mean length of a use, bytes */
-    uint64_t          least_reg;   /**< What a registration of that length
-                                        takes, by the ranks' own measurements,
-                                        in the rank where it takes least, ns; 0:
-                                        not measured */
-    uint64_t          most_reg;    /**< The same, where it takes most */
-    uint64_t          common_reg;  /**< What it takes in the replay of all ranks
-                                        that were recorded under leave-pinned,
-                                        ns; 0: there is none */
-    uint64_t          guessed_dereg; /**< What a deregistration of that length
-                                          takes where that is a guess, ns; 0:
-                                          nowhere */
+    uint64_t          least_reg;   /**< Time of a registration of this length in
+                                        the fastest rank, by the ranks' own
+                                        measurements, ns; 0: not measured */
+    uint64_t          most_reg;    /**< The same in the slowest rank */
+    uint64_t          common_reg;  /**< The same in the replay of ranks
+                                        recorded under leave-pinned, ns; 0:
+                                        there are none */
+    uint64_t          guessed_dereg; /**< Guessed time of a deregistration of
+                                          this length, ns; 0: no guess */
 } predreg_findings_t;
 
 
-/** @return whether a policy or bound was played of all ranks. */
+/** @return whether all ranks were played under a setting. */
 int predreg_is_played(const predreg_findings_t *findings,
                       const predreg_outcome_t *outcome);
 
-/** @return whether predict was played with all budgets, of all ranks. */
+/** @return whether all ranks were played under predict with all budgets. */
 int predreg_has_curve(const predreg_findings_t *findings);
 
-/** @return by what part the run takes longer than under leave-pinned; negative
- *  if it does not take as long. */
+/** @return the increase of the run time against leave-pinned, as a part of the
+ *          latter; negative for a decrease. */
 double predreg_extra_time(const predreg_findings_t *findings,
                           const predreg_outcome_t *outcome);
 

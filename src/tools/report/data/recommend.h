@@ -7,63 +7,105 @@
 #ifndef PREDREG_RECOMMEND_H_
 #define PREDREG_RECOMMEND_H_
 
-#include "choices.h"
-#include "misses.h"
+#include "findings.h"
 
 BEGIN_C_DECLS
 
 /** @file recommend.h
  *
- * Recommends a policy for a program, and tells the reason, from the results of
- * all policies in replay. The rules are tried in the order of predreg_reason_t;
- * docs/report.md tells them in words.
+ * Recommends a setting for a program, and tells the reason, from the findings.
+ * recommend.c tries the rules in the order of predreg_reason_t; choices.c has
+ * the settings to choose from, and the causes of misses. docs/report.md tells
+ * the rules in words.
  *
- * Predict is played twice: with its defaults and a helper that has a processor
- * of its own, and with several budgets and a helper that has none. It is
- * recommended with the budget of the second that @ref predreg_budgets_choose
- * finds, so that it keeps its promise in both cases.
+ * A report plays predict twice: with its defaults and a helper with a processor
+ * of its own, and with several budgets and a helper without one. The advice is
+ * predict with the budget that @ref predreg_budgets_choose finds among the
+ * latter, so that predict keeps its promise in both cases.
  *
- * Memory is compared by its average over time, and times as parts of the run
- * time, which is that of the rank that takes longest. The constants below are
- * our own choice; the comment of a constant says if it follows from a goal of
- * the project.
+ * The rules compare the average of memory over time, and times as parts of the
+ * run time of the slowest rank. The constants are our own choice, unless a
+ * comment names a goal of the project.
  */
 
-/** A program that registers less than this part of what UCX's own pools
- *  register has so little memory that nobody would notice a saving. */
+/** A setting saves memory if it needs at most this part of leave-pinned's. */
+#define PREDREG_SAVES_PART        0.75
+/** A program with less than this part of the registered memory of UCX's own
+ *  pools has too little memory for a noticeable saving. */
 #define PREDREG_TINY_PART         0.1
-/** What UCX's own pools usually register, bytes, as measured with UCX 1.13, the
- *  transport rc and two ranks. If the traces do not tell what it was, the
- *  advice does not depend on this; the page has it beside what the program
- *  registers. */
+/** The usual registered memory of UCX's own pools, bytes, as measured with UCX
+ *  1.13, the transport rc and two ranks. The page shows it beside the memory of
+ *  a program whose traces do not have the number; the advice does not depend on
+ *  it. */
 #define PREDREG_USUAL_POOLS       (66ul << 20)
-/** A rank with fewer uses than this gives predict next to nothing to learn
- *  from: a history needs two intervals, and finds a period after eight. */
+/** A rank with fewer uses than this teaches predict next to nothing: a history
+ *  needs two intervals, and finds a period after eight. */
 #define PREDREG_FEW_USES          20
-/** The part of the run time that is too much to pay for memory, unless the
- *  program could not run otherwise. */
+/** This part of the run time is too much to pay for memory, unless the program
+ *  could not run otherwise. */
 #define PREDREG_TOO_SLOW_PART     0.25
-/** A simpler policy is as good as predict if it needs at most this many times
- *  the memory of predict ... */
+/** A simpler policy is as good as predict if it needs at most so many times the
+ *  memory of predict ... */
 #define PREDREG_AS_GOOD_MEMORY    1.1
-/** ... and if it waits longer by at most this part of the run time. */
+/** ... and waits longer by at most this part of the run time. */
 #define PREDREG_AS_GOOD_WAITED    0.001
-/** If more than this part of the uses are late, the report says so. */
+/** The report has a caveat if more than this part of the uses is late, */
 #define PREDREG_LATE_PART         0.05
-/** If registrations cost more than this many times what they do in another
- *  rank, the report says so. */
+/** if registrations cost more than so many times the cost in another rank, */
 #define PREDREG_COSTS_SPREAD      4
-/** If more than this part of the events were lost, all figures are doubtful. */
+/** or if more than this part of the events was lost. */
 #define PREDREG_LOST_PART         0.01
+/** A cause answers for the misses if it has at least this part of them. */
+#define PREDREG_CAUSE_PART        0.5
+/** The helper is busy if its load is higher than this while it has work. */
+#define PREDREG_BUSY_PART         0.25
+/** Predict cannot predict so many uses of a buffer: the first use, and the
+ *  second use, before which it knows no interval. */
+#define PREDREG_NEW_USES          2
+/** Predict has few hits if fewer than this part of the uses hit. */
+#define PREDREG_FEW_HITS_PART     0.5
+/** With at least this part of hits, the misses need no explanation. */
+#define PREDREG_MANY_HITS_PART    0.9
 
-/** What to look at if no RDMA device was opened, after "Check that". */
+/** The advice if no RDMA device was opened, after "Check that". */
 #define PREDREG_CHECK_DEVICE \
     "ucx_info -d lists one with the transport rc or dc, that UCX_TLS and " \
     "UCX_NET_DEVICES allow it, and that MPI uses UCX (Open MPI: --mca pml ucx)."
 
 
 typedef enum {
-    /* There is nothing to gain, so leave-pinned is recommended */
+    PREDREG_SETTING_PREDICT,
+    PREDREG_SETTING_ON_DEMAND,
+    PREDREG_SETTING_BOUND,       /**< UCX's own cache, with a bound in bytes */
+    PREDREG_SETTING_LEAVE_PINNED /**< UCX as it is */
+} predreg_setting_t;
+
+/** A setting and its outcome. */
+typedef struct predreg_choice {
+    predreg_setting_t       setting;
+    uint64_t                number;   /**< BOUND: bytes; else 0 */
+    double                  budget;   /**< PREDICT: part of the run time; less
+                                           than 0: the usual budget, with a
+                                           helper on a processor of its own */
+    const predreg_outcome_t *outcome; /**< In the findings */
+} predreg_choice_t;
+
+/** The cause of most misses under predict: the first that holds. */
+typedef enum {
+    PREDREG_MISSES_NONE,      /**< No misses, or predict was not played */
+    PREDREG_MISSES_FORGOTTEN, /**< More buffers than regions in memory */
+    PREDREG_MISSES_BUSY,      /**< The helper has too much work, and uses come
+                                   before it registers their memory */
+    PREDREG_MISSES_LATE,      /**< The same although the helper is not busy */
+    PREDREG_MISSES_NEW,       /**< Too few uses of a buffer to predict from */
+    PREDREG_MISSES_IRREGULAR, /**< Most misses come at another time than
+                                   predicted, or without a prediction */
+    PREDREG_MISSES_OTHER,
+    PREDREG_MISSES_LAST
+} predreg_misses_t;
+
+typedef enum {
+    /* Nothing to gain: leave-pinned is recommended */
     PREDREG_REASON_NO_USES,   /**< Nothing was registered for communication */
     PREDREG_REASON_TINY,      /**< Hardly any memory, compared with UCX's own
                                    pools */
@@ -78,31 +120,28 @@ typedef enum {
                                    pays, else leave-pinned */
     PREDREG_REASON_ON_DEMAND_AS_GOOD, /**< On-demand */
     PREDREG_REASON_BOUND_AS_GOOD,     /**< A bound */
-    PREDREG_REASON_PREDICT_WORSE,     /**< On-demand or a bound: it pays, and
-                                           predict does not or has few hits */
+    PREDREG_REASON_PREDICT_WORSE,     /**< On-demand or a bound pays; predict
+                                           does not pay, or has few hits */
 
     /* Predict */
-    PREDREG_REASON_PAYS,          /**< Predict saves memory, and costs no time,
-                                       with some budget */
+    PREDREG_REASON_PAYS,      /**< With some budget, predict saves memory at no
+                                   costs of time */
 
     /* No policy pays */
-    PREDREG_REASON_COSTS,     /**< The cheapest policy of those that save
-                                   memory */
-    PREDREG_REASON_TOO_SLOW,  /**< That costs too much: leave-pinned */
+    PREDREG_REASON_COSTS,     /**< The cheapest policy that saves memory */
+    PREDREG_REASON_TOO_SLOW,  /**< That policy costs too much: leave-pinned */
     PREDREG_REASON_NO_SAVING, /**< No policy saves memory: leave-pinned */
     PREDREG_REASON_LAST
 } predreg_reason_t;
 
-
 typedef enum {
     PREDREG_ANSWER_YES,
-    PREDREG_ANSWER_IF_SHORT, /**< Only if memory is short, because it costs
-                                  time */
+    PREDREG_ANSWER_IF_SHORT, /**< Only if memory is short, because the setting
+                                  costs time */
     PREDREG_ANSWER_NO
 } predreg_answer_t;
 
-
-/** Bits for what has to be said with the recommendation. */
+/** Bits for remarks on the recommendation. */
 enum {
     PREDREG_CAVEAT_LOST      = 1 << 0, /**< Many events were lost */
     PREDREG_CAVEAT_TRUNCATED = 1 << 1, /**< The end of a trace is missing */
@@ -110,34 +149,97 @@ enum {
     PREDREG_CAVEAT_LATE      = 1 << 3, /**< Predict has many late uses */
     PREDREG_CAVEAT_UNENDED   = 1 << 4, /**< Processes were killed */
     PREDREG_CAVEAT_LEFT_OUT  = 1 << 5, /**< Traces are damaged */
-    PREDREG_CAVEAT_POOLS     = 1 << 6, /**< The program may be TINY, but what
-                                            pools register is not known */
+    PREDREG_CAVEAT_POOLS     = 1 << 6, /**< The program may be TINY; the memory
+                                            of pools is not known */
     PREDREG_CAVEAT_SPREAD    = 1 << 7, /**< Registrations cost far more in some
                                             ranks than in others */
-    PREDREG_CAVEAT_IDLE      = 1 << 8  /**< Predict pays only if each helper has
-                                            a processor of its own, or costs as
-                                            little as that only then */
+    PREDREG_CAVEAT_IDLE      = 1 << 8  /**< Predict pays, or costs as little,
+                                            only with a processor for each
+                                            helper */
 };
-
 
 typedef struct predreg_advice {
     predreg_choice_t choice;
-    predreg_choice_t cheapest; /**< TOO_SLOW: what costs least of all that saves
-                                    memory */
+    predreg_choice_t cheapest; /**< TOO_SLOW: the setting with the lowest costs
+                                    of those that save memory */
     predreg_reason_t reason;
-    predreg_misses_t misses;   /**< Why uses miss under predict */
+    predreg_misses_t misses;   /**< Cause of the misses under predict */
     predreg_answer_t answer;
     unsigned         caveats;
 } predreg_advice_t;
 
 
-/**
- * @param [in]  findings  LEAVE_PINNED must have been played. A policy that was
- *                        not played of all ranks is never recommended. The
- *                        advice points into this.
- */
+/** @param [in] findings  With LEAVE_PINNED of all ranks. A policy without some
+ *                        rank is never recommended. The advice points into the
+ *                        findings. */
 void predreg_recommend(const predreg_findings_t *findings,
                        predreg_advice_t *advice);
+
+
+/*
+ * The settings (choices.c)
+ */
+
+/** @return whether a setting was played of all ranks, and needs noticeably less
+ *          memory than leave-pinned. */
+int predreg_saves(const predreg_findings_t *findings,
+                  const predreg_outcome_t *outcome);
+
+/** @return whether a setting takes at most slightly more time than
+ *          leave-pinned. */
+int predreg_costs_nothing(const predreg_findings_t *findings,
+                          const predreg_outcome_t *outcome);
+
+/** Find the choice with the least memory among the choices of a setting that
+ *  save memory and cost nothing.
+ *  @return choice, or NULL if there is none. */
+const predreg_choice_t *predreg_choose(const predreg_findings_t *findings,
+                                       predreg_setting_t setting,
+                                       predreg_choice_t *choice);
+
+/** Find the choice with the least memory among those that save memory and cost
+ *  hardly more time than the fastest of them.
+ *  @return choice, or NULL if there is none. */
+const predreg_choice_t *
+predreg_choose_cheapest(const predreg_findings_t *findings,
+                        predreg_choice_t *choice);
+
+/** Choose predict with the default budget and a processor for each helper.
+ *  @return whether predict pays. */
+int predreg_choose_predict(const predreg_findings_t *findings,
+                           predreg_choice_t *choice);
+
+/** Choose the budget of predict without an idle processor.
+ *  @return whether a budget pays. */
+int predreg_choose_budget(const predreg_findings_t *findings,
+                          predreg_choice_t *choice);
+
+
+/*
+ * The causes of misses (choices.c), from numbers of the replay that the report
+ * shows beside the cause
+ */
+
+/** @return whether an outcome has few hits. */
+static inline int predreg_has_few_hits(const predreg_outcome_t *outcome)
+{
+    return outcome->hits < PREDREG_FEW_HITS_PART * outcome->uses;
+}
+
+/** @return whether an outcome has so many misses that the report tells their
+ *          cause. */
+static inline int predreg_misses_matter(const predreg_outcome_t *outcome)
+{
+    return outcome->hits < PREDREG_MANY_HITS_PART * outcome->uses;
+}
+
+/** @return the cause of most misses. */
+predreg_misses_t predreg_misses_find(const predreg_findings_t *findings);
+
+/** @return an upper limit on the misses that are neither late nor of new
+ *          buffers, and come without a prediction, or differ from it by more
+ *          than a quarter of the time between two uses. */
+uint64_t predreg_misses_irregular(const predreg_findings_t *findings);
 
 END_C_DECLS
 

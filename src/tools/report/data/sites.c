@@ -4,80 +4,42 @@
  * See file LICENSE for terms.
  */
 
-#ifdef HAVE_CONFIG_H
-#  include "config.h"
-#endif
-
 #include "sites.h"
 
 #include <ucs/base/strb.h>
 
-#include <ucs/datastruct/khash.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A context holds the kind of the communication in the top byte of its field
- * caller */
-#define SITES_KIND_SHIFT 56
+/* The top byte of a context's field caller is the kind of the communication */
+#define KIND_SHIFT 56
 
 
-/* Maps the key of a place to its index */
-KHASH_MAP_INIT_STR(places, unsigned)
-
-struct predreg_sites {
-    predreg_symbols_t *symbols;
-    predreg_place_t   *places;
-    unsigned          num_places;
-    khash_t(places)   index;
-};
-
-
-ucs_status_t predreg_sites_create(predreg_sites_t **sites_p)
-{
-    predreg_sites_t *sites = calloc(1, sizeof(*sites));
-    ucs_status_t status;
-
-    if (sites == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    kh_init_inplace(places, &sites->index);
-    status = predreg_symbols_create(&sites->symbols);
-    if (status != UCS_OK) {
-        free(sites);
-        return status;
-    }
-
-    *sites_p = sites;
-    return UCS_OK;
-}
-
-static void sites_place_cleanup(predreg_place_t *place)
+static void place_cleanup(predreg_place_t *place)
 {
     free(place->key);
     free(place->function);
     free(place->source);
 }
 
-void predreg_sites_destroy(predreg_sites_t *sites)
+void predreg_sites_cleanup(predreg_sites_t *sites)
 {
     unsigned i;
 
     for (i = 0; i < sites->num_places; ++i) {
-        sites_place_cleanup(&sites->places[i]);
+        place_cleanup(&sites->places[i]);
     }
 
-    kh_destroy_inplace(places, &sites->index);
+    kh_destroy_inplace(predreg_places, &sites->index);
     free(sites->places);
-    predreg_symbols_destroy(sites->symbols);
-    free(sites);
+    predreg_symbols_cleanup(&sites->symbols);
 }
 
-static const char *sites_kind_name(uint64_t caller)
+static const char *kind_name(uint64_t caller)
 {
-    switch (caller >> SITES_KIND_SHIFT) {
+    switch (caller >> KIND_SHIFT) {
     case UCS_RCACHE_PRED_COMM_SEND:
         return "send";
     case UCS_RCACHE_PRED_COMM_RECV:
@@ -91,68 +53,58 @@ static const char *sites_kind_name(uint64_t caller)
     }
 }
 
-static const char *sites_basename(const char *path)
+static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
     return (slash == NULL) ? path : (slash + 1);
 }
 
-static void sites_print_function(ucs_string_buffer_t *strb,
-                                 const predreg_frame_t *frame)
+static void print_function(ucs_string_buffer_t *strb,
+                           const predreg_frame_t *frame)
 {
     if (frame->function != NULL) {
         ucs_string_buffer_appendf(strb, "%s", frame->function);
     } else if (frame->offset == 0) {
-        /* What is not registered for one communication has no caller */
+        /* Only a registration for one communication has a caller */
         ucs_string_buffer_appendf(strb, "(unknown)");
     } else {
         ucs_string_buffer_appendf(strb, "%s%s0x%lx",
                                   (frame->module == NULL) ? "" :
-                                  sites_basename(frame->module),
+                                  base_name(frame->module),
                                   (frame->module == NULL) ? "" : "+",
                                   (unsigned long)frame->offset);
     }
 }
 
-static void sites_print_source(ucs_string_buffer_t *strb,
-                               const predreg_frame_t *frame)
-{
-    if (frame->file != NULL) {
-        ucs_string_buffer_appendf(strb, "%s:%d", sites_basename(frame->file),
-                                  frame->line);
-    }
-}
-
-static void sites_print_path(ucs_string_buffer_t *strb,
-                             const predreg_frame_t *frames, unsigned count)
+static void print_path(ucs_string_buffer_t *strb, const predreg_frame_t *frames,
+                       unsigned count)
 {
     unsigned i;
 
     for (i = 0; i < count; ++i) {
-        sites_print_function(strb, &frames[i]);
+        print_function(strb, &frames[i]);
         if (frames[i].file != NULL) {
             ucs_string_buffer_appendf(strb, " at %s:%d", frames[i].file,
                                       frames[i].line);
         } else if ((frames[i].function != NULL) && (frames[i].module != NULL)) {
             ucs_string_buffer_appendf(strb, " in %s",
-                                      sites_basename(frames[i].module));
+                                      base_name(frames[i].module));
         }
         ucs_string_buffer_appendf(strb, "\n");
     }
 }
 
 /* Find all functions on the call path of a site or, if the trace has no path,
- * those of its caller's address */
-static ucs_status_t sites_find_frames(predreg_sites_t *sites,
-                                      const ucs_rcache_trace_t *trace,
-                                      const predreg_replay_site_t *result,
-                                      predreg_frame_t *frames,
-                                      unsigned *count_p)
+ * the functions at its caller's address */
+static ucs_status_t find_frames(predreg_sites_t *sites,
+                                const ucs_rcache_trace_t *trace,
+                                const predreg_replay_site_t *result,
+                                predreg_frame_t *frames, unsigned *count_p)
 {
     ucs_rcache_pred_context_t context = { .caller = result->caller,
                                           .stack  = result->stack };
-    uint64_t caller     = result->caller & UCS_MASK(SITES_KIND_SHIFT);
+    uint64_t caller     = result->caller & UCS_MASK(KIND_SHIFT);
     const ucs_rcache_trace_site_t *site;
     const uint64_t *addresses;
     ucs_status_t status;
@@ -166,7 +118,7 @@ static ucs_status_t sites_find_frames(predreg_sites_t *sites,
     *count_p = 0;
     for (i = 0; (i < num_addresses) && (*count_p < PREDREG_SITES_MAX_FRAMES);
          ++i) {
-        status = predreg_symbols_find(sites->symbols, trace, addresses[i],
+        status = predreg_symbols_find(&sites->symbols, trace, addresses[i],
                                       frames + *count_p,
                                       PREDREG_SITES_MAX_FRAMES - *count_p,
                                       &count);
@@ -180,7 +132,7 @@ static ucs_status_t sites_find_frames(predreg_sites_t *sites,
 }
 
 static const predreg_frame_t *
-sites_program_frame(const predreg_frame_t *frames, unsigned count)
+program_frame(const predreg_frame_t *frames, unsigned count)
 {
     unsigned i;
 
@@ -194,20 +146,22 @@ sites_program_frame(const predreg_frame_t *frames, unsigned count)
     return &frames[0];
 }
 
-static ucs_status_t sites_place_init(predreg_place_t *place, const char *kind,
-                                     const predreg_frame_t *frames,
-                                     unsigned count)
+static ucs_status_t place_init(predreg_place_t *place, const char *kind,
+                               const predreg_frame_t *frames, unsigned count)
 {
-    const predreg_frame_t *frame = sites_program_frame(frames, count);
+    const predreg_frame_t *frame = program_frame(frames, count);
     UCS_RCACHE_PRED_STRB(function, 512);
     UCS_RCACHE_PRED_STRB(source, 256);
     ucs_string_buffer_t key;
 
-    sites_print_function(&function, frame);
-    sites_print_source(&source, frame);
+    print_function(&function, frame);
+    if (frame->file != NULL) {
+        ucs_string_buffer_appendf(&source, "%s:%d", base_name(frame->file),
+                                  frame->line);
+    }
     ucs_string_buffer_init(&key);
     ucs_string_buffer_appendf(&key, "%s\n", kind);
-    sites_print_path(&key, frames, count);
+    print_path(&key, frames, count);
 
     *place = (predreg_place_t){
         .key      = strdup(ucs_string_buffer_cstr(&key)),
@@ -218,7 +172,7 @@ static ucs_status_t sites_place_init(predreg_place_t *place, const char *kind,
     ucs_string_buffer_cleanup(&key);
     if ((place->key == NULL) || (place->function == NULL) ||
         (place->source == NULL)) {
-        sites_place_cleanup(place);
+        place_cleanup(place);
         return UCS_ERR_NO_MEMORY;
     }
 
@@ -226,18 +180,18 @@ static ucs_status_t sites_place_init(predreg_place_t *place, const char *kind,
     return UCS_OK;
 }
 
-/* @return the place that has the candidate's key. If there is none yet, the
- * candidate becomes a new place */
-static predreg_place_t *sites_take_place(predreg_sites_t *sites,
-                                         predreg_place_t *candidate)
+/* @return the place with the candidate's key: the candidate, if it is new; NULL
+ *         without memory. */
+static predreg_place_t *take_place(predreg_sites_t *sites,
+                                   predreg_place_t *candidate)
 {
     predreg_place_t *places;
     khiter_t iter;
     int ret;
 
-    iter = kh_get(places, &sites->index, candidate->key);
+    iter = kh_get(predreg_places, &sites->index, candidate->key);
     if (iter != kh_end(&sites->index)) {
-        sites_place_cleanup(candidate);
+        place_cleanup(candidate);
         return &sites->places[kh_val(&sites->index, iter)];
     }
 
@@ -247,7 +201,7 @@ static predreg_place_t *sites_take_place(predreg_sites_t *sites,
     }
 
     sites->places = places;
-    iter          = kh_put(places, &sites->index, candidate->key, &ret);
+    iter          = kh_put(predreg_places, &sites->index, candidate->key, &ret);
     if (ret < 0) {
         goto err;
     }
@@ -257,7 +211,7 @@ static predreg_place_t *sites_take_place(predreg_sites_t *sites,
     return &places[sites->num_places++];
 
 err:
-    sites_place_cleanup(candidate);
+    place_cleanup(candidate);
     return NULL;
 }
 
@@ -273,18 +227,18 @@ ucs_status_t predreg_sites_add(predreg_sites_t *sites,
 
     for (i = 0; i < result->num_sites; ++i) {
         site   = &result->sites[i];
-        status = sites_find_frames(sites, trace, site, frames, &count);
+        status = find_frames(sites, trace, site, frames, &count);
         if (status != UCS_OK) {
             return status;
         }
 
-        status = sites_place_init(&candidate, sites_kind_name(site->caller),
+        status = place_init(&candidate, kind_name(site->caller),
                                   frames, count);
         if (status != UCS_OK) {
             return status;
         }
 
-        place = sites_take_place(sites, &candidate);
+        place = take_place(sites, &candidate);
         if (place == NULL) {
             return UCS_ERR_NO_MEMORY;
         }
@@ -299,7 +253,7 @@ ucs_status_t predreg_sites_add(predreg_sites_t *sites,
     return UCS_OK;
 }
 
-static int sites_compare(const void *a, const void *b)
+static int compare(const void *a, const void *b)
 {
     const predreg_place_t *left  = a;
     const predreg_place_t *right = b;
@@ -313,18 +267,10 @@ static int sites_compare(const void *a, const void *b)
     return strcmp(left->key, right->key);
 }
 
-unsigned predreg_sites_sort(predreg_sites_t *sites,
-                            const predreg_place_t **places_p)
+void predreg_sites_sort(predreg_sites_t *sites)
 {
     if (sites->num_places > 0) {
         qsort(sites->places, sites->num_places, sizeof(*sites->places),
-              sites_compare);
+              compare);
     }
-    *places_p = sites->places;
-    return sites->num_places;
-}
-
-const predreg_symbols_t *predreg_sites_symbols(const predreg_sites_t *sites)
-{
-    return sites->symbols;
 }

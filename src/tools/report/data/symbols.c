@@ -4,80 +4,231 @@
  * See file LICENSE for terms.
  */
 
-#ifdef HAVE_CONFIG_H
-#  include "config.h"
-#endif
-
-#include "debuginfo.h"
+#include "sites.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef PREDREG_HAVE_LIBDW
 
-/* A program or library, as some trace describes it */
-typedef struct symbols_module {
-    char                   *path;
-    uint8_t                build_id[UCS_RCACHE_TRACE_MAX_BUILD_ID];
-    unsigned               build_id_length;
-    predreg_module_state_t state;
-    predreg_debuginfo_t    *info; /* NULL unless its symbols are used */
-} symbols_module_t;
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
 
-struct predreg_symbols {
-    symbols_module_t *modules;
-    unsigned         num_modules;
+#include <sys/stat.h>
+
+
+/* The search path of separate files with debug information, NULL: that of
+ * debuggers */
+static char *debuginfo_path;
+
+static const Dwfl_Callbacks callbacks = {
+    .find_debuginfo  = dwfl_standard_find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+    .debuginfo_path  = &debuginfo_path
 };
 
 
-ucs_status_t predreg_symbols_create(predreg_symbols_t **symbols_p)
+static int has_build_id(Dwfl_Module *symbols, const predreg_module_t *module)
 {
-    *symbols_p = calloc(1, sizeof(**symbols_p));
-    return (*symbols_p == NULL) ? UCS_ERR_NO_MEMORY : UCS_OK;
+    int length = module->build_id_length;
+    const unsigned char *bits;
+    GElf_Addr address;
+    GElf_Addr bias;
+
+    if (length == 0) {
+        return 1;
+    }
+
+    /* libdw finds the build ID of an open file only */
+    return (dwfl_module_getelf(symbols, &bias) != NULL) &&
+           (dwfl_module_build_id(symbols, &bits, &address) == length) &&
+           !memcmp(bits, module->build_id, length);
 }
 
-void predreg_symbols_destroy(predreg_symbols_t *symbols)
+/* Open the file of a module. Without memory, it counts as missing */
+static void open_module(predreg_module_t *module)
+{
+    struct stat st;
+    Dwfl *dwfl;
+
+    module->state = PREDREG_MODULE_MISSING;
+    /* For a pipe in a trace, libdw would wait until somebody writes to it */
+    if ((stat(module->path, &st) != 0) || !S_ISREG(st.st_mode)) {
+        return;
+    }
+
+    dwfl = dwfl_begin(&callbacks);
+    if (dwfl == NULL) {
+        return;
+    }
+
+    /* At address 0 of the module, addresses are those in the file itself */
+    module->symbols = dwfl_report_elf(dwfl, module->path, module->path, -1, 0,
+                                      1);
+    if ((module->symbols != NULL) && (dwfl_report_end(dwfl, NULL, NULL) == 0)) {
+        if (has_build_id(module->symbols, module)) {
+            module->state = PREDREG_MODULE_READ;
+            module->dwfl  = dwfl;
+            return;
+        }
+
+        module->state = PREDREG_MODULE_CHANGED;
+    }
+
+    dwfl_end(dwfl);
+}
+
+static void close_module(predreg_module_t *module)
+{
+    dwfl_end(module->dwfl); /* NULL is accepted */
+}
+
+static void find_line(const predreg_module_t *module, uint64_t address,
+                      predreg_frame_t *frame)
+{
+    Dwfl_Line *line = dwfl_module_getsrc(module->symbols, address);
+
+    frame->file = NULL;
+    frame->line = 0;
+    if (line != NULL) {
+        frame->file = dwfl_lineinfo(line, NULL, &frame->line, NULL, NULL, NULL);
+    }
+}
+
+/* Find the place of an inlined function, which is the line of the frame around
+ * it */
+static void find_call(Dwarf_Die *cu, Dwarf_Die *scope, predreg_frame_t *frame)
+{
+    Dwarf_Files *files;
+    Dwarf_Attribute attr;
+    Dwarf_Word value;
+    size_t num_files;
+
+    frame->file = NULL;
+    frame->line = 0;
+    if ((dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &attr), &value) ==
+         0) &&
+        (dwarf_getsrcfiles(cu, &files, &num_files) == 0)) {
+        frame->file = dwarf_filesrc(files, value, NULL, NULL);
+    }
+
+    if (dwarf_formudata(dwarf_attr(scope, DW_AT_call_line, &attr), &value) ==
+        0) {
+        frame->line = value;
+    }
+}
+
+/* Find the scopes around the code of an address, innermost first, in an array
+ * for the caller to free. dwarf_getscopes() alone does not do: after an inlined
+ * function it goes on with the definition of the function. */
+static int get_scopes(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die **scopes_p)
+{
+    Dwarf_Die *lexical = NULL;
+    int count;
+
+    count = dwarf_getscopes(cu, address, &lexical);
+    if (count > 0) {
+        count = dwarf_getscopes_die(&lexical[0], scopes_p);
+    }
+
+    free(lexical);
+    return count;
+}
+
+/* Find the frames of an address in the debug information, with inlined
+ * functions */
+static unsigned find_scopes(const predreg_module_t *module, uint64_t address,
+                            predreg_frame_t *frames, unsigned max)
+{
+    Dwarf_Die *scopes = NULL;
+    unsigned count    = 0;
+    Dwarf_Die *cu;
+    Dwarf_Addr bias;
+    int num_scopes, i, tag;
+
+    cu = dwfl_module_addrdie(module->symbols, address, &bias);
+    if (cu == NULL) {
+        return 0;
+    }
+
+    find_line(module, address, &frames[0]);
+    num_scopes = get_scopes(cu, address - bias, &scopes);
+    for (i = 0; (i < num_scopes) && (count < max); ++i) {
+        tag = dwarf_tag(&scopes[i]);
+        if ((tag != DW_TAG_inlined_subroutine) && (tag != DW_TAG_subprogram)) {
+            continue;
+        }
+
+        frames[count++].function = dwarf_diename(&scopes[i]);
+        if (tag == DW_TAG_subprogram) {
+            break;
+        }
+
+        if (count < max) {
+            find_call(cu, &scopes[i], &frames[count]);
+        }
+    }
+
+    free(scopes);
+    return count;
+}
+
+/* Find the frames at the address of a call instruction, or inside of it: their
+ * fields function, file and line.
+ * @return the number of frames; 0 if nothing is known. */
+static unsigned find_frames(const predreg_module_t *module, uint64_t address,
+                            predreg_frame_t *frames, unsigned max)
+{
+    unsigned count = find_scopes(module, address, frames, max);
+    const char *name;
+
+    if (count > 0) {
+        return count;
+    }
+
+    name = dwfl_module_addrname(module->symbols, address);
+    if (name == NULL) {
+        return 0;
+    }
+
+    frames[0].function = name;
+    find_line(module, address, &frames[0]);
+    return 1;
+}
+
+#else
+
+static void open_module(predreg_module_t *module)
+{
+    module->state = PREDREG_MODULE_NOT_READ;
+}
+
+static void close_module(predreg_module_t *module)
+{
+}
+
+static unsigned find_frames(const predreg_module_t *module, uint64_t address,
+                            predreg_frame_t *frames, unsigned max)
+{
+    return 0;
+}
+
+#endif
+
+void predreg_symbols_cleanup(predreg_symbols_t *symbols)
 {
     unsigned i;
 
     for (i = 0; i < symbols->num_modules; ++i) {
-        if (symbols->modules[i].info != NULL) {
-            predreg_debuginfo_close(symbols->modules[i].info);
-        }
+        close_module(&symbols->modules[i]);
         free(symbols->modules[i].path);
     }
 
     free(symbols->modules);
-    free(symbols);
 }
 
-static ucs_status_t symbols_open(symbols_module_t *module)
-{
-    ucs_status_t status;
-
-    status = predreg_debuginfo_open(module->path, module->build_id,
-                                    module->build_id_length, &module->info);
-    switch (status) {
-    case UCS_OK:
-        module->state = PREDREG_MODULE_READ;
-        break;
-    case UCS_ERR_NO_MEMORY:
-        return status;
-    case UCS_ERR_REJECTED:
-        module->state = PREDREG_MODULE_CHANGED;
-        break;
-    case UCS_ERR_UNSUPPORTED:
-        module->state = PREDREG_MODULE_NOT_READ;
-        break;
-    default:
-        module->state = PREDREG_MODULE_MISSING;
-        break;
-    }
-
-    return UCS_OK;
-}
-
-static int symbols_is_module(const symbols_module_t *module,
-                             const ucs_rcache_trace_module_t *recorded)
+static int is_module(const predreg_module_t *module,
+                     const ucs_rcache_trace_module_t *recorded)
 {
     return !strcmp(module->path, recorded->path) &&
            (module->build_id_length == recorded->build_id_length) &&
@@ -85,68 +236,45 @@ static int symbols_is_module(const symbols_module_t *module,
                    recorded->build_id_length);
 }
 
-static ucs_status_t
-symbols_add_module(predreg_symbols_t *symbols,
-                   const ucs_rcache_trace_module_t *recorded)
+/* Find a module, and open it the first time: ranks have the same modules.
+ * @return NULL without memory. */
+static const predreg_module_t *
+get_module(predreg_symbols_t *symbols,
+           const ucs_rcache_trace_module_t *recorded)
 {
-    symbols_module_t *modules, *module;
-    ucs_status_t status;
+    predreg_module_t *modules, *module;
+    unsigned i;
+
+    for (i = 0; i < symbols->num_modules; ++i) {
+        if (is_module(&symbols->modules[i], recorded)) {
+            return &symbols->modules[i];
+        }
+    }
 
     modules = realloc(symbols->modules,
                       (symbols->num_modules + 1) * sizeof(*modules));
     if (modules == NULL) {
-        return UCS_ERR_NO_MEMORY;
+        return NULL;
     }
 
-    symbols->modules        = modules;
-    module                  = &modules[symbols->num_modules];
-    module->build_id_length = recorded->build_id_length;
-    module->info            = NULL;
-    memcpy(module->build_id, recorded->build_id, recorded->build_id_length);
-    module->path            = strdup(recorded->path);
+    symbols->modules = modules;
+    module           = &modules[symbols->num_modules];
+    *module          = (predreg_module_t){
+        .path            = strdup(recorded->path),
+        .build_id_length = recorded->build_id_length
+    };
     if (module->path == NULL) {
-        return UCS_ERR_NO_MEMORY;
+        return NULL;
     }
 
-    status = symbols_open(module);
-    if (status != UCS_OK) {
-        free(module->path);
-        return status;
-    }
-
+    memcpy(module->build_id, recorded->build_id, recorded->build_id_length);
+    open_module(module);
     ++symbols->num_modules;
-    return UCS_OK;
-}
-
-/* Find a module, and open it if this is the first time. Ranks have the same
- * modules, so that each file is opened only once */
-static ucs_status_t
-symbols_get_module(predreg_symbols_t *symbols,
-                   const ucs_rcache_trace_module_t *recorded,
-                   const symbols_module_t **module_p)
-{
-    ucs_status_t status;
-    unsigned i;
-
-    for (i = 0; i < symbols->num_modules; ++i) {
-        if (symbols_is_module(&symbols->modules[i], recorded)) {
-            break;
-        }
-    }
-
-    if (i == symbols->num_modules) {
-        status = symbols_add_module(symbols, recorded);
-        if (status != UCS_OK) {
-            return status;
-        }
-    }
-
-    *module_p = &symbols->modules[i];
-    return UCS_OK;
+    return module;
 }
 
 static const ucs_rcache_trace_module_t *
-symbols_find_recorded(const ucs_rcache_trace_t *trace, uint64_t address)
+find_recorded(const ucs_rcache_trace_t *trace, uint64_t address)
 {
     unsigned i;
 
@@ -166,28 +294,27 @@ ucs_status_t predreg_symbols_find(predreg_symbols_t *symbols,
                                   unsigned max, unsigned *count_p)
 {
     const ucs_rcache_trace_module_t *recorded;
-    const symbols_module_t *module;
+    const predreg_module_t *module;
     unsigned count = 0;
-    ucs_status_t status;
     unsigned i;
 
-    /* The return address may belong to the next function already, so the
-     * address before it is looked up */
-    recorded = symbols_find_recorded(trace, address - 1);
+    /* The return address may belong to the next function already, but the
+     * address before it does not */
+    recorded = find_recorded(trace, address - 1);
     if (recorded == NULL) {
         frames[0] = (predreg_frame_t){ .offset = address };
         *count_p  = 1;
         return UCS_OK;
     }
 
-    status = symbols_get_module(symbols, recorded, &module);
-    if (status != UCS_OK) {
-        return status;
+    module = get_module(symbols, recorded);
+    if (module == NULL) {
+        return UCS_ERR_NO_MEMORY;
     }
 
     address -= recorded->bias;
-    if (module->info != NULL) {
-        count = predreg_debuginfo_find(module->info, address - 1, frames, max);
+    if (module->state == PREDREG_MODULE_READ) {
+        count = find_frames(module, address - 1, frames, max);
     }
     if (count == 0) {
         count     = 1;
@@ -201,19 +328,6 @@ ucs_status_t predreg_symbols_find(predreg_symbols_t *symbols,
 
     *count_p = count;
     return UCS_OK;
-}
-
-unsigned predreg_symbols_num_modules(const predreg_symbols_t *symbols)
-{
-    return symbols->num_modules;
-}
-
-const char *predreg_symbols_module(const predreg_symbols_t *symbols,
-                                   unsigned index,
-                                   predreg_module_state_t *state_p)
-{
-    *state_p = symbols->modules[index].state;
-    return symbols->modules[index].path;
 }
 
 int predreg_module_is_communication(const char *path)

@@ -4,13 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifdef HAVE_CONFIG_H
-#  include "config.h"
-#endif
-
 #include "template.h"
 #include "units.h"
-#include "value.h"
 
 #include <ucs/sys/math.h>
 
@@ -23,8 +18,9 @@
 
 typedef struct {
     FILE         *out;
-    const char   *objects[MAX_DEPTH]; /* Where names are looked up: the last one
-                                         first, the first is the whole JSON */
+    const char   *objects[MAX_DEPTH]; /* Of the open sections, for the search of
+                                         names from the last one to the first,
+                                         the whole JSON */
     unsigned     depth;
     int          open;                /* Sections that have not ended */
     ucs_status_t status;
@@ -38,6 +34,122 @@ typedef struct {
 
 
 static const char *render(writer_t *writer, const char *p, int is_live);
+
+/*
+ * Values of the JSON, read in place: a value is a pointer to its first
+ * character. ucs/base/json.h writes no spaces.
+ */
+
+static const char *string_end(const char *p)
+{
+    for (++p; *p != '"'; ++p) {
+        p += (*p == '\\');
+    }
+    return p + 1;
+}
+
+/* @return the character after a value. */
+static const char *value_end(const char *value)
+{
+    const char *p = value;
+    int depth     = 0;
+
+    do {
+        if (*p == '"') {
+            p = string_end(p);
+        } else if ((*p == '{') || (*p == '[')) {
+            ++depth;
+            ++p;
+        } else if ((*p == '}') || (*p == ']')) {
+            --depth;
+            ++p;
+        } else {
+            p += ucs_max(strcspn(p, "\"{}[],"), 1u);
+        }
+    } while (depth > 0);
+
+    return p;
+}
+
+/* @return the value of the member or element that begins here. */
+static const char *value_of(const char *p)
+{
+    const char *end = (*p == '"') ? string_end(p) : p;
+
+    return (*end == ':') ? (end + 1) : p;
+}
+
+/* @return the first member's value of an object, the first element of an array,
+ *         or NULL. */
+static const char *value_first(const char *value)
+{
+    return (((*value == '{') && (value[1] != '}')) ||
+            ((*value == '[') && (value[1] != ']'))) ?
+           value_of(value + 1) : NULL;
+}
+
+/* @return the next value in the same object or array, or NULL. */
+static const char *value_next(const char *value)
+{
+    const char *end = value_end(value);
+
+    return (*end == ',') ? value_of(end + 1) : NULL;
+}
+
+/* @return the value of a member of an object, or NULL. */
+static const char *member(const char *object, const char *name, size_t length)
+{
+    const char *key, *value;
+
+    for (key = object + 1; *object == '{' && *key == '"';
+         key = value_end(value) + 1) {
+        value = value_of(key);
+        if (((size_t)(value - key) == length + 3) &&
+            !memcmp(key + 1, name, length)) {
+            return value;
+        }
+        if (*value_end(value) != ',') {
+            break;
+        }
+    }
+
+    return NULL;
+}
+
+/* @return the member at a path, such as "policies.predict.uses", or NULL. */
+static const char *value_find(const char *object, const word_t *path)
+{
+    const char *p   = path->text;
+    const char *end = p + path->length;
+    size_t step;
+
+    for (; (object != NULL) && (p < end); p += step + 1) {
+        step   = ucs_min(strcspn(p, "."), (size_t)(end - p));
+        object = member(object, p, step);
+    }
+
+    return object;
+}
+
+/* @return a number, 1 for true, 0 for false and null, else NaN. */
+static double value_number(const char *value)
+{
+    if ((value == NULL) || (strchr("{[\"", *value) != NULL)) {
+        return NAN;
+    }
+
+    return (*value == 't') ? 1 : strtod(value, NULL);
+}
+
+/* Whether a value is there, and not null, false, 0, "", [] or {} */
+static int value_is_true(const char *value)
+{
+    return (value != NULL) &&
+           ((*value == '"') ? (value[1] != '"') :
+            (strchr("{[", *value) != NULL) ?
+            (value_first(value) != NULL) :
+            (value_number(value) != 0));
+}
 
 static void write_character(FILE *out, unsigned c)
 {
@@ -55,11 +167,10 @@ static void write_character(FILE *out, unsigned c)
     }
 }
 
-/* Write a string or number of the JSON. Of the escapes of JSON, ucs/base/json.h
- * writes these */
+/* Write a string or number of the JSON, whose writer has these escapes only */
 static void write_text(FILE *out, const char *value)
 {
-    const char *end = predreg_value_end(value);
+    const char *end = value_end(value);
     const char *p   = value;
     char *rest;
 
@@ -81,8 +192,9 @@ static void write_text(FILE *out, const char *value)
     }
 }
 
-/* Write the JSON so that no script element ends in it, and that it is also
- * JavaScript of any version: line separators (U+2028, U+2029) are escaped */
+/* Write the JSON for a script element, without the end of an element, and as
+ * JavaScript of any version: with escapes for line separators (U+2028,
+ * U+2029) */
 static void write_json(FILE *out, const char *json)
 {
     for (; *json != '\0'; ++json) {
@@ -119,8 +231,7 @@ static const char *look_up(const writer_t *writer, const word_t *word)
     unsigned i;
 
     for (i = writer->depth; (i-- > 0) && (value == NULL);) {
-        value = predreg_value_find(writer->objects[i], word->text,
-                                   word->length);
+        value = value_find(writer->objects[i], word);
     }
 
     return value;
@@ -130,14 +241,14 @@ static double number_of(const writer_t *writer, const word_t *word)
 {
     return ((*word->text >= '0') && (*word->text <= '9')) ?
            strtod(word->text, NULL) :
-           predreg_value_number(look_up(writer, word));
+           value_number(look_up(writer, word));
 }
 
 /* Whether a value is a string, and is the text in the quotes of a word */
 static int is_text(const char *value, const word_t *word)
 {
     return (value != NULL) && (*value == '"') &&
-           ((size_t)(predreg_value_end(value) - value) == word->length) &&
+           ((size_t)(value_end(value) - value) == word->length) &&
            !memcmp(value + 1, word->text + 1, word->length - 2);
 }
 
@@ -198,7 +309,7 @@ static int is_true(writer_t *writer, const char *p, const char *end)
     double result;
 
     if (next_word(&rest, end, &word) && !next_word(&rest, end, &operator)) {
-        return predreg_value_is_true(look_up(writer, &word));
+        return value_is_true(look_up(writer, &word));
     }
 
     result = compute(writer, p, end);
@@ -262,8 +373,8 @@ static void write_tag(writer_t *writer, const char *p, const char *end)
     }
 }
 
-/* Write what is in a section, with names looked up in an object first.
- * @return what follows the end of the section. */
+/* Write the content of a section, with a search of names in an object first.
+ * @return the text after the end of the section. */
 static const char *
 render_in(writer_t *writer, const char *p, const char *object)
 {
@@ -279,7 +390,8 @@ render_in(writer_t *writer, const char *p, const char *object)
     return p;
 }
 
-/* Write a section, whose tag begins here */
+/* Write the section of a tag that begins here.
+ * @return the text after the end of the section. */
 static const char *render_section(writer_t *writer, const char *tag,
                                   const char *end, int is_live)
 {
@@ -297,8 +409,8 @@ static const char *render_section(writer_t *writer, const char *tag,
     next_word(&p, end, &word);
     value = look_up(writer, &word);
     if (*tag == '@') {
-        for (value = (value == NULL) ? NULL : predreg_value_first(value);
-             value != NULL; value = predreg_value_next(value)) {
+        for (value = (value == NULL) ? NULL : value_first(value);
+             value != NULL; value = value_next(value)) {
             render_in(writer, body, value);
         }
     } else if (is_true(writer, tag + 1, end) == (*tag == '#')) {
@@ -309,9 +421,8 @@ static const char *render_section(writer_t *writer, const char *tag,
     return after;
 }
 
-/* Write text up to the end of the section that it is in, or skip that if
- * is_live is 0.
- * @return what follows that end. */
+/* Write text up to the end of its section; if is_live is 0, skip it.
+ * @return the text after the end. */
 static const char *render(writer_t *writer, const char *p, int is_live)
 {
     const char *tag, *end;

@@ -25,24 +25,24 @@ BEGIN_C_DECLS
  * | FORMAT EXPR    | a number, in a format of units.h: bytes, bytesec,        |
  * |                | seconds, percent, count; bar, a percentage for a bar;    |
  * |                | fixed, with one decimal; number, with none               |
- * | #EXPR ... /    | what is in between, if the expression is true; if it is  |
- * |                | the name of an object, names are looked up there first   |
- * | ^EXPR ... /    | what is in between, if it is not                         |
- * | \@NAME ... /   | what is in between, for each element or member, where    |
- * |                | names are looked up first                                |
+ * | #EXPR ... /    | the text in between, if the expression is true; the name |
+ * |                | of an object also opens the object for names             |
+ * | ^EXPR ... /    | the text in between, if the expression is false          |
+ * | \@NAME ... /   | the text in between, for each element or member, which   |
+ * |                | is open for names                                        |
  * | json           | the whole JSON, for the content of a script element      |
  *
  * A name is a path from an object, such as policies.predict.uses. An expression
  * is a name, number or 'text', followed by operators - / * + = < > and further
- * ones, all with spaces between them, computed from left to right. A text is
- * compared by = only. What is not in the JSON is no text, no number and not
- * true. Whatever follows / in a tag is a comment.
+ * operands, all with spaces between them, computed from left to right. Only =
+ * compares a text. A value that is not in the JSON is no text, no number and
+ * not true. The rest of a tag after / is a comment.
  *
  * Everything from the JSON is written as text, never as markup.
  */
 
-/** @param [in] json  What ucs/base/json.h has written.
- *  @return UCS_ERR_INVALID_PARAM if a tag of the template is wrong. The caller,
+/** @param [in] json  Written by ucs/base/json.h.
+ *  @return UCS_ERR_INVALID_PARAM for a wrong tag of the template. The caller,
  *          who closes the stream, checks it for errors. */
 ucs_status_t predreg_template_write(const char *text, const char *json,
                                     FILE *out);

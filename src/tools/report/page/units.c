@@ -4,27 +4,23 @@
  * See file LICENSE for terms.
  */
 
-#ifdef HAVE_CONFIG_H
-#  include "config.h"
-#endif
-
 #include "units.h"
+
+#include <ucs/sys/compiler_def.h>
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define UNITS_SIZE(_array) (sizeof(_array) / sizeof((_array)[0]))
-
 /* A space that does not break, which keeps a number and its unit on one line */
 #define UNITS_SPACE "\xc2\xa0"
 
-/* A value that is not less than this would be rounded to four digits, and so
- * gets the next unit */
+/* A value from here on would be rounded to four digits, and gets the next
+ * unit */
 #define UNITS_MAX_VALUE 999.5
 
 
-/* @return how many decimals give a value below 1000 three significant digits */
+/* @return the decimals of a value below 1000 with three significant digits. */
 static int units_decimals(double value)
 {
     return (value >= 99.95) ? 0 : (value >= 9.995) ? 1 : 2;
@@ -52,14 +48,14 @@ static const char *const units_bytes[] = {"B", "KiB", "MiB", "GiB", "TiB",
 
 char *predreg_bytes_str(double bytes, char *buf)
 {
-    return units_str(bytes, 1024, units_bytes, UNITS_SIZE(units_bytes), "",
-                     buf);
+    return units_str(bytes, 1024, units_bytes,
+                     ucs_static_array_size(units_bytes), "", buf);
 }
 
 char *predreg_byte_seconds_str(double byte_seconds, char *buf)
 {
-    return units_str(byte_seconds, 1024, units_bytes, UNITS_SIZE(units_bytes),
-                     "\xc2\xb7s", buf);
+    return units_str(byte_seconds, 1024, units_bytes,
+                     ucs_static_array_size(units_bytes), "\xc2\xb7s", buf);
 }
 
 char *predreg_time_str(double ns, char *buf)
@@ -70,7 +66,7 @@ char *predreg_time_str(double ns, char *buf)
         return strcpy(buf, "0" UNITS_SPACE "s");
     }
 
-    return units_str(ns, 1000, names, UNITS_SIZE(names), "", buf);
+    return units_str(ns, 1000, names, ucs_static_array_size(names), "", buf);
 }
 
 char *predreg_percent_str(double part, double whole, char *buf)

@@ -15,9 +15,9 @@ BEGIN_C_DECLS
 
 /** @file units.h
  *
- * Writes numbers as people read them: three significant digits, a space that
- * does not break, and a unit, in UTF-8. Each function fills @a buf, which has
- * PREDREG_UNITS_MAX bytes, and returns it.
+ * Writes numbers as people read them: three significant digits, a no-break
+ * space and a unit, in UTF-8. Each function fills and returns @a buf, of
+ * PREDREG_UNITS_MAX bytes.
  */
 
 #define PREDREG_UNITS_MAX 40
@@ -32,8 +32,8 @@ char *predreg_byte_seconds_str(double byte_seconds, char *buf);
 char *predreg_time_str(double ns, char *buf);
 
 /**
- * A part of a whole: "12.3 %", or "–" if the whole is 0. Only 0 is "0 %",
- * and only everything "100 %"; a part that would be rounded to these is "< 0.01
+ * A part of a whole: "12.3 %", or "–" if the whole is 0. Only nothing is "0 %",
+ * and only the whole "100 %"; parts that would be rounded to these are "< 0.01
  * %" or "> 99.9 %".
  */
 char *predreg_percent_str(double part, double whole, char *buf);

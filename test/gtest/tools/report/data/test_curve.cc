@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/report/data/curve.h>
+#include <tools/report/data/curves.h>
 }
 
 #include <algorithm>

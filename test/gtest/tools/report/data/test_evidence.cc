@@ -11,8 +11,8 @@ extern "C" {
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/report/data/bounds.h>
-#include <tools/report/data/evidence.h>
+#include <tools/report/data/findings.h>
+#include <tools/report/data/curves.h>
 }
 
 #include <cstring>

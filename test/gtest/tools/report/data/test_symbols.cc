@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <tools/report/data/symbols.h>
+#include <tools/report/data/sites.h>
 }
 
 #include <cstring>
@@ -67,11 +67,10 @@ protected:
         m_trace.modules     = &m_module;
         m_trace.num_modules = 1;
         dl_iterate_phdr(note_program, &m_module);
-        EXPECT_EQ(UCS_OK, predreg_symbols_create(&m_symbols));
         test_symbols_outer();
     }
 
-    ~test_symbols() { predreg_symbols_destroy(m_symbols); }
+    ~test_symbols() { predreg_symbols_cleanup(&m_symbols); }
 
     /* The first one is the program; the linker may give it a build ID */
     static int note_program(struct dl_phdr_info *info, size_t size, void *arg)
@@ -114,7 +113,7 @@ protected:
         frames_t frames(max);
         unsigned count = 0;
         EXPECT_EQ(UCS_OK,
-                  predreg_symbols_find(m_symbols, &m_trace, address,
+                  predreg_symbols_find(&m_symbols, &m_trace, address,
                                        frames.data(), max, &count));
         frames.resize(count);
         return frames;
@@ -122,11 +121,15 @@ protected:
 
     predreg_module_state_t state()
     {
-        predreg_module_state_t state;
+        EXPECT_EQ(1u, m_symbols.num_modules);
+        EXPECT_EQ(m_path, m_symbols.modules[0].path);
+        return m_symbols.modules[0].state;
+    }
 
-        EXPECT_EQ(1u, predreg_symbols_num_modules(m_symbols));
-        EXPECT_EQ(m_path, predreg_symbols_module(m_symbols, 0, &state));
-        return state;
+    void forget()
+    {
+        predreg_symbols_cleanup(&m_symbols);
+        m_symbols = {};
     }
 
     bool is_read()
@@ -147,7 +150,7 @@ protected:
     std::string               m_path;
     ucs_rcache_trace_t        m_trace;
     ucs_rcache_trace_module_t m_module;
-    predreg_symbols_t         *m_symbols;
+    predreg_symbols_t         m_symbols = {};
 };
 
 #define SKIP_WITHOUT_LIBDW() \
@@ -191,8 +194,7 @@ TEST_F(test_symbols, file_is_opened_once)
     char folder[]             = "/tmp/test_symbols.XXXXXX";
 
     ASSERT_NE(nullptr, mkdtemp(folder));
-    predreg_symbols_destroy(m_symbols);
-    ASSERT_EQ(UCS_OK, predreg_symbols_create(&m_symbols));
+    forget();
     m_path        = std::string(folder) + "/program";
     m_module.path = (char*)m_path.c_str();
     ASSERT_EQ(0, symlink(program.c_str(), m_path.c_str()));
@@ -212,8 +214,7 @@ TEST_F(test_symbols, another_build_is_not_asked)
         GTEST_SKIP() << "linked without a build ID";
     }
 
-    predreg_symbols_destroy(m_symbols);
-    ASSERT_EQ(UCS_OK, predreg_symbols_create(&m_symbols));
+    forget();
     ++m_module.build_id[0];
     expect_offset(find(inlined_place.address));
     EXPECT_EQ(PREDREG_MODULE_CHANGED, state());
@@ -222,8 +223,7 @@ TEST_F(test_symbols, another_build_is_not_asked)
 TEST_F(test_symbols, missing_file)
 {
     SKIP_WITHOUT_LIBDW();
-    predreg_symbols_destroy(m_symbols);
-    ASSERT_EQ(UCS_OK, predreg_symbols_create(&m_symbols));
+    forget();
     m_path        = "/nowhere/at/all";
     m_module.path = (char*)m_path.c_str();
     expect_offset(find(inlined_place.address));
@@ -233,8 +233,7 @@ TEST_F(test_symbols, missing_file)
 TEST_F(test_symbols, file_that_is_no_program)
 {
     SKIP_WITHOUT_LIBDW();
-    predreg_symbols_destroy(m_symbols);
-    ASSERT_EQ(UCS_OK, predreg_symbols_create(&m_symbols));
+    forget();
     m_path        = "/proc/self/status";
     m_module.path = (char*)m_path.c_str();
     expect_offset(find(inlined_place.address));
@@ -248,8 +247,7 @@ TEST_F(test_symbols, file_that_is_a_pipe)
     char folder[] = "/tmp/test_symbols.XXXXXX";
 
     ASSERT_NE(nullptr, mkdtemp(folder));
-    predreg_symbols_destroy(m_symbols);
-    ASSERT_EQ(UCS_OK, predreg_symbols_create(&m_symbols));
+    forget();
     m_path        = std::string(folder) + "/pipe";
     m_module.path = (char*)m_path.c_str();
     ASSERT_EQ(0, mkfifo(m_module.path, 0600));
@@ -271,7 +269,7 @@ TEST_F(test_symbols, address_in_no_module)
         EXPECT_EQ(NULL, frames[0].function);
         EXPECT_EQ(address, frames[0].offset);
     }
-    EXPECT_EQ(0u, predreg_symbols_num_modules(m_symbols));
+    EXPECT_EQ(0u, m_symbols.num_modules);
 }
 
 TEST_F(test_symbols, communication_libraries)

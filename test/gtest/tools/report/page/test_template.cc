@@ -8,10 +8,8 @@
 
 extern "C" {
 #include <tools/report/page/template.h>
-#include <tools/report/page/value.h>
 }
 
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -136,13 +134,13 @@ TEST_F(test_template, no_more_objects_than_there_is_room)
 
 TEST_F(test_template, values)
 {
-    EXPECT_TRUE(std::isnan(predreg_value_number("\"1\"")));
-    EXPECT_TRUE(std::isnan(predreg_value_number(NULL)));
-    EXPECT_EQ(1, predreg_value_number("true"));
-    EXPECT_EQ(0, predreg_value_number("null"));
-    EXPECT_STREQ(",2", predreg_value_end("{\"a\":[\"]}\\\"\",{}]},2"));
-    EXPECT_EQ(NULL, predreg_value_first("[]"));
-    EXPECT_EQ(NULL, predreg_value_find("{}", "a", 1));
-    EXPECT_EQ(NULL, predreg_value_find("{\"ab\":1}", "a", 1));
-    EXPECT_STREQ("1}", predreg_value_find("{\"ab\":{\"a\":2},\"a\":1}", "a", 1));
+    EXPECT_EQ("", fill("{{count s}}{{count none}}", "{\"s\":\"1\"}"));
+    EXPECT_EQ("1 0", fill("{{number t + 0}} {{number z + 0}}",
+                          "{\"t\":true,\"z\":null}"));
+    EXPECT_EQ("xx", fill("{{@l}}x{{/l}}",
+                         "{\"l\":[{\"a\":[\"]}\\\"\",{}]},2]}"));
+    EXPECT_EQ("", fill("{{@l}}x{{/l}}", "{\"l\":[]}"));
+    EXPECT_EQ("", fill("{{a}}", "{}"));
+    EXPECT_EQ("", fill("{{a}}", "{\"ab\":1}"));
+    EXPECT_EQ("1", fill("{{a}}", "{\"ab\":{\"a\":2},\"a\":1}"));
 }
