@@ -11,7 +11,7 @@
  * one.
  */
 
-#include "../../src/uct/ib/predreg/compat/uct_v2.h"
+#include "../../src/uct/ib/predreg/compat/ucx_api.h"
 
 #include <uct/api/uct.h>
 

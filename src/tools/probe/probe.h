@@ -53,7 +53,7 @@ void predreg_say(const char *format, ...)
         __attribute__((format(printf, 1, 2)));
 
 
-/** Expands _f for each function called by the probe itself; compat/real.h has those for
+/** Expands _f for each function called by the probe itself; compat/ucx_api.h has those for
  *  the facts about versions. */
 #define PREDREG_PROBE_FUNCTIONS(_f) \
     _f(ucm_set_event_handler) \

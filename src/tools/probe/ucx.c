@@ -6,7 +6,7 @@
 
 #include "probe.h"
 
-#include <uct/ib/predreg/compat/ucp_setting.h>
+#include <uct/ib/predreg/compat/compat.h>
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -15,10 +15,10 @@ BEGIN_C_DECLS
 
 /** @file entry.h
  *
- * The entry points of the core: the functions that the preloaded library calls
- * through its table of hooks. It has no state of ours to give them, so they,
- * and the start and exit of the core, name the one state of the process, and
- * pass it on. Nothing below them names it.
+ * The top of the core: its entry points, which the preloaded library calls through its table of
+ * hooks, and events of the process. The preloaded library has no state of the core to give to
+ * the entry points. So the entry points, and the start and exit of the core, name the one state
+ * of the process, and pass it on. Nothing below them names it.
  */
 
 /** The state of this process. */
@@ -29,6 +29,93 @@ extern const uct_predreg_hooks_t uct_predreg_hooks;
 
 /** @return the same, with the hooks of small sends. To be called once. */
 const uct_predreg_hooks_t *uct_predreg_hooks_with_sends(void);
+
+/**
+ * Remember the context of a communication that this thread is about to issue, so that the
+ * registration of its buffer finds the context. Where no domain is managed and no trace
+ * recorded, nobody looks for the context, and nothing is done.
+ *
+ * @param [inout] issuer  The communications of this thread; this one is added.
+ */
+void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
+                      const uct_predreg_comm_t *comm);
+
+/** Use the time while the program waits, since UCP's progress found nothing to do, for due work
+ *  of the cache. */
+void uct_predreg_idle(uct_predreg_core_t *core, ucs_rcache_pred_idle_t *idle);
+
+/** To be called before UCX packs a key for a peer: UCX then makes the key, if the memory has
+ *  none yet, and so changes the domain. Any thread.
+ *  @return UCS_OK, and the thread is in the domain (md/domain.h), which the thread has to leave;
+ *          or UCS_ERR_UNSUPPORTED, and the reason is logged, if the handle is a pieces handle,
+ *          which has no key. */
+ucs_status_t
+uct_predreg_mkey_begin(uct_predreg_domain_t *domain, uct_mem_h memh);
+
+/**
+ * Pack a key, or a part of one, see hooks.h. Any thread.
+ *
+ * Memory that UCP wants a key to, and that does not fit the bounds, has a *keyless* handle
+ * (iface/iface.h). The key that UCP packs with such a handle is withdrawn
+ * (compat/packed_key.h), so that the peer looks for another way. Packing leaves the handle as
+ * it is: UCP may pack keys any number of times.
+ *
+ * @return what UCX returns; UCS_ERR_UNSUPPORTED as above; UCS_ERR_EXCEEDS_LIMIT, and the reason
+ *         is logged, if the key cannot be withdrawn.
+ */
+ucs_status_t
+uct_predreg_mkey_pack_v2(uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
+                         const uintptr_t *args, int is_ucp);
+
+
+/* process.c */
+
+/** From now on tell the cache, or under leave-pinned the watching (md/watch.c), when memory is
+ *  unmapped. */
+ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core);
+
+/** The program is about to change its rights to whole pages, see mprotect(). In memory hooks.
+ *  @param [in] prot  PROT_READ and so on. */
+void uct_predreg_vm_protected(uct_predreg_core_t *core, const void *address, size_t length,
+                              int prot);
+
+/** From now on record the program's large mappings where there is a trace: memory that an arena
+ *  serves, or could have served. After uct_predreg_vm_events_start(), once in a process. */
+ucs_status_t uct_predreg_mappings_start(uct_predreg_core_t *core);
+
+/** Record that memory is unmapped if it is as long as a mapping that is recorded. In memory
+ *  hooks. @return whether it was recorded. */
+int uct_predreg_mappings_unmapped(uct_predreg_core_t *core, uintptr_t start, size_t length);
+
+/** From now on have forked children start without anything of their parent's. The handlers stay
+ *  for good, so the state has to be that of the process. */
+ucs_status_t uct_predreg_fork_handlers_install(uct_predreg_core_t *core);
+
+
+/*
+ * sends.c: small sends of a process whose trace is recorded: how often each buffer was sent.
+ * They are counted whether UCX_RCACHE_PRED_EAGER is set or not, and are no events: the counts
+ * are written at the end of the trace. A process without a trace gets none of these hooks, so
+ * that its sends pay nothing for them.
+ */
+
+/**
+ * Let sends be counted, if a trace is asked for. Without memory for that, a warning is logged.
+ * To be called once, when the core starts.
+ *
+ * @param [in] others  The hooks that the preloaded library would call otherwise: with the hooks
+ *                     of sends if the core looks at sends anyway.
+ * @return the hooks it is to call.
+ */
+const uct_predreg_hooks_t *
+uct_predreg_sends_start(uct_predreg_core_t *core, const uct_predreg_hooks_t *others);
+
+/** Write the counts into the trace. To be called before uct_predreg_record_finish(). */
+void uct_predreg_sends_write(uct_predreg_core_t *core);
+
+/** In a forked child, where there is no other thread: count the child's own sends from now
+ *  on. */
+void uct_predreg_sends_fork(void);
 
 END_C_DECLS
 

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "sends.h"
+#include "entry.h"
 
 #include <ucs/reuse/sends.h>
 #include <uct/ib/predreg/core/state.h>

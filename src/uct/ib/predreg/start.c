@@ -5,15 +5,14 @@
  */
 
 #include "entry.h"
-#include "mappings.h"
-#include "process.h"
-#include "sends.h"
 
 #include <ucs/base/strb.h>
 #include <ucs/host/unwind.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/job.h>
+#include <uct/ib/predreg/eager/eager.h>
+#include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/md/md.h>
 
 #include <ucs/debug/log_def.h>
@@ -313,4 +312,54 @@ UCS_F_DTOR static void core_exit(void)
     /* This process does not leave the node's processes, because its other
      * threads may still communicate. The other processes notice when it is
      * gone. */
+}
+
+
+/*
+ * What the core says of itself to a tool in its process, through the preloaded library:
+ * see status/aside.h, which has the lines.
+ */
+
+
+typedef struct {
+    uct_predreg_tell_t tell;
+    void               *arg;
+} listener_t;
+
+
+static void tell_domain(uct_predreg_domain_t *domain, void *arg)
+{
+    const listener_t *listener = arg;
+
+    if (!uct_predreg_domain_keeps_all(domain)) {
+        listener->tell(listener->arg, "managed", domain->name);
+    }
+}
+
+static void tell_costs(void *arg, const ucs_reuse_costs_t *costs)
+{
+    const listener_t *listener = arg;
+    char text[UCS_REUSE_COSTS_TEXT_MAX];
+
+    ucs_reuse_costs_print(costs, text);
+    listener->tell(listener->arg, "small", text);
+}
+
+__attribute__((visibility("default"))) void
+uct_predreg_core_status(uct_predreg_tell_t tell, void *arg)
+{
+    uct_predreg_core_t *core = &uct_predreg_core;
+    listener_t listener      = {tell, arg};
+
+    uct_predreg_aside_tell(atomic_load(&core->aside), core->why_aside, tell, arg);
+    if (core->compat == NULL) {
+        return; /* It was not started */
+    }
+
+    tell(arg, "policy", ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);
+    uct_predreg_domains_for_each(tell_domain, &listener);
+    if (core->told_settings[0] != '\0') {
+        tell(arg, "settings", core->told_settings);
+    }
+    uct_predreg_eager_tell_costs(tell_costs, &listener);
 }

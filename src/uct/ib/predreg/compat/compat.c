@@ -5,23 +5,12 @@
  */
 
 #include "compat.h"
-#include "common.h"
 
 #include <ucs/sys/math.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-
-const uct_predreg_compat_t *const uct_predreg_compat_columns[] = {
-    &uct_predreg_compat_1_13,
-    &uct_predreg_compat_1_14,
-    &uct_predreg_compat_1_15,
-    &uct_predreg_compat_1_16,
-    &uct_predreg_compat_1_18,
-    &uct_predreg_compat_1_22,
-    NULL
-};
 
 
 const uct_predreg_compat_t *uct_predreg_compat_select(unsigned major,
@@ -72,7 +61,7 @@ find_by_functions(const uct_predreg_real_t *real, char *reason, size_t max)
         return NULL;
     }
 
-    return &uct_predreg_compat_1_13;
+    return uct_predreg_compat_columns[0];
 }
 
 const uct_predreg_compat_t *
@@ -93,20 +82,6 @@ uct_predreg_compat_find(const uct_predreg_real_t *real, char *reason,
         add_accepted(reason, max);
     }
     return compat;
-}
-
-int uct_predreg_compat_is_of_device(const uct_md_mem_reg_params_t *params)
-{
-    const uint64_t known = UCT_MD_MEM_REG_FIELD_FLAGS |
-                           UCT_MD_MEM_REG_FIELD_DMABUF_FD |
-                           UCT_MD_MEM_REG_FIELD_DMABUF_OFFSET |
-                           UCT_MD_MEM_REG_FIELD_MEM_TYPE;
-
-    return !(params->field_mask & ~known) &&
-           (params->field_mask & UCT_MD_MEM_REG_FIELD_FLAGS) &&
-           (params->flags == (unsigned)params->flags) &&
-           (!uct_predreg_compat_is_special(params->flags) ||
-            uct_predreg_compat_is_nonblock(params->flags));
 }
 
 void uct_predreg_compat_copy_params(const uct_md_mem_reg_params_t *params,
@@ -134,4 +109,56 @@ void uct_predreg_compat_set_reg_cost_v2(const uct_predreg_compat_t *compat,
         reg_cost  = UCS_PTR_BYTE_OFFSET(attr, compat->reg_cost_offset);
         *reg_cost = ucs_linear_func_make(cost, 0);
     }
+}
+
+
+char *uct_predreg_ucp_settings(const uct_predreg_real_t *real,
+                               const ucp_config_t *config)
+{
+    char *text  = NULL;
+    size_t size = 0;
+    FILE *stream;
+
+    stream = open_memstream(&text, &size);
+    if (stream == NULL) {
+        return NULL;
+    }
+
+    real->ucp_config_print(config, stream, "", UCS_CONFIG_PRINT_CONFIG);
+    if (fclose(stream) != 0) { /* The text is complete only now */
+        free(text);
+        return NULL; /* There was no memory for it */
+    }
+    return text;
+}
+
+int uct_predreg_ucp_settings_find(const char *text, const char *name,
+                                  char *value, size_t max)
+{
+    const size_t length = strlen(name);
+    const char *line, *equals, *end;
+
+    for (line = text; (line != NULL) && (*line != '\0');
+         line = (*end == '\0') ? end : (end + 1)) {
+        end    = line + strcspn(line, "\n");
+        equals = memchr(line, '=', end - line);
+        if ((equals != NULL) && ((size_t)(equals - line) >= length) &&
+            !strncmp(equals - length, name, length)) {
+            snprintf(value, max, "%.*s", (int)(end - equals - 1), equals + 1);
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+int uct_predreg_ucp_setting(const uct_predreg_real_t *real,
+                            const ucp_config_t *config, const char *name,
+                            char *value, size_t max)
+{
+    char *text = uct_predreg_ucp_settings(real, config);
+    int found  = uct_predreg_ucp_settings_find(text, name, value, max);
+
+    free(text);
+    return found;
 }

@@ -7,8 +7,7 @@
 #ifndef UCT_PREDREG_COMPAT_H_
 #define UCT_PREDREG_COMPAT_H_
 
-#include "real.h"
-#include "uct_v2.h"
+#include "ucx_api.h"
 
 #include <uct/ib/predreg/status/aside.h>
 
@@ -21,9 +20,8 @@
  * operations. Each known range of versions is a column. The core chooses its
  * column once, when it is loaded, by the UCX that is in the process and not by
  * the one that it was compiled for; nothing else names a version. The columns
- * are in one file for each generation of UCX's registration caches, and are
- * listed in compat.c; structures whose header is not installed are in uct_v2.h,
- * and what is used of UCS in ucs_version.h and the files that ask it.
+ * are in columns.c; declarations that distributions do not install are in
+ * ucx_api.h, and the layouts of UCS are in config_table.h and rcache.h.
  *
  * Uses UCX's headers only. Everything is constant, so any thread may read it.
  */
@@ -273,6 +271,28 @@ void uct_predreg_compat_set_reg_cost(uct_md_attr_t *attr, double cost);
  *  the cost was asked for. */
 void uct_predreg_compat_set_reg_cost_v2(const uct_predreg_compat_t *compat,
                                         uct_md_attr_v2_t *attr, double cost);
+
+
+/* Settings of UCP, which has no function for reading one: UCP prints a configuration, and the
+ * functions below search the text. */
+
+/** @return the text of all settings, to be freed; NULL: there is no memory. */
+char *uct_predreg_ucp_settings(const uct_predreg_real_t *real,
+                               const ucp_config_t *config);
+
+/**
+ * @param [in]  text   That of all settings; NULL: there are none.
+ * @param [in]  name   Name of the setting, without UCX_.
+ * @param [out] value  Filled with the value as text.
+ * @return whether the configuration has this setting.
+ */
+int uct_predreg_ucp_settings_find(const char *text, const char *name,
+                                  char *value, size_t max);
+
+/** Find one setting of a configuration, as above. */
+int uct_predreg_ucp_setting(const uct_predreg_real_t *real,
+                            const ucp_config_t *config, const char *name,
+                            char *value, size_t max);
 
 END_C_DECLS
 

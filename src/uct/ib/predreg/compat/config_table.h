@@ -103,6 +103,29 @@ size_t uct_predreg_config_make(const uct_predreg_config_table_t *table,
                                int hidden, unsigned minor, void **words,
                                size_t max);
 
+
+/*
+ * Which layouts the libucs of this process has. No function of libucs tells its version, and a
+ * program may use libucs without UCP and UCT, so the symbols of libucs have to tell.
+ */
+
+/** The minor versions of UCX 1 that changed what this project uses of UCS. */
+enum {
+    UCT_PREDREG_UCS_OLDEST       = 13, /**< Nothing is older than this */
+    UCT_PREDREG_UCS_CONFIG_ENTRY = 15, /**< The function that reads settings takes
+                                            the entry of their table */
+    UCT_PREDREG_UCS_CONFIG_DOC   = 17, /**< A type of settings has one function
+                                            more */
+    UCT_PREDREG_UCS_RCACHE_ALIGN = 17, /**< The alignment in a cache is an
+                                            argument of the lookup */
+    UCT_PREDREG_UCS_RCACHE_MERGE = 18  /**< The operations of a cache have one
+                                            function more */
+};
+
+/** @return the latest of these versions that is not later than the libucs of
+ *          this process. */
+unsigned uct_predreg_ucs_minor(void);
+
 END_C_DECLS
 
 #endif

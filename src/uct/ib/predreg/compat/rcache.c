@@ -4,12 +4,17 @@
  * See file LICENSE for terms.
  */
 
+#include "config_table.h"
 #include "rcache.h"
-#include "ucs_version.h"
 
 #include <ucs/sys/math.h>
+#include <ucs/sys/string.h>
 #include <uct/api/version.h>
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 
@@ -154,4 +159,217 @@ ucs_status_t uct_predreg_rcache_get(uct_predreg_rcache_t *rcache, void *address,
            get.from_1_17(rcache->ucs, address, length, UCS_RCACHE_MIN_ALIGNMENT,
                          prot, arg, region_p) :
            get.from_1_13(rcache->ucs, address, length, prot, arg, region_p);
+}
+
+
+/* Settings */
+
+/* uct_md.c of UCX up to 1.15; later it is inf */
+#define MAX_UNRELEASED (512ul << 20)
+
+
+/* Each of these reads a value. @return whether UCX could have written it. */
+
+static int read_bytes(const char *value, uint64_t *bytes_p)
+{
+    size_t bytes;
+
+    if (ucs_str_to_memunits(value, &bytes) != UCS_OK) {
+        return 0;
+    }
+
+    *bytes_p = (bytes == UCS_MEMUNITS_AUTO) ? UINT64_MAX : bytes;
+    return 1;
+}
+
+static int read_max_size(uct_predreg_settings_t *settings, const char *value)
+{
+    return read_bytes(value, &settings->max_bytes);
+}
+
+static int
+read_max_unreleased(uct_predreg_settings_t *settings, const char *value)
+{
+    return read_bytes(value, &settings->max_unreleased);
+}
+
+static int read_max_regions(uct_predreg_settings_t *settings, const char *value)
+{
+    uint64_t count;
+    char *end;
+
+    if (!strcasecmp(value, UCS_NUMERIC_INF_STR) ||
+        !strcasecmp(value, UCS_VALUE_AUTO_STR)) {
+        settings->max_regions = UINT64_MAX;
+        return 1;
+    }
+
+    count = strtoul(value, &end, 10);
+    if ((end == value) || (*end != '\0')) {
+        return 0;
+    }
+
+    settings->max_regions = count;
+    return 1;
+}
+
+static int read_priority(uct_predreg_settings_t *settings, const char *value)
+{
+    return sscanf(value, "%u", &settings->event_priority) == 1;
+}
+
+static int
+read_purge_on_fork(uct_predreg_settings_t *settings, const char *value)
+{
+    settings->purge_on_fork = (strcmp(value, "n") != 0);
+    return 1;
+}
+
+static int read_overhead(uct_predreg_settings_t *settings, const char *value)
+{
+    static const struct {
+        const char *unit;
+        double     seconds;
+    } units[] = {
+        {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {NULL}
+    };
+    unsigned i;
+    double time;
+    char *end;
+
+    time = strtod(value, &end);
+    if ((end == value) || (time < 0)) {
+        return 0; /* auto, inf */
+    }
+
+    for (i = 0; units[i].unit != NULL; ++i) {
+        if (!strcmp(end, units[i].unit)) {
+            settings->overhead = time * units[i].seconds;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int read_nothing(uct_predreg_settings_t *settings, const char *value)
+{
+    return 1;
+}
+
+/* What has no effect: unmapped memory is deregistered by the helper or by the next
+ * registration, slices are joined by how they are used, and the handler of memory
+ * events has a place of its own. Of the settings, where UCX's structure takes the
+ * place (md/kept.c), all but the alignment have their effect. Defaults are those of
+ * all versions and components. */
+static const struct {
+    const char *name;
+    int        (*read)(uct_predreg_settings_t *settings, const char *value);
+    const char *defaults[3];
+    int        is_in_vain;
+} rows[] = {
+    {"RCACHE_MAX_SIZE", read_max_size, {"inf"}, 0},
+    {"RCACHE_MAX_REGIONS", read_max_regions, {"inf"}, 0},
+    {"RCACHE_PURGE_ON_FORK", read_purge_on_fork, {"y"}, 0},
+    {"RCACHE_OVERHEAD", read_overhead, {"auto"}, 0},
+    {"RCACHE_MAX_UNRELEASED", read_max_unreleased, {"512M", "inf"}, 1},
+    {"RCACHE_MEM_PRIO", read_priority, {"1000", "500"}, 1},
+    {"RCACHE_ADDR_ALIGN", read_nothing, {"16", "64", "128"}, 1}
+};
+
+static int is_default(const char *value, const char *const *defaults,
+                      unsigned count)
+{
+    unsigned i;
+
+    for (i = 0; (i < count) && (defaults[i] != NULL); ++i) {
+        if (!strcmp(value, defaults[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void tell(char *told, size_t max, const char *prefix, const char *name,
+                 const char *value, int is_in_vain)
+{
+    size_t length    = strlen(told);
+    const char *same = told;
+    char item[192];
+    char end;
+
+    snprintf(item, sizeof(item), "%s%s=%s%s", prefix, name, value,
+             is_in_vain ? " (no effect)" : "");
+    for (; (same = strstr(same, item)) != NULL; ++same) {
+        end = same[strlen(item)];
+        if ((end == ',') || (end == '\0')) {
+            return;
+        }
+    }
+
+    snprintf(told + length, max - length, "%s%s", (length > 0) ? ", " : "",
+             item);
+}
+
+void uct_predreg_settings_init(uct_predreg_settings_t *settings)
+{
+    *settings = (uct_predreg_settings_t){
+        .max_bytes      = UINT64_MAX,
+        .max_regions    = UINT64_MAX,
+        .max_unreleased = MAX_UNRELEASED,
+        .event_priority = 1000,
+        .purge_on_fork  = 1,
+        .overhead       = -1
+    };
+}
+
+void uct_predreg_settings_read(uct_predreg_settings_t *settings,
+                               const char *prefix,
+                               uct_predreg_settings_get_t get, void *arg,
+                               char *told, size_t max)
+{
+    char value[64];
+    unsigned i;
+
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        if (get(arg, rows[i].name, value, sizeof(value)) &&
+            rows[i].read(settings, value) &&
+            !is_default(value, rows[i].defaults,
+                        sizeof(rows[i].defaults) /
+                        sizeof(rows[i].defaults[0]))) {
+            tell(told, max, prefix, rows[i].name, value,
+                 rows[i].is_in_vain);
+        }
+    }
+}
+
+uct_predreg_cache_settings_t *
+uct_predreg_settings_find(uct_predreg_cache_settings_t *list, unsigned count,
+                          const char *component)
+{
+    unsigned i;
+
+    for (i = 0; i < count; ++i) {
+        if (!strcmp(list[i].component, component)) {
+            return &list[i];
+        }
+    }
+    return NULL;
+}
+
+void uct_predreg_settings_of(uct_predreg_cache_settings_t *list, unsigned count,
+                             const char *component,
+                             uct_predreg_settings_t *values)
+{
+    const uct_predreg_cache_settings_t *settings;
+
+    settings = uct_predreg_settings_find(list, count, component);
+    if (settings == NULL) {
+        settings = uct_predreg_settings_find(list, count, "");
+    }
+
+    if (settings != NULL) {
+        *values = settings->values;
+    } else {
+        uct_predreg_settings_init(values);
+    }
 }

@@ -21,7 +21,7 @@
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/rcache_pred/stats.h>
 #include <uct/ib/predreg/arena/events.h>
-#include <uct/ib/predreg/compat/settings.h>
+#include <uct/ib/predreg/compat/rcache.h>
 #include <uct/ib/predreg/status/aside.h>
 
 #include <ucs/datastruct/khash.h>
@@ -145,7 +145,7 @@ struct uct_predreg_core {
     /** How many domains this process has ever opened, of whatever component.
      *  Relaxed: it is only told at the exit. */
     _Atomic(unsigned)         num_seen;
-    /** Whether UCP was ever given a keyless handle, see mkey.h. Relaxed: whoever
+    /** Whether UCP was ever given a keyless handle, see entry.h. Relaxed: whoever
      *  packs a key with one got it from the thread that has set this. */
     _Atomic(int)              has_keyless;
     /** How many domains UCP has opened for one context, at most. Relaxed: those

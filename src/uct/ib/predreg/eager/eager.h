@@ -8,7 +8,7 @@
 #define UCT_PREDREG_EAGER_H_
 
 #include <ucs/reuse/costs.h>
-#include <uct/ib/predreg/compat/real.h>
+#include <uct/ib/predreg/compat/ucx_api.h>
 #include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/core/types.h>

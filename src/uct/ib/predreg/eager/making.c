@@ -11,7 +11,7 @@
 #include <ucs/sys/math.h>
 #include <ucs/sys/string.h>
 #include <uct/api/tl.h>
-#include <uct/ib/predreg/compat/ucp_setting.h>
+#include <uct/ib/predreg/compat/compat.h>
 #include <uct/ib/predreg/core/state.h>
 
 #include <stdio.h>

@@ -10,8 +10,8 @@
 #include <ucs/base/mutex.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <uct/ib/predreg/arena/arena.h>
-#include <uct/ib/predreg/compat/settings.h>
-#include <uct/ib/predreg/compat/uct_v2.h>
+#include <uct/ib/predreg/compat/rcache.h>
+#include <uct/ib/predreg/compat/ucx_api.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/types.h>
 

@@ -7,7 +7,7 @@
 #ifndef UCT_PREDREG_MD_H_
 #define UCT_PREDREG_MD_H_
 
-#include <uct/ib/predreg/compat/uct_v2.h>
+#include <uct/ib/predreg/compat/ucx_api.h>
 #include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/core/knobs.h>
 #include <uct/ib/predreg/core/types.h>

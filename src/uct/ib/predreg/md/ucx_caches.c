@@ -6,7 +6,7 @@
 
 #include "md.h"
 
-#include <uct/ib/predreg/compat/ucp_setting.h>
+#include <uct/ib/predreg/compat/compat.h>
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucs/debug/log_def.h>

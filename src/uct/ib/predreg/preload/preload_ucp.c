@@ -7,7 +7,7 @@
 #include "preload.h"
 #include "ucx.h"
 
-#include <uct/ib/predreg/compat/ucp_params.h>
+#include <uct/ib/predreg/compat/ucx_api.h>
 
 #include <stdio.h>
 

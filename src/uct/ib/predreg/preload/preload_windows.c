@@ -7,7 +7,7 @@
 #include "firehose.h"
 #include "preload.h"
 
-#include <uct/ib/predreg/compat/ucp_params.h>
+#include <uct/ib/predreg/compat/ucx_api.h>
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 
 #include "md/md_test.h"
 
-#include <uct/ib/predreg/mkey.h>
+#include <uct/ib/predreg/entry.h>
 
 #include <string>
 #include <vector>

@@ -12,9 +12,7 @@
 
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/entry.h>
-#include <uct/ib/predreg/mappings.h>
 #include <uct/ib/predreg/md/md.h>
-#include <uct/ib/predreg/process.h>
 
 #include <tools/trace/trace.h>
 

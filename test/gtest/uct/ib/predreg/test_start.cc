@@ -9,7 +9,7 @@
 
 #include <common/child.h>
 #include <common/trace_test.h>
-#include <uct/ib/predreg/sends.h>
+#include <uct/ib/predreg/entry.h>
 
 #include <filesystem>
 

@@ -5,7 +5,6 @@
  */
 
 #include <uct/ib/predreg/compat/config_table.h>
-#include <uct/ib/predreg/compat/ucs_version.h>
 
 #include <ucp/api/ucp.h>
 

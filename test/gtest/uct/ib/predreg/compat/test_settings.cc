@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <uct/ib/predreg/compat/settings.h>
+#include <uct/ib/predreg/compat/rcache.h>
 }
 
 #include <cstring>

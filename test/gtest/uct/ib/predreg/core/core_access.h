@@ -9,7 +9,7 @@
 
 #include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/core/knobs.h>
-#include <uct/ib/predreg/compat/settings.h>
+#include <uct/ib/predreg/compat/rcache.h>
 #include <uct/ib/predreg/core/types.h>
 
 #include <sys/types.h>

@@ -7,7 +7,7 @@
 #ifndef PREDREG_GTEST_EAGER_ACCESS_H_
 #define PREDREG_GTEST_EAGER_ACCESS_H_
 
-#include <uct/ib/predreg/compat/real.h>
+#include <uct/ib/predreg/compat/ucx_api.h>
 #include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/core/types.h>

@@ -9,10 +9,8 @@
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/entry.h>
 #include <uct/ib/predreg/md/md.h>
-#include <uct/ib/predreg/issued.h>
 #include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/md/domain.h>
-#include <uct/ib/predreg/mkey.h>
 
 #include <ucs/memory/memtype_cache.h>
 

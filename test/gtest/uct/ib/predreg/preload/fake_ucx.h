@@ -7,7 +7,7 @@
 #ifndef PREDREG_GTEST_FAKE_UCX_H_
 #define PREDREG_GTEST_FAKE_UCX_H_
 
-#include <uct/ib/predreg/compat/ucp_params.h>
+#include <uct/ib/predreg/compat/ucx_api.h>
 #include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/preload/windows.h>
 
