@@ -18,18 +18,17 @@
 #include <stdatomic.h>
 
 
-/* Communications that the program issues, and its waiting */
+/* Communications of the program, and its waiting */
 
-/* Whether there is a domain whose memory the cache manages. Relaxed: a thread
- * that does not see a domain that another one is just opening looks again at its
- * next call */
+/* Whether the cache manages memory of a domain. Relaxed: a thread that does not see a
+ * new domain yet looks again at its next call */
 static int is_managing(uct_predreg_core_t *core)
 {
     return atomic_load_explicit(&core->num_managed, memory_order_relaxed) > 0;
 }
 
-/* What tells the calls of one caller apart: the path of calls that led there,
- * or the depth of the stack */
+/* A number that differs between calls of one caller: of the path of calls, or the depth
+ * of the stack */
 static uint64_t path_of(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                         const uct_predreg_comm_t *comm)
 {
@@ -70,13 +69,13 @@ void uct_predreg_idle(uct_predreg_core_t *core, ucs_rcache_pred_idle_t *idle)
 }
 
 
-/* Keys to registered memory, which peers access by them */
+/* Keys to registered memory, for peers */
 
 /* The key that this thread packs */
 static __thread uct_predreg_packed_key_t packed_key;
 
 
-/* @return the handle of this library behind that of UCP, if it is one */
+/* @return the handle of this library behind a handle from UCP, or NULL */
 static uct_predreg_pieces_memh_t *
 pieces_of(const uct_predreg_domain_t *domain, uct_mem_h memh)
 {
@@ -108,7 +107,7 @@ static int is_keyless(const uct_predreg_domain_t *domain, uct_mem_h memh)
     return (pieces != NULL) && pieces->keyless;
 }
 
-/* Withdraw the key of which UCP packs a part with a keyless handle */
+/* Withdraw the key: UCP packs a part with a keyless handle */
 static ucs_status_t withdraw(const uct_predreg_core_t *core)
 {
     /* Relaxed: see state.h */
@@ -153,8 +152,8 @@ pack_part(const uct_predreg_core_t *core, uct_predreg_domain_t *domain,
 {
     ucs_status_t status;
 
-    /* The last argument is where the key is written, in those versions of UCX
-     * that are given keyless handles */
+    /* The last argument is the address of the key, in the versions of UCX with keyless
+     * handles */
     uct_predreg_packed_key_part(&packed_key, (void*)args[3]);
 
     status = ((domain != NULL) && is_keyless(domain, memh)) ?
@@ -171,8 +170,8 @@ uct_predreg_mkey_pack_v2(uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
-    /* Without keyless handles nobody needs to know which key this is a part of.
-     * Relaxed: see state.h */
+    /* Without keyless handles nobody needs to know the key of a part. Relaxed: see
+     * state.h */
     return ucs_unlikely(atomic_load_explicit(&core->has_keyless,
                                              memory_order_relaxed) && is_ucp) ?
            pack_part(core, domain, md, memh, args) :
@@ -223,7 +222,7 @@ static void iface_opened(uct_md_h md, uct_worker_h worker, uct_iface_h iface)
     }
 }
 
-/* Domains that are not in the table are UCX's business alone */
+/* Domains outside of the table are UCX's business alone */
 
 static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length,
                             unsigned flags, uct_predreg_purpose_t purpose,

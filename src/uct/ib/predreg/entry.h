@@ -83,10 +83,6 @@ void uct_predreg_vm_protected(uct_predreg_core_t *core, const void *address, siz
  *  serves, or could have served. After uct_predreg_vm_events_start(), once in a process. */
 ucs_status_t uct_predreg_mappings_start(uct_predreg_core_t *core);
 
-/** Record that memory is unmapped if it is as long as a mapping that is recorded. In memory
- *  hooks. @return whether it was recorded. */
-int uct_predreg_mappings_unmapped(uct_predreg_core_t *core, uintptr_t start, size_t length);
-
 /** From now on have forked children start without anything of their parent's. The handlers stay
  *  for good, so the state has to be that of the process. */
 ucs_status_t uct_predreg_fork_handlers_install(uct_predreg_core_t *core);

@@ -23,13 +23,13 @@
 #include <unistd.h>
 
 
-/* Handlers of positive priority are called when the kernel has done what it was
- * asked for, or an arena has */
+/* Handlers of positive priority are called after the kernel, or an arena, has done the
+ * work */
 #define MAPPED_PRIORITY 1000
 
 
-/* In memory hooks, so that it allocates nothing, logs nothing and waits for
- * nothing. @return whether the event is recorded */
+/* In memory hooks: allocates nothing, logs nothing and waits for nothing. @return
+ * whether the event is recorded */
 static int record(uct_predreg_core_t *core, unsigned type, uintptr_t address,
                   size_t length)
 {
@@ -60,7 +60,7 @@ static void on_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
 {
     uct_predreg_core_t *core = arg;
 
-    /* See vm_unmapped() in process.c */
+    /* See vm_unmapped() */
     if (core->pid != getpid()) {
         return;
     }
@@ -83,14 +83,8 @@ ucs_status_t uct_predreg_mappings_start(uct_predreg_core_t *core)
                                  MAPPED_PRIORITY, on_event, core);
 }
 
-int uct_predreg_mappings_unmapped(uct_predreg_core_t *core, uintptr_t start,
-                                  size_t length)
-{
-    return record(core, UCS_RCACHE_PRED_EVENT_UNMAP, start, length);
-}
-
-/* UCM calls this from inside munmap(), and perhaps from inside free(): so it
- * allocates nothing, logs nothing and waits for nothing */
+/* UCM calls this function from inside munmap(), and perhaps from inside free(): so the
+ * function allocates nothing, logs nothing and waits for nothing */
 static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
                         void *arg)
 {
@@ -98,16 +92,16 @@ static void vm_unmapped(ucm_event_type_t event_type, ucm_event_t *event,
     uintptr_t start          = (uintptr_t)event->vm_unmapped.address;
     int is_recorded;
 
-    /* In a forked child whose handler has not run yet, the cache is still the
-     * parent's, and another thread of it may have held the lock */
+    /* In a forked child whose handler has not run yet, the cache is still the parent's,
+     * and another thread of the parent may have held the lock */
     if (core->pid != getpid()) {
         return;
     }
 
     ucs_rank_take(UCS_RANK_HOOK, event, UCS_RANK_TRY);
     uct_predreg_hot_unmapped(start, start + event->vm_unmapped.size);
-    is_recorded = uct_predreg_mappings_unmapped(core, start,
-                                                event->vm_unmapped.size);
+    is_recorded = record(core, UCS_RCACHE_PRED_EVENT_UNMAP, start,
+                         event->vm_unmapped.size);
     if (core->pred != NULL) {
         ucs_rcache_pred_unmapped(core->pred, start,
                                  start + event->vm_unmapped.size);
@@ -137,38 +131,37 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
 }
 
 /*
- * The fork handlers. Before a fork the parent deregisters its idle regions, for
- * two reasons. On kernels that do not copy pinned pages for the child, the
- * parent's next write would give the parent a new page, while the adapter keeps
- * using the old one. And where rdma-core withholds registered memory from
- * children (MADV_DONTFORK), the child would miss that memory. A user who knows that
- * neither is so says it with UCX's own RCACHE_PURGE_ON_FORK=n. The child starts
- * without regions and without a helper; what it inherited of UCX belongs to the
- * parent. The lock of UCM's memory events is the child's own, and is free.
- * Free memory of the arena is kept from the child, which can do nothing with
- * it.
+ * The fork handlers. Before a fork the parent deregisters its idle regions, for two
+ * reasons. On kernels that do not copy pinned pages for the child, the parent's next write
+ * would give the parent a new page, while the adapter keeps using the old one. And where
+ * rdma-core withholds registered memory from children (MADV_DONTFORK), the child would miss
+ * the memory. A user who knows that neither applies says so with UCX's own
+ * RCACHE_PURGE_ON_FORK=n. The child starts without regions and without a helper; inherited
+ * objects of UCX belong to the parent. The lock of UCM's memory events is the child's own,
+ * and is free. Free memory of the arena is kept from the child, which can do nothing with
+ * free memory.
  *
- * The handler of a signal may fork where it has interrupted this library: where its thread
- * has a lock that this handler would take, or that the helper waits for which has one.
- * Nothing can be waited for there, nor deregistered.
- * Then no use finds what is registered from the fork on, as if all memory had been unmapped,
- * and the helper deregisters it: the parent does not write to pages that it has lost to the
- * child. What the child would gain is left out: memory that is withheld from children is
- * missing there, and it copies free memory of the arena. The child may do what POSIX allows
- * in the child of a process with threads, call functions that are safe in handlers, and run
- * another program or end. It must not return from the handler.
+ * The handler of a signal may fork where the handler has interrupted this library: where
+ * its thread has a lock that the fork handler would take, or that the helper waits for with
+ * another lock. There the fork handler can wait for nothing, and deregister nothing.
+ * Instead no use finds older registrations from the fork on, as if all memory had been
+ * unmapped, and the helper deregisters them: the parent does not write to pages that the
+ * child got. The child goes without two gains: it misses memory that is withheld from
+ * children, and it copies free memory of the arena. The child may do what POSIX allows in
+ * the child of a process with threads: call functions that are safe in handlers, and run
+ * another program or end. The child must not return from the handler.
  */
 
-/* The state that the handlers work on: they get no argument. Written before
- * they are installed */
+/* The state of the fork handlers, which get no argument. Written before the handlers are
+ * installed */
 static uct_predreg_core_t *forking;
 
-/* Whether the fork of this thread comes from a handler that has interrupted this library. Of
- * the thread that forks; written before the fork */
+/* Whether the fork of this thread comes from a handler that has interrupted this
+ * library. Written before the fork, by the thread that forks */
 static __thread int is_interrupting __attribute__((tls_model("initial-exec")));
 
-/* A hook of memory may be what was interrupted, which takes the lock of the cache. Hooks
- * of the arena and of Firehose are not interrupted (ucs/base/hook.h) */
+/* The handler may have interrupted a hook of memory, which takes the lock of the cache. No
+ * handler interrupts hooks of the arena and of Firehose (ucs/base/hook.h) */
 static int has_interrupted(uct_predreg_core_t *core)
 {
     return (uct_predreg_within > 0) || ucs_rcache_pred_is_in_round() ||
@@ -189,8 +182,8 @@ static void fork_prepare(void)
         return;
     }
 
-    /* A handler that came to this thread could wait for what the thread holds
-     * until it has forked */
+    /* A handler in this thread could wait for a lock of the thread until the thread has
+     * forked */
     ucs_hook_enter();
 
     /* Hot buffers are registered anew: their handles stay, but nothing is sent
@@ -225,16 +218,15 @@ static void fork_child(void)
     uct_predreg_core_t *core = forking;
 
     ucs_rank_forget();
-    /* The lock is held by the thread that forked, which is this one, or by
-     * nobody; or by another one, which the child does not have */
+    /* The lock is held by the thread that forked, now the only one, or by nobody; or by
+     * another thread of the parent */
     ucs_mutex_init(&core->lock, UCS_RANK_CORE, 0);
     uct_predreg_ucm_lock_forked();
     uct_predreg_domains_reset();
     uct_predreg_arena_fork(core);
     uct_predreg_record_reset(core);
     uct_predreg_watch_reset();
-    /* The cache is not destroyed: that would deregister what the parent
-     * registered */
+    /* The child does not destroy the cache, which would deregister memory of the parent */
     core->pred       = NULL;
     core->thread     = NULL;
     uct_predreg_node_reset();

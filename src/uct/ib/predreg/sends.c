@@ -23,22 +23,21 @@ static const uct_predreg_hooks_t *inner; /* What is called as well */
 static int is_eager;                     /* Whether that looks at sends */
 static ucs_reuse_tally_t tally;
 
-/* All of these are relaxed: nothing else depends on them */
+/* All flags are relaxed: nothing else depends on them */
 static _Atomic(int) is_begun;     /* Whether the first send was seen */
-static _Atomic(int) has_messages; /* Whether a context was made whose sends may
-                                    go without a copy */
-static _Atomic(const uct_predreg_real_t*) real_ucp; /* NULL: no context was made. What
-                                                       it points to stays */
+static _Atomic(int) has_messages; /* Whether a context was made for sends without a copy */
+static _Atomic(const uct_predreg_real_t*) real_ucp; /* NULL: no context was made. The
+                                                     * functions stay */
 
-/* What small sends cost, for the trace. The measurement is made by the first thread that
- * makes a worker; what has_costs says is written last, with release */
+/* Costs of small sends, for the trace. The first thread that makes a worker measures the
+ * costs; has_costs is written last, with release */
 static atomic_flag is_measured = ATOMIC_FLAG_INIT;
 static _Atomic(int) has_costs;
 static ucs_reuse_costs_t costs;
 
 
-/* The first small send makes the file of the trace, as the first domain does:
- * what a process sends may be of interest where it has no domain */
+/* The first small send makes the file of the trace, as the first domain does: sends of a
+ * process without a domain may be of interest */
 static void begin(uct_predreg_core_t *core)
 {
     uct_predreg_core_lock(core);
@@ -99,7 +98,7 @@ static void making_counted(const uct_predreg_real_t *real,
     }
 }
 
-/* These are called only where sends are looked at (hooks.h) */
+/* Called only where sends are looked at (hooks.h) */
 
 static void
 sent_nothing(uct_predreg_sender_t *sender, const uct_predreg_send_t *send,
@@ -127,8 +126,7 @@ static void made_counted(const uct_predreg_real_t *real,
     }
 }
 
-/* A report says what it would save to send without the copy, by what that costs on this
- * machine */
+/* A report tells the gain of sends without a copy from their costs on this machine */
 static void worker_made_counted(ucp_context_h context, ucp_worker_h worker)
 {
     const uct_predreg_real_t *real = atomic_load_explicit(&real_ucp,

@@ -21,8 +21,7 @@
 #include <unistd.h>
 
 /*
- * Start and exit of the core. This file knows all others, and none of them
- * calls it.
+ * Start and exit of the core. This file knows all others, and no other file calls it.
  */
 
 
@@ -81,9 +80,9 @@ static void watch_start(uct_predreg_core_t *core)
     }
 }
 
-/* A trace without its uses would be of no use. Where the cache of UCX that
- * leave-pinned keeps on hides them, the cache of this library takes its place,
- * and leaves everything registered as well */
+/* A trace without its uses would be of no use. Leave-pinned keeps a cache of UCX on.
+ * Where the cache of UCX hides uses, the cache of this library takes its place, and
+ * leaves everything registered as well */
 static void record_without_ucx_cache(uct_predreg_core_t *core)
 {
     uct_predreg_knobs_t *knobs = &core->knobs;
@@ -99,8 +98,7 @@ static void record_without_ucx_cache(uct_predreg_core_t *core)
     knobs->budget = 0;
 }
 
-/* Tell calls apart by their paths. Without the memory for that, their depth is
- * what is known */
+/* Tell calls apart by their paths, or by their depth if there is no memory for paths */
 static void paths_start(uct_predreg_core_t *core)
 {
     if (core->knobs.unwind &&
@@ -147,8 +145,8 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
         return UCS_OK;
     }
 
-    /* This loads the components, which UCX does before it installs memory hooks,
-     * too: what is loaded later may free by functions that they do not know
+    /* Load the components, as UCX does before UCX installs memory hooks: a library that
+     * is loaded later may free by functions that the hooks do not know
      * (UCX_MEM_MMAP_HOOK_MODE=reloc in 1.18) */
     uct_predreg_components_are_here(core);
     status = uct_predreg_vm_events_start(core);
@@ -202,9 +200,9 @@ uct_predreg_core_init_13(const uct_predreg_real_t *real)
                                          &uct_predreg_hooks);
 }
 
-/* Say that there was nothing to manage, if a summary or a trace was asked for:
- * who finds nothing would look for the reason. If this library has stepped
- * aside, it has said why. */
+/* Say that there was nothing to manage, if a summary or a trace was asked for: a user
+ * who finds neither would look for the reason. If this library has stepped aside, the
+ * reason was given. */
 static void tell_of_nothing(uct_predreg_core_t *core)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
@@ -249,7 +247,7 @@ static void print_summary(uct_predreg_core_t *core)
         return;
     }
 
-    /* This counts domains that the program did not close */
+    /* Count domains that the program did not close */
     uct_predreg_note_pinned(core);
     uct_predreg_snapshot(core, &snapshot);
     uct_predreg_ucx_version(core, ucx, sizeof(ucx));
@@ -258,11 +256,10 @@ static void print_summary(uct_predreg_core_t *core)
 }
 
 /*
- * Whether there can be a summary. Programs call exit() in handlers of signals,
- * and such a handler may have interrupted this thread anywhere: where it has
- * the lock of the cache, which then nobody gets any more, or where it is in a
- * domain, which the helper thread waits for. The process has to end all the
- * same.
+ * Whether there can be a summary. Programs call exit() in handlers of signals, and such a
+ * handler may have interrupted this thread anywhere: with the lock of the cache, which
+ * nobody gets any more then, or in a domain, for which the helper thread waits. The process
+ * has to end all the same.
  */
 static int calm_down(uct_predreg_core_t *core)
 {
@@ -285,8 +282,8 @@ UCS_F_DTOR static void core_exit(void)
     uct_predreg_core_t *core = &uct_predreg_core;
 
     if (core->pid != getpid()) {
-        return; /* A child that was made without calling the fork handlers: all
-                   of this is its parent's */
+        return; /* A child that was made without calling the fork handlers: the state is
+                 * its parent's */
     }
 
     if (!calm_down(core)) {
@@ -317,7 +314,7 @@ UCS_F_DTOR static void core_exit(void)
 
 /*
  * What the core says of itself to a tool in its process, through the preloaded library:
- * see status/aside.h, which has the lines.
+ * status/aside.h has the lines.
  */
 
 

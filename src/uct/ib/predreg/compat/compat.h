@@ -16,59 +16,52 @@
 
 /** @file compat.h
  *
- * Every fact that depends on the version of UCX, in one table of facts and
- * operations. Each known range of versions is a column. The core chooses its
- * column once, when it is loaded, by the UCX that is in the process and not by
- * the one that it was compiled for; nothing else names a version. The columns
- * are in columns.c; declarations that distributions do not install are in
- * ucx_api.h, and the layouts of UCS are in config_table.h and rcache.h.
+ * Every fact that depends on the version of UCX, in one table of facts and operations.
+ * Each known range of versions is a column. The core chooses its column once, when it is
+ * loaded, by the UCX of the process and not by the UCX of the build; nothing else names
+ * a version. The columns are in columns.c; declarations that distributions do not
+ * install are in ucx_api.h, and the layouts of UCS are in config_table.h and rcache.h.
  *
- * Uses UCX's headers only. Everything is constant, so any thread may read it.
+ * Uses UCX's headers only. Everything is constant, so any thread may read all of it.
  */
 
 BEGIN_C_DECLS
 
-/** What memory is registered for. The function of UCP that the thread is in
- *  tells it. */
+/** Purpose of a registration. The function of UCP around the registration tells the
+ *  purpose. */
 typedef enum {
-    UCT_PREDREG_PURPOSE_UNKNOWN,   /**< UCP was called past this library, by an
-                                        address of its function. It may be any
-                                        of the following */
+    UCT_PREDREG_PURPOSE_UNKNOWN,   /**< UCP was called past this library, by an address
+                                        of its function: any of the following */
     UCT_PREDREG_PURPOSE_MESSAGE,   /**< Data of a message, which may move piece
                                         by piece */
-    UCT_PREDREG_PURPOSE_SEND,      /**< Data of a send, which UCP can copy
-                                        instead: it is registered in pieces only
-                                        if there is no other way */
-    UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get: all of it
-                                        must be in the send queue before a fence
-                                        that follows */
-    UCT_PREDREG_PURPOSE_MAPPED,    /**< Peers access it at any time: all of it
+    UCT_PREDREG_PURPOSE_SEND,      /**< Data of a send. UCP can copy the data instead, so
+                                        pieces are the last resort */
+    UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get: all data must be in
+                                        the send queue before a fence that follows */
+    UCT_PREDREG_PURPOSE_MAPPED,    /**< Peers access the memory at any time: all memory
                                         has to be registered */
     UCT_PREDREG_PURPOSE_POOL,      /**< A pool of UCX, which has allocated the
                                         memory for itself just before */
-    UCT_PREDREG_PURPOSE_HOT,       /**< This library registers a small buffer
-                                        that is sent again and again. It can do
-                                        without */
-    UCT_PREDREG_PURPOSE_WHOLE,     /**< Local data of a put or get that goes in
-                                        parts, each of which UCP registers: all
-                                        of it in place of one part. The part
-                                        does as well */
-    UCT_PREDREG_PURPOSE_FIREHOSE,  /**< As MAPPED, by libucp_firehose.so, which
-                                        decides when it ends */
-    UCT_PREDREG_PURPOSE_WINDOW     /**< As MAPPED, of memory that goes through
-                                        Firehose: managed domains get a page of
-                                        it. The core is told MAPPED */
+    UCT_PREDREG_PURPOSE_HOT,       /**< This library registers a small buffer that is
+                                        sent again and again, and can do without */
+    UCT_PREDREG_PURPOSE_WHOLE,     /**< Local data of a put or get that goes in parts.
+                                        UCP registers each part: all data is registered
+                                        in place of one part. The part alone does as well */
+    UCT_PREDREG_PURPOSE_FIREHOSE,  /**< As MAPPED, by libucp_firehose.so, until
+                                        libucp_firehose.so ends it */
+    UCT_PREDREG_PURPOSE_WINDOW     /**< As MAPPED, of memory that goes through Firehose:
+                                        managed domains get a page. The core is told
+                                        MAPPED */
 } uct_predreg_purpose_t;
 
 
-/** What may be done with a registration that UCP asks for. */
+/** Ways to treat a registration of UCP. */
 typedef enum {
-    UCT_PREDREG_MAY_PASS,        /**< Pass it on to UCX: this library does not
-                                      manage it */
+    UCT_PREDREG_MAY_PASS,        /**< Pass the registration on to UCX, unmanaged */
     UCT_PREDREG_MAY_PASS_POOL,   /**< As PASS; the memory is a pool that UCX
                                       keeps for itself */
-    UCT_PREDREG_MAY_KEEP,        /**< Register once, and keep it until it is
-                                      freed: that pins nothing
+    UCT_PREDREG_MAY_KEEP,        /**< Register once, and keep the registration until the
+                                      memory is freed: nothing is pinned
                                       (UCX_REG_NONBLOCK_MEM_TYPES) */
     UCT_PREDREG_MAY_REFUSE,      /**< Register as a whole or refuse: UCP then
                                       goes another way by itself */
@@ -77,22 +70,20 @@ typedef enum {
     UCT_PREDREG_MAY_PIECES,      /**< Register as a whole or in pieces */
     UCT_PREDREG_MAY_LAST_RESORT, /**< As PIECES, but in pieces only if the whole
                                       does not fit */
-    UCT_PREDREG_MAY_KEYLESS,     /**< Register as a whole; if it does not fit, a
-                                      key that leads nowhere has UCP go another
-                                      way (packed_key.h), which a refusal does
-                                      not */
+    UCT_PREDREG_MAY_KEYLESS,     /**< Register as a whole; if the memory does not fit, a
+                                      key that leads nowhere (packed_key.h) has UCP go
+                                      another way, unlike a refusal */
     UCT_PREDREG_MAY_LAST
 } uct_predreg_may_t;
 
 
-/** A setting of UCX that this library reads or changes. */
+/** A setting of UCX for this library to read or change. */
 typedef struct uct_predreg_setting {
     const char *name;          /**< Its name in a configuration; NULL: this
                                     version has no such setting */
     const char *default_value;
-    const char *off;           /**< The value that switches it off */
-    uct_predreg_aside_t kept;  /**< Why this library steps aside if it has any other
-                                    value */
+    const char *off;           /**< The value for off */
+    uct_predreg_aside_t kept;  /**< Why this library steps aside at any other value */
 } uct_predreg_setting_t;
 
 
@@ -102,14 +93,13 @@ typedef struct uct_predreg_md_facts {
     int  can_register;      /**< Whether it registers memory, and its transports
                                  need the handles. Others may give all memory
                                  the same handle */
-    int  has_devices;       /**< Whether it knows memory of devices besides that
-                                 of the host */
+    int  has_devices;       /**< Whether the domain knows memory of devices besides
+                                 memory of the host */
 } uct_predreg_md_facts_t;
 
 
 typedef struct uct_predreg_compat {
-    /* The versions that these facts are true of: major.first_minor to
-     * major.last_minor */
+    /* The versions of these facts: major.first_minor to major.last_minor */
     unsigned              major;
     unsigned              first_minor;
     unsigned              last_minor;
@@ -118,23 +108,21 @@ typedef struct uct_predreg_compat {
      * is its name after UCX_; for a setting of a component, the component's name
      * in upper case and "_" are between the two. */
     uct_predreg_setting_t ucp_cache; /**< The cache of UCP */
-    /** The caches of memory domains. The first of these settings that a
-     *  component has is that of its cache: uct_config_get() of later ones may
-     *  find a setting whose name only begins so. An entry whose name is NULL
-     *  ends the list. */
+    /** The caches of memory domains. The first setting of the list that a component has
+     *  is the setting of its cache: uct_config_get() of later ones may find a setting
+     *  whose name only begins so. An entry with the name NULL ends the list. */
     const uct_predreg_setting_t *md_caches;
 
     /** How often a domain registers memory again while the system says EAGAIN, if that is
      *  without end: "off" is a number. The name is NULL if there is an end. */
     uct_predreg_setting_t reg_retry;
 
-    /** Whether UCP's cache, where it is on, answers uses without a call that
-     *  this library sees */
+    /** Whether UCP's cache, where it is on, answers uses without a call of this library */
     int                   ucp_cache_hides_uses;
 
-    /** Components whose domains have no cache but UCP's, and whose registrations
-     *  are dear: what they register is kept where UCP's cache is switched off,
-     *  if they are not managed. NULL ends the list. */
+    /** Components with dear registrations whose domains have no cache but UCP's. Where
+     *  UCP's cache is switched off and a domain of such a component is not managed, its
+     *  registrations are kept. NULL ends the list. */
     const char            *const *kept_components;
 
     /** The setting that has UCP choose its protocols by its cost model */
@@ -148,21 +136,21 @@ typedef struct uct_predreg_compat {
      *  completion is gone when the deregistration has returned */
     int                   waits_for_invalidation;
 
-    /** Cost of a registration that UCX's own cache answers, seconds. This
-     *  library reports the same cost for a hit in its cache, so that UCP
-     *  chooses the same protocols as it does without this library. */
+    /** Cost of a registration that UCX's own cache answers, seconds. This library reports
+     *  the same cost for a hit in its cache, so that UCP chooses the same protocols as
+     *  without this library. */
     double                hit_cost;
 
-    /** Flag of a registration whose failure is not to be logged, because UCP
-     *  can do without it. */
+    /** Flag of a registration whose failure is not to be logged, because UCP can do
+     *  without the registration. */
     unsigned              quiet_flag;
 
     /** Priority of a handler of memory events at UCM that is called after UCX's
      *  own. */
     int                   vm_event_priority;
 
-    /** Where UCM's event of mremap() has the address that memory is to be moved
-     *  to, bytes from its start; 0: it has not. */
+    /** Where UCM's event of mremap() has the target address of the move, bytes from the
+     *  start of the event; 0: nowhere. */
     size_t                mremap_target_offset;
 
     /** Whether the flags of a registration tell that no peer needs access. */
@@ -181,18 +169,17 @@ typedef struct uct_predreg_compat {
                                      uct_md_h md, void *address, size_t length,
                                      unsigned flags, uct_mem_h *memh_p);
 
-    /** Where uct_md_attr_v2_t has the cost of a registration, bytes from its
-     *  start, and the bit of its mask that says whether that is asked for; 0:
-     *  this version has no such structure. */
+    /** Where uct_md_attr_v2_t has the cost of a registration, bytes from its start, and
+     *  the bit of its mask for asking; 0: this version has no such structure. */
     size_t                reg_cost_offset;
     uint64_t              reg_cost_field;
 
     /**
-     * What a failed registration means.
+     * The meaning of a failed registration.
      *
-     * @param [in] status  What UCX returned.
-     * @param [in] error   errno, which was 0 before.
-     * @return UCS_ERR_NO_MEMORY if there may be no room for it, else status.
+     * @param [in] status  UCX's status.
+     * @param [in] error   errno, set to 0 before.
+     * @return UCS_ERR_NO_MEMORY if there may be no room for the registration, else status.
      */
     ucs_status_t          (*reg_error)(ucs_status_t status, int error);
 } uct_predreg_compat_t;
@@ -212,23 +199,23 @@ const uct_predreg_compat_t *uct_predreg_compat_select(unsigned major,
 /**
  * Find the column of the UCX in this process.
  *
- * @param [in]  real    Its functions; those that it lacks are NULL.
- * @param [out] reason  Filled with the reason if there is none, in words that
- *                      may follow "because".
+ * @param [in]  real    Its functions; NULL for each function that the UCX lacks.
+ * @param [out] reason  Filled with the reason if there is none, in words that may follow
+ *                      "because".
  * @param [in]  max     Size of the reason, bytes.
- * @return NULL if the version is not known or cannot be told, which of versions
- *         later than 1.13 only UCP can.
+ * @return NULL if the version is not known or cannot be told: of versions later than 1.13,
+ *         only UCP can tell.
  */
 const uct_predreg_compat_t *
 uct_predreg_compat_find(const uct_predreg_real_t *real, char *reason,
                         size_t max);
 
 /**
- * Read what a registration through the second interface asks for.
+ * Read a request for a registration through the second interface.
  *
- * @param [out] flags_p  Filled with its flags, if it is of the host's memory.
- * @return whether it asks for nothing else than flags. The cache manages no other
- *         registrations, such as those of a dmabuf.
+ * @param [out] flags_p  Filled with the flags of a registration of the host's memory.
+ * @return whether the request has flags and nothing else. The cache manages no other
+ *         registrations, such as registrations of a dmabuf.
  */
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_compat_read_params(const uct_md_mem_reg_params_t *params,
@@ -252,9 +239,9 @@ uct_predreg_compat_read_params(const uct_md_mem_reg_params_t *params,
 }
 
 /**
- * @return whether a registration of which the above returns 0 is one of memory of
- *         a device that UCP's cache would keep: it is of a dmabuf or names the type
- *         of the memory, and asks for access only.
+ * @return whether a request that uct_predreg_compat_read_params() does not accept is for
+ *         memory of a device, for UCP's cache to keep: the request has a dmabuf or names
+ *         the type of the memory, and asks for access only.
  */
 int uct_predreg_compat_is_of_device(const uct_md_mem_reg_params_t *params);
 

@@ -17,10 +17,10 @@
 #include <string.h>
 
 
-/* Functions that libucs has since these versions. Those of 1.15 and 1.17 came
- * together with the change of the parser, in the same file (config/parser.c);
- * for the operations of caches there is none, so that this is another new
- * function of that version (datastruct/string_buffer.c). */
+/* The oldest version of libucs with each function. The functions of 1.15 and 1.17 came
+ * together with the change of the parser, in the same file (config/parser.c); the change
+ * of the operations of caches came with no function, so its row has another new function
+ * of the same version (datastruct/string_buffer.c). */
 static const struct {
     unsigned   minor;
     const char *function;
@@ -31,9 +31,9 @@ static const struct {
 };
 
 
-/* @return the libucs that this library is linked with: a process may have
- * another one. To be closed unless it is NULL, which means where the program
- * looks for functions. */
+/* @return the libucs of this library: a process may have another one. To be closed
+ *         unless NULL, for which dlsym() takes the place where the program looks for
+ *         functions. */
 static void *open_libucs(void)
 {
     Dl_info info;
@@ -97,8 +97,8 @@ enum {
     WORDS_1_17
 };
 
-/* The entry of a table in UCX's list. Until 1.14 it ended before the flags,
- * which UCX does not touch there. */
+/* The entry of a table in UCX's list. Until 1.14 the entry ended before the flags, and
+ * UCX does not touch flags. */
 typedef struct list_entry {
     const char         *name;
     const char         *prefix;
@@ -108,7 +108,7 @@ typedef struct list_entry {
     uint8_t            flags;
 } list_entry_t;
 
-/* What is above is so for the version that this is compiled for */
+/* The layouts above fit the version of the build */
 #if UCT_API >= UCT_VERSION(1, 17)
 #  define WORDS WORDS_1_17
 #  define ARG   WORD_1_17_ARG
@@ -154,7 +154,7 @@ static const union {
                               const char *env_prefix, int ignore_errors);
 } fill_opts = {(void (*)(void))ucs_config_parser_fill_opts};
 
-/* The table that was entered, as UCX lists it and as it reads it */
+/* The entered table, in the form for listing and in the form for reading */
 static void *listed_words[(UCT_PREDREG_CONFIG_MAX + 1) * WORDS_1_17];
 static void *read_words[(UCT_PREDREG_CONFIG_MAX + 1) * WORDS_1_17];
 static list_entry_t listed, all;

@@ -16,15 +16,14 @@ BEGIN_C_DECLS
 
 /** @file config_table.h
  *
- * A table of settings that UCX reads from the environment and from its
- * configuration files, lists (ucx_info -c), and knows when it warns of
- * variables that nobody reads. UCX's own description of such a table differs
- * between versions: 1.15 changed the function that reads it, 1.17 added a
- * function to the type of a setting. So this library has a description of its
- * own, of which the one for the UCX of this process is made.
+ * A table of settings: UCX reads the settings from the environment and from its
+ * configuration files, lists them (ucx_info -c), and does not warn of their variables as
+ * unused. UCX's own description of a table differs between versions: 1.15 changed the
+ * function for reading, 1.17 added a function to the type of a setting. So this library
+ * has a description of its own, and makes the description for the UCX of this process.
  *
- * core/knobs.c calls this. There is one table in a process. Nothing here is
- * thread safe, as in UCX.
+ * core/knobs.c is the caller. There is one table in a process. Nothing here is thread
+ * safe, as in UCX.
  */
 
 /** So many settings a table may have. */
@@ -34,9 +33,9 @@ struct uct_predreg_config_field;
 
 /** How the values of a type are handled. The last argument is the setting. */
 typedef struct uct_predreg_config_type {
-    /** Read a text. @return whether this was possible. */
+    /** Read a text. @return whether reading was possible. */
     int          (*read)(const char *text, void *dest, const void *field);
-    /** Print a value. @return whether this was possible. */
+    /** Print a value. @return whether printing was possible. */
     int          (*write)(char *buf, size_t max, const void *src,
                           const void *field);
     ucs_status_t (*clone)(const void *src, void *dest, const void *field);
@@ -73,31 +72,29 @@ typedef struct uct_predreg_config_table {
 } uct_predreg_config_table_t;
 
 
-/** Enter a table into UCX's list. UCX lists what is not hidden of it, and calls its
- *  functions, until it is removed. */
+/** Enter a table into UCX's list. UCX lists the visible settings of the table, and calls
+ *  its functions, until the table is removed. */
 void uct_predreg_config_register(const uct_predreg_config_table_t *table);
 
 /** Remove the table that was entered. */
 void uct_predreg_config_unregister(void);
 
 /**
- * Have UCX read the values of the table that was entered.
+ * Have UCX read the values of the entered table.
  *
- * @param [in]  env_prefix  What the names of variables begin with: "UCX_".
- * @param [out] values      Filled, unless this fails.
+ * @param [in] env_prefix  Begin of the names of variables: "UCX_".
+ * @param [out] values     Filled, unless the function fails.
  */
 ucs_status_t uct_predreg_config_read(const char *env_prefix, void *values);
 
 /**
  * Make UCX's description of a table.
  *
- * @param [in]  hidden  Whether hidden settings are in it.
- * @param [in]  minor  Minor version of UCX 1 that it is for, see
- *                     @ref uct_predreg_ucs_minor.
- * @param [out] words  Filled with the array, and an empty element at its end.
- * @param [in]  max    Size of words, in words. Settings that do not fit are left
- *                     out.
- * @return the size of the array without that element, in words.
+ * @param [in] hidden   Whether hidden settings are included.
+ * @param [in] minor    Minor version of UCX 1, see @ref uct_predreg_ucs_minor.
+ * @param [out] words   Filled with the array, and an empty element at its end.
+ * @param [in] max      Size of words, in words. Settings beyond are left out.
+ * @return the size of the array without the empty element, in words.
  */
 size_t uct_predreg_config_make(const uct_predreg_config_table_t *table,
                                int hidden, unsigned minor, void **words,
@@ -105,11 +102,11 @@ size_t uct_predreg_config_make(const uct_predreg_config_table_t *table,
 
 
 /*
- * Which layouts the libucs of this process has. No function of libucs tells its version, and a
+ * The layouts of the libucs of this process. No function of libucs tells its version, and a
  * program may use libucs without UCP and UCT, so the symbols of libucs have to tell.
  */
 
-/** The minor versions of UCX 1 that changed what this project uses of UCS. */
+/** The minor versions of UCX 1 with a changed layout of UCS. */
 enum {
     UCT_PREDREG_UCS_OLDEST       = 13, /**< Nothing is older than this */
     UCT_PREDREG_UCS_CONFIG_ENTRY = 15, /**< The function that reads settings takes
@@ -122,8 +119,7 @@ enum {
                                             function more */
 };
 
-/** @return the latest of these versions that is not later than the libucs of
- *          this process. */
+/** @return the latest listed version that is not later than the libucs of this process. */
 unsigned uct_predreg_ucs_minor(void);
 
 END_C_DECLS

@@ -38,7 +38,7 @@ BEGIN_C_DECLS
 /** How many domains a key has bits for. */
 #define UCT_PREDREG_PACKED_KEY_BITS 64
 
-/** A key that is being packed. All zero: there is none. */
+/** A key, half packed. All zero: there is none. */
 typedef struct uct_predreg_packed_key {
     char     *start;  /**< Where it starts */
     char     *part;   /**< The part that is packed at present, or was last */
@@ -51,12 +51,12 @@ typedef struct uct_predreg_packed_key {
 /**
  * UCP has a domain pack its part of a key.
  *
- * @param [inout] key   The key that this thread packs, or has packed before.
- * @param [in]    part  Where the part is written; its length stands before it.
+ * @param [inout] key   The key of this thread, present or last.
+ * @param [in]    part  Address of the part; its length stands before the part.
  */
 void uct_predreg_packed_key_part(uct_predreg_packed_key_t *key, void *part);
 
-/** The present part cannot be packed, so that UCP gives the key up. */
+/** The present part cannot be packed, and UCP gives the key up. */
 void uct_predreg_packed_key_fail(uct_predreg_packed_key_t *key);
 
 /**

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 
-/* ucs_rcache_params_t by version. UCS copies it, but keeps a pointer to the
+/* ucs_rcache_params_t by version. UCS copies the structure, but keeps a pointer to the
  * operations. */
 typedef struct params_1_13 {
     size_t        region_struct_size;
@@ -67,7 +67,7 @@ static const union {
     UCS_STATIC_ASSERT(ucs_offsetof(params_t, _member) == \
                       ucs_offsetof(ucs_rcache_params_t, _member))
 
-/* What is above is so for the version that this is compiled for */
+/* The layouts above fit the version of the build */
 static void assert_layouts(void)
 {
     UCS_STATIC_ASSERT(sizeof(params_t) == sizeof(ucs_rcache_params_t));
@@ -84,8 +84,7 @@ static void assert_layouts(void)
                       sizeof(((uct_predreg_rcache_t*)NULL)->ops));
 }
 
-/* UCS tells that it extends a region: nothing is known of regions but the
- * address */
+/* UCS extends a region: this library knows the address of a region only */
 static void merge(void *context, ucs_rcache_t *rcache, void *arg,
                   ucs_rcache_region_t *region)
 {
@@ -168,7 +167,7 @@ ucs_status_t uct_predreg_rcache_get(uct_predreg_rcache_t *rcache, void *address,
 #define MAX_UNRELEASED (512ul << 20)
 
 
-/* Each of these reads a value. @return whether UCX could have written it. */
+/* Functions that read a value. @return whether UCX could have written the text. */
 
 static int read_bytes(const char *value, uint64_t *bytes_p)
 {

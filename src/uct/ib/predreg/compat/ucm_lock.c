@@ -9,9 +9,9 @@
 #include <features.h>
 #include <stddef.h>
 
-/* UCM's lock has no name outside of it, but functions that take it have: while
- * this thread has it, it is the one among UCM's variables that says so. That uses
- * how the GNU C library lays out its locks (bits/struct_rwlock.h) */
+/* UCM's lock has no name outside of UCM, but functions that take the lock have names:
+ * while this thread has the lock, one variable of UCM says so. The search relies on the
+ * layout of locks in the GNU C library (bits/struct_rwlock.h) */
 #ifdef __GLIBC__
 
 #include <link.h>
@@ -22,12 +22,12 @@
 #include <unistd.h>
 
 
-/* UCM's own, which it has no installed header for (ucm/event/event.h) */
+/* UCM's own functions, without an installed header (ucm/event/event.h) */
 void ucm_event_enter_exclusive(void) __attribute__((weak));
 void ucm_event_leave(void) __attribute__((weak));
 
 
-/* Memory of UCM's variables that is searched */
+/* Memory of UCM's variables, to be searched */
 typedef struct {
     uintptr_t start;
     uintptr_t end;
@@ -52,8 +52,7 @@ typedef struct {
 } candidates_t;
 
 
-/* The lock; NULL: not found. Written once, before children are forked that read
- * it */
+/* The lock; NULL: not found. Written once, before forked children read it */
 static pthread_rwlock_t *found;
 
 
@@ -100,8 +99,8 @@ static int note_segments(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* Whether this would be a lock that the thread has for writing. Other variables
- * may be written meanwhile by other threads */
+/* Whether a variable would be a lock that the thread has for writing. Other threads may
+ * write other variables meanwhile */
 static int is_writer(const pthread_rwlock_t *lock, int tid)
 {
     return (__atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) ==
@@ -109,8 +108,8 @@ static int is_writer(const pthread_rwlock_t *lock, int tid)
            (__atomic_load_n(&lock->__data.__readers, __ATOMIC_RELAXED) != 0);
 }
 
-/* Find what looks like a lock that the thread has. Another variable does so if it happens
- * to have the thread's number as its value */
+/* Find variables that look like a lock of the thread. Another variable does so if its
+ * value happens to be the thread's number */
 static void search(const segments_t *segments, int tid, candidates_t *candidates)
 {
     const uintptr_t align = __alignof__(pthread_rwlock_t);
@@ -130,8 +129,8 @@ static void search(const segments_t *segments, int tid, candidates_t *candidates
     }
 }
 
-/* @return the lock, which does not name the thread any more, or NULL if that is true of
- * several, or of none */
+/* @return the one candidate that does not name the thread any more, or NULL if there are
+ *         several, or none */
 static pthread_rwlock_t *choose(const candidates_t *candidates, int tid)
 {
     pthread_rwlock_t *lock = NULL;
@@ -161,8 +160,8 @@ void uct_predreg_ucm_lock_find(void)
         return;
     }
 
-    /* This may call for memory, which nothing below may: it would wait for this
-     * thread. Neither may the handler of a signal */
+    /* dl_iterate_phdr() may call for memory. From the lock on nothing may, nor the
+     * handler of a signal: it would wait for this thread */
     dl_iterate_phdr(note_segments, &segments);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);

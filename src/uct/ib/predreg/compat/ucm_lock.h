@@ -13,33 +13,33 @@ BEGIN_C_DECLS
 
 /** @file ucm_lock.h
  *
- * The lock of UCM's memory events in forked children. Each call of mmap(), munmap()
- * and the like holds it for reading, the time in the kernel included, and whoever
- * asks for events holds it for writing (ucm_event_enter() and
- * ucm_event_enter_exclusive() of ucm/event/event.c, UCX 1.13 to 1.23). A child
- * that is forked while another thread is in such a call inherits a lock that
- * nobody will release: it may read, but hangs when it asks for events, as UCX does
- * for each of its caches. UCX does nothing about that, and an arena makes it more
- * likely, as it serves some of these calls by filling memory.
+ * The lock of UCM's memory events in forked children. Each call of mmap(), munmap() and
+ * the like holds the lock for reading, the time in the kernel included, and a thread
+ * that asks for events holds it for writing (ucm_event_enter() and
+ * ucm_event_enter_exclusive() of ucm/event/event.c, UCX 1.13 to 1.23). A child that is
+ * forked while another thread is in such a call inherits a lock that nobody will
+ * release: the child may read, but hangs when it asks for events, as UCX does for each
+ * of its caches. UCX does nothing about the hang, and an arena makes the hang more
+ * likely, as the arena serves some mappings by filling memory.
  *
- * The lock cannot be held across the fork instead: a thread that has a lock of an
- * allocator and waits for this one would be waited for by the allocator's own
- * fork handler.
+ * Holding the lock across the fork would not do: a thread with a lock of an allocator
+ * may wait for UCM's lock, and the allocator's own fork handler would wait for the
+ * thread.
  */
 
 /**
- * Find the lock of the UCM that this library is linked with. May be called again.
- * For a moment it is held for writing. Not in memory hooks; one thread at a time.
- * If it is not found, since UCM or the C library is another one than is known,
- * children are as without this.
+ * Find the lock of the UCM of this library. May be called again. For a moment the lock is
+ * held for writing. Not in memory hooks; one thread at a time. If the lock is not found,
+ * since UCM or the C library is another one than is known, children are as without this
+ * module.
  */
 void uct_predreg_ucm_lock_find(void);
 
 /**
- * In a forked child: let go of the lock for the threads that the child does not
- * have. To be called before it has others. If a handler of a signal forks after it
- * has interrupted such a call, and the child returns from the handler, the child
- * itself lets go of the lock once more, after which it may still read only.
+ * In a forked child: let go of the lock for the threads that only the parent has. To be
+ * called before the child has other threads. If the handler of a signal has interrupted
+ * such a call and forks, and the child returns from the handler, the child lets go of the
+ * lock once more, and may only read from then on.
  */
 void uct_predreg_ucm_lock_forked(void);
 

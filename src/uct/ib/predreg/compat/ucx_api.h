@@ -24,12 +24,12 @@ BEGIN_C_DECLS
 
 
 /*
- * UCT's second interface. libuct exports its functions, but distributions do not install the
- * header that declares their structures, uct/api/v2/uct_v2.h. The header of one version would
- * not do, since this library works beside all versions. The structures below are the same in all
- * versions that have them, or have further fields at the end; where the fields of a structure
- * move between versions, compat.h says where they are. test/apps/layouts.c compares that with
- * what a UCX does.
+ * UCT's second interface. libuct exports the functions, but distributions do not install
+ * the header with the structures, uct/api/v2/uct_v2.h. The header of one version would not
+ * do, since this library works beside all versions. The structures below are the same in
+ * all versions, or have further fields at the end; where the fields of a structure move
+ * between versions, compat.h has their offsets. test/apps/layouts.c compares the offsets
+ * with a UCX.
  */
 
 /* UCX 1.13 to 1.23, uct_v2.h: uct_md_mem_dereg_field_mask_t */
@@ -86,27 +86,26 @@ typedef struct uct_md_attr_v2 {
 /* From 1.14 on */
 ucs_status_t uct_md_query_v2(uct_md_h md, uct_md_attr_v2_t *md_attr);
 
-/* From 1.13 on. Until 1.15 there are two arguments after the handle, the
- * parameters and the buffer; from 1.16 on four, an address and a length being
- * the first two. This library passes them on as they are. All of them are as wide
- * as a register, and the calling conventions of the machines that UCX is for
- * (x86-64, AArch64, 64-bit PowerPC and RISC-V) pass six of these in registers,
- * where two that are missing do no harm. */
+/* From 1.13 on. Until 1.15 there are two arguments after the handle, the parameters and
+ * the buffer; from 1.16 on four, an address and a length being the first two. This
+ * library passes the arguments on as they are. Each argument is as wide as a register,
+ * and the calling conventions of UCX's machines (x86-64, AArch64, 64-bit PowerPC and
+ * RISC-V) pass six arguments in registers, where two missing ones do no harm. */
 ucs_status_t uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, uintptr_t arg2,
                                  uintptr_t arg3, uintptr_t arg4,
                                  uintptr_t arg5);
 
-/* What uct_mem_alloc() and uct_mem_free() call for memory of a domain's own, from 1.13
- * on; no installed header has them. Until 1.21 the first has seven arguments, from 1.22 on
- * eight. This library passes them on as they are, as above. Of those on the stack, the one
- * that is missing is a word of the caller's. */
+/* uct_mem_alloc() and uct_mem_free() call these for memory of a domain's own, from 1.13
+ * on; no installed header has them. Until 1.21 the first has seven arguments, from 1.22
+ * on eight. This library passes the arguments on as they are, as above. A missing
+ * argument on the stack is a word of the caller's. */
 ucs_status_t uct_md_mem_alloc(uct_md_h md, uintptr_t arg1, uintptr_t arg2,
                               uintptr_t arg3, uintptr_t arg4, uintptr_t arg5,
                               uintptr_t arg6, uintptr_t arg7);
 
 ucs_status_t uct_md_mem_free(uct_md_h md, uct_mem_h memh);
 
-/* This library passes the structure on as it is, and needs no fields of it */
+/* This library passes the structure on, and needs no fields */
 typedef struct uct_md_mem_attach_params uct_md_mem_attach_params_t;
 
 /* From 1.14 on */
@@ -116,10 +115,10 @@ ucs_status_t uct_md_mem_attach(uct_md_h md, const void *mkey_buffer,
 
 
 /*
- * The parameters that a program makes a context of UCP with. A bit of their mask means the same
- * field in the same place in every version from 1.13 to 1.23 (ucp_params_t in ucp.h); later
- * versions have more fields at the end. A program may be of an older version than the UCX that it
- * meets, or than this library: only the fields that the mask names exist.
+ * The parameters of a context of UCP. A bit of the mask means the same field in the same
+ * place in every version from 1.13 to 1.23 (ucp_params_t in ucp.h); later versions have
+ * more fields at the end. A program may be of an older version than its UCX or this
+ * library: only the fields in the mask exist.
  */
 
 /** All fields up to 1.23, in the words of the field and its bit. 1.20 has added the last
@@ -136,7 +135,7 @@ ucs_status_t uct_md_mem_attach(uct_md_h md, const void *mkey_buffer,
     _f(name, 8) \
     _f(node_local_id, 9)
 
-/** ucp_params_t as 1.20 has it, whichever version this was built with. */
+/** ucp_params_t of 1.20, whichever version is the build's. */
 typedef struct uct_predreg_ucp_params {
     uint64_t                       field_mask;
     uint64_t                       features;
@@ -191,13 +190,12 @@ ucs_status_t ucp_rkey_compare(ucp_worker_h worker, ucp_rkey_h rkey1,
 
 
 /*
- * The functions of the UCX in this process that the core calls, and the functions that tell its
- * version. The preloaded library finds them by name, since neither library is linked with UCX;
- * unit tests hand functions of their own to the core.
+ * Functions of the UCX in this process: the core calls them, or asks them for the version.
+ * The preloaded library finds them by name, since neither library is linked with UCX; unit
+ * tests hand functions of their own to the core.
  */
 
-/** Expands _f for each of these functions that libuct has in every version that
- *  the core works beside. */
+/** Expands _f for each function of libuct in all supported versions. */
 #define UCT_PREDREG_REAL_UCT(_f) \
     _f(uct_query_components) \
     _f(uct_release_component_list) \
@@ -210,12 +208,12 @@ ucs_status_t ucp_rkey_compare(ucp_worker_h worker, ucp_rkey_h rkey1,
     _f(uct_md_mem_reg) \
     _f(uct_md_mem_dereg_v2)
 
-/** Expands _f for each of these functions that libuct has in some of them. */
+/** Expands _f for each function of libuct in some versions only. */
 #define UCT_PREDREG_REAL_UCT_SOME(_f) \
     _f(uct_md_mkey_pack_v2) \
     _f(uct_md_mem_reg_v2)
 
-/** Expands _f for each of these functions that libucp has. */
+/** Expands _f for each function of libucp. */
 #define UCT_PREDREG_REAL_UCP(_f) \
     _f(ucp_config_modify) \
     _f(ucp_dt_create_generic) \
@@ -224,17 +222,15 @@ ucs_status_t ucp_rkey_compare(ucp_worker_h worker, ucp_rkey_h rkey1,
     _f(ucp_config_print) \
     _f(ucp_get_version)
 
-/* In C++ the name would mean the member of the structure, unless it is told
- * that the global function is meant */
+/* In C++ the plain name would mean the member of the structure */
 #ifdef __cplusplus
 #  define UCT_PREDREG_REAL_MEMBER(_name) __typeof__(&::_name) _name;
 #else
 #  define UCT_PREDREG_REAL_MEMBER(_name) __typeof__(&_name) _name;
 #endif
 
-/** The addresses of these functions. Those of UCP are NULL until UCP is loaded:
- *  a program may use UCT alone, at first. Those that this version lacks are
- *  NULL. */
+/** The addresses of the functions. UCP's are NULL until UCP is loaded: a program may use
+ *  UCT alone, at first. NULL also for functions that this version lacks. */
 typedef struct uct_predreg_real {
     UCT_PREDREG_REAL_UCT(UCT_PREDREG_REAL_MEMBER)
     UCT_PREDREG_REAL_UCT_SOME(UCT_PREDREG_REAL_MEMBER)

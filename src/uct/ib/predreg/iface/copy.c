@@ -19,7 +19,7 @@ typedef struct copy_fragment {
     void                        *buffer;
 } copy_fragment_t;
 
-/* A get, of whose fragments some are on their way */
+/* A get with fragments on their way */
 typedef struct uct_predreg_copy_get {
     uct_completion_t comp;      /* Counts the fragments on their way, plus one
                                    until all are posted */
@@ -29,7 +29,7 @@ typedef struct uct_predreg_copy_get {
     copy_fragment_t  fragments[];
 } copy_get_t;
 
-/* The memory that a fragment of a put is packed from */
+/* Source of a fragment of a put */
 typedef struct copy_part {
     const void *buffer;
     size_t     length;
@@ -50,8 +50,8 @@ static int copy_is_same(const uct_predreg_copy_op_t *a,
            (a->comp == b->comp);
 }
 
-/* Go on with this operation if it is the one that is stuck, else start it. What
- * was stuck then is given up: if it is called again, it starts anew. */
+/* Go on with an operation if it is stuck, else start it, and give up a stuck one: when
+ * called again, the latter starts anew. */
 static void copy_resume(uct_predreg_copy_t *copy, char kind,
                         uct_ep_h ep, const uct_iov_t *iov, uint64_t remote_addr,
                         uct_rkey_t rkey, uct_completion_t *comp)
@@ -168,8 +168,7 @@ void uct_predreg_copy_cancel(uct_predreg_copy_t *copy)
     }
 }
 
-/* To be called when no further fragment is posted. @return the status that UCP
- * gets. */
+/* To be called when no further fragment is posted. @return the status for UCP. */
 static ucs_status_t copy_get_posted(copy_get_t *get, uct_completion_t *comp)
 {
     ucs_status_t status = get->comp.status;

@@ -14,7 +14,7 @@
 KHASH_IMPL(uct_predreg_endpoints, uint64_t, struct uct_predreg_endpoint*, 1,
            kh_int64_hash_func, kh_int64_hash_equal)
 
-/* How many flushes that the send queue refuses are tried in a progress call */
+/* Flushes refused by the send queue in a progress call, at most */
 #define MAX_REFUSED 4
 
 typedef struct flush {
@@ -26,17 +26,15 @@ typedef struct flush {
 } flush_t;
 
 
-/* How many interfaces of this process have their retry_func called by progress.
- * Relaxed: a thread that asks whether it may sleep has itself started what it
- * would miss. */
+/* Interfaces of this process whose retry_func progress calls. Relaxed: a thread that
+ * asks whether it may sleep has itself started the work that it would miss. */
 static _Atomic(unsigned) num_retrying;
 
 
 unsigned uct_predreg_forks;
 
 
-/* What a forked child has inherited does not count: a child never waits for
- * it */
+/* Inherited interfaces do not count: a forked child never waits for them */
 static void count_retrying(const uct_predreg_iface_t *iface, unsigned count)
 {
     if (!uct_predreg_is_inherited(iface)) {
@@ -94,7 +92,7 @@ uct_predreg_endpoint_find(uct_predreg_iface_t *iface, uct_ep_h ep)
            NULL : kh_value(&iface->endpoints, iter);
 }
 
-/* @return whether this endpoint is being destroyed, further up the stack. */
+/* @return whether an endpoint is being destroyed, further up the stack. */
 static int is_dying(const uct_predreg_iface_t *iface, uct_ep_h ep)
 {
     const uct_predreg_watch_t *watch;
@@ -302,7 +300,7 @@ static void cancel_later(uct_predreg_iface_t *iface, uct_predreg_entry_t *entry)
     ucs_list_add_tail(&iface->cancelled, &entry->list);
 }
 
-/* Cancel the flushes of an endpoint that wait for its transfers */
+/* Cancel the waiting flushes of an endpoint */
 static void
 cancel_waiting(uct_predreg_iface_t *iface, uct_predreg_endpoint_t *endpoint)
 {
@@ -315,7 +313,7 @@ cancel_waiting(uct_predreg_iface_t *iface, uct_predreg_endpoint_t *endpoint)
     }
 }
 
-/* Cancel the flushes of an endpoint, or of all if it is NULL, that are ready */
+/* Cancel the ready flushes of an endpoint; NULL: of all endpoints */
 static void cancel_ready(uct_predreg_iface_t *iface, uct_ep_h ep)
 {
     flush_t *flush, *next;
@@ -327,7 +325,7 @@ static void cancel_ready(uct_predreg_iface_t *iface, uct_ep_h ep)
     }
 }
 
-/* Tell UCP of the flushes that were cancelled */
+/* Tell UCP of the cancelled flushes */
 static void tell_cancelled(uct_predreg_iface_t *iface)
 {
     flush_t *flush;

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operations that UCP may give pieces handles to, but that this library does
- * not replace. An interface that has one of them cannot be wrapped */
+/* Operations that UCP may give pieces handles to, and this library does not replace. An
+ * interface with such an operation cannot be wrapped */
 #define UNSUPPORTED_CAPS \
     (UCT_IFACE_FLAG_TAG_EAGER_ZCOPY | UCT_IFACE_FLAG_TAG_RNDV_ZCOPY)
 
@@ -49,11 +49,11 @@ static UCS_F_ALWAYS_INLINE int has_pieces(const uct_iov_t *iov, size_t iovcnt)
 }
 
 /*
- * Start a get or put whose memory is not registered as a whole. UCP passes such
- * memory as a single buffer, with a completion.
+ * Start a get or put whose memory is not registered as a whole. UCP passes such memory as a
+ * single buffer, with a completion.
  *
- * @param [in] post  The operation that moves a registered piece.
- * @param [in] copy  The function that moves all of it without registration.
+ * @param [in] post  The operation for a registered piece.
+ * @param [in] copy  The function that moves all data without registration.
  */
 static ucs_status_t
 pieces_zcopy(uct_predreg_iface_t *self, uct_ep_get_zcopy_func_t post,
@@ -108,7 +108,7 @@ iface_put_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                         iov, iovcnt, remote_addr, rkey, comp);
 }
 
-/* The header and buffers that a copied active message is packed from */
+/* Sources of a copied active message: the header and buffers */
 typedef struct am_parts {
     const void      *header;
     unsigned        header_length;
@@ -137,8 +137,8 @@ static size_t am_pack(void *dest, void *arg)
     return end - (char*)dest;
 }
 
-/* Send an active message by copying it: active messages are short enough for
- * that, see iface_is_supported() */
+/* Send an active message as a copy: active messages are short enough, see
+ * iface_is_supported() */
 static ucs_status_t
 iface_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
                unsigned header_length, const uct_iov_t *iov, size_t iovcnt,
@@ -162,8 +162,8 @@ iface_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
     return (packed < 0) ? (ucs_status_t)packed : UCS_OK;
 }
 
-/* Cancel what is under way on an endpoint. @return 0 if it was destroyed by
- * UCP, which is called back for it. */
+/* Cancel all transfers and flushes of an endpoint. @return 0 if UCP, when called back,
+ * has destroyed the endpoint. */
 static int cancel(uct_predreg_iface_t *self, uct_ep_h ep)
 {
     uct_predreg_watch_t watch;
@@ -200,8 +200,7 @@ iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t *comp)
         return self->ops.iface_flush(iface, flags, comp);
     }
 
-    /* As the interfaces that are wrapped: they flush an interface only for
-     * callers that ask again */
+    /* As UCX's own interfaces: they flush an interface only for callers that ask again */
     return (comp == NULL) ? UCS_INPROGRESS : UCS_ERR_UNSUPPORTED;
 }
 
@@ -257,9 +256,8 @@ static unsigned iface_retry(void *arg)
     return count;
 }
 
-/* Whether an interface that has the operation zcopy, which may be given a
- * pieces handle, has the operation bcopy as well, which copies the data
- * instead, max bytes at a time */
+/* Whether an interface with the operation zcopy, for which UCP may use a pieces handle,
+ * has the operation bcopy as well, to copy the data instead, max bytes at a time */
 static int
 has_copying(uint64_t caps, uint64_t zcopy, uint64_t bcopy, size_t max)
 {

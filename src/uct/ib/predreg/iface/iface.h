@@ -15,21 +15,21 @@ BEGIN_C_DECLS
 
 /** @file iface.h
  *
- * Transport interfaces on managed memory domains. This library replaces some operations of
- * these interfaces by its own, which understand the handles of memory that is registered in
- * pieces, and pass everything else on.
+ * Transport interfaces on managed memory domains. This library replaces some operations
+ * of the interfaces by its own, which understand handles of memory registered in pieces,
+ * and pass everything else on.
  *
- * A pieces handle is a memory handle of this library, which UCP gets in place of a handle of
- * the domain. The memory is not registered: the operation that moves data through the handle
- * registers the piece that it is moving. UCP treats the handle like any other and passes it
- * to the operations of a wrapped interface.
+ * A pieces handle is a memory handle of this library, in place of a handle of the
+ * domain. The memory is not registered: an operation that moves data through the handle
+ * registers the piece to be moved. UCP treats the handle like any other and passes it to
+ * the operations of a wrapped interface.
  *
- * The thread that begins the use makes the handle, and the thread that ends the use frees
- * it. In between the handle belongs to the thread that is in the interface.
+ * The thread that begins the use makes the handle, and the thread that ends the use
+ * frees the handle. In between the handle belongs to the thread in the interface.
  */
 
-/** Tells an operation that is copied from other operations on the same memory. An operation
- *  that finds no place in the send queue is called again with all of this unchanged. */
+/** Tells a copied operation from other operations on the same memory. An operation
+ *  without a place in the send queue is called again with all fields unchanged. */
 typedef struct uct_predreg_copy_op {
     char             kind; /**< 'g': a get, 'p': a put, 0: no operation */
     uct_ep_h         ep;
@@ -63,8 +63,8 @@ typedef struct uct_predreg_pieces_memh {
                                              transfer has its own */
 } uct_predreg_pieces_memh_t;
 
-/** This bit is set in pieces handles. A handle of the domain is the address of a structure,
- *  whose lowest bit is 0. */
+/** Set in pieces handles. A handle of the domain is the address of a structure, and has 0
+ *  as its lowest bit. */
 #define UCT_PREDREG_PIECES_BIT 1ul
 
 /** @return the handle that is given to UCP. */
@@ -74,8 +74,8 @@ uct_predreg_pieces_to_memh(uct_predreg_pieces_memh_t *pieces)
     return (uct_mem_h)((uintptr_t)pieces | UCT_PREDREG_PIECES_BIT);
 }
 
-/** @return the pieces handle behind a handle that UCP passes on, or NULL if that is a handle
- *          of the domain. */
+/** @return the pieces handle behind a handle from UCP, or NULL for a handle of the
+ *          domain. */
 static inline uct_predreg_pieces_memh_t *uct_predreg_memh_to_pieces(uct_mem_h memh)
 {
     uintptr_t value = (uintptr_t)memh;
@@ -84,14 +84,14 @@ static inline uct_predreg_pieces_memh_t *uct_predreg_memh_to_pieces(uct_mem_h me
            (uct_predreg_pieces_memh_t*)(value & ~UCT_PREDREG_PIECES_BIT) : NULL;
 }
 
-/** Give up an operation that was not posted to its end, because UCP takes its buffer back.
- *  Fragments of a get that are still on their way are dropped when they arrive. */
+/** Give up an operation half-way, because UCP takes its buffer back. Fragments of a get
+ *  that are still on their way are dropped when they arrive. */
 void uct_predreg_copy_cancel(uct_predreg_copy_t *copy);
 
 /**
- * Tell a completion that one of the operations it counts has ended, as UCX does by a function
- * whose header is not installed. The completion keeps the first error. When the last
- * operation ends, the user's function is called, which may free the completion.
+ * Tell a completion that one of its operations has ended, as UCX does by a function without
+ * an installed header. The completion keeps the first error. When the last operation ends,
+ * the user's function is called, and may free the completion.
  */
 static inline void
 uct_predreg_completion_invoke(uct_completion_t *comp, ucs_status_t status)
@@ -113,8 +113,8 @@ typedef struct uct_predreg_env {
     void (*progress_register)(uct_worker_h worker, ucs_callback_t func, void *arg,
                               unsigned flags, uct_worker_cb_id_t *id_p);
 
-    /** uct_worker_progress_unregister_safe() of that UCX. It does nothing if the function is
-     *  not registered. */
+    /** uct_worker_progress_unregister_safe() of the same UCX. Does nothing if the
+     *  function is not registered. */
     void (*progress_unregister)(uct_worker_h worker, uct_worker_cb_id_t *id_p);
 
     /** Read the clock, ns. */
@@ -123,15 +123,15 @@ typedef struct uct_predreg_env {
 } uct_predreg_env_t;
 
 /**
- * Replace the operations of a new interface, until it is closed. Thread safe, but nobody may
- * use the interface before this returns.
+ * Replace the operations of a new interface, until it is closed. Thread safe, but nobody
+ * may use the interface before the function returns.
  *
- * @param [in] worker  The worker that the interface was opened on.
+ * @param [in] worker  The worker of the interface.
  * @param [in] env     Copied.
- * @return UCS_ERR_UNSUPPORTED if the interface has an operation that could be handed a pieces
- *         handle, would not understand it and is not replaced; UCS_ERR_NO_MEMORY. In both
- *         cases the interface is left as it is, and pieces handles must not be given out in
- *         its domain.
+ * @return UCS_ERR_UNSUPPORTED if the interface has an operation that could be handed a
+ *         pieces handle, would not understand the handle and is not replaced;
+ *         UCS_ERR_NO_MEMORY. In both cases the interface is left as it is, and pieces
+ *         handles must not be given out in its domain.
  */
 ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker,
                                     const uct_predreg_env_t *env);
@@ -142,9 +142,9 @@ ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker,
  *  which are the parent's. Neither allocates nor frees. */
 void uct_predreg_ifaces_reset(void);
 
-/** @return whether no transfer or flush of this process waits for progress. It may wait for
- *  something that is no event of UCX, so that a program which sleeps until the next event
- *  might never wake up. Any thread may call this. */
+/** @return whether no transfer or flush of this process waits for progress. Some wait for
+ *          something that is no event of UCX, so that a program that slept until the next
+ *          event might never wake up. Any thread. */
 int uct_predreg_may_sleep(void);
 
 END_C_DECLS

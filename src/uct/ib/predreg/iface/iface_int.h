@@ -48,8 +48,8 @@ typedef struct uct_predreg_iface {
     uct_iface_ops_t        ops;       /**< The operations that were replaced */
     uct_predreg_env_t      env;
     uct_worker_h           worker;
-    ucs_callback_t         retry_func; /**< The worker's progress calls it with this
-                                            interface while something waits */
+    ucs_callback_t         retry_func; /**< The worker's progress calls
+                                            retry_func(interface) while something waits */
     size_t                 min_zcopy; /**< Fewest bytes that ep_get_zcopy and ep_put_zcopy
                                            accept */
     size_t                 max_put;   /**< Most bytes that ep_put_bcopy accepts */
@@ -72,8 +72,7 @@ typedef struct uct_predreg_iface {
                                                cancelled, the last one first; NULL: none */
     ucs_list_link_t        ready;     /**< Flushes whose transfers have all ended, to be
                                            handed to the interface */
-    ucs_list_link_t        cancelled; /**< Flushes that were cancelled, and that UCP was not
-                                           told of yet */
+    ucs_list_link_t        cancelled; /**< Cancelled flushes, before UCP is told */
 
     /* Written by transfer.c and pieces.c */
     ucs_list_link_t        lines[UCT_PREDREG_LINE_NONE];
@@ -83,8 +82,7 @@ typedef struct uct_predreg_iface {
                                            asks again although the number is the same */
     ucs_rcache_pred_time_t refused_at; /**< Since when the system has refused memory; 0: the
                                             system refuses none */
-    int                    refusal_told; /**< The reason was logged why transfers have
-                                              failed for that */
+    int                    refusal_told; /**< The reason for failed transfers was logged */
 } uct_predreg_iface_t;
 
 
@@ -101,10 +99,10 @@ static inline int uct_predreg_is_inherited(const uct_predreg_iface_t *iface)
 
 
 /*
- * endpoint.c: endpoints that have something under way, which are transfers in pieces, and
- * flushes that wait for these. The interface knows of the pieces in flight, and not of the
- * pieces that are still to come. So a flush of such an endpoint waits until the transfers
- * that started before it have ended, and the next progress hands the flush to the interface.
+ * endpoint.c: endpoints with something under way: transfers in pieces, and flushes that
+ * wait for transfers. The interface knows of the pieces in flight, and not of later pieces.
+ * So a flush of such an endpoint waits until the transfers before the flush have ended, and
+ * the next progress hands the flush to the interface.
  */
 
 /** A transfer or a flush: the first field of both. */
@@ -118,9 +116,9 @@ typedef struct uct_predreg_entry {
 typedef struct uct_predreg_endpoint {
     ucs_list_link_t list;    /**< In iface->all_endpoints */
     uct_ep_h        ep;      /**< UCT's handle; NULL: it was destroyed */
-    ucs_list_link_t entries; /**< In the order in which they started. Never empty, and the
-                                  first one is never a flush: a flush has waited long enough
-                                  when it comes first */
+    ucs_list_link_t entries; /**< In the order of their start. Never empty, and never
+                                  with a flush at the front: a flush that comes first has
+                                  waited long enough */
 } uct_predreg_endpoint_t;
 
 /** A function that calls UCP back on behalf of an endpoint, and has to know what UCP does to
@@ -148,7 +146,7 @@ uct_predreg_endpoint_find(uct_predreg_iface_t *iface, uct_ep_h ep);
 ucs_status_t uct_predreg_endpoint_add(uct_predreg_iface_t *iface, uct_ep_h ep,
                                       uct_predreg_entry_t *entry);
 
-/** Note that a transfer has ended. Flushes that have waited for it alone become ready. */
+/** Note the end of a transfer. Flushes that have waited for it alone become ready. */
 void uct_predreg_endpoint_remove(uct_predreg_iface_t *iface, uct_predreg_entry_t *entry);
 
 /** Note that an endpoint was destroyed: its transfers end when their pieces have landed, and
@@ -197,12 +195,12 @@ void uct_predreg_endpoints_forked(void);
 
 
 /*
- * copy.c: operations whose data is copied through UCX's bounce buffers, one fragment after
- * the other: one-sided ones whose local buffers could not be registered for lack of room, and
- * operations on memory that cannot be registered. One-sided operations cannot go piece by
- * piece, as messages do: all of an operation has to be in the send queue before a fence that
- * UCP issues after it. If the send queue is full, UCP calls again with the same operation,
- * which then goes on from where it stopped.
+ * copy.c: operations with data copied through UCX's bounce buffers, one fragment after the
+ * other: one-sided ones with local buffers that could not be registered for lack of room,
+ * and operations on memory that cannot be registered. One-sided operations cannot go piece
+ * by piece, as messages do: all of an operation has to be in the send queue before a later
+ * fence of UCP. If the send queue is full, UCP calls again with the same operation, which
+ * then goes on where it stopped.
  */
 
 /**
@@ -234,8 +232,8 @@ ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_predreg_copy_t
 
 
 /*
- * pieces.c: the pieces of one transfer, which are registered, posted and released there.
- * None of these functions calls UCP back.
+ * pieces.c: registers, posts and releases the pieces of one transfer. None of the functions
+ * calls UCP back.
  */
 
 typedef enum {

@@ -10,8 +10,8 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
-/* How long to ask again for memory that the system refuses, ns. Memory that
- * other processes have registered now may be free a moment later. */
+/* How long to ask again for memory after a refusal by the system, ns. Other processes
+ * may give memory back a moment later. */
 #define REFUSED_TIMEOUT 10000000000ull
 
 
@@ -65,10 +65,9 @@ int uct_predreg_pieces_are_over(const uct_predreg_transfer_t *transfer)
     return transfer->length == 0;
 }
 
-/* Whether a transfer asks again for memory that the system has refused. The
- * time counts from when the system began to refuse, or from when this transfer
- * was refused if that is later: all that wait in line give up together, not one
- * after the other */
+/* Whether a transfer asks again for memory after a refusal by the system. The time
+ * counts from the first refusal of the system, or from the first refusal of the transfer
+ * if later: all transfers in line give up together, not one after the other */
 static int is_patient(uct_predreg_transfer_t *transfer)
 {
     uct_predreg_iface_t *iface = transfer->iface;
@@ -84,7 +83,7 @@ static int is_patient(uct_predreg_transfer_t *transfer)
     return now < since + REFUSED_TIMEOUT;
 }
 
-/* Say why transfers fail: once, since all that wait in line fail together */
+/* Say why transfers fail: once, since all transfers in line fail together */
 static void tell_of_refusal(uct_predreg_transfer_t *transfer)
 {
     if (!transfer->iface->refusal_told) {
@@ -98,7 +97,7 @@ static void tell_of_refusal(uct_predreg_transfer_t *transfer)
     }
 }
 
-/* Register the next piece of the data that is left */
+/* Register the next piece of the remaining data */
 static ucs_status_t piece_register(uct_predreg_piece_t *piece)
 {
     uct_predreg_transfer_t *transfer = piece->transfer;
@@ -120,8 +119,8 @@ static ucs_status_t piece_register(uct_predreg_piece_t *piece)
     return status;
 }
 
-/* Get the next piece of the data that is left ready to be posted: all of it, if a
- * piece has shown that this memory cannot be registered */
+/* Prepare the next piece of the remaining data: all of the data, if a piece has shown
+ * that the memory cannot be registered */
 static ucs_status_t piece_prepare(uct_predreg_piece_t *piece)
 {
     uct_predreg_transfer_t *transfer    = piece->transfer;
@@ -178,8 +177,8 @@ static ucs_status_t piece_post(uct_predreg_piece_t *piece)
     return status;
 }
 
-/* Bring a piece, and those that take its place, as far as possible now. @return
- * what it waits for; NONE as well if the transfer has failed. */
+/* Bring a piece, and the next pieces in its place, as far as possible now. @return the
+ * line to wait in; NONE as well if the transfer has failed. */
 static uct_predreg_line_t piece_push(uct_predreg_piece_t *piece,
                                      int may_register)
 {
@@ -206,8 +205,8 @@ static uct_predreg_line_t piece_push(uct_predreg_piece_t *piece,
         line   = UCT_PREDREG_LINE_PLACE;
         status = piece_post(piece);
         if (status == UCS_OK) {
-            line = UCT_PREDREG_LINE_ROOM; /* It has landed; the next one takes
-                                             its place */
+            line = UCT_PREDREG_LINE_ROOM; /* The piece has landed; the next one takes its
+                                           * place */
         }
     } while (status == UCS_OK);
 
@@ -240,8 +239,8 @@ uct_predreg_line_t uct_predreg_pieces_push(uct_predreg_transfer_t *transfer,
             may_register = 0; /* No use to ask for room again at once */
         }
 
-        /* A transfer that waits for both stands in the line for a place, which
-         * is served first */
+        /* A transfer that waits for both stands in the line for a place, which is served
+         * first */
         if ((line == UCT_PREDREG_LINE_NONE) ||
             (other == UCT_PREDREG_LINE_PLACE)) {
             line = other;

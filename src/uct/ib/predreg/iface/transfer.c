@@ -14,9 +14,8 @@
  * uses that have ended. */
 #define ASK_INTERVAL 100000ull
 
-/* How many transfers that the send queue refuses are tried in a progress
- * call. They may be on different endpoints, so that one that is refused does
- * not speak for all. */
+/* Transfers refused by the send queue in a progress call, at most. They may be on
+ * different endpoints, so that a refused one does not speak for all. */
 #define MAX_REFUSED 4
 
 
@@ -68,8 +67,8 @@ static void transfer_end(uct_predreg_transfer_t *transfer)
     uct_predreg_completion_invoke(comp, status);
 }
 
-/* To be called after a transfer was pushed: it ends, or waits in this line. It
- * keeps its place if it is the line that it stands in. */
+/* To be called after a push of a transfer, which ends, or waits in a line. The transfer
+ * keeps its place if it stands in the same line. */
 static void transfer_settle(uct_predreg_transfer_t *transfer,
                             uct_predreg_line_t line)
 {
@@ -80,7 +79,7 @@ static void transfer_settle(uct_predreg_transfer_t *transfer,
     }
 }
 
-/* Whether nobody waits for room, so that one more may ask for it */
+/* Whether nobody waits for room, and one more may ask */
 static int nobody_wants_room(uct_predreg_iface_t *iface)
 {
     return ucs_list_is_empty(&iface->lines[UCT_PREDREG_LINE_ROOM]);
@@ -94,8 +93,8 @@ static void piece_landed(uct_completion_t *comp)
     uct_predreg_transfer_t *transfer = piece->transfer;
 
     uct_predreg_pieces_landed(piece, comp->status);
-    /* It has given room back, and takes it again before those in line: their
-     * turn comes when it has ended */
+    /* The piece has given room back, and the transfer takes the room again before others
+     * in line: their turn comes when the transfer has ended */
     transfer_settle(transfer, uct_predreg_pieces_push(transfer, 1));
 }
 
@@ -230,7 +229,7 @@ static unsigned serve_place(uct_predreg_iface_t *iface)
     return count;
 }
 
-/* Call UCP back for all transfers that are over */
+/* Call UCP back for all transfers in line OVER */
 static void serve_over(uct_predreg_iface_t *iface)
 {
     uct_predreg_transfer_t *transfer;
@@ -253,8 +252,8 @@ int uct_predreg_transfer_is_idle(uct_predreg_iface_t *iface)
            ucs_list_is_empty(&iface->lines[UCT_PREDREG_LINE_PLACE]);
 }
 
-/* Let all transfers of an endpoint fail. Those that are over get in line to
- * have UCP called back. */
+/* Let all transfers of an endpoint fail. A transfer that is over gets in line to have
+ * UCP called back. */
 static void
 cancel_endpoint(uct_predreg_endpoint_t *endpoint, int closed)
 {

@@ -10,11 +10,11 @@
 #include <ucs/sys/math.h>
 
 /*
- * Which UCX a caller has, and the functions of that UCX.
+ * Which UCX a caller has, and the functions of the UCX.
  *
- * There is no lock, since the thread that holds it may be missing in a forked
- * child. Threads take the entries of the tables below with atomics, and an entry
- * does not change after it was written.
+ * There is no lock, since the thread that holds the lock may be missing in a forked child.
+ * Threads take the entries of the tables below with atomics, and an entry does not change
+ * after it was written.
  */
 
 /* Libraries that call UCX. If there are more, the others are looked up at each
@@ -25,8 +25,8 @@
 typedef struct caller {
     predreg_range_t library;
     unsigned        ucx;
-    _Atomic(int)     is_known; /* The rest was written, by the one thread that
-                                 has taken this entry. Release and acquire */
+    _Atomic(int)     is_known; /* The rest was written, by the one thread that has taken
+                                * the entry. Release and acquire */
 } caller_t;
 
 
@@ -44,9 +44,8 @@ static caller_t callers[MAX_CALLERS];
 static _Atomic(unsigned) num_callers;
 
 
-/* This takes the place of a function that was not found. It returns a value as
- * wide as a pointer, since some functions of UCP return a pointer that holds
- * the status. */
+/* In place of a function that was not found. It returns a value as wide as a pointer,
+ * since some functions of UCP return a pointer with the status. */
 static intptr_t missing_function(void)
 {
     return UCS_ERR_UNSUPPORTED;
@@ -62,7 +61,7 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
                          "in this process", name, predreg_library_name(caller));
         addr = missing_function;
     } else if (ucx == PREDREG_UCX_REST) {
-        return addr; /* It is right for this caller only */
+        return addr; /* Right for the present caller only */
     } else {
         predreg_keep_library(addr);
     }
@@ -103,7 +102,7 @@ static unsigned number_of(const void *function)
         }
 
         if (known == function) {
-            /* Whoever has given it the number may not have counted it yet */
+            /* The thread that gave the number may not have counted yet */
             count_ucx(ucx + 1);
             return ucx;
         }
@@ -112,8 +111,8 @@ static unsigned number_of(const void *function)
     return PREDREG_UCX_REST;
 }
 
-/* Remember the UCX of a library, which stays loaded from now on, so that no
- * other library can come to be in its place. */
+/* Remember the UCX of a library, and keep the library loaded, so that no other library
+ * can come to be in its place. */
 static void caller_add(const void *address, unsigned ucx)
 {
     predreg_range_t library = predreg_library_range(address);
@@ -127,7 +126,7 @@ static void caller_add(const void *address, unsigned ucx)
     }
 
     predreg_keep_library(address);
-    /* Another thread may have added it meanwhile, which does no harm */
+    /* Another thread may have added the library meanwhile, without harm */
     i = atomic_fetch_add_explicit(&num_callers, 1, memory_order_relaxed);
     if (i >= MAX_CALLERS) {
         return;
@@ -139,8 +138,7 @@ static void caller_add(const void *address, unsigned ucx)
     atomic_store_explicit(&caller->is_known, 1, memory_order_release);
 }
 
-/* @return what is remembered of the library that an address belongs to, or
- *         NULL. */
+/* @return the entry of the library at an address, or NULL. */
 static const caller_t *caller_find(const void *address)
 {
     unsigned count = atomic_load_explicit(&num_callers, memory_order_relaxed);

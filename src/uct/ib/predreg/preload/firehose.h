@@ -15,12 +15,12 @@ BEGIN_C_DECLS
 
 /** @file preload/firehose.h
  *
- * What libuct_predreg.so has for libucp_firehose.so, which looks for it by weak
- * references: in a process where the former is not preloaded, these functions
- * are NULL. The number at the end of their names is raised when what they mean
- * changes; libraries of versions that do not fit each other go on without.
+ * Functions of libuct_predreg.so for libucp_firehose.so, found by weak references: NULL
+ * in a process where libuct_predreg.so is not preloaded. The number at the end of a name
+ * is raised when the meaning changes; libraries of versions that do not fit each other
+ * go on without the functions.
  *
- * Any thread may call them. They belong to the UCX of their caller.
+ * Any thread may call the functions. They belong to the UCX of their caller.
  */
 
 /**

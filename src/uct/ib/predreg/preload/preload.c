@@ -27,8 +27,8 @@
 
 static pthread_once_t start_once = PTHREAD_ONCE_INIT;
 
-/* The call by which the core is started, while start_once runs; and what became
- * of that, written by it */
+/* The call that starts the core, while start_once runs; start_core() writes
+ * started_hooks */
 static __thread __attribute__((tls_model("initial-exec"))) struct {
     unsigned   ucx;
     const void *caller;
@@ -37,26 +37,27 @@ static const uct_predreg_hooks_t *started_hooks;
 
 static uct_predreg_real_t real;
 
-/* Written by the constructor, or before it if the constructor of another library uses
- * UCX. The path of the core is found before the program can change its folder, to which
- * that of this library may be relative; empty: it was not found. */
+/* Written by the constructor, or before the constructor if the constructor of another
+ * library uses UCX. The path of the core is found before the program can change its
+ * folder: the path of this library may be relative to the folder. Empty: not found. */
 static char core_path[PATH_MAX];
 
-/* Why nothing is managed, of this process or of one UCX in it, and the message. Written by
- * the thread that finds it out; a tool reads it (aside.h) */
+/* Why nothing of this process, or of one UCX in the process, is managed, and the
+ * message. Written by the thread that finds the reason; a tool reads both (aside.h) */
 static uct_predreg_aside_t aside;
 static char why_aside[UCT_PREDREG_ASIDE_MAX];
 
-/* The core's function that tells of it; NULL: it is not loaded. Written as core_init is */
+/* The core's function for tools; NULL: the core is not loaded. Written as core_init */
 static uct_predreg_status_func_t core_status;
 
-/* The core's function that starts it; NULL: it is not loaded. Written when
- * core_was_tried is, which is by the constructor or by start_core(). */
+/* The core's function that starts the core; NULL: the core is not loaded. Written with
+ * core_was_tried, by the constructor or by start_core(). */
 static uct_predreg_core_init_func_t core_init;
 static int core_was_tried;
 
-/* Whether nothing of a UCX is managed since it is another one than the core's. Relaxed:
- * nothing is read through it, and threads that ask at the same time come to the same */
+/* Whether nothing of a UCX is managed since the core works with another UCX. Relaxed:
+ * nothing is read through the flag, and threads that ask at the same time come to the
+ * same answer */
 static _Atomic(int) is_aside_for[PREDREG_MAX_UCX];
 
 _Atomic(const char*) predreg_ucp_start;
@@ -115,18 +116,27 @@ static int is_known_version(const void *caller)
     return 1;
 }
 
+/* @return an overriding function of another copy of this library, if that copy comes before
+ * this copy and so sees the calls of UCX; else NULL */
+static const void *find_first_copy(void)
+{
+    const void *first = dlsym(RTLD_DEFAULT, PREDREG_UCX_FUNCTION);
+
+    return ((first != NULL) && predreg_is_other_copy(first)) ? first : NULL;
+}
+
 /* @return whether anything is to be managed, whatever UCX there is. Else this library has
  * stepped aside. */
 static int may_manage(void)
 {
-    const void *first = dlsym(RTLD_DEFAULT, PREDREG_UCX_FUNCTION);
+    const void *first = find_first_copy();
     char detail[UCT_PREDREG_ASIDE_MAX];
 
-    /* The environment is that of a user who lacks these rights, and names
-     * files to be written */
+    /* The environment comes from a user without these rights, and names files to be
+     * written */
     if (getauxval(AT_SECURE)) {
         step_aside(UCT_PREDREG_ASIDE_RIGHTS, NULL);
-    } else if ((first != NULL) && predreg_is_other_copy(first)) {
+    } else if (first != NULL) {
         snprintf(detail, sizeof(detail), "%s was preloaded before %s",
                  predreg_library_name(first), predreg_library_name(core_path));
         step_aside(UCT_PREDREG_ASIDE_OTHER_COPY, detail);
@@ -141,9 +151,8 @@ static int may_manage(void)
     return 0;
 }
 
-/* Load the core, once, into a process with a UCX that it may work with. The
- * first thread that comes here is the one that loads this library, or it is
- * alone in start_core(). */
+/* Load the core, once, into a process with a UCX that the core may work with. The first
+ * thread here loads this library, or is alone in start_core(). */
 static void load_core(const void *caller)
 {
     char detail[2 * PATH_MAX];
@@ -292,8 +301,9 @@ int predreg_sibling(const char *name, char *path, size_t max)
 }
 
 /*
- * libucp_windows.so, and what this library has for it: see predreg_windows_env_t. It is
- * linked with UCP, so that it calls the UCP that the core works with.
+ * libucp_windows.so, and the functions of this library for libucp_windows.so: see
+ * predreg_windows_env_t. libucp_windows.so is linked with UCP, and so calls the UCP that
+ * the core works with.
  */
 
 static ucs_status_t
@@ -386,12 +396,12 @@ void predreg_windows_load(void)
 }
 
 
-/* Open MPI may replace UCX's memory hooks by its own, which tell UCX of unmapped
- * memory and of nothing else; the arena, and a trace that is to tell of mappings,
- * need UCX's (opal/mca/common/ucx of Open MPI 4 and 5). What the user has set stays.
- * Where UCX was told to have no hooks, memory is managed by those of Open MPI alone.
- * Those that it puts into the tables of libraries (reloc) let Open MPI 4.1 hang in its
- * start with UCX 1.13, which allocates memory in a hook */
+/* Open MPI may replace UCX's memory hooks by its own, which tell UCX of unmapped memory
+ * and of nothing else; the arena, and a trace with mappings, need UCX's hooks
+ * (opal/mca/common/ucx of Open MPI 4 and 5). A setting of the user stays. Where UCX was
+ * told to have no hooks, memory is managed by Open MPI's hooks alone. Open MPI's hooks
+ * in the tables of libraries (reloc) let Open MPI 4.1 hang in its start with UCX 1.13,
+ * which allocates memory in a hook */
 static void keep_ucx_hooks(void)
 {
     const char *arena = getenv("UCX_RCACHE_PRED_ARENA");
@@ -418,18 +428,17 @@ UCS_F_CTOR static void predreg_constructor(void)
 
 
 /*
- * Says at exit that MPI has not used UCX, if a summary or a trace was asked
- * for: who finds nothing would look for the reason. The core is not even loaded
- * then. Debian's Open MPI is set up so that it uses UCX only where it is told
- * to.
+ * Says at exit that MPI has not used UCX, if a summary or a trace was asked for: a user who
+ * finds neither would look for the reason. The core is not even loaded then. Debian's Open
+ * MPI uses UCX only where told to.
  */
 
 
-/* Which process loaded this library. A forked child says nothing: all that this
- * file asks is its parent's. */
+/* Process that loaded this library. A forked child says nothing: the state below is its
+ * parent's. */
 static pid_t loaded_by;
 
-/* Standard error of that time. What is there at the end may be a file of the program */
+/* Standard error of the start. At the end the descriptor may be a file of the program */
 static ucs_rcache_pred_own_fd_t first_stderr;
 
 
@@ -441,8 +450,8 @@ static int is_set(const char *name)
     return (value != NULL) && (value[0] != '\0') && strcmp(value, "none");
 }
 
-/* @return whether MPI was started in this process. This may be asked at any
- * time, also after the end of MPI, and each MPI has the same function for it */
+/* @return whether MPI was started in this process. MPI answers at any time, also after
+ *         its end, and each MPI has the same function for the answer */
 static int is_mpi_started(void)
 {
     int (*initialized)(int*) = (int (*)(int*))dlsym(RTLD_DEFAULT,
@@ -450,15 +459,6 @@ static int is_mpi_started(void)
     int flag                 = 0;
 
     return (initialized != NULL) && (initialized(&flag) == 0) && flag;
-}
-
-/* @return whether another copy of this library comes before this one, which
- * then sees the calls of UCX */
-static int is_another_first(void)
-{
-    const void *first = dlsym(RTLD_DEFAULT, PREDREG_UCX_FUNCTION);
-
-    return (first != NULL) && predreg_is_other_copy(first);
 }
 
 UCS_F_CTOR static void predreg_unused_constructor(void)
@@ -474,7 +474,7 @@ UCS_F_DTOR static void predreg_unused_destructor(void)
         (uct_predreg_job_rank() > 0) ||
         (!is_set("UCX_RCACHE_PRED_SUMMARY") &&
          !is_set("UCX_RCACHE_PRED_TRACE")) ||
-        !ucs_rcache_pred_own_fd_is_ours(&first_stderr) || is_another_first() ||
+        !ucs_rcache_pred_own_fd_is_ours(&first_stderr) || (find_first_copy() != NULL) ||
         !is_mpi_started()) {
         return;
     }

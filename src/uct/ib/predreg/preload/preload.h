@@ -18,18 +18,16 @@
 
 /** @file preload.h
  *
- * Finds the function of UCX that an overriding function overrides, and the
- * core.
+ * Finds the core, and the function of UCX that an overriding function overrides.
  *
- * A process may have more than one UCX: that of the system, and those that
- * plug-ins bring along under names of their own, as repaired Python wheels do.
- * An overriding function forwards a call to the UCX whose function the caller
- * would have got without this library, and tells the core of it only if that is
- * the UCX that the core is linked with.
+ * A process may have more than one UCX: the system's, and others of plug-ins under names
+ * of their own, as repaired Python wheels have. An overriding function forwards a call
+ * to the UCX whose function the caller would have got without this library. The core is
+ * told of the call only if the core is linked with the same UCX.
  *
- * Each object of UCX descends from a configuration or a domain, so these calls
- * are where a further UCX is noticed: they look up their caller's UCX, the
- * others do so only if there is more than one.
+ * Each object of UCX descends from a configuration or a domain, so calls for these
+ * notice a further UCX: they look up their caller's UCX, and other calls do so only if
+ * there is more than one.
  */
 
 #define PREDREG_EXPORT __attribute__((visibility("default")))
@@ -45,13 +43,13 @@
 #define PREDREG_UCX_REST (PREDREG_MAX_UCX - 1)
 
 
-/** Hooks of the core for each UCX of this process; NULL as long as the core is
- *  not loaded, and for those that it steps aside for. Written once each, after
- *  the hooks were filled in (release). */
+/** Hooks of the core for each UCX of this process; NULL until the core is loaded, and for
+ *  a UCX that the core steps aside for. Written once each, after the hooks were filled in
+ *  (release). */
 extern _Atomic(const uct_predreg_hooks_t*) predreg_hooks_of[PREDREG_MAX_UCX];
 
-/** How many UCXs have been called so far; it only grows. Relaxed: a thread that
- *  calls a further UCX got an object of it from a call that counted it. */
+/** Number of UCXs called so far; it only grows. Relaxed: a thread that calls a further
+ *  UCX got an object from a counted call. */
 extern _Atomic(unsigned) predreg_num_ucx;
 
 
@@ -77,19 +75,18 @@ static UCS_F_ALWAYS_INLINE unsigned predreg_ucx(const void *caller)
  *
  * @param [in]  ucx     Number of that UCX.
  * @param [in]  name    Name of the function.
- * @param [out] real_p  Filled with the function, if it is the same for all
- *                      callers of that UCX.
- * @return the function. If there is none of that name, an error is printed, and
- *         a function that returns UCS_ERR_UNSUPPORTED is returned instead.
+ * @param [out] real_p  Filled with the function, if it is the same for all callers of the
+ *                      UCX.
+ * @return the function. Without a function of the name, an error is printed, and a function
+ *         is returned that returns UCS_ERR_UNSUPPORTED.
  */
 void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
                       _Atomic(void*) *real_p);
 
 
 /**
- * The function that is overridden, of a UCX. Each place in the code that uses
- * this macro resolves the name once for each UCX; several threads that do so at
- * the same time find the same address.
+ * The overridden function of a UCX. Each use of this macro in the code resolves the name
+ * once for each UCX; several threads that do so at the same time find the same address.
  */
 #define PREDREG_REAL_OF(_ucx, _caller, _name) \
     ({ \
@@ -108,18 +105,17 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
 #define PREDREG_REAL(_ucx, _name) PREDREG_REAL_OF(_ucx, PREDREG_CALLER, _name)
 
 
-/** Which parts of a key that a thread packs are those of managed domains. */
+/** The parts of a key, in which managed domains have their own. */
 typedef struct predreg_packing {
     unsigned num;   /**< Parts so far */
     uint64_t parts; /**< Bit i: part i is that of a managed domain */
 } predreg_packing_t;
 
-/** What a thread is doing, for the overriding functions that the thread comes through
- *  meanwhile, and what a thread remembers. Only the thread itself uses it. All 0 at
- *  first. */
+/** State of a thread: its present call, for the overriding functions within the call, and
+ *  notes for its next calls. Only the thread itself uses it. All 0 at first. */
 typedef struct predreg_thread {
-    /** What memory is registered for. The overriding functions of UCP set it while the
-     *  thread is in them. */
+    /** Purpose of registrations. The overriding functions of UCP set the purpose around
+     *  their calls. */
     uct_predreg_purpose_t  purpose;
     unsigned               in_init;       /**< Not 0: the thread is in ucp_init_version(),
                                                where UCP has opened in_init - 1 memory
@@ -153,20 +149,19 @@ typedef struct predreg_thread {
                                                the stack calls come from */
 } predreg_thread_t;
 
-/** The state of this thread. With the TLS model initial-exec one instruction finds it. The
- *  model is possible because this library is preloaded, so that its thread-local storage is
- *  part of each thread from the start. */
+/** The state of this thread. With the TLS model initial-exec one instruction finds the
+ *  state. The model is possible because this library is preloaded, so that its thread-
+ *  local storage is part of each thread from the start. */
 extern __thread __attribute__((tls_model("initial-exec"))) predreg_thread_t predreg_thread;
 
 
-/** Whether the program has asked a context for one-sided communication.
- *  Relaxed, as the next one: nothing else depends on it, and it is only ever
- *  set. */
+/** Whether the program has asked a context for one-sided communication. Relaxed, as the
+ *  next one: nothing else depends on the flag, and nobody resets it. */
 extern _Atomic(int) predreg_one_sided;
 
-/** Whether the program has called UCP past this library. Then a callback that
- *  UCP's progress calls may do so as well, and what progress registers may be
- *  for one-sided communication, too. */
+/** Whether the program has called UCP past this library. Then a callback of UCP's
+ *  progress may do so as well, and progress may register memory for one-sided
+ *  communication, too. */
 extern _Atomic(int) predreg_bypassed;
 
 /** @ref uct_predreg_hooks_t::alter, for the functions of libc; NULL: nobody needs
@@ -174,13 +169,13 @@ extern _Atomic(int) predreg_bypassed;
 typedef int (*predreg_alter_t)(const void *address, size_t length, int prot);
 extern _Atomic(predreg_alter_t) predreg_alter;
 
-/** An address in the core, for mallopt(); NULL: it is not loaded. Relaxed: nothing is read
- *  through it. */
+/** An address in the core, for mallopt(); NULL: the core is not loaded. Relaxed: nothing
+ *  is read through the address. */
 extern _Atomic(const void*) predreg_core;
 
 
-/** What libucp_windows.so does in place of functions of UCP; NULL: it is not
- *  loaded. Written once, with release. */
+/** Functions of libucp_windows.so in place of UCP's; NULL: the library is not loaded.
+ *  Written once, with release. */
 extern _Atomic(const predreg_windows_t*) predreg_windows_table;
 
 /** As ucp_mem_map() of a UCX, but managed domains register a page at most.
@@ -200,8 +195,8 @@ predreg_map_window(unsigned ucx, ucp_context_h context,
 /** Load libucp_windows.so, beside this library, once. */
 void predreg_windows_load(void);
 
-/** Find the file of a library that was installed with this one. @return 0 if its
- *  name is not known. */
+/** Find the file of a library beside this library.
+ *  @return 0 if the name of the file is not known. */
 int predreg_sibling(const char *name, char *path, size_t max);
 
 
@@ -213,9 +208,10 @@ predreg_hooks(unsigned ucx)
     return atomic_load_explicit(&predreg_hooks_of[ucx], memory_order_acquire);
 }
 
-/** @return the hooks of the only UCX of this process; NULL if it has more than one, or the
- *  core is not told of it. For functions that each message calls: what else there is goes
- *  to a function of its own, so that this way saves no registers. */
+/** @return the hooks of the only UCX of this process; NULL if the process has more than
+ *          one, or the core is not told of the UCX. For functions that each message
+ *          calls: other cases go to a function of their own, so that the usual case saves
+ *          no registers. */
 static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_only_hooks(void)
 {
     return ucs_likely(atomic_load_explicit(&predreg_num_ucx,
@@ -223,8 +219,8 @@ static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_only_hooks(void)
            predreg_hooks(0) : NULL;
 }
 
-/** @return whether libucp_windows.so is loaded. What there is to do then goes to functions
- *  that are not inlined, so that other messages save no registers for it. */
+/** @return whether libucp_windows.so is loaded. The work for windows is in functions that
+ *          are not inlined, so that other messages save no registers for the work. */
 static UCS_F_ALWAYS_INLINE int predreg_has_windows(void)
 {
     /* Relaxed: predreg_windows() looks again */
@@ -232,7 +228,7 @@ static UCS_F_ALWAYS_INLINE int predreg_has_windows(void)
                                              memory_order_relaxed) != NULL);
 }
 
-/** @return what libucp_windows.so does for a UCX, or NULL. */
+/** @return the functions of libucp_windows.so for a UCX, or NULL. */
 static UCS_F_ALWAYS_INLINE const predreg_windows_t *predreg_windows(unsigned ucx)
 {
     /* Acquire: pairs with the release when the library was loaded */
@@ -255,19 +251,17 @@ const predreg_windows_t *predreg_serving(unsigned ucx, ucp_rkey_h rkey);
         ucs_likely(serving == NULL) ? PREDREG_REAL(routed, _name) : serving->_name; \
     })
 
-/** Load and start the core, if it works with this UCX and that was not tried
- *  yet; else say once that nothing of it is managed. @return what
- *  predreg_hooks() returns then. */
+/** Load and start the core, if the core works with this UCX and nobody has tried yet;
+ *  else say once that nothing of the UCX is managed.
+ *  @return the hooks, as predreg_hooks(). */
 const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller);
 
-/** @return the functions of the UCX that the core works with, including those
- *  of UCP, which must have been loaded. */
+/** @return the functions of the core's UCX, UCP's included. UCP must have been loaded. */
 const uct_predreg_real_t *predreg_real_ucp(unsigned ucx, const void *caller);
 
-/** Where UCP is, of the UCX that the core works with. There is no lock, since the
- *  thread that holds it may be missing in a forked child: all threads that find UCP
- *  write the same addresses. The end is written with release, after the start; NULL:
- *  not known. */
+/** Where UCP is, of the core's UCX. There is no lock, since the thread that holds the
+ *  lock may be missing in a forked child: all threads that find UCP write the same
+ *  addresses. The end is written with release, after the start; NULL: not known. */
 extern _Atomic(const char*) predreg_ucp_start;
 extern _Atomic(const char*) predreg_ucp_end;
 
@@ -282,8 +276,8 @@ static UCS_F_ALWAYS_INLINE int predreg_is_ucp(const void *caller)
 }
 
 
-/** The length of a communication whose datatype is not contiguous, since it is
- *  not known here: as long as can be. */
+/** The length of a communication with a datatype that is not contiguous. The length is
+ *  not known here, so it is taken to be as long as can be. */
 #define PREDREG_LENGTH_UNKNOWN SIZE_MAX
 
 /** @return the length of so many elements of a datatype, bytes. */

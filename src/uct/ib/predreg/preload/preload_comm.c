@@ -44,8 +44,8 @@ typedef struct send {
     const ucp_request_param_t *param;
 } send_t;
 
-/* What the core changes of a send. Its address is handed to the core, so it is no part of
- * send_t, whose fields the compiler keeps in registers */
+/* The core's changes of a send. The core gets the address, so the changes are no part of
+ * send_t: the compiler keeps the fields of send_t in registers */
 typedef struct changed {
     uct_predreg_send_t  send;
     ucp_request_param_t param;
@@ -59,10 +59,9 @@ const predreg_windows_t *predreg_serving(unsigned ucx, ucp_rkey_h rkey)
     return ((windows != NULL) && windows->serves(rkey)) ? windows : NULL;
 }
 
-/* What UCP registers the data of a communication for. The data of a put whose datatype
- * this library does not know, such as the lists of 1.22 (UCP_DATATYPE_SGL), may go to a
- * function of an interface that this library does not replace: the data must not get a
- * pieces handle. */
+/* Purpose of registrations by UCP for a communication. The data of a put with a datatype
+ * unknown here, such as the lists of 1.22 (UCP_DATATYPE_SGL), may go to a function of an
+ * interface that this library does not replace: such data must not get a pieces handle. */
 static UCS_F_ALWAYS_INLINE uct_predreg_purpose_t
 comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
 {
@@ -163,7 +162,7 @@ copy_new_fields(ucp_request_param_t *copy, const ucp_request_param_t *param)
     }
 }
 
-/* Copy a program's request parameters, which have no field that this library does not know
+/* Copy a program's request parameters without fields unknown here
  * (UCT_PREDREG_UNKNOWN_FIELDS) */
 static void copy_param(ucp_request_param_t *copy, const ucp_request_param_t *param)
 {
@@ -257,7 +256,7 @@ change_send(const uct_predreg_hooks_t *hooks, send_t *send, ucp_ep_h ep,
 {
     uct_predreg_purpose_t outer = predreg_thread.purpose;
 
-    /* The core may register the buffer, which has become hot */
+    /* The core may register the buffer, now a hot one */
     predreg_thread.purpose = UCT_PREDREG_PURPOSE_HOT;
     send->changes          = hooks->send(&predreg_thread.sender, ep, buffer, send->length,
                                          send->param, &changed->send);

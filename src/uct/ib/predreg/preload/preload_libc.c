@@ -15,24 +15,22 @@
 #include <sys/mman.h>
 
 /*
- * Functions of libc that change what memory may be used for, or lock it, and
- * that UCM has no event for; and the one that tells malloc() what to map, which the arena
- * uses. The core is told before the kernel is; then the
- * function is called that the program would have called without this library.
- * libc's own calls, such as those for the stacks of threads, do not come here.
+ * Functions of libc that change rights to memory, or lock memory, and have no event of UCM;
+ * and mallopt(), which tells malloc() what to map: the arena calls mallopt(). The core is
+ * told before the kernel; then the overridden function is called. libc's own calls, such as
+ * for the stacks of threads, do not come here.
  */
 
 _Atomic(predreg_alter_t) predreg_alter;
 
 _Atomic(const void*) predreg_core;
 
-/* The address is a number, as libc declares of some of these functions that they
- * access nothing there, and a compiler that knows takes the pointer for one whose
- * memory is read. @return 0, or an error that was set, with which the call fails */
+/* The address is a number: libc declares of some callers that they access nothing at the
+ * address, and a compiler that knows so would warn about a pointer. @return 0, or the
+ * error that the call fails with, which errno has */
 static UCS_F_ALWAYS_INLINE int tell(uintptr_t address, size_t length, int prot)
 {
-    /* Acquire: who sees the function sees the core that it belongs to started, see
-     * start_core() */
+    /* Acquire: a thread that sees the function sees the core started, see start_core() */
     predreg_alter_t alter = atomic_load_explicit(&predreg_alter,
                                                  memory_order_acquire);
 
@@ -47,8 +45,8 @@ static UCS_F_ALWAYS_INLINE int tell(uintptr_t address, size_t length, int prot)
     return error;
 }
 
-/* The function that this one overrides. Threads that look for it at the same time
- * find the same: relaxed */
+/* The overridden function. Threads that look for it at the same time find the same:
+ * relaxed */
 #define NEXT(_name) \
     ({ \
         void *found = atomic_load_explicit(&next_##_name, \
@@ -71,8 +69,8 @@ static _Atomic(void*) next_mallopt;
  * changes that much later, or again */
 static _Atomic(int) is_malloc_set;
 
-/* Programs call these in handlers of signals, such as those of garbage
- * collectors, where it would be too late to look for them */
+/* Programs call the functions in handlers of signals, such as the handlers of garbage
+ * collectors, where a search for them would be too late */
 UCS_F_CTOR static void find_all(void)
 {
     (void)NEXT(mprotect);
@@ -110,8 +108,8 @@ PREDREG_EXPORT int mlock2(const void *address, size_t length, unsigned flags)
                    NEXT(mlock2)(address, length, flags);
 }
 
-/* Whether a parameter of malloc() has to do with mappings, and what of the heap goes back:
- * what a program sets of these stays */
+/* Whether a parameter of malloc() is about mappings or about memory that the heap gives
+ * back: the arena leaves a program's setting of such a parameter alone */
 static int is_about_mappings(int param)
 {
     return (param == M_MMAP_THRESHOLD) || (param == M_MMAP_MAX) ||

@@ -48,7 +48,7 @@ ucp_config_read(const char *env_prefix, const char *filename,
                        env_prefix, filename, config_p);
 }
 
-/* @return the core's hooks if it is to be told of contexts; NULL: it is not */
+/* @return the core's hooks if the core is to be told of contexts, else NULL */
 static const uct_predreg_hooks_t *making_hooks(unsigned ucx)
 {
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
@@ -75,8 +75,8 @@ static void share_context(uct_predreg_ucp_params_t *copy, const ucp_params_t *pa
     copy->mt_workers_shared = 1;
 }
 
-/* @return whether windows of a context that is to be made go through Firehose; the
- * library for that is loaded then */
+/* @return whether windows of a new context go through Firehose; the library for windows
+ *         is loaded then */
 static int has_windows(unsigned ucx, const ucp_params_t *params)
 {
     static atomic_flag is_told       = ATOMIC_FLAG_INIT;
@@ -100,8 +100,9 @@ static int has_windows(unsigned ucx, const ucp_params_t *params)
 }
 
 /* Let the core prepare a context. UCP protects its cache by the lock of the context
- * (ucp_memh_get() of 1.14 and later), which is none unless the program asks for it; a
- * program whose threads share one worker need not. So there must be a way to ask for it.
+ * (ucp_memh_get() of 1.14 and later). There is no lock unless the program asks for one,
+ * and a program whose threads share one worker need not ask. So this library must be
+ * able to ask.
  * @return whether buffers may become hot in the context */
 static int prepare(const uct_predreg_hooks_t *hooks, const uct_predreg_real_t *real,
                    const ucp_params_t *params, const ucp_config_t *config,
@@ -143,7 +144,7 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
         }
         config = own_config;
     } else {
-        /* The program may have changed it since it was read */
+        /* The program may have changed the configuration since UCP read it */
         hooks = predreg_load(ucx, PREDREG_CALLER);
         if (hooks != NULL) {
             hooks->ucp_config(predreg_real_ucp(ucx, PREDREG_CALLER),
@@ -287,8 +288,8 @@ progress_windows(unsigned ucx, const void *caller,
     return count;
 }
 
-/* Progress has found nothing to do. Most often this only counts: the sooner it
- * returns, the sooner the next message is found */
+/* Progress has found nothing to do. Most often the function only counts: the sooner
+ * progress returns, the sooner the next message is found */
 static UCS_F_ALWAYS_INLINE void
 found_nothing(unsigned ucx, ucp_worker_h worker)
 {
@@ -302,7 +303,7 @@ found_nothing(unsigned ucx, ucp_worker_h worker)
 
     hooks = predreg_hooks(ucx);
     if (hooks != NULL) {
-        /* What the hook registers by UCP shows what hot buffers cost */
+        /* The hook registers memory by UCP to measure hot buffers */
         predreg_thread.purpose = UCT_PREDREG_PURPOSE_HOT;
         hooks->idle(&predreg_thread.sender, &predreg_thread.idle, worker);
         predreg_thread.purpose = purpose;

@@ -10,18 +10,16 @@
 #include <ucs/sys/math.h>
 
 /*
- * Overriding functions of UCT, which libucp imports, and one of UCS. Each calls
- * the function that it overrides. But registrations and deregistrations of
- * memory go to the core, which decides whether to call the overridden
- * function.
+ * Overriding functions of UCT, imported by libucp, and one of UCS. Each calls the function
+ * that it overrides. But registrations and deregistrations of memory go to the core, which
+ * decides whether to call the overridden function.
  *
- * libuct implements some of these functions by others, whose
- * exported names it calls, so that these come through here again: the allocation of
- * memory of a domain's own, and from UCX 1.14 on the plain
- * registration and the plain packing of a key by those of the second interface.
- * A registration is told to the core once, since the core registers by the
- * second interface itself; the key is packed within itself, which does no harm,
- * since the lock of a domain is recursive.
+ * libuct implements some of the functions by others, called by their exported names, so
+ * that a call comes through here again: the allocation of memory of a domain's own, and
+ * from UCX 1.14 on the plain registration and the plain packing of a key, by the second
+ * interface. The core is told of a registration once, since the core registers by the
+ * second interface itself; a key is packed within itself, without harm, since the lock of a
+ * domain is recursive.
  */
 
 
@@ -145,8 +143,8 @@ uct_iface_query(uct_iface_h iface, uct_iface_attr_t *iface_attr)
     return status;
 }
 
-/* Whether memory is registered for what most is: UCP has it registered for the
- * communication that this thread is in, all of it, and has not allocated it just before */
+/* Whether a registration is the usual one: UCP registers all memory of the communication
+ * that this thread is in, and has not allocated the memory just before */
 static UCS_F_ALWAYS_INLINE int is_usual(const void *caller)
 {
     UCS_STATIC_ASSERT((UCT_PREDREG_PURPOSE_MESSAGE + 2 ==
@@ -161,8 +159,8 @@ static UCS_F_ALWAYS_INLINE int is_usual(const void *caller)
            ucs_likely(predreg_is_ucp(caller));
 }
 
-/* What memory is registered for. A program that uses UCT by itself gets exactly
- * the registration that it asks for. */
+/* Purpose of a registration. A program that uses UCT by itself gets exactly the
+ * registration that the program asks for. */
 static uct_predreg_purpose_t
 purpose_of(const void *caller, const void *address)
 {
@@ -176,8 +174,7 @@ purpose_of(const void *caller, const void *address)
         return predreg_thread.purpose;
     }
 
-    /* UCP registers what it has allocated with each domain, one after the
-     * other */
+    /* UCP registers allocated memory with each domain, one after the other */
     if (predreg_thread.allocated != NULL) {
         if (predreg_thread.allocated == address) {
             return UCT_PREDREG_PURPOSE_POOL;
@@ -193,8 +190,8 @@ purpose_of(const void *caller, const void *address)
     return predreg_thread.purpose;
 }
 
-/* @return whether this is a part of what the put or get goes through that this thread is
- *         in */
+/* @return whether memory is a part of the local data of the put or get that this thread
+ *         is in */
 static int is_part(uct_predreg_purpose_t purpose, const void *address, size_t length)
 {
     uintptr_t offset = (uintptr_t)address - (uintptr_t)predreg_thread.whole.address;
@@ -204,8 +201,8 @@ static int is_part(uct_predreg_purpose_t purpose, const void *address, size_t le
            (length <= predreg_thread.whole.length - offset);
 }
 
-/* Register all that a put or get goes through in place of a part. @return whether it is
- * registered; if not, it is not tried again */
+/* Register all local data of a put or get in place of a part. @return whether all data
+ * is registered; a refused registration is not tried again */
 static int has_registered_whole(const uct_predreg_hooks_t *hooks, uct_md_h md,
                                 unsigned flags, uct_mem_h *memh_p)
 {
@@ -340,7 +337,28 @@ uct_md_mem_dereg_v2(uct_md_h md, const uct_md_mem_dereg_params_t *params)
            mem_dereg_v2_rare(PREDREG_CALLER, md, params);
 }
 
-/* UCP has a domain pack its part of a key. If it is that of a window, note whose */
+/* Enter a domain, which one thread at a time may be in */
+static const uct_predreg_hooks_t *enter(unsigned ucx, uct_md_h md)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+
+    if (hooks != NULL) {
+        hooks->md_enter(md);
+    }
+    return hooks;
+}
+
+/* Leave a domain after a function of UCX. @return the function's status */
+static ucs_status_t
+leave(const uct_predreg_hooks_t *hooks, uct_md_h md, ucs_status_t status)
+{
+    if (hooks != NULL) {
+        hooks->md_leave(md);
+    }
+    return status;
+}
+
+/* UCP has a domain pack its part of a key. If the key is of a window, note the domain */
 static UCS_F_ALWAYS_INLINE void
 note_part(const uct_predreg_hooks_t *hooks, uct_md_h md, const void *caller)
 {
@@ -369,12 +387,8 @@ uct_md_mkey_pack(uct_md_h md, uct_mem_h memh, void *rkey_buffer)
 
     note_part(hooks, md, PREDREG_CALLER);
     status = hooks->mkey_begin(md, memh);
-    if (status == UCS_OK) {
-        status = PREDREG_REAL(ucx, uct_md_mkey_pack)(md, memh, rkey_buffer);
-        hooks->md_leave(md);
-    }
-
-    return status;
+    return (status != UCS_OK) ? status :
+           leave(hooks, md, PREDREG_REAL(ucx, uct_md_mkey_pack)(md, memh, rkey_buffer));
 }
 
 PREDREG_EXPORT ucs_status_t
@@ -399,19 +413,10 @@ uct_md_mem_attach(uct_md_h md, const void *mkey_buffer,
                   uct_md_mem_attach_params_t *params, uct_mem_h *memh_p)
 {
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
-    ucs_status_t status;
+    const uct_predreg_hooks_t *hooks = enter(ucx, md);
 
-    if (hooks != NULL) {
-        hooks->md_enter(md);
-    }
-    status = PREDREG_REAL(ucx, uct_md_mem_attach)(md, mkey_buffer, params,
-                                                  memh_p);
-    if (hooks != NULL) {
-        hooks->md_leave(md);
-    }
-
-    return status;
+    return leave(hooks, md, PREDREG_REAL(ucx, uct_md_mem_attach)(md, mkey_buffer, params,
+                                                                 memh_p));
 }
 
 /* Memory that is registered afterwards with one domain after the other */
@@ -437,53 +442,34 @@ PREDREG_EXPORT ucs_status_t uct_mem_free(const uct_allocated_memory_t *mem)
     return PREDREG_REAL(ucx, uct_mem_free)(mem);
 }
 
-/* A domain that has memory of its own registers it inside of UCX. It is entered here,
- * not around uct_mem_alloc(), which also maps memory: no mapping is waited for in a
- * domain, and a thread is in one domain at a time. */
+/* A domain with memory of its own registers the memory inside of UCX. This function
+ * enters the domain, and uct_mem_alloc() does not, which also maps memory: no mapping is
+ * waited for in a domain, and a thread is in one domain at a time. */
 PREDREG_EXPORT ucs_status_t
 uct_md_mem_alloc(uct_md_h md, uintptr_t arg1, uintptr_t arg2, uintptr_t arg3,
                  uintptr_t arg4, uintptr_t arg5, uintptr_t arg6, uintptr_t arg7)
 {
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
-    ucs_status_t status;
+    const uct_predreg_hooks_t *hooks = enter(ucx, md);
 
-    if (hooks != NULL) {
-        hooks->md_enter(md);
-    }
-    status = PREDREG_REAL(ucx, uct_md_mem_alloc)(md, arg1, arg2, arg3, arg4, arg5,
-                                                 arg6, arg7);
-    if (hooks != NULL) {
-        hooks->md_leave(md);
-    }
-
-    return status;
+    return leave(hooks, md, PREDREG_REAL(ucx, uct_md_mem_alloc)(md, arg1, arg2, arg3, arg4,
+                                                                arg5, arg6, arg7));
 }
 
 PREDREG_EXPORT ucs_status_t uct_md_mem_free(uct_md_h md, uct_mem_h memh)
 {
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
-    ucs_status_t status;
+    const uct_predreg_hooks_t *hooks = enter(ucx, md);
 
-    if (hooks != NULL) {
-        hooks->md_enter(md);
-    }
-    status = PREDREG_REAL(ucx, uct_md_mem_free)(md, memh);
-    if (hooks != NULL) {
-        hooks->md_leave(md);
-    }
-
-    return status;
+    return leave(hooks, md, PREDREG_REAL(ucx, uct_md_mem_free)(md, memh));
 }
 
 
 /*
- * From UCX 1.16 to 1.21 UCP asks its registration cache to invalidate the memory
- * of a request whose peer has failed (ucp_request_memh_invalidate()), even if
- * that cache is off, and so crashes. It ends the use of the memory, with the flag
- * that asks for invalidation, right after this call, and its completion runs
- * later, when the worker makes progress.
+ * From UCX 1.16 to 1.21 UCP asks its registration cache to invalidate the memory of a
+ * request whose peer has failed (ucp_request_memh_invalidate()), even if the cache is off,
+ * and so crashes. UCP ends the use of the memory, with the flag for invalidation, right
+ * after this call, and the completion runs later, when the worker makes progress.
  */
 PREDREG_EXPORT void
 ucs_rcache_region_invalidate(ucs_rcache_t *rcache, ucs_rcache_region_t *region,

@@ -13,11 +13,10 @@
 #include <unistd.h>
 
 /*
- * Overriding functions for what a program does with memory that it maps for its peers,
- * besides puts and gets: keys, atomics, endpoints, flushes. They are here for windows
- * that go through Firehose (UCX_RCACHE_PRED_WINDOWS). Without these, each only forwards
- * the call. ucp_mem_map() and what concerns contexts, workers, puts and gets is
- * overridden in preload_ucp.c.
+ * Overriding functions for memory that a program maps for its peers, besides puts and gets:
+ * keys, atomics, endpoints, flushes. They serve windows that go through Firehose
+ * (UCX_RCACHE_PRED_WINDOWS). Without windows, each forwards the call. preload_ucp.c has
+ * ucp_mem_map(), contexts and workers, and preload_comm.c puts and gets.
  */
 
 
@@ -61,11 +60,11 @@ PREDREG_EXPORT void ucp_rkey_buffer_release(void *rkey_buffer)
 }
 
 /* MPI_Rput() and MPI_Rget() of Open MPI 4 look for the state of a dynamic window among
- * the memory that was attached to it, where it is not (get_dynamic_win_info() in
- * osc_ucx_comm.c). They unpack the key of the entry before the first one, that is, bytes
- * of the heap before the table, and make no use of it. UCX crashes if these bytes happen
- * to be the wrong ones, which the allocations of this library make likelier.
- * @return the key; in place of such one, a key to nothing */
+ * the memory attached to the window, where the state is not (get_dynamic_win_info() in
+ * osc_ucx_comm.c). They unpack the key of the entry before the first one, i.e. bytes of
+ * the heap before the table, and make no use of the key. UCX crashes if the bytes happen
+ * to be the wrong ones, likelier with the allocations of this library. @return the key;
+ * in place of such a stray key, a key to nothing */
 static const void *replace_stray_key(const void *key)
 {
     static const char nothing[64]; /* No domain has a part in it */
@@ -373,7 +372,7 @@ ucp_atomic_cswap64(ucp_ep_h ep, uint64_t compare, uint64_t swap, uint64_t remote
 }
 
 
-/* What libucp_firehose.so asks of this library, see firehose.h */
+/* For libucp_firehose.so, see firehose.h */
 
 PREDREG_EXPORT ucs_status_t
 predreg_firehose_map_1(ucp_context_h context,

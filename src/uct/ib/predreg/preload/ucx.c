@@ -12,13 +12,13 @@
 
 
 /*
- * What the dynamic loader has bound a library to. What all may use changes while a process
- * runs: a library keeps the UCX that it was bound to before, which a later search of the
- * loader's does not find.
+ * The UCX that the dynamic loader has bound a library to. The UCX for all changes while a
+ * process runs: a library keeps the UCX of its binding, and a later search by the loader
+ * finds another one.
  *
- * A library has tables of the names that the loader binds, with the place of each one's
- * address ("Relocation" in the System V ABI). The places of functions that are bound at
- * their first call hold addresses of stubs in the library itself until then.
+ * A library has tables of the names that the loader binds, with the place of each address
+ * ("Relocation" in the System V ABI). The loader binds some functions at their first call.
+ * Until then, their places hold addresses of stubs in the library itself.
  */
 
 /* A relocation. UCX is built for processors with 64 bits only, whose relocations have an
@@ -138,8 +138,7 @@ static const char *base_name(const char *path)
     return (slash == NULL) ? path : (slash + 1);
 }
 
-/* The loader's description of the library that an address belongs to; NULL if
- * it belongs to none */
+/* The loader's description of the library at an address; NULL if there is none */
 static const struct link_map *map_of(const void *address)
 {
     struct link_map *map;
@@ -156,8 +155,8 @@ const char *predreg_library_name(const void *address)
            info.dli_fname : "an unknown library";
 }
 
-/* Whether an address belongs to this library, or to another copy of it, which
- * would forward to this one */
+/* Whether an address belongs to this library, or to another copy of the library, which
+ * would forward to this copy */
 static int is_preload(const void *address)
 {
     return !strcmp(base_name(predreg_library_name(address)),
@@ -184,8 +183,8 @@ static void *lookup_in(const char *library, const char *name)
         return NULL;
     }
 
-    /* A search by handle begins in that library, and then searches those that
-     * it depends on, so it does not find this one */
+    /* A search by handle begins in the library of the handle, and goes on in its
+     * dependencies, so the search does not find the preloaded library */
     addr = dlsym(handle, name);
     dlclose(handle);
     return addr;
@@ -205,7 +204,7 @@ static void *lookup_by_name(const char *name)
     return addr;
 }
 
-/* Search a library, which may be the program, and those that it depends on */
+/* Search a library, perhaps the program, and its dependencies */
 static void *lookup_in_map(const struct link_map *map, const char *name)
 {
     /* The program has no name */
@@ -215,8 +214,8 @@ static void *lookup_in_map(const struct link_map *map, const char *name)
     return ((addr != NULL) && is_preload(addr)) ? NULL : addr;
 }
 
-/* Find a name among what all may use: the program, its dependencies, and what was
- * loaded with RTLD_GLOBAL */
+/* Find a name for all: in the program, its dependencies, and libraries loaded with
+ * RTLD_GLOBAL */
 static void *lookup_for_all(const char *name)
 {
     void *addr = dlsym(RTLD_NEXT, name);
@@ -224,8 +223,7 @@ static void *lookup_for_all(const char *name)
     return ((addr != NULL) && is_preload(addr)) ? NULL : addr;
 }
 
-/* Whether the loader has bound a caller to another UCX than that which all may use
- * now */
+/* Whether the loader has bound a caller to another UCX than the present UCX for all */
 static int is_past_all(const predreg_bound_t *bound)
 {
     const void *addr = (bound->name == NULL) ? NULL :
@@ -242,8 +240,9 @@ static void *lookup_for(const struct link_map *map, const char *name)
     void *addr                 = NULL;
     int is_same;               /* Whether it is of the name's own library */
 
-    /* The loader searches first what all may use. If there was a UCX when it bound the
-     * caller, it has found that one, for all names that are searched there */
+    /* The loader searches first the libraries for all. If there was a UCX when the
+     * loader bound the caller, the loader has found the same UCX for all names of the
+     * search */
     is_same = (bound.name != NULL);
     if (!is_same) {
         bound = predreg_find_bound(map, "ucp_", own);
@@ -255,8 +254,8 @@ static void *lookup_for(const struct link_map *map, const char *name)
         addr = lookup_for_all(name);
     }
 
-    /* Then it searches the dependencies of the plug-in that the caller was
-     * loaded with, which may be others than the caller's own */
+    /* Then the loader searches the dependencies of the plug-in that the caller was
+     * loaded with, perhaps not the caller's own */
     if (addr == NULL) {
         addr = lookup_in_map(bound.library, name);
     }
@@ -273,8 +272,8 @@ void *predreg_lookup(const void *caller, const char *name)
 
     addr = (map == NULL) ? lookup_for_all(name) : lookup_for(map, name);
 
-    /* The caller got the address of an overriding function by other means, or
-     * there is another copy of this library between it and UCX */
+    /* The caller got the address of an overriding function by other means, or another
+     * copy of this library is between this copy and UCX */
     return (addr != NULL) ? addr : lookup_by_name(name);
 }
 
@@ -335,7 +334,7 @@ int predreg_is_cores_ucx(const void *caller)
     const void *function = predreg_lookup(caller, PREDREG_UCX_FUNCTION);
     const void *addr     = NULL;
 
-    /* What that UCX was linked with, whatever all may use */
+    /* The libucs of the caller's UCX, whichever libucs is for all */
     if (function != NULL) {
         addr = lookup_in_map(map_of(function), PREDREG_UCS_FUNCTION);
     }

@@ -27,16 +27,16 @@ BEGIN_C_DECLS
 #define PREDREG_COMPLAIN(_fmt, ...) \
     fprintf(stderr, "ucx-predreg: " _fmt "\n", ##__VA_ARGS__)
 
-/** What the core is linked with, and a function that each version of it has. */
+/** The core's libucs, and a function of every version of libucs. */
 #define PREDREG_UCS_LIBRARY  "libucs.so.0"
 #define PREDREG_UCS_FUNCTION "ucs_status_string"
 
-/** The same of UCP, which libucp_windows.so is linked with. This one is not
- *  overridden. */
+/** The libucp of libucp_windows.so, and a function of every version. This library does
+ *  not override the function. */
 #define PREDREG_UCP_LIBRARY  "libucp.so.0"
 #define PREDREG_UCP_FUNCTION "ucp_request_check_status"
 
-/** By this function the UCXs of a process are told apart. Each has it. */
+/** The address of this function tells the UCXs of a process apart. Each UCX has one. */
 #define PREDREG_UCX_FUNCTION "uct_md_open"
 
 
@@ -76,18 +76,18 @@ int predreg_is_other_copy(const void *address);
 void predreg_keep_library(const void *address);
 
 /**
- * @return whether the caller's UCX is the one that the core works with: the
- * core is linked with libucs.so.0, so it is the UCX that is linked with that library,
- * too, which must be in the process already. It stays so while the process runs.
+ * @return whether the core works with the caller's UCX. The core is linked with
+ *         libucs.so.0: its UCX is the UCX with the same libucs, which must be in the
+ *         process already. The answer stays the same while the process runs.
  */
 int predreg_is_cores_ucx(const void *caller);
 
-/** @return whether the loader would bind a library that depends on another one to the
- *  function of that, if it was loaded now: else there is another of that name, which all
- *  may use. */
+/** @return whether the loader, if it now loaded a library that depends on another
+ *          library, would bind the former to the function of the latter. Else there is
+ *          another function of the name for all. */
 int predreg_is_bound_to(const char *library, const char *name);
 
-/** So long is the beginning of a name that says which library of UCX has it. */
+/** Length of the begin of a name that tells the library of UCX. */
 #define PREDREG_PREFIX_LENGTH 4
 
 /** A function of UCX that a library calls. */

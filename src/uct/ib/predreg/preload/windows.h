@@ -16,12 +16,12 @@ BEGIN_C_DECLS
 
 /** @file preload/windows.h
  *
- * The interface between libuct_predreg.so and libucp_windows.so, which the former
- * loads where UCX_RCACHE_PRED_WINDOWS=firehose: what a program does with memory that
- * it maps for its peers then goes through Firehose. Without it, no overriding
- * function calls any of this.
+ * The interface between libuct_predreg.so and libucp_windows.so. Where
+ * UCX_RCACHE_PRED_WINDOWS=firehose, the first library loads the second, and operations
+ * on memory that the program maps for its peers go through Firehose. Else no overriding
+ * function calls anything of the interface.
  *
- * Any thread may call all functions, as those of UCP that they stand for.
+ * Any thread may call all functions, as the functions of UCP that they replace.
  */
 
 /** libucp_windows.so's only exported function. The number at its end is raised when
@@ -29,7 +29,7 @@ BEGIN_C_DECLS
 #define PREDREG_WINDOWS_INIT "ucp_windows_init_4"
 
 
-/** What libuct_predreg.so has for the other. */
+/** Functions of libuct_predreg.so for libucp_windows.so. */
 typedef struct predreg_windows_env {
     const char *num_procs; /**< Processes of the job, as text; NULL: not known */
     int        index;      /**< Number of this one; -1: not known */
@@ -48,24 +48,23 @@ typedef struct predreg_windows_env {
     ucs_status_t (*pack)(ucp_context_h context, ucp_mem_h memh, void **packed_p,
                          size_t *length_p, uint64_t *parts_p);
 
-    /** @return whether this thread is in a callback of UCP, so that it may not
-     *          progress a worker. */
+    /** @return whether this thread is in a callback of UCP, and may not progress a
+     *          worker. */
     int          (*is_in_progress)(void);
 
-    /** Until end_whole(), this thread posts a part of a put or get, whose local data is
-     *  this: if UCP registers the part, managed domains register all of it, unless that is
-     *  refused, so that all parts have one registration, as they would without Firehose.
+    /** Until end_whole(), this thread posts parts of a put or get with such local data.
+     *  If UCP registers a part, managed domains register all data, unless refused, so
+     *  that all parts have one registration, as without Firehose.
      *
      *  @param [in] length  Bytes, 1 and more. */
     void         (*begin_whole)(void *buffer, size_t length);
 
-    /** @return whether it was refused, and is not to be tried again. */
+    /** @return whether the registration was refused, and is not to be tried again. */
     int          (*end_whole)(void);
 } predreg_windows_env_t;
 
 
-/** What a put or get of the program may call: those functions of UCP that are handed
- *  a key. */
+/** Functions of UCP for puts and gets of the program, with a key. */
 #define PREDREG_WINDOWS_ACCESS(_f) \
     _f(ucp_put_nbx) \
     _f(ucp_put_nb) \
@@ -89,8 +88,7 @@ typedef struct predreg_windows_env {
     _f(ucp_atomic_cswap32) \
     _f(ucp_atomic_cswap64)
 
-/* In C++ the name would mean the member of the structure, unless it is told that the
- * global function is meant */
+/* In C++ the plain name would mean the member of the structure */
 #ifdef __cplusplus
 #  define PREDREG_WINDOWS_MEMBER(_name) __typeof__(&::_name) _name;
 #else
@@ -98,14 +96,13 @@ typedef struct predreg_windows_env {
 #endif
 
 
-/** What libucp_windows.so does in place of functions of UCP, or in addition to
- *  them. */
+/** Functions of libucp_windows.so in place of functions of UCP, or called in addition. */
 typedef struct predreg_windows {
     /** @return whether operations with a key are to be handed to the functions
      *          below. Takes no lock. */
     int (*serves)(ucp_rkey_h rkey);
 
-    /** These stand for those of UCP, if the key is served. */
+    /** In place of UCP's, if the key is served. */
     PREDREG_WINDOWS_ACCESS(PREDREG_WINDOWS_MEMBER)
     PREDREG_WINDOWS_ATOMICS(PREDREG_WINDOWS_MEMBER)
 
@@ -117,15 +114,14 @@ typedef struct predreg_windows {
     /** Memory is about to be unmapped. */
     void (*mem_unmapping)(ucp_context_h context, ucp_mem_h memh);
 
-    /** @return whether this is a handle of a window, which registers a page of it
-     *          only. */
+    /** @return whether a handle is of a window: it registers a page of the window only. */
     int  (*is_window)(ucp_mem_h memh);
 
     /** In place of ucp_rkey_pack(), as mem_map. */
     int  (*rkey_pack)(ucp_context_h context, ucp_mem_h memh, void **packed_p,
                       size_t *length_p, ucs_status_t *status_p);
 
-    /** @return whether this was a key that rkey_pack had made; it is gone then. */
+    /** @return whether rkey_pack had made the key; the key is gone then. */
     int  (*packed_release)(void *packed);
 
     /** In place of ucp_ep_rkey_unpack(), as mem_map. */
@@ -133,21 +129,21 @@ typedef struct predreg_windows {
                         ucs_status_t *status_p);
 
     /** Compare two keys that UCP takes for equal. @param [inout] result_p  As of
-     *  ucp_rkey_compare(); it stays as it is if UCP does not take them for equal, or
-     *  neither is the key to a window. */
+     *  ucp_rkey_compare(); unchanged if UCP does not take the keys for equal, or neither
+     *  is the key to a window. */
     void (*rkey_compare)(ucp_rkey_h rkey1, ucp_rkey_h rkey2, int *result_p);
 
     /** A key is about to be destroyed. */
     void (*rkey_destroying)(ucp_rkey_h rkey);
 
-    /** @return whether a request that the program frees must go on with its
-     *          callback, which is none of the program's: it is to be freed by
+    /** @return whether a request that the program frees must go on with its callback, a
+     *          callback of this library: the request is to be freed by
      *          ucp_request_release(). */
     int  (*request_freeing)(void *request);
 
-    /** A context for one-sided communication was made, whose functions this library may
-     *  call by threads of its own. @param [in] is_shared  Whether the program has asked
-     *  for mt_workers_shared. */
+    /** A context for one-sided communication was made. This library may call its
+     *  functions by threads of its own. @param [in] is_shared  Whether the program has
+     *  asked for mt_workers_shared. */
     void (*context_made)(ucp_context_h context, int is_shared);
 
     /** A worker was made; a worker or context is about to be destroyed. */
@@ -162,7 +158,8 @@ typedef struct predreg_windows {
      *  NULL: nothing. */
     void *(*ep_closing)(ucp_ep_h ep);
 
-    /** UCP was told to close it. @param [in] is_refused  It is open nevertheless. */
+    /** UCP was told to close the endpoint. @param [in] is_refused  The endpoint is open
+     *  nevertheless. */
     void (*ep_closed)(void *closing, int is_refused);
 
     /** @return whether operations were begun by the functions above that a flush of
@@ -187,8 +184,8 @@ typedef struct predreg_windows {
 } predreg_windows_t;
 
 
-/** @return the functions, or NULL: it does nothing in this process, and has logged
- *          why. */
+/** @return the functions, or NULL: the library does nothing in this process, and has
+ *          logged why. */
 typedef const predreg_windows_t*
 (*predreg_windows_init_func_t)(const predreg_windows_env_t *env);
 
