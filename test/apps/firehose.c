@@ -12,7 +12,7 @@
 #include "options.h"
 
 #include <ucp/firehose/api/firehose.h>
-#include <ucp/firehose/wire/message.h>
+#include <ucp/firehose/wire/wire.h>
 
 #include <pthread.h>
 #include <sched.h>

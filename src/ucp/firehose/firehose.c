@@ -4,17 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "params.h"
-#include "thread.h"
+#include "firehose_int.h"
 
-#include <ucp/firehose/core/outbox.h>
-#include <ucp/firehose/core/peer.h>
-#include <ucp/firehose/core/pinning.h>
-#include <ucp/firehose/core/preloaded.h>
-#include <ucp/firehose/core/settle.h>
-#include <ucp/firehose/core/unmap.h>
-
-#include <ucp/firehose/wire/key.h>
 #include <ucs/base/clock.h>
 #include <ucs/base/hash.h>
 #include <ucs/base/wait.h>
@@ -25,7 +16,7 @@
 
 /* Begin and end of the library in a process */
 
-/* Peers are given so long to take leave of, ns, as some may be gone */
+/* How long the end waits for messages to peers, ns: some peers may be gone */
 #define PATIENCE 2000000000L
 
 
@@ -125,7 +116,7 @@ static ucs_status_t check_context(ucp_context_h context)
     return UCS_OK;
 }
 
-/* What is kept for each process */
+/* The tables have entries for each process */
 static ucs_status_t
 make_tables(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
 {
@@ -176,7 +167,7 @@ ucp_fh_init_for(const ucp_fh_init_params_t *params, ucp_context_h mem_context,
     ucs_status_t status;
     ucp_fh_t *fh;
 
-    /* Where it fails, programs have to withdraw memory before they unmap it */
+    /* If this fails, programs have to withdraw memory before munmap() */
     (void)ucp_fh_watch_start();
 
     status = check_context(params->context);
@@ -254,8 +245,8 @@ static void say_goodbye(ucp_fh_t *fh)
     ucp_fh_settle(fh);
 }
 
-/* Wait for a request on the library's worker, unless it takes too long. The
- * thread has stopped */
+/* Wait for a request on the library's worker, until a time at most. The thread has
+ * stopped */
 static void wait_for(ucp_fh_t *fh, ucs_status_ptr_t request, uint64_t until)
 {
     if (!UCS_PTR_IS_PTR(request)) {
@@ -269,8 +260,7 @@ static void wait_for(ucp_fh_t *fh, ucs_status_ptr_t request, uint64_t until)
     ucp_request_free(request);
 }
 
-/* The endpoints are destroyed with the worker. What was sent has to leave
- * before */
+/* The worker destroys its endpoints. Messages have to leave before */
 static void flush_worker(ucp_fh_t *fh)
 {
     ucp_request_param_t param = {.op_attr_mask = 0};
@@ -278,7 +268,7 @@ static void flush_worker(ucp_fh_t *fh)
     wait_for(fh, ucp_worker_flush_nbx(fh->worker, &param), ucs_monotonic_ns() + PATIENCE);
 }
 
-/* Everything that concerns peers ends */
+/* End all requests of and to peers */
 static void fail_all(ucp_fh_t *fh)
 {
     uint32_t i;
@@ -317,9 +307,7 @@ void ucp_fh_finalize(ucp_fh_h fh)
     ucp_fh_thread_stop(fh);
     flush_worker(fh);
     fail_all(fh);
-    while (ucp_fh_unmap_finish(fh)) {
-        /* Nobody has firehoses on what was unmapped any more */
-    }
+    ucp_fh_unmap_finish(fh); /* No peer has firehoses any more */
     ucp_fh_thread_destroy_worker(fh);
 
     ucp_fh_local_cleanup(&fh->local, &ops);

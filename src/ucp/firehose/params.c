@@ -4,9 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "params.h"
-
-#include <ucp/firehose/core/state.h>
+#include "firehose_int.h"
 
 #include <ucs/base/page.h>
 #include <ucs/debug/log_def.h>
@@ -20,21 +18,20 @@
 
 #define VARIABLE "UCX_RCACHE_PRED_FIREHOSE_"
 
-/* Bytes of a bucket, unless the program says, at most. A put of 64 KB to any
- * page meets two of 64 KB mostly, and one of 256 KB mostly; beyond M both are
- * alike, and larger ones slower: docs/benchmarks.md */
+/* Most bytes of a bucket that the library chooses. A put of 64 KB to any page mostly meets two
+ * buckets of 64 KB, and one of 256 KB; beyond M both are alike, and larger buckets slower:
+ * docs/benchmarks.md */
 #define DEF_BUCKET (256ul << 10)
 
-/* Buckets are smaller if there would be fewer than these, firehoses of a
- * process or buckets in MAXVICTIM: a long operation takes a fourth at a time, and
- * a flush begins when half of them are not flushed */
+/* The library chooses smaller buckets if a process had fewer firehoses, or MAXVICTIM fewer
+ * buckets: a long operation takes a fourth of the firehoses at a time, and a flush begins when
+ * half of them are not flushed */
 #define MIN_SHARE 8
 
-/* Processes of a job at most. All that is kept for each is made at the start, some
- * 500 bytes */
+/* Most processes of a job. The library allocates some 500 bytes for each at the start */
 #define MAX_PROCS (1u << 20)
 
-/* The fields that there are */
+/* All fields of this version */
 #define ALL_FIELDS (UCP_FH_PARAM_FIELD_M | UCP_FH_PARAM_FIELD_MAXVICTIM | \
                     UCP_FH_PARAM_FIELD_BUCKET | \
                     UCP_FH_PARAM_FIELD_MAX_REGION | \
@@ -48,8 +45,7 @@ get(const ucp_fh_init_params_t *params, uint64_t field, uint64_t value,
     return (params->field_mask & field) ? value : def;
 }
 
-/* What the program gives: as much as the environment may. The tables say what
- * is too little for them */
+/* The program may give as much as the environment. The tables refuse too small values */
 static ucs_status_t check_bytes(const char *variable, uint64_t bytes)
 {
     if (bytes > UCP_FH_MAX_BYTES) {
@@ -61,7 +57,7 @@ static ucs_status_t check_bytes(const char *variable, uint64_t bytes)
     return UCS_OK;
 }
 
-/* Bytes that the program gives, or else the environment, or nobody */
+/* Bytes by the program, else by the environment, else the default */
 static ucs_status_t get_bytes(const ucp_fh_init_params_t *params,
                               uint64_t field, uint64_t value,
                               const char *variable, uint64_t def,
@@ -107,9 +103,9 @@ static ucs_status_t get_room(const ucp_fh_init_params_t *params,
                      &local->max_victim);
 }
 
-/* Peers are promised their part of M, and what is promised has to fit the
- * bounds. What the bounds refused would be refused for ever: a peer gives
- * firehoses back only when it has used up its part */
+/* Each peer is promised its part of M, and all promises have to fit the bounds. A pin that
+ * the bounds refuse would be refused for ever: a peer gives firehoses back only when its part
+ * is used up */
 static void fit_bounds(ucp_fh_local_params_t *local, uint64_t room)
 {
     unsigned __int128 sum = (unsigned __int128)local->m + local->max_victim;
@@ -170,8 +166,8 @@ static ucs_status_t check_fields(const ucp_fh_init_params_t *params)
     return UCS_OK;
 }
 
-/* Fields of earlier versions, in which several buckets could be registered together.
- * 1 bucket and no slack are what there is now */
+/* Fields of earlier versions, which could register several buckets together. 1 bucket and no
+ * slack are the only values now */
 static void note_unused(const ucp_fh_init_params_t *params)
 {
     static _Atomic(int) is_told;
@@ -185,7 +181,7 @@ static void note_unused(const ucp_fh_init_params_t *params)
     }
 }
 
-/* The largest bucket of which there are enough */
+/* The largest bucket with enough firehoses and victims */
 static uint64_t
 choose_bucket(const ucp_fh_local_params_t *local, uint32_t num_procs)
 {
@@ -214,7 +210,7 @@ static ucs_status_t check_bucket(uint64_t bucket)
     return UCS_OK;
 }
 
-/* Before the tables allocate something for each process */
+/* Before the tables allocate memory for each process */
 static ucs_status_t check_share(const ucp_fh_local_params_t *local)
 {
     uint32_t share;

@@ -4,15 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "thread.h"
+#include "firehose_int.h"
 
-#include <ucp/firehose/access/progress.h>
-#include <ucp/firehose/core/drive.h>
-#include <ucp/firehose/core/inbox.h>
-#include <ucp/firehose/core/outbox.h>
-#include <ucp/firehose/core/settle.h>
-#include <ucp/firehose/core/target.h>
-#include <ucp/firehose/core/unmap.h>
+#include <ucp/firehose/access/access.h>
 
 #include <ucs/base/clock.h>
 #include <ucs/debug/log_def.h>
@@ -23,34 +17,30 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* How long the thread sleeps at most, ns. Whoever has something for it wakes
- * it; UCX is asked now and then whether its peers are alive */
+/* The longest sleep of the thread, ns. Other threads wake this one for work; UCX is asked now
+ * and then whether peers are alive */
 #define SLEEP_IDLE    500000000L
 
-/* The same if the worker cannot wake it, if it looks after a worker of the program
- * that has something to do, or if a thread of the program, which may stop at any
- * time, does what it is there for */
+/* The same if the worker cannot wake the thread, if the thread looks after a busy worker of
+ * the program, or if a thread of the program drives, which may stop at any time */
 #define SLEEP_POLLING 100000L
 
-/* How long pins wait for room that the system, or a bound, has not, ns.
- * Transfers that are under way give it back sooner; who has it for longer may
- * keep it */
+/* How long pins wait for room of the system, or of a bound, ns. Transfers give their room
+ * back sooner; other memory may keep its room for ever */
 #define PATIENCE      250000000ull
 
-/* How often peers are asked to give firehoses back while they wait, ns: some round
- * trips */
+/* The time between two recalls while pins wait, ns: some round trips */
 #define RECALL_EVERY  1000000ull
 
-/* How long nothing waits so after it was in vain, ns */
+/* How long no pin waits after one has waited in vain, ns */
 #define IMPATIENCE    10000000000ull
 
-/* So often in a row nothing has to happen before it sleeps, as messages seldom
- * come alone: some 10 us */
+/* The thread sleeps after so many rounds without work: some 10 us, since messages seldom
+ * come alone */
 #define MAX_IDLE      64
 
 
-/* Look after workers that any thread may use. @return whether one waits for
- * that */
+/* Look after workers for any thread. @return whether one is busy */
 static int help_workers(ucp_fh_t *fh)
 {
     int num_busy = 0;
@@ -88,8 +78,7 @@ static void sleep_for(ucp_fh_t *fh, int can_wake, long ns)
     }
 }
 
-/* @return whether a thread of the program has driven the library since the last
- *         call */
+/* @return whether a thread of the program has driven since the last call */
 static int is_driven(ucp_fh_t *fh, unsigned *num_helps_p)
 {
     unsigned before = *num_helps_p;
@@ -122,7 +111,7 @@ static int is_ending(ucp_fh_t *fh)
     return ret;
 }
 
-/* Under lock. @return for how long a registration has been waiting, ns */
+/* Under lock. @return how long the first registration has waited, ns */
 static uint64_t get_wait(ucp_fh_t *fh)
 {
     ucp_fh_reg_t *reg = ucs_list_head(&fh->local.to_pin, ucp_fh_reg_t, link);
@@ -135,9 +124,8 @@ static uint64_t get_wait(ucp_fh_t *fh)
     return ucs_monotonic_ns() - fh->refused_since;
 }
 
-/* Under lock. Bounds leave less than was thought, or others have taken it: peers that have
- * firehoses give some back, one bucket at a time, so that those get some that have
- * none */
+/* Under lock. Bounds leave less than M, or other memory has the room: peers with firehoses
+ * give some back, one bucket at a time, for peers without */
 static void ask_for_room(ucp_fh_t *fh)
 {
     ucp_fh_run_t run;
@@ -149,8 +137,7 @@ static void ask_for_room(ucp_fh_t *fh)
     }
 }
 
-/* Try again to pin what there was no room for. @return whether pins wait for
- * that */
+/* Try pins again that had no room. @return whether there are any */
 static int retry_pins(ucp_fh_t *fh)
 {
     int is_refused;
@@ -221,7 +208,7 @@ static ucs_status_t set_handler(ucp_fh_t *fh)
 
 ucs_status_t ucp_fh_thread_create_worker(ucp_fh_t *fh)
 {
-    /* Its calls are under send_lock, so that it needs no lock of its own */
+    /* send_lock is around all calls of the worker */
     ucp_worker_params_t params = {
         .field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_SERIALIZED
@@ -281,7 +268,7 @@ ucs_status_t ucp_fh_thread_start(ucp_fh_t *fh)
     sigset_t all, before;
     int ret;
 
-    /* No handler of the program is to run in this thread */
+    /* No signal handler of the program is to run in this thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     ret = pthread_create(&fh->thread, NULL, run, fh);

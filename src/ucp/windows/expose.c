@@ -4,12 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "expose.h"
-#include "flush.h"
-#include "packed.h"
-#include "start.h"
+#include "calls.h"
 
-#include <ucp/firehose/core/expose.h>
 #include <ucs/base/align.h>
 
 #include <ucs/debug/log_def.h>
@@ -18,25 +14,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shortest memory that is a window, bytes: of less there is little to be
- * saved */
+/* Shortest window, bytes: a shorter one saves little */
 #define MIN_LENGTH (1ul << 20)
 
 
-/* The bytes before the whole buckets of a window, or after them: they are
- * pinned if one of these buckets is shared with another window */
+/* The bytes of a window before its whole buckets, or after its whole buckets: pinned if another
+ * window shares the bucket */
 typedef struct {
-    ucp_mem_h memh;   /* NULL: there are none */
+    ucp_mem_h memh;   /* NULL: no such bytes */
     void      *packed;
     size_t    length; /* Of @a packed */
 } edge_t;
 
 
-/* A window. Does not change, once it is exposed */
+/* A window. Does not change, once exposed */
 typedef struct {
     uint64_t     start; /* First byte */
-    uint64_t     first; /* First byte that is exposed */
-    uint64_t     last;  /* The byte after those that are */
+    uint64_t     first; /* First exposed byte */
+    uint64_t     last;  /* The byte after the last exposed one */
     uint64_t     end;   /* The byte after the last one */
     edge_t       head;
     edge_t       tail;
@@ -44,7 +39,7 @@ typedef struct {
 } window_t;
 
 
-/* Whether the program may mean memory for its peers that is worth it */
+/* Whether memory may be for peers, and is large enough */
 static int is_large(const ucp_mem_map_params_t *params)
 {
     const unsigned prot = UCP_MEM_MAP_PROT_REMOTE_READ |
@@ -58,17 +53,17 @@ static int is_large(const ucp_mem_map_params_t *params)
             (params->memory_type == UCS_MEMORY_TYPE_HOST));
 }
 
-/* Fields of memory that is mapped, and flags, as of UCX 1.13 to 1.23 (ucp.h), in numbers:
- * the headers of the build may not have all of them. Memory with a field of its own is
- * another process's (EXPORTED_MEMH_BUFFER), and memory that is to be pinned now is (LOCK);
- * that keys of peers should be alike (SYMMETRIC_RKEY) is a hint */
+/* Fields and flags of ucp_mem_map_params_t in UCX 1.13 to 1.23 (ucp.h), as numbers: the headers
+ * of the build may lack some. Not served are memory of another process
+ * (EXPORTED_MEMH_BUFFER) and memory to pin now (LOCK); equal keys of peers (SYMMETRIC_RKEY)
+ * are a hint only */
 #define KNOWN_FIELDS  0x3fu
 #define SERVED_FIELDS 0x1fu
 #define KNOWN_FLAGS   0x1fu
 #define SERVED_FLAGS  0x0fu
 
-/* @return whether a window may be what is mapped so. Of flags and fields that are not
- * known here, UCP knows better */
+/* @return whether memory with these fields and flags may be a window. Unknown ones are left to
+ * UCP */
 static int is_served(const ucp_mem_map_params_t *params)
 {
     uint64_t fields = params->field_mask;
@@ -117,7 +112,7 @@ static void edge_unmap(ucp_context_h context, edge_t *edge)
     }
 }
 
-/* Find out where mapped memory is */
+/* Find the range of mapped memory */
 static ucs_status_t measure(ucp_mem_h memh, window_t *window)
 {
     ucp_mem_attr_t attr = {
@@ -143,8 +138,8 @@ expose_from(ucp_fh_t *fh, window_t *window, uint64_t first, uint64_t last)
     return ucp_fh_expose_apart(fh, (void*)first, last - first, &window->mem);
 }
 
-/* Expose a window; if another one has the rest of its first or its last bucket,
- * only its whole buckets. @return UCS_ERR_INVALID_ADDR if it has none */
+/* Expose a window; if another one shares its first or last bucket, only the whole buckets.
+ * @return UCS_ERR_INVALID_ADDR: no whole bucket */
 static ucs_status_t expose(ucp_fh_t *fh, window_t *window)
 {
     uint64_t bucket = UCS_BIT(fh->shift);
@@ -161,8 +156,7 @@ static ucs_status_t expose(ucp_fh_t *fh, window_t *window)
                             UCS_ERR_INVALID_ADDR;
 }
 
-/* UCP's own key, without the parts of managed domains: these have registered a
- * page */
+/* Pack UCP's own key without the parts of managed domains, which have registered one page */
 static ucs_status_t
 pack_rest(ucp_context_h context, ucp_mem_h memh, void **rest_p, size_t *length_p)
 {
@@ -174,7 +168,7 @@ pack_rest(ucp_context_h context, ucp_mem_h memh, void **rest_p, size_t *length_p
         return status;
     }
 
-    *length_p = ucp_win_packed_strip(*rest_p, *length_p, parts);
+    *length_p = ucp_fh_packed_strip(*rest_p, *length_p, parts);
     if (*length_p == 0) {
         ucp_rkey_buffer_release(*rest_p);
         ucs_error("windows: UCP has packed a key that is not understood");
@@ -201,7 +195,7 @@ make_key(const window_t *window, const void *rest, size_t rest_length)
     };
 }
 
-/* With many memory domains a key may get longer than programs have room for. @return
+/* With many memory domains a key may get too long for programs. @return
  * UCS_ERR_EXCEEDS_LIMIT then */
 static ucs_status_t
 check_key(const window_t *window, ucp_context_h context, ucp_mem_h memh)
@@ -315,7 +309,7 @@ int ucp_win_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
         return 1;
     }
 
-    /* Nobody has its address yet, if UCP has allocated it */
+    /* Nobody has the address of memory that UCP has allocated here */
     ucp_win_tell_pinned(why_pinned(*status_p));
     ucp_mem_unmap(context, *memh_p);
     return 0;
@@ -335,9 +329,9 @@ void ucp_win_mem_unmapping(ucp_context_h context, ucp_mem_h memh)
         return;
     }
 
-    /* If Firehose has ended, nothing is pinned, and the edges went with the
-     * context. Else what this thread has begun ends first: a peer that unmaps the memory
-     * waits for that, while this thread may never call UCP again */
+    /* Without Firehose nothing is pinned, and the edges went with the context. Else the
+     * operations of this thread end first: a peer that unmaps their target waits for them,
+     * while this thread may never call UCP again */
     if (ucp_win_fh() != NULL) {
         ucp_win_ways_flush(context);
         (void)ucp_fh_unexpose_with(window->mem, ucp_win.env->is_in_progress() ?

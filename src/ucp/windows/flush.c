@@ -4,188 +4,112 @@
  * See file LICENSE for terms.
  */
 
-#include "flush.h"
-#include "way.h"
-
-#include <ucp/firehose/core/drive.h>
-#include <ucp/firehose/wire/key.h>
+#include "state.h"
 
 #include <ucs/base/clock.h>
 #include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 
-#include <time.h>
 
-/* A worker's ways are looked at with one of so many of its progress calls, by chance:
- * if these were counted, a thread that progresses two workers in turn would look at
- * the same one each time */
+/* One of so many progress calls of a worker looks at its ways, by chance: with a counter, a
+ * thread that progresses two workers in turn would look at the same one each time */
 #define LOOK_EVERY 16
 
-/* How long calls wait for what was begun on endpoints, s, which UCP itself would not do: a
- * peer that makes no progress may wait for this process to go on */
-#define PATIENCE 1
+/* How long a call waits for operations on endpoints, ns. UCP would not wait: a peer without
+ * progress may wait for this process to go on */
+#define PATIENCE (1 * UCS_NSEC_PER_SEC)
 
-/* A thread polls when so many of its progress calls in a row had nothing to do: fewer
- * are part of most flushes, and helping costs half a microsecond */
+/* A thread polls after so many progress calls in a row without effect: fewer are part of most
+ * flushes, and a help costs half a microsecond */
 #define POLLS_AFTER 4
 
 
-/* The flush of a way has ended. If it failed, the peer is gone, and its memory
- * with it */
-static void finish_flush(ucp_win_way_t *way)
+/* Whether a worker is one of the context whose windows are served. Then Firehose stays while
+ * the worker is there, unlike for other contexts, among them Firehose's own. Once Firehose
+ * is known */
+static int is_served(ucp_worker_h worker)
 {
-    ucp_win_entry_t entry = ucp_win_enter_always();
-    ucp_fh_t *fh          = ucp_win_fh();
-    ucs_list_link_t pieces;
-
-    ucs_list_head_init(&pieces);
-    ucp_win_lock(fh);
-    ucp_win_pieces_end_flush(way, &pieces);
-    ucp_win_unlock(fh);
-    ucp_win_pieces_end(&pieces);
-    ucp_win_way_put(way);
-    ucp_win_leave(entry);
+    /* mem_context was written before Firehose was made known, and does not change any
+     * more */
+    return ucs_map_find(&ucp_win.contexts, worker) == ucp_win.mem_context;
 }
 
-static void flushed(void *request, ucs_status_t status, void *user_data)
+/* Begin the last flush of a closing way: after it no operation uses the way. @param ep  NULL:
+ * gone already. @return 0: UCP has no memory, try again later */
+static int begin_last_flush(ucp_win_way_t *way, ucp_ep_h ep)
 {
-    ucp_request_free(request);
-    finish_flush(user_data);
-}
-
-/* Call UCP for a flush that the pieces of a way know of, which has a reference.
- * @param ep  NULL: the endpoint may be gone, and all of the worker is flushed. @return 0:
- *            UCP has no memory for it */
-static int post_flush(ucp_win_way_t *way, ucp_ep_h ep)
-{
-    ucp_fh_t *fh              = ucp_win_fh();
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                        UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send      = flushed,
-        .user_data    = way
-    };
-    ucs_status_ptr_t request;
-
-    request = (ep != NULL) ? ucp_ep_flush_nbx(ep, &param) :
-                             ucp_worker_flush_nbx(way->worker, &param);
-    if (ucp_win_flush_is_refused(request)) {
-        ucp_win_lock(fh);
-        ucp_win_pieces_undo_flush(fh, way);
-        ucp_win_unlock(fh);
-        ucp_win_way_put(way);
-        return 0;
-    }
-
-    if (!UCS_PTR_IS_PTR(request)) {
-        finish_flush(way);
-    }
-    return 1;
-}
-
-/* Where several threads use the worker, another one may close the endpoint
- * meanwhile */
-int ucp_win_way_flush_if_due(ucp_win_way_t *way)
-{
-    ucp_fh_t *fh = ucp_win_fh();
-    int begins;
+    ucp_fh_t *fh = ucp_win_tables();
+    int has_begun;
 
     ucp_fh_lock(fh);
-    begins = ucp_win_pieces_are_due(way);
-    if (begins) {
-        ucp_win_pieces_begin_flush(way);
-        ucp_win_way_ref(way);
-    }
+    ucp_fh_way_begin_flush(fh, &way->super);
     ucp_fh_unlock(fh);
-    return begins && post_flush(way, way->is_multi ? NULL : way->ep);
+
+    has_begun = ucp_fh_way_post_flush(fh, &way->super, ep);
+    ucp_fh_lock(fh);
+    way->needs_flush = !has_begun;
+    ucp_fh_unlock(fh);
+    return has_begun;
 }
 
-/* @return a way of a worker whose flush is due, with one more reference, or NULL */
-static ucp_win_way_t *get_due(ucp_fh_t *fh, ucp_worker_h worker)
+static int needs_flush(const ucp_win_way_t *way)
 {
+    return way->needs_flush;
+}
+
+/* Take a closing way of a worker without flushes under way, or abandoned. @return NULL: there
+ * is none */
+static ucp_win_way_t *take_complete(ucp_worker_h worker)
+{
+    ucp_fh_t *fh         = ucp_win_tables();
     ucp_win_way_t *found = NULL;
     ucp_win_way_t *way;
 
+    ucs_mutex_lock(&ucp_win.lock);
     ucp_fh_lock(fh);
-    ucs_list_for_each(way, &ucp_win.dirty, dirty) {
-        if ((way->worker == worker) && ucp_win_pieces_are_due(way)) {
-            ucp_win_way_ref(way);
+    ucs_list_for_each(way, &ucp_win.closing_ways, link) {
+        if ((way->super.worker == worker) &&
+            (way->is_abandoned ||
+             ((way->super.num_flushes == 0) && !way->needs_flush))) {
+            ucs_list_del(&way->link);
+            ucp_fh_way_discard_keys(&way->super);
+            atomic_fetch_sub_explicit(&ucp_win.num_closing, 1,
+                                      memory_order_relaxed);
             found = way;
             break;
         }
     }
     ucp_fh_unlock(fh);
+    ucs_mutex_unlock(&ucp_win.lock);
     return found;
 }
 
-/* Flush all ways of a worker for which that is due. If UCP has no memory for a flush,
- * the next call tries again */
-static void flush_due(ucp_fh_t *fh, ucp_worker_h worker)
-{
-    int has_begun = 1;
-    ucp_win_way_t *way;
-
-    while (has_begun && ((way = get_due(fh, worker)) != NULL)) {
-        has_begun = ucp_win_way_flush_if_due(way);
-        ucp_win_way_put(way);
-    }
-}
-
-/* Begin the flush after which nothing uses what was begun on a way that is closing. If
- * UCP has no memory for it, it has to be tried again */
-static int begin_last_flush(ucp_win_way_t *way, ucp_ep_h ep)
-{
-    ucp_fh_t *fh = ucp_win_fh();
-    int has_begun;
-
-    ucp_win_lock(fh);
-    ucp_win_pieces_begin_flush(way);
-    way->needs_flush = 0;
-    ucp_win_unlock(fh);
-
-    ucp_win_way_ref(way);
-    has_begun = post_flush(way, ep);
-    if (!has_begun) {
-        ucp_win_lock(fh);
-        way->needs_flush = 1;
-        ucp_win_unlock(fh);
-    }
-    return has_begun;
-}
-
-static int is_refused(const ucp_win_way_t *way)
-{
-    return way->needs_flush;
-}
-
-/* Do what is due for ways of a worker that are closed. By a thread that may use it, and
- * not in a callback */
+/* Do what is due for closing ways of a worker. By a thread that may use the worker, and not
+ * in a callback */
 static void end_complete(ucp_worker_h worker)
 {
     int has_begun = 1;
-    ucs_list_link_t ways;
     ucp_win_way_t *way;
 
-    while (has_begun &&
-           ((way = ucp_win_way_get_closing(worker, is_refused)) != NULL)) {
+    while (has_begun && ((way = ucp_win_way_get(&ucp_win.closing_ways, worker,
+                                                needs_flush)) != NULL)) {
         has_begun = begin_last_flush(way, NULL);
-        ucp_win_way_put(way);
+        ucp_fh_way_put(&way->super);
     }
 
-    ucs_list_head_init(&ways);
-    ucp_win_way_take_complete(worker, &ways);
-    while (!ucs_list_is_empty(&ways)) {
-        ucp_win_way_end(ucs_list_extract_head(&ways, ucp_win_way_t, link));
+    while ((way = take_complete(worker)) != NULL) {
+        ucp_fh_way_empty_trash(ucp_win_tables(), &way->super);
+        ucp_fh_way_put(&way->super);
     }
 }
 
-/* Do what is due for ways of a worker. Those of Firehose's own, which it progresses under
- * locks, are not looked at */
+/* Do what is due for ways of a worker, but not for those of Firehose's own worker, which
+ * Firehose progresses under locks */
 static void look(ucp_fh_t *fh, ucp_worker_h worker)
 {
     if ((fh != NULL) &&
-        (atomic_load_explicit(&ucp_win.num_dirty, memory_order_relaxed) > 0)) {
-        flush_due(fh, worker);
+        (atomic_load_explicit(&ucp_win.ways.num, memory_order_relaxed) > 0)) {
+        ucp_fh_ways_flush_due(fh, &ucp_win.ways, worker);
     }
     if ((atomic_load_explicit(&ucp_win.num_closing, memory_order_relaxed) > 0) &&
         !ucp_win.env->is_in_progress() &&
@@ -214,19 +138,13 @@ void ucp_win_way_progressed(ucp_worker_h worker, int is_idle)
 
     fh       = ucp_win_fh();
     num_idle = is_idle ? num_idle + 1 : 0;
-    if ((num_idle >= POLLS_AFTER) && (fh != NULL) &&
-        ucp_win_worker_is_served(worker)) {
+    if ((num_idle >= POLLS_AFTER) && (fh != NULL) && is_served(worker)) {
         (void)ucp_fh_drive_help(fh);
     }
     if (is_time_to_look()) {
         look(fh, worker);
     }
     ucp_win_leave(entry);
-}
-
-static int is_in_callback(void)
-{
-    return ucp_win.env->is_in_progress();
 }
 
 void ucp_win_ways_help(ucp_context_h context)
@@ -237,16 +155,13 @@ void ucp_win_ways_help(ucp_context_h context)
 
     for (; (helped = ucp_win_worker_get(context, i)) != NULL; ++i) {
         if (fh != NULL) {
-            flush_due(fh, helped->worker);
+            ucp_fh_ways_flush_due(fh, &ucp_win.ways, helped->worker);
         }
         (void)ucp_worker_progress(helped->worker);
         ucp_win_worker_put(helped);
     }
 }
 
-
-/* While this thread waits for a worker, a peer may wait for another one of this
- * process */
 static void progress(ucp_context_h context, ucp_worker_h worker)
 {
     if (ucp_worker_progress(worker) == 0) {
@@ -255,22 +170,10 @@ static void progress(ucp_context_h context, ucp_worker_h worker)
     }
 }
 
-static double now(void)
-{
-    return (double)ucs_monotonic_ns() / UCS_NSEC_PER_SEC;
-}
-
-int ucp_win_peer_is_scarce(uint32_t peer)
-{
-    return ucs_unlikely(atomic_load_explicit(&ucp_win.is_threaded,
-                                             memory_order_relaxed)) &&
-           ucp_win_pieces_are_scarce(ucp_win_fh(), peer) && !is_in_callback();
-}
-
-/* Progress a worker until a request is complete: once at least, and until a time at most.
- * @return its status */
+/* Progress a worker, once at least, until a request is complete, or until a time. @return the
+ * status of the request */
 static ucs_status_t
-wait_until(ucp_context_h context, ucp_worker_h worker, void *request, double end)
+wait_until(ucp_context_h context, ucp_worker_h worker, void *request, uint64_t end)
 {
     int is_early = 1;
     ucs_status_t status;
@@ -278,7 +181,7 @@ wait_until(ucp_context_h context, ucp_worker_h worker, void *request, double end
     while (((status = ucp_request_check_status(request)) == UCS_INPROGRESS) &&
            is_early) {
         progress(context, worker);
-        is_early = (now() < end);
+        is_early = (ucs_monotonic_ns() < end);
     }
     return status;
 }
@@ -288,64 +191,65 @@ ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request)
     int is_slow = atomic_load_explicit(&way->is_slow, memory_order_relaxed);
     ucs_status_t status;
 
-    status = wait_until(way->context, way->worker, request,
-                        is_slow ? 0 : now() + PATIENCE);
+    status = wait_until(way->context, way->super.worker, request,
+                        is_slow ? 0 : ucs_monotonic_ns() + PATIENCE);
     atomic_store_explicit(&way->is_slow, status == UCS_INPROGRESS,
                           memory_order_relaxed);
     return status;
 }
 
-/* Whether something was begun on a way of which it is not known that it is complete, not
- * counting what the program itself flushes */
+/* Whether a way has operations that may be incomplete, beside those in flushes of the
+ * program */
 static int is_begun(const ucp_win_way_t *way)
 {
-    return (way->num_unflushed > 0) || (way->num_flushes > 0);
+    return (way->super.num_unflushed > 0) || (way->super.num_flushes > 0);
 }
 
-/* Begin a flush of what was begun on a way of this thread alone, if there is something */
-static void begin_flush(ucp_fh_t *fh, ucp_win_way_t *way)
+/* Begin a flush of a way of this thread alone, unless nothing is unflushed */
+static void begin_flush(ucp_fh_t *fh, ucp_fh_way_t *way)
 {
     int begins;
 
     ucp_fh_lock(fh);
     begins = (way->num_unflushed > 0);
     if (begins) {
-        ucp_win_pieces_begin_flush(way);
-        ucp_win_way_ref(way);
+        ucp_fh_way_begin_flush(fh, way);
     }
     ucp_fh_unlock(fh);
     if (begins) {
-        (void)post_flush(way, way->ep);
+        (void)ucp_fh_way_post_flush(fh, way, way->ep);
     }
 }
 
-/* Flush a worker of this thread alone, until this time at most: those of its endpoints
- * that need it, since others may not be connected yet */
-static void flush_own(ucp_fh_t *fh, const ucp_win_worker_t *worker, double end)
+/* Flush a worker of this thread alone, until this time at most: only endpoints with
+ * operations, since others may not be connected yet */
+static void flush_own(ucp_fh_t *fh, const ucp_win_worker_t *worker, uint64_t end)
 {
     ucp_win_way_t *way;
 
-    while ((now() < end) &&
-           ((way = ucp_win_way_get_open(worker->worker, is_begun)) != NULL)) {
-        begin_flush(fh, way);
+    while ((ucs_monotonic_ns() < end) &&
+           ((way = ucp_win_way_get(&ucp_win.open_ways, worker->worker, is_begun)) !=
+            NULL)) {
+        begin_flush(fh, &way->super);
         progress(worker->context, worker->worker);
-        ucp_win_way_put(way);
+        ucp_fh_way_put(&way->super);
     }
 }
 
-/* Flush a worker that other threads may use, which may close its endpoints meanwhile, and
- * begin more */
-static void flush_multi(const ucp_win_worker_t *worker, double end)
+/* Flush a worker of which other threads may close endpoints meanwhile, and begin more
+ * operations */
+static void flush_multi(const ucp_win_worker_t *worker, uint64_t end)
 {
     const ucp_request_param_t param = {.op_attr_mask = 0};
-    ucp_win_way_t *way = ucp_win_way_get_open(worker->worker, is_begun);
+    ucp_win_way_t *way;
     void *request;
 
+    way = ucp_win_way_get(&ucp_win.open_ways, worker->worker, is_begun);
     if (way == NULL) {
         return;
     }
 
-    ucp_win_way_put(way);
+    ucp_fh_way_put(&way->super);
     request = ucp_worker_flush_nbx(worker->worker, &param);
     if (UCS_PTR_IS_PTR(request)) {
         (void)wait_until(worker->context, worker->worker, request, end);
@@ -356,11 +260,11 @@ static void flush_multi(const ucp_win_worker_t *worker, double end)
 void ucp_win_ways_flush(ucp_context_h context)
 {
     ucp_fh_t *fh = ucp_win_fh();
-    double end   = now() + PATIENCE;
+    uint64_t end   = ucs_monotonic_ns() + PATIENCE;
     unsigned i   = 0;
     ucp_win_worker_t *worker;
 
-    if (is_in_callback()) {
+    if (ucp_win.env->is_in_progress()) {
         return;
     }
 
@@ -374,88 +278,30 @@ void ucp_win_ways_flush(ucp_context_h context)
     }
 }
 
-/* @return whether a function is true of any of the ways of a worker whose endpoints are
- * being closed */
-static int are_closing(ucp_worker_h worker, ucp_win_way_is_t is)
-{
-    ucp_win_way_t *way = ucp_win_way_get_closing(worker, is);
 
-    if (way != NULL) {
-        ucp_win_way_put(way);
-    }
-    return way != NULL;
-}
+/* The end of endpoints */
 
-static int is_waited_for(const ucp_win_way_t *way)
-{
-    return !way->is_abandoned;
-}
-
-/* What was begun on the ways of a worker is taken for complete, which ends now. Flushes
- * that are under way still find the ways */
-static void abandon_closing(ucp_worker_h worker)
-{
-    ucp_fh_t *fh = ucp_win_fh();
-    ucs_list_link_t pieces;
-    ucp_win_way_t *way;
-
-    while ((way = ucp_win_way_get_closing(worker, is_waited_for)) != NULL) {
-        ucs_list_head_init(&pieces);
-        ucp_win_lock(fh);
-        way->is_abandoned = 1;
-        ucp_win_pieces_take_dirty(way, &pieces);
-        ucp_win_unlock(fh);
-        ucp_win_pieces_end(&pieces);
-        ucp_win_way_put(way);
-    }
-}
-
-static int is_any(const ucp_win_way_t *way)
-{
-    return 1;
-}
-
-/* Wait until the last flushes of all endpoints of a worker that are being closed have
- * ended, and free their ways */
-static void end_all(ucp_worker_h worker)
-{
-    ucp_context_h context = ucs_map_find(&ucp_win.contexts, worker);
-    double end            = now() + PATIENCE;
-
-    end_complete(worker);
-    while (are_closing(worker, is_any)) {
-        if (now() > end) {
-            abandon_closing(worker);
-        }
-        progress(context, worker);
-        end_complete(worker);
-    }
-}
-
-/* The endpoint of a way is about to be closed. Gets are in no list, so it is flushed
- * whenever it has keys */
+/* The endpoint of a way is about to be closed. Reads are in no list, so a way with keys is
+ * flushed whether or not it has pieces */
 static void begin_close(ucp_win_way_t *way)
 {
-    ucp_fh_t *fh = ucp_win_fh();
+    ucp_fh_t *fh = ucp_win_tables();
     int has_keys;
 
-    if (fh != NULL) {
-        ucp_win_pieces_close(fh, way);
-    }
-
-    ucp_win_lock(fh);
-    way->is_closing = 1;
-    has_keys        = !ucs_list_is_empty(&way->rkeys) ||
-                      !ucs_list_is_empty(&way->trash);
-    ucp_win_unlock(fh);
+    ucp_fh_lock(fh);
+    way->super.is_closing = 1;
+    has_keys              = !ucs_list_is_empty(&way->super.rkeys) ||
+                            !ucs_list_is_empty(&way->super.trash);
+    way->needs_flush      = has_keys;
+    ucp_fh_unlock(fh);
     if (has_keys) {
-        (void)begin_last_flush(way, way->ep);
+        (void)begin_last_flush(way, way->super.ep);
     }
 }
 
 void *ucp_win_way_begin_close(ucp_ep_h ep)
 {
-    ucp_win_way_t *way = ucs_map_take(&ucp_win.ways, ep);
+    ucp_win_way_t *way = ucs_map_take(&ucp_win.by_ep, ep);
     ucp_win_entry_t entry;
 
     if (way != NULL) {
@@ -466,29 +312,39 @@ void *ucp_win_way_begin_close(ucp_ep_h ep)
     return way;
 }
 
-/* Nothing was closed. There is room for the way, which was taken out of it */
+/* Nothing was closed. The map has room for the way, which was in it before */
 static void reopen(ucp_win_way_t *way)
 {
-    ucp_fh_t *fh = ucp_win_fh();
+    ucp_fh_t *fh = ucp_win_tables();
 
-    ucp_win_lock(fh);
-    way->is_closing = 0;
-    ucp_win_unlock(fh);
-    if (ucs_map_put(&ucp_win.ways, way->ep, way) != UCS_OK) {
+    ucp_fh_lock(fh);
+    way->super.is_closing = 0;
+    way->needs_flush      = 0;
+    ucp_fh_unlock(fh);
+    if (ucs_map_put(&ucp_win.by_ep, way->super.ep, way) != UCS_OK) {
         ucs_warn("windows: no memory to note an endpoint");
     }
+}
+
+static void add_closing(ucp_win_way_t *way)
+{
+    ucs_mutex_lock(&ucp_win.lock);
+    ucs_list_del(&way->link);
+    ucs_list_add_tail(&ucp_win.closing_ways, &way->link);
+    atomic_fetch_add_explicit(&ucp_win.num_closing, 1, memory_order_relaxed);
+    ucs_mutex_unlock(&ucp_win.lock);
 }
 
 void ucp_win_way_closed(void *closing, int is_refused)
 {
     ucp_win_entry_t entry = ucp_win_enter_always();
     ucp_win_way_t *way    = closing;
-    ucp_worker_h worker   = way->worker;
+    ucp_worker_h worker   = way->super.worker;
 
     if (is_refused) {
         reopen(way);
     } else {
-        ucp_win_way_add_closing(way);
+        add_closing(way);
         if (!ucp_win.env->is_in_progress()) {
             end_complete(worker);
         }
@@ -496,15 +352,70 @@ void ucp_win_way_closed(void *closing, int is_refused)
     ucp_win_leave(entry);
 }
 
+static int is_waited_for(const ucp_win_way_t *way)
+{
+    return !way->is_abandoned;
+}
+
+/* Take all operations on closing ways of a worker, which ends now, for complete. Flushes under
+ * way still find the ways */
+static void abandon_closing(ucp_worker_h worker)
+{
+    ucp_fh_t *fh = ucp_win_tables();
+    ucp_win_way_t *way;
+
+    while ((way = ucp_win_way_get(&ucp_win.closing_ways, worker, is_waited_for)) !=
+           NULL) {
+        ucp_fh_lock(fh);
+        way->is_abandoned = 1;
+        ucp_fh_way_drop(fh, &way->super);
+        ucp_fh_unlock(fh);
+        ucp_fh_way_put(&way->super);
+    }
+}
+
+static int is_any(const ucp_win_way_t *way)
+{
+    return 1;
+}
+
+static int has_any(const ucs_list_link_t *ways, ucp_worker_h worker)
+{
+    ucp_win_way_t *way = ucp_win_way_get(ways, worker, is_any);
+
+    if (way != NULL) {
+        ucp_fh_way_put(&way->super);
+    }
+    return way != NULL;
+}
+
+/* Wait until the last flushes of all closing endpoints of a worker have ended, and free
+ * their ways */
+static void end_all(ucp_worker_h worker)
+{
+    ucp_context_h context = ucs_map_find(&ucp_win.contexts, worker);
+    uint64_t end            = ucs_monotonic_ns() + PATIENCE;
+
+    end_complete(worker);
+    while (has_any(&ucp_win.closing_ways, worker)) {
+        if (ucs_monotonic_ns() > end) {
+            abandon_closing(worker);
+        }
+        progress(context, worker);
+        end_complete(worker);
+    }
+}
+
 void ucp_win_way_close_worker(ucp_worker_h worker)
 {
     ucp_win_entry_t entry = ucp_win_enter_always();
     ucp_win_way_t *way;
 
-    while ((way = ucp_win_way_open_of(worker)) != NULL) {
-        (void)ucs_map_take(&ucp_win.ways, way->ep);
+    while ((way = ucp_win_way_get(&ucp_win.open_ways, worker, is_any)) != NULL) {
+        (void)ucs_map_take(&ucp_win.by_ep, way->super.ep);
         begin_close(way);
-        ucp_win_way_add_closing(way);
+        add_closing(way);
+        ucp_fh_way_put(&way->super);
     }
 
     end_all(worker);

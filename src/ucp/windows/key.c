@@ -9,7 +9,7 @@
 #include <string.h>
 
 
-/* What a packed key begins with. The parts follow */
+/* The begin of a packed key. The parts follow */
 typedef struct {
     uint64_t magic;
     uint32_t version;

@@ -17,29 +17,28 @@ BEGIN_C_DECLS
 
 /** @file key.h
  *
- * The packed key of a window, which takes the place of UCP's: what a peer has
- * to know to reach it. Pure. Numbers are in the byte order of the machine.
+ * The packed key of a window, in place of UCP's, for peers. Pure. Numbers are in the byte
+ * order of the machine.
  *
- * The first word is none that a key of UCP begins with: there it would mean
- * domains with numbers that no context has.
+ * No key of UCP has the same first word: there the word would mean domains with numbers
+ * beyond those of any context.
  */
 
 #define UCP_WIN_KEY_MAGIC   0xf1f3e57057a1d0c1ull
 #define UCP_WIN_KEY_VERSION 1
 
-/** Most bytes of a key. Open MPI has that much room for the key of a dynamic
- *  window (OMPI_OSC_UCX_RKEY_BUF_MAX). */
+/** Most bytes of a key: the room in Open MPI for the key of a dynamic window
+ *  (OMPI_OSC_UCX_RKEY_BUF_MAX). */
 #define UCP_WIN_KEY_MAX     1024
 
 
-/** Parts of a key that are as long as they are. */
+/** Parts of a key of any length. */
 typedef enum {
     UCP_WIN_KEY_ADDRESS, /**< Of the process, for Firehose */
-    UCP_WIN_KEY_REST,    /**< UCP's own key to the window, of those domains that
-                              need no pinned memory */
-    UCP_WIN_KEY_HEAD,    /**< To what comes before what is exposed; may be
-                              empty */
-    UCP_WIN_KEY_TAIL,    /**< To what comes after them; may be empty */
+    UCP_WIN_KEY_REST,    /**< UCP's own key to the window, of domains without need for
+                              pinned memory */
+    UCP_WIN_KEY_HEAD,    /**< Key to the bytes before the exposed ones; may be empty */
+    UCP_WIN_KEY_TAIL,    /**< Key to the bytes after the exposed ones; may be empty */
     UCP_WIN_KEY_LAST
 } ucp_win_key_part_t;
 
@@ -48,8 +47,8 @@ typedef struct ucp_win_key {
     uint64_t   job;    /**< Tells jobs apart */
     uint32_t   index;  /**< Number of the process in its job */
     uint64_t   start;  /**< First byte of the window */
-    uint64_t   first;  /**< First byte that is exposed */
-    uint64_t   last;   /**< The byte after these */
+    uint64_t   first;  /**< First exposed byte */
+    uint64_t   last;   /**< The byte after the last exposed one */
     uint64_t   end;    /**< The byte after the window */
     const void *parts[UCP_WIN_KEY_LAST];
     uint16_t   lengths[UCP_WIN_KEY_LAST]; /**< Of the parts, bytes */
@@ -66,11 +65,9 @@ void ucp_win_key_write(const ucp_win_key_t *key, void *packed);
  *          read, which every key of UCP has. */
 int ucp_win_key_is(const void *packed);
 
-/** Read a packed key; the parts stay in it. Nobody knows how long it is: UCP is
- *  not told, either.
+/** Read a packed key; the parts stay there. Nobody knows the length, neither does UCP.
  *
- *  @return UCS_ERR_UNSUPPORTED if it is of another version;
- *          UCS_ERR_INVALID_PARAM if it is damaged. */
+ *  @return UCS_ERR_UNSUPPORTED: of another version; UCS_ERR_INVALID_PARAM: damaged. */
 ucs_status_t ucp_win_key_read(const void *packed, ucp_win_key_t *key);
 
 END_C_DECLS

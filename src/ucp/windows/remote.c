@@ -4,14 +4,15 @@
  * See file LICENSE for terms.
  */
 
-#include "remote.h"
-#include "packed.h"
-#include "start.h"
+#include "calls.h"
 
 #include <ucs/debug/log_def.h>
 
 #include <stdlib.h>
 #include <string.h>
+
+/* A flush of the library begins with so many pieces at least */
+#define MIN_UNFLUSHED 64
 
 
 int ucp_win_serves(ucp_rkey_h rkey)
@@ -19,12 +20,12 @@ int ucp_win_serves(ucp_rkey_h rkey)
     return ucp_win_remote_find(rkey) != NULL;
 }
 
-/* Get to know a peer by the address in its key. It gets to know this process by
- * the first message to it */
+/* Connect to a peer by the address in its key. The first message to the peer tells the address
+ * of this process */
 static ucs_status_t get_known(ucp_fh_t *fh, const ucp_win_key_t *key)
 {
     size_t length = key->lengths[UCP_WIN_KEY_ADDRESS];
-    void *address = malloc(length); /* Aligned, which that in the key is not */
+    void *address = malloc(length); /* Aligned, unlike the one in the key */
     ucs_status_t status;
     int is_known;
 
@@ -57,7 +58,7 @@ static ucs_status_t unpack_edge(ucp_ep_h ep, const ucp_win_key_t *key,
         return UCS_OK;
     }
 
-    if (ucp_win_packed_merge(key->parts[part], key->lengths[part],
+    if (ucp_fh_packed_merge(key->parts[part], key->lengths[part],
                              key->parts[UCP_WIN_KEY_REST],
                              key->lengths[UCP_WIN_KEY_REST], merged) == 0) {
         return UCS_ERR_INVALID_PARAM;
@@ -89,13 +90,14 @@ remote_alloc(const ucp_win_key_t *key, ucp_win_way_t *way)
     remote->first       = key->first;
     remote->last        = key->last;
     remote->end         = key->end;
-    remote->rest_length = length;
-    memcpy(remote->rest, key->parts[UCP_WIN_KEY_REST], length);
+    remote->rest.packed = remote->packed;
+    remote->rest.length = length;
+    memcpy(remote->packed, key->parts[UCP_WIN_KEY_REST], length);
     return remote;
 }
 
-/* Make a window of a peer, whose own key was unpacked. Takes the reference to
- * the way if it succeeds */
+/* Make the window of a peer for an unpacked key. Takes the reference to the way, unless it
+ * fails */
 static ucs_status_t
 make(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h rkey)
 {
@@ -108,12 +110,12 @@ make(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h rkey)
         goto err;
     }
 
-    status = unpack_edge(way->ep, key, UCP_WIN_KEY_HEAD, &remote->head);
+    status = unpack_edge(way->super.ep, key, UCP_WIN_KEY_HEAD, &remote->head);
     if (status != UCS_OK) {
         goto err_free;
     }
 
-    status = unpack_edge(way->ep, key, UCP_WIN_KEY_TAIL, &remote->tail);
+    status = unpack_edge(way->super.ep, key, UCP_WIN_KEY_TAIL, &remote->tail);
     if (status != UCS_OK) {
         goto err_destroy_head;
     }
@@ -150,6 +152,15 @@ check(const ucp_win_key_t *key, const ucp_win_way_t *way, ucs_status_t status)
                                              NULL;
 }
 
+void ucp_win_way_connect(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer)
+{
+    unsigned half = ucs_min(fh->links[peer].limit / 2, UCP_FH_MAX_LENT);
+
+    ucp_fh_lock(fh);
+    ucp_fh_way_connect(fh, &way->super, peer, ucs_max(MIN_UNFLUSHED, half));
+    ucp_fh_unlock(fh);
+}
+
 static ucs_status_t
 unpack(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h *rkey_p)
 {
@@ -168,11 +179,9 @@ unpack(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h *rkey_p)
         return status;
     }
 
-    ucp_win_lock(fh);
-    way->peer = key->index;
-    ucp_win_unlock(fh);
+    ucp_win_way_connect(fh, way, key->index);
 
-    status = ucp_ep_rkey_unpack(way->ep, key->parts[UCP_WIN_KEY_REST], rkey_p);
+    status = ucp_ep_rkey_unpack(way->super.ep, key->parts[UCP_WIN_KEY_REST], rkey_p);
     if (status != UCS_OK) {
         return status;
     }
@@ -196,7 +205,10 @@ int ucp_win_rkey_unpack(ucp_ep_h ep, const void *packed, ucp_rkey_h *rkey_p,
         return 0;
     }
 
-    way   = ucp_win_way_get(ep);
+    way   = ucp_win_way_find(ep);
+    if (way != NULL) {
+        ucp_fh_way_ref(&way->super);
+    }
     error = check(&key, way, ucp_win_key_read(packed, &key));
     if (error != NULL) {
         ucs_error("windows: the key to a window cannot be used: %s", error);
@@ -208,7 +220,7 @@ int ucp_win_rkey_unpack(ucp_ep_h ep, const void *packed, ucp_rkey_h *rkey_p,
     }
 
     if ((*status_p != UCS_OK) && (way != NULL)) {
-        ucp_win_way_put(way);
+        ucp_fh_way_put(&way->super);
     }
     return 1;
 }
@@ -223,7 +235,7 @@ void ucp_win_rkey_destroying(ucp_rkey_h rkey)
 
     destroy_edge(remote->head);
     destroy_edge(remote->tail);
-    ucp_win_way_put(remote->way);
+    ucp_fh_way_put(&remote->way->super);
     free(remote);
 }
 
@@ -232,9 +244,9 @@ static int compare(uint64_t first, uint64_t second)
     return (first > second) - (first < second);
 }
 
-/* UCP has compared those parts of the keys of windows that need no pinned memory, if there
- * are any. Equal keys may take each other's place, so that both have to be of the same
- * memory of the same process. Keys of anything else come first */
+/* UCP has compared the parts for domains without need for pinned memory, if there are any.
+ * Equal keys may take each other's place, so that both have to be of the same memory of the
+ * same process. Keys of other memory come first */
 void ucp_win_rkey_compare(ucp_rkey_h rkey1, ucp_rkey_h rkey2, int *result_p)
 {
     const ucp_win_remote_t *remote1 = ucp_win_remote_find(rkey1);

@@ -4,39 +4,19 @@
  * See file LICENSE for terms.
  */
 
-#include "start.h"
-#include "pieces.h"
-#include "way.h"
+#include "state.h"
 
-#include <ucp/firehose/params.h>
+#include <ucp/firehose/firehose_int.h>
 
 #include <ucs/base/hash.h>
 #include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Most bytes of an address: the rest of a key has some 300 */
 #define MAX_ADDRESS 700
 
-
-/* Whether this thread makes a worker with such settings */
-static __thread int is_quiet;
-
-/* UCX's log calls this before it writes a message. UCX complains of settings of
- * transports that this machine does not have */
-static ucs_log_func_rc_t
-handle_message(const char *file, unsigned line, const char *function,
-               ucs_log_level_t level,
-               const ucs_log_component_config_t *comp_conf, const char *message,
-               va_list ap)
-{
-    return (is_quiet && (strstr(message, "invalid configuration") != NULL)) ?
-                   UCS_LOG_FUNC_RC_STOP : UCS_LOG_FUNC_RC_CONTINUE;
-}
 
 /* FNV-1a, of names that have a job in them */
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -47,8 +27,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* What tells a job from others that its processes may meet. Those of a job have
- * all of it in common */
+/* A number of the job, the same in all of its processes, which may meet processes of other
+ * jobs */
 static uint64_t get_job(void)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID",
@@ -73,12 +53,12 @@ void ucp_win_start_init(const predreg_windows_env_t *env)
     ucp_win.num_procs = ((num > 0) && (num <= 1 << 20) && (env->index >= 0) &&
                          (env->index < num)) ? num : 0;
     ucp_win.job       = get_job();
-    ucs_log_push_handler(handle_message); /* It stays, and so does the
-                                             library */
     ucs_list_head_init(&ucp_win.open_ways);
     ucs_list_head_init(&ucp_win.closing_ways);
     ucs_list_head_init(&ucp_win.workers);
-    ucs_list_head_init(&ucp_win.dirty);
+    ucs_list_head_init(&ucp_win.ways.list);
+    ucs_list_head_init(&ucp_win.none.remote.ended);
+    ucs_list_head_init(&ucp_win.none.local.ended);
 }
 
 void ucp_win_start_context(ucp_context_h context, int is_shared)
@@ -106,11 +86,10 @@ static int is_for_threads(ucp_context_h context)
            (attr.thread_mode == UCS_THREAD_MODE_MULTI);
 }
 
-/* The queues of Firehose's own worker need no room for a flood of messages, of
- * 8 KB each: with UCX's own lengths it has 24 MB pinned. These names are those
- * of what all transports of InfiniBand have in common: UCX 1.13 knows the
- * settings of single ones, such as RC_VERBS_RX_QUEUE_LEN, in the environment
- * only. What a version of UCX does not have is left out */
+/* The queues of Firehose's own worker need no room for a flood of messages of 8 KB: with UCX's
+ * own lengths the worker has 24 MB pinned. These settings are common to all transports of
+ * InfiniBand: UCX 1.13 knows settings of single transports, such as RC_VERBS_RX_QUEUE_LEN, in
+ * the environment only. A version of UCX without one of these refuses it */
 static void shrink_queues(ucp_config_t *config)
 {
     (void)ucp_config_modify(config, "IB_RX_QUEUE_LEN", "256");
@@ -140,27 +119,6 @@ static ucs_status_t make_context(ucp_context_h *context_p)
     return status;
 }
 
-static ucs_status_t make_held(void)
-{
-    uint32_t i;
-
-    ucp_win.held = malloc(ucp_win.num_procs * sizeof(*ucp_win.held));
-    if (ucp_win.held == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    for (i = 0; i < ucp_win.num_procs; ++i) {
-        ucs_list_head_init(&ucp_win.held[i]);
-    }
-    return UCS_OK;
-}
-
-static void free_held(void)
-{
-    free(ucp_win.held);
-    ucp_win.held = NULL;
-}
-
 /* Under start_lock */
 static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
 {
@@ -175,25 +133,20 @@ static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
         goto err;
     }
 
-    is_quiet       = 1;
+    /* UCX complains of settings of transports that this machine lacks */
+    (void)ucp_fh_hush("invalid configuration");
     params.context = ucp_win.context;
     status         = ucp_fh_init_for(&params, context, fh_p);
-    is_quiet       = 0;
+    (void)ucp_fh_hush(NULL);
     if (status != UCS_OK) {
         goto err_cleanup;
     }
 
-    status = make_held();
-    if (status != UCS_OK) {
-        goto err_finalize;
-    }
-
-    (*fh_p)->reclaim    = ucp_win_pieces_reclaim;
     (*fh_p)->says_hello = 1;
     status = ucp_fh_get_address(*fh_p, &ucp_win.address,
                                 &ucp_win.address_length);
     if (status != UCS_OK) {
-        goto err_free_held;
+        goto err_finalize;
     }
 
     if (ucp_win.address_length > MAX_ADDRESS) {
@@ -204,8 +157,6 @@ static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
 
 err_release_address:
     ucp_fh_release_address(*fh_p, ucp_win.address);
-err_free_held:
-    free_held();
 err_finalize:
     ucp_fh_finalize(*fh_p);
 err_cleanup:
@@ -258,7 +209,7 @@ ucp_fh_t *ucp_win_start(ucp_context_h context)
 {
     ucp_fh_t *fh = ucp_win_start_access(context);
 
-    /* It does not change as long as Firehose is there */
+    /* mem_context does not change while Firehose is there */
     if ((fh != NULL) && (ucp_win.mem_context != context)) {
         ucp_win_tell_pinned("the windows of one UCP context only go through "
                             "Firehose, and there are two");
@@ -267,18 +218,30 @@ ucp_fh_t *ucp_win_start(ucp_context_h context)
     return fh;
 }
 
-/* Nothing of endpoints of other contexts refers to Firehose any more, and no call finds
- * it. @return 0: a call is under way that has found it */
+/* Under win.lock and ucp_fh::lock: threads that may use the worker destroy the keys */
+static void leave_peer(ucp_fh_t *fh, ucp_win_way_t *way)
+{
+    ucp_fh_way_drop(fh, &way->super);
+    ucp_fh_way_discard_keys(&way->super);
+}
+
+/* Take Firehose away from endpoints of other contexts and from further calls. @return 0: a call
+ * with Firehose is under way */
 static int try_detach(ucp_fh_t *fh)
 {
+    ucp_win_way_t *way;
     int is_unused;
 
     ucs_mutex_lock(&ucp_win.lock);
     is_unused = (atomic_load(&ucp_win.num_calls) <= (ucp_win_depth > 0));
     if (is_unused) {
         ucp_fh_lock(fh);
-        ucp_win_pieces_drop(fh);
-        ucp_win_ways_discard_rkeys();
+        ucs_list_for_each(way, &ucp_win.open_ways, link) {
+            leave_peer(fh, way);
+        }
+        ucs_list_for_each(way, &ucp_win.closing_ways, link) {
+            leave_peer(fh, way);
+        }
         atomic_store_explicit(&ucp_win.fh, NULL, memory_order_release);
         ucp_fh_unlock(fh);
     }
@@ -286,7 +249,7 @@ static int try_detach(ucp_fh_t *fh)
     return is_unused;
 }
 
-/* Calls for other contexts are waited for as long as they may wait for their peers */
+/* Wait for calls for other contexts, which may wait for their peers */
 static void detach(ucp_fh_t *fh)
 {
     atomic_store(&ucp_win.is_ending, 1);
@@ -299,7 +262,7 @@ void ucp_win_end(ucp_context_h context)
 {
     ucp_fh_t *fh;
 
-    /* Firehose's own ends under start_lock if Firehose cannot be started */
+    /* Firehose's own context ends under start_lock if Firehose cannot be started */
     if (!ucp_win_context_remove(context)) {
         return;
     }
@@ -312,10 +275,9 @@ void ucp_win_end(ucp_context_h context)
     ucs_mutex_unlock(&ucp_win.start_lock);
 
     if (fh != NULL) {
-        detach(fh); /* Calls that it waits for may take start_lock */
+        detach(fh); /* Without start_lock, which other calls may take */
         ucp_fh_release_address(fh, ucp_win.address);
         ucp_fh_finalize(fh);
-        free_held();
         ucp_cleanup(ucp_win.context);
     }
 }

@@ -9,73 +9,45 @@
 
 #include "key.h"
 
-#include <ucp/firehose/core/state.h>
+#include <ucp/firehose/access/way.h>
 #include <ucs/base/map.h>
-#include <ucs/base/mutex.h>
 #include <uct/ib/predreg/preload/windows.h>
 
 /** @file state.h
  *
- * What the library knows in a process.
+ * Windows in this process: workers, endpoints, and the begin and end of Firehose.
  *
  * LOCKS. win.lock comes before ucp_fh::lock, and is not taken under other locks of
- * Firehose (ucp/firehose/core/state.h).
- * UCP is called under it while Firehose is started or ended, and else not.
+ * Firehose (ucp/firehose/core/state.h). UCP is called under start_lock, but not under
+ * win.lock.
  */
 
-/** An endpoint of the program, of a context that does one-sided
- *  communication. */
+/** An endpoint of the program, of a context for one-sided communication. Unpacked keys of
+ *  the program have a reference to its way. */
 typedef struct ucp_win_way {
-    ucp_context_h   context; /**< The first four do not change */
-    ucp_worker_h    worker;
-    int             is_multi; /**< Whether several threads may use the worker */
-    ucp_ep_h        ep;      /**< Not valid any more once UCP has closed it, and
-                                  then maybe that of another way */
-    /** The program's keys that were unpacked for it, pieces, flushes, calls that look
-     *  at it, and one until it has ended. The last one frees the way, so that going
-     *  down is acquire and release, and going up, by who has one, relaxed */
-    atomic_uint     refs;
-    atomic_int      is_slow; /**< Whether the last call that waited for a flush has done so
-                                  in vain. Relaxed: nothing depends on it but how long the
-                                  next one waits */
-    /* Protected by win.lock */
-    ucs_list_link_t link;      /**< In ucp_win_t::open_ways or closing_ways, until
-                                    it ends */
-    /* Protected by ucp_win_lock() */
-    ucs_list_link_t unflushed; /**< Pieces that something was begun through,
-                                    which no flush covers yet */
-    uint32_t        num_unflushed;
-    ucs_list_link_t flushing;  /**< Pieces that flushes of the library cover */
-    uint32_t        num_flushes; /**< How many of these are under way: one, and
-                                      another one when the endpoint is closed */
-    ucs_list_link_t dirty;     /**< In ucp_win_t::dirty if one of both lists is
-                                    not empty; else empty */
-    struct ucp_win_piece **slots; /**< Pieces by bucket; see pieces.c */
-    uint32_t        num_slots; /**< A power of two, or 0: there are none yet */
-    uint32_t        num_noted; /**< How many slots its pieces want */
-    uint32_t        peer;      /**< Whose firehoses they have; 0 until a key was
-                                    unpacked or a piece noted */
-    int             is_closing; /**< Nothing is held for it any more, and only the
-                                     library's last flush ends what it has */
-    int             needs_flush; /**< That flush was refused, and has to be tried
-                                      again */
+    ucp_fh_way_t    super;   /**< First member, see ucp_fh_way_put() */
+    ucp_context_h   context; /**< Does not change */
+    atomic_int      is_slow; /**< Whether the last call that waited for a flush did so in
+                                  vain: the next one waits less. Relaxed */
+    ucs_list_link_t link;    /**< In ucp_win_t::open_ways or closing_ways. Protected by
+                                  win.lock */
+    /* Protected by ucp_fh::lock */
+    int             needs_flush;  /**< The last flush is still to begin */
     int             is_abandoned; /**< Nobody waits for its flushes any more */
-    ucs_list_link_t rkeys;     /**< Keys to buckets, unpacked */
-    ucs_list_link_t trash;     /**< Of these, those to be destroyed, by a thread
-                                    that may use the worker */
 } ucp_win_way_t;
 
 
-/** A worker of the program. Who may use it is known by what the program has said when it
- *  made the worker and its context, and not by which thread has made it. */
+/** A worker of the program. The thread mode that the program has asked for tells which
+ *  threads may use the worker, whichever thread has made it. */
 typedef struct ucp_win_worker {
     ucs_list_link_t link;      /**< In ucp_win_t::workers */
     ucp_worker_h    worker;    /**< The next four do not change */
     ucp_context_h   context;
-    int             is_multi;  /**< Whether any thread may use it */
-    int             is_shared; /**< Whether several threads may use the context, each of
-                                    them a worker of its own */
-    unsigned        num_users; /**< Threads that help it. Protected by ucp_win::lock */
+    int             is_multi;  /**< Whether any thread may use the worker */
+    int             is_shared; /**< Whether several threads may use the context, each with a
+                                    worker of its own */
+    unsigned        num_users; /**< Threads that help the worker. Protected by
+                                    ucp_win::lock */
 } ucp_win_worker_t;
 
 
@@ -84,69 +56,63 @@ typedef struct ucp_win {
     uint64_t        job;              /**< As @a env: tells jobs apart */
     uint32_t        num_procs;        /**< As @a env; 0: not known */
 
-    ucs_map_t       ways;     /**< ucp_win_way_t by endpoint */
-    ucs_map_t       contexts; /**< Contexts by worker, and by themselves: those
-                                   for one-sided communication */
-    ucs_map_t       shared;   /**< Those of these contexts that the program has made with
+    ucs_map_t       by_ep;    /**< ucp_win_way_t by endpoint */
+    ucs_map_t       contexts; /**< Contexts by worker, and by themselves: those for
+                                   one-sided communication */
+    ucs_map_t       shared;   /**< Contexts that the program has made with
                                    mt_workers_shared */
     ucs_map_t       windows;  /**< ucp_win_window_t by memory handle */
     ucs_map_t       remotes;  /**< ucp_win_remote_t by key */
-    ucs_map_t       packed;   /**< Packed keys: what belongs to one is itself */
+    ucs_map_t       packed;   /**< Packed keys, by themselves */
 
     ucs_mutex_t lock;
     /* Protected by lock */
     ucs_list_link_t open_ways;
-    ucs_list_link_t closing_ways; /**< Their endpoints are closed, and their keys
-                                       are not destroyed */
-    ucs_list_link_t workers;     /**< ucp_win_worker_t, see way.c */
-    int             hides_multi; /**< Whether there was no memory to note a worker of
-                                      mode MULTI, for good */
+    ucs_list_link_t closing_ways; /**< Their endpoints are closed, their keys not destroyed
+                                       yet */
+    ucs_list_link_t workers;     /**< ucp_win_worker_t */
+    int             hides_multi; /**< Whether there was no memory to note a worker of mode
+                                      MULTI, for good */
     pthread_cond_t  unused;      /**< Signalled when nobody helps a worker any more */
 
-    /** Before lock: Firehose begins or ends. Calls of UCP for that come back to
-     *  this library, and may take lock */
+    /** Before lock: Firehose begins or ends. UCP calls back to this library meanwhile, and
+     *  may take lock */
     ucs_mutex_t start_lock;
     /* Protected by start_lock, until the end of the list */
     ucp_context_h   context;     /**< Of Firehose's own messages */
-    ucp_context_h   mem_context; /**< The program's, whose windows are served.
-                                      Written once, before @a fh, so that who has
-                                      seen that may read it without lock */
+    ucp_context_h   mem_context; /**< The program's, whose windows are served. Written
+                                      once, before @a fh: a thread that has seen @a fh reads
+                                      this one without lock */
     void            *address;    /**< Of Firehose in this process */
     size_t          address_length;
-    int             is_over;     /**< It could not be started, or has ended */
+    int             is_over;     /**< Firehose could not be started, or has ended */
     /* Up to here */
 
-    /** Whether a thread may wait for firehoses that another thread has used, and only
-     *  that one can flush: there are several contexts, or one that is shared, or a
-     *  worker of mode MULTI. Relaxed: a thread sees what its own worker is */
+    /** Whether a thread may wait for firehoses that another thread has used and alone can
+     *  flush: there are several contexts, or one that is shared, or a worker of mode MULTI.
+     *  Relaxed: a thread sees the kind of its own worker */
     atomic_int      is_threaded;
 
-    /** Firehose; NULL: it is not running. Written with release: under start_lock when
-     *  the fields above are, and NULL under lock and ucp_fh::lock when its context ends.
-     *  Whoever has entered a call finds the same all the time, see ucp_win_enter() */
+    /** Firehose; NULL: not running. Written with release: under start_lock at the begin,
+     *  under lock and ucp_fh::lock at the end. A thread that has entered a call finds the
+     *  same value all the time, see ucp_win_enter() */
     _Atomic(ucp_fh_t*) fh;
+    /** Takes the place of Firehose without one: has a lock, and nothing in its lists */
+    ucp_fh_t        none;
 
-    /** By number of the peer: pieces that are held, the oldest first. Made and
-     *  freed with Firehose; what is in them is protected by ucp_fh::lock */
-    ucs_list_link_t *held;
-    ucs_list_link_t dirty;       /**< Ways. Protected by ucp_fh::lock */
-    /** How many. Written under ucp_fh::lock; relaxed: a thread that has begun
-     *  something sees its own */
-    atomic_uint     num_dirty;
-    /** How many are in closing_ways. Written under win.lock; relaxed: a thread that
-     *  has closed an endpoint sees its own */
+    ucp_fh_ways_t   ways;
+    /** Ways in closing_ways. Written under lock; relaxed: a thread that has closed an
+     *  endpoint sees its own */
     atomic_uint     num_closing;
-    /** Takes the place of ucp_fh::lock where there is no Firehose */
-    ucs_mutex_t fh_lock;
 
-    /* Firehose ends with the context of the windows here, while threads may be in calls
-     * for other contexts, see ucp_win_enter() */
-    /** How many contexts for one-sided communication were made. Relaxed: who has one of
-     *  them sees it counted */
+    /* Firehose ends with the context of the windows here, while other threads may be in
+     * calls for other contexts, see ucp_win_enter() */
+    /** Contexts for one-sided communication, made so far. Relaxed: a thread with a context
+     *  sees that one counted */
     atomic_uint     num_contexts;
-    /** Whether Firehose is about to end. With the next one sequentially consistent: a
-     *  call is counted before it looks, and who ends Firehose says so before it counts,
-     *  so that one of them sees the other */
+    /** Whether Firehose is about to end. With the next one sequentially consistent: a call
+     *  is counted before it looks, and the thread that ends Firehose says so before it
+     *  counts, so that one of them sees the other */
     atomic_int      is_ending;
     atomic_uint     num_calls; /**< Threads in calls that are counted */
 } ucp_win_t;
@@ -154,7 +120,7 @@ typedef struct ucp_win {
 extern ucp_win_t ucp_win;
 
 
-/** What ucp_win_enter() has found. */
+/** The result of ucp_win_enter(). */
 typedef enum {
     UCP_WIN_REFUSED,  /**< Firehose is about to end, or has ended */
     UCP_WIN_ENTERED,
@@ -163,13 +129,13 @@ typedef enum {
 } ucp_win_entry_t;
 
 
-/** In how many counted calls this thread is, one in another one: a callback may begin
- *  something. The inner ones are not refused, as the outer one is waited for. */
+/** In how many counted calls this thread is, one in another: a callback may begin an
+ *  operation. Only the outer one may be refused, since its end is waited for. */
 extern __thread unsigned ucp_win_depth;
 
 
-/** Enter a call that uses Firehose. Calls are counted where there are several contexts:
- *  one alone does not end while its calls are under way. */
+/** Enter a call that uses Firehose. Calls are counted where there are several contexts: a
+ *  single context does not end during its own calls. */
 static inline ucp_win_entry_t ucp_win_enter(void)
 {
     if (ucs_likely(atomic_load_explicit(&ucp_win.num_contexts,
@@ -198,38 +164,166 @@ static inline void ucp_win_leave(ucp_win_entry_t entry)
     }
 }
 
-/** The same for what ends something, and cannot be refused as long as there is Firehose.
- *  It does not wait, as a callback of UCP may have a worker's lock that another call
- *  needs. Without any lock of this library. */
+/** Enter a call that ends something, and cannot be refused while Firehose is there. Does
+ *  not wait: a callback of UCP may have the lock of a worker that another call needs.
+ *  Without any lock of this library. */
 ucp_win_entry_t ucp_win_enter_always(void);
 
-
-/** @return Firehose, for those who have entered a call, or who only look whether it is
- *          there. */
+/** @return Firehose, or NULL, for threads that have entered a call, or only want to know
+ *          whether there is one. */
 static inline ucp_fh_t *ucp_win_fh(void)
 {
     return atomic_load_explicit(&ucp_win.fh, memory_order_acquire);
 }
 
-/** Lock what ways have, also where Firehose is not running yet or any more.
- *
- *  @param [in] fh  What ucp_win_fh() has returned. */
-static inline void ucp_win_lock(ucp_fh_t *fh)
+/** @return the ucp_fh_t whose lock protects ways, for threads that have entered a call. */
+static inline ucp_fh_t *ucp_win_tables(void)
 {
-    if (fh != NULL) {
-        ucp_fh_lock(fh);
-    } else {
-        ucs_mutex_lock(&ucp_win.fh_lock);
-    }
+    ucp_fh_t *fh = ucp_win_fh();
+
+    return ucs_likely(fh != NULL) ? fh : &ucp_win.none;
 }
 
-static inline void ucp_win_unlock(ucp_fh_t *fh)
+
+/* start.c: Firehose is started when the first window is mapped, or the first key to a
+ * window unpacked, and ends with the program's context */
+
+/** Find out which job this is. To be called once, before all else. */
+void ucp_win_start_init(const predreg_windows_env_t *env);
+
+/** A context for one-sided communication was made, or is about to be destroyed: if its
+ *  windows were served, Firehose ends. @a is_shared as in ucp_win_context_add(). */
+void ucp_win_start_context(ucp_context_h context, int is_shared);
+void ucp_win_end(ucp_context_h context);
+
+/** Start Firehose for a context of the program, if it was not.
+ *
+ *  @return NULL: not possible for this context; the log says why, once. */
+ucp_fh_t *ucp_win_start(ucp_context_h context);
+
+/** The same for accesses alone, with any context. */
+ucp_fh_t *ucp_win_start_access(ucp_context_h context);
+
+/** Tell once that memory is pinned as if there were no windows.
+ *
+ *  @param [in] why  Follows "since ". */
+void ucp_win_tell_pinned(const char *why);
+
+
+/* way.c: workers and endpoints of the program */
+
+/** Note a context for one-sided communication.
+ *
+ *  @param [in] is_shared  Whether the program has made it with mt_workers_shared.
+ *  @return UCS_ERR_NO_MEMORY: the context is not known. */
+ucs_status_t ucp_win_context_add(ucp_context_h context, int is_shared);
+
+/** A context is about to be destroyed. @return whether it was known. */
+int ucp_win_context_remove(ucp_context_h context);
+
+/** Note a worker of the program. */
+void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker);
+
+/** A worker is about to be destroyed: wait until no thread helps it. */
+void ucp_win_worker_remove(ucp_worker_h worker);
+
+/**
+ * Find a worker that this thread may use: any of mode MULTI; and where the program calls UCP
+ * for the context by one thread at a time (made without mt_workers_shared, and without a
+ * worker of mode MULTI), all of that context. Any other worker belongs to its threads.
+ *
+ * @param [in] context  What this thread is in a call for, of itself or of a worker.
+ * @param [in] number   From 0 on.
+ * @return NULL: no more; else the worker is not destroyed before ucp_win_worker_put().
+ */
+ucp_win_worker_t *ucp_win_worker_get(ucp_context_h context, unsigned number);
+void ucp_win_worker_put(ucp_win_worker_t *worker);
+
+/** Note an endpoint of the program. */
+void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep);
+
+/** @return the way of an open endpoint, or NULL. Takes no lock. */
+static inline ucp_win_way_t *ucp_win_way_find(ucp_ep_h ep)
 {
-    if (fh != NULL) {
-        ucp_fh_unlock(fh);
-    } else {
-        ucs_mutex_unlock(&ucp_win.fh_lock);
-    }
+    return (ucp_win_way_t*)ucs_map_find(&ucp_win.by_ep, ep);
 }
+
+/** @return whether the endpoint of a way is being closed. Without lock. */
+int ucp_win_way_closes(const ucp_win_way_t *way);
+
+/** Tells ways apart. Called under win.lock and ucp_fh::lock. */
+typedef int (*ucp_win_way_is_t)(const ucp_win_way_t *way);
+
+/** @return a way of a worker in a list of ucp_win for which that is true, with one more
+ *          reference, or NULL. */
+ucp_win_way_t *ucp_win_way_get(const ucs_list_link_t *ways, ucp_worker_h worker,
+                               ucp_win_way_is_t is);
+
+
+/* flush.c: progress and flushes while a thread waits, and the end of endpoints */
+
+/** Progress and flush all workers that this thread may use in a call for a context: a peer
+ *  may wait for firehoses used on another worker, or for emulation by UCX there. Not in a
+ *  callback. */
+void ucp_win_ways_help(ucp_context_h context);
+
+/** Flush all operations on these workers, for a second at most; in a callback, do
+ *  nothing. */
+void ucp_win_ways_flush(ucp_context_h context);
+
+/** Wait for a request of UCP on a way, for a second at most, or not at all if the wait before
+ *  took longer: a peer may wait for this very thread. Not in a callback.
+ *
+ *  @return its status; UCS_INPROGRESS: the request goes on. */
+ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request);
+
+/** A worker was progressed: now and then, do what is due for its ways. A thread whose
+ *  progress finds nothing a few times in a row polls, maybe for a process that waits for
+ *  this very one, and on the processor that Firehose's thread would need: so it answers
+ *  peers meanwhile. */
+void ucp_win_way_progressed(ucp_worker_h worker, int is_idle);
+
+/**
+ * An endpoint is about to be closed: a flush begins, whose end frees the firehoses and keys
+ * of the endpoint. Does not wait for the flush, and may be called in a callback.
+ *
+ * @return what ucp_win_way_closed() is to be told; NULL: nothing.
+ */
+void *ucp_win_way_begin_close(ucp_ep_h ep);
+
+/** UCP has closed the endpoint, or refused to. After the flush the keys are destroyed:
+ *  here, or when the worker is progressed or destroyed. */
+void ucp_win_way_closed(void *closing, int is_refused);
+
+/** A worker is about to be destroyed: close all of its endpoints; wait for these flushes, a
+ *  second at most, and destroy the keys. */
+void ucp_win_way_close_worker(ucp_worker_h worker);
+
+
+/* acquire.c */
+
+/**
+ * Get the piece of an operation, and the key of its first bucket. Waits for firehoses, and
+ * progresses the worker meanwhile, unless this thread is in a callback of the worker.
+ *
+ * @return UCS_ERR_INVALID_ADDR if the memory is not exposed any more;
+ *         UCS_ERR_NO_RESOURCE if a callback waits in vain;
+ *         UCS_ERR_CANCELED if a callback has closed the endpoint meanwhile;
+ *         UCS_ERR_EXCEEDS_LIMIT if the peer has no room for a minute;
+ *         UCS_ERR_NO_MEMORY; or why the peer is gone.
+ */
+ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint64_t address, size_t length,
+                             ucp_fh_piece_t **piece_p, ucp_fh_chunk_t *chunk);
+
+/** End the use of pieces: all reads have completed, or nothing went through them. After
+ *  the end of Firehose, free the pieces. Without lock. */
+void ucp_win_pieces_end(ucs_list_link_t *pieces);
+
+/** @return whether an operation on memory of a peer, which has its piece, should be
+ *          completed before its call returns, if that does not take long: where several
+ *          threads may have workers, and others have less than half of the peer's
+ *          firehoses left. Nobody can tell when a thread calls UCP for its worker again,
+ *          and other threads must not wait for that. */
+int ucp_win_peer_is_scarce(uint32_t peer);
 
 #endif

@@ -4,19 +4,19 @@
  * See file LICENSE for terms.
  */
 
-#include "ticket.h"
+#include "calls.h"
 
 #include <ucs/base/buckets.h>
 #include <ucs/base/mutex.h>
 
 #include <stdlib.h>
 
-/* What of the program's parameters is known here, and copied */
+/* The parameters that are known here, and copied */
 #define FIELDS (UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | \
                 UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS | \
                 PLAIN_FIELDS)
 
-/* What of this concerns the operation */
+/* The parameters of the operation, among these */
 #define PLAIN_FIELDS \
     (UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
      UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_MEMH)
@@ -25,20 +25,19 @@
 #define FIRST_FLAG UCP_OP_ATTR_FLAG_NO_IMM_CMPL
 
 
-/* Logarithm of how many buckets the table of tickets has at first. It grows with
- * the tickets */
+/* Logarithm of the first number of buckets of the table, which grows with the tickets */
 #define FIRST_BITS 6
 
 
-/* Of tickets whose requests may be complete at any time, and of the table */
+/* Protects the table, and tickets with requests that may complete at any time */
 static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN_TICKETS);
 
-/* Tickets by request, of those that go on. Programs may have some 100000 under way,
- * such as an MPI_Accumulate() of scattered elements. Made with the first one */
+/* Tickets by request. Programs may have some 100000 requests under way, such as an
+ * MPI_Accumulate() of scattered elements. Made with the first ticket */
 static ucs_rcache_pred_buckets_t tickets;
 
-/* How many there are. Written under the lock; relaxed: a thread that was given a
- * request sees it counted */
+/* The number of tickets in the table. Written under the lock; relaxed: a thread sees its own
+ * requests counted */
 static atomic_uint num_tickets;
 
 
@@ -83,7 +82,7 @@ static void note(ucp_win_ticket_t *ticket, void *request)
     atomic_fetch_add_explicit(&num_tickets, 1, memory_order_relaxed);
 }
 
-/* Under lock. @return the ticket of a request that goes on, or NULL */
+/* Under lock. @return the ticket of a request, or NULL */
 static ucp_win_ticket_t *find(void *request)
 {
     ucs_hlist_head_t *head = ucs_rcache_pred_bucket(&tickets,
@@ -99,7 +98,7 @@ static ucp_win_ticket_t *find(void *request)
     return NULL;
 }
 
-/* Take a ticket out of the table, since its request is complete. Under lock */
+/* The request of a ticket is complete: take the ticket out of the table. Under lock */
 static void forget(ucp_win_ticket_t *ticket)
 {
     if (ticket->is_noted) {
@@ -116,8 +115,7 @@ static int is_known(const ucp_request_param_t *param)
     return !(param->op_attr_mask & (FIRST_FLAG - 1) & ~(uint32_t)FIELDS);
 }
 
-/* Only what the mask names is read: the structure may be that of another
- * version */
+/* Only fields of the mask are read: the structure may be of another version */
 static void copy_plain(ucp_request_param_t *copy,
                        const ucp_request_param_t *param)
 {
@@ -167,8 +165,8 @@ static void copy_param(ucp_win_ticket_t *ticket,
     }
 }
 
-/* Called by UCP when the request is complete. It may be before it is noted:
- * then the thread that notes it frees the ticket */
+/* UCP calls this when the request is complete, perhaps before note(): then the thread of
+ * ucp_win_ticket_issued() frees the ticket */
 static void done(void *request, ucs_status_t status, void *user_data)
 {
     ucp_win_ticket_t *ticket = user_data;

@@ -4,13 +4,47 @@
  * See file LICENSE for terms.
  */
 
-#include "way.h"
-
-#include <ucp/firehose/wire/key.h>
+#include "state.h"
 
 #include <ucs/debug/log_def.h>
 
 #include <stdlib.h>
+
+
+ucp_win_t ucp_win = {
+    .by_ep      = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
+    .contexts   = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
+    .shared     = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
+    .windows    = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
+    .remotes    = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
+    .packed     = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
+    .lock       = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN),
+    .unused     = PTHREAD_COND_INITIALIZER,
+    .start_lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN_START),
+    .none.lock  = UCS_MUTEX_INITIALIZER(UCS_RANK_FH)
+};
+
+__thread unsigned ucp_win_depth;
+
+ucp_win_entry_t ucp_win_enter_always(void)
+{
+    ucp_win_entry_t entry = ucp_win_enter();
+
+    if (ucs_likely(entry != UCP_WIN_REFUSED)) {
+        return entry;
+    }
+
+    /* The thread that ends Firehose holds the lock from the time when it finds no call
+     * until no other thread can see Firehose */
+    ucs_mutex_lock(&ucp_win.lock);
+    if (ucp_win_fh() != NULL) {
+        atomic_fetch_add(&ucp_win.num_calls, 1);
+        ucp_win_depth = 1;
+        entry         = UCP_WIN_COUNTED;
+    }
+    ucs_mutex_unlock(&ucp_win.lock);
+    return entry;
+}
 
 
 /* @return the thread mode of a worker, or MULTI, which assumes least, if UCP does not
@@ -178,34 +212,14 @@ void ucp_win_worker_put(ucp_win_worker_t *worker)
     ucs_mutex_unlock(&ucp_win.lock);
 }
 
-int ucp_win_worker_is_served(ucp_worker_h worker)
+
+/* A flush of the library has ended, perhaps in a callback, and after Firehose */
+static void flushed(ucp_fh_way_t *way)
 {
-    /* The latter was written before Firehose was made known, which the caller has
-     * seen, and does not change any more */
-    return ucs_map_find(&ucp_win.contexts, worker) == ucp_win.mem_context;
-}
+    ucp_win_entry_t entry = ucp_win_enter_always();
 
-
-static ucp_win_way_t *
-make(ucp_context_h context, ucp_worker_h worker, ucp_ep_h ep)
-{
-    ucp_win_way_t *way = calloc(1, sizeof(*way));
-
-    if (way == NULL) {
-        return NULL;
-    }
-
-    atomic_init(&way->refs, 1);
-    way->context  = context;
-    way->worker   = worker;
-    way->is_multi = (get_thread_mode(worker) == UCS_THREAD_MODE_MULTI);
-    way->ep       = ep;
-    ucs_list_head_init(&way->unflushed);
-    ucs_list_head_init(&way->flushing);
-    ucs_list_head_init(&way->dirty);
-    ucs_list_head_init(&way->rkeys);
-    ucs_list_head_init(&way->trash);
-    return way;
+    ucp_fh_way_flushed(ucp_win_tables(), way);
+    ucp_win_leave(entry);
 }
 
 void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
@@ -217,190 +231,49 @@ void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
         return;
     }
 
-    way = make(context, worker, ep);
-    if ((way == NULL) || (ucs_map_put(&ucp_win.ways, ep, way) != UCS_OK)) {
+    way = calloc(1, sizeof(*way));
+    if ((way == NULL) || (ucs_map_put(&ucp_win.by_ep, ep, way) != UCS_OK)) {
         free(way);
         ucs_warn("windows: no memory to note an endpoint");
         return;
     }
 
+    way->context = context;
+    ucp_fh_way_init(&way->super, &ucp_win.ways, worker, ep,
+                    get_thread_mode(worker) == UCS_THREAD_MODE_MULTI, flushed);
     ucs_mutex_lock(&ucp_win.lock);
     ucs_list_add_tail(&ucp_win.open_ways, &way->link);
     ucs_mutex_unlock(&ucp_win.lock);
 }
 
-ucp_win_way_t *ucp_win_way_get(ucp_ep_h ep)
-{
-    ucp_win_way_t *way = ucp_win_way_find(ep);
-
-    if (way != NULL) {
-        ucp_win_way_ref(way);
-    }
-    return way;
-}
-
-void ucp_win_way_put(ucp_win_way_t *way)
-{
-    if (atomic_fetch_sub_explicit(&way->refs, 1, memory_order_acq_rel) == 1) {
-        free(way->slots);
-        free(way);
-    }
-}
-
-
 int ucp_win_way_closes(const ucp_win_way_t *way)
 {
-    ucp_fh_t *fh = ucp_win_fh();
+    ucp_fh_t *fh = ucp_win_tables();
     int ret;
 
-    ucp_win_lock(fh);
-    ret = way->is_closing;
-    ucp_win_unlock(fh);
+    ucp_fh_lock(fh);
+    ret = way->super.is_closing;
+    ucp_fh_unlock(fh);
     return ret;
 }
 
-void ucp_win_way_add_closing(ucp_win_way_t *way)
-{
-    ucs_mutex_lock(&ucp_win.lock);
-    ucs_list_del(&way->link);
-    ucs_list_add_tail(&ucp_win.closing_ways, &way->link);
-    atomic_fetch_add_explicit(&ucp_win.num_closing, 1, memory_order_relaxed);
-    ucs_mutex_unlock(&ucp_win.lock);
-}
-
-/* Under win.lock. @return the first way of a worker in a list, or NULL */
-static ucp_win_way_t *
-find_of(const ucs_list_link_t *ways, ucp_worker_h worker)
-{
-    ucp_win_way_t *way;
-
-    ucs_list_for_each(way, ways, link) {
-        if (way->worker == worker) {
-            return way;
-        }
-    }
-
-    return NULL;
-}
-
-ucp_win_way_t *ucp_win_way_open_of(ucp_worker_h worker)
-{
-    ucp_win_way_t *way;
-
-    ucs_mutex_lock(&ucp_win.lock);
-    way = find_of(&ucp_win.open_ways, worker);
-    ucs_mutex_unlock(&ucp_win.lock);
-    return way;
-}
-
-static ucp_win_way_t *get_from(const ucs_list_link_t *ways, ucp_worker_h worker,
+ucp_win_way_t *ucp_win_way_get(const ucs_list_link_t *ways, ucp_worker_h worker,
                                ucp_win_way_is_t is)
 {
-    ucp_fh_t *fh         = ucp_win_fh();
+    ucp_fh_t *fh         = ucp_win_tables();
     ucp_win_way_t *found = NULL;
     ucp_win_way_t *way;
 
     ucs_mutex_lock(&ucp_win.lock);
-    ucp_win_lock(fh);
+    ucp_fh_lock(fh);
     ucs_list_for_each(way, ways, link) {
-        if ((way->worker == worker) && is(way)) {
-            ucp_win_way_ref(way);
+        if ((way->super.worker == worker) && is(way)) {
+            ucp_fh_way_ref(&way->super);
             found = way;
             break;
         }
     }
-    ucp_win_unlock(fh);
+    ucp_fh_unlock(fh);
     ucs_mutex_unlock(&ucp_win.lock);
     return found;
-}
-
-ucp_win_way_t *ucp_win_way_get_open(ucp_worker_h worker, ucp_win_way_is_t is)
-{
-    return get_from(&ucp_win.open_ways, worker, is);
-}
-
-ucp_win_way_t *ucp_win_way_get_closing(ucp_worker_h worker, ucp_win_way_is_t is)
-{
-    return get_from(&ucp_win.closing_ways, worker, is);
-}
-
-/* Under win.lock and ucp_win_lock(). @return whether nobody waits for a flush of a closing
- * way any more */
-static int is_complete(const ucp_win_way_t *way)
-{
-    return way->is_abandoned || ((way->num_flushes == 0) && !way->needs_flush);
-}
-
-/* Under ucp_fh::lock. Keys of firehoses that are still there lead nowhere any more,
- * either. Once Firehose has ended, there are none */
-static void discard_rkeys(ucp_win_way_t *way)
-{
-    ucp_fh_rkey_t *unpacked;
-
-    while (!ucs_list_is_empty(&way->rkeys)) {
-        unpacked = ucs_list_extract_head(&way->rkeys, ucp_fh_rkey_t,
-                                         owned_link);
-        ucs_list_del(&unpacked->link);
-        ucs_list_add_tail(&way->trash, &unpacked->owned_link);
-    }
-}
-
-void ucp_win_way_take_complete(ucp_worker_h worker, ucs_list_link_t *ways)
-{
-    ucp_fh_t *fh = ucp_win_fh();
-    ucp_win_way_t *way, *next;
-
-    ucs_mutex_lock(&ucp_win.lock);
-    ucp_win_lock(fh);
-    ucs_list_for_each_safe(way, next, &ucp_win.closing_ways, link) {
-        if ((way->worker == worker) && is_complete(way)) {
-            ucs_list_del(&way->link);
-            ucs_list_add_tail(ways, &way->link);
-            discard_rkeys(way);
-            atomic_fetch_sub_explicit(&ucp_win.num_closing, 1,
-                                      memory_order_relaxed);
-        }
-    }
-    ucp_win_unlock(fh);
-    ucs_mutex_unlock(&ucp_win.lock);
-}
-
-void ucp_win_ways_discard_rkeys(void)
-{
-    ucp_win_way_t *way;
-
-    ucs_list_for_each(way, &ucp_win.open_ways, link) {
-        discard_rkeys(way);
-    }
-    ucs_list_for_each(way, &ucp_win.closing_ways, link) {
-        discard_rkeys(way);
-    }
-}
-
-void ucp_win_way_empty_trash(ucp_win_way_t *way)
-{
-    ucp_fh_t *fh = ucp_win_fh();
-    ucp_fh_rkey_t *unpacked;
-
-    for (;;) {
-        unpacked = NULL;
-        ucp_win_lock(fh);
-        if (!ucs_list_is_empty(&way->trash)) {
-            unpacked = ucs_list_extract_head(&way->trash, ucp_fh_rkey_t,
-                                             owned_link);
-        }
-        ucp_win_unlock(fh);
-        if (unpacked == NULL) {
-            return;
-        }
-
-        ucp_rkey_destroy(unpacked->rkey);
-        free(unpacked);
-    }
-}
-
-void ucp_win_way_end(ucp_win_way_t *way)
-{
-    ucp_win_way_empty_trash(way);
-    ucp_win_way_put(way);
 }

@@ -7,21 +7,142 @@
 #ifndef UCP_FH_ACCESS_H_
 #define UCP_FH_ACCESS_H_
 
-#include "worker.h"
+#include "way.h"
 
 /** @file access.h
  *
- * Puts, gets, atomics and flushes, as the program calls them. */
-
-/** Go on with the operations of a worker whose firehoses are there, and begin
- *  flushes that have waited for them. */
-void ucp_fh_access_resume(ucp_fh_worker_h worker);
-
-/** Begin a flush of all that was begun on a worker.
+ * The public puts, gets, atomics and flushes: workers of the program and operations.
  *
- *  @param [in] op  A flush that is not begun. It is gone if this returns no
- *                  request.
- *  @return as ucp_fh_flush_nbx(). */
-ucs_status_ptr_t ucp_fh_access_flush(ucp_fh_op_t *op);
+ * A write by a memo (way.h) is one operation of UCP, and the program gets UCP's request.
+ * The request of any other operation is a ucp_fh_op_t. The lowest bit of such a request is
+ * set, unlike that of a request of UCP: UCP's points to memory for the program, aligned as
+ * by malloc(). */
+
+/** What has happened to an operation, flags. */
+enum {
+    UCP_FH_OP_RETURNED = UCS_BIT(0), /**< The program has the request */
+    UCP_FH_OP_ENDED    = UCS_BIT(1), /**< The operation has a result */
+    UCP_FH_OP_TOLD     = UCS_BIT(2), /**< The library has called the callback, or found
+                                          none to call, and is done with the request */
+    UCP_FH_OP_FREED    = UCS_BIT(3)  /**< The program has freed the request */
+};
+
+
+typedef struct ucp_fh_op ucp_fh_op_t;
+
+
+/** The endpoint of a worker to a peer. Does not change, but for @a super. */
+typedef struct ucp_fh_peer_way {
+    ucp_fh_way_t      super;          /**< First member, see ucp_fh_way_put() */
+    ucp_fh_worker_h   worker;
+    ucp_fh_peer_arg_t arg;            /**< Of the error handler */
+    int               has_no_handler; /**< The endpoint does not tell the end of its
+                                           peer */
+} ucp_fh_peer_way_t;
+
+
+struct ucp_fh_worker {
+    ucp_fh_t        *fh;
+    ucp_worker_h    worker;
+    int             is_multi;  /**< Whether any thread may use the worker */
+    ucs_list_link_t link;      /**< In ucp_fh::workers */
+    ucp_fh_op_t     *last;     /**< A flush for ucp_fh_worker_destroy(), which cannot
+                                    fail. Does not change */
+    ucs_mutex_t     ways_lock; /**< Around the making of a way. Before all locks but
+                                    ucp_win.start_lock */
+    /** By number of the peer; NULL: not made yet. Written under ways_lock */
+    _Atomic(ucp_fh_peer_way_t*) *peers;
+    /* Protected by ucp_fh::lock */
+    ucp_fh_ways_t   ways;
+    uint64_t        next_number; /**< Of an operation */
+    ucs_list_link_t ready;     /**< The operations of @a unposted that can go on */
+    /** The next two are written under the lock, by a thread that may call UCP with the
+     *  worker; such a thread reads both without lock, unless any thread may */
+    ucs_list_link_t unposted;  /**< Operations with chunks to post, by number */
+    ucs_list_link_t flushes;   /**< Flushes that have not begun, by number */
+    unsigned        num_flushing; /**< Flushes of the program under way */
+    unsigned        num_quick; /**< Calls of progress in a row without a look at the tables.
+                                    Of the threads that may call UCP with the worker, one
+                                    at a time; unused if any thread may */
+};
+
+
+/** An operation. Fields without a note do not change while others know the
+ *  operation. */
+struct ucp_fh_op {
+    ucs_list_link_t     link;       /**< In ucp_fh_worker::unposted or flushes. Protected by
+                                         ucp_fh::lock */
+    ucs_list_link_t     ready;      /**< In ucp_fh_worker::ready. Likewise */
+    ucp_fh_worker_h     worker;     /**< Invalid once the operation has ended */
+    ucp_fh_way_t        *way;       /**< NULL: a flush */
+    ucp_fh_op_kind_t    kind;
+    ucp_atomic_op_t     opcode;
+    uint64_t            number;     /**< In the order of the worker */
+    uint8_t             *buffer;
+    uint64_t            remote;     /**< Address at the peer */
+    size_t              length;     /**< Bytes */
+    size_t              posted;     /**< Bytes handed to UCP. Of the posting thread */
+    struct ucp_fh_op_piece *piece;  /**< The piece that the operation waits for.
+                                         Likewise */
+    ucs_list_link_t     pieces;     /**< Of a flush: the pieces to release at its end.
+                                         Protected by ucp_fh::lock */
+    ucp_request_param_t param;      /**< For UCP */
+    int                 has_callback;
+    ucp_send_nbx_callback_t callback;
+    void                *user_data;
+    atomic_uint         pending;    /**< Requests of UCP, and one until all bytes are
+                                         posted */
+    atomic_int          error;      /**< The first error, or UCS_OK. Written by the thread
+                                         that meets the error */
+    atomic_int          result;     /**< UCS_INPROGRESS, or the final status; written once,
+                                         by the thread that ends the last request */
+    /** Flags. The calling thread of the program sets the first one, the thread that ends
+     *  the last request the next two, the program the last one. Of two that meet, the
+     *  later one goes on: after ENDED and RETURNED comes the callback, after TOLD and FREED
+     *  free() */
+    atomic_uint         state;
+};
+
+
+/* op.c: the life of an operation */
+
+/** @return UCS_ERR_UNSUPPORTED for parameters that the library does not know,
+ *          UCS_ERR_INVALID_PARAM for a memory handle that is NULL, or UCS_OK. */
+ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param);
+
+/** @return an operation with one pending request that has not begun, or NULL if there is
+ *          no memory. The caller sets the fields about bytes. */
+ucp_fh_op_t *ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
+                            const ucp_request_param_t *param);
+
+/** Let the operation take its number, and post all chunks with firehoses. */
+ucs_status_ptr_t ucp_fh_op_begin(ucp_fh_op_t *op);
+
+/** Let a flush take its number, and begin it if all operations before are posted.
+ *
+ *  @return As ucp_fh_flush_nbx(); without a request the flush is gone. */
+ucs_status_ptr_t ucp_fh_op_flush(ucp_fh_op_t *op);
+
+/** Go on with the operations of a worker whose firehoses are there, and begin flushes that
+ *  have waited for these operations. */
+void ucp_fh_op_resume_all(ucp_fh_worker_h worker);
+
+
+/* worker.c: workers, for the library's thread as well */
+
+/** @return the way to a peer, which is made if there is none, or NULL: *@a status_p
+ *          says why. */
+ucp_fh_way_t *ucp_fh_worker_way(ucp_fh_worker_h worker, uint32_t peer,
+                                ucs_status_t *status_p);
+
+/** @return whether the library's thread should progress a worker for any thread. Under
+ *          ucp_fh::lock. */
+int ucp_fh_worker_is_busy(ucp_fh_worker_h worker);
+
+/** As ucp_fh_worker_progress(), without the work of the library's thread.
+ *
+ *  @param [out] is_waiting_p  Whether an operation waits for firehoses.
+ *  @return what was done, in UCP's count. */
+unsigned ucp_fh_worker_go_on(ucp_fh_worker_h worker, int *is_waiting_p);
 
 #endif

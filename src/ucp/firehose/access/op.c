@@ -4,20 +4,29 @@
  * See file LICENSE for terms.
  */
 
-#include "op.h"
+#include "access.h"
 
 #include <stdlib.h>
 
-/* What of the program's parameters is handed to UCP as it is, besides what the
- * library replaces */
+/* The parameters of the program that UCP gets as they are */
 #define PASSED (UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_MEMORY_TYPE | \
                 UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
                 UCP_OP_ATTR_FLAG_FAST_CMPL | UCP_OP_ATTR_FLAG_MULTI_SEND)
 
-/* The bit that tells a request that is an operation of the library from one of
- * UCP, see op.h */
+/* The bit that marks the request of an operation, see access.h */
 #define OP_BIT ((uintptr_t)1)
 
+
+/* The piece of an operation */
+typedef struct ucp_fh_op_piece {
+    ucp_fh_piece_t super;
+    ucp_fh_op_t    *op;
+    atomic_uint    pending; /* Of a read: requests of UCP, and one while further chunks may
+                               come */
+} op_piece_t;
+
+
+/* Requests of the program */
 
 ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param)
 {
@@ -26,14 +35,13 @@ ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param)
         return UCS_ERR_UNSUPPORTED;
     }
 
-    /* That of a pin which meets several buckets. UCP from 1.16 on asserts that
-     * there is one */
+    /* A pin of several buckets has NULL. UCP from 1.16 on asserts a handle */
     return ((param->op_attr_mask & UCP_OP_ATTR_FIELD_MEMH) &&
             (param->memh == NULL)) ? UCS_ERR_INVALID_PARAM : UCS_OK;
 }
 
-/* Only what the mask names is read: the program's structure may be that of
- * another version of UCX, which is the same so far */
+/* Only fields of the mask are read: the program's structure may be that of another version
+ * of UCX */
 static void copy_param(ucp_fh_op_t *op, const ucp_request_param_t *param)
 {
     uint32_t mask = param->op_attr_mask;
@@ -76,6 +84,7 @@ ucp_fh_op_t *ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
     op->has_callback = 0;
     op->user_data    = NULL;
     copy_param(op, param);
+    ucs_list_head_init(&op->pieces);
     atomic_init(&op->state, 0);
     atomic_init(&op->pending, 1);
     atomic_init(&op->error, UCS_OK);
@@ -83,38 +92,36 @@ ucp_fh_op_t *ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
     return op;
 }
 
-void ucp_fh_op_fail(ucp_fh_op_t *op, ucs_status_t status)
+/* Note an error: the first one counts */
+static void note(ucp_fh_op_t *op, ucs_status_t status)
 {
     int none = UCS_OK;
 
-    (void)atomic_compare_exchange_strong(&op->error, &none, status);
+    if (status != UCS_OK) {
+        (void)atomic_compare_exchange_strong(&op->error, &none, status);
+    }
 }
 
-/* @return the request by which the program knows an operation */
 static void *to_request(ucp_fh_op_t *op)
 {
     return UCS_PTR_BYTE_OFFSET(op, OP_BIT);
 }
 
-/* @return the operation that the program knows by a request, or NULL if the
- *         request is one of UCP */
+/* @return NULL for a request of UCP */
 static ucp_fh_op_t *to_op(void *request)
 {
     return ((uintptr_t)request & OP_BIT) ?
                    (ucp_fh_op_t*)((uintptr_t)request & ~OP_BIT) : NULL;
 }
 
-/* Set a flag. Acquire and release: whoever finds the flag of the other goes on
- * with all that the other has written.
- *
- * @return the flags that were set before. */
+/* Acquire and release: the thread that finds the flag of the other one goes on with all
+ * writes of the other one. @return the flags before */
 static unsigned set_flag(ucp_fh_op_t *op, unsigned flag)
 {
     return atomic_fetch_or_explicit(&op->state, flag, memory_order_acq_rel);
 }
 
-/* Tell the program, if it wants to be told. The operation may be gone
- * afterwards */
+/* Call the program. The operation may be gone afterwards */
 static void tell(ucp_fh_op_t *op, int is_wanted)
 {
     if (op->has_callback && is_wanted) {
@@ -128,31 +135,33 @@ static void tell(ucp_fh_op_t *op, int is_wanted)
     }
 }
 
-/* Whether a part was the last one that is pending. If there is but one, nobody
- * else can change that. Acquire and release: the last one knows what the others
- * have written */
-static int is_last_part(ucp_fh_op_t *op)
+/* If one request is pending, nobody else can change that. Acquire and release: the last
+ * one knows the writes of the others */
+static int is_last_request(ucp_fh_op_t *op)
 {
     return (atomic_load_explicit(&op->pending, memory_order_acquire) == 1) ||
            (atomic_fetch_sub_explicit(&op->pending, 1,
                                       memory_order_acq_rel) == 1);
 }
 
-void ucp_fh_op_end_part(ucp_fh_op_t *op)
+/* A request has ended, and with the last one the operation: if the program has the
+ * request, it is told, and the operation may be gone */
+static void end_request(ucp_fh_op_t *op, ucs_status_t status)
 {
     int is_freed;
 
-    if (!is_last_part(op)) {
+    note(op, status);
+    if (!is_last_request(op)) {
         return;
     }
 
-    /* Before there is a result: a program that has seen it may free the request, and
-     * is told nevertheless. Relaxed: if another thread frees it just now, either is
-     * right */
+    /* Before there is a result: a program that has seen the result may free the request,
+     * and is told nevertheless. Relaxed: if another thread frees the request just now,
+     * either is right */
     is_freed = atomic_load_explicit(&op->state, memory_order_relaxed) &
                UCP_FH_OP_FREED;
 
-    /* Release: a program that polls the result finds what was read */
+    /* Release: a program that polls the result finds the bytes read */
     atomic_store_explicit(&op->result,
                           atomic_load_explicit(&op->error,
                                                memory_order_relaxed),
@@ -162,12 +171,13 @@ void ucp_fh_op_end_part(ucp_fh_op_t *op)
     }
 }
 
-ucs_status_ptr_t ucp_fh_op_return(ucp_fh_op_t *op)
+/* @return what the program gets, when its own thread has done all it could */
+static ucs_status_ptr_t to_program(ucp_fh_op_t *op)
 {
     ucs_status_t result;
 
-    /* Not by the result, which is written before whoever does so is done with
-     * the operation */
+    /* Not by the result: the thread that has written the result may still use the
+     * operation */
     if (!(set_flag(op, UCP_FH_OP_RETURNED) & UCP_FH_OP_ENDED)) {
         return to_request(op);
     }
@@ -181,7 +191,7 @@ ucs_status_t ucp_fh_request_check_status(void *request)
 {
     ucp_fh_op_t *op = to_op(request);
 
-    /* Acquire: see ucp_fh_op_end_part() */
+    /* Acquire: see end_request() */
     return (op == NULL) ? ucp_request_check_status(request) :
                           atomic_load_explicit(&op->result,
                                                memory_order_acquire);
@@ -196,4 +206,341 @@ void ucp_fh_request_free(void *request)
     } else if (set_flag(op, UCP_FH_OP_FREED) & UCP_FH_OP_TOLD) {
         free(op);
     }
+}
+
+
+/* Puts, gets and atomics, piece by piece */
+
+static int is_write(const ucp_fh_op_t *op)
+{
+    return ucp_fh_is_write(op->kind, &op->param);
+}
+
+/* A request through the piece of a read has ended, and with the last one the use of the
+ * piece */
+static void end_part_of_piece(op_piece_t *piece)
+{
+    ucp_fh_t *fh = piece->op->worker->fh;
+    ucs_list_link_t pieces;
+
+    if (atomic_fetch_sub(&piece->pending, 1) == 1) {
+        ucs_list_head_init(&pieces);
+        ucs_list_add_tail(&pieces, &piece->super.link);
+        ucp_fh_lock(fh);
+        ucp_fh_pieces_release(fh, &pieces);
+        ucp_fh_unlock(fh);
+    }
+}
+
+static void has_written(void *request, ucs_status_t status, void *user_data)
+{
+    ucp_request_free(request);
+    end_request(user_data, status);
+}
+
+static void has_read(void *request, ucs_status_t status, void *user_data)
+{
+    op_piece_t *piece = user_data;
+    ucp_fh_op_t *op   = piece->op;
+
+    ucp_request_free(request);
+    end_part_of_piece(piece);
+    end_request(op, status);
+}
+
+static ucs_status_t
+post_chunk(ucp_fh_op_t *op, op_piece_t *piece, const ucp_fh_chunk_t *chunk)
+{
+    ucp_request_param_t param = op->param;
+    size_t done               = op->posted;
+    size_t count              = (op->kind == UCP_FH_OP_ATOMIC) ? 1 : chunk->length;
+    ucs_status_ptr_t request;
+
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param.cb.send       = is_write(op) ? has_written : has_read;
+    param.user_data     = is_write(op) ? (void*)op : (void*)piece;
+    atomic_fetch_add(&op->pending, 1);
+    atomic_fetch_add(&piece->pending, 1);
+    request     = ucp_fh_post(op->way->ep, op->kind, op->opcode, op->buffer + done,
+                              count, op->remote + done, chunk->rkey, &param);
+    op->posted += chunk->length;
+    if (is_write(op) || !UCS_PTR_IS_PTR(request)) {
+        atomic_fetch_sub(&piece->pending, 1); /* Not the last one */
+    }
+    if (!UCS_PTR_IS_PTR(request)) {
+        atomic_fetch_sub(&op->pending, 1); /* Nor here */
+    }
+    return UCS_PTR_IS_ERR(request) ? UCS_PTR_STATUS(request) : UCS_OK;
+}
+
+/* Post all chunks of a piece. The buffer of an operation that fails is left alone from
+ * then on */
+static ucs_status_t
+post_chunks(ucp_fh_op_t *op, op_piece_t *piece, ucp_fh_chunk_t *chunk)
+{
+    const ucp_fh_run_t *run = &piece->super.request.run;
+    ucp_fh_t *fh            = op->worker->fh;
+    uint64_t num            = 0;
+    ucs_status_t status;
+
+    for (;;) {
+        status = ucp_fh_chunk_open(fh, &piece->super, NULL, op->remote + op->posted,
+                                   op->length - op->posted, is_write(op), chunk);
+        if (status != UCS_OK) {
+            return status;
+        }
+
+        status = post_chunk(op, piece, chunk);
+        if ((status != UCS_OK) || (++num == run->num)) {
+            return status;
+        }
+
+        ucp_fh_lock(fh);
+        ucp_fh_piece_find(fh, &piece->super, op->remote + op->posted, chunk);
+        ucp_fh_unlock(fh);
+    }
+}
+
+static void post_piece(ucp_fh_op_t *op, op_piece_t *piece, ucp_fh_chunk_t *chunk)
+{
+    ucp_fh_t *fh = op->worker->fh;
+    int is_due;
+
+    note(op, post_chunks(op, piece, chunk));
+    if (!is_write(op)) {
+        end_part_of_piece(piece);
+        return;
+    }
+
+    ucp_fh_lock(fh);
+    is_due = ucp_fh_piece_keep(fh, &piece->super);
+    ucp_fh_unlock(fh);
+    if (ucs_unlikely(is_due)) {
+        (void)ucp_fh_way_flush_if_due(fh, op->way);
+    }
+}
+
+/* Under lock: a piece was granted or has failed. Its operation goes on by a thread that
+ * may use the worker */
+static void piece_ended(ucp_fh_comp_t *self)
+{
+    op_piece_t *piece      = ucs_container_of(self, op_piece_t, super.request.comp);
+    ucp_fh_worker_h worker = piece->op->worker;
+
+    ucs_list_add_tail(&worker->ready, &piece->op->ready);
+    if (worker->is_multi) {
+        ucp_fh_wake(worker->fh);
+    }
+}
+
+static op_piece_t *make_piece(ucp_fh_op_t *op)
+{
+    op_piece_t *piece = malloc(sizeof(*piece));
+
+    if (piece != NULL) {
+        piece->op                      = op;
+        piece->super.request.comp.func = piece_ended;
+        atomic_init(&piece->pending, 1);
+    }
+    return piece;
+}
+
+/* Ask for the next piece: for all that is left of the operation, if the peer gives as many
+ * firehoses. Where several threads want firehoses, one that gets all at once is done
+ * with its turn. If it asked bit by bit, it would queue up for each, and threads without a
+ * processor would fall behind (fairness, section 5 of the paper). But while remote pins
+ * hold firehoses, the thread may have such a pin itself, and would wait for ever for its
+ * own.
+ * @return UCS_INPROGRESS: another thread may go on with the operation already */
+static ucs_status_t begin_piece(ucp_fh_op_t *op)
+{
+    ucp_fh_t *fh      = op->worker->fh;
+    op_piece_t *piece = make_piece(op);
+    ucp_fh_chunk_t chunk;
+    ucs_status_t status;
+    ucp_fh_run_t run;
+
+    if (piece == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    ucp_fh_lock(fh);
+    run       = ucp_fh_way_run(fh, op->way, op->remote + op->posted,
+                               op->length - op->posted,
+                               fh->remote.peers[op->way->peer].num_holds == 0);
+    op->piece = piece;
+    status    = ucp_fh_piece_acquire(fh, &piece->super, op->way, &run, &chunk);
+    ucp_fh_unlock(fh);
+
+    if (ucs_likely(status == UCS_OK)) {
+        post_piece(op, piece, &chunk);
+    } else if (status != UCS_INPROGRESS) {
+        ucp_fh_piece_free(&piece->super);
+    }
+    return status;
+}
+
+/* Begin pieces until all is posted, something fails, or a piece has to be waited for. The
+ * operation is in ucp_fh_worker::unposted */
+static void begin_pieces(ucp_fh_op_t *op)
+{
+    ucp_fh_worker_h worker = op->worker;
+    ucs_status_t status;
+
+    while ((op->posted < op->length) && (atomic_load(&op->error) == UCS_OK)) {
+        status = begin_piece(op);
+        if (status == UCS_INPROGRESS) {
+            /* From here on, the operation may be gone */
+            ucp_fh_settle(worker->fh);
+            if (worker->is_multi) {
+                ucp_fh_wake(worker->fh);
+            }
+            return;
+        }
+        note(op, status);
+    }
+
+    ucp_fh_lock(worker->fh);
+    ucs_list_del(&op->link);
+    ucp_fh_unlock(worker->fh);
+    end_request(op, UCS_OK);
+}
+
+/* Go on with an operation: its piece is there, or has failed */
+static void resume(ucp_fh_op_t *op)
+{
+    ucp_fh_t *fh      = op->worker->fh;
+    op_piece_t *piece = op->piece;
+    ucs_status_t status = piece->super.request.comp.status;
+    ucp_fh_chunk_t chunk;
+
+    if (status != UCS_OK) {
+        note(op, status);
+        ucp_fh_piece_free(&piece->super);
+    } else {
+        ucp_fh_lock(fh);
+        ucp_fh_piece_find(fh, &piece->super, op->remote + op->posted, &chunk);
+        ucp_fh_unlock(fh);
+        post_piece(op, piece, &chunk);
+    }
+    begin_pieces(op);
+}
+
+/* An operation gets its place in the order of its worker */
+static void enter(ucp_fh_op_t *op, ucs_list_link_t *list)
+{
+    ucp_fh_worker_h worker = op->worker;
+
+    ucp_fh_lock(worker->fh);
+    op->number = worker->next_number++;
+    ucs_list_add_tail(list, &op->link);
+    ucp_fh_unlock(worker->fh);
+}
+
+ucs_status_ptr_t ucp_fh_op_begin(ucp_fh_op_t *op)
+{
+    enter(op, &op->worker->unposted);
+    begin_pieces(op);
+    return to_program(op);
+}
+
+
+/* Flushes */
+
+static void flush_finished(ucp_fh_op_t *op, ucs_status_t status)
+{
+    ucp_fh_t *fh = op->worker->fh;
+
+    /* If the flush failed, the peer is gone, and its memory too */
+    ucp_fh_lock(fh);
+    ucp_fh_pieces_release(fh, &op->pieces);
+    --op->worker->num_flushing;
+    ucp_fh_unlock(fh);
+    end_request(op, status);
+}
+
+static void flush_ended(void *request, ucs_status_t status, void *user_data)
+{
+    ucp_request_free(request);
+    flush_finished(user_data, status);
+}
+
+static void begin_flush(ucp_fh_op_t *op)
+{
+    ucp_fh_worker_h worker    = op->worker;
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send      = flush_ended,
+        .user_data    = op
+    };
+    ucs_status_ptr_t request;
+
+    ucp_fh_lock(worker->fh);
+    ucp_fh_ways_take(worker->fh, &worker->ways, worker->worker, NULL, &op->pieces);
+    ++worker->num_flushing;
+    ucp_fh_unlock(worker->fh);
+
+    request = ucp_worker_flush_nbx(worker->worker, &param);
+    if (ucp_fh_flush_is_refused(request)) {
+        ucp_fh_lock(worker->fh);
+        ucp_fh_pieces_give_back(worker->fh, &op->pieces);
+        ucp_fh_unlock(worker->fh);
+    }
+    if (!UCS_PTR_IS_PTR(request)) {
+        flush_finished(op, UCS_PTR_STATUS(request));
+    }
+}
+
+/* Under lock. @return a flush that may begin, since all operations before are posted; or
+ * NULL */
+static ucp_fh_op_t *next_flush(ucp_fh_worker_h worker)
+{
+    ucp_fh_op_t *op, *oldest;
+
+    if (ucs_list_is_empty(&worker->flushes)) {
+        return NULL;
+    }
+
+    op = ucs_list_head(&worker->flushes, ucp_fh_op_t, link);
+    if (!ucs_list_is_empty(&worker->unposted)) {
+        oldest = ucs_list_head(&worker->unposted, ucp_fh_op_t, link);
+        if (oldest->number < op->number) {
+            return NULL;
+        }
+    }
+
+    ucs_list_del(&op->link);
+    return op;
+}
+
+void ucp_fh_op_resume_all(ucp_fh_worker_h worker)
+{
+    ucp_fh_t *fh = worker->fh;
+    ucp_fh_op_t *op, *flush;
+
+    do {
+        op = NULL;
+        ucp_fh_lock(fh);
+        if (!ucs_list_is_empty(&worker->ready)) {
+            op = ucs_list_extract_head(&worker->ready, ucp_fh_op_t, ready);
+        }
+        flush = next_flush(worker);
+        ucp_fh_unlock(fh);
+
+        if (op != NULL) {
+            resume(op);
+        }
+        if (flush != NULL) {
+            begin_flush(flush);
+        }
+    } while ((op != NULL) || (flush != NULL));
+}
+
+ucs_status_ptr_t ucp_fh_op_flush(ucp_fh_op_t *op)
+{
+    ucp_fh_worker_h worker = op->worker;
+
+    enter(op, &worker->flushes);
+    ucp_fh_op_resume_all(worker);
+    return to_program(op);
 }

@@ -4,15 +4,15 @@
  * See file LICENSE for terms.
  */
 
-#include "worker.h"
-#include "op.h"
-
-#include <ucp/firehose/core/outbox.h>
-#include <ucp/firehose/core/settle.h>
+#include "access.h"
 
 #include <ucs/debug/log_def.h>
 
 #include <stdlib.h>
+
+/* Most calls of ucp_fh_worker_progress() in a row without a look at the tables, while UCP
+ * gets on and no operation of the worker waits */
+#define MAX_QUICK 16
 
 
 static ucs_status_t check_peer(const ucp_fh_t *fh, uint32_t peer)
@@ -22,52 +22,44 @@ static ucs_status_t check_peer(const ucp_fh_t *fh, uint32_t peer)
                                            fh->links[peer].status;
 }
 
-/* How many firehoses a way remembers, of so many that its peer gives */
-static unsigned get_num_held(uint32_t limit)
+static void flushed(ucp_fh_way_t *way)
 {
-    unsigned num = 1;
-
-    while ((num < limit) && (num < UCP_FH_HELD_MAX)) {
-        num *= 2;
-    }
-    return num;
+    ucp_fh_way_flushed(ucs_derived_of(way, ucp_fh_peer_way_t)->worker->fh, way);
 }
 
 static ucs_status_t
-make_way(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_way_t **way_p)
+make_way(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_peer_way_t **way_p)
 {
     ucp_fh_t *fh = worker->fh;
-    ucp_fh_way_t *way;
+    ucp_fh_peer_way_t *way;
     ucs_status_t status;
-    unsigned num_held;
+    ucp_ep_h ep;
 
     ucp_fh_lock(fh);
-    status   = check_peer(fh, peer);
-    num_held = get_num_held(fh->links[peer].limit);
+    status = check_peer(fh, peer);
     ucp_fh_unlock(fh);
     if (status != UCS_OK) {
         return status;
     }
 
-    way = calloc(1, sizeof(*way) + (num_held * sizeof(way->held[0])));
+    way = calloc(1, sizeof(*way));
     if (way == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    way->worker    = worker;
-    way->epoch     = 1;
-    way->num_held  = num_held;
-    way->peer.fh   = fh;
-    way->peer.slot = peer;
-    ucs_list_head_init(&way->unflushed);
-    ucs_list_head_init(&way->link);
-    status = ucp_fh_peer_ep(worker->worker, fh->links[peer].address, &way->peer,
-                            &way->ep, &way->has_no_handler);
+    way->worker   = worker;
+    way->arg.fh   = fh;
+    way->arg.slot = peer;
+    status = ucp_fh_peer_ep(worker->worker, fh->links[peer].address, &way->arg, &ep,
+                            &way->has_no_handler);
     if (status != UCS_OK) {
         free(way);
         return status;
     }
 
+    ucp_fh_way_init(&way->super, &worker->ways, worker->worker, ep, worker->is_multi,
+                    flushed);
+    ucp_fh_way_connect(fh, &way->super, peer, UCP_FH_MAX_LENT);
     *way_p = way;
     return UCS_OK;
 }
@@ -75,87 +67,27 @@ make_way(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_way_t **way_p)
 ucp_fh_way_t *ucp_fh_worker_way(ucp_fh_worker_h worker, uint32_t peer,
                                 ucs_status_t *status_p)
 {
-    ucp_fh_way_t *way;
+    ucp_fh_peer_way_t *way;
 
     *status_p = UCS_OK;
-    if (ucs_likely(peer < worker->fh->num_procs)) {
-        way = atomic_load_explicit(&worker->ways[peer], memory_order_acquire);
-        if (ucs_likely(way != NULL)) {
-            return way;
-        }
-    } else {
+    if (ucs_unlikely(peer >= worker->fh->num_procs)) {
         *status_p = UCS_ERR_INVALID_PARAM;
         return NULL;
     }
 
+    way = atomic_load_explicit(&worker->peers[peer], memory_order_acquire);
+    if (ucs_likely(way != NULL)) {
+        return &way->super;
+    }
+
     ucs_mutex_lock(&worker->ways_lock);
-    way = atomic_load_explicit(&worker->ways[peer], memory_order_acquire);
+    way = atomic_load_explicit(&worker->peers[peer], memory_order_acquire);
     if (way == NULL) {
         *status_p = make_way(worker, peer, &way);
-        atomic_store_explicit(&worker->ways[peer], way, memory_order_release);
+        atomic_store_explicit(&worker->peers[peer], way, memory_order_release);
     }
     ucs_mutex_unlock(&worker->ways_lock);
-    return way;
-}
-
-ucs_status_t ucp_fh_worker_unpack(ucp_fh_way_t *way, ucp_fh_key_t *key,
-                                  ucp_rkey_h *rkey_p)
-{
-    ucp_fh_t *fh            = way->worker->fh;
-    ucp_fh_rkey_t *unpacked = malloc(sizeof(*unpacked));
-    ucs_status_t status;
-
-    if (unpacked == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    status = ucp_ep_rkey_unpack(way->ep, key->packed, &unpacked->rkey);
-    if (status != UCS_OK) {
-        free(unpacked);
-        return status;
-    }
-
-    /* If two threads do so, both stay */
-    *rkey_p         = unpacked->rkey;
-    unpacked->trash = &way->worker->trash;
-    ucp_fh_lock(fh);
-    ucp_fh_key_add(key, unpacked);
-    ucs_list_add_tail(&way->worker->rkeys, &unpacked->owned_link);
-    ucp_fh_unlock(fh);
-    return UCS_OK;
-}
-
-void ucp_fh_worker_empty_trash(ucp_fh_worker_h worker)
-{
-    ucp_fh_t *fh = worker->fh;
-    ucp_fh_rkey_t *unpacked;
-
-    for (;;) {
-        unpacked = NULL;
-        ucp_fh_lock(fh);
-        if (!ucs_list_is_empty(&worker->trash)) {
-            unpacked = ucs_list_extract_head(&worker->trash, ucp_fh_rkey_t,
-                                             owned_link);
-        }
-        ucp_fh_unlock(fh);
-        if (unpacked == NULL) {
-            return;
-        }
-
-        ucp_rkey_destroy(unpacked->rkey);
-        free(unpacked);
-    }
-}
-
-void ucp_fh_piece_release(ucp_fh_piece_t *piece)
-{
-    ucp_fh_t *fh = piece->way->worker->fh;
-
-    ucp_fh_remote_release(&fh->remote, &piece->request);
-    if (ucs_unlikely(ucp_fh_is_unsettled(fh))) {
-        ucp_fh_wake(fh);
-    }
-    free(piece);
+    return (way == NULL) ? NULL : &way->super;
 }
 
 static int is_multi(ucp_worker_h worker)
@@ -175,21 +107,21 @@ static ucs_status_t allocate(ucp_fh_h fh, ucp_fh_worker_h *worker_p)
         goto err;
     }
 
-    worker->ways = calloc(fh->num_procs, sizeof(*worker->ways));
-    if (worker->ways == NULL) {
+    worker->peers = calloc(fh->num_procs, sizeof(*worker->peers));
+    if (worker->peers == NULL) {
         goto err_free;
     }
 
     worker->last = ucp_fh_op_make(worker, UCP_FH_OP_FLUSH, &param);
     if (worker->last == NULL) {
-        goto err_free_ways;
+        goto err_free_peers;
     }
 
     *worker_p = worker;
     return UCS_OK;
 
-err_free_ways:
-    free(worker->ways);
+err_free_peers:
+    free(worker->peers);
 err_free:
     free(worker);
 err:
@@ -217,16 +149,189 @@ ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h ucp_worker,
     worker->worker   = ucp_worker;
     worker->is_multi = is_multi(ucp_worker);
     ucs_mutex_init(&worker->ways_lock, UCS_RANK_FH_WAYS, 0);
+    ucs_list_head_init(&worker->ways.list);
     ucs_list_head_init(&worker->unposted);
     ucs_list_head_init(&worker->ready);
     ucs_list_head_init(&worker->flushes);
-    ucs_list_head_init(&worker->dirty);
-    ucs_list_head_init(&worker->rkeys);
-    ucs_list_head_init(&worker->trash);
 
     ucs_mutex_lock(&fh->workers_lock);
     ucs_list_add_tail(&fh->workers, &worker->link);
     ucs_mutex_unlock(&fh->workers_lock);
     *worker_p = worker;
     return UCS_OK;
+}
+
+
+/* Under lock. @return whether a flush of the worker is under way */
+static int is_flushing(ucp_fh_worker_h worker)
+{
+    const ucp_fh_way_t *way;
+
+    ucs_list_for_each(way, &worker->ways.list, dirty) {
+        if (way->num_flushes > 0) {
+            return 1;
+        }
+    }
+    return worker->num_flushing > 0;
+}
+
+/* Under lock */
+static int has_due(ucp_fh_worker_h worker)
+{
+    return ucp_fh_ways_find_due(worker->fh, &worker->ways, worker->worker) != NULL;
+}
+
+int ucp_fh_worker_is_busy(ucp_fh_worker_h worker)
+{
+    return worker->is_multi &&
+           (!ucs_list_is_empty(&worker->unposted) ||
+            !ucs_list_is_empty(&worker->flushes) || is_flushing(worker) ||
+            has_due(worker));
+}
+
+/* Count a call by a worker that has got on. Its lists are read without lock: only the
+ * threads that may call UCP with the worker write these lists, one at a time.
+ * @return whether a later call may look at the tables: no operation of the worker waits,
+ * and requests of others can wait for so long */
+static int may_skip_tables(ucp_fh_worker_h worker)
+{
+    if (worker->is_multi) {
+        return 0; /* Several threads may be here */
+    }
+
+    if ((worker->num_quick == MAX_QUICK) ||
+        !ucs_list_is_empty(&worker->unposted) ||
+        !ucs_list_is_empty(&worker->flushes)) {
+        worker->num_quick = 0;
+        return 0;
+    }
+
+    ++worker->num_quick;
+    return 1;
+}
+
+unsigned ucp_fh_worker_go_on(ucp_fh_worker_h worker, int *is_waiting_p)
+{
+    ucp_fh_t *fh   = worker->fh;
+    unsigned count = ucp_worker_progress(worker->worker);
+    int has_ready, is_due;
+
+    if ((count > 0) && may_skip_tables(worker)) {
+        *is_waiting_p = 0;
+        return count;
+    }
+
+    ucp_fh_lock(fh);
+    has_ready     = !ucs_list_is_empty(&worker->ready) ||
+                    !ucs_list_is_empty(&worker->flushes);
+    is_due        = has_due(worker);
+    *is_waiting_p = !ucs_list_is_empty(&worker->unposted) && !has_ready;
+    ucp_fh_unlock(fh);
+
+    if (has_ready) {
+        ucp_fh_op_resume_all(worker);
+    }
+    if (is_due) {
+        ucp_fh_ways_flush_due(fh, &worker->ways, worker->worker);
+    }
+    return count + has_ready + is_due;
+}
+
+unsigned ucp_fh_worker_progress(ucp_fh_worker_h worker)
+{
+    int is_waiting;
+    unsigned count;
+
+    count = ucp_fh_worker_go_on(worker, &is_waiting);
+    if (is_waiting) {
+        count += ucp_fh_drive_help(worker->fh);
+    }
+    return count;
+}
+
+static int flushes(ucp_fh_worker_h worker)
+{
+    int ret;
+
+    ucp_fh_lock(worker->fh);
+    ret = is_flushing(worker);
+    ucp_fh_unlock(worker->fh);
+    return ret;
+}
+
+/* Complete all operations, and flushes of single ways as well */
+static void complete(ucp_fh_worker_h worker)
+{
+    ucs_status_ptr_t request = ucp_fh_op_flush(worker->last);
+
+    if (UCS_PTR_IS_PTR(request)) {
+        while (ucp_fh_request_check_status(request) == UCS_INPROGRESS) {
+            ucp_fh_worker_progress(worker);
+        }
+        ucp_fh_request_free(request);
+    }
+    while (flushes(worker)) {
+        ucp_fh_worker_progress(worker);
+    }
+}
+
+/* Without memory for the flush of the worker the way may have pieces still */
+static void release_all(ucp_fh_t *fh, ucp_fh_way_t *way)
+{
+    ucp_fh_lock(fh);
+    ucp_fh_way_drop(fh, way);
+    ucp_fh_way_discard_keys(way);
+    ucp_fh_unlock(fh);
+    ucp_fh_way_empty_trash(fh, way);
+}
+
+static void close_way(ucp_fh_worker_h worker, ucp_fh_peer_way_t *way)
+{
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+        .flags        = UCP_EP_CLOSE_FLAG_FORCE
+    };
+    ucs_status_ptr_t request;
+
+    /* The worker has been flushed. An endpoint without an error handler has to be closed in
+     * agreement with the peer */
+    if (way->has_no_handler) {
+        param.op_attr_mask = 0;
+    }
+
+    release_all(worker->fh, &way->super);
+    request = ucp_ep_close_nbx(way->super.ep, &param);
+    if (UCS_PTR_IS_PTR(request)) {
+        while (ucp_request_check_status(request) == UCS_INPROGRESS) {
+            ucp_worker_progress(worker->worker);
+        }
+        ucp_request_free(request);
+    }
+    ucp_fh_way_put(&way->super);
+}
+
+void ucp_fh_worker_destroy(ucp_fh_worker_h worker)
+{
+    ucp_fh_t *fh = worker->fh;
+    ucp_fh_peer_way_t *way;
+    uint32_t i;
+
+    complete(worker);
+
+    /* From here on the library's thread does not look after the worker */
+    ucs_mutex_lock(&fh->workers_lock);
+    ucs_list_del(&worker->link);
+    ucs_mutex_unlock(&fh->workers_lock);
+
+    for (i = 0; i < fh->num_procs; ++i) {
+        way = atomic_load(&worker->peers[i]);
+        if (way != NULL) {
+            close_way(worker, way);
+        }
+    }
+
+    ucp_fh_settle(fh);
+    ucs_mutex_destroy(&worker->ways_lock);
+    free(worker->peers);
+    free(worker);
 }

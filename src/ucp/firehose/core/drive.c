@@ -4,33 +4,230 @@
  * See file LICENSE for terms.
  */
 
-#include "drive.h"
-#include "inbox.h"
-#include "mover.h"
-#include "peer.h"
-#include "settle.h"
-#include "target.h"
+#include "core.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* The library's worker is progressed so many times at most before send_lock is
- * left to threads that want to send */
+/* Bytes of the spare message: more than the longest address of UCP in the key of a
+ * window */
+#define SPARE_LENGTH 2048
+
+
+static uint64_t number_of(const ucp_fh_parcel_t *parcel)
+{
+    return ucp_fh_parcel_header(parcel)->number;
+}
+
+/* Put a message into the inbox by its number, nearly always at the end: UCP may deliver
+ * messages of a peer in another order than that of their posting. Under lock. @return 0 if
+ * there was one of its number */
+static int insert(ucp_fh_link_t *link, ucp_fh_parcel_t *parcel)
+{
+    ucs_list_link_t *pos = link->inbox.prev;
+    uint64_t other;
+
+    if (number_of(parcel) < link->next_in) {
+        return 0;
+    }
+
+    for (; pos != &link->inbox; pos = pos->prev) {
+        other = number_of(ucs_container_of(pos, ucp_fh_parcel_t, link));
+        if (other == number_of(parcel)) {
+            return 0;
+        }
+        if (other < number_of(parcel)) {
+            break;
+        }
+    }
+
+    ucs_list_insert_after(pos, &parcel->link);
+    return 1;
+}
+
+/* Under lock. Takes the message */
+static void receive(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
+{
+    uint32_t slot       = parcel->slot;
+    ucp_fh_link_t *link = &fh->links[slot];
+
+    if (link->status != UCS_OK) {
+        free(parcel); /* Nobody hears this peer any more */
+    } else if ((link->ep != NULL) && (ucp_fh_parcel_header(parcel)->cookie != link->cookie)) {
+        free(parcel); /* From a process of another job: the number of this peer, but
+                         not its cookie */
+        ++fh->num_damaged;
+    } else if ((link->num_inbox == UCP_FH_MAX_INBOX) || !insert(link, parcel)) {
+        free(parcel);
+        ucp_fh_peer_damaged(fh, slot, "a message too many");
+    } else {
+        ++link->num_inbox;
+        ucp_fh_peer_look(fh, link);
+    }
+}
+
+/* There is no memory for a message. Its peer would wait for the answer. Under lock */
+static void lose(ucp_fh_t *fh, const ucp_fh_header_t *header)
+{
+    const ucp_fh_link_t *link = &fh->links[header->sender];
+
+    if ((link->ep != NULL) && (header->cookie == link->cookie)) {
+        ucp_fh_peer_give_up(fh, header->sender);
+        ucp_fh_wake(fh); /* Not here, in a callback of UCP */
+    }
+}
+
+/* Under send_lock. @return memory for a message: without other memory the spare one, if long
+ * enough. The greeting of a peer always fits: without a greeting this process could not even
+ * tell that peer to go */
+static ucp_fh_parcel_t *alloc_parcel(ucp_fh_t *fh, size_t length)
+{
+    ucp_fh_parcel_t *parcel = malloc(sizeof(*parcel) + length);
+
+    if (fh->spare == NULL) {
+        fh->spare = malloc(sizeof(*parcel) + SPARE_LENGTH);
+    }
+    if ((parcel == NULL) && (length <= SPARE_LENGTH)) {
+        parcel    = fh->spare;
+        fh->spare = NULL;
+    }
+    return parcel;
+}
+
+/* @return a copy of a message, or NULL if there is no memory */
+static ucp_fh_parcel_t *copy_message(ucp_fh_t *fh, uint32_t slot,
+                                     const void *data, size_t length)
+{
+    ucp_fh_parcel_t *parcel = alloc_parcel(fh, length);
+
+    if (parcel != NULL) {
+        parcel->fh     = fh;
+        parcel->slot   = slot;
+        parcel->length = length;
+        memcpy(parcel->data, data, length);
+    }
+    return parcel;
+}
+
+/* Read the header of a message at any address. @return whether the sender is known by it */
+static int read_header(const ucp_fh_t *fh, const void *data, size_t length,
+                       ucp_fh_header_t *header)
+{
+    if (length < sizeof(*header)) {
+        return 0;
+    }
+
+    memcpy(header, data, sizeof(*header));
+    return (ucp_fh_message_header(header, length) != NULL) &&
+           (header->sender < fh->num_procs);
+}
+
+ucs_status_t
+ucp_fh_inbox_receive(void *arg, const void *header, size_t header_length,
+                 void *data, size_t length, const ucp_am_recv_param_t *param)
+{
+    ucp_fh_t *fh            = arg;
+    ucp_fh_parcel_t *parcel = NULL;
+    ucp_fh_header_t head;
+    int is_ours;
+
+    /* The library sends nothing by rendezvous; @a data would be a descriptor */
+    is_ours = !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) &&
+              read_header(fh, data, length, &head);
+    if (is_ours) {
+        parcel = copy_message(fh, head.sender, data, length);
+    }
+
+    ucp_fh_lock(fh);
+    if (parcel != NULL) {
+        receive(fh, parcel);
+    } else if (is_ours) {
+        lose(fh, &head);
+    } else {
+        ++fh->num_damaged;
+    }
+    ucp_fh_unlock(fh);
+    return UCS_OK;
+}
+
+/* Under lock. @return whether the next message of a peer is there, and may be handled: of a
+ * peer without connection only the greeting may */
+static int has_next(const ucp_fh_t *fh, ucp_fh_link_t *link)
+{
+    ucp_fh_parcel_t *parcel;
+
+    if (ucs_list_is_empty(&link->inbox)) {
+        return 0;
+    }
+
+    parcel = ucs_list_head(&link->inbox, ucp_fh_parcel_t, link);
+    return (number_of(parcel) == link->next_in) &&
+           ((link->ep != NULL) ||
+            (fh->says_hello && (ucp_fh_parcel_header(parcel)->type == UCP_FH_MESSAGE_HELLO)));
+}
+
+/* Under lock. Take the next message of a peer with has_next() */
+static ucp_fh_parcel_t *take_next(ucp_fh_t *fh, ucp_fh_link_t *link)
+{
+    --link->num_inbox;
+    ++link->next_in;
+    ucp_fh_peer_look(fh, link); /* After all other peers */
+    return ucs_list_extract_head(&link->inbox, ucp_fh_parcel_t, link);
+}
+
+/* Take the next message of the peer whose last turn was longest ago. The next one of the
+ * same peer may be handled only after this one. Takes the same time with any number of
+ * processes. Under drive_lock. @return the message, to be freed, or NULL */
+static ucp_fh_parcel_t *inbox_next(ucp_fh_t *fh)
+{
+    ucp_fh_parcel_t *parcel = NULL;
+    ucp_fh_link_t *link;
+
+    ucp_fh_lock(fh);
+    while ((parcel == NULL) && !ucs_list_is_empty(&fh->mail)) {
+        link = ucs_list_extract_head(&fh->mail, ucp_fh_link_t, mail);
+        ucs_list_head_init(&link->mail);
+        if (has_next(fh, link)) {
+            parcel = take_next(fh, link);
+        }
+    }
+    ucp_fh_unlock(fh);
+    return parcel;
+}
+
+/* This process cannot handle a message now, and puts it back. Under drive_lock */
+static void inbox_put_back(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
+{
+    ucp_fh_link_t *link = &fh->links[parcel->slot];
+
+    ucp_fh_lock(fh);
+    if (link->status == UCS_OK) {
+        ucs_list_add_head(&link->inbox, &parcel->link);
+        ++link->num_inbox;
+        --link->next_in;
+        ucp_fh_peer_look(fh, link);
+    } else {
+        free(parcel);
+    }
+    ucp_fh_unlock(fh);
+}
+
+/* Most calls of progress before send_lock is left to threads with messages to send */
 #define MAX_PROGRESS 64
 
-/* A thread handles so many messages at most before it looks after its own
- * matters again */
+/* Most messages that a thread handles before its own work goes on */
 #define MAX_MESSAGES 16
 
 
-/* A peer has made itself known. It may be known already, as its greeting and
- * that of this process may have met */
+/* The greeting of a peer, which may be connected already: its greeting and that of this
+ * process may have met */
 static ucs_status_t handle_hello(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
 {
     size_t length    = parcel->length - sizeof(ucp_fh_header_t);
     const void *data = UCS_PTR_BYTE_OFFSET(parcel->data,
                                            sizeof(ucp_fh_header_t));
     const ucp_fh_address_t *head = data;
-    uint64_t cookie  = ((const ucp_fh_header_t*)parcel->data)->cookie;
+    uint64_t cookie  = ucp_fh_parcel_header(parcel)->cookie;
     ucs_status_t status;
 
     if (!fh->says_hello || (ucp_fh_address_check(data, length) != UCS_OK) ||
@@ -44,9 +241,7 @@ static ucs_status_t handle_hello(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
 
 static ucs_status_t handle(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
 {
-    const ucp_fh_header_t *header = (const ucp_fh_header_t*)parcel->data;
-
-    switch (header->type) {
+    switch (ucp_fh_parcel_header(parcel)->type) {
     case UCP_FH_MESSAGE_MOVE:
         return ucp_fh_target_move(fh, parcel);
     case UCP_FH_MESSAGE_REPLY:
@@ -66,7 +261,7 @@ static ucs_status_t handle(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
 /* @return whether a message was handled */
 static int handle_one(ucp_fh_t *fh)
 {
-    ucp_fh_parcel_t *parcel = ucp_fh_inbox_next(fh);
+    ucp_fh_parcel_t *parcel = inbox_next(fh);
     ucs_status_t status;
 
     if (parcel == NULL) {
@@ -75,9 +270,8 @@ static int handle_one(ucp_fh_t *fh)
 
     status = handle(fh, parcel);
     if (status == UCS_ERR_NO_MEMORY) {
-        /* A peer has made itself known, and cannot even be told that there is no
-         * memory for that. It is tried again */
-        ucp_fh_inbox_put_back(fh, parcel);
+        /* A greeting: without memory this process can answer nothing, and tries again */
+        inbox_put_back(fh, parcel);
         return 0;
     }
 
@@ -119,8 +313,8 @@ static ucp_fh_drive_result_t drive(ucp_fh_t *fh, int is_help)
         has_handled    = handle_one(fh);
         ucs_mutex_unlock(&fh->drive_lock);
 
-        /* Without the lock, as it may take long and call the program, which may
-         * wait for what another message brings */
+        /* Without the lock: this may take long, and call the program, which may wait for
+         * another message */
         if (has_handled) {
             ucp_fh_settle(fh);
         }
@@ -139,14 +333,13 @@ ucp_fh_drive_result_t ucp_fh_drive(ucp_fh_t *fh)
 
 int ucp_fh_drive_help(ucp_fh_t *fh)
 {
-    /* Relaxed: it is no more than a hint for how long the library's thread may
-     * sleep */
+    /* Relaxed: a hint for how long the library's thread may sleep */
     atomic_fetch_add_explicit(&fh->num_helps, 1, memory_order_relaxed);
     return drive(fh, 1) == UCP_FH_DRIVE_DONE;
 }
 
-/* Under send_lock, under which messages are received. @return whether there may
- * be messages to be handled, of which UCX tells no more */
+/* Under send_lock, so that no message comes meanwhile. @return whether there may be messages
+ * to handle; UCX signals no event for received ones */
 static int has_mail(ucp_fh_t *fh)
 {
     int ret;
@@ -164,8 +357,7 @@ ucp_fh_drive_state_t ucp_fh_drive_arm(ucp_fh_t *fh)
 
     ucs_mutex_lock(&fh->send_lock);
     if (fh->has_acted || has_mail(fh)) {
-        /* What was sent may have to be progressed, and UCX signals no event for
-         * that */
+        /* UCX signals no event for a message that it has to send still */
         state = UCP_FH_DRIVE_BUSY;
     } else if (fh->worker_fd >= 0) {
         status = ucp_worker_arm(fh->worker);

@@ -4,10 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "expose.h"
-#include "settle.h"
-#include "target.h"
-#include "unmap.h"
+#include "core.h"
 
 #include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
@@ -15,7 +12,247 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Memory that peers may access, until it is withdrawn */
+/* A range that the program has unmapped, until the library has withdrawn and unmapped the
+ * range. Protected by ucp_fh::lock */
+typedef struct {
+    ucp_fh_withdraw_t withdraw;    /* First member, see unmapped_withdrawn() */
+    struct ucp_fh_mem *mem;
+    uint64_t          start;       /* Whole pages, in bytes */
+    uint64_t          end;
+    int               has_buckets; /* Whether the range is in ucp_fh::leaving */
+    ucp_fh_place_t    place;       /* There */
+    ucs_list_link_t   link;        /* In ucp_fh::withdrawn, after the withdrawal */
+} leaving_t;
+
+
+/* Under lock */
+static void unmapped_withdrawn(ucp_fh_comp_t *self)
+{
+    leaving_t *leaving = ucs_container_of(self, leaving_t, withdraw.comp);
+
+    ucs_list_add_tail(&leaving->mem->fh->withdrawn, &leaving->link);
+    if (leaving->mem->status == UCS_OK) {
+        leaving->mem->status = self->status;
+    }
+    ucp_fh_wake(leaving->mem->fh);
+}
+
+/* Expose a range anew after the cut of its part */
+static void expose_part(ucp_fh_t *fh, ucp_fh_part_t *part, uint64_t start,
+                        uint64_t end)
+{
+    ucp_fh_span_t span;
+
+    part->start = start;
+    part->end   = end;
+    (void)ucp_fh_span_pages(start, end - start, &span);
+    /* Cannot fail: no bucket of the range is being withdrawn */
+    (void)ucp_fh_local_expose(&fh->local, &part->exposed, &span);
+    ucs_list_add_tail(&part->mem->parts, &part->link);
+}
+
+/* Take buckets out of a part. @return whether the part became two, and @a spare is one of
+ * them */
+static int cut(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run,
+               ucp_fh_part_t *spare)
+{
+    uint64_t start = run->first << fh->shift;
+    uint64_t end   = ucp_fh_run_end(run) << fh->shift;
+    uint64_t last  = part->end;
+
+    ucs_list_del(&part->link);
+    ucp_fh_local_conceal(&fh->local, &part->exposed);
+    if ((part->start < start) && (end < last)) {
+        spare->mem = part->mem;
+        expose_part(fh, spare, end, last);
+        expose_part(fh, part, part->start, start);
+        return 1;
+    }
+
+    if (part->start < start) {
+        expose_part(fh, part, part->start, start);
+    } else if (end < last) {
+        expose_part(fh, part, end, last);
+    } else {
+        free(part);
+    }
+    return 0;
+}
+
+/* @return whether @a spare was used: once at most, as a run within one part concerns no
+ *         other part */
+static int
+cut_parts(ucp_fh_t *fh, const ucp_fh_run_t *run, ucp_fh_part_t *spare)
+{
+    int is_needed = 0;
+    ucp_fh_part_t *part;
+
+    while ((part = ucp_fh_part_find(fh, run)) != NULL) {
+        is_needed |= cut(fh, part, run, spare);
+    }
+
+    return is_needed;
+}
+
+/* Whether a bucket belongs to exposed memory still, or is being withdrawn. If not, the bucket
+ * was withdrawn with other pages, and may be exposed with other memory since */
+static int owns_bucket(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
+                       ucp_fh_bucket_t bucket)
+{
+    ucp_fh_run_t run          = {.first = bucket, .num = 1};
+    const ucp_fh_part_t *part = ucp_fh_part_find(fh, &run);
+    const ucp_fh_place_t *place;
+
+    if ((part != NULL) && (part->mem == mem)) {
+        return 1;
+    }
+
+    for (place = ucp_fh_places_first(&fh->leaving, &run); place != NULL;
+         place = ucp_fh_places_next(place, &run)) {
+        if (ucs_container_of(place, leaving_t, place)->mem == mem) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* Find the buckets of a range of exposed memory to withdraw: the memory's own. @return
+ * whether there are any */
+static int cover(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
+                 uint64_t start, uint64_t end, ucp_fh_run_t *run)
+{
+    (void)ucp_fh_run_cover(fh->shift, start, end - start, run);
+    if ((start != run->first << fh->shift) &&
+        !owns_bucket(fh, mem, run->first)) {
+        ++run->first;
+        --run->num;
+    }
+    if ((run->num > 0) && (end != ucp_fh_run_end(run) << fh->shift) &&
+        !owns_bucket(fh, mem, ucp_fh_run_end(run) - 1)) {
+        --run->num;
+    }
+    return run->num > 0;
+}
+
+/* Under lock: withdraw the memory's part of some buckets. @return whether that is done
+ * already */
+static int withdraw_unmapped(ucp_fh_t *fh, struct ucp_fh_mem *mem,
+                             ucp_fh_withdraw_t *withdraw, const ucp_fh_run_t *run)
+{
+    ucp_fh_span_t all  = {mem->watched.mapping.start, mem->watched.mapping.end};
+    ucp_fh_span_t span = ucp_fh_span_clip(&all, fh->shift, run);
+
+    if (ucp_fh_local_withdraw(&fh->local, withdraw, NULL, &span) !=
+        UCS_INPROGRESS) {
+        return 1;
+    }
+
+    ucp_fh_target_recall(fh, &withdraw->place.run);
+    return 0;
+}
+
+/* @return 0 if there is no memory */
+static int
+leave(ucp_fh_t *fh, struct ucp_fh_mem *mem, uint64_t start, uint64_t end)
+{
+    leaving_t *leaving   = calloc(1, sizeof(*leaving));
+    ucp_fh_part_t *spare = calloc(1, sizeof(*spare));
+    ucp_fh_run_t run;
+
+    if ((leaving == NULL) || (spare == NULL)) {
+        free(leaving);
+        free(spare);
+        return 0;
+    }
+
+    leaving->has_buckets = cover(fh, mem, start, end, &run);
+    if (!leaving->has_buckets || !cut_parts(fh, &run, spare)) {
+        free(spare);
+    }
+    if (leaving->has_buckets) {
+        ucp_fh_places_add(&fh->leaving, &leaving->place, &run);
+    }
+
+    leaving->mem                = mem;
+    leaving->start              = start;
+    leaving->end                = end;
+    leaving->withdraw.comp.func = unmapped_withdrawn;
+    ++mem->num_leaving;
+    ucp_fh_watch_take(&mem->watched, start, end);
+    if (!leaving->has_buckets ||
+        withdraw_unmapped(fh, mem, &leaving->withdraw, &run)) {
+        ucs_list_add_tail(&fh->withdrawn, &leaving->link);
+    }
+    return 1;
+}
+
+/* Under lock: begin to withdraw all memory that the program has unmapped so far.
+ * ucp_fh_settle() has to follow */
+static void unmap_begin(ucp_fh_t *fh)
+{
+    struct ucp_fh_mem *mem;
+    uint64_t start, end;
+
+    ucs_list_for_each(mem, &fh->mems, link) {
+        while (ucp_fh_watch_next(&mem->watched, &start, &end)) {
+            if (!leave(fh, mem, start, end)) {
+                /* Relaxed: any thread may try again */
+                atomic_store_explicit(&fh->watcher.has_news, 1,
+                                      memory_order_relaxed);
+                return;
+            }
+        }
+    }
+}
+
+/* Unmap one withdrawn range. @return whether there was one */
+static int finish_one(ucp_fh_t *fh)
+{
+    leaving_t *leaving = NULL;
+
+    ucp_fh_lock(fh);
+    if (!ucs_list_is_empty(&fh->withdrawn)) {
+        leaving = ucs_list_extract_head(&fh->withdrawn, leaving_t, link);
+    }
+    ucp_fh_unlock(fh);
+    if (leaving == NULL) {
+        return 0;
+    }
+
+    ucp_fh_watch_release(&leaving->mem->watched, leaving->start, leaving->end);
+    ucp_fh_lock(fh);
+    if (leaving->has_buckets) {
+        ucp_fh_places_remove(&fh->leaving, &leaving->place);
+    }
+    --leaving->mem->num_leaving;
+    pthread_cond_broadcast(&fh->cond);
+    ucp_fh_unlock(fh);
+    free(leaving);
+    return 1;
+}
+
+void ucp_fh_unmap_finish(ucp_fh_t *fh)
+{
+    while (finish_one(fh)) {
+        /* Until there is no more */
+    }
+}
+
+void ucp_fh_unmap_progress(ucp_fh_t *fh)
+{
+    /* Acquire: this thread sees all notes of the handler */
+    if (atomic_exchange_explicit(&fh->watcher.has_news, 0,
+                                 memory_order_acquire)) {
+        ucp_fh_lock(fh);
+        unmap_begin(fh);
+        ucp_fh_unlock(fh);
+        ucp_fh_settle(fh);
+    }
+    ucp_fh_unmap_finish(fh);
+}
+
+/* The public calls */
 
 
 /* Under lock */
@@ -38,16 +275,16 @@ try_expose(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
     return status;
 }
 
-/* What was in the place before, and has been unmapped, is waited for: only then
- * is the place new to peers. Under lock, which is left meanwhile */
+/* Wait for memory that was unmapped in the same range: only then have peers no keys to the
+ * range. Under lock, which is left meanwhile */
 static void wait_for_unmapped(ucp_fh_t *fh, const ucp_fh_run_t *run)
 {
-    ucp_fh_unmap_begin(fh);
-    while (ucp_fh_unmap_concerns(fh, run)) {
+    unmap_begin(fh);
+    while (ucp_fh_places_first(&fh->leaving, run) != NULL) {
         ucp_fh_unlock(fh);
         ucp_fh_settle(fh);
         ucp_fh_lock(fh);
-        if (ucp_fh_unmap_concerns(fh, run)) {
+        if (ucp_fh_places_first(&fh->leaving, run) != NULL) {
             ucs_mutex_wait(&fh->lock, &fh->cond);
         }
     }
@@ -61,14 +298,14 @@ expose(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
     ucp_fh_lock(fh);
     wait_for_unmapped(fh, run);
     status = try_expose(fh, part, run);
-    /* It may have been unmapped meanwhile. That was told, but not found yet */
-    ucp_fh_unmap_begin(fh);
+    /* The program may have unmapped the memory meanwhile: the handler has noted that */
+    unmap_begin(fh);
     ucp_fh_unlock(fh);
     ucp_fh_settle(fh);
     return status;
 }
 
-/* @return one part that is all of some memory; NULL: there is no memory */
+/* @return one part for all of a range; NULL: there is no memory */
 static ucp_fh_part_t *make_part(ucp_fh_t *fh, uint64_t start, uint64_t end)
 {
     ucp_fh_part_t *part    = calloc(1, sizeof(*part));
@@ -128,7 +365,7 @@ err_free:
     return status;
 }
 
-/* Say what memory meets that is exposed already, and what can be done. It may be
+/* Say which exposed memory has the bucket, and what can be done. The other memory may be
  * withdrawn by now */
 static void complain(ucp_fh_t *fh, uint64_t start, uint64_t end)
 {
@@ -203,20 +440,20 @@ static void withdraw(ucp_fh_t *fh, ucp_fh_part_t *part)
     }
 }
 
-/* Withdraw what is exposed of it still. Under lock */
+/* Withdraw all parts of exposed memory. Under lock */
 static void withdraw_all(ucp_fh_t *fh, ucp_fh_mem_h mem)
 {
     ucp_fh_part_t *part, *next;
 
-    ucp_fh_unmap_begin(fh);
+    unmap_begin(fh);
     ucs_list_del(&mem->link);
     ucs_list_for_each_safe(part, next, &mem->parts, link) {
         withdraw(fh, part);
     }
 }
 
-/* Under lock, which is left meanwhile. Peers may wait for what this thread does in
- * @a help, of which nothing tells that there is something to do */
+/* Under lock, which is left meanwhile. Peers may wait for the work of this thread in @a help,
+ * and nothing tells when there is some */
 static void
 wait_for_parts(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg)
 {

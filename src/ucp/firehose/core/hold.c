@@ -4,11 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include "settle.h"
+#include "core.h"
 
 #include <stdlib.h>
 
-/* Pins that the program asks for */
+/* Pins of the program */
 
 struct ucp_fh_hold {
     ucp_fh_t              *fh;
@@ -21,12 +21,16 @@ struct ucp_fh_hold {
     ucp_fh_call_t         call;
     ucp_fh_pin_callback_t callback; /* NULL: a thread waits */
     void                  *arg;
-    ucs_status_t          status;  /* UCS_INPROGRESS, or how it has ended.
-                                      Protected by ucp_fh::lock */
+    ucs_status_t          status;  /* UCS_INPROGRESS, or the final status. Protected by
+                                      ucp_fh::lock */
 };
 
 
-/* Which of the three forms of a pin */
+/* In place of a peer. No process has this number: see MAX_PROCS in params.c */
+#define LOCAL UINT32_MAX
+
+
+/* The three forms of a pin */
 typedef enum {
     PIN,
     TRY,
@@ -138,14 +142,18 @@ begin_remote(ucp_fh_hold_h hold, form_t form, uint32_t peer, uint64_t address,
         return status;
     }
 
-    return (form == PIN) ?
-                   ucp_fh_remote_acquire(table, &hold->request, peer, &run) :
-           (form == TRY) ?
-                   ucp_fh_remote_try(table, &hold->request, peer, &run) :
-                   ucp_fh_remote_partial(table, &hold->request, peer, &run);
+    status = (form == PIN) ?
+                     ucp_fh_remote_acquire(table, &hold->request, peer, &run) :
+             (form == TRY) ?
+                     ucp_fh_remote_try(table, &hold->request, peer, &run) :
+                     ucp_fh_remote_partial(table, &hold->request, peer, &run);
+    if (status == UCS_OK) {
+        ucp_fh_remote_hold(table, &hold->request);
+    }
+    return status;
 }
 
-/* Wait until a pin has ended. @return how */
+/* Wait until a pin has ended. @return its status */
 static ucs_status_t wait(ucp_fh_t *fh, ucp_fh_hold_h hold)
 {
     ucs_status_t status;
@@ -159,28 +167,13 @@ static ucs_status_t wait(ucp_fh_t *fh, ucp_fh_hold_h hold)
     return status;
 }
 
-/* A pin has begun. If it goes on and has a callback, it may be gone */
-static ucs_status_t finish(ucp_fh_t *fh, ucp_fh_hold_h hold,
-                           ucp_fh_pin_callback_t callback, ucs_status_t status)
-{
-    if (status == UCS_INPROGRESS) {
-        ucp_fh_settle(fh);
-        if (callback == NULL) {
-            status = wait(fh, hold);
-        }
-    }
-
-    if (status < 0) {
-        free(hold);
-    }
-    return status;
-}
-
+/* @param peer  LOCAL: a pin of this process. One that goes on and has a callback may be gone
+ *              when the function returns */
 static ucs_status_t
-pin_local(ucp_fh_h fh, form_t form, const void *address, size_t length,
-          ucp_fh_pin_callback_t callback, void *arg, ucp_fh_hold_h *hold_p)
+pin(ucp_fh_h fh, form_t form, uint32_t peer, uint64_t address, size_t length,
+    ucp_fh_pin_callback_t callback, void *arg, ucp_fh_hold_h *hold_p)
 {
-    ucp_fh_hold_h hold = make_hold(fh, 1, callback, arg);
+    ucp_fh_hold_h hold = make_hold(fh, peer == LOCAL, callback, arg);
     ucs_status_t status;
 
     if (hold == NULL) {
@@ -189,71 +182,60 @@ pin_local(ucp_fh_h fh, form_t form, const void *address, size_t length,
 
     *hold_p = hold; /* Before a callback may be called */
     ucp_fh_lock(fh);
-    status = begin_local(hold, form, (uintptr_t)address, length);
+    status = (peer == LOCAL) ? begin_local(hold, form, address, length) :
+                               begin_remote(hold, form, peer, address, length);
     ucp_fh_unlock(fh);
-    return finish(fh, hold, callback, status);
-}
 
-static ucs_status_t
-pin_remote(ucp_fh_h fh, form_t form, uint32_t peer, uint64_t address,
-           size_t length, ucp_fh_pin_callback_t callback, void *arg,
-           ucp_fh_hold_h *hold_p)
-{
-    ucp_fh_hold_h hold = make_hold(fh, 0, callback, arg);
-    ucs_status_t status;
-
-    if (hold == NULL) {
-        return UCS_ERR_NO_MEMORY;
+    if (status == UCS_INPROGRESS) {
+        ucp_fh_settle(fh);
+        if (callback == NULL) {
+            status = wait(fh, hold);
+        }
     }
-
-    *hold_p = hold;
-    ucp_fh_lock(fh);
-    status = begin_remote(hold, form, peer, address, length);
-    if (status == UCS_OK) {
-        ucp_fh_remote_hold(&fh->remote, &hold->request);
+    if (status < 0) {
+        free(hold);
     }
-    ucp_fh_unlock(fh);
-    return finish(fh, hold, callback, status);
+    return status;
 }
 
 ucs_status_t ucp_fh_pin_local(ucp_fh_h fh, const void *address, size_t length,
                               ucp_fh_pin_callback_t callback, void *arg,
                               ucp_fh_hold_h *hold_p)
 {
-    return pin_local(fh, PIN, address, length, callback, arg, hold_p);
+    return pin(fh, PIN, LOCAL, (uintptr_t)address, length, callback, arg, hold_p);
 }
 
 ucs_status_t ucp_fh_try_pin_local(ucp_fh_h fh, const void *address,
                                   size_t length, ucp_fh_hold_h *hold_p)
 {
-    return pin_local(fh, TRY, address, length, NULL, NULL, hold_p);
+    return pin(fh, TRY, LOCAL, (uintptr_t)address, length, NULL, NULL, hold_p);
 }
 
 ucs_status_t ucp_fh_partial_pin_local(ucp_fh_h fh, const void *address,
                                       size_t length, ucp_fh_hold_h *hold_p)
 {
-    return pin_local(fh, PARTIAL, address, length, NULL, NULL, hold_p);
+    return pin(fh, PARTIAL, LOCAL, (uintptr_t)address, length, NULL, NULL, hold_p);
 }
 
 ucs_status_t ucp_fh_pin_remote(ucp_fh_h fh, uint32_t peer, uint64_t address,
                                size_t length, ucp_fh_pin_callback_t callback,
                                void *arg, ucp_fh_hold_h *hold_p)
 {
-    return pin_remote(fh, PIN, peer, address, length, callback, arg, hold_p);
+    return pin(fh, PIN, peer, address, length, callback, arg, hold_p);
 }
 
 ucs_status_t ucp_fh_try_pin_remote(ucp_fh_h fh, uint32_t peer,
                                    uint64_t address, size_t length,
                                    ucp_fh_hold_h *hold_p)
 {
-    return pin_remote(fh, TRY, peer, address, length, NULL, NULL, hold_p);
+    return pin(fh, TRY, peer, address, length, NULL, NULL, hold_p);
 }
 
 ucs_status_t ucp_fh_partial_pin_remote(ucp_fh_h fh, uint32_t peer,
                                        uint64_t address, size_t length,
                                        ucp_fh_hold_h *hold_p)
 {
-    return pin_remote(fh, PARTIAL, peer, address, length, NULL, NULL, hold_p);
+    return pin(fh, PARTIAL, peer, address, length, NULL, NULL, hold_p);
 }
 
 void ucp_fh_hold_query(ucp_fh_hold_h hold, ucp_fh_hold_attr_t *attr)

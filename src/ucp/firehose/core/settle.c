@@ -4,14 +4,134 @@
  * See file LICENSE for terms.
  */
 
-#include "settle.h"
-#include "mover.h"
-#include "outbox.h"
-#include "peer.h"
-#include "pinning.h"
+#include "core.h"
 
-#include <ucp/firehose/wire/key.h>
+#include <uct/ib/predreg/preload/firehose.h>
 
+#include <ucs/debug/log_def.h>
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* NULL where libuct_predreg.so is not preloaded: then UCP alone is asked, and there are no
+ * bounds but M + MAXVICTIM */
+#pragma weak predreg_firehose_map_1
+#pragma weak predreg_firehose_room_2
+
+
+uint64_t ucp_fh_preloaded_room(ucp_context_h context)
+{
+    return (predreg_firehose_room_2 != NULL) ? predreg_firehose_room_2(context) :
+                                               UINT64_MAX;
+}
+
+/* Most messages about memory that could not be pinned */
+#define MAX_TOLD 10
+
+
+static ucs_status_t map(ucp_fh_t *fh, uint64_t start, uint64_t length,
+                        ucp_mem_h *memh_p)
+{
+    ucp_mem_map_params_t params = {
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                      UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+        .address    = (void*)start,
+        .length     = length
+    };
+
+    return (predreg_firehose_map_1 != NULL) ?
+                   predreg_firehose_map_1(fh->mem_context, &params, memh_p) :
+                   ucp_mem_map(fh->mem_context, &params, memh_p);
+}
+
+static ucs_status_t
+pin(void *arg, uint64_t start, uint64_t length, void **handle_p)
+{
+    ucp_fh_t *fh = arg;
+    ucp_fh_handle_t *handle;
+    ucs_status_t status;
+
+    handle = malloc(sizeof(*handle));
+    if (handle == NULL) {
+        status = UCS_ERR_NO_MEMORY;
+        goto err;
+    }
+
+    status = map(fh, start, length, &handle->memh);
+    if (status != UCS_OK) {
+        goto err_free_handle;
+    }
+
+    /* Packed once for all peers */
+    status = ucp_rkey_pack(fh->mem_context, handle->memh, &handle->packed,
+                           &handle->packed_length);
+    if (status != UCS_OK) {
+        goto err_unmap;
+    }
+
+    *handle_p = handle;
+    return UCS_OK;
+
+err_unmap:
+    ucp_mem_unmap(fh->mem_context, handle->memh);
+err_free_handle:
+    free(handle);
+err:
+    return status;
+}
+
+/* Say that memory could not be pinned, for good */
+static void complain(const ucp_fh_work_t *work)
+{
+    static _Atomic(int) is_explained;
+    static _Atomic(int) num_told;
+
+    /* Thousands of pins may fail for either reason. Relaxed: nothing else depends on the
+     * messages */
+    if (work->status != UCS_ERR_EXCEEDS_LIMIT) {
+        if (atomic_load_explicit(&num_told, memory_order_relaxed) < MAX_TOLD) {
+            atomic_fetch_add_explicit(&num_told, 1, memory_order_relaxed);
+            ucs_warn("firehose: %" PRIu64 " bytes at 0x%" PRIx64
+                     " could not be pinned: %s (this is said %d times at most)",
+                     work->length, work->start,
+                     ucs_status_string(work->status), MAX_TOLD);
+        }
+        return;
+    }
+
+    if (!atomic_exchange_explicit(&is_explained, 1, memory_order_relaxed)) {
+        ucs_warn("firehose: %" PRIu64 " bytes at 0x%" PRIx64 " were not "
+                 "pinned, nor may others be that this does not say: the bounds "
+                 "of libuct_predreg.so (UCX_RCACHE_PRED_MAX_PINNED, "
+                 "UCX_RCACHE_PRED_MAX_REGIONS, those of the node, ulimit -l) "
+                 "leave no room; accepted: M + MAXVICTIM and what else the "
+                 "program has in use", work->length, work->start);
+    }
+}
+
+static ucs_status_t unpin(void *arg, void *arg_handle)
+{
+    ucp_fh_t *fh            = arg;
+    ucp_fh_handle_t *handle = arg_handle;
+    ucs_status_t status;
+
+    status = ucp_mem_unmap(fh->mem_context, handle->memh);
+    if (status != UCS_OK) {
+        ucs_warn("firehose: memory could not be unpinned: %s",
+                 ucs_status_string(status));
+        return status;
+    }
+
+    ucp_rkey_buffer_release(handle->packed);
+    free(handle);
+    return UCS_OK;
+}
+
+ucp_fh_pin_ops_t ucp_fh_pinning_ops(ucp_fh_t *fh)
+{
+    return (ucp_fh_pin_ops_t){.pin = pin, .unpin = unpin, .arg = fh};
+}
 
 int ucp_fh_is_unsettled(const ucp_fh_t *fh)
 {
@@ -26,7 +146,7 @@ int ucp_fh_is_unsettled(const ucp_fh_t *fh)
            (local->num_victims > local->max_local);
 }
 
-/* Moves and dead keys, which need no more than the lock */
+/* Moves and dead keys need no more than the lock */
 static void collect(ucp_fh_t *fh)
 {
     ucp_fh_move_t *move;
@@ -36,8 +156,7 @@ static void collect(ucp_fh_t *fh)
     while ((move = ucp_fh_remote_next_move(&fh->remote)) != NULL) {
         ucp_fh_mover_post(fh, move);
     }
-    /* There is no memory for a move. Whoever waits for it, here or at the peer,
-     * would wait for as long as that is so */
+    /* There is no memory for a move, for which a thread here or at the peer may wait */
     if (ucs_unlikely(!ucs_list_is_empty(&fh->remote.senders))) {
         slot = ucs_list_head(&fh->remote.senders, ucp_fh_peer_t, send)->index;
         ucp_fh_peer_give_up(fh, slot);
@@ -72,18 +191,17 @@ static void do_work(ucp_fh_t *fh, ucp_fh_work_t *work)
     is_refused     = fh->local.is_refused;
     ucp_fh_unlock(fh);
     if (has_failed) {
-        ucp_fh_pinning_complain(work);
+        complain(work);
     }
     if (is_refused && !pthread_equal(pthread_self(), fh->thread)) {
         ucp_fh_wake(fh); /* The library's thread tries again */
     }
 }
 
-/* Under lock. @return an operation to be carried out. There is none while another
- * thread carries one out, which then does the next ones as well: UCP registers under
- * a lock of its context, for which threads spin. Two at once gain nothing, and one
- * that has taken the processor from the other would keep it, spinning, for all of
- * its time slice */
+/* Under lock. @return whether there is an operation for this thread. While another thread
+ * carries one out, there is none: that thread does the next ones as well. UCP registers under
+ * a spin lock of its context. Two threads at once gain nothing, and one that has taken the
+ * processor from the other would spin for all of its time slice */
 static int next_work(ucp_fh_t *fh, ucp_fh_work_t *work)
 {
     if (fh->is_working) {
@@ -127,6 +245,6 @@ static int settle_one(ucp_fh_t *fh)
 void ucp_fh_settle(ucp_fh_t *fh)
 {
     while (settle_one(fh)) {
-        /* Each step may lead to others */
+        /* Each step may lead to further ones */
     }
 }

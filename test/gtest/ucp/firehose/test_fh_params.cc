@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include <ucp/firehose/params.h>
+#include <ucp/firehose/firehose_int.h>
 }
 
 #include <cstdlib>

@@ -10,11 +10,8 @@
 
 /* They are in a library that needs UCP */
 #define ucp_worker_query test_worker_query
-#define ucp_rkey_destroy test_rkey_destroy
 static ucs_status_t test_worker_query(ucp_worker_h worker, ucp_worker_attr_t *attr);
-static void test_rkey_destroy(ucp_rkey_h rkey);
 
-#include <ucp/windows/state.c>
 #include <ucp/windows/way.c>
 
 
@@ -28,8 +25,17 @@ static ucs_status_t test_worker_query(ucp_worker_h worker, ucp_worker_attr_t *at
     return UCS_OK;
 }
 
-static void test_rkey_destroy(ucp_rkey_h rkey)
+/* No endpoint is added here */
+
+void ucp_fh_way_init(ucp_fh_way_t *way, ucp_fh_ways_t *ways, ucp_worker_h worker,
+                     ucp_ep_h ep, int is_multi, void (*flushed)(ucp_fh_way_t*))
 {
+    abort();
+}
+
+void ucp_fh_way_flushed(ucp_fh_t *fh, ucp_fh_way_t *way)
+{
+    abort();
 }
 
 void test_win_reset(void)

@@ -12,7 +12,7 @@
 
 extern "C" {
 #include <ucp/firehose/table/remote.h>
-#include <ucp/firehose/wire/message.h>
+#include <ucp/firehose/wire/wire.h>
 }
 
 /* A message is in memory of exactly its length, so that a sanitizer sees who reads

@@ -9,7 +9,7 @@
 #include <cstring>
 
 extern "C" {
-#include <ucp/firehose/wire/key.h>
+#include <ucp/firehose/wire/wire.h>
 }
 
 /* Two workers, with the lists of what they have unpacked and what they may destroy */

@@ -12,7 +12,7 @@
 #include <vector>
 
 extern "C" {
-#include <ucp/windows/packed.h>
+#include <ucp/firehose/wire/wire.h>
 }
 
 /* Keys as UCP packs them: parts by the number of their domain */
@@ -38,7 +38,7 @@ protected:
 
     static key_t strip(key_t key, uint64_t parts)
     {
-        key.resize(ucp_win_packed_strip(key.data(), key.size(), parts));
+        key.resize(ucp_fh_packed_strip(key.data(), key.size(), parts));
         return key;
     }
 
@@ -46,7 +46,7 @@ protected:
     {
         key_t merged(key.size() + other.size());
 
-        merged.resize(ucp_win_packed_merge(key.data(), key.size(), other.data(),
+        merged.resize(ucp_fh_packed_merge(key.data(), key.size(), other.data(),
                                            other.size(), merged.data()));
         return merged;
     }
@@ -55,8 +55,8 @@ protected:
 TEST_F(test_packed, ends_with_its_last_part) {
     key_t key = pack({{0, "abc"}, {63, ""}}, "rest");
 
-    EXPECT_EQ(key.size() - 4, ucp_win_packed_size(key.data(), key.size()));
-    EXPECT_EQ(9u, ucp_win_packed_size(pack({}).data(), 9));
+    EXPECT_EQ(key.size() - 4, ucp_fh_packed_size(key.data(), key.size()));
+    EXPECT_EQ(9u, ucp_fh_packed_size(pack({}).data(), 9));
 }
 
 TEST_F(test_packed, that_ends_too_early_is_no_key) {
@@ -65,13 +65,13 @@ TEST_F(test_packed, that_ends_too_early_is_no_key) {
     size_t length;
 
     for (length = 0; length < key.size(); ++length) {
-        EXPECT_EQ(0u, ucp_win_packed_size(key.data(), length));
-        EXPECT_EQ(0u, ucp_win_packed_merge(key.data(), length, key.data(),
+        EXPECT_EQ(0u, ucp_fh_packed_size(key.data(), length));
+        EXPECT_EQ(0u, ucp_fh_packed_merge(key.data(), length, key.data(),
                                            key.size(), merged.data()));
-        EXPECT_EQ(0u, ucp_win_packed_merge(key.data(), key.size(), key.data(),
+        EXPECT_EQ(0u, ucp_fh_packed_merge(key.data(), key.size(), key.data(),
                                            length, merged.data()));
     }
-    EXPECT_EQ(0u, ucp_win_packed_strip(key.data(), key.size() - 1, 1));
+    EXPECT_EQ(0u, ucp_fh_packed_strip(key.data(), key.size() - 1, 1));
     EXPECT_EQ(pack({{3, "abc"}, {5, "de"}}), key);
 }
 

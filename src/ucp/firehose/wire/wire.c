@@ -4,16 +4,20 @@
  * See file LICENSE for terms.
  */
 
-#include "message.h"
+#include "wire.h"
 
 #include <ucp/firehose/table/remote.h>
 
 #include <ucs/base/align.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Of memory, in a message */
 #define KEY_ALIGNMENT 8
+
+/* Bytes of a packed key of UCP before its parts: the domains and the type of the memory */
+#define HEAD (sizeof(uint64_t) + sizeof(uint8_t))
 
 
 /* What follows the header of a move; then come the buckets */
@@ -213,4 +217,143 @@ ucs_status_t ucp_fh_address_check(const void *address, size_t length)
             (head->shift <= UCP_FH_MAX_SHIFT) && (head->share > 0) &&
             (head->length == length - sizeof(*head))) ?
                    UCS_OK : UCS_ERR_INVALID_PARAM;
+}
+
+
+ucp_fh_key_t *ucp_fh_key_make(uint64_t start, uint64_t end, const void *packed,
+                              uint32_t length)
+{
+    ucp_fh_key_t *key = malloc(sizeof(*key) + length);
+
+    if (key == NULL) {
+        return NULL;
+    }
+
+    key->start  = start;
+    key->end    = end;
+    key->length = length;
+    ucs_list_head_init(&key->unpacked);
+    memcpy(key->packed, packed, length);
+    return key;
+}
+
+void ucp_fh_key_free(ucp_fh_key_t *key)
+{
+    ucp_fh_rkey_t *unpacked;
+
+    if (key == NULL) {
+        return;
+    }
+
+    while (!ucs_list_is_empty(&key->unpacked)) {
+        unpacked = ucs_list_extract_head(&key->unpacked, ucp_fh_rkey_t, link);
+        ucs_list_del(&unpacked->owned_link);
+        ucs_list_add_tail(unpacked->trash, &unpacked->owned_link);
+    }
+    free(key);
+}
+
+void ucp_fh_key_add(ucp_fh_key_t *key, ucp_fh_rkey_t *unpacked)
+{
+    ucs_list_add_tail(&key->unpacked, &unpacked->link);
+}
+
+
+/* Keys are not aligned */
+static uint64_t read_domains(const void *key)
+{
+    uint64_t domains;
+
+    memcpy(&domains, key, sizeof(domains));
+    return domains;
+}
+
+/* Bytes of a part and of its length */
+static size_t part_size(const uint8_t *part)
+{
+    return sizeof(uint8_t) + *part;
+}
+
+size_t ucp_fh_packed_size(const void *key, size_t length)
+{
+    const uint8_t *bytes = key;
+    size_t size          = HEAD;
+    uint64_t left;
+
+    if (length < HEAD) {
+        return 0;
+    }
+
+    for (left = read_domains(key); left != 0; left &= left - 1) {
+        if ((size >= length) || (size + part_size(bytes + size) > length)) {
+            return 0;
+        }
+        size += part_size(bytes + size);
+    }
+
+    return size;
+}
+
+size_t ucp_fh_packed_strip(void *key, size_t length, uint64_t parts)
+{
+    uint8_t *from    = (uint8_t*)key + HEAD;
+    uint8_t *to      = from;
+    uint64_t domains = read_domains(key);
+    uint64_t kept    = domains;
+    uint64_t left;
+    size_t size;
+
+    if (ucp_fh_packed_size(key, length) == 0) {
+        return 0;
+    }
+
+    for (left = domains; left != 0; left &= left - 1) {
+        size = part_size(from);
+        if (parts & 1) {
+            kept &= ~(left & -left);
+        } else {
+            memmove(to, from, size);
+            to += size;
+        }
+        from   += size;
+        parts >>= 1;
+    }
+
+    memcpy(key, &kept, sizeof(kept));
+    return to - (uint8_t*)key;
+}
+
+size_t ucp_fh_packed_merge(const void *key, size_t length, const void *other,
+                            size_t other_length, void *merged)
+{
+    const uint8_t *first  = (const uint8_t*)key + HEAD;
+    const uint8_t *second = (const uint8_t*)other + HEAD;
+    uint8_t *to           = (uint8_t*)merged + HEAD;
+    uint64_t first_domains, domains, left;
+    const uint8_t *part;
+    uint64_t bit;
+
+    if ((ucp_fh_packed_size(key, length) == 0) ||
+        (ucp_fh_packed_size(other, other_length) == 0)) {
+        return 0;
+    }
+
+    first_domains = read_domains(key);
+    domains       = first_domains | read_domains(other);
+    memcpy(merged, key, HEAD);
+    memcpy(merged, &domains, sizeof(domains));
+    for (left = domains; left != 0; left &= left - 1) {
+        bit  = left & -left;
+        part = (first_domains & bit) ? first : second;
+        memcpy(to, part, part_size(part));
+        to += part_size(part);
+        if (first_domains & bit) {
+            first += part_size(first);
+        }
+        if (read_domains(other) & bit) {
+            second += part_size(second);
+        }
+    }
+
+    return to - (uint8_t*)merged;
 }

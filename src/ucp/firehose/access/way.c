@@ -1,0 +1,497 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "way.h"
+
+#include <stdlib.h>
+
+/* A piece of an operation that cannot have all firehoses at once has this part of those
+ * of the peer, so that other operations get theirs, and the next piece gets its own while
+ * a flush is under way */
+#define SHARE 4
+
+
+void ucp_fh_way_init(ucp_fh_way_t *way, ucp_fh_ways_t *ways, ucp_worker_h worker,
+                     ucp_ep_h ep, int is_multi, void (*flushed)(ucp_fh_way_t *way))
+{
+    way->ways     = ways;
+    way->worker   = worker;
+    way->ep       = ep;
+    way->is_multi = is_multi;
+    way->flushed  = flushed;
+    way->epoch    = 1;
+    atomic_init(&way->refs, 1);
+    ucs_list_head_init(&way->dirty);
+    ucs_list_head_init(&way->unflushed);
+    ucs_list_head_init(&way->flushing);
+    ucs_list_head_init(&way->rkeys);
+    ucs_list_head_init(&way->trash);
+}
+
+void ucp_fh_way_connect(ucp_fh_t *fh, ucp_fh_way_t *way, uint32_t peer,
+                        unsigned max_unflushed)
+{
+    unsigned num = 1;
+
+    way->peer          = peer;
+    way->max_unflushed = max_unflushed;
+    if (way->is_multi || (way->memos != NULL)) {
+        return;
+    }
+
+    while ((num < fh->links[peer].limit) && (num < UCP_FH_MAX_MEMOS)) {
+        num *= 2;
+    }
+    way->memos     = calloc(num, sizeof(*way->memos));
+    way->num_memos = (way->memos == NULL) ? 0 : num;
+}
+
+void ucp_fh_way_put(ucp_fh_way_t *way)
+{
+    if (atomic_fetch_sub_explicit(&way->refs, 1, memory_order_acq_rel) == 1) {
+        free(way->memos);
+        free(way);
+    }
+}
+
+
+ucp_fh_run_t ucp_fh_way_run(const ucp_fh_t *fh, const ucp_fh_way_t *way,
+                            uint64_t address, size_t length, int takes_all)
+{
+    const ucp_fh_link_t *link = &fh->links[way->peer];
+    uint64_t part             = ucs_max(1, link->limit / SHARE);
+    uint64_t most             = takes_all ? link->limit : part;
+    ucp_fh_run_t run          = {};
+
+    (void)ucp_fh_run_cover(link->shift, address, length, &run);
+    run.num = (run.num <= most) ? run.num : part;
+    return run;
+}
+
+/* Under lock: let the table know of the writes by memos */
+static void count_quick(ucp_fh_t *fh, ucp_fh_way_t *way)
+{
+    ucp_fh_remote_count_hits(&fh->remote, way->num_uncounted);
+    way->num_uncounted = 0;
+}
+
+static void find_key(ucp_fh_t *fh, const ucp_fh_piece_t *piece, uint64_t index,
+                     ucp_fh_chunk_t *chunk)
+{
+    chunk->key  = ucp_fh_remote_key(&fh->remote, &piece->request, index);
+    chunk->rkey = ucp_fh_key_find(chunk->key, &piece->way->trash);
+}
+
+ucs_status_t ucp_fh_piece_acquire(ucp_fh_t *fh, ucp_fh_piece_t *piece, ucp_fh_way_t *way,
+                                  const ucp_fh_run_t *run, ucp_fh_chunk_t *chunk)
+{
+    ucs_status_t status;
+
+    count_quick(fh, way);
+    ucp_fh_way_ref(way);
+    piece->way = way;
+    status     = ucp_fh_remote_acquire(&fh->remote, &piece->request, way->peer, run);
+    if (ucs_likely(status == UCS_OK)) {
+        find_key(fh, piece, 0, chunk);
+    }
+    return status;
+}
+
+void ucp_fh_piece_find(ucp_fh_t *fh, const ucp_fh_piece_t *piece, uint64_t address,
+                       ucp_fh_chunk_t *chunk)
+{
+    find_key(fh, piece, (address >> fh->links[piece->way->peer].shift) -
+             piece->request.run.first, chunk);
+}
+
+/* Merge a rest into the key, so that UCP finds in one key all domains */
+static ucs_status_t unpack_merged(ucp_ep_h ep, const ucp_fh_key_t *key,
+                                  const ucp_fh_rest_t *rest, ucp_rkey_h *rkey_p)
+{
+    void *merged        = malloc(key->length + rest->length);
+    ucs_status_t status = UCS_ERR_INVALID_PARAM;
+
+    if (merged == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    if (ucp_fh_packed_merge(key->packed, key->length, rest->packed, rest->length,
+                            merged) > 0) {
+        status = ucp_ep_rkey_unpack(ep, merged, rkey_p);
+    }
+    free(merged);
+    return status;
+}
+
+/* Unpack a key, and keep it for other operations. If two threads do so at once, both
+ * unpacked keys stay */
+static ucs_status_t unpack(ucp_fh_t *fh, ucp_fh_way_t *way, const ucp_fh_rest_t *rest,
+                           ucp_fh_chunk_t *chunk)
+{
+    ucp_fh_rkey_t *unpacked = malloc(sizeof(*unpacked));
+    ucs_status_t status;
+
+    if (unpacked == NULL) {
+        return UCS_ERR_NO_MEMORY;
+    }
+
+    ucp_fh_way_empty_trash(fh, way); /* This key takes the place of another one */
+    status = (rest == NULL) ?
+                     ucp_ep_rkey_unpack(way->ep, chunk->key->packed, &unpacked->rkey) :
+                     unpack_merged(way->ep, chunk->key, rest, &unpacked->rkey);
+    if (status != UCS_OK) {
+        free(unpacked);
+        return status;
+    }
+
+    chunk->rkey     = unpacked->rkey;
+    unpacked->trash = &way->trash;
+    ucp_fh_lock(fh);
+    ucp_fh_key_add(chunk->key, unpacked);
+    ucs_list_add_tail(&way->rkeys, &unpacked->owned_link);
+    ucp_fh_unlock(fh);
+    return UCS_OK;
+}
+
+ucs_status_t ucp_fh_chunk_open(ucp_fh_t *fh, const ucp_fh_piece_t *piece,
+                               const ucp_fh_rest_t *rest, uint64_t address, size_t length,
+                               int is_write, ucp_fh_chunk_t *chunk)
+{
+    ucp_fh_way_t *way     = piece->way;
+    unsigned shift        = fh->links[way->peer].shift;
+    uint64_t bucket       = address >> shift;
+    uint64_t end          = ucs_min((bucket + 1) << shift, address + length);
+    const ucp_fh_key_t *key = chunk->key;
+    ucs_status_t status;
+
+    if ((address < key->start) || (end > key->end)) {
+        return UCS_ERR_INVALID_ADDR;
+    }
+
+    if (ucs_unlikely(chunk->rkey == NULL)) {
+        status = unpack(fh, way, rest, chunk);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+
+    chunk->length = end - address;
+    if (is_write && (way->num_memos > 0)) {
+        way->num_quick = 0;
+        way->memos[bucket & (way->num_memos - 1)] = (ucp_fh_memo_t){
+            .start = ucs_max(key->start, bucket << shift),
+            .end   = ucs_min(key->end, (bucket + 1) << shift),
+            .rkey  = chunk->rkey,
+            .epoch = way->epoch
+        };
+    }
+    return UCS_OK;
+}
+
+void ucp_fh_pieces_release(ucp_fh_t *fh, ucs_list_link_t *pieces)
+{
+    ucp_fh_piece_t *piece;
+
+    if (ucs_list_is_empty(pieces)) {
+        return;
+    }
+
+    while (!ucs_list_is_empty(pieces)) {
+        piece = ucs_list_extract_head(pieces, ucp_fh_piece_t, link);
+        ucp_fh_remote_release(&fh->remote, &piece->request);
+        ucp_fh_piece_free(piece);
+    }
+
+    /* The library's thread settles: this may be a callback of UCP */
+    if (ucs_unlikely(ucp_fh_is_unsettled(fh))) {
+        ucp_fh_wake(fh);
+    }
+}
+
+
+static const ucp_fh_peer_t *get_peer(const ucp_fh_t *fh, const ucp_fh_way_t *way)
+{
+    return &fh->remote.peers[way->peer];
+}
+
+void ucp_fh_way_look(ucp_fh_t *fh, ucp_fh_way_t *way)
+{
+    way->num_quick = 0;
+    ucp_fh_lock(fh);
+    count_quick(fh, way);
+    if (ucp_fh_peer_is_wanted(get_peer(fh, way))) {
+        ++way->epoch;
+        ucp_fh_remote_insist(&fh->remote, way->peer);
+        if (ucp_fh_is_unsettled(fh)) {
+            ucp_fh_wake(fh);
+        }
+    }
+    ucp_fh_unlock(fh);
+    (void)ucp_fh_way_flush_if_due(fh, way);
+}
+
+/* Under lock: a way with pieces in its lists is dirty */
+static void update_dirty(ucp_fh_way_t *way)
+{
+    int was_dirty = !ucs_list_is_empty(&way->dirty);
+    int is_dirty  = !ucs_list_is_empty(&way->unflushed) ||
+                    !ucs_list_is_empty(&way->flushing);
+
+    if (is_dirty && !was_dirty) {
+        ucs_list_add_tail(&way->ways->list, &way->dirty);
+        atomic_fetch_add_explicit(&way->ways->num, 1, memory_order_relaxed);
+    } else if (was_dirty && !is_dirty) {
+        ucs_list_del(&way->dirty);
+        ucs_list_head_init(&way->dirty);
+        atomic_fetch_sub_explicit(&way->ways->num, 1, memory_order_relaxed);
+    }
+}
+
+int ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece)
+{
+    ucp_fh_way_t *way = piece->way;
+
+    ucs_list_add_tail(&way->unflushed, &piece->link);
+    if (way->num_unflushed++ == 0) {
+        update_dirty(way);
+    }
+    return ucp_fh_way_is_due(fh, way);
+}
+
+static void take(ucp_fh_t *fh, ucp_fh_way_t *way, ucs_list_link_t *pieces)
+{
+    if (way->num_unflushed == 0) {
+        return; /* All memos are void already */
+    }
+
+    ucs_list_splice_tail(pieces, &way->unflushed);
+    ucs_list_head_init(&way->unflushed);
+    way->num_unflushed = 0;
+    way->num_missed    = get_peer(fh, way)->num_missed;
+    ++way->epoch;
+    count_quick(fh, way);
+}
+
+void ucp_fh_way_drop(ucp_fh_t *fh, ucp_fh_way_t *way)
+{
+    take(fh, way, &way->flushing);
+    ucp_fh_pieces_release(fh, &way->flushing);
+    update_dirty(way);
+}
+
+static int is_of(const ucp_fh_way_t *way, ucp_worker_h worker, ucp_ep_h ep)
+{
+    return !way->is_closing &&
+           ((ep != NULL) ? (way->ep == ep) : (way->worker == worker));
+}
+
+void ucp_fh_ways_take(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep,
+                      ucs_list_link_t *pieces)
+{
+    ucp_fh_way_t *way, *next;
+
+    ucs_list_for_each_safe(way, next, &ways->list, dirty) {
+        if (is_of(way, worker, ep)) {
+            take(fh, way, pieces);
+            update_dirty(way);
+        }
+    }
+}
+
+void ucp_fh_pieces_give_back(ucp_fh_t *fh, ucs_list_link_t *pieces)
+{
+    while (!ucs_list_is_empty(pieces)) {
+        (void)ucp_fh_piece_keep(fh, ucs_list_extract_head(pieces, ucp_fh_piece_t,
+                                                          link));
+    }
+}
+
+int ucp_fh_ways_have(const ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep)
+{
+    const ucp_fh_way_t *way;
+
+    ucs_list_for_each(way, &ways->list, dirty) {
+        if (is_of(way, worker, ep) && (way->num_unflushed > 0)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int ucp_fh_way_is_due(const ucp_fh_t *fh, const ucp_fh_way_t *way)
+{
+    const ucp_fh_peer_t *peer;
+
+    if ((way->num_flushes > 0) || (way->num_unflushed == 0) || way->is_closing) {
+        return 0;
+    }
+
+    peer = get_peer(fh, way);
+    return ucp_fh_peer_is_wanted(peer) || (way->num_unflushed >= way->max_unflushed) ||
+           ucp_fh_peer_has_lent_much(peer, way->num_unflushed, way->num_missed);
+}
+
+void ucp_fh_way_begin_flush(ucp_fh_t *fh, ucp_fh_way_t *way)
+{
+    take(fh, way, &way->flushing);
+    ++way->num_flushes;
+    ucp_fh_way_ref(way);
+}
+
+void ucp_fh_way_flushed(ucp_fh_t *fh, ucp_fh_way_t *way)
+{
+    ucp_fh_lock(fh);
+    if (--way->num_flushes == 0) {
+        ucp_fh_pieces_release(fh, &way->flushing);
+        update_dirty(way);
+    }
+    ucp_fh_unlock(fh);
+    ucp_fh_way_put(way);
+}
+
+static void flush_ended(void *request, ucs_status_t status, void *user_data)
+{
+    ucp_fh_way_t *way = user_data;
+
+    ucp_request_free(request);
+    way->flushed(way);
+}
+
+int ucp_fh_way_post_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_ep_h ep)
+{
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send      = flush_ended,
+        .user_data    = way
+    };
+    ucs_status_ptr_t request;
+
+    request = (ep != NULL) ? ucp_ep_flush_nbx(ep, &param) :
+                             ucp_worker_flush_nbx(way->worker, &param);
+    if (ucp_fh_flush_is_refused(request)) {
+        ucp_fh_lock(fh);
+        --way->num_flushes;
+        ucp_fh_pieces_give_back(fh, &way->flushing);
+        ucp_fh_unlock(fh);
+        ucp_fh_way_put(way);
+        return 0;
+    }
+
+    if (!UCS_PTR_IS_PTR(request)) {
+        way->flushed(way);
+    }
+    return 1;
+}
+
+int ucp_fh_way_flush_if_due(ucp_fh_t *fh, ucp_fh_way_t *way)
+{
+    int begins;
+
+    ucp_fh_lock(fh);
+    begins = ucp_fh_way_is_due(fh, way);
+    if (begins) {
+        ucp_fh_way_begin_flush(fh, way);
+    }
+    ucp_fh_unlock(fh);
+
+    /* Where any thread uses the worker, another one may close the endpoint meanwhile */
+    return begins && ucp_fh_way_post_flush(fh, way, way->is_multi ? NULL : way->ep);
+}
+
+ucp_fh_way_t *ucp_fh_ways_find_due(ucp_fh_t *fh, const ucp_fh_ways_t *ways,
+                                   ucp_worker_h worker)
+{
+    ucp_fh_way_t *way;
+
+    ucs_list_for_each(way, &ways->list, dirty) {
+        if ((way->worker == worker) && ucp_fh_way_is_due(fh, way)) {
+            return way;
+        }
+    }
+    return NULL;
+}
+
+void ucp_fh_ways_flush_due(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker)
+{
+    int has_begun = 1; /* If not, UCP has no memory: the next call tries again */
+    ucp_fh_way_t *way;
+
+    while (has_begun) {
+        ucp_fh_lock(fh);
+        way = ucp_fh_ways_find_due(fh, ways, worker);
+        if (way != NULL) {
+            ucp_fh_way_ref(way);
+        }
+        ucp_fh_unlock(fh);
+        if (way == NULL) {
+            return;
+        }
+
+        has_begun = ucp_fh_way_flush_if_due(fh, way);
+        ucp_fh_way_put(way);
+    }
+}
+
+void ucp_fh_way_discard_keys(ucp_fh_way_t *way)
+{
+    ucp_fh_rkey_t *unpacked;
+
+    while (!ucs_list_is_empty(&way->rkeys)) {
+        unpacked = ucs_list_extract_head(&way->rkeys, ucp_fh_rkey_t, owned_link);
+        ucs_list_del(&unpacked->link);
+        ucs_list_add_tail(&way->trash, &unpacked->owned_link);
+    }
+}
+
+void ucp_fh_way_empty_trash(ucp_fh_t *fh, ucp_fh_way_t *way)
+{
+    ucp_fh_rkey_t *unpacked;
+
+    for (;;) {
+        unpacked = NULL;
+        ucp_fh_lock(fh);
+        if (!ucs_list_is_empty(&way->trash)) {
+            unpacked = ucs_list_extract_head(&way->trash, ucp_fh_rkey_t, owned_link);
+        }
+        ucp_fh_unlock(fh);
+        if (unpacked == NULL) {
+            return;
+        }
+
+        ucp_rkey_destroy(unpacked->rkey);
+        free(unpacked);
+    }
+}
+
+ucs_status_ptr_t ucp_fh_post(ucp_ep_h ep, ucp_fh_op_kind_t kind, ucp_atomic_op_t opcode,
+                             void *buffer, size_t count, uint64_t remote, ucp_rkey_h rkey,
+                             const ucp_request_param_t *param)
+{
+    switch (kind) {
+    case UCP_FH_OP_PUT:
+        return ucp_put_nbx(ep, buffer, count, remote, rkey, param);
+    case UCP_FH_OP_GET:
+        return ucp_get_nbx(ep, buffer, count, remote, rkey, param);
+    default:
+        return ucp_atomic_op_nbx(ep, opcode, buffer, count, remote, rkey, param);
+    }
+}
+
+size_t ucp_fh_param_length(const ucp_request_param_t *param, size_t count)
+{
+    size_t length;
+
+    if (!(param->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE)) {
+        return count;
+    }
+
+    if ((param->datatype & UCP_DATATYPE_CLASS_MASK) != UCP_DATATYPE_CONTIG) {
+        return 0;
+    }
+
+    return __builtin_mul_overflow(count, param->datatype >> UCP_DATATYPE_SHIFT,
+                                  &length) ? SIZE_MAX : length;
+}

@@ -1,0 +1,311 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_FH_WAY_H_
+#define UCP_FH_WAY_H_
+
+#include <ucp/firehose/core/core.h>
+#include <ucp/firehose/wire/wire.h>
+
+#include <stdatomic.h>
+
+BEGIN_C_DECLS
+
+/** @file way.h
+ *
+ * How operations use firehoses. The core of two fronts: the public calls (access.h),
+ * with endpoints of their own, and windows (ucp/windows), with the program's endpoints.
+ *
+ * A way is an endpoint and all firehoses in use by operations on the endpoint. An
+ * operation asks the remote table for a piece, a run of buckets, and goes through the
+ * piece chunk by chunk: a chunk lies in one bucket, and has one key.
+ *
+ * A read ends the use of its piece when its last request completes. A write does not:
+ * the completion of a put says nothing about arrival, and the peer unpins a bucket as
+ * soon as the firehose is given back, while an adapter refuses a write to memory without
+ * a registration. So the piece of a write stays in use until the end of a flush that
+ * began after the write.
+ *
+ * MEMOS. Until that flush begins, further writes to the same bucket need no piece: the
+ * flush covers these writes too. A memo keeps the key of the bucket, so that such a write
+ * takes no lock and no memory. Each way has a memo for each firehose of its peer, up to
+ * UCP_FH_MAX_MEMOS. A flush makes all memos of its way void.
+ * Other requests may wait for the firehoses meanwhile: after UCP_FH_MAX_QUICK writes by
+ * memos the way looks at the table. If a request waits, the memos become void, and the
+ * table counts an attempt of the waiting request (remote.h): a thread that writes without
+ * end gets no firehoses in the end, and has to progress its worker.
+ * Workers for any thread have no memos, since another thread may begin a flush between
+ * the look at a memo and the write.
+ *
+ * "Under lock" means ucp_fh::lock. All other functions are called without lock, by a
+ * thread that may use the worker of the way.
+ */
+
+/** Most memos of a way: 32 KB. */
+#define UCP_FH_MAX_MEMOS 1024
+
+/** Most writes by memos in a row. */
+#define UCP_FH_MAX_QUICK 16
+
+
+typedef enum {
+    UCP_FH_OP_PUT,
+    UCP_FH_OP_GET,
+    UCP_FH_OP_ATOMIC,
+    UCP_FH_OP_FLUSH
+} ucp_fh_op_kind_t;
+
+
+typedef struct ucp_fh_way ucp_fh_way_t;
+
+
+/** Ways with writes of unknown arrival: those of a public worker, or of all windows. */
+typedef struct ucp_fh_ways {
+    ucs_list_link_t list; /**< By ucp_fh_way_t::dirty. Protected by ucp_fh::lock */
+    atomic_uint     num;  /**< Written under ucp_fh::lock, read relaxed without: a
+                               thread sees the writes of its own */
+} ucp_fh_ways_t;
+
+
+/** A request for the firehoses of one operation. Each front adds its own fields. */
+typedef struct ucp_fh_piece {
+    ucp_fh_request_t request; /**< First member: a piece is freed by its address */
+    ucp_fh_way_t     *way;    /**< With a reference */
+    ucs_list_link_t  link;    /**< In ucp_fh_way_t::unflushed or flushing, or in a list
+                                   of the flush that took the piece */
+} ucp_fh_piece_t;
+
+
+/** The bytes of an operation in one bucket. */
+typedef struct ucp_fh_chunk {
+    ucp_fh_key_t *key;
+    ucp_rkey_h   rkey;   /**< NULL: not unpacked yet */
+    size_t       length; /**< Set by ucp_fh_chunk_open() */
+} ucp_fh_chunk_t;
+
+
+/** A packed key to merge into the key of a bucket; the domains of the latter come
+ *  first. */
+typedef struct ucp_fh_rest {
+    const void *packed;
+    size_t     length;
+} ucp_fh_rest_t;
+
+
+typedef struct ucp_fh_memo {
+    uint64_t   start; /**< First byte */
+    uint64_t   end;   /**< The byte after the last */
+    ucp_rkey_h rkey;
+    uint64_t   epoch; /**< The memo is valid while ucp_fh_way_t::epoch is the same */
+} ucp_fh_memo_t;
+
+
+struct ucp_fh_way {
+    /* Do not change, @a peer and @a max_unflushed from ucp_fh_way_connect() on */
+    ucp_worker_h    worker;
+    ucp_ep_h        ep;          /**< Invalid once UCP has closed the endpoint */
+    int             is_multi;    /**< Whether any thread may use the worker */
+    uint32_t        peer;
+    unsigned        max_unflushed; /**< A flush begins with so many pieces */
+    ucp_fh_ways_t   *ways;
+    void            (*flushed)(ucp_fh_way_t *way); /**< A flush has ended: the front
+                                                        calls ucp_fh_way_flushed() */
+    /** The owner's, and one for each piece, each flush and each thread at work on the way.
+     *  The last one frees the way: down is acquire and release, up is relaxed */
+    atomic_uint     refs;
+    /* Protected by ucp_fh::lock */
+    ucs_list_link_t dirty;       /**< In @a ways if a list of pieces is not empty */
+    ucs_list_link_t unflushed;   /**< Pieces with writes that no flush covers yet */
+    unsigned        num_unflushed;
+    ucs_list_link_t flushing;    /**< Pieces that flushes of the library cover */
+    unsigned        num_flushes; /**< Flushes of the library under way */
+    uint64_t        num_missed;  /**< ucp_fh_peer_t::num_missed at the last flush */
+    int             is_closing;  /**< Only the last flush may begin */
+    ucs_list_link_t rkeys;       /**< Unpacked keys to buckets */
+    ucs_list_link_t trash;       /**< Unpacked keys to destroy */
+    /* Of the threads that may use the worker, one at a time; if any thread may, @a epoch
+     * is written under ucp_fh::lock, and nobody reads these fields */
+    uint64_t        epoch;       /**< From 1 on; 0 is that of an empty memo */
+    unsigned        num_quick;   /**< Writes by memos since the last look at the table */
+    uint64_t        num_uncounted; /**< Such writes that the table has not counted */
+    unsigned        num_memos;   /**< A power of two; 0: the way has no memos */
+    ucp_fh_memo_t   *memos;      /**< By bucket */
+};
+
+
+/** Set up a way that is zero, with one reference. */
+void ucp_fh_way_init(ucp_fh_way_t *way, ucp_fh_ways_t *ways, ucp_worker_h worker,
+                     ucp_ep_h ep, int is_multi, void (*flushed)(ucp_fh_way_t *way));
+
+/** Tell which peer the endpoint leads to. Under lock. Without memory for memos each
+ *  write asks the table. */
+void ucp_fh_way_connect(ucp_fh_t *fh, ucp_fh_way_t *way, uint32_t peer,
+                        unsigned max_unflushed);
+
+static inline void ucp_fh_way_ref(ucp_fh_way_t *way)
+{
+    atomic_fetch_add_explicit(&way->refs, 1, memory_order_relaxed);
+}
+
+/** The last reference frees the way, the first member of a structure of the front. */
+void ucp_fh_way_put(ucp_fh_way_t *way);
+
+
+/** Find the buckets of the next piece of an operation. Under lock.
+ *
+ *  @param [in] takes_all  Whether a piece may have all firehoses of the peer; if not, or
+ *                         if the operation needs more, a piece has a fourth of them. */
+ucp_fh_run_t ucp_fh_way_run(const ucp_fh_t *fh, const ucp_fh_way_t *way,
+                            uint64_t address, size_t length, int takes_all);
+
+/** As ucp_fh_remote_acquire(), and the piece gets its way. If the piece is granted at once, *@a chunk has the key of
+ *  the first bucket. Under lock. */
+ucs_status_t ucp_fh_piece_acquire(ucp_fh_t *fh, ucp_fh_piece_t *piece, ucp_fh_way_t *way,
+                                  const ucp_fh_run_t *run, ucp_fh_chunk_t *chunk);
+
+/** Find the key of the bucket of an address. Under lock. */
+void ucp_fh_piece_find(ucp_fh_t *fh, const ucp_fh_piece_t *piece, uint64_t address,
+                       ucp_fh_chunk_t *chunk);
+
+/**
+ * Measure the chunk from an address on, unpack its key, and note a memo for a write.
+ *
+ * @param [in] rest    NULL: the key of the bucket is unpacked as it is.
+ * @param [in] length  Bytes from @a address to the end of the operation.
+ * @return UCS_ERR_INVALID_ADDR if part of the chunk is not exposed; UCS_ERR_NO_MEMORY; or
+ *         an error of UCP.
+ */
+ucs_status_t ucp_fh_chunk_open(ucp_fh_t *fh, const ucp_fh_piece_t *piece,
+                               const ucp_fh_rest_t *rest, uint64_t address, size_t length,
+                               int is_write, ucp_fh_chunk_t *chunk);
+
+/** Free a piece without firehoses. */
+static inline void ucp_fh_piece_free(ucp_fh_piece_t *piece)
+{
+    ucp_fh_way_put(piece->way);
+    free(piece);
+}
+
+/** Release all pieces of a list, and free the pieces. Under lock. */
+void ucp_fh_pieces_release(ucp_fh_t *fh, ucs_list_link_t *pieces);
+
+
+/** Other requests may want the firehoses of a way: look, and if so, flush the way and
+ *  make its memos void. */
+void ucp_fh_way_look(ucp_fh_t *fh, ucp_fh_way_t *way);
+
+/** @return the key for a write by a memo, or NULL: the write has to ask the table. */
+static inline ucp_rkey_h
+ucp_fh_way_memo(ucp_fh_t *fh, ucp_fh_way_t *way, uint64_t address, size_t length)
+{
+    const ucp_fh_link_t *link = &fh->links[way->peer];
+    const ucp_fh_memo_t *memo;
+
+    if ((way->num_memos == 0) ||
+        (atomic_load_explicit(&link->status, memory_order_relaxed) != UCS_OK)) {
+        return NULL;
+    }
+
+    if (ucs_unlikely(way->num_quick == UCP_FH_MAX_QUICK)) {
+        ucp_fh_way_look(fh, way);
+    }
+
+    memo = &way->memos[(address >> link->shift) & (way->num_memos - 1)];
+    if ((memo->epoch != way->epoch) || (address < memo->start) ||
+        (address > memo->end) || (length > memo->end - address)) {
+        return NULL;
+    }
+
+    ++way->num_quick;
+    ++way->num_uncounted;
+    return memo->rkey;
+}
+
+
+/** Writes were begun through a piece. Under lock.
+ *
+ *  @return whether ucp_fh_way_flush_if_due() has something to do. */
+int ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece);
+
+/** Take the pieces that a flush of an endpoint or, if that is NULL, of a worker is going to
+ *  cover. A way that is closing has a flush of its own. Under lock. */
+void ucp_fh_ways_take(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep,
+                      ucs_list_link_t *pieces);
+
+/** Release all pieces of a way, those of flushes under way too. Under lock. */
+void ucp_fh_way_drop(ucp_fh_t *fh, ucp_fh_way_t *way);
+
+/** Undo a take: UCP had no memory for the flush. Under lock. */
+void ucp_fh_pieces_give_back(ucp_fh_t *fh, ucs_list_link_t *pieces);
+
+/** @return whether ucp_fh_ways_take() would take pieces. Under lock. */
+int ucp_fh_ways_have(const ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep);
+
+/** @return whether a way should be flushed now: a request waits for firehoses of the
+ *          peer, the peer wants some back, or the way has much of them, see
+ *          ucp_fh_peer_has_lent_much(). Under lock. */
+int ucp_fh_way_is_due(const ucp_fh_t *fh, const ucp_fh_way_t *way);
+
+/** A flush of the library begins: with the next call, which takes a reference.
+ *  Under lock. */
+void ucp_fh_way_begin_flush(ucp_fh_t *fh, ucp_fh_way_t *way);
+
+/** Hand that flush to UCP.
+ *
+ *  @param [in] ep  NULL: the endpoint may be gone, and all of the worker is flushed.
+ *  @return 0: UCP has no memory, and the flush has not begun. */
+int ucp_fh_way_post_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_ep_h ep);
+
+/** Release the pieces of a flush that has ended: if it failed, the peer is gone, and its
+ *  memory too. Drops the reference. */
+void ucp_fh_way_flushed(ucp_fh_t *fh, ucp_fh_way_t *way);
+
+/** Begin to flush a way if that is due. @return whether a flush has begun. */
+int ucp_fh_way_flush_if_due(ucp_fh_t *fh, ucp_fh_way_t *way);
+
+/** @return a way of a worker whose flush is due, or NULL. Under lock. */
+ucp_fh_way_t *ucp_fh_ways_find_due(ucp_fh_t *fh, const ucp_fh_ways_t *ways,
+                                   ucp_worker_h worker);
+
+/** Begin all flushes of a worker that are due. */
+void ucp_fh_ways_flush_due(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker);
+
+
+/** @return whether UCP has not begun a flush for lack of memory, so that writes may still
+ *          be on their way. With any other error the endpoint fails. */
+static inline int ucp_fh_flush_is_refused(ucs_status_ptr_t request)
+{
+    return ucs_unlikely(UCS_PTR_STATUS(request) == UCS_ERR_NO_MEMORY);
+}
+
+/** No firehose needs the unpacked keys of a way any more. Under lock. */
+void ucp_fh_way_discard_keys(ucp_fh_way_t *way);
+
+/** Destroy the unpacked keys of firehoses that are gone. */
+void ucp_fh_way_empty_trash(ucp_fh_t *fh, ucp_fh_way_t *way);
+
+/** @return whether an operation returns nothing, so that its firehoses are in use until a
+ *          flush. */
+static inline int
+ucp_fh_is_write(ucp_fh_op_kind_t kind, const ucp_request_param_t *param)
+{
+    return (kind == UCP_FH_OP_PUT) ||
+           ((kind == UCP_FH_OP_ATOMIC) &&
+            !(param->op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER));
+}
+
+/** Call UCP's function for a put, get or atomic. */
+ucs_status_ptr_t ucp_fh_post(ucp_ep_h ep, ucp_fh_op_kind_t kind, ucp_atomic_op_t opcode,
+                             void *buffer, size_t count, uint64_t remote, ucp_rkey_h rkey,
+                             const ucp_request_param_t *param);
+
+/** @return the bytes of so many elements; SIZE_MAX if the number is too large; 0 if the
+ *          datatype is not contiguous. */
+size_t ucp_fh_param_length(const ucp_request_param_t *param, size_t count);
+
+END_C_DECLS
+
+#endif

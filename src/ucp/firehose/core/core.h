@@ -1,0 +1,455 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_FH_CORE_H_
+#define UCP_FH_CORE_H_
+
+#include <ucp/firehose/api/firehose.h>
+#include <ucp/firehose/memory/watch.h>
+#include <ucp/firehose/table/local.h>
+#include <ucp/firehose/table/remote.h>
+#include <ucp/firehose/wire/wire.h>
+
+#include <ucs/base/mutex.h>
+#include <ucs/base/page.h>
+#include <ucs/sys/math.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+BEGIN_C_DECLS
+
+/** @file core.h
+ *
+ * Both tables at work: the state of the library in a process, messages, pins, and exposed
+ * memory.
+ *
+ * LOCKS. Three, in this order:
+ *   drive_lock  around the handling of messages of peers, to keep their order
+ *   send_lock   around each call of UCP for the library's own worker and its endpoints
+ *   lock        for all fields with such a note. No function of UCP or of the program is
+ *               called under lock; memory may be allocated
+ * The library's worker calls functions for a message and for a failed endpoint: these run
+ * under send_lock and may take lock. Functions of completions of the tables
+ * (ucp_fh_comp_t::func) run under lock. "Under lock" means the third lock.
+ */
+
+/** Most buckets of a message. A reply then has some 50 KB. */
+#define UCP_FH_MOVE_BUCKETS 256
+
+/** Most messages of a peer in its inbox: far more than a peer has under way, so that a
+ *  peer full of nonsense does not fill the memory. */
+#define UCP_FH_MAX_INBOX    65536
+
+
+typedef struct ucp_fh ucp_fh_t;
+
+
+/** The argument of the error handler of an endpoint to a peer. Does not change. */
+typedef struct ucp_fh_peer_arg {
+    ucp_fh_t *fh;
+    uint32_t slot;
+} ucp_fh_peer_arg_t;
+
+
+/** A message, in or out. */
+typedef struct ucp_fh_parcel {
+    ucs_list_link_t link;
+    ucp_fh_t        *fh;
+    uint32_t        slot;   /**< Of the other process */
+    size_t          length;
+    uint64_t        data[]; /**< Begins with a ucp_fh_header_t */
+} ucp_fh_parcel_t;
+
+static inline ucp_fh_header_t *ucp_fh_parcel_header(const ucp_fh_parcel_t *parcel)
+{
+    return (ucp_fh_header_t*)parcel->data;
+}
+
+
+/** A message without an answer so far. */
+typedef struct ucp_fh_sent {
+    ucs_list_link_t link;
+    uint64_t        number; /**< Of the message */
+    ucp_fh_move_t   *move;
+} ucp_fh_sent_t;
+
+
+/** Another process. All fields but the first two are protected by lock. */
+typedef struct ucp_fh_link {
+    ucp_ep_h        ep;       /**< Of the library's worker; NULL before the peer is
+                                   connected. Set once, under both locks */
+    ucp_address_t   *address; /**< Of the worker of the peer's library. As @a ep */
+    unsigned        shift;    /**< Logarithm of the size of the peer's buckets */
+    uint32_t        limit;    /**< f: firehoses for this process */
+    uint64_t        cookie;
+    uint64_t        next_out; /**< Number of the next message to the peer */
+    uint64_t        next_in;  /**< Number of the next message from the peer */
+    atomic_int      status;   /**< UCS_OK, or why the peer is gone. Operations read the
+                                   status without lock, relaxed: an operation posted a
+                                   moment later fails anyway */
+    ucs_list_link_t inbox;    /**< Messages from the peer, by number */
+    uint32_t        num_inbox;
+    ucs_list_link_t mail;     /**< In ucp_fh::mail, or empty */
+    ucs_list_link_t sent;     /**< Messages without an answer so far, ucp_fh_sent_t */
+    ucp_fh_peer_arg_t peer_arg; /**< Of the endpoint. As @a ep */
+    ucp_fh_parcel_t *bye;     /**< The last message to the peer, made at the connection for a
+                                   time without memory; NULL: posted, or the peer is not
+                                   connected */
+} ucp_fh_link_t;
+
+
+/** Something to be called without any lock. */
+typedef struct ucp_fh_call {
+    ucs_list_link_t link;
+    void            (*func)(struct ucp_fh_call *self);
+} ucp_fh_call_t;
+
+
+struct ucp_fh {
+    ucp_context_h   context;     /**< Of the library's own worker */
+    ucp_context_h   mem_context; /**< Peers get its keys: @a context or another one, set
+                                      before any memory is exposed */
+    int             says_hello;  /**< Whether the first message to each peer introduces this
+                                      process, and such messages of peers connect. Set
+                                      before the first connection */
+    uint32_t        num_procs;
+    uint32_t        index;
+    ucp_err_handling_mode_t err_mode; /**< Of endpoints */
+    uint64_t        cookie;
+    unsigned        shift;     /**< Logarithm of this process's buckets' size */
+    ucp_worker_h    worker;    /**< The library's own. Protected by send_lock */
+    ucs_mutex_t     drive_lock;
+    ucs_mutex_t     send_lock;
+    ucs_mutex_t     lock;
+    pthread_cond_t  cond;      /**< With lock: wakes threads when a pin or a withdrawal has
+                                    ended */
+    /* Protected by lock, until the end of the list */
+    ucp_fh_remote_t remote;
+    ucp_fh_local_t  local;
+    ucp_fh_link_t   *links;    /**< By number of the process */
+    ucs_list_link_t outbox;    /**< Messages to be sent */
+    ucs_list_link_t calls;     /**< Functions of the program to be called */
+    ucs_list_link_t mems;      /**< Exposed memory, ucp_fh_mem */
+    /** Memory that the program has unmapped, until peers have given it up, by its buckets:
+     *  see expose.c */
+    ucs_rcache_pred_tree_t leaving;
+    ucs_list_link_t withdrawn; /**< Entries of @a leaving that peers have given up: the
+                                    thread unmaps them */
+    ucs_list_link_t mail;      /**< Links that may have their next message in the inbox; no
+                                    other link has */
+    int             is_working; /**< Whether a thread pins or unpins a bucket. Set and
+                                     cleared by that thread */
+    uint64_t        pinned_peak; /**< Buckets */
+    uint64_t        num_answered;
+    uint64_t        num_damaged;
+    uint64_t        refused_number; /**< Of the registration that waits for room of the
+                                         system, or has waited last */
+    uint64_t        refused_since;  /**< Begin of that wait, ns */
+    int             is_waiting;     /**< Whether a registration waits so */
+    uint64_t        recalled_at;    /**< Time of the last recall for room, ns */
+    uint64_t        told_requests; /**< Counters at the last ucp_fh_report() */
+    uint64_t        told_hits;
+    /* Up to here */
+    ucp_address_t   *address;  /**< Of the worker */
+    size_t          address_length;
+    ucs_mutex_t     workers_lock; /**< Before send_lock; held while the library's thread
+                                       looks after workers */
+    ucp_fh_watcher_t watcher;  /**< Of exposed memory */
+    ucs_list_link_t workers;   /**< The program's, ucp_fh_worker. Protected by
+                                    workers_lock */
+    int             has_acted; /**< Whether a message was sent, or a thread of the program has
+                                    progressed @a worker with success, since the library's
+                                    thread last wanted to sleep. Protected by send_lock, as
+                                    the next two */
+    int             is_armed;  /**< Whether the thread sleeps until a wake-up, or is about
+                                    to */
+    ucp_fh_parcel_t *spare;    /**< For a message that comes in a time without memory; NULL:
+                                    none */
+    atomic_uint     num_helps; /**< How often threads of the program did the work of the
+                                    library's thread: written by the former, read by the
+                                    latter, both relaxed */
+    pthread_t       thread;
+    int             wake_fd;   /**< An eventfd: wakes the thread */
+    int             worker_fd; /**< Of the worker, or -1 */
+    int             is_ending; /**< The thread is to end. Protected by lock */
+};
+
+
+/** Exposed memory. Protected by ucp_fh::lock. */
+struct ucp_fh_mem {
+    ucp_fh_t         *fh;
+    ucs_list_link_t  link;        /**< In ucp_fh::mems */
+    ucs_list_link_t  parts;       /**< Its parts that are exposed still, ucp_fh_part_t */
+    ucp_fh_watched_t watched;     /**< Tells what the program unmaps; has a lock of its
+                                       own */
+    unsigned         num_leaving; /**< Withdrawals under way: of parts, and of unmapped
+                                       ranges */
+    ucs_status_t     status;      /**< The first error of a withdrawal */
+};
+
+
+/** A range of exposed memory that peers may access: at first all of the memory.
+ *  Protected by ucp_fh::lock. */
+typedef struct ucp_fh_part {
+    ucp_fh_withdraw_t withdraw; /**< First member, see expose.c */
+    ucp_fh_exposed_t  exposed;
+    struct ucp_fh_mem *mem;
+    uint64_t          start;    /**< First byte */
+    uint64_t          end;      /**< The byte after the last */
+    ucs_list_link_t   link;     /**< In ucp_fh_mem::parts, until the withdrawal */
+} ucp_fh_part_t;
+
+
+/** @return a part of exposed memory with a bucket of a run, or NULL. Under lock. */
+static inline ucp_fh_part_t *
+ucp_fh_part_find(const ucp_fh_t *fh, const ucp_fh_run_t *run)
+{
+    ucp_fh_exposed_t *exposed = ucp_fh_local_exposed(&fh->local, run);
+
+    return (exposed == NULL) ?
+                   NULL : ucs_container_of(exposed, ucp_fh_part_t, exposed);
+}
+
+
+/** The handle of the local table for a pinned bucket. Does not change. */
+typedef struct ucp_fh_handle {
+    ucp_mem_h memh;
+    void      *packed; /**< Its key */
+    size_t    packed_length;
+} ucp_fh_handle_t;
+
+
+/** Find the pages of a range of memory.
+ *
+ *  @return UCS_ERR_INVALID_PARAM if the range is empty or wraps around the end of the
+ *          address space. */
+static inline ucs_status_t
+ucp_fh_span_pages(uint64_t address, uint64_t length, ucp_fh_span_t *span)
+{
+    unsigned shift = ucs_ilog2(ucs_rcache_pred_page_size());
+    ucs_status_t status;
+    ucp_fh_run_t run;
+
+    status = ucp_fh_run_cover(shift, address, length, &run);
+    if (status == UCS_OK) {
+        *span = ucp_fh_span_of(shift, &run);
+    }
+    return status;
+}
+
+/** Tell libuct_predreg.so, if preloaded, the counters of the remote table for its summary.
+ *  Under lock. */
+void ucp_fh_report(ucp_fh_t *fh);
+
+static inline void ucp_fh_lock(ucp_fh_t *fh)
+{
+    ucs_mutex_lock(&fh->lock);
+}
+
+/** Leave ucp_fh::lock. Functions of ended completions are called before: the answer to a
+ *  peer, say, is written before anybody can take away its buckets. */
+static inline void ucp_fh_unlock(ucp_fh_t *fh)
+{
+    ucp_fh_comp_t *comp;
+
+    while (((comp = ucp_fh_comp_next(&fh->remote.ended)) != NULL) ||
+           ((comp = ucp_fh_comp_next(&fh->local.ended)) != NULL)) {
+        comp->func(comp);
+    }
+    if (fh->remote.stats.requests != fh->told_requests) {
+        ucp_fh_report(fh);
+    }
+    ucs_mutex_unlock(&fh->lock);
+}
+
+/** @return a message to a peer with its header, which gets its number in
+ *          ucp_fh_outbox_post(); or NULL. */
+static inline ucp_fh_parcel_t *
+ucp_fh_parcel_make(ucp_fh_t *fh, uint32_t slot, ucp_fh_message_type_t type,
+                   size_t length)
+{
+    ucp_fh_parcel_t *parcel = (ucp_fh_parcel_t*)malloc(sizeof(*parcel) +
+                                                       length);
+    ucp_fh_header_t *header;
+
+    if (parcel == NULL) {
+        return NULL;
+    }
+
+    parcel->fh      = fh;
+    parcel->slot    = slot;
+    parcel->length  = length;
+    header          = (ucp_fh_header_t*)parcel->data;
+    *header         = (ucp_fh_header_t){
+        .magic   = UCP_FH_MESSAGE_MAGIC,
+        .version = UCP_FH_MESSAGE_VERSION,
+        .type    = (uint8_t)type,
+        .sender  = fh->index,
+        .cookie  = fh->cookie
+    };
+    return parcel;
+}
+
+
+/* peer.c: links to other processes, and messages to them */
+
+/** The active message of all of the library's messages, to workers of the library. */
+#define UCP_FH_AM_ID 0
+
+/** Hold back UCX's messages of this thread with some text. NULL: none any more; "": all.
+ *
+ *  @return the text until now. */
+const char *ucp_fh_hush(const char *text);
+
+/** Wake the library's thread. Async-signal-safe; under any lock. */
+void ucp_fh_wake(ucp_fh_t *fh);
+
+/** Give a message its number, and put the message into the outbox for ucp_fh_settle(). The
+ *  peer handles messages in the order of these calls. Under lock. */
+void ucp_fh_outbox_post(ucp_fh_t *fh, ucp_fh_parcel_t *parcel);
+
+/** Send a message of the outbox, and free it in the end. Without lock.
+ *
+ *  @return UCS_OK: the message is under way; an error: the peer cannot be reached. */
+ucs_status_t ucp_fh_outbox_send(ucp_fh_t *fh, ucp_fh_parcel_t *parcel);
+
+/** The inbox of a peer may have the next message: one has come, or the peer is connected
+ *  now. Under lock. */
+void ucp_fh_peer_look(ucp_fh_t *fh, ucp_fh_link_t *link);
+
+/** A peer is gone: give back all its firehoses, and let all requests to the peer fail with
+ *  this status. The first reason counts. Under lock; ucp_fh_settle() has to follow. */
+void ucp_fh_peer_fail(ucp_fh_t *fh, uint32_t slot, ucs_status_t status);
+
+/** Post the last message to a peer, unless that was done: this process ends, or gives the
+ *  peer up. Under lock; ucp_fh_settle() has to follow. */
+void ucp_fh_peer_bye(ucp_fh_t *fh, uint32_t slot);
+
+/** There is no memory to go on with a peer. As ucp_fh_peer_fail(), with
+ *  UCS_ERR_UNREACHABLE, and tells the peer, which would wait for ever otherwise. */
+void ucp_fh_peer_give_up(ucp_fh_t *fh, uint32_t slot);
+
+/** A peer has sent nonsense: the same, with another message in the log. Under lock. */
+void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot, const char *what);
+
+/**
+ * Make an endpoint to the worker of a peer's library, which tells the end of the peer if its
+ * transports can.
+ *
+ * @param [in]  arg               Of the error handler; valid as long as the endpoint.
+ * @param [out] has_no_handler_p  Whether the endpoint does not tell.
+ */
+ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
+                            ucp_fh_peer_arg_t *arg, ucp_ep_h *ep_p,
+                            int *has_no_handler_p);
+
+
+/* moves.c: messages about firehoses of this process (mover) and of peers (target).
+ * Functions that handle a message are called without lock, return UCS_ERR_INVALID_PARAM for
+ * a damaged message or a peer out of step, and ucp_fh_settle() has to follow */
+
+/** Post the message for a move of the remote table. Under lock. */
+void ucp_fh_mover_post(ucp_fh_t *fh, ucp_fh_move_t *move);
+
+/** A peer has answered. */
+ucs_status_t ucp_fh_mover_reply(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel);
+
+/** A peer wants firehoses back. */
+ucs_status_t ucp_fh_mover_recall(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel);
+
+/** A peer moves firehoses. */
+ucs_status_t ucp_fh_target_move(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel);
+
+/** Ask all holders of firehoses on the run withdrawn or picked last to give these back.
+ *  Under lock. */
+void ucp_fh_target_recall(ucp_fh_t *fh, const ucp_fh_run_t *run);
+
+
+/* settle.c: the consequences of a call of a table: messages to send, memory to pin and
+ * unpin, functions of the program to call */
+
+/** Carry out all consequences. Without lock, by any number of threads, of which one pins and
+ *  unpins until nothing is left. */
+void ucp_fh_settle(ucp_fh_t *fh);
+
+/** @return whether ucp_fh_settle() may have something to do. Under lock. */
+int ucp_fh_is_unsettled(const ucp_fh_t *fh);
+
+/** @return the operations for the local table: pin and unpin by UCP. */
+ucp_fh_pin_ops_t ucp_fh_pinning_ops(ucp_fh_t *fh);
+
+/** @return how many bytes a context may pin within the bounds of libuct_predreg.so, if
+ *          nothing else is pinned; UINT64_MAX: there are no bounds. */
+uint64_t ucp_fh_preloaded_room(ucp_context_h context);
+
+
+/* drive.c: progress of the library's worker, and messages that have come. The library's
+ * thread does this always, and a thread of the program as long as it waits for an answer:
+ * the latter runs already, and a wake-up of the former takes longer than a message */
+
+/** Receives an active message; the argument is the ucp_fh_t. Called by UCP, under
+ *  send_lock. */
+ucs_status_t
+ucp_fh_inbox_receive(void *arg, const void *header, size_t header_length,
+                     void *data, size_t length,
+                     const ucp_am_recv_param_t *param);
+
+typedef enum {
+    UCP_FH_DRIVE_NOTHING, /**< Nothing has happened */
+    UCP_FH_DRIVE_DONE,    /**< There was progress, or a message */
+    UCP_FH_DRIVE_TAKEN    /**< Another thread drives */
+} ucp_fh_drive_result_t;
+
+/** Drive, by the library's thread. Without lock. */
+ucp_fh_drive_result_t ucp_fh_drive(ucp_fh_t *fh);
+
+/** Drive, by a thread of the program that will soon do so again: the library's thread
+ *  sleeps meanwhile. Without lock, and not in a callback of the library's worker.
+ *
+ *  @return whether anything has happened. */
+int ucp_fh_drive_help(ucp_fh_t *fh);
+
+typedef enum {
+    UCP_FH_DRIVE_BUSY,  /**< There may be something to do right now */
+    UCP_FH_DRIVE_ARMED, /**< ucp_fh::worker_fd tells of the next event */
+    UCP_FH_DRIVE_BLIND  /**< Nothing tells */
+} ucp_fh_drive_state_t;
+
+/** The library's thread is about to sleep. From then on each thread that sends a message
+ *  wakes that one. */
+ucp_fh_drive_state_t ucp_fh_drive_arm(ucp_fh_t *fh);
+
+/** The library's thread has slept. */
+void ucp_fh_drive_disarm(ucp_fh_t *fh);
+
+
+/* expose.c: memory that peers may access. Memory that the program unmaps is withdrawn, page
+ * by page, and unmapped when no peer has a firehose on it any more */
+
+/** As ucp_fh_expose(), but the log says nothing of memory that shares a bucket: the caller
+ *  has another choice. */
+ucs_status_t ucp_fh_expose_apart(ucp_fh_t *fh, void *address, size_t length,
+                                 ucp_fh_mem_h *mem_p);
+
+/** As ucp_fh_unexpose(), with a function that this thread calls while it waits for peers,
+ *  which may wait for this thread in another way. Without lock.
+ *
+ *  @param [in] help  Called again and again; NULL: none. */
+ucs_status_t ucp_fh_unexpose_with(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg);
+
+/** Unmap all withdrawn memory. Without lock. */
+void ucp_fh_unmap_finish(ucp_fh_t *fh);
+
+/** Withdraw memory that the program has unmapped since the last call, if there is any, and
+ *  ucp_fh_unmap_finish(). Without lock; by the library's thread, which so tries again after
+ *  a time without memory. */
+void ucp_fh_unmap_progress(ucp_fh_t *fh);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,362 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "core.h"
+
+#include <stdlib.h>
+
+void ucp_fh_mover_post(ucp_fh_t *fh, ucp_fh_move_t *move)
+{
+    ucp_fh_sent_t *sent = malloc(sizeof(*sent));
+    uint32_t slot       = move->peer;
+    ucp_fh_parcel_t *parcel;
+
+    parcel = ucp_fh_parcel_make(fh, slot, UCP_FH_MESSAGE_MOVE,
+                                ucp_fh_move_size(move->num_unpins,
+                                                 move->num_pins));
+    if ((sent == NULL) || (parcel == NULL)) {
+        goto err_fail_peer;
+    }
+
+    ucp_fh_move_write(parcel->data, move->num_unpins, move->num_pins,
+                      move->buckets);
+    sent->number = fh->links[slot].next_out;
+    sent->move   = move;
+    ucp_fh_outbox_post(fh, parcel);
+    if (move->num_pins > 0) {
+        ucs_list_add_tail(&fh->links[slot].sent, &sent->link);
+    } else {
+        free(sent);
+        (void)ucp_fh_remote_moved(&fh->remote, move, UCS_OK, NULL);
+    }
+    return;
+
+err_fail_peer:
+    /* For the table, the move was sent */
+    free(sent);
+    free(parcel);
+    (void)ucp_fh_remote_moved(&fh->remote, move, UCS_ERR_NO_MEMORY, NULL);
+    ucp_fh_peer_give_up(fh, slot);
+}
+
+/* Take out the message that a reply answers. @return NULL if there is none */
+static ucp_fh_sent_t *
+take_sent(ucp_fh_t *fh, uint32_t slot, const ucp_fh_reply_message_t *reply)
+{
+    ucp_fh_sent_t *sent;
+
+    ucs_list_for_each(sent, &fh->links[slot].sent, link) {
+        if (sent->number == reply->move) {
+            if (sent->move->num_pins != reply->num_pins) {
+                return NULL;
+            }
+            ucs_list_del(&sent->link);
+            return sent;
+        }
+    }
+
+    return NULL;
+}
+
+static void free_answers(ucp_fh_answer_t *answers, uint32_t num)
+{
+    uint32_t i;
+
+    for (i = 0; i < num; ++i) {
+        ucp_fh_key_free(answers[i].key);
+    }
+    free(answers);
+}
+
+/* Make the answers of a reply for the table. @return NULL if there is no memory */
+static ucp_fh_answer_t *make_answers(const ucp_fh_reply_message_t *reply)
+{
+    ucp_fh_answer_t *answers = calloc(reply->num_pins + 1, sizeof(*answers));
+    const uint8_t *cursor    = reply->pins;
+    ucp_fh_reply_pin_t pin;
+    const void *packed;
+    uint32_t i;
+
+    for (i = 0; (answers != NULL) && (i < reply->num_pins); ++i) {
+        packed            = ucp_fh_reply_next_pin(&cursor, &pin);
+        answers[i].status = pin.status;
+        if (pin.status != UCS_OK) {
+            continue;
+        }
+
+        answers[i].key = ucp_fh_key_make(pin.start, pin.end, packed, pin.length);
+        if (answers[i].key == NULL) {
+            free_answers(answers, i);
+            return NULL;
+        }
+    }
+    return answers;
+}
+
+/* Under lock. Takes the sent message and the answers; the table may refuse their keys */
+static void answered(ucp_fh_t *fh, uint32_t slot, ucp_fh_sent_t *sent,
+                     ucp_fh_answer_t *answers)
+{
+    uint32_t num        = sent->move->num_pins;
+    ucs_status_t status = (answers == NULL) ? UCS_ERR_NO_MEMORY : UCS_OK;
+
+    if (ucp_fh_remote_moved(&fh->remote, sent->move, status, answers) !=
+        UCS_OK) {
+        free_answers(answers, (answers == NULL) ? 0 : num);
+    } else {
+        free(answers);
+        if (status != UCS_OK) {
+            /* For the peer, this process has got the firehoses */
+            ucp_fh_peer_give_up(fh, slot);
+        }
+    }
+    free(sent);
+}
+
+ucs_status_t ucp_fh_mover_reply(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
+{
+    ucp_fh_reply_message_t reply;
+    ucp_fh_answer_t *answers;
+    ucp_fh_sent_t *sent;
+    ucs_status_t status;
+
+    status = ucp_fh_reply_parse(parcel->data, parcel->length, &reply);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    answers = make_answers(&reply);
+    ucp_fh_lock(fh);
+    sent = take_sent(fh, parcel->slot, &reply);
+    if (sent != NULL) {
+        answered(fh, parcel->slot, sent, answers);
+    } else {
+        /* The peer may have failed meanwhile */
+        status = fh->links[parcel->slot].status;
+        status = (status == UCS_OK) ? UCS_ERR_INVALID_PARAM : UCS_OK;
+        free_answers(answers, (answers == NULL) ? 0 : reply.num_pins);
+    }
+    ucp_fh_unlock(fh);
+    return status;
+}
+
+/* Under lock: moves give back the recalled firehoses */
+static void recalled(ucp_fh_comp_t *self)
+{
+    free(ucs_container_of(self, ucp_fh_recall_t, comp));
+}
+
+ucs_status_t ucp_fh_mover_recall(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
+{
+    ucp_fh_recall_message_t message;
+    ucp_fh_recall_t *recall;
+    ucp_fh_run_t run;
+    ucs_status_t status;
+
+    status = ucp_fh_recall_parse(parcel->data, parcel->length, &message);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    recall = malloc(sizeof(*recall));
+    ucp_fh_lock(fh);
+    if (recall == NULL) {
+        ucp_fh_peer_give_up(fh, parcel->slot);
+    } else {
+        recall->comp.func = recalled;
+        run.first         = message.first;
+        run.num           = message.num;
+        status = ucp_fh_remote_recall(&fh->remote, recall, parcel->slot, &run);
+        if (status == UCS_OK) {
+            free(recall);
+        }
+    }
+    ucp_fh_unlock(fh);
+    return UCS_OK;
+}
+
+/* Find the part of exposed memory with a bucket, mostly the part of the bucket before. NULL:
+ * withdrawn meanwhile */
+static const ucp_fh_part_t *
+find_part(const ucp_fh_t *fh, ucp_fh_bucket_t bucket,
+          const ucp_fh_part_t *before)
+{
+    ucp_fh_run_t run = {.first = bucket, .num = 1};
+
+    return ((before != NULL) &&
+            ucp_fh_run_has(&before->exposed.place.run, bucket)) ?
+                   before : ucp_fh_part_find(fh, &run);
+}
+
+static size_t get_size(const ucp_fh_t *fh, const ucp_fh_serve_t *serve)
+{
+    size_t size = ucp_fh_reply_size();
+    const ucp_fh_handle_t *handle;
+    const ucp_fh_reg_t *reg;
+    uint32_t i;
+
+    for (i = 0; i < serve->num_pins; ++i) {
+        reg    = ucp_fh_serve_reg(&fh->local, serve, i);
+        handle = (reg == NULL) ? NULL : reg->handle;
+        size  += ucp_fh_reply_pin_size((handle == NULL) ?
+                                               0 : handle->packed_length);
+    }
+
+    return size;
+}
+
+/* Find the exposed range of a bucket: peers have to keep within that range, as the key is for
+ * whole pages, and perhaps for bytes of a local pin */
+static void clip(const ucp_fh_span_t *span, const ucp_fh_part_t *part,
+                 ucp_fh_reply_pin_t *pin)
+{
+    pin->start = span->start;
+    pin->end   = span->end;
+    if (part == NULL) {
+        pin->end = pin->start;
+    } else {
+        pin->start = ucs_max(pin->start, part->start);
+        pin->end   = ucs_min(pin->end, part->end);
+    }
+}
+
+static void
+write_pins(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, void *end)
+{
+    const ucp_fh_part_t *part = NULL;
+    const ucp_fh_handle_t *handle;
+    const ucp_fh_reg_t *reg;
+    ucp_fh_reply_pin_t pin;
+    ucs_status_t status;
+    uint32_t i;
+
+    for (i = 0; i < serve->num_pins; ++i) {
+        reg = ucp_fh_serve_reg(&fh->local, serve, i);
+        if (reg == NULL) {
+            /* With UCS_OK, the peer has given the bucket back before the answer */
+            status = serve->pins[i].comp.status;
+            pin    = (ucp_fh_reply_pin_t){
+                .status = (status == UCS_OK) ? UCS_ERR_CANCELED : status
+            };
+            ucp_fh_reply_write_pin(&end, &pin, NULL);
+            continue;
+        }
+
+        handle     = reg->handle;
+        part       = find_part(fh, reg->bucket, part);
+        pin.status = UCS_OK;
+        pin.length = handle->packed_length;
+        clip(&reg->span, part, &pin);
+        ucp_fh_reply_write_pin(&end, &pin, handle->packed);
+    }
+}
+
+/* Under lock: no handle goes away meanwhile */
+static void reply(ucp_fh_t *fh, const ucp_fh_serve_t *serve)
+{
+    ucp_fh_parcel_t *parcel;
+
+    if (serve->num_pins == 0) {
+        return;
+    }
+
+    parcel = ucp_fh_parcel_make(fh, serve->peer, UCP_FH_MESSAGE_REPLY,
+                                get_size(fh, serve));
+    if (parcel == NULL) {
+        ucp_fh_peer_give_up(fh, serve->peer);
+        return;
+    }
+
+    write_pins(fh, serve, ucp_fh_reply_write(parcel->data, serve->number,
+                                             serve->num_pins));
+    ++fh->num_answered;
+    ucp_fh_outbox_post(fh, parcel);
+}
+
+/* The serving of a move has ended later. Called under lock */
+static void served(ucp_fh_comp_t *self)
+{
+    ucp_fh_serve_t *serve = ucs_container_of(self, ucp_fh_serve_t, comp);
+
+    if (self->status == UCS_OK) {
+        reply(serve->arg, serve);
+    }
+    ucp_fh_serve_free(serve);
+}
+
+/* Under lock. Takes the move to be served */
+static ucs_status_t begin(ucp_fh_t *fh, ucp_fh_serve_t *serve)
+{
+    ucs_status_t status = ucp_fh_local_serve(&fh->local, serve);
+
+    if (status == UCS_INPROGRESS) {
+        return UCS_OK;
+    }
+
+    if (status == UCS_OK) {
+        reply(fh, serve);
+    }
+    ucp_fh_serve_free(serve);
+    return (status == UCS_ERR_UNREACHABLE) ? UCS_OK : status;
+}
+
+ucs_status_t ucp_fh_target_move(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
+{
+    ucp_fh_move_message_t message;
+    ucp_fh_serve_t *serve;
+    ucs_status_t status;
+
+    status = ucp_fh_move_parse(parcel->data, parcel->length, &message);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    serve = ucp_fh_serve_make(parcel->slot, message.buckets, message.num_unpins,
+                              message.buckets + message.num_unpins,
+                              message.num_pins);
+    ucp_fh_lock(fh);
+    if (serve == NULL) {
+        ucp_fh_peer_give_up(fh, parcel->slot);
+        goto out_unlock;
+    }
+
+    serve->comp.func = served;
+    serve->arg       = fh;
+    serve->number    = ucp_fh_parcel_header(parcel)->number;
+    status           = begin(fh, serve);
+out_unlock:
+    ucp_fh_unlock(fh);
+    return status;
+}
+
+static void recall_from(ucp_fh_t *fh, uint32_t slot, const ucp_fh_run_t *run)
+{
+    uint64_t first = run->first;
+    ucp_fh_parcel_t *parcel;
+    uint64_t num;
+
+    for (; first < ucp_fh_run_end(run); first += num) {
+        num    = ucs_min(ucp_fh_run_end(run) - first, UCP_FH_MAX_MOVE);
+        parcel = ucp_fh_parcel_make(fh, slot, UCP_FH_MESSAGE_RECALL,
+                                    ucp_fh_recall_size());
+        if (parcel == NULL) {
+            ucp_fh_peer_give_up(fh, slot);
+            return;
+        }
+
+        ucp_fh_recall_write(parcel->data, first, num);
+        ucp_fh_outbox_post(fh, parcel);
+    }
+}
+
+void ucp_fh_target_recall(ucp_fh_t *fh, const ucp_fh_run_t *run)
+{
+    uint32_t slot;
+
+    while ((slot = ucp_fh_local_next_holder(&fh->local)) != UCP_FH_LOCAL) {
+        recall_from(fh, slot, run);
+    }
+}

@@ -1,0 +1,62 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_FIREHOSE_INT_H_
+#define UCP_FIREHOSE_INT_H_
+
+#include <ucp/firehose/core/core.h>
+
+BEGIN_C_DECLS
+
+/** @file firehose_int.h
+ *
+ * The begin of the library in a process, its parameters, and its thread. */
+
+/** Parameters of ucp_fh_init(), checked, with defaults. */
+typedef struct ucp_fh_settings {
+    ucp_context_h           context;
+    ucp_context_h           mem_context; /**< See ucp_fh::mem_context. Set by the
+                                              caller of ucp_fh_settings_get() */
+    uint32_t                index;
+    ucp_err_handling_mode_t err_mode;
+    ucp_fh_local_params_t   local;
+    ucp_fh_remote_params_t  remote;
+} ucp_fh_settings_t;
+
+
+/** Find the settings. The tables check the rest, and the caller the context.
+ *
+ *  @param [in] room  Bytes to which the bounds of libuct_predreg.so hold all pinned
+ *                    memory; UINT64_MAX: there are no bounds.
+ *  @return UCS_ERR_INVALID_PARAM; UCS_ERR_EXCEEDS_LIMIT if M is too little for so many
+ *          processes, which the log explains; or UCS_OK. */
+ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
+                                 uint64_t room, ucp_fh_settings_t *settings);
+
+/** As ucp_fh_init(), but memory is pinned in another context than that of the
+ *  library's messages. */
+ucs_status_t
+ucp_fh_init_for(const ucp_fh_init_params_t *params, ucp_context_h mem_context,
+                ucp_fh_h *fh_p);
+
+
+/* thread.c: the library's worker, and the thread that progresses the worker. The thread
+ * answers peers whether or not the program calls the library, and sleeps while nothing
+ * happens */
+
+/** Make the worker, which receives messages from then on. */
+ucs_status_t ucp_fh_thread_create_worker(ucp_fh_t *fh);
+
+void ucp_fh_thread_destroy_worker(ucp_fh_t *fh);
+
+/** @return UCS_ERR_NO_RESOURCE if the system has no room for a thread. */
+ucs_status_t ucp_fh_thread_start(ucp_fh_t *fh);
+
+void ucp_fh_thread_stop(ucp_fh_t *fh);
+
+END_C_DECLS
+
+#endif

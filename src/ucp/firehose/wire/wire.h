@@ -1,0 +1,244 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_FH_WIRE_H_
+#define UCP_FH_WIRE_H_
+
+#include <ucp/api/ucp.h>
+#include <ucs/datastruct/list.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file wire.h
+ *
+ * The bytes between processes: messages, addresses, and keys. Pure: nothing here calls
+ * UCP. Numbers are in the byte order of the machine; the first word of each message and
+ * address tells it. Bytes from elsewhere are not trusted: a function that parses reads no
+ * byte beyond the given length, and returns nothing beyond it.
+ */
+
+#define UCP_FH_MESSAGE_MAGIC   0x46483031u
+#define UCP_FH_ADDRESS_MAGIC   0x46484131u
+#define UCP_FH_MESSAGE_VERSION 2
+
+/** Most bytes of a packed key: a limit against nonsense. A key of UCX has some hundred
+ *  bytes. */
+#define UCP_FH_MAX_KEY         65536
+
+
+typedef enum {
+    UCP_FH_MESSAGE_MOVE,   /**< The sender moves firehoses */
+    UCP_FH_MESSAGE_REPLY,  /**< The answer to a move */
+    UCP_FH_MESSAGE_RECALL, /**< The receiver is to give firehoses back */
+    UCP_FH_MESSAGE_BYE,    /**< The sender ends */
+    UCP_FH_MESSAGE_HELLO,  /**< The address of the sender, as its first message, where
+                                processes get to know each other by messages */
+    UCP_FH_MESSAGE_LAST
+} ucp_fh_message_type_t;
+
+
+/** The begin of each message. */
+typedef struct ucp_fh_header {
+    uint32_t magic;
+    uint8_t  version;
+    uint8_t  type;   /**< @ref ucp_fh_message_type_t */
+    uint16_t unused; /**< 0 */
+    uint32_t sender; /**< Number of the process */
+    uint32_t unused2;
+    uint64_t cookie; /**< Of the sender, as in its address */
+    uint64_t number; /**< 0, 1, 2...: the receiver handles messages of a sender in the
+                          order of their numbers */
+} ucp_fh_header_t;
+
+
+typedef struct ucp_fh_move_message {
+    uint32_t       num_unpins;
+    uint32_t       num_pins;
+    const uint64_t *buckets; /**< First the buckets to unpin, then those to pin */
+} ucp_fh_move_message_t;
+
+
+/** The answer about one bucket to pin. The packed key follows, if there is one. */
+typedef struct ucp_fh_reply_pin {
+    int32_t  status; /**< UCS_OK, or why there is no firehose */
+    uint32_t length; /**< Bytes of the packed key, 1 to UCP_FH_MAX_KEY; 0 if there
+                          is no firehose */
+    uint64_t start;  /**< First exposed byte of the bucket */
+    uint64_t end;    /**< The byte after the last one */
+} ucp_fh_reply_pin_t;
+
+
+typedef struct ucp_fh_reply_message {
+    uint64_t      move; /**< Number of the answered message */
+    uint32_t      num_pins;
+    const uint8_t *pins; /**< For ucp_fh_reply_next_pin() */
+} ucp_fh_reply_message_t;
+
+
+/** Buckets to give back: UCP_FH_MAX_MOVE at most, since the receiver looks up each. */
+typedef struct ucp_fh_recall_message {
+    uint64_t first;
+    uint64_t num;
+} ucp_fh_recall_message_t;
+
+
+/** The begin of an address. A UCP address follows. */
+typedef struct ucp_fh_address {
+    uint32_t magic;
+    uint8_t  version;
+    uint8_t  shift;  /**< Logarithm of the size of a bucket there */
+    uint16_t unused;
+    uint32_t index;  /**< Number of the process */
+    uint32_t share;  /**< f: firehoses for each peer */
+    uint64_t cookie; /**< In all of its messages */
+    uint64_t length; /**< Bytes of the UCP address */
+} ucp_fh_address_t;
+
+
+/** @return the header of a message; NULL: damaged, or of another version. */
+const ucp_fh_header_t *ucp_fh_message_header(const void *message, size_t length);
+
+/** @return bytes of a move of so many firehoses. */
+size_t ucp_fh_move_size(uint32_t num_unpins, uint32_t num_pins);
+
+/** Write a move after its header, into that many bytes. */
+void ucp_fh_move_write(void *message, uint32_t num_unpins, uint32_t num_pins,
+                       const uint64_t *buckets);
+
+/** @return UCS_ERR_INVALID_PARAM: damaged. */
+ucs_status_t ucp_fh_move_parse(const void *message, size_t length,
+                               ucp_fh_move_message_t *move);
+
+/** @return bytes of a reply without its buckets. */
+size_t ucp_fh_reply_size(void);
+
+/** @return bytes of one bucket in a reply, with a packed key of so many bytes, or none. */
+size_t ucp_fh_reply_pin_size(size_t length);
+
+/** Write a reply after its header, without the buckets.
+ *
+ *  @return the place for the first bucket. */
+void *ucp_fh_reply_write(void *message, uint64_t move, uint32_t num_pins);
+
+/** Write a bucket to *@a end_p, the place after the bytes so far, and advance
+ *  *@a end_p. */
+void ucp_fh_reply_write_pin(void **end_p, const ucp_fh_reply_pin_t *pin,
+                            const void *packed);
+
+/** @return UCS_ERR_INVALID_PARAM: damaged. */
+ucs_status_t ucp_fh_reply_parse(const void *message, size_t length,
+                                ucp_fh_reply_message_t *reply);
+
+/** Read the bucket at *@a cursor_p, at first ucp_fh_reply_message_t::pins, and advance
+ *  *@a cursor_p. To be called for each bucket of a parsed reply.
+ *
+ *  @return the packed key. */
+const void *ucp_fh_reply_next_pin(const uint8_t **cursor_p,
+                                  ucp_fh_reply_pin_t *pin);
+
+/** A recall has always this size. */
+size_t ucp_fh_recall_size(void);
+
+void ucp_fh_recall_write(void *message, uint64_t first, uint64_t num);
+
+/** @return UCS_ERR_INVALID_PARAM: damaged. */
+ucs_status_t ucp_fh_recall_parse(const void *message, size_t length,
+                                 ucp_fh_recall_message_t *recall);
+
+/** @return UCS_ERR_INVALID_PARAM: no address, or of another version. */
+ucs_status_t ucp_fh_address_check(const void *address, size_t length);
+
+
+/* KEYS to buckets of peers: packed, as received, and unpacked for each endpoint with an
+ * operation on the bucket. Each present entry of the remote table has one. These functions
+ * are called under the lock of the tables. */
+
+/** An unpacked key. */
+typedef struct ucp_fh_rkey {
+    ucs_list_link_t link;       /**< In ucp_fh_key_t::unpacked */
+    ucs_list_link_t owned_link; /**< In a list of the owner */
+    /** Of the owner of the endpoint: the list for @a owned_link when the firehose is gone,
+     *  from where a thread that may use the endpoint destroys the key */
+    ucs_list_link_t *trash;
+    ucp_rkey_h      rkey;
+} ucp_fh_rkey_t;
+
+
+typedef struct ucp_fh_key {
+    uint64_t        start;    /**< First byte that may be accessed */
+    uint64_t        end;      /**< The byte after the last */
+    uint32_t        length;   /**< Of @a packed */
+    ucs_list_link_t unpacked; /**< ucp_fh_rkey_t */
+    uint8_t         packed[];
+} ucp_fh_key_t;
+
+
+/** @return a key, or NULL if there is no memory. */
+ucp_fh_key_t *ucp_fh_key_make(uint64_t start, uint64_t end, const void *packed,
+                              uint32_t length);
+
+/** The firehose is gone: free a key, which may be NULL. Unpacked keys go to the trash. */
+void ucp_fh_key_free(ucp_fh_key_t *key);
+
+/** @return the key as unpacked for the owner of this trash, or NULL. */
+static inline ucp_rkey_h
+ucp_fh_key_find(const ucp_fh_key_t *key, const ucs_list_link_t *trash)
+{
+    ucp_fh_rkey_t *unpacked;
+
+    ucs_list_for_each(unpacked, &key->unpacked, link) {
+        if (unpacked->trash == trash) {
+            return unpacked->rkey;
+        }
+    }
+
+    return NULL;
+}
+
+/** Keep an unpacked key. */
+void ucp_fh_key_add(ucp_fh_key_t *key, ucp_fh_rkey_t *unpacked);
+
+
+/* UCP's PACKED KEYS, as bytes. Up to UCX 1.23 (ucp_rkey.c) a key is
+ *
+ *   8 bytes    a bit for each domain with a part, of the process with the memory
+ *   1 byte     type of the memory
+ *   for each of these domains, in their order:
+ *     1 byte   length of its part
+ *     the part
+ *   and further bytes, not needed by a peer
+ *
+ * Two keys of one context number the domains alike. */
+
+/** @return bytes of a key up to the end of its parts; 0: no key, the parts do not end within
+ *          @a length. */
+size_t ucp_fh_packed_size(const void *key, size_t length);
+
+/**
+ * Take parts out of a key.
+ *
+ * @param [inout] key     Loses these parts, and all bytes after its parts.
+ * @param [in]    length  Bytes.
+ * @param [in]    parts   Bit i: whether to take out part number i, in their order.
+ * @return bytes left; 0: no key, and not changed.
+ */
+size_t ucp_fh_packed_strip(void *key, size_t length, uint64_t parts);
+
+/**
+ * Make one key of two. For a domain with a part in both, the part of the first counts.
+ *
+ * @param [out] merged  Has room for @a length + @a other_length bytes.
+ * @return bytes of the key; 0: one of both is no key.
+ */
+size_t ucp_fh_packed_merge(const void *key, size_t length, const void *other,
+                            size_t other_length, void *merged);
+
+END_C_DECLS
+
+#endif

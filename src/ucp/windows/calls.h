@@ -1,0 +1,147 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCP_WIN_CALLS_H_
+#define UCP_WIN_CALLS_H_
+
+#include "state.h"
+
+#include <ucs/datastruct/hlist.h>
+
+/** @file calls.h
+ *
+ * The calls of the program that this library carries out. A function stands for that of UCP
+ * whose name it has after ucp_win_, or for the member of predreg_windows_t. */
+
+/** A window of a peer, by the key that UCP has made for the program. Does not change. */
+typedef struct ucp_win_remote {
+    ucp_win_way_t *way;
+    uint32_t      peer;
+    uint64_t      start;     /**< As in ucp_win_key_t, and so the next three */
+    uint64_t      first;
+    uint64_t      last;
+    uint64_t      end;
+    ucp_rkey_h    head;      /**< Key to the bytes before @a first, or NULL */
+    ucp_rkey_h    tail;      /**< Key to the bytes from @a last on, or NULL */
+    ucp_fh_rest_t rest;      /**< UCP's own key */
+    uint8_t       packed[];  /**< Of @a rest */
+} ucp_win_remote_t;
+
+
+/** Pieces that are free again when a request of UCP is complete. The request is the
+ *  program's: the library's callback calls the program's. */
+typedef struct ucp_win_ticket {
+    ucs_hlist_link_t        hash;      /**< First member, see find(). Protected by the
+                                            lock of ticket.c */
+    ucs_list_link_t         pieces;
+    ucp_request_param_t     param;     /**< For UCP */
+    /* Protected by that lock */
+    void                    *request;
+    ucp_send_nbx_callback_t callback;  /**< Of the program; NULL: none, or none any more */
+    void                    *user_data;
+    int                     is_noted;  /**< Whether the ticket is found by its request */
+    int                     is_done;   /**< Whether the request is complete */
+} ucp_win_ticket_t;
+
+
+/* expose.c: windows of this process */
+
+int ucp_win_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
+                    ucp_mem_h *memh_p, ucs_status_t *status_p);
+void ucp_win_mem_unmapping(ucp_context_h context, ucp_mem_h memh);
+int ucp_win_is_window(ucp_mem_h memh);
+int ucp_win_rkey_pack(ucp_context_h context, ucp_mem_h memh, void **packed_p,
+                      size_t *length_p, ucs_status_t *status_p);
+int ucp_win_packed_release(void *packed);
+
+
+/* remote.c: windows of peers */
+
+/** @return the window that a key is for, or NULL. Takes no lock. */
+static inline ucp_win_remote_t *ucp_win_remote_find(ucp_rkey_h rkey)
+{
+    return (ucp_win_remote_t*)ucs_map_find(&ucp_win.remotes, rkey);
+}
+
+/** Tell which peer the endpoint of a way leads to. A flush begins when half of the peer's
+ *  firehoses are not flushed: a callback of UCP cannot wait for a flush, which needs the
+ *  progress that has called the callback, and gets firehoses from the other half. */
+void ucp_win_way_connect(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer);
+
+int ucp_win_serves(ucp_rkey_h rkey);
+int ucp_win_rkey_unpack(ucp_ep_h ep, const void *packed, ucp_rkey_h *rkey_p,
+                        ucs_status_t *status_p);
+void ucp_win_rkey_destroying(ucp_rkey_h rkey);
+void ucp_win_rkey_compare(ucp_rkey_h rkey1, ucp_rkey_h rkey2, int *result_p);
+
+
+/* access.c: puts, gets, atomics and flushes go through the program's own endpoint, with keys
+ * to buckets in place of the key to the window: so order, completion, requests and threads
+ * are UCP's. An operation on several buckets goes in chunks, and its request is that of a
+ * flush. */
+
+ucs_status_ptr_t ucp_win_put_nbx(ucp_ep_h ep, const void *buffer, size_t count,
+                                 uint64_t remote_addr, ucp_rkey_h rkey,
+                                 const ucp_request_param_t *param);
+
+ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
+                                 uint64_t remote_addr, ucp_rkey_h rkey,
+                                 const ucp_request_param_t *param);
+
+ucs_status_t ucp_win_put_nbi(ucp_ep_h ep, const void *buffer, size_t length,
+                             uint64_t remote_addr, ucp_rkey_h rkey);
+
+ucs_status_t ucp_win_get_nbi(ucp_ep_h ep, void *buffer, size_t length,
+                             uint64_t remote_addr, ucp_rkey_h rkey);
+
+ucs_status_ptr_t
+ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
+                      size_t count, uint64_t remote_addr, ucp_rkey_h rkey,
+                      const ucp_request_param_t *param);
+
+/** Flush a worker or, if that is not NULL, an endpoint. */
+ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
+                                   const ucp_request_param_t *param);
+
+/** Free the request of an operation that the program does not wait for.
+ *
+ *  @return how the operation has begun. */
+ucs_status_t ucp_win_drop(ucs_status_ptr_t request);
+
+/** Takes no lock if nobody has begun an operation. */
+int ucp_win_needs_flush(ucp_worker_h worker, ucp_ep_h ep);
+
+
+
+/* ticket.c */
+
+/**
+ * Make a ticket before UCP is called.
+ *
+ * @param [inout] pieces  Taken, if there is a ticket.
+ * @param [in]    param   The program's.
+ * @return NULL: there is no memory, or a parameter is not known here: UCP gets the
+ *         program's then.
+ */
+ucp_win_ticket_t *ucp_win_ticket_make(ucs_list_link_t *pieces,
+                                      const ucp_request_param_t *param);
+
+/** Find the parameters that concern the operation, and not its request.
+ *
+ *  @return whether all parameters are known here. */
+int ucp_win_ticket_strip(const ucp_request_param_t *param,
+                         ucp_request_param_t *plain);
+
+/** UCP has returned. Unless the request goes on, the ticket ends. @return what UCP has
+ *  returned. */
+ucs_status_ptr_t
+ucp_win_ticket_issued(ucp_win_ticket_t *ticket, ucs_status_ptr_t request);
+
+/** The program frees a request. @return whether the request goes on and has a ticket: UCP
+ *  must not forget the callback then, and the program's is not called. */
+int ucp_win_ticket_freeing(void *request);
+
+#endif
