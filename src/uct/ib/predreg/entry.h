@@ -24,7 +24,7 @@ BEGIN_C_DECLS
 /** The state of this process. */
 extern uct_predreg_core_t uct_predreg_core;
 
-/** What the preloaded library calls. Any thread may call these functions. */
+/** Functions for the preloaded library. Any thread may call them. */
 extern const uct_predreg_hooks_t uct_predreg_hooks;
 
 /** @return the same, with the hooks of small sends. To be called once. */

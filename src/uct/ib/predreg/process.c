@@ -156,7 +156,7 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
  * installed */
 static uct_predreg_core_t *forking;
 
-/* Whether the fork of this thread comes from a handler that has interrupted this
+/* Whether this thread forks in a handler that has interrupted this
  * library. Written before the fork, by the thread that forks */
 static __thread int is_interrupting __attribute__((tls_model("initial-exec")));
 
@@ -212,7 +212,7 @@ static void fork_parent(void)
     ucs_hook_leave();
 }
 
-/* In the forked child: forget all that belongs to the parent */
+/* In the forked child: forget all objects of the parent */
 static void fork_child(void)
 {
     uct_predreg_core_t *core = forking;

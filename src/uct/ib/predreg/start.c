@@ -247,7 +247,7 @@ static void print_summary(uct_predreg_core_t *core)
         return;
     }
 
-    /* Count domains that the program did not close */
+    /* Count open domains as well */
     uct_predreg_note_pinned(core);
     uct_predreg_snapshot(core, &snapshot);
     uct_predreg_ucx_version(core, ucx, sizeof(ucx));
@@ -275,8 +275,7 @@ static int calm_down(uct_predreg_core_t *core)
     return 1;
 }
 
-/* The process exits. Domains that were not closed stay as they are, since UCX
- * is going away as well. */
+/* The process exits. Open domains stay as they are, since UCX is going away as well. */
 UCS_F_DTOR static void core_exit(void)
 {
     uct_predreg_core_t *core = &uct_predreg_core;

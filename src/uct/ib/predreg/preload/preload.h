@@ -105,7 +105,8 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
 #define PREDREG_REAL(_ucx, _name) PREDREG_REAL_OF(_ucx, PREDREG_CALLER, _name)
 
 
-/** The parts of a key, in which managed domains have their own. */
+/** Parts of a key, in the order in which UCP packs them, and the parts of managed domains
+ *  among them. */
 typedef struct predreg_packing {
     unsigned num;   /**< Parts so far */
     uint64_t parts; /**< Bit i: part i is that of a managed domain */
