@@ -38,9 +38,6 @@ BEGIN_C_DECLS
 #define UCS_RCACHE_PRED_LIVE_LINK "/memfd:" UCS_RCACHE_PRED_LIVE_NAME \
                                   " (deleted)"
 
-/** Version of the page. A reader accepts this version only. */
-#define UCS_RCACHE_PRED_LIVE_VERSION 9
-
 #define UCS_RCACHE_PRED_LIVE_COMMAND 32
 
 
@@ -60,6 +57,13 @@ typedef struct ucs_rcache_pred_live_state {
                                                     node_bytes is 0 */
     char                       command[UCS_RCACHE_PRED_LIVE_COMMAND];
 } ucs_rcache_pred_live_state_t;
+
+/** Version of the page, of which a reader accepts no other. A counter that is added, or
+ *  taken away, changes the number of words; another change of the page takes a higher
+ *  first number. */
+#define UCS_RCACHE_PRED_LIVE_VERSION \
+    ((uint32_t)((10 * 1000) + \
+                (sizeof(ucs_rcache_pred_live_state_t) / sizeof(uint64_t))))
 
 
 /** The page, as its owner has it. */

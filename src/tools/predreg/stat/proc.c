@@ -210,7 +210,7 @@ look_page(pid_t pid, const status_t *status, int fd,
         break;
     case UCS_ERR_UNSUPPORTED:
         return explain(PREDREG_LOOK_BAD, why_p,
-                       "process %d has counters of version %u; accepted is version %d: "
+                       "process %d has counters of version %u; accepted is version %u: "
                        "use the ucx_predreg that belongs to its library",
                        (int)pid, version, UCS_RCACHE_PRED_LIVE_VERSION);
     case UCS_ERR_BUSY:

@@ -38,7 +38,7 @@ TEST_F(test_live_read, other_files)
 TEST_F(test_live_read, good_copy_is_read)
 {
     EXPECT_EQ(UCS_OK, read_with(OFFSET_VERSION,
-                                (uint32_t)UCS_RCACHE_PRED_LIVE_VERSION));
+                                UCS_RCACHE_PRED_LIVE_VERSION));
     EXPECT_EQ(0, memcmp(&m_state, &m_found, sizeof(m_found)));
 }
 
@@ -53,12 +53,14 @@ TEST_F(test_live_read, other_version_in_a_shorter_page)
     std::vector<char> bytes = good_page();
     fake_page page(16);
 
-    bytes[OFFSET_VERSION] = 77;
+    const uint32_t other = 77;
+    memcpy(&bytes[OFFSET_VERSION], &other, sizeof(other));
     page.write(bytes.data(), 16);
     EXPECT_EQ(UCS_ERR_UNSUPPORTED, read(page.fd()));
     EXPECT_EQ(77u, m_version);
 
-    bytes[OFFSET_VERSION] = UCS_RCACHE_PRED_LIVE_VERSION;
+    const uint32_t version = UCS_RCACHE_PRED_LIVE_VERSION;
+    memcpy(&bytes[OFFSET_VERSION], &version, sizeof(version));
     page.write(bytes.data(), 16);
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(page.fd()));
 }
