@@ -19,16 +19,15 @@
  * provides their pages as they are touched. */
 #define POSTED_BITS 12
 
-/* UCX 1.16 registers from the multiple of this that is below a buffer
- * (UCS_PGT_ADDR_ALIGN), so buffers are known by where such a block begins */
+/* UCX 1.16 registers from a multiple of the block below a buffer's start
+ * (UCS_PGT_ADDR_ALIGN), so the block's start names the buffer */
 #define BLOCK 16
 
 
-/* An entry. Any thread writes it. Relaxed, word by word: who reads while another
- * thread writes, or after two have written at the same time, may get a context that
- * was put together of two. Nobody has made such a call, so that it predicts nothing,
- * as if the context were unknown; and each message is spared the atomic operation
- * that would make sure. */
+/* An entry. Any thread writes the words. Relaxed, word by word: a reader beside a writer,
+ * or after two writers at the same time, may get a context composed of two. Nobody has
+ * made such a call, so the context predicts nothing, as if unknown; and each message is
+ * spared the atomic operation for certainty. */
 typedef struct posted {
     _Atomic(uint64_t) block;
     _Atomic(uint64_t) caller;
@@ -86,8 +85,8 @@ void uct_predreg_posted_get(const void *buffer,
 }
 
 
-/* Protects the list of all senders: they are never freed, since their counters
- * outlive the threads that wrote them */
+/* Protects the list of all senders. Senders are never freed, since their counters outlive
+ * the writing threads */
 static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_SENDERS);
 static uct_predreg_sender_t *senders;
 
@@ -95,12 +94,12 @@ _Atomic(uint32_t) uct_predreg_sender_generation = 1;
 
 __thread uct_predreg_sender_t *uct_predreg_sender_mine;
 
-/* What no thread counts by itself. Relaxed: these are only shown */
+/* Counts without a sending thread. Relaxed: only shown */
 static _Atomic(uint64_t) late_hot;
 static _Atomic(uint64_t) late_bytes;
 static _Atomic(uint64_t) heated;
 
-/* Its destructor is told of threads that end */
+/* Its destructor runs at the end of each thread */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static int has_key;
@@ -144,7 +143,7 @@ uct_predreg_sender_t *uct_predreg_sender_take(void)
 
     if (sender != NULL) {
         sender->is_taken = 1;
-        /* The thread before may have been cancelled while it sent */
+        /* The former thread may have been cancelled within a send */
         sender->issuing  = (uct_predreg_issuing_t){};
     }
     ucs_mutex_unlock(&lock);

@@ -26,17 +26,17 @@ BEGIN_C_DECLS
 
 /** @file comm.h
  *
- * The description of a communication that the program hands to UCP, filled in
- * by the overridden entry points of UCP. It lives as long as the call, on the
- * stack of the thread that makes it.
+ * The description of a communication of the program, filled in by the overridden entry
+ * points of UCP. The description lives as long as the call, on the stack of the calling
+ * thread.
  *
- * And what the core changes of a small send before UCP gets it. The entry point
- * has it on its stack until UCP has returned: sends may be nested, since UCP
- * may call back.
+ * And the core's changes of a small send before UCP gets the send. The entry point has
+ * the changes on its stack until UCP has returned: sends may be nested, since UCP may
+ * call back.
  */
 
 /**
- * A communication. Any hook may read it.
+ * A communication. Any hook may read the fields.
  */
 typedef struct uct_predreg_comm {
     ucs_rcache_pred_comm_t kind;
@@ -47,15 +47,15 @@ typedef struct uct_predreg_comm {
 } uct_predreg_comm_t;
 
 
-/** What a thread remembers of the communications that it issues. All 0 at
- *  first. Only that thread uses it, without a lock. */
+/** The memory of a thread about its communications. All 0 at first. Only the thread
+ *  itself uses the fields, without a lock. */
 typedef struct uct_predreg_issuer {
     ucs_rcache_pred_window_t window; /**< The preceding ones */
-    ucs_callpath_thread_t    path;   /**< Where they are called from */
+    ucs_callpath_thread_t    path;   /**< The paths of their calls */
 } uct_predreg_issuer_t;
 
 
-/** Kinds of messages, whose protocols UCP chooses apart. */
+/** Kinds of messages. UCP chooses protocols for each kind apart. */
 typedef enum {
     UCT_PREDREG_MESSAGE_TAG,
     UCT_PREDREG_MESSAGE_AM,
@@ -66,20 +66,20 @@ typedef enum {
 
 /** The changes. */
 enum {
-    /** The message is bytes of another datatype: that of @ref
-     *  uct_predreg_send_t. Its count is its length. */
+    /** The message is bytes of another datatype, named in @ref uct_predreg_send_t. The
+     *  count is the length. */
     UCT_PREDREG_SEND_DATATYPE = UCS_BIT(0),
-    /** It has a memory handle, and UCP calls this library back: it is sent
-     *  without a copy, and the core is to be told when UCP has returned. */
+    /** The send has a memory handle, and UCP calls the library back: UCP sends without a
+     *  copy, and the core is to be told after UCP's return. */
     UCT_PREDREG_SEND_HOT      = UCS_BIT(1),
     /** UCP_OP_ATTR_FLAG_FAST_CMPL is set */
     UCT_PREDREG_SEND_FAST     = UCS_BIT(2)
 };
 
 
-/** The fields of request parameters that this library knows, and those that it
- *  does not: the bits from UCP_OP_ATTR_FLAG_NO_IMM_CMPL on are flags of the
- *  operation, and all below are fields. */
+/** The known fields of request parameters, and the unknown ones: the bits from
+ *  UCP_OP_ATTR_FLAG_NO_IMM_CMPL on are flags of the operation, and all below are
+ *  fields. */
 #define UCT_PREDREG_KNOWN_FIELDS \
     (UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | \
      UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE | \
@@ -90,12 +90,11 @@ enum {
     ((UCP_OP_ATTR_FLAG_NO_IMM_CMPL - 1) & ~UCT_PREDREG_KNOWN_FIELDS)
 
 
-/** What a thread sends just now from a hot buffer, while UCP is called. */
+/** The present send of a thread from a hot buffer, while UCP is called. */
 typedef struct uct_predreg_issuing {
-    struct ucs_reuse_slot *slot;    /**< NULL: it does not */
+    struct ucs_reuse_slot *slot;    /**< NULL: there is none */
     const void            *buffer;
-    int                   is_zcopy; /**< Whether a transport has sent it without
-                                         a copy */
+    int                   is_zcopy; /**< Whether a transport has sent without a copy */
 } uct_predreg_issuing_t;
 
 /** A small send. The entry point writes the first field, and the core those of
@@ -109,24 +108,23 @@ typedef struct uct_predreg_send {
     ucp_mem_h                  memh;
     ucp_send_nbx_callback_t    cb;
     void                       *user_data; /**< Of cb */
-    struct ucs_reuse_slot      *slot;      /**< What it is sent from */
-    struct uct_predreg_flight  *flight;    /**< What UCP calls back for */
-    uct_predreg_issuing_t      outer;      /**< What this thread was sending when
-                                                a callback began this one */
+    struct ucs_reuse_slot      *slot;      /**< The registered buffer */
+    struct uct_predreg_flight  *flight;    /**< The argument of UCP's callback */
+    uct_predreg_issuing_t      outer;      /**< The send of the thread when a callback
+                                                began the present send */
 } uct_predreg_send_t;
 
 
 /*
- * A table that maps a buffer to the context of the communication that it was
- * last posted for. UCP registers a receive buffer, and at times a send buffer,
- * from within its progress function, long after the call and perhaps on another
- * thread. This table lets such a registration find its call site. One table
- * serves the process.
+ * A table from each buffer to the context of its last posted communication. UCP registers
+ * a receive buffer, and at times a send buffer, from within its progress function, long
+ * after the call and perhaps on another thread. The table lets such a registration find
+ * its call site. One table serves the process.
  *
- * The entry of one buffer may be overwritten by that of another one. Then the
- * context is unknown, and prediction falls back on the history of the buffer
- * itself. Where two threads write the same entry at a time, or one writes it while
- * another one looks, the context may be one that no call has had, which is the same.
+ * Another buffer may overwrite the entry of a buffer. The context is unknown then, and
+ * prediction falls back on the history of the buffer itself. Two threads that write the
+ * same entry at a time, or a reader beside a writer, may leave or see a context of no
+ * call, with the same effect.
  *
  * Progress: both functions are wait-free. Thread safe.
  */
@@ -136,18 +134,18 @@ void uct_predreg_posted_put(const void *buffer,
                             const ucs_rcache_pred_context_t *context);
 
 /**
- * Find the context that the buffer was last posted with.
+ * Find the context of the last posted communication of a buffer.
  *
- * @param [out] context  All 0 if it is unknown.
+ * @param [out] context  All 0 if the context is unknown.
  */
 void uct_predreg_posted_get(const void *buffer,
                             ucs_rcache_pred_context_t *context);
 
 
 /*
- * What a thread remembers from one small send to the next, and its counters. The
- * preloaded library keeps a pointer to it, since its thread-local storage is
- * found with one instruction; the core makes it.
+ * The memory of a thread from one small send to the next, and its counters. The preloaded
+ * library keeps a pointer to the structure, since one instruction finds the preloaded
+ * library's thread-local storage; the core makes the structure.
  */
 
 /** How many workers, and endpoints as the logarithm to base 2, a thread
@@ -161,7 +159,7 @@ typedef struct uct_predreg_sender_worker {
     ucp_worker_h                     worker;
     struct uct_predreg_eager_context *context;   /**< NULL: its sends are left
                                                       alone */
-    uint32_t                         generation; /**< When that was true */
+    uint32_t                         generation; /**< The generation of the entry */
 } uct_predreg_sender_worker_t;
 
 /** Lengths from min to max, bytes; none, if min is above all lengths. */
@@ -170,44 +168,43 @@ typedef struct uct_predreg_sender_range {
     uint16_t span; /**< max - min */
 } uct_predreg_sender_range_t;
 
-/** An endpoint, and all that has to be known to decide on a send of it. */
+/** An endpoint, and all facts for a decision on a send. */
 typedef struct uct_predreg_sender_ep {
     ucp_ep_h                         ep;
     ucp_worker_h                     worker;
     struct uct_predreg_eager_context *context;   /**< NULL only if all ranges
                                                       are empty */
-    uint32_t                         generation; /**< When that was true */
-    /** Which messages are looked at, by their kind */
+    uint32_t                         generation; /**< The generation of the entry */
+    /** The lengths of sends to look at, by kind of message */
     uct_predreg_sender_range_t       ranges[UCT_PREDREG_MESSAGE_LAST];
 } uct_predreg_sender_ep_t;
 
-/** A thread that sends. Only that thread writes it. */
+/** A sending thread. Only the thread itself writes the fields. */
 struct uct_predreg_sender {
     uct_predreg_sender_worker_t workers[UCT_PREDREG_SENDER_WORKERS];
     uct_predreg_sender_ep_t     eps[1 << UCT_PREDREG_SENDER_EP_BITS];
 
-    /** What this thread sends just now. A callback may send in between: then it
-     *  is that one, until UCP has returned from it */
+    /** The present send of the thread. A send of a callback replaces the outer send until
+     *  UCP has returned from the callback's send */
     uct_predreg_issuing_t       issuing;
 
-    /* Counters, eager_* of @ref ucs_rcache_pred_snapshot_t. Relaxed: whoever reads them
-     * gets what they were at some time. They stay when the thread ends, and
-     * another thread goes on with them */
+    /* Counters, eager_* of @ref ucs_rcache_pred_snapshot_t. Relaxed: a reader gets values
+     * of some time. The counters stay when the thread ends, and another thread goes on
+     * counting */
     _Atomic(uint64_t)            sends;
     _Atomic(uint64_t)            hot;
     _Atomic(uint64_t)            bytes_saved;
 
-    /** Whether a thread has it. Under the lock of comm.c, as next */
+    /** Whether a thread has the sender. Under the lock of comm.c, as next */
     int                         is_taken;
     struct uct_predreg_sender   *next;
 };
 
 
-/** Raised whenever what senders remember may no longer be true: they look anew.
- *  Release when it is raised, and acquire before one looks: who sees a new
- *  number sees the change as well. Relaxed where what is remembered is used: a
- *  program that has closed a worker or a context in another thread has told this
- *  one by stronger means. */
+/** Raised whenever the memory of senders may be out of date: they look anew. Release for
+ *  raising, and acquire before a look: a thread with a new number sees the change as
+ *  well. Relaxed where the memory is used: a program that closes a worker or a context in
+ *  another thread tells the sending thread by stronger means. */
 extern _Atomic(uint32_t) uct_predreg_sender_generation;
 
 static inline void uct_predreg_senders_forget(void)
@@ -225,7 +222,7 @@ uct_predreg_sender_is_recent(uint32_t generation)
                                 memory_order_relaxed);
 }
 
-/** @return where an endpoint is remembered, if it is. */
+/** @return the place of an endpoint in the sender's memory. */
 static UCS_F_ALWAYS_INLINE uct_predreg_sender_ep_t *
 uct_predreg_sender_ep(uct_predreg_sender_t *sender, ucp_ep_h ep)
 {
@@ -233,8 +230,8 @@ uct_predreg_sender_ep(uct_predreg_sender_t *sender, ucp_ep_h ep)
                                                   UCT_PREDREG_SENDER_EP_BITS)];
 }
 
-/** @return where a worker is remembered, if it is. Workers are several pages
- *  long, so bits above those of a page tell them apart. */
+/** @return the place of a worker in the sender's memory. Workers are several pages long,
+ *  so bits above a page's tell workers apart. */
 static UCS_F_ALWAYS_INLINE uct_predreg_sender_worker_t *
 uct_predreg_sender_place(uct_predreg_sender_t *sender, ucp_worker_h worker)
 {
@@ -242,7 +239,7 @@ uct_predreg_sender_place(uct_predreg_sender_t *sender, ucp_worker_h worker)
                             UCT_PREDREG_SENDER_WORKERS];
 }
 
-/** Add to a counter that only this thread writes. */
+/** Add to a counter with one writing thread. */
 static UCS_F_ALWAYS_INLINE void
 uct_predreg_sender_add(_Atomic(uint64_t) *counter, uint64_t value)
 {
@@ -251,18 +248,17 @@ uct_predreg_sender_add(_Atomic(uint64_t) *counter, uint64_t value)
                           value, memory_order_relaxed);
 }
 
-/** @return a sender for this thread, until it ends; NULL: there is no memory. */
+/** @return a sender for the thread, until its end; NULL: there is no memory. */
 uct_predreg_sender_t *uct_predreg_sender_take(void);
 
-/** The sender of this thread; NULL: it has not taken one. Written by
- *  uct_predreg_sender_take() alone. */
+/** The sender of the thread; NULL: none was taken. Written by uct_predreg_sender_take()
+ *  alone. */
 extern __thread uct_predreg_sender_t *uct_predreg_sender_mine;
 
-/** Count a message that was sent without the copy later than UCP was called for
- *  it, by whatever thread. */
+/** Count a message sent without the copy after UCP's call had returned, by any thread. */
 void uct_predreg_count_late(size_t length);
 
-/** Count a buffer that has become hot. */
+/** Count a new hot buffer. */
 void uct_predreg_count_heated(void);
 
 /** Add up the counters of all threads, eager_* of the snapshot. Any thread. */

@@ -24,27 +24,24 @@ BEGIN_C_DECLS
  *
  * The interface between the two libraries of the interposition:
  *
- *   libuct_predreg.so       is preloaded into every process of a job. It
- *                           defines the functions that are overridden and
- *                           needs no library of UCX, so that it neither loads
- *                           UCX into processes without it nor decides which UCX
- *                           those with it get.
- *   libuct_predreg_core.so  does the work. It is loaded next to UCX, by the
- *                           first overridden function that is called.
+ * libuct_predreg.so is preloaded into every process of a job. The library defines the
+ * overridden functions and needs no library of UCX: a process without UCX gets none, and
+ * a process with UCX keeps its own.
+ *
+ * libuct_predreg_core.so does the work. The first call of an overridden function loads
+ * the core next to UCX.
  */
 
-/** The core's function that starts it. The number at its end is raised when a
- *  structure changes that passes between the two libraries: a library that
- *  finds no function of its own number beside it says that the other one
- *  belongs to another version, and steps aside. */
+/** The core's function for its start. A change of a structure between the two libraries
+ *  raises the number at the end: a library without a partner of its own number says so,
+ *  and steps aside. */
 #define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_13"
 
-/** The core's function that a tool hears of, see status/aside.h. */
+/** The core's function for tools, see status/aside.h. */
 #define UCT_PREDREG_CORE_STATUS "uct_predreg_core_status"
 
-/** Communications shorter than this, in bytes, do not count: no protocol of UCP
- *  registers memory for them, and telling the core would cost small messages
- *  latency. */
+/** Shorter communications, in bytes, do not count: no protocol of UCP registers memory
+ *  for a shorter one, and telling the core would cost small messages latency. */
 #define UCT_PREDREG_MIN_LENGTH 4096
 
 /** Shortest and longest message that may go without a copy although its protocol
@@ -56,21 +53,21 @@ BEGIN_C_DECLS
 #define UCT_PREDREG_SEND_MAX 8192
 
 
-/** What is to be known of a context of UCP while UCP makes it. */
+/** Facts about a context of UCP in the making. */
 typedef struct uct_predreg_making {
-    size_t min_length;   /**< Shortest message that is looked at, bytes; 0: the
-                              context is left alone */
+    size_t min_length;   /**< Shortest message to look at, bytes; 0: the context is left
+                              alone */
     size_t max_length;   /**< Longest one, bytes */
     int    is_changed;   /**< Whether the configuration was changed */
     int    flag_decides; /**< Whether UCP chooses between the copy and zero-copy of
                               a send by tag by UCP_OP_ATTR_FLAG_FAST_CMPL, not by
                               its cost model */
-    int    has_rma;      /**< Whether it is for puts and gets as well, which the
-                              change is not meant for */
+    int    has_rma;      /**< Whether the context is for puts and gets as well, for which
+                              the change is not meant */
 } uct_predreg_making_t;
 
 
-/** What the core does in place of, or in addition to, overridden functions. */
+/** The actions of the core in place of, or in addition to, overridden functions. */
 typedef struct uct_predreg_hooks {
     /** A configuration of UCP was read, or is about to be used for a context. The
      *  functions of UCP are resolved. */
@@ -81,8 +78,8 @@ typedef struct uct_predreg_hooks {
     void         (*md_config)(uct_component_h component,
                               uct_md_config_t *config);
 
-    /** A memory domain was opened. @a count: how many UCP has opened by now for
-     *  the same context, this one included; 0: it is not known for which. */
+    /** A memory domain was opened. @a count: the number of domains opened by UCP for the
+     *  same context so far, the present one included; 0: unknown. */
     void         (*md_opened)(uct_md_h md, const char *name, unsigned count);
 
     /** A memory domain is about to be closed. */
@@ -122,19 +119,17 @@ typedef struct uct_predreg_hooks {
     ucs_status_t (*mkey_pack_v2)(uct_md_h md, uct_mem_h memh,
                                  const uintptr_t *args, int is_ucp);
 
-    /** A function of a domain is about to be called that must not run beside
-     *  registrations in it; md_leave is to be called afterwards. The same thread
-     *  may enter again. */
+    /** Before a function of a domain that must not run beside registrations; md_leave is
+     *  called afterwards. The same thread may enter again. */
     void         (*md_enter)(uct_md_h md);
 
     /** The function, or the packing of a key, has returned. */
     void         (*md_leave)(uct_md_h md);
 
-    /** A worker of UCP is about to be destroyed, together with all that it
-     *  registered. */
+    /** Before UCP destroys a worker, together with all its registrations. */
     void         (*closing)(ucp_worker_h worker);
 
-    /** @return whether the program may sleep until UCX has an event for it. */
+    /** @return whether the program may sleep until UCX's next event. */
     int          (*may_sleep)(void);
 
     /** The progress function of UCP found nothing to do, so the program
@@ -143,25 +138,22 @@ typedef struct uct_predreg_hooks {
     void         (*idle)(uct_predreg_sender_t **sender_p,
                          ucs_rcache_pred_idle_t *idle, ucp_worker_h worker);
 
-    /** The program is about to change what memory may be used for, or to lock
-     *  it, by a call that UCM has no event for. In memory hooks. NULL if nobody
-     *  needs to know. @a prot: the rights it will have, as of mprotect(); -1:
-     *  those it has. @return an error of the system that the call is to fail
-     *  with; 0: none. */
+    /** Before the program changes the rights to memory, or locks memory, by a call
+     *  without an event of UCM. In memory hooks. NULL if nobody needs to know. @a prot:
+     *  the new rights, as of mprotect(); -1: the present ones. @return an error of the
+     *  system for the call to fail with; 0: none. */
     int          (*alter)(const void *address, size_t length, int prot);
 
-    /** This thread is about to issue a communication. */
+    /** Before the thread issues a communication. */
     void         (*comm)(uct_predreg_issuer_t *issuer,
                          const uct_predreg_comm_t *comm);
 
-    /** @return whether windows are to go through Firehose
-     *          (UCX_RCACHE_PRED_WINDOWS), since this library decides what stays
-     *          pinned. */
+    /** @return whether windows are to go through Firehose (UCX_RCACHE_PRED_WINDOWS),
+     *  since the library decides how long memory stays pinned. */
     int          (*windows)(void);
 
-    /** @return whether a domain pins memory for as long as this library says: it is
-     *          managed, and this is not memory of a device. NULL: no memory is
-     *          meant. */
+    /** @return whether the library decides how long a domain pins the memory: the domain
+     *  is managed, and the memory is no device's. NULL: no memory is meant. */
     int          (*is_managed)(uct_md_h md, const void *address, size_t length);
 
     /** @return how much Firehose may ever pin in a context with so many managed
@@ -175,14 +167,14 @@ typedef struct uct_predreg_hooks {
      * small sends are looked at (UCX_RCACHE_PRED_EAGER) */
 
     /**
-     * This thread is about to send a message of bytes in a row,
-     * UCT_PREDREG_SEND_MIN to UCT_PREDREG_SEND_MAX bytes long, by a call with
-     * request parameters.
+     * Before the thread sends a message of bytes in a row, UCT_PREDREG_SEND_MIN to
+     * UCT_PREDREG_SEND_MAX bytes long, by a call with request parameters.
      *
-     * @param [inout] sender_p  What this thread remembers; NULL at first.
-     * @param [inout] send      What is to be changed of it.
-     * @return which changes there are, UCT_PREDREG_SEND_*; 0: UCP gets the call
-     *         as it is.
+     * @param [inout] sender_p  The memory of the thread; NULL at first.
+     *
+     * @param [inout] send  The changes.
+     *
+     * @return the kinds of changes, UCT_PREDREG_SEND_*; 0: UCP gets the call unchanged.
      */
     unsigned     (*send)(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
                          const void *buffer, size_t length,
@@ -205,7 +197,7 @@ typedef struct uct_predreg_hooks {
                            const ucp_params_t *params, ucp_config_t *config,
                            uct_predreg_making_t *making);
 
-    /** It was made, or not: then it is NULL. The hook undoes its change. */
+    /** The context was made; NULL: not. The hook undoes its change. */
     void         (*made)(const uct_predreg_real_t *real,
                          const uct_predreg_making_t *making,
                          ucp_config_t *config, ucp_context_h context);
@@ -213,10 +205,10 @@ typedef struct uct_predreg_hooks {
     /** A context is about to be cleaned up. */
     void         (*cleaning)(ucp_context_h context);
 
-    /** A worker is about to be made, by this thread. */
+    /** Before the thread makes a worker. */
     void         (*worker_making)(ucp_context_h context);
 
-    /** It was made, or not: then it is NULL. */
+    /** The worker was made; NULL: not. */
     void         (*worker_made)(ucp_context_h context, ucp_worker_h worker);
 
     /** The attributes of an interface were queried. The hook may change them.
@@ -226,8 +218,7 @@ typedef struct uct_predreg_hooks {
 
 
 /**
- * @return the hooks, or NULL if the core does not work beside this UCX; then it
- *         has logged why.
+ * @return the hooks, or NULL if the core does not work beside the UCX, after logging why.
  */
 typedef const uct_predreg_hooks_t*
 (*uct_predreg_core_init_func_t)(const uct_predreg_real_t *real);

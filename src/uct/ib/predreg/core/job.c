@@ -11,8 +11,7 @@
 #include <stdlib.h>
 
 
-/* The value of the first of these environment variables that is set, or NULL if
- * none is */
+/* The value of the first variable with a value, or NULL */
 static const char *first_set(const char *const *names, unsigned count)
 {
     const char *value = NULL;
@@ -25,8 +24,7 @@ static const char *first_set(const char *const *names, unsigned count)
     return value;
 }
 
-/* The variables are those of Open MPI, PMIx, PMI (MPICH) and Slurm, in this
- * order */
+/* The variables of Open MPI, PMIx, PMI (MPICH) and Slurm, in this order */
 int uct_predreg_job_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
@@ -46,8 +44,8 @@ const char *uct_predreg_job_size(void)
     return first_set(names, ucs_static_array_size(names));
 }
 
-/* Nor for this. That of Slurm is a list with an entry for each node, such as
- * 4(x2),3, of which the first one is taken */
+/* PMIx has no variable for the local size either. Slurm's is a list with an entry for
+ * each node, such as 4(x2),3; the first entry counts */
 unsigned uct_predreg_job_local_size(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE",

@@ -21,21 +21,21 @@
 #include <string.h>
 #include <strings.h>
 
-/* So much of a value that is not accepted is printed, in characters, so that the
- * message has room for what is accepted */
+/* The printed length of a refused value, in characters: the message has room for the
+ * accepted values, too */
 #define MAX_TYPED 100
 
 #define TERA_SHIFT 40
 
 
-/* @return the largest number. Larger ones than this cannot be counted, and
- * UCX prints some of them as words */
+/* @return the largest number. A larger one cannot be counted, and UCX prints some of
+ * these as words */
 static unsigned long largest(const uct_predreg_knob_t *knob)
 {
     return (knob->max == ULONG_MAX) ? LONG_MAX : knob->max;
 }
 
-/* @return whether the text is a value that is accepted. */
+/* @return whether the text is an accepted value. */
 static int parse_number(const uct_predreg_knob_t *knob, const char *text,
                         unsigned long *value_p)
 {
@@ -53,7 +53,7 @@ static int parse_number(const uct_predreg_knob_t *knob, const char *text,
             (!knob->is_power_of_2 || ucs_is_pow2(*value_p)));
 }
 
-/* @return whether the text is a value that is accepted. */
+/* @return whether the text is an accepted value. */
 static int parse_percent(const uct_predreg_knob_t *knob, const char *text,
                          double *value_p)
 {
@@ -157,10 +157,9 @@ void uct_predreg_knob_accepted(const uct_predreg_knob_t *knob,
     }
 }
 
-/* Say that a value is not accepted, and note it in the knobs that it was to get
- * into. UCX is told that it was read: its own message would not have the whole
- * name of the variable.
- * @return what a function that reads a value for UCX returns. */
+/* Log a refused value, and mark the knobs as refused. UCX is told of success: UCX's own
+ * message would not have the whole name of the variable. @return the result of a reading
+ * function of UCX. */
 static int refuse(const uct_predreg_knob_t *knob, const char *text,
                   void *dest)
 {
@@ -176,7 +175,7 @@ static int refuse(const uct_predreg_knob_t *knob, const char *text,
     return 1;
 }
 
-/* What has no memory of its own is copied by this, and nothing is freed */
+/* Values without memory of their own are copied, and nothing is freed */
 
 static ucs_status_t clone_plain(const void *src, void *dest, const void *knob)
 {
@@ -256,8 +255,8 @@ const uct_predreg_config_type_t uct_predreg_knob_percent = {
 };
 
 
-/* @return the place of a text in a list, whatever the case of its letters; -1:
- * it is not in it. */
+/* @return the place of a text in a list, in any case of its letters; -1: the text is not
+ * in the list. */
 static int find_name(const char *text, const char *const *names)
 {
     int i;
@@ -291,7 +290,7 @@ static int write_name(char *buf, size_t max, const void *src, const void *arg)
     return 1;
 }
 
-/* As UCX prints which names it accepts: [one|other] */
+/* As UCX prints accepted names: [one|other] */
 static void help_name(char *buf, size_t max, const void *arg)
 {
     const uct_predreg_knob_t *knob = arg;

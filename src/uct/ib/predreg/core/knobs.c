@@ -46,7 +46,7 @@ static const char *arena_keys_names[] = {
     [UCT_PREDREG_ARENA_KEYS_LAST] = NULL
 };
 
-/* What UCX prints of a bool. It accepts yes, no, 1 and 0 as well */
+/* UCX's words for a bool. yes, no, 1 and 0 are accepted as well */
 static const char *bool_names[] = {"y", "n", NULL};
 
 
@@ -55,7 +55,7 @@ static const char *bool_names[] = {"y", "n", NULL};
 #define ROW(_type, _name, _default, _member, _doc) \
     ROW_THAT(0, _type, _name, _default, _member, _doc)
 
-/* The same of a knob that no user needs */
+/* The same of a knob for papers and tests */
 #define HIDDEN(_type, _name, _default, _member, _doc) \
     ROW_THAT(1, _type, _name, _default, _member, _doc)
 
@@ -201,7 +201,7 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
      "be. Empty: none."),
      .names = NULL},
 
-    /* What the papers and the tests vary */
+    /* Knobs for the papers and the tests */
 
     {HIDDEN(&uct_predreg_knob_number, "WINDOW", "2", window,
      "Number of preceding communications that tell contexts of a call site\n"

@@ -17,35 +17,33 @@ BEGIN_C_DECLS
 
 /** @file knobs.h
  *
- * The knobs: the environment variables UCX_RCACHE_PRED_*. The tools that offer
- * the same settings share this file.
+ * The knobs: the environment variables UCX_RCACHE_PRED_*. Tools with the same settings
+ * share the file.
  */
 
 /*
- * What a knob is, and the types of knobs: how values are read, printed, copied and
- * freed, for knobs.c, and for UCX, which knobs.c hands its table to. UCX's own
- * functions that read numbers are not enough: they take what comes before the first
- * character that is no digit, a sign, and numbers that do not fit, which become
- * others. A value that is not accepted is logged, and noted in the knobs that it was
- * to get into; the caller is told that it was read, since UCX's own message would not
- * have the whole name of the variable.
+ * A knob and its type: reading, printing, copying and freeing of values, for knobs.c and
+ * for UCX, which gets the table from knobs.c. UCX's own functions for numbers are not
+ * enough: these read up to the first character that is no digit, accept a sign, and let a
+ * number that does not fit become another number. knob_types.c logs a refused value and
+ * marks the knobs as refused; the caller is told of success, since UCX's own message
+ * would not have the whole name of the variable.
  */
 
-/** What the names of the variables begin with: both, one after the other. */
+/** The begin of all names of variables: both, one after the other. */
 #define UCT_PREDREG_ENV_PREFIX  "UCX_"
 #define UCT_PREDREG_KNOB_PREFIX "RCACHE_PRED_"
 
 
-/** A knob, and the values that are accepted for it. */
+/** A knob, and its accepted values. */
 typedef struct uct_predreg_knob {
-    uct_predreg_config_field_t field; /**< First, as UCX gets it. Its help is lines of
-                                           text, and lines that begin with one space
-                                           and "VALUE - " for what a value means */
+    uct_predreg_config_field_t field; /**< First, as UCX gets the knob. The help has lines
+                                           of text, and lines with one space and "VALUE -
+                                           " for the meaning of a value */
     size_t            size;          /**< Of its field in uct_predreg_knobs_t,
                                           bytes */
-    const char *const *names;        /**< The values, up to a NULL; if this is
-                                          NULL, they are numbers, of which the
-                                          rest tells, or any text */
+    const char *const *names;        /**< The values, up to a NULL; NULL: the values are
+                                          numbers, described by the rest, or any text */
     unsigned long     min;
     unsigned long     max;           /**< ULONG_MAX: none, and "inf" is
                                           accepted */
@@ -62,15 +60,15 @@ typedef struct uct_predreg_knob {
 } uct_predreg_knob_t;
 
 
-/** Numbers: unsigned, unsigned long and size_t. They are read as ucs_number_parse()
- *  does, and "inf" may stand for no bound, which is ULONG_MAX. */
+/** Numbers: unsigned, unsigned long and size_t, read as by ucs_number_parse(). "inf" may
+ *  stand for no bound: ULONG_MAX. */
 extern const uct_predreg_config_type_t uct_predreg_knob_number;
 
 /** Percentages: double. Decimal digits, with a point and up to six more whatever the
  *  locale; "inf" is INFINITY, where it is accepted. */
 extern const uct_predreg_config_type_t uct_predreg_knob_percent;
 
-/** Values that have names: unsigned, the place of the name in the list. */
+/** Values with names: unsigned, the place of the name in the list. */
 extern const uct_predreg_config_type_t uct_predreg_knob_name;
 
 /** Yes or no: int. */
@@ -83,31 +81,30 @@ extern const uct_predreg_config_type_t uct_predreg_knob_string;
 extern const uct_predreg_config_type_t uct_predreg_knob_list;
 
 
-/** Append which values are accepted, in words that may follow "accepted: ".
- *  @param [in] knob  No string and no list. */
+/** Append the accepted values, in words for after "accepted: ". @param [in] knob No
+ *  string and no list. */
 void uct_predreg_knob_accepted(const uct_predreg_knob_t *knob,
                                ucs_string_buffer_t *strb);
 
 
-/* Ranges of the knobs that are no parameters of the cache */
+/* Ranges of knobs outside of the cache's parameters */
 #define UCT_PREDREG_MIN_WINDOW  0
 #define UCT_PREDREG_MIN_HISTORY 1
 #define UCT_PREDREG_MIN_ENTRIES 16       /* Of MAX_SITES and KNOWN_REGIONS, */
-#define UCT_PREDREG_MAX_ENTRIES 16777216 /* which are allocated at once */
+#define UCT_PREDREG_MAX_ENTRIES 16777216 /* allocated at once */
 #define UCT_PREDREG_MIN_DQ_SIZE 64
 #define UCT_PREDREG_MAX_DQ_SIZE 1048576
 #define UCT_PREDREG_MIN_REGIONS 4
 #define UCT_PREDREG_MIN_FRACTION 1       /* Percent; 0 would register at once */
 
 /* The same of knobs in bytes */
-#define UCT_PREDREG_MAX_ARENA     (1ul << 40) /* 2^32 pages less one is what an
-                                                 arena can have */
-#define UCT_PREDREG_MIN_SLAB      (1ul << 20) /* What an adapter looks up fast, in
-                                                 few enough registrations */
+#define UCT_PREDREG_MAX_ARENA     (1ul << 40) /* An arena can have 2^32 pages less one */
+#define UCT_PREDREG_MIN_SLAB      (1ul << 20) /* An adapter looks up few registrations
+                                                 fast */
 
-/* The longest slab of an arena, where the bounds have room for some of them, and the
- * first one: a program that communicates little has little more in memory. Bytes. With
- * a first one of 16 MiB a program that hardly communicates has 17 MiB more in memory */
+/* The longest slab of an arena, if the bounds have room for some, and the first slab,
+ * bytes. A first slab of 16 MiB would cost a program with little communication 17 MiB of
+ * memory */
 #define UCT_PREDREG_SLAB          (64ul << 20)
 #define UCT_PREDREG_FIRST_SLAB    (4ul << 20)
 
@@ -139,61 +136,56 @@ typedef enum {
 
 typedef struct uct_predreg_knobs {
     unsigned policy;        /**< @ref ucs_rcache_pred_policy_t */
-    ucs_config_names_array_t components; /**< Components of UCX whose memory
-                                              domains are managed */
+    ucs_config_names_array_t components; /**< Components of UCX with managed memory
+                                              domains */
     unsigned helper;        /**< @ref ucs_rcache_pred_helper_t */
-    double   budget;        /**< Percent of the processor time that the process
-                                 can have; INFINITY: no bound */
+    double   budget;        /**< Percent of the processor time within reach of the
+                                 process; INFINITY: no bound */
     unsigned window;        /**< Length of the context window, in
                                  communications */
-    int      unwind;        /**< Whether paths of calls tell them apart */
+    int      unwind;        /**< Whether paths of calls tell contexts apart */
     unsigned history;       /**< How many recent intervals of a region are
                                  kept */
     unsigned max_sites;     /**< How many call sites are kept */
-    unsigned known_regions; /**< How many regions that are not registered are
-                                 remembered */
+    unsigned known_regions; /**< Number of unregistered regions to remember */
     unsigned dq_size;       /**< Entries of the helper's queue, a power of 2 */
-    size_t   max_pinned;    /**< Bound of this process, bytes; SIZE_MAX: none */
-    unsigned long max_regions;      /**< Bound of this process; ULONG_MAX:
-                                         none */
+    size_t   max_pinned;    /**< Bound of the process, bytes; SIZE_MAX: none */
+    unsigned long max_regions;      /**< Bound of the process; ULONG_MAX: none */
     size_t        node_max_pinned;  /**< Bound of the node, as max_pinned */
     unsigned long node_max_regions; /**< Bound of the node, as max_regions */
-    int      pieces;        /**< Whether to register in pieces where that is
-                                 faster */
-    int      eager;         /**< Whether small sends from buffers that are used
-                                 again and again go out without the copy */
-    double   eager_fraction; /**< After which part of the break-even number of
-                                  sends such a buffer is registered, percent */
+    int      pieces;        /**< Whether to register in pieces where pieces are faster */
+    int      eager;         /**< Whether small sends from often reused buffers go out
+                                 without the copy */
+    double   eager_fraction; /**< The part of the break-even number of sends before a
+                                  buffer is registered, percent */
     double   eager_adapt;   /**< Where fewer of the buffers are registered so,
                                  no more are counted, percent */
-    size_t   arena;         /**< Memory that is registered once for many
-                                 buffers, bytes at most; 0: none */
-    size_t   arena_min;     /**< Shortest mapping that comes from it, bytes */
+    size_t   arena;         /**< Memory of the arena, bytes at most; 0: none */
+    size_t   arena_min;     /**< Shortest mapping from the arena, bytes */
     unsigned arena_keys;    /**< @ref uct_predreg_arena_keys_t */
-    int      arena_strict;  /**< Whether it is inaccessible as soon as it is
-                                 freed */
-    size_t   firehose_m;    /**< M of libucp_firehose.so, bytes. It reads the
-                                 variables of this knob and the next by itself:
-                                 here they are checked and told */
+    int      arena_strict;  /**< Whether freed memory of the arena is inaccessible at
+                                 once */
+    size_t   firehose_m;    /**< M of libucp_firehose.so, bytes. Firehose reads the
+                                 variables of the two knobs by itself: here the values are
+                                 checked and told */
     size_t   firehose_max_victim; /**< MAXVICTIM, bytes */
     unsigned windows;       /**< @ref uct_predreg_windows_t */
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
     char     *summary_file; /**< Empty: standard error */
     char     *trace;        /**< Folder traces are written to; empty: none */
-    int      is_refused;    /**< Whether a value that is being read was not
-                                 accepted; 0 when the functions below have
-                                 returned */
+    int      is_refused;    /**< Whether a value was refused while reading; 0 when the
+                                 functions below have returned */
 } uct_predreg_knobs_t;
 
 
-/** All knobs. One whose name is NULL ends them. */
+/** All knobs. A knob with the name NULL ends the table. */
 extern const uct_predreg_knob_t uct_predreg_knob_table[];
 
 /**
- * Read the knobs from the environment, and from UCX's configuration files, and
- * check them. For each that is not accepted, this function logs a message that
- * names the variable, the value as it was typed and what is accepted; then all
- * knobs get their default values. In either case they are to be cleaned up.
+ * Read the knobs from the environment, and from UCX's configuration files, and check the
+ * values. For each refused value the function logs the variable, the value as typed and
+ * the accepted values; then all knobs get their defaults. In either case the knobs are to
+ * be cleaned up.
  */
 ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs);
 
@@ -203,19 +195,17 @@ void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
                                 void (*cb)(void *arg, const char *name,
                                            const char *value), void *arg);
 
-/** Call a function for each knob that users know. What papers and tests vary is none
- *  of them. */
+/** Call a function for each knob for users: none of the knobs for papers and tests. */
 void uct_predreg_knobs_describe(void (*cb)(void *arg,
                                            const uct_predreg_knob_t *knob),
                                 void *arg);
 
-/** Set all knobs to their defaults, whatever the environment says. The caller
- *  has to clean them up, or may if there was no memory for them. */
+/** Set all knobs to their defaults, without the environment. The caller has to clean up
+ *  the knobs, or may if there was no memory for their values. */
 ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs);
 
-/** Change one knob, whose name is given without UCX_RCACHE_PRED_. If the name
- *  or the value is not accepted, this function logs a message, and the knob
- *  stays as it was. */
+/** Change one knob, named without UCX_RCACHE_PRED_. For an unknown name or a refused
+ *  value the function logs a message, and the knob stays unchanged. */
 ucs_status_t uct_predreg_knobs_set(uct_predreg_knobs_t *knobs, const char *name,
                                    const char *value);
 
@@ -226,8 +216,8 @@ void uct_predreg_knobs_cleanup(uct_predreg_knobs_t *knobs);
 void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,
                                  ucs_rcache_pred_params_t *params);
 
-/** @return whether the domains of the component of this name are managed, if
- *  they register memory. */
+/** @return whether domains of the named component are managed, if they register
+ *  memory. */
 int uct_predreg_is_managed_component(const uct_predreg_knobs_t *knobs,
                                      const char *name);
 

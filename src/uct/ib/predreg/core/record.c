@@ -25,10 +25,9 @@
 #include <unistd.h>
 
 
-/* How many trace files may have names that differ only by a number at their
- * end. A process that becomes another program (exec), or that gets the process
- * number of an earlier one, finds a file of its name in the folder and needs
- * another name. */
+/* The most trace files with names that differ only by a number at the end. A process that
+ * becomes another program (exec), or gets the process number of an earlier process, finds
+ * a file of its name in the folder and needs another name. */
 #define MAX_FILES    1000
 
 
@@ -137,8 +136,7 @@ static void put_knob(void *arg, const char *name, const char *value)
     ucs_rcache_recorder_meta(arg, key, value);
 }
 
-/* Write the command line of this process into the trace, with spaces between
- * its words */
+/* Write the command line of the process into the trace, with spaces between the words */
 static void put_command(ucs_rcache_recorder_t *recorder)
 {
     char command[4096];
@@ -161,15 +159,13 @@ static void put_command(ucs_rcache_recorder_t *recorder)
             command[i] = ' ';
         }
     }
-    command[length] = '\0'; /* The zero byte that ends the last word was not
-                               replaced */
+    command[length] = '\0'; /* The zero byte behind the last word was not replaced */
     ucs_rcache_recorder_meta(recorder, "command", command);
 }
 
-/* Write one instant by two clocks, that of the trace and the time of day, by
- * which traces of several processes are put side by side. The clocks are read
- * several times, and the quickest reading counts: it is the least likely to
- * have been interrupted. */
+/* Write one instant by two clocks, the trace's and the time of day, for putting traces of
+ * several processes side by side. The clocks are read several times, and the quickest
+ * reading counts: an interruption is least likely there. */
 static void put_clocks(uct_predreg_core_t *core, const char *clock_key,
                        const char *realtime_key)
 {
@@ -243,9 +239,8 @@ static void start(uct_predreg_core_t *core)
     }
 
     put_all_meta(core);
-    /* Write out what has been recorded so far, so that even a process that is
-     * killed soon leaves a trace that can be read, and that says which rank it
-     * was */
+    /* Write out the events so far: even a process that is killed soon leaves a readable
+     * trace with its rank */
     ucs_rcache_recorder_flush(core->recorder);
 }
 

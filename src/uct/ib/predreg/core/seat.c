@@ -21,18 +21,17 @@
 #include <unistd.h>
 
 
-/* The processors that the launcher bound this process to. They are read from
- * its first thread, before the program has threads of its own, which it may
- * bind elsewhere. Written once. */
+/* The processors of the process by the launcher's binding, read from the first thread
+ * before the program has threads of its own with other bindings. Written once. */
 static cpu_set_t affinity;
 
 /* How much processor time the control groups of this process allow. Written with
  * affinity, later only by the rounds of the helper */
 static ucs_rcache_pred_quota_t quota;
 
-/* The node's processes; NULL while this process is not one of them. Written
- * under core.lock, before the first domain is opened; only later the rounds of
- * the helper read it. */
+/* The node's processes; NULL while the process is none of them. Written under core.lock,
+ * before the first domain is opened; later only the rounds of the helper read the
+ * pointer. */
 static ucs_rcache_pred_node_t *node;
 
 
@@ -83,9 +82,9 @@ ucs_rcache_pred_node_t *uct_predreg_node(void)
 
 void uct_predreg_node_reset(void)
 {
-    /* Nothing is freed in a fork handler. The child keeps the parent's sign of
-     * life, as it keeps the descriptors by which the parent's memory stays
-     * registered, so that the share of the parent outlives it as long */
+    /* Nothing is freed in a fork handler. The child keeps the parent's sign of life, as
+     * the child keeps the descriptors of the parent's registrations: the parent's share
+     * lasts as long as its registered memory */
     node = NULL;
 }
 
@@ -137,7 +136,7 @@ void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,
         .share   = 1
     };
     if (node == NULL) {
-        return; /* It is not known what is idle */
+        return; /* Nothing is known of idle processors */
     }
 
     ucs_rcache_pred_node_update(node, demand, busy, &node_seat);

@@ -27,8 +27,8 @@ void uct_predreg_step_aside(uct_predreg_core_t *core, uct_predreg_aside_t reason
 {
     int none = UCT_PREDREG_ASIDE_NONE;
 
-    /* Relaxed: of several threads only the one that sets the reason logs the
-     * message, and nothing else is read through it */
+    /* Relaxed: of several threads only the setter of the reason logs the message, and
+     * nothing else is read through the reason */
     if (atomic_compare_exchange_strong_explicit(&core->aside, &none, reason,
                                                 memory_order_relaxed,
                                                 memory_order_relaxed)) {
@@ -81,7 +81,7 @@ void uct_predreg_count_passed(uct_predreg_core_t *core)
     if (live != NULL) {
         ucs_rcache_pred_live_count_use(live);
     } else {
-        /* Relaxed: nothing else depends on this number */
+        /* Relaxed: nothing else depends on the number */
         atomic_fetch_add_explicit(&core->passed_uses, 1,
                                   memory_order_relaxed);
     }
@@ -92,7 +92,7 @@ uint64_t uct_predreg_num_passed(uct_predreg_core_t *core)
     ucs_rcache_pred_live_t *live =
             atomic_load_explicit(&core->live, memory_order_acquire);
 
-    /* Relaxed: nothing else depends on this number */
+    /* Relaxed: nothing else depends on the number */
     return (live != NULL) ? ucs_rcache_pred_live_get_uses(live) :
                             atomic_load_explicit(&core->passed_uses,
                                                  memory_order_relaxed);
@@ -121,7 +121,7 @@ void uct_predreg_note_pinned(uct_predreg_core_t *core)
     }
     fclose(status);
 
-    /* Relaxed: nothing else depends on this number */
+    /* Relaxed: nothing else depends on the number */
     if (kib * 1024 > atomic_load_explicit(&core->kernel_pinned,
                                           memory_order_relaxed)) {
         atomic_store_explicit(&core->kernel_pinned, kib * 1024,
@@ -157,7 +157,7 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->rank   = core->rank;
     snapshot->pid    = core->pid;
     snapshot->policy = uct_predreg_policy(core);
-    /* Relaxed: these are numbers that nothing else depends on */
+    /* Relaxed: nothing else depends on the numbers */
     snapshot->pool_bytes =
             atomic_load_explicit(&core->pool_bytes,
                                  memory_order_relaxed);
@@ -184,8 +184,8 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
 }
 
 
-/* Add up what the processes of the node have registered, if the node has a
- * bound that the sum can be compared with */
+/* Add up the registered memory of the node's processes, if the node has a bound to
+ * compare the sum with */
 static void collect_node(uct_predreg_core_t *core,
                          ucs_rcache_pred_live_state_t *state)
 {
@@ -207,7 +207,7 @@ static void collect(void *arg, ucs_rcache_pred_live_state_t *state)
 
     memset(state, 0, sizeof(*state));
     state->time     = ucs_monotonic_ns();
-    /* Relaxed: nothing else depends on this number */
+    /* Relaxed: nothing else depends on the number */
     state->counting = atomic_load_explicit(&core->num_managed,
                                            memory_order_relaxed) > 0;
     uct_predreg_snapshot(core, &state->snapshot);
@@ -227,7 +227,7 @@ void uct_predreg_publish(uct_predreg_core_t *core)
     }
 }
 
-/* UCX's virtual file system asks for the numbers that it shows */
+/* For UCX's virtual file system */
 static void take_snapshot(void *arg, ucs_rcache_pred_snapshot_t *snapshot)
 {
     uct_predreg_snapshot(arg, snapshot);
@@ -266,7 +266,7 @@ void uct_predreg_live_reset(uct_predreg_core_t *core)
 
 void uct_predreg_live_stop(uct_predreg_core_t *core)
 {
-    /* The page of the live counters stays, since threads that still run may
-     * write into it. The kernel removes it with the process */
+    /* The page of the live counters stays, since running threads may write to the page.
+     * The kernel removes the page with the process */
     ucs_rcache_pred_vfs_remove(&core->vfs);
 }

@@ -36,38 +36,32 @@ BEGIN_C_DECLS
 
 /** @file state.h
  *
- * The state of the core, of which each process has one, and the functions that
- * need nothing but this state. Everything else of the core may use this module;
- * it uses nothing else of the core.
+ * The state of the core, one for each process, and the functions with no other needs.
+ * Everything else of the core may use state.h.
  *
- * The one state of a process is named in entry.h. All functions below the entry
- * points get what they work on as an argument, so that a unit test can hand
- * them a state of its own.
+ * entry.h names the state of the process. All functions below the entry points get the
+ * state as an argument, so that a unit test can hand in a state of its own.
  */
 
 /*
- * Memory that libucp_firehose.so has registered by way of UCP. The cache does
- * not manage it, but it counts within the bounds: UCX deregisters by handle
- * alone, so the room of each handle is noted here.
- *
- * Any thread may call these functions. None waits for more than the lock, under
- * which memory may be allocated.
+ * Memory registered by libucp_firehose.so by way of UCP (md/foreign.c). The memory is
+ * outside of the cache, but counts within the bounds: UCX deregisters by handle alone, so
+ * the room of each handle is noted here.
  */
 
-/* Bytes of pages by handle. Handles of all managed domains are addresses of
- * what UCX has allocated for them, so that no two are the same */
+/* Bytes of pages by handle. A handle of a managed domain is an address allocated by UCX,
+ * so no two handles are the same */
 KHASH_MAP_INIT_INT64(uct_predreg_firehose, uint64_t)
 
 
-/** What is known of all Firehoses of the process. Initialised by zeros and
+/** All Firehoses of the process. Initialised by zeros and
  *  UCS_MUTEX_INITIALIZER(UCS_RANK_FH_BOUND). */
 typedef struct uct_predreg_firehose {
     ucs_mutex_t                   lock;
     khash_t(uct_predreg_firehose) bytes;    /**< Under the lock */
     /* Relaxed: numbers that nothing else depends on */
-    _Atomic(uint64_t)              requests; /**< That the program has made */
-    _Atomic(uint64_t)              hits;     /**< Of these, that sent no
-                                                 message */
+    _Atomic(uint64_t)              requests; /**< Made by the program */
+    _Atomic(uint64_t)              hits;     /**< Requests without a message */
 } uct_predreg_firehose_t;
 
 
@@ -82,13 +76,13 @@ struct uct_predreg_core {
     ucs_callpath_table_t     *paths;  /**< Paths of calls; NULL: only their depth
                                            is looked at. Never freed */
 
-    /* The next five fields are written under the lock, before a domain is
-     * opened. A forked child clears them, and sets them again when it opens a
-     * domain of its own. The unmap hook reads them without the lock: it may
-     * miss a cache that is just being made, which has no regions yet. */
+    /* The next five fields are written under the lock, before a domain is opened. A
+     * forked child clears the fields, and sets them again when opening a domain of its
+     * own. The unmap hook reads without the lock, and may miss a cache in the making,
+     * which has no regions yet. */
     _Atomic(ucs_rcache_pred_t*) pred; /**< NULL under leave-pinned. Sequentially
-                                           consistent: whoever sees the pointer
-                                           sees what it points to */
+                                           consistent: a reader of the pointer sees the
+                                           cache behind the pointer */
     ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred, and the
                                            clock of the recorder */
     pid_t                    pid;     /**< Process that all of this belongs
@@ -102,10 +96,10 @@ struct uct_predreg_core {
     ucs_rcache_pred_sink_t   sink;    /**< Hands the events of pred to recorder.
                                            Written before pred is made */
 
-    /** The live counters, which other processes see; NULL: they see nothing.
-     *  Written under the lock, before the first domain is entered; with
-     *  release, since a round of the helper may be under way, which reads it. A
-     *  forked child clears it while it has a single thread. */
+    /** The live counters for other processes; NULL: none. Written under the lock, before
+     *  the first domain enters the table; with release, since a round of the helper may
+     *  be under way and read the pointer. A forked child clears the pointer while
+     *  single-threaded. */
     _Atomic(ucs_rcache_pred_live_t*) live;
     ucs_rcache_pred_vfs_t    vfs;     /**< Their place in UCX's virtual file
                                            system. Under the lock */
@@ -122,47 +116,43 @@ struct uct_predreg_core {
      *  single thread. */
     uct_predreg_firehose_t   firehose;
 
-    /** Why this library has stepped aside, so that nothing is managed,
-     *  @ref uct_predreg_aside_t. Relaxed: it is written while UCX is being configured,
-     *  and read later. */
+    /** Why the library has stepped aside, so that nothing is managed, @ref
+     *  uct_predreg_aside_t. Relaxed: written while UCX is being configured, and read
+     *  later. */
     _Atomic(int)              aside;
-    /** The message of that. Written by the thread that has set it, and read by a tool
-     *  alone (status/aside.h). */
+    /** The message of the reason. Written by the thread that has set the reason, and read
+     *  by a tool alone (status/aside.h). */
     char                     why_aside[UCT_PREDREG_ASIDE_MAX];
 
     /** Protects the fields whose comments name it, and the table of domains. */
     ucs_mutex_t              lock;
-    /** Whether UCP chooses its protocols by its cost model (UCX_PROTO_ENABLE).
-     *  Then it orders the puts of messages by fences, instead of waiting for
-     *  them to complete. Relaxed, for the same reason as aside. */
+    /** Whether UCP chooses its protocols by its cost model (UCX_PROTO_ENABLE). UCP orders
+     *  the puts of messages by fences then, instead of waiting for completions. Relaxed,
+     *  for the same reason as aside. */
     _Atomic(int)              fenced_puts;
-    /** Whether this library has switched UCP's cache off. Then memory is kept in
-     *  domains that are not managed, see md/kept.c. Set when a
-     *  configuration of UCP was read, and never cleared. Relaxed: domains are
-     *  opened later, by the thread that has read the configuration or by one
-     *  that got it from there. */
+    /** Whether the library has switched UCP's cache off. Memory of unmanaged domains is
+     *  kept then, see md/kept.c. Set after reading a configuration of UCP, and never
+     *  cleared. Relaxed: domains are opened later, by the thread of the configuration or
+     *  a thread with the configuration. */
     _Atomic(int)              ucp_cache_is_off;
-    /** How many domains this process has ever opened, of whatever component.
-     *  Relaxed: it is only told at the exit. */
+    /** Number of domains ever opened by the process, of any component. Relaxed: only told
+     *  at the exit. */
     _Atomic(unsigned)         num_seen;
-    /** Whether UCP was ever given a keyless handle, see entry.h. Relaxed: whoever
-     *  packs a key with one got it from the thread that has set this. */
+    /** Whether UCP was ever given a keyless handle, see mkey.h. Relaxed: the thread with
+     *  a keyless handle got the handle from the thread that has set the flag. */
     _Atomic(int)              has_keyless;
-    /** How many domains UCP has opened for one context, at most. Relaxed: those
-     *  of a context are opened before it is used. */
+    /** The most domains opened by UCP for one context. Relaxed: a context is used after
+     *  its domains are opened. */
     _Atomic(unsigned)         max_domains;
-    /** The settings of UCX's caches, of which this library takes the place. Under
-     *  the lock, as the next two */
+    /** The settings of UCX's caches, taken over by the library. Under the lock, as the
+     *  next two */
     uct_predreg_cache_settings_t settings[UCT_PREDREG_SETTINGS_CACHES];
     unsigned                 num_settings;
-    char                     told_settings[512]; /**< Those that are not UCX's
-                                                      defaults, as text */
-    unsigned                 num_opened; /**< How many domains this process has
-                                              ever managed or watched. Under the
-                                              lock */
+    char                     told_settings[512]; /**< All but UCX's defaults, as text */
+    unsigned                 num_opened; /**< Number of domains ever managed or watched by
+                                              the process. Under the lock */
 
-    /* The counters from here on are relaxed: each is a number that nothing else
-     * depends on. */
+    /* The counters from here on are relaxed: nothing else depends on their values. */
     _Atomic(unsigned)         num_managed;   /**< How many domains are managed
                                                  now */
     _Atomic(uint64_t)         passed_uses;   /**< Uses that were left to UCX's
@@ -176,7 +166,7 @@ struct uct_predreg_core {
     _Atomic(uint64_t)         kernel_pinned; /**< Largest VmPin seen, bytes */
 };
 
-/** Initialises the state of a process in which nothing has happened yet. */
+/** Initialises the state of a new process. */
 #define UCT_PREDREG_CORE_INITIALIZER \
     { \
         .lock     = UCS_MUTEX_INITIALIZER(UCS_RANK_CORE), \
@@ -184,8 +174,8 @@ struct uct_predreg_core {
     }
 
 
-/** Whether a domain was opened that knows memory of devices. Relaxed: such
- *  memory can be allocated only later. */
+/** Whether a domain with memory of devices was opened. Relaxed: memory of a device can be
+ *  allocated only later. */
 extern _Atomic(int) uct_predreg_devices;
 
 
@@ -200,10 +190,10 @@ static UCS_F_ALWAYS_INLINE int uct_predreg_has_devices(void)
 
 
 /**
- * Find the facts about the UCX in this process.
+ * Find the facts about the UCX of the process.
  *
- * @return NULL if this library does not work with that UCX; then it has stepped
- * aside and logged why.
+ * @return NULL if the library does not work with the UCX; the library has stepped aside
+ * then, and logged why.
  */
 const uct_predreg_compat_t *
 uct_predreg_find_compat(uct_predreg_core_t *core,
@@ -214,20 +204,19 @@ uct_predreg_find_compat(uct_predreg_core_t *core,
 void uct_predreg_ucx_version(const uct_predreg_core_t *core, char *text,
                              size_t max);
 
-/** @return the policy in force, @ref ucs_rcache_pred_policy_t. It differs from
- *  the one asked for if the helper could not be started. Any thread may call
- *  this. */
+/** @return the policy in force, @ref ucs_rcache_pred_policy_t: another than the knob's if
+ *  the helper could not be started. Any thread. */
 unsigned uct_predreg_policy(uct_predreg_core_t *core);
 
-/** Manage nothing from now on, and log the reason, if this is the first call.
- *  Any thread may call this. @param [in] detail  See uct_predreg_aside_print(). */
+/** Manage nothing from now on, and log the reason of the first call. Any thread. @param
+ *  [in] detail See uct_predreg_aside_print(). */
 void uct_predreg_step_aside(uct_predreg_core_t *core, uct_predreg_aside_t reason,
                             const char *detail);
 
-/** How many locks of the core and of domains this thread has, or is about to take or to give
- *  back: a handler of a signal which comes to it must wait for none, see process.c. The
- *  mutexes themselves do not tell: one may be taken already, and have no owner yet. Only the
- *  thread and its handlers use it. */
+/** Number of locks of the core and of domains that the thread has, or is about to take or
+ *  to give back: the handler of a signal in the thread must wait for none of the locks,
+ *  see process.c. The mutexes themselves do not tell: a mutex may be taken already, and
+ *  have no owner yet. Only the thread and its handlers use the number. */
 extern __thread unsigned uct_predreg_within
         __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -238,15 +227,15 @@ static inline void uct_predreg_enter(void)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-/** To be called when it was given back. */
+/** To be called after the lock was given back. */
 static inline void uct_predreg_leave(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
     --uct_predreg_within;
 }
 
-/** Take the lock of the core. A fork does so without these functions: its own handlers
- *  must not take it for one that was interrupted. */
+/** Take the lock of the core. A fork takes the lock without these functions: the handlers
+ *  of the fork must not mistake the fork for an interrupted use of the lock. */
 static inline void uct_predreg_core_lock(uct_predreg_core_t *core)
 {
     uct_predreg_enter();
@@ -261,29 +250,27 @@ static inline void uct_predreg_core_unlock(uct_predreg_core_t *core)
 
 
 /*
- * Numbers that the core counts, besides those that the cache counts: uses that
- * were left to UCX's own cache, and how much memory the kernel counts as
- * pinned. This module uses the core's state only. Any thread may call its
- * functions; they wait for nobody.
+ * Counters of the core, besides the cache's: uses left to UCX's own cache, and the
+ * kernel's count of pinned memory. Any thread; the functions wait for nobody.
  */
 
-/** Count a use that was left to UCX's own cache. */
+/** Count a use left to UCX's own cache. */
 void uct_predreg_count_passed(uct_predreg_core_t *core);
 
 /** @return how many uses were left to UCX's own cache so far. */
 uint64_t uct_predreg_num_passed(uct_predreg_core_t *core);
 
 /**
- * Read how much memory the kernel counts as pinned by this process (VmPin), and
- * remember it if it is the most so far. Nothing is read if neither a summary
- * nor a trace is asked for, since these alone show it.
+ * Read the kernel's count of memory pinned by the process (VmPin), and remember the
+ * largest count. Nothing is read without a summary and a trace, since these alone show
+ * the count.
  */
 void uct_predreg_note_pinned(uct_predreg_core_t *core);
 
 
 /*
- * A snapshot of all numbers that this process tells of itself. The live
- * counters, the summary and the trace ask for it. Any thread may take one.
+ * A snapshot of all numbers of the process, for the live counters, the summary and the
+ * trace. Any thread.
  */
 
 void uct_predreg_snapshot(uct_predreg_core_t *core,
@@ -291,8 +278,8 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
 
 
 /*
- * This process's live counters: what other processes (ucx_predreg stat) and
- * UCX's virtual file system see of it while it runs.
+ * The live counters of the process, for other processes (ucx_predreg stat) and UCX's
+ * virtual file system.
  */
 
 /** Make the live counters, unless they exist already. If that fails, other
@@ -313,9 +300,8 @@ void uct_predreg_publish(uct_predreg_core_t *core);
 
 
 /*
- * This process as one of the processes of its node. They keep the node's bounds
- * together, and each has a seat, which says whether there is a processor for
- * the helper of that process.
+ * The process among the processes of its node. The processes keep the node's bounds
+ * together, and each has a seat: whether there is a processor for its helper.
  */
 
 /** Remember which processors the launcher gave this process. To be called once,
@@ -323,24 +309,24 @@ void uct_predreg_publish(uct_predreg_core_t *core);
 void uct_predreg_seat_init(void);
 
 /**
- * Make this process one of the node's processes, if the knobs set a bound that
- * they keep together. To be called under core.lock.
- * @return UCS_OK, also if there is no such bound.
+ * Make the process one of the node's processes, if the knobs set a bound for all
+ * processes together. To be called under core.lock. @return UCS_OK, also if there is no
+ * such bound.
  */
 ucs_status_t
 uct_predreg_node_join_bounds(const uct_predreg_knobs_t *knobs);
 
-/** Make this process one of the node's processes, unless it is one already, so
- *  that it has a seat. If that fails, nothing is known of idle
- *  processors, and the program does the helper's work. To be called under core.lock. */
+/** Make the process one of the node's processes, unless done before, so that the process
+ *  has a seat. After a failure nothing is known of idle processors, and the program does
+ *  the helper's work. To be called under core.lock. */
 void uct_predreg_node_join(void);
 
-/** @return the node's processes, or NULL if this process is not one of them. To
- *  be called after the first domain was opened, or under core.lock. */
+/** @return the node's processes, or NULL if the process is none of them. To be called
+ *  after the first domain was opened, or under core.lock. */
 ucs_rcache_pred_node_t *uct_predreg_node(void);
 
-/** Take this process out of the node's processes, if it is one of them. To be
- *  called under core.lock, before there is a cache. */
+/** Take the process out of the node's processes. To be called under core.lock, before
+ *  there is a cache. */
 void uct_predreg_node_leave(void);
 
 /** Forget the node's processes in a forked child: the parent is one of them,
@@ -391,7 +377,7 @@ void uct_predreg_record_begin(uct_predreg_core_t *core);
 void uct_predreg_record_domain(uct_predreg_core_t *core, unsigned number,
                                const char *name);
 
-/** Write all that is left, and the counters, into the trace before the process
+/** Write the rest of the events, and the counters, into the trace before the process
  *  exits. */
 void uct_predreg_record_finish(uct_predreg_core_t *core);
 
@@ -400,7 +386,7 @@ void uct_predreg_record_reset(uct_predreg_core_t *core);
 
 
 /*
- * The summary that a process prints when it exits (UCX_RCACHE_PRED_SUMMARY).
+ * The summary at the exit of the process (UCX_RCACHE_PRED_SUMMARY).
  */
 
 /** Keep standard error as it is now for a summary: later its number may be that of a

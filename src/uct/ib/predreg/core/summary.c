@@ -25,8 +25,8 @@
 #define MIB           (1024. * 1024.)
 
 
-/* Standard error as the program had it at first. Written by the thread that
- * initialises the library, read at exit */
+/* Standard error of the program at first. Written by the initialising thread, read at
+ * exit */
 static ucs_rcache_pred_own_fd_t first_stderr = {.fd = -1};
 
 
@@ -45,8 +45,8 @@ static void format_who(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
-/* Append what prediction may cost by the budget, and what it has cost. Policies
- * other than predict have no budget, so that nothing is appended for them */
+/* Append the budget of prediction, and its cost so far. Nothing is appended for other
+ * policies, which have no budget */
 static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
                           ucs_string_buffer_t *strb)
 {
@@ -70,7 +70,7 @@ static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
-/* Append what came of the arena, if there was one */
+/* Append the arena's counters, if there was an arena */
 static void format_arena(const ucs_rcache_pred_snapshot_t *snapshot,
                          ucs_string_buffer_t *strb)
 {
@@ -88,7 +88,7 @@ static void format_arena(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
-/* Append what Firehose did, if there was one */
+/* Append Firehose's counters, if there was a Firehose */
 static void format_firehose(const ucs_rcache_pred_snapshot_t *snapshot,
                             ucs_string_buffer_t *strb)
 {
@@ -108,7 +108,7 @@ static void format_firehose(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
-/* Append what a site has set of UCX's caches, as it is the library's now */
+/* Append the site's settings of UCX's caches, as taken over by the library */
 static void format_settings(const char *settings, ucs_string_buffer_t *strb)
 {
     if (settings[0] != '\0') {
@@ -205,8 +205,8 @@ void uct_predreg_summary_keep_stderr(void)
     }
 }
 
-/* @return a descriptor of standard error as it was kept, or -1: the program has closed
- *         all that there were. */
+/* @return a kept descriptor of standard error, or -1: the program has closed all
+ * descriptors. */
 static int find_stderr(void)
 {
     ucs_rcache_pred_own_fd_t programs = first_stderr;
@@ -242,8 +242,8 @@ static ssize_t write_quietly(int fd, const char *text, size_t length)
     return written;
 }
 
-/* Write the text with a single call of write(), so that the lines of several
- * processes do not mix, and free it */
+/* Write the text with a single call of write(), so that the lines of several processes do
+ * not mix, and free the text */
 static void summary_write(const char *path, ucs_string_buffer_t *text)
 {
     size_t length = ucs_string_buffer_length(text);

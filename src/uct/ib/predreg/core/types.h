@@ -9,19 +9,19 @@
 
 /** @file types.h
  *
- * Names of structures, for headers whose functions get one as an argument.
+ * Names of structures, for headers of functions with such arguments.
  */
 
 /** The state of the core, see state.h. */
 typedef struct uct_predreg_core uct_predreg_core_t;
 
-/** What a thread remembers of its small sends, see comm.h. */
+/** The memory of a thread about its small sends, see comm.h. */
 typedef struct uct_predreg_sender uct_predreg_sender_t;
 
 /** A memory domain of the table, see md/domain.h. */
 typedef struct uct_predreg_domain uct_predreg_domain_t;
 
-/** The memory of a domain that stays registered, see md/kept.c. */
+/** The cache of a domain for memory that stays registered, see md/kept.c. */
 typedef struct uct_predreg_kept uct_predreg_kept_t;
 
 #endif

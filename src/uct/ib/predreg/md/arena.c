@@ -24,12 +24,12 @@
 #include <string.h>
 
 
-/* Within the bounds there is to be room for so many slabs, so that some can be
- * given back while others are in use, and other memory has a place */
+/* The bounds have room for so many slabs at least: some slabs can be given back while
+ * others are in use, and other memory has a place */
 #define MIN_SLABS 4
 
-/* What rdma-core says where fork() needs no care: ibv_fork_status of its
- * verbs.h, from version 35 on */
+/* The answer of rdma-core where fork() needs no care: ibv_fork_status of its verbs.h,
+ * from version 35 on */
 #define FORK_UNNEEDED 2
 
 /* As far as glibc raises its threshold: DEFAULT_MMAP_THRESHOLD_MAX of its malloc.c,
@@ -66,8 +66,8 @@ static void publish(void *arg)
     uct_predreg_publish(arg);
 }
 
-/* What may be pinned, of which a part is the arena's, bytes. A process whose
- * control group has less memory is ended when it has taken that */
+/* The most that may be pinned, bytes, with the arena as a part. The kernel ends a process
+ * that takes more memory than its control group has */
 static uint64_t get_bound(const uct_predreg_knobs_t *knobs)
 {
     uint64_t pinned = ucs_min(uct_predreg_max_bytes(knobs),
@@ -77,8 +77,8 @@ static uint64_t get_bound(const uct_predreg_knobs_t *knobs)
     return ucs_min(pinned, group);
 }
 
-/* The size of slabs that leaves room for some of them within the bounds; 0:
- * there is none */
+/* The size of slabs with room for some of them within the bounds; 0: there is no such
+ * size */
 static size_t get_slab_size(const uct_predreg_knobs_t *knobs)
 {
     uint64_t room = get_bound(knobs) / MIN_SLABS;
@@ -91,7 +91,7 @@ static size_t get_slab_size(const uct_predreg_knobs_t *knobs)
     return (size > room) ? 0 : size;
 }
 
-/* Whether the user has set a parameter of malloc, by either way that glibc has */
+/* Whether the user has set a parameter of malloc, by either of glibc's two ways */
 static int is_set_by_user(const char *variable, const char *tunable)
 {
     const char *tunables = getenv("GLIBC_TUNABLES");
@@ -100,13 +100,14 @@ static int is_set_by_user(const char *variable, const char *tunable)
            ((tunables != NULL) && (strstr(tunables, tunable) != NULL));
 }
 
-/* glibc maps what is longer than a threshold, and raises that to the length of
- * what was freed: then it comes from its heap. Once it is set, it stays, and the
- * length from which on free memory at the end of the heap goes back is not twice as
- * long by itself any more (mallopt(3)): it gets what it could have risen to. But what is
- * free there by now, or is freed soon, would serve what is to be mapped. Where the arena is
- * too small, the heap keeps all, since it was laid out anew: whether something lies behind
- * what is freed, so that this stays, is by chance */
+/* glibc maps allocations above a threshold. It raises the threshold to the length of each
+ * mapping that is freed, and later allocations of that length come from the heap.
+ * mallopt(3) fixes the threshold, and stops glibc from keeping M_TRIM_THRESHOLD at twice
+ * the threshold: the library sets M_TRIM_THRESHOLD to the highest value that glibc could
+ * have reached. Memory that is free in the heap now, or soon, would serve allocations
+ * meant for mappings, so the heap gives its end back at once. Where the arena is too
+ * small, the heap keeps everything: the layout of the heap is new, and whether freed
+ * memory is at its end is chance */
 static void set_malloc_threshold(size_t length, int is_eager)
 {
     size_t threshold = ucs_min(length, MAX_THRESHOLD);
@@ -163,10 +164,10 @@ static void get_params(uct_predreg_core_t *core,
     };
 }
 
-/* Whether memory that stays registered is safe where the process forks: either
- * rdma-core withholds it from children, which then lack memory that they expect,
- * or a write of this process would be to new pages, which the adapter does not
- * see. Kernels from 5.12 on copy pinned pages for the child instead */
+/* Whether memory can stay registered where the process forks. Either rdma-core withholds
+ * the memory from children, and the children miss it, or a write of the parent goes to a
+ * new page, and the adapter keeps using the old page. Kernels from 5.12 on copy pinned
+ * pages for the child instead */
 static int is_safe_to_fork(const char *component)
 {
     int (*get_status)(void);
@@ -317,8 +318,8 @@ void uct_predreg_arena_close_domain(uct_predreg_domain_t *domain)
     }
 }
 
-/* Record an event in the trace, which there is. Regions are numbered from 1 on,
- * which no address of a handle is */
+/* Record an event. There is a trace. Regions are numbered from 1 on, and no handle has
+ * such an address */
 static void record(uct_predreg_domain_t *domain, ucs_rcache_pred_event_t *event,
                    uct_mem_h memh)
 {
@@ -397,8 +398,8 @@ void uct_predreg_arena_fork_parent(uct_predreg_core_t *core)
 
 void uct_predreg_arena_fork(uct_predreg_core_t *core)
 {
-    /* Its memory, addresses and locks stay as they were: the memory is the
-     * child's, who may unmap it */
+    /* The arena's memory, addresses and locks stay as before the fork: the memory is the
+     * child's, and the child may unmap it */
     atomic_init(&core->arena.arena, NULL);
     core->is_arena_tried = 0;
     core->has_arena      = 0;

@@ -19,7 +19,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* A registration that UCP asks for */
+/* A registration requested by UCP */
 typedef struct request {
     void                  *address;
     size_t                length;
@@ -36,8 +36,8 @@ static void end_use(void *domain, uct_mem_h memh)
     ucs_rcache_pred_end(self->cache, memh);
 }
 
-/* Let memory go that no use needs now, since there is no room for one that
- * does. @return 0 if there is none */
+/* Deregister memory without a present use, to make room for another use. @return 0 if
+ * there is no such memory */
 static int give_way(uct_predreg_core_t *core)
 {
     return uct_predreg_hot_give_way(end_use) ||
@@ -45,8 +45,8 @@ static int give_way(uct_predreg_core_t *core)
            ucs_rcache_pred_unguard(core->pred);
 }
 
-/* Deregister all idle memory of the cache. uct_predreg_enter() tells a handler of a signal
- * that interrupts this thread to wait for none of the locks that are taken here */
+/* Deregister all idle memory of the cache. uct_predreg_enter() tells the handler of a
+ * signal in the calling thread to wait for none of the locks taken here */
 static void purge(uct_predreg_core_t *core)
 {
     uct_predreg_enter();
@@ -54,9 +54,8 @@ static void purge(uct_predreg_core_t *core)
     uct_predreg_leave();
 }
 
-/* Register memory in a managed domain that the cache does not manage, such as
- * UCX's own pools. If the system refuses it, the cache deregisters idle regions
- * to make room. */
+/* Register memory outside of the cache in a managed domain, such as UCX's own pools. If
+ * the system refuses the registration, the cache deregisters idle regions to make room. */
 static UCS_F_NOINLINE ucs_status_t
 foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
                 uct_mem_h *memh_p)
@@ -94,9 +93,9 @@ foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
     return status;
 }
 
-/* Register memory for Firehose. If the system has no room, all that is idle
- * gives way, and it is tried once more. An error is told by Firehose, which has
- * memory of its own that may give way */
+/* Register memory for Firehose. If the system has no room, all idle memory gives way,
+ * before a second attempt. Firehose logs the error, as memory of Firehose may still give
+ * way */
 static UCS_F_NOINLINE ucs_status_t
 firehose_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
                  uct_mem_h *memh_p)
@@ -123,8 +122,8 @@ firehose_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
     return status;
 }
 
-/* Append the name of a bound and its value to a list for a message; nothing if
- * the user has not set this bound, which is ULONG_MAX then */
+/* Append the name of a bound and its value to a list for a message; nothing if the user
+ * has not set the bound: ULONG_MAX */
 static void list_bound(ucs_string_buffer_t *list, const char *name,
                        unsigned long value, int is_bytes)
 {
@@ -166,8 +165,8 @@ static void complain_of_bounds(const uct_predreg_domain_t *domain,
               "peers may access this memory, such as an MPI window");
 }
 
-/* Whether a transfer may be one that a fence follows. Only a put is: where
- * messages are put, it is by those that read what is registered */
+/* Whether a fence may follow a transfer. A fence follows puts only, and where UCP puts
+ * messages, the sender reads the registered memory */
 static int is_one_sided(const uct_predreg_core_t *core, const request_t *req)
 {
     /* Relaxed: see state.h */
@@ -177,12 +176,11 @@ static int is_one_sided(const uct_predreg_core_t *core, const request_t *req)
 }
 
 /*
- * Decide what may be done with a registration in this domain and process, out
- * of what this version of UCX allows. If an interface of the domain does not
- * understand pieces, memory is registered as a whole. If UCP fences the puts of
- * messages, they are treated like one-sided puts. And if there is memory of
- * devices, UCP may be about to hand out a key, which memory in pieces does not
- * have.
+ * Decide how to treat a registration in this domain and process, within the choice of the
+ * UCX version. An interface of the domain without pieces needs memory registered as a
+ * whole. Messages put under fences are treated like one-sided puts. And beside memory of
+ * devices UCP may be about to hand out a key, of which there is none for memory in
+ * pieces.
  */
 static UCS_F_ALWAYS_INLINE uct_predreg_may_t
 may_do(const uct_predreg_domain_t *domain, const request_t *req)
@@ -209,8 +207,8 @@ may_do(const uct_predreg_domain_t *domain, const request_t *req)
            UCT_PREDREG_MAY_LAST_RESORT : may;
 }
 
-/* Whether a use whose memory does not fit the bounds can go on without it being
- * registered as a whole, instead of being refused */
+/* Whether a use can go on, instead of being refused, if the bounds leave no room to
+ * register all of its memory */
 static int goes_on(uct_predreg_may_t may)
 {
     return (may == UCT_PREDREG_MAY_PIECES) ||
@@ -218,7 +216,7 @@ static int goes_on(uct_predreg_may_t may)
            (may == UCT_PREDREG_MAY_KEYLESS);
 }
 
-/* Let a use go on in pieces, since its memory is not registered as a whole */
+/* Let a use go on in pieces, without its memory registered as a whole */
 static UCS_F_NOINLINE ucs_status_t
 go_on_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
                 uct_predreg_may_t may, ucs_rcache_pred_pieces_t *use,
@@ -244,8 +242,7 @@ go_on_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
     return UCS_OK;
 }
 
-/* Begin a use that only moves data, and that UCP does not expect to be
- * refused */
+/* Begin a use that only moves data, and for which UCP does not expect a refusal */
 static UCS_F_ALWAYS_INLINE ucs_status_t
 begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
                 uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
@@ -276,7 +273,7 @@ static unsigned use_kind(uct_predreg_may_t may)
     }
 }
 
-/* Begin a use that is left to UCX's own cache */
+/* Leave a use to UCX's own cache */
 static UCS_F_NOINLINE ucs_status_t
 watched_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
                 uct_predreg_may_t may, uct_mem_h *memh_p)
@@ -298,8 +295,8 @@ begin_use(uct_predreg_domain_t *domain, const request_t *req,
                                  req->flags, context, memh_p);
 }
 
-/* Go on with a use in a managed domain after it was first tried to begin it, with this
- * status: it is not a usual one, or that of a hot buffer */
+/* Go on with a use in a managed domain after a first attempt, which has returned a rare
+ * status, or belongs to a hot buffer */
 static UCS_F_NOINLINE ucs_status_t
 managed_go_on(uct_predreg_domain_t *domain, const request_t *req,
               uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
@@ -350,7 +347,7 @@ managed_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
 
 static int is_foreign(const request_t *req, uct_predreg_may_t may)
 {
-    /* Wrong arguments are passed on, since UCT reports them */
+    /* UCT reports wrong arguments itself */
     return (may == UCT_PREDREG_MAY_PASS) ||
            (may == UCT_PREDREG_MAY_PASS_POOL) || (req->length == 0) ||
            (req->address == NULL);
@@ -363,9 +360,9 @@ static int is_of_device(const request_t *req)
            !uct_predreg_is_host_memory(req->address, req->length);
 }
 
-/* Begin a use of memory that stays registered, if the domain can have a cache for
- * it. None of our bounds is about this memory. What Firehose unpins is
- * unpinned */
+/* Begin a use of memory that stays registered, if the domain can have a cache for such
+ * memory. The memory counts against no bound of the library. Firehose's memory is
+ * unpinned whenever Firehose says so */
 static ucs_status_t kept_mem_reg(uct_predreg_domain_t *domain,
                                  const request_t *req, uct_mem_h *memh_p)
 {
@@ -380,8 +377,8 @@ static ucs_status_t kept_mem_reg(uct_predreg_domain_t *domain,
                                 NULL, memh_p);
 }
 
-/* Begin a use in a domain where all memory stays registered that UCP's cache
- * would keep. That has no pools of UCP, which UCP deregisters itself */
+/* Begin a use in a domain where all memory stays registered, as in UCP's cache. UCP's
+ * pools are left out, since UCP deregisters pools itself */
 static UCS_F_NOINLINE ucs_status_t
 keeper_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
                uct_mem_h *memh_p)
@@ -394,8 +391,8 @@ keeper_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
            kept_mem_reg(domain, req, memh_p);
 }
 
-/* Begin a use of memory that is registered already, since it came from the
- * arena. A hot buffer has a registration of its own, which is counted */
+/* Begin a use of memory of the arena, registered with its slab. A hot buffer has a
+ * registration of its own, for its counters */
 static UCS_F_NOINLINE int
 is_answered(uct_predreg_domain_t *domain, const request_t *req,
             uct_predreg_may_t may, uct_mem_h *memh_p)
@@ -419,7 +416,7 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {
     uct_predreg_may_t may;
 
-    /* A use may wait for a registration of another thread, which waits for the
+    /* A use may wait for another thread's registration, and the other thread for the
      * domain */
     ucs_rank_check(UCS_RANK_DOMAIN);
     if (ucs_unlikely(uct_predreg_domain_keeps_all(domain))) {
@@ -455,9 +452,9 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
            managed_mem_reg(domain, req, may, memh_p);
 }
 
-/* Begin a use of a hot buffer. If that is not possible, as where the program may
- * only read it, it is copied as ever, and nobody is told. What is registered to see what
- * that costs is not managed */
+/* Begin a use of a hot buffer. A buffer that cannot be registered, such as read-only
+ * memory, is copied as ever, without a message. Registrations for measuring costs are not
+ * managed */
 static UCS_F_NOINLINE ucs_status_t
 hot_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {
@@ -477,9 +474,9 @@ hot_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
     return status;
 }
 
-/* Begin a use of all that a put or get goes through, in place of a part of it: one
- * registration serves all parts. If it is refused, nobody is told, and nothing gives way
- * that a part would not need */
+/* Begin a use of the whole range of a put or get, in place of a part: one registration
+ * serves all parts. A refusal is silent, and no memory gives way beyond the need of one
+ * part */
 static UCS_F_NOINLINE ucs_status_t
 whole_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {
@@ -507,7 +504,7 @@ whole_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_
     return status;
 }
 
-/* Begin a use that UCP has not asked for: it can do without */
+/* Begin a use without a request of UCP: the caller can do without */
 static UCS_F_NOINLINE ucs_status_t
 own_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {

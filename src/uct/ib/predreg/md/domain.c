@@ -48,7 +48,7 @@ static uct_predreg_domain_t *add_part(void)
         return NULL;
     }
 
-    /* Relaxed: only threads that hold core.lock write this */
+    /* Relaxed: all writers hold core.lock */
     while ((next = atomic_load_explicit(&last->next, memory_order_relaxed)) !=
            NULL) {
         last = next;
@@ -122,7 +122,7 @@ void uct_predreg_domains_reset(void)
         for (i = 0; i < UCT_PREDREG_DOMAINS_PART; ++i) {
             md = atomic_load_explicit(&part->keys[i], memory_order_relaxed);
             if (md != NULL) {
-                /* A domain that the parent had inherited is forgotten here */
+                /* The child forgets a domain inherited by its parent */
                 atomic_store_explicit(&part->inherited[i], md,
                                       memory_order_relaxed);
                 atomic_store_explicit(&part->keys[i], NULL,
@@ -132,7 +132,7 @@ void uct_predreg_domains_reset(void)
     }
 }
 
-/* Find where a domain is noted as inherited. @return NULL if it is not. */
+/* Find the note about an inherited domain. @return NULL if there is none. */
 static _Atomic(uct_md_h) *find_inherited(uct_md_h md)
 {
     uct_predreg_domains_t *part;
@@ -166,14 +166,14 @@ void uct_predreg_domain_disown(uct_md_h md)
 }
 
 
-/* The file of UCP that says of a registration that it has failed */
+/* The file of UCP with the message about a failed registration */
 #define UCP_FILE "ucp_mm.c"
 
-/* How many times this thread's messages are held back, within each other: above 0
- * they are */
+/* Number of nested calls of uct_predreg_quiet_begin() in the thread: above 0, its
+ * messages are dropped */
 static __thread unsigned quiet_depth;
 
-/* Whether the next error that UCP logs in this thread is */
+/* Whether to drop the next error of UCP in the thread */
 static __thread int is_quiet_once;
 
 
@@ -184,7 +184,7 @@ static int is_of_ucp(const char *file)
     return !strcmp((name == NULL) ? file : name + 1, UCP_FILE);
 }
 
-/* UCX's log calls this before it writes a message */
+/* UCX's log calls the handler before writing a message */
 static ucs_log_func_rc_t
 handle_message(const char *file, unsigned line, const char *function,
                ucs_log_level_t level,
@@ -230,7 +230,8 @@ void uct_predreg_invalidated(void *comp)
     }
 }
 
-/* Say once that memory of the host is not managed, since it may be that of a device */
+/* Say once why memory of the host is not managed: nobody tells the host's memory from a
+ * device's */
 static void tell_of_types(void)
 {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;
@@ -245,15 +246,15 @@ static void tell_of_types(void)
 
 int uct_predreg_is_host_memory(const void *address, size_t length)
 {
-    /* Later versions of UCX fill in more than those that this was compiled for:
-     * 1.22 has one field more, at the end */
+    /* Later versions of UCX fill in more than the structure of the compiled version: 1.22
+     * has one field more, at the end */
     union {
         ucs_memory_info_t info;
         char              room[128];
     } memory;
 
-    /* UCX's cache of memory types is not asked in vain: it knows of memory that
-     * was mapped of late only that somebody has to look at it */
+    /* Do not ask UCX's cache of memory types without need: for recently mapped memory the
+     * cache answers that somebody has to look closer */
     if (ucs_likely(!uct_predreg_has_devices())) {
         return 1;
     }
@@ -262,15 +263,15 @@ int uct_predreg_is_host_memory(const void *address, size_t length)
     case UCS_OK:
         return memory.info.type == UCS_MEMORY_TYPE_HOST;
     case UCS_ERR_NO_ELEM:
-        return 1; /* It holds memory of devices only */
+        return 1; /* The cache holds memory of devices only */
     default:
-        tell_of_types(); /* It is switched off */
+        tell_of_types(); /* The cache is switched off */
         return 0;
     }
 }
 
-/* Enter a domain for a registration that is passed on, and see to it that nobody hears of
- * its failure if its flags say so */
+/* Enter a domain for a registration by UCX, and drop messages about its failure if its
+ * flags say so */
 static void pass_begin(uct_predreg_domain_t *domain, int is_quiet)
 {
     uct_predreg_domain_enter(domain);

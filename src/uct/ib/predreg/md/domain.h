@@ -24,15 +24,15 @@ BEGIN_C_DECLS
 
 /** @file domain.h
  *
- * The table of memory domains of UCT that are managed; that have their memory
- * kept, because UCX's cache is switched off for the sake of the managed ones; or,
- * under the leave-pinned policy, that are watched. open.c writes the table, and whoever
- * begins or ends a use reads it. It has room for as many domains as are opened.
+ * The table of UCT's memory domains. A domain is managed; or all its memory is kept,
+ * because UCX's cache is off for the sake of managed domains; or the domain is watched,
+ * under the leave-pinned policy. open.c writes the table, the begin and the end of a use
+ * read the table. The table has room for any number of domains.
  *
- * UCX's domains are not thread safe: docs/design/domains.md lists what their
- * functions change without a lock. UCP has one thread at a time in a domain,
- * but the helper is another one. So whatever enters a managed domain goes
- * through @ref uct_predreg_domain_enter.
+ * UCX's domains are not thread safe: docs/design/domains.md lists the unlocked state of
+ * their functions. UCP has one thread at a time in a domain, but the helper is another
+ * thread. So all calls into a managed domain go through @ref
+ * uct_predreg_domain_enter.
  */
 
 /** How many domains a part of the table holds. Few processes have more. */
@@ -42,52 +42,48 @@ BEGIN_C_DECLS
 struct uct_predreg_domain {
     /* These eight fields are constant while the domain is in the table */
     uct_md_h                 md;     /**< UCT's handle */
-    uct_predreg_core_t       *core;  /**< State of the process that it belongs
-                                          to */
+    uct_predreg_core_t       *core;  /**< State of the process */
     char                     name[64]; /**< Its name; a longer one is cut off */
-    ucs_rcache_pred_domain_t *cache; /**< Its domain in the cache; NULL: it is
+    ucs_rcache_pred_domain_t *cache; /**< Its domain in the cache; NULL: the domain is
                                           only watched, or all memory is kept */
-    uct_predreg_arena_t      *arena; /**< The arena whose slabs are registered in
-                                          it; NULL: there is none */
+    uct_predreg_arena_t      *arena; /**< The arena with slabs in the domain; NULL:
+                                          none */
     unsigned                 arena_number; /**< Its number there */
-    unsigned                 number; /**< Its number in traces: domains are
-                                          numbered from 0 as they are opened */
-    uct_predreg_settings_t   settings; /**< What is set of the cache of UCX that
-                                            is switched off for it */
-    /** Its memory that stays registered; NULL: there is none. Of a managed domain
-     *  it is made when the first such memory is registered, under core.lock, with
-     *  release. */
+    unsigned                 number; /**< Its number in traces: numbers count from 0 in
+                                          the order of opening */
+    uct_predreg_settings_t   settings; /**< The settings of UCX's cache, which is off for
+                                            the domain */
+    /** Its memory that stays registered; NULL: none. The first such memory of a managed
+     *  domain makes the cache, under core.lock, with release. */
     _Atomic(uct_predreg_kept_t*) kept;
-    /** Whether that could not be made, which is not tried again. Under core.lock;
+    /** Whether making the cache has failed, once and for all. Under core.lock;
      *  relaxed. */
     _Atomic(int)              is_kept_refused;
-    /** Whether no pieces handles are given out in this domain, because one of
-     *  its interfaces would not understand them. Relaxed: a handle that is
-     *  given out while that interface is being opened does no harm, because
-     *  nobody can use the interface yet. */
+    /** Whether the domain gives out no pieces handles, because one of its interfaces
+     *  would not understand a pieces handle. Relaxed: a handle given out during the
+     *  opening of the interface does no harm, because nobody can use the interface
+     *  yet. */
     _Atomic(int)              whole;
 
-    /** Held by the thread that is in UCX's domain. What else may be held then, and
-     *  which locks are taken meanwhile, as by hooks of memory that UCX frees there:
-     *  docs/design/locks.md. The thread may come again: UCX calls some of its
-     *  functions by others, and callbacks from within a deregistration. */
+    /** Held by the thread in UCX's domain. Other locks held then, and locks taken
+     *  meanwhile, as by hooks of memory freed by UCX: docs/design/locks.md. The thread
+     *  may come again: UCX calls some of its functions by others, and callbacks from
+     *  within a deregistration. */
     ucs_mutex_t              entered;
 };
 
 
 /** A part of the table. Parts are added, and never removed. */
 typedef struct uct_predreg_domains {
-    /** UCT's handles of the domains; NULL where a place is free. Written under
-     *  core.lock, after the domain. Relaxed: a thread gets a memory domain only
-     *  after it was opened, from somebody who made sure that the thread also
-     *  sees what was written before. */
+    /** UCT's handles of the domains; NULL in a free place. Written under core.lock, after
+     *  the domain. Relaxed: a thread gets a memory domain only after its opening, from
+     *  somebody who made sure of an order with the writes before. */
     _Atomic(uct_md_h)                    keys[UCT_PREDREG_DOMAINS_PART];
     uct_predreg_domain_t                 domains[UCT_PREDREG_DOMAINS_PART];
-    /** UCT's handles of the domains that were in these places when this process
-     *  was forked, until they are closed; NULL: there is none. Relaxed, and
-     *  written, as keys. */
+    /** UCT's handles of the domains in these places at the fork of the process, until a
+     *  domain is closed; NULL: none. Relaxed, and written, as keys. */
     _Atomic(uct_md_h)                    inherited[UCT_PREDREG_DOMAINS_PART];
-    /** Written once, under core.lock, with release: who sees a part sees it
+    /** Written once, under core.lock, with release: a reader of the pointer sees the part
      *  initialised. */
     _Atomic(struct uct_predreg_domains*) next;
 } uct_predreg_domains_t;
@@ -96,8 +92,8 @@ typedef struct uct_predreg_domains {
 extern uct_predreg_domains_t uct_predreg_domains;
 
 
-/** @return the domain in the table, or NULL if there is none: it is neither
- *  managed nor watched. Any thread may call this; it takes no lock. */
+/** @return the domain in the table, or NULL: the domain is neither managed nor watched.
+ *  Any thread; no lock. */
 static UCS_F_ALWAYS_INLINE uct_predreg_domain_t *
 uct_predreg_domain_find(uct_md_h md)
 {
@@ -142,18 +138,17 @@ void uct_predreg_domains_reset(void);
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_domain_keeps_all(const uct_predreg_domain_t *domain)
 {
-    /* Relaxed: where the first is true, it was made before the domain was entered
-     * into the table */
+    /* Relaxed: a domain without a domain of the cache got its memory before its place in
+     * the table */
     return (domain->cache == NULL) &&
            (atomic_load_explicit(&domain->kept, memory_order_relaxed) != NULL);
 }
 
-/** @return whether this process has got the domain from the one that it was
- *  forked from. Any thread may call this; it takes no lock. */
+/** @return whether a forked process has inherited the domain. Any thread; no lock. */
 int uct_predreg_domain_is_inherited(uct_md_h md);
 
-/** Forget that a domain is inherited, since it is closed, or since its handle
- *  now belongs to another one. To be called under core.lock. */
+/** Forget an inherited domain: the domain is closed, or another domain has got its
+ *  handle. To be called under core.lock. */
 void uct_predreg_domain_disown(uct_md_h md);
 
 
@@ -165,15 +160,15 @@ uct_predreg_is_invalidation(const uct_md_mem_dereg_params_t *params)
            (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE);
 }
 
-/** Tell a completion that the peer's access has ended. @param [in] comp  Of UCT; NULL:
- *  nobody waits for that. */
+/** Tell a completion the end of the peer's access. @param [in] comp Of UCT; NULL: nobody
+ *  waits. */
 void uct_predreg_invalidated(void *comp);
 
 
-/** Wait until no other thread is in UCX's domain, and enter it. This may wait
- *  for a registration of the helper. A waiting thread of a real-time class
- *  lends its priority to the one that is in the domain. The helper does nothing
- *  in a domain that is not managed, so there nobody is waited for. */
+/** Wait until no other thread is in UCX's domain, and enter the domain. The wait may last
+ *  for a registration of the helper. A waiting thread of a real-time class lends its
+ *  priority to the thread in the domain. The helper does nothing in an unmanaged domain,
+ *  so there is no wait there. */
 static UCS_F_ALWAYS_INLINE void
 uct_predreg_domain_enter(uct_predreg_domain_t *domain)
 {
@@ -194,20 +189,16 @@ uct_predreg_domain_leave(uct_predreg_domain_t *domain)
 
 
 /*
- * Registers memory with a memory domain of UCT, and tells memory of the host
- * from that of devices. The cache registers through a table of operations; the
- * functions that pass a registration on to UCX register directly. One thread
- * at a time is in a domain (domain.h). Any thread may call these functions;
- * they may block in the kernel.
+ * Registration of memory with a memory domain of UCT. The cache registers through a table
+ * of operations; the other functions pass a registration on to UCX. One thread at a time
+ * is in a domain. Any thread; the functions may block in the kernel.
  */
 
-/** The operations by which the cache reads its clock, waits, registers memory,
- *  finds its seat and publishes its counters. Their argument is the state of
- *  the core; that of registrations is the domain. */
+/** The cache's operations: clock, wait, registration, seat, live counters. Their argument
+ *  is the state of the core; for registrations, the domain. */
 extern const ucs_rcache_pred_ops_t uct_predreg_pred_ops;
 
-/** @return whether this is memory of the host. No other memory is managed: see
- *  below. */
+/** @return whether the memory is the host's. No other memory is managed: see below. */
 int uct_predreg_is_host_memory(const void *address, size_t length);
 
 /** Register memory with the domain exactly as the program asked for it. If the
@@ -216,7 +207,7 @@ ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p);
 
-/** The same through UCT's second interface, which UCX has from 1.14 on. */
+/** The same through UCT's second interface, of UCX 1.14 and later. */
 ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
                                          void *address, size_t length,
                                          const uct_md_mem_reg_params_t *params,
@@ -241,31 +232,29 @@ uct_predreg_pass_mem_dereg(uct_predreg_domain_t *domain,
 
 
 /*
- * Memory that stays registered until it is freed, because nothing would be won by
- * deregistering it and its registration is dear. In a managed domain that is
- * memory of devices, such as GPUs, also by its dmabuf; memory that is registered
- * without pinning it; and, where nobody tells it from that of devices
- * (UCX_MEMTYPE_CACHE=n), memory of the host. In some domains that are not managed
- * (@ref uct_predreg_compat_t), such as those of knem and cuda_ipc, it is all. UCX
- * keeps it in a cache that is switched off for the sake of the managed domains;
- * this is a cache of the same kind and settings, one for each domain. The memory
- * counts against no bound of ours.
+ * Memory that stays registered until its end, because giving the registration up saves
+ * nothing, and registering is dear. In a managed domain: memory of devices, such as GPUs,
+ * also by dmabuf; memory registered without pinning; and, if nobody tells the host's
+ * memory from a device's (UCX_MEMTYPE_CACHE=n), memory of the host. In some unmanaged
+ * domains (@ref uct_predreg_compat_t), such as knem and cuda_ipc, all memory. UCX's own
+ * cache for such memory is off for the sake of the managed domains; kept.c has a cache of
+ * the same kind and settings, one for each domain. The memory counts against no bound of
+ * the library.
  *
- * Any thread may call the functions that register; they may block. The domain
- * is opened and closed under core.lock.
+ * Any thread may register; the functions may block. Domains are opened and closed under
+ * core.lock.
  */
 
 /** Make the cache of a domain. @return NULL if it cannot be made, because UCM
  *  does not tell when memory is freed, or there is no memory. */
 uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain);
 
-/** @return the cache of a domain; NULL: the domain has none. Any thread may call
- *          this, and the next one. */
+/** @return the cache of a domain; NULL: none. Any thread, as for the next function. */
 uct_predreg_kept_t *uct_predreg_kept_of(uct_predreg_domain_t *domain);
 
-/** @return the cache of a domain; that of a managed domain is made by the first call,
- *          under core.lock. NULL: the domain has none, or it could not be made, which is
- *          said once. */
+/** @return the cache of a domain, made by the first call for a managed domain, under
+ *  core.lock. NULL: the domain has none, or making the cache has failed, with one
+ *  warning. */
 uct_predreg_kept_t *uct_predreg_kept_need(uct_predreg_domain_t *domain);
 
 /** Deregister all memory, and forget the cache; NULL: do nothing. */
@@ -293,31 +282,29 @@ ucs_status_t uct_predreg_kept_dereg(uct_predreg_kept_t *kept,
 
 
 /*
- * Watching: under the leave-pinned policy this library only observes the
- * domains, whose registrations UCX's own cache keeps. It passes all uses on to
- * that cache, and records them if a trace is asked for.
+ * Watching: under the leave-pinned policy the library only observes the domains. UCX's
+ * own cache keeps the registrations and gets all uses; a trace records the uses.
  */
 
 /** Make the clock and the recorder, once in each process, if a trace is asked
  *  for. To be called under core.lock. */
 void uct_predreg_watch_open(uct_predreg_core_t *core);
 
-/** Register memory with UCX, and record that a use has begun.
- *  @param [in] kind  The ucs_rcache_pred_use_kind_t that the use would have if
- *                    it were managed */
+/** Register memory with UCX, and record the begin of a use.
+ *
+ *  @param [in] kind  The ucs_rcache_pred_use_kind_t of the use in a managed domain */
 ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
                                        void *address, size_t length,
                                        unsigned flags, unsigned kind,
                                        uct_mem_h *memh_p);
 
-/** Deregister memory with UCX, and record that a use has ended, if it was a
- *  use. */
+/** Deregister memory with UCX, and record the end of a use; nothing is recorded of a
+ *  pool. */
 ucs_status_t
 uct_predreg_watch_mem_dereg(uct_predreg_domain_t *domain,
                             const uct_md_mem_dereg_params_t *params);
 
-/** Record that memory is being unmapped. UCM calls this inside a memory
- *  hook. */
+/** Record an unmap. UCM calls the function inside a memory hook. */
 void uct_predreg_watch_unmapped(uct_predreg_core_t *core, uintptr_t start,
                                 size_t length);
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 
-/* A use that is inherited is one of the parent's cache, which is left alone */
+/* An inherited use belongs to the parent's cache: leave the cache alone */
 static ucs_status_t end_in_pieces(uct_predreg_pieces_memh_t *pieces,
                                   const uct_md_mem_dereg_params_t *params,
                                   int is_inherited)
@@ -25,8 +25,7 @@ static ucs_status_t end_in_pieces(uct_predreg_pieces_memh_t *pieces,
     }
     free(pieces);
     if (uct_predreg_is_invalidation(params)) {
-        uct_predreg_invalidated(params->comp); /* No peer ever had a key to this
-                                            memory */
+        uct_predreg_invalidated(params->comp); /* No peer ever had a key to the memory */
     }
     return UCS_OK;
 }
@@ -37,7 +36,7 @@ uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
 {
     uct_predreg_pieces_memh_t *pieces;
 
-    /* Other components may have handles that look like ours */
+    /* Other components may have handles with the same mark as pieces handles */
     pieces = uct_predreg_memh_to_pieces(params->memh);
     if (ucs_unlikely((pieces != NULL) && uct_predreg_domain_is_inherited(md))) {
         return end_in_pieces(pieces, params, 1);
@@ -46,8 +45,8 @@ uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
     return core->real.uct_md_mem_dereg_v2(md, params);
 }
 
-/* End a use if it was answered by the arena. Where the peer's access is to end,
- * its key is that of a slab, which goes when all uses in it have ended */
+/* End a use of memory of the arena. If the peer's access is to end, the peer has the key
+ * of a slab, and the slab is deregistered when all uses in the slab have ended */
 static int ends_answered(uct_predreg_domain_t *domain,
                          const uct_md_mem_dereg_params_t *params)
 {
@@ -65,9 +64,9 @@ static int ends_answered(uct_predreg_domain_t *domain,
     return 1;
 }
 
-/* End a use and invalidate its registration. Where UCP does not wait for other
- * uses of the region to end, the region outlives the completion until then, as
- * it may be accessed for these anyway. */
+/* End a use and invalidate its registration. Some versions of UCP do not wait for other
+ * uses of the region to end. The completion comes at once then, and the region stays for
+ * the other uses, which may access the memory anyway. */
 static ucs_status_t invalidate(uct_predreg_domain_t *domain,
                                const uct_md_mem_dereg_params_t *params)
 {
@@ -83,8 +82,8 @@ static ucs_status_t invalidate(uct_predreg_domain_t *domain,
     return status;
 }
 
-/* End a use in such a domain. A handle that the domain's cache does not know is
- * that of memory that was passed on */
+/* End a use in a domain where all memory stays registered. A handle unknown to the
+ * domain's cache belongs to memory registered with UCX directly */
 static ucs_status_t keeper_mem_dereg(uct_predreg_domain_t *domain,
                                      const uct_md_mem_dereg_params_t *params)
 {
@@ -114,7 +113,7 @@ unmanaged_mem_dereg(uct_predreg_domain_t *domain,
         return status;
     }
 
-    /* The handle is that of a pool of UCX, or was registered before the domain was
+    /* The handle belongs to a pool of UCX, or to memory registered before the domain was
      * managed */
     status = uct_predreg_pass_mem_dereg(domain, params);
     if (status == UCS_OK) {
@@ -123,7 +122,7 @@ unmanaged_mem_dereg(uct_predreg_domain_t *domain,
     return status;
 }
 
-/* End a use of which something is not as it usually is */
+/* End a use with something unusual: another owner of handles may have its handle */
 static UCS_F_NOINLINE ucs_status_t
 mem_dereg_rare(uct_predreg_domain_t *domain,
                const uct_md_mem_dereg_params_t *params)
@@ -157,7 +156,7 @@ mem_dereg_rare(uct_predreg_domain_t *domain,
            status : unmanaged_mem_dereg(domain, params);
 }
 
-/* Whether the handle of a use that ends can only be a region's: no other owner of handles
+/* Whether the handle of an ending use can only be a region's: no other owner of handles
  * is asked then */
 static UCS_F_ALWAYS_INLINE int
 is_usual_end(const uct_predreg_domain_t *domain,

@@ -32,8 +32,8 @@ static ucs_status_t note_firehose(uct_predreg_firehose_t *firehose,
     return (ret == UCS_KH_PUT_FAILED) ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
-/* Forget a registration that is about to end: afterwards its handle may belong
- *  to another one. @return its bytes; 0: it was not noted. */
+/* Forget a registration before its end: afterwards another registration may get the
+ * handle. @return the bytes of the registration; 0: it was not noted. */
 static uint64_t take_firehose(uct_predreg_firehose_t *firehose,
                                    uct_mem_h memh)
 {
@@ -50,8 +50,8 @@ static uint64_t take_firehose(uct_predreg_firehose_t *firehose,
     return bytes;
 }
 
-/* What UCX's own pools take with an adapter, once a process communicates: 33 to
- * 76 MB were seen with UCX 1.13 and 1.18 */
+/* The memory of UCX's own pools with an adapter, once a process communicates: 33 to 76 MB
+ * were seen with UCX 1.13 and 1.18 */
 #define MAX_POOLS (80ul << 20)
 
 static uct_predreg_memlock_t memlock =
@@ -80,9 +80,8 @@ static void update_bound(uct_predreg_core_t *core)
 {
     uint64_t max_bytes;
 
-    /* No lock is held, because lowering the bound deregisters memory. If two
-     * threads do this at once, the last one that reads the counts sets the
-     * right bound. */
+    /* No lock is held, because lowering the bound deregisters memory. If two threads come
+     * here at once, the last one to read the counts sets the right bound. */
     do {
         max_bytes = uct_predreg_max_bytes(&core->knobs);
         ucs_rcache_pred_set_max_bytes(core->pred, max_bytes);
@@ -95,8 +94,8 @@ static void update_pool_bytes(uct_predreg_core_t *core)
     uint64_t told = atomic_load_explicit(&core->pool_bytes,
                                          memory_order_relaxed);
 
-    /* Relaxed: nothing else depends on this number. It only grows: if two
-     * threads set it at once, the greater value stays. */
+    /* Relaxed: nothing else depends on the number. The number only grows: of two threads,
+     * the one with the greater value wins. */
     while ((told < peak) &&
            !atomic_compare_exchange_weak_explicit(&core->pool_bytes, &told,
                                                   peak, memory_order_relaxed,
@@ -116,7 +115,8 @@ void uct_predreg_foreign_add(uct_predreg_core_t *core, uct_mem_h memh,
 {
     if (uct_predreg_memlock_add(&memlock, memh, address, length, is_pool) !=
         UCS_OK) {
-        return; /* There is no memory to note it, but the kernel counts it */
+        return; /* There is no memory for a note, but the kernel counts the
+                   registration */
     }
 
     update_pool_bytes(core);
@@ -131,8 +131,8 @@ void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh)
     }
 }
 
-/* What of the bound of the node is this process's, if all ranks of the job there take as
- * much */
+/* The share of the process in the bound of the node, if all ranks of the job on the node
+ * take as much */
 static uint64_t get_node_share(const uct_predreg_core_t *core, size_t page)
 {
     uint64_t node = core->knobs.node_max_pinned;
@@ -167,7 +167,7 @@ uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains)
     return ucs_min(max, node) / domains;
 }
 
-/* Register memory whose room is reserved */
+/* Register memory after its room was reserved */
 static ucs_status_t firehose_reg(uct_predreg_domain_t *domain, void *address,
                                  size_t length, unsigned flags, uint64_t bytes,
                                  uct_mem_h *memh_p)
@@ -235,8 +235,8 @@ uct_predreg_firehose_dereg(uct_predreg_domain_t *domain,
     if (status == UCS_OK) {
         firehose_release(core, bytes);
     } else {
-        /* It is pinned still. Without memory to note that, its room stays taken
-         * for good */
+        /* The memory is still pinned. Without memory for a note, its room stays taken for
+         * good */
         (void)note_firehose(&core->firehose, params->memh, bytes);
     }
     return status;
@@ -245,8 +245,8 @@ uct_predreg_firehose_dereg(uct_predreg_domain_t *domain,
 void uct_predreg_foreign_reset(uct_predreg_core_t *core)
 {
     uct_predreg_memlock_reset(&memlock);
-    /* The table is not freed: another thread of the parent may have been in the
-     * allocator when it forked */
+    /* The table is not freed: another thread of the parent may have been in the allocator
+     * at the fork */
     kh_init_inplace(uct_predreg_firehose, &core->firehose.bytes);
     ucs_mutex_init(&core->firehose.lock, UCS_RANK_FH_BOUND, 0);
     atomic_init(&core->firehose.requests, 0);

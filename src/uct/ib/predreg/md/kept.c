@@ -18,19 +18,19 @@
 #include <stdlib.h>
 
 
-/* Memory that is registered, in UCX's cache structure */
+/* Registered memory, in UCX's cache structure */
 typedef struct region {
     uct_predreg_rcache_region_t super;
-    /* Written while it is registered, before anybody else can find it */
+    /* Written during the registration, before any other thread can find the region */
     uct_mem_h                   memh;
-    unsigned                    access; /* Bits of UCT_MD_MEM_ACCESS_ALL that it
-                                           was registered for */
+    unsigned                    access; /* Bits of UCT_MD_MEM_ACCESS_ALL of the
+                                           registration */
 } region_t;
 
 /* Regions by their handle */
 KHASH_MAP_INIT_INT64(kept_regions, region_t*)
 
-/* What a use asks for, as UCS hands it on to a registration */
+/* The request of a use, as UCS hands the request on to a registration */
 typedef struct request {
     const uint8_t                 *address;
     unsigned                      flags;
@@ -40,8 +40,8 @@ typedef struct request {
 struct uct_predreg_kept {
     uct_predreg_domain_t  *domain;
     uct_predreg_rcache_t  rcache;
-    ucs_mutex_t           lock; /* Protects the table. The lock of rcache may be
-                                   held when it is taken. */
+    ucs_mutex_t           lock; /* Protects the table. Taken under the lock of rcache, or
+                                   alone. */
     khash_t(kept_regions) regions;
 };
 
@@ -90,8 +90,8 @@ static region_t *region_find(uct_predreg_kept_t *kept, uct_mem_h memh)
     return region;
 }
 
-/* Register a region with these flags, and with what the use asks for besides. The
- * region may begin before the use's memory or end after it. */
+/* Register a region with the flags, and with the other parameters of the request. The
+ * region may begin before the use's memory or end after the memory. */
 static ucs_status_t
 region_register(uct_predreg_kept_t *kept, const request_t *request,
                 const ucs_pgt_region_t *range, unsigned flags,
@@ -208,7 +208,7 @@ uct_predreg_kept_t *uct_predreg_kept_of(uct_predreg_domain_t *domain)
     return atomic_load_explicit(&domain->kept, memory_order_acquire);
 }
 
-/* Relaxed: whoever looks too early finds out under core.lock */
+/* Relaxed: a thread that looks too early finds out under core.lock */
 static int is_refused(const uct_predreg_domain_t *domain)
 {
     return atomic_load_explicit(&domain->is_kept_refused,
@@ -253,9 +253,9 @@ void uct_predreg_kept_destroy(uct_predreg_kept_t *kept)
     free(kept);
 }
 
-/* Whether a region serves for a use, too. Where a use asks for the access that it
- * needs, UCP looks whether its cache has registered the memory for that
- * (ucp_memh_find_slow() of ucp_mm.c, UCX 1.18) */
+/* Whether a region serves a use, too. Some versions of UCP register for the access of the
+ * present use only, and UCP compares the access of its cached registration with the
+ * access of each use (ucp_memh_find_slow() of ucp_mm.c, UCX 1.18) */
 static int region_covers(const uct_predreg_kept_t *kept, const region_t *region,
                          unsigned flags)
 {
@@ -295,8 +295,8 @@ ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
             return UCS_OK;
         }
 
-        /* Register it anew, for both, so that the uses do not take turns with
-         * that */
+        /* Register the region anew for the access of both uses, so that the uses do not
+         * take turns with registering */
         request.flags |= region->access;
         ucs_rcache_region_invalidate(kept->rcache.ucs, super,
                                      uct_predreg_invalidated, NULL);
@@ -304,8 +304,8 @@ ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
     }
 }
 
-/* Where UCP does not wait for other uses of the region to end, the region
- * outlives the completion until then, as it may be accessed for these anyway. */
+/* If UCP does not wait for other uses of the region to end, the region outlives the
+ * completion until the other uses end, which may access the memory anyway. */
 static void region_invalidate(uct_predreg_kept_t *kept, region_t *region,
                               void *comp)
 {

@@ -24,14 +24,14 @@ BEGIN_C_DECLS
 /** @file md.h
  *
  * Memory domains, as the overridden functions of UCX and the hooks of the process see
- * them. Unless a comment says otherwise, any thread may call these functions, and they
- * may wait for locks, for the kernel and for registrations of the helper.
+ * them. Unless a comment says otherwise, any thread may call the functions, and they may
+ * wait for locks, for the kernel and for registrations of the helper.
  */
 
 
 /*
- * Memory domains and interfaces of UCT that are opened, queried and closed. A domain
- * that is worth managing enters the table of domains.
+ * Opening, querying and closing of memory domains and interfaces of UCT. A domain worth
+ * managing enters the table of domains.
  */
 
 void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
@@ -48,18 +48,16 @@ void uct_predreg_md_query(uct_predreg_core_t *core, uct_md_h md,
 void uct_predreg_md_query_v2(uct_predreg_core_t *core, uct_md_h md,
                              uct_md_attr_v2_t *attr);
 
-/** Replace the operations of an interface that was opened, so that it
- *  understands pieces handles. If that is not possible, no pieces handles are
- *  given out in its domain from now on. */
+/** Replace the operations of an opened interface by operations for pieces handles. If the
+ *  replacement is not possible, the domain gives out no pieces handles from now on. */
 void uct_predreg_iface_opened(uct_predreg_core_t *core, uct_md_h md,
                               uct_worker_h worker, uct_iface_h iface);
 
 
 /*
- * The begin and the end of uses of memory: the registrations and
- * deregistrations that UCP asks a domain of the table for. Those of managed
- * domains go to the cache, those of watched domains to UCX. The overridden
- * functions of UCT call these functions on any thread, see entry.h.
+ * The begin and the end of uses of memory: the registrations and deregistrations of UCP
+ * in a domain of the table. Uses of managed domains go to the cache, uses of watched
+ * domains to UCX.
  */
 
 ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
@@ -77,40 +75,38 @@ uct_predreg_device_mem_reg(uct_predreg_domain_t *domain, void *address,
 ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
                                    const uct_md_mem_dereg_params_t *params);
 
-/** The same for a domain that is not in the table. UCX deregisters, unless the
- *  handle is a pieces handle that a forked child has inherited: its copy is
- *  freed, and the use goes on in the parent. */
+/** The same for a domain outside of the table. UCX deregisters, unless a forked child has
+ *  inherited a pieces handle: the child's copy is freed, and the use goes on in the
+ *  parent. */
 ucs_status_t
 uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
                               const uct_md_mem_dereg_params_t *params);
 
 
 /*
- * The cache of this process, its helper, and its place among the processes of
- * the node. The cache is made when it is first needed: at the start, or when a
- * forked child opens a memory domain of its own.
+ * The cache of the process, its helper, and its place among the processes of the node.
+ * The cache is made when first needed: at the start, or when a forked child opens a
+ * memory domain of its own.
  */
 
-/** @return whether memory is to be managed in this process. If so, the cache
- *  exists afterwards. Any thread may call this; it may take core.lock. */
+/** @return whether memory is to be managed in the process. If so, the cache exists
+ *  afterwards. Any thread; may take core.lock. */
 int uct_predreg_is_managing(uct_predreg_core_t *core);
 
 /**
- * Join the processes of the node, if this process is about to open its first
- * domain, and start the helper thread, if the knobs ask for one and it is not
- * running. If it cannot be started, memory is registered on demand. To be
- * called under core.lock, when the cache exists.
+ * Join the processes of the node before the process opens its first domain, and start the
+ * helper thread, if the knobs ask for a thread and none is running. Without a thread,
+ * memory is registered on demand. To be called under core.lock, when the cache exists.
  */
 void uct_predreg_helper_start(uct_predreg_core_t *core);
 
 
 /*
- * Switches UCX's own registration caches off while this library manages memory.
- * The overridden functions of UCX that read configurations call these
- * functions, see hooks.h.
+ * Switches UCX's own registration caches off while the library manages memory. The
+ * overridden functions of UCX for reading configurations call these two.
  */
 
-/** Switch the cache off in a configuration of UCP that was just read. */
+/** Switch the cache off in a new configuration of UCP. */
 void uct_predreg_ucp_config(uct_predreg_core_t *core,
                             const uct_predreg_real_t *real,
                             ucp_config_t *config);
@@ -122,62 +118,56 @@ void uct_predreg_md_config(uct_predreg_core_t *core, uct_component_h component,
 
 
 /*
- * Which components of UCT have their memory domains managed
- * (UCX_RCACHE_PRED_COMPONENTS). Any thread may call these functions.
+ * The components of UCT with managed memory domains (UCX_RCACHE_PRED_COMPONENTS).
  */
 
-/** @return whether UCX finds memory domains here of any component whose domains
- *          are managed. This loads UCX's components, as the opening of a context
- *          does. */
+/** @return whether UCX finds memory domains of any component with managed domains on the
+ *  machine. Loads UCX's components, as opening a context does. */
 int uct_predreg_components_are_here(const uct_predreg_core_t *core);
 
-/** Write down what has domains that are managed, in words that may follow "none
+/** Write down the components or devices with managed domains, in words for after "none
  *  of". */
 void uct_predreg_components_tell(const uct_predreg_knobs_t *knobs,
                                  ucs_string_buffer_t *strb);
 
-/** Say of each chosen name that UCX has no component of that name, if the log
- *  level is info or higher. UCX loads its components before it reads a
- *  configuration of one of them, so not before that. */
+/** Log each chosen name without a component of UCX, if the log level is info or higher.
+ *  UCX loads its components before reading a configuration of a component, so not
+ *  before. */
 void uct_predreg_components_check(const uct_predreg_core_t *core);
 
 
 /*
- * Memory that UCX registers for itself in managed domains. These functions
- * count it (memlock.h), set the cache's bound to what the system leaves beside
- * it, and publish the live counters. They are thread safe, but may block.
+ * Memory of UCX's own in managed domains: the functions count the memory (memlock.h), set
+ * the cache's bound to the rest of the system's limit, and publish the live counters.
  *
- * And memory that Firehose registers by way of UCX: it counts within the
- * bounds, as the arena does, and is no use of the cache.
+ * And memory that Firehose registers by way of UCX: memory of Firehose counts within the
+ * bounds, as memory of the arena does, and is no use of the cache.
  */
 
-/** @return the bound of the cache beside what UCX has registered for itself,
- *  bytes. */
+/** @return the bound of the cache beside UCX's own registrations, bytes. */
 uint64_t uct_predreg_max_bytes(const uct_predreg_knobs_t *knobs);
 
-/** @return whether there is any bound on what this process registers: one of the
- *          knobs, or the limit of locked memory. */
+/** @return whether there is any bound on the registrations of the process: a knob, or the
+ *  limit of locked memory. */
 int uct_predreg_has_bounds(const uct_predreg_knobs_t *knobs);
 
 /** @return whether the limit of locked memory may leave UCX's own pools no room
  *  to grow. */
 int uct_predreg_pools_are_limited(void);
 
-/** Count a pool of so many bytes, which UCX has registered in a domain that is
- *  only watched. The pool counts for good, since UCX's own cache decides when
- *  it is deregistered. */
+/** Count a pool of so many bytes in a watched domain. The pool counts for good, since
+ *  UCX's own cache decides when to deregister the pool. */
 void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length);
 
 /**
- * Count memory that UCX has registered for itself in a managed domain.
+ * Count memory of UCX's own in a managed domain.
  *
- * @param [in] is_pool  Whether it counts as a pool until it is removed.
+ * @param [in] is_pool  Whether the memory counts as a pool until its end.
  */
 void uct_predreg_foreign_add(uct_predreg_core_t *core, uct_mem_h memh,
                              void *address, size_t length, int is_pool);
 
-/** Stop counting the memory of this handle, which was deregistered and is not
- *  one of the cache. */
+/** Stop counting the memory of a deregistered handle, which is none of the cache. */
 void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh);
 
 /** @param [in] domains  In so many managed domains each byte is registered. 0: in
@@ -200,10 +190,8 @@ ucs_status_t uct_predreg_firehose_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p);
 
-/** Deregister memory that was registered so, and give its room back.
- *
- *  @return what UCX does; UCS_ERR_NO_ELEM if the handle is not one of
- *  Firehose. */
+/** Deregister memory of Firehose, and give its room back. @return the status of UCX;
+ *  UCS_ERR_NO_ELEM if the handle is none of Firehose. */
 ucs_status_t
 uct_predreg_firehose_dereg(uct_predreg_domain_t *domain,
                            const uct_md_mem_dereg_params_t *params);
@@ -214,23 +202,22 @@ void uct_predreg_foreign_reset(uct_predreg_core_t *core);
 
 
 /*
- * The arena of this process (uct/ib/predreg/arena) and the managed domains: it
- * is made for the first one, and its slabs are registered in all.
+ * The arena of the process (uct/ib/predreg/arena) and the managed domains: the first
+ * domain makes the arena, and all domains register its slabs.
  */
 
-/** Let the arena serve a domain that was opened, if there is to be one; make it
- *  for the first domain. What cannot be is said once, and then uses of the domain
- *  register for themselves. To be called under core.lock, as the next one. */
+/** Let the arena serve an opened domain, if the knobs ask for an arena; make the arena
+ *  for the first domain. A failure is logged once, and then uses of the domain register
+ *  for themselves. To be called under core.lock, as the next function. */
 void uct_predreg_arena_open_domain(uct_predreg_core_t *core,
                                    uct_predreg_domain_t *domain,
                                    const char *component);
 
-/** Deregister the slabs in a domain that is about to be closed. */
+/** Deregister the slabs in a domain before its closing. */
 void uct_predreg_arena_close_domain(uct_predreg_domain_t *domain);
 
-/** Record in the trace, which there is, that a use of memory of the arena has
- *  begun or ended.
- *  @param [in] kind  ucs_rcache_pred_use_kind_t. */
+/** Record the begin or end of a use of memory of the arena. There is a trace. @param [in]
+ *  kind ucs_rcache_pred_use_kind_t. */
 void uct_predreg_arena_record_begin(uct_predreg_domain_t *domain,
                                     const void *address, size_t length,
                                     unsigned flags, unsigned kind,
@@ -244,13 +231,12 @@ int uct_predreg_arena_make_room(uct_predreg_core_t *core);
 /** At the exit of the process: see uct_predreg_arena_stop(). */
 void uct_predreg_arena_exit(uct_predreg_core_t *core, uint64_t patience);
 
-/** Before the process forks, and in the parent after that, by one thread that
- *  no handler of a signal interrupts in between: see
- *  ucs_arena_before_fork(). */
+/** Before a fork, and in the parent after the fork, by one thread, with signals blocked
+ *  in between: see ucs_arena_before_fork(). */
 void uct_predreg_arena_fork_prepare(uct_predreg_core_t *core);
 void uct_predreg_arena_fork_parent(uct_predreg_core_t *core);
 
-/** In a forked child, before it has other threads: it has no arena. */
+/** In a forked child, before other threads start: the child has no arena. */
 void uct_predreg_arena_fork(uct_predreg_core_t *core);
 
 
@@ -267,19 +253,18 @@ void uct_predreg_arena_fork(uct_predreg_core_t *core);
  * ever.
  */
 
-/** Have UCX's log ask this module about each message from now on. To be called
- *  once. */
+/** Have UCX's log ask for each message from now on. To be called once. */
 void uct_predreg_quiet_install(void);
 
-/** Drop the warnings and errors of this thread from now on. Calls nest. */
+/** Drop the warnings and errors of the thread from now on. Calls nest. */
 void uct_predreg_quiet_begin(void);
 
-/** Drop them no longer, unless there was more than one begin. */
+/** End one call of uct_predreg_quiet_begin(). */
 void uct_predreg_quiet_end(void);
 
-/** Drop the next error of this thread, if it is UCP's about a registration: UCP
- *  goes on by itself, but says so in the words of an error (1.16 and later
- *  without PROTO_ENABLE, rndv.c). */
+/** Drop the next error of the thread, if UCP logs the error about a registration: UCP
+ *  goes on without the registration, but logs an error (1.16 and later without
+ *  PROTO_ENABLE, rndv.c). */
 void uct_predreg_quiet_once(void);
 
 END_C_DECLS

@@ -20,13 +20,13 @@
 #include <unistd.h>
 
 
-/* A foreign registration: memory that UCX has registered for itself. There are
- * only a few, which are large pools */
+/* A foreign registration: memory that UCX has registered for itself. There are only a few
+ * large pools */
 typedef struct foreign {
     ucs_list_link_t list;
     uct_mem_h       memh;
     uint64_t        bytes; /* Bytes of its pages */
-    size_t          pool;  /* Its bytes in pool_now; 0 if it is no pool */
+    size_t          pool;  /* Its bytes in pool_now; 0: no pool */
 } foreign_t;
 
 
@@ -35,9 +35,9 @@ typedef struct foreign {
 #define FIRST_USER_NAMESPACE 0xeffffffdu
 
 
-/* Whether this process is in the first user name space. The root of another one, such as
- * that of a container, has capabilities there, but the kernel asks for one of the first
- * (capable() in ib_umem_get() and mlock()) */
+/* Whether the process is in the first user name space. The root of another name space,
+ * such as a container's, has capabilities there, but the kernel asks for a capability of
+ * the first (capable() in ib_umem_get() and mlock()) */
 static int is_in_first_namespace(void)
 {
     struct stat st;

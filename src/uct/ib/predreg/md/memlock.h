@@ -16,15 +16,14 @@
 
 /** @file memlock.h
  *
- * How much memory the system lets this process lock, and how much of it is
- * taken by foreign registrations, which are not made by the cache but by UCX
- * for itself. This module only counts; foreign.c, which changes the counts,
- * tells others of the change.
+ * The limit of locked memory of the process, and the part of it taken by foreign
+ * registrations: by UCX for itself, not by the cache. The module only counts; foreign.c
+ * changes the counts and tells others of the change.
  *
- * It uses nothing of the core. Its functions are thread safe, but may block.
+ * Uses nothing of the core. Thread safe; the functions may block.
  */
 
-/** The questions that this module asks the system. */
+/** The questions to the system. */
 typedef struct uct_predreg_memlock_sys {
     /** @return whether the process has CAP_IPC_LOCK, in the first user name space. */
     int (*may_lock_anything)(void);
@@ -33,25 +32,24 @@ typedef struct uct_predreg_memlock_sys {
     int (*get_limit)(struct rlimit *limit);
 } uct_predreg_memlock_sys_t;
 
-/** The system that this process runs on. */
+/** The system of the process. */
 extern const uct_predreg_memlock_sys_t uct_predreg_memlock_linux;
 
 
 typedef struct uct_predreg_memlock {
     const uct_predreg_memlock_sys_t *sys;       /**< Constant */
 
-    /** Protects the fields below. No other lock is taken while it is held. */
+    /** Protects the fields below. No other lock is taken under it. */
     ucs_mutex_t                     lock;
     ucs_list_link_t                 foreign;    /**< List of the foreign
                                                      registrations */
-    uint64_t                        bytes;      /**< Bytes of the pages of all
-                                                     of them */
+    uint64_t                        bytes;      /**< Bytes of all their pages */
     uint64_t                        pool_now;   /**< Bytes of UCX's pools now */
     uint64_t                        pool_peak;  /**< The largest pool_now so
                                                      far */
 } uct_predreg_memlock_t;
 
-/** Initialises a static variable of that name. */
+/** Initialises a static variable of the given name. */
 #define UCT_PREDREG_MEMLOCK_INITIALIZER(_name, _sys) \
     { \
         .sys     = (_sys), \
@@ -61,18 +59,16 @@ typedef struct uct_predreg_memlock {
 
 
 /**
- * Forget all registrations in a forked child: those of the parent do not count
- * there. The child has no other thread, and the lock may have been held at the
- * fork. The list is not freed, because a thread that only the parent has may
- * have been in the allocator.
+ * Forget all registrations in a forked child: the parent's do not count there. The child
+ * has no other thread, and the lock may have been held at the fork. The list is not
+ * freed, because a thread of the parent may have been in the allocator.
  */
 void uct_predreg_memlock_reset(uct_predreg_memlock_t *memlock);
 
 /**
- * @return how many bytes this process may lock, or UINT64_MAX if there is no
- * limit. The limit is RLIMIT_MEMLOCK, which the kernel holds registrations to
- * (Linux, ib_umem_get()) unless the process has CAP_IPC_LOCK in the first user name
- * space.
+ * @return the number of bytes that the process may lock, or UINT64_MAX if there is no
+ * limit. The kernel holds registrations to RLIMIT_MEMLOCK (Linux, ib_umem_get()) unless
+ * the process has CAP_IPC_LOCK in the first user name space.
  */
 uint64_t uct_predreg_memlock_limit(const uct_predreg_memlock_t *memlock);
 
@@ -101,14 +97,14 @@ ucs_status_t uct_predreg_memlock_add(uct_predreg_memlock_t *memlock,
                                      uct_mem_h memh, void *address,
                                      size_t length, int is_pool);
 
-/** Stop counting the memory of a handle that was deregistered. @return
- *  UCS_ERR_NO_ELEM if it was not added. */
+/** Stop counting the memory of a deregistered handle. @return UCS_ERR_NO_ELEM if the
+ *  handle was not added. */
 ucs_status_t uct_predreg_memlock_remove(uct_predreg_memlock_t *memlock,
                                         uct_mem_h memh);
 
-/** Count a pool of so many bytes that UCX has registered through its own cache,
- *  which decides when the pool is deregistered. It counts as a pool for good,
- *  and does not count against the limit. */
+/** Count a pool of so many bytes, registered through UCX's own cache. UCX's cache decides
+ *  when to deregister the pool, so the pool counts for good, and never against the
+ *  limit. */
 void uct_predreg_memlock_add_pool(uct_predreg_memlock_t *memlock,
                                   size_t length);
 

@@ -88,8 +88,8 @@ void uct_predreg_helper_start(uct_predreg_core_t *core)
 {
     ucs_status_t status;
 
-    /* On demand, the thread that ends a use also deregisters: a helper would
-     * have nothing to do */
+    /* On demand, the thread that ends a use deregisters: a helper would have nothing to
+     * do */
     if (uct_predreg_policy(core) != UCS_RCACHE_PRED_POLICY_PREDICT) {
         return;
     }
@@ -112,7 +112,7 @@ void uct_predreg_helper_start(uct_predreg_core_t *core)
 }
 
 
-/* Let the cache do with a domain what is set of UCX's own cache */
+/* Let the cache keep to the user's settings of UCX's own cache */
 static void domain_limit(const uct_predreg_domain_t *domain)
 {
     const ucs_rcache_pred_limits_t limits = {
@@ -167,7 +167,7 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
               ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);
 }
 
-/* Whether the memory of a domain that is not managed is to be kept */
+/* Whether to keep the memory of an unmanaged domain registered */
 static int keeps_all(const uct_predreg_core_t *core, const char *component)
 {
     const char *const *name = core->compat->kept_components;
@@ -184,7 +184,7 @@ static int keeps_all(const uct_predreg_core_t *core, const char *component)
     return *name != NULL;
 }
 
-/* Without memory for it, the domain registers for each use */
+/* If there is no memory for the cache, the domain registers for each use */
 static void kept_domain_add(uct_predreg_core_t *core, uct_md_h md,
                             const char *name,
                             const uct_predreg_md_facts_t *facts)
@@ -277,8 +277,8 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
     uct_predreg_core_unlock(core);
 }
 
-/* Whether registrations in a domain mostly cost what a hit does. @param cost_p
- * Filled with that then, seconds. */
+/* Whether most registrations in a domain cost as little as a hit. @param cost_p Filled
+ * with the cost of a hit then, seconds. */
 static int is_cached(uct_predreg_core_t *core, uct_md_h md, double *cost_p)
 {
     const uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
@@ -345,8 +345,8 @@ void uct_predreg_iface_opened(uct_predreg_core_t *core, uct_md_h md,
             ucs_warn("messages cannot be moved in pieces with this transport: "
                      "what does not fit the bounds on pinned memory will fail");
         }
-        /* Relaxed: a pieces handle that another thread is given meanwhile does
-         * no harm, because nobody can use this interface yet */
+        /* Relaxed: a pieces handle given to another thread meanwhile does no harm,
+         * because nobody can use the interface yet */
         atomic_store_explicit(&domain->whole, 1, memory_order_relaxed);
     }
     uct_predreg_core_unlock(core);

@@ -63,8 +63,8 @@ void uct_predreg_components_tell(const uct_predreg_knobs_t *knobs,
     }
 }
 
-/* Whether a name is one of these components. Their names are also written to a
- * text, which they may not all fit in. */
+/* Whether a name is among the components. Their names are also written to a text, up to
+ * its length. */
 static int is_one_of(const uct_predreg_real_t *real, const char *name,
                      const uct_component_h *components, unsigned count,
                      char *text, size_t max)
@@ -116,12 +116,11 @@ void uct_predreg_components_check(const uct_predreg_core_t *core)
 
 
 /*
- * Switches UCX's own registration caches off: a cache above this library would
- * hold on to every region, and one below would keep every region pinned. They
- * are switched off in the configurations as UCX reads them. Environment
- * variables would be inherited by child processes, which would take them for
- * the user's wish. What the user has set stays as it is; if that leaves a cache
- * on, nothing is managed.
+ * Switches UCX's own registration caches off: a cache above the library would hold on to
+ * every region, and a cache below would keep every region pinned. The configurations are
+ * changed as UCX reads each of them. Environment variables would be inherited by child
+ * processes, and taken for the user's wish. Settings of the user stay as set; if a
+ * setting leaves a cache on, nothing is managed.
  */
 
 
@@ -142,8 +141,8 @@ static void variable_name(char *name, size_t max, const char *component,
     }
 }
 
-/* Let the library manage nothing, and say why: the user has set a variable, or a
- * configuration file a value, that leaves UCX's own cache on */
+/* Let the library manage nothing, and say why: the user's variable, or a configuration
+ * file, leaves UCX's own cache on */
 static void cache_kept(uct_predreg_core_t *core, const char *component,
                        const uct_predreg_setting_t *setting, const char *value)
 {
@@ -154,9 +153,9 @@ static void cache_kept(uct_predreg_core_t *core, const char *component,
     uct_predreg_step_aside(core, setting->kept, detail);
 }
 
-/* Whether a value that a user may have written switches the cache of a setting
- * off. Where UCX takes "n", it takes these as well (ucs_config_sscanf_bool());
- * of all others it takes the very word. */
+/* Whether a user's value switches the cache of a setting off. Where UCX takes "n", UCX
+ * takes these three as well (ucs_config_sscanf_bool()); of all others UCX takes the very
+ * word. */
 static int is_off(const uct_predreg_setting_t *setting, const char *value)
 {
     if (strcmp(setting->off, "n")) {
@@ -167,8 +166,7 @@ static int is_off(const uct_predreg_setting_t *setting, const char *value)
            !strcmp(value, "0");
 }
 
-/* Whether the user has given the setting of a cache a value that leaves the
- * cache on. If so, step aside */
+/* Whether the user's value of a setting leaves the cache on. If so, step aside */
 static int user_keeps(uct_predreg_core_t *core, const char *component,
                       const uct_predreg_setting_t *setting)
 {
@@ -210,9 +208,9 @@ static int is_forced_on(uct_predreg_core_t *core)
     return 0;
 }
 
-/* Note how UCP chooses its protocols. Where its pools might starve, it chooses
- * them as earlier versions do: with 30 MB of locked memory, that was seen to go
- * on where UCP hung else. What the user has set stays as it is. */
+/* Note how UCP chooses its protocols. Where UCP's pools might starve, let UCP choose as
+ * earlier versions do: with 30 MB of locked memory, UCP was seen to go on so, and to hang
+ * otherwise. A setting of the user stays. */
 static void choose_protocols(uct_predreg_core_t *core,
                              const uct_predreg_real_t *real,
                              ucp_config_t *config)
@@ -237,7 +235,7 @@ static void choose_protocols(uct_predreg_core_t *core,
     atomic_store_explicit(&core->fenced_puts, 1, memory_order_relaxed);
 }
 
-/* Take over the settings of a cache, as they are in a configuration */
+/* Take over the settings of a cache from a configuration */
 static void take_over(uct_predreg_core_t *core, const char *component,
                       uct_predreg_settings_get_t get, void *arg)
 {
@@ -279,7 +277,7 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
     char value[64];
     char *text;
 
-    /* The version of UCP may not be known before this point */
+    /* The version of UCP may not be known earlier */
     if (!uct_predreg_is_managing(core) ||
         (uct_predreg_find_compat(core, real) != compat) || is_forced_on(core) ||
         !uct_predreg_components_are_here(core) ||
@@ -303,9 +301,9 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
     choose_protocols(core, real, config);
 }
 
-/* Give a setting of a component the value that switches off what it is about. From 1.17 on
- * UCX finds it by its name with the prefix of the component's table (ucs_config_parser_set_value()
- * of parser.c), which is that of its variables */
+/* Give a setting of a component its value for off. From 1.17 on UCX finds a setting by
+ * its name with the prefix of the component's table (ucs_config_parser_set_value() of
+ * parser.c), as in variables */
 static void md_switch_off(const uct_predreg_core_t *core, const char *component,
                           const uct_predreg_setting_t *setting,
                           uct_md_config_t *config)
@@ -322,8 +320,8 @@ static void md_switch_off(const uct_predreg_core_t *core, const char *component,
     real->uct_config_modify(config, name + strlen("UCX_"), setting->off);
 }
 
-/* Switch the cache off that a setting is about.
- * @return whether the configuration has this setting. */
+/* Switch off the cache of a setting. @return whether the configuration has the
+ * setting. */
 static int md_cache_off(uct_predreg_core_t *core, const char *component,
                         const uct_predreg_setting_t *setting,
                         uct_md_config_t *config)
@@ -344,9 +342,9 @@ static int md_cache_off(uct_predreg_core_t *core, const char *component,
     return 1;
 }
 
-/* Let registrations end that there is no key for. This library calls them with the domain's
- * lock held, so that nobody could deregister anything meanwhile, and gives up idle memory
- * when they have failed */
+/* Bound the number of attempts of a registration without a key. The library registers
+ * with the domain's lock held, so that nobody could deregister anything meanwhile, and
+ * gives up idle memory after a failure */
 static void bound_retries(uct_predreg_core_t *core, const char *component,
                           uct_md_config_t *config)
 {
@@ -379,7 +377,7 @@ static int get_md(void *arg, const char *name, char *value, size_t max)
     return md->real->uct_config_get(md->config, name, value, max) == UCS_OK;
 }
 
-/* Take over the settings of the cache of a component, if it has one */
+/* Take over the settings of a component's cache, if there is one */
 static void take_over_md(uct_predreg_core_t *core, const char *component,
                          uct_md_config_t *config)
 {
@@ -401,7 +399,7 @@ void uct_predreg_md_config(uct_predreg_core_t *core, uct_component_h component,
     uct_component_attr_t attr  = {.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME};
     const uct_predreg_setting_t *setting;
 
-    /* Relaxed: it does not matter which of several first threads checks them */
+    /* Relaxed: any of several first threads may check the components */
     if (!atomic_flag_test_and_set_explicit(&checked, memory_order_relaxed)) {
         uct_predreg_components_check(core);
     }

@@ -16,24 +16,21 @@
 #include <stdatomic.h>
 
 /*
- * Watching under the leave-pinned policy. There UCX's own cache lies below this
- * library, and what passes through here is uses, not registrations. Their
- * handles are those of the regions of UCX's cache, which stay registered; so
- * all uses of a region have the same handle.
+ * Watching under the leave-pinned policy. UCX's own cache lies below the library, and
+ * uses pass through here, not registrations. Their handles belong to the regions of UCX's
+ * cache, which stay registered; so all uses of a region have the same handle.
  */
 
 
-/* Numbers of uses under way, by their handle. UCX's own pools have handles,
- * too, which must not be taken for those of uses when the pools are
- * deregistered. */
+/* Numbers of uses under way, by handle. UCX's own pools have handles, too, and the end of
+ * a pool must not be taken for the end of a use. */
 KHASH_MAP_INIT_INT64(watch_uses, unsigned)
 
 static khash_t(watch_uses) uses;                /* Under lock */
 static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WATCHED);
 
-/* The shortest use so far, bytes. Memory that is smaller was never used, so its
- * unmapping need not be recorded. Relaxed: this number only decreases, and
- * nothing else depends on it. */
+/* The shortest use so far, bytes. Shorter memory was never used, so its unmapping need
+ * not be recorded. Relaxed: the number only decreases, and nothing else depends on it. */
 static _Atomic(uint64_t) shortest = UINT64_MAX;
 
 
@@ -65,8 +62,8 @@ static uint64_t elapsed(uct_predreg_core_t *core, uint64_t begin)
     return (end > begin) ? (end - begin) : 0;
 }
 
-/* Note that a use with this handle begins.
- * @return 0 if there is no memory to note the use; then it is not recorded. */
+/* Note the begin of a use with the handle. @return 0 if there is no memory for the note;
+ * the use is not recorded then. */
 static int use_remember(uct_mem_h memh)
 {
     khiter_t iter;
@@ -87,8 +84,8 @@ out:
     return ret != UCS_KH_PUT_FAILED;
 }
 
-/* Note that a handle is deregistered.
- * @return 0 if the handle is not that of a use, but of one of UCX's pools. */
+/* Note the end of a use with the handle. @return 0 if the handle belongs to one of UCX's
+ * pools. */
 static int use_forget(uct_mem_h memh)
 {
     khiter_t iter;
@@ -104,7 +101,7 @@ static int use_forget(uct_mem_h memh)
     return found;
 }
 
-/* Remember the length of a use that has begun, if it is the shortest so far */
+/* Remember the length of a use, if the use is the shortest so far */
 static void shortest_update(size_t length)
 {
     uint64_t value = atomic_load_explicit(&shortest, memory_order_relaxed);
@@ -201,8 +198,8 @@ void uct_predreg_watch_unmapped(uct_predreg_core_t *core, uintptr_t start,
 
 void uct_predreg_watch_reset(void)
 {
-    /* The table is not freed: another thread of the parent may have been in the
-     * allocator when it forked */
+    /* The table is not freed: another thread of the parent may have been in the allocator
+     * at the fork */
     kh_init_inplace(watch_uses, &uses);
     ucs_mutex_init(&lock, UCS_RANK_WATCHED, 0);
 }

@@ -15,16 +15,16 @@ BEGIN_C_DECLS
 
 /** @file aside.h
  *
- * Why this library steps aside, so that UCX works as if it was not there: each reason
- * with the message that is logged and with what a user can do about it. Both libraries
- * of the interposition use this, and tell a tool in their process.
+ * Why the library steps aside, so that UCX works as if there was no library: each reason
+ * with its message in the log and an advice for the user. Both libraries of the
+ * interposition use the table, and answer a tool in their process.
  */
 
 #define UCT_PREDREG_ASIDE_ONE_UCX \
     "let the program use one UCX: look for a second libucs.so.0 in LD_LIBRARY_PATH"
 
-/** Expands _f(NAME, message, advice) for each reason. The message has at most one %s,
- *  which stands for what the caller adds. */
+/** Expands _f(NAME, message, advice) for each reason. The message has at most one %s, for
+ *  an addition of the caller. */
 #define UCT_PREDREG_ASIDE_REASONS(_f) \
     _f(RIGHTS, "this program has rights that its user lacks", \
        "run a copy of it without set-user-ID, set-group-ID and capabilities") \
@@ -57,7 +57,7 @@ BEGIN_C_DECLS
 #define UCT_PREDREG_ASIDE_VALUE(_name, _message, _advice) UCT_PREDREG_ASIDE_##_name,
 
 typedef enum {
-    UCT_PREDREG_ASIDE_NONE, /**< It does not step aside */
+    UCT_PREDREG_ASIDE_NONE, /**< The library does not step aside */
     UCT_PREDREG_ASIDE_REASONS(UCT_PREDREG_ASIDE_VALUE)
     UCT_PREDREG_ASIDE_LAST
 } uct_predreg_aside_t;
@@ -70,7 +70,7 @@ typedef enum {
 void uct_predreg_aside_print(uct_predreg_aside_t reason, const char *detail,
                              char text[UCT_PREDREG_ASIDE_MAX]);
 
-/** Told one thing after the other: what it is, a word, and its value. */
+/** Called for one fact after the other: its kind, a word, and its value. */
 typedef void (*uct_predreg_tell_t)(void *arg, const char *what, const char *value);
 
 /** Tell the name of a reason ("aside"), its message ("why") and the advice ("advice");
