@@ -10,25 +10,25 @@
 
 #include <math.h>
 
-/* The account holds what flows in during so many ns, or since it was opened if
- * that is shorter, but at least during CAPACITY_MIN. It starts full. */
+/* The account holds the inflow of so many ns, or since its opening if shorter, but at
+ * least of CAPACITY_MIN. The account starts full. */
 #define CAPACITY_MAX 1e9
 #define CAPACITY_MIN 50e6
 
 /* Deposits have flowed back after so many ns. */
 #define DEPOSIT_TIME 1e9
 
-/* What a region has to be worth while the account is full and when it is nearly
- * empty, as powers of 2: a page that is given up for as long as it takes to
- * register, and 64 TiB, more than there is */
+/* The least worth of a region while the account is full and when nearly empty, as powers
+ * of 2: a page given up for as long as its registration takes, and 64 TiB, more than
+ * there is */
 #define WORTH_FULL  12.
 #define WORTH_EMPTY 46.
 
-/* Which part of its own processor a helper may use. The rest of it is left to
- * whatever else runs on the machine */
+/* The part of its own processor that a helper may use. The rest is left to other programs
+ * of the machine */
 #define OWN_SHARE .5
 
-/* Which part of the budget rounds of the helper may take */
+/* The most that rounds of the helper may take of the budget */
 #define ROUNDS_SHARE .5
 
 

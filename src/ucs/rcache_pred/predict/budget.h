@@ -40,12 +40,11 @@
 typedef struct ucs_rcache_pred_budget {
     double                 rate;    /**< What flows in, ns for each ns of run time;
                                          INFINITY: there is no bound */
-    double                 left;    /**< What is in the account, ns; less than
-                                         0: a debt */
-    double                 deposit; /**< Set aside for uses that nobody
-                                         predicts: they register by themselves
-                                         if they come. It flows back with time,
-                                         ns */
+    double                 left;    /**< The content of the account, ns; less than 0: a
+                                         debt */
+    double                 deposit; /**< Set aside for unpredicted uses: such a use
+                                         registers by itself. The deposit flows back with
+                                         time, ns */
     double                 spent;   /**< What has been spent so far without
                                          deposits, ns; is counted even if there
                                          is no bound */
@@ -59,8 +58,8 @@ typedef struct ucs_rcache_pred_budget {
  *                    percent. With 0 nothing is ever given up. */
 void ucs_rcache_pred_budget_init(ucs_rcache_pred_budget_t *budget, double rate);
 
-/** Change the rate, from now on. What is in the account beyond what it holds at this rate
- *  is lost at the next @ref ucs_rcache_pred_budget_advance. */
+/** Change the rate, from now on. A content above the capacity at the new rate is lost at
+ *  the next @ref ucs_rcache_pred_budget_advance. */
 void ucs_rcache_pred_budget_set_rate(ucs_rcache_pred_budget_t *budget, double rate);
 
 /** Let time flow in, up to now. The first call opens the account. A clock that
@@ -83,8 +82,8 @@ int ucs_rcache_pred_budget_give_up(ucs_rcache_pred_budget_t *budget,
                                    uint64_t bytes, ucs_rcache_pred_time_t idle,
                                    double cost, double deposit);
 
-/** @return how many bytes have to be saved at present for so long as it takes to
- *          give them up, to be worth it; 0 if there is no bound. */
+/** @return the number of bytes to save at present, for as long as giving up takes, to be
+ *  worth the cost; 0 if there is no bound. */
 double ucs_rcache_pred_budget_worth(const ucs_rcache_pred_budget_t *budget);
 
 /** @return whether there is something left to spend. */
@@ -95,14 +94,13 @@ int ucs_rcache_pred_budget_may_spend(const ucs_rcache_pred_budget_t *budget);
 void ucs_rcache_pred_budget_spend(ucs_rcache_pred_budget_t *budget,
                                   double cost);
 
-/** A use has come for which so many ns were set aside: return what is left of
- *  them. What the use costs is to be spent. */
+/** A use has come after so many ns were set aside: return the rest of the deposit. The
+ *  cost of the use is to be spent. */
 void ucs_rcache_pred_budget_return(ucs_rcache_pred_budget_t *budget,
                                    double deposit);
 
-/** @return what a ns of the helper costs if it has a processor of its own: such
- *          a part of a ns that the account lets it use half of its
- *          processor. */
+/** @return the cost of a ns of a helper with a processor of its own: such a part of a ns
+ *  that the account lets the helper use half of its processor. */
 double
 ucs_rcache_pred_budget_own_price(const ucs_rcache_pred_budget_t *budget);
 

@@ -65,8 +65,7 @@ uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase)
 }
 
 
-/* Sites are allocated so many at a time. They never move, since they are in
- * lists */
+/* Sites are allocated so many at a time. Sites never move, since lists link them */
 #define CHUNK_SITES 4096
 
 /* A region that is used from one place has two sites in the end: of its context,
@@ -75,8 +74,8 @@ uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase)
 #define SITES_EACH 3
 
 
-/* Make room for more sites, if there may be more. If there is no memory for
- * them, the table goes on with those that it has. */
+/* Make room for more sites, within the limit. Without memory the table goes on with its
+ * present sites. */
 static void table_grow(ucs_rcache_pred_site_table_t *table)
 {
     ucs_rcache_pred_site_t *chunk;
@@ -110,8 +109,7 @@ ucs_rcache_pred_site_table_init(ucs_rcache_pred_site_table_t *table,
         num_buckets *= 2;
     }
 
-    /* calloc rather than malloc: it need not touch the pages of what is never
-     * used */
+    /* calloc rather than malloc: calloc need not touch pages that are never used */
     table->chunks = calloc(ucs_div_round_up(max_sites, CHUNK_SITES),
                            sizeof(*table->chunks));
     if (table->chunks == NULL) {

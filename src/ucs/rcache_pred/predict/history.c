@@ -13,7 +13,7 @@
 /* Fewer intervals than this say little about how much the intervals vary */
 #define HISTORY_ENOUGH 4
 
-/* The trend is that of so many intervals, however many are remembered: it may
+/* The trend is taken from so many intervals, however many are remembered: the trend may
  * turn */
 #define TREND_INTERVALS 8
 
@@ -31,12 +31,12 @@
  * interval */
 #define TREND_BETTER 4
 
-/* Intervals that were told are of use if the first one that is seen is not
- * shorter or longer than all of them by more than this part, 1/4 */
+/* Told intervals are of use if the first seen interval is not shorter or longer than all
+ * told ones by more than this part, 1/4 */
 #define TOLD_DIFFERS 4
 
-/* An interval that was told counts as that, ns, if it is longer: more than two years,
- * after which nobody expects a use. The sums of any two or three do not wrap around */
+/* A longer told interval counts as so many ns: more than two years, after which nobody
+ * expects a use. The sums of any two or three do not wrap around */
 #define LONGEST_TOLD (1ul << 56)
 
 
@@ -62,7 +62,7 @@ static void fade(ucs_rcache_pred_time_t *value, ucs_rcache_pred_time_t seen,
     *value = ucs_max(seen, *value - (*value / part));
 }
 
-/* Compare a new interval with what had been estimated for it */
+/* Compare a new interval with its estimate */
 static void estimate_judge(ucs_rcache_pred_estimate_t *estimate,
                            ucs_rcache_pred_time_t interval, unsigned part)
 {
@@ -74,7 +74,7 @@ static void estimate_judge(ucs_rcache_pred_estimate_t *estimate,
          (interval > expected) ? (interval - expected) : 0, part);
 }
 
-/* Compare a new interval with what had been predicted for it */
+/* Compare a new interval with its prediction */
 static void history_judge(ucs_rcache_pred_history_t *history,
                           ucs_rcache_pred_time_t interval)
 {
@@ -119,8 +119,8 @@ shortest_lead(const ucs_rcache_pred_history_t *history)
            ucs_max(lead, lead_of_few(history)) : lead;
 }
 
-/* The same if the trend is believed. Its errors are as often early as late, and
- * a single one that is larger than those before it is a miss */
+/* The same if the trend is believed. Errors of the trend are as often early as late, and
+ * a single error above the former ones is a miss */
 static ucs_rcache_pred_time_t
 trend_lead(const ucs_rcache_pred_history_t *history)
 {
@@ -177,8 +177,8 @@ static void history_find_trend(ucs_rcache_pred_history_t *history,
     }
 }
 
-/* How long memory has to be ready before a use that comes as late as any did
- * recently, if it is ready for one that comes as early as any did */
+/* How long memory has to be ready before a use as late as any recently, if the memory is
+ * ready for a use as early as any */
 static ucs_rcache_pred_time_t trend_span(const ucs_rcache_pred_history_t *history)
 {
     return trend_lead(history) + history->trend.overshoot;
@@ -190,8 +190,8 @@ shortest_span(const ucs_rcache_pred_history_t *history)
     return shortest_lead(history) + history->shortest.overshoot;
 }
 
-/* Believe the trend only if it is clearly better: it follows each jitter, which
- * the shortest interval does not */
+/* Believe the trend only if the trend is clearly better: the trend follows each jitter,
+ * and the shortest interval does not */
 static void history_choose(ucs_rcache_pred_history_t *history)
 {
     ucs_rcache_pred_time_t span = shortest_span(history);
@@ -216,8 +216,8 @@ static int is_longer(const ucs_rcache_pred_history_t *history,
            ((history->longer == 0) || (distance <= last / LONGER_ALIKE));
 }
 
-/* If the last intervals say that the program goes at another pace now, forget
- * those before them: none of them would come again. */
+/* If the last intervals show another pace of the program, forget the intervals before:
+ * none of these would come again. */
 static void history_change_pace(ucs_rcache_pred_history_t *history,
                                 ucs_rcache_pred_time_t interval, unsigned depth)
 {
@@ -255,9 +255,9 @@ static void add_interval(ucs_rcache_pred_history_t *history,
     history_choose(history);
 }
 
-/* The first interval that was seen here shows whether those that were told are
- * of any use. If it is none of them, they are forgotten: being the shortest, they
- * might else be believed for as long as intervals are remembered */
+/* The first seen interval shows whether told intervals are of any use. Useless told
+ * intervals are forgotten: being the shortest, they might be believed for as long as
+ * intervals are remembered */
 static void judge_told(ucs_rcache_pred_history_t *history,
                        ucs_rcache_pred_time_t interval)
 {
@@ -343,9 +343,9 @@ ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history)
 {
     ucs_rcache_pred_time_t late;
 
-    /* Those that were told do not count. Otherwise this would be shorter than the
-     * grace of a recurrence, which knows none of them, and that one would await a
-     * region a second time that is not used any more */
+    /* Told intervals do not count. Otherwise the grace would be shorter than the grace of
+     * a recurrence, which knows no told intervals, and the recurrence would await an
+     * unused region a second time */
     late = ucs_max(expected_delay(history) + (history->period / 8),
                    (history->count - history->told < HISTORY_ENOUGH) ?
                    (history->period / 2) :

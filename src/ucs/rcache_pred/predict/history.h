@@ -16,27 +16,25 @@ BEGIN_C_DECLS
 
 /** @file history.h
  *
- * The history of something that recurs, such as the uses in one context: when
- * it began, and when it is expected to begin again. There are two estimates of
- * the next interval. The shortest of the recent ones is right on the safe side
- * where intervals vary; but where they grow, it is too short by all that they
- * have grown meanwhile. The trend is right there. It is believed if it would
- * have had memory registered for clearly less time, by its errors so far. The functions are pure:
- * they take the time as an argument and need no lock.
+ * The history of a recurrence, such as the uses in one context: past begins, and the
+ * next expected begin. There are two estimates of the next interval. The shortest of the
+ * recent intervals is right on the safe side where intervals vary; but where intervals
+ * grow, the shortest is too short by all the growth meanwhile. The trend is right there.
+ * The trend is believed if, by its errors so far, memory would have been registered for
+ * clearly less time. The functions are pure: the time is an argument, and no lock is
+ * needed.
  */
 
-/** A history has a confidence from 0 to MAX, and predicts only if it is at
- *  least 1. The confidence falls with predictions that failed. It rises when an
- *  interval was as the history would have predicted it, even if no prediction
- *  was made. */
+/** A history has a confidence from 0 to MAX, and predicts from 1 on. The confidence falls
+ *  with failed predictions, and rises when an interval was as the history would have
+ *  predicted, even without a prediction. */
 #define UCS_RCACHE_PRED_CONFIDENCE_MAX   4
 #define UCS_RCACHE_PRED_CONFIDENCE_START 2
 
 
 /** A way to estimate the next interval, and how wrong it was recently. */
 typedef struct ucs_rcache_pred_estimate {
-    ucs_rcache_pred_time_t interval;   /**< What is estimated; 0: nothing is
-                                            known yet */
+    ucs_rcache_pred_time_t interval;   /**< The estimate; 0: nothing is known yet */
     ucs_rcache_pred_time_t undershoot; /**< By how much intervals were shorter
                                             than estimated: the worst recent
                                             case, which fades */
@@ -49,8 +47,7 @@ typedef struct ucs_rcache_pred_estimate {
 typedef struct ucs_rcache_pred_history {
     ucs_rcache_pred_time_t last;       /**< Time of the last begin; 0: no begin
                                             is awaited */
-    ucs_rcache_pred_time_t period;     /**< The estimate that is believed; 0:
-                                            there is none yet */
+    ucs_rcache_pred_time_t period;     /**< The believed estimate; 0: none yet */
     ucs_rcache_pred_time_t typical;    /**< Median of the recent intervals */
     ucs_rcache_pred_time_t longest;    /**< Longest of the recent intervals */
     ucs_rcache_pred_estimate_t shortest; /**< The shortest of the recent
@@ -68,11 +65,9 @@ typedef struct ucs_rcache_pred_history {
     uint8_t                confidence;
     uint8_t                by_trend;   /**< Not 0: the trend is believed, and not
                                             the shortest interval */
-    uint8_t                longer;     /**< How many of the last intervals, in a
-                                            row, were much longer than the
-                                            period known before them, and alike;
-                                            less than the number that makes them
-                                            the new period */
+    uint8_t                longer;     /**< Number of the last intervals in a row that
+                                            were much longer than the period before, and
+                                            alike; fewer than a new period takes */
     uint8_t                streak;     /**< How many of the last intervals, in a
                                             row, were as long as the period
                                             known before them or longer by its
@@ -83,7 +78,7 @@ typedef struct ucs_rcache_pred_history {
 } ucs_rcache_pred_history_t;
 
 
-/** Initialize a history that knows no begin yet. */
+/** Initialize a history without a begin. */
 void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history);
 
 /**
@@ -107,9 +102,8 @@ void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
 void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
                                    ucs_rcache_pred_time_t end, unsigned depth);
 
-/** Let a history know an interval that was not between begins which it was told of,
- *  such as one of another run. What begin is awaited stays as it is.
- *  @param [in] interval  > 0. */
+/** Let a history know an interval of other regions, as a precedent. The awaited begin
+ *  stays. @param [in] interval > 0. */
 void ucs_rcache_pred_history_tell(ucs_rcache_pred_history_t *history,
                                   ucs_rcache_pred_time_t interval,
                                   unsigned depth);
@@ -148,12 +142,11 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history);
 
 /**
- * How long after the predicted begin to go on waiting for it. It is 1/8 of the
- * period plus 5/4 of the amount by which intervals were longer than estimated;
- * plus the spread of the recent intervals, if that is more and the shortest of
- * them is believed. It is at
- * least a quarter of the period, or half of the period while fewer than 4
- * intervals are known that were not told, and at most one period.
+ * How long after the predicted begin to go on waiting: 1/8 of the period plus 5/4 of the
+ * amount by which intervals were longer than estimated; plus the spread of the recent
+ * intervals, if the spread is more and the shortest interval is believed. At least a
+ * quarter of the period, or half of the period with fewer than 4 seen intervals, and at
+ * most one period.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history);
@@ -204,12 +197,11 @@ ucs_rcache_pred_history_expiry(const ucs_rcache_pred_history_t *history);
 
 
 /*
- * The call-site table (CF'11, section 3.2), in which the signature of a
- * communication on a region is looked up to find the history of its begins.
- * Only the helper uses it, so that it needs no lock.
+ * The call-site table (CF'11, section 3.2), from the signature of a communication on a
+ * region to the history of its begins. Only the helper uses the table, without a lock.
  */
 
-/** What is known of one communication context of one region. */
+/** One communication context of one region. */
 typedef struct ucs_rcache_pred_site {
     ucs_hlist_link_t          hash_link;
     ucs_list_link_t           region_link; /**< Element of the region's list of
@@ -234,9 +226,9 @@ typedef struct ucs_rcache_pred_site {
 
 
 /**
- * A table of sites, whose number follows that of the regions up to a bound.
- * When all are taken, a new site replaces the one that was not used for
- * longest, approximately: the CLOCK algorithm finds it.
+ * A table of sites. The number of sites follows the number of regions up to a bound. When
+ * all sites are taken, a new site replaces the least recently used, approximately: the
+ * CLOCK algorithm finds the site.
  */
 typedef struct ucs_rcache_pred_site_table {
     ucs_rcache_pred_site_t **chunks;    /**< The memory of all sites */

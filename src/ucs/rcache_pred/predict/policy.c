@@ -42,14 +42,14 @@ ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, size_t pages)
 }
 
 
-/* Slices are joined at no cost of memory if the time that the helper needs for
- * them one by one is so many times their burst. For those in the middle of the
- * queue it is half of that, less half of the burst, and together they are
- * registered for the whole burst and for the registration of all. */
+/* Joining slices costs no memory if the helper's time for them one by one is so many
+ * times their burst. The slices in the middle of the queue wait for half of the time,
+ * less half of the burst, and joined slices are registered for the whole burst and for
+ * the registration of all. */
 #define JOIN_FREE     3
 
-/* Slices that cost memory are joined only if they are idle for so many times their
- * burst afterwards */
+/* Slices are joined at a cost of memory only if the slices are idle for so many times
+ * their burst afterwards */
 #define JOIN_PAUSE    8
 
 #define RESERVE_SHARE 16
@@ -62,8 +62,7 @@ static ucs_rcache_pred_time_t time_sub(ucs_rcache_pred_time_t a,
     return (a > b) ? (a - b) : 0;
 }
 
-/* The time for a deregistration and a registration, and for all that may delay
- * them */
+/* The time for a deregistration and a registration, and for all possible delays */
 static ucs_rcache_pred_time_t
 times_total(const ucs_rcache_pred_times_t *times)
 {

@@ -26,9 +26,9 @@ BEGIN_C_DECLS
  * measurements while the program runs.
  */
 
-/** Costs that are assumed before anything was measured, in ns for each page and
- *  in ns for each operation. They are of the order that was measured on
- *  Soft-RoCE and on io_uring. The first real measurements outweigh them. */
+/** Assumed costs before the first measurement, in ns for each page and in ns for each
+ *  operation. The order of magnitude was measured on Soft-RoCE and on io_uring. The first
+ *  real measurements outweigh the assumption. */
 #define UCS_RCACHE_PRED_REG_COST_PER_PAGE   50.
 #define UCS_RCACHE_PRED_REG_COST_PER_OP     10000.
 #define UCS_RCACHE_PRED_DEREG_COST_PER_PAGE 10.
@@ -131,10 +131,10 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_own_margin(const ucs_rcache_pred_times_t *times);
 
 /**
- * @return n (t_slice + t_cs) of inequality (2): how long the helpers that share
- *         a processor run before it is this helper's turn again; 0 if each
- *         helper has a processor. t_cs, some us, is left out, since wakeup has
- *         it: that is measured from when the helper should run until it does.
+ * @return n (t_slice + t_cs) of inequality (2): how long the helpers of a shared
+ * processor run before the turn of the present helper; 0 if each helper has a processor.
+ * t_cs, some us, is left out, since wakeup includes t_cs: wakeup is measured from when
+ * the helper should run until the helper runs.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_share(const ucs_rcache_pred_seat_t *seat);
@@ -154,23 +154,23 @@ ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,
                             const ucs_rcache_pred_seat_t *seat,
                             ucs_rcache_pred_mode_t mode, unsigned *votes);
 
-/** @return the least distance from the deadline before to that of this region:
+/** @return the least distance between the deadlines of the region and the region before:
  *  the time to process one entry of each queue. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times);
 
-/** What it would mean to register slices together that are used in one burst,
- *  instead of each by itself. */
+/** The effect of registering the slices of one burst together, instead of each by
+ *  itself. */
 typedef struct ucs_rcache_pred_joint {
     uint64_t               bytes;   /**< Of all of them */
     ucs_rcache_pred_time_t span;    /**< From the first to the last begin of
                                          their uses in a burst */
-    ucs_rcache_pred_time_t spacing; /**< What @ref ucs_rcache_pred_spacing says
-                                         of each of them, summed up */
+    ucs_rcache_pred_time_t spacing; /**< Sum of @ref ucs_rcache_pred_spacing over the
+                                         slices */
     ucs_rcache_pred_time_t idle;    /**< From now to the first of the next
                                          uses */
-    ucs_rcache_pred_time_t saved;   /**< How much less time it takes to
-                                         deregister and register all of them */
+    ucs_rcache_pred_time_t saved;   /**< Time saved in deregistering and registering all
+                                         of them */
 } ucs_rcache_pred_joint_t;
 
 

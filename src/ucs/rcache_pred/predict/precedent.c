@@ -82,8 +82,8 @@ find(const ucs_rcache_pred_precedent_table_t *table, uint64_t way)
     return NULL;
 }
 
-/* Let nobody wait here any more. There may be very many: they stay in a ring of
- * their own, which nobody looks at and which each leaves in time */
+/* Let nobody wait here any more. There may be very many waiting links: the links stay in
+ * a ring of their own, which nobody looks at and each link leaves in time */
 static void abandon(ucs_rcache_pred_precedent_t *precedent)
 {
     ucs_list_del(&precedent->waiting);
@@ -115,7 +115,7 @@ get(ucs_rcache_pred_precedent_table_t *table, uint64_t way)
     precedent->way    = way;
     precedent->count  = 0;
     precedent->credit = UCS_RCACHE_PRED_PRECEDENT_CREDIT;
-    /* What is new is not the first to be replaced */
+    /* A new precedent is not the first to be replaced */
     precedent->added  = ++table->additions;
     return precedent;
 }
@@ -248,8 +248,8 @@ uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
     return before;
 }
 
-/* Whether the next use of a region, which was used once, would not be awaited any
- * more if it followed others */
+/* Whether the next use of a region with one use would be too late to be awaited by the
+ * precedent */
 static int is_too_late(const ucs_rcache_pred_predictor_t *predictor,
                        const ucs_rcache_pred_forecast_t *forecast,
                        ucs_rcache_pred_time_t now,
@@ -272,7 +272,7 @@ int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
     ucs_rcache_pred_site_t *site;
     unsigned num, i;
 
-    /* What is known of the region itself counts for more */
+    /* Knowledge of the region itself counts for more */
     if (forecast->history.count > 0) {
         return 0;
     }
@@ -290,8 +290,8 @@ int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
         return 0;
     }
 
-    /* Buffers that are never used again wait for longest: they would take all
-     * credit from those that are */
+    /* Buffers without a second use wait for longest: they would take all credit from the
+     * others */
     if (is_too_late(predictor, forecast, now, intervals, num)) {
         return 0;
     }

@@ -34,10 +34,9 @@
  * this part of the period, 1/8 */
 #define PHASE_DIFFERS 8
 
-/* How many sites of a region are looked at to find the one that recurs first:
- * those that were used last. A buffer that is used by ever new contexts can
- * have all sites of the table, most of which will never be seen again; a loop
- * that uses one buffer in so many contexts and phases is not known. */
+/* The number of sites of a region to search for the first recurrence: the last used ones.
+ * A buffer used by ever new contexts can have all sites of the table, most of them never
+ * seen again; no loop is known that uses one buffer in so many contexts and phases. */
 #define MAX_RECURRENCES 128
 
 /*
@@ -121,14 +120,14 @@ void ucs_rcache_pred_forecast_merge(ucs_rcache_pred_predictor_t *predictor,
     forecast->source_next = 0;
 }
 
-/* When to stop waiting for the use that a history predicts */
+/* When to stop waiting for the use predicted by a history */
 static ucs_rcache_pred_time_t
 forecast_expiry(const ucs_rcache_pred_forecast_t *forecast,
                 const ucs_rcache_pred_history_t *history)
 {
-    /* A region in doubt believes only histories whose intervals ended within
-     * the narrow grace. Hence it does not wait longer than that for the next
-     * use either. */
+    /* A region in doubt believes only histories whose intervals ended within the narrow
+     * grace. Hence the region does not wait longer than the narrow grace for the next use
+     * either. */
     return (forecast->doubt < DOUBT_STEP) ?
            ucs_rcache_pred_history_expiry(history) :
            (history->last + history->period +

@@ -45,8 +45,8 @@ uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
                                    uint64_t region, uintptr_t address,
                                    uint64_t length);
 
-/** @return the hash, which is never 0, of the place of the program from which a
- *  communication was called, whatever its buffer and what came before it. */
+/** @return the hash, never 0, of the place of the program that called a communication,
+ *  for any buffer and any former communications. */
 uint64_t
 ucs_rcache_pred_signature_of_place(const ucs_rcache_pred_context_t *context);
 
@@ -55,23 +55,22 @@ ucs_rcache_pred_signature_of_place(const ucs_rcache_pred_context_t *context);
  *  there. */
 uint64_t ucs_rcache_pred_signature_of_way(uint64_t place, uint64_t length);
 
-/** @return the signature, which is never 0, of a communication that comes in a
- *  certain phase of its region. predict.c says what phases are. */
+/** @return the signature, never 0, of a communication in a certain phase of its region.
+ *  predict.c defines phases. */
 uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
 
 
 /*
- * What regions that are used from one place of the program tell about each
- * other. A place is a caller and the path of calls that led to it, whatever the
- * buffer and the communications before. Where the uses of a place come at
- * random, not each of its regions has to find that out for itself. The functions
- * are pure; only the helper calls them, so that they need no lock.
+ * Regions used from one place of the program tell about each other. A place is a caller
+ * and the path of calls to the caller, for any buffer and any former communications.
+ * Where the uses of a place come at random, not each of its regions has to learn so by
+ * itself. The functions are pure; only the helper calls them, without a lock.
  */
 
-/** A place has a score, which a deadline that was met raises and one that was
- *  not met lowers: it falls where fewer than two fifths of them are met. Of
- *  deadlines from intervals at random, 10 to 35 % are met, and of those from
- *  the first intervals of a period that varies by 20 %, more than half. */
+/** A place has a score. A met deadline raises the score, an unmet one lowers the score:
+ *  the score falls where fewer than two fifths of the deadlines are met. Of deadlines
+ *  from intervals at random, 10 to 35 % are met, and of deadlines from the first
+ *  intervals of a period that varies by 20 %, more than half. */
 #define UCS_RCACHE_PRED_PLACE_MET   3
 #define UCS_RCACHE_PRED_PLACE_UNMET 2
 
@@ -79,9 +78,8 @@ uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
  *  costs so many registrations for nothing. */
 #define UCS_RCACHE_PRED_PLACE_DOUBTED -6
 
-/** The score is from -MAX to MAX, so that a place that changes its ways is not
- *  held to what it did long ago: 31 deadlines that are met make up for
- *  whatever was before. */
+/** The score is from -MAX to MAX, so that a changed place is not held to its distant
+ *  past: 31 met deadlines make up for any past. */
 #define UCS_RCACHE_PRED_PLACE_MAX 96
 
 /* Places are kept in sets of so many, by their hash. In each set, the one that
@@ -90,16 +88,16 @@ uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
 #define UCS_RCACHE_PRED_PLACE_WAYS 4
 
 
-/** What is known of one place. */
+/** One place. */
 typedef struct ucs_rcache_pred_place {
     uint64_t hash;   /**< See @ref ucs_rcache_pred_signature_of_place;
                           0: none is here */
-    uint64_t region; /**< About which region the last verdict was */
+    uint64_t region; /**< The region of the last verdict */
     int8_t   score;
 } ucs_rcache_pred_place_t;
 
 
-/** The places that were judged lately. All zero: none is known. */
+/** The lately judged places. All zero: none is known. */
 typedef struct ucs_rcache_pred_place_table {
     ucs_rcache_pred_place_t sets[UCS_RCACHE_PRED_PLACE_SETS]
                                 [UCS_RCACHE_PRED_PLACE_WAYS];
@@ -117,41 +115,38 @@ typedef struct ucs_rcache_pred_place_table {
 void ucs_rcache_pred_place_judge(ucs_rcache_pred_place_table_t *table,
                                  uint64_t hash, uint64_t region, int met);
 
-/** @return whether predictions for regions of this place are not to be believed
- *          unless they have been right for the region itself. That is not so of
- *          a place of which nothing is known. */
+/** @return whether predictions for regions of the place are not to be believed unless
+ *  right for the region itself. An unknown place is believed. */
 int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
                                      uint64_t hash);
 
 
 /*
- * What followed the uses of any region in one place of the program, with one
- * length: a precedent for other regions that were used once in the same way. A
- * region asks for one, and waits if there is none yet.
+ * The next uses after uses of any region in one place of the program, with one length: a
+ * precedent for other regions that were used once in the same way. A region asks for a
+ * precedent, and waits if there is none yet.
  *
- * In some places buffers are used once that never come again, or buffers whose
- * next uses are of different loops. So a precedent has credit: each region that
- * follows it takes some, and gives back more if its use comes when it is
- * expected. Who asks for more than that waits.
+ * In some places buffers are used once and never again, or the next uses of buffers
+ * belong to different loops. So a precedent has credit: each following region takes some,
+ * and gives back more if its use comes when expected. Regions beyond the credit wait.
  *
- * The functions are pure; only the helper calls them, so that they need no lock.
+ * The functions are pure; only the helper calls them, without a lock.
  */
 
-/** How many intervals of a way of use are remembered, the last ones. They tell
- *  less than as many of one region would, since they are of about the same time:
- *  with more of them, a history that is told would take intervals for steady
- *  before it has seen one itself. */
+/** Number of remembered intervals of a way of use, the last ones. The intervals tell less
+ *  than as many intervals of one region, being of about the same time: with more of them,
+ *  a told history would take intervals for steady before seeing one. */
 #define UCS_RCACHE_PRED_PRECEDENT_DEPTH 2
 
-/** So many regions may follow a precedent before any of them has shown that it is
- *  right: so many registrations may be for nothing. */
+/** So many regions may follow a precedent before any of them has shown the precedent to
+ *  be right: so many registrations may be for nothing. */
 #define UCS_RCACHE_PRED_PRECEDENT_CREDIT 4
 
-/** What is given back for each of them that was right: two more may follow in its
- *  place. So regions in turns are told faster than they are used. */
+/** The credit given back for each right one: two more regions may follow in its place. So
+ *  regions in turns are told faster than used. */
 #define UCS_RCACHE_PRED_PRECEDENT_MET 2
 
-/** The most that a precedent is given credit, so that it is not followed for long
+/** The highest credit of a precedent, so that the precedent is not followed for long
  *  after the program has changed. */
 #define UCS_RCACHE_PRED_PRECEDENT_MAX_CREDIT 64
 
@@ -165,23 +160,22 @@ int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
 #define UCS_RCACHE_PRED_PRECEDENT_WAYS 4
 
 
-/** What is known of one way of use. */
+/** One way of use. */
 typedef struct ucs_rcache_pred_precedent {
     uint64_t               way;     /**< See @ref
                                          ucs_rcache_pred_signature_of_way;
                                          0: none is here */
     uint64_t               added;   /**< Number of the table's last addition
                                          here */
-    ucs_list_link_t        waiting; /**< Who waits for the first interval that
-                                         is added next: those that began to wait
-                                         first come first */
+    ucs_list_link_t        waiting; /**< Links that wait for the next interval: the
+                                         longest waiting link comes first */
     uint64_t               count;   /**< How many intervals there were */
-    unsigned               credit;  /**< How many regions may follow it */
+    unsigned               credit;  /**< Number of regions that may follow */
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];
 } ucs_rcache_pred_precedent_t;
 
 
-/** The ways of use that were seen lately. */
+/** The lately seen ways of use. */
 typedef struct ucs_rcache_pred_precedent_table {
     uint64_t                    additions; /**< How many there were */
     ucs_rcache_pred_precedent_t sets[UCS_RCACHE_PRED_PRECEDENT_SETS]
@@ -209,12 +203,11 @@ unsigned
 ucs_rcache_pred_precedent_ask(const ucs_rcache_pred_precedent_table_t *table,
                               uint64_t way, ucs_rcache_pred_time_t *intervals);
 
-/** Follow a precedent that was found so: takes credit for one. */
+/** Follow a found precedent: takes credit for one. */
 void ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
                                       uint64_t way);
 
-/** The use of a region that has followed a precedent came when it was
- *  expected. */
+/** The use of a region that followed a precedent came when expected. */
 void ucs_rcache_pred_precedent_met(ucs_rcache_pred_precedent_table_t *table,
                                    uint64_t way);
 
@@ -223,7 +216,7 @@ void ucs_rcache_pred_precedent_met(ucs_rcache_pred_precedent_table_t *table,
 void ucs_rcache_pred_precedent_wait(ucs_rcache_pred_precedent_table_t *table,
                                     uint64_t way, ucs_list_link_t *link);
 
-/** Stop waiting. All zeros is a link that has not waited. */
+/** Stop waiting. A link of all zeros has not waited. */
 void ucs_rcache_pred_precedent_leave(ucs_list_link_t *link);
 
 /** @return whoever has waited for longest for a way of use, and does not wait any
@@ -234,7 +227,7 @@ ucs_rcache_pred_precedent_release(ucs_rcache_pred_precedent_table_t *table,
                                   uint64_t way);
 
 
-/** What the predictions for all regions of a cache share. */
+/** The common part of the predictions for all regions of a cache. */
 typedef struct ucs_rcache_pred_predictor {
     ucs_rcache_pred_site_table_t sites;
     ucs_rcache_pred_place_table_t places;
@@ -244,35 +237,32 @@ typedef struct ucs_rcache_pred_predictor {
 } ucs_rcache_pred_predictor_t;
 
 
-/** What is known about the uses of one region. */
+/** The uses of one region. */
 typedef struct ucs_rcache_pred_forecast {
-    ucs_list_link_t           sites;      /**< Call sites of the region, those
-                                               that were used last first */
+    ucs_list_link_t           sites;      /**< Call sites of the region, the last used
+                                               first */
     ucs_rcache_pred_history_t history;    /**< History of all uses of the
                                                region, whatever their context */
     uint64_t                  last_site;  /**< Signature of the last use; 0: the
                                                region was never used */
-    uint64_t                  last_phase; /**< Signature of the last use that
-                                               was in a phase, with that phase;
-                                               0: there was none */
+    uint64_t                  last_phase; /**< Signature of the last use in a phase, with
+                                               the phase; 0: none */
     ucs_rcache_pred_time_t    earliest;   /**< A use before that was not the one
                                                that the last decision expected;
                                                has a meaning if predicted or
                                                in_trial is not 0, as the next two
                                                have */
-    ucs_rcache_pred_time_t    expiry;     /**< When to stop waiting for it */
-    ucs_rcache_pred_time_t    period;     /**< Period of the history that has
-                                               predicted it */
+    ucs_rcache_pred_time_t    expiry;     /**< When to stop waiting for the use */
+    ucs_rcache_pred_time_t    period;     /**< Period of the predicting history */
     uint64_t                  place;      /**< Hash of the place of the last
                                                use */
     uint64_t                  way;        /**< Hash of the place of the last use
                                                and of its length; 0: it is no
                                                precedent for others */
-    ucs_list_link_t           waits;      /**< Waits for a precedent of that way
-                                               of use */
-    uint64_t                  source;     /**< Signature of the site from which
-                                               the deadline comes; 0: it comes
-                                               from the history of all uses */
+    ucs_list_link_t           waits;      /**< Waits for a precedent of the way of use */
+    uint64_t                  source;     /**< Signature of the site behind the deadline;
+                                               0: the deadline comes from the history of
+                                               all uses */
     uint8_t                   source_next; /**< Not 0: the deadline comes from
                                                 the site's history of next uses,
                                                 not from the history of its own
@@ -299,7 +289,7 @@ typedef struct ucs_rcache_pred_forecast {
 } ucs_rcache_pred_forecast_t;
 
 
-/** @return whether a use that begins now is the one that was expected. */
+/** @return whether a use beginning now is the expected one. */
 static inline int
 ucs_rcache_pred_forecast_is_met(const ucs_rcache_pred_forecast_t *forecast,
                                 ucs_rcache_pred_time_t begin)
@@ -323,10 +313,10 @@ ucs_rcache_pred_predictor_init(ucs_rcache_pred_predictor_t *predictor,
 void
 ucs_rcache_pred_predictor_cleanup(ucs_rcache_pred_predictor_t *predictor);
 
-/** Initialize the forecast of a region that was never used. */
+/** Initialize the forecast of an unused region. */
 void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast);
 
-/** Remove the call sites of a region that is forgotten. */
+/** Remove the call sites of a forgotten region. */
 void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
                                      ucs_rcache_pred_forecast_t *forecast);
 
@@ -355,13 +345,13 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
                                         int awaited);
 
 /**
- * A use has begun, which is to be added to the histories of a region after this:
- * what it tells about regions that are used as this one was before.
+ * A use has begun, and is to be added to the histories of a region after this call: learn
+ * what the use tells about regions used as the region was before.
  *
- * @param [in] way  Hash of the place and the length of this use, see @ref
- *                  ucs_rcache_pred_signature_of_way.
- * @return the way of the use before, for which there is a precedent now that
- *         others may wait for; 0: there was none.
+ * @param [in] way  Hash of the place and the length of the use, see @ref
+ * ucs_rcache_pred_signature_of_way.
+ *
+ * @return the way of the use before, now with a precedent for waiting regions; 0: none.
  */
 uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
                                       ucs_rcache_pred_forecast_t *forecast,

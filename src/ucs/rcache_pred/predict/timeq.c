@@ -9,7 +9,7 @@
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
 
-/* Later times count as this one */
+/* Later times count as the last one */
 #define TIME_LAST ((ucs_rcache_pred_time_t)INT64_MAX)
 
 typedef ucs_rcache_pred_timeq_elem_t elem_t;
@@ -110,7 +110,7 @@ ucs_rcache_pred_timeq_first(const ucs_rcache_pred_timeq_t *queue)
         return UCS_RCACHE_PRED_TIME_INF;
     }
 
-    /* There is nothing before the first element that needs its gap */
+    /* The first element needs no gap: nothing comes before */
     first = branch_ready(queue->tree.root) +
             (int64_t)ucs_rcache_pred_timeq_head(queue)->gap;
     return ucs_max(first, 0);

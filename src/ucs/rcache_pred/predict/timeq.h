@@ -38,11 +38,10 @@ typedef struct ucs_rcache_pred_timeq_elem {
     ucs_rcache_pred_tree_node_t node;
     ucs_rcache_pred_time_t      time;
     ucs_rcache_pred_time_t      gap;
-    int64_t                     gaps;  /**< Sum of the gaps of this element and
-                                            of those below it in the tree */
-    int64_t                     ready; /**< When whatever comes before these has
-                                            to be ready, so that they are in
-                                            time */
+    int64_t                     gaps;  /**< Sum of the gaps of the element and of the
+                                            elements below in the tree */
+    int64_t                     ready; /**< When all elements before have to be ready, for
+                                            these to be in time */
 } ucs_rcache_pred_timeq_elem_t;
 
 
