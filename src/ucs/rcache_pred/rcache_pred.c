@@ -104,7 +104,7 @@ static void params_to_state(ucs_rcache_pred_t *pred,
         pred->params.page_size = ucs_rcache_pred_page_size();
     }
     if (params->budget == 0) {
-        /* What moves in pieces is not registered when it has moved */
+        /* Memory moved in pieces is not registered afterwards */
         pred->params.pieces = 0;
     }
     pred->ops             = *params->ops;
@@ -259,13 +259,11 @@ ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain)
 /* The kinds of regions that deregister_all() deregisters */
 typedef enum {
     WHICH_OF_DOMAIN, /* All of one domain */
-    WHICH_IDLE,      /* All regions that no use refers to, of all domains. A guard
-                        does not keep them */
-    WHICH_AT_FORK    /* The idle regions of the domains that do not keep them at a
-                        fork */
+    WHICH_IDLE,      /* All regions without a use, of all domains. A guard keeps none */
+    WHICH_AT_FORK    /* The idle regions of domains that deregister at a fork */
 } which_t;
 
-/* Whether a region is one of those. Under lock. */
+/* Whether a region is of the kind. Under lock. */
 static int is_one_of(const ucs_rcache_pred_region_t *region, which_t which,
                      const ucs_rcache_pred_domain_t *domain)
 {
@@ -413,7 +411,7 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
     return after_end(domain->pred, status, begin);
 }
 
-/* Deregister all of these regions, and keep the helper from its work */
+/* Deregister all regions of a kind, and keep the helper from its work */
 static void quiesce(ucs_rcache_pred_t *pred, which_t which)
 {
     ucs_mutex_lock(&pred->helper_mutex);

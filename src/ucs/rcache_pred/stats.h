@@ -42,10 +42,9 @@ typedef struct ucs_rcache_pred_snapshot {
                                          predict */
     ucs_rcache_pred_stats_t stats;  /**< Statistics of the cache; under
                                          leave-pinned only uses is known */
-    uint64_t                pool_bytes;    /**< Most bytes registered at a time
-                                                by UCX's own pools; under
-                                                leave-pinned, bytes that they
-                                                have ever registered */
+    uint64_t                pool_bytes;    /**< Most bytes registered at a time by UCX's
+                                                own pools; under leave-pinned, bytes ever
+                                                registered by the pools */
     uint64_t                kernel_pinned; /**< Most bytes that the kernel has
                                                 counted as pinned, whenever its
                                                 count was read */
@@ -57,9 +56,8 @@ typedef struct ucs_rcache_pred_snapshot {
     uint64_t                eager_bytes_saved; /**< Bytes that were not copied */
     uint64_t                eager_buffers_hot; /**< How often a buffer became
                                                     hot */
-    uint64_t                arena_answered;  /**< Uses that needed no
-                                                  registration, since their
-                                                  memory came from the arena */
+    uint64_t                arena_answered;  /**< Uses of memory of the arena, without a
+                                                  registration */
     uint64_t                arena_committed; /**< Bytes of the arena with
                                                   memory */
     uint64_t                arena_live;      /**< Bytes of the arena that the
@@ -128,9 +126,9 @@ ucs_rcache_pred_snapshot_to_json(const ucs_rcache_pred_snapshot_t *snapshot,
 #define UCS_RCACHE_PRED_COUNTER_NAME 64
 
 /**
- * Get the name that one number of a counter has in traces and in the virtual
- * file system. It is the name in JSON, but the names of times end in _ns, and
- * those of elements of arrays in _0, _1, ...
+ * Get the name of one number of a counter in traces and in the virtual file system: the
+ * name in JSON, but with _ns at the end for times, and _0, _1, ... for elements of
+ * arrays.
  */
 void ucs_rcache_pred_counter_name(const ucs_rcache_pred_counter_t *counter,
                                   unsigned index,

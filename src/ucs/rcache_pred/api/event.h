@@ -23,9 +23,9 @@ BEGIN_C_DECLS
  */
 
 /*
- * The context of a communication: where it was called from, and which
- * communications came before it (CF'11, section 3.1). To fill in a context
- * takes a few loads and stores; the helper hashes it into a signature later.
+ * The context of a communication: its caller, and the communications before (CF'11,
+ * section 3.1). Filling in a context takes a few loads and stores; the helper hashes the
+ * context into a signature later.
  */
 
 /** Length of the longest context window: how many communications before the
@@ -50,13 +50,12 @@ typedef struct ucs_rcache_pred_context {
     uint64_t stack;   /**< What tells apart the calls of one caller: the path of
                            calls that led there, see ucs/callpath, or the value
                            of the stack pointer if no path is known */
-    uint64_t window;  /**< Hash of the kinds and addresses of the communications
-                           before this one */
+    uint64_t window;  /**< Hash of the kinds and addresses of the communications before */
 } ucs_rcache_pred_context_t;
 
 
-/** The context window of a thread: its last communications. Only that thread
- *  uses it, without a lock. */
+/** The context window of a thread: its last communications. Only the thread itself uses
+ *  the window, without a lock. */
 typedef struct ucs_rcache_pred_window {
     uint64_t comm[UCS_RCACHE_PRED_MAX_WINDOW]; /**< The communications, the most
                                                     recent one first */
@@ -107,8 +106,8 @@ typedef enum {
                                           attempt failed */
     UCS_RCACHE_PRED_EVENT_DEADLINE,  /**< The helper has decided what to do with
                                           a region until its next use */
-    UCS_RCACHE_PRED_EVENT_UNMET,     /**< The use for which a region was
-                                          registered has not come in time */
+    UCS_RCACHE_PRED_EVENT_UNMET,     /**< The use that a region was registered for has not
+                                          come in time */
     UCS_RCACHE_PRED_EVENT_UNMAP,     /**< Memory is being unmapped */
     UCS_RCACHE_PRED_EVENT_MAP,       /**< Memory was mapped that an arena could
                                           have served. No event of a cache */
@@ -118,36 +117,33 @@ typedef enum {
 
 /** How an event came out: bits of ucs_rcache_pred_event_t::result. */
 enum {
-    /* These bits belong to USE_BEGIN. None of them is set if UCX's own cache
-     * manages the memory, since it does not tell */
+    /* Bits of USE_BEGIN. None is set if UCX's own cache manages the memory, since UCX
+     * does not tell */
     UCS_RCACHE_PRED_RESULT_HIT        = 1 << 0, /**< The use found its region
                                                      registered */
     UCS_RCACHE_PRED_RESULT_EARLY      = 1 << 1, /**< The use was counted as
                                                      early in the statistics */
     UCS_RCACHE_PRED_RESULT_LATE       = 1 << 2, /**< The use was counted as late
                                                      in the statistics */
-    UCS_RCACHE_PRED_RESULT_MISS       = 1 << 3, /**< The use registered its
-                                                     region itself, or waited
-                                                     for another use that did */
+    UCS_RCACHE_PRED_RESULT_MISS       = 1 << 3, /**< The use registered its region itself,
+                                                     or waited for another use's
+                                                     registration */
     UCS_RCACHE_PRED_RESULT_PIECES     = 1 << 4, /**< The memory is registered in
                                                      pieces */
 
-    /* This bit belongs to USE_BEGIN, REG and DEREG */
+    /* Bit of USE_BEGIN, REG and DEREG */
     UCS_RCACHE_PRED_RESULT_FAILED     = 1 << 5,
 
-    /* These bits belong to DEADLINE. None of them is set if no use is
-     * predicted */
+    /* Bits of DEADLINE. None is set if no use is predicted */
     UCS_RCACHE_PRED_RESULT_KEPT       = 1 << 6, /**< The region stays registered
                                                      until its deadline. In
                                                      USE_BEGIN, with HIT: the
                                                      memory is of an arena and
                                                      stays registered */
-    UCS_RCACHE_PRED_RESULT_AHEAD      = 1 << 7  /**< The region is deregistered,
-                                                     and registered again at its
-                                                     deadline. In UNMET: the
-                                                     region had been registered
-                                                     that way, and that
-                                                     registration counts as
+    UCS_RCACHE_PRED_RESULT_AHEAD      = 1 << 7  /**< The region is deregistered, and
+                                                     registered again at its deadline. In
+                                                     UNMET: the region had been registered
+                                                     again, and the registration counts as
                                                      wasted */
 };
 
@@ -187,10 +183,9 @@ typedef struct ucs_rcache_pred_event {
     uint16_t                  domain;   /**< All but UNMAP and MAP: number of
                                              the domain, from 0 in the order of
                                              creation */
-    uint32_t                  flags;    /**< USE_BEGIN: flags for the
-                                             registration, as the use gave
-                                             them */
-    uint64_t                  time;     /**< Begin of what the event reports */
+    uint32_t                  flags;    /**< USE_BEGIN: the use's flags for the
+                                             registration */
+    uint64_t                  time;     /**< Begin of the reported action */
     uint64_t                  duration; /**< USE_BEGIN, USE_END: how long the
                                              program was held up; REG, DEREG:
                                              how long the operation took */
@@ -210,8 +205,8 @@ typedef struct ucs_rcache_pred_event {
                                              communication */
     uint64_t                  deadline; /**< DEADLINE: when the next use is
                                              expected to begin */
-    uint64_t                  period;   /**< DEADLINE: period of the history
-                                             from which the deadline comes */
+    uint64_t                  period;   /**< DEADLINE: period of the history behind the
+                                             deadline */
 } ucs_rcache_pred_event_t;
 
 
@@ -220,11 +215,11 @@ typedef struct ucs_rcache_pred_event {
  */
 typedef struct ucs_rcache_pred_sink {
     /**
-     * Receive one event. Any thread calls this function, but only one at a
-     * time, since the caller holds the lock of the cache. It is called on the
-     * critical path and inside memory hooks as well: it must not block,
-     * allocate, log, or call the cache. Events come in the order in which they
-     * took effect, which is not exactly that of their times.
+     * Receive one event. Any thread calls the function, but only one at a time, since the
+     * caller holds the lock of the cache. The function is called on the critical path and
+     * inside memory hooks as well: no blocking, allocation, logging or call of the cache.
+     * Events come in the order of their effects, which is not exactly the order of their
+     * times.
      */
     void (*event)(void *arg, const ucs_rcache_pred_event_t *event);
     void *arg;

@@ -33,28 +33,25 @@ typedef uint64_t ucs_rcache_pred_time_t;
 #define UCS_RCACHE_PRED_TIME_INF UINT64_MAX
 
 
-/** What a process and its helper have of the processors of their node. */
+/** The share of a process and its helper in the processors of the node. */
 typedef struct ucs_rcache_pred_seat {
-    double                 idle;    /**< Part of its processor that nobody but the
-                                         helper needs: 1 where it has one for itself,
-                                         less beside a busy sibling, 0 where it has
-                                         none */
-    unsigned               sharers; /**< Helpers that share this helper's
-                                         processor, itself included, if every
-                                         process has a helper */
+    double                 idle;    /**< Part of its processor without users but the
+                                         helper: 1 for a processor of its own, less beside
+                                         a busy sibling, 0 without one */
+    unsigned               sharers; /**< Helpers on the processor, itself included, if
+                                         every process has a helper */
     ucs_rcache_pred_time_t slice;   /**< How long each of them runs at a time,
                                          ns */
-    double                 share;   /**< Part of a processor that the process can have,
-                                         more than 0, at most 1: the budget is a part
-                                         of that */
+    double                 share;   /**< Part of a processor within reach of the process,
+                                         more than 0, at most 1, as the base of the
+                                         budget */
 } ucs_rcache_pred_seat_t;
 
 
 /**
- * The functions through which the cache reaches the outside world. All but @ref
- * now and @ref wake may block. The cache holds none of the locks that @ref
- * ucs_rcache_pred_begin, @ref ucs_rcache_pred_end or @ref
- * ucs_rcache_pred_unmapped take when it calls the functions that may block.
+ * The functions from the cache to the outside world. All but @ref now and @ref wake may
+ * block. The cache calls the blocking functions without any lock of @ref
+ * ucs_rcache_pred_begin, @ref ucs_rcache_pred_end or @ref ucs_rcache_pred_unmapped.
  */
 typedef struct ucs_rcache_pred_ops {
     /** Get the current time. Called on the critical path, by any thread. */
@@ -95,10 +92,10 @@ typedef struct ucs_rcache_pred_ops {
     void                   (*leave)(void *domain_arg);
 
     /**
-     * Tell the other processes of the node what this one needs, in bytes, and
-     * find its seat among them. Called from time to time by whoever does the
-     * helper's work. NULL: nothing is known of other processes, and the helper
-     * thread keeps its work.
+     * Tell the other processes of the node the need of the process, in bytes, and find
+     * its seat among them. Called from time to time by the thread that does the helper's
+     * work. NULL: nothing is known of other processes, and the helper thread keeps its
+     * work.
      */
     void                   (*seat)(void *arg, uint64_t demand,
                                    ucs_rcache_pred_seat_t *seat);

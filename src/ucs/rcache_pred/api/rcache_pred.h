@@ -123,11 +123,10 @@ typedef enum {
 
 /** Who does the helper's work, under the predict policy (CF'11, section 5). */
 typedef enum {
-    UCS_RCACHE_PRED_HELPER_CONSERVATIVE, /**< A thread in as many processes of
-                                              the node as there are idle
-                                              processors, namely in those that
-                                              register most; the program in the
-                                              other processes */
+    UCS_RCACHE_PRED_HELPER_CONSERVATIVE, /**< A thread in as many processes of the node as
+                                              there are idle processors: in the processes
+                                              with most registered memory; the program in
+                                              the other processes */
     UCS_RCACHE_PRED_HELPER_AGGRESSIVE,   /**< A thread in every process */
     UCS_RCACHE_PRED_HELPER_PROGRESS,     /**< The program, when it calls @ref
                                               ucs_rcache_pred_progress */
@@ -178,12 +177,10 @@ typedef struct ucs_rcache_pred_params {
     uint64_t                    max_regions;  /**< Bound on registrations at a
                                                    time; >= 4; UINT64_MAX: no
                                                    bound */
-    int                         pieces;       /**< Not 0: a use that can
-                                                   register its memory in pieces
-                                                   does so where that is faster.
-                                                   0: it does so only where
-                                                   there is no room for all of
-                                                   it */
+    int                         pieces;       /**< Not 0: a use able to register its
+                                                   memory in pieces does so where pieces
+                                                   are faster. 0: only where there is no
+                                                   room for all of its memory */
     ucs_rcache_pred_node_t      *node;        /**< Keeps the bounds of the node;
                                                    NULL: the node has none. It
                                                    was joined with @ref
@@ -196,17 +193,13 @@ typedef struct ucs_rcache_pred_params {
                                                    this machine */
     unsigned                    dq_size;      /**< Entries of the deregistration
                                                    queue; a power of 2 */
-    unsigned                    access_mask;  /**< Those bits of a use's flags
-                                                   that allow more access to the
-                                                   memory. A region serves a use
-                                                   only if it was registered
-                                                   with all of these bits that
-                                                   the use has set */
-    unsigned                    helper_flags; /**< Flags that are added to
-                                                   registrations which may fail
-                                                   without harm; they say that
-                                                   mem_reg shall not log the
-                                                   failure */
+    unsigned                    access_mask;  /**< Bits of a use's flags for more access
+                                                   to the memory. A region serves a use
+                                                   only if registered with all of these
+                                                   bits of the use */
+    unsigned                    helper_flags; /**< Flags added to registrations that may
+                                                   fail without harm: mem_reg shall not
+                                                   log the failure */
 } ucs_rcache_pred_params_t;
 
 #define UCS_RCACHE_PRED_MAX_HISTORY 16
@@ -228,9 +221,9 @@ static inline size_t ucs_rcache_pred_min_piece(size_t page_size)
     return ucs_max((size_t)64 << 10, 2 * page_size);
 }
 
-/** What a node holds for each cache that belongs to it, bytes and regions, so
- *  that transfers in pieces can go on however much the other processes have
- *  registered: room for the smallest pieces of one transfer. */
+/** Reserve of a node for each of its caches, bytes and regions, so that transfers in
+ *  pieces can go on beside any registrations of other processes: room for the smallest
+ *  pieces of one transfer. */
 static inline uint64_t ucs_rcache_pred_pieces_reserve(size_t page_size)
 {
     return UCS_RCACHE_PRED_PIECES_IN_FLIGHT *
@@ -257,17 +250,15 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t hits;           /**< Uses that found their region registered */
     uint64_t late;           /**< Uses that came before the registration
                                   predicted for them was complete */
-    uint64_t early;          /**< Uses that found a region which had been
-                                  registered ahead of them by more than a
+    uint64_t early;          /**< Uses that found a region registered ahead by more than a
                                   quarter of its period */
     uint64_t wasted;         /**< Registrations ahead of a use that did not
                                   come */
     uint64_t regs_critical;  /**< Registrations done by a use */
     uint64_t regs_helper;    /**< Registrations done ahead of a use */
     uint64_t deregs;         /**< Deregistrations */
-    uint64_t precedents;     /**< Uses of which what comes next was expected by
-                                  what had followed such uses of other regions,
-                                  or of this one in another context */
+    uint64_t precedents;     /**< Uses whose next use was expected as after such uses of
+                                  other regions, or of the region in another context */
     uint64_t evictions;      /**< Idle regions that were deregistered to make
                                   room, to keep a bound or because the system
                                   refused a registration */
@@ -287,21 +278,19 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t time_critical;  /**< Time that uses spent on registering, on
                                   deregistering and on waiting for the helper,
                                   ns */
-    uint64_t budget_spent;   /**< What giving up memory has cost so far, as the
-                                  budget counts it, ns; see
-                                  docs/design/budget.md */
-    uint64_t budget_time;    /**< Processor time that the process could have had so
-                                  far, of which the budget is a part, ns: less than
-                                  duration where processes share processors */
-    uint64_t room_lost;      /**< Time that uses spent on registering again what
-                                  had been given up for room, ns. No budget pays
-                                  for that */
+    uint64_t budget_spent;   /**< Cost of giving up memory so far, by the rules of the
+                                  budget, ns; see docs/design/budget.md */
+    uint64_t budget_time;    /**< Processor time within reach of the process so far, the
+                                  base of the budget, ns: less than duration where
+                                  processes share processors */
+    uint64_t room_lost;      /**< Time of uses for registering again after a region gave
+                                  way for room, ns. No budget pays for the time */
     uint64_t refused;        /**< Uses and other reservations that were refused
                                   because a bound left no room or the system
                                   refused the memory, and pieces that were put
                                   off because a bound left no room */
-    uint64_t refused_node;   /**< Times that a bound of the node left no room, and
-                                  other processes were asked for it */
+    uint64_t refused_node;   /**< Times without room in a bound of the node, when other
+                                  processes were asked for room */
     uint64_t refused_system; /**< Uses and pieces that the system refused */
     uint64_t in_pieces;      /**< Uses whose memory was registered in pieces */
     uint64_t pieces;         /**< Registrations of pieces */
@@ -310,17 +299,17 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t bytes_now;      /**< Bytes registered now by all subsystems,
                                   counted in whole pages */
     uint64_t bytes_peak;     /**< Largest value that bytes_now has had */
-    uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns;
-                                  stays at its maximum once it has reached it,
-                                  with gigabytes after some minutes */
+    uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns; stays at its
+                                  maximum once reached, with gigabytes after some
+                                  minutes */
     uint64_t bytes_avg;      /**< Average of bytes_now over duration; right even
                                   if byte_ns has reached its maximum */
     uint64_t duration;       /**< Time since the first domain was created, ns;
                                   stands still while there is no domain */
     uint64_t prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
-                             /**< Uses that came while a prediction held, by the
-                                  class of its error. For all other uses there
-                                  was no prediction, or it had expired */
+                             /**< Uses that came while a prediction held, by the class of
+                                  its error. All other uses had no prediction, or an
+                                  expired one */
     ucs_rcache_pred_subsystem_stats_t
              subsystems[UCS_RCACHE_PRED_SUBSYSTEM_LAST];
                              /**< What each subsystem has of bytes_now and
@@ -365,13 +354,12 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
                                            const char *name, void *arg,
                                            ucs_rcache_pred_domain_t **domain_p);
 
-/** What is wanted of one domain, whose place in UCX another cache had. */
+/** Limits of one domain, which takes the place of another cache of UCX. */
 typedef struct ucs_rcache_pred_limits {
-    uint64_t max_bytes;      /**< While more is registered in the domain, idle
-                                  regions of it give way to what is registered
-                                  next. It refuses no use, whatever its length.
-                                  The lengths of registrations are counted, and
-                                  not their pages; UINT64_MAX: no limit */
+    uint64_t max_bytes;      /**< While more is registered in the domain, its idle regions
+                                  give way to the next registration. No use is refused,
+                                  whatever its length. The lengths of registrations are
+                                  counted, and not their pages; UINT64_MAX: no limit */
     uint64_t max_regions;    /**< Likewise of registrations; UINT64_MAX: no
                                   limit */
     int      keeps_at_fork;  /**< Whether idle regions stay registered at a
@@ -390,9 +378,8 @@ unsigned
 ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain);
 
 /**
- * Destroy a domain, and deregister what is still registered in it. No use may
- * begin or end in the domain any more. Waits until the helper has finished what
- * it is doing with the domain.
+ * Destroy a domain, and deregister its regions. No use may begin or end in the domain any
+ * more. Waits until the helper has finished its work in the domain.
  */
 void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain);
 
@@ -421,13 +408,13 @@ ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
                                    void **memh_p);
 
 /**
- * End a use. Thread safe. Under the predict policy this makes no system call,
- * with two exceptions: if the helper thread sleeps until it is woken, it is
- * woken, and if the program does the helper's work, some of that is done here,
- * as in @ref ucs_rcache_pred_progress.
+ * End a use. Thread safe. Makes no system call under the predict policy, with two
+ * exceptions: a sleeping helper thread without a time to wake is woken, and if the
+ * program does the helper's work, some of the work is done here, as in @ref
+ * ucs_rcache_pred_progress.
  *
- * @return UCS_ERR_NO_ELEM if this domain has no use with that handle. Then
- *         somebody else has registered the memory and has to deregister it.
+ * @return UCS_ERR_NO_ELEM if the domain has no use with the handle. Somebody else has
+ * registered the memory then and has to deregister it.
  */
 ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh);
 
@@ -501,8 +488,8 @@ typedef struct ucs_rcache_pred_piece {
     uintptr_t start;
     size_t    length;
     void      *memh;
-    int       held;   /**< Not 0: its room is part of what the node holds for
-                           this process */
+    int       held;   /**< Not 0: its room is part of the node's reserve for the
+                           process */
 } ucs_rcache_pred_piece_t;
 
 /**
@@ -524,10 +511,9 @@ ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_pieces_t *pieces,
 void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
                                  const ucs_rcache_pred_piece_t *piece);
 
-/** @return a number that changes whenever room was given back in the cache of
- *          this domain. As long as it stays the same, only what other processes
- *          give back, and uses that end, can help a piece that was refused
- *          room. Thread safe; takes no lock. */
+/** @return a number that changes whenever room was given back in the cache of the domain.
+ *  While the number stays the same, only other processes and ending uses can make room
+ *  for a refused piece. Thread safe; takes no lock. */
 uint64_t ucs_rcache_pred_releases(const ucs_rcache_pred_domain_t *domain);
 
 
@@ -546,41 +532,39 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
 
 
 /**
- * Tell the cache that the program is about to change what it may do with memory. Where it
- * may not write any more, nothing can be registered anew: what is registered now, or is
- * being registered, stays so until calls have given back the rights to as many pages of it
- * as have lost them. Allocates, logs and
- * registers nothing. Does nothing in the handler of a signal that has interrupted this
- * thread in the cache, or has stopped another one there, which is waited for 1 ms. Thread
- * safe.
+ * Tell the cache before the program changes its rights to memory. Memory without the
+ * right to write cannot be registered anew: present registrations, and those under way,
+ * stay until calls have given back the rights to as many pages as have lost them.
+ * Allocates, logs and registers nothing. Does nothing in the handler of a signal that has
+ * interrupted the thread in the cache, or has stopped another thread there, after a wait
+ * of 1 ms. Thread safe.
  *
  * @param [in] start    A page's.
  * @param [in] length   Bytes.
- * @param [in] is_lost  Whether the program may then no longer read and write it.
+ * @param [in] is_lost  Whether the program may no longer read and write the memory
+ * afterwards.
  */
 void ucs_rcache_pred_protect(ucs_rcache_pred_t *pred, uintptr_t start,
                              size_t length, int is_lost);
 
 /**
- * Let memory be given up that stays registered only since it could not be registered again,
- * for a use for which there is no room otherwise. Thread safe.
+ * Give up memory that stays registered only for lack of rights to register again, to make
+ * room for a use. Thread safe.
  *
- * @return 0 if there is none.
+ * @return 0 if there is no such memory.
  */
 int ucs_rcache_pred_unguard(ucs_rcache_pred_t *pred);
 
 /**
- * Tell the cache that memory is being unmapped: all pages that have a byte of
- * the range. From now on no use finds a region in these pages; the helper
- * deregisters these regions later. It does not register any of these pages
- * ahead of a use either, unless a use has needed them since. Safe inside a
- * memory hook: this only marks regions, and does not allocate, log or block.
- * Safe as well in the handler of a signal that has interrupted this thread in a
- * function of the cache. Thread safe.
+ * Tell the cache of an unmap: of all pages with a byte of the range. From now on no use
+ * finds a region in these pages; the helper deregisters the regions later. The helper
+ * does not register any of these pages ahead of a use either, unless a use has needed
+ * them since. Safe inside a memory hook: the call only marks regions, and does not
+ * allocate, log or block. Safe as well in the handler of a signal that has interrupted
+ * the thread in a function of the cache. Thread safe.
  *
- * @param [in] end  Behind the last byte. If it is lower than @a start, the
- *                  range goes on to the top of the address space; if it is
- *                  equal, nothing is unmapped.
+ * @param [in] end  Behind the last byte. An end below @a start: the range goes on to the
+ * top of the address space; an equal end: nothing is unmapped.
  */
 void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
                               uintptr_t end);
@@ -611,18 +595,17 @@ ucs_rcache_pred_mode_t ucs_rcache_pred_get_mode(ucs_rcache_pred_t *pred);
 ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred);
 
 /**
- * Do some of the helper's work, at a moment when the program has nothing else
- * to do. If that work is the program's and some of it is due, this makes a few
- * registrations and deregistrations at most. If nothing is due, it costs one
- * load, and one look at the clock if something will be due later. It also
- * notices when the helper thread does not get to its work, and takes the work
- * over. Any thread may call it; it never waits for another thread.
+ * Do some of the helper's work, at a moment when the program has nothing else to do. If
+ * the work is the program's and some of it is due, the call makes a few registrations and
+ * deregistrations at most. Without due work, the call costs one load, and one look at the
+ * clock if work will be due later. The call also notices when the helper thread does not
+ * get to its work, and takes the work over. Any thread; never waits for another thread.
  */
 void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred);
 
 
-/** How often a thread that waits for messages looks at the clock. All 0 at first.
- *  Only that thread uses it. */
+/** How often a thread that waits for messages looks at the clock. All 0 at first. Only
+ *  the thread itself uses the fields. */
 typedef struct ucs_rcache_pred_idle {
     unsigned               skip;   /**< How many of its next polls that find
                                         nothing shall not be told */
@@ -634,12 +617,11 @@ typedef struct ucs_rcache_pred_idle {
 #define UCS_RCACHE_PRED_IDLE_MAX 64
 
 /**
- * As @ref ucs_rcache_pred_progress, in a thread that polls for messages and has
- * found none. It says how many such polls the thread shall count before it calls
- * this again: as many as have taken a microsecond together of late, so that what
- * is due is done a microsecond late at most as long as polls take no longer than
- * those before. Should they become rarer, it is at most @ref
- * UCS_RCACHE_PRED_IDLE_MAX polls late, once.
+ * As @ref ucs_rcache_pred_progress, in a thread that polls for messages and has found
+ * none. The call says how many such polls the thread shall count before the next call: as
+ * many as have taken a microsecond together of late, so that due work is done a
+ * microsecond late at most as long as polls take no longer than before. Should polls
+ * become rarer, the work is at most @ref UCS_RCACHE_PRED_IDLE_MAX polls late, once.
  */
 void ucs_rcache_pred_idle(ucs_rcache_pred_t *pred, ucs_rcache_pred_idle_t *idle);
 
@@ -693,9 +675,9 @@ int ucs_rcache_pred_is_free(struct ucs_rcache_pred *pred, uint64_t patience);
  *          just ended one: as above, for the mutex of the rounds. */
 int ucs_rcache_pred_is_in_round(void);
 
-/** @return whether this thread has the lock of the cache, or is in its lane: it is the
- *          handler of a signal that has interrupted it there, and must not call a function
- *          of the cache that may not be called in handlers. */
+/** @return whether the thread has the lock of the cache, or is in its lane. The caller is
+ *  then the handler of a signal that has interrupted the thread there, and must not call
+ *  a function of the cache without permission for handlers. */
 int ucs_rcache_pred_is_interrupted(struct ucs_rcache_pred *pred);
 
 END_C_DECLS

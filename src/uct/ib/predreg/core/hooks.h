@@ -171,7 +171,6 @@ typedef struct uct_predreg_hooks {
      * UCT_PREDREG_SEND_MAX bytes long, by a call with request parameters.
      *
      * @param [inout] sender_p  The memory of the thread; NULL at first.
-     *
      * @param [inout] send  The changes.
      *
      * @return the kinds of changes, UCT_PREDREG_SEND_*; 0: UCP gets the call unchanged.
