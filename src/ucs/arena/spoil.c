@@ -6,7 +6,6 @@
 
 #include "work.h"
 
-#include <ucs/base/clock.h>
 #include <ucs/base/wait.h>
 #include <ucs/sys/math.h>
 
