@@ -11,9 +11,9 @@
 
 /** @file align.h
  *
- * Rounding to multiples of a unit, which need not be a power of 2. UCX 1.17 moved
- * its macros for that to a header that is not installed. Any thread may call
- * this, memory hooks included.
+ * Rounding to multiples of a unit, not only of powers of 2. UCX 1.17 moved its
+ * macros for rounding to a header that is not installed. Any thread may call the
+ * functions, memory hooks included.
  */
 
 /** @return the largest multiple that is not above a number. */

@@ -26,8 +26,8 @@
  * there are many of these, and nothing is gained before the others have moved */
 #define MOVE_EMPTY 256
 
-/* Too many elements meet others if they are more than this part of them. Were they
- * spread at random, one in five did so just before the buckets are doubled */
+/* Too many elements meet others if more than one in four do. Of elements spread at
+ * random, one in five did just before the buckets are doubled */
 #define MET_PART 4
 
 /* So few elements may meet others in any case: it is not worth more buckets */
@@ -43,11 +43,10 @@
 #define SMALL_WINDOW 12
 
 
-/* Let windows be as large as all buckets, 2^bits. Elements s grains apart would have
- * the same buckets in each window if one began f buckets later than the last and
- * f - 2^bits were a multiple of s. It is 1 more than a multiple of the primes in
- * the constant, so that it has no divisor in common with s if that has no other
- * primes */
+/* Let windows be as large as all buckets, 2^bits. Elements s grains apart would
+ * have the same buckets in each window if each began f buckets after the last and f
+ * - 2^bits were a multiple of s. f - 2^bits is 1 more than a multiple of the primes
+ * in the constant, and so has no divisor in common with an s of these primes alone */
 static void set_large_windows(ucs_rcache_pred_order_t *order, unsigned bits)
 {
     order->window = order->grain + bits;
@@ -151,7 +150,7 @@ ucs_rcache_pred_buckets_grow(ucs_rcache_pred_buckets_t *buckets,
     return empty;
 }
 
-/* Whether two elements that follow each other in a bucket have different keys */
+/* @return whether neighbours in a bucket have different keys */
 static int differ(const ucs_rcache_pred_buckets_t *buckets,
                   const ucs_list_link_t *link, const ucs_list_link_t *next)
 {
@@ -159,8 +158,8 @@ static int differ(const ucs_rcache_pred_buckets_t *buckets,
            buckets->key(ucs_container_of(next, ucs_hlist_link_t, list));
 }
 
-/* @return whether elements of this bucket that meet others are counted: those of the
- * old buckets are when they move */
+/* @return whether meeting elements of the bucket are counted: elements of old
+ * buckets are when they move */
 static int is_counted(const ucs_rcache_pred_buckets_t *buckets,
                       const ucs_hlist_head_t *head)
 {

@@ -16,20 +16,19 @@
 /** @file buckets.h
  *
  * The buckets of a hash table whose elements bring their own links. There are
- * always two to four times as many buckets as elements, so that a bucket holds
- * one or two elements however many there are in all. When their number is
- * doubled, the elements move a few buckets at a time, with each element that is
- * added: nobody ever waits for all of them to move. khash of UCS, which moves all
- * at once and allocates while it does, cannot be used under a lock.
+ * always two to four times as many buckets as elements, so that a bucket holds one
+ * or two elements, whatever their number. When the buckets are doubled, the
+ * elements move a few buckets at a time, with each new element: nobody ever waits
+ * for all of them to move. khash of UCS moves all at once and allocates then, so
+ * that nobody can use it under a lock.
  *
- * Buckets are scattered or ordered. In scattered ones a hash of the key says where
- * it is. In ordered ones keys that are close to each other have buckets that are:
- * whoever walks through a million buffers in the order of their addresses walks
- * through neighbouring memory, which the processor fetches ahead. See @ref
- * ucs_rcache_pred_order_t.
+ * Buckets are scattered or ordered. A hash of the key says which scattered bucket
+ * has the key. In ordered ones close keys have close buckets: a walk through a
+ * million buffers in the order of their addresses is a walk through neighbouring
+ * memory, and the processor fetches ahead. See @ref ucs_rcache_pred_order_t.
  *
- * Memory is allocated and freed by two functions that need no lock; for all
- * others the caller holds the lock of the table, if there is one.
+ * Two functions that need no lock allocate and free memory; for all others the
+ * caller holds the lock of the table, if there is one.
  */
 
 /** @return the key of an element, by its link. */
@@ -37,15 +36,15 @@ typedef uint64_t (*ucs_rcache_pred_buckets_key_t)(const ucs_hlist_link_t *link);
 
 
 /**
- * In which order the buckets of keys are. A key is cut into grains, of which each
- * has the bucket after that of the grain before, and grains into windows, each of
- * which begins some buckets later than where the one before ends.
+ * The order of the buckets of keys. A key is cut into grains, each with the bucket
+ * after the bucket of the grain before, and grains into windows, each of which
+ * begins some buckets later than the end of the one before.
  *
- * At first a grain is a page, in which hardly two buffers begin, and a window has as
- * many grains as there are buckets; the next one begins a few buckets later. So
- * buffers with the same distance from one to the next have buckets of their own. If
- * too many keys meet others nevertheless, windows become small, and a hash says
- * where they begin; if that does not help, grains become smaller.
+ * At first a grain is a page, in which hardly two buffers begin, and a window has
+ * as many grains as there are buckets; the next one begins a few buckets later. So
+ * buffers at equal distances have buckets of their own. If too many keys meet
+ * others nevertheless, windows become small, and a hash says where they begin; if
+ * too many still meet, grains become smaller.
  */
 typedef struct ucs_rcache_pred_order {
     uint64_t factor; /**< A window begins so many 2^32ths of a bucket later than
@@ -121,9 +120,8 @@ ucs_hlist_head_t *
 ucs_rcache_pred_buckets_grow(ucs_rcache_pred_buckets_t *buckets,
                              ucs_hlist_head_t *heads, unsigned capacity);
 
-/** Move the elements of two old buckets, if there are any. To be called for
- *  each element that is added, so that all have moved before the buckets have
- *  to grow again. */
+/** Move the elements of two old buckets, if there are any. To be called for each
+ *  new element, so that all have moved before the buckets have to grow again. */
 void ucs_rcache_pred_buckets_move(ucs_rcache_pred_buckets_t *buckets);
 
 /** Add an element to ordered buckets. */
@@ -134,9 +132,8 @@ void ucs_rcache_pred_ordered_add(ucs_rcache_pred_buckets_t *buckets,
 void ucs_rcache_pred_ordered_remove(ucs_rcache_pred_buckets_t *buckets,
                                     ucs_hlist_link_t *link);
 
-/** @return whether ordered buckets should be doubled although they are made for
- *          more elements, since too many of these meet others; 0 while elements
- *          move. */
+/** @return whether ordered buckets should be doubled before they have all their
+ *  elements, since too many of these meet others; 0 while elements move. */
 int ucs_rcache_pred_ordered_is_crowded(
         const ucs_rcache_pred_buckets_t *buckets);
 
@@ -161,8 +158,7 @@ ucs_rcache_pred_bucket(const ucs_rcache_pred_buckets_t *buckets, uint64_t key)
     return &buckets->heads[index];
 }
 
-/** @return the number of the bucket of a key, of which the low bits say which one
- *          it is, for up to 2^32 buckets. */
+/** @return the number of the bucket of a key: its low bits, for up to 2^32 buckets. */
 static UCS_F_ALWAYS_INLINE uint64_t
 ucs_rcache_pred_order_place(const ucs_rcache_pred_order_t *order, uint64_t key)
 {

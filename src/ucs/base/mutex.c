@@ -31,7 +31,7 @@ void ucs_mutex_init(ucs_mutex_t *mutex, ucs_rank_t rank, unsigned flags)
     int is_recursive = (flags & UCS_MUTEX_RECURSIVE) != 0;
 
     if (flags & UCS_MUTEX_LENDS) {
-        /* A thread that has it may ask whether others do, see ucs_give_way() */
+        /* The owner may ask whether others have it, see ucs_give_way() */
         init_lending(&mutex->mutex, is_recursive ? PTHREAD_MUTEX_RECURSIVE :
                                                    PTHREAD_MUTEX_ERRORCHECK);
     } else {
@@ -62,9 +62,9 @@ static const char *const names[] = {
 #undef NAME
 };
 
-/* The locks that this thread has, where there is no account for all libraries.
- * Initial-exec: in a library that was opened by dlopen(), libc else allocates it
- * when a thread first asks, which may be in a hook of memory */
+/* The locks of this thread, where there is no account for all libraries. Initial-
+ * exec: libc else allocates the variable of a library opened by dlopen() at the
+ * first access, possibly in a hook of memory */
 static __thread ucs_rank_account_t own
         __attribute__((tls_model("initial-exec")));
 
@@ -74,7 +74,7 @@ static ucs_rank_account_t *get_account(void)
     return (predreg_rank_account_1 != NULL) ? predreg_rank_account_1() : &own;
 }
 
-/* Name the lock that is out of order and those that this thread has, and end the process.
+/* Name the lock out of order and the locks of this thread, and end the process.
  * Nothing is allocated: the lock may be one of a hook of memory */
 static void fail(ucs_rank_t rank, const void *lock)
 {

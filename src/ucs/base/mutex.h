@@ -15,14 +15,14 @@ BEGIN_C_DECLS
 
 /** @file mutex.h
  *
- * Mutexes, and the order in which locks are taken. Each lock has a rank, and a thread
- * that waits for a lock has only locks of lower ranks. docs/design/locks.md lists for
+ * Mutexes, and the order of all locks. Each lock has a rank, and a thread that
+ * waits for a lock has only locks of lower ranks. docs/design/locks.md lists for
  * each rank the locks that a thread may have then, and contrib/check.sh structure
- * compares that list with this one. The library has no other mutexes.
+ * compares that list with the one below. The library has no other mutexes.
  *
- * Builds for debugging (configure --enable-debug, --enable-sanitize) check the order at
- * each wait, and end the process where a thread does not keep it. Other builds contain
- * nothing of that.
+ * Builds for debugging (configure --enable-debug, --enable-sanitize) check the
+ * order at each wait, and end the process on a violation. Other builds contain no
+ * check.
  */
 
 /* From the first that is taken to the last. Locks after HOOK are taken in hooks of
@@ -72,9 +72,9 @@ typedef enum ucs_rank {
 
 /** How a lock is taken. */
 typedef enum ucs_rank_how {
-    UCS_RANK_WAIT,  /**< This thread waits for it */
-    UCS_RANK_AGAIN, /**< It waits unless it has the lock already */
-    UCS_RANK_TRY    /**< It does not wait: in any order */
+    UCS_RANK_WAIT,  /**< The thread waits */
+    UCS_RANK_AGAIN, /**< The thread waits unless it has the lock already */
+    UCS_RANK_TRY    /**< The thread does not wait: in any order */
 } ucs_rank_how_t;
 
 #if UCS_ASSERT_RANKS
@@ -82,9 +82,9 @@ typedef enum ucs_rank_how {
 /* Most locks that a thread has at a time */
 #define UCS_RANK_MAX_HELD 32
 
-/** A lock that a thread has. Volatile: handlers of signals take locks as well, and
- * give them back before they return. They find an entry that is not written yet with
- * the rank NONE. */
+/** A lock of a thread. Volatile: handlers of signals take locks as well, and give
+ *  them back before returning. A handler may find an unwritten entry with the rank
+ *  NONE. */
 typedef struct ucs_rank_held {
     volatile ucs_rank_t  rank;
     const void *volatile lock;
@@ -106,11 +106,11 @@ ucs_rank_account_t *predreg_rank_account_1(void)
         __attribute__((visibility("default")));
 
 /**
- * This thread takes a lock. Ends the process if the lock is out of order; so is a second
- * lock of a rank. In hooks and handlers of signals too.
+ * This thread takes a lock. Ends the process if the lock is out of order, or the
+ * second one of a rank. In hooks and handlers of signals too.
  *
- * A hook of memory takes the rank HOOK, by UCS_RANK_TRY, while it runs: it must not
- * wait for a lock of a lower rank, since the thread may have any lock under which
+ * A hook of memory takes the rank HOOK, by UCS_RANK_TRY, during its run, and must
+ * not wait for a lock of a lower rank: the thread may have any lock under which
  * memory is freed.
  *
  * @param [in] lock  Any address that stands for the lock.
@@ -120,11 +120,11 @@ void ucs_rank_take(ucs_rank_t rank, const void *lock, ucs_rank_how_t how);
 /** This thread gives a lock back, in any order. */
 void ucs_rank_drop(const void *lock);
 
-/** This thread is about to wait for threads that have locks of a rank, or of higher
- *  ones: it must have none of these locks. */
+/** This thread is about to wait for threads with locks of a rank, or of higher
+ *  ones: the thread must have none of these. */
 void ucs_rank_check(ucs_rank_t rank);
 
-/** In a forked child, whose locks are made anew: this thread has none of them. */
+/** In a forked child, with new locks: the thread has none of them. */
 void ucs_rank_forget(void);
 
 #else
@@ -167,10 +167,9 @@ typedef struct ucs_mutex {
 
 /** What a mutex does besides. */
 enum {
-    UCS_MUTEX_LENDS     = 1 << 0, /**< A thread that waits for the mutex lends its
-                                       priority to the one that has it, see
-                                       @ref ucs_give_way. A pair of lock and
-                                       unlock takes some 20 ns longer */
+    UCS_MUTEX_LENDS     = 1 << 0, /**< A waiting thread lends its priority to the
+                                       owner, see @ref ucs_give_way. A pair of lock
+                                       and unlock takes some 20 ns longer */
     UCS_MUTEX_RECURSIVE = 1 << 1  /**< A thread may take it several times. With
                                        UCS_MUTEX_LENDS only */
 };

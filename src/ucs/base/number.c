@@ -13,7 +13,7 @@
 #include <strings.h>
 
 
-/* @return the power of 2 that a unit of bytes stands for, or -1 if it is none. */
+/* @return the power of 2 of a unit of bytes, or -1 for any other text. */
 static int unit_shift(const char *unit)
 {
     static const char letters[] = "kmgt";

@@ -13,9 +13,9 @@ BEGIN_C_DECLS
 
 /** @file number.h
  *
- * Reads numbers as people type them, and as this project prints them. UCX's own functions
- * take what comes before the first character that is no digit, a sign, and numbers that
- * do not fit, which become others. Pure.
+ * Reads numbers as people type them, and as the project prints them. UCX's own
+ * functions stop at the first character other than a digit, accept a sign, and turn
+ * numbers that do not fit into others. Pure.
  */
 
 /**

@@ -12,9 +12,9 @@
 
 /** @file page.h
  *
- * The size of a page of this machine, for those who count what the kernel pins.
- * The cache has its page size as a parameter, since a replay may be of another
- * machine. Any thread may call this, memory hooks included.
+ * The size of a page of this machine, to count pages pinned by the kernel. The
+ * cache has its page size as a parameter, since a replay may be of another machine.
+ * Any thread may call the function, memory hooks included.
  */
 
 /** @return the size of a page, bytes; 4 KiB on x86, up to 64 KiB on ARM and

@@ -11,10 +11,10 @@
 
 /** @file strb.h
  *
- * A string buffer of UCS in memory of the caller. UCS's own macros for this,
- * such as UCS_STRING_BUFFER_ONSTACK, write down the capacity as the UCX of the
- * build does, and 1.17 moved the bit that keeps UCS from giving such memory to
- * realloc(). So libucs writes it. Any thread may use this.
+ * A string buffer of UCS in memory of the caller. UCS's own macros, such as
+ * UCS_STRING_BUFFER_ONSTACK, write down the capacity as the UCX of the build does,
+ * and 1.17 moved the bit that keeps UCS from giving such memory to realloc(). So
+ * libucs writes the capacity. Any thread may use the buffer.
  */
 
 static inline ucs_string_buffer_t ucs_rcache_pred_strb_fixed(char *memory,

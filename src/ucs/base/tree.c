@@ -7,9 +7,9 @@
 #include "tree.h"
 
 /*
- * A change of the tree goes on to the parents until one of them has neither
- * another height nor another summary than before: those above it have not
- * changed then either.
+ * A change of the tree goes on to the parents until one of them has neither another
+ * height nor another summary than before: parents above have not changed then
+ * either.
  */
 
 typedef ucs_rcache_pred_tree_t      tree_t;
@@ -21,8 +21,7 @@ static unsigned height(const node_t *node)
     return (node == NULL) ? 0 : node->height;
 }
 
-/* Compute what an element knows of its children. @return whether it has
- * changed. */
+/* Compute height and summary of an element. @return whether one has changed. */
 static int refresh(tree_t *tree, node_t *node)
 {
     unsigned left  = height(node->child[0]);
@@ -93,9 +92,9 @@ static node_t *balance(tree_t *tree, node_t *node)
     return rotate(tree, node, side);
 }
 
-/* Bring an element and those above it up to date, and balance them. What was at
- * the place of @a moved before, if that is not NULL, is not known, so that this
- * does not end below its parent. */
+/* Bring an element and its parents up to date, and balance them. If @a moved is not
+ * NULL, nobody knows which element was in its place before, so that the climb does
+ * not end below its parent. */
 static void climb(tree_t *tree, node_t *node, const node_t *moved)
 {
     node_t *top;

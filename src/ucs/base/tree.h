@@ -11,16 +11,16 @@
 
 /** @file tree.h
  *
- * A balanced tree of elements that bring their own links, so that nothing is
- * allocated when one is inserted. Elements may carry a summary of all elements
- * below them, such as the greatest of their values, which the tree keeps up to
- * date; whoever searches can then leave out whole branches. The table of
- * regions and the queues of the helper are such trees.
+ * A balanced tree of elements that bring their own links, so that an insertion
+ * allocates nothing. Elements may carry a summary of all elements below them, such
+ * as the greatest of their values, and the tree keeps the summaries up to date; a
+ * search can then leave out whole branches. The table of regions and the queues of
+ * the helper are such trees.
  *
- * It is the tree of Adelson-Velsky and Landis (D. Knuth, The Art of Computer
- * Programming, volume 3, section 6.2.3): the heights of the two branches of an
- * element differ by 1 at most, so that no element is deeper than 1.44 log2(n).
- * The trees of UCS (sglib) and of libbsd keep no summaries.
+ * The tree of Adelson-Velsky and Landis (D. Knuth, The Art of Computer Programming,
+ * volume 3, section 6.2.3): the heights of the two branches of an element differ by
+ * 1 at most, and no element is deeper than 1.44 log2(n). The trees of UCS (sglib)
+ * and of libbsd keep no summaries.
  *
  * The functions take no lock and allocate nothing. Unless their comment says
  * otherwise they take O(log n) steps.
@@ -29,8 +29,7 @@
 /** The links of an element. */
 typedef struct ucs_rcache_pred_tree_node {
     struct ucs_rcache_pred_tree_node *parent;
-    struct ucs_rcache_pred_tree_node *child[2]; /**< Elements before this one,
-                                                     and those after it */
+    struct ucs_rcache_pred_tree_node *child[2]; /**< Elements before, and after */
     unsigned                         height;    /**< 1: it has no children */
 } ucs_rcache_pred_tree_node_t;
 

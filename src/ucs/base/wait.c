@@ -12,13 +12,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A real-time thread looks after so many ns whether what it waits for has
- * happened. A registration takes about as long. */
+/* A real-time thread looks again after so many ns. A registration takes about as
+ * long. */
 #define LOOK_INTERVAL 50000
 
 
-/* Whether this thread belongs to a class whose threads are not set aside for
- * those of the usual one */
+/* @return whether this thread is of a class that the kernel does not set aside for
+ * the usual one */
 static int is_realtime(void)
 {
     int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
@@ -33,21 +33,21 @@ void ucs_sleep_shortly(void)
 
     int saved_errno          = errno;
 
-    /* A thread may be cancelled in the function of the C library, and then
-     * whoever waits for this thread would wait for ever */
+    /* The C library's function is a point of cancellation: threads that wait for a
+     * cancelled one would wait for ever */
     syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
     errno = saved_errno;
 }
 
-/* Lend the priority of this thread to the one that has a mutex, for a short time.
- * @return 0 if no other thread has it. */
+/* Lend the priority of this thread to the owner of a mutex, for a short time.
+ * @return 0 if there is no other owner. */
 static int lend_priority(pthread_mutex_t *mutex)
 {
     struct timespec until;
     int ret;
 
-    /* The only clock that every kernel with such mutexes takes. Should it be
-     * set back, this thread sleeps until the mutex is unlocked */
+    /* Every kernel with such mutexes takes this clock alone. Should somebody set
+     * the clock back, this thread sleeps until the mutex is unlocked */
     until = ucs_clock_timespec(ucs_clock_ns(CLOCK_REALTIME) + LOOK_INTERVAL);
 
     ret = pthread_mutex_timedlock(mutex, &until);

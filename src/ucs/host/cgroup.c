@@ -16,17 +16,17 @@
 #define NSEC_PER_USEC 1000.
 
 
-/* Where groups of a version and controller are, and what limits what they may have */
+/* Folder of the groups of a version and controller, and the files of their limits */
 typedef struct {
     const char *folder;
-    const char *controller; /* NULL: of version 2, which has no list of them */
+    const char *controller; /* NULL: of version 2, without a list of controllers */
     const char *limits[3];  /* Names of files of limits on memory, up to a NULL */
     const char *quota[3];   /* Names of files of the quota: time in a period, and the
                                period, us, in one file or in two; up to a NULL */
-    const char *accounting; /* Controller whose groups count processor time; NULL: the
-                               groups that have the quota count it */
-    const char *usage;      /* Folder and name of the file of the processor time that
-                               was used, */
+    const char *accounting; /* Controller whose groups count processor time; NULL:
+                               groups with the quota count the time */
+    const char *usage;      /* Folder and name of the file of the used processor
+                               time, */
     unsigned   usage_nsec;  /* and its unit, ns */
 } version_t;
 
@@ -44,7 +44,7 @@ static const version_t cpu_versions[] = {
      .usage = "/sys/fs/cgroup/cpuacct%s/cpuacct.usage", .usage_nsec = 1}
 };
 
-/* Whether a word is in a list that has commas between its words */
+/* @return whether a list with commas has a word */
 static int has_word(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -62,9 +62,9 @@ static int has_word(const char *list, const char *word)
     }
 }
 
-/* Take a line of /proc/self/cgroup apart: "number:controllers:path".
- * @return the path, if it is that of a group of this controller, or of version 2 if that
- * is NULL */
+/* Take a line of /proc/self/cgroup apart: "number:controllers:path". @return the
+ * path of a group of the controller, or of version 2 if the controller is NULL;
+ * NULL: another group */
 static const char *get_path(char *line, const char *controller)
 {
     char *list = strchr(line, ':');
@@ -83,8 +83,8 @@ static const char *get_path(char *line, const char *controller)
     return has_word(list, controller) ? path : NULL;
 }
 
-/* Find this process's group of a controller, or of version 2 if that is NULL. @return 0 if
- * there is none */
+/* Find this process's group of a controller, or of version 2 without one. @return 0
+ * if there is none */
 static int find_group(const char *root, const char *controller,
                       char group[PATH_MAX])
 {
@@ -144,9 +144,9 @@ static uint64_t limit_of(const char *root, const version_t *version,
     return limit;
 }
 
-/* Go on with the group above. In a container the path may be that of the host, while
- * what is mounted is the container's own group: the one at the top is looked at, too.
- * @return whether there is one */
+/* Go on with the group above. In a container the path may be the host's, while the
+ * container's own group is mounted: look at the group at the top, too. @return
+ * whether there is a group above */
 static int go_up(char *group)
 {
     char *end = strrchr(group, '/');
@@ -206,9 +206,9 @@ static double quota_of(const char *root, const version_t *version, const char *g
     return ((values[0] > 0) && (values[1] > 0)) ? (values[0] / values[1]) : INFINITY;
 }
 
-/* Find the file of what the processes that share a quota have used. Where another hierarchy
- * counts it, in which this process is in no group below the same path, the group that it
- * is in there says the most that is known. */
+/* Find the file of the processor time of the processes that share a quota. Where
+ * another hierarchy counts the time, and this process is in no group below the same
+ * path there, its own group there says the most that is known. */
 static void find_usage(const char *root, const version_t *version, const char *group,
                        char file[PATH_MAX])
 {
@@ -328,8 +328,8 @@ double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
 }
 
 
-/* Read how long processes have waited, microseconds. @return 0 if that is not
- * known */
+/* Read how long processes have waited, microseconds. @return 0 if the system does
+ * not tell */
 static int read_waited(const char *file, uint64_t *waited_p)
 {
     FILE *stream;
@@ -354,7 +354,7 @@ static void begin(ucs_rcache_pred_pressure_t *pressure, uint64_t now)
 {
     memset(pressure->waited, 0, sizeof(pressure->waited));
     pressure->time = now;
-    /* What was before does not count */
+    /* Earlier waits do not count */
     (void)ucs_rcache_pred_pressure_look(pressure, now);
 }
 

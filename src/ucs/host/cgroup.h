@@ -16,34 +16,32 @@ BEGIN_C_DECLS
 
 /** @file cgroup.h
  *
- * The control groups of this process, as far as they are about memory and
- * processor time (Linux, Documentation/admin-guide/cgroup-v2.rst,
- * cgroup-v1/memory.rst, scheduler/sched-bwc.rst). They are
- * looked for where they are mounted by convention: groups of version 2 in
- * /sys/fs/cgroup, those of version 1 in /sys/fs/cgroup/memory and so on. Any thread,
- * but not in memory hooks.
+ * The control groups of this process, as far as they are about memory and processor
+ * time (Linux, Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst,
+ * scheduler/sched-bwc.rst), where they are mounted by convention: groups of version
+ * 2 in /sys/fs/cgroup, groups of version 1 in /sys/fs/cgroup/memory and so on. Any
+ * thread, but not in memory hooks.
  *
- * Each function takes a folder that has proc and sys; "" is that of the system,
- * others are for tests.
+ * Each function takes the folder of proc and sys; "" is the system's, others are
+ * for tests.
  */
 
-/** @return how much memory this process and the others of its group may have,
- *          bytes: the least of what its groups and those above them set;
- *          UINT64_MAX if none sets any. */
+/** @return the limit on the memory of this process and the others of its group,
+ *  bytes: the least limit of its groups and the groups above; UINT64_MAX if there
+ *  is none. */
 uint64_t ucs_rcache_pred_cgroup_limit(const char *root);
 
-/** What processor time the groups of a process allow. */
+/** The quota of processor time of the groups of a process. */
 typedef struct ucs_rcache_pred_cgroup_quota {
-    double   cpus;            /**< How many processors this process and the others of
-                                   the group may use on average; INFINITY: as many as
-                                   there are */
-    char     usage[PATH_MAX]; /**< The file of what they have used, or more processes if
-                                   these are in no accounting group of their own; empty if
-                                   nobody counts it */
+    double   cpus;            /**< Processors for this process and the others of the
+                                   group on average; INFINITY: all */
+    char     usage[PATH_MAX]; /**< The file of their used time, or of more processes
+                                   if they have no accounting group of their own;
+                                   empty if nobody counts the time */
     unsigned usage_nsec;      /**< Its unit, ns */
 } ucs_rcache_pred_cgroup_quota_t;
 
-/** Find the least quota of the groups of this process and those above them. */
+/** Find the least quota of the groups of this process and the groups above. */
 void ucs_rcache_pred_cgroup_quota(const char *root,
                                   ucs_rcache_pred_cgroup_quota_t *quota);
 
@@ -59,8 +57,8 @@ void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
                                  char file[PATH_MAX]);
 
 
-/* How much of its quota of processor time the group of this process leaves: a helper may
- * not use a processor that is idle since the quota is used up. One thread at a time */
+/* The rest of the group's quota of processor time: a helper may not use a processor
+ * that is idle since the quota is used up. One thread at a time */
 
 typedef struct ucs_rcache_pred_quota {
     ucs_rcache_pred_cgroup_quota_t group;
@@ -77,13 +75,12 @@ void ucs_rcache_pred_quota_init(ucs_rcache_pred_quota_t *quota, const char *root
 /**
  * Look how much of the quota is left.
  *
- * @param [in] busy  Processor time that the helper has used so far, ns: it does not
- *                   count.
+ * @param [in] busy  Processor time of the helper so far, ns, which does not count.
  *
- * @return how many processors more than they have used since the last look the processes
- *         of the group may use on average; INFINITY if there is no quota; 0 if the system
- *         does not tell what was used. Less than 0 for a while, if they have used time that
- *         was left before.
+ * @return how many processors more than since the last look the processes of the
+ *         group may use on average; INFINITY if there is no quota; 0 if the system
+ *         does not tell the used time. Less than 0 for a while, if they have used
+ *         earlier rest.
  */
 double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
                                   uint64_t now);
@@ -94,8 +91,8 @@ double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
  * "memory.pressure" of cgroup-v2.rst; groups of version 1 do not tell). No descriptor is kept
  * between two looks. One thread at a time */
 
-/** Memory is short if some process has waited for it in this part of the time:
- *  one that is clearly slowed down. */
+/** Memory is short if some process has waited for so much of the time: a clear
+ *  slowdown. */
 #define UCS_RCACHE_PRED_PRESSURE_PART 0.1
 
 /** How many files are looked at */

@@ -28,8 +28,8 @@
 #define LIVE_SEALS   (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 /* A reader tries so many times to find the page whole, and waits so long in
- * between. A writer that has the processor is done in a microsecond; a writer that
- * was set aside has its next turn after some turns of others. */
+ * between. A writer on the processor is done in a microsecond; a writer that was
+ * set aside has its next turn after some turns of others. */
 #define READ_TRIES   50
 #define READ_WAIT_NS 1000000
 
@@ -49,9 +49,9 @@ typedef struct live_page {
     /* Uses under leave-pinned. Any thread adds to it; relaxed: a number */
     _Atomic(uint64_t) uses;
 
-    /* The state, and its sequence number: odd while the words are being written, so that
-     * a reader notices; 0: nothing has been written yet. Only the thread that has set
-     * busy writes them */
+    /* The state, and its sequence number: odd during a write, so that a reader
+     * notices; 0: nothing has been written yet. Only the thread that has set busy
+     * writes */
     _Atomic(uint64_t) seq;
     _Atomic(uint64_t) word[LIVE_WORDS];
 } live_page_t;
@@ -63,8 +63,8 @@ struct ucs_rcache_pred_live {
     /* Not 0 while a thread is writing. Sequentially consistent, as wanted, see
      * ucs_rcache_pred_live_update() */
     _Atomic(int)              busy;
-    /* Not 0 if a change may not be in the page yet. Any thread sets it; the thread
-     * that has set busy clears it */
+    /* Not 0 if a change may not be in the page yet. Any thread sets the flag; the
+     * thread that has set busy clears it */
     _Atomic(int)              wanted;
 };
 
@@ -137,8 +137,8 @@ void ucs_rcache_pred_live_destroy(ucs_rcache_pred_live_t *live)
 
 void ucs_rcache_pred_live_abandon(ucs_rcache_pred_live_t *live)
 {
-    /* The page is not unmapped. Unmapping calls the memory hooks, whose lock a
-     * thread of the parent, which does not exist here, may have held */
+    /* The page stays mapped. Unmapping calls the memory hooks, and a thread of the
+     * parent, gone here, may have held their lock */
     ucs_rcache_pred_own_fd_close(&live->file);
 }
 
@@ -151,26 +151,26 @@ static void live_write(live_page_t *page,
 
     memcpy(words, state, sizeof(words));
     /* Relaxed: only the thread that has set busy writes the number, and busy orders
-     * the threads that do */
+     * such threads */
     seq = atomic_load_explicit(&page->seq, memory_order_relaxed);
     atomic_store_explicit(&page->seq, seq + 1, memory_order_relaxed);
 
-    /* Release: a reader that sees one of the words sees the odd number as well */
+    /* Release: a reader of one of the words sees the odd number as well */
     atomic_thread_fence(memory_order_release);
     for (i = 0; i < LIVE_WORDS; ++i) {
         atomic_store_explicit(&page->word[i], words[i], memory_order_relaxed);
     }
 
-    /* Release: a reader that sees the number sees the words */
+    /* Release: a reader of the number sees the words */
     atomic_store_explicit(&page->seq, seq + 2, memory_order_release);
 }
 
 /*
- * Why no change is missed: a thread that finds busy set has set wanted before.
- * The thread that had set busy looks at wanted again after it has cleared busy.
- * It finds wanted set and starts over, unless it has cleared wanted itself in
- * between; then it collected later, and has seen the change. All these
- * operations are sequentially consistent.
+ * Why no change is missed: a thread that finds busy set has set wanted before. The
+ * thread with busy looks at wanted again after clearing busy, finds wanted set and
+ * starts over, unless the same thread has cleared wanted in between; then it
+ * collected later, and has seen the change. All operations are sequentially
+ * consistent.
  */
 void ucs_rcache_pred_live_update(ucs_rcache_pred_live_t *live,
                                  ucs_rcache_pred_live_collect_t collect,
@@ -180,7 +180,7 @@ void ucs_rcache_pred_live_update(ucs_rcache_pred_live_t *live,
 
     atomic_store(&live->wanted, 1);
     while (atomic_load(&live->wanted) && !atomic_exchange(&live->busy, 1)) {
-        /* An exchange rather than a store: it reads the value that others have set, so
+        /* An exchange rather than a store: the thread reads the value of others, so
          * that collect sees their changes from before */
         atomic_exchange(&live->wanted, 0);
         collect(arg, &state);
@@ -205,8 +205,8 @@ int ucs_rcache_pred_live_get_fd(const ucs_rcache_pred_live_t *live)
 }
 
 
-/* @return whether the file can be mapped and read without a SIGBUS: it must be long
- * enough, and sealed so that it stays long enough. */
+/* @return whether the file can be mapped and read without a SIGBUS: long enough,
+ * and sealed against truncation. */
 static ucs_status_t read_check_file(int fd)
 {
     struct stat st;

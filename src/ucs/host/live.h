@@ -19,21 +19,20 @@ BEGIN_C_DECLS
 
 /** @file live.h
  *
- * The live counters: what a running process shows of itself, for others to read
- * without disturbing it. They are in a page of anonymous memory that has a
- * descriptor (memfd), which others open as /proc/PID/fd/N. The kernel decides
- * who may open it (ptrace(2), "Ptrace access mode checking",
- * PTRACE_MODE_READ_FSCREDS), and nothing is left of it when the process has
- * ended, in whatever way.
+ * The live counters: a running process shows them, for others to read without
+ * disturbing the process. They are in a page of anonymous memory with a descriptor
+ * (memfd); others open the page as /proc/PID/fd/N. The kernel decides who may
+ * (ptrace(2), "Ptrace access mode checking", PTRACE_MODE_READ_FSCREDS), and nothing
+ * is left of the page after the end of the process.
  *
  * Reading needs no help of the process, which may even be stopped, and does not
- * delay it.
+ * delay the process.
  *
- * Uses stats.h, ucs/base and own_fd.h. The core of uct/ib/predreg writes the
- * page, "ucx_predreg stat" reads it.
+ * Uses stats.h, ucs/base and own_fd.h. The core of uct/ib/predreg writes the page,
+ * "ucx_predreg stat" reads it.
  */
 
-/** The link to the page in /proc/PID/fd points to this. */
+/** The target of the page's link in /proc/PID/fd. */
 #define UCS_RCACHE_PRED_LIVE_NAME "ucx_predreg"
 #define UCS_RCACHE_PRED_LIVE_LINK "/memfd:" UCS_RCACHE_PRED_LIVE_NAME \
                                   " (deleted)"
@@ -41,8 +40,7 @@ BEGIN_C_DECLS
 #define UCS_RCACHE_PRED_LIVE_COMMAND 32
 
 
-/** The state of a process, as its page shows it. Its size is a multiple of 64
- *  bits. */
+/** The state of a process in its page, a multiple of 64 bits. */
 typedef struct ucs_rcache_pred_live_state {
     ucs_rcache_pred_snapshot_t snapshot;
     uint64_t                   time;     /**< When the snapshot was taken:
@@ -82,25 +80,24 @@ void ucs_rcache_pred_live_destroy(ucs_rcache_pred_live_t *live);
  *  changes the page nor calls the allocator. */
 void ucs_rcache_pred_live_abandon(ucs_rcache_pred_live_t *live);
 
-/** Fills in a whole state. It is called by one thread at a time, without any
- *  lock. */
+/** Fills in a whole state. Called by one thread at a time, without any lock. */
 typedef void (*ucs_rcache_pred_live_collect_t)(
         void *arg, ucs_rcache_pred_live_state_t *state);
 
 /**
- * Bring the page up to date after something has changed. Any thread may call
- * it, and waits for no other: if another thread is updating the page already,
- * this function returns at once, and that thread collects again. So the page
- * has the last state in the end.
+ * Bring the page up to date after a change. Any thread may call the function, and
+ * waits for no other: if another thread is updating the page already, the call
+ * returns at once, and the other thread collects again. So the page has the last
+ * state in the end.
  */
 void ucs_rcache_pred_live_update(ucs_rcache_pred_live_t *live,
                                  ucs_rcache_pred_live_collect_t collect,
                                  void *arg);
 
 /**
- * Count a use under leave-pinned, where nothing else changes. The count is kept
- * in the page itself, so that no update is needed; readers find it among the
- * statistics. Any thread; wait-free.
+ * Count a use under leave-pinned, where nothing else changes. The count is in the
+ * page itself, without an update; readers find it among the statistics. Any thread;
+ * wait-free.
  */
 void ucs_rcache_pred_live_count_use(ucs_rcache_pred_live_t *live);
 
@@ -112,16 +109,17 @@ int ucs_rcache_pred_live_get_fd(const ucs_rcache_pred_live_t *live);
 
 
 /**
- * Read the page of another process. The file may be anything: it is checked.
+ * Read the page of another process. The file may be anything: its contents are
+ * checked.
  *
  * @param [in]  fd         Open for reading.
- * @param [out] state      Numbers that name something (policy, mode) are in
- *                         range and the command is printable.
- * @param [out] version_p  The version of the page, if it is one.
- * @return UCS_ERR_UNSUPPORTED if it is of another version; UCS_ERR_BUSY if it
- *         was being written whenever it was looked at, for 50 ms, or nothing
- *         has been written yet; UCS_ERR_INVALID_PARAM if it is no such page, or
- *         damaged; UCS_ERR_IO_ERROR if it cannot be mapped.
+ * @param [out] state      Numbers of policy and mode are in range and the command
+ *                     is printable.
+ * @param [out] version_p  The version of the page, if the file is one.
+ * @return UCS_ERR_UNSUPPORTED if the page is of another version; UCS_ERR_BUSY if it
+ *         was being written at each look, for 50 ms, or nothing has been written
+ *         yet; UCS_ERR_INVALID_PARAM if the file is no such page, or damaged;
+ *         UCS_ERR_IO_ERROR if it cannot be mapped.
  */
 ucs_status_t ucs_rcache_pred_live_read(int fd,
                                        ucs_rcache_pred_live_state_t *state,
@@ -149,17 +147,17 @@ typedef struct ucs_rcache_pred_vfs {
 } ucs_rcache_pred_vfs_t;
 
 /**
- * Add a folder with the counters that are known now. A forked child inherits
- * the folder, which then shows the child, and may add it again.
+ * Add a folder with the counters known now. A forked child inherits the folder,
+ * which then shows the child, and may add the folder again.
  */
 void ucs_rcache_pred_vfs_add(ucs_rcache_pred_vfs_t *vfs,
                              void (*snapshot)(void *arg,
                                               ucs_rcache_pred_snapshot_t*),
                              void *arg);
 
-/** Remove the folder, if this process has added it. A forked child does not
- *  touch the file system of its parent, which may have been locked for good
- *  when the child was forked. */
+/** Remove the folder, if this process has added it. A forked child does not touch
+ *  the file system of its parent, locked for good if another thread had the lock at
+ *  the fork. */
 void ucs_rcache_pred_vfs_remove(ucs_rcache_pred_vfs_t *vfs);
 
 END_C_DECLS

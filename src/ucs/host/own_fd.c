@@ -9,13 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The entry of the file below that has the size of the table of descriptors, see
- * proc(5) */
+/* The entry of the size of the table of descriptors, see proc(5) */
 #define SIZE_KEY "\nFDSize:"
 
 
-/* @return how many descriptors there is room for in the process's table, or the
- *         least that it can be where the kernel does not tell. */
+/* @return the size of the process's table of descriptors, or its minimum where the
+ * kernel does not tell. */
 static int table_size(void)
 {
     int size = 0;

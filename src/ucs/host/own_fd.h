@@ -19,18 +19,17 @@ BEGIN_C_DECLS
 
 /** @file own_fd.h
  *
- * A descriptor of ours that stays open in a program that does not know of it.
- * Some programs close all descriptors they find, as daemons do, and this one
- * with them; a file that they open later may get its number. That file is
- * theirs: it must be neither written nor closed. Uses system calls only; live.c
- * and the writers of traces call it. All but ucs_rcache_pred_own_fd_move() is
- * inline, for programs without the core.
+ * A descriptor of ours that stays open in a program without knowledge of it. Some
+ * programs close all descriptors, as daemons do, ours as well; a later file of the
+ * program may get its number. Such a file is the program's: nobody here may write
+ * or close it. Uses system calls only; live.c and the writers of traces call these
+ * functions. All but ucs_rcache_pred_own_fd_move() are inline, for programs without
+ * the core.
  *
- * Threads: functions on the same descriptor must not run at the same time as
- * the one that closes it.
+ * Threads: functions on a descriptor must not run at the same time as its closing.
  */
 
-/** A descriptor, and the file that was behind it at first. */
+/** A descriptor, and its first file. */
 typedef struct ucs_rcache_pred_own_fd {
     int   fd;
     dev_t device;
@@ -42,21 +41,20 @@ typedef struct ucs_rcache_pred_own_fd {
  *  NR_OPEN_DEFAULT on 64-bit machines). */
 #define UCS_RCACHE_PRED_OWN_FD_MIN_TABLE 64
 
-/** @return the lowest number that descriptors are moved to, in a process whose
- *          table of descriptors has room for @a size of them. */
+/** @return the lowest number for moved descriptors, in a process whose table has
+ *  room for @a size descriptors. */
 static inline int ucs_rcache_pred_own_fd_lowest(int size)
 {
     return size - (size / 4);
 }
 
 /**
- * Give a new descriptor a high number, in the last quarter of the process's
- * table of descriptors. The program gets the lowest free numbers for its files
- * (open(2)), so that it hardly gets this one even after it has closed it. A
- * number beyond the table would let the table grow, and in a process with
- * threads Linux waits for an RCU grace period then (fs/file.c,
- * expand_fdtable()): 15 to 25 ms on busy processors. Programs that are run by
- * this one do not inherit the descriptor.
+ * Give a new descriptor a high number, in the last quarter of the process's table
+ * of descriptors. The program gets the lowest free numbers for its files (open(2)),
+ * and so hardly gets this number even after closing the descriptor. A number beyond
+ * the table would let the table grow, and in a process with threads Linux waits for
+ * an RCU grace period then (fs/file.c, expand_fdtable()): 15 to 25 ms on busy
+ * processors. Programs run by the process do not inherit the descriptor.
  *
  * @return the descriptor with its new number, or @a fd if there is none
  *         (RLIMIT_NOFILE).
@@ -95,8 +93,8 @@ ucs_rcache_pred_own_fd_is_ours(const ucs_rcache_pred_own_fd_t *own)
     return is_ours;
 }
 
-/** Close the descriptor, if the same file is still behind it. @return 0, or -1
- *  and errno if what was written may be lost, see close(2). */
+/** Close the descriptor, if its file is still the same. @return 0, or -1 and errno
+ *  if written data may be lost, see close(2). */
 static inline int
 ucs_rcache_pred_own_fd_close(const ucs_rcache_pred_own_fd_t *own)
 {

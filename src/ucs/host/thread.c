@@ -39,9 +39,8 @@
  * 250 Hz, which Debian and Ubuntu have chosen */
 #define SLICE_NSEC       4000000ul
 
-/* Longest sleep that ends by itself. The time is told by one clock and the
- * sleep is measured by another one; should one of them jump, nothing sleeps
- * much longer than this. */
+/* Longest sleep that ends by itself. One clock tells the time and another one
+ * measures the sleep; should one of them jump, nothing sleeps much longer. */
 #define WAIT_MAX_NSEC    (10 * UCS_NSEC_PER_SEC)
 
 
@@ -222,12 +221,11 @@ void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread)
 }
 
 /*
- * Keep the helper out of the program's way where they share a processor: a
- * batch thread that wakes does not preempt the thread that runs there, but
- * waits for the next tick or until the processor is idle. Its weight (nice
- * value) stays the usual one: with less, it might be set aside for long while
- * it holds a lock that the program needs. On an idle processor all this makes
- * no difference.
+ * Keep the helper out of the program's way on a common processor: a waking batch
+ * thread does not preempt the running thread, but waits for the next tick or until
+ * the processor is idle. Its weight (nice value) stays the usual one: a lighter
+ * helper might be set aside for long with a lock that the program needs. On an idle
+ * processor nothing changes.
  */
 static void thread_set_manners(void)
 {
@@ -296,8 +294,8 @@ ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
     return UCS_OK;
 }
 
-/* The thread sanitizer takes a thread for one that nobody joins if it is waited
- * for by the monotonic clock: it does not know that function */
+/* The thread sanitizer takes a thread joined by the monotonic clock for one without
+ * a join: the sanitizer does not know the function */
 #ifdef __SANITIZE_THREAD__
 #  define JOIN_CLOCK CLOCK_REALTIME
 #  define THREAD_JOIN(_thread, _until) \
@@ -332,14 +330,13 @@ ucs_status_t ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread,
 void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
                                 const cpu_set_t *cpus)
 {
-    /* Relaxed: if this is the thread, it has written the number itself */
+    /* Relaxed: the thread has written its own number itself */
     if ((atomic_load_explicit(&thread->tid, memory_order_relaxed) !=
          thread_self()) || CPU_EQUAL(&thread->cpus, cpus)) {
         return;
     }
 
-    /* Set even if the system refuses to move the thread, so that the system is
-     * not asked again at every call */
+    /* Set even if the system refuses to move the thread: each call would ask again */
     thread->cpus = *cpus;
     if (sched_setaffinity(0, sizeof(*cpus), cpus) != 0) {
         ucs_debug("the helper thread stays where it is: %s", strerror(errno));
@@ -349,8 +346,8 @@ void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
 ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread)
 {
-    /* Relaxed: a number. If it is 0, the system tells the slice of the calling
-     * thread, which is as long. */
+    /* Relaxed: a number. For 0, the system tells the slice of the calling thread,
+     * equally long. */
     pid_t tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
     struct timespec ts;
 
@@ -370,8 +367,7 @@ ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread)
     /* Relaxed: see ucs_rcache_pred_thread_pin() */
     if (atomic_load_explicit(&thread->tid, memory_order_relaxed) ==
         thread_self()) {
-        /* The thread itself asks. cpu_time is older than this: it was set at
-         * the end of the last poll */
+        /* The thread itself asks. cpu_time is older, of the end of the last poll */
         return ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     }
 

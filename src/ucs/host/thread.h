@@ -17,10 +17,9 @@ BEGIN_C_DECLS
 
 /** @file thread.h
  *
- * A helper thread, which does its work whenever that is due, and sleeps in
- * between. Also a clock and a sleep for the table of functions of a cache that
- * runs in real time. Uses the cache's public header; the core of uct/ib/predreg
- * calls it.
+ * A helper thread, which works when work is due, and sleeps in between. Also a
+ * clock and a sleep for the table of functions of a cache in real time. Uses the
+ * cache's public header; the core of uct/ib/predreg calls these functions.
  *
  * Threads: now, wait, wake, slice and cpu_time may be called by any thread; the
  * others by one at a time.
@@ -29,8 +28,8 @@ BEGIN_C_DECLS
 typedef struct ucs_rcache_pred_thread ucs_rcache_pred_thread_t;
 
 
-/** Create what the thread needs, but not the thread. It is the arg of the three
- *  functions below, so that it has to be created before the cache.
+/** Create the state of the thread, but not the thread. The state is the arg of the
+ *  three functions below, and so comes before the cache.
  *  @return UCS_ERR_NO_MEMORY. */
 ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p);
 
@@ -38,11 +37,10 @@ ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p);
 void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread);
 
 /**
- * @return the time since an arbitrary instant, ns: by the processor's time
- *         stamp counter where it runs at a constant rate and the kernel's clock
- *         uses it, otherwise by CLOCK_MONOTONIC. The rates of the two differ by
- *         some 1e-4, so that a time of this clock must not be handed to the
- *         system.
+ * @return the time since an arbitrary instant, ns: by the processor's time stamp
+ *         counter where its rate is constant and the kernel's clock uses it,
+ *         otherwise by CLOCK_MONOTONIC. The rates of the two differ by some 1e-4:
+ *         the system must not get a time of this clock.
  */
 ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg);
 
@@ -59,18 +57,16 @@ void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until);
 void ucs_rcache_pred_thread_wake(void *arg);
 
 
-/** The work of a thread. @return when it is to be called next: a time of this
- *  clock, which may have passed, or UCS_RCACHE_PRED_TIME_INF: when it is
- *  woken. */
+/** The work of a thread. @return the time of the next call by this clock, possibly
+ *  in the past, or UCS_RCACHE_PRED_TIME_INF: when the thread is woken. */
 typedef ucs_rcache_pred_time_t (*ucs_rcache_pred_work_t)(void *arg);
 
 /**
- * Start the thread, unless it is running. All signals are blocked in it, so that
- * no handler of the program ever runs there.
+ * Start the thread, unless it is running. All signals are blocked there, and no
+ * handler of the program ever runs in the thread.
  *
  * @param [in] name       Shown by the system, at most 15 characters.
- * @param [in] work, arg  What it does, at first and whenever that is due or the
- *                        thread is woken.
+ * @param [in] work, arg  Called at first, when due and when the thread is woken.
  *
  * @return UCS_ERR_NO_RESOURCE if the system has no room for a thread.
  */
@@ -80,35 +76,33 @@ ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
                                           void *arg);
 
 /**
- * Stop the thread and wait until it has ended. Does nothing if it is not
- * running.
+ * Stop the thread and wait for its end. Does nothing without a thread.
  *
- * @param [in] patience  Wait so long at most, ns.
+ * @param [in] patience  Longest wait, ns.
  *
- * @return UCS_ERR_TIMED_OUT if it has not ended by then. It ends as soon as it
- *         can, and may be waited for again.
+ * @return UCS_ERR_TIMED_OUT if the thread has not ended by then. It ends as soon as
+ *         possible, and may be waited for again.
  */
 ucs_status_t ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread,
                                          uint64_t patience);
 
 /**
- * Keep the thread on these processors from now on. Has to be called by the
- * thread itself, which it is within a poll; does nothing in another one. If the
- * system refuses, the thread stays where it is.
+ * Keep the thread on some processors from now on. To be called by the thread
+ * itself, within a poll; does nothing in another one. If the system refuses, the
+ * thread stays on its processors.
  */
 void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
                                 const cpu_set_t *cpus);
 
 /**
- * @return how long the scheduler lets the thread run before another one that
- *         waits for the processor, ns: what the system says, or 4 ms if it does
- *         not.
+ * @return how long the scheduler lets the thread run before another waiting one,
+ *         ns; 4 ms if the system does not tell.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread);
 
-/** @return the processor time that the thread has used so far, ns. While it
- *          runs, others are told the time at the end of its last poll. */
+/** @return the processor time of the thread so far, ns. During its work, others are
+ *  told the time at the end of its last poll. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread);
 

@@ -13,9 +13,9 @@
 #include <pthread.h>
 #include <unwind.h>
 
-/* Where the return address is not at the top of a frame, it is among so many
- * words at the bottom: a 64-bit ARM processor stores the frame pointer and it
- * there, below them at most what later calls get as arguments */
+/* Without a return address at the top of a frame, it is among so many words at the
+ * bottom: a 64-bit ARM processor stores frame pointer and return address there,
+ * below them at most the arguments of later calls */
 #define UNWIND_BOTTOM_WORDS 32
 
 
@@ -24,8 +24,8 @@ typedef struct walk {
     ucs_callpath_frame_t *frames;
     unsigned             count;
     unsigned             max;
-    uintptr_t            bottom; /* Of the frame that is being looked at; 0: the
-                                    caller was not found yet */
+    uintptr_t            bottom; /* Of the present frame; 0: the caller was not
+                                    found yet */
 } walk_t;
 
 
@@ -78,8 +78,8 @@ walk_frame(struct _Unwind_Context *context, void *arg)
 {
     walk_t *walk      = arg;
     uintptr_t address = _Unwind_GetIP(context);
-    /* The unwinder is in the function that is returned to. The stack pointer
-     * there is the end of the frame that returns */
+    /* The unwinder is in the function after the return. The stack pointer there is
+     * the end of the returning frame */
     uintptr_t top     = _Unwind_GetCFA(context);
     uintptr_t slot;
 

@@ -15,8 +15,7 @@
 #include <string.h>
 
 
-/* A process whose helper has an idle processor counts with so much of its demand more,
- * 1 / 4 */
+/* A process whose helper has an idle processor counts with 1 / 4 of its demand more */
 #define HOLDER_SHARE 4
 
 
@@ -34,16 +33,16 @@ typedef struct {
     turn_t                           *turns; /* One for each user */
     unsigned                         num_users;
     cpu_set_t                        left;   /* Idle processors without a helper */
-    cpu_set_t                        whole;  /* Idle ones whose siblings are idle */
+    cpu_set_t                        whole;  /* Idle, and so are the siblings */
     unsigned                         helpers[CPU_SETSIZE]; /* On each processor */
-    double                           parts[CPU_SETSIZE]; /* Of each processor, what a
-                                                            process has of it: 1
-                                                            divided by their number */
+    double                           parts[CPU_SETSIZE]; /* Part of each processor
+                                                            for a process: 1 divided
+                                                            by their number */
 } division_t;
 
 
-/* The processors of a set as bits. A node has many processes, whose sets are much
- * smaller than what fits in a set, or the same */
+/* The processors of a set as bits. A node has many processes, and their sets are
+ * much smaller than a set may be, or the same */
 typedef struct {
     uint64_t word[CPU_SETSIZE / 64];
 } bits_t;
@@ -72,7 +71,7 @@ void ucs_rcache_pred_cpus_own(const cpu_set_t *affinity, const cpu_set_t *usable
         return;
     }
 
-    /* A process that was bound in another cpuset has none that is usable */
+    /* A process bound in another cpuset has no usable processor */
     CPU_AND(own, affinity, usable);
     if (CPU_COUNT(own) == 0) {
         *own = *affinity;
@@ -92,7 +91,7 @@ static int first_cpu(const cpu_set_t *cpus)
     return -1;
 }
 
-/* Find the idle processors on whose core nobody is busy, among those that are known */
+/* Find the idle processors without a busy known processor on their core */
 static void find_whole(const ucs_rcache_pred_cpus_t *cpus,
                        const ucs_rcache_pred_cpu_user_t *users, unsigned num_users,
                        cpu_set_t *whole)
@@ -121,8 +120,8 @@ static void find_whole(const ucs_rcache_pred_cpus_t *cpus,
     }
 }
 
-/* Whether the helper of a process has a processor for itself, and the last look has found
- * that processor idle */
+/* @return whether the helper of a process has a processor for itself, found idle by
+ * the last look */
 static int has_idle(const division_t *division, unsigned index)
 {
     const ucs_rcache_pred_cpu_user_t *user = &division->users[index];
@@ -199,8 +198,8 @@ static int choose(const division_t *division, unsigned index)
     return -1;
 }
 
-/* Whether the helper of a process shall stay where it is: unless it runs beside a
- * busy sibling, and there is a better place */
+/* @return whether the helper of a process shall stay: unless its sibling is busy,
+ * and there is a better processor */
 static int stays(const division_t *division, unsigned index)
 {
     int cpu = division->users[index].cpu;
@@ -242,8 +241,8 @@ static void give_all(division_t *division)
     }
 }
 
-/* Let the helper of a process share the idle processor that has the fewest helpers, if
- * there is one where it may run */
+/* Let the helper of a process share the idle processor with the fewest helpers,
+ * among usable ones */
 static void share_idle(division_t *division, unsigned index)
 {
     const ucs_rcache_pred_cpu_user_t *user = &division->users[index];
@@ -266,8 +265,8 @@ static void share_idle(division_t *division, unsigned index)
     }
 }
 
-/* Whether a process has the same processors as the one before it, so that it need not
- * be looked through them again: as where nobody is bound */
+/* @return whether a process has the same processors as the one before, as where
+ * nobody is bound: no need to walk them again */
 static int has_same_cpus(const ucs_rcache_pred_cpu_user_t *users, unsigned index)
 {
     return (index > 0) &&
@@ -275,7 +274,7 @@ static int has_same_cpus(const ucs_rcache_pred_cpu_user_t *users, unsigned index
            CPU_EQUAL(&users[index].usable, &users[index - 1].usable);
 }
 
-/* Find the processors of each process, and what a process has of each processor */
+/* Find the processors of each process, and the part of a process in each processor */
 static void count_users(division_t *division)
 {
     const ucs_rcache_pred_cpu_user_t *users = division->users;
@@ -296,12 +295,12 @@ static void count_users(division_t *division)
     }
 
     for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        division->parts[cpu] = 1 / division->parts[cpu]; /* Nobody asks for those
-                                                            without a process */
+        division->parts[cpu] = 1 / division->parts[cpu]; /* Nobody asks without a
+                                                            process */
     }
 }
 
-/* What a process has of its processors, in all; 1 if they are not known */
+/* @return the sum of a process's parts of its processors; 1 if they are unknown */
 static double sum_shares(const division_t *division, unsigned index)
 {
     const ucs_rcache_pred_cpu_user_t *user = &division->users[index];
@@ -318,7 +317,7 @@ static double sum_shares(const division_t *division, unsigned index)
     return (sum > 0) ? ucs_min(sum, 1) : 1;
 }
 
-/* Say of all seats which part of the processors they have, and with whom */
+/* Write the part of the processors of each seat, and its sharers */
 static void finish_seats(division_t *division)
 {
     unsigned rank = 0;
@@ -382,9 +381,9 @@ int ucs_rcache_pred_cpus_seats(const ucs_rcache_pred_cpus_t *cpus,
     return 1;
 }
 
-/* Ask the kernel for all processors. It binds the thread to those of them that
- * the thread may have, and then says which these are. If its numbers of
- * processors do not fit the set, it says nothing, and they are not known. */
+/* Ask the kernel for all processors. The kernel binds the thread to the usable
+ * ones, and then says which these are. If the kernel's set is longer, the call
+ * fails, and they are unknown. */
 static void *usable_func(void *arg)
 {
     cpu_set_t *usable = arg;

@@ -13,18 +13,18 @@ BEGIN_C_DECLS
 
 /** @file cpus.h
  *
- * Which helper runs on which processor (CF'11, section 5), and which part of the
- * processors each process can have: cpus.c. Which processors are idle, as the kernel
- * counts it (Linux, Documentation/filesystems/proc.rst, "/proc/stat"), and which of them
- * are hardware threads of one core (Documentation/admin-guide/cputopology.rst): watch.c.
- * Any thread, but not in memory hooks.
+ * Which helper runs on which processor (CF'11, section 5), and the part of the
+ * processors for each process: cpus.c. Which processors are idle by the kernel's
+ * count (Linux, Documentation/filesystems/proc.rst, "/proc/stat"), and which of
+ * them are hardware threads of one core (Documentation/admin-
+ * guide/cputopology.rst): watch.c. Any thread, but not in memory hooks.
  *
- * The functions that read take a folder that has proc and sys; "" is that of the
- * system, others are for tests.
+ * The functions that read take the folder of proc and sys; "" is the system's,
+ * others are for tests.
  */
 
-/** A processor is idle if nobody uses more of it than this part. A rank that computes
- *  for less than that can wait for a helper. */
+/** A processor is idle if nobody uses more than so much of it. A rank that computes
+ *  for less time can wait for a helper. */
 #define UCS_RCACHE_PRED_IDLE_BUSY_PART 0.125
 
 /** Stands for a processor that the kernel does not list. */
@@ -60,19 +60,18 @@ void ucs_rcache_pred_idle_read_cores(const char *root, const cpu_set_t *cpus,
 
 /** The processors. */
 typedef struct ucs_rcache_pred_cpus {
-    cpu_set_t idle;              /**< Those that nobody but helpers uses */
+    cpu_set_t idle;              /**< Used by helpers alone */
     uint16_t  core[CPU_SETSIZE]; /**< Number of each one's core. Hardware threads of
                                       one core have the same number */
 } ucs_rcache_pred_cpus_t;
 
 /** A process of the node. */
 typedef struct ucs_rcache_pred_cpu_user {
-    cpu_set_t affinity; /**< Processors that its launcher has bound it to. If there
-                             are none, it is not known, and the process is taken for
-                             unbound */
-    cpu_set_t usable;   /**< Processors that its threads could be bound to. If there
-                             are none, it is not known, and the process gets no idle
-                             processor */
+    cpu_set_t affinity; /**< Processors to which its launcher has bound it. If there
+                             are none, the process is taken for unbound */
+    cpu_set_t usable;   /**< Processors to which its threads could be bound. If
+                             there are none, they are unknown, and the process gets
+                             no idle processor */
     uint64_t  demand;   /**< Bytes it has had registered lately, on average */
     int       cpu;      /**< Processor that its helper has for itself now; -1: none */
 } ucs_rcache_pred_cpu_user_t;
@@ -92,20 +91,20 @@ typedef struct ucs_rcache_pred_cpu_seat {
  * Distribute the idle processors, and find each process's share of all. Pure.
  *
  * Each idle processor goes to one helper, in the order of the demand of their
- * processes; ties by their place in @a users, since any rule will do. A process
+ * processes; ties by their order in @a users, since any rule will do. A process
  * whose helper has an idle processor counts with a quarter more, so that two of
- * about the same demand do not hand it to and fro, and it keeps the processor.
- * Others get one whose siblings are idle too if there is one, and of these one of
- * their own mask. The helpers that come too late share the idle processors, the one
- * with the fewest helpers first: this is for the aggressive way of the paper.
+ * about the same demand do not hand the processor to and fro, and keeps the
+ * processor. Others get a processor with idle siblings if there is one, and
+ * preferably one of their own mask. The late helpers share the idle processors,
+ * beginning with the fewest helpers: for the aggressive way of the paper.
  *
  * The share of a process adds up, over the processors of its mask, 1 divided by the
  * number of processes whose masks have the processor, and is 1 at most. So all
  * shares together are at most the number of processors.
  *
- * @param [in]  cpus   What is known of the processors.
+ * @param [in]  cpus   The processors.
  * @param [in]  users  All processes of the node.
- * @param [out] seats  What each of them gets.
+ * @param [out] seats  The seat of each process.
  *
  * @return 0 if there is no memory; then the seats are undefined.
  */
@@ -114,16 +113,16 @@ int ucs_rcache_pred_cpus_seats(const ucs_rcache_pred_cpus_t *cpus,
                                unsigned num_users,
                                ucs_rcache_pred_cpu_seat_t *seats);
 
-/** The processors of a process: those of its mask that are usable, as far as both
- *  are known. Pure. */
+/** The processors of a process: the usable ones of its mask, as far as both are
+ *  known. Pure. */
 void ucs_rcache_pred_cpus_own(const cpu_set_t *affinity, const cpu_set_t *usable,
                               cpu_set_t *own);
 
 /**
- * Processors that a thread of this process could be bound to: those that are
- * online and in its cpuset, whatever its affinity mask is. Starts a thread.
+ * Processors to which a thread of this process could be bound: online and in its
+ * cpuset, whatever its affinity mask is. Starts a thread.
  *
- * @param [out] usable  None if it cannot be found out.
+ * @param [out] usable  None if the kernel does not tell.
  */
 void ucs_rcache_pred_cpus_usable(cpu_set_t *usable);
 

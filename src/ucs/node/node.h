@@ -19,27 +19,26 @@ BEGIN_C_DECLS
 
 /** @file node.h
  *
- * What the processes of one user on one node know of each other: how much
- * memory each has registered, so that all of them together keep a bound, which
- * processors are idle, and which processes keep their helper threads where there are
- * too few of them (CF'11, section 5).
+ * Knowledge of each other of the processes of one user on one node: how much memory
+ * each has registered, so that all of them together keep a bound, which processors
+ * are idle, and which processes keep their helper threads where there are too few
+ * processors (CF'11, section 5).
  *
- * Each process has a slot in shared memory, which only it writes. The share of
- * a process that was killed is not lost: another process that finds its slot
- * clears it. The memory is freed with the last process, in whatever way that
- * one ended. The share stays as long as a child lives that the process forked
- * and that has not run another program (exec), since it keeps the memory of its
- * parent registered. A process that runs another program without leaving keeps
- * its share until it ends or joins again.
+ * Each process has a slot in shared memory, and is its only writer. The share of a
+ * killed process is not lost: another process that finds its slot clears the slot.
+ * The memory is freed with the last process, however the process ended. The share
+ * stays as long as a forked child lives and has not run another program (exec),
+ * since the child keeps the memory of its parent registered. A process that runs
+ * another program without leaving keeps its share until the process ends or joins
+ * again.
  *
- * The processes of a node are those of one effective user with the same IPC
- * name space, whatever other name spaces they are in; others have bounds of
- * their own.
+ * The processes of a node are those of one effective user with the same IPC name
+ * space, whatever other name spaces they are in; others have bounds of their own.
  *
- * Uses ucs/base; the cache calls it, and the core of uct/ib/predreg, which
- * joins and leaves. All functions but join, leave and update are thread safe and
- * lock-free. A forked child must use nothing that its parent has joined: it
- * forgets it, without freeing anything, and joins itself.
+ * Uses ucs/base. The cache calls these functions; the core of uct/ib/predreg joins
+ * and leaves. All functions but join, leave and update are thread safe and lock-
+ * free. A forked child must not use the parent's membership: the child forgets it,
+ * without freeing anything, and joins itself.
  */
 
 typedef struct ucs_rcache_pred_node ucs_rcache_pred_node_t;
@@ -53,17 +52,18 @@ typedef struct ucs_rcache_pred_node_params {
                                or UNLIMITED. Processes need not have the same
                                bound: each keeps its own */
     uint64_t max_regions; /**< Bound on registered regions, or UNLIMITED */
-    uint64_t reserve;     /**< Bytes of the bound that this process holds as
-                               long as it is a member, for registrations that
-                               must not fail */
-    uint64_t reserve_regions; /**< Regions of the bound that it holds so */
-    const char *bytes_name;   /**< What users call the bound on bytes, for
-                                   messages; NULL if it is UNLIMITED */
+    uint64_t reserve;     /**< Bytes of the bound for this process alone, from
+                               joining to leaving: for registrations that must not
+                               fail */
+    uint64_t reserve_regions; /**< Regions, likewise */
+    const char *bytes_name;   /**< Users' name of the bound on bytes, for messages;
+                                   NULL if UNLIMITED */
     const char *regions_name; /**< Likewise, the bound on regions */
-    const char *root;     /**< The folder that has proc and sys; NULL: that of the
-                               system. Others are for tests */
-    cpu_set_t affinity;   /**< Processors that the launcher has bound this process
-                               to. If there are none, it is taken for unbound */
+    const char *root;     /**< The folder of proc and sys; NULL: the system's.
+                               Others are for tests */
+    cpu_set_t affinity;   /**< Processors to which the launcher has bound this
+                               process. If there are none, the process is taken for
+                               unbound */
 } ucs_rcache_pred_node_params_t;
 
 
@@ -99,17 +99,16 @@ int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                  uint64_t regions);
 
 /** @return whether there is no room for so much even if nobody has registered
- *  anything, the reserve of this process apart: since it is above a bound, or
- *  above 2^63 - 1. */
+ *  anything, the reserve of this process apart: the sum is above a bound, or above
+ *  2^63 - 1. */
 int ucs_rcache_pred_node_never_fits(const ucs_rcache_pred_node_t *node,
                                     uint64_t bytes, uint64_t regions);
 
 /**
- * Ask the others to give up idle memory, see @ref
- * ucs_rcache_pred_node_is_asked, until there is so much room: for a process
- * that was refused it, cannot make it itself, and needs it now. They are not
- * asked if even all they have would not be enough, see @ref
- * ucs_rcache_pred_node_never_fits.
+ * Ask the others to give up idle memory, see @ref ucs_rcache_pred_node_is_asked,
+ * until there is so much room: for a process that was refused, cannot make the room
+ * itself, and needs it now. Nobody is asked if even all memory of the others would
+ * not be enough, see @ref ucs_rcache_pred_node_never_fits.
  */
 void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
                               uint64_t regions);
@@ -120,17 +119,17 @@ void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                   uint64_t regions);
 
 /**
- * Offer to give up so much, for processes that have asked. It is taken off what
- * they lack at once, so that no other process gives up memory for the same.
+ * Offer to give up so much, for processes that have asked. The missing room shrinks
+ * at once, so that no other process gives up memory for the same.
  *
- * @return 0 if nothing is lacked any more: then nothing should be given up.
+ * @return 0 if no room is missing any more: then nothing should be given up.
  *         Otherwise the memory has to be deregistered, and @ref
  *         ucs_rcache_pred_node_release_offered called.
  */
 int ucs_rcache_pred_node_offer(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                uint64_t regions);
 
-/** As @ref ucs_rcache_pred_node_release, of what was offered before. */
+/** As @ref ucs_rcache_pred_node_release, after an offer. */
 void ucs_rcache_pred_node_release_offered(ucs_rcache_pred_node_t *node,
                                           uint64_t bytes, uint64_t regions);
 
@@ -154,44 +153,43 @@ void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
                                      ucs_rcache_pred_node_totals_t *totals);
 
 
-/** How much of an idle processor a helper has that runs beside a busy sibling, the
- *  other hardware thread of its core: what it uses there the sibling lacks, up to
- *  that part. Two threads of a core do 1.2 to 1.3 times the work of one. */
+/** Part of an idle processor for a helper beside a busy sibling, the other hardware
+ *  thread of its core: up to that part, the helper takes its time from the sibling.
+ *  Two threads of a core do 1.2 to 1.3 times the work of one. */
 #define UCS_RCACHE_PRED_SIBLING_PART 0.5
 
-/** What this process and its helper have of the node's processors. */
+/** This process's and its helper's part of the node's processors. */
 typedef struct ucs_rcache_pred_node_seat {
     unsigned  procs;   /**< Processes of the node */
-    double    idle;    /**< Part of its processor that nobody but the helper needs:
-                            1, @ref UCS_RCACHE_PRED_SIBLING_PART beside a busy
-                            sibling, or 0 if it has none of its own */
+    double    idle;    /**< Part of its processor for the helper alone: 1, @ref
+                            UCS_RCACHE_PRED_SIBLING_PART beside a busy sibling, or 0
+                            without a processor of its own */
     unsigned  rank;    /**< How many helpers with a processor of their own belong to
                             processes with more demand */
     unsigned  sharers; /**< Helpers on this helper's processor, itself included, if
                             every process has a helper: n of inequality (2) */
-    double    share;   /**< Part of a processor that the process can have for itself,
-                            0 to 1: the processors of its mask, each divided by the
-                            processes that may run there */
-    cpu_set_t cpus;    /**< Processors this helper may run on: an idle one where there
-                            is one for it, else those of the process */
+    double    share;   /**< Part of a processor for the process alone, 0 to 1: the
+                            processors of its mask, each divided by the processes
+                            that may run there */
+    cpu_set_t cpus;    /**< Processors of the helper: an idle one where there is
+                            one, else those of the process */
 } ucs_rcache_pred_node_seat_t;
 
 /**
- * Tell the others what this process needs, and find out what it has. Called from
- * time to time, by the helper or by whoever does its work, one thread at a time.
+ * Tell the others the needs of this process, and find out its seat. Called from
+ * time to time, by the helper or in its place, one thread at a time.
  *
  * One process at a time looks for all: how long each processor was idle since the
  * last look, by the kernel's count, which processes have died, and who has which
- * processor. The others read what it has found. There is a look when one of them
- * comes and the last look was 200 ms ago (50 ms during a process's first second),
- * and 200 times as long ago as it took. A process that no look has seen yet has no
- * idle processor, and a share of 1.
+ * processor. The others read the results. A look is due 200 ms after the last one
+ * (50 ms during a process's first second), and 200 times the duration of a look.
+ * Before the first look at a process it has no idle processor, and a share of 1.
  *
- * @param [in]  demand  Bytes that the process has had registered lately, on average.
- *                      Idle processors are distributed by it.
- * @param [in]  busy    Processor time that its helper's thread has used so far, ns:
- *                      a processor is idle if nobody but helpers uses it.
- * @param [out] seat    What it has.
+ * @param [in]  demand  Registered bytes of the process lately, on average. Idle
+ *                      processors are distributed by demand.
+ * @param [in]  busy    Processor time of its helper's thread so far, ns: a
+ *                    processor is idle if nobody but helpers uses it.
+ * @param [out] seat    The seat of the process.
  */
 void ucs_rcache_pred_node_update(ucs_rcache_pred_node_t *node, uint64_t demand,
                                  uint64_t busy,

@@ -19,55 +19,53 @@ BEGIN_C_DECLS
  *
  * The shared memory of a node's processes, for the files of this folder and the tests.
  *
- * A slot belongs to the process whose sign of life (segment.h) is in its owner
- * field. Only that process writes the rest of the slot, except for the fields
- * whose comment names another writer. The slot of a dead process changes hands: a
- * process that has swapped itself in for the dead one clears the slot and sets it
- * free. If that process is killed before it is done, the slot is a dead process's
- * again. A free slot is all zeros. An owner field names one process for all times,
- * so a slot that names a dead process belongs to that process, however often the
- * slot changed hands before.
+ * A slot belongs to the process whose sign of life (segment.h) is in the owner field.
+ * Only the owner writes the rest of the slot, except for fields whose comment names
+ * another writer. The slot of a dead process changes hands: another process swaps
+ * itself in for the dead one, clears the slot and sets the slot free. If that process
+ * is killed before the end, the slot is a dead process's again. A free slot is all
+ * zeros. An owner field names one process for all times, so a slot that names a dead
+ * process belongs to the dead process, however often the slot changed hands before.
  *
  * A slot is a dead process's, and its share is registered no more, if both are true:
- * - The sign is gone. As long as a forked child of the process has the sign, the
- *   child has the descriptors of the process as well, which keep the memory
- *   registered.
+ * - The sign is gone. As long as a forked child of the process has the sign, the child
+ * has the descriptors of the process as well, and they keep the memory registered.
  * - The process itself is dead, as far as others can find out: the kernel takes the
- *   sign from a process that ends before it closes its files. A process of other PID
- *   or time name spaces cannot be found; there the sign decides alone, and for some
- *   milliseconds the share of a process that has just ended may be given to others
- *   too early. A process that runs another program (exec) is not dead either: its
- *   share stays until it ends, or joins again.
+ * sign from a process before closing the files. A process of other PID or time name
+ * spaces cannot be found; there the sign decides alone, and for some milliseconds the
+ * share of a process that has just ended may be given to others too early. A process
+ * that runs another program (exec) is not dead either: its share stays until the
+ * process ends, or joins again.
  *
- * A lock of an open file description (F_OFD_SETLK) would be inherited by a fork and freed
- * at the end as well; held by a mapping, it even outlives the registrations. But its file
- * needs a name: another user could take the name, a process with a /dev/shm of its own
- * would not find the file, and systemd-logind removes it when the user logs out from the
- * node. Then the living are taken for dead.
+ * A lock of an open file description (F_OFD_SETLK) would be inherited by a fork and
+ * freed at the end as well; held by a mapping, the lock even outlives the
+ * registrations. But its file needs a name: another user could take the name, a process
+ * with a /dev/shm of its own would not find the file, and systemd-logind removes the
+ * file when the user logs out from the node. Then the living are taken for dead.
  *
- * The bounds are kept without a lock. A process first adds its wish to its slot, then it
- * sums all slots; if the sum is above the bound, it takes its part back and fails. Hence a
- * slot holds at all times at least the grants of its process that the process has not given
- * back. The proof that the bound is kept: suppose that at some instant more is granted than
- * the bound. Take the grant that was added to its slot last. All other grants were in their
- * slots before, and stayed there until that instant. The sum for the last grant, in between,
- * had all of them in it and was above the bound; but then the last one was not granted,
- * which contradicts the supposition. Grants of several threads of a process may be in one
- * slot: that makes no difference. "Before" refers to the single order in which all processes
- * see the sequentially consistent operations on bytes, regions and num_used. Memory is
- * registered after its grant and deregistered before the grant is given back, and a dead
- * process has none registered; so registered memory does not exceed the bound either.
+ * The bounds are kept without a lock. A process first adds its wish to its slot, then
+ * sums all slots; if the sum is above the bound, the process takes its part back and
+ * fails. Hence a slot holds at all times at least the grants that its process has not
+ * given back. The proof that the bound is kept: suppose that at some instant more is
+ * granted than the bound. Take the grant whose addition to a slot came last. All other
+ * grants were in their slots before, and stayed there until that instant. The sum for
+ * the last grant, in between, had all of them in it and was above the bound; but then
+ * the last one was not granted: a contradiction. Several grants in one slot, of threads
+ * of a process, make no difference. "Before" refers to the single order in which all
+ * processes see the sequentially consistent operations on bytes, regions and num_used.
+ * Memory is registered after its grant and deregistered before the grant is given back,
+ * and a dead process has none registered; so registered memory does not exceed the
+ * bound either.
  *
  * A process that is refused and can make no room itself asks the others for the missing
- * room (wanted). They give up idle memory until as much has been given back: each release
- * takes its size off the wanted room. Deregistering takes time, so a helper takes the size
- * off before it (an offer), and others stop at once. If the process that lacks room asks
- * again before the offer was released, more may be given up than it lacks.
+ * room (wanted). The others give up idle memory until as much has been given back: each
+ * release takes its size off the wanted room. Deregistering takes time, so a helper
+ * takes the size off before (an offer), and others stop at once. If the process asks
+ * again before the offer was released, more may be given up than missing.
  */
 
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */
-/** Version of the layout of the shared memory. Every change of the layout has
- *  to raise it. */
+/** Version of the layout of the shared memory: every change of the layout raises it. */
 #define UCS_RCACHE_PRED_NODE_VERSION 5
 
 /** Slots: more processes than processors of any node so far. */
@@ -77,8 +75,8 @@ BEGIN_C_DECLS
 #define UCS_RCACHE_PRED_NODE_CPU_WORDS (CPU_SETSIZE / 64)
 
 
-/** A process by its pid and the time at which it started: pids are recycled, the pair is
- *  not. 0: none. */
+/** A process by its pid and its start time: the kernel gives pids to others later, the
+ *  pair never. 0: none. */
 typedef uint64_t ucs_rcache_pred_procid_t;
 
 /** Bits of a pid: Linux gives out none above 2^22 (PID_MAX_LIMIT). The other 42
@@ -86,8 +84,7 @@ typedef uint64_t ucs_rcache_pred_procid_t;
 #define UCS_RCACHE_PRED_PROCID_PID_BITS 22
 
 
-/** @return the name of the process with this pid, which started at
- *          @a start_time, clock ticks after boot. */
+/** @return the name of the process with a pid and a start time, clock ticks after boot. */
 static inline ucs_rcache_pred_procid_t
 ucs_rcache_pred_procid(pid_t pid, uint64_t start_time)
 {
@@ -101,7 +98,7 @@ static inline pid_t ucs_rcache_pred_procid_pid(ucs_rcache_pred_procid_t id)
 }
 
 
-/** What /proc/PID/stat tells of a process, see proc(5). */
+/** A line of /proc/PID/stat, see proc(5). */
 typedef struct ucs_rcache_pred_procstat {
     char     state;       /**< Field 3 */
     uint64_t num_threads; /**< Field 20 */
@@ -118,8 +115,8 @@ ucs_status_t ucs_rcache_pred_procstat_parse(const char *line,
                                             ucs_rcache_pred_procstat_t *stat);
 
 /**
- * @return whether this is not the process that started at @a start_time, or has
- *         given up its memory already. Pure.
+ * @return whether the process that started at @a start_time is gone, or has given up
+ *         its memory already. Pure.
  */
 int ucs_rcache_pred_procstat_is_dead(const ucs_rcache_pred_procstat_t *stat,
                                      uint64_t start_time);
@@ -128,18 +125,17 @@ int ucs_rcache_pred_procstat_is_dead(const ucs_rcache_pred_procstat_t *stat,
 ucs_rcache_pred_procid_t ucs_rcache_pred_procid_self(void);
 
 /**
- * @return whether a process is certainly dead. If it cannot be found out, the
- *         process is taken for alive.
+ * @return whether a process is certainly dead. In doubt, the process is taken for
+ *         alive.
  */
 int ucs_rcache_pred_procid_is_dead(ucs_rcache_pred_procid_t id);
 
 
 typedef struct ucs_rcache_pred_node_slot {
-    /** A @ref ucs_rcache_pred_token_t, or 0 if the slot is free. A process
-     *  that joins swaps itself in for 0 (acquire: it finds the zeros), a
-     *  process that clears the slot swaps itself in for a dead one, and the
-     *  owner sets it to 0 (release). In one cache line with the numbers that
-     *  are summed. */
+    /** A @ref ucs_rcache_pred_token_t, or 0 if the slot is free. A joining process
+     *  swaps itself in for 0 (acquire: it finds the zeros), a process that clears the
+     *  slot swaps itself in for a dead one, and the owner writes 0 (release). In one
+     *  cache line with the numbers to be summed. */
     _Atomic(uint64_t) owner UCS_V_ALIGNED(64);
     _Atomic(uint64_t) bytes;   /**< Granted, or being asked for. Sequentially
                                    consistent */
@@ -161,8 +157,8 @@ typedef struct ucs_rcache_pred_node_slot {
      *  Written by the process that looks, and set to 0 with the slot */
     _Atomic(uint64_t) helper_seen;
     _Atomic(uint64_t) seat;
-    /** Processors that the launcher has bound the owner to, and that its threads
-     *  could be bound to */
+    /** Processors to which the launcher has bound the owner, and to which its threads
+     *  could be bound */
     _Atomic(uint64_t) affinity[UCS_RCACHE_PRED_NODE_CPU_WORDS];
     _Atomic(uint64_t) usable[UCS_RCACHE_PRED_NODE_CPU_WORDS];
 } ucs_rcache_pred_node_slot_t;
@@ -212,10 +208,10 @@ typedef struct pred_node_watch {
 
 typedef struct ucs_rcache_pred_node_shm {
     ucs_rcache_pred_segment_header_t header;
-    /** Slots from this index on have never had an owner. Only grows, before the
-     *  slot is taken. Sequentially consistent: a process that sums the slots
-     *  and does not see a slot's index here yet has added its own part before
-     *  that slot's owner adds anything. */
+    /** Slots from this index on have never had an owner. Only grows, before the slot is
+     *  taken. Sequentially consistent: if a process sums the slots and does not see a
+     *  slot's index here yet, the process has added its own part before that slot's
+     *  owner adds anything. */
     _Atomic(uint32_t)                 num_used UCS_V_ALIGNED(64);
     /** How often a process has asked for room. Release and acquire, see
      *  ucs_rcache_pred_node_is_asked() */
@@ -241,22 +237,21 @@ struct ucs_rcache_pred_node {
     uint64_t                      names;     /**< PID and time name spaces */
     ucs_rcache_pred_node_shm_t    *shm;
     ucs_rcache_pred_node_slot_t   *slot;
-    cpu_set_t                     usable;    /**< Processors that this process
-                                                  could run on, see cpus.h. A
-                                                  later change of the cpuset is
-                                                  not noticed */
+    cpu_set_t                     usable;    /**< Processors on which this process could
+                                                  run, see cpus.h. A later change of the
+                                                  cpuset is not noticed */
     uint16_t                      cores[CPU_SETSIZE]; /**< See cpus.h */
     uint64_t                      joined;    /**< CLOCK_MONOTONIC, ns */
 
-    /** Index of the slot at which pred_node_reap_some() goes on. Any thread
-     *  adds to it; relaxed: it does not matter where it goes on */
+    /** Index of the slot at which pred_node_reap_some() goes on. Any thread adds to the
+     *  index; relaxed: going on anywhere is right */
     _Atomic(unsigned)              reap_hand;
-    /** How many of shm->asks are this process's. Written by any thread that
-     *  asks, before it writes shm->asks. Relaxed: see
-     *  ucs_rcache_pred_node_is_asked() */
+    /** This process's part of shm->asks. Written by any thread that asks, before
+     *  shm->asks. Relaxed: see ucs_rcache_pred_node_is_asked() */
     _Atomic(uint64_t)              own_asks;
-    /** How many of shm->asks were others' when ucs_rcache_pred_node_is_asked()
-     *  looked last, which writes it. Relaxed: it only grows */
+    /** The others' part of shm->asks at the last look of
+     *  ucs_rcache_pred_node_is_asked(), which is the writer. Relaxed: the number only
+     *  grows */
     _Atomic(uint64_t)              asks_seen;
 };
 
@@ -268,14 +263,14 @@ struct ucs_rcache_pred_node {
 unsigned pred_node_num_used(ucs_rcache_pred_node_t *node);
 
 /**
- * Give this process a slot, after taking back those of dead processes. One thread of the
- * owner at a time, as the next two functions.
+ * Give this process a slot, after taking back the slots of dead processes. One thread
+ * of the owner at a time, as the next two functions.
  *
  * @return UCS_ERR_NO_RESOURCE if all have other owners, logged.
  */
 ucs_status_t pred_slot_take_any(ucs_rcache_pred_node_t *node);
 
-/** Clear a slot of this process, and then set it free. */
+/** Clear a slot of this process, and then set the slot free. */
 void pred_slot_free(ucs_rcache_pred_node_slot_t *slot);
 
 /** Set a set of processors of a slot. */
@@ -285,7 +280,7 @@ void pred_slot_set_cpus(_Atomic(uint64_t) *words, const cpu_set_t *cpus);
 void pred_slot_get_cpus(const _Atomic(uint64_t) *words, cpu_set_t *cpus);
 
 /**
- * Take back the slots, and with them the shares, of processes that died.
+ * Take back the slots, and so the shares, of dead processes.
  *
  * @return how many.
  */
@@ -300,21 +295,21 @@ unsigned pred_node_reap_some(ucs_rcache_pred_node_t *node);
  * seats of all: the kernel takes milliseconds for its counts where there are hundreds of
  * processors. One thread at a time */
 
-/** Look, if it is time to and no other process does. */
+/** Look, if a look is due and no other process looks. */
 void pred_node_watch(ucs_rcache_pred_node_t *node, uint64_t now);
 
-/** @return the seat of this process, as the last look has found it. */
+/** @return the seat of this process by the last look. */
 pred_node_word_t pred_node_get_seat(const ucs_rcache_pred_node_t *node);
 
 
 /* node.c */
 
-/** @return the identity of the segment in which the processes with this key meet. */
+/** @return the identity of the segment where the processes with a key meet. */
 ucs_rcache_pred_segment_id_t pred_node_segment_id(uint64_t key);
 
 /**
- * As @ref ucs_rcache_pred_node_join, but under the name of any process, and
- * among those with the same key. Tests make processes of their own with it.
+ * As @ref ucs_rcache_pred_node_join, but under the name of any process, and among
+ * processes with the same key. Tests make processes of their own so.
  */
 ucs_status_t pred_node_join_as(const ucs_rcache_pred_node_params_t *params,
                                uint64_t key, ucs_rcache_pred_procid_t procid,

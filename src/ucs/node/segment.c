@@ -21,36 +21,36 @@
 /* No other user may attach the memory */
 #define SHM_MODE 0600
 
-/* One page, which is never touched, of a size that other programs hardly use */
+/* Bytes of one page, never touched: a size that other programs hardly use */
 #define TOKEN_SIZE 2903
 
 /*
- * How processes that start together agree on one segment. A lock would need a
- * name, and whoever holds that name first, another user for one, keeps all
- * others out.
+ * How processes that start together agree on one segment. A lock would need a name,
+ * and the first one to hold the name, another user for one, keeps all others out.
  *
- * A process that finds no agreed segment makes one, which is open, marks it for
- * removal, so that others find it, and then looks at all segments. It closes
- * the open ones of others that have a higher number than its own, by which it
- * takes from them the right to agree; if there is one with a lower number, or
- * an agreed one, it gives up its own. Last it makes its own agreed, if nobody
- * has closed it meanwhile. Whoever lost starts again, and finds the agreed one.
+ * A process that finds no agreed segment makes one, which is open, marks the
+ * segment for removal, so that others find it, and then looks at all segments. The
+ * process closes the open segments of others with higher numbers, and so takes from
+ * their owners the right to agree; if there is a lower number, or an agreed
+ * segment, the process gives up its own. Last it makes its own segment agreed, if
+ * nobody has closed the segment meanwhile. The losers start again, and find the
+ * agreed one.
  *
- * At most one is ever agreed: of two processes, the one whose segment was
- * marked last sees the other one's when it looks, since a segment keeps its
- * index as long as it exists. It closes it, or gives up its own. One of them
- * gets on: the open segment with the lowest number is closed by nobody. A
- * process that stops with its segment open would keep others waiting; after so
- * many tries, they close it. If it was killed, its segment is gone.
+ * At most one is ever agreed: of two processes, the one that marked its segment
+ * last sees the other segment when looking, since a segment keeps its index as long
+ * as it exists, and closes the other one, or gives up its own. One of them gets on:
+ * nobody closes the open segment with the lowest number. A process that stops with
+ * its segment open would keep others waiting; after so many tries, others close the
+ * segment. If the process was killed, its segment is gone.
  */
 
 /* The states of a segment. Sequentially consistent */
-#define STATE_OPEN   0 /* What new memory is */
+#define STATE_OPEN   0 /* New memory */
 #define STATE_AGREED 1
 #define STATE_CLOSED 2
 
-/* How often a process looks, and how long it waits in between, ns. At first it
- * waits for less: ranks that start together have agreed within microseconds */
+/* How often a process looks, and the wait in between, ns. At first the wait is
+ * shorter: ranks that start together have agreed within microseconds */
 #define ATTEMPTS          500
 #define INTERVAL_NSEC     2000000
 #define INTERVAL_NSEC_MIN 50000
@@ -59,7 +59,7 @@
 #define PATIENCE      100
 
 
-/* @return whether only this user can have made the memory, with this size, and can
+/* @return whether the memory has this size, and only this user can have made and
  * attach it */
 static int shm_is_own(const struct shmid_ds *ds, size_t size)
 {
@@ -68,8 +68,8 @@ static int shm_is_own(const struct shmid_ds *ds, size_t size)
            ((ds->shm_perm.mode & 0777) == SHM_MODE) && (ds->shm_segsz == size);
 }
 
-/* @return whether the process that made the memory was killed before it had marked the
- * memory. A process of another PID name space has the number 0 here. */
+/* @return whether the maker of the memory was killed before marking the memory. A
+ * process of another PID name space has the number 0 here. */
 static int is_left_over(const struct shmid_ds *ds, size_t size)
 {
     return shm_is_own(ds, size) && !(ds->shm_perm.mode & SHM_DEST) &&
@@ -94,11 +94,11 @@ static void remove_left_over(size_t size)
 }
 
 /*
- * Make memory without a key that only this user may attach, and attach it: zeros. Nobody
- * else can hold a name of the memory, and the kernel tells who made it. The memory is to be
- * marked for removal as soon as it is ready, and then goes when the last process detaches
- * it. Memory of the same size that a process left which was killed before it had marked it
- * is removed first. @return NULL if that fails, logged
+ * Make memory without a key for this user alone, and attach it: zeros. Nobody else
+ * can hold a name of the memory, and the kernel tells who made it. The caller marks
+ * the memory for removal as soon as it is ready, and then the memory goes with the
+ * last process that detaches. Memory of the same size is removed first if a killed
+ * process has left it unmarked. @return NULL if the kernel refuses, logged
  */
 static void *shm_create(size_t size, int *shmid_p)
 {
@@ -132,7 +132,7 @@ static _Atomic(uint64_t) *state_of(ucs_rcache_pred_segment_header_t *segment)
     return (_Atomic(uint64_t)*)&segment->state;
 }
 
-/* Attach the segment at an index, if it is one of this user's with this id, in
+/* Attach the segment at an index, if the segment is this user's and has this id, in
  * whatever state. */
 static ucs_rcache_pred_segment_header_t *
 segment_try(int index, const ucs_rcache_pred_segment_id_t *id, size_t size,
@@ -141,8 +141,7 @@ segment_try(int index, const ucs_rcache_pred_segment_id_t *id, size_t size,
     ucs_rcache_pred_segment_header_t *segment;
     struct shmid_ds ds;
 
-    /* Fails for an unused index, and for a segment that this user may not
-     * see */
+    /* Fails for an unused index, and for segments of others */
     *shmid_p = shmctl(index, SHM_STAT, &ds);
     if ((*shmid_p < 0) || !shm_is_own(&ds, size) ||
         !(ds.shm_perm.mode & SHM_DEST)) {
@@ -177,7 +176,7 @@ ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
     ucs_rcache_pred_segment_header_t *segment;
     int index, shmid;
 
-    /* A segment keeps its index as long as it exists, so that the walk finds it
+    /* A segment keeps its index as long as it exists: the walk finds the segment
      * even if others come and go meanwhile */
     for (index = 0; index <= last; ++index) {
         segment = segment_try(index, id, size, &shmid);
@@ -217,8 +216,8 @@ ucs_rcache_pred_segment_propose(const ucs_rcache_pred_segment_id_t *id,
     return segment;
 }
 
-/* Whether another segment leaves it to this process to agree on its own. Closes
- * the other one, if this process may do so. */
+/* @return whether the owner of another segment leaves the agreement to this
+ * process. Closes the other segment, if this process may do so. */
 static int makes_way(ucs_rcache_pred_segment_header_t *other, int may_close)
 {
     uint64_t state = STATE_OPEN;
@@ -258,7 +257,7 @@ static int segment_elect(const ucs_rcache_pred_segment_id_t *id, size_t size,
         return 1;
     }
 
-    /* A child that was forked meanwhile may keep it */
+    /* A child, forked meanwhile, may keep the segment */
     atomic_store(state_of(own), STATE_CLOSED);
     return 0;
 }
@@ -347,9 +346,8 @@ int ucs_rcache_pred_token_is_gone(ucs_rcache_pred_token_t token)
         gone = !shm_is_own(&ds, TOKEN_SIZE) ||
                (token_of(shmid, &ds) != token) || (ds.shm_nattch == 0);
     } else {
-        /* Memory of another user has got the number by now, or it is free. If
-         * it cannot be found out for any other reason, the process is taken for
-         * alive */
+        /* Memory of another user has got the number by now, or the number is free.
+         * For any other error the process is taken for alive */
         gone = (errno == EINVAL) || (errno == EIDRM) || (errno == EACCES);
     }
 

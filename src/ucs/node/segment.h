@@ -17,26 +17,26 @@ BEGIN_C_DECLS
 
 /** @file segment.h
  *
- * Memory that the processes of one user share and that leaves nothing behind,
- * however they end: a System V segment that is marked for removal as soon as it
- * exists. Linux lets others attach a marked segment, shmctl(2), and frees it
- * with the last process.
+ * Shared memory of a user's processes that leaves nothing behind, however they end:
+ * a System V segment that is marked for removal as soon as it exists. Linux lets
+ * others attach a marked segment, shmctl(2), and frees the segment with the last
+ * process.
  *
- * It has no name, which another user could take before us: it is found by
- * walking all segments of the system, and the kernel tells which of them are
- * this user's. So all processes of the user meet that see the same System V
- * memory (IPC name space), whatever other name spaces they are in. Processes
- * that find none at the same time each make one, and agree on one of them
- * without a lock, see segment.c.
+ * The segment has no name, since another user could take the name before us: a
+ * process walks all segments of the system, and the kernel tells which of them are
+ * the user's. So all processes of the user meet that see the same System V memory
+ * (IPC name space), whatever other name spaces they are in. Processes that find no
+ * segment at the same time each make one, and agree on one without a lock, see
+ * segment.c.
  *
  * And signs of life of processes, in memory of the same kind.
  *
  * node.c and slot.c call these functions; any thread may.
  */
 
-/** What identifies a segment, together with its owner and its size. */
+/** The identity of a segment, together with its owner and its size. */
 typedef struct ucs_rcache_pred_segment_id {
-    uint64_t magic;   /**< What the segment is for */
+    uint64_t magic;   /**< Purpose of the segment */
     uint64_t version; /**< Version of the layout of the segment */
     uint64_t key;     /**< Processes with different keys do not share a
                            segment */
@@ -47,18 +47,18 @@ typedef struct ucs_rcache_pred_segment_id {
  *  process can find the segment; it is constant from then on. */
 typedef struct ucs_rcache_pred_segment_header {
     ucs_rcache_pred_segment_id_t id;
-    uint64_t                     state; /**< Only segment.c uses it, as an
-                                             atomic, which C++ does not know */
+    uint64_t                     state; /**< Atomic, in segment.c alone */
 } ucs_rcache_pred_segment_header_t;
 
 
 /**
- * Attach this user's segment, and create it first if there is none: zeros after
- * the header. May sleep while other processes do the same, up to a second.
+ * Attach this user's segment, and create the segment first if there is none: zeros
+ * after the header. May sleep while other processes do the same, up to a second.
  *
  * @param [in] size  Bytes, including the header.
  *
- * @return UCS_ERR_UNSUPPORTED if it can be neither found nor created. Logged.
+ * @return UCS_ERR_UNSUPPORTED if there is no segment and none can be created.
+ *         Logged.
  */
 ucs_status_t
 ucs_rcache_pred_segment_attach(const ucs_rcache_pred_segment_id_t *id,
@@ -69,36 +69,35 @@ ucs_rcache_pred_segment_attach(const ucs_rcache_pred_segment_id_t *id,
  *  or has ended. */
 void ucs_rcache_pred_segment_detach(ucs_rcache_pred_segment_header_t *segment);
 
-/** @return this user's segment, attached, or NULL if there is none on which all
- *          have agreed. */
+/** @return this user's agreed segment, attached, or NULL if there is none. */
 ucs_rcache_pred_segment_header_t *
 ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
                              size_t size);
 
 /**
- * Make a segment that others find, but on which nobody has agreed: what a
- * process leaves, until it ends, that stops in the middle of attach. For tests.
+ * Make a segment that others find, without agreement: as a process that stops in
+ * the middle of attach leaves behind until its end. For tests.
  *
- * @return NULL if it cannot be created, logged.
+ * @return NULL if the kernel refuses, logged.
  */
 ucs_rcache_pred_segment_header_t *
 ucs_rcache_pred_segment_propose(const ucs_rcache_pred_segment_id_t *id,
                                 size_t size, int *shmid_p);
 
 
-/** The number of a sign of life, which no other one has: the number of its memory, which
- *  the kernel uses again only after 65536 others, and when the sign was made, in seconds.
- *  0: none. */
+/** The number of a sign of life, unlike all others: the number of its memory, which
+ *  the kernel uses again only after 65536 others, and the time of its making, in
+ *  seconds. 0: none. */
 typedef uint64_t ucs_rcache_pred_token_t;
 
 /**
- * Make a sign of life of this process and of the children that it forks: memory that
- * has been marked for removal, so that it exists as long as one of them has it
+ * Make a sign of life of this process and of the children that it forks: memory
+ * that is marked for removal, and so exists as long as one of them has the memory
  * attached. A forked child inherits the sign, as it inherits the descriptors that
- * keep registrations of its parent alive; and both lose it when they run
- * another program or end. There is no descriptor that the program could close,
- * nor a file that somebody could remove, and the sign means the same in all PID,
- * network and mount name spaces.
+ * keep registrations of its parent alive; and a process loses both when it runs
+ * another program or ends. The program cannot close the sign, as it could a
+ * descriptor, and nobody can remove the sign, as a file. The sign means the same in
+ * all PID, network and mount name spaces.
  *
  * @param [out] addr_p  Its memory, for @ref ucs_rcache_pred_token_destroy.
  * @return UCS_ERR_UNSUPPORTED, logged.
@@ -106,8 +105,8 @@ typedef uint64_t ucs_rcache_pred_token_t;
 ucs_status_t ucs_rcache_pred_token_create(ucs_rcache_pred_token_t *token_p,
                                           void **addr_p);
 
-/** Give up the part of this process in a sign. Children that were forked may
- *  still have theirs. */
+/** Give up the part of this process in a sign. Forked children may still have
+ *  theirs. */
 void ucs_rcache_pred_token_destroy(void *addr);
 
 /** @return whether no process has the sign any more. Takes one system call, and

@@ -23,8 +23,8 @@
 #define WATCH_INTERVAL       200000000
 #define WATCH_INTERVAL_YOUNG 50000000
 
-/* Looks take at most 1/200 of a processor, but there is one after so long, ns: a single
- * look that took long, as in a virtual machine that was stopped, says little */
+/* Looks take at most 1/200 of a processor, but there is one after so long, ns: a
+ * single long look, as in a virtual machine that was stopped, says little */
 #define WATCH_COST_SHARE   200
 #define WATCH_INTERVAL_MAX 5000000000ull
 
@@ -89,7 +89,7 @@ unsigned ucs_rcache_pred_idle_read(const char *root, uint64_t times[CPU_SETSIZE]
         return 0;
     }
 
-    /* Other lines come after those of the processors */
+    /* Other lines come after the processors */
     while ((fgets(line, sizeof(line), stream) != NULL) &&
            !strncmp(line, "cpu", 3)) {
         if (parse_line(line, &cpu, &ticks)) {
@@ -156,8 +156,8 @@ pred_node_word_t pred_node_get_seat(const ucs_rcache_pred_node_t *node)
     };
 }
 
-/* Become the one process that looks, if it is time to. @return whether it is, and when the
- * last look was: 0 if there was none. */
+/* Become the one process that looks, if a look is due. @return whether it is, and
+ * the time of the last look: 0 if there was none. */
 static int begin_look(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t *last_p)
 {
     pred_node_watch_t *watch = &node->shm->watch;
@@ -172,13 +172,13 @@ static int begin_look(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t *last
                        atomic_load_explicit(&watch->cost, memory_order_relaxed));
     interval = ucs_min(interval, WATCH_INTERVAL_MAX);
     *last_p  = last;
-    /* A time that is still to come is of another time name space */
+    /* A future time is of another time name space */
     return ((last == 0) || (now < last) || (now - last >= interval)) &&
            atomic_compare_exchange_strong(&watch->time, &last, now);
 }
 
-/* Add the processor time that the helper of a process has used since the last look, on
- * the processor that the last look has given it */
+/* Add the processor time of a process's helper since the last look, on the
+ * processor that the last look gave to the helper */
 static void add_helper(look_t *look, const ucs_rcache_pred_node_slot_t *slot)
 {
     pred_node_helper_t seen, now;
@@ -190,7 +190,7 @@ static void add_helper(look_t *look, const ucs_rcache_pred_node_slot_t *slot)
     }
 }
 
-/* Collect what is known of a process */
+/* Collect the facts of a process */
 static void add_user(look_t *look, ucs_rcache_pred_node_slot_t *slot)
 {
     ucs_rcache_pred_cpu_user_t *user = &look->users[look->num_users];
@@ -265,8 +265,8 @@ static void tell_seats(const look_t *look)
     }
 }
 
-/* Write the seats of all processes anew. If no memory can be allocated, each process keeps
- * the seat that it has */
+/* Write the seats of all processes anew. Without memory, each process keeps its
+ * seat */
 static void look_at_all(ucs_rcache_pred_node_t *node, uint64_t elapsed)
 {
     unsigned max_users = pred_node_num_used(node);

@@ -14,10 +14,9 @@
 #define FLAG_TAKEN UCS_REUSE_SLOT_TAKEN
 #define FLAGS      UCS_REUSE_SLOT_FLAGS
 
-/* A table that has stopped starts anew after it has turned down so many times
- * as many buffers as it holds, and as many as it has lines: the walk through the
- * table costs each of them little then. The few buffers that fill one line do
- * not suffice, however unfortunate their addresses */
+/* A stopped table starts anew after turning down so many times its buffers, and as
+ * many as its lines: the walk through the table costs each of them little then. The
+ * few buffers of one line do not suffice, however unfortunate their addresses */
 #define REFUSED_PER_BUFFER 4
 
 
@@ -33,8 +32,8 @@ ucs_status_t ucs_reuse_table_init(ucs_reuse_table_t *table, unsigned bits,
 
     *table = (ucs_reuse_table_t){.bits = bits, .min_hot = min_hot};
 
-    /* Zeros are an empty table, and pages that nobody touches are not there.
-     * Memory of the allocator, so that leak checkers follow the chains */
+    /* Zeros are an empty table, and untouched pages take no memory. Memory of the
+     * allocator, so that leak checkers follow the chains */
     table->memory = calloc(1, lines_size(table) + sizeof(*table->lines));
     if (table->memory == NULL) {
         return UCS_ERR_NO_MEMORY;
@@ -232,8 +231,8 @@ ucs_status_t ucs_reuse_slots_init(ucs_reuse_slots_t *slots)
 {
     *slots = (ucs_reuse_slots_t){};
 
-    /* The kernel provides the pages of slots that are used. Memory of the
-     * allocator, so that leak checkers follow the handles in it */
+    /* The kernel provides the pages of used slots. Memory of the allocator, so that
+     * leak checkers follow the handles */
     slots->memory = calloc(1, (UCS_REUSE_MAX_SLOTS + 1) * sizeof(ucs_reuse_slot_t));
     if (slots->memory == NULL) {
         return UCS_ERR_NO_MEMORY;
@@ -330,7 +329,7 @@ void ucs_reuse_slots_unmapped(ucs_reuse_slots_t *slots, uintptr_t start,
     }
 }
 
-/* Take a slot that has no sends in flight, and exactly these flags */
+/* Take a slot without sends in flight, and with exactly these flags */
 static int take(ucs_reuse_slot_t *slot, uint64_t flags)
 {
     /* Acquire: after the last send of it */
@@ -371,8 +370,8 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_victim(ucs_reuse_slots_t *slots)
     ucs_mutex_lock(&slots->lock);
     num = atomic_load_explicit(&slots->num, memory_order_relaxed);
 
-    /* The hand of a clock: in the first round it finds the slots that nobody has
-     * used since it last passed, in the second round all */
+    /* The hand of a clock: the first round finds slots without a use since the last
+     * time, the second round all */
     for (i = 0; (i < 2 * num) && (found == NULL); ++i) {
         slot        = &slots->slots[slots->hand];
         slots->hand = (slots->hand + 1) % num;

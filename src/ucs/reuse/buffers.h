@@ -64,14 +64,13 @@ BEGIN_C_DECLS
  * A buffer. All fields may be read by any thread at any time.
  */
 typedef struct ucs_reuse_buffer {
-    /** Its address; 0: the entry is free. Changes from 0 by a compare-and-swap
-     *  of the thread that adds the buffer, and back to 0 under the lock of the
-     *  table. Relaxed: a thread that reads another buffer's count or handle for
-     *  it counts wrongly, or finds that the handle is not about its memory. */
+    /** Its address; 0: the entry is free. Changes from 0 by a compare-and-swap of
+     *  the thread that adds the buffer, and back to 0 under the lock of the table.
+     *  Relaxed: a thread with another buffer's count or handle counts wrongly, or
+     *  finds that the handle is about other memory. */
     _Atomic(uint64_t) address;
-    /** How often it was sent. Relaxed, and not added to atomically: if two
-     *  threads send the buffer at a time, one send is not counted, which does no
-     *  harm. */
+    /** How often the buffer was sent. Relaxed, and not added to atomically: if two
+     *  threads send the buffer at a time, one send is not counted, without harm. */
     _Atomic(uint32_t) uses;
     /** Above 0: the buffer is hot, and this is the number of its slot. Written
      *  under the lock of the table. Relaxed, as address. */
@@ -109,9 +108,9 @@ typedef struct ucs_reuse_table {
 } ucs_reuse_table_t;
 
 
-/* Flags of the state of a slot. A free slot has both, so that acquiring it fails.
- * The number of sends of a slot that is not live may be above the sends in flight
- * for a moment, while a thread finds out that it came too late. */
+/* Flags of the state of a slot. A free slot has both, so that acquiring fails. The
+ * number of sends of a dead or taken slot may exceed the sends in flight for a
+ * moment, while a late thread finds out. */
 #define UCS_REUSE_SLOT_DEAD  UCS_BIT(32)
 #define UCS_REUSE_SLOT_TAKEN UCS_BIT(33) /**< Or free */
 #define UCS_REUSE_SLOT_FLAGS (UCS_REUSE_SLOT_DEAD | UCS_REUSE_SLOT_TAKEN)
@@ -120,13 +119,14 @@ typedef struct ucs_reuse_table {
 /** A slot. Its registration is constant from when the slot is live until it is
  *  free. */
 typedef struct ucs_reuse_slot {
-    /** Sends in flight in the low 32 bits, and flags above them. A thread that
-     *  changes a flag does so without losing a send that another thread adds.
-     *  Acquire and release: the thread that takes the slot is after all sends of
-     *  it, and a thread that sends sees the fields of the slot. */
+    /** Sends in flight in the low 32 bits, and flags above them. A thread changes a
+     *  flag without losing a send of another thread. Acquire and release: the
+     *  thread that takes the slot is after all its sends, and a thread that sends
+     *  sees the fields of the slot. */
     _Atomic(uint64_t)   state;
-    /* Its memory. Relaxed: a memory hook reads it at any time. The program does
-     * not unmap pages that are being registered, since it sends from them */
+    /* Memory of the slot. Relaxed: a memory hook reads the range at any time. The
+     * program does not unmap pages during their registration, since it sends from
+     * them */
     _Atomic(uint64_t)   start;
     _Atomic(uint64_t)   end;
     void               *handle;
@@ -134,8 +134,8 @@ typedef struct ucs_reuse_slot {
     /** Whether the slot was used since ucs_reuse_slots_take_victim() passed by.
      *  Relaxed */
     _Atomic(uint32_t)   is_used;
-    /** For the caller: whether a transport was seen to send from it without a
-     *  copy. 0 when it is filled. Relaxed */
+    /** For the caller: whether a transport was seen to send from the slot without a
+     *  copy. 0 in a new slot. Relaxed */
     _Atomic(uint32_t)   is_proven;
 } __attribute__((aligned(64))) ucs_reuse_slot_t;
 
@@ -154,8 +154,8 @@ typedef struct ucs_reuse_slots {
      *  relaxed. */
     _Atomic(uint64_t) bytes;
     uint32_t         hand;   /**< Next slot to be a victim. Under the lock */
-    /** Held by threads that look for a slot to take or to fill; not by those that
-     *  use one, nor in a memory hook */
+    /** Held to look for a slot to take or to fill; not to use one, nor in a memory
+     *  hook */
     ucs_mutex_t      lock;
 } ucs_reuse_slots_t;
 
@@ -166,8 +166,8 @@ typedef enum ucs_reuse_choice {
     UCS_REUSE_HOT,      /**< Without the copy, from a slot that was acquired */
     UCS_REUSE_REGISTER, /**< The buffer is to be registered; then as HOT, if that
                              has worked */
-    UCS_REUSE_MISFIT    /**< It is copied: the buffer is hot, but its slot is not
-                             live, or does not register all of the message */
+    UCS_REUSE_MISFIT    /**< Copied: the buffer is hot, but its slot is not live, or
+                             does not register all of the message */
 } ucs_reuse_choice_t;
 
 
@@ -251,8 +251,7 @@ ucs_reuse_buffer_handle(const ucs_reuse_buffer_t *buffer)
 int ucs_reuse_table_heat(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
                          const void *address, uint32_t handle);
 
-/** Make a buffer cold, if it has this handle. Its sends are counted from 0
- *  again. */
+/** Make a buffer cold, if it has this handle. Its sends are counted anew. */
 void ucs_reuse_table_cool(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
                           uint32_t handle);
 
@@ -309,8 +308,7 @@ ucs_reuse_slots_acquire(ucs_reuse_slots_t *slots, uint32_t number,
 {
     ucs_reuse_slot_t *slot = ucs_reuse_slots_at(slots, number);
 
-    /* Read first: a thread that comes too late does not disturb the one that has
-     * taken the slot */
+    /* Read first: a late thread does not disturb the one that has taken the slot */
     if (ucs_unlikely(atomic_load_explicit(&slot->state, memory_order_relaxed) &
                      UCS_REUSE_SLOT_FLAGS)) {
         return NULL;
@@ -362,10 +360,10 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_victim(ucs_reuse_slots_t *slots);
  *  when no send can be in flight any more. @return NULL after the last. */
 ucs_reuse_slot_t *ucs_reuse_slots_take_any(ucs_reuse_slots_t *slots);
 
-/** Put a slot back that was taken: it is dead again, for another time. */
+/** Put a taken slot back: dead again, for another time. */
 void ucs_reuse_slots_put_dead(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot);
 
-/** The memory of a slot that was taken is no longer registered. */
+/** The memory of a taken slot is no longer registered. */
 void ucs_reuse_slots_free(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot);
 
 

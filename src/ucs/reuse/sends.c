@@ -49,7 +49,7 @@ static uint64_t get(const _Atomic(uint64_t) *value)
     return atomic_load_explicit(value, memory_order_relaxed);
 }
 
-/* @return whether a row is that of a key, which takes the row if it is free */
+/* @return whether a row is a key's. The key takes a free row */
 static int is_row_of(ucs_reuse_tally_row_t *row, uint64_t key)
 {
     uint64_t found = get(&row->key);
@@ -105,8 +105,7 @@ void ucs_reuse_tally_note(ucs_reuse_tally_t *tally, const void *address,
     }
 }
 
-/* Show a row that has sends. A thread that is noting one may have counted it,
- * and not its length */
+/* Show a row with sends. Another thread may have counted a send, and not its length */
 static void show(const ucs_reuse_tally_row_t *row, uint64_t address,
                  void (*func)(void *arg, const ucs_reuse_sends_t *sends),
                  void *arg)
@@ -117,9 +116,9 @@ static void show(const ucs_reuse_tally_row_t *row, uint64_t address,
         .copied  = get(&row->copied)
     };
 
-    /* A send is added to the count before it is added to the copied ones, and the
-     * count is read after these. But all of that is relaxed, so that a copied
-     * send of another thread may be seen before it is seen in the count */
+    /* A send is added to the count before the copied ones, and the count is read
+     * last. But all of these are relaxed: a copied send of another thread may be
+     * seen before its count */
     sends.count = ucs_max(get(&row->count), sends.copied);
     if ((sends.count > 0) && (sends.length > 0)) {
         func(arg, &sends);
@@ -196,8 +195,8 @@ void ucs_reuse_gain_find(const ucs_reuse_costs_t *costs,
         return;
     }
 
-    /* A buffer is registered by the send that makes their number reach the
-     * threshold, and that send goes without the copy already */
+    /* The send at the threshold registers the buffer, and goes without the copy
+     * already */
     gain->hot_buffers = 1;
     gain->sends       = counted.sends - counted.threshold + 1;
     gain->saved      -= ucs_reuse_registration(costs, counted.length);

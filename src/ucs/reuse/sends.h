@@ -21,14 +21,14 @@ BEGIN_C_DECLS
 /** @file sends.h
  *
  * For reports: how often each small buffer was sent, and the gain if those sends
- * went without the copy. A process that is recorded keeps a tally of its sends, by
- * buffer and class of length: the statistics of Tables 1 and 3 of Rashti and Afsahi
- * (2011). A trace has the rows of the tally, and the gain follows from them.
+ * went without the copy. A recorded process keeps a tally of its sends, by buffer
+ * and class of length: the statistics of Tables 1 and 3 of Rashti and Afsahi
+ * (2011). A trace has the rows of the tally, and the gain follows from the rows.
  *
- * The table that decides which buffers are hot (buffers.h) does not suffice for
- * that: it forgets buffers, stops counting the hot ones, and tells no lengths apart.
- * A tally forgets nothing. It has a bounded size; the sends of further buffers are
- * counted together, by class of length.
+ * The table of hot buffers (buffers.h) does not suffice for that: it forgets
+ * buffers, stops counting the hot ones, and tells no lengths apart. A tally forgets
+ * nothing. Its size is bounded; the sends of further buffers are counted together,
+ * by class of length.
  *
  * A tally does not tell in which order a buffer was sent with several lengths. So
  * the gain takes a buffer for hot after as many sends as the cheapest of its
