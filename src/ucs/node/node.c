@@ -15,6 +15,7 @@
 #include <ucs/sys/string.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,8 +53,8 @@ void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
     }
 }
 
-/* Add to a number of the own slot. @return 0 if the sum would exceed max: then
- * the number stays as it was. */
+/* Add to a number of the own slot. @return 0 if the sum would exceed max: the
+ * number stays as before. */
 static int slot_add(_Atomic(uint64_t) *word, uint64_t value, uint64_t max)
 {
     uint64_t old = atomic_load(word);
@@ -154,8 +155,8 @@ static void want(_Atomic(uint64_t) *wanted, uint64_t value)
     }
 }
 
-/* Take room that was given back, or will be, off the wanted room, which is usually
- * none. @return whether room was wanted. */
+/* Take room that was given back, or will be, off the wanted room, usually none.
+ * @return whether room was wanted. */
 static int satisfy(_Atomic(uint64_t) *wanted, uint64_t value)
 {
     uint64_t old = atomic_load_explicit(wanted, memory_order_relaxed);
@@ -186,8 +187,8 @@ void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
          missing(totals.regions, regions, node->params.max_regions));
 
     /* Release: a thread that sees the new value of asks sees the wanted room; and a
-     * thread of this process sees the new value of own_asks as well, so that it does
-     * not take this ask for one of another process */
+     * thread of this process sees the new value of own_asks as well, and does not
+     * take the ask for another process's */
     atomic_fetch_add_explicit(&node->own_asks, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&node->shm->asks, 1, memory_order_release);
 }
@@ -239,30 +240,25 @@ int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node)
 }
 
 
-/* Say that the bound on bytes has no room for the reserve of this process */
-static void complain_of_bytes(const ucs_rcache_pred_node_params_t *params,
-                              const ucs_rcache_pred_node_totals_t *totals)
+/* Say that a bound has no room for the reserve of this process. @param [in] values  Bound,
+ * reserve and what the others have: bytes, or numbers of regions */
+static void complain(const char *name, int is_bytes, const uint64_t values[3],
+                     unsigned num_others)
 {
-    char bound[32], need[32], taken[32];
+    char texts[3][32];
+    unsigned i;
 
-    ucs_memunits_to_str(params->max_bytes, bound, sizeof(bound));
-    ucs_memunits_to_str(params->reserve, need, sizeof(need));
-    ucs_memunits_to_str(totals->bytes, taken, sizeof(taken));
-    ucs_error("%s=%s has no room for this process, which needs %s of it: "
-              "the others (%u) have %s; accepted: %s and more for each process "
-              "of the node", params->bytes_name, bound, need,
-              totals->procs - 1, taken, need);
-}
+    for (i = 0; i < 3; ++i) {
+        if (is_bytes) {
+            ucs_memunits_to_str(values[i], texts[i], sizeof(texts[i]));
+        } else {
+            snprintf(texts[i], sizeof(texts[i]), "%" PRIu64, values[i]);
+        }
+    }
 
-static void complain_of_regions(const ucs_rcache_pred_node_params_t *params,
-                                const ucs_rcache_pred_node_totals_t *totals)
-{
-    ucs_error("%s=%" PRIu64 " has no room for this process, which needs "
-              "%" PRIu64 " of it: the others (%u) have %" PRIu64 "; accepted: "
-              "%" PRIu64 " and more for each process of the node",
-              params->regions_name, params->max_regions,
-              params->reserve_regions, totals->procs - 1, totals->regions,
-              params->reserve_regions);
+    ucs_error("%s=%s has no room for this process, which needs %s of it: the others "
+              "(%u) have %s; accepted: %s and more for each process of the node", name,
+              texts[0], texts[1], num_others, texts[2], texts[1]);
 }
 
 static ucs_status_t hold_reserve(ucs_rcache_pred_node_t *node)
@@ -270,8 +266,8 @@ static ucs_status_t hold_reserve(ucs_rcache_pred_node_t *node)
     const ucs_rcache_pred_node_params_t *params = &node->params;
     ucs_rcache_pred_node_totals_t totals;
 
-    /* A reserve of nothing is accepted even if the others have more than this
-     * process's bound, as they may if their bound is larger */
+    /* An empty reserve is accepted even if the others have more than this process's
+     * bound: their bound may be larger */
     if (((params->reserve == 0) && (params->reserve_regions == 0)) ||
         ucs_rcache_pred_node_reserve(node, params->reserve,
                                      params->reserve_regions)) {
@@ -284,9 +280,13 @@ static ucs_status_t hold_reserve(ucs_rcache_pred_node_t *node)
     if ((params->max_bytes == UCS_RCACHE_PRED_NODE_UNLIMITED) ||
         ((params->max_regions != UCS_RCACHE_PRED_NODE_UNLIMITED) &&
          (totals.regions + params->reserve_regions > params->max_regions))) {
-        complain_of_regions(params, &totals);
+        complain(params->regions_name, 0,
+                 (uint64_t[]){params->max_regions, params->reserve_regions,
+                              totals.regions}, totals.procs - 1);
     } else {
-        complain_of_bytes(params, &totals);
+        complain(params->bytes_name, 1,
+                 (uint64_t[]){params->max_bytes, params->reserve, totals.bytes},
+                 totals.procs - 1);
     }
     return UCS_ERR_EXCEEDS_LIMIT;
 }
@@ -315,7 +315,7 @@ static void node_start(ucs_rcache_pred_node_t *node)
                           memory_order_relaxed);
 }
 
-/* @return a number of the name spaces in which the name of this process is true */
+/* @return a number of this process's PID and time name spaces */
 static uint64_t name_spaces(void)
 {
     static const char *const paths[] = {
@@ -421,7 +421,7 @@ void ucs_rcache_pred_node_leave(ucs_rcache_pred_node_t *node)
     pred_node_close(node);
 }
 
-/* Tell the others how much of its idle processor this process has used, if it has one */
+/* Tell the others the time of the helper on its idle processor, if it has one */
 static void tell_helper(ucs_rcache_pred_node_t *node, uint64_t busy)
 {
     pred_node_word_t seat     = pred_node_get_seat(node);

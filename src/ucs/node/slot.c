@@ -15,9 +15,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,42 +26,19 @@
  * which looks at all */
 #define REAP_SOME 16
 
-#define FIELD_STATE       3
-#define FIELD_NUM_THREADS 20
-#define FIELD_START_TIME  22
-
 
 ucs_status_t ucs_rcache_pred_procstat_parse(const char *line,
                                             ucs_rcache_pred_procstat_t *stat)
 {
-    uint64_t value = 0;
-    const char *pos;
-    unsigned field;
-    char *end;
+    /* The second field is the program's name in parentheses, and may itself contain
+     * parentheses; later fields are a letter and numbers: 3, and 4 to 19, 20, 21, 22 */
+    const char *pos = strrchr(line, ')');
 
-    /* The second field is the program's name in parentheses, which may itself
-     * contain any of them; those after it are numbers */
-    pos = strrchr(line, ')');
-    if ((pos == NULL) || (pos[1] != ' ') || (pos[2] == '\0')) {
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    stat->state = pos[2];
-    pos        += 3;
-    for (field = FIELD_STATE + 1; field <= FIELD_START_TIME; ++field) {
-        value = strtoull(pos, &end, 10);
-        if (end == pos) {
-            return UCS_ERR_INVALID_PARAM;
-        }
-
-        if (field == FIELD_NUM_THREADS) {
-            stat->num_threads = value;
-        }
-        pos = end;
-    }
-
-    stat->start_time = value;
-    return UCS_OK;
+    return ((pos != NULL) && (pos[1] == ' ') &&
+            (sscanf(pos + 2, "%c%*d%*d%*d%*d%*d%*d%*d%*d%*d%*d%*d%*d%*d%*d%*d%*d"
+                    "%" SCNu64 "%*d%" SCNu64, &stat->state, &stat->num_threads,
+                    &stat->start_time) == 3)) ?
+           UCS_OK : UCS_ERR_INVALID_PARAM;
 }
 
 int ucs_rcache_pred_procstat_is_dead(const ucs_rcache_pred_procstat_t *stat,
@@ -193,11 +170,11 @@ static int slot_is_dead(ucs_rcache_pred_node_t *node,
         return 1;
     }
 
-    /* If it is this very process, it has run another program since */
+    /* This very process has run another program since */
     return (procid == node->procid) || ucs_rcache_pred_procid_is_dead(procid);
 }
 
-/* Take back a slot, if its owner is dead. @return whether it was taken back. */
+/* Take back a slot, if its owner is dead. @return whether the owner was dead. */
 static int slot_reap(ucs_rcache_pred_node_t *node,
                      ucs_rcache_pred_node_slot_t *slot)
 {
@@ -208,8 +185,8 @@ static int slot_reap(ucs_rcache_pred_node_t *node,
         return 0;
     }
 
-    /* Acquire: another process may have died while it cleared the slot; this process
-     * writes the slot after it */
+    /* Acquire: another process may have died while clearing the slot; this process
+     * writes after the dead one */
     if (!atomic_compare_exchange_strong_explicit(&slot->owner, &owner,
                                                  node->self,
                                                  memory_order_acquire,

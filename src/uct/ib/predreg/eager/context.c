@@ -26,10 +26,15 @@ static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_EAGER_CONTEXTS);
 static worker_t *workers;
 static _Atomic(uct_predreg_eager_context_t*) contexts;
 
-/* The lists of the parent when this process was forked. Volatile, so that the
- * compiler keeps them, unread as they are */
-static uct_predreg_eager_context_t *volatile inherited_contexts;
-static worker_t *volatile inherited_workers;
+/* Where the lists of the parent begin, at the end of those of a forked process; NULL: there
+ * is no such parent. Threads of the parent may have held locks of the contexts, so that the
+ * child neither uses nor frees them */
+static uct_predreg_eager_context_t *inherited_contexts;
+static worker_t *inherited_workers;
+
+/* The links of contexts and workers that are not listed. Always NULL */
+static _Atomic(uct_predreg_eager_context_t*) no_context;
+static worker_t *no_worker;
 
 /* See uct_predreg_eager_is_making_rma() */
 static __thread int making_rma;
@@ -40,7 +45,7 @@ static __thread int making_rma;
 static _Atomic(unsigned) walkers;
 
 
-/* The list, for the holder of the lock */
+/* Relaxed: for the holder of the lock, or to see whether there is any */
 static uct_predreg_eager_context_t *first_context(void)
 {
     return atomic_load_explicit(&contexts, memory_order_relaxed);
@@ -116,27 +121,30 @@ static void forget_workers(const uct_predreg_eager_context_t *context)
     }
 }
 
-/* @return the link of the list to a context, NULL at the end of the list. Under the
- * lock */
+/* @return the link of the list to a context, or to NULL. Under the lock */
 static _Atomic(uct_predreg_eager_context_t*) *find_context(ucp_context_h ucp)
 {
-    _Atomic(uct_predreg_eager_context_t*) *link = &contexts;
+    _Atomic(uct_predreg_eager_context_t*) *link;
 
-    while ((*link != NULL) && ((*link)->ucp != ucp)) {
-        link = &(*link)->next;
+    for (link = &contexts; *link != inherited_contexts; link = &(*link)->next) {
+        if ((*link)->ucp == ucp) {
+            return link;
+        }
     }
-    return link;
+    return &no_context;
 }
 
 /* @return the link to a worker, likewise */
 static worker_t **find_worker(ucp_worker_h worker)
 {
-    worker_t **link = &workers;
+    worker_t **link;
 
-    while ((*link != NULL) && ((*link)->worker != worker)) {
-        link = &(*link)->next;
+    for (link = &workers; *link != inherited_workers; link = &(*link)->next) {
+        if ((*link)->worker == worker) {
+            return link;
+        }
     }
-    return link;
+    return &no_worker;
 }
 
 uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp)
@@ -175,12 +183,12 @@ void uct_predreg_eager_for_each(void (*func)(uct_predreg_eager_context_t *ctx,
 {
     uct_predreg_eager_context_t *context;
 
-    if (atomic_load_explicit(&contexts, memory_order_relaxed) == NULL) {
+    if (first_context() == inherited_contexts) {
         return;
     }
 
     atomic_fetch_add(&walkers, 1);
-    for (context = atomic_load(&contexts); context != NULL;
+    for (context = atomic_load(&contexts); context != inherited_contexts;
          context = context->next) {
         func(context, arg);
     }
@@ -302,36 +310,11 @@ void uct_predreg_eager_tell_costs(void (*func)(void *arg,
     uct_predreg_eager_for_each(tell_costs, &listener);
 }
 
-/* Keep the inherited lists. Threads of the parent may have held locks of the
- * contexts, so that the child cannot free them; nor are they leaks */
-static void keep_inherited(void)
-{
-    uct_predreg_eager_context_t *context = first_context();
-    worker_t *worker                     = workers;
-
-    if (context != NULL) {
-        while (context->next != NULL) {
-            context = context->next;
-        }
-        context->next      = inherited_contexts;
-        inherited_contexts = first_context();
-    }
-
-    if (worker != NULL) {
-        while (worker->next != NULL) {
-            worker = worker->next;
-        }
-        worker->next      = inherited_workers;
-        inherited_workers = workers;
-    }
-}
-
 void uct_predreg_eager_reset(void)
 {
-    keep_inherited();
+    inherited_contexts = first_context();
+    inherited_workers  = workers;
     ucs_mutex_init(&lock, UCS_RANK_EAGER_CONTEXTS, 0);
-    workers = NULL;
-    atomic_init(&contexts, NULL);
     atomic_init(&walkers, 0);
     making_rma = 0;
     uct_predreg_senders_forget();
