@@ -18,7 +18,7 @@
  * Windows in this process: workers, endpoints, and the begin and end of Firehose.
  *
  * LOCKS. win.lock comes before ucp_fh::lock, and is not taken under other locks of
- * Firehose (ucp/firehose/core/state.h). UCP is called under start_lock, but not under
+ * Firehose (ucp/firehose/core/core.h). UCP is called under start_lock, but not under
  * win.lock.
  */
 

@@ -161,8 +161,8 @@ void ucp_fh_way_put(ucp_fh_way_t *way);
 ucp_fh_run_t ucp_fh_way_run(const ucp_fh_t *fh, const ucp_fh_way_t *way,
                             uint64_t address, size_t length, int takes_all);
 
-/** As ucp_fh_remote_acquire(), and the piece gets its way. If the piece is granted at once, *@a chunk has the key of
- *  the first bucket. Under lock. */
+/** As ucp_fh_remote_acquire(), and the piece gets its way. If the piece is granted at once,
+ *  *@a chunk has the key of the first bucket. Under lock. */
 ucs_status_t ucp_fh_piece_acquire(ucp_fh_t *fh, ucp_fh_piece_t *piece, ucp_fh_way_t *way,
                                   const ucp_fh_run_t *run, ucp_fh_chunk_t *chunk);
 
