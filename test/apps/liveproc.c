@@ -70,7 +70,7 @@ static void disguise(ucs_rcache_pred_live_t *live, const char *how)
     int fd;
 
     if (!strcmp(how, "version")) {
-        overwrite(live, OFFSET_VERSION, UCS_RCACHE_PRED_LIVE_VERSION + 1);
+        overwrite(live, OFFSET_VERSION, (uint8_t)(UCS_RCACHE_PRED_LIVE_VERSION + 1));
     } else if (!strcmp(how, "damaged")) {
         overwrite(live, 0, 0xff);
     } else if (!strcmp(how, "writing")) {
