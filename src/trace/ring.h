@@ -28,7 +28,7 @@ BEGIN_C_DECLS
  * Progress: push is lock-free, pop is wait-free, and neither makes a system
  * call. Events that follow one which is just being pushed wait for it.
  *
- * Uses the events of the cache; recorder.c and file.c call it.
+ * Uses the events of the cache; recorder.c calls it.
  */
 
 typedef struct ucs_rcache_record_ring ucs_rcache_record_ring_t;

@@ -14,8 +14,8 @@ BEGIN_C_DECLS
 /** @file child.h
  *
  * Runs another program to the end, or to a time limit, and keeps what it
- * prints. Whatever happens to it, this program goes on. probe.c, target.c and
- * host.c call this. Not thread safe: the caller has a single thread.
+ * prints. Whatever happens to it, this program goes on. probe.c and target.c of
+ * `info` call this. Not thread safe: the caller has a single thread.
  */
 
 /** The descriptor through which a program may say what is not for people. */

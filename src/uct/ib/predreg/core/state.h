@@ -138,7 +138,7 @@ struct uct_predreg_core {
     /** Number of domains ever opened by the process, of any component. Relaxed: only told
      *  at the exit. */
     _Atomic(unsigned)         num_seen;
-    /** Whether UCP was ever given a keyless handle, see mkey.h. Relaxed: the thread with
+    /** Whether UCP was ever given a keyless handle, see entry.h. Relaxed: the thread with
      *  a keyless handle got the handle from the thread that has set the flag. */
     _Atomic(int)              has_keyless;
     /** The most domains opened by UCP for one context. Relaxed: a context is used after
