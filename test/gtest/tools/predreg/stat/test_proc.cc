@@ -137,7 +137,7 @@ TEST_F(test_stat_proc, damaged) {
     expect_why(PREDREG_LOOK_BAD, 42, "is just writing its counters");
     ASSERT_EQ((ssize_t)sizeof(version), pwrite(fd, &version, 4, 8));
     expect_why(PREDREG_LOOK_BAD, 42, "has counters of version 99; accepted is "
-               "version 9");
+               "version " + std::to_string(UCS_RCACHE_PRED_LIVE_VERSION));
     ASSERT_EQ(4, pwrite(fd, &version, 4, 0));
     expect_why(PREDREG_LOOK_BAD, 42, "damaged, or none");
 }
