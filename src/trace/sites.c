@@ -105,9 +105,9 @@ void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites)
  * call site. The result is never 0, since a key of 0 marks a free entry. */
 static uint64_t sites_hash(const ucs_rcache_pred_context_t *context)
 {
-    uint64_t hash = ucs_rcache_pred_hash_word(context->caller);
+    uint64_t hash = ucs_hash_word(context->caller);
 
-    hash = ucs_rcache_pred_hash_word((hash ^ (hash >> 32)) + context->stack);
+    hash = ucs_hash_word((hash ^ (hash >> 32)) + context->stack);
     return (hash ^ (hash >> 32)) | 1;
 }
 

@@ -187,7 +187,7 @@ static UCS_F_NOINLINE void probe_unwind(const probe_way_t *way,
     for (i = 0; i < ucs_max(unwound->count, PROBE_MAX_INNER); ++i) {
         if (i < unwound->count) {
             hash  = (hash ^ (uintptr_t)frames[first + i]) *
-                    UCS_RCACHE_PRED_HASH_GOLDEN;
+                    UCS_HASH_GOLDEN;
             hash ^= hash >> 32;
         }
         if (i < PROBE_MAX_INNER) {

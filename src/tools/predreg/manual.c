@@ -142,7 +142,7 @@ static void put_knob(void *arg, const uct_predreg_knob_t *knob)
     const char *dfl   = knob->field.dfl_value;
     const char *shown = (dfl[0] == '\0') ? "empty" : dfl;
     manual_t *manual  = arg;
-    UCS_RCACHE_PRED_STRB(accepted, 256);
+    UCS_STRB(accepted, 256);
     char line[80];
     const char *text, *end;
 

@@ -19,7 +19,7 @@ typedef struct match_key {
 } match_key_t;
 
 #define MATCH_HASH(_value) \
-    ((khint32_t)ucs_rcache_pred_hash_bits(_value, 32))
+    ((khint32_t)ucs_hash_bits(_value, 32))
 #define MATCH_KEY_HASH(_key) MATCH_HASH((_key).address + (_key).domain)
 #define MATCH_KEY_EQUAL(_a, _b) \
     (((_a).address == (_b).address) && ((_a).domain == (_b).domain))

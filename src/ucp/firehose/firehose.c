@@ -30,8 +30,8 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
     fh->index     = settings->index;
     fh->err_mode  = settings->err_mode;
     fh->shift     = settings->local.shift;
-    fh->cookie    = ucs_rcache_pred_hash_word(ucs_clock_ns(CLOCK_REALTIME)) ^
-                    ucs_rcache_pred_hash_word(getpid());
+    fh->cookie    = ucs_hash_word(ucs_clock_ns(CLOCK_REALTIME)) ^
+                    ucs_hash_word(getpid());
     fh->wake_fd   = -1;
     ucs_list_head_init(&fh->mail);
     ucs_list_head_init(&fh->outbox);

@@ -185,7 +185,7 @@ static void note_unused(const ucp_fh_init_params_t *params)
 static uint64_t
 choose_bucket(const ucp_fh_local_params_t *local, uint32_t num_procs)
 {
-    uint64_t page   = ucs_rcache_pred_page_size();
+    uint64_t page   = ucs_page_size();
     uint64_t bucket = ucs_max(DEF_BUCKET, page);
 
     while ((bucket > page) &&
@@ -198,7 +198,7 @@ choose_bucket(const ucp_fh_local_params_t *local, uint32_t num_procs)
 
 static ucs_status_t check_bucket(uint64_t bucket)
 {
-    uint64_t page = ucs_rcache_pred_page_size();
+    uint64_t page = ucs_page_size();
     uint64_t most = UCS_BIT(UCP_FH_MAX_SHIFT);
 
     if ((bucket < page) || (bucket > most) || !ucs_is_pow2(bucket)) {

@@ -143,8 +143,8 @@ expose_from(ucp_fh_t *fh, window_t *window, uint64_t first, uint64_t last)
 static ucs_status_t expose(ucp_fh_t *fh, window_t *window)
 {
     uint64_t bucket = UCS_BIT(fh->shift);
-    uint64_t first  = ucs_rcache_pred_align_up(window->start, bucket);
-    uint64_t last   = ucs_rcache_pred_align_down(window->end, bucket);
+    uint64_t first  = ucs_round_up(window->start, bucket);
+    uint64_t last   = ucs_round_down(window->end, bucket);
     ucs_status_t status;
 
     status = expose_from(fh, window, window->start, window->end);

@@ -42,7 +42,7 @@ static uint64_t get_job(void)
         hash = hash_text(hash, getenv(names[i])) + i;
     }
 
-    return hash ^ ucs_rcache_pred_hash_word(ucp_win.num_procs);
+    return hash ^ ucs_hash_word(ucp_win.num_procs);
 }
 
 void ucp_win_start_init(const predreg_windows_env_t *env)

@@ -34,7 +34,7 @@ static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN_TICKETS);
 
 /* Tickets by request. Programs may have some 100000 requests under way, such as an
  * MPI_Accumulate() of scattered elements. Made with the first ticket */
-static ucs_rcache_pred_buckets_t tickets;
+static ucs_buckets_t tickets;
 
 /* The number of tickets in the table. Written under the lock; relaxed: a thread sees its own
  * requests counted */
@@ -53,15 +53,15 @@ static int has_room(void)
     ucs_hlist_head_t *heads;
 
     if (tickets.heads == NULL) {
-        return ucs_rcache_pred_buckets_init(&tickets, FIRST_BITS, key_of) ==
+        return ucs_buckets_init(&tickets, FIRST_BITS, key_of) ==
                UCS_OK;
     }
 
-    capacity = ucs_rcache_pred_buckets_capacity(&tickets);
+    capacity = ucs_buckets_capacity(&tickets);
     if (atomic_load_explicit(&num_tickets, memory_order_relaxed) >= capacity) {
-        heads = ucs_rcache_pred_buckets_alloc(capacity);
+        heads = ucs_buckets_alloc(capacity);
         if (heads != NULL) {
-            free(ucs_rcache_pred_buckets_grow(&tickets, heads, capacity));
+            free(ucs_buckets_grow(&tickets, heads, capacity));
         }
     }
     return 1;
@@ -74,10 +74,10 @@ static void note(ucp_win_ticket_t *ticket, void *request)
         return;
     }
 
-    ucs_rcache_pred_buckets_move(&tickets);
+    ucs_buckets_move(&tickets);
     ticket->request  = request;
     ticket->is_noted = 1;
-    ucs_hlist_add_tail(ucs_rcache_pred_bucket(&tickets, (uintptr_t)request),
+    ucs_hlist_add_tail(ucs_bucket(&tickets, (uintptr_t)request),
                        &ticket->hash);
     atomic_fetch_add_explicit(&num_tickets, 1, memory_order_relaxed);
 }
@@ -85,7 +85,7 @@ static void note(ucp_win_ticket_t *ticket, void *request)
 /* Under lock. @return the ticket of a request, or NULL */
 static ucp_win_ticket_t *find(void *request)
 {
-    ucs_hlist_head_t *head = ucs_rcache_pred_bucket(&tickets,
+    ucs_hlist_head_t *head = ucs_bucket(&tickets,
                                                     (uintptr_t)request);
     ucp_win_ticket_t *ticket;
 
@@ -102,7 +102,7 @@ static ucp_win_ticket_t *find(void *request)
 static void forget(ucp_win_ticket_t *ticket)
 {
     if (ticket->is_noted) {
-        ucs_hlist_del(ucs_rcache_pred_bucket(&tickets,
+        ucs_hlist_del(ucs_bucket(&tickets,
                                              (uintptr_t)ticket->request),
                       &ticket->hash);
         atomic_fetch_sub_explicit(&num_tickets, 1, memory_order_relaxed);

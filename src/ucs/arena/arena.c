@@ -86,7 +86,7 @@ static layout_t get_layout(const ucs_arena_params_t *params)
     size_t num_pages = params->size / params->page_size;
     layout_t layout;
 
-    layout.slabs = ucs_rcache_pred_align_up(sizeof(ucs_arena_t),
+    layout.slabs = ucs_round_up(sizeof(ucs_arena_t),
                                             sizeof(ucs_arena_slab_t));
     layout.usage = layout.slabs + (num_slabs * sizeof(ucs_arena_slab_t));
     layout.live  = layout.usage + (num_slabs * sizeof(ucs_arena_usage_t));

@@ -83,7 +83,7 @@ static uint32_t choose_cut(const ucs_arena_t *arena, uint32_t slab)
     size_t keep    = ucs_arena_grown(arena, arena->slabs.bytes_registered,
                                      step);
 
-    keep = ucs_rcache_pred_align_up(ucs_max(keep, pages - rest),
+    keep = ucs_round_up(ucs_max(keep, pages - rest),
                                     ucs_arena_pages(arena, step));
     return pages - ucs_min(keep, pages);
 }

@@ -19,7 +19,7 @@ static size_t choose_length(const ucs_arena_t *arena, uint32_t pages)
     size_t first = arena->params.first_slab;
     size_t room  = arena->params.limit -
                   ucs_min(arena->stats.committed, arena->params.limit);
-    size_t least = ucs_rcache_pred_align_up(ucs_arena_bytes(arena, pages),
+    size_t least = ucs_round_up(ucs_arena_bytes(arena, pages),
                                             first);
     size_t next  = ucs_arena_bytes(arena, ucs_arena_next_slab(arena));
 

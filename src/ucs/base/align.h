@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCS_RCACHE_PRED_ALIGN_H_
-#define UCS_RCACHE_PRED_ALIGN_H_
+#ifndef UCS_ALIGN_H_
+#define UCS_ALIGN_H_
 
 #include <stdint.h>
 
@@ -17,16 +17,16 @@
  */
 
 /** @return the largest multiple that is not above a number. */
-static inline uint64_t ucs_rcache_pred_align_down(uint64_t number,
+static inline uint64_t ucs_round_down(uint64_t number,
                                                   uint64_t unit)
 {
     return number - (number % unit);
 }
 
 /** @return the smallest multiple that is not below a number. */
-static inline uint64_t ucs_rcache_pred_align_up(uint64_t number, uint64_t unit)
+static inline uint64_t ucs_round_up(uint64_t number, uint64_t unit)
 {
-    return ucs_rcache_pred_align_down(number + unit - 1, unit);
+    return ucs_round_down(number + unit - 1, unit);
 }
 
 #endif

@@ -47,18 +47,18 @@
  * have the same buckets in each window if each began f buckets after the last and f
  * - 2^bits were a multiple of s. f - 2^bits is 1 more than a multiple of the primes
  * in the constant, and so has no divisor in common with an s of these primes alone */
-static void set_large_windows(ucs_rcache_pred_order_t *order, unsigned bits)
+static void set_large_windows(ucs_order_t *order, unsigned bits)
 {
     order->window = order->grain + bits;
     order->factor = ((UCS_BIT(bits) + 1) % (2 * 3 * 5 * 7 * 11)) << 32;
 }
 
 ucs_status_t
-ucs_rcache_pred_buckets_init(ucs_rcache_pred_buckets_t *buckets, unsigned bits,
-                             ucs_rcache_pred_buckets_key_t key)
+ucs_buckets_init(ucs_buckets_t *buckets, unsigned bits,
+                             ucs_buckets_key_t key)
 {
     memset(buckets, 0, sizeof(*buckets));
-    buckets->heads = ucs_rcache_pred_buckets_alloc(1u << (bits - 1));
+    buckets->heads = ucs_buckets_alloc(1u << (bits - 1));
     buckets->bits  = bits + 1;
     buckets->mask  = UCS_MASK(buckets->bits);
     buckets->key   = key;
@@ -66,11 +66,11 @@ ucs_rcache_pred_buckets_init(ucs_rcache_pred_buckets_t *buckets, unsigned bits,
 }
 
 ucs_status_t
-ucs_rcache_pred_buckets_init_ordered(ucs_rcache_pred_buckets_t *buckets,
+ucs_buckets_init_ordered(ucs_buckets_t *buckets,
                                      unsigned bits,
-                                     ucs_rcache_pred_buckets_key_t key)
+                                     ucs_buckets_key_t key)
 {
-    ucs_status_t status = ucs_rcache_pred_buckets_init(buckets, bits, key);
+    ucs_status_t status = ucs_buckets_init(buckets, bits, key);
 
     buckets->ordered     = 1;
     buckets->order.grain = GRAIN_FIRST;
@@ -78,20 +78,20 @@ ucs_rcache_pred_buckets_init_ordered(ucs_rcache_pred_buckets_t *buckets,
     return status;
 }
 
-void ucs_rcache_pred_buckets_cleanup(ucs_rcache_pred_buckets_t *buckets)
+void ucs_buckets_cleanup(ucs_buckets_t *buckets)
 {
     free(buckets->empty);
     free(buckets->old);
     free(buckets->heads);
 }
 
-ucs_hlist_head_t *ucs_rcache_pred_buckets_alloc(unsigned capacity)
+ucs_hlist_head_t *ucs_buckets_alloc(unsigned capacity)
 {
     return calloc(4ul * capacity, sizeof(ucs_hlist_head_t));
 }
 
-int ucs_rcache_pred_ordered_is_crowded(
-        const ucs_rcache_pred_buckets_t *buckets)
+int ucs_ordered_is_crowded(
+        const ucs_buckets_t *buckets)
 {
     return (buckets->old == NULL) &&
            (buckets->order.grain >= (GRAIN_MIN + GRAIN_STEP)) &&
@@ -100,23 +100,23 @@ int ucs_rcache_pred_ordered_is_crowded(
 }
 
 /* @return whether windows are small ones, which begin where a hash says */
-static int has_small_windows(const ucs_rcache_pred_order_t *order)
+static int has_small_windows(const ucs_order_t *order)
 {
-    return order->factor == UCS_RCACHE_PRED_HASH_GOLDEN;
+    return order->factor == UCS_HASH_GOLDEN;
 }
 
 /* The order of twice as many buckets */
-static ucs_rcache_pred_order_t
-next_order(const ucs_rcache_pred_buckets_t *buckets)
+static ucs_order_t
+next_order(const ucs_buckets_t *buckets)
 {
-    ucs_rcache_pred_order_t order = buckets->order;
+    ucs_order_t order = buckets->order;
 
-    if (!ucs_rcache_pred_ordered_is_crowded(buckets)) {
+    if (!ucs_ordered_is_crowded(buckets)) {
         if (!has_small_windows(&order)) {
             set_large_windows(&order, buckets->bits + 1);
         }
     } else if (!has_small_windows(&order)) {
-        order.factor = UCS_RCACHE_PRED_HASH_GOLDEN;
+        order.factor = UCS_HASH_GOLDEN;
         order.window = order.grain + SMALL_WINDOW;
     } else {
         order.grain  -= GRAIN_STEP;
@@ -127,13 +127,13 @@ next_order(const ucs_rcache_pred_buckets_t *buckets)
 }
 
 ucs_hlist_head_t *
-ucs_rcache_pred_buckets_grow(ucs_rcache_pred_buckets_t *buckets,
+ucs_buckets_grow(ucs_buckets_t *buckets,
                              ucs_hlist_head_t *heads, unsigned capacity)
 {
     ucs_hlist_head_t *empty = buckets->empty;
 
     if ((heads == NULL) || (buckets->old != NULL) ||
-        (capacity != ucs_rcache_pred_buckets_capacity(buckets))) {
+        (capacity != ucs_buckets_capacity(buckets))) {
         return heads;
     }
 
@@ -151,7 +151,7 @@ ucs_rcache_pred_buckets_grow(ucs_rcache_pred_buckets_t *buckets,
 }
 
 /* @return whether neighbours in a bucket have different keys */
-static int differ(const ucs_rcache_pred_buckets_t *buckets,
+static int differ(const ucs_buckets_t *buckets,
                   const ucs_list_link_t *link, const ucs_list_link_t *next)
 {
     return buckets->key(ucs_container_of(link, ucs_hlist_link_t, list)) !=
@@ -160,29 +160,29 @@ static int differ(const ucs_rcache_pred_buckets_t *buckets,
 
 /* @return whether meeting elements of the bucket are counted: elements of old
  * buckets are when they move */
-static int is_counted(const ucs_rcache_pred_buckets_t *buckets,
+static int is_counted(const ucs_buckets_t *buckets,
                       const ucs_hlist_head_t *head)
 {
     return (head >= buckets->heads) && (head <= &buckets->heads[buckets->mask]);
 }
 
-static void move_element(ucs_rcache_pred_buckets_t *buckets,
+static void move_element(ucs_buckets_t *buckets,
                          ucs_hlist_link_t *link)
 {
     uint64_t key = buckets->key(link);
     ucs_hlist_head_t *head;
 
     if (buckets->ordered) {
-        head          = ucs_rcache_pred_ordered_bucket(buckets, key);
+        head          = ucs_ordered_bucket(buckets, key);
         buckets->met += (head->ptr != NULL) &&
                         differ(buckets, head->ptr->list.prev, &link->list);
     } else {
-        head = ucs_rcache_pred_bucket(buckets, key);
+        head = ucs_bucket(buckets, key);
     }
     ucs_hlist_add_tail(head, link);
 }
 
-static void move_bucket(ucs_rcache_pred_buckets_t *buckets)
+static void move_bucket(ucs_buckets_t *buckets)
 {
     ucs_hlist_head_t *old = &buckets->old[buckets->moved++];
     ucs_hlist_link_t *link;
@@ -192,7 +192,7 @@ static void move_bucket(ucs_rcache_pred_buckets_t *buckets)
     }
 }
 
-void ucs_rcache_pred_buckets_move(ucs_rcache_pred_buckets_t *buckets)
+void ucs_buckets_move(ucs_buckets_t *buckets)
 {
     unsigned left  = MOVE_STEPS;
     unsigned empty = MOVE_EMPTY;
@@ -212,11 +212,11 @@ void ucs_rcache_pred_buckets_move(ucs_rcache_pred_buckets_t *buckets)
     }
 }
 
-void ucs_rcache_pred_ordered_add(ucs_rcache_pred_buckets_t *buckets,
+void ucs_ordered_add(ucs_buckets_t *buckets,
                                  ucs_hlist_link_t *link)
 {
     ucs_hlist_head_t *head =
-            ucs_rcache_pred_ordered_bucket(buckets, buckets->key(link));
+            ucs_ordered_bucket(buckets, buckets->key(link));
 
     ++buckets->count;
     buckets->met += is_counted(buckets, head) && (head->ptr != NULL) &&
@@ -224,11 +224,11 @@ void ucs_rcache_pred_ordered_add(ucs_rcache_pred_buckets_t *buckets,
     ucs_hlist_add_head(head, link);
 }
 
-void ucs_rcache_pred_ordered_remove(ucs_rcache_pred_buckets_t *buckets,
+void ucs_ordered_remove(ucs_buckets_t *buckets,
                                     ucs_hlist_link_t *link)
 {
     ucs_hlist_head_t *head =
-            ucs_rcache_pred_ordered_bucket(buckets, buckets->key(link));
+            ucs_ordered_bucket(buckets, buckets->key(link));
     const ucs_list_link_t *prev = link->list.prev;
     const ucs_list_link_t *next = link->list.next;
     int is_first                = (&head->ptr->list == &link->list);

@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCS_RCACHE_PRED_BUCKETS_H_
-#define UCS_RCACHE_PRED_BUCKETS_H_
+#ifndef UCS_BUCKETS_H_
+#define UCS_BUCKETS_H_
 
 #include "hash.h"
 
@@ -25,14 +25,14 @@
  * Buckets are scattered or ordered. A hash of the key says which scattered bucket
  * has the key. In ordered ones close keys have close buckets: a walk through a
  * million buffers in the order of their addresses is a walk through neighbouring
- * memory, and the processor fetches ahead. See @ref ucs_rcache_pred_order_t.
+ * memory, and the processor fetches ahead. See @ref ucs_order_t.
  *
  * Two functions that need no lock allocate and free memory; for all others the
  * caller holds the lock of the table, if there is one.
  */
 
 /** @return the key of an element, by its link. */
-typedef uint64_t (*ucs_rcache_pred_buckets_key_t)(const ucs_hlist_link_t *link);
+typedef uint64_t (*ucs_buckets_key_t)(const ucs_hlist_link_t *link);
 
 
 /**
@@ -46,18 +46,18 @@ typedef uint64_t (*ucs_rcache_pred_buckets_key_t)(const ucs_hlist_link_t *link);
  * others nevertheless, windows become small, and a hash says where they begin; if
  * too many still meet, grains become smaller.
  */
-typedef struct ucs_rcache_pred_order {
+typedef struct ucs_order {
     uint64_t factor; /**< A window begins so many 2^32ths of a bucket later than
                           where the one before ends */
     unsigned grain;  /**< Bits of a key that say where in a grain it is */
     unsigned window; /**< Bits of a key that say where in a window it is */
-} ucs_rcache_pred_order_t;
+} ucs_order_t;
 
 
-typedef struct ucs_rcache_pred_buckets {
+typedef struct ucs_buckets {
     ucs_hlist_head_t              *heads; /**< 2^bits buckets */
     uint64_t                      mask;   /**< 2^bits - 1 */
-    ucs_rcache_pred_order_t       order;  /**< Of ordered buckets */
+    ucs_order_t       order;  /**< Of ordered buckets */
     unsigned                      bits;
     int                           ordered;
     unsigned                      moved;  /**< How many of the old buckets are
@@ -65,7 +65,7 @@ typedef struct ucs_rcache_pred_buckets {
     ucs_hlist_head_t              *old;   /**< 2^(bits - 1) buckets, whose
                                                elements are being moved; NULL:
                                                all have moved */
-    ucs_rcache_pred_order_t       old_order; /**< That of the old buckets */
+    ucs_order_t       old_order; /**< That of the old buckets */
     unsigned                      count;  /**< How many elements ordered buckets
                                                have */
     unsigned                      met;    /**< How many of them follow one of
@@ -76,39 +76,39 @@ typedef struct ucs_rcache_pred_buckets {
                                                memory for more buckets */
     ucs_hlist_head_t              *empty; /**< Old buckets that are to be freed;
                                                NULL: there are none */
-    ucs_rcache_pred_buckets_key_t key;
-} ucs_rcache_pred_buckets_t;
+    ucs_buckets_key_t key;
+} ucs_buckets_t;
 
 
 /** Allocate the first buckets, for 2^bits elements, 1 <= bits <= 30. They are
  *  scattered. */
-ucs_status_t ucs_rcache_pred_buckets_init(ucs_rcache_pred_buckets_t *buckets,
+ucs_status_t ucs_buckets_init(ucs_buckets_t *buckets,
                                           unsigned bits,
-                                          ucs_rcache_pred_buckets_key_t key);
+                                          ucs_buckets_key_t key);
 
 /** The same, but they are ordered. Elements are added and
  *  removed by the functions below. 2^(bits + 1) is at least the number of grains in
  *  a small window, see buckets.c. */
 ucs_status_t
-ucs_rcache_pred_buckets_init_ordered(ucs_rcache_pred_buckets_t *buckets,
+ucs_buckets_init_ordered(ucs_buckets_t *buckets,
                                      unsigned bits,
-                                     ucs_rcache_pred_buckets_key_t key);
+                                     ucs_buckets_key_t key);
 
 /** Free all buckets. */
-void ucs_rcache_pred_buckets_cleanup(ucs_rcache_pred_buckets_t *buckets);
+void ucs_buckets_cleanup(ucs_buckets_t *buckets);
 
 /** @return how many elements the buckets are made for. */
 static inline unsigned
-ucs_rcache_pred_buckets_capacity(const ucs_rcache_pred_buckets_t *buckets)
+ucs_buckets_capacity(const ucs_buckets_t *buckets)
 {
     return 1u << (buckets->bits - 1);
 }
 
-/** @return twice as many buckets, for @ref ucs_rcache_pred_buckets_grow, or
+/** @return twice as many buckets, for @ref ucs_buckets_grow, or
  *          NULL. Without the lock.
  *
  * @param [in] capacity  How many there are now. */
-ucs_hlist_head_t *ucs_rcache_pred_buckets_alloc(unsigned capacity);
+ucs_hlist_head_t *ucs_buckets_alloc(unsigned capacity);
 
 /** Begin to move all elements to twice as many buckets.
  *
@@ -117,39 +117,39 @@ ucs_hlist_head_t *ucs_rcache_pred_buckets_alloc(unsigned capacity);
  * @return memory to be freed without the lock: old buckets, or @a heads if the
  *         buckets have grown meanwhile. It may be NULL. */
 ucs_hlist_head_t *
-ucs_rcache_pred_buckets_grow(ucs_rcache_pred_buckets_t *buckets,
+ucs_buckets_grow(ucs_buckets_t *buckets,
                              ucs_hlist_head_t *heads, unsigned capacity);
 
 /** Move the elements of two old buckets, if there are any. To be called for each
  *  new element, so that all have moved before the buckets have to grow again. */
-void ucs_rcache_pred_buckets_move(ucs_rcache_pred_buckets_t *buckets);
+void ucs_buckets_move(ucs_buckets_t *buckets);
 
 /** Add an element to ordered buckets. */
-void ucs_rcache_pred_ordered_add(ucs_rcache_pred_buckets_t *buckets,
+void ucs_ordered_add(ucs_buckets_t *buckets,
                                  ucs_hlist_link_t *link);
 
 /** Remove an element from ordered buckets. */
-void ucs_rcache_pred_ordered_remove(ucs_rcache_pred_buckets_t *buckets,
+void ucs_ordered_remove(ucs_buckets_t *buckets,
                                     ucs_hlist_link_t *link);
 
 /** @return whether ordered buckets should be doubled before they have all their
  *  elements, since too many of these meet others; 0 while elements move. */
-int ucs_rcache_pred_ordered_is_crowded(
-        const ucs_rcache_pred_buckets_t *buckets);
+int ucs_ordered_is_crowded(
+        const ucs_buckets_t *buckets);
 
 /** There is no memory for that. Ordered buckets are crowded again when as many more
  *  elements meet others. */
 static inline void
-ucs_rcache_pred_ordered_put_up(ucs_rcache_pred_buckets_t *buckets)
+ucs_ordered_put_up(ucs_buckets_t *buckets)
 {
     buckets->tolerated = buckets->met;
 }
 
 /** @return the scattered bucket with the elements of this key, among others. */
 static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
-ucs_rcache_pred_bucket(const ucs_rcache_pred_buckets_t *buckets, uint64_t key)
+ucs_bucket(const ucs_buckets_t *buckets, uint64_t key)
 {
-    uint64_t index = ucs_rcache_pred_hash_bits(key, buckets->bits);
+    uint64_t index = ucs_hash_bits(key, buckets->bits);
 
     if (ucs_unlikely(buckets->old != NULL) && (index / 2 >= buckets->moved)) {
         return &buckets->old[index / 2];
@@ -160,7 +160,7 @@ ucs_rcache_pred_bucket(const ucs_rcache_pred_buckets_t *buckets, uint64_t key)
 
 /** @return the number of the bucket of a key: its low bits, for up to 2^32 buckets. */
 static UCS_F_ALWAYS_INLINE uint64_t
-ucs_rcache_pred_order_place(const ucs_rcache_pred_order_t *order, uint64_t key)
+ucs_order_place(const ucs_order_t *order, uint64_t key)
 {
     return (key >> order->grain) +
            (((key >> order->window) * order->factor) >> 32);
@@ -168,20 +168,20 @@ ucs_rcache_pred_order_place(const ucs_rcache_pred_order_t *order, uint64_t key)
 
 /** @return the ordered bucket with the elements of this key, among others. */
 static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
-ucs_rcache_pred_ordered_bucket(const ucs_rcache_pred_buckets_t *buckets,
+ucs_ordered_bucket(const ucs_buckets_t *buckets,
                                uint64_t key)
 {
     uint64_t index;
 
     if (ucs_unlikely(buckets->old != NULL)) {
-        index = ucs_rcache_pred_order_place(&buckets->old_order, key) &
+        index = ucs_order_place(&buckets->old_order, key) &
                 (buckets->mask / 2);
         if (index >= buckets->moved) {
             return &buckets->old[index];
         }
     }
 
-    return &buckets->heads[ucs_rcache_pred_order_place(&buckets->order, key) &
+    return &buckets->heads[ucs_order_place(&buckets->order, key) &
                            buckets->mask];
 }
 

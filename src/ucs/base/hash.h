@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCS_RCACHE_PRED_HASH_H_
-#define UCS_RCACHE_PRED_HASH_H_
+#ifndef UCS_HASH_H_
+#define UCS_HASH_H_
 
 #include <stdint.h>
 
@@ -24,33 +24,33 @@
  */
 
 /** The odd number next to 2^64 divided by the golden ratio. */
-#define UCS_RCACHE_PRED_HASH_GOLDEN 0x9e3779b97f4a7c15ul
+#define UCS_HASH_GOLDEN 0x9e3779b97f4a7c15ul
 
 
 /** The product with the golden ratio, for callers that hash more than one word
  *  or fold the result themselves. Its low bits are as bad as those of the
  *  key. */
-static inline uint64_t ucs_rcache_pred_hash_word(uint64_t key)
+static inline uint64_t ucs_hash_word(uint64_t key)
 {
-    return key * UCS_RCACHE_PRED_HASH_GOLDEN;
+    return key * UCS_HASH_GOLDEN;
 }
 
 /** The high @a bits (1 to 64) of the hash of @a key: an index into a table of
  *  2^bits entries. */
-static inline uint64_t ucs_rcache_pred_hash_bits(uint64_t key, unsigned bits)
+static inline uint64_t ucs_hash_bits(uint64_t key, unsigned bits)
 {
-    uint64_t product = ucs_rcache_pred_hash_word(key);
+    uint64_t product = ucs_hash_word(key);
 
-    return ucs_rcache_pred_hash_word(product ^ (product >> 32)) >> (64 - bits);
+    return ucs_hash_word(product ^ (product >> 32)) >> (64 - bits);
 }
 
 /** A hash of 32 bits of two words, in which their order counts. */
-static inline uint32_t ucs_rcache_pred_hash_pair(uint64_t first,
+static inline uint32_t ucs_hash_pair(uint64_t first,
                                                  uint64_t second)
 {
-    uint64_t hash = ucs_rcache_pred_hash_word(first);
+    uint64_t hash = ucs_hash_word(first);
 
-    return ucs_rcache_pred_hash_bits((hash ^ (hash >> 32)) + second, 32);
+    return ucs_hash_bits((hash ^ (hash >> 32)) + second, 32);
 }
 
 #endif

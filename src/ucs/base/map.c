@@ -33,7 +33,7 @@ static void fill(ucs_map_place_t *place, const void *key, void *value)
 /* Enter a handle that the table does not have, and has room for */
 static void insert(ucs_map_table_t *table, const void *key, void *value)
 {
-    size_t i = ucs_rcache_pred_hash_bits((uintptr_t)key, table->bits);
+    size_t i = ucs_hash_bits((uintptr_t)key, table->bits);
 
     while ((get_key(table, i) != NULL) && (get_key(table, i) != UCS_MAP_LEFT)) {
         ++i;

@@ -73,7 +73,7 @@ ucs_map_place(ucs_map_table_t *table, size_t index)
 static UCS_F_ALWAYS_INLINE ucs_map_place_t *
 ucs_map_search(ucs_map_table_t *table, const void *key)
 {
-    size_t i = ucs_rcache_pred_hash_bits((uintptr_t)key, table->bits);
+    size_t i = ucs_hash_bits((uintptr_t)key, table->bits);
     ucs_map_place_t *place;
     const void *found;
 

@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCS_RCACHE_PRED_PAGE_H_
-#define UCS_RCACHE_PRED_PAGE_H_
+#ifndef UCS_PAGE_H_
+#define UCS_PAGE_H_
 
 #include <stddef.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@
 
 /** @return the size of a page, bytes; 4 KiB on x86, up to 64 KiB on ARM and
  *          POWER. */
-static inline size_t ucs_rcache_pred_page_size(void)
+static inline size_t ucs_page_size(void)
 {
     return sysconf(_SC_PAGESIZE); /* Cannot fail: libc has it from the kernel's
                                      auxiliary vector */

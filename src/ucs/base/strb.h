@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCS_RCACHE_PRED_STRB_H_
-#define UCS_RCACHE_PRED_STRB_H_
+#ifndef UCS_STRB_H_
+#define UCS_STRB_H_
 
 #include <ucs/datastruct/string_buffer.h>
 
@@ -17,7 +17,7 @@
  * libucs writes the capacity. Any thread may use the buffer.
  */
 
-static inline ucs_string_buffer_t ucs_rcache_pred_strb_fixed(char *memory,
+static inline ucs_string_buffer_t ucs_strb_fixed(char *memory,
                                                              size_t capacity)
 {
     ucs_string_buffer_t strb;
@@ -28,9 +28,9 @@ static inline ucs_string_buffer_t ucs_rcache_pred_strb_fixed(char *memory,
 
 /** Define an empty string buffer, in which longer texts are cut off. Nothing of
  *  it needs to be freed. */
-#define UCS_RCACHE_PRED_STRB(_var, _capacity) \
+#define UCS_STRB(_var, _capacity) \
     char _var##_memory[_capacity]; \
     ucs_string_buffer_t _var = \
-            ucs_rcache_pred_strb_fixed(_var##_memory, sizeof(_var##_memory))
+            ucs_strb_fixed(_var##_memory, sizeof(_var##_memory))
 
 #endif

@@ -12,8 +12,8 @@
  * either.
  */
 
-typedef ucs_rcache_pred_tree_t      tree_t;
-typedef ucs_rcache_pred_tree_node_t node_t;
+typedef ucs_tree_t      tree_t;
+typedef ucs_tree_node_t node_t;
 
 
 static unsigned height(const node_t *node)
@@ -113,8 +113,8 @@ static void climb(tree_t *tree, node_t *node, const node_t *moved)
     }
 }
 
-void ucs_rcache_pred_tree_insert(ucs_rcache_pred_tree_t *tree,
-                                 ucs_rcache_pred_tree_node_t *node)
+void ucs_tree_insert(ucs_tree_t *tree,
+                                 ucs_tree_node_t *node)
 {
     node_t **link  = &tree->root;
     node_t *parent = NULL;
@@ -132,8 +132,8 @@ void ucs_rcache_pred_tree_insert(ucs_rcache_pred_tree_t *tree,
     climb(tree, node, node);
 }
 
-void ucs_rcache_pred_tree_remove(ucs_rcache_pred_tree_t *tree,
-                                 ucs_rcache_pred_tree_node_t *node)
+void ucs_tree_remove(ucs_tree_t *tree,
+                                 ucs_tree_node_t *node)
 {
     node_t *next, *lowest;
 
@@ -144,7 +144,7 @@ void ucs_rcache_pred_tree_remove(ucs_rcache_pred_tree_t *tree,
     }
 
     /* The next element, which has no child before it, takes the place */
-    next   = ucs_rcache_pred_tree_first(node->child[1]);
+    next   = ucs_tree_first(node->child[1]);
     lowest = (next->parent == node) ? next : next->parent;
     replace(tree, next, next->child[1]);
     set_child(next, 0, node->child[0]);
@@ -153,14 +153,14 @@ void ucs_rcache_pred_tree_remove(ucs_rcache_pred_tree_t *tree,
     climb(tree, lowest, next);
 }
 
-void ucs_rcache_pred_tree_update(ucs_rcache_pred_tree_t *tree,
-                                 ucs_rcache_pred_tree_node_t *node)
+void ucs_tree_update(ucs_tree_t *tree,
+                                 ucs_tree_node_t *node)
 {
     climb(tree, node, NULL);
 }
 
-ucs_rcache_pred_tree_node_t *
-ucs_rcache_pred_tree_first(ucs_rcache_pred_tree_node_t *branch)
+ucs_tree_node_t *
+ucs_tree_first(ucs_tree_node_t *branch)
 {
     if (branch == NULL) {
         return NULL;
@@ -172,11 +172,11 @@ ucs_rcache_pred_tree_first(ucs_rcache_pred_tree_node_t *branch)
     return branch;
 }
 
-ucs_rcache_pred_tree_node_t *
-ucs_rcache_pred_tree_next(ucs_rcache_pred_tree_node_t *node)
+ucs_tree_node_t *
+ucs_tree_next(ucs_tree_node_t *node)
 {
     if (node->child[1] != NULL) {
-        return ucs_rcache_pred_tree_first(node->child[1]);
+        return ucs_tree_first(node->child[1]);
     }
 
     while ((node->parent != NULL) && (node == node->parent->child[1])) {

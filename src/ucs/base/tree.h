@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCS_RCACHE_PRED_TREE_H_
-#define UCS_RCACHE_PRED_TREE_H_
+#ifndef UCS_TREE_H_
+#define UCS_TREE_H_
 
 #include <stddef.h>
 
@@ -27,36 +27,36 @@
  */
 
 /** The links of an element. */
-typedef struct ucs_rcache_pred_tree_node {
-    struct ucs_rcache_pred_tree_node *parent;
-    struct ucs_rcache_pred_tree_node *child[2]; /**< Elements before, and after */
+typedef struct ucs_tree_node {
+    struct ucs_tree_node *parent;
+    struct ucs_tree_node *child[2]; /**< Elements before, and after */
     unsigned                         height;    /**< 1: it has no children */
-} ucs_rcache_pred_tree_node_t;
+} ucs_tree_node_t;
 
 
 /** @return whether @a node has to come before @a other. */
-typedef int (*ucs_rcache_pred_tree_before_t)(
-        const ucs_rcache_pred_tree_node_t *node,
-        const ucs_rcache_pred_tree_node_t *other);
+typedef int (*ucs_tree_before_t)(
+        const ucs_tree_node_t *node,
+        const ucs_tree_node_t *other);
 
 
 /** Compute the summary of an element from its own value and from the summaries
  *  of its children. @return whether the summary has changed. */
-typedef int (*ucs_rcache_pred_tree_sum_t)(ucs_rcache_pred_tree_node_t *node);
+typedef int (*ucs_tree_sum_t)(ucs_tree_node_t *node);
 
 
-typedef struct ucs_rcache_pred_tree {
-    ucs_rcache_pred_tree_node_t   *root; /**< NULL: the tree is empty */
-    ucs_rcache_pred_tree_before_t before;
-    ucs_rcache_pred_tree_sum_t    sum;
-} ucs_rcache_pred_tree_t;
+typedef struct ucs_tree {
+    ucs_tree_node_t   *root; /**< NULL: the tree is empty */
+    ucs_tree_before_t before;
+    ucs_tree_sum_t    sum;
+} ucs_tree_t;
 
 
 /** Initialize an empty tree. */
 static inline void
-ucs_rcache_pred_tree_init(ucs_rcache_pred_tree_t *tree,
-                          ucs_rcache_pred_tree_before_t before,
-                          ucs_rcache_pred_tree_sum_t sum)
+ucs_tree_init(ucs_tree_t *tree,
+                          ucs_tree_before_t before,
+                          ucs_tree_sum_t sum)
 {
     tree->root   = NULL;
     tree->before = before;
@@ -64,23 +64,23 @@ ucs_rcache_pred_tree_init(ucs_rcache_pred_tree_t *tree,
 }
 
 /** Insert an element, behind all that need not come after it. */
-void ucs_rcache_pred_tree_insert(ucs_rcache_pred_tree_t *tree,
-                                 ucs_rcache_pred_tree_node_t *node);
+void ucs_tree_insert(ucs_tree_t *tree,
+                                 ucs_tree_node_t *node);
 
-void ucs_rcache_pred_tree_remove(ucs_rcache_pred_tree_t *tree,
-                                 ucs_rcache_pred_tree_node_t *node);
+void ucs_tree_remove(ucs_tree_t *tree,
+                                 ucs_tree_node_t *node);
 
 /** Update the summaries after the value of an element has changed. Its place in
  *  the order must not have changed. */
-void ucs_rcache_pred_tree_update(ucs_rcache_pred_tree_t *tree,
-                                 ucs_rcache_pred_tree_node_t *node);
+void ucs_tree_update(ucs_tree_t *tree,
+                                 ucs_tree_node_t *node);
 
 /** @return the first element of a branch, or NULL if there is no branch. */
-ucs_rcache_pred_tree_node_t *
-ucs_rcache_pred_tree_first(ucs_rcache_pred_tree_node_t *branch);
+ucs_tree_node_t *
+ucs_tree_first(ucs_tree_node_t *branch);
 
 /** @return the element after @a node, or NULL. */
-ucs_rcache_pred_tree_node_t *
-ucs_rcache_pred_tree_next(ucs_rcache_pred_tree_node_t *node);
+ucs_tree_node_t *
+ucs_tree_next(ucs_tree_node_t *node);
 
 #endif

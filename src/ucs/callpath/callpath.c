@@ -102,7 +102,7 @@ layout_at(ucs_callpath_table_t *table, uint64_t key, unsigned probe)
  * even one marks a layout that is being written */
 static uint64_t key_at(uint64_t key, unsigned way)
 {
-    return key + way * (UCS_RCACHE_PRED_HASH_GOLDEN << 1);
+    return key + way * (UCS_HASH_GOLDEN << 1);
 }
 
 /* @return the layout of a key at a way, or NULL */
@@ -292,7 +292,7 @@ void ucs_callpath_table_destroy(ucs_callpath_table_t *table)
 /* The key of a caller and depth, which is odd. Its high bits are an index */
 static uint64_t key_of(const void *caller, const void *stack)
 {
-    return (ucs_rcache_pred_hash_word((uintptr_t)caller) +
+    return (ucs_hash_word((uintptr_t)caller) +
             (uintptr_t)stack * STACK_FACTOR) | 1;
 }
 
@@ -353,7 +353,7 @@ path_of(const layout_t *layout, uint64_t key, const void *stack,
 {
     uint64_t sum = hash_layout(layout, (uintptr_t)stack, high);
 
-    return (sum == 0) ? 0 : (ucs_rcache_pred_hash_word(sum ^ key) | 1);
+    return (sum == 0) ? 0 : (ucs_hash_word(sum ^ key) | 1);
 }
 
 /* Unwind, if that is not too often, and remember the path. @return its number, or 0. */

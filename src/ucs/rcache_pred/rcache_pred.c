@@ -101,7 +101,7 @@ static void params_to_state(ucs_rcache_pred_t *pred,
 {
     pred->params          = *params;
     if (params->page_size == 0) {
-        pred->params.page_size = ucs_rcache_pred_page_size();
+        pred->params.page_size = ucs_page_size();
     }
     if (params->budget == 0) {
         /* Memory moved in pieces is not registered afterwards */

@@ -39,7 +39,7 @@ ucs_status_t ucs_reuse_table_init(ucs_reuse_table_t *table, unsigned bits,
         return UCS_ERR_NO_MEMORY;
     }
 
-    table->lines = (ucs_reuse_line_t*)ucs_rcache_pred_align_up(
+    table->lines = (ucs_reuse_line_t*)ucs_round_up(
             (uintptr_t)table->memory, sizeof(*table->lines));
     ucs_mutex_init(&table->lock, UCS_RANK_REUSE_TABLE, 0);
     return UCS_OK;
@@ -169,7 +169,7 @@ ucs_reuse_buffer_t *ucs_reuse_table_add(ucs_reuse_table_t *table,
                                         const void *address)
 {
     uint64_t key           = (uintptr_t)address;
-    ucs_reuse_line_t *line = &table->lines[ucs_rcache_pred_hash_bits(
+    ucs_reuse_line_t *line = &table->lines[ucs_hash_bits(
             key, table->bits)];
     ucs_reuse_buffer_t *buffer;
     ucs_reuse_line_t *next;
@@ -238,7 +238,7 @@ ucs_status_t ucs_reuse_slots_init(ucs_reuse_slots_t *slots)
         return UCS_ERR_NO_MEMORY;
     }
 
-    slots->slots = (ucs_reuse_slot_t*)ucs_rcache_pred_align_up(
+    slots->slots = (ucs_reuse_slot_t*)ucs_round_up(
             (uintptr_t)slots->memory, sizeof(ucs_reuse_slot_t));
     ucs_mutex_init(&slots->lock, UCS_RANK_REUSE_SLOTS, 0);
     return UCS_OK;

@@ -195,7 +195,7 @@ static UCS_F_ALWAYS_INLINE ucs_reuse_buffer_t *
 ucs_reuse_table_find(const ucs_reuse_table_t *table, const void *address)
 {
     uint64_t key           = (uintptr_t)address;
-    ucs_reuse_line_t *line = &table->lines[ucs_rcache_pred_hash_bits(
+    ucs_reuse_line_t *line = &table->lines[ucs_hash_bits(
             key, table->bits)];
     unsigned i;
 

@@ -24,7 +24,7 @@ double ucs_reuse_registration(const ucs_reuse_costs_t *costs, size_t length)
      * size of a page */
     return costs->reg_call +
            (costs->reg_page *
-            (1 + ((length - 1.) / ucs_rcache_pred_page_size())));
+            (1 + ((length - 1.) / ucs_page_size())));
 }
 
 void ucs_reuse_costs_init(ucs_reuse_costs_t *costs)

@@ -74,7 +74,7 @@ row_of(ucs_reuse_tally_t *tally, uint64_t address, unsigned length_class)
     unsigned i;
 
     if ((address != 0) && ((key >> CLASS_BITS) == address)) {
-        first = ucs_rcache_pred_hash_bits(key, tally->bits);
+        first = ucs_hash_bits(key, tally->bits);
         for (i = 0; i < PROBES; ++i) {
             row = &tally->rows[(first + i) & (num_rows(tally) - 1)];
             if (is_row_of(row, key)) {

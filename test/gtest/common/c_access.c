@@ -104,10 +104,10 @@ unsigned test_pred_num_sites(ucs_rcache_pred_t *pred)
 static unsigned queue_length(const ucs_rcache_pred_timeq_t *queue)
 {
     unsigned length = 0;
-    ucs_rcache_pred_tree_node_t *node;
+    ucs_tree_node_t *node;
 
-    for (node = ucs_rcache_pred_tree_first(queue->tree.root); node != NULL;
-         node = ucs_rcache_pred_tree_next(node)) {
+    for (node = ucs_tree_first(queue->tree.root); node != NULL;
+         node = ucs_tree_next(node)) {
         ++length;
     }
 
@@ -161,10 +161,10 @@ static const char *validate_queue(ucs_rcache_pred_timeq_t *queue,
     ucs_rcache_pred_time_t last = 0;
     ucs_rcache_pred_timeq_elem_t *elem;
     ucs_rcache_pred_region_t *region;
-    ucs_rcache_pred_tree_node_t *node;
+    ucs_tree_node_t *node;
 
-    for (node = ucs_rcache_pred_tree_first(queue->tree.root); node != NULL;
-         node = ucs_rcache_pred_tree_next(node)) {
+    for (node = ucs_tree_first(queue->tree.root); node != NULL;
+         node = ucs_tree_next(node)) {
         elem   = ucs_container_of(node, ucs_rcache_pred_timeq_elem_t, node);
         region = ucs_container_of(elem, ucs_rcache_pred_region_t, queue_elem);
         if (elem->time < last) {

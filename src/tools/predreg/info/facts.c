@@ -266,7 +266,7 @@ int predreg_facts_is_measured(const predreg_probe_domain_t *domain)
 predreg_facts_cost_t predreg_facts_cost(double small, double large,
                                         const predreg_probe_domain_t *domain)
 {
-    const size_t page         = ucs_rcache_pred_page_size();
+    const size_t page         = ucs_page_size();
     predreg_facts_cost_t cost = {.op = small, .page = 0};
     size_t small_pages        = domain->small.bytes / page;
     size_t large_pages        = domain->large.bytes / page;

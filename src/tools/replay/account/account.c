@@ -24,7 +24,7 @@
 khint_t predreg_site_hash(predreg_site_key_t key)
 {
     return kh_int64_hash_func(key.caller ^
-                              ucs_rcache_pred_hash_word(key.stack));
+                              ucs_hash_word(key.stack));
 }
 
 void predreg_account_init(predreg_account_t *account,

@@ -264,8 +264,8 @@ static void unmap(predreg_served_t *served, uint64_t start, uint64_t end)
 static predreg_range_t pages_of(uint64_t start, uint64_t end)
 {
     return (predreg_range_t){
-        .start = ucs_rcache_pred_align_down(start, PREDREG_PAGE_SIZE),
-        .end   = ucs_rcache_pred_align_up(end, PREDREG_PAGE_SIZE)
+        .start = ucs_round_down(start, PREDREG_PAGE_SIZE),
+        .end   = ucs_round_up(end, PREDREG_PAGE_SIZE)
     };
 }
 
@@ -358,7 +358,7 @@ ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,
     }
     result->helper += served->helper;
     /* Fewer slabs would be enough in sum, but have no room for long mappings */
-    result->limit   = ucs_rcache_pred_align_up(served->peak,
+    result->limit   = ucs_round_up(served->peak,
                                                served->arena->params.slab_size);
     return served->status;
 }

@@ -127,14 +127,14 @@ typedef struct predreg_transfer {
     unsigned                    num_pieces;
     uint64_t                    lands; /**< When the oldest piece lands;
                                             UINT64_MAX: when the use ends */
-    ucs_rcache_pred_tree_node_t node;
+    ucs_tree_node_t node;
 } predreg_transfer_t;
 
 /** All transfers under way. */
 typedef struct predreg_transfers {
     predreg_account_t      *account;
     predreg_world_t        *world;   /**< The clock */
-    ucs_rcache_pred_tree_t tree;     /**< Sorted by lands */
+    ucs_tree_t tree;     /**< Sorted by lands */
 } predreg_transfers_t;
 
 

@@ -12,19 +12,19 @@
 
 
 static predreg_transfer_t *
-node_transfer(const ucs_rcache_pred_tree_node_t *node)
+node_transfer(const ucs_tree_node_t *node)
 {
     return ucs_container_of(node, predreg_transfer_t, node);
 }
 
-static int lands_earlier(const ucs_rcache_pred_tree_node_t *node,
-                         const ucs_rcache_pred_tree_node_t *other)
+static int lands_earlier(const ucs_tree_node_t *node,
+                         const ucs_tree_node_t *other)
 {
     return node_transfer(node)->lands < node_transfer(other)->lands;
 }
 
 /* The only search is for the transfer that lands first */
-static int no_sum(ucs_rcache_pred_tree_node_t *node)
+static int no_sum(ucs_tree_node_t *node)
 {
     return 0;
 }
@@ -34,7 +34,7 @@ void predreg_transfers_init(predreg_transfers_t *transfers,
 {
     transfers->account = account;
     transfers->world   = world;
-    ucs_rcache_pred_tree_init(&transfers->tree, lands_earlier, no_sum);
+    ucs_tree_init(&transfers->tree, lands_earlier, no_sum);
 }
 
 /* Compute when the oldest piece lands: all bytes up to its end are moved then.
@@ -117,16 +117,16 @@ uint64_t predreg_transfer_begin(predreg_transfers_t *transfers,
     }
 
     set_landing(transfer);
-    ucs_rcache_pred_tree_insert(&transfers->tree, &transfer->node);
+    ucs_tree_insert(&transfers->tree, &transfer->node);
     return transfer->begun;
 }
 
 /* @return the transfer whose oldest piece lands first, or NULL. */
 static predreg_transfer_t *first_to_land(const predreg_transfers_t *transfers)
 {
-    ucs_rcache_pred_tree_node_t *node;
+    ucs_tree_node_t *node;
 
-    node = ucs_rcache_pred_tree_first(transfers->tree.root);
+    node = ucs_tree_first(transfers->tree.root);
     return (node == NULL) ? NULL : node_transfer(node);
 }
 
@@ -143,15 +143,15 @@ void predreg_transfers_land(predreg_transfers_t *transfers)
 
     release_piece(transfers, transfer);
     add_piece(transfers, transfer);
-    ucs_rcache_pred_tree_remove(&transfers->tree, &transfer->node);
+    ucs_tree_remove(&transfers->tree, &transfer->node);
     set_landing(transfer);
-    ucs_rcache_pred_tree_insert(&transfers->tree, &transfer->node);
+    ucs_tree_insert(&transfers->tree, &transfer->node);
 }
 
 void predreg_transfer_end(predreg_transfers_t *transfers,
                           predreg_transfer_t *transfer)
 {
-    ucs_rcache_pred_tree_remove(&transfers->tree, &transfer->node);
+    ucs_tree_remove(&transfers->tree, &transfer->node);
     ucs_rcache_pred_end_in_pieces(&transfer->super);
     while (transfer->num_pieces > 0) {
         release_piece(transfers, transfer);

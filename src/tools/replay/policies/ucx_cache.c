@@ -135,8 +135,8 @@ static region_t *region_register(model_t *model, const predreg_use_t *use,
 {
     cache_t *cache         = &model->caches[use->domain];
     ucs_pgt_region_t range = {
-        .start = ucs_rcache_pred_align_down(use->address, REGION_ALIGN),
-        .end   = ucs_rcache_pred_align_up(use->address + use->length,
+        .start = ucs_round_down(use->address, REGION_ALIGN),
+        .end   = ucs_round_up(use->address + use->length,
                                           REGION_ALIGN)
     };
     uint64_t length;

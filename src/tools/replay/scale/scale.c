@@ -55,7 +55,7 @@ const char *predreg_phase_names[] = {
  * Generators", OOPSLA 2014) */
 static uint64_t mix(uint64_t x)
 {
-    x += UCS_RCACHE_PRED_HASH_GOLDEN;
+    x += UCS_HASH_GOLDEN;
     x  = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ul;
     x  = (x ^ (x >> 27)) * 0x94d049bb133111ebul;
     return x ^ (x >> 31);

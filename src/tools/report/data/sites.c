@@ -150,8 +150,8 @@ static ucs_status_t place_init(predreg_place_t *place, const char *kind,
                                const predreg_frame_t *frames, unsigned count)
 {
     const predreg_frame_t *frame = program_frame(frames, count);
-    UCS_RCACHE_PRED_STRB(function, 512);
-    UCS_RCACHE_PRED_STRB(source, 256);
+    UCS_STRB(function, 512);
+    UCS_STRB(source, 256);
     ucs_string_buffer_t key;
 
     print_function(&function, frame);

@@ -137,7 +137,7 @@ struct ucp_fh {
     ucs_list_link_t mems;      /**< Exposed memory, ucp_fh_mem */
     /** Memory that the program has unmapped, until peers have given it up, by its buckets:
      *  see expose.c */
-    ucs_rcache_pred_tree_t leaving;
+    ucs_tree_t leaving;
     ucs_list_link_t withdrawn; /**< Entries of @a leaving that peers have given up: the
                                     thread unmaps them */
     ucs_list_link_t mail;      /**< Links that may have their next message in the inbox; no
@@ -231,7 +231,7 @@ typedef struct ucp_fh_handle {
 static inline ucs_status_t
 ucp_fh_span_pages(uint64_t address, uint64_t length, ucp_fh_span_t *span)
 {
-    unsigned shift = ucs_ilog2(ucs_rcache_pred_page_size());
+    unsigned shift = ucs_ilog2(ucs_page_size());
     ucs_status_t status;
     ucp_fh_run_t run;
 

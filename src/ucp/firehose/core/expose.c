@@ -388,7 +388,7 @@ static void complain(ucp_fh_t *fh, uint64_t start, uint64_t end)
               ", which is; accepted: memory that has its buckets for itself. "
               "Expose both as one, or choose smaller buckets "
               "(UCP_FH_PARAM_FIELD_BUCKET, from %zu on)", start, end,
-              (uint64_t)UCS_BIT(fh->shift), first, last, ucs_rcache_pred_page_size());
+              (uint64_t)UCS_BIT(fh->shift), first, last, ucs_page_size());
 }
 
 ucs_status_t ucp_fh_expose(ucp_fh_h fh, void *address, size_t length,

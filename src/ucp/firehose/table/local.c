@@ -91,12 +91,12 @@ ucs_status_t ucp_fh_local_init(ucp_fh_local_t *table,
     table->max_local  = params->max_victim >> params->shift;
     table->max_pinned = (params->m >> params->shift) + table->max_local;
 
-    status = ucs_rcache_pred_buckets_init(&table->regs, FIRST_BITS, reg_key);
+    status = ucs_buckets_init(&table->regs, FIRST_BITS, reg_key);
     if (status != UCS_OK) {
         return status;
     }
 
-    status = ucs_rcache_pred_buckets_init(&table->grants, FIRST_BITS,
+    status = ucs_buckets_init(&table->grants, FIRST_BITS,
                                           grant_key);
     if (status != UCS_OK) {
         goto err_cleanup_regs;
@@ -112,9 +112,9 @@ ucs_status_t ucp_fh_local_init(ucp_fh_local_t *table,
     return UCS_OK;
 
 err_cleanup_grants:
-    ucs_rcache_pred_buckets_cleanup(&table->grants);
+    ucs_buckets_cleanup(&table->grants);
 err_cleanup_regs:
-    ucs_rcache_pred_buckets_cleanup(&table->regs);
+    ucs_buckets_cleanup(&table->regs);
     return status;
 }
 
@@ -147,8 +147,8 @@ void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops)
     unpin_all(table, &table->victims, ops);
     unpin_all(table, &table->doomed, ops);
     free(table->holders);
-    ucs_rcache_pred_buckets_cleanup(&table->grants);
-    ucs_rcache_pred_buckets_cleanup(&table->regs);
+    ucs_buckets_cleanup(&table->grants);
+    ucs_buckets_cleanup(&table->regs);
 }
 
 /* @return UCS_ERR_INVALID_PARAM if the span is empty, UCS_ERR_EXCEEDS_LIMIT if the

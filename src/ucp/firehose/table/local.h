@@ -251,10 +251,10 @@ struct ucp_fh_local {
                                                  vain */
     uint64_t                  num_local;    /**< With local uses */
     uint64_t                  num_victims;  /**< In the FIFO */
-    ucs_rcache_pred_buckets_t regs;         /**< By bucket */
+    ucs_buckets_t regs;         /**< By bucket */
     uint32_t                  num_regs;
     uint64_t                  next_number;  /**< Of a registration */
-    ucs_rcache_pred_buckets_t grants;       /**< By peer and bucket */
+    ucs_buckets_t grants;       /**< By peer and bucket */
     uint32_t                  num_grants;
     ucp_fh_holder_t           *holders;     /**< The peers */
     int                       keeps_victims; /**< A victim could not be unpinned,
@@ -271,8 +271,8 @@ struct ucp_fh_local {
     ucs_list_link_t           queue;        /**< Pins not let in yet, the oldest
                                                  first */
     ucs_list_link_t           active;       /**< Pins */
-    ucs_rcache_pred_tree_t    exposed;      /**< ucp_fh_exposed_t */
-    ucs_rcache_pred_tree_t    withdraws;    /**< ucp_fh_withdraw_t */
+    ucs_tree_t    exposed;      /**< ucp_fh_exposed_t */
+    ucs_tree_t    withdraws;    /**< ucp_fh_withdraw_t */
     ucs_list_link_t           ended;        /**< See ucp_fh_comp_next() */
 };
 

@@ -19,7 +19,7 @@
 static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
 ucp_fh_regs(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
 {
-    return ucs_rcache_pred_bucket(&table->regs, bucket);
+    return ucs_bucket(&table->regs, bucket);
 }
 
 /** @return the registration that covers the part of a span in a bucket, or NULL. Of
@@ -84,7 +84,7 @@ void ucp_fh_reg_unuse(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
 /** @return a number for a bucket and a peer; others rarely have the same. */
 static inline uint64_t ucp_fh_grant_key(uint32_t peer, ucp_fh_bucket_t bucket)
 {
-    return bucket + ucs_rcache_pred_hash_word(peer);
+    return bucket + ucs_hash_word(peer);
 }
 
 /** @return the firehose of a peer on a bucket, or NULL. */

@@ -150,7 +150,7 @@ void ucp_fh_reg_unuse(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
 ucp_fh_grant_t *ucp_fh_grant_find(const ucp_fh_local_t *table, uint32_t peer,
                                   ucp_fh_bucket_t bucket)
 {
-    ucs_hlist_head_t *head = ucs_rcache_pred_bucket(
+    ucs_hlist_head_t *head = ucs_bucket(
             &table->grants, ucp_fh_grant_key(peer, bucket));
     ucp_fh_grant_t *grant;
 

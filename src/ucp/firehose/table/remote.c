@@ -74,7 +74,7 @@ ucs_status_t ucp_fh_remote_init(ucp_fh_remote_t *table,
     ucs_list_head_init(&table->senders);
     ucs_list_head_init(&table->dead);
     ucs_list_head_init(&table->ended);
-    status = ucs_rcache_pred_buckets_init(&table->entries, FIRST_BITS, key_of);
+    status = ucs_buckets_init(&table->entries, FIRST_BITS, key_of);
     if (status != UCS_OK) {
         return status;
     }
@@ -91,7 +91,7 @@ ucs_status_t ucp_fh_remote_init(ucp_fh_remote_t *table,
     return UCS_OK;
 
 err_cleanup_entries:
-    ucs_rcache_pred_buckets_cleanup(&table->entries);
+    ucs_buckets_cleanup(&table->entries);
     return status;
 }
 
@@ -108,7 +108,7 @@ void ucp_fh_remote_cleanup(ucp_fh_remote_t *table,
     }
 
     free(table->peers);
-    ucs_rcache_pred_buckets_cleanup(&table->entries);
+    ucs_buckets_cleanup(&table->entries);
 }
 
 void ucp_fh_remote_set_limit(ucp_fh_remote_t *table, uint32_t peer,

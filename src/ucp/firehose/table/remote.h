@@ -210,7 +210,7 @@ struct ucp_fh_remote {
     ucp_fh_remote_params_t    params;
     ucp_fh_remote_stats_t     stats;
     ucp_fh_peer_t             *peers;
-    ucs_rcache_pred_buckets_t entries; /**< By peer and bucket */
+    ucs_buckets_t entries; /**< By peer and bucket */
     uint32_t                  num_entries;
     ucs_list_link_t           senders; /**< Peers with something to be sent */
     ucs_list_link_t           dead;    /**< Former entries, with keys for the

@@ -18,14 +18,14 @@
 static UCS_F_ALWAYS_INLINE uint64_t
 ucp_fh_entry_key(const ucp_fh_peer_t *peer, ucp_fh_bucket_t bucket)
 {
-    return bucket + ucs_rcache_pred_hash_word(peer->index);
+    return bucket + ucs_hash_word(peer->index);
 }
 
 /** @return the entry of a bucket, or NULL. */
 static UCS_F_ALWAYS_INLINE ucp_fh_entry_t *
 ucp_fh_entry_find(const ucp_fh_peer_t *peer, ucp_fh_bucket_t bucket)
 {
-    ucs_hlist_head_t *head = ucs_rcache_pred_bucket(
+    ucs_hlist_head_t *head = ucs_bucket(
             &peer->table->entries, ucp_fh_entry_key(peer, bucket));
     ucp_fh_entry_t *entry;
 

@@ -16,18 +16,18 @@
 /* The order of places, and what their branches have */
 
 static const ucp_fh_place_t *
-place_of(const ucs_rcache_pred_tree_node_t *node)
+place_of(const ucs_tree_node_t *node)
 {
     return ucs_container_of(node, ucp_fh_place_t, node);
 }
 
-static int is_before(const ucs_rcache_pred_tree_node_t *node,
-                     const ucs_rcache_pred_tree_node_t *other)
+static int is_before(const ucs_tree_node_t *node,
+                     const ucs_tree_node_t *other)
 {
     return place_of(node)->run.first < place_of(other)->run.first;
 }
 
-static int sum_up(ucs_rcache_pred_tree_node_t *node)
+static int sum_up(ucs_tree_node_t *node)
 {
     ucp_fh_place_t *place = ucs_container_of(node, ucp_fh_place_t, node);
     ucp_fh_bucket_t end   = ucp_fh_run_end(&place->run);
@@ -45,22 +45,22 @@ static int sum_up(ucs_rcache_pred_tree_node_t *node)
     return has_changed;
 }
 
-void ucp_fh_places_init(ucs_rcache_pred_tree_t *places)
+void ucp_fh_places_init(ucs_tree_t *places)
 {
-    ucs_rcache_pred_tree_init(places, is_before, sum_up);
+    ucs_tree_init(places, is_before, sum_up);
 }
 
-void ucp_fh_places_add(ucs_rcache_pred_tree_t *places, ucp_fh_place_t *place,
+void ucp_fh_places_add(ucs_tree_t *places, ucp_fh_place_t *place,
                        const ucp_fh_run_t *run)
 {
     place->run = *run;
     place->end = 0;
-    ucs_rcache_pred_tree_insert(places, &place->node);
+    ucs_tree_insert(places, &place->node);
 }
 
 /* Whether any place in a branch ends behind the begin of a run */
 static int
-may_have(const ucs_rcache_pred_tree_node_t *branch, const ucp_fh_run_t *run)
+may_have(const ucs_tree_node_t *branch, const ucp_fh_run_t *run)
 {
     return (branch != NULL) && (place_of(branch)->end > run->first);
 }
@@ -69,7 +69,7 @@ may_have(const ucs_rcache_pred_tree_node_t *branch, const ucp_fh_run_t *run)
  * one ends behind the begin of the run, and does not overlap the run, it begins
  * behind the end of the run, and so do all places after it */
 static ucp_fh_place_t *
-first_of(const ucs_rcache_pred_tree_node_t *branch, const ucp_fh_run_t *run)
+first_of(const ucs_tree_node_t *branch, const ucp_fh_run_t *run)
 {
     while (may_have(branch, run)) {
         if (may_have(branch->child[0], run)) {
@@ -84,7 +84,7 @@ first_of(const ucs_rcache_pred_tree_node_t *branch, const ucp_fh_run_t *run)
     return NULL;
 }
 
-ucp_fh_place_t *ucp_fh_places_first(const ucs_rcache_pred_tree_t *places,
+ucp_fh_place_t *ucp_fh_places_first(const ucs_tree_t *places,
                                     const ucp_fh_run_t *run)
 {
     return first_of(places->root, run);
@@ -93,8 +93,8 @@ ucp_fh_place_t *ucp_fh_places_first(const ucs_rcache_pred_tree_t *places,
 ucp_fh_place_t *
 ucp_fh_places_next(const ucp_fh_place_t *place, const ucp_fh_run_t *run)
 {
-    const ucs_rcache_pred_tree_node_t *node = &place->node;
-    const ucs_rcache_pred_tree_node_t *child;
+    const ucs_tree_node_t *node = &place->node;
+    const ucs_tree_node_t *child;
 
     if (may_have(node->child[1], run)) {
         return first_of(node->child[1], run);
@@ -116,25 +116,25 @@ ucp_fh_places_next(const ucp_fh_place_t *place, const ucp_fh_run_t *run)
     return NULL;
 }
 
-void ucp_fh_buckets_add(ucs_rcache_pred_buckets_t *buckets, uint32_t *num_p,
+void ucp_fh_buckets_add(ucs_buckets_t *buckets, uint32_t *num_p,
                         uint64_t key, ucs_hlist_link_t *link)
 {
-    unsigned capacity = ucs_rcache_pred_buckets_capacity(buckets);
+    unsigned capacity = ucs_buckets_capacity(buckets);
 
     if (*num_p >= capacity) {
-        free(ucs_rcache_pred_buckets_grow(
-                buckets, ucs_rcache_pred_buckets_alloc(capacity), capacity));
+        free(ucs_buckets_grow(
+                buckets, ucs_buckets_alloc(capacity), capacity));
     }
 
-    ucs_rcache_pred_buckets_move(buckets);
-    ucs_hlist_add_head(ucs_rcache_pred_bucket(buckets, key), link);
+    ucs_buckets_move(buckets);
+    ucs_hlist_add_head(ucs_bucket(buckets, key), link);
     ++*num_p;
 }
 
-void ucp_fh_buckets_remove(ucs_rcache_pred_buckets_t *buckets, uint32_t *num_p,
+void ucp_fh_buckets_remove(ucs_buckets_t *buckets, uint32_t *num_p,
                            uint64_t key, ucs_hlist_link_t *link)
 {
-    ucs_hlist_del(ucs_rcache_pred_bucket(buckets, key), link);
+    ucs_hlist_del(ucs_bucket(buckets, key), link);
     --*num_p;
 }
 

@@ -54,7 +54,7 @@ typedef struct ucp_fh_run {
 /** Adjacent buckets in a set, in which all places with a bucket in common with a run are
  *  found. Embedded by the owner of the buckets. */
 typedef struct ucp_fh_place {
-    ucs_rcache_pred_tree_node_t node;
+    ucs_tree_node_t node;
     ucp_fh_run_t                run;
     ucp_fh_bucket_t             end;  /**< The highest end of its branch */
 } ucp_fh_place_t;
@@ -140,20 +140,20 @@ ucp_fh_span_of(unsigned shift, const ucp_fh_run_t *run)
 }
 
 /** Make an empty set of places, which may overlap. */
-void ucp_fh_places_init(ucs_rcache_pred_tree_t *places);
+void ucp_fh_places_init(ucs_tree_t *places);
 
 /** Add a place, of 1 bucket and more. O(log n), as the next three. */
-void ucp_fh_places_add(ucs_rcache_pred_tree_t *places, ucp_fh_place_t *place,
+void ucp_fh_places_add(ucs_tree_t *places, ucp_fh_place_t *place,
                        const ucp_fh_run_t *run);
 
 static inline void
-ucp_fh_places_remove(ucs_rcache_pred_tree_t *places, ucp_fh_place_t *place)
+ucp_fh_places_remove(ucs_tree_t *places, ucp_fh_place_t *place)
 {
-    ucs_rcache_pred_tree_remove(places, &place->node);
+    ucs_tree_remove(places, &place->node);
 }
 
 /** @return the first place that has a bucket in common with a run, or NULL. */
-ucp_fh_place_t *ucp_fh_places_first(const ucs_rcache_pred_tree_t *places,
+ucp_fh_place_t *ucp_fh_places_first(const ucs_tree_t *places,
                                     const ucp_fh_run_t *run);
 
 /** @return the next one after it, or NULL. Others may be removed meanwhile. */
@@ -164,10 +164,10 @@ ucp_fh_places_next(const ucp_fh_place_t *place, const ucp_fh_run_t *run);
  *  table becomes slower.
  *
  *  @param [inout] num_p  Number of elements. */
-void ucp_fh_buckets_add(ucs_rcache_pred_buckets_t *buckets, uint32_t *num_p,
+void ucp_fh_buckets_add(ucs_buckets_t *buckets, uint32_t *num_p,
                         uint64_t key, ucs_hlist_link_t *link);
 
-void ucp_fh_buckets_remove(ucs_rcache_pred_buckets_t *buckets, uint32_t *num_p,
+void ucp_fh_buckets_remove(ucs_buckets_t *buckets, uint32_t *num_p,
                            uint64_t key, ucs_hlist_link_t *link);
 
 /**

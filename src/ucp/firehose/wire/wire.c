@@ -95,7 +95,7 @@ size_t ucp_fh_reply_size(void)
 size_t ucp_fh_reply_pin_size(size_t length)
 {
     return sizeof(ucp_fh_reply_pin_t) +
-           ucs_rcache_pred_align_up(length, KEY_ALIGNMENT);
+           ucs_round_up(length, KEY_ALIGNMENT);
 }
 
 void *ucp_fh_reply_write(void *message, uint64_t move, uint32_t num_pins)

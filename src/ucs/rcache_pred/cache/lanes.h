@@ -110,7 +110,7 @@ struct pred_lanes {
 static UCS_F_ALWAYS_INLINE pred_lane_t *
 pred_lane_find_of(pred_lanes_t *lanes, uintptr_t thread)
 {
-    unsigned place = ucs_rcache_pred_hash_bits(pred_self(), PRED_LANES_BITS);
+    unsigned place = ucs_hash_bits(pred_self(), PRED_LANES_BITS);
     pred_lane_t *lane;
     unsigned i;
 

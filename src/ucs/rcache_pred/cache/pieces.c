@@ -47,7 +47,7 @@ static size_t piece_max(const ucs_rcache_pred_t *pred)
     }
 
     reserve /= UCS_RCACHE_PRED_PIECES_IN_FLIGHT;
-    return ucs_max(ucs_rcache_pred_align_down(reserve, page), piece_min(pred));
+    return ucs_max(ucs_round_down(reserve, page), piece_min(pred));
 }
 
 /* @return the size of the pieces for a use of so many pages, bytes. Under
@@ -294,7 +294,7 @@ static int piece_halve(ucs_rcache_pred_pieces_t *pieces)
         return 0;
     }
 
-    pieces->piece = ucs_rcache_pred_align_down(pieces->piece / 2,
+    pieces->piece = ucs_round_down(pieces->piece / 2,
                                                pred->params.page_size);
     pieces->piece = ucs_max(pieces->piece, least);
     return 1;

@@ -57,8 +57,8 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
     /* The end of a range above the last multiple would be rounded up to address 0: such an
      * end stays as it is */
     ucs_rcache_pred_range_t rounded = {
-        .start = ucs_rcache_pred_align_down(range->start, UCX_ALIGN),
-        .end   = ucs_max(ucs_rcache_pred_align_up(range->end, UCX_ALIGN),
+        .start = ucs_round_down(range->start, UCX_ALIGN),
+        .end   = ucs_max(ucs_round_up(range->end, UCX_ALIGN),
                          range->end)
     };
 

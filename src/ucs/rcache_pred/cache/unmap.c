@@ -75,7 +75,7 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
     uintptr_t last                   = (end < start) ? UINTPTR_MAX :
                                        ((end - 1) | (page - 1));
     ucs_rcache_pred_range_t unmapped = {
-        .start = ucs_rcache_pred_align_down(start, page),
+        .start = ucs_round_down(start, page),
         .end   = ucs_min(last, UINTPTR_MAX - 1) + 1
     };
     int is_any                       = 1;
@@ -192,7 +192,7 @@ void ucs_rcache_pred_protect(ucs_rcache_pred_t *pred, uintptr_t start,
     ucs_rcache_pred_region_t *region = NULL;
     ucs_rcache_pred_range_t range    = {
         .start = start,
-        .end   = ucs_rcache_pred_align_up(start + length,
+        .end   = ucs_round_up(start + length,
                                           pred->params.page_size)
     };
 

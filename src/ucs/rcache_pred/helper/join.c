@@ -92,8 +92,8 @@ static int touches(const ucs_rcache_pred_range_t *first,
                    const ucs_rcache_pred_range_t *second, size_t page)
 {
     return (second->start > first->start) && (second->end > first->end) &&
-           (ucs_rcache_pred_align_down(second->start, page) <=
-            ucs_rcache_pred_align_down(first->end - 1, page) + page);
+           (ucs_round_down(second->start, page) <=
+            ucs_round_down(first->end - 1, page) + page);
 }
 
 /* Find a region that is busy, or could be joined, and touches slices on one
@@ -112,10 +112,10 @@ find_next(const ucs_rcache_pred_t *pred, const slices_t *slices, int is_right,
 
     if (is_right) {
         edge.start = slices->range.end - 1;
-        edge.end   = ucs_rcache_pred_align_down(edge.start, page) + (2 * page);
+        edge.end   = ucs_round_down(edge.start, page) + (2 * page);
     } else {
         edge.end   = slices->range.start + 1;
-        edge.start = ucs_rcache_pred_align_down(slices->range.start, page) -
+        edge.start = ucs_round_down(slices->range.start, page) -
                      page;
     }
 

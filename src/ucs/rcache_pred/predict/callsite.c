@@ -95,7 +95,7 @@ static void table_grow(ucs_rcache_pred_site_table_t *table)
     table->hand      = table->num_sites;
     table->num_sites = ucs_min(
             table->limit,
-            ucs_rcache_pred_align_down(table->num_sites, CHUNK_SITES) +
+            ucs_round_down(table->num_sites, CHUNK_SITES) +
             CHUNK_SITES);
 }
 

@@ -15,28 +15,28 @@
 typedef ucs_rcache_pred_timeq_elem_t elem_t;
 
 
-static elem_t *node_elem(const ucs_rcache_pred_tree_node_t *node)
+static elem_t *node_elem(const ucs_tree_node_t *node)
 {
     return ucs_container_of(node, elem_t, node);
 }
 
-static int is_earlier(const ucs_rcache_pred_tree_node_t *node,
-                      const ucs_rcache_pred_tree_node_t *other)
+static int is_earlier(const ucs_tree_node_t *node,
+                      const ucs_tree_node_t *other)
 {
     return node_elem(node)->time < node_elem(other)->time;
 }
 
-static int64_t branch_gaps(const ucs_rcache_pred_tree_node_t *node)
+static int64_t branch_gaps(const ucs_tree_node_t *node)
 {
     return (node == NULL) ? 0 : node_elem(node)->gaps;
 }
 
-static int64_t branch_ready(const ucs_rcache_pred_tree_node_t *node)
+static int64_t branch_ready(const ucs_tree_node_t *node)
 {
     return (node == NULL) ? INT64_MAX : node_elem(node)->ready;
 }
 
-static int sum_branch(ucs_rcache_pred_tree_node_t *node)
+static int sum_branch(ucs_tree_node_t *node)
 {
     elem_t *elem      = node_elem(node);
     int64_t old_gaps  = elem->gaps;
@@ -52,7 +52,7 @@ static int sum_branch(ucs_rcache_pred_tree_node_t *node)
 
 void ucs_rcache_pred_timeq_init(ucs_rcache_pred_timeq_t *queue)
 {
-    ucs_rcache_pred_tree_init(&queue->tree, is_earlier, sum_branch);
+    ucs_tree_init(&queue->tree, is_earlier, sum_branch);
 }
 
 void ucs_rcache_pred_timeq_insert(ucs_rcache_pred_timeq_t *queue,
@@ -62,18 +62,18 @@ void ucs_rcache_pred_timeq_insert(ucs_rcache_pred_timeq_t *queue,
 {
     elem->time = ucs_min(time, TIME_LAST);
     elem->gap  = gap;
-    ucs_rcache_pred_tree_insert(&queue->tree, &elem->node);
+    ucs_tree_insert(&queue->tree, &elem->node);
 }
 
 void ucs_rcache_pred_timeq_remove(ucs_rcache_pred_timeq_t *queue,
                                   ucs_rcache_pred_timeq_elem_t *elem)
 {
-    ucs_rcache_pred_tree_remove(&queue->tree, &elem->node);
+    ucs_tree_remove(&queue->tree, &elem->node);
 }
 
 /* Set the times of a branch from the bottom up, so that each summary is made
  * once. It calls itself as deep as the tree is, 1.44 log2(n) */
-static void set_branch(ucs_rcache_pred_tree_node_t *node,
+static void set_branch(ucs_tree_node_t *node,
                        ucs_rcache_pred_time_t time)
 {
     if (node == NULL) {
@@ -95,9 +95,9 @@ void ucs_rcache_pred_timeq_set_all(ucs_rcache_pred_timeq_t *queue,
 ucs_rcache_pred_timeq_elem_t *
 ucs_rcache_pred_timeq_head(const ucs_rcache_pred_timeq_t *queue)
 {
-    ucs_rcache_pred_tree_node_t *node;
+    ucs_tree_node_t *node;
 
-    node = ucs_rcache_pred_tree_first(queue->tree.root);
+    node = ucs_tree_first(queue->tree.root);
     return (node == NULL) ? NULL : node_elem(node);
 }
 

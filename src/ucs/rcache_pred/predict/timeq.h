@@ -30,12 +30,12 @@
  */
 
 typedef struct ucs_rcache_pred_timeq {
-    ucs_rcache_pred_tree_t tree;
+    ucs_tree_t tree;
 } ucs_rcache_pred_timeq_t;
 
 
 typedef struct ucs_rcache_pred_timeq_elem {
-    ucs_rcache_pred_tree_node_t node;
+    ucs_tree_node_t node;
     ucs_rcache_pred_time_t      time;
     ucs_rcache_pred_time_t      gap;
     int64_t                     gaps;  /**< Sum of the gaps of the element and of the

@@ -45,7 +45,7 @@ void ucs_rcache_pred_forgotten_cleanup(ucs_rcache_pred_forgotten_t *forgotten)
 static uint32_t *find_place(ucs_rcache_pred_forgotten_t *forgotten,
                             uintptr_t start, uint32_t *mark_p)
 {
-    uint64_t hash = ucs_rcache_pred_hash_bits(start, 64);
+    uint64_t hash = ucs_hash_bits(start, 64);
 
     *mark_p = (uint32_t)hash | 1;
     return &forgotten->marks[hash >> (64 - forgotten->bits)];

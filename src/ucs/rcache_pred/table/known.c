@@ -8,17 +8,17 @@
 
 
 /* Whether a region has a range of that kind that ends after @a start */
-static int ends_after(const ucs_rcache_pred_tree_node_t *node,
+static int ends_after(const ucs_tree_node_t *node,
                       ucs_rcache_pred_range_kind_t kind, uintptr_t start)
 {
-    return ucs_rcache_pred_region_end(ucs_rcache_pred_tree_region(node),
+    return ucs_rcache_pred_region_end(ucs_tree_region(node),
                                       kind) > start;
 }
 
 /* @return the first region of a branch whose range ends after the address
  *         @a start. The caller knows that there is one. */
-static const ucs_rcache_pred_tree_node_t *
-first_after(const ucs_rcache_pred_tree_node_t *node,
+static const ucs_tree_node_t *
+first_after(const ucs_tree_node_t *node,
             ucs_rcache_pred_range_kind_t kind, uintptr_t start)
 {
     for (;;) {
@@ -35,11 +35,11 @@ first_after(const ucs_rcache_pred_tree_node_t *node,
 /* @return of the regions that follow @a node in the order of the tree, the
  *         first one whose range ends after the address @a start; NULL: there is
  *         none. */
-static const ucs_rcache_pred_tree_node_t *
-next_after(const ucs_rcache_pred_tree_node_t *node,
+static const ucs_tree_node_t *
+next_after(const ucs_tree_node_t *node,
            ucs_rcache_pred_range_kind_t kind, uintptr_t start)
 {
-    const ucs_rcache_pred_tree_node_t *below;
+    const ucs_tree_node_t *below;
 
     for (;;) {
         if (ucs_rcache_pred_branch_end(node->child[1], kind) > start) {
@@ -66,7 +66,7 @@ ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
                               const ucs_rcache_pred_range_t *range,
                               ucs_rcache_pred_range_kind_t kind)
 {
-    const ucs_rcache_pred_tree_node_t *node = table->tree.root;
+    const ucs_tree_node_t *node = table->tree.root;
 
     if (region != NULL) {
         node = next_after(&region->tree_node, kind, range->start);
@@ -79,7 +79,7 @@ ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
     /* The tree is ordered by where known ranges start. A registered one may
      * start later */
     for (; node != NULL; node = next_after(node, kind, range->start)) {
-        region = ucs_rcache_pred_tree_region(node);
+        region = ucs_tree_region(node);
         if (region->known.start >= range->end) {
             break;
         }
@@ -100,13 +100,13 @@ static void set_known(ucs_rcache_pred_table_t *table,
 {
     if (known->start == region->known.start) {
         region->known = *known;
-        ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
+        ucs_tree_update(&table->tree, &region->tree_node);
         return;
     }
 
-    ucs_rcache_pred_tree_remove(&table->tree, &region->tree_node);
+    ucs_tree_remove(&table->tree, &region->tree_node);
     region->known = *known;
-    ucs_rcache_pred_tree_insert(&table->tree, &region->tree_node);
+    ucs_tree_insert(&table->tree, &region->tree_node);
 }
 
 void ucs_rcache_pred_region_set_range(ucs_rcache_pred_table_t *table,
@@ -143,7 +143,7 @@ void ucs_rcache_pred_region_unclaim(ucs_rcache_pred_table_t *table,
     region->state       = UCS_RCACHE_PRED_REGION_IDLE;
     region->maybe_spare = 0;
     region->touches     = 0;
-    ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
+    ucs_tree_update(&table->tree, &region->tree_node);
 }
 
 void ucs_rcache_pred_region_join(ucs_rcache_pred_table_t *table,

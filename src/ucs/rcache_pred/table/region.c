@@ -42,16 +42,16 @@ static uint64_t memh_key(const ucs_hlist_link_t *link)
                                        memh_link)->memh;
 }
 
-static int starts_before(const ucs_rcache_pred_tree_node_t *node,
-                         const ucs_rcache_pred_tree_node_t *other)
+static int starts_before(const ucs_tree_node_t *node,
+                         const ucs_tree_node_t *other)
 {
-    return ucs_rcache_pred_tree_region(node)->known.start <
-           ucs_rcache_pred_tree_region(other)->known.start;
+    return ucs_tree_region(node)->known.start <
+           ucs_tree_region(other)->known.start;
 }
 
-static int sum_branch(ucs_rcache_pred_tree_node_t *node)
+static int sum_branch(ucs_tree_node_t *node)
 {
-    ucs_rcache_pred_region_t *region = ucs_rcache_pred_tree_region(node);
+    ucs_rcache_pred_region_t *region = ucs_tree_region(node);
     uint64_t old_rank                = region->max_rank;
     int changed                      = 0;
     ucs_rcache_pred_range_kind_t kind;
@@ -85,20 +85,20 @@ ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table)
                       128);
 
     memset(table, 0, sizeof(*table));
-    ucs_rcache_pred_tree_init(&table->tree, starts_before, sum_branch);
+    ucs_tree_init(&table->tree, starts_before, sum_branch);
     ucs_list_head_init(&table->free);
     ucs_list_head_init(&table->stale);
     ucs_list_head_init(&table->newcomers);
     ucs_list_head_init(&table->chunks);
 
-    status = ucs_rcache_pred_buckets_init_ordered(&table->by_start,
+    status = ucs_buckets_init_ordered(&table->by_start,
                                                   UCS_RCACHE_PRED_TABLE_BITS,
                                                   start_key);
     if (status != UCS_OK) {
         goto err;
     }
 
-    status = ucs_rcache_pred_buckets_init(&table->by_memh,
+    status = ucs_buckets_init(&table->by_memh,
                                           UCS_RCACHE_PRED_TABLE_BITS, memh_key);
     if (status != UCS_OK) {
         goto err_cleanup_by_start;
@@ -107,7 +107,7 @@ ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table)
     return UCS_OK;
 
 err_cleanup_by_start:
-    ucs_rcache_pred_buckets_cleanup(&table->by_start);
+    ucs_buckets_cleanup(&table->by_start);
 err:
     return status;
 }
@@ -118,8 +118,8 @@ void ucs_rcache_pred_table_cleanup(ucs_rcache_pred_table_t *table)
         free(ucs_list_extract_head(&table->chunks, ucs_rcache_pred_chunk_t,
                                    list));
     }
-    ucs_rcache_pred_buckets_cleanup(&table->by_memh);
-    ucs_rcache_pred_buckets_cleanup(&table->by_start);
+    ucs_buckets_cleanup(&table->by_memh);
+    ucs_buckets_cleanup(&table->by_start);
 }
 
 void ucs_rcache_pred_room_ask(const ucs_rcache_pred_table_t *table,
@@ -130,8 +130,8 @@ void ucs_rcache_pred_room_ask(const ucs_rcache_pred_table_t *table,
     room->large_chunk    = (table->count >= LARGE_CHUNK_FROM);
     room->wants_start    = ucs_rcache_pred_table_wants_start(table);
     room->wants_memh     = ucs_rcache_pred_table_wants_memh(table);
-    room->start_capacity = ucs_rcache_pred_buckets_capacity(&table->by_start);
-    room->memh_capacity  = ucs_rcache_pred_buckets_capacity(&table->by_memh);
+    room->start_capacity = ucs_buckets_capacity(&table->by_start);
+    room->memh_capacity  = ucs_buckets_capacity(&table->by_memh);
     room->crowded        = (table->count < room->start_capacity);
 }
 
@@ -164,14 +164,14 @@ static ucs_rcache_pred_chunk_t *alloc_chunk(int is_large)
 static int alloc_buckets(ucs_rcache_pred_room_t *room)
 {
     if (room->wants_start) {
-        room->by_start = ucs_rcache_pred_buckets_alloc(room->start_capacity);
+        room->by_start = ucs_buckets_alloc(room->start_capacity);
         if ((room->by_start == NULL) && !room->crowded) {
             return 0;
         }
     }
 
     if (room->wants_memh) {
-        room->by_memh = ucs_rcache_pred_buckets_alloc(room->memh_capacity);
+        room->by_memh = ucs_buckets_alloc(room->memh_capacity);
         if (room->by_memh == NULL) {
             free(room->by_start);
             return 0;
@@ -228,12 +228,12 @@ void ucs_rcache_pred_room_give(ucs_rcache_pred_table_t *table,
     }
 
     if (room->wants_start && (room->by_start == NULL)) {
-        ucs_rcache_pred_ordered_put_up(&table->by_start);
+        ucs_ordered_put_up(&table->by_start);
     }
-    room->by_start = ucs_rcache_pred_buckets_grow(&table->by_start,
+    room->by_start = ucs_buckets_grow(&table->by_start,
                                                   room->by_start,
                                                   room->start_capacity);
-    room->by_memh  = ucs_rcache_pred_buckets_grow(&table->by_memh,
+    room->by_memh  = ucs_buckets_grow(&table->by_memh,
                                                   room->by_memh,
                                                   room->memh_capacity);
 }
@@ -248,22 +248,22 @@ void ucs_rcache_pred_room_release(ucs_rcache_pred_room_t *room)
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_region_next(ucs_rcache_pred_region_t *region)
 {
-    ucs_rcache_pred_tree_node_t *node;
+    ucs_tree_node_t *node;
 
-    node = ucs_rcache_pred_tree_next(&region->tree_node);
-    return (node == NULL) ? NULL : ucs_rcache_pred_tree_region(node);
+    node = ucs_tree_next(&region->tree_node);
+    return (node == NULL) ? NULL : ucs_tree_region(node);
 }
 
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_table_from(const ucs_rcache_pred_table_t *table,
                            uintptr_t start)
 {
-    const ucs_rcache_pred_tree_node_t *node = table->tree.root;
+    const ucs_tree_node_t *node = table->tree.root;
     ucs_rcache_pred_region_t *first         = NULL;
     ucs_rcache_pred_region_t *region;
 
     while (node != NULL) {
-        region = ucs_rcache_pred_tree_region(node);
+        region = ucs_tree_region(node);
         if (region->known.start >= start) {
             first = region;
             node  = node->child[0];
@@ -300,10 +300,10 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     region->referenced = 1;
     ucs_rcache_pred_forecast_init(&region->forecast);
 
-    ucs_rcache_pred_buckets_move(&table->by_start);
-    ucs_rcache_pred_buckets_move(&table->by_memh);
-    ucs_rcache_pred_ordered_add(&table->by_start, &region->start_link);
-    ucs_rcache_pred_tree_insert(&table->tree, &region->tree_node);
+    ucs_buckets_move(&table->by_start);
+    ucs_buckets_move(&table->by_memh);
+    ucs_ordered_add(&table->by_start, &region->start_link);
+    ucs_tree_insert(&table->tree, &region->tree_node);
     ++table->count;
     return region;
 }
@@ -333,8 +333,8 @@ void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
 {
     --table->count;
     ucs_rcache_pred_region_settle(table, region);
-    ucs_rcache_pred_tree_remove(&table->tree, &region->tree_node);
-    ucs_rcache_pred_ordered_remove(&table->by_start, &region->start_link);
+    ucs_tree_remove(&table->tree, &region->tree_node);
+    ucs_ordered_remove(&table->by_start, &region->start_link);
     if (region->clearing) {
         ucs_list_del(&region->list);
     }
@@ -355,7 +355,7 @@ void ucs_rcache_pred_region_set_memh(ucs_rcache_pred_table_t *table,
     if (ucs_rcache_pred_region_is_merged(region)) {
         region->joined_until = 0; /* Until the helper gives it up again */
     }
-    ucs_hlist_add_head(ucs_rcache_pred_bucket(&table->by_memh, (uintptr_t)memh),
+    ucs_hlist_add_head(ucs_bucket(&table->by_memh, (uintptr_t)memh),
                        &region->memh_link);
 }
 
@@ -364,7 +364,7 @@ void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
 {
     void *memh = region->memh;
 
-    ucs_hlist_del(ucs_rcache_pred_bucket(&table->by_memh, (uintptr_t)memh),
+    ucs_hlist_del(ucs_bucket(&table->by_memh, (uintptr_t)memh),
                   &region->memh_link);
     region->memh        = NULL;
     region->ahead       = 0;
@@ -376,7 +376,7 @@ void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
         ucs_list_del(&region->list);
         ucs_list_add_tail(&table->stale, &region->list);
     }
-    ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
+    ucs_tree_update(&table->tree, &region->tree_node);
     return memh;
 }
 
@@ -403,7 +403,7 @@ ucs_rcache_pred_table_search_memh(const ucs_rcache_pred_table_t *table,
     ucs_rcache_pred_region_t *region;
 
     ucs_hlist_for_each(region,
-                       ucs_rcache_pred_bucket(&table->by_memh, (uintptr_t)memh),
+                       ucs_bucket(&table->by_memh, (uintptr_t)memh),
                        memh_link) {
         if ((region->memh == memh) && (region->domain == domain)) {
             return region;

@@ -192,7 +192,7 @@ typedef struct ucs_rcache_pred_region {
     /* A search for regions that share memory with a range reads only the
      * fields from here to max_end of those it passes by. They fill one cache
      * line */
-    ucs_rcache_pred_tree_node_t    tree_node UCS_V_ALIGNED(64);
+    ucs_tree_node_t    tree_node UCS_V_ALIGNED(64);
                                                 /**< Element of table->tree */
     ucs_rcache_pred_range_t        known;       /**< What may be registered
                                                      ahead: all that ever was
@@ -357,11 +357,11 @@ typedef struct ucs_rcache_pred_memo {
 
 /** The table of all regions. */
 typedef struct ucs_rcache_pred_table {
-    ucs_rcache_pred_buckets_t by_start;
-    ucs_rcache_pred_buckets_t by_memh;
+    ucs_buckets_t by_start;
+    ucs_buckets_t by_memh;
     ucs_rcache_pred_memo_t    memo;      /**< Of uses that began under the
                                               lock */
-    ucs_rcache_pred_tree_t    tree;      /**< All regions, ordered by the start
+    ucs_tree_t    tree;      /**< All regions, ordered by the start
                                               of what is known */
     unsigned                  count;     /**< Number of regions in the table */
     unsigned                  num_free;  /**< Number of regions in free, and of
@@ -422,8 +422,8 @@ static inline int
 ucs_rcache_pred_table_wants_start(const ucs_rcache_pred_table_t *table)
 {
     return (table->count >=
-            ucs_rcache_pred_buckets_capacity(&table->by_start)) ||
-           ucs_rcache_pred_ordered_is_crowded(&table->by_start);
+            ucs_buckets_capacity(&table->by_start)) ||
+           ucs_ordered_is_crowded(&table->by_start);
 }
 
 /** @return whether one more region needs more buckets by handle. They cannot grow while
@@ -432,7 +432,7 @@ static inline int
 ucs_rcache_pred_table_wants_memh(const ucs_rcache_pred_table_t *table)
 {
     return (table->count >=
-            ucs_rcache_pred_buckets_capacity(&table->by_memh)) &&
+            ucs_buckets_capacity(&table->by_memh)) &&
            (table->by_memh.old == NULL);
 }
 
@@ -511,7 +511,7 @@ void ucs_rcache_pred_region_clear(ucs_rcache_pred_table_t *table,
 
 /** @return the region of an element of table->tree. */
 static inline ucs_rcache_pred_region_t *
-ucs_rcache_pred_tree_region(const ucs_rcache_pred_tree_node_t *node)
+ucs_tree_region(const ucs_tree_node_t *node)
 {
     return ucs_container_of(node, ucs_rcache_pred_region_t, tree_node);
 }
@@ -530,19 +530,19 @@ ucs_rcache_pred_region_end(const ucs_rcache_pred_region_t *region,
 /** @return where the last range of a branch of table->tree ends; 0: there is
  *          none of that kind. */
 static inline uintptr_t
-ucs_rcache_pred_branch_end(const ucs_rcache_pred_tree_node_t *node,
+ucs_rcache_pred_branch_end(const ucs_tree_node_t *node,
                            ucs_rcache_pred_range_kind_t kind)
 {
     return (node == NULL) ? 0 :
-           ucs_rcache_pred_tree_region(node)->max_end[kind];
+           ucs_tree_region(node)->max_end[kind];
 }
 
 /** @return the highest rank in a branch of table->tree; 0: no region in it can
  *          give way, as far as the ranks tell, see victim.h. */
 static inline uint64_t
-ucs_rcache_pred_branch_rank(const ucs_rcache_pred_tree_node_t *node)
+ucs_rcache_pred_branch_rank(const ucs_tree_node_t *node)
 {
-    return (node == NULL) ? 0 : ucs_rcache_pred_tree_region(node)->max_rank;
+    return (node == NULL) ? 0 : ucs_tree_region(node)->max_rank;
 }
 
 /** @return the bucket with the regions that start at @a start, among others. */
@@ -550,14 +550,14 @@ static inline ucs_hlist_head_t *
 ucs_rcache_pred_start_bucket(const ucs_rcache_pred_table_t *table,
                              uintptr_t start)
 {
-    return ucs_rcache_pred_ordered_bucket(&table->by_start, start);
+    return ucs_ordered_bucket(&table->by_start, start);
 }
 
 /** @return the index of a handle in a memo. */
 static inline unsigned ucs_rcache_pred_memo_place(const void *memh)
 {
     /* The high bits of one product will do: if they collide, the buckets know */
-    return ucs_rcache_pred_hash_word((uintptr_t)memh) >>
+    return ucs_hash_word((uintptr_t)memh) >>
            (64 - UCS_RCACHE_PRED_MEMO_BITS);
 }
 

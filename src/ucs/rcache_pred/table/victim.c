@@ -48,7 +48,7 @@ int ucs_rcache_pred_region_rank(ucs_rcache_pred_table_t *table,
     }
 
     region->rank = rank;
-    ucs_rcache_pred_tree_update(&table->tree, &region->tree_node);
+    ucs_tree_update(&table->tree, &region->tree_node);
     return 1;
 }
 
@@ -73,7 +73,7 @@ int ucs_rcache_pred_table_rank_noted(ucs_rcache_pred_table_t *table,
 static ucs_rcache_pred_region_t *
 table_highest(const ucs_rcache_pred_table_t *table)
 {
-    const ucs_rcache_pred_tree_node_t *node = table->tree.root;
+    const ucs_tree_node_t *node = table->tree.root;
     uint64_t rank                           = ucs_rcache_pred_branch_rank(node);
 
     if (rank == 0) {
@@ -83,8 +83,8 @@ table_highest(const ucs_rcache_pred_table_t *table)
     for (;;) {
         if (ucs_rcache_pred_branch_rank(node->child[0]) == rank) {
             node = node->child[0];
-        } else if (ucs_rcache_pred_tree_region(node)->rank == rank) {
-            return ucs_rcache_pred_tree_region(node);
+        } else if (ucs_tree_region(node)->rank == rank) {
+            return ucs_tree_region(node);
         } else {
             node = node->child[1];
         }
@@ -94,7 +94,7 @@ table_highest(const ucs_rcache_pred_table_t *table)
 /* The region of a domain with the highest rank in a branch, or @a best if that has a
  * rank as high. Branches that have no higher one are passed by. */
 static ucs_rcache_pred_region_t *
-branch_highest(const ucs_rcache_pred_tree_node_t *node,
+branch_highest(const ucs_tree_node_t *node,
                const struct ucs_rcache_pred_domain *domain,
                ucs_rcache_pred_region_t *best, unsigned *steps)
 {
@@ -109,7 +109,7 @@ branch_highest(const ucs_rcache_pred_tree_node_t *node,
     --*steps;
     first  = ucs_rcache_pred_branch_rank(node->child[1]) >
              ucs_rcache_pred_branch_rank(node->child[0]);
-    region = ucs_rcache_pred_tree_region(node);
+    region = ucs_tree_region(node);
     if ((region->domain == domain) &&
         (region->rank > ((best == NULL) ? 0 : best->rank))) {
         best = region;

@@ -207,7 +207,7 @@ static void tell_of_nothing(uct_predreg_core_t *core)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
     unsigned num_seen                = atomic_load(&core->num_seen);
-    UCS_RCACHE_PRED_STRB(nothing, 192);
+    UCS_STRB(nothing, 192);
     ucs_rcache_pred_snapshot_t snapshot;
     char ucx[UCT_PREDREG_UCX_VERSION_MAX];
 

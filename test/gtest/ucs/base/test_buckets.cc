@@ -20,10 +20,10 @@ protected:
 
     test_buckets()
     {
-        EXPECT_EQ(UCS_OK, ucs_rcache_pred_buckets_init(&m_buckets, 2, key));
+        EXPECT_EQ(UCS_OK, ucs_buckets_init(&m_buckets, 2, key));
     }
 
-    ~test_buckets() { ucs_rcache_pred_buckets_cleanup(&m_buckets); }
+    ~test_buckets() { ucs_buckets_cleanup(&m_buckets); }
 
     static uint64_t key(const ucs_hlist_link_t *link)
     {
@@ -32,27 +32,27 @@ protected:
 
     unsigned capacity()
     {
-        return ucs_rcache_pred_buckets_capacity(&m_buckets);
+        return ucs_buckets_capacity(&m_buckets);
     }
 
     virtual ucs_hlist_head_t *bucket(uint64_t key)
     {
-        return ucs_rcache_pred_bucket(&m_buckets, key);
+        return ucs_bucket(&m_buckets, key);
     }
 
     virtual bool wants_growth() { return m_count == capacity(); }
 
     virtual void insert(elem_t *elem)
     {
-        ucs_rcache_pred_buckets_move(&m_buckets);
+        ucs_buckets_move(&m_buckets);
         ucs_hlist_add_head(bucket(elem->key), &elem->link);
     }
 
     void grow()
     {
         unsigned old = capacity();
-        free(ucs_rcache_pred_buckets_grow(&m_buckets,
-                                          ucs_rcache_pred_buckets_alloc(old),
+        free(ucs_buckets_grow(&m_buckets,
+                                          ucs_buckets_alloc(old),
                                           old));
     }
 
@@ -134,7 +134,7 @@ protected:
         }
     }
 
-    ucs_rcache_pred_buckets_t m_buckets;
+    ucs_buckets_t m_buckets;
     unsigned                  m_count = 0;
 };
 
@@ -183,7 +183,7 @@ TEST_F(test_buckets, strides)
                 add(&elems[i]);
             }
             while (m_buckets.old != NULL) {
-                ucs_rcache_pred_buckets_move(&m_buckets);
+                ucs_buckets_move(&m_buckets);
             }
 
             EXPECT_EQ(4u * 4096, capacity());
@@ -198,28 +198,28 @@ TEST_F(test_buckets, strides)
 /* Another thread may have made room while this one allocated it */
 TEST_F(test_buckets, grow_once_for_two_who_want_it)
 {
-    ucs_hlist_head_t *first  = ucs_rcache_pred_buckets_alloc(4);
-    ucs_hlist_head_t *second = ucs_rcache_pred_buckets_alloc(4);
+    ucs_hlist_head_t *first  = ucs_buckets_alloc(4);
+    ucs_hlist_head_t *second = ucs_buckets_alloc(4);
 
-    EXPECT_EQ(NULL, ucs_rcache_pred_buckets_grow(&m_buckets, first, 4));
+    EXPECT_EQ(NULL, ucs_buckets_grow(&m_buckets, first, 4));
     EXPECT_EQ(8u, capacity());
-    EXPECT_EQ(second, ucs_rcache_pred_buckets_grow(&m_buckets, second, 4));
+    EXPECT_EQ(second, ucs_buckets_grow(&m_buckets, second, 4));
     EXPECT_EQ(8u, capacity());
 
     /* Nothing is lost if they shall grow again before all have moved */
-    EXPECT_EQ(second, ucs_rcache_pred_buckets_grow(&m_buckets, second, 8));
+    EXPECT_EQ(second, ucs_buckets_grow(&m_buckets, second, 8));
     free(second);
 }
 
 TEST_F(test_buckets, no_memory)
 {
-    ucs_rcache_pred_buckets_t buckets;
+    ucs_buckets_t buckets;
 
     test_alloc_fail_nth(1);
     EXPECT_EQ(UCS_ERR_NO_MEMORY,
-              ucs_rcache_pred_buckets_init(&buckets, 2, key));
+              ucs_buckets_init(&buckets, 2, key));
     test_alloc_fail_nth(0);
-    EXPECT_EQ(NULL, ucs_rcache_pred_buckets_grow(&m_buckets, NULL, 4));
+    EXPECT_EQ(NULL, ucs_buckets_grow(&m_buckets, NULL, 4));
     EXPECT_EQ(4u, capacity());
 }
 
@@ -234,32 +234,32 @@ protected:
 
     void init(unsigned bits)
     {
-        ucs_rcache_pred_buckets_cleanup(&m_buckets);
+        ucs_buckets_cleanup(&m_buckets);
         m_count = 0;
         ASSERT_EQ(UCS_OK,
-                  ucs_rcache_pred_buckets_init_ordered(&m_buckets, bits, key));
+                  ucs_buckets_init_ordered(&m_buckets, bits, key));
     }
 
     ucs_hlist_head_t *bucket(uint64_t key) override
     {
-        return ucs_rcache_pred_ordered_bucket(&m_buckets, key);
+        return ucs_ordered_bucket(&m_buckets, key);
     }
 
     bool wants_growth() override
     {
         return test_buckets::wants_growth() ||
-               ucs_rcache_pred_ordered_is_crowded(&m_buckets);
+               ucs_ordered_is_crowded(&m_buckets);
     }
 
     void insert(elem_t *elem) override
     {
-        ucs_rcache_pred_buckets_move(&m_buckets);
-        ucs_rcache_pred_ordered_add(&m_buckets, &elem->link);
+        ucs_buckets_move(&m_buckets);
+        ucs_ordered_add(&m_buckets, &elem->link);
     }
 
     void take(elem_t *elem) override
     {
-        ucs_rcache_pred_ordered_remove(&m_buckets, &elem->link);
+        ucs_ordered_remove(&m_buckets, &elem->link);
     }
 
     /* Fill the buckets anew with elements that have this distance from one to the
@@ -275,7 +275,7 @@ protected:
             add(&elems[i]);
         }
         while (m_buckets.old != NULL) {
-            ucs_rcache_pred_buckets_move(&m_buckets);
+            ucs_buckets_move(&m_buckets);
         }
         return steps(elems);
     }
@@ -404,10 +404,10 @@ TEST_F(test_ordered_buckets, few_with_small_strides)
 
 TEST_F(test_ordered_buckets, no_memory)
 {
-    ucs_rcache_pred_buckets_t buckets;
+    ucs_buckets_t buckets;
 
     test_alloc_fail_nth(1);
     EXPECT_EQ(UCS_ERR_NO_MEMORY,
-              ucs_rcache_pred_buckets_init_ordered(&buckets, 2, key));
+              ucs_buckets_init_ordered(&buckets, 2, key));
     test_alloc_fail_nth(0);
 }

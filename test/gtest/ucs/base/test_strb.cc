@@ -11,7 +11,7 @@
 #include <string>
 
 TEST(test_strb, a_short_text_is_whole) {
-    UCS_RCACHE_PRED_STRB(strb, 64);
+    UCS_STRB(strb, 64);
 
     EXPECT_STREQ("", ucs_string_buffer_cstr(&strb));
     ucs_string_buffer_appendf(&strb, "%d, ", 1);
@@ -24,7 +24,7 @@ TEST(test_strb, a_short_text_is_whole) {
 TEST(test_strb, a_long_text_is_cut_off) {
     const std::string text(1000, 'x');
 
-    UCS_RCACHE_PRED_STRB(strb, 64);
+    UCS_STRB(strb, 64);
     ucs_string_buffer_appendf(&strb, "%s", text.c_str());
     ucs_string_buffer_appendf(&strb, "%s", text.c_str());
     EXPECT_EQ(strb_memory, ucs_string_buffer_cstr(&strb));

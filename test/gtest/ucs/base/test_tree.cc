@@ -16,7 +16,7 @@
  * same when an element changes, and one that never does */
 class test_tree : public ::testing::Test {
 protected:
-    typedef ucs_rcache_pred_tree_node_t node_t;
+    typedef ucs_tree_node_t node_t;
 
     struct elem_t {
         node_t   node;
@@ -26,7 +26,7 @@ protected:
         unsigned total; /* Sum of all values of the branch */
     };
 
-    test_tree() { ucs_rcache_pred_tree_init(&m_tree, before, sum); }
+    test_tree() { ucs_tree_init(&m_tree, before, sum); }
 
     static elem_t *elem(const node_t *node) { return (elem_t*)node; }
 
@@ -79,8 +79,8 @@ protected:
     {
         std::vector<elem_t*> elems;
 
-        for (node_t *node = ucs_rcache_pred_tree_first(m_tree.root);
-             node != NULL; node = ucs_rcache_pred_tree_next(node)) {
+        for (node_t *node = ucs_tree_first(m_tree.root);
+             node != NULL; node = ucs_tree_next(node)) {
             elems.push_back(elem(node));
         }
         return elems;
@@ -88,20 +88,20 @@ protected:
 
     void insert(elem_t *elem)
     {
-        ucs_rcache_pred_tree_insert(&m_tree, &elem->node);
+        ucs_tree_insert(&m_tree, &elem->node);
     }
 
     void remove(elem_t *elem)
     {
-        ucs_rcache_pred_tree_remove(&m_tree, &elem->node);
+        ucs_tree_remove(&m_tree, &elem->node);
     }
 
-    ucs_rcache_pred_tree_t m_tree;
+    ucs_tree_t m_tree;
 };
 
 TEST_F(test_tree, empty)
 {
-    EXPECT_EQ(NULL, ucs_rcache_pred_tree_first(m_tree.root));
+    EXPECT_EQ(NULL, ucs_tree_first(m_tree.root));
 }
 
 TEST_F(test_tree, equal_ones_keep_their_order)
@@ -167,7 +167,7 @@ TEST_F(test_tree, right_after_each_of_many_changes)
         if (!in.empty() && (random() % 2)) {
             elem_t *changed = in[random() % in.size()];
             changed->value  = random() % 100;
-            ucs_rcache_pred_tree_update(&m_tree, &changed->node);
+            ucs_tree_update(&m_tree, &changed->node);
         }
 
         check(m_tree.root, NULL);

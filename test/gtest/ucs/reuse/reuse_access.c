@@ -72,7 +72,7 @@ int test_reuse_table_is_stopped(test_reuse_table_t *table)
 
 unsigned test_reuse_table_line(test_reuse_table_t *table, uintptr_t address)
 {
-    return ucs_rcache_pred_hash_bits(address, table->bits);
+    return ucs_hash_bits(address, table->bits);
 }
 
 uint32_t test_reuse_buffer_count(test_reuse_buffer_t *buffer)

@@ -80,7 +80,7 @@ TEST_F(test_costs, registration_is_free) {
 
 /* What a buffer takes that begins somewhere in a page */
 TEST_F(test_costs, pages_cost_more) {
-    const double page = ucs_rcache_pred_page_size();
+    const double page = ucs_page_size();
     const auto some   = costs(1000, 500, 0, 0.01);
     const double reg  = 1000 + (500 * (1 + (8191 / page)));
 

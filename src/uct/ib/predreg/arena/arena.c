@@ -89,7 +89,7 @@ static ucs_arena_params_t super_params(const uct_predreg_arena_params_t *params)
 
     ucs_arena_params_default(params->slab_size, &super);
     ucs_arena_params_grow(&super, params->first_slab, params->size);
-    super.page_size = ucs_rcache_pred_page_size();
+    super.page_size = ucs_page_size();
     super.is_strict = params->is_strict;
     return super;
 }
@@ -98,7 +98,7 @@ static size_t next_part(size_t *end_p, size_t size)
 {
     size_t part = *end_p;
 
-    *end_p = ucs_rcache_pred_align_up(part + size, 64);
+    *end_p = ucs_round_up(part + size, 64);
     return part;
 }
 
@@ -116,7 +116,7 @@ static layout_t get_layout(const ucs_arena_params_t *super)
                                     uct_predreg_arena_regs_memory_size(slabs));
     layout.is_protected = next_part(&layout.end, altered);
     layout.is_advised   = next_part(&layout.end, altered);
-    layout.is_here      = ucs_rcache_pred_align_up(layout.end, page_size);
+    layout.is_here      = ucs_round_up(layout.end, page_size);
     layout.end          = layout.is_here + page_size;
     return layout;
 }
@@ -159,7 +159,7 @@ static void make_served(uct_predreg_arena_t *arena,
 {
     uct_predreg_served_t *served = &arena->served;
 
-    served->page_size  = ucs_rcache_pred_page_size();
+    served->page_size  = ucs_page_size();
     served->min_length = params->min_length;
     served->now        = ucs_rcache_pred_thread_now;
     served->wake       = ucs_rcache_pred_thread_wake;
@@ -337,10 +337,10 @@ static void
 collapse(uct_predreg_arena_t *arena, const void *address, size_t length)
 {
     uintptr_t base  = arena->regs.base;
-    uintptr_t slab  = base + ucs_rcache_pred_align_down((uintptr_t)address - base,
+    uintptr_t slab  = base + ucs_round_down((uintptr_t)address - base,
                                                         arena->regs.spacing);
-    uintptr_t start = ucs_rcache_pred_align_down((uintptr_t)address, HUGE_PAGE);
-    uintptr_t end   = ucs_rcache_pred_align_up((uintptr_t)address + length,
+    uintptr_t start = ucs_round_down((uintptr_t)address, HUGE_PAGE);
+    uintptr_t end   = ucs_round_up((uintptr_t)address + length,
                                                HUGE_PAGE);
 
     start = ucs_max(start, slab);

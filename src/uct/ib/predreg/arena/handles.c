@@ -46,7 +46,7 @@ static void put(const uct_predreg_handles_t *handles,
                 uint32_t slab)
 {
     size_t mask = (1ul << handles->bits) - 1;
-    size_t i    = ucs_rcache_pred_hash_bits(handle, handles->bits);
+    size_t i    = ucs_hash_bits(handle, handles->bits);
 
     while (atomic_load_explicit(&table[i].handle, memory_order_relaxed) != 0) {
         i = (i + 1) & mask;

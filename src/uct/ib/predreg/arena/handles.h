@@ -82,7 +82,7 @@ uct_predreg_handles_find(const uct_predreg_handles_t *handles, uint64_t handle)
                                        memory_order_acquire);
         table   = handles->tables[version & 1];
         slab    = UCT_PREDREG_HANDLES_NONE;
-        i       = ucs_rcache_pred_hash_bits(handle, handles->bits);
+        i       = ucs_hash_bits(handle, handles->bits);
         while ((key = atomic_load_explicit(&table[i].handle,
                                            memory_order_relaxed)) != 0) {
             if (key == handle) {

@@ -45,7 +45,7 @@ static uint64_t block_of(const void *buffer)
 
 static posted_t *posted_entry(const void *buffer)
 {
-    return &posted[ucs_rcache_pred_hash_bits(block_of(buffer), POSTED_BITS)];
+    return &posted[ucs_hash_bits(block_of(buffer), POSTED_BITS)];
 }
 
 static void put(_Atomic(uint64_t) *word, uint64_t value)

@@ -226,7 +226,7 @@ uct_predreg_sender_is_recent(uint32_t generation)
 static UCS_F_ALWAYS_INLINE uct_predreg_sender_ep_t *
 uct_predreg_sender_ep(uct_predreg_sender_t *sender, ucp_ep_h ep)
 {
-    return &sender->eps[ucs_rcache_pred_hash_bits((uintptr_t)ep,
+    return &sender->eps[ucs_hash_bits((uintptr_t)ep,
                                                   UCT_PREDREG_SENDER_EP_BITS)];
 }
 

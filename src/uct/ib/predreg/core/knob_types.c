@@ -164,7 +164,7 @@ static int refuse(const uct_predreg_knob_t *knob, const char *text,
                   void *dest)
 {
     uct_predreg_knobs_t *knobs = UCS_PTR_BYTE_OFFSET(dest, -knob->field.offset);
-    UCS_RCACHE_PRED_STRB(accepted, 256);
+    UCS_STRB(accepted, 256);
 
     uct_predreg_knob_accepted(knob, &accepted);
     ucs_error(UCT_PREDREG_ENV_PREFIX UCT_PREDREG_KNOB_PREFIX
@@ -189,7 +189,7 @@ static void release_nop(void *value, const void *knob)
 
 static void help_accepted(char *buf, size_t max, const void *knob)
 {
-    UCS_RCACHE_PRED_STRB(accepted, 256);
+    UCS_STRB(accepted, 256);
 
     uct_predreg_knob_accepted(knob, &accepted);
     ucs_strncpy_safe(buf, ucs_string_buffer_cstr(&accepted), max);

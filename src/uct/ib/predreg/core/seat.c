@@ -52,7 +52,7 @@ uct_predreg_node_join_bounds(const uct_predreg_knobs_t *knobs)
         .max_bytes       = knobs->node_max_pinned,
         .max_regions     = knobs->node_max_regions,
         .reserve         = ucs_rcache_pred_pieces_reserve(
-                                   ucs_rcache_pred_page_size()),
+                                   ucs_page_size()),
         .reserve_regions = UCS_RCACHE_PRED_NODE_RESERVE_REGIONS,
         .affinity        = affinity,
         .bytes_name      = "UCX_RCACHE_PRED_NODE_MAX_PINNED",

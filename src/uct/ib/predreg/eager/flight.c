@@ -40,7 +40,7 @@ static uint64_t key_of(ucp_ep_h ep, uct_predreg_message_t message)
 
 static _Atomic(uint64_t) *word_of(uint64_t key)
 {
-    return &endpoints[ucs_rcache_pred_hash_bits(key, ENDPOINT_BITS)];
+    return &endpoints[ucs_hash_bits(key, ENDPOINT_BITS)];
 }
 
 static range_t range_of(ucp_ep_h ep, uct_predreg_message_t message)

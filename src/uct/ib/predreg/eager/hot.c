@@ -105,7 +105,7 @@ static int is_within_share(const uct_predreg_eager_context_t *context,
                                           memory_order_relaxed) + length;
 
     return (bytes <= max_bytes(context->core) / BOUND_SHARE) &&
-           (bytes / ucs_rcache_pred_page_size() <=
+           (bytes / ucs_page_size() <=
             ucs_min(knobs->max_regions, knobs->node_max_regions) / BOUND_SHARE);
 }
 
@@ -137,9 +137,9 @@ uint32_t uct_predreg_hot_make(uct_predreg_eager_context_t *context,
                               ucs_reuse_buffer_t *buffer, const void *address,
                               size_t length)
 {
-    size_t page     = ucs_rcache_pred_page_size();
-    uintptr_t start = ucs_rcache_pred_align_down((uintptr_t)address, page);
-    uintptr_t end   = ucs_rcache_pred_align_up((uintptr_t)address + length,
+    size_t page     = ucs_page_size();
+    uintptr_t start = ucs_round_down((uintptr_t)address, page);
+    uintptr_t end   = ucs_round_up((uintptr_t)address + length,
                                                page);
     registration_t *registration;
     uint32_t number;

@@ -360,7 +360,7 @@ ucs_status_t uct_predreg_measure(const uct_predreg_measure_params_t *params,
 {
     measure_t measure = {
         .params    = params,
-        .page_size = ucs_rcache_pred_page_size()
+        .page_size = ucs_page_size()
     };
     ucs_status_t status;
 

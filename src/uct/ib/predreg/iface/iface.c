@@ -279,8 +279,8 @@ static int iface_is_supported(const uct_iface_attr_t *attr)
            has_copying(caps, UCT_IFACE_FLAG_GET_ZCOPY, UCT_IFACE_FLAG_GET_BCOPY,
                        attr->cap.get.max_bcopy) &&
            (attr->cap.am.max_zcopy <= attr->cap.am.max_bcopy) &&
-           (attr->cap.get.min_zcopy <= ucs_rcache_pred_page_size()) &&
-           (attr->cap.put.min_zcopy <= ucs_rcache_pred_page_size());
+           (attr->cap.get.min_zcopy <= ucs_page_size()) &&
+           (attr->cap.put.min_zcopy <= ucs_page_size());
 }
 
 static void iface_init(uct_predreg_iface_t *self, uct_iface_h iface,

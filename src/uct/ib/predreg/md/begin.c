@@ -143,7 +143,7 @@ static void complain_of_bounds(const uct_predreg_domain_t *domain,
 {
     const uct_predreg_knobs_t *knobs = &domain->core->knobs;
     uint64_t max_bytes               = uct_predreg_max_bytes(knobs);
-    UCS_RCACHE_PRED_STRB(list, 512);
+    UCS_STRB(list, 512);
 
     list_bound(&list, "UCX_RCACHE_PRED_MAX_PINNED=", knobs->max_pinned, 1);
     list_bound(&list, "UCX_RCACHE_PRED_MAX_REGIONS=", knobs->max_regions, 0);

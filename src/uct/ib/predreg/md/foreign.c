@@ -147,7 +147,7 @@ static uint64_t get_node_share(const uct_predreg_core_t *core, size_t page)
 
 uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains)
 {
-    size_t page   = ucs_rcache_pred_page_size();
+    size_t page   = ucs_page_size();
     uint64_t max  = uct_predreg_max_bytes(&core->knobs);
     uint64_t node = get_node_share(core, page);
 
@@ -199,7 +199,7 @@ ucs_status_t uct_predreg_firehose_reg(uct_predreg_domain_t *domain,
                                       unsigned flags, uct_mem_h *memh_p)
 {
     uct_predreg_core_t *core = domain->core;
-    uint64_t page            = ucs_rcache_pred_page_size();
+    uint64_t page            = ucs_page_size();
     uint64_t bytes           = ucs_rcache_pred_pages((uintptr_t)address, length,
                                                      page) * page;
     ucs_status_t status;

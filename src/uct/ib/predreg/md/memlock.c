@@ -128,8 +128,8 @@ ucs_status_t uct_predreg_memlock_add(uct_predreg_memlock_t *memlock,
 
     foreign->memh  = memh;
     foreign->bytes = ucs_rcache_pred_pages((uintptr_t)address, length,
-                                           ucs_rcache_pred_page_size()) *
-                     ucs_rcache_pred_page_size();
+                                           ucs_page_size()) *
+                     ucs_page_size();
     foreign->pool  = is_pool ? length : 0;
 
     ucs_mutex_lock(&memlock->lock);

@@ -96,7 +96,7 @@ TEST_F(test_types, places) {
         bool           is_there;
     };
     std::vector<place_t> places(200);
-    ucs_rcache_pred_tree_t tree;
+    ucs_tree_t tree;
     std::mt19937 random(1);
 
     ucp_fh_places_init(&tree);

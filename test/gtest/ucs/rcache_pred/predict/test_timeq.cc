@@ -30,8 +30,8 @@ protected:
     {
         std::vector<elem_t*> elems;
 
-        for (auto *node = ucs_rcache_pred_tree_first(m_queue.tree.root);
-             node != NULL; node = ucs_rcache_pred_tree_next(node)) {
+        for (auto *node = ucs_tree_first(m_queue.tree.root);
+             node != NULL; node = ucs_tree_next(node)) {
             elems.push_back(ucs_container_of(node, elem_t, node));
         }
         return elems;

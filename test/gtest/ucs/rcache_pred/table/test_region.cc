@@ -391,13 +391,13 @@ TEST_F(test_region, buckets_by_handle_stay_short)
         differ |= (m_table.by_memh.bits < m_table.by_start.bits);
     }
     EXPECT_TRUE(differ);
-    EXPECT_LE(COUNT, ucs_rcache_pred_buckets_capacity(&m_table.by_memh));
+    EXPECT_LE(COUNT, ucs_buckets_capacity(&m_table.by_memh));
 
     for (uintptr_t i = 0; i < COUNT; ++i) {
         unsigned count = 0;
         region_t *region;
         ucs_hlist_for_each(region,
-                           ucs_rcache_pred_bucket(&m_table.by_memh,
+                           ucs_bucket(&m_table.by_memh,
                                                   0x7f0000000000 + i * 0x40),
                            memh_link) {
             ++count;
@@ -480,7 +480,7 @@ TEST_F(test_region, no_memory_for_buckets_that_are_crowded)
         make(0x1000 + i * 8, 8);
     }
     EXPECT_EQ(1u << UCS_RCACHE_PRED_TABLE_BITS,
-              ucs_rcache_pred_buckets_capacity(&m_table.by_start));
+              ucs_buckets_capacity(&m_table.by_start));
     EXPECT_GT(times, 1u);
     EXPECT_LT(times, 64u);
 }

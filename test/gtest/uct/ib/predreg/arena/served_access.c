@@ -158,7 +158,7 @@ void *served_mmap(test_served_t *served, void *address, size_t length,
  * the kernel is to refuse */
 static int is_plain(const void *address, size_t length)
 {
-    return ((uintptr_t)address % ucs_rcache_pred_page_size() == 0) &&
+    return ((uintptr_t)address % ucs_page_size() == 0) &&
            (length > 0) && (length < MAX_LENGTH);
 }
 

@@ -54,7 +54,7 @@ protected:
 
     static std::string accepted(const uct_predreg_knob_t &values)
     {
-        UCS_RCACHE_PRED_STRB(text, 256);
+        UCS_STRB(text, 256);
 
         uct_predreg_knob_accepted(&values, &text);
         return ucs_string_buffer_cstr(&text);

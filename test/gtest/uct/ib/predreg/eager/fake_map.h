@@ -35,7 +35,7 @@ public:
 
     static size_t page()
     {
-        return ucs_rcache_pred_page_size();
+        return ucs_page_size();
     }
 
     /* Nanoseconds */
