@@ -8,7 +8,6 @@
 #include "vm_events.h"
 
 #include <common/child.h>
-#include <ucs/arena/arena_test.h>
 
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/entry.h>
@@ -289,39 +288,6 @@ TEST_F(test_process, a_handler_may_fork_in_a_domain_that_is_entered) {
         run_in_child([] {});
         EXPECT_EQ(0u, m_regs.size()) << "outside of it all is as ever";
         close(md);
-    });
-}
-
-/* As where it has interrupted munmap() of memory of the arena that is not registered,
- * while another thread opens a domain, which registers the arena there */
-TEST_F(test_process, a_handler_may_fork_at_work_in_the_arena) {
-    run_with_fork_handlers([] {
-        fake_memory memory(2, 64);
-        ucs_arena_params_t params = memory.params();
-        ucs_arena_ops_t ops       = memory.ops();
-        std::promise<void> has_lock;
-        test_arena_t *arena;
-
-        params.retry = 1000;
-        arena        = arena_make(&params, &ops);
-        ASSERT_NE(nullptr, arena);
-
-        alarm(10);
-        ASSERT_EQ(UCS_OK, arena_enter_plain(arena));
-        std::thread other([&] {
-            test_core_lock();
-            has_lock.set_value();
-            arena_tend(arena, 0);
-            test_core_unlock();
-        });
-        has_lock.get_future().wait();
-        run_in_child([] { test_core_lock(); test_core_unlock(); });
-        arena_leave_plain(arena);
-        other.join();
-        alarm(0);
-        run_in_child([] {}); /* As ever */
-        arena_stop(arena);
-        arena_destroy(arena);
     });
 }
 

@@ -10,6 +10,7 @@
 
 #include <ucs/sys/math.h>
 
+#include <dlfcn.h>
 #include <string.h>
 
 
@@ -206,7 +207,9 @@ static void *find_function(const char *name)
 void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
                       _Atomic(void*) *real_p)
 {
-    return find_function(name);
+    /* The program has the functions of the preload before those of libucs, which the
+     * cache of kept memory needs */
+    return strncmp(name, "ucs_", 4) ? find_function(name) : dlsym(RTLD_NEXT, name);
 }
 
 unsigned predreg_find_ucx(const void *caller)
