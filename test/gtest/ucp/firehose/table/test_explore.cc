@@ -14,6 +14,7 @@ extern "C" {
 
 #include <string.h>
 
+#include <memory>
 #include <unordered_map>
 
 /* An address sanitizer sees the same accesses in each order, and tests of fewer steps have
@@ -98,7 +99,8 @@ private:
     void visit_next()
     {
         std::vector<fh_step_t> steps = fh_steps();
-        std::vector<char> copy;
+        /* Not a vector, which is copied byte by byte without -O */
+        std::unique_ptr<char[]> copy;
         size_t used;
 
         if (steps.empty()) {
@@ -107,9 +109,10 @@ private:
         }
 
         used = test_heap_end();
-        copy.assign(m_heap.begin(), m_heap.begin() + used);
+        copy.reset(new char[used]);
+        memcpy(copy.get(), m_heap.data(), used);
         for (const fh_step_t &step : steps) {
-            memcpy(m_heap.data(), copy.data(), used);
+            memcpy(m_heap.data(), copy.get(), used);
             test_heap_resume(m_heap.data(), m_heap.size());
             m_path.push_back(step);
             fh_take(step);
@@ -120,7 +123,7 @@ private:
             m_path.pop_back();
             test_heap_end();
         }
-        memcpy(m_heap.data(), copy.data(), used);
+        memcpy(m_heap.data(), copy.get(), used);
         test_heap_resume(m_heap.data(), m_heap.size());
     }
 
