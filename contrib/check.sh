@@ -368,23 +368,9 @@ run_part()
     esac
 }
 
-# join_beside: waits for what goes on beside, and adds its counts
-join_beside()
-{
-    local counts
-    [ -n "$beside" ] || return 0
-    wait "$beside"
-    beside=
-    read -ra counts < "$logs/beside"
-    passed=$((passed + counts[0]))
-    failed=$((failed + counts[1]))
-    skipped=$((skipped + counts[2]))
-    flaky=$((flaky + counts[3]))
-}
-
 main()
 {
-    local part beside=
+    local part
 
     install_packages
     if is_asked fuzz install package input replay report stat info native \
@@ -394,22 +380,9 @@ main()
         build_project src
     fi
 
-    # The guest emulates its processors, and its tests measure no time: they go on beside
-    # what compiles. Real programs in the native rig have the processors to themselves
-    if is_asked rig; then
-        rm -f "$logs/beside"
-        # Nothing has been counted yet
-        (run_part rig && echo "$passed $failed $skipped $flaky" > "$logs/beside") &
-        beside=$!
-    fi
     for part in "${parts[@]}"; do
-        case $part in
-        rig)    ;;
-        native) join_beside; run_part native ;;
-        *)      run_part "$part" ;;
-        esac
+        run_part "$part"
     done
-    join_beside
 
     say "$passed passed, of these $flaky by a second attempt;" \
         "$failed failed, $skipped skipped, in $SECONDS s"
