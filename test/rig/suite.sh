@@ -266,7 +266,7 @@ recorded_full()
 {
     rm -rf "$work/traces"
     $record -o "$work/traces" -- mpirun --oversubscribe -np 2 \
-        sh -c 'ulimit -f 16 && exec "$@"' - \
+        sh -c 'ulimit -f 2 && exec "$@"' - \
         "$apps/fig1" --iters 6 --compute 10 --verify > "$work/full" 2>&1
     local status=$?
     cat "$work/full"

@@ -10,6 +10,7 @@ extern "C" {
 #include <ucs/base/map.h>
 }
 
+#include <common/child.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -113,10 +114,17 @@ TEST_F(test_map, does_not_grow_where_handles_come_and_go) {
 TEST_F(test_map, is_usable_in_a_forked_child_of_a_thread_that_was_writing) {
     ucs_map_put(&m_map, handle(1), value(1));
     ucs_mutex_lock(&m_map.lock);
-    ucs_rank_forget(); /* As a child's only thread, which has no lock */
-    ucs_map_forked(&m_map, UCS_RANK_WIN_MAP);
-    EXPECT_EQ(value(1), ucs_map_take(&m_map, handle(1)));
-    EXPECT_EQ(UCS_OK, ucs_map_put(&m_map, handle(2), value(2)));
+    {
+        child process([this]() -> int {
+            ucs_rank_forget(); /* The child's only thread has no lock */
+            ucs_map_forked(&m_map, UCS_RANK_WIN_MAP);
+            EXPECT_EQ(value(1), ucs_map_take(&m_map, handle(1)));
+            EXPECT_EQ(UCS_OK, ucs_map_put(&m_map, handle(2), value(2)));
+            return testing::Test::HasFailure();
+        });
+        EXPECT_EQ(0, process.reap());
+    }
+    ucs_mutex_unlock(&m_map.lock);
 }
 
 TEST_F(test_map, is_read_while_others_change_it) {
