@@ -184,6 +184,21 @@ static UCS_F_ALWAYS_INLINE int try_single(ucp_fh_request_t *request)
     return 1;
 }
 
+/* @return whether granted requests hold all buckets of a run. */
+static int run_is_held(const ucp_fh_peer_t *peer, const ucp_fh_run_t *run)
+{
+    const ucp_fh_entry_t *entry;
+    uint64_t i;
+
+    for (i = 0; i < run->num; ++i) {
+        entry = ucp_fh_entry_find(peer, run->first + i);
+        if ((entry == NULL) || (entry->holds == 0)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* @return UCS_ERR_NO_RESOURCE if the request is no hit */
 static ucs_status_t try_hit(ucp_fh_request_t *request)
 {
@@ -194,7 +209,7 @@ static ucs_status_t try_hit(ucp_fh_request_t *request)
     }
 
     if (((peer->da != NULL) || !ucp_fh_run_is_hit(peer, &request->run)) &&
-        !ucp_fh_run_is_held(peer, &request->run)) {
+        !run_is_held(peer, &request->run)) {
         return UCS_ERR_NO_RESOURCE;
     }
 

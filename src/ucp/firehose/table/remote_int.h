@@ -134,22 +134,6 @@ ucp_fh_run_is_hit(const ucp_fh_peer_t *peer, const ucp_fh_run_t *run)
     return 1;
 }
 
-/** @return whether granted requests hold all buckets of a run. */
-static inline int
-ucp_fh_run_is_held(const ucp_fh_peer_t *peer, const ucp_fh_run_t *run)
-{
-    const ucp_fh_entry_t *entry;
-    uint64_t i;
-
-    for (i = 0; i < run->num; ++i) {
-        entry = ucp_fh_entry_find(peer, run->first + i);
-        if ((entry == NULL) || (entry->holds == 0)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 /** Begin to wait for firehoses. */
 void ucp_fh_request_wait(ucp_fh_request_t *request);
 
