@@ -32,7 +32,8 @@
 /* There is room for 4096 layouts */
 #define LAYOUT_BITS 12
 
-/* Farthest slot, in words from the slot of the caller */
+/* How far a slot of the stack may be from the slot of the caller's return address, in
+ * words, since a layout stores the distance in 16 bits */
 #define MAX_OFFSET  UINT16_MAX
 
 /* The loop over slots does so many at a time: the last slot is repeated until their
@@ -105,7 +106,8 @@ static uint64_t key_at(uint64_t key, unsigned way)
     return key + way * (UCS_HASH_GOLDEN << 1);
 }
 
-/* @return the layout of a key at a way, or NULL */
+/* The table keeps up to UCS_CALLPATH_MAX_WAYS layouts of one caller and depth (the key),
+ * numbered by their way. @return the layout with this number, or NULL if there is none */
 static UCS_F_NOINLINE layout_t *
 find_layout(ucs_callpath_table_t *table, uint64_t key, unsigned way)
 {

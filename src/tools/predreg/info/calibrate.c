@@ -233,7 +233,8 @@ void predreg_calibrate_print_json(const predreg_facts_t *facts)
     predreg_json_print(&json);
 }
 
-/* Print why there is no result for UCP. @return the exit status. */
+/* If the probe has measured no costs of UCP's sends, print the reason, such as the crash of
+ * the probe. @return the exit status. */
 static int complain(const predreg_facts_t *facts)
 {
     const predreg_probe_t *probe = &facts->probe;

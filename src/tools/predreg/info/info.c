@@ -15,7 +15,8 @@
 #define EXIT_NOTHING 1
 
 
-/* A wrong setting becomes one of the facts */
+/* Set the variable of a knob without checking its value: the library in the probe refuses a
+ * wrong value, and info prints the refusal with its other findings */
 static int read_set(const predreg_option_t *option, const char *value, void *opts)
 {
     return predreg_knob_set_variable(value, 0);

@@ -74,7 +74,8 @@ static predreg_probe_domain_t *add_domain(predreg_probe_t *probe)
     return memset(last_domain(probe), 0, sizeof(*probe->domains));
 }
 
-/* The functions below read the rest of a line, behind its first word */
+/* The probe prints lines that begin with a word (probe.h). For each word, one of the
+ * functions below reads the rest of the line into the results */
 
 static void read_library(predreg_probe_t *probe, const char *rest)
 {

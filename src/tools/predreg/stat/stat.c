@@ -234,7 +234,8 @@ void predreg_stat_print(const predreg_stat_opts_t *opts,
     }
     fflush(stdout);
 
-    /* Print a text when it is new, and not again while it still holds */
+    /* Each look at the processes finds problems, as texts. Print a problem at the first look
+     * that finds it, and not at the looks after it that find the same */
     for (i = 0; (i < view->num_texts) && !opts->screen; ++i) {
         if (!predreg_view_says(before, view->texts[i])) {
             predreg_error("%s", view->texts[i]);

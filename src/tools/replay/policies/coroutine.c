@@ -29,7 +29,8 @@ struct predreg_coroutine {
 };
 
 
-/* The thread sanitizer keeps a stack of calls for each flow, as a fiber */
+/* Tell the thread sanitizer of a coroutine, which it calls a fiber: it keeps a stack of
+ * calls for each fiber, and would take a switch between two for calls that never return */
 static void *fiber_create(void)
 {
 #ifdef __SANITIZE_THREAD__

@@ -135,7 +135,8 @@ static void sim_advance(sim_t *sim, uint64_t until)
     predreg_world_advance(sim->world, until);
 }
 
-/* Begin a use that may go on with pieces of its memory registered */
+/* Begin a use of which the cache may register one piece after another, in place of all of
+ * its memory */
 static ucs_status_t begin_in_pieces(sim_t *sim, const predreg_use_t *use,
                                     sim_use_t *state)
 {

@@ -115,8 +115,8 @@ typedef struct ucp_fh_reg {
     void               *handle;      /**< Of the caller, once it is pinned */
     ucs_list_link_t    link;         /**< In to_pin, victims or doomed of the
                                           table; else empty */
-    ucs_list_link_t    waiters;      /**< Pins whose first registration that is
-                                          not pinned is this one */
+    ucs_list_link_t    waiters;      /**< Pins that wait for this bucket: the first
+                                          of their buckets that is not pinned */
 } ucp_fh_reg_t;
 
 

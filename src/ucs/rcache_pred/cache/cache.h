@@ -98,10 +98,10 @@ typedef struct pred_bound {
     uint64_t taken_bytes;  /**< What uses have taken on the critical path since
                                 the helper looked last, see helper/ahead.c */
     unsigned taken_regions; /**< Likewise, how many registrations */
-    uint64_t held_bytes;   /**< Bytes that are in use of those that the node
-                                holds for this process */
-    unsigned held_regions; /**< Regions of NODE_RESERVE_REGIONS that are in
-                                use */
+    uint64_t held_bytes;   /**< Bytes in use of this process's reserve in
+                                the bound of the node */
+    unsigned held_regions; /**< Likewise, regions in use of
+                                NODE_RESERVE_REGIONS */
 } pred_bound_t;
 
 

@@ -120,7 +120,8 @@ void ucs_rcache_pred_forecast_merge(ucs_rcache_pred_predictor_t *predictor,
     forecast->source_next = 0;
 }
 
-/* When to stop waiting for the use predicted by a history */
+/* @return the time at which a region that waits registered for a predicted use is given up
+ * if the use has not come */
 static ucs_rcache_pred_time_t
 forecast_expiry(const ucs_rcache_pred_forecast_t *forecast,
                 const ucs_rcache_pred_history_t *history)

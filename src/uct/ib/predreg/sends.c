@@ -23,7 +23,9 @@ static const uct_predreg_hooks_t *inner; /* What is called as well */
 static int is_eager;                     /* Whether that looks at sends */
 static ucs_reuse_tally_t tally;
 
-/* All flags are relaxed: nothing else depends on them */
+/* Threads that send, and threads that make contexts, read and write these three. Relaxed:
+ * no thread reads other memory because of a value, except the functions behind real_ucp,
+ * which do not change */
 static _Atomic(int) is_begun;     /* Whether the first send was seen */
 static _Atomic(int) has_messages; /* Whether a context was made for sends without a copy */
 static _Atomic(const uct_predreg_real_t*) real_ucp; /* NULL: no context was made. The

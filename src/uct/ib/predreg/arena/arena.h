@@ -100,8 +100,9 @@ typedef struct uct_predreg_arena {
     ucs_rcache_pred_pressure_t pressure; /**< The helper's, as the next one */
     ucs_rcache_pred_time_t   look_at;    /**< When memory is looked at again, and
                                               statistics are shown */
-    size_t                   size;       /**< Of this structure with all that
-                                              follows it, bytes. Constant */
+    size_t                   size;       /**< Bytes of the mapping that has this
+                                              structure and the tables behind it.
+                                              Constant */
 } uct_predreg_arena_t;
 
 
