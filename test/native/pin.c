@@ -22,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
+#include <sys/sem.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,8 +55,9 @@ static struct {
     unsigned       num_slots;  /* Of each ring */
     unsigned long  fail_reg;   /* Number of the registration that shall fail */
     unsigned long  fail_dereg; /* Likewise */
-    unsigned long  max_keys;   /* So many registrations there may be at a time */
-    atomic_ulong   keys;       /* So many there are */
+    int            keys;       /* The set of one semaphore that counts the keys
+                                  that are left on the node; -1: no limit */
+    int            no_key;     /* errno of a registration that gets no key */
 } pins = {
     .once = PTHREAD_ONCE_INIT
 };
@@ -104,13 +107,26 @@ static void read_cost(void)
                                      (cost_t){us[2] * 1e-6, us[3] * 1e-6};
 }
 
+/* Read NATIVE_KEYS=SEMAPHORE,ERRNO */
+static void read_keys(void)
+{
+    const char *value = getenv("NATIVE_KEYS");
+
+    pins.keys = -1;
+    if ((value != NULL) && (sscanf(value, "%d,%d", &pins.keys, &pins.no_key) != 2)) {
+        fprintf(stderr, "native rig: NATIVE_KEYS=%s: accepted is SEMAPHORE,ERRNO\n",
+                value);
+        exit(125);
+    }
+}
+
 __attribute__((constructor)) static void pins_start(void)
 {
     pins.part_bytes = number_of("NATIVE_PART_BYTES", URING_REG_MAX_LENGTH);
     pins.num_slots  = number_of("NATIVE_SLOTS", URING_REG_MAX_SLOTS);
     pins.fail_reg   = number_of("NATIVE_FAIL_REG", 0);
     pins.fail_dereg = number_of("NATIVE_FAIL_DEREG", 0);
-    pins.max_keys   = number_of("NATIVE_MAX_KEYS", ULONG_MAX);
+    read_keys();
     read_cost();
     pthread_atfork(NULL, NULL, forked);
 }
@@ -155,6 +171,25 @@ static double adapter_take(const cost_t *cost, size_t num_pages)
 static int is_chosen(atomic_ulong *calls, unsigned long chosen)
 {
     return atomic_fetch_add(calls, 1) + 1 == chosen;
+}
+
+/* Take a key of the node, or give it back. The kernel gives back what a process has
+ * that ends. @return 0, or -1 with errno set if there is none left. */
+static int keys_add(int num)
+{
+    struct sembuf op = {0, num, IPC_NOWAIT | SEM_UNDO};
+
+    if ((pins.keys < 0) || (semop(pins.keys, &op, 1) == 0)) {
+        return 0;
+    }
+
+    if (errno != EAGAIN) {
+        fprintf(stderr, "native rig: cannot count keys: %s\n", strerror(errno));
+        abort();
+    }
+
+    errno = pins.no_key;
+    return -1;
 }
 
 static int error_of(ucs_status_t status)
@@ -222,15 +257,13 @@ static ucs_status_t pin_pages(void *address, size_t length, pin_t **pin_p)
         return UCS_ERR_IO_ERROR;
     }
 
-    if (atomic_fetch_add(&pins.keys, 1) >= pins.max_keys) {
-        atomic_fetch_sub(&pins.keys, 1);
-        errno = EAGAIN;
+    if (keys_add(-1) != 0) {
         return UCS_ERR_IO_ERROR;
     }
 
     pin = malloc(sizeof(*pin) + max_parts * sizeof(pin->parts[0]));
     if (pin == NULL) {
-        atomic_fetch_sub(&pins.keys, 1);
+        (void)keys_add(1);
         return UCS_ERR_NO_MEMORY;
     }
 
@@ -240,7 +273,7 @@ static ucs_status_t pin_pages(void *address, size_t length, pin_t **pin_p)
     status          = parts_pin(pin, start, end);
     if (status != UCS_OK) {
         free(pin);
-        atomic_fetch_sub(&pins.keys, 1);
+        (void)keys_add(1);
         errno = error_of(status);
         return UCS_ERR_IO_ERROR;
     }
@@ -276,7 +309,7 @@ ucs_status_t pin_release(pin_t *pin)
         return UCS_ERR_IO_ERROR;
     }
 
-    atomic_fetch_sub(&pins.keys, 1);
+    (void)keys_add(1);
     account_released(pin->num_pages * PAGE_SIZE,
                      adapter_take(&pins.dereg, pin->num_pages));
     free(pin);

@@ -66,6 +66,14 @@ job()
         env LD_PRELOAD="$preload" $mpi_options "$@"
 }
 
+# keys N[,again] COMMAND...: a job beside an adapter of so many keys
+keys()
+{
+    local rig="$rig --adapter-keys $1"
+    shift
+    "$@"
+}
+
 # unbound COMMAND...: a job whose ranks may run on all processors
 unbound()
 {
@@ -1458,7 +1466,7 @@ if [ -z "$sanitizer" ]; then
     # itself: it puts, where the peer could not get, and that needs a handle
     run "memory of every kind" no_errors job 2 "$apps/memkinds"
     # UCX 1.18 and later would ask again without end
-    run "no key is left" evicts with BUDGET=0 job 2 env NATIVE_MAX_KEYS=4 \
+    run "no key is left" evicts with BUDGET=0 keys 8,again job 2 \
         "$apps/manybuf" --buffers 12 --iters 2 --compute 1 --size 1m
     run "UCX in a plug-in" plugged_in
     run "UCX in a plug-in that is loaded again" plugged_in -c -n

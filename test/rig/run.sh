@@ -43,6 +43,11 @@ command become those of run.sh. Standard input is empty.
                 a call and a page of 4 KiB; and to a deregistration (default: as
                 much a call, nothing a page). UCX's model of an InfiniBand
                 adapter is 16,0.25. Default: nothing
+  --adapter-keys N[,again]
+                with --cma: the adapter has N keys, 1 to 32767, for all processes of
+                the node together; what a process has comes back when it ends. A
+                registration without a key is refused with ENOMEM, or with EAGAIN,
+                which UCX takes for a reason to try again as its version does
   --build DIR   with --cma: the build whose test/native is used (build); with
                 --suite S as well, that in DIR/S, which build.sh brings up to date
   --verbose     say on stderr how long it took
@@ -94,6 +99,13 @@ cost()
         fail "$1: not US,US_PER_PAGE or US,US_PER_PAGE,US,US_PER_PAGE: '$2'"
 }
 
+# keys OPTION VALUE: as many as a semaphore counts
+keys()
+{
+    [[ $2 =~ ^[1-9][0-9]{0,4}(,again)?$ ]] && [ "${2%,*}" -le 32767 ] ||
+        fail "$1: '$2'; accepted: 1 to 32767, and ',again' after it"
+}
+
 cpus=2
 mem=3072
 timeout=300
@@ -101,6 +113,7 @@ out=
 native=
 cma=
 adapter_cost=
+adapter_keys=
 suite=
 build=${PREDREG_BUILD:-$here/../../build}
 verbose=
@@ -109,7 +122,7 @@ env_set=()
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --cpus|--mem|--timeout|--out|--env|--adapter-cost|--build|--suite)
+    --cpus|--mem|--timeout|--out|--env|--adapter-cost|--adapter-keys|--build|--suite)
         [ $# -ge 2 ] || fail "$1 needs a value"
         case $1 in
         --cpus)    number "$1" "$2"; cpus=$2 ;;
@@ -119,6 +132,8 @@ while [ $# -gt 0 ]; do
         --build)   [ -n "$2" ] || fail "--build: no folder given"; build=$2 ;;
         --adapter-cost)
             cost "$1" "$2"; adapter_cost=$2 ;;
+        --adapter-keys)
+            keys "$1" "$2"; adapter_keys=$2 ;;
         --suite)
             [[ $2 =~ ^(bookworm|trixie|unstable)$ ]] || fail "--suite: '$2';" \
                 "accepted are bookworm, trixie and unstable"
@@ -152,8 +167,12 @@ fi
 if [ -n "$adapter_cost" ] && [ -z "$cma" ]; then
     fail "--adapter-cost needs --cma"
 fi
+if [ -n "$adapter_keys" ] && [ -z "$cma" ]; then
+    fail "--adapter-keys needs --cma"
+fi
 
 work=
+semaphore=
 pids=()
 
 cleanup()
@@ -165,6 +184,7 @@ cleanup()
         { kill -KILL "${pids[@]}"; wait "${pids[@]}"; } 2>/dev/null
     fi
     [ -z "$work" ] || rm -rf "$work"
+    [ -z "$semaphore" ] || ipcrm -s "$semaphore"
     [ -z "${new_out-}" ] || rmdir "$new_out" 2>/dev/null
 }
 trap cleanup EXIT
@@ -191,6 +211,20 @@ drop_ipc_lock()
     local setpriv
     setpriv=$(command -v setpriv) || fail "RIG_MEMLOCK needs 'setpriv'"
     echo "$setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock"
+}
+
+# Make the semaphore that counts the keys. Its set is private, so that nobody else
+# finds it
+make_keys()
+{
+    local error=12 # ENOMEM
+
+    [ "${adapter_keys#*,}" != again ] || error=11 # EAGAIN
+    semaphore=$(perl -e '
+        my $set = semget(0, 1, 01600); # IPC_PRIVATE, IPC_CREAT
+        defined $set && semctl($set, 0, 16, $ARGV[0]) or die "$!\n"; # SETVAL
+        print $set' "${adapter_keys%,*}") || fail "could not make a semaphore"
+    export NATIVE_KEYS=$semaphore,$error
 }
 
 # shellcheck source=test/rig/folders.sh
@@ -254,6 +288,7 @@ if [ -n "$native" ]; then
             exit 77
         }
         defaults_cma "$lib"
+        [ -z "$adapter_keys" ] || make_keys
     fi
     # in the background, so that a signal to us is handled at once; env comes
     # last, so that it changes nothing but the command
