@@ -217,7 +217,8 @@ check_structure()
 {
     check "test of the check of the structure" "$top/test/structure.sh"
     check "structure of the sources" "$top/contrib/lib/structure.sh" \
-        "$top/src" "$build/src" "$top/contrib/lib/folders.txt"
+        "$top/src" "$build/src" "$top/contrib/lib/folders.txt" \
+        "$top/contrib/lib/circles.txt"
     check "test of the check of the list of locks" "$top/test/locks.sh"
     check "list of locks" "$top/contrib/lib/locks.sh" "$top/src" \
         "$top/docs/design/locks.md"
