@@ -7,8 +7,8 @@
 /*
  * What the pre-registered arena takes: finding the registration of an address,
  * as Figure 3a of Gerofi, Takagi and Ishikawa (2016) has for their system call;
- * allocating and freeing, beside mmap() and munmap(); filling with zeros,
- * beside memset(); and how much of its memory can be used before a request is
+ * allocating and freeing, beside mmap() and munmap();
+ * and how much of its memory can be used before a request is
  * refused. The helper runs between the rounds, in the same thread, so that only
  * what the program does is timed. Nothing is registered: a slab's pages are
  * touched, as pinning does.
@@ -17,7 +17,6 @@
 #include "bench_util.h"
 
 #include <ucs/arena/arena.h>
-#include <ucs/arena/memory/zero.h>
 
 #include <pthread.h>
 #include <string.h>
@@ -98,7 +97,7 @@ static ucs_status_t dereg(void *arg, void *handle)
 static void zero(void *arg, void *start, size_t length)
 {
     if (is_real) {
-        ucs_arena_zero(start, length);
+        memset(start, 0, length);
     }
 }
 
@@ -147,17 +146,16 @@ static void make(void)
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     BENCH_ASSERT(range != MAP_FAILED, "no addresses");
 
-    params.start       = ((uintptr_t)range + SLAB - 1) & ~(SLAB - 1);
-    params.size        = SIZE;
-    params.page_size   = PAGE;
-    params.slab_size   = SLAB;
-    params.first_slab  = SLAB;
-    params.limit       = SIZE;
-    params.zero_budget = UCS_ARENA_DEF_ZERO_BUDGET;
-    params.lazy        = UCS_ARENA_DEF_LAZY;
-    params.idle        = UCS_ARENA_MAX_TIME;
-    params.retry       = UCS_ARENA_DEF_RETRY;
-    length             = ucs_arena_memory_size(&params);
+    params.start      = ((uintptr_t)range + SLAB - 1) & ~(SLAB - 1);
+    params.size       = SIZE;
+    params.page_size  = PAGE;
+    params.slab_size  = SLAB;
+    params.first_slab = SLAB;
+    params.limit      = SIZE;
+    params.lazy       = UCS_ARENA_DEF_LAZY;
+    params.idle       = UCS_ARENA_MAX_TIME;
+    params.retry      = UCS_ARENA_DEF_RETRY;
+    length            = ucs_arena_memory_size(&params);
     arena = ucs_arena_init(&params, &ops,
                            mmap(NULL, length, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -288,7 +286,7 @@ pairs(size_t length, unsigned count, int is_arena, int is_touched)
     return per(begin, count) / BENCH_USEC;
 }
 
-/* With all blank at the beginning of a round, and never more freed than that */
+/* With all muzzy at the beginning of a round, and never more freed than that */
 static double bench_pairs(size_t length, int is_arena, int is_touched)
 {
     unsigned count = ucs_min(1000, SIZE / 4 / length);
@@ -353,20 +351,20 @@ static void bench_allocate(void)
 {
     static const size_t lengths[] = {4ul << 10, 128ul << 10, 1ul << 20,
                                      8ul << 20, 64ul << 20};
-    double blank, mapped, blank_touched, dirty_touched, mapped_touched;
+    double muzzy, mapped, muzzy_touched, dirty_touched, mapped_touched;
     unsigned i;
 
     printf("\nAllocate and free, microseconds; touched: a byte in each page\n"
-           "  length     blank   mmap   blank, touched  dirty, touched  "
+           "  length     muzzy   mmap   muzzy, touched  dirty, touched  "
            "mmap, touched\n");
     for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); ++i) {
-        blank          = bench_pairs(lengths[i], 1, 0);
+        muzzy          = bench_pairs(lengths[i], 1, 0);
         mapped         = bench_pairs(lengths[i], 0, 0);
-        blank_touched  = bench_pairs(lengths[i], 1, 1);
+        muzzy_touched  = bench_pairs(lengths[i], 1, 1);
         mapped_touched = bench_pairs(lengths[i], 0, 1);
         dirty_touched  = bench_dirty(lengths[i]);
         printf("%5zu KiB  %8.2f %6.2f  %14.1f  %14.1f  %13.1f\n",
-               lengths[i] >> 10, blank, mapped, blank_touched, dirty_touched,
+               lengths[i] >> 10, muzzy, mapped, muzzy_touched, dirty_touched,
                mapped_touched);
     }
 }
@@ -399,51 +397,9 @@ static void bench_threads(void)
         now = bench_now() + UCS_ARENA_DEF_LAZY;
         tend();
     }
-    printf("two threads, 128 KiB, blank: %.2f each\n",
+    printf("two threads, 128 KiB, muzzy: %.2f each\n",
            bench_sample_median(&sample));
     bench_sample_cleanup(&sample);
-}
-
-static void fill_memset(void *start, size_t length)
-{
-    memset(start, 0, length);
-}
-
-static double
-fill_rate(void (*fill)(void*, size_t), char *memory, size_t length)
-{
-    bench_sample_t sample;
-    uint64_t begin;
-    double result;
-    unsigned i;
-    size_t at;
-
-    bench_sample_init(&sample, ROUNDS);
-    for (i = 0; i < ROUNDS; ++i) {
-        begin = bench_now();
-        for (at = 0; at < SLAB; at += length) {
-            fill(memory + at, length);
-        }
-        bench_sample_add(&sample, (double)SLAB / (bench_now() - begin));
-    }
-    result = bench_sample_median(&sample);
-    bench_sample_cleanup(&sample);
-    return result;
-}
-
-static void bench_zero(void)
-{
-    static const size_t lengths[] = {64ul << 10, 1ul << 20, SLAB};
-    char *memory                  = bench_map(SLAB);
-    unsigned i;
-
-    printf("\nFilling 64 MiB with zeros, GB/s\n  length  past cache  memset\n");
-    for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); ++i) {
-        printf("%5zu KiB  %8.1f  %6.1f\n", lengths[i] >> 10,
-               fill_rate(ucs_arena_zero, memory, lengths[i]),
-               fill_rate(fill_memset, memory, lengths[i]));
-    }
-    munmap(memory, SLAB);
 }
 
 /* Lengths of all magnitudes from 128 KiB to 16 MiB alike, as of programs whose
@@ -550,7 +506,6 @@ int main(void)
     bench_find();
     bench_allocate();
     bench_threads();
-    bench_zero();
     unmake();
 
     is_real = 0;

@@ -4,62 +4,27 @@
  * See file LICENSE for terms.
  */
 
-#include "supply.h"
-#include "work.h"
+#include "arena_int.h"
 
+#include <ucs/base/align.h>
 #include <ucs/sys/math.h>
 
 
-/* Note a request that found no room, so that the helper makes some. To be
- * called under the lock */
-static void refuse(ucs_arena_t *arena)
-{
-    ++arena->stats.refused;
-    /* Where the process forks, there is room again in a moment */
-    if (arena->withheld == UCS_ARENA_NO_PAGE) {
-        arena->has_shrunk = 0;
-        ucs_arena_wake(arena, arena->opening.at);
-    }
-}
-
-/* Find a block. What is clean or blank was filled with zeros beforehand, but is not
- * in the caches; memory that is retired is filled by this thread; what is fresh is to
- * be filled by the kernel and registered still, and is more to have in memory. To be
- * called under the lock.
+/* Find a block, dirty memory first, since the caches may have it, and fresh memory
+ * last, since that would be more to have in memory. To be called under the lock.
  * @return its first page, or UCS_ARENA_NO_PAGE */
 static uint32_t
-find(ucs_arena_t *arena, uint32_t length, ucs_arena_kind_t *kind_p)
+find(const ucs_arena_t *arena, uint32_t length, ucs_arena_kind_t *kind_p)
 {
-    static const ucs_arena_kind_t kinds[][UCS_ARENA_KIND_LAST] = {
-        {UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_BLANK, UCS_ARENA_KIND_RETIRED,
-         UCS_ARENA_KIND_FRESH, UCS_ARENA_KIND_DARK},
-        {UCS_ARENA_KIND_RETIRED, UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_BLANK,
-         UCS_ARENA_KIND_FRESH, UCS_ARENA_KIND_DARK}
-    };
-    int is_warm    = ucs_arena_bytes(arena, length) <= arena->params.warm;
     uint32_t block = UCS_ARENA_NO_PAGE;
-    unsigned i;
+    ucs_arena_kind_t kind;
 
-    for (i = 0; (i < UCS_ARENA_KIND_LAST) && (block == UCS_ARENA_NO_PAGE);
-         ++i) {
-        *kind_p = kinds[is_warm][i];
-        block   = ucs_arena_blocks_find(&arena->blocks, *kind_p, length);
+    for (kind = 0; (kind < UCS_ARENA_KIND_LAST) && (block == UCS_ARENA_NO_PAGE);
+         ++kind) {
+        *kind_p = kind;
+        block   = ucs_arena_blocks_find(&arena->blocks, kind, length);
     }
     return block;
-}
-
-/* Let the helper provide for the next requests. To be called under the lock */
-static void look_ahead(ucs_arena_t *arena)
-{
-    if (ucs_arena_wants_slab(arena)) {
-        ucs_arena_wake(arena, arena->opening.at);
-    }
-}
-
-/* Whether pages of a kind are to be filled with zeros when they become live */
-static int is_dirty(ucs_arena_kind_t kind)
-{
-    return (kind == UCS_ARENA_KIND_RETIRED) || (kind == UCS_ARENA_KIND_DARK);
 }
 
 /* Make the first pages of a block live. To be called under the lock */
@@ -67,7 +32,6 @@ static void make_live(ucs_arena_t *arena, uint32_t block, uint32_t length)
 {
     ucs_arena_blocks_make_live(&arena->blocks, block, length);
     ++arena->stats.allocations;
-    look_ahead(arena);
 }
 
 /* The kernel refuses to make pages accessible that became live just now: they become
@@ -91,19 +55,14 @@ static void empty(ucs_arena_t *arena, uint32_t first, uint32_t length)
     void *start  = ucs_arena_address(arena, first);
     size_t bytes = ucs_arena_bytes(arena, length);
 
-    if (!atomic_load_explicit(&arena->is_kept, memory_order_relaxed) &&
-        (ucs_arena_discard_live(arena, start, bytes) == UCS_OK)) {
-        return;
+    if (atomic_load_explicit(&arena->is_kept, memory_order_relaxed) ||
+        (ucs_arena_discard_live(arena, start, bytes) != UCS_OK)) {
+        arena->ops.zero(arena->ops.arg, start, bytes);
+        atomic_fetch_add_explicit(&arena->zeroed, bytes, memory_order_relaxed);
     }
-
-    arena->ops.zero(arena->ops.arg, start, bytes);
-    atomic_fetch_add_explicit(&arena->zeroed_callers, bytes,
-                              memory_order_relaxed);
 }
 
-/* Let live pages be what new memory is: accessible, and zero. What was freed stays
- * inaccessible until then, so that whoever uses it after that is stopped, and does not
- * write to what others get. Without the lock.
+/* Let live pages be what new memory is: accessible, and zero. Without the lock.
  * @param [in] kind  What they were before.
  * @return an error if they cannot be: they are not live any more */
 static ucs_status_t prepare(ucs_arena_t *arena, ucs_arena_kind_t kind,
@@ -111,56 +70,123 @@ static ucs_status_t prepare(ucs_arena_t *arena, ucs_arena_kind_t kind,
 {
     ucs_status_t status = UCS_OK;
 
-    if ((kind == UCS_ARENA_KIND_BLANK) || (kind == UCS_ARENA_KIND_DARK)) {
+    if ((kind == UCS_ARENA_KIND_MUZZY) || (kind == UCS_ARENA_KIND_RETAINED)) {
         status = ucs_arena_protect(arena, first, length, 1);
     }
     if (status != UCS_OK) {
         give_up(arena, kind, first, length);
-    } else if (is_dirty(kind)) {
+    } else if ((kind == UCS_ARENA_KIND_MUZZY) || (kind == UCS_ARENA_KIND_DIRTY)) {
         empty(arena, first, length);
     }
     return status;
 }
 
-/* Make pages live.
- * @param [in] is_last  Whether it is noted if there is no room for them.
- * @param [out] kind_p  What the pages were before.
- * @return the first of them; UCS_ARENA_NO_PAGE if there is no room */
-static uint32_t take(ucs_arena_t *arena, uint32_t length, int is_last,
-                     ucs_arena_kind_t *kind_p)
+/* Make pages live. @return the first of them; UCS_ARENA_NO_PAGE if no slab has room
+ * @param [out] kind_p  What the pages were before */
+static uint32_t
+take(ucs_arena_t *arena, uint32_t length, ucs_arena_kind_t *kind_p)
 {
     uint32_t first = UCS_ARENA_NO_PAGE;
 
     ucs_arena_lock(arena);
-    if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
-        arena->longest = ucs_max(arena->longest, length);
-        first          = find(arena, length, kind_p);
-        if (first != UCS_ARENA_NO_PAGE) {
-            make_live(arena, first, length);
-        } else if (is_last) {
-            refuse(arena);
-        }
+    if (!ucs_arena_is_off(arena)) {
+        first = find(arena, length, kind_p);
+    }
+    if (first != UCS_ARENA_NO_PAGE) {
+        make_live(arena, first, length);
     }
     ucs_arena_unlock(arena);
     return first;
 }
 
-/* Make pages live. If no slab has room, this thread opens one for them */
-static uint32_t
-allocate(ucs_arena_t *arena, uint32_t length, ucs_arena_kind_t *kind_p)
+/* The bytes of a slab with room for so many pages; 0: the limit allows none. To be
+ * called under the lock */
+static size_t choose_length(const ucs_arena_t *arena, uint32_t pages)
 {
-    uint32_t first = take(arena, length, 0, kind_p);
+    size_t first     = arena->params.first_slab;
+    size_t committed = ucs_arena_slabs_committed(&arena->slabs);
+    size_t room      = arena->params.limit - committed;
+    size_t least     = ucs_round_up(ucs_arena_bytes(arena, pages), first);
+    size_t next      = ucs_arena_grown(arena, committed, first);
 
-    if (first != UCS_ARENA_NO_PAGE) {
-        return first;
+    next = ucs_min(next, room - (room % first));
+    return (least <= room) ? ucs_max(least, next) : 0;
+}
+
+/* Choose a slab with room for so many pages, which is plain then. Where the process forks,
+ * there is room again in a moment. @return the number of all slabs: there is none */
+static uint32_t begin_opening(ucs_arena_t *arena, uint32_t pages)
+{
+    ucs_arena_slabs_t *slabs = &arena->slabs;
+    uint32_t slab            = slabs->num;
+    size_t length;
+
+    ucs_arena_lock(arena);
+    length = choose_length(arena, pages);
+    if ((length > 0) && !arena->is_forking && !ucs_arena_is_off(arena)) {
+        slab = ucs_arena_slabs_first_vacant(slabs);
     }
-
-    if (ucs_arena_enter_supply(arena, length) != UCS_OK) {
-        return take(arena, length, 1, kind_p);
+    if (slab < slabs->num) {
+        ucs_arena_slabs_set(slabs, slab, UCS_ARENA_SLAB_KIND_PLAIN, length);
+        slabs->slabs[slab].is_busy = 1;
+    } else {
+        ++arena->stats.refused;
     }
+    ucs_arena_unlock(arena);
+    return slab;
+}
 
-    first = take(arena, length, 1, kind_p);
-    ucs_arena_leave_plain(arena);
+/* A slab that was chosen has memory by now, of which the first pages become live, unless
+ * the program has mapped something there meanwhile. @return whether they are */
+static int end_opening(ucs_arena_t *arena, uint32_t slab, uint32_t pages,
+                       ucs_status_t status)
+{
+    ucs_arena_slab_t *opened = &arena->slabs.slabs[slab];
+    size_t length            = ucs_arena_slab_length(opened);
+    int is_open              = 0;
+
+    ucs_arena_lock(arena);
+    opened->is_busy        = 0;
+    arena->is_out_of_slabs = (status != UCS_OK);
+    if (status != UCS_OK) {
+        ucs_arena_slabs_set(&arena->slabs, slab, UCS_ARENA_SLAB_KIND_VACANT, 0);
+        ++arena->stats.failures;
+        ++arena->stats.refused;
+    } else if (arena->blocks.usage[slab].is_spoilt) {
+        arena->wants_mend = 1;
+        ucs_arena_wake(arena, 0);
+    } else {
+        ++arena->stats.slabs_opened;
+        ucs_arena_blocks_open(&arena->blocks, slab,
+                              ucs_arena_pages(arena, length), 0);
+        make_live(arena, slab << arena->blocks.slab_shift, pages);
+        ucs_arena_slab_publish(opened);
+        is_open = 1;
+    }
+    ucs_arena_unlock(arena);
+    return is_open;
+}
+
+/* Open a slab for pages that find no room: the kernel is asked for the slab as it would
+ * be for the memory itself. @return the first page; UCS_ARENA_NO_PAGE if there is none */
+static uint32_t open_slab(ucs_arena_t *arena, uint32_t pages)
+{
+    uint32_t first = UCS_ARENA_NO_PAGE;
+    ucs_status_t status;
+    uint32_t slab;
+
+    /* A handler of this thread could wait for the slab */
+    ucs_hook_enter();
+    slab = begin_opening(arena, pages);
+    if (slab < arena->slabs.num) {
+        status = arena->ops.map(
+                arena->ops.arg, ucs_arena_slabs_memory(&arena->slabs, slab),
+                ucs_arena_slab_length(&arena->slabs.slabs[slab]));
+        if (end_opening(arena, slab, pages, status)) {
+            first = slab << arena->blocks.slab_shift;
+        }
+    }
+    ucs_hook_leave();
     return first;
 }
 
@@ -174,14 +200,11 @@ static void count_too_large(ucs_arena_t *arena)
 
 void *ucs_arena_allocate(ucs_arena_t *arena, size_t length)
 {
-    size_t pages = ucs_arena_pages(arena, length);
+    size_t pages          = ucs_arena_pages(arena, length);
+    ucs_arena_kind_t kind = UCS_ARENA_KIND_FRESH;
     uint32_t first;
-    ucs_arena_kind_t kind;
 
-    /* In a forked child the lock may be held for ever */
-    if (ucs_unlikely(atomic_load_explicit(&arena->is_off,
-                                          memory_order_relaxed)) ||
-        (length == 0)) {
+    if (ucs_unlikely(ucs_arena_is_off(arena)) || (length == 0)) {
         return NULL;
     }
 
@@ -190,7 +213,11 @@ void *ucs_arena_allocate(ucs_arena_t *arena, size_t length)
         return NULL;
     }
 
-    first = allocate(arena, pages, &kind);
+    first = take(arena, pages, &kind);
+    if (first == UCS_ARENA_NO_PAGE) {
+        kind  = UCS_ARENA_KIND_FRESH;
+        first = open_slab(arena, pages);
+    }
     return ((first != UCS_ARENA_NO_PAGE) &&
             (prepare(arena, kind, first, pages) == UCS_OK)) ?
                    ucs_arena_address(arena, first) :
@@ -212,9 +239,9 @@ idle_kind(const ucs_arena_blocks_t *blocks, uint32_t page, uint32_t length)
 
 ucs_status_t ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length)
 {
-    uintptr_t offset  = (uintptr_t)end - arena->slabs.base;
-    uint32_t pages    = ucs_arena_pages(arena, length);
-    uint32_t first    = offset >> arena->page_shift;
+    uintptr_t offset      = (uintptr_t)end - arena->slabs.base;
+    uint32_t pages        = ucs_arena_pages(arena, length);
+    uint32_t first        = offset >> arena->page_shift;
     ucs_arena_kind_t kind = UCS_ARENA_KIND_LAST;
 
     /* At the beginning of a slab there is no memory of the same slab before */
@@ -224,7 +251,7 @@ ucs_status_t ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length)
     }
 
     ucs_arena_lock(arena);
-    if (!atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+    if (!ucs_arena_is_off(arena)) {
         kind = idle_kind(&arena->blocks, first, pages);
     }
     if (kind != UCS_ARENA_KIND_LAST) {
@@ -236,4 +263,15 @@ ucs_status_t ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length)
             (prepare(arena, kind, first, pages) != UCS_OK)) ?
                    UCS_ERR_NO_RESOURCE :
                    UCS_OK;
+}
+
+int ucs_arena_is_full(ucs_arena_t *arena)
+{
+    int is_full;
+
+    ucs_arena_lock(arena);
+    is_full = arena->is_out_of_slabs || (choose_length(arena, 1) == 0) ||
+              (ucs_arena_slabs_first_vacant(&arena->slabs) == arena->slabs.num);
+    ucs_arena_unlock(arena);
+    return is_full;
 }

@@ -4,16 +4,15 @@
  * See file LICENSE for terms.
  */
 
-#include "work.h"
+#include "arena_int.h"
 
 #include <ucs/base/align.h>
-#include <ucs/base/wait.h>
 #include <ucs/sys/math.h>
 
 
 /* A short slab takes as many addresses as a long one. There are addresses for so
  * many more slabs: an arena whose first slab is a 16th as long as the longest needs 26
- * slabs that are shorter until they are long, see ucs_arena_next_slab() */
+ * slabs that are shorter until they are long, see ucs_arena_grown() */
 #define SHORT_SLABS 64
 
 /* Where the parts of an arena are in its memory, bytes from its beginning */
@@ -29,14 +28,12 @@ typedef struct {
 void ucs_arena_params_default(size_t slab_size, ucs_arena_params_t *params)
 {
     *params = (ucs_arena_params_t){
-        .slab_size   = slab_size,
-        .first_slab  = slab_size,
-        .limit       = SIZE_MAX,
-        .zero_budget = UCS_ARENA_DEF_ZERO_BUDGET,
-        .warm        = UCS_ARENA_DEF_WARM,
-        .lazy        = UCS_ARENA_DEF_LAZY,
-        .idle        = UCS_ARENA_DEF_IDLE,
-        .retry       = UCS_ARENA_DEF_RETRY
+        .slab_size  = slab_size,
+        .first_slab = slab_size,
+        .limit      = SIZE_MAX,
+        .lazy       = UCS_ARENA_DEF_LAZY,
+        .idle       = UCS_ARENA_DEF_IDLE,
+        .retry      = UCS_ARENA_DEF_RETRY
     };
 }
 
@@ -76,7 +73,6 @@ static int is_accepted(const ucs_arena_params_t *params)
            is_multiple(params->size, params->slab_size) &&
            (params->size / params->page_size < UINT32_MAX) &&
            (params->start + (params->size - 1) > params->start) &&
-           (params->zero_budget >= params->page_size) &&
            are_times_accepted(params);
 }
 
@@ -130,10 +126,7 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
     arena->blocks.tags       = UCS_PTR_BYTE_OFFSET(memory, layout.tags);
     arena->blocks.slab_shift = arena->slabs.shift - arena->page_shift;
     arena->blocks.slab_pages = 1u << arena->blocks.slab_shift;
-    arena->has_vacant        = 1;
-    atomic_init(&arena->due,
-                ucs_arena_wants_slab(arena) ? 0 : UCS_ARENA_NEVER);
-    arena->moving            = UCS_ARENA_NO_SLAB;
+    atomic_init(&arena->due, UCS_ARENA_NEVER);
     arena->withheld          = UCS_ARENA_NO_PAGE;
     ucs_mutex_init(&arena->lock, UCS_RANK_ARENA, 0);
     ucs_mutex_init(&arena->work, UCS_RANK_ARENA_WORK, UCS_MUTEX_LENDS);
@@ -162,16 +155,6 @@ void ucs_arena_abandon(ucs_arena_t *arena)
     atomic_store_explicit(&arena->due, UCS_ARENA_NEVER, memory_order_relaxed);
 }
 
-int ucs_arena_is_full(ucs_arena_t *arena)
-{
-    int is_full;
-
-    ucs_arena_lock(arena);
-    is_full = !arena->has_vacant || (arena->opening.step > 0);
-    ucs_arena_unlock(arena);
-    return is_full;
-}
-
 int ucs_arena_live(ucs_arena_t *arena, const void *start, size_t length)
 {
     uintptr_t first = (uintptr_t)start;
@@ -179,7 +162,7 @@ int ucs_arena_live(ucs_arena_t *arena, const void *start, size_t length)
     uint32_t page, end_page;
     int is_live;
 
-    if (!ucs_arena_clip(arena, &first, &end) || (end - first != length)) {
+    if (!ucs_arena_slabs_clip(&arena->slabs, &first, &end) || (end - first != length)) {
         return 0;
     }
 
@@ -192,23 +175,65 @@ int ucs_arena_live(ucs_arena_t *arena, const void *start, size_t length)
     return is_live;
 }
 
+/* When there is something to do. To be called under the lock.
+ * @param [in] next  When a slab is to be given back */
+static ucs_arena_time_t
+get_due(const ucs_arena_t *arena, ucs_arena_time_t now, ucs_arena_time_t next)
+{
+    if (arena->blocks.num[UCS_ARENA_KIND_DIRTY] > 0) {
+        next = ucs_min(next, arena->dirty_since + arena->params.lazy);
+    }
+    if (arena->wants_enrolment) {
+        next = ucs_min(next, ucs_max(now, arena->enrol_at));
+    }
+    return arena->wants_mend ? now : next;
+}
+
+ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
+{
+    ucs_arena_time_t due = UCS_ARENA_NEVER;
+
+    if (ucs_arena_is_off(arena)) {
+        return UCS_ARENA_NEVER;
+    }
+
+    ucs_mutex_lock(&arena->work);
+    ucs_hook_enter();
+    if (!ucs_arena_is_off(arena)) {
+        /* Nothing that was freed is to be accessible for longer than it takes to
+         * register a slab */
+        ucs_arena_darken(arena, now);
+        ucs_arena_enrol(arena, now);
+        due = ucs_arena_trim(arena, now);
+
+        ucs_arena_lock(arena);
+        due = get_due(arena, now, due);
+        atomic_store_explicit(&arena->due, due, memory_order_relaxed);
+        ucs_arena_unlock(arena);
+    }
+    ucs_hook_leave();
+    ucs_mutex_unlock(&arena->work);
+    return due;
+}
+
 void ucs_arena_stats_get(ucs_arena_t *arena, ucs_arena_stats_t *stats)
 {
     const uint64_t *num = arena->blocks.num;
 
     ucs_arena_lock(arena);
-    *stats         = arena->stats;
-    stats->live    = ucs_arena_bytes(arena, arena->blocks.num_live);
-    stats->held    = ucs_arena_bytes(arena, arena->blocks.num_held);
-    stats->clean   = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_CLEAN] +
-                                            num[UCS_ARENA_KIND_FRESH]);
-    stats->retired = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_RETIRED]);
-    stats->dark    = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_DARK]);
-    stats->blank   = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_BLANK]);
+    *stats            = arena->stats;
+    stats->committed  = ucs_arena_slabs_committed(&arena->slabs);
+    stats->registered = arena->slabs.bytes[UCS_ARENA_SLAB_KIND_REGISTERED];
+    stats->live       = ucs_arena_bytes(arena, arena->blocks.num_live);
+    stats->held       = ucs_arena_bytes(arena, arena->blocks.num_held);
+    stats->dirty      = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_DIRTY]);
+    stats->muzzy      = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_MUZZY]);
+    stats->retained   = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_RETAINED]);
+    stats->fresh      = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_FRESH]);
     ucs_arena_unlock(arena);
 
     stats->answered = atomic_load_explicit(&arena->answered,
                                            memory_order_relaxed);
-    stats->zeroed_callers = atomic_load_explicit(&arena->zeroed_callers,
-                                                 memory_order_relaxed);
+    stats->zeroed   = atomic_load_explicit(&arena->zeroed,
+                                           memory_order_relaxed);
 }

@@ -27,137 +27,65 @@ BEGIN_C_DECLS
  * "Revisiting RDMA buffer registration in the context of lightweight
  * multi-kernels", EuroMPI 2016). Allocations are served from slabs of an
  * address range. When a use asks for the registration of memory in a slab, a
- * helper registers the slab as a whole, and from then on a registration in it is
- * answered by looking it up (section 3 of the paper). Memory that no peer ever
- * gets is not pinned. Unmapping is lazy (end of section 3): what is freed is free
- * at once, and unusable soon. Pure: knows the system by a table of operations
- * (types.h), and times are arguments, which do not go back but for what the clocks
- * of two processors differ.
+ * helper registers the slab as a whole, and from then on a registration in the slab is
+ * answered by looking up the slab (section 3 of the paper). Memory that no peer ever
+ * gets is not pinned. Unmapping is lazy (end of section 3): freed memory is free
+ * at once, and inaccessible soon. Pure: the arena knows the system by a table of
+ * operations (types.h), and times are arguments, which do not go back but for the
+ * difference between the clocks of two processors.
  *
- * WHO. Threads of the program allocate, free and look up, in memory hooks: they
- * take one lock for a moment, in which nothing is called. What they have the kernel
- * do after that is no more than an unmapping or mapping takes. One thread at a time is
- * the helper, in ucs_arena_tend() and
- * ucs_arena_shrink(); it calls the operations, which may take long, without
- * that lock.
+ * Threads of the program allocate, free and look up, in memory hooks: they take one
+ * lock for a moment, in which nothing is called. After that they have the kernel do no
+ * more than an unmapping or mapping takes. One thread at a time is the helper, in
+ * ucs_arena_tend() and ucs_arena_shrink(); the helper calls the operations, which may
+ * take long, without that lock.
  *
- * PAGES. A page of an open slab (slabs.h) is always in one of these states:
- *
- *   state    jemalloc  accessible  reads as
- *   live     active    yes         what the program has written
- *   retired  dirty     yes         anything: it was freed just now
- *   dark     muzzy     no          anything
- *   blank    retained  no          it would read as zero
- *   clean              yes         zero; called fresh while the slab is plain
- *
- * Pages go from one state to another as follows, and in no other way. Held
- * (blocks.h) are pages while somebody works at them without the lock, and while
- * the process forks: nobody else finds them.
- *
- *   from     to       who       when, and what is done
- *   clean    live     allocate  a clean block has room
- *   blank    live     allocate  else; made accessible
- *   retired  live     allocate  else, and before these for short requests
- *                               (ucs_arena_params_t::warm); filled with zeros
- *   fresh    live     allocate  else
- *   dark     live     allocate  else; made accessible and filled with zeros
- *   live     retired  free      of a registered slab, or what is kept
- *                               (ucs_arena_keep()), or while the helper works
- *   live     dark     free      the same if strict; held and protected
- *   live     blank    free      of a plain slab; held, discarded and protected
- *   retired  dark     helper    held and protected, all at once, when the first
- *                               of them was free for the lazy time
- *   dark     blank    helper    held, made accessible, filled with zeros and
- *                               protected again; of a plain slab discarded
- *
- * A thread that allocates does what is to be done after it has left the lock. So
- * clean is only what nobody has had yet since its slab was opened: what was freed
- * is not accessible again before somebody else has got it.
- *
- * Pages of a plain slab (slabs.h) are the kernel's as long as nobody has written
- * to them. When such a slab is to be registered, what is fresh at its end is cut
- * off, since it would be pinned with the rest, and what is dark or blank is held
- * and accessible meanwhile, and dark from then on.
- *
- * A slab is spoilt when the program maps something else over a part of it
- * (MAP_FIXED), or does what else cannot be undone. That part is the program's;
- * nothing of the slab is found or allocated any more; and from then on a page
- * that is freed, or was free, is gone: the addresses are reserved. The helper
- * deregisters the slab, and opens it anew when all of its pages are gone.
- *
- * All of a slab's pages are fresh when it is opened, and leave whatever state
- * they are in when it is closed, which takes that none is live. Pages that
- * could not be made accessible stay as they were, and are tried again later.
- * Pages that could not be protected are treated as if they were: nobody gets
- * them before they were made accessible.
- *
- * A program that accesses memory after it has unmapped it is not stopped before
- * that is dark, and writes to what another allocation has if it was reused
- * by then, as does a transfer that has not ended when its memory is unmapped.
- * If strict, memory is never reused before it was dark. Whoever frees memory that the
- * program has protected (mprotect) makes it readable and writable before. Strict, that
- * is not needed: pages that were dark are made so before they are handed out.
+ * docs/design/arena.md has the states of a page, and who changes them.
  */
-
-/** No slab. */
-#define UCS_ARENA_NO_SLAB UINT32_MAX
-
-/** When something that has failed is tried again. Under the lock. */
-typedef struct ucs_arena_backoff {
-    ucs_arena_time_t at;   /**< Not before this; 0: it has not failed */
-    ucs_arena_time_t step; /**< How long it waits after the next failure; 0: as
-                                long as after the first one */
-} ucs_arena_backoff_t;
-
 
 /** An arena. */
 typedef struct ucs_arena {
-    ucs_arena_slabs_t   slabs;      /**< Constant, or the helper's, see there */
+    ucs_arena_slabs_t   slabs;      /**< See there */
     ucs_arena_ops_t     ops;        /**< Constant */
     ucs_arena_params_t  params;     /**< Constant */
     unsigned            page_shift; /**< Logarithm of the page size. Constant */
 
     /** Nothing is allocated any more, and nothing freed: the arena has ended,
      *  or this is a forked child, in which the lock may be held by a thread
-     *  that it does not have. Written under the lock, or before the child has
+     *  that the child does not have. Written under the lock, or before the child has
      *  threads; relaxed, and read again under the lock. */
-    _Atomic(int)         is_off;
+    _Atomic(int)        is_off;
     /** When the helper is to be called, see ucs_arena_due(). Written under the
      *  lock; relaxed. */
-    _Atomic(uint64_t)    due;
-    /** How often that was made earlier by others than the helper, see
-     *  ucs_arena_num_wakes(). Written under the lock; relaxed */
-    _Atomic(uint64_t)    num_wakes;
-    /** Whether what is freed of plain slabs is kept for those who allocate next, see
+    _Atomic(uint64_t)   due;
+    /** How often others than the helper have lowered that, see ucs_arena_num_wakes().
+     *  Written under the lock; relaxed */
+    _Atomic(uint64_t)   num_wakes;
+    /** Whether freed memory of plain slabs is kept for the next request, see
      *  ucs_arena_keep(). Relaxed: nothing is read through it */
-    _Atomic(int)         is_kept;
-    _Atomic(uint64_t)    answered;   /**< See the statistics. Relaxed */
-    _Atomic(uint64_t)    zeroed_callers; /**< Likewise */
+    _Atomic(int)        is_kept;
+    _Atomic(uint64_t)   answered;   /**< See the statistics. Relaxed */
+    _Atomic(uint64_t)   zeroed;     /**< Likewise */
 
     ucs_mutex_t         lock;       /**< Around all below. Held for moments;
                                          nothing is called under it. Taken after
-                                         the lock of the helper. Hooks take it
+                                         the lock of the helper. Hooks take the lock
                                          with signals blocked, and wait without
-                                         it for what others hold (moving, held
-                                         blocks) */
+                                         the lock for pages that others work at (busy
+                                         slabs, held blocks) */
     ucs_arena_blocks_t  blocks;
-    ucs_arena_time_t    retired_since; /**< No page of a retired block was freed
-                                            before this; undefined if there is
-                                            none */
-    int                 has_vacant; /**< Whether a slab can be opened */
-    int                 has_shrunk; /**< Slabs were given back since memory is
-                                         short, and no memory was asked for
-                                         since */
+    ucs_arena_time_t    dirty_since; /**< No dirty page was freed before this;
+                                          undefined if there is none */
+    int                 is_out_of_slabs; /**< Whether the last slab could not be given
+                                              memory */
     unsigned            num_spoilt; /**< Slabs that are spoilt */
-    int                 wants_mend; /**< Whether one was spoilt, or pages of one
-                                         are gone, since the helper looked */
-    uint32_t            moving;     /**< Slab that the helper gives memory or
-                                         takes it from, without the lock;
-                                         UCS_ARENA_NO_SLAB, or one that there is
-                                         not: none */
+    int                 wants_mend; /**< Whether a slab was spoilt, or pages of a spoilt
+                                         slab were freed, since the helper looked */
     int                 wants_enrolment; /**< Whether a use has asked for the
                                               registration of a plain slab */
-    uint32_t            longest;    /**< Pages of the longest request so far */
+    ucs_arena_time_t    enrol_at;   /**< No slab is registered before this */
+    ucs_arena_time_t    enrol_step; /**< How long a registration waits after the next
+                                         failure; 0: none has failed of late */
     uint32_t            withheld;   /**< First of the held blocks that a child
                                          is not to have, while the process
                                          forks; UCS_ARENA_NO_PAGE: there are
@@ -166,17 +94,13 @@ typedef struct ucs_arena {
                                          ucs_arena_after_fork() */
     pthread_t           forker;     /**< The thread that forks; undefined if none
                                          does */
-    ucs_arena_time_t    withheld_since; /**< As retired_since, of these */
-    ucs_arena_backoff_t opening;    /**< Opening slabs */
-    ucs_arena_backoff_t access;     /**< Making memory accessible */
-    ucs_arena_backoff_t enrolling;  /**< Registering plain slabs */
-    ucs_arena_stats_t   stats;      /**< Numbers that are not kept elsewhere */
+    ucs_arena_stats_t   stats;      /**< Counters that are not kept elsewhere */
 
     ucs_mutex_t         work;       /**< Lock of the helper: around
                                          ucs_arena_tend() and
                                          ucs_arena_shrink(). Threads that wait for
-                                         memory the helper works at lend it their
-                                         priority by this lock */
+                                         memory the helper works at lend the helper
+                                         their priority by this lock */
 } ucs_arena_t;
 
 
@@ -201,7 +125,7 @@ void ucs_arena_params_grow(ucs_arena_params_t *params, size_t first_slab,
 size_t ucs_arena_memory_size(const ucs_arena_params_t *params);
 
 /**
- * Make an arena without any slab open; ucs_arena_tend() opens the first ones.
+ * Make an arena without memory.
  *
  * @param [in] memory  ucs_arena_memory_size() bytes, zero, aligned to 64, that
  *                     do not come from the arena; the arena is at its
@@ -253,31 +177,31 @@ void ucs_arena_child(ucs_arena_t *arena);
 
 /**
  * Allocate memory that reads as zero. Any thread, memory hooks included: takes
- * the lock of the arena for a constant time, and a word for each 64 pages.
- * What else it takes, see above, this thread does without the lock; where no slab
- * has room, it opens one, unless the helper works just now.
+ * the lock of the arena for a constant time, and a word for each 64 pages. Without the
+ * lock, the thread makes the memory accessible and zero, or opens a slab if none has
+ * room.
  *
  * @param [in] length  Bytes, rounded up to pages.
- * @return NULL if there is no room that is accessible; the helper has more later.
+ * @return NULL if there is no room.
  */
 void *ucs_arena_allocate(ucs_arena_t *arena, size_t length);
 
-/** From now on, keep memory of plain slabs that is freed for the lazy time, as that of
- *  slabs that are registered, instead of giving it back to the kernel at once: the
- *  program's allocator, which would have kept it, maps and unmaps it now. Any
- *  thread. */
+/** From now on, keep freed memory of plain slabs for the lazy time, like that of
+ *  registered slabs, instead of giving the memory back to the kernel at once: the
+ *  program's allocator maps and unmaps now what it would have kept. Any thread. */
 void ucs_arena_keep(ucs_arena_t *arena);
 
 /**
  * Free the live pages of a range: one allocation, a part of it, or several, and
  * what is free already stays so. Any thread, memory hooks included: takes the
  * lock of the arena for a constant time, again and again for many allocations,
- * and a word for each 64 pages of slabs in which something is live. If strict,
- * it calls protect() besides.
+ * and a word for each 64 pages of slabs in which something is live. Without the lock,
+ * the thread protects the memory, if strict, and gives memory of plain slabs back to
+ * the kernel.
  *
  * @param [in] start   A multiple of the page size, as for munmap().
  * @param [in] length  Bytes, rounded up to pages. What is beyond the arena is
- *                     ignored, see ucs_arena_clip().
+ *                     ignored, see ucs_arena_slabs_clip().
  * @param [in] now     The time.
  * @return UCS_ERR_NO_ELEM if nothing of the range is in the arena;
  *         UCS_ERR_INVALID_PARAM if it does not begin with a page;
@@ -343,8 +267,7 @@ void ucs_arena_leave_plain(ucs_arena_t *arena);
 
 /** @return whether no part of a range is registered, in the arena or elsewhere: slabs
  *          that it is in are plain. After ucs_arena_enter_plain(). */
-int ucs_arena_is_plain(const ucs_arena_t *arena, const void *start,
-                       size_t length);
+int ucs_arena_is_plain(ucs_arena_t *arena, const void *start, size_t length);
 
 /**
  * Give the pages of live memory back to the kernel, so that it reads as zero, if all of
@@ -364,20 +287,17 @@ int ucs_arena_is_spoilt(const ucs_arena_t *arena, const void *start,
                         size_t length);
 
 /**
- * What the helper has to do: protect what was freed, register and open slabs, fill
- * with zeros, give slabs back. At most one slab is opened in one call. Not in memory
- * hooks: blocks in operations.
+ * The work of the helper: protect what was freed, register slabs, give slabs back. Not
+ * in memory hooks: blocks in operations.
  *
- * @return when it wants to be called next, as ucs_arena_due(). @a now, if there
- *         is work left that can be done when nothing else is to be done.
+ * @return when it wants to be called next, as ucs_arena_due().
  */
 ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now);
 
 /**
  * Give back what is registered and not in use, since memory is short: empty slabs,
- * and then those in which the program has memory, which are plain then. For
- * the idle time no slab is opened then, nor after it before memory is asked for
- * that there is not: an idle program does without. As ucs_arena_tend().
+ * and then those in which the program has memory, which are plain then. For the idle
+ * time no slab is registered. As ucs_arena_tend().
  *
  * @param [in] bytes  How much is to be given back.
  * @return how much was.
@@ -439,25 +359,6 @@ static UCS_F_ALWAYS_INLINE int
 ucs_arena_has(const ucs_arena_t *arena, const void *address)
 {
     return (uintptr_t)address - arena->slabs.base < arena->slabs.size;
-}
-
-/** What of a range is in the arena's addresses, whether live or not, open or
- *  not. Any thread.
- *
- * @param [inout] start_p, end_p  The range, which becomes the part.
- * @return 0 if nothing of it is: nothing has changed. */
-static UCS_F_ALWAYS_INLINE int
-ucs_arena_clip(const ucs_arena_t *arena, uintptr_t *start_p, uintptr_t *end_p)
-{
-    uintptr_t first = arena->slabs.base, end = first + arena->slabs.size;
-
-    if ((*end_p <= first) || (*start_p >= end) || (*start_p >= *end_p)) {
-        return 0;
-    }
-
-    *start_p = (*start_p < first) ? first : *start_p;
-    *end_p   = (*end_p > end) ? end : *end_p;
-    return 1;
 }
 
 END_C_DECLS

@@ -4,10 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "enrol.h"
-
-#include "dark.h"
-#include "work.h"
+#include "arena_int.h"
 
 #include <ucs/base/align.h>
 #include <ucs/sys/math.h>
@@ -21,6 +18,9 @@
  * that is more than was needed by then. Each use that meets a slab which is not
  * registered yet registers by itself, so that slabs are not to be many */
 #define FIRST_PARTS 16
+
+/* The time to the next attempt is at most so many times the first one */
+#define MAX_BACKOFF 64
 
 
 /* The plain slab that has all of a range, and that nobody has asked for; NULL:
@@ -65,9 +65,9 @@ int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length)
         atomic_fetch_or_explicit(&slab->state, UCS_ARENA_SLAB_WANTED,
                                  memory_order_relaxed);
         arena->wants_enrolment = 1;
-        ucs_arena_wake(arena, arena->enrolling.at);
+        ucs_arena_wake(arena, arena->enrol_at);
     }
-    result = (arena->enrolling.step > 0) ? -1 : 1;
+    result = (arena->enrol_step > 0) ? -1 : 1;
     ucs_arena_unlock(arena);
     return result;
 }
@@ -76,16 +76,15 @@ int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length)
  * has had them yet. To be called under the lock */
 static uint32_t choose_cut(const ucs_arena_t *arena, uint32_t slab)
 {
-    uint32_t pages = arena->blocks.usage[slab].pages;
-    uint32_t rest  = ucs_arena_blocks_rest(&arena->blocks, slab);
-    size_t step    = ucs_max(arena->params.first_slab / FIRST_PARTS,
-                             arena->params.page_size);
-    size_t keep    = ucs_arena_grown(arena, arena->slabs.bytes_registered,
-                                     step);
+    size_t registered = arena->slabs.bytes[UCS_ARENA_SLAB_KIND_REGISTERED];
+    size_t step       = ucs_max(arena->params.first_slab / FIRST_PARTS,
+                                arena->params.page_size);
+    uint32_t pages    = arena->blocks.usage[slab].pages;
+    uint32_t had      = pages - ucs_arena_blocks_rest(&arena->blocks, slab);
+    size_t keep       = ucs_arena_grown(arena, registered, step);
 
-    keep = ucs_round_up(ucs_max(keep, pages - rest),
-                                    ucs_arena_pages(arena, step));
-    return pages - ucs_min(keep, pages);
+    keep = ucs_round_up(ucs_max(keep, ucs_arena_bytes(arena, had)), step);
+    return pages - ucs_min(ucs_arena_pages(arena, keep), pages);
 }
 
 /* Let a slab end where nobody has had memory of it */
@@ -100,9 +99,10 @@ static void cut(ucs_arena_t *arena, uint32_t slab)
     }
     if (length > 0) {
         ucs_arena_blocks_cut(&arena->blocks, slab, length);
-        end           = arena->blocks.usage[slab].pages;
-        arena->moving = slab;
-        ucs_arena_slabs_cut(&arena->slabs, slab, ucs_arena_bytes(arena, end));
+        end = arena->blocks.usage[slab].pages;
+        ucs_arena_slabs_set(&arena->slabs, slab, UCS_ARENA_SLAB_KIND_PLAIN,
+                            ucs_arena_bytes(arena, end));
+        arena->slabs.slabs[slab].is_busy = 1;
     }
     ucs_arena_unlock(arena);
     if (length == 0) {
@@ -115,7 +115,77 @@ static void cut(ucs_arena_t *arena, uint32_t slab)
             ucs_arena_address(arena,
                               (slab << arena->blocks.slab_shift) + end),
             ucs_arena_bytes(arena, length));
-    ucs_arena_moved(arena);
+    ucs_arena_set_busy(arena, slab, 0);
+}
+
+/* Hold the first idle block of one of two kinds from a page on. @return its first page;
+ * the end if there is none */
+static uint32_t hold_next(ucs_arena_t *arena, uint32_t page, uint32_t end,
+                          ucs_arena_kind_t first, ucs_arena_kind_t second)
+{
+    ucs_arena_kind_t kind;
+
+    ucs_arena_lock(arena);
+    while ((page = ucs_arena_blocks_next_idle(&arena->blocks, page, end)) !=
+           end) {
+        kind = ucs_arena_blocks_idle_kind(&arena->blocks, page);
+        if ((kind == first) || (kind == second)) {
+            ucs_arena_blocks_hold(&arena->blocks, page,
+                                  arena->blocks.slab_pages);
+            break;
+        }
+        page += ucs_arena_blocks_length(&arena->blocks, page);
+    }
+    ucs_arena_unlock(arena);
+    return page;
+}
+
+/* Hold all of a slab that may not be accessed, and make it accessible, so that the slab
+ * can be registered. @return the first block of a chain */
+static uint32_t unveil(ucs_arena_t *arena, uint32_t slab)
+{
+    uint32_t page  = slab << arena->blocks.slab_shift;
+    uint32_t end   = page + arena->blocks.usage[slab].pages;
+    uint32_t chain = UCS_ARENA_NO_PAGE;
+    uint32_t length;
+
+    while ((page = hold_next(arena, page, end, UCS_ARENA_KIND_MUZZY,
+                             UCS_ARENA_KIND_RETAINED)) != end) {
+        length = ucs_arena_blocks_length(&arena->blocks, page);
+        ucs_arena_blocks_chain(&arena->blocks, page, chain);
+        chain  = page;
+        /* If it fails, so will the registration */
+        (void)ucs_arena_protect(arena, page, length, 1);
+        page += length;
+    }
+    return chain;
+}
+
+/* The end of unveil(). All of it is muzzy: a program may have written to the pages
+ * meanwhile, though it has nothing there */
+static void veil(ucs_arena_t *arena, uint32_t chain)
+{
+    uint32_t block;
+
+    while (chain != UCS_ARENA_NO_PAGE) {
+        block = chain;
+        chain = ucs_arena_blocks_next(&arena->blocks, block);
+        ucs_arena_conceal(arena, block, 0);
+    }
+}
+
+/* Register a plain slab once */
+static ucs_status_t enter(ucs_arena_t *arena, uint32_t slab)
+{
+    uint32_t chain = unveil(arena, slab);
+    ucs_status_t status;
+
+    status = arena->ops.reg(arena->ops.arg,
+                            ucs_arena_slabs_memory(&arena->slabs, slab),
+                            ucs_arena_slab_length(&arena->slabs.slabs[slab]),
+                            &arena->slabs.slabs[slab].handle);
+    veil(arena, chain);
+    return status;
 }
 
 /* Register a plain slab. @return whether that has not failed */
@@ -124,64 +194,124 @@ static int enrol_slab(ucs_arena_t *arena, uint32_t slab)
     ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
     unsigned attempts       = 0;
     ucs_status_t status;
-    uint32_t chain;
 
     cut(arena, slab);
     do {
-        chain  = ucs_arena_unveil(arena, slab);
-        status = ucs_arena_slabs_register(&arena->slabs, &arena->ops, slab);
-        ucs_arena_veil(arena, chain);
+        status = enter(arena, slab);
     } while ((status != UCS_OK) && arena->params.is_strict &&
              (++attempts < MAX_ATTEMPTS));
 
     ucs_arena_lock(arena);
     if (status == UCS_OK) {
-        ucs_arena_blocks_enrol(&arena->blocks, slab);
+        ucs_arena_slabs_set(&arena->slabs, slab, UCS_ARENA_SLAB_KIND_REGISTERED,
+                            ucs_arena_slab_length(shown));
         ucs_arena_slab_publish(shown);
         ++arena->stats.slabs_enrolled;
     } else {
         ucs_arena_slab_unwant(shown);
     }
-    ucs_arena_note_slabs(arena);
     ucs_arena_unlock(arena);
     return status == UCS_OK;
 }
 
-/* Whether a slab is to be registered: not one that is spoilt */
-static int is_wanted(const ucs_arena_slab_t *slab)
+/* Note when the next attempt may be */
+static void note_attempt(ucs_arena_t *arena, int is_ok, ucs_arena_time_t now)
 {
-    /* Relaxed: written under the lock, after which whoever asks has set
-     * wants_enrolment */
-    return slab->is_plain &&
-           (atomic_load_explicit(&slab->state, memory_order_relaxed) &
-            UCS_ARENA_SLAB_WANTED);
+    ucs_arena_time_t step = ucs_max(arena->enrol_step, arena->params.retry);
+
+    ucs_arena_lock(arena);
+    arena->enrol_at        = is_ok ? 0 : now + step;
+    arena->enrol_step      = is_ok ? 0 :
+                                     ucs_min(2 * step, MAX_BACKOFF *
+                                                       arena->params.retry);
+    arena->stats.failures += !is_ok;
+    ucs_arena_unlock(arena);
 }
 
 void ucs_arena_enrol(ucs_arena_t *arena, ucs_arena_time_t now)
 {
     int is_ok = 1;
+    int is_wanted;
     uint32_t slab;
 
     ucs_arena_lock(arena);
-    if (!arena->wants_enrolment || (arena->enrolling.at > now)) {
-        ucs_arena_unlock(arena);
+    is_wanted              = arena->wants_enrolment && (arena->enrol_at <= now);
+    arena->wants_enrolment = arena->wants_enrolment && !is_wanted;
+    ucs_arena_unlock(arena);
+    if (!is_wanted) {
         return;
     }
 
-    arena->wants_enrolment = 0;
-    ucs_arena_unlock(arena);
-
-    for (slab = 0; slab < arena->slabs.num_used; ++slab) {
-        if (is_wanted(&arena->slabs.slabs[slab])) {
+    for (slab = 0; slab < ucs_arena_slabs_num_used(&arena->slabs); ++slab) {
+        /* Relaxed: written under the lock, after which whoever asks has set
+         * wants_enrolment. A spoilt slab has no such flag */
+        if (atomic_load_explicit(&arena->slabs.slabs[slab].state,
+                                 memory_order_relaxed) &
+            UCS_ARENA_SLAB_WANTED) {
             is_ok = enrol_slab(arena, slab) && is_ok;
         }
     }
+    note_attempt(arena, is_ok, now);
+}
+
+ucs_status_t ucs_arena_deregister(ucs_arena_t *arena, uint32_t slab)
+{
+    ucs_arena_slab_t *hidden = &arena->slabs.slabs[slab];
+    ucs_status_t status;
+
+    if (hidden->kind != UCS_ARENA_SLAB_KIND_REGISTERED) {
+        return UCS_OK;
+    }
+
+    status = arena->ops.dereg(arena->ops.arg, hidden->handle);
+    if (status != UCS_OK) {
+        ucs_arena_count_failure(arena);
+        return status;
+    }
 
     ucs_arena_lock(arena);
-    if (is_ok) {
-        ucs_arena_worked(&arena->enrolling);
-    } else {
-        ucs_arena_failed(arena, &arena->enrolling, now);
-    }
+    hidden->handle = NULL;
+    ucs_arena_slabs_set(&arena->slabs, slab, UCS_ARENA_SLAB_KIND_PLAIN,
+                        ucs_arena_slab_length(hidden));
     ucs_arena_unlock(arena);
+    return UCS_OK;
+}
+
+/* Give muzzy pages of a slab that is plain now back to the kernel */
+static void purge(ucs_arena_t *arena, uint32_t slab)
+{
+    uint32_t page = slab << arena->blocks.slab_shift;
+    uint32_t end  = page + arena->blocks.usage[slab].pages;
+    uint32_t length;
+
+    while ((page = hold_next(arena, page, end, UCS_ARENA_KIND_MUZZY,
+                             UCS_ARENA_KIND_MUZZY)) != end) {
+        length = ucs_arena_blocks_length(&arena->blocks, page);
+        ucs_arena_release(arena, page, ucs_arena_discard(arena, page));
+        page += length;
+    }
+}
+
+int ucs_arena_lay_off_slab(ucs_arena_t *arena, uint32_t slab)
+{
+    ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
+    ucs_status_t status;
+    int is_hidden;
+
+    ucs_arena_lock(arena);
+    is_hidden = !ucs_arena_slab_is_spoilt(shown) && ucs_arena_slab_hide(shown);
+    ucs_arena_unlock(arena);
+    if (!is_hidden) {
+        return 0;
+    }
+
+    status = ucs_arena_deregister(arena, slab);
+    if (status == UCS_OK) {
+        purge(arena, slab);
+    }
+
+    ucs_arena_lock(arena);
+    ucs_arena_slab_publish(shown);
+    ucs_arena_unlock(arena);
+    return status == UCS_OK;
 }

@@ -4,8 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "dark.h"
-#include "work.h"
+#include "arena_int.h"
 
 /*
  * Free memory at a fork. The kernel copies pinned pages for the child one by
@@ -21,121 +20,89 @@
 #define MIN_PAGES 16
 
 
-/* Hold free blocks that are worth it, and chain them. To be called under the
- * lock.
- * @return how many; fewer than UCS_ARENA_BATCH if there are no more */
-static unsigned hold_some(ucs_arena_t *arena, uint32_t *held)
+/* Hold a free block that is worth it, and chain it. To be called under the lock.
+ * @return its first page; UCS_ARENA_NO_PAGE: there is none */
+static uint32_t hold_one(ucs_arena_t *arena)
 {
     ucs_arena_blocks_t *blocks = &arena->blocks;
-    unsigned num               = 0;
     ucs_arena_kind_t kind;
     uint32_t block;
 
     for (kind = 0; kind < UCS_ARENA_KIND_LAST; ++kind) {
-        while ((num < UCS_ARENA_BATCH) &&
-               ((block = ucs_arena_blocks_longest(blocks, kind)) !=
-                UCS_ARENA_NO_PAGE) &&
-               (ucs_arena_blocks_length(blocks, block) >= MIN_PAGES)) {
+        block = ucs_arena_blocks_longest(blocks, kind);
+        if ((block != UCS_ARENA_NO_PAGE) &&
+            (ucs_arena_blocks_length(blocks, block) >= MIN_PAGES)) {
             ucs_arena_blocks_hold(blocks, block, blocks->slab_pages);
             ucs_arena_blocks_chain(blocks, block, arena->withheld);
             arena->withheld = block;
-            held[num++]     = block;
+            return block;
         }
     }
-    return num;
+    return UCS_ARENA_NO_PAGE;
 }
 
-static void withhold(ucs_arena_t *arena, uint32_t first, uint32_t length)
+static ucs_status_t
+inherit(ucs_arena_t *arena, uint32_t block, int is_inherited)
 {
-    /* If it fails, the child has a copy */
-    (void)arena->ops.inherit(arena->ops.arg, ucs_arena_address(arena, first),
-                             ucs_arena_bytes(arena, length), 0);
+    uint32_t length = ucs_arena_blocks_length(&arena->blocks, block);
+
+    return arena->ops.inherit(arena->ops.arg, ucs_arena_address(arena, block),
+                              ucs_arena_bytes(arena, length), is_inherited);
 }
 
 void ucs_arena_before_fork(ucs_arena_t *arena)
 {
-    uint32_t held[UCS_ARENA_BATCH];
-    unsigned num;
+    uint32_t block = UCS_ARENA_NO_PAGE;
 
     do {
         ucs_arena_lock(arena);
         arena->is_forking = 1;
         arena->forker     = pthread_self();
-        if (arena->withheld == UCS_ARENA_NO_PAGE) {
-            arena->withheld_since = arena->retired_since;
+        if (!ucs_arena_is_off(arena)) {
+            block = hold_one(arena);
         }
-        num = atomic_load_explicit(&arena->is_off, memory_order_relaxed) ?
-                      0 :
-                      hold_some(arena, held);
         ucs_arena_unlock(arena);
-        ucs_arena_each_run(arena, held, num, withhold);
-    } while (num == UCS_ARENA_BATCH);
+        if (block != UCS_ARENA_NO_PAGE) {
+            /* If it fails, the child has a copy */
+            (void)inherit(arena, block, 0);
+        }
+    } while (block != UCS_ARENA_NO_PAGE);
 }
 
-/* Have memory inherited as before. Where the kernel refuses that, it is not
- * allocated any more: a later child would lack what the program has there */
-static void give_back(ucs_arena_t *arena, uint32_t first, uint32_t length)
+/* Take a block off the chain, which stays held; after the last one threads get memory
+ * again. @return its first page; UCS_ARENA_NO_PAGE: there is none */
+static uint32_t unchain(ucs_arena_t *arena)
 {
-    uint32_t slab = ucs_arena_blocks_slab(&arena->blocks, first);
-    uint32_t last = ucs_arena_blocks_slab(&arena->blocks, first + length - 1);
+    uint32_t block;
 
-    if (arena->ops.inherit(arena->ops.arg, ucs_arena_address(arena, first),
-                           ucs_arena_bytes(arena, length), 1) == UCS_OK) {
-        return;
+    ucs_arena_lock(arena);
+    block = arena->withheld;
+    if (block != UCS_ARENA_NO_PAGE) {
+        arena->withheld = ucs_arena_blocks_next(&arena->blocks, block);
+    } else {
+        arena->is_forking = 0;
     }
-
-    for (; slab <= last; ++slab) {
-        (void)ucs_arena_withdraw(arena, &arena->slabs.slabs[slab]);
-    }
-}
-
-/* Take blocks off the chain, which stay held. @return how many */
-static unsigned unchain_some(ucs_arena_t *arena, uint32_t *held)
-{
-    unsigned num = 0;
-
-    while ((num < UCS_ARENA_BATCH) && (arena->withheld != UCS_ARENA_NO_PAGE)) {
-        held[num++]     = arena->withheld;
-        arena->withheld = ucs_arena_blocks_next(&arena->blocks,
-                                                arena->withheld);
-    }
-    return num;
-}
-
-/* Make a held block idle as it was. To be called under the lock */
-static void release(ucs_arena_t *arena, uint32_t block)
-{
-    ucs_arena_blocks_t *blocks = &arena->blocks;
-    ucs_arena_kind_t kind      = ucs_arena_blocks_held_kind(blocks, block);
-
-    /* Others may have been freed meanwhile, when there were none */
-    if ((kind == UCS_ARENA_KIND_RETIRED) &&
-        ((blocks->num[kind] == 0) ||
-         (arena->withheld_since < arena->retired_since))) {
-        arena->retired_since = arena->withheld_since;
-    }
-    ucs_arena_blocks_release(blocks, block, kind);
+    ucs_arena_unlock(arena);
+    return block;
 }
 
 void ucs_arena_after_fork(ucs_arena_t *arena)
 {
-    uint32_t held[UCS_ARENA_BATCH];
-    unsigned num, i;
+    uint32_t block;
 
-    do {
-        ucs_arena_lock(arena);
-        num = unchain_some(arena, held);
-        ucs_arena_unlock(arena);
-        ucs_arena_each_run(arena, held, num, give_back);
+    while ((block = unchain(arena)) != UCS_ARENA_NO_PAGE) {
+        /* Where the kernel refuses that, it is not allocated any more: a later child
+         * would lack what the program has there */
+        if (inherit(arena, block, 1) != UCS_OK) {
+            (void)ucs_arena_withdraw(arena, ucs_arena_slab_of(arena, block));
+        }
 
+        ucs_arena_release(arena, block,
+                          ucs_arena_blocks_held_kind(&arena->blocks, block));
+        /* Dirty pages are protected at once: they may be overdue */
         ucs_arena_lock(arena);
-        for (i = 0; i < num; ++i) {
-            release(arena, held[i]);
-        }
-        if (num > 0) {
-            ucs_arena_wake(arena, 0); /* It may not have seen them meanwhile */
-        }
-        arena->is_forking = (num > 0);
+        arena->dirty_since = 0;
+        ucs_arena_wake(arena, 0);
         ucs_arena_unlock(arena);
-    } while (num > 0);
+    }
 }

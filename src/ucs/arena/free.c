@@ -4,33 +4,33 @@
  * See file LICENSE for terms.
  */
 
-#include "dark.h"
-#include "work.h"
+#include "arena_int.h"
 
 #include <ucs/sys/math.h>
 
 
-/* The pages of a range that are to be freed still, and what of it was freed */
+/* Most runs of live pages that are freed under one hold of the lock */
+#define BATCH 32
+
+
+/* The part of a range that is still to be freed */
 typedef struct {
     size_t           page;
     size_t           end;
     ucs_arena_time_t now;
-    uint32_t         runs[UCS_ARENA_BATCH]; /* Live until now; held, if strict */
-    unsigned         num_runs;
-    uint32_t         plain[UCS_ARENA_BATCH]; /* Those of plain slabs; held */
-    unsigned         num_plain;
-    uint32_t         spoilt[UCS_ARENA_BATCH]; /* Those of spoilt slabs; held */
-    unsigned         num_spoilt;
-    int              is_counted; /* Whether it counts as a call */
+    uint32_t         held[BATCH]; /* Blocks that were freed and are held */
+    unsigned         num_held;
+    int              is_counted;  /* Whether it counts as a call */
 } range_t;
 
 
-/* To be called under the lock */
-static int is_plain(const ucs_arena_t *arena, uint32_t slab)
+/* Whether freed pages of a slab are protected or taken away at once, and not dirty. To be
+ * called under the lock */
+static int is_held(const ucs_arena_t *arena, uint32_t slab)
 {
-    return (atomic_load_explicit(&arena->slabs.slabs[slab].state,
-                                 memory_order_relaxed) &
-            UCS_ARENA_SLAB_PLAIN) != 0;
+    return arena->params.is_strict || arena->blocks.usage[slab].is_spoilt ||
+           ((arena->slabs.slabs[slab].kind == UCS_ARENA_SLAB_KIND_PLAIN) &&
+            !atomic_load_explicit(&arena->is_kept, memory_order_relaxed));
 }
 
 /* Free the first live pages of a range, as far as they are within one slab. To
@@ -38,7 +38,9 @@ static int is_plain(const ucs_arena_t *arena, uint32_t slab)
 static void free_run(ucs_arena_t *arena, range_t *range)
 {
     ucs_arena_blocks_t *blocks = &arena->blocks;
-    uint32_t slab              = ucs_arena_blocks_slab(blocks, range->page);
+    int holds                  = is_held(arena,
+                                         ucs_arena_blocks_slab(blocks,
+                                                               range->page));
     uint32_t first;
 
     first = ucs_arena_blocks_live_run(blocks, &range->page, range->end);
@@ -46,144 +48,91 @@ static void free_run(ucs_arena_t *arena, range_t *range)
         return;
     }
 
-    if (blocks->usage[slab].is_spoilt) {
-        ucs_arena_blocks_retire(blocks, first, range->page - first, range->now,
-                                1);
-        range->spoilt[range->num_spoilt++] = first;
-        return;
+    if (holds) {
+        range->held[range->num_held++] = first;
+    } else {
+        ucs_arena_note_dirty(arena, range->now);
     }
-
-    if (is_plain(arena, slab) &&
-        !atomic_load_explicit(&arena->is_kept, memory_order_relaxed)) {
-        ucs_arena_blocks_retire(blocks, first, range->page - first, range->now,
-                                1);
-        range->plain[range->num_plain++] = first;
-        return;
-    }
-
-    ucs_arena_note_retired(arena, range->now);
     ucs_arena_blocks_retire(blocks, first, range->page - first, range->now,
-                            arena->params.is_strict);
-    range->runs[range->num_runs++] = first;
+                            holds);
+    arena->stats.frees += !range->is_counted;
+    range->is_counted   = 1;
 }
 
-/* Take held pages of spoilt slabs away at once: they may be anything that the
+/* Take held pages of a spoilt slab away at once: they may be anything that the
  * program has mapped, such as a file */
-static void take_away(ucs_arena_t *arena, range_t *range)
+static void take_away(ucs_arena_t *arena, uint32_t block)
 {
-    uint32_t block;
-    unsigned i;
+    uint32_t length = ucs_arena_blocks_length(&arena->blocks, block);
 
-    for (i = 0; i < range->num_spoilt; ++i) {
-        /* If it fails, it goes with the slab */
-        block = range->spoilt[i];
-        (void)arena->ops.unmap(arena->ops.arg, ucs_arena_address(arena, block),
-                               ucs_arena_bytes(arena, ucs_arena_blocks_length(
-                                                              &arena->blocks,
-                                                              block)));
-        ucs_arena_lock(arena);
-        ucs_arena_blocks_drop(&arena->blocks, block);
-        arena->wants_mend = 1;
-        ucs_arena_wake(arena, range->now);
-        ucs_arena_unlock(arena);
-    }
+    /* If it fails, it goes with the slab */
+    (void)arena->ops.unmap(arena->ops.arg, ucs_arena_address(arena, block),
+                           ucs_arena_bytes(arena, length));
+    ucs_arena_lock(arena);
+    ucs_arena_blocks_drop(&arena->blocks, block);
+    arena->wants_mend = 1;
+    ucs_arena_wake(arena, 0);
+    ucs_arena_unlock(arena);
 }
 
-/* Give held pages back to the kernel, if they are not registered, nor will be while this
- * goes on. @return whether they are blank */
-static int unmap_plain(ucs_arena_t *arena, uint32_t block)
+/* Let a held block be dirty after all, since the helper may be about to register its
+ * slab */
+static void let_be_dirty(ucs_arena_t *arena, uint32_t block,
+                         ucs_arena_time_t now)
 {
-    void *address  = ucs_arena_address(arena, block);
-    uint32_t pages = ucs_arena_blocks_length(&arena->blocks, block);
-    size_t length  = ucs_arena_bytes(arena, pages);
-
-    if (!ucs_arena_is_plain(arena, address, length) ||
-        (arena->ops.discard(arena->ops.arg, address, length) != UCS_OK)) {
-        return 0;
-    }
-
-    (void)ucs_arena_protect(arena, block, pages, 0);
-    return 1;
+    ucs_arena_lock(arena);
+    ucs_arena_note_dirty(arena, now);
+    ucs_arena_unlock(arena);
+    ucs_arena_release(arena, block, UCS_ARENA_KIND_DIRTY);
 }
 
-/* What is freed of plain slabs is the kernel's at once, and inaccessible, as it would be
- * without an arena. While the helper works it is as in other slabs */
-static void free_plain(ucs_arena_t *arena, range_t *range)
+/* Make held blocks idle. What is freed of plain slabs is the kernel's at once, and
+ * inaccessible, as it would be without an arena, unless the helper works just now */
+static void settle(ucs_arena_t *arena, const range_t *range)
 {
     int is_entered = (ucs_arena_enter_plain(arena) == UCS_OK);
-    unsigned num   = 0;
     uint32_t block;
-    int is_blank;
+    int is_plain;
     unsigned i;
 
-    for (i = 0; i < range->num_plain; ++i) {
-        block    = range->plain[i];
-        is_blank = is_entered && unmap_plain(arena, block);
-        if (!is_blank && arena->params.is_strict) {
-            range->plain[num++] = block;
-            continue;
-        }
-
-        ucs_arena_lock(arena);
-        if (is_blank) {
-            ucs_arena_blocks_release(&arena->blocks, block,
-                                     UCS_ARENA_KIND_BLANK);
+    for (i = 0; i < range->num_held; ++i) {
+        block    = range->held[i];
+        is_plain = is_entered &&
+                   ucs_arena_is_plain(arena, ucs_arena_address(arena, block),
+                                      1);
+        if (ucs_arena_slab_is_spoilt(ucs_arena_slab_of(arena, block))) {
+            take_away(arena, block);
+        } else if (is_plain || arena->params.is_strict) {
+            ucs_arena_conceal(arena, block, is_plain);
         } else {
-            ucs_arena_retire_held(arena, block, range->now);
+            let_be_dirty(arena, block, range->now);
         }
-        ucs_arena_unlock(arena);
     }
     if (is_entered) {
         ucs_arena_leave_plain(arena);
-    }
-
-    if (num > 0) {
-        ucs_arena_darken(arena, range->plain, num);
-    }
-}
-
-/* Make the next live pages of a range idle, or hold them for the caller, who then has
- * them protected or taken away. To be called under the lock */
-static void free_batch(ucs_arena_t *arena, range_t *range)
-{
-    unsigned steps;
-
-    range->num_runs   = 0;
-    range->num_plain  = 0;
-    range->num_spoilt = 0;
-    for (steps = 0; (steps < UCS_ARENA_BATCH) && (range->page < range->end);
-         ++steps) {
-        free_run(arena, range);
-    }
-    if (range->num_runs > 0) {
-        ucs_arena_wake(arena, range->now + arena->params.lazy);
-    }
-    if (range->num_runs + range->num_plain + range->num_spoilt > 0) {
-        arena->stats.frees += !range->is_counted;
-        range->is_counted   = 1;
     }
 }
 
 /* Free some of a range. @return an error if the arena has ended */
 static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
 {
+    unsigned steps;
+
     ucs_arena_lock(arena);
-    if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+    if (ucs_arena_is_off(arena)) {
         ucs_arena_unlock(arena);
         return UCS_ERR_UNSUPPORTED;
     }
 
-    free_batch(arena, range);
+    range->num_held = 0;
+    for (steps = 0; (steps < BATCH) && (range->page < range->end); ++steps) {
+        free_run(arena, range);
+    }
     /* A handler of this thread could wait for pages that this thread holds */
     ucs_hook_enter();
     ucs_arena_unlock(arena);
-    take_away(arena, range);
-    if (range->num_plain > 0) {
-        free_plain(arena, range);
-    }
-
-    if (arena->params.is_strict && (range->num_runs > 0)) {
-        ucs_arena_darken(arena, range->runs, range->num_runs);
+    if (range->num_held > 0) {
+        settle(arena, range);
     }
     ucs_hook_leave();
     return UCS_OK;
@@ -197,13 +146,11 @@ ucs_status_t ucs_arena_free(ucs_arena_t *arena, void *start, size_t length,
     ucs_status_t status;
     range_t range;
 
-    if (!ucs_arena_clip(arena, &first, &end)) {
+    if (!ucs_arena_slabs_clip(&arena->slabs, &first, &end)) {
         return UCS_ERR_NO_ELEM;
     }
 
-    /* In a forked child the lock may be held for ever */
-    if (ucs_unlikely(atomic_load_explicit(&arena->is_off,
-                                          memory_order_relaxed))) {
+    if (ucs_unlikely(ucs_arena_is_off(arena))) {
         return UCS_ERR_UNSUPPORTED;
     }
 
@@ -219,4 +166,40 @@ ucs_status_t ucs_arena_free(ucs_arena_t *arena, void *start, size_t length,
         status = free_some(arena, &range);
     } while ((status == UCS_OK) && (range.page < range.end));
     return status;
+}
+
+void ucs_arena_keep(ucs_arena_t *arena)
+{
+    atomic_store_explicit(&arena->is_kept, 1, memory_order_relaxed);
+}
+
+void ucs_arena_darken(ucs_arena_t *arena, ucs_arena_time_t now)
+{
+    ucs_arena_blocks_t *blocks = &arena->blocks;
+    uint64_t pages;
+    uint32_t block;
+    int is_plain;
+
+    ucs_arena_lock(arena);
+    pages = blocks->num[UCS_ARENA_KIND_DIRTY];
+    if ((pages == 0) || (now < arena->dirty_since + arena->params.lazy)) {
+        ucs_arena_unlock(arena);
+        return;
+    }
+
+    /* As much as there is now: a program that goes on to free does not keep the
+     * helper here. What becomes dirty after this has been freed from now on */
+    arena->dirty_since = now;
+    while ((pages > 0) &&
+           ((block = ucs_arena_blocks_longest(blocks, UCS_ARENA_KIND_DIRTY)) !=
+            UCS_ARENA_NO_PAGE)) {
+        pages   -= ucs_min(pages, ucs_arena_blocks_hold(blocks, block,
+                                                        blocks->slab_pages));
+        is_plain = (ucs_arena_slab_of(arena, block)->kind ==
+                    UCS_ARENA_SLAB_KIND_PLAIN);
+        ucs_arena_unlock(arena);
+        ucs_arena_conceal(arena, block, is_plain);
+        ucs_arena_lock(arena);
+    }
+    ucs_arena_unlock(arena);
 }

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "work.h"
+#include "arena_int.h"
 
 #include <ucs/base/wait.h>
 #include <ucs/sys/math.h>
@@ -16,7 +16,7 @@
 static int must_wait(const ucs_arena_t *arena, uint32_t slab, uint32_t first,
                      uint32_t end)
 {
-    return ((arena->moving == slab) ||
+    return (arena->slabs.slabs[slab].is_busy ||
             ucs_arena_blocks_has_held(&arena->blocks, first, end)) &&
            !(arena->is_forking && pthread_equal(arena->forker, pthread_self()));
 }
@@ -28,7 +28,7 @@ static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
 {
     for (;;) {
         ucs_arena_lock(arena);
-        if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+        if (ucs_arena_is_off(arena)) {
             ucs_arena_unlock(arena);
             return UCS_ERR_UNSUPPORTED;
         }
@@ -43,8 +43,6 @@ static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
     }
 
     ucs_arena_blocks_claim(&arena->blocks, first, end);
-    arena->wants_mend = 1;
-    ucs_arena_wake(arena, 0);
     ucs_arena_unlock(arena);
     return UCS_OK;
 }
@@ -56,12 +54,11 @@ ucs_status_t ucs_arena_spoil(ucs_arena_t *arena, void *start, size_t length)
     ucs_status_t status  = UCS_OK;
     uint32_t slab, page, end, part_end;
 
-    if (!ucs_arena_clip(arena, &start_addr, &end_addr)) {
+    if (!ucs_arena_slabs_clip(&arena->slabs, &start_addr, &end_addr)) {
         return UCS_ERR_NO_ELEM;
     }
 
-    /* In a forked child the lock may be held for ever */
-    if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+    if (ucs_arena_is_off(arena)) {
         return UCS_ERR_UNSUPPORTED;
     }
 
@@ -81,14 +78,12 @@ ucs_status_t ucs_arena_spoil(ucs_arena_t *arena, void *start, size_t length)
 
 ucs_status_t ucs_arena_withdraw(ucs_arena_t *arena, ucs_arena_slab_t *slab)
 {
-    if (atomic_load_explicit(&arena->is_off, memory_order_relaxed)) {
+    if (ucs_arena_is_off(arena)) {
         return UCS_ERR_UNSUPPORTED;
     }
 
     ucs_arena_lock(arena);
     ucs_arena_mark_spoilt(arena, slab - arena->slabs.slabs);
-    arena->wants_mend = 1;
-    ucs_arena_wake(arena, 0);
     ucs_arena_unlock(arena);
     return UCS_OK;
 }
@@ -100,7 +95,7 @@ int ucs_arena_is_spoilt(const ucs_arena_t *arena, const void *start,
     uintptr_t end   = first + length;
     size_t slab;
 
-    if (!ucs_arena_clip(arena, &first, &end)) {
+    if (!ucs_arena_slabs_clip(&arena->slabs, &first, &end)) {
         return 0;
     }
 

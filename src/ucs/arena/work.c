@@ -4,154 +4,92 @@
  * See file LICENSE for terms.
  */
 
-#include "work.h"
+#include "arena_int.h"
 
 #include <ucs/sys/math.h>
 
 
-/* The time to the next attempt is at most so many times the first one */
-#define MAX_BACKOFF 64
-
-/* A slab is at most so large a part of what there is already, so that a program
- * has little more in memory than it uses. Each slab is an eighth more, so 18 of
- * them make the arena ten times as large */
+/* A slab is at most such a part of what there is already, so that a program has little
+ * more in memory than it uses. Each slab is an eighth more, so 18 of them make the
+ * arena ten times as large */
 #define GROWTH 8
 
 
-uint32_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least)
+size_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least)
 {
     size_t length = bytes / GROWTH;
 
     length -= length % least;
     length  = ucs_max(length, least);
-    return ucs_arena_pages(arena, ucs_min(length, arena->params.slab_size));
+    return ucs_min(length, arena->params.slab_size);
 }
 
-/* The pages of the slab that is opened when so many bytes have memory */
-static uint32_t next_slab(const ucs_arena_t *arena, size_t committed)
+void ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when)
 {
-    return ucs_arena_grown(arena, committed, arena->params.first_slab);
-}
-
-uint32_t ucs_arena_next_slab(const ucs_arena_t *arena)
-{
-    return next_slab(arena, arena->stats.committed);
-}
-
-int ucs_arena_is_dispensable(const ucs_arena_t *arena, uint32_t slab)
-{
-    uint32_t pages   = arena->blocks.usage[slab].pages;
-    uint64_t left    = ucs_arena_blocks_num_free(&arena->blocks) - pages;
-    size_t committed = arena->stats.committed - ucs_arena_bytes(arena, pages);
-
-    /* What was registered is so again when it is used */
-    if (arena->slabs.slabs[slab].is_registered) {
-        return 1;
+    if (when < atomic_load_explicit(&arena->due, memory_order_relaxed)) {
+        atomic_store_explicit(&arena->due, when, memory_order_relaxed);
+        atomic_store_explicit(
+                &arena->num_wakes,
+                atomic_load_explicit(&arena->num_wakes, memory_order_relaxed) +
+                1, memory_order_relaxed);
     }
-
-    /* See ucs_arena_wants_slab() */
-    if ((pages >= arena->longest) && (arena->blocks.num_empty <= 2)) {
-        return 0;
-    }
-
-    return left >= next_slab(arena, committed);
 }
 
-static int has_room(const ucs_arena_t *arena, uint32_t pages)
+void ucs_arena_count_failure(ucs_arena_t *arena)
 {
-    ucs_arena_kind_t kind;
-
-    for (kind = 0; kind < UCS_ARENA_KIND_LAST; ++kind) {
-        if (ucs_arena_blocks_find(&arena->blocks, kind, pages) !=
-            UCS_ARENA_NO_PAGE) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-int ucs_arena_wants_slab(const ucs_arena_t *arena)
-{
-    /* A plain slab costs addresses: one more request like the longest one is to find
-     * room, since the helper may have no time then */
-    return arena->has_vacant && !arena->has_shrunk &&
-           !has_room(arena, ucs_max(arena->longest, 1));
-}
-
-void ucs_arena_failed(ucs_arena_t *arena, ucs_arena_backoff_t *backoff,
-                      ucs_arena_time_t now)
-{
-    ucs_arena_time_t step = (backoff->step == 0) ? arena->params.retry :
-                                                   backoff->step;
-
-    backoff->at   = now + step;
-    backoff->step = ucs_min(2 * step, MAX_BACKOFF * arena->params.retry);
+    ucs_arena_lock(arena);
     ++arena->stats.failures;
-}
-
-void ucs_arena_worked(ucs_arena_backoff_t *backoff)
-{
-    backoff->at   = 0;
-    backoff->step = 0;
+    ucs_arena_unlock(arena);
 }
 
 ucs_status_t ucs_arena_protect(ucs_arena_t *arena, uint32_t first,
                                uint32_t length, int is_accessible)
 {
-    ucs_status_t status;
-
-    status = arena->ops.protect(arena->ops.arg, ucs_arena_address(arena, first),
-                                ucs_arena_bytes(arena, length), is_accessible);
-
-    if ((status != UCS_OK) && !is_accessible) {
-        ucs_arena_lock(arena);
-        ++arena->stats.failures; /* It is not tried again */
-        ucs_arena_unlock(arena);
-    }
-    return status;
+    return arena->ops.protect(arena->ops.arg, ucs_arena_address(arena, first),
+                              ucs_arena_bytes(arena, length), is_accessible);
 }
 
-static void sort(uint32_t *blocks, unsigned num)
+void ucs_arena_release(ucs_arena_t *arena, uint32_t block,
+                       ucs_arena_kind_t kind)
 {
-    unsigned i, j;
-    uint32_t block;
-
-    for (i = 1; i < num; ++i) {
-        block = blocks[i];
-        for (j = i; (j > 0) && (blocks[j - 1] > block); --j) {
-            blocks[j] = blocks[j - 1];
-        }
-        blocks[j] = block;
+    ucs_arena_lock(arena);
+    ucs_arena_blocks_release(&arena->blocks, block, kind);
+    if (ucs_arena_slab_is_spoilt(ucs_arena_slab_of(arena, block))) {
+        arena->wants_mend = 1;
+        ucs_arena_wake(arena, 0);
     }
+    ucs_arena_unlock(arena);
 }
 
-void ucs_arena_each_run(ucs_arena_t *arena, uint32_t *blocks, unsigned num,
-                        ucs_arena_run_t func)
+ucs_arena_kind_t ucs_arena_discard(ucs_arena_t *arena, uint32_t block)
 {
-    uint32_t first, end;
-    unsigned i;
+    uint32_t length = ucs_arena_blocks_length(&arena->blocks, block);
 
-    sort(blocks, num);
-    for (i = 0; i < num;) {
-        first = end = blocks[i];
-        for (; (i < num) && (blocks[i] == end); ++i) {
-            end += ucs_arena_blocks_length(&arena->blocks, end);
-        }
-        func(arena, first, end - first);
-    }
+    return (arena->ops.discard(arena->ops.arg, ucs_arena_address(arena, block),
+                               ucs_arena_bytes(arena, length)) == UCS_OK) ?
+                   UCS_ARENA_KIND_RETAINED :
+                   UCS_ARENA_KIND_MUZZY;
 }
 
-void ucs_arena_note_slabs(ucs_arena_t *arena)
+void ucs_arena_conceal(ucs_arena_t *arena, uint32_t block, int is_plain)
 {
-    const ucs_arena_slabs_t *slabs = &arena->slabs;
+    uint32_t length       = ucs_arena_blocks_length(&arena->blocks, block);
+    ucs_arena_kind_t kind = is_plain ? ucs_arena_discard(arena, block) :
+                                       UCS_ARENA_KIND_MUZZY;
 
-    arena->stats.registered = slabs->bytes_registered;
-    arena->stats.committed  = slabs->bytes_registered + slabs->bytes_bare +
-                              slabs->bytes_plain;
-    arena->has_vacant       = ucs_arena_slabs_has_vacant(slabs) &&
-                              (arena->stats.committed +
-                                       arena->params.first_slab <=
-                               arena->params.limit);
+    if (ucs_arena_protect(arena, block, length, 0) != UCS_OK) {
+        /* The memory stays accessible until somebody gets it */
+        ucs_arena_count_failure(arena);
+    }
+    ucs_arena_release(arena, block, kind);
+}
+
+void ucs_arena_note_dirty(ucs_arena_t *arena, ucs_arena_time_t now)
+{
+    if (arena->blocks.num[UCS_ARENA_KIND_DIRTY] == 0) {
+        arena->dirty_since = now;
+    }
+    ucs_arena_wake(arena, now + arena->params.lazy);
 }
 
 void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab)
@@ -162,70 +100,15 @@ void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab)
         ++arena->num_spoilt;
         ++arena->stats.slabs_spoilt;
     }
+    arena->wants_mend = 1;
+    ucs_arena_wake(arena, 0);
 }
 
-void ucs_arena_note_retired(ucs_arena_t *arena, ucs_arena_time_t now)
-{
-    if (arena->blocks.num[UCS_ARENA_KIND_RETIRED] == 0) {
-        arena->retired_since = now;
-    }
-}
-
-void ucs_arena_retire_held(ucs_arena_t *arena, uint32_t block,
-                           ucs_arena_time_t now)
-{
-    if (arena->params.is_strict) {
-        ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_DARK);
-        return;
-    }
-
-    ucs_arena_note_retired(arena, now);
-    ucs_arena_blocks_release(&arena->blocks, block, UCS_ARENA_KIND_RETIRED);
-    ucs_arena_wake(arena, now + arena->params.lazy);
-}
-
-void ucs_arena_moved(ucs_arena_t *arena)
+void ucs_arena_set_busy(ucs_arena_t *arena, uint32_t slab, int is_busy)
 {
     ucs_arena_lock(arena);
-    arena->moving = UCS_ARENA_NO_SLAB;
+    arena->slabs.slabs[slab].is_busy = is_busy;
     ucs_arena_unlock(arena);
-}
-
-void ucs_arena_forget(ucs_arena_t *arena, uint32_t slab)
-{
-    if (arena->blocks.usage[slab].is_spoilt) {
-        ucs_arena_slab_mend(&arena->slabs.slabs[slab]);
-        --arena->num_spoilt;
-    }
-    ucs_arena_blocks_close(&arena->blocks, slab);
-}
-
-ucs_status_t ucs_arena_take_away(ucs_arena_t *arena, uint32_t slab)
-{
-    ucs_status_t status;
-    int is_spoilt, is_free;
-
-    ucs_arena_lock(arena);
-    is_spoilt = arena->blocks.usage[slab].is_spoilt;
-    is_free   = !is_spoilt || ucs_arena_blocks_is_gone(&arena->blocks, slab);
-    if (is_free) {
-        arena->moving = slab;
-    }
-    ucs_arena_unlock(arena);
-    if (!is_free) {
-        return UCS_ERR_BUSY;
-    }
-
-    status = ucs_arena_slabs_clear(&arena->slabs, &arena->ops, slab);
-
-    /* Both at once: who waits to map something there spoils it anew */
-    ucs_arena_lock(arena);
-    arena->moving = UCS_ARENA_NO_SLAB;
-    if (is_spoilt && (status == UCS_OK)) {
-        ucs_arena_forget(arena, slab);
-    }
-    ucs_arena_unlock(arena);
-    return status;
 }
 
 ucs_status_t ucs_arena_enter_plain(ucs_arena_t *arena)
@@ -247,21 +130,24 @@ void ucs_arena_leave_plain(ucs_arena_t *arena)
     ucs_hook_leave();
 }
 
-int ucs_arena_is_plain(const ucs_arena_t *arena, const void *start,
-                       size_t length)
+int ucs_arena_is_plain(ucs_arena_t *arena, const void *start, size_t length)
 {
     uintptr_t first = (uintptr_t)start;
     uintptr_t end   = first + length;
     size_t slab, last;
 
-    if (!ucs_arena_clip(arena, &first, &end)) {
+    if (!ucs_arena_slabs_clip(&arena->slabs, &first, &end)) {
         return 1;
     }
 
     last = (end - 1 - arena->slabs.base) >> arena->slabs.shift;
-    for (slab = (first - arena->slabs.base) >> arena->slabs.shift;
-         (slab <= last) && arena->slabs.slabs[slab].is_plain; ++slab) {
+    slab = (first - arena->slabs.base) >> arena->slabs.shift;
+    ucs_arena_lock(arena);
+    while ((slab <= last) && (arena->slabs.slabs[slab].kind ==
+                              UCS_ARENA_SLAB_KIND_PLAIN)) {
+        ++slab;
     }
+    ucs_arena_unlock(arena);
     return slab > last;
 }
 
@@ -279,9 +165,4 @@ ucs_arena_discard_live(ucs_arena_t *arena, void *start, size_t length)
                      UCS_ERR_UNSUPPORTED;
     ucs_arena_leave_plain(arena);
     return status;
-}
-
-void ucs_arena_keep(ucs_arena_t *arena)
-{
-    atomic_store_explicit(&arena->is_kept, 1, memory_order_relaxed);
 }

@@ -181,7 +181,7 @@ ucs_status_t predreg_served_create(const predreg_replay_params_t *params,
                                    predreg_served_t **served_p)
 {
     size_t slab_size = params->arena_slab;
-    ucs_arena_params_t super;
+    ucs_arena_params_t arena;
     predreg_served_t *served;
     ucs_status_t status;
 
@@ -198,14 +198,14 @@ ucs_status_t predreg_served_create(const predreg_replay_params_t *params,
         slab_size /= 2;
     }
 
-    ucs_arena_params_default(slab_size, &super);
-    super.start     = ARENA_START;
-    super.page_size = PREDREG_PAGE_SIZE;
-    ucs_arena_params_grow(&super,
+    ucs_arena_params_default(slab_size, &arena);
+    arena.start     = ARENA_START;
+    arena.page_size = PREDREG_PAGE_SIZE;
+    ucs_arena_params_grow(&arena,
                           ucs_min((size_t)UCT_PREDREG_FIRST_SLAB, slab_size),
                           ucs_max(params->limit - (params->limit % slab_size),
                                   slab_size));
-    status = create_arena(served, &super);
+    status = create_arena(served, &arena);
     if (status != UCS_OK) {
         predreg_served_destroy(served);
         return status;
@@ -310,7 +310,7 @@ void *predreg_served_begin(predreg_served_t *served, const predreg_use_t *use,
         .end   = use->address + use->length
     };
     const predreg_range_t *mapping;
-    ucs_arena_slab_t *super;
+    ucs_arena_slab_t *found;
     void *place;
     slab_t *slab;
 
@@ -321,27 +321,27 @@ void *predreg_served_begin(predreg_served_t *served, const predreg_use_t *use,
     }
 
     place = (void*)(mapping->place + (used.start - mapping->start));
-    super = ucs_arena_find(served->arena, place, use->length);
-    if (super == NULL) {
+    found = ucs_arena_find(served->arena, place, use->length);
+    if (found == NULL) {
         (void)ucs_arena_want(served->arena, place, use->length);
         return NULL;
     }
 
-    slab = slab_of(served, super);
+    slab = slab_of(served, found);
     settle(served, slab, now);
-    if ((slab->state != SLAB_REGISTERED) || !ucs_arena_slab_acquire(super)) {
+    if ((slab->state != SLAB_REGISTERED) || !ucs_arena_slab_acquire(found)) {
         return NULL;
     }
 
     predreg_holding_use(served->account, &slab->holding, site, now);
-    return super;
+    return found;
 }
 
-void predreg_served_end(predreg_served_t *served, void *super, uint64_t now)
+void predreg_served_end(predreg_served_t *served, void *found, uint64_t now)
 {
     predreg_holding_unuse(served->account,
-                          &slab_of(served, super)->holding, now);
-    ucs_arena_slab_release(super);
+                          &slab_of(served, found)->holding, now);
+    ucs_arena_slab_release(found);
 }
 
 ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,

@@ -16,17 +16,6 @@
 #define TAG_KIND  UCS_MASK(8)
 
 
-uint64_t ucs_arena_blocks_num_free(const ucs_arena_blocks_t *blocks)
-{
-    uint64_t count = blocks->num_held;
-    unsigned kind;
-
-    for (kind = 0; kind < UCS_ARENA_KIND_LAST; ++kind) {
-        count += blocks->num[kind];
-    }
-    return count;
-}
-
 static void tag(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
                 uint32_t kind)
 {
@@ -142,19 +131,13 @@ void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
 {
     blocks->usage[slab].pages       = pages;
     blocks->usage[slab].empty_since = now;
-    blocks->usage[slab].is_open     = 1;
-    ++blocks->num_empty;
     add(blocks, slab << blocks->slab_shift, pages, UCS_ARENA_KIND_FRESH);
 }
 
 void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab)
 {
-    ucs_arena_usage_t *usage = &blocks->usage[slab];
-
-    blocks->num_empty -= !usage->is_spoilt;
-    usage->is_open     = 0;
-    usage->is_spoilt   = 0;
-    usage->gone        = 0;
+    blocks->usage[slab].pages     = 0;
+    blocks->usage[slab].is_spoilt = 0;
 }
 
 uint32_t ucs_arena_blocks_find(const ucs_arena_blocks_t *blocks,
@@ -176,9 +159,6 @@ void ucs_arena_blocks_make_live(ucs_arena_blocks_t *blocks, uint32_t block,
 
     carve(blocks, block, ucs_arena_blocks_idle_kind(blocks, block), length);
     ucs_arena_bits_set(blocks->live, block, block + length);
-    if (usage->live == 0) {
-        --blocks->num_empty;
-    }
     usage->live      += length;
     blocks->num_live += length;
 }
@@ -187,7 +167,8 @@ static void
 hold(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length, uint32_t kind)
 {
     tag(blocks, first, length, kind | TAG_HELD);
-    blocks->num_held += length;
+    usage_of(blocks, first)->held += length;
+    blocks->num_held              += length;
 }
 
 void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
@@ -200,14 +181,13 @@ void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
     blocks->num_live -= length;
     usage->live      -= length;
     if (usage->live == 0) {
-        usage->empty_since  = now;
-        blocks->num_empty  += !usage->is_spoilt;
+        usage->empty_since = now;
     }
 
     if (is_held) {
-        hold(blocks, first, length, UCS_ARENA_KIND_RETIRED);
+        hold(blocks, first, length, UCS_ARENA_KIND_DIRTY);
     } else {
-        join(blocks, first, length, UCS_ARENA_KIND_RETIRED);
+        join(blocks, first, length, UCS_ARENA_KIND_DIRTY);
     }
 }
 
@@ -238,32 +218,13 @@ uint32_t ucs_arena_blocks_hold(ucs_arena_blocks_t *blocks, uint32_t block,
     return length;
 }
 
-/* How many pages of a range are not live */
-static uint32_t
-count_dead(const ucs_arena_blocks_t *blocks, uint32_t first, uint32_t end)
-{
-    uint32_t count = 0;
-    uint32_t next;
-
-    while ((first = ucs_arena_bits_next_clear(blocks->live, first, end)) !=
-           end) {
-        next   = ucs_arena_bits_next_set(blocks->live, first, end);
-        count += next - first;
-        first  = next;
-    }
-    return count;
-}
-
 void ucs_arena_blocks_drop(ucs_arena_blocks_t *blocks, uint32_t block)
 {
-    ucs_arena_usage_t *usage = usage_of(blocks, block);
-    uint32_t length          = blocks->tags[block].length;
+    uint32_t length = blocks->tags[block].length;
 
     untag(blocks, block);
-    blocks->num_held -= length;
-    if (usage->is_spoilt) {
-        usage->gone += count_dead(blocks, block, block + length);
-    }
+    usage_of(blocks, block)->held -= length;
+    blocks->num_held              -= length;
 }
 
 void ucs_arena_blocks_release(ucs_arena_blocks_t *blocks, uint32_t block,
@@ -322,111 +283,49 @@ uint32_t ucs_arena_blocks_next_idle(const ucs_arena_blocks_t *blocks,
     return ucs_min(first, end);
 }
 
-/* Let idle blocks of a kind be of another one */
-static void change_kind(ucs_arena_blocks_t *blocks, uint32_t slab,
-                        ucs_arena_kind_t from, ucs_arena_kind_t to)
+void ucs_arena_blocks_spoil(ucs_arena_blocks_t *blocks, uint32_t slab)
 {
     uint32_t page = slab << blocks->slab_shift;
     uint32_t end  = page + blocks->usage[slab].pages;
-    uint32_t length;
 
+    blocks->usage[slab].is_spoilt = 1;
     while ((page = ucs_arena_blocks_next_idle(blocks, page, end)) != end) {
-        length = blocks->tags[page].length;
-        if (ucs_arena_blocks_idle_kind(blocks, page) == from) {
-            take(blocks, page, from);
-            join(blocks, page, length, to);
-        }
-        page += length;
+        page += take(blocks, page, ucs_arena_blocks_idle_kind(blocks, page));
     }
-}
-
-void ucs_arena_blocks_enrol(ucs_arena_blocks_t *blocks, uint32_t slab)
-{
-    change_kind(blocks, slab, UCS_ARENA_KIND_FRESH, UCS_ARENA_KIND_CLEAN);
-}
-
-void ucs_arena_blocks_lay_off(ucs_arena_blocks_t *blocks, uint32_t slab)
-{
-    change_kind(blocks, slab, UCS_ARENA_KIND_CLEAN, UCS_ARENA_KIND_FRESH);
-}
-
-void ucs_arena_blocks_spoil(ucs_arena_blocks_t *blocks, uint32_t slab)
-{
-    ucs_arena_usage_t *usage = &blocks->usage[slab];
-    uint32_t page            = slab << blocks->slab_shift;
-    ucs_arena_kind_t kind;
-    uint32_t next, end;
-
-    if (usage->is_spoilt) {
-        return;
-    }
-
-    usage->is_spoilt = 1;
-    if (!usage->is_open) {
-        usage->is_open = 1;
-        usage->gone    = blocks->slab_pages;
-        return;
-    }
-
-    /* At the addresses behind its pages there is nothing */
-    usage->gone        = blocks->slab_pages - usage->pages;
-    blocks->num_empty -= (usage->live == 0);
-    end                = page + usage->pages;
-    for (; page < end; page = next) {
-        next = next_of(blocks, page);
-        kind = ucs_arena_blocks_idle_kind(blocks, page);
-        if (kind != UCS_ARENA_KIND_LAST) {
-            usage->gone += take(blocks, page, kind);
-        }
-    }
-}
-
-/* How many pages of a range, all of it in one slab, are not held
- * @param [out] dead_p  How many of these are not live, either */
-static uint32_t count_loose(const ucs_arena_blocks_t *blocks, uint32_t first,
-                            uint32_t end, uint32_t *dead_p)
-{
-    uint32_t page  = first & ~(blocks->slab_pages - 1);
-    uint32_t count = 0;
-    uint32_t next, part, part_end;
-
-    for (*dead_p = 0; page < end; page = next) {
-        next     = next_of(blocks, page);
-        part     = ucs_max(page, first);
-        part_end = ucs_min(next, end);
-        if ((part < part_end) && !ucs_arena_blocks_is_held(blocks, page)) {
-            count   += part_end - part;
-            *dead_p += count_dead(blocks, part, part_end);
-        }
-    }
-    return count;
 }
 
 int ucs_arena_blocks_has_held(const ucs_arena_blocks_t *blocks, uint32_t first,
                               uint32_t end)
 {
-    uint32_t dead;
+    uint32_t page = first & ~(blocks->slab_pages - 1);
+    uint32_t next;
 
-    return count_loose(blocks, first, end, &dead) < end - first;
+    for (; page < end; page = next) {
+        next = next_of(blocks, page);
+        if ((next > first) && ucs_arena_blocks_is_held(blocks, page)) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 void ucs_arena_blocks_claim(ucs_arena_blocks_t *blocks, uint32_t first,
                             uint32_t end)
 {
-    ucs_arena_usage_t *usage = usage_of(blocks, first);
-    uint32_t dead            = count_dead(blocks, first, end);
-    uint32_t gone;
+    uint32_t page = first;
+    uint32_t next;
 
-    /* The others are held: they are not gone before they are dropped */
-    count_loose(blocks, first, end, &gone);
-    usage->gone -= gone;
-
+    while ((page = ucs_arena_bits_next_clear(blocks->live, page, end)) != end) {
+        next                           = ucs_arena_bits_next_set(blocks->live,
+                                                                 page, end);
+        usage_of(blocks, first)->live += next - page;
+        blocks->num_live              += next - page;
+        page                           = next;
+    }
     ucs_arena_bits_set(blocks->live, first, end);
-    usage->live      += dead;
-    blocks->num_live += dead;
 }
 
 int ucs_arena_blocks_is_gone(const ucs_arena_blocks_t *blocks, uint32_t slab)
 {
-    return blocks->usage[slab].gone == blocks->slab_pages;
+    return blocks->usage[slab].live + blocks->usage[slab].held == 0;
 }

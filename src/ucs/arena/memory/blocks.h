@@ -19,46 +19,41 @@ BEGIN_C_DECLS
 
 /** @file blocks.h
  *
- * The pages of all slabs: which are live, and what is free. Pages are numbered
- * from the beginning of the arena. A page of an open slab is either live, the
- * program's, or part of a block, a run of pages of one slab and of one kind. A
- * block that nobody works at is idle: it can be found by its length, and has no
- * idle neighbour of its kind, since the two become one. A block that somebody
- * works at is held: only whoever holds it may touch its pages, and nobody else
- * finds it or joins it with others. Live pages have one bit each and nothing
- * else, so that a part of what was allocated, or several allocations, are freed
- * as easily as one.
+ * The pages of all slabs, numbered from the beginning of the arena. A page of a slab
+ * with memory is either live, the program's, or part of a block: a run of free pages
+ * of one slab and of one kind. A block that nobody works at is idle. Idle blocks are
+ * found by their length, and two idle neighbours of one kind become one block. A block
+ * that a thread works at is held: only this thread may touch the pages, and nobody
+ * else finds the block or joins the block with others. A live page has one bit and
+ * nothing else, so that a part of an allocation, or several allocations, are freed as
+ * easily as one allocation.
  *
  * The caller holds the lock of the arena around everything here. Nothing here
  * takes longer than a word for each 64 pages.
  */
 
-/** What is known of the memory of a block. The pages of a held block are on
- *  their way from its kind to another. */
+/** The state of the pages of a block, see docs/design/arena.md. The pages of a held
+ *  block are on their way from one kind to another. The order is the one in which a
+ *  request looks for room. */
 typedef enum ucs_arena_kind {
-    UCS_ARENA_KIND_CLEAN,   /**< Accessible, reads as zero: ready */
-    UCS_ARENA_KIND_FRESH,   /**< The same in a plain slab, where it has no memory
-                                 yet */
-    UCS_ARENA_KIND_RETIRED, /**< Accessible, dirty: it was freed just now */
-    UCS_ARENA_KIND_DARK,    /**< Not accessible, dirty */
-    UCS_ARENA_KIND_BLANK,   /**< Not accessible; would read as zero */
+    UCS_ARENA_KIND_DIRTY,    /**< Accessible, with anything: freed just now */
+    UCS_ARENA_KIND_MUZZY,    /**< Not accessible, with anything */
+    UCS_ARENA_KIND_RETAINED, /**< Not accessible; would read as zero */
+    UCS_ARENA_KIND_FRESH,    /**< Accessible, reads as zero: nobody has had them */
     UCS_ARENA_KIND_LAST
 } ucs_arena_kind_t;
 
 
 /** A slab's pages. All under the lock of the arena. */
 typedef struct ucs_arena_usage {
-    uint32_t         pages;       /**< Of the slab; undefined while it is not
-                                       open */
-    uint32_t         live;        /**< Pages that are live */
+    uint32_t         pages;       /**< Of the slab; 0: the slab has no memory */
+    uint32_t         live;        /**< Live pages */
     uint32_t         idle;        /**< Pages of idle blocks */
-    uint32_t         gone;        /**< Pages of a spoilt slab's addresses that
-                                       are neither live nor held */
-    uint8_t          is_open;     /**< Whether any page is one of these */
-    uint8_t          is_spoilt;   /**< Whether none of it is allocated any more,
-                                       and none becomes idle */
-    ucs_arena_time_t empty_since; /**< When it last had no live page any more;
-                                       undefined while it has some */
+    uint32_t         held;        /**< Pages of held blocks */
+    uint8_t          is_spoilt;   /**< Whether no page is allocated or becomes idle
+                                       any more */
+    ucs_arena_time_t empty_since; /**< When the last live page was freed; undefined
+                                       while there are some */
 } ucs_arena_usage_t;
 
 
@@ -71,8 +66,6 @@ typedef struct ucs_arena_blocks {
     uint32_t          slab_pages; /**< Pages of a slab's addresses; it may have
                                        fewer. Constant */
     unsigned          slab_shift; /**< Its logarithm. Constant */
-    unsigned          num_empty;  /**< Open slabs without live pages that are
-                                       not spoilt */
     uint64_t          num[UCS_ARENA_KIND_LAST]; /**< Pages of idle blocks */
     uint64_t          num_held;   /**< Pages of held blocks */
     uint64_t          num_live;   /**< Pages that are live */
@@ -114,9 +107,6 @@ ucs_arena_blocks_slab(const ucs_arena_blocks_t *blocks, uint32_t page)
     return page >> blocks->slab_shift;
 }
 
-/** @return all pages that are not live, idle and held. */
-uint64_t ucs_arena_blocks_num_free(const ucs_arena_blocks_t *blocks);
-
 /** Whether a page is the first one of an idle block. @return its kind;
  *  UCS_ARENA_KIND_LAST if it is not. */
 ucs_arena_kind_t
@@ -150,8 +140,8 @@ uint32_t ucs_arena_blocks_longest(const ucs_arena_blocks_t *blocks,
 void ucs_arena_blocks_make_live(ucs_arena_blocks_t *blocks, uint32_t block,
                                 uint32_t length);
 
-/** Make live pages of a slab, all of them live, an idle retired block, or a
- *  part of one; or a held block of its own.
+/** Make live pages of a slab, all of them live, an idle dirty block, or a part of
+ *  one; or a held block.
  *
  * @param [in] is_held  Which of both. */
 void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
@@ -175,23 +165,15 @@ uint32_t ucs_arena_blocks_hold(ucs_arena_blocks_t *blocks, uint32_t block,
                                uint32_t length);
 
 /** Make a held block idle, of a kind that may be another one; in a spoilt slab
- *  its pages are gone. */
+ *  nobody has the pages any more. */
 void ucs_arena_blocks_release(ucs_arena_blocks_t *blocks, uint32_t block,
                               ucs_arena_kind_t kind);
 
-/** Forget a held block, since its slab is given back, or spoilt: then those of
- *  its pages are gone that were not claimed. */
+/** Forget a held block of a slab that is given back, or spoilt. */
 void ucs_arena_blocks_drop(ucs_arena_blocks_t *blocks, uint32_t block);
 
-/** Forget a slab, after all of its blocks were dropped, or all of its pages are
- *  gone. */
+/** Forget a slab, after all of its blocks were dropped. */
 void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab);
-
-/** What of a slab is idle and fresh is clean from now on. */
-void ucs_arena_blocks_enrol(ucs_arena_blocks_t *blocks, uint32_t slab);
-
-/** The opposite: a registered slab is plain. */
-void ucs_arena_blocks_lay_off(ucs_arena_blocks_t *blocks, uint32_t slab);
 
 /** @return pages of the fresh idle block at the end of a slab; 0: there is
  *          none. */
@@ -209,19 +191,19 @@ void ucs_arena_blocks_cut(ucs_arena_blocks_t *blocks, uint32_t slab,
 uint32_t ucs_arena_blocks_next_idle(const ucs_arena_blocks_t *blocks,
                                     uint32_t first, uint32_t end);
 
-/** Make a slab spoilt, which may be closed, or spoilt already: the pages of its
- *  idle blocks are gone. */
+/** Make a slab spoilt, with memory or without: nobody has the pages of idle blocks any
+ *  more. */
 void ucs_arena_blocks_spoil(ucs_arena_blocks_t *blocks, uint32_t slab);
 
 /** @return whether a page of a range, all of it in one slab, is held. */
 int ucs_arena_blocks_has_held(const ucs_arena_blocks_t *blocks, uint32_t first,
                               uint32_t end);
 
-/** Make pages live, all of them in one spoilt slab, whatever they are. */
+/** Make pages of a spoilt slab live, whatever they are. */
 void ucs_arena_blocks_claim(ucs_arena_blocks_t *blocks, uint32_t first,
                             uint32_t end);
 
-/** @return whether all pages of a spoilt slab's addresses are gone. */
+/** @return whether no page of a spoilt slab is live or held. */
 int ucs_arena_blocks_is_gone(const ucs_arena_blocks_t *blocks, uint32_t slab);
 
 END_C_DECLS

@@ -7,15 +7,9 @@
 #include "slabs.h"
 
 
-/* In the state: the program gets memory of it */
+/* In the state: the program gets memory of the slab */
 #define SERVED (UCS_ARENA_SLAB_OPEN | UCS_ARENA_SLAB_PLAIN)
 
-
-int ucs_arena_slab_is_served(const ucs_arena_slab_t *slab)
-{
-    return (atomic_load_explicit(&slab->state, memory_order_relaxed) &
-            SERVED) != 0;
-}
 
 int ucs_arena_slab_is_spoilt(const ucs_arena_slab_t *slab)
 {
@@ -35,20 +29,13 @@ void *ucs_arena_slabs_memory(const ucs_arena_slabs_t *slabs, uint32_t slab)
     return (void*)(slabs->base + ((uintptr_t)slab << slabs->shift));
 }
 
-int ucs_arena_slabs_has_vacant(const ucs_arena_slabs_t *slabs)
-{
-    return slabs->num_registered + slabs->num_bare + slabs->num_plain <
-           slabs->num;
-}
-
 /* The first one: memory in use stays together, and later slabs become empty */
 uint32_t ucs_arena_slabs_first_vacant(const ucs_arena_slabs_t *slabs)
 {
     uint32_t i;
 
     for (i = 0; i < slabs->num; ++i) {
-        if (!slabs->slabs[i].is_bare && !slabs->slabs[i].is_registered &&
-            !slabs->slabs[i].is_plain &&
+        if ((slabs->slabs[i].kind == UCS_ARENA_SLAB_KIND_VACANT) &&
             !ucs_arena_slab_is_spoilt(&slabs->slabs[i])) {
             break;
         }
@@ -61,102 +48,25 @@ size_t ucs_arena_slab_length(const ucs_arena_slab_t *slab)
     return atomic_load_explicit(&slab->length, memory_order_relaxed);
 }
 
-static void set_bare(ucs_arena_slabs_t *slabs, uint32_t slab, int is_bare)
+void ucs_arena_slabs_set(ucs_arena_slabs_t *slabs, uint32_t slab,
+                         ucs_arena_slab_kind_t kind, size_t length)
 {
-    size_t length = ucs_arena_slab_length(&slabs->slabs[slab]);
+    ucs_arena_slab_t *changed = &slabs->slabs[slab];
 
-    if (is_bare != slabs->slabs[slab].is_bare) {
-        slabs->num_bare            += is_bare ? 1 : -1;
-        slabs->bytes_bare          += is_bare ? length : -length;
-        slabs->slabs[slab].is_bare  = is_bare;
+    slabs->bytes[changed->kind] -= ucs_arena_slab_length(changed);
+    slabs->bytes[kind]          += length;
+    changed->kind                = kind;
+    /* Relaxed: nobody finds the slab before ucs_arena_slab_publish() */
+    atomic_store_explicit(&changed->length, length, memory_order_relaxed);
+    if (slab >= ucs_arena_slabs_num_used(slabs)) {
+        atomic_store_explicit(&slabs->num_used, slab + 1, memory_order_relaxed);
     }
 }
 
-static void set_plain(ucs_arena_slabs_t *slabs, uint32_t slab, int is_plain)
+size_t ucs_arena_slabs_committed(const ucs_arena_slabs_t *slabs)
 {
-    size_t length = ucs_arena_slab_length(&slabs->slabs[slab]);
-
-    if (is_plain != slabs->slabs[slab].is_plain) {
-        slabs->num_plain            += is_plain ? 1 : -1;
-        slabs->bytes_plain          += is_plain ? length : -length;
-        slabs->slabs[slab].is_plain  = is_plain;
-    }
-}
-
-static void set_length(ucs_arena_slabs_t *slabs, uint32_t slab, size_t length)
-{
-    /* Relaxed: nobody finds the slab before it is published, with release */
-    atomic_store_explicit(&slabs->slabs[slab].length, length,
-                          memory_order_relaxed);
-}
-
-ucs_status_t ucs_arena_slabs_clear(ucs_arena_slabs_t *slabs,
-                                   const ucs_arena_ops_t *ops, uint32_t slab)
-{
-    ucs_status_t status;
-
-    status = ops->unmap(ops->arg, ucs_arena_slabs_memory(slabs, slab),
-                        slabs->mask + 1);
-    if (status == UCS_OK) {
-        set_bare(slabs, slab, 0);
-        set_length(slabs, slab, 0);
-    }
-    return status;
-}
-
-ucs_status_t ucs_arena_slabs_map(ucs_arena_slabs_t *slabs,
-                                 const ucs_arena_ops_t *ops, uint32_t slab,
-                                 size_t length)
-{
-    ucs_status_t status;
-
-    status = ops->map(ops->arg, ucs_arena_slabs_memory(slabs, slab), length);
-    if (status == UCS_OK) {
-        set_length(slabs, slab, length);
-        set_plain(slabs, slab, 1);
-        slabs->num_used = ucs_max(slabs->num_used, slab + 1);
-    }
-    return status;
-}
-
-static void
-set_registered(ucs_arena_slabs_t *slabs, uint32_t slab, int is_registered)
-{
-    size_t length = ucs_arena_slab_length(&slabs->slabs[slab]);
-
-    slabs->num_registered            += is_registered ? 1 : -1;
-    slabs->bytes_registered          += is_registered ? length : -length;
-    slabs->slabs[slab].is_registered  = is_registered;
-    set_bare(slabs, slab, !is_registered);
-}
-
-void ucs_arena_slabs_leave_plain(ucs_arena_slabs_t *slabs, uint32_t slab)
-{
-    set_bare(slabs, slab, 0);
-    set_plain(slabs, slab, 1);
-}
-
-void ucs_arena_slabs_cut(ucs_arena_slabs_t *slabs, uint32_t slab,
-                         size_t length)
-{
-    set_plain(slabs, slab, 0);
-    set_length(slabs, slab, length);
-    set_plain(slabs, slab, 1);
-}
-
-ucs_status_t ucs_arena_slabs_register(ucs_arena_slabs_t *slabs,
-                                      const ucs_arena_ops_t *ops, uint32_t slab)
-{
-    ucs_status_t status;
-
-    status = ops->reg(ops->arg, ucs_arena_slabs_memory(slabs, slab),
-                      ucs_arena_slab_length(&slabs->slabs[slab]),
-                      &slabs->slabs[slab].handle);
-    if (status == UCS_OK) {
-        set_plain(slabs, slab, 0);
-        set_registered(slabs, slab, 1);
-    }
-    return status;
+    return slabs->bytes[UCS_ARENA_SLAB_KIND_PLAIN] +
+           slabs->bytes[UCS_ARENA_SLAB_KIND_REGISTERED];
 }
 
 void ucs_arena_slab_publish(ucs_arena_slab_t *slab)
@@ -165,9 +75,9 @@ void ucs_arena_slab_publish(ucs_arena_slab_t *slab)
         return;
     }
 
-    /* Flags are added and removed, since somebody who found the slab before it was
-     * closed may be about to notice that, see ucs_arena_slab_acquire() */
-    if (slab->is_plain) {
+    /* Flags are added and removed, since a thread that found the slab before the slab
+     * was closed may be about to notice that, see ucs_arena_slab_acquire() */
+    if (slab->kind == UCS_ARENA_SLAB_KIND_PLAIN) {
         atomic_fetch_or_explicit(&slab->state, UCS_ARENA_SLAB_PLAIN,
                                  memory_order_release);
     } else {
@@ -216,33 +126,26 @@ void ucs_arena_slab_mend(ucs_arena_slab_t *slab)
                               memory_order_relaxed);
 }
 
-ucs_status_t ucs_arena_slabs_deregister(ucs_arena_slabs_t *slabs,
-                                        const ucs_arena_ops_t *ops,
-                                        uint32_t slab)
+int ucs_arena_slabs_clip(const ucs_arena_slabs_t *slabs, uintptr_t *start_p,
+                         uintptr_t *end_p)
 {
-    ucs_status_t status;
+    uintptr_t first = slabs->base;
+    uintptr_t end   = first + slabs->size;
 
-    if (slabs->slabs[slab].is_plain) {
-        set_plain(slabs, slab, 0);
-        set_bare(slabs, slab, 1);
-        return UCS_OK;
+    if ((*end_p <= first) || (*start_p >= end) || (*start_p >= *end_p)) {
+        return 0;
     }
 
-    status = ops->dereg(ops->arg, slabs->slabs[slab].handle);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    slabs->slabs[slab].handle = NULL;
-    set_registered(slabs, slab, 0);
-    return UCS_OK;
+    *start_p = ucs_max(*start_p, first);
+    *end_p   = ucs_min(*end_p, end);
+    return 1;
 }
 
 void ucs_arena_slabs_conceal(ucs_arena_slabs_t *slabs)
 {
     uint32_t i;
 
-    for (i = 0; i < slabs->num_used; ++i) {
+    for (i = 0; i < ucs_arena_slabs_num_used(slabs); ++i) {
         atomic_fetch_and_explicit(&slabs->slabs[i].state, ~SERVED,
                                   memory_order_relaxed);
     }
@@ -252,7 +155,7 @@ void ucs_arena_slabs_abandon(ucs_arena_slabs_t *slabs)
 {
     uint32_t i;
 
-    for (i = 0; i < slabs->num_used; ++i) {
+    for (i = 0; i < ucs_arena_slabs_num_used(slabs); ++i) {
         atomic_store_explicit(&slabs->slabs[i].state, 0, memory_order_relaxed);
     }
 }

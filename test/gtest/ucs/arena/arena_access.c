@@ -7,7 +7,7 @@
 #include "arena_access.h"
 
 #include <ucs/arena/arena.h>
-#include <ucs/arena/work.h>
+#include <ucs/arena/arena_int.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +94,11 @@ void arena_abandon(test_arena_t *arena)
     ucs_arena_abandon(arena);
 }
 
+int arena_is_full(test_arena_t *arena)
+{
+    return ucs_arena_is_full(arena);
+}
+
 int arena_is_spoilt(test_arena_t *arena, const void *start, size_t length)
 {
     return ucs_arena_is_spoilt(arena, start, length);
@@ -142,7 +147,7 @@ void arena_count_answered(test_arena_t *arena)
 
 int arena_clip(test_arena_t *arena, uintptr_t *start_p, uintptr_t *end_p)
 {
-    return ucs_arena_clip(arena, start_p, end_p);
+    return ucs_arena_slabs_clip(&arena->slabs, start_p, end_p);
 }
 
 test_arena_slab_t *

@@ -36,6 +36,7 @@ ucs_status_t arena_spoil(test_arena_t *arena, void *start, size_t length);
 ucs_status_t arena_withdraw(test_arena_t *arena, test_arena_slab_t *slab);
 int arena_live(test_arena_t *arena, const void *start, size_t length);
 void arena_abandon(test_arena_t *arena);
+int arena_is_full(test_arena_t *arena);
 int arena_is_spoilt(test_arena_t *arena, const void *start, size_t length);
 size_t arena_shrink(test_arena_t *arena, size_t bytes,
                     ucs_arena_time_t now);

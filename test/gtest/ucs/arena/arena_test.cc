@@ -28,13 +28,12 @@ ucs_arena_params_t fake_memory::params() const
 {
     ucs_arena_params_t params = {};
 
-    params.start       = reinterpret_cast<uintptr_t>(m_base);
-    params.size        = m_pages.size() * PAGE;
-    params.page_size   = PAGE;
-    params.slab_size   = m_slab_pages * PAGE;
-    params.first_slab  = params.slab_size;
-    params.limit       = params.size;
-    params.zero_budget = m_slab_pages * PAGE / 2;
+    params.start      = reinterpret_cast<uintptr_t>(m_base);
+    params.size       = m_pages.size() * PAGE;
+    params.page_size  = PAGE;
+    params.slab_size  = m_slab_pages * PAGE;
+    params.first_slab = params.slab_size;
+    params.limit      = params.size;
     return params;
 }
 
@@ -482,7 +481,7 @@ ucs_arena_stats_t arena_test::stats()
 
 void arena_test::check()
 {
-    uint64_t live = 0, clean = 0, retired = 0, dark = 0, blank = 0;
+    uint64_t live = 0, dirty = 0, hidden = 0, fresh = 0;
     bool has_spoilt       = false;
     ucs_arena_stats_t now = stats();
 
@@ -500,24 +499,22 @@ void arena_test::check()
         if (state.is_taken) {
             ++live;
         } else if (state.access == fake_memory::YES) {
-            ++(state.is_dirty ? retired : clean);
+            ++(state.is_dirty ? dirty : fresh);
         } else {
-            ++(state.is_dirty ? dark : blank);
+            ++hidden;
         }
     }
 
     EXPECT_EQ(live, now.live / PAGE);
-    EXPECT_EQ(clean, now.clean / PAGE);
-    EXPECT_EQ(retired, now.retired / PAGE);
-    /* What is blank is dark after its slab was registered, as somebody may have
-     * written to it meanwhile */
-    EXPECT_EQ(dark + blank, (now.dark + now.blank) / PAGE);
+    EXPECT_EQ(fresh, now.fresh / PAGE);
+    EXPECT_EQ(dirty, now.dirty / PAGE);
+    EXPECT_EQ(hidden, (now.muzzy + now.retained) / PAGE);
     EXPECT_EQ(0u, now.held);
     EXPECT_EQ(m_memory.registered(), now.registered);
     if (!has_spoilt) {
         EXPECT_EQ(m_memory.m_mapped, now.committed);
     }
-    EXPECT_EQ(m_memory.m_zeroed, now.zeroed_helper + now.zeroed_callers);
+    EXPECT_EQ(m_memory.m_zeroed, now.zeroed);
 }
 
 std::string arena_test::states()
@@ -527,9 +524,9 @@ std::string arena_test::states()
 
     check();
     for (auto &state : std::vector<std::pair<const char*, uint64_t>>{
-                 {"live", now.live}, {"retired", now.retired},
-                 {"dark", now.dark}, {"blank", now.blank},
-                 {"clean", now.clean}}) {
+                 {"live", now.live}, {"dirty", now.dirty},
+                 {"muzzy", now.muzzy}, {"retained", now.retained},
+                 {"fresh", now.fresh}}) {
         if (state.second > 0) {
             text << (text.tellp() > 0 ? " " : "") << state.first << " "
                  << state.second / PAGE;

@@ -198,7 +198,7 @@ protected:
 
     ucs_arena_stats_t stats();
 
-    /* Pages of each state, in a string such as "live 3 clean 61". From the
+    /* Pages of each state, in a string such as "live 3 fresh 61". From the
      * arena; it must agree with what the system has recorded */
     std::string states();
 

@@ -9,11 +9,11 @@
 /* Allocating, and finding what was allocated */
 class test_arena_allocate : public arena_test {
 protected:
-    /* With one slab open */
     void make_open()
     {
         make();
         tend();
+        EXPECT_EQ("", states());
     }
 };
 
@@ -50,9 +50,6 @@ TEST_F(test_arena_allocate, parameters_are_checked) {
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.lazy = -1; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) { p.idle = -1; }));
     EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) {
-        p.zero_budget = p.page_size - 1;
-    }));
-    EXPECT_FALSE(is_accepted([](ucs_arena_params_t &p) {
         p.slab_size = p.size = 8ul << 30;
     }));
 }
@@ -64,7 +61,7 @@ TEST_F(test_arena_allocate, whole_pages) {
     address = (uint8_t*)arena_allocate(m_arena, 3 * PAGE - 1);
     ASSERT_NE(nullptr, address);
     m_memory.take(address, 3 * PAGE);
-    EXPECT_EQ("live 3 clean 61", states());
+    EXPECT_EQ("live 3 fresh 61", states());
     EXPECT_EQ(nullptr, arena_allocate(m_arena, 0));
     EXPECT_EQ(nullptr, arena_allocate(m_arena, SIZE_MAX));
     EXPECT_EQ(1u, stats().too_large);
@@ -114,26 +111,25 @@ TEST_F(test_arena_allocate, the_registration_is_found) {
 }
 
 /* The thread that gets memory which was freed just now fills it with zeros */
-TEST_F(test_arena_allocate, freed_memory_is_reused_when_nothing_is_clean) {
+TEST_F(test_arena_allocate, freed_memory_is_reused) {
     void *all;
 
     make_open();
     all = allocate(SLAB);
     free(all, SLAB);
-    EXPECT_EQ("retired 64", states());
+    EXPECT_EQ("dirty 64", states());
     EXPECT_EQ(all, allocate(SLAB));
     EXPECT_EQ("live 64", states());
-    EXPECT_EQ(SLAB * PAGE, stats().zeroed_callers);
-    EXPECT_EQ(0u, stats().zeroed_helper);
+    EXPECT_EQ(SLAB * PAGE, stats().zeroed);
 }
 
 /* What is fresh would be more to have in memory */
 TEST_F(test_arena_allocate, freed_memory_comes_before_fresh_memory) {
     make_open();
     free(allocate(4), 4);
-    EXPECT_EQ("retired 4 clean 60", states());
+    EXPECT_EQ("dirty 4 fresh 60", states());
     EXPECT_EQ(m_memory.address_of(0), allocate(4));
-    EXPECT_EQ(4 * PAGE, stats().zeroed_callers);
+    EXPECT_EQ(4 * PAGE, stats().zeroed);
 }
 
 /* The lock is free while a thread fills what it gets with zeros, and nobody
@@ -159,13 +155,12 @@ TEST_F(test_arena_allocate, protected_memory_becomes_accessible) {
     make_open();
     free(allocate_registered(), SLAB);
     m_now += LAZY;
-    arena_tend(m_arena, m_now);
-    /* Half of it is zeroed in one call */
-    EXPECT_EQ("dark 32 blank 32", states());
-    EXPECT_EQ(nullptr, allocate(SLAB / 2 + 1));
+    tend();
+    EXPECT_EQ("muzzy 64", states());
+    EXPECT_EQ(nullptr, allocate(SLAB + 1));
     EXPECT_NE(nullptr, allocate(SLAB / 2));
-    EXPECT_EQ("live 32 dark 32", states());
-    EXPECT_EQ(0u, stats().zeroed_callers);
+    EXPECT_EQ("live 32 muzzy 32", states());
+    EXPECT_EQ(SLAB / 2 * PAGE, stats().zeroed);
 
     /* If it cannot be, nobody gets it */
     m_memory.m_fails = [](const char *name) {
@@ -173,9 +168,9 @@ TEST_F(test_arena_allocate, protected_memory_becomes_accessible) {
     };
     EXPECT_EQ(nullptr, allocate(SLAB / 2));
     m_memory.m_fails = nullptr;
-    EXPECT_EQ("live 32 dark 32", states());
+    EXPECT_EQ("live 32 muzzy 32", states());
     EXPECT_NE(nullptr, allocate(SLAB / 2));
-    EXPECT_EQ(SLAB / 2 * PAGE, stats().zeroed_callers);
+    EXPECT_EQ(SLAB * PAGE, stats().zeroed);
     EXPECT_EQ("live 64", states());
 }
 
@@ -206,25 +201,26 @@ TEST_F(test_arena_allocate, a_child_has_none) {
     m_arena = nullptr;
 }
 
-/* What was freed just now is in the caches still: short requests take that, and
- * longer ones what is clean */
-TEST_F(test_arena_allocate, warm_memory_for_short_requests) {
-    m_params.limit = SLAB * PAGE;
-    m_params.warm  = 4 * PAGE;
-    make();
-    EXPECT_EQ(m_memory.address_of(0), allocate_registered());
+/* What was freed just now is in the caches still, and comes first; then what is in memory
+ * anyway, and what was; what nobody has had comes last */
+TEST_F(test_arena_allocate, the_order_of_states) {
+    make(false);
+    allocate_registered();
+    allocate(SLAB - 4);
+    free_page(SLAB, 10);
     free_page(0, 20);
     m_now += LAZY;
     tend();
     free_page(30, 10);
-    EXPECT_EQ("live 34 retired 10 blank 20", states());
-    EXPECT_EQ(m_memory.address_of(0), allocate(5));
-    EXPECT_EQ(0u, stats().zeroed_callers);
+    EXPECT_EQ("live 84 dirty 10 muzzy 20 retained 10 fresh 4", states());
     EXPECT_EQ(m_memory.address_of(30), allocate(4));
-    EXPECT_EQ(4u * PAGE, stats().zeroed_callers);
-
-    /* Memory that was filled with zeros if none is warm, or not enough of it */
-    EXPECT_EQ(m_memory.address_of(34), allocate(4));
-    EXPECT_EQ(m_memory.address_of(5), allocate(4));
-    EXPECT_EQ(8u * PAGE, stats().zeroed_callers);
+    EXPECT_EQ(4u * PAGE, stats().zeroed);
+    EXPECT_EQ(m_memory.address_of(0), allocate(20));
+    EXPECT_EQ(24u * PAGE, stats().zeroed);
+    EXPECT_EQ(m_memory.address_of(34), allocate(6));
+    EXPECT_EQ(m_memory.address_of(SLAB), allocate(4));
+    EXPECT_EQ(m_memory.address_of(SLAB + 4), allocate(6));
+    EXPECT_EQ(m_memory.address_of(2 * SLAB - 4), allocate(4));
+    EXPECT_EQ(30u * PAGE, stats().zeroed);
+    EXPECT_EQ("live 128", states());
 }

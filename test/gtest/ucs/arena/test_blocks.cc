@@ -84,8 +84,6 @@ protected:
 
         EXPECT_EQ(held, m_blocks.num_held);
         EXPECT_EQ(count(LIVE), m_blocks.num_live);
-        EXPECT_EQ(m_model.size() - count(LIVE),
-                  ucs_arena_blocks_num_free(&m_blocks));
         for (int kind = 0; kind < UCS_ARENA_KIND_LAST; ++kind) {
             EXPECT_EQ(count(kind), m_blocks.num[kind]);
         }
@@ -94,8 +92,6 @@ protected:
 
     void check_usage()
     {
-        unsigned num_empty = 0;
-
         for (uint32_t slab = 0; slab < SLABS; ++slab) {
             auto begin = m_model.begin() + slab * SLAB, end = begin + SLAB;
 
@@ -103,9 +99,12 @@ protected:
             EXPECT_EQ(std::count_if(begin, end,
                                     [](int state) { return state < HELD; }),
                       m_usage[slab].idle);
-            num_empty += (m_usage[slab].live == 0);
+            EXPECT_EQ(std::count_if(begin, end,
+                                    [](int state) {
+                                        return (state >= HELD) && (state != LIVE);
+                                    }),
+                      m_usage[slab].held);
         }
-        EXPECT_EQ(num_empty, m_blocks.num_empty);
     }
 
     /* Live pages that follow each other. @return their number */
@@ -133,7 +132,6 @@ TEST_F(test_arena_blocks, neighbours_of_one_kind_become_one) {
     ucs_arena_blocks_release(&m_blocks, 0, UCS_ARENA_KIND_FRESH);
     EXPECT_EQ(4u, ucs_arena_blocks_length(&m_blocks, 0));
     EXPECT_EQ(SLAB - 16, ucs_arena_blocks_length(&m_blocks, 16));
-    EXPECT_EQ(2u, m_blocks.num_empty);
 
     /* Those with pages between them do not */
     ucs_arena_blocks_retire(&m_blocks, 4, 4, 7, 0);
@@ -142,7 +140,6 @@ TEST_F(test_arena_blocks, neighbours_of_one_kind_become_one) {
     ucs_arena_blocks_retire(&m_blocks, 8, 4, 9, 0);
     EXPECT_EQ(12u, ucs_arena_blocks_length(&m_blocks, 4));
     EXPECT_EQ(4u, ucs_arena_blocks_length(&m_blocks, 0));
-    EXPECT_EQ(3u, m_blocks.num_empty);
     EXPECT_EQ(9u, m_usage[0].empty_since);
     EXPECT_EQ(5u, m_usage[1].empty_since);
 
@@ -177,7 +174,7 @@ TEST_F(test_arena_blocks, random_steps) {
 
                 ucs_arena_blocks_retire(&m_blocks, page, length, 1, is_held);
                 set(page, length,
-                    UCS_ARENA_KIND_RETIRED + (is_held ? HELD : 0));
+                    UCS_ARENA_KIND_DIRTY + (is_held ? HELD : 0));
             }
             break;
         case 2: /* Hold a part of a block */
@@ -204,8 +201,8 @@ TEST_F(test_arena_blocks, a_slab_comes_and_goes) {
     EXPECT_EQ(SLAB, ucs_arena_blocks_hold(&m_blocks, SLAB, SLAB));
     ucs_arena_blocks_drop(&m_blocks, SLAB);
     ucs_arena_blocks_close(&m_blocks, 1);
-    EXPECT_EQ(2u, m_blocks.num_empty);
-    EXPECT_EQ(2u * SLAB, ucs_arena_blocks_num_free(&m_blocks));
+    EXPECT_EQ(2u * SLAB, m_blocks.num[UCS_ARENA_KIND_FRESH]);
+    EXPECT_EQ(0u, m_usage[1].held);
     ucs_arena_blocks_open(&m_blocks, 1, SLAB, 6);
     EXPECT_EQ(6u, m_usage[1].empty_since);
     check();

@@ -63,10 +63,10 @@ TEST_F(test_arena_free, what_is_free_stays_free) {
     tend();
     EXPECT_EQ(UCS_OK, arena_free(m_arena, m_memory.base(),
                                  SLABS * SLAB * PAGE, m_now));
-    EXPECT_EQ("clean 64", states());
+    EXPECT_EQ("", states());
     free(allocate(3), 3);
     free_page(0, 3);
-    EXPECT_EQ("retired 3 clean 61", states());
+    EXPECT_EQ("dirty 3 fresh 61", states());
     EXPECT_EQ(1u, stats().frees);
 }
 
@@ -77,12 +77,12 @@ TEST_F(test_arena_free, any_part) {
     tend();
     page = m_memory.page_of(allocate(10));
     free_page(page + 4, 2); /* Amid */
-    EXPECT_EQ("live 8 retired 2 clean 54", states());
+    EXPECT_EQ("live 8 dirty 2 fresh 54", states());
     free_page(page, 1); /* The beginning */
     free_page(page + 9, 1); /* The end */
-    EXPECT_EQ("live 6 retired 4 clean 54", states());
+    EXPECT_EQ("live 6 dirty 4 fresh 54", states());
     free_page(page, 10); /* The rest, in two runs */
-    EXPECT_EQ("retired 10 clean 54", states());
+    EXPECT_EQ("dirty 10 fresh 54", states());
     EXPECT_EQ(4u, stats().frees);
     EXPECT_EQ(m_memory.address_of(page), allocate(2));
 }
@@ -90,12 +90,12 @@ TEST_F(test_arena_free, any_part) {
 TEST_F(test_arena_free, several_in_two_slabs) {
     make_open();
     free_page(SLAB - 10, 20);
-    EXPECT_EQ("live 108 retired 20", states());
+    EXPECT_EQ("live 108 dirty 20", states());
     EXPECT_EQ(nullptr, allocate(11)); /* They are not one */
     EXPECT_NE(nullptr, allocate(10));
     EXPECT_NE(nullptr, allocate(10));
     free_page(0, SLABS * SLAB);
-    EXPECT_EQ("retired 128", states());
+    EXPECT_EQ("dirty 128", states());
 }
 
 /* More runs than are freed under one hold of the lock */
@@ -111,7 +111,7 @@ TEST_F(test_arena_free, many_runs) {
             free_page(page, 1);
         }
         free_page(0, 2 * SLAB);
-        EXPECT_EQ(is_strict ? "dark 128" : "retired 128", states());
+        EXPECT_EQ(is_strict ? "muzzy 128" : "dirty 128", states());
     }
 }
 
@@ -127,34 +127,21 @@ TEST_F(test_arena_free, protected_in_time_and_at_once) {
     free_page(b, 4);
     EXPECT_EQ(m_now + LAZY / 2, arena_due(m_arena));
     EXPECT_EQ(m_now + LAZY / 2, tend());
-    EXPECT_EQ("live 120 retired 8", states());
+    EXPECT_EQ("live 120 dirty 8", states());
     EXPECT_EQ(protects_t(), protects());
 
-    /* All of it when it is due for the first; then the helper zeroes it */
+    /* All of it when it is due for the first */
     m_now += LAZY / 2;
     tend();
-    EXPECT_EQ("live 120 blank 8", states());
-    EXPECT_EQ((protects_t{{a, 4, false}, {b, 4, false}, {b, 4, true},
-                          {b, 4, false}, {a, 4, true}, {a, 4, false}}),
-              protects());
-    EXPECT_EQ(8 * PAGE, stats().zeroed_helper);
-}
-
-TEST_F(test_arena_free, blocks_of_two_slabs_are_protected_by_one_call) {
-    make_open();
-    free_page(SLAB - 3, 5);
-    m_now += LAZY;
-    arena_tend(m_arena, m_now);
-    ASSERT_FALSE(m_memory.m_protects.empty());
-    EXPECT_EQ((fake_memory::protect_t{SLAB - 3, 5, false}),
-              m_memory.m_protects[0]);
+    EXPECT_EQ("live 120 muzzy 8", states());
+    EXPECT_EQ((protects_t{{b, 4, false}, {a, 4, false}}), protects());
 }
 
 TEST_F(test_arena_free, strict_protects_at_once) {
     make_open(1);
     free_page(SLAB - 3, 5);
-    EXPECT_EQ((protects_t{{SLAB - 3, 5, false}}), protects());
-    EXPECT_EQ("live 123 dark 5", states());
+    EXPECT_EQ((protects_t{{SLAB - 3, 3, false}, {SLAB, 2, false}}), protects());
+    EXPECT_EQ("live 123 muzzy 5", states());
     EXPECT_EQ(nullptr, allocate(4));
     EXPECT_NE(nullptr, allocate(2));
 }
@@ -172,7 +159,7 @@ TEST_F(test_arena_free, strict_holds_what_it_protects) {
                                      4 * PAGE, m_now));
     };
     free_page(12, 4);
-    EXPECT_EQ("live 122 dark 6", states());
+    EXPECT_EQ("live 122 muzzy 6", states());
     EXPECT_EQ((protects_t{{10, 2, false}, {12, 4, false}}), protects());
 }
 
@@ -194,7 +181,7 @@ TEST_F(test_arena_free, protecting_fails) {
         free_page(5, 10);
         m_now += LAZY;
         arena_tend(m_arena, m_now);
-        EXPECT_EQ("live 118 blank 10", states());
+        EXPECT_EQ("live 118 muzzy 10", states());
         EXPECT_NE(nullptr, allocate(10));
     }
 }
@@ -211,10 +198,10 @@ TEST_F(test_arena_free, the_next_batch_is_in_time) {
         free_page(page + 4, 1);
     };
     EXPECT_EQ(m_now + LAZY, tend());
-    EXPECT_EQ("live 126 retired 1 blank 1", states());
+    EXPECT_EQ("live 126 dirty 1 muzzy 1", states());
     m_now += LAZY;
     EXPECT_EQ(UCS_ARENA_NEVER, tend());
-    EXPECT_EQ("live 126 blank 2", states());
+    EXPECT_EQ("live 126 muzzy 2", states());
 }
 
 /* Also if the batch is longer than what is protected under one hold of the
@@ -233,7 +220,7 @@ TEST_F(test_arena_free, the_next_batch_is_in_time_after_a_long_one) {
     };
     arena_tend(m_arena, m_now);
     m_memory.m_during = nullptr;
-    EXPECT_EQ(1u * PAGE, stats().retired);
+    EXPECT_EQ(1u * PAGE, stats().dirty);
     EXPECT_EQ(m_now + LAZY, tend());
 }
 

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-/* What the helper does: slabs come and go, and dirty memory becomes clean */
+/* What the helper does: freed memory is protected, and slabs come and go */
 class test_arena_tend : public arena_test {
 protected:
     /* One slab that is registered, all of it live */
@@ -38,35 +38,24 @@ protected:
     }
 };
 
-/* Room for one more request like the longest one */
-TEST_F(test_arena_tend, a_slab_is_opened_ahead_of_demand) {
+/* By the thread that needs it, and not before */
+TEST_F(test_arena_tend, a_slab_is_opened_when_it_is_needed) {
     make();
-    tend();
-    EXPECT_EQ("clean 64", states());
+    EXPECT_EQ(UCS_ARENA_NEVER, tend());
+    EXPECT_EQ("", states());
     EXPECT_NE(nullptr, allocate(1));
-    EXPECT_EQ(UCS_ARENA_NEVER, arena_due(m_arena));
     EXPECT_NE(nullptr, allocate(40));
-    EXPECT_EQ(0u, arena_due(m_arena)); /* At once */
-    tend();
-    EXPECT_EQ("live 41 clean 87", states());
     EXPECT_EQ(UCS_ARENA_NEVER, arena_due(m_arena));
+    EXPECT_EQ("live 41 fresh 23", states());
+    EXPECT_NE(nullptr, allocate(40));
+    EXPECT_EQ(UCS_ARENA_NEVER, tend());
+    EXPECT_EQ("live 81 fresh 47", states());
     EXPECT_EQ(0u, stats().refused);
     EXPECT_EQ(2u, stats().slabs_opened);
     EXPECT_EQ(0u, m_memory.m_num_registered);
 }
 
-TEST_F(test_arena_tend, no_more_than_the_budget_is_zeroed_in_a_call) {
-    make_full();
-    darken(0);
-    EXPECT_EQ(m_now, arena_tend(m_arena, m_now));
-    EXPECT_EQ("dark 32 blank 32", states());
-    arena_tend(m_arena, m_now);
-    EXPECT_EQ("blank 64", states());
-    EXPECT_EQ(SLAB * PAGE, stats().zeroed_helper);
-}
-
-/* However little is ready: whoever uses it is stopped, and does not write to what others
- * get */
+/* Whoever uses it is stopped, and does not write to what others get */
 TEST_F(test_arena_tend, what_was_freed_stays_inaccessible) {
     make_registered();
     darken(0);
@@ -77,9 +66,7 @@ TEST_F(test_arena_tend, what_was_freed_stays_inaccessible) {
             EXPECT_EQ(fake_memory::NO, m_memory.at(page).access);
         }
     }
-    EXPECT_EQ("blank 64 clean 64", states());
-
-    /* What was filled with zeros comes first */
+    EXPECT_EQ("muzzy 64", states());
     EXPECT_EQ(m_memory.address_of(0), allocate(SLAB));
     EXPECT_EQ(m_memory.address_of(SLAB), allocate(SLAB));
 }
@@ -89,7 +76,7 @@ TEST_F(test_arena_tend, empty_slabs_are_given_back) {
     for (unsigned i = 0; i < 5; ++i) {
         EXPECT_NE(nullptr, allocate_registered());
     }
-    EXPECT_EQ("live 320 clean 64", states());
+    EXPECT_EQ("live 320", states());
     EXPECT_EQ(5u, m_memory.m_num_registered);
 
     free_page(SLAB, 4 * SLAB);
@@ -99,19 +86,16 @@ TEST_F(test_arena_tend, empty_slabs_are_given_back) {
     m_now += IDLE - LAZY;
     EXPECT_EQ(UCS_ARENA_NEVER, tend());
 
-    /* All that is registered: it is so again when it is used. A plain one is opened */
     EXPECT_EQ(1u, m_memory.m_num_registered);
-    EXPECT_EQ(2 * SLAB * PAGE, m_memory.m_mapped);
-    EXPECT_EQ(5u, stats().slabs_closed);
+    EXPECT_EQ(SLAB * PAGE, m_memory.m_mapped);
+    EXPECT_EQ(4u, stats().slabs_closed);
     EXPECT_EQ(nullptr, arena_find(m_arena, m_memory.address_of(SLAB), 1));
-    EXPECT_EQ("live 64 clean 64", states());
+    EXPECT_EQ("live 64", states());
 
     /* And are opened again */
     EXPECT_NE(nullptr, allocate(SLAB));
-    tend();
     EXPECT_NE(nullptr, allocate(SLAB));
-    tend();
-    EXPECT_EQ("live 192 clean 64", states());
+    EXPECT_EQ("live 192", states());
 }
 
 TEST_F(test_arena_tend, a_slab_in_use_stays) {
@@ -125,7 +109,7 @@ TEST_F(test_arena_tend, a_slab_in_use_stays) {
     m_now += IDLE;
     EXPECT_EQ(m_now + RETRY, tend());
     EXPECT_EQ(0u, arena_shrink(m_arena, SIZE_MAX, m_now));
-    EXPECT_EQ("blank 64", states());
+    EXPECT_EQ("muzzy 64", states());
 
     arena_release(slab);
     m_now += RETRY;
@@ -206,7 +190,7 @@ TEST_F(test_arena_tend, memory_pressure) {
     EXPECT_EQ(SLAB * PAGE, arena_shrink(m_arena, 1, m_now));
     /* And what the program has is registered no more */
     EXPECT_EQ(3 * SLAB * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
-    EXPECT_EQ("live 64 clean 64", states());
+    EXPECT_EQ("live 64", states());
     EXPECT_EQ(0u, m_memory.m_num_registered);
 
     /* Nor is it registered at once */
@@ -218,48 +202,47 @@ TEST_F(test_arena_tend, memory_pressure) {
     EXPECT_EQ(1u, m_memory.m_num_registered);
 }
 
-/* The helper opens no slab for an idle program once memory was short, before it asks for
- * memory that there is not */
-TEST_F(test_arena_tend, memory_pressure_while_idle) {
-    m_params.limit = 2 * SLAB * PAGE;
-    make_registered();
-    free_page(0, SLAB);
+/* Free memory of what is not registered any more is the kernel's */
+TEST_F(test_arena_tend, memory_pressure_frees_memory) {
+    make_full();
+    darken(0);
+    EXPECT_EQ(UCS_ARENA_NEVER, (allocate(1), tend()));
+    EXPECT_EQ("live 1 muzzy 63", states());
     EXPECT_EQ(SLAB * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
-    EXPECT_NE(nullptr, allocate(SLAB));
-    m_now += 10 * IDLE;
-    EXPECT_EQ(UCS_ARENA_NEVER, tend());
-    EXPECT_EQ("live 64", states());
-    EXPECT_NE(nullptr, allocate(SLAB));
-    EXPECT_EQ(nullptr, allocate(1));
-    free_page(0, 2 * SLAB);
-    tend();
-    EXPECT_NE(nullptr, allocate(SLAB));
+    EXPECT_EQ("live 1 retained 63", states());
+    EXPECT_EQ(63 * PAGE, m_memory.m_discarded);
 }
 
-/* What fails is tried again after twice the time */
 TEST_F(test_arena_tend, opening_fails) {
-    uint64_t wait = RETRY;
-
     make();
     fail("map");
-    for (unsigned i = 0; i < 10; ++i) {
-        EXPECT_EQ(m_now + wait, arena_tend(m_arena, m_now));
-        EXPECT_EQ(m_now + wait, arena_tend(m_arena, m_now));
+    for (unsigned i = 1; i <= 3; ++i) {
         EXPECT_EQ(nullptr, allocate(1));
-        EXPECT_EQ(m_now + wait, arena_due(m_arena));
+        EXPECT_EQ(i, stats().failures);
+        EXPECT_EQ(i, stats().refused);
+        EXPECT_TRUE(arena_is_full(m_arena));
         EXPECT_EQ("", states());
-        m_now += wait;
-        wait   = std::min(2 * wait, 64 * RETRY);
     }
-    EXPECT_EQ(10u, stats().failures);
     m_memory.m_fails = nullptr;
-    EXPECT_EQ(UCS_ARENA_NEVER, tend());
-    EXPECT_EQ("clean 64", states());
+    EXPECT_NE(nullptr, allocate(SLAB));
+    EXPECT_EQ(m_memory.address_of(SLAB), allocate(SLAB));
+    EXPECT_FALSE(arena_is_full(m_arena));
+}
 
-    /* The time to the next attempt is the first one again */
-    fail("map");
-    allocate(SLAB);
-    EXPECT_EQ(m_now + RETRY, arena_tend(m_arena, m_now));
+/* Two threads at once open two, and the limit holds */
+TEST_F(test_arena_tend, a_slab_is_opened_beside_another_one) {
+    m_params.limit = 2 * SLAB * PAGE;
+    make();
+    m_memory.m_during = [&](const char *name) {
+        m_memory.m_during = nullptr;
+        EXPECT_STREQ("map", name);
+        EXPECT_EQ(m_memory.address_of(SLAB), allocate(SLAB));
+        EXPECT_EQ(nullptr, allocate(1));
+        EXPECT_EQ(UCS_ARENA_NEVER, arena_tend(m_arena, m_now + IDLE));
+    };
+    EXPECT_EQ(m_memory.address_of(0), allocate(SLAB));
+    EXPECT_EQ("live 128", states());
+    EXPECT_TRUE(arena_is_full(m_arena));
 }
 
 TEST_F(test_arena_tend, all_slabs_are_open) {
@@ -272,21 +255,6 @@ TEST_F(test_arena_tend, all_slabs_are_open) {
     EXPECT_EQ(UCS_ARENA_NEVER, tend());
 }
 
-TEST_F(test_arena_tend, making_accessible_fails) {
-    make_full();
-    fail("access");
-    darken(0);
-    EXPECT_EQ(m_now + RETRY, tend());
-    EXPECT_EQ("dark 64", states());
-    m_now += RETRY;
-    EXPECT_EQ(m_now + 2 * RETRY, tend());
-
-    m_memory.m_fails  = nullptr;
-    m_now            += 2 * RETRY;
-    tend();
-    EXPECT_EQ("blank 64", states());
-}
-
 TEST_F(test_arena_tend, deregistering_fails) {
     make_full();
     darken(0);
@@ -294,13 +262,13 @@ TEST_F(test_arena_tend, deregistering_fails) {
     fail("dereg");
     m_now += IDLE;
     EXPECT_EQ(m_now + RETRY, tend());
-    EXPECT_EQ("blank 64", states());
+    EXPECT_EQ("muzzy 64", states());
     EXPECT_NE(nullptr, arena_find(m_arena, m_memory.base(), 1));
     EXPECT_NE(nullptr, allocate(SLAB));
     EXPECT_EQ(1u, stats().failures);
 }
 
-/* The kernel does not take memory back: until then the slab cannot be used */
+/* If the kernel does not take memory back, the slab is plain until then */
 TEST_F(test_arena_tend, unmapping_fails) {
     m_params.limit = 2 * SLAB * PAGE;
     make_registered();
@@ -315,10 +283,15 @@ TEST_F(test_arena_tend, unmapping_fails) {
     EXPECT_EQ(2 * SLAB * PAGE, stats().committed);
     EXPECT_EQ(0u, stats().registered);
     EXPECT_EQ(nullptr, arena_find(m_arena, m_memory.base(), 1));
-    EXPECT_EQ(nullptr, allocate(SLAB));
 
     m_memory.m_fails = nullptr;
     m_now           += RETRY;
+    tend();
+    EXPECT_EQ(SLAB * PAGE, stats().committed);
+    EXPECT_EQ(m_memory.address_of(0), allocate(SLAB));
+    fail("unmap");
+    darken(0);
+    m_now += IDLE;
     tend();
     EXPECT_EQ(m_memory.address_of(0), allocate(SLAB));
 }

@@ -77,18 +77,17 @@ protected:
             this
         };
 
-        params.start       = (uintptr_t)m_base;
-        params.size        = SLABS * SLAB;
-        params.page_size   = PAGE;
-        params.slab_size   = SLAB;
-        params.first_slab  = SLAB / 4;
-        params.limit       = params.size;
-        params.zero_budget = SLAB;
-        params.lazy        = 50;
-        params.idle        = 200;
-        params.retry       = 100;
-        params.is_strict   = is_strict;
-        m_arena            = arena_make(&params, &ops);
+        params.start      = (uintptr_t)m_base;
+        params.size       = SLABS * SLAB;
+        params.page_size  = PAGE;
+        params.slab_size  = SLAB;
+        params.first_slab = SLAB / 4;
+        params.limit      = params.size;
+        params.lazy       = 50;
+        params.idle       = 200;
+        params.retry      = 100;
+        params.is_strict  = is_strict;
+        m_arena           = arena_make(&params, &ops);
         ASSERT_NE(nullptr, m_arena);
     }
 
@@ -242,11 +241,11 @@ protected:
         arena_stats(m_arena, &stats);
         EXPECT_EQ(0u, stats.live);
         EXPECT_EQ(0u, stats.held);
-        EXPECT_EQ(stats.committed, stats.clean + stats.retired + stats.dark +
-                                           stats.blank);
+        EXPECT_EQ(stats.committed, stats.fresh + stats.dirty + stats.muzzy +
+                                           stats.retained);
         EXPECT_GT(stats.slabs_enrolled, 0u);
         EXPECT_EQ(m_taken, stats.allocations);
-        EXPECT_GT(stats.zeroed_helper, 0u);
+        EXPECT_GT(stats.zeroed, 0u);
         EXPECT_EQ(UCS_OK, arena_stop(m_arena));
         arena_destroy(m_arena);
     }

@@ -7,7 +7,6 @@
 #include "arena.h"
 #include "system.h"
 
-#include <ucs/arena/memory/zero.h>
 #include <ucs/base/align.h>
 #include <ucs/base/page.h>
 #include <ucs/base/wait.h>
@@ -29,7 +28,7 @@
 
 /* Where the parts of an arena are in its memory, bytes from its beginning */
 typedef struct {
-    size_t super;
+    size_t inner;
     size_t regs;
     size_t is_protected;
     size_t is_advised;
@@ -47,19 +46,12 @@ void __lsan_unregister_root_region(const void *start, size_t size)
         __attribute__((weak));
 
 
-/* The helper leaves the caches to the program. A thread that fills what it has
- * allocated just now is about to use it */
 static void fill(void *arg, void *start, size_t length)
 {
     uct_predreg_arena_t *arena   = arg;
     ucs_rcache_pred_time_t begin = ucs_rcache_pred_thread_now(arena->thread);
 
-    if (atomic_load_explicit(&arena->helper, memory_order_relaxed) ==
-        pthread_self()) {
-        ucs_arena_zero(start, length);
-    } else {
-        memset(start, 0, length);
-    }
+    memset(start, 0, length);
     atomic_fetch_add_explicit(&arena->zero_time,
                               ucs_rcache_pred_thread_now(arena->thread) - begin,
                               memory_order_relaxed);
@@ -83,15 +75,15 @@ static ucs_status_t op_dereg(void *arg, void *handle)
 }
 
 /* All but where the addresses begin */
-static ucs_arena_params_t super_params(const uct_predreg_arena_params_t *params)
+static ucs_arena_params_t inner_params(const uct_predreg_arena_params_t *params)
 {
-    ucs_arena_params_t super;
+    ucs_arena_params_t inner;
 
-    ucs_arena_params_default(params->slab_size, &super);
-    ucs_arena_params_grow(&super, params->first_slab, params->size);
-    super.page_size = ucs_page_size();
-    super.is_strict = params->is_strict;
-    return super;
+    ucs_arena_params_default(params->slab_size, &inner);
+    ucs_arena_params_grow(&inner, params->first_slab, params->size);
+    inner.page_size = ucs_page_size();
+    inner.is_strict = params->is_strict;
+    return inner;
 }
 
 static size_t next_part(size_t *end_p, size_t size)
@@ -102,16 +94,16 @@ static size_t next_part(size_t *end_p, size_t size)
     return part;
 }
 
-static layout_t get_layout(const ucs_arena_params_t *super)
+static layout_t get_layout(const ucs_arena_params_t *inner)
 {
-    size_t page_size = super->page_size;
-    size_t altered   = uct_predreg_altered_memory_size(super->size / page_size);
-    uint32_t slabs   = super->size / super->slab_size;
+    size_t page_size = inner->page_size;
+    size_t altered   = uct_predreg_altered_memory_size(inner->size / page_size);
+    uint32_t slabs   = inner->size / inner->slab_size;
     layout_t layout;
 
     layout.end = 0;
     (void)next_part(&layout.end, sizeof(uct_predreg_arena_t));
-    layout.super        = next_part(&layout.end, ucs_arena_memory_size(super));
+    layout.inner        = next_part(&layout.end, ucs_arena_memory_size(inner));
     layout.regs         = next_part(&layout.end,
                                     uct_predreg_arena_regs_memory_size(slabs));
     layout.is_protected = next_part(&layout.end, altered);
@@ -123,19 +115,19 @@ static layout_t get_layout(const ucs_arena_params_t *super)
 
 static void make_regs(uct_predreg_arena_t *arena,
                       const uct_predreg_arena_params_t *params,
-                      const ucs_arena_params_t *super, void *memory)
+                      const ucs_arena_params_t *inner, void *memory)
 {
     arena->access         = params->access;
     arena->regs.ops       = params->ops;
     arena->regs.flags     = params->flags;
-    arena->regs.base      = super->start;
-    arena->regs.spacing   = super->slab_size;
-    arena->regs.num_slabs = super->size / super->slab_size;
+    arena->regs.base      = inner->start;
+    arena->regs.spacing   = inner->slab_size;
+    arena->regs.num_slabs = inner->size / inner->slab_size;
     arena->regs.advised   = &arena->served.is_advised;
     uct_predreg_arena_regs_init(&arena->regs, memory);
 }
 
-static void make_super(uct_predreg_arena_t *arena,
+static void make_inner(uct_predreg_arena_t *arena,
                        const ucs_arena_params_t *params, void *memory)
 {
     const ucs_arena_ops_t ops = {
@@ -150,7 +142,7 @@ static void make_super(uct_predreg_arena_t *arena,
         .arg     = arena
     };
 
-    arena->served.super = ucs_arena_init(params, &ops, memory);
+    arena->served.arena = ucs_arena_init(params, &ops, memory);
 }
 
 static void make_served(uct_predreg_arena_t *arena,
@@ -173,9 +165,9 @@ static void make_served(uct_predreg_arena_t *arena,
 ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
                                       uct_predreg_arena_t **arena_p)
 {
-    ucs_arena_params_t super = super_params(params);
-    size_t page_size         = super.page_size;
-    size_t size              = super.size + page_size;
+    ucs_arena_params_t inner = inner_params(params);
+    size_t page_size         = inner.page_size;
+    size_t size              = inner.size + page_size;
     uct_predreg_arena_t *arena;
     ucs_status_t status;
     layout_t layout;
@@ -187,8 +179,8 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
         return UCS_ERR_NO_MEMORY;
     }
 
-    super.start = (uintptr_t)start;
-    layout      = get_layout(&super);
+    inner.start = (uintptr_t)start;
+    layout      = get_layout(&inner);
     arena       = uct_predreg_system_map(NULL, layout.end);
     if (arena == NULL) {
         status = UCS_ERR_NO_MEMORY;
@@ -208,8 +200,8 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
         goto err_unmap;
     }
 
-    make_regs(arena, params, &super, (char*)arena + layout.regs);
-    make_super(arena, &super, (char*)arena + layout.super);
+    make_regs(arena, params, &inner, (char*)arena + layout.regs);
+    make_inner(arena, &inner, (char*)arena + layout.inner);
     make_served(arena, params, (uintptr_t)start, &layout);
     arena->publish  = params->publish;
     arena->attract  = params->attract;
@@ -234,11 +226,11 @@ err_unreserve:
 void uct_predreg_arena_destroy(uct_predreg_arena_t *arena)
 {
     void *start = (void*)arena->regs.base;
-    size_t size = arena->served.super->slabs.size + arena->served.page_size;
+    size_t size = arena->served.arena->slabs.size + arena->served.page_size;
 
     (void)ucs_rcache_pred_thread_stop(arena->thread, UINT64_MAX / 4);
-    (void)ucs_arena_stop(arena->served.super);
-    ucs_arena_cleanup(arena->served.super);
+    (void)ucs_arena_stop(arena->served.arena);
+    ucs_arena_cleanup(arena->served.arena);
     uct_predreg_arena_regs_cleanup(&arena->regs);
     ucs_rcache_pred_thread_destroy(arena->thread);
     (void)uct_predreg_system_munmap(start, size);
@@ -254,7 +246,7 @@ static void
 give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 {
     if (ucs_rcache_pred_pressure_look(&arena->pressure, now)) {
-        (void)ucs_arena_shrink(arena->served.super, SIZE_MAX, now);
+        (void)ucs_arena_shrink(arena->served.arena, SIZE_MAX, now);
     }
 }
 
@@ -269,10 +261,10 @@ attract_wanted(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
         return;
     }
 
-    ucs_arena_stats_get(arena->served.super, &stats);
+    ucs_arena_stats_get(arena->served.arena, &stats);
     switch (uct_predreg_attract_look(
             &arena->attraction, now, stats.answered, stats.refused,
-            ucs_arena_is_full(arena->served.super))) {
+            ucs_arena_is_full(arena->served.arena))) {
     case UCT_PREDREG_ATTRACT_TRY:
         arena->attract(arena->attraction.attracted, 1);
         break;
@@ -280,7 +272,7 @@ attract_wanted(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
         arena->attract(UCT_PREDREG_ATTRACT_NONE, 0);
         break;
     case UCT_PREDREG_ATTRACT_MORE:
-        ucs_arena_keep(arena->served.super);
+        ucs_arena_keep(arena->served.arena);
         arena->attract(arena->attraction.attracted, 1);
         break;
     case UCT_PREDREG_ATTRACT_SETTLED:
@@ -301,8 +293,6 @@ static ucs_rcache_pred_time_t tend(void *arg)
     int is_look                = (now >= arena->look_at);
     ucs_rcache_pred_time_t due;
 
-    atomic_store_explicit(&arena->helper, pthread_self(),
-                          memory_order_relaxed);
     UCS_STATIC_ASSERT(UCS_ARENA_NEVER == UCS_RCACHE_PRED_TIME_INF);
     UCS_STATIC_ASSERT(LOOK_INTERVAL <= UCS_ARENA_DEF_IDLE);
     if (is_look) {
@@ -310,7 +300,7 @@ static ucs_rcache_pred_time_t tend(void *arg)
         give_if_short(arena, now);
     }
     attract_wanted(arena, now);
-    due = ucs_arena_tend(arena->served.super, now);
+    due = ucs_arena_tend(arena->served.arena, now);
     if (is_look && (arena->publish != NULL)) {
         arena->publish(arena->regs.ops.arg);
     }
@@ -328,7 +318,7 @@ ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena)
 void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience)
 {
     (void)ucs_rcache_pred_thread_stop(arena->thread, patience);
-    ucs_arena_abandon(arena->served.super);
+    ucs_arena_abandon(arena->served.arena);
 }
 
 /* What is around the memory as well, as far as it is in the same slab, since it is about
@@ -355,7 +345,7 @@ collapse(uct_predreg_arena_t *arena, const void *address, size_t length)
 static int
 want_slab(uct_predreg_arena_t *arena, const void *address, size_t length)
 {
-    int wanted = ucs_arena_want(arena->served.super, address, length);
+    int wanted = ucs_arena_want(arena->served.arena, address, length);
 
     if (wanted == 0) {
         return 0;
@@ -376,7 +366,7 @@ void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
                             size_t length)
 {
     if (want_slab(arena, address, length) ||
-        (!ucs_arena_has(arena->served.super, address) &&
+        (!ucs_arena_has(arena->served.arena, address) &&
          uct_predreg_attract_note(&arena->attraction, length))) {
         arena->served.wake(arena->served.arg);
     }
@@ -387,38 +377,38 @@ int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain)
     int number = uct_predreg_arena_regs_add(&arena->regs, domain);
 
     if (number >= 0) {
-        ucs_arena_lay_off(arena->served.super);
+        ucs_arena_lay_off(arena->served.arena);
     }
     return number;
 }
 
 int uct_predreg_arena_give_way(uct_predreg_arena_t *arena)
 {
-    return ucs_arena_shrink(arena->served.super, 1,
+    return ucs_arena_shrink(arena->served.arena, 1,
                             uct_predreg_served_time(&arena->served)) > 0;
 }
 
 void uct_predreg_arena_before_fork(uct_predreg_arena_t *arena)
 {
-    ucs_arena_before_fork(arena->served.super);
+    ucs_arena_before_fork(arena->served.arena);
 }
 
 void uct_predreg_arena_after_fork(uct_predreg_arena_t *arena)
 {
-    ucs_arena_after_fork(arena->served.super);
+    ucs_arena_after_fork(arena->served.arena);
     ucs_rcache_pred_thread_wake(arena->thread);
 }
 
 void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
                                  uct_predreg_arena_stats_t *stats)
 {
-    ucs_arena_stats_t super;
+    ucs_arena_stats_t inner;
 
-    ucs_arena_stats_get(arena->served.super, &super);
-    stats->answered  = super.answered;
-    stats->committed = super.committed;
-    stats->live      = super.live;
-    stats->refused   = super.refused + super.too_large;
+    ucs_arena_stats_get(arena->served.arena, &inner);
+    stats->answered  = inner.answered;
+    stats->committed = inner.committed;
+    stats->live      = inner.live;
+    stats->refused   = inner.refused + inner.too_large;
     stats->zero_time = atomic_load_explicit(&arena->zero_time,
                                             memory_order_relaxed);
 }

@@ -94,9 +94,6 @@ typedef struct uct_predreg_arena {
                                               relaxed: nothing is read through
                                               it */
     _Atomic(uint64_t)         zero_time;  /**< See the statistics. Relaxed */
-    _Atomic(pthread_t)        helper;  /**< The helper thread. Relaxed: whoever
-                                           compares it with itself either is it,
-                                           and has written it, or is not */
     ucs_rcache_pred_pressure_t pressure; /**< The helper's, as the next one */
     ucs_rcache_pred_time_t   look_at;    /**< When memory is looked at again, and
                                               statistics are shown */
@@ -162,7 +159,7 @@ uct_predreg_arena_begin(uct_predreg_arena_t *arena, unsigned number,
                         const void *address, size_t length, unsigned access,
                         uct_mem_h *memh_p)
 {
-    ucs_arena_slab_t *slab = ucs_arena_find(arena->served.super, address,
+    ucs_arena_slab_t *slab = ucs_arena_find(arena->served.arena, address,
                                             length);
 
     if (access & ~arena->access) {
@@ -180,7 +177,7 @@ uct_predreg_arena_begin(uct_predreg_arena_t *arena, unsigned number,
         return 0;
     }
 
-    ucs_arena_count_answered(arena->served.super);
+    ucs_arena_count_answered(arena->served.arena);
     return 1;
 }
 
@@ -195,7 +192,7 @@ static UCS_F_ALWAYS_INLINE int
 uct_predreg_arena_end(uct_predreg_arena_t *arena, uct_mem_h memh,
                       int is_invalid)
 {
-    ucs_arena_t *super = arena->served.super;
+    ucs_arena_t *inner = arena->served.arena;
     uint32_t number    = uct_predreg_handles_find(&arena->regs.handles,
                                                   (uintptr_t)memh);
     ucs_arena_slab_t *slab;
@@ -204,9 +201,9 @@ uct_predreg_arena_end(uct_predreg_arena_t *arena, uct_mem_h memh,
         return 0;
     }
 
-    slab = &super->slabs.slabs[number];
+    slab = &inner->slabs.slabs[number];
     if (ucs_unlikely(is_invalid)) {
-        (void)ucs_arena_withdraw(super, slab);
+        (void)ucs_arena_withdraw(inner, slab);
         arena->served.wake(arena->served.arg);
     }
     ucs_arena_slab_release(slab);

@@ -103,13 +103,13 @@ static int move_pages(uct_predreg_served_t *served,
 {
     int is_moved = 0;
 
-    if (ucs_arena_enter_plain(served->super) == UCS_OK) {
-        is_moved = ucs_arena_is_plain(served->super, (void*)old->start,
+    if (ucs_arena_enter_plain(served->arena) == UCS_OK) {
+        is_moved = ucs_arena_is_plain(served->arena, (void*)old->start,
                                       length) &&
-                   ucs_arena_is_plain(served->super, target, length) &&
+                   ucs_arena_is_plain(served->arena, target, length) &&
                    (uct_predreg_system_move((void*)old->start, length, length,
                                             target) != NULL);
-        ucs_arena_leave_plain(served->super);
+        ucs_arena_leave_plain(served->arena);
     }
     return is_moved;
 }

@@ -7,7 +7,7 @@
 #include "served.h"
 #include "system.h"
 
-#include <ucs/arena/memory/zero.h>
+#include <string.h>
 
 
 /* Where the addresses end that the kernel hands out unless it is asked for others, on
@@ -70,27 +70,27 @@ int uct_predreg_served_part(const uct_predreg_served_t *served,
                             uct_predreg_pages_t *part)
 {
     *part = *pages;
-    return ucs_arena_clip(served->super, &part->start, &part->end);
+    return ucs_arena_slabs_clip(&served->arena->slabs, &part->start, &part->end);
 }
 
 int uct_predreg_served_is_spoilt(const uct_predreg_served_t *served,
                                  const uct_predreg_pages_t *pages)
 {
-    return ucs_arena_is_spoilt(served->super, (void*)pages->start,
+    return ucs_arena_is_spoilt(served->arena, (void*)pages->start,
                                uct_predreg_pages_length(pages));
 }
 
 int uct_predreg_served_is_across(const uct_predreg_served_t *served,
                                  const uct_predreg_pages_t *pages)
 {
-    return ((pages->start ^ (pages->end - 1)) >> served->super->slabs.shift) !=
+    return ((pages->start ^ (pages->end - 1)) >> served->arena->slabs.shift) !=
            0;
 }
 
 int uct_predreg_served_is_live(const uct_predreg_served_t *served,
                                const uct_predreg_pages_t *pages)
 {
-    return ucs_arena_live(served->super, (void*)pages->start,
+    return ucs_arena_live(served->arena, (void*)pages->start,
                           uct_predreg_pages_length(pages));
 }
 
@@ -118,15 +118,15 @@ int uct_predreg_served_may_stay(const uct_predreg_served_t *served,
 /* Wake the helper if it has something to do earlier than before */
 static void look_after(uct_predreg_served_t *served, uint64_t num_wakes)
 {
-    if (ucs_arena_num_wakes(served->super) != num_wakes) {
+    if (ucs_arena_num_wakes(served->arena) != num_wakes) {
         served->wake(served->arg);
     }
 }
 
 void *uct_predreg_served_allocate(uct_predreg_served_t *served, size_t length)
 {
-    uint64_t num_wakes = ucs_arena_num_wakes(served->super);
-    void *address      = ucs_arena_allocate(served->super, length);
+    uint64_t num_wakes = ucs_arena_num_wakes(served->arena);
+    void *address      = ucs_arena_allocate(served->arena, length);
 
     look_after(served, num_wakes);
     return address;
@@ -135,8 +135,8 @@ void *uct_predreg_served_allocate(uct_predreg_served_t *served, size_t length)
 int uct_predreg_served_extend(uct_predreg_served_t *served, uintptr_t end,
                               size_t length)
 {
-    uint64_t num_wakes  = ucs_arena_num_wakes(served->super);
-    ucs_status_t status = ucs_arena_extend(served->super, (void*)end, length);
+    uint64_t num_wakes  = ucs_arena_num_wakes(served->arena);
+    ucs_status_t status = ucs_arena_extend(served->arena, (void*)end, length);
 
     look_after(served, num_wakes);
     return status == UCS_OK;
@@ -162,11 +162,11 @@ int uct_predreg_served_renew(uct_predreg_served_t *served,
 
     /* Memory that is not registered is mapped anew, which is one call, and has no huge
      * pages at first */
-    if (ucs_arena_enter_plain(served->super) == UCS_OK) {
-        is_done = ucs_arena_is_plain(served->super, (void*)part->start,
+    if (ucs_arena_enter_plain(served->arena) == UCS_OK) {
+        is_done = ucs_arena_is_plain(served->arena, (void*)part->start,
                                      uct_predreg_pages_length(part)) &&
                   undo(served, part, uct_predreg_system_anew);
-        ucs_arena_leave_plain(served->super);
+        ucs_arena_leave_plain(served->arena);
     }
     return is_done || undo(served, part, uct_predreg_system_renew);
 }
@@ -174,9 +174,9 @@ int uct_predreg_served_renew(uct_predreg_served_t *served,
 void uct_predreg_served_spoil(uct_predreg_served_t *served,
                               const uct_predreg_pages_t *part)
 {
-    uint64_t num_wakes = ucs_arena_num_wakes(served->super);
+    uint64_t num_wakes = ucs_arena_num_wakes(served->arena);
 
-    (void)ucs_arena_spoil(served->super, (void*)part->start,
+    (void)ucs_arena_spoil(served->arena, (void*)part->start,
                           uct_predreg_pages_length(part));
     look_after(served, num_wakes);
 }
@@ -184,7 +184,7 @@ void uct_predreg_served_spoil(uct_predreg_served_t *served,
 int uct_predreg_served_release(uct_predreg_served_t *served,
                                const uct_predreg_pages_t *part)
 {
-    uint64_t num_wakes = ucs_arena_num_wakes(served->super);
+    uint64_t num_wakes = ucs_arena_num_wakes(served->arena);
     ucs_status_t status;
 
     if (!uct_predreg_served_renew(served, part)) {
@@ -192,7 +192,7 @@ int uct_predreg_served_release(uct_predreg_served_t *served,
         return 0;
     }
 
-    status = ucs_arena_free(served->super, (void*)part->start,
+    status = ucs_arena_free(served->arena, (void*)part->start,
                             uct_predreg_pages_length(part),
                             uct_predreg_served_time(served));
     look_after(served, num_wakes);
@@ -210,8 +210,8 @@ void uct_predreg_served_spoil_others(uct_predreg_served_t *served,
 void uct_predreg_served_clear(uct_predreg_served_t *served,
                               const uct_predreg_pages_t *part)
 {
-    if (ucs_arena_discard_live(served->super, (void*)part->start,
+    if (ucs_arena_discard_live(served->arena, (void*)part->start,
                                uct_predreg_pages_length(part)) != UCS_OK) {
-        ucs_arena_zero((void*)part->start, uct_predreg_pages_length(part));
+        memset((void*)part->start, 0, uct_predreg_pages_length(part));
     }
 }

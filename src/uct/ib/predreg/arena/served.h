@@ -28,7 +28,7 @@ BEGIN_C_DECLS
 /** The arena as the program sees it. Constant but for what the pointers lead
  *  to. */
 typedef struct uct_predreg_served {
-    ucs_arena_t           *super;
+    ucs_arena_t           *arena;
     uct_predreg_altered_t is_protected; /**< What mprotect() or mlock() was
                                              called for */
     uct_predreg_altered_t is_advised;   /**< What madvise() was called for with

@@ -101,13 +101,13 @@ void served_after_fork(test_served_t *served)
 
 ucs_arena_time_t served_tend(test_served_t *served, ucs_arena_time_t later)
 {
-    return ucs_arena_tend(served->served.super,
+    return ucs_arena_tend(served->served.arena,
                           uct_predreg_served_time(&served->served) + later);
 }
 
 void served_stats(test_served_t *served, ucs_arena_stats_t *stats)
 {
-    ucs_arena_stats_get(served->served.super, stats);
+    ucs_arena_stats_get(served->served.arena, stats);
 }
 
 int served_add(test_served_t *served, void *domain)
@@ -137,7 +137,7 @@ int served_has(test_served_t *served, const void *address)
     uintptr_t start = (uintptr_t)address;
     uintptr_t end   = start + 1;
 
-    return ucs_arena_clip(served->served.super, &start, &end);
+    return ucs_arena_slabs_clip(&served->served.arena->slabs, &start, &end);
 }
 
 void *served_mmap(test_served_t *served, void *address, size_t length,

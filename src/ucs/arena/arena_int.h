@@ -1,0 +1,133 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_ARENA_ARENA_INT_H_
+#define UCS_ARENA_ARENA_INT_H_
+
+#include "arena.h"
+
+#include <ucs/base/hook.h>
+
+BEGIN_C_DECLS
+
+/** @file arena_int.h
+ *
+ * The part of the arena that its own files share.
+ */
+
+/** Take the lock of the arena. No handler of a signal interrupts this thread until
+ *  ucs_arena_unlock(), see ucs/base/hook.h. */
+static UCS_F_ALWAYS_INLINE void ucs_arena_lock(ucs_arena_t *arena)
+{
+    ucs_hook_enter();
+    ucs_mutex_lock(&arena->lock);
+}
+
+static UCS_F_ALWAYS_INLINE void ucs_arena_unlock(ucs_arena_t *arena)
+{
+    ucs_mutex_unlock(&arena->lock);
+    ucs_hook_leave();
+}
+
+/** @return where a page is. */
+static UCS_F_ALWAYS_INLINE void *
+ucs_arena_address(const ucs_arena_t *arena, uint32_t page)
+{
+    return (void*)(arena->slabs.base + ((uintptr_t)page << arena->page_shift));
+}
+
+/** @return how many pages have so many bytes. */
+static UCS_F_ALWAYS_INLINE size_t
+ucs_arena_pages(const ucs_arena_t *arena, size_t bytes)
+{
+    return (bytes >> arena->page_shift) +
+           ((bytes & (arena->params.page_size - 1)) != 0);
+}
+
+/** @return the bytes of so many pages. */
+static UCS_F_ALWAYS_INLINE size_t
+ucs_arena_bytes(const ucs_arena_t *arena, uint64_t pages)
+{
+    return pages << arena->page_shift;
+}
+
+/** @return the slab of a page. */
+static UCS_F_ALWAYS_INLINE ucs_arena_slab_t *
+ucs_arena_slab_of(const ucs_arena_t *arena, uint32_t page)
+{
+    return &arena->slabs.slabs[ucs_arena_blocks_slab(&arena->blocks, page)];
+}
+
+/** Whether the arena has ended, or this is a forked child, in which the lock may be
+ *  held for ever. */
+static UCS_F_ALWAYS_INLINE int ucs_arena_is_off(const ucs_arena_t *arena)
+{
+    return atomic_load_explicit(&arena->is_off, memory_order_relaxed);
+}
+
+/** Let the helper be called at a time, or before. Under the lock. */
+void ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when);
+
+/** @return bytes of a new slab, or registration, beside so many bytes: an eighth.
+ *  @param [in] least  The result is a multiple of this, and at least this. */
+size_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least);
+
+/** Count an operation that has failed. */
+void ucs_arena_count_failure(ucs_arena_t *arena);
+
+/** Protect held pages, or make them accessible. Without the lock. */
+ucs_status_t ucs_arena_protect(ucs_arena_t *arena, uint32_t first,
+                               uint32_t length, int is_accessible);
+
+/** Make a held block idle, of a kind that may be another one. Takes the lock. */
+void ucs_arena_release(ucs_arena_t *arena, uint32_t block,
+                       ucs_arena_kind_t kind);
+
+/** Give a held block of a plain slab back to the kernel. Without the lock. @return the
+ *  kind of the block then. */
+ucs_arena_kind_t ucs_arena_discard(ucs_arena_t *arena, uint32_t block);
+
+/** Protect a held block, which is idle then. Pages of a plain slab go back to the
+ *  kernel. Without the lock.
+ *
+ * @param [in] is_plain  Whether the slab is plain, and stays so meanwhile. */
+void ucs_arena_conceal(ucs_arena_t *arena, uint32_t block, int is_plain);
+
+/** Note that pages are about to be dirty. Under the lock. */
+void ucs_arena_note_dirty(ucs_arena_t *arena, ucs_arena_time_t now);
+
+/** Make a slab spoilt, with the helper to look at the slab. Under the lock. */
+void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab);
+
+/** Note whether a thread works at the memory of a slab. Takes the lock. */
+void ucs_arena_set_busy(ucs_arena_t *arena, uint32_t slab, int is_busy);
+
+/*
+ * The helper calls the functions below, under its lock, without that of the arena
+ */
+
+/** Protect all that is dirty, if the lazy time has passed for some of it. */
+void ucs_arena_darken(ucs_arena_t *arena, ucs_arena_time_t now);
+
+/** Register the plain slabs that uses have asked for. After a failure a use may ask
+ *  again, and the helper tries again after a while. */
+void ucs_arena_enrol(ucs_arena_t *arena, ucs_arena_time_t now);
+
+/** Deregister a hidden slab, which is plain then. @return the status of dereg(): after
+ *  an error the slab is still registered. */
+ucs_status_t ucs_arena_deregister(ucs_arena_t *arena, uint32_t slab);
+
+/** Let a registered slab be plain, unless a use needs it. @return whether the slab is
+ *  plain. */
+int ucs_arena_lay_off_slab(ucs_arena_t *arena, uint32_t slab);
+
+/** Give slabs back that were empty for the idle time, and those that were spoilt and of
+ *  which the program has nothing any more. @return when to call this again. */
+ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now);
+
+END_C_DECLS
+
+#endif
