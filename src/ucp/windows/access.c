@@ -73,17 +73,18 @@ static ucs_status_t start(access_t *access, ucp_rkey_h rkey)
 {
     ucp_win_remote_t *remote = ucp_win_remote_find(rkey);
     ucp_win_way_t *way       = remote->way;
+    ucp_win_range_t range    = remote->range;
 
     if (ucs_unlikely(way->super.ep != access->ep)) {
         way = ucp_win_way_find(access->ep);
     }
 
-    if (ucs_unlikely((way == NULL) || (access->address < remote->start) ||
-                     (access->address > remote->end) ||
-                     (access->length > remote->end - access->address))) {
+    if (ucs_unlikely((way == NULL) || (access->address < range.start) ||
+                     (access->address > range.end) ||
+                     (access->length > range.end - access->address))) {
         ucs_error("windows: %zu bytes at 0x%" PRIx64 " of process %u; accepted: "
                   "what is in 0x%" PRIx64 " to 0x%" PRIx64, access->length,
-                  access->address, remote->peer, remote->start, remote->end);
+                  access->address, remote->peer, range.start, range.end);
         return UCS_ERR_INVALID_PARAM;
     }
 
@@ -118,12 +119,8 @@ static void keep(access_t *access)
 /* Nothing went through the present piece */
 static void end_piece(access_t *access)
 {
-    ucs_list_link_t pieces;
-
     if (access->piece != NULL) {
-        ucs_list_head_init(&pieces);
-        ucs_list_add_tail(&pieces, &access->piece->link);
-        ucp_win_pieces_end(&pieces);
+        ucp_win_piece_end(access->piece);
     }
 }
 
@@ -152,25 +149,15 @@ static int is_scarce(const access_t *access, const ucp_request_param_t *param,
 static ucs_status_ptr_t
 follow(access_t *access, const ucp_request_param_t *param)
 {
-    ucp_request_param_t flush = {
-        .op_attr_mask = param->op_attr_mask & (UCP_OP_ATTR_FIELD_REQUEST |
-                                               UCP_OP_ATTR_FIELD_CALLBACK |
-                                               UCP_OP_ATTR_FIELD_USER_DATA)
-    };
+    ucp_request_param_t flush;
 
     if (access->is_implicit) {
         return NULL;
     }
 
-    if (flush.op_attr_mask & UCP_OP_ATTR_FIELD_REQUEST) {
-        flush.request = param->request;
-    }
-    if (flush.op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) {
-        flush.cb.send = param->cb.send;
-    }
-    if (flush.op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) {
-        flush.user_data = param->user_data;
-    }
+    ucp_fh_param_copy(&flush, param, UCP_OP_ATTR_FIELD_REQUEST |
+                                     UCP_OP_ATTR_FIELD_CALLBACK |
+                                     UCP_OP_ATTR_FIELD_USER_DATA);
     access->goes_on = 0;
     return ucp_win_flush_nbx(access->way->super.worker, access->way->super.ep, &flush);
 }
@@ -272,20 +259,20 @@ next_chunk(access_t *access, size_t done, ucp_fh_chunk_t *chunk)
     uint64_t address               = access->address + done;
     size_t length                  = access->length - done;
 
-    if (ucs_unlikely(address < remote->first)) {
+    if (ucs_unlikely(address < remote->range.first)) {
         chunk->rkey   = remote->head;
-        chunk->length = ucs_min(length, remote->first - address);
+        chunk->length = ucs_min(length, remote->range.first - address);
         return UCS_OK;
     }
 
-    if (ucs_unlikely(address >= remote->last)) {
+    if (ucs_unlikely(address >= remote->range.last)) {
         chunk->rkey   = remote->tail;
         chunk->length = length;
         return UCS_OK;
     }
 
     return next_in_buckets(access, address,
-                           ucs_min(length, remote->last - address), chunk);
+                           ucs_min(length, remote->range.last - address), chunk);
 }
 
 /* Post a chunk without a request for the program. @return UCS_INPROGRESS: the chunk goes

@@ -57,6 +57,15 @@ void ucp_win_pieces_end(ucs_list_link_t *pieces)
     ucp_win_leave(entry);
 }
 
+void ucp_win_piece_end(ucp_fh_piece_t *piece)
+{
+    ucs_list_link_t pieces;
+
+    ucs_list_head_init(&pieces);
+    ucs_list_add_tail(&pieces, &piece->link);
+    ucp_win_pieces_end(&pieces);
+}
+
 /* Whether operations have more than half of a peer's firehoses */
 static int are_scarce(ucp_fh_t *fh, uint32_t peer)
 {
@@ -295,15 +304,11 @@ static int is_refusal(ucs_status_t status)
 /* A callback of UCP may have closed the endpoint while this thread has waited */
 static ucs_status_t check_open(ucp_win_way_t *way, ucp_fh_piece_t *piece)
 {
-    ucs_list_link_t pieces;
-
     if (!ucp_win_way_closes(way)) {
         return UCS_OK;
     }
 
-    ucs_list_head_init(&pieces);
-    ucs_list_add_tail(&pieces, &piece->link);
-    ucp_win_pieces_end(&pieces);
+    ucp_win_piece_end(piece);
     return UCS_ERR_CANCELED;
 }
 

@@ -9,8 +9,6 @@
 
 #include "state.h"
 
-#include <ucs/datastruct/hlist.h>
-
 /** @file calls.h
  *
  * The calls of the program that this library carries out. A function stands for that of UCP
@@ -18,31 +16,25 @@
 
 /** A window of a peer, by the key that UCP has made for the program. Does not change. */
 typedef struct ucp_win_remote {
-    ucp_win_way_t *way;
-    uint32_t      peer;
-    uint64_t      start;     /**< As in ucp_win_key_t, and so the next three */
-    uint64_t      first;
-    uint64_t      last;
-    uint64_t      end;
-    ucp_rkey_h    head;      /**< Key to the bytes before @a first, or NULL */
-    ucp_rkey_h    tail;      /**< Key to the bytes from @a last on, or NULL */
-    ucp_fh_rest_t rest;      /**< UCP's own key */
-    uint8_t       packed[];  /**< Of @a rest */
+    ucp_win_way_t   *way;
+    uint32_t        peer;
+    ucp_win_range_t range;
+    ucp_rkey_h      head;     /**< Key to the bytes before the exposed ones, or NULL */
+    ucp_rkey_h      tail;     /**< Key to the bytes after the exposed ones, or NULL */
+    ucp_fh_rest_t   rest;     /**< UCP's own key */
+    uint8_t         packed[]; /**< Of @a rest */
 } ucp_win_remote_t;
 
 
 /** Pieces that are free again when a request of UCP is complete. The request is the
  *  program's: the library's callback calls the program's. */
 typedef struct ucp_win_ticket {
-    ucs_hlist_link_t        hash;      /**< First member, see find(). Protected by the
-                                            lock of ticket.c */
     ucs_list_link_t         pieces;
     ucp_request_param_t     param;     /**< For UCP */
-    /* Protected by that lock */
-    void                    *request;
+    /* Protected by the lock of ticket.c */
     ucp_send_nbx_callback_t callback;  /**< Of the program; NULL: none, or none any more */
     void                    *user_data;
-    int                     is_noted;  /**< Whether the ticket is found by its request */
+    int                     is_issued; /**< Whether UCP has returned the request */
     int                     is_done;   /**< Whether the request is complete */
 } ucp_win_ticket_t;
 
@@ -113,7 +105,6 @@ ucs_status_t ucp_win_drop(ucs_status_ptr_t request);
 
 /** Takes no lock if nobody has begun an operation. */
 int ucp_win_needs_flush(ucp_worker_h worker, ucp_ep_h ep);
-
 
 
 /* ticket.c */

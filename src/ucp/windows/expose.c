@@ -29,13 +29,10 @@ typedef struct {
 
 /* A window. Does not change, once exposed */
 typedef struct {
-    uint64_t     start; /* First byte */
-    uint64_t     first; /* First exposed byte */
-    uint64_t     last;  /* The byte after the last exposed one */
-    uint64_t     end;   /* The byte after the last one */
-    edge_t       head;
-    edge_t       tail;
-    ucp_fh_mem_h mem;
+    ucp_win_range_t range;
+    edge_t          head;
+    edge_t          tail;
+    ucp_fh_mem_h    mem;
 } window_t;
 
 
@@ -125,16 +122,16 @@ static ucs_status_t measure(ucp_mem_h memh, window_t *window)
         return status;
     }
 
-    window->start = (uintptr_t)attr.address;
-    window->end   = window->start + attr.length;
+    window->range.start = (uintptr_t)attr.address;
+    window->range.end   = window->range.start + attr.length;
     return UCS_OK;
 }
 
 static ucs_status_t
 expose_from(ucp_fh_t *fh, window_t *window, uint64_t first, uint64_t last)
 {
-    window->first = first;
-    window->last  = last;
+    window->range.first = first;
+    window->range.last  = last;
     return ucp_fh_expose_apart(fh, (void*)first, last - first, &window->mem);
 }
 
@@ -143,11 +140,11 @@ expose_from(ucp_fh_t *fh, window_t *window, uint64_t first, uint64_t last)
 static ucs_status_t expose(ucp_fh_t *fh, window_t *window)
 {
     uint64_t bucket = UCS_BIT(fh->shift);
-    uint64_t first  = ucs_round_up(window->start, bucket);
-    uint64_t last   = ucs_round_down(window->end, bucket);
+    uint64_t first  = ucs_round_up(window->range.start, bucket);
+    uint64_t last   = ucs_round_down(window->range.end, bucket);
     ucs_status_t status;
 
-    status = expose_from(fh, window, window->start, window->end);
+    status = expose_from(fh, window, window->range.start, window->range.end);
     if (status != UCS_ERR_ALREADY_EXISTS) {
         return status;
     }
@@ -182,16 +179,13 @@ static ucp_win_key_t
 make_key(const window_t *window, const void *rest, size_t rest_length)
 {
     return (ucp_win_key_t){
-        .job     = ucp_win.job,
-        .index   = ucp_win.env->index,
-        .start   = window->start,
-        .first   = window->first,
-        .last    = window->last,
-        .end     = window->end,
-        .parts   = {ucp_win.address, rest, window->head.packed,
-                    window->tail.packed},
-        .lengths = {ucp_win.address_length, rest_length, window->head.length,
-                    window->tail.length}
+        .head.index   = ucp_win.env->index,
+        .head.job     = ucp_win.job,
+        .head.range   = window->range,
+        .head.lengths = {ucp_win.address_length, rest_length,
+                         window->head.length, window->tail.length},
+        .parts        = {ucp_win.address, rest, window->head.packed,
+                         window->tail.packed}
     };
 }
 
@@ -220,12 +214,14 @@ static ucs_status_t
 window_make(ucp_fh_t *fh, ucp_context_h context, ucp_mem_h memh)
 {
     window_t *window = calloc(1, sizeof(*window));
+    const ucp_win_range_t *range;
     ucs_status_t status;
 
     if (window == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
+    range  = &window->range;
     status = measure(memh, window);
     if (status != UCS_OK) {
         goto err_free;
@@ -236,12 +232,12 @@ window_make(ucp_fh_t *fh, ucp_context_h context, ucp_mem_h memh)
         goto err_free;
     }
 
-    status = edge_map(context, window->start, window->first, &window->head);
+    status = edge_map(context, range->start, range->first, &window->head);
     if (status != UCS_OK) {
         goto err_unexpose;
     }
 
-    status = edge_map(context, window->last, window->end, &window->tail);
+    status = edge_map(context, range->last, range->end, &window->tail);
     if (status != UCS_OK) {
         goto err_unmap_head;
     }

@@ -9,27 +9,13 @@
 #include <string.h>
 
 
-/* The begin of a packed key. The parts follow */
-typedef struct {
-    uint64_t magic;
-    uint32_t version;
-    uint32_t index;
-    uint64_t job;
-    uint64_t start;
-    uint64_t first;
-    uint64_t last;
-    uint64_t end;
-    uint16_t lengths[UCP_WIN_KEY_LAST];
-} packed_t;
-
-
 size_t ucp_win_key_size(const ucp_win_key_t *key)
 {
-    size_t size = sizeof(packed_t);
+    size_t size = sizeof(key->head);
     int i;
 
     for (i = 0; i < UCP_WIN_KEY_LAST; ++i) {
-        size += key->lengths[i];
+        size += key->head.lengths[i];
     }
 
     return size;
@@ -37,28 +23,19 @@ size_t ucp_win_key_size(const ucp_win_key_t *key)
 
 void ucp_win_key_write(const ucp_win_key_t *key, void *packed)
 {
-    packed_t head = {
-        .magic   = UCP_WIN_KEY_MAGIC,
-        .version = UCP_WIN_KEY_VERSION,
-        .index   = key->index,
-        .job     = key->job,
-        .start   = key->start,
-        .first   = key->first,
-        .last    = key->last,
-        .end     = key->end
-    };
-    uint8_t *to   = (uint8_t*)packed + sizeof(head);
+    ucp_win_key_head_t head = key->head;
+    uint8_t *to             = (uint8_t*)packed + sizeof(head);
     int i;
 
+    head.magic   = UCP_WIN_KEY_MAGIC;
+    head.version = UCP_WIN_KEY_VERSION;
+    memcpy(packed, &head, sizeof(head));
     for (i = 0; i < UCP_WIN_KEY_LAST; ++i) {
-        head.lengths[i] = key->lengths[i];
-        if (key->lengths[i] > 0) {
-            memcpy(to, key->parts[i], key->lengths[i]);
-            to += key->lengths[i];
+        if (head.lengths[i] > 0) {
+            memcpy(to, key->parts[i], head.lengths[i]);
+            to += head.lengths[i];
         }
     }
-
-    memcpy(packed, &head, sizeof(head));
 }
 
 int ucp_win_key_is(const void *packed)
@@ -69,41 +46,36 @@ int ucp_win_key_is(const void *packed)
     return magic == UCP_WIN_KEY_MAGIC;
 }
 
-static int is_sound(const packed_t *head)
+static int is_sound(const ucp_win_key_head_t *head)
 {
-    return (head->start <= head->first) && (head->first < head->last) &&
-           (head->last <= head->end) &&
+    const ucp_win_range_t *range = &head->range;
+
+    return (range->start <= range->first) && (range->first < range->last) &&
+           (range->last <= range->end) &&
            (head->lengths[UCP_WIN_KEY_ADDRESS] > 0) &&
            (head->lengths[UCP_WIN_KEY_REST] > 0) &&
            ((head->lengths[UCP_WIN_KEY_HEAD] > 0) ==
-            (head->start < head->first)) &&
-           ((head->lengths[UCP_WIN_KEY_TAIL] > 0) == (head->last < head->end));
+            (range->start < range->first)) &&
+           ((head->lengths[UCP_WIN_KEY_TAIL] > 0) == (range->last < range->end));
 }
 
 ucs_status_t ucp_win_key_read(const void *packed, ucp_win_key_t *key)
 {
-    const uint8_t *from = (const uint8_t*)packed + sizeof(packed_t);
-    packed_t head;
+    ucp_win_key_head_t *head = &key->head;
+    const uint8_t *from      = (const uint8_t*)packed + sizeof(*head);
     int i;
 
-    memcpy(&head, packed, sizeof(uint64_t) + sizeof(uint32_t));
-    if (head.version != UCP_WIN_KEY_VERSION) {
+    memcpy(head, packed, offsetof(ucp_win_key_head_t, index));
+    if (head->version != UCP_WIN_KEY_VERSION) {
         return UCS_ERR_UNSUPPORTED;
     }
 
-    memcpy(&head, packed, sizeof(head));
-    key->job   = head.job;
-    key->index = head.index;
-    key->start = head.start;
-    key->first = head.first;
-    key->last  = head.last;
-    key->end   = head.end;
+    memcpy(head, packed, sizeof(*head));
     for (i = 0; i < UCP_WIN_KEY_LAST; ++i) {
-        key->lengths[i] = head.lengths[i];
-        key->parts[i]   = from;
-        from           += head.lengths[i];
+        key->parts[i] = from;
+        from         += head->lengths[i];
     }
 
-    return (is_sound(&head) && (ucp_win_key_size(key) <= UCP_WIN_KEY_MAX)) ?
+    return (is_sound(head) && (ucp_win_key_size(key) <= UCP_WIN_KEY_MAX)) ?
                    UCS_OK : UCS_ERR_INVALID_PARAM;
 }

@@ -43,15 +43,29 @@ typedef enum {
 } ucp_win_key_part_t;
 
 
+/** The bytes of a window: [start, end), of which [first, last) are exposed. */
+typedef struct ucp_win_range {
+    uint64_t start;
+    uint64_t first;
+    uint64_t last;
+    uint64_t end;
+} ucp_win_range_t;
+
+
+/** The begin of a packed key. The parts follow. */
+typedef struct ucp_win_key_head {
+    uint64_t        magic;   /**< Set by ucp_win_key_write(), and so the next one */
+    uint32_t        version;
+    uint32_t        index;   /**< Number of the process in its job */
+    uint64_t        job;     /**< Tells jobs apart */
+    ucp_win_range_t range;
+    uint16_t        lengths[UCP_WIN_KEY_LAST]; /**< Of the parts, bytes */
+} ucp_win_key_head_t;
+
+
 typedef struct ucp_win_key {
-    uint64_t   job;    /**< Tells jobs apart */
-    uint32_t   index;  /**< Number of the process in its job */
-    uint64_t   start;  /**< First byte of the window */
-    uint64_t   first;  /**< First exposed byte */
-    uint64_t   last;   /**< The byte after the last exposed one */
-    uint64_t   end;    /**< The byte after the window */
-    const void *parts[UCP_WIN_KEY_LAST];
-    uint16_t   lengths[UCP_WIN_KEY_LAST]; /**< Of the parts, bytes */
+    ucp_win_key_head_t head;
+    const void         *parts[UCP_WIN_KEY_LAST];
 } ucp_win_key_t;
 
 

@@ -24,7 +24,8 @@ int ucp_win_serves(ucp_rkey_h rkey)
  * of this process */
 static ucs_status_t get_known(ucp_fh_t *fh, const ucp_win_key_t *key)
 {
-    size_t length = key->lengths[UCP_WIN_KEY_ADDRESS];
+    uint32_t peer = key->head.index;
+    size_t length = key->head.lengths[UCP_WIN_KEY_ADDRESS];
     void *address = malloc(length); /* Aligned, unlike the one in the key */
     ucs_status_t status;
     int is_known;
@@ -34,14 +35,13 @@ static ucs_status_t get_known(ucp_fh_t *fh, const ucp_win_key_t *key)
     }
 
     ucp_fh_lock(fh);
-    is_known = (key->index < fh->num_procs) &&
-               (fh->links[key->index].ep != NULL);
+    is_known = (peer < fh->num_procs) && (fh->links[peer].ep != NULL);
     ucp_fh_unlock(fh);
 
     status = UCS_OK;
     if (!is_known) {
         memcpy(address, key->parts[UCP_WIN_KEY_ADDRESS], length);
-        status = ucp_fh_connect(fh, key->index, address, length);
+        status = ucp_fh_connect(fh, peer, address, length);
     }
     free(address);
     return (status == UCS_ERR_ALREADY_EXISTS) ? UCS_OK : status;
@@ -54,13 +54,13 @@ static ucs_status_t unpack_edge(ucp_ep_h ep, const ucp_win_key_t *key,
     uint8_t merged[UCP_WIN_KEY_MAX];
 
     *rkey_p = NULL;
-    if (key->lengths[part] == 0) {
+    if (key->head.lengths[part] == 0) {
         return UCS_OK;
     }
 
-    if (ucp_fh_packed_merge(key->parts[part], key->lengths[part],
-                             key->parts[UCP_WIN_KEY_REST],
-                             key->lengths[UCP_WIN_KEY_REST], merged) == 0) {
+    if (ucp_fh_packed_merge(key->parts[part], key->head.lengths[part],
+                            key->parts[UCP_WIN_KEY_REST],
+                            key->head.lengths[UCP_WIN_KEY_REST], merged) == 0) {
         return UCS_ERR_INVALID_PARAM;
     }
 
@@ -77,7 +77,7 @@ static void destroy_edge(ucp_rkey_h rkey)
 static ucp_win_remote_t *
 remote_alloc(const ucp_win_key_t *key, ucp_win_way_t *way)
 {
-    size_t length            = key->lengths[UCP_WIN_KEY_REST];
+    size_t length            = key->head.lengths[UCP_WIN_KEY_REST];
     ucp_win_remote_t *remote = calloc(1, sizeof(*remote) + length);
 
     if (remote == NULL) {
@@ -85,11 +85,8 @@ remote_alloc(const ucp_win_key_t *key, ucp_win_way_t *way)
     }
 
     remote->way         = way;
-    remote->peer        = key->index;
-    remote->start       = key->start;
-    remote->first       = key->first;
-    remote->last        = key->last;
-    remote->end         = key->end;
+    remote->peer        = key->head.index;
+    remote->range       = key->head.range;
     remote->rest.packed = remote->packed;
     remote->rest.length = length;
     memcpy(remote->packed, key->parts[UCP_WIN_KEY_REST], length);
@@ -143,7 +140,7 @@ check(const ucp_win_key_t *key, const ucp_win_way_t *way, ucs_status_t status)
     return (status == UCS_ERR_UNSUPPORTED) ? "it is of another version of this "
                                              "library" :
            (status != UCS_OK)              ? "it is damaged" :
-           (key->job != ucp_win.job)       ? "the peer is of another job, which "
+           (key->head.job != ucp_win.job)  ? "the peer is of another job, which "
                                              "takes UCX_RCACHE_PRED_WINDOWS="
                                              "pin in both" :
            (way == NULL)                   ? "its endpoint is of a context that "
@@ -179,7 +176,7 @@ unpack(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h *rkey_p)
         return status;
     }
 
-    ucp_win_way_connect(fh, way, key->index);
+    ucp_win_way_connect(fh, way, key->head.index);
 
     status = ucp_ep_rkey_unpack(way->super.ep, key->parts[UCP_WIN_KEY_REST], rkey_p);
     if (status != UCS_OK) {
@@ -263,6 +260,8 @@ void ucp_win_rkey_compare(ucp_rkey_h rkey1, ucp_rkey_h rkey2, int *result_p)
     }
 
     result    = compare(remote1->peer, remote2->peer);
-    result    = (result != 0) ? result : compare(remote1->start, remote2->start);
-    *result_p = (result != 0) ? result : compare(remote1->end, remote2->end);
+    result    = (result != 0) ? result :
+                                compare(remote1->range.start, remote2->range.start);
+    *result_p = (result != 0) ? result :
+                                compare(remote1->range.end, remote2->range.end);
 }

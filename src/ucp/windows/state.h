@@ -318,6 +318,7 @@ ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint64_t address, size_t length
 /** End the use of pieces: all reads have completed, or nothing went through them. After
  *  the end of Firehose, free the pieces. Without lock. */
 void ucp_win_pieces_end(ucs_list_link_t *pieces);
+void ucp_win_piece_end(ucp_fh_piece_t *piece);
 
 /** @return whether an operation on memory of a peer, which has its piece, should be
  *          completed before its call returns, if that does not take long: where several

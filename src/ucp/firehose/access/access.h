@@ -87,9 +87,7 @@ struct ucp_fh_op {
     ucs_list_link_t     pieces;     /**< Of a flush: the pieces to release at its end.
                                          Protected by ucp_fh::lock */
     ucp_request_param_t param;      /**< For UCP */
-    int                 has_callback;
-    ucp_send_nbx_callback_t callback;
-    void                *user_data;
+    ucp_request_param_t told;       /**< The callback of the program and its argument */
     atomic_uint         pending;    /**< Requests of UCP, and one until all bytes are
                                          posted */
     atomic_int          error;      /**< The first error, or UCS_OK. Written by the thread

@@ -13,6 +13,9 @@
                 UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
                 UCP_OP_ATTR_FLAG_FAST_CMPL | UCP_OP_ATTR_FLAG_MULTI_SEND)
 
+/* Those that are for the program's callback */
+#define TOLD (UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA)
+
 /* The bit that marks the request of an operation, see access.h */
 #define OP_BIT ((uintptr_t)1)
 
@@ -30,42 +33,13 @@ typedef struct ucp_fh_op_piece {
 
 ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param)
 {
-    if (param->op_attr_mask & ~(uint32_t)(PASSED | UCP_OP_ATTR_FIELD_CALLBACK |
-                                          UCP_OP_ATTR_FIELD_USER_DATA)) {
+    if (param->op_attr_mask & ~(uint32_t)(PASSED | TOLD)) {
         return UCS_ERR_UNSUPPORTED;
     }
 
     /* A pin of several buckets has NULL. UCP from 1.16 on asserts a handle */
     return ((param->op_attr_mask & UCP_OP_ATTR_FIELD_MEMH) &&
             (param->memh == NULL)) ? UCS_ERR_INVALID_PARAM : UCS_OK;
-}
-
-/* Only fields of the mask are read: the program's structure may be that of another version
- * of UCX */
-static void copy_param(ucp_fh_op_t *op, const ucp_request_param_t *param)
-{
-    uint32_t mask = param->op_attr_mask;
-
-    op->param.op_attr_mask = mask & PASSED;
-    if (mask & UCP_OP_ATTR_FIELD_DATATYPE) {
-        op->param.datatype = param->datatype;
-    }
-    if (mask & UCP_OP_ATTR_FIELD_MEMORY_TYPE) {
-        op->param.memory_type = param->memory_type;
-    }
-    if (mask & UCP_OP_ATTR_FIELD_MEMH) {
-        op->param.memh = param->memh;
-    }
-    if (mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER) {
-        op->param.reply_buffer = param->reply_buffer;
-    }
-    if (mask & UCP_OP_ATTR_FIELD_CALLBACK) {
-        op->has_callback = 1;
-        op->callback     = param->cb.send;
-    }
-    if (mask & UCP_OP_ATTR_FIELD_USER_DATA) {
-        op->user_data = param->user_data;
-    }
 }
 
 ucp_fh_op_t *ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
@@ -77,13 +51,12 @@ ucp_fh_op_t *ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
         return NULL;
     }
 
-    op->worker       = worker;
-    op->way          = NULL;
-    op->kind         = kind;
-    op->posted       = 0;
-    op->has_callback = 0;
-    op->user_data    = NULL;
-    copy_param(op, param);
+    op->worker = worker;
+    op->way    = NULL;
+    op->kind   = kind;
+    op->posted = 0;
+    ucp_fh_param_copy(&op->param, param, PASSED);
+    ucp_fh_param_copy(&op->told, param, TOLD);
     ucs_list_head_init(&op->pieces);
     atomic_init(&op->state, 0);
     atomic_init(&op->pending, 1);
@@ -124,10 +97,13 @@ static unsigned set_flag(ucp_fh_op_t *op, unsigned flag)
 /* Call the program. The operation may be gone afterwards */
 static void tell(ucp_fh_op_t *op, int is_wanted)
 {
-    if (op->has_callback && is_wanted) {
-        op->callback(to_request(op),
-                     atomic_load_explicit(&op->result, memory_order_relaxed),
-                     op->user_data);
+    const ucp_request_param_t *told = &op->told;
+
+    if ((told->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) && is_wanted) {
+        told->cb.send(to_request(op),
+                      atomic_load_explicit(&op->result, memory_order_relaxed),
+                      (told->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) ?
+                              told->user_data : NULL);
     }
 
     if (set_flag(op, UCP_FH_OP_TOLD) & UCP_FH_OP_FREED) {
@@ -256,7 +232,7 @@ post_chunk(ucp_fh_op_t *op, op_piece_t *piece, const ucp_fh_chunk_t *chunk)
     size_t count              = (op->kind == UCP_FH_OP_ATOMIC) ? 1 : chunk->length;
     ucs_status_ptr_t request;
 
-    param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param.op_attr_mask |= TOLD;
     param.cb.send       = is_write(op) ? has_written : has_read;
     param.user_data     = is_write(op) ? (void*)op : (void*)piece;
     atomic_fetch_add(&op->pending, 1);
@@ -469,7 +445,7 @@ static void begin_flush(ucp_fh_op_t *op)
 {
     ucp_fh_worker_h worker    = op->worker;
     ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .op_attr_mask = TOLD,
         .cb.send      = flush_ended,
         .user_data    = op
     };

@@ -480,6 +480,37 @@ ucs_status_ptr_t ucp_fh_post(ucp_ep_h ep, ucp_fh_op_kind_t kind, ucp_atomic_op_t
     }
 }
 
+void ucp_fh_param_copy(ucp_request_param_t *copy, const ucp_request_param_t *param,
+                       uint32_t mask)
+{
+    mask              &= param->op_attr_mask;
+    copy->op_attr_mask = mask;
+    if (mask & UCP_OP_ATTR_FIELD_REQUEST) {
+        copy->request = param->request;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_CALLBACK) {
+        copy->cb.send = param->cb.send;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_USER_DATA) {
+        copy->user_data = param->user_data;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_DATATYPE) {
+        copy->datatype = param->datatype;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_FLAGS) {
+        copy->flags = param->flags;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER) {
+        copy->reply_buffer = param->reply_buffer;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_MEMORY_TYPE) {
+        copy->memory_type = param->memory_type;
+    }
+    if (mask & UCP_OP_ATTR_FIELD_MEMH) {
+        copy->memh = param->memh;
+    }
+}
+
 size_t ucp_fh_param_length(const ucp_request_param_t *param, size_t count)
 {
     size_t length;

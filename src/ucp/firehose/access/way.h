@@ -302,6 +302,13 @@ ucs_status_ptr_t ucp_fh_post(ucp_ep_h ep, ucp_fh_op_kind_t kind, ucp_atomic_op_t
                              void *buffer, size_t count, uint64_t remote, ucp_rkey_h rkey,
                              const ucp_request_param_t *param);
 
+/** Copy fields and flags of the parameters of a program, as far as its mask has them: the
+ *  structure may be that of another version of UCX.
+ *
+ *  @param [in] mask  Known ones. */
+void ucp_fh_param_copy(ucp_request_param_t *copy, const ucp_request_param_t *param,
+                       uint32_t mask);
+
 /** @return the bytes of so many elements; SIZE_MAX if the number is too large; 0 if the
  *          datatype is not contiguous. */
 size_t ucp_fh_param_length(const ucp_request_param_t *param, size_t count);

@@ -18,12 +18,12 @@ protected:
     void SetUp() override
     {
         m_key = {};
-        m_key.job   = 0x1234567890abcdef;
-        m_key.index = 42;
-        m_key.start = 0x1001;
-        m_key.first = 0x10000;
-        m_key.last  = 0x90000;
-        m_key.end   = 0x90003;
+        m_key.head.job         = 0x1234567890abcdef;
+        m_key.head.index       = 42;
+        m_key.head.range.start = 0x1001;
+        m_key.head.range.first = 0x10000;
+        m_key.head.range.last  = 0x90000;
+        m_key.head.range.end   = 0x90003;
         set(UCP_WIN_KEY_ADDRESS, "address");
         set(UCP_WIN_KEY_REST, "rest");
         set(UCP_WIN_KEY_HEAD, "head");
@@ -32,8 +32,8 @@ protected:
 
     void set(ucp_win_key_part_t part, const char *text)
     {
-        m_key.parts[part]   = text;
-        m_key.lengths[part] = strlen(text);
+        m_key.parts[part]        = text;
+        m_key.head.lengths[part] = strlen(text);
     }
 
     /* One byte further, as keys are not aligned */
@@ -51,9 +51,9 @@ protected:
 
     void expect_part(ucp_win_key_part_t part)
     {
-        ASSERT_EQ(m_key.lengths[part], m_read.lengths[part]);
+        ASSERT_EQ(m_key.head.lengths[part], m_read.head.lengths[part]);
         EXPECT_EQ(0, memcmp(m_key.parts[part], m_read.parts[part],
-                            m_key.lengths[part]));
+                            m_key.head.lengths[part]));
     }
 
     ucp_win_key_t        m_key, m_read;
@@ -64,12 +64,12 @@ TEST_F(test_win_key, is_read_as_it_was_written) {
     int i;
 
     ASSERT_EQ(UCS_OK, read());
-    EXPECT_EQ(m_key.job, m_read.job);
-    EXPECT_EQ(m_key.index, m_read.index);
-    EXPECT_EQ(m_key.start, m_read.start);
-    EXPECT_EQ(m_key.first, m_read.first);
-    EXPECT_EQ(m_key.last, m_read.last);
-    EXPECT_EQ(m_key.end, m_read.end);
+    EXPECT_EQ(m_key.head.job, m_read.head.job);
+    EXPECT_EQ(m_key.head.index, m_read.head.index);
+    EXPECT_EQ(m_key.head.range.start, m_read.head.range.start);
+    EXPECT_EQ(m_key.head.range.first, m_read.head.range.first);
+    EXPECT_EQ(m_key.head.range.last, m_read.head.range.last);
+    EXPECT_EQ(m_key.head.range.end, m_read.head.range.end);
     for (i = 0; i < UCP_WIN_KEY_LAST; ++i) {
         expect_part(static_cast<ucp_win_key_part_t>(i));
     }
@@ -85,23 +85,23 @@ TEST_F(test_win_key, of_ucp_is_none) {
 TEST_F(test_win_key, has_no_edges_where_the_window_ends_with_buckets) {
     set(UCP_WIN_KEY_HEAD, "");
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read());
-    m_key.start = m_key.first;
+    m_key.head.range.start = m_key.head.range.first;
     EXPECT_EQ(UCS_OK, read());
 
     set(UCP_WIN_KEY_TAIL, "");
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read());
-    m_key.end = m_key.last;
+    m_key.head.range.end = m_key.head.range.last;
     EXPECT_EQ(UCS_OK, read());
 }
 
 TEST_F(test_win_key, that_is_damaged_is_refused) {
-    m_key.last = m_key.first;
+    m_key.head.range.last = m_key.head.range.first;
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read());
     SetUp();
-    m_key.start = m_key.first + 1;
+    m_key.head.range.start = m_key.head.range.first + 1;
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read());
     SetUp();
-    m_key.end = m_key.last - 1;
+    m_key.head.range.end = m_key.head.range.last - 1;
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read());
     SetUp();
     set(UCP_WIN_KEY_ADDRESS, "");
@@ -114,13 +114,13 @@ TEST_F(test_win_key, that_is_damaged_is_refused) {
 TEST_F(test_win_key, is_not_longer_than_open_mpi_has_room_for) {
     std::vector<char> address(2 * UCP_WIN_KEY_MAX, 'a');
 
-    m_key.parts[UCP_WIN_KEY_ADDRESS]   = address.data();
-    m_key.lengths[UCP_WIN_KEY_ADDRESS] = 0;
-    m_key.lengths[UCP_WIN_KEY_ADDRESS] = UCP_WIN_KEY_MAX -
+    m_key.parts[UCP_WIN_KEY_ADDRESS]        = address.data();
+    m_key.head.lengths[UCP_WIN_KEY_ADDRESS] = 0;
+    m_key.head.lengths[UCP_WIN_KEY_ADDRESS] = UCP_WIN_KEY_MAX -
                                          ucp_win_key_size(&m_key);
     EXPECT_EQ(size_t(UCP_WIN_KEY_MAX), ucp_win_key_size(&m_key));
     EXPECT_EQ(UCS_OK, read());
-    ++m_key.lengths[UCP_WIN_KEY_ADDRESS];
+    ++m_key.head.lengths[UCP_WIN_KEY_ADDRESS];
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read());
 }
 
