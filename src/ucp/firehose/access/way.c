@@ -224,7 +224,7 @@ void ucp_fh_way_look(ucp_fh_t *fh, ucp_fh_way_t *way)
     count_quick(fh, way);
     if (ucp_fh_peer_is_wanted(get_peer(fh, way))) {
         ++way->epoch;
-        ucp_fh_remote_insist(&fh->remote, way->peer);
+        ucp_fh_acquire_settle(&fh->remote.peers[way->peer]);
         if (ucp_fh_is_unsettled(fh)) {
             ucp_fh_wake(fh);
         }

@@ -71,14 +71,6 @@ static inline ucp_fh_header_t *ucp_fh_parcel_header(const ucp_fh_parcel_t *parce
 }
 
 
-/** A message without an answer so far. */
-typedef struct ucp_fh_sent {
-    ucs_list_link_t link;
-    uint64_t        number; /**< Of the message */
-    ucp_fh_move_t   *move;
-} ucp_fh_sent_t;
-
-
 /** Another process. All fields but the first two are protected by lock. */
 typedef struct ucp_fh_link {
     ucp_ep_h        ep;       /**< Of the library's worker; NULL before the peer is
@@ -95,7 +87,8 @@ typedef struct ucp_fh_link {
     ucs_list_link_t inbox;    /**< Messages from the peer, by number */
     uint32_t        num_inbox;
     ucs_list_link_t mail;     /**< In ucp_fh::mail, or empty */
-    ucs_list_link_t sent;     /**< Messages without an answer so far, ucp_fh_sent_t */
+    ucs_list_link_t sent;     /**< Moves without an answer so far, by the numbers of their
+                                   messages */
     ucp_fh_peer_arg_t peer_arg; /**< Of the endpoint. As @a ep */
     ucp_fh_parcel_t *bye;     /**< The last message to the peer, made at the connection for a
                                    time without memory; NULL: posted, or the peer is not

@@ -10,77 +10,61 @@
 
 void ucp_fh_mover_post(ucp_fh_t *fh, ucp_fh_move_t *move)
 {
-    ucp_fh_sent_t *sent = malloc(sizeof(*sent));
-    uint32_t slot       = move->peer;
+    uint32_t slot = move->peer;
     ucp_fh_parcel_t *parcel;
 
     parcel = ucp_fh_parcel_make(fh, slot, UCP_FH_MESSAGE_MOVE,
                                 ucp_fh_move_size(move->num_unpins,
                                                  move->num_pins));
-    if ((sent == NULL) || (parcel == NULL)) {
-        goto err_fail_peer;
+    if (parcel == NULL) {
+        /* For the table, the move was sent */
+        (void)ucp_fh_remote_moved(&fh->remote, move, UCS_ERR_NO_MEMORY, NULL);
+        ucp_fh_peer_give_up(fh, slot);
+        return;
     }
 
     ucp_fh_move_write(parcel->data, move->num_unpins, move->num_pins,
                       move->buckets);
-    sent->number = fh->links[slot].next_out;
-    sent->move   = move;
     ucp_fh_outbox_post(fh, parcel);
     if (move->num_pins > 0) {
-        ucs_list_add_tail(&fh->links[slot].sent, &sent->link);
+        move->number = ucp_fh_parcel_header(parcel)->number;
+        ucs_list_add_tail(&fh->links[slot].sent, &move->link);
     } else {
-        free(sent);
         (void)ucp_fh_remote_moved(&fh->remote, move, UCS_OK, NULL);
     }
-    return;
-
-err_fail_peer:
-    /* For the table, the move was sent */
-    free(sent);
-    free(parcel);
-    (void)ucp_fh_remote_moved(&fh->remote, move, UCS_ERR_NO_MEMORY, NULL);
-    ucp_fh_peer_give_up(fh, slot);
 }
 
-/* Take out the message that a reply answers. @return NULL if there is none */
-static ucp_fh_sent_t *
+/* Take out the move that a reply answers. @return NULL if there is none */
+static ucp_fh_move_t *
 take_sent(ucp_fh_t *fh, uint32_t slot, const ucp_fh_reply_message_t *reply)
 {
-    ucp_fh_sent_t *sent;
+    ucp_fh_move_t *move;
 
-    ucs_list_for_each(sent, &fh->links[slot].sent, link) {
-        if (sent->number == reply->move) {
-            if (sent->move->num_pins != reply->num_pins) {
+    ucs_list_for_each(move, &fh->links[slot].sent, link) {
+        if (move->number == reply->move) {
+            if (move->num_pins != reply->num_pins) {
                 return NULL;
             }
-            ucs_list_del(&sent->link);
-            return sent;
+            ucs_list_del(&move->link);
+            return move;
         }
     }
 
     return NULL;
 }
 
-static void free_answers(ucp_fh_answer_t *answers, uint32_t num)
+/* Make the answers of a reply for the table. @return whether there was memory for all
+ * keys */
+static int
+make_answers(const ucp_fh_reply_message_t *reply, ucp_fh_answer_t *answers)
 {
-    uint32_t i;
-
-    for (i = 0; i < num; ++i) {
-        ucp_fh_key_free(answers[i].key);
-    }
-    free(answers);
-}
-
-/* Make the answers of a reply for the table. @return NULL if there is no memory */
-static ucp_fh_answer_t *make_answers(const ucp_fh_reply_message_t *reply)
-{
-    ucp_fh_answer_t *answers = calloc(reply->num_pins + 1, sizeof(*answers));
-    const uint8_t *cursor    = reply->pins;
+    const uint8_t *cursor = reply->pins;
+    int has_all           = 1;
     ucp_fh_reply_pin_t pin;
     const void *packed;
     uint32_t i;
 
-    for (i = 0; (answers != NULL) && (i < reply->num_pins); ++i) {
+    for (i = 0; i < reply->num_pins; ++i) {
         packed            = ucp_fh_reply_next_pin(&cursor, &pin);
         answers[i].status = pin.status;
         if (pin.status != UCS_OK) {
@@ -89,38 +73,33 @@ static ucp_fh_answer_t *make_answers(const ucp_fh_reply_message_t *reply)
 
         answers[i].key = ucp_fh_key_make(pin.start, pin.end, packed, pin.length);
         if (answers[i].key == NULL) {
-            free_answers(answers, i);
-            return NULL;
+            answers[i].status = UCS_ERR_NO_MEMORY;
+            has_all           = 0;
         }
     }
-    return answers;
+    return has_all;
 }
 
-/* Under lock. Takes the sent message and the answers; the table may refuse their keys */
-static void answered(ucp_fh_t *fh, uint32_t slot, ucp_fh_sent_t *sent,
-                     ucp_fh_answer_t *answers)
+/* Under lock. Takes the move */
+static void answered(ucp_fh_t *fh, uint32_t slot, ucp_fh_move_t *move,
+                     const ucp_fh_reply_message_t *reply)
 {
-    uint32_t num        = sent->move->num_pins;
-    ucs_status_t status = (answers == NULL) ? UCS_ERR_NO_MEMORY : UCS_OK;
+    ucp_fh_answer_t *answers = calloc(reply->num_pins, sizeof(*answers));
+    int has_all              = (answers != NULL) && make_answers(reply, answers);
 
-    if (ucp_fh_remote_moved(&fh->remote, sent->move, status, answers) !=
-        UCS_OK) {
-        free_answers(answers, (answers == NULL) ? 0 : num);
-    } else {
-        free(answers);
-        if (status != UCS_OK) {
-            /* For the peer, this process has got the firehoses */
-            ucp_fh_peer_give_up(fh, slot);
-        }
+    (void)ucp_fh_remote_moved(&fh->remote, move, (answers == NULL) ?
+                              UCS_ERR_NO_MEMORY : UCS_OK, answers);
+    free(answers);
+    if (!has_all) {
+        /* For the peer, this process has got the firehoses */
+        ucp_fh_peer_give_up(fh, slot);
     }
-    free(sent);
 }
 
 ucs_status_t ucp_fh_mover_reply(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
 {
     ucp_fh_reply_message_t reply;
-    ucp_fh_answer_t *answers;
-    ucp_fh_sent_t *sent;
+    ucp_fh_move_t *move;
     ucs_status_t status;
 
     status = ucp_fh_reply_parse(parcel->data, parcel->length, &reply);
@@ -128,31 +107,20 @@ ucs_status_t ucp_fh_mover_reply(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
         return status;
     }
 
-    answers = make_answers(&reply);
     ucp_fh_lock(fh);
-    sent = take_sent(fh, parcel->slot, &reply);
-    if (sent != NULL) {
-        answered(fh, parcel->slot, sent, answers);
-    } else {
-        /* The peer may have failed meanwhile */
-        status = fh->links[parcel->slot].status;
-        status = (status == UCS_OK) ? UCS_ERR_INVALID_PARAM : UCS_OK;
-        free_answers(answers, (answers == NULL) ? 0 : reply.num_pins);
+    move = take_sent(fh, parcel->slot, &reply);
+    if (move != NULL) {
+        answered(fh, parcel->slot, move, &reply);
+    } else if (fh->links[parcel->slot].status == UCS_OK) {
+        status = UCS_ERR_INVALID_PARAM; /* Else the peer has failed meanwhile */
     }
     ucp_fh_unlock(fh);
     return status;
 }
 
-/* Under lock: moves give back the recalled firehoses */
-static void recalled(ucp_fh_comp_t *self)
-{
-    free(ucs_container_of(self, ucp_fh_recall_t, comp));
-}
-
 ucs_status_t ucp_fh_mover_recall(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
 {
     ucp_fh_recall_message_t message;
-    ucp_fh_recall_t *recall;
     ucp_fh_run_t run;
     ucs_status_t status;
 
@@ -161,19 +129,9 @@ ucs_status_t ucp_fh_mover_recall(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
         return status;
     }
 
-    recall = malloc(sizeof(*recall));
+    run = (ucp_fh_run_t){message.first, message.num};
     ucp_fh_lock(fh);
-    if (recall == NULL) {
-        ucp_fh_peer_give_up(fh, parcel->slot);
-    } else {
-        recall->comp.func = recalled;
-        run.first         = message.first;
-        run.num           = message.num;
-        status = ucp_fh_remote_recall(&fh->remote, recall, parcel->slot, &run);
-        if (status == UCS_OK) {
-            free(recall);
-        }
-    }
+    ucp_fh_remote_recall(&fh->remote, parcel->slot, &run);
     ucp_fh_unlock(fh);
     return UCS_OK;
 }
@@ -284,7 +242,7 @@ static void served(ucp_fh_comp_t *self)
     if (self->status == UCS_OK) {
         reply(serve->arg, serve);
     }
-    ucp_fh_serve_free(serve);
+    free(serve);
 }
 
 /* Under lock. Takes the move to be served */
@@ -299,7 +257,7 @@ static ucs_status_t begin(ucp_fh_t *fh, ucp_fh_serve_t *serve)
     if (status == UCS_OK) {
         reply(fh, serve);
     }
-    ucp_fh_serve_free(serve);
+    free(serve);
     return (status == UCS_ERR_UNREACHABLE) ? UCS_OK : status;
 }
 

@@ -136,7 +136,7 @@ static void drop_inbox(ucp_fh_link_t *link)
 void ucp_fh_peer_fail(ucp_fh_t *fh, uint32_t slot, ucs_status_t status)
 {
     ucp_fh_link_t *link = &fh->links[slot];
-    ucp_fh_sent_t *sent;
+    ucp_fh_move_t *move;
 
     if (link->status != UCS_OK) {
         return;
@@ -147,9 +147,8 @@ void ucp_fh_peer_fail(ucp_fh_t *fh, uint32_t slot, ucs_status_t status)
     ucp_fh_local_fail_peer(&fh->local, slot);
     ucp_fh_remote_fail_peer(&fh->remote, slot, status);
     while (!ucs_list_is_empty(&link->sent)) {
-        sent = ucs_list_extract_head(&link->sent, ucp_fh_sent_t, link);
-        (void)ucp_fh_remote_moved(&fh->remote, sent->move, status, NULL);
-        free(sent);
+        move = ucs_list_extract_head(&link->sent, ucp_fh_move_t, link);
+        (void)ucp_fh_remote_moved(&fh->remote, move, status, NULL);
     }
 }
 

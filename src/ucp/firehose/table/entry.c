@@ -14,19 +14,6 @@
 #define MAX_SPARED 16
 
 
-/* Count a recalled bucket as given back */
-static void note_recalled(ucp_fh_peer_t *peer, ucp_fh_bucket_t bucket)
-{
-    ucp_fh_recall_t *recall, *next;
-
-    ucs_list_for_each_safe(recall, next, &peer->recalls, link) {
-        if (ucp_fh_run_has(&recall->run, bucket) && (--recall->num_left == 0)) {
-            ucs_list_del(&recall->link);
-            ucp_fh_comp_end(&recall->comp, &peer->table->ended, UCS_OK);
-        }
-    }
-}
-
 static void remove_entry(ucp_fh_entry_t *entry)
 {
     ucp_fh_remote_t *table = entry->peer->table;
@@ -34,9 +21,7 @@ static void remove_entry(ucp_fh_entry_t *entry)
     ucp_fh_buckets_remove(&table->entries, &table->num_entries,
                           ucp_fh_entry_key(entry->peer, entry->bucket),
                           &entry->hash);
-    if (entry->is_recalled) {
-        note_recalled(entry->peer, entry->bucket);
-    }
+    entry->peer->num_recalled -= entry->is_recalled;
 }
 
 /* List the peer among those with a message to be sent */

@@ -181,7 +181,7 @@ struct ucp_fh_serve {
     uint32_t        num_unpins;
     uint32_t        num_pins;   /**< Buckets to be pinned */
     uint32_t        num_left;   /**< Pins that have not ended yet */
-    ucp_fh_bucket_t *unpins;
+    const ucp_fh_bucket_t *unpins;
     ucp_fh_pin_t    pins[];     /**< The answer about each is its comp.status, and
                                      ucp_fh_serve_reg() */
 };
@@ -354,17 +354,15 @@ void ucp_fh_local_try_again(ucp_fh_local_t *table, int is_last);
 void ucp_fh_local_be_patient(ucp_fh_local_t *table);
 
 /**
- * Allocate a message of a peer, and copy its buckets. Needs no lock.
+ * Allocate a message of a peer. Needs no lock.
  *
- * @return NULL if there is no memory. ucp_fh_serve_free() frees the message after
- *         its end.
+ * @param [in] unpins  Read by ucp_fh_local_serve(), and not later.
+ * @return NULL if there is no memory. The caller frees the message after its end.
  */
 ucp_fh_serve_t *
 ucp_fh_serve_make(uint32_t peer, const ucp_fh_bucket_t *unpins,
                   uint32_t num_unpins, const ucp_fh_bucket_t *pins,
                   uint32_t num_pins);
-
-void ucp_fh_serve_free(ucp_fh_serve_t *serve);
 
 /**
  * Handle a message of a peer, the next one in its order: take buckets back, and

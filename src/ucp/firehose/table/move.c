@@ -165,24 +165,8 @@ void *ucp_fh_remote_next_key(ucp_fh_remote_t *table)
 }
 
 
-/* Give back an entry that is in use or pending after its last use. All recalls under
- * way with its bucket are told then, so that each has to count the entry */
-static void mark_recalled(ucp_fh_recall_t *recall, ucp_fh_entry_t *entry)
-{
-    ucp_fh_recall_t *other;
-
-    if (entry->is_recalled) {
-        ++recall->num_left;
-        return;
-    }
-
-    entry->is_recalled = 1;
-    ucs_list_for_each(other, &entry->peer->recalls, link) {
-        other->num_left += ucp_fh_run_has(&other->run, entry->bucket);
-    }
-}
-
-static void recall_entry(ucp_fh_recall_t *recall, ucp_fh_entry_t *entry)
+/* Give an entry back: at once, or after its last use */
+static void recall_entry(ucp_fh_entry_t *entry)
 {
     if (entry->state == UCP_FH_ENTRY_UNCOMMITTED) {
         return; /* The peer does not know of it yet */
@@ -195,40 +179,25 @@ static void recall_entry(ucp_fh_recall_t *recall, ucp_fh_entry_t *entry)
     if ((entry->state == UCP_FH_ENTRY_PRESENT) && (entry->uses == 0)) {
         ucp_fh_entry_give_back(entry);
     } else {
-        mark_recalled(recall, entry);
+        entry->peer->num_recalled += !entry->is_recalled;
+        entry->is_recalled         = 1;
     }
 }
 
-ucs_status_t
-ucp_fh_remote_recall(ucp_fh_remote_t *table, ucp_fh_recall_t *recall,
-                     uint32_t peer_index, const ucp_fh_run_t *run)
+void ucp_fh_remote_recall(ucp_fh_remote_t *table, uint32_t index,
+                          const ucp_fh_run_t *run)
 {
-    ucp_fh_peer_t *peer = &table->peers[peer_index];
-    ucs_status_t status = UCS_INPROGRESS;
+    ucp_fh_peer_t *peer = &table->peers[index];
     ucp_fh_entry_t *entry;
     uint64_t i;
 
-    if (peer->status != UCS_OK) {
-        return UCS_OK;
-    }
-
-    /* Start from 1, so that the recall does not end while entries are counted */
-    recall->run      = *run;
-    recall->num_left = 1;
-    ucs_list_add_tail(&peer->recalls, &recall->link);
-    for (i = 0; i < run->num; ++i) {
+    for (i = 0; (i < run->num) && (peer->status == UCS_OK); ++i) {
         entry = ucp_fh_entry_find(peer, run->first + i);
         if (entry != NULL) {
-            recall_entry(recall, entry);
+            recall_entry(entry);
         }
-    }
-
-    if (--recall->num_left == 0) {
-        ucs_list_del(&recall->link);
-        status = UCS_OK;
     }
 
     /* Requests may wait for the firehoses that were given back */
     ucp_fh_acquire_settle(peer);
-    return status;
 }

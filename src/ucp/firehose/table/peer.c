@@ -17,8 +17,7 @@ ucp_fh_serve_make(uint32_t peer, const ucp_fh_bucket_t *unpins,
     ucp_fh_serve_t *serve;
     uint32_t i;
 
-    serve = malloc(sizeof(*serve) + (num_pins * sizeof(*serve->pins)) +
-                   (num_unpins * sizeof(*unpins)));
+    serve = malloc(sizeof(*serve) + (num_pins * sizeof(*serve->pins)));
     if (serve == NULL) {
         return NULL;
     }
@@ -27,21 +26,13 @@ ucp_fh_serve_make(uint32_t peer, const ucp_fh_bucket_t *unpins,
         .peer       = peer,
         .num_unpins = num_unpins,
         .num_pins   = num_pins,
-        .unpins     = (ucp_fh_bucket_t*)&serve->pins[num_pins]
+        .unpins     = unpins
     };
-    for (i = 0; i < num_unpins; ++i) {
-        serve->unpins[i] = unpins[i];
-    }
     for (i = 0; i < num_pins; ++i) {
         ucp_fh_pin_init(&serve->pins[i], &(ucp_fh_run_t){pins[i], 1}, peer);
         serve->pins[i].serve = serve;
     }
     return serve;
-}
-
-void ucp_fh_serve_free(ucp_fh_serve_t *serve)
-{
-    free(serve);
 }
 
 /* Take firehoses back. @return UCS_ERR_INVALID_PARAM if the peer does not have one of

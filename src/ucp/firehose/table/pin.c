@@ -32,14 +32,6 @@ int ucp_fh_run_is_pinned(const ucp_fh_local_t *table, const ucp_fh_run_t *run,
     return 1;
 }
 
-/* @return exposed memory that has the first bucket of a pin, or NULL */
-static const ucp_fh_exposed_t *
-find_exposed(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
-{
-    return (const ucp_fh_exposed_t*)ucp_fh_places_first(
-            &table->exposed, &(ucp_fh_run_t){pin->run.first, 1});
-}
-
 /* Whether memory of a pin is being withdrawn; for a peer, with one key for a bucket,
  * whether any memory of the bucket is */
 static int is_withdrawn(const ucp_fh_local_t *table, uint32_t peer,
@@ -77,7 +69,8 @@ static int is_covered(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
  * have the bucket */
 static ucs_status_t set_span(const ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 {
-    const ucp_fh_exposed_t *exposed = find_exposed(table, pin);
+    ucp_fh_run_t first = {pin->run.first, 1};
+    const ucp_fh_exposed_t *exposed = ucp_fh_local_exposed(table, &first);
 
     if ((pin->peer != UCP_FH_LOCAL) && (exposed == NULL)) {
         return UCS_ERR_INVALID_ADDR;

@@ -55,7 +55,6 @@ static void init_peer(ucp_fh_remote_t *table, uint32_t index)
     ucs_list_head_init(&peer->to_pin);
     ucs_list_head_init(&peer->to_unpin);
     ucs_list_head_init(&peer->send);
-    ucs_list_head_init(&peer->recalls);
 }
 
 ucs_status_t ucp_fh_remote_init(ucp_fh_remote_t *table,
@@ -341,13 +340,6 @@ void ucp_fh_remote_release(ucp_fh_remote_t *table, ucp_fh_request_t *request)
     }
 }
 
-void ucp_fh_remote_insist(ucp_fh_remote_t *table, uint32_t peer)
-{
-    if (!ucs_list_is_empty(&table->peers[peer].waiting)) {
-        ucp_fh_acquire_settle(&table->peers[peer]);
-    }
-}
-
 uint64_t
 ucp_fh_remote_shed(ucp_fh_remote_t *table, uint32_t index, uint64_t most)
 {
@@ -388,16 +380,6 @@ static void fail_requests(ucs_list_link_t *requests, ucs_status_t status)
     }
 }
 
-static void end_recalls(ucp_fh_peer_t *peer)
-{
-    ucp_fh_recall_t *recall;
-
-    while (!ucs_list_is_empty(&peer->recalls)) {
-        recall = ucs_list_extract_head(&peer->recalls, ucp_fh_recall_t, link);
-        ucp_fh_comp_end(&recall->comp, &peer->table->ended, UCS_OK);
-    }
-}
-
 static void fail_listed(ucp_fh_entry_t *entry)
 {
     if (entry->uses > 0) {
@@ -419,7 +401,6 @@ void ucp_fh_remote_fail_peer(ucp_fh_remote_t *table, uint32_t index,
     /* From now on, entries go to the dead ones after their last use. Entries pending
      * in a message stay until ucp_fh_remote_moved() */
     peer->status = status;
-    end_recalls(peer);
     fail_requests(&peer->waiting, status);
     fail_requests(&peer->active, status);
     while (!ucs_list_is_empty(&peer->to_pin)) {

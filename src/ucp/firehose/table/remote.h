@@ -174,6 +174,7 @@ struct ucp_fh_peer {
     uint32_t         num_idle;    /**< Entries that are present, not in use, and
                                        not reaped */
     uint32_t         num_pending; /**< Pending entries */
+    uint32_t         num_recalled; /**< Recalled entries */
     uint32_t         num_granted; /**< Requests */
     uint64_t         num_missed;  /**< Requests so far that were not granted at
                                        once */
@@ -189,7 +190,6 @@ struct ucp_fh_peer {
     ucs_list_link_t  to_unpin;    /**< Former entries, not sent */
     ucs_list_link_t  send;        /**< In ucp_fh_remote_t::senders if to_pin or
                                        to_unpin is not empty; else empty */
-    ucs_list_link_t  recalls;     /**< Recalls under way */
 };
 
 
@@ -219,8 +219,11 @@ struct ucp_fh_remote {
 };
 
 
-/** A message that moves firehoses. Does not change. */
+/** A message that moves firehoses. Does not change, but for the first two fields. */
 typedef struct ucp_fh_move {
+    ucs_list_link_t link;       /**< Of the caller, as is @a number: the table uses
+                                     neither */
+    uint64_t        number;
     uint32_t        peer;       /**< Index of the peer */
     uint32_t        num_unpins; /**< Buckets that are given back */
     uint32_t        num_pins;   /**< Buckets to be pinned; 0: the peer need not
@@ -236,16 +239,6 @@ typedef struct ucp_fh_answer {
     void         *key;   /**< The caller's, for ucp_fh_remote_key(), not NULL;
                               with UCS_OK */
 } ucp_fh_answer_t;
-
-
-/** Adjacent buckets that a peer needs back. The caller provides the memory until the
- *  recall has ended, and sets comp.func. */
-typedef struct ucp_fh_recall {
-    ucp_fh_comp_t   comp;
-    ucp_fh_run_t    run;
-    uint64_t        num_left; /**< Buckets not given back yet */
-    ucs_list_link_t link;     /**< In ucp_fh_peer_t::recalls */
-} ucp_fh_recall_t;
 
 
 /** Make a table in which no peer grants anything yet.
@@ -315,7 +308,7 @@ void ucp_fh_remote_unhold(ucp_fh_remote_t *table,
 static inline int ucp_fh_peer_is_wanted(const ucp_fh_peer_t *peer)
 {
     return !ucs_list_is_empty((ucs_list_link_t*)&peer->waiting) ||
-           !ucs_list_is_empty((ucs_list_link_t*)&peer->recalls);
+           (peer->num_recalled > 0);
 }
 
 /**
@@ -339,10 +332,11 @@ static inline int ucp_fh_peer_has_lent_much(const ucp_fh_peer_t *peer,
 /** End the use of a request that was granted (firehose_release()). */
 void ucp_fh_remote_release(ucp_fh_remote_t *table, ucp_fh_request_t *request);
 
-/** Users of a peer's firehoses go on although requests wait. Count an attempt of each
- *  waiting request, as after a release, so that one gets the deadlock-avoidance
- *  bit, and no further hit is granted. */
-void ucp_fh_remote_insist(ucp_fh_remote_t *table, uint32_t peer);
+/** Try the waiting requests of a peer: firehoses may have been freed, or nobody is left
+ *  to free any. Or users of its firehoses go on although requests wait: the attempts
+ *  count, so that one request gets the deadlock-avoidance bit, and no further hit is
+ *  granted. */
+void ucp_fh_acquire_settle(ucp_fh_peer_t *peer);
 
 /** Give back firehoses that nobody uses, the oldest first: beside them, the peer has no
  *  room to pin other buckets.
@@ -388,17 +382,11 @@ ucp_fh_remote_moved(ucp_fh_remote_t *table, ucp_fh_move_t *move,
  *          often. */
 void *ucp_fh_remote_next_key(ucp_fh_remote_t *table);
 
-/**
- * Give back the firehoses of a run, once they are not in use. Meanwhile, requests
- * for the run wait, and ask the peer anew afterwards.
- *
- * @return UCS_OK: all was given back, by moves to be taken, and comp.func is not
- *         called. UCS_INPROGRESS: the recall ends later, always with UCS_OK,
- *         since a peer that has failed gets nothing back.
- */
-ucs_status_t
-ucp_fh_remote_recall(ucp_fh_remote_t *table, ucp_fh_recall_t *recall,
-                     uint32_t peer, const ucp_fh_run_t *run);
+/** A peer needs a run back: give back its firehoses by moves to be taken, each once it is
+ *  not in use. Meanwhile, requests for the bucket wait, and ask the peer anew
+ *  afterwards. A peer that has failed gets nothing back. */
+void ucp_fh_remote_recall(ucp_fh_remote_t *table, uint32_t peer,
+                          const ucp_fh_run_t *run);
 
 /** A peer is out of reach: all requests to the peer that are not granted end with this
  *  error, and further requests fail with the same error. Granted requests are

@@ -166,8 +166,4 @@ void ucp_fh_request_fail(ucp_fh_request_t *request, ucs_status_t status);
  */
 ucs_status_t ucp_fh_acquire_attempt(ucp_fh_request_t *request);
 
-/** Try the waiting requests of a peer: firehoses may have been freed, or nobody is
- *  left to free any. */
-void ucp_fh_acquire_settle(ucp_fh_peer_t *peer);
-
 #endif

@@ -127,7 +127,6 @@ void ucp_fh_request_fail(ucp_fh_request_t *request, ucs_status_t status)
 
 /* Entries of the buckets that a request does not use yet: the estimate of Figure 6 */
 typedef struct {
-    uint64_t missing;    /* Buckets without an entry */
     uint64_t idle;       /* Idle entries, to be used and not to be moved */
     int      is_hit;     /* All are pending or present, including entries
                             reaped by other requests */
@@ -139,7 +138,6 @@ typedef struct {
 static void estimate_entry(const ucp_fh_entry_t *entry, estimate_t *estimate)
 {
     if (entry == NULL) {
-        ++estimate->missing;
         estimate->is_hit = 0;
     } else if ((entry->state == UCP_FH_ENTRY_UNCOMMITTED) ||
                entry->is_recalled) {

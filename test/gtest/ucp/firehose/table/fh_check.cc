@@ -243,7 +243,7 @@ std::string fh_check_end()
     for (unsigned i = 0; i < fh_world->params.nodes; ++i) {
         const fh_node_t &node = fh_world->nodes[i];
 
-        if (!node.is_dead && (node.is_withdrawing || node.is_recalling)) {
+        if (!node.is_dead && (node.is_withdrawing || fh_is_recalling(node))) {
             return "memory does not come back";
         }
     }
@@ -433,7 +433,7 @@ void fh_append_state(std::vector<uint8_t> &bytes)
             }
         }
         state.add(node.is_exposed + (2 * node.is_withdrawing) +
-                  (4 * node.is_asked) + (8 * node.is_recalling));
+                  (4 * node.is_asked) + (8 * fh_is_recalling(node)));
     }
     for (unsigned i = 0; i < fh_world->num_threads; ++i) {
         const fh_thread_t &thread = fh_world->threads[i];

@@ -134,7 +134,7 @@ static void answer(fh_message_t *message, ucs_status_t status)
     const ucp_fh_local_t *local = &fh_world->nodes[message->to].local;
 
     if (fh_world->nodes[message->to].knows[message->from]) {
-        ucp_fh_serve_free(message->serve);
+        free(message->serve);
         message->state = FH_NO_MESSAGE; /* There is nobody to be answered */
         return;
     }
@@ -156,7 +156,7 @@ static void answer(fh_message_t *message, ucs_status_t status)
             note_error("a peer is told of what it does not have");
         }
     }
-    ucp_fh_serve_free(message->serve);
+    free(message->serve);
     message->serve = nullptr;
 }
 
@@ -251,24 +251,16 @@ static void expose(fh_node_t *node)
     node->is_exposed = true;
 }
 
-static void on_recall(ucp_fh_comp_t *comp)
-{
-    fh_node_t *node = (fh_node_t*)((char*)comp - offsetof(fh_node_t, recall));
-
-    if (!node->is_recalling) {
-        note_error("a recall ends that has ended");
-    }
-    node->is_recalling = false;
-}
-
 static void recall(fh_node_t *node)
 {
-    node->is_asked         = false;
-    node->recall.comp.func = on_recall;
-    node->is_recalling     = ucp_fh_remote_recall(
-                                     &node->remote, &node->recall, 1,
-                                     &fh_world->nodes[1].withdraw.place.run) ==
-                             UCS_INPROGRESS;
+    node->is_asked = false;
+    ucp_fh_remote_recall(&node->remote, 1,
+                         &fh_world->nodes[1].withdraw.place.run);
+}
+
+bool fh_is_recalling(const fh_node_t &node)
+{
+    return !node.is_dead && (node.remote.peers[1].num_recalled > 0);
 }
 
 /* Nodes */
@@ -508,7 +500,7 @@ static void add_node_steps(std::vector<fh_step_t> &steps, unsigned index)
     if (!node->is_exposed && !node->is_withdrawing) {
         steps.push_back({FH_STEP_EXPOSE, index});
     }
-    if (node->is_asked && !node->is_recalling) {
+    if (node->is_asked && !fh_is_recalling(*node)) {
         steps.push_back({FH_STEP_RECALL, index});
     }
 
@@ -644,9 +636,8 @@ static void kill(unsigned index)
 {
     fh_node_t *node = &fh_world->nodes[index];
 
-    node->is_dead      = true;
-    node->is_asked     = false;
-    node->is_recalling = false;
+    node->is_dead  = true;
+    node->is_asked = false;
 }
 
 void fh_take(const fh_step_t &step)

@@ -124,14 +124,12 @@ struct fh_node_t {
     ucp_fh_local_t    local;
     ucp_fh_exposed_t  exposed;
     ucp_fh_withdraw_t withdraw;
-    ucp_fh_recall_t   recall;
     ucp_fh_work_t     works[FH_WORKS];
     bool              is_working[FH_WORKS];
     uint64_t          pinned;          /* Buckets, as the system counts them */
     bool              is_exposed;
     bool              is_withdrawing;
     bool              is_asked;        /* Whether a recall is on its way */
-    bool              is_recalling;
     bool              is_dead;
     bool              knows[FH_NODES]; /* Whose death it has noticed */
 };
@@ -167,6 +165,9 @@ extern fh_world_t *fh_world;
 /* Make a world; false if the tables refuse it */
 bool fh_make(const fh_params_t &params);
 void fh_cleanup();
+
+/* Whether a node has still to give memory of node 1 back */
+bool fh_is_recalling(const fh_node_t &node);
 
 /* All steps that can be taken now; no kills */
 std::vector<fh_step_t> fh_steps();

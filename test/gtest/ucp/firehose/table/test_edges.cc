@@ -147,7 +147,7 @@ protected:
                                (reg->span.end - reg->span.start) / PAGE};
             }
         }
-        ucp_fh_serve_free(serve);
+        free(serve);
         work();
         return told;
     }

@@ -214,7 +214,7 @@ protected:
                 EXPECT_EQ((void*)(pins[i] + 1), reg->handle);
             }
         }
-        ucp_fh_serve_free(serve);
+        free(serve);
         work();
         return results;
     }
@@ -631,7 +631,7 @@ TEST_F(test_local, peer_dies) {
     ucp_fh_local_fail_peer(&m_table, 0);
     end_all();
     EXPECT_EQ(UCS_ERR_UNREACHABLE, serve_10->comp.status);
-    ucp_fh_serve_free(serve_10);
+    free(serve_10);
     work();
     EXPECT_EQ(0u, m_table.num_grants);
     EXPECT_EQ(pinned_t({{10, 1}, {20, 1}}), m_pinned);
@@ -652,7 +652,7 @@ TEST_F(test_local, gives_back_too_early) {
     EXPECT_EQ(2u, m_table.num_grants);
     EXPECT_EQ(UCS_OK, serve_10->pins[0].comp.status);
     EXPECT_EQ(UCS_OK, serve_10->pins[1].comp.status);
-    ucp_fh_serve_free(serve_10);
+    free(serve_10);
 }
 
 /* Nor is it told of what it gave back while others of the message were being pinned:
@@ -676,7 +676,7 @@ TEST_F(test_local, gives_back_before_it_is_told) {
     EXPECT_EQ(UCS_OK, gone.withdraw.comp.status);
     EXPECT_EQ(nullptr, ucp_fh_serve_reg(&m_table, serve_10, 0));
     EXPECT_NE(nullptr, ucp_fh_serve_reg(&m_table, serve_10, 1));
-    ucp_fh_serve_free(serve_10);
+    free(serve_10);
 }
 
 /* While a worker makes room, another one does not make more than is needed */
@@ -833,7 +833,7 @@ TEST_F(test_local, no_memory) {
         }
         EXPECT_EQ(2u, m_table.num_regs);
         EXPECT_EQ(2u, m_table.num_grants);
-        ucp_fh_serve_free(serve_3);
+        free(serve_3);
         ucp_fh_local_fail_peer(&m_table, 0);
         m_table.holders[0].has_failed = 0;
         EXPECT_EQ(UCS_INPROGRESS, withdraw(gone, 10, 3));

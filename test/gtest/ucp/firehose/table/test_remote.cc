@@ -28,11 +28,6 @@ protected:
         ucs_status_t status() const { return request.comp.status; }
     };
 
-    struct recall_t {
-        ucp_fh_recall_t recall; /* First member */
-        unsigned        calls = 0;
-    };
-
     using buckets_t = std::vector<ucp_fh_bucket_t>;
 
     void make(unsigned share, unsigned da_limit = UCP_FH_DEF_DA_LIMIT,
@@ -102,18 +97,16 @@ protected:
         drain();
     }
 
-    ucs_status_t recall(recall_t &recall, uint64_t first, uint64_t num)
+    /* @return how many buckets are still to be given back */
+    unsigned num_recalled() const { return m_table.peers[0].num_recalled; }
+
+    unsigned recall(uint64_t first, uint64_t num)
     {
         ucp_fh_run_t run = {first, num};
 
-        recall.calls            = 0;
-        recall.recall.comp.func = [](ucp_fh_comp_t *comp) {
-            ++((recall_t*)comp)->calls;
-        };
-        ucs_status_t status = ucp_fh_remote_recall(&m_table, &recall.recall, 0,
-                                                   &run);
+        ucp_fh_remote_recall(&m_table, 0, &run);
         drain();
-        return status;
+        return num_recalled();
     }
 
     void fail_peer()
@@ -516,7 +509,6 @@ TEST_F(test_remote, uncommitted_bucket) {
  * may need, and begins anew */
 TEST_F(test_remote, rolls_back) {
     request_t users[3], waits, other;
-    recall_t back;
 
     make(3);
     for (unsigned i = 0; i < 3; ++i) {
@@ -528,7 +520,7 @@ TEST_F(test_remote, rolls_back) {
     answer();
     EXPECT_EQ(UCS_INPROGRESS, acquire(waits, 10, 3));
     EXPECT_EQ(1u, waits.request.num_done);
-    EXPECT_EQ(UCS_INPROGRESS, recall(back, 12, 1));
+    EXPECT_EQ(1u, recall(12, 1));
     EXPECT_EQ(0u, waits.request.num_done);
     EXPECT_EQ(1u, m_table.stats.roll_backs);
 
@@ -659,20 +651,19 @@ TEST_F(test_remote, held_against_the_bit) {
 /* The same if the peer wants the bucket back */
 TEST_F(test_remote, held_and_recalled) {
     request_t holder, hit;
-    recall_t back;
 
     make(3);
     have(10, 1);
     EXPECT_EQ(UCS_OK, acquire(holder, 10, 1));
     ucp_fh_remote_hold(&m_table, &holder.request);
-    EXPECT_EQ(UCS_INPROGRESS, recall(back, 10, 1));
+    EXPECT_EQ(1u, recall(10, 1));
     EXPECT_EQ(UCS_OK, acquire(hit, 10, 1));
     ucp_fh_remote_unhold(&m_table, &holder.request);
     release(holder);
-    EXPECT_EQ(0u, back.calls);
+    EXPECT_EQ(1u, num_recalled());
     EXPECT_EQ(UCS_ERR_NO_RESOURCE, try_acquire(holder, 10, 1));
     release(hit);
-    EXPECT_EQ(1u, back.calls);
+    EXPECT_EQ(0u, num_recalled());
     ASSERT_EQ(1u, m_moves.size());
     EXPECT_EQ(buckets_t({10}), unpins(m_moves[0]));
     answer();
@@ -680,23 +671,19 @@ TEST_F(test_remote, held_and_recalled) {
 
 TEST_F(test_remote, recalls) {
     request_t used, pending;
-    recall_t first, second;
 
     make(4);
     have(10, 2);
     EXPECT_EQ(UCS_OK, acquire(used, 11, 1));
     EXPECT_EQ(UCS_INPROGRESS, acquire(pending, 12, 1));
-    EXPECT_EQ(UCS_INPROGRESS, recall(first, 9, 3));
-    EXPECT_EQ(UCS_INPROGRESS, recall(second, 11, 5));
+    EXPECT_EQ(1u, recall(9, 3));
+    EXPECT_EQ(2u, recall(11, 5));
     ASSERT_EQ(2u, m_moves.size());
     EXPECT_EQ(buckets_t({10}), unpins(m_moves[1])); /* That was not in use */
     EXPECT_EQ(buckets_t(), pins(m_moves[1]));
-    EXPECT_EQ(0u, first.calls);
 
     release(used);
-    EXPECT_EQ(1u, first.calls);
-    EXPECT_EQ(UCS_OK, first.recall.comp.status);
-    EXPECT_EQ(0u, second.calls);
+    EXPECT_EQ(1u, num_recalled());
     EXPECT_EQ(buckets_t({11}), unpins(m_moves[2]));
 
     /* The one that was on its way is used, and then given back */
@@ -704,12 +691,12 @@ TEST_F(test_remote, recalls) {
     EXPECT_EQ(1u, pending.calls);
     EXPECT_EQ(UCS_OK, pending.status());
     release(pending);
-    EXPECT_EQ(1u, second.calls);
+    EXPECT_EQ(0u, num_recalled());
     EXPECT_EQ(buckets_t({12}), unpins(m_moves[2]));
     while (!m_moves.empty()) {
         answer();
     }
-    EXPECT_EQ(UCS_OK, recall(first, 9, 100));
+    EXPECT_EQ(0u, recall(9, 100));
     EXPECT_TRUE(m_moves.empty());
     EXPECT_EQ(0u, m_table.num_entries);
 }
@@ -717,17 +704,16 @@ TEST_F(test_remote, recalls) {
 /* A bucket that is asked for while it is recalled is asked for anew */
 TEST_F(test_remote, recalled_bucket) {
     request_t user, waits;
-    recall_t back;
 
     make(3);
     have(10, 1);
     EXPECT_EQ(UCS_OK, acquire(user, 10, 1));
-    EXPECT_EQ(UCS_INPROGRESS, recall(back, 10, 1));
+    EXPECT_EQ(1u, recall(10, 1));
     EXPECT_EQ(UCS_ERR_NO_RESOURCE, try_acquire(waits, 10, 1));
     EXPECT_EQ(UCS_INPROGRESS, acquire(waits, 10, 1));
     EXPECT_TRUE(m_moves.empty());
     release(user);
-    EXPECT_EQ(1u, back.calls);
+    EXPECT_EQ(0u, num_recalled());
     ASSERT_EQ(1u, m_moves.size());
     EXPECT_EQ(buckets_t({10}), unpins(m_moves[0]));
     EXPECT_EQ(buckets_t({10}), pins(m_moves[0]));
@@ -739,22 +725,20 @@ TEST_F(test_remote, recalled_bucket) {
 /* A recall that began while a bucket was in use again counts it as well */
 TEST_F(test_remote, recalled_twice) {
     request_t user, other;
-    recall_t first, second;
 
     make(3);
     have(10, 2);
     EXPECT_EQ(UCS_OK, acquire(user, 10, 1));
-    EXPECT_EQ(UCS_INPROGRESS, recall(first, 10, 2)); /* 11 goes at once */
+    EXPECT_EQ(1u, recall(10, 2)); /* 11 goes at once */
     answer();
     EXPECT_EQ(UCS_INPROGRESS, acquire(other, 11, 1)); /* and comes back */
     answer();
     EXPECT_EQ(1u, other.calls);
-    EXPECT_EQ(UCS_INPROGRESS, recall(second, 11, 1));
+    EXPECT_EQ(2u, recall(11, 1));
     release(other);
-    EXPECT_EQ(1u, second.calls);
-    EXPECT_EQ(0u, first.calls);
+    EXPECT_EQ(1u, num_recalled());
     release(user);
-    EXPECT_EQ(1u, first.calls);
+    EXPECT_EQ(0u, num_recalled());
     while (!m_moves.empty()) {
         answer();
     }
@@ -764,7 +748,6 @@ TEST_F(test_remote, recalled_twice) {
  * begins anew */
 TEST_F(test_remote, recalls_what_was_reaped) {
     request_t user, waits;
-    recall_t back;
 
     make(2);
     have(10, 1);
@@ -772,7 +755,7 @@ TEST_F(test_remote, recalls_what_was_reaped) {
     answer();
     EXPECT_EQ(UCS_INPROGRESS, acquire(waits, 20, 2)); /* Reaps 10 */
     EXPECT_EQ(1u, waits.request.num_done);
-    EXPECT_EQ(UCS_OK, recall(back, 10, 1));
+    EXPECT_EQ(0u, recall(10, 1));
     ASSERT_EQ(1u, m_moves.size());
     EXPECT_EQ(buckets_t({10}), unpins(m_moves[0]));
     answer();
@@ -815,12 +798,11 @@ TEST_F(test_remote, sheds_what_nobody_uses) {
 
 TEST_F(test_remote, peer_fails) {
     request_t granted, active, waits, late;
-    recall_t back;
 
     make(3);
     have(10, 2);
     EXPECT_EQ(UCS_OK, acquire(granted, 10, 1));
-    EXPECT_EQ(UCS_INPROGRESS, recall(back, 10, 1));
+    EXPECT_EQ(1u, recall(10, 1));
     EXPECT_EQ(UCS_INPROGRESS, acquire(active, 20, 1));
     EXPECT_EQ(UCS_INPROGRESS, acquire(waits, 30, 3));
     fail_peer();
@@ -828,14 +810,15 @@ TEST_F(test_remote, peer_fails) {
         EXPECT_EQ(1u, request->calls);
         EXPECT_EQ(UCS_ERR_CONNECTION_RESET, request->status());
     }
-    EXPECT_EQ(1u, back.calls);
+    EXPECT_EQ(1u, num_recalled());
     EXPECT_EQ(UCS_ERR_CONNECTION_RESET, acquire(late, 11, 1));
     EXPECT_EQ(UCS_ERR_CONNECTION_RESET, try_acquire(late, 11, 1));
     EXPECT_EQ(UCS_ERR_CONNECTION_RESET, partial(late, 11, 1));
-    EXPECT_EQ(UCS_OK, recall(back, 0, 100));
+    EXPECT_EQ(1u, recall(0, 100));
     EXPECT_EQ(UCS_ERR_CANCELED, answer()); /* An answer that was on its way */
     EXPECT_EQ(std::set<uint64_t>({11}), m_destroyed);
     release(granted);
+    EXPECT_EQ(0u, num_recalled());
     EXPECT_EQ(std::set<uint64_t>({10, 11}), m_destroyed);
     EXPECT_EQ(0u, m_table.num_entries);
 
