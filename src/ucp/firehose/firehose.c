@@ -293,7 +293,6 @@ static void free_mems(ucp_fh_t *fh)
             free(part);
         }
         ucp_fh_watch_remove(&mem->watched);
-        ucp_fh_watch_free(&mem->watched);
         free(mem);
     }
 }

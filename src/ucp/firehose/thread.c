@@ -101,16 +101,6 @@ static void sleep_until_needed(ucp_fh_t *fh, int is_polling)
     ucp_fh_drive_disarm(fh);
 }
 
-static int is_ending(ucp_fh_t *fh)
-{
-    int ret;
-
-    ucp_fh_lock(fh);
-    ret = fh->is_ending;
-    ucp_fh_unlock(fh);
-    return ret;
-}
-
 /* Under lock. @return how long the first registration has waited, ns */
 static uint64_t get_wait(ucp_fh_t *fh)
 {
@@ -168,8 +158,8 @@ static void *run(void *arg)
     ucp_fh_drive_result_t result;
     int is_busy;
 
-    while (!is_ending(fh)) {
-        result = ucp_fh_drive(fh);
+    while (!atomic_load_explicit(&fh->is_ending, memory_order_relaxed)) {
+        result = ucp_fh_drive(fh, 0);
         ucp_fh_settle(fh);
         ucp_fh_unmap_progress(fh);
         is_busy = help_workers(fh);
@@ -284,9 +274,7 @@ ucs_status_t ucp_fh_thread_start(ucp_fh_t *fh)
 
 void ucp_fh_thread_stop(ucp_fh_t *fh)
 {
-    ucp_fh_lock(fh);
-    fh->is_ending = 1;
-    ucp_fh_unlock(fh);
+    atomic_store_explicit(&fh->is_ending, 1, memory_order_relaxed);
     ucp_fh_wake(fh);
     pthread_join(fh->thread, NULL);
 }

@@ -162,37 +162,6 @@ follow(access_t *access, const ucp_request_param_t *param)
     return ucp_win_flush_nbx(access->way->super.worker, access->way->super.ep, &flush);
 }
 
-/* Flush a way. @return UCS_INPROGRESS if that takes too long */
-static ucs_status_t flush_way(ucp_win_way_t *way)
-{
-    void *request = ucp_win_flush_nbx(way->super.worker, way->super.ep, &no_param);
-    ucs_status_t status;
-
-    if (!UCS_PTR_IS_PTR(request)) {
-        return UCS_PTR_STATUS(request);
-    }
-
-    status = ucp_win_way_wait(way, request);
-    ucp_request_free(request);
-    return status;
-}
-
-/* @return the status of a request of UCP that a flush has completed, which is freed */
-static ucs_status_t
-end_request(ucs_status_ptr_t request, ucs_status_t flush_status)
-{
-    ucs_status_t status;
-
-    if (!UCS_PTR_IS_PTR(request)) {
-        return flush_status;
-    }
-
-    status = (flush_status == UCS_OK) ? ucp_request_check_status(request) :
-                                        flush_status;
-    ucp_request_free(request);
-    return status;
-}
-
 /* Complete an access that was posted, if that does not take too long. @return its status,
  * or the request that the program waits for. A callback of UCP may close the endpoint
  * meanwhile: a reference keeps the way */
@@ -208,7 +177,7 @@ static ucs_status_ptr_t finish(access_t *access, ucs_status_ptr_t request,
     }
 
     ucp_fh_way_ref(&way->super);
-    status          = end_request(request, flush_way(way));
+    status          = ucp_win_way_complete(way, request);
     access->goes_on = (status == UCS_INPROGRESS);
     request         = !access->goes_on        ? UCS_STATUS_PTR(status) :
                       ucp_win_way_closes(way) ? UCS_STATUS_PTR(UCS_ERR_CANCELED) :
@@ -510,79 +479,4 @@ ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
 
     access.opcode = opcode;
     return access_window(&access, rkey, param);
-}
-
-static ucs_status_ptr_t call_flush(ucp_worker_h worker, ucp_ep_h ep,
-                                   const ucp_request_param_t *param)
-{
-    return (ep != NULL) ? ucp_ep_flush_nbx(ep, param) :
-                          ucp_worker_flush_nbx(worker, param);
-}
-
-/* Another flush will cover these pieces */
-static void give_back(ucp_fh_t *fh, ucs_list_link_t *pieces)
-{
-    ucp_fh_lock(fh);
-    ucp_fh_pieces_give_back(fh, pieces);
-    ucp_fh_unlock(fh);
-}
-
-static ucs_status_ptr_t begin_flush(ucp_worker_h worker, ucp_ep_h ep,
-                                    const ucp_request_param_t *param)
-{
-    ucp_fh_t *fh = ucp_win_tables();
-    ucp_win_ticket_t *ticket;
-    ucs_status_ptr_t request;
-    ucs_list_link_t pieces;
-
-    ucs_list_head_init(&pieces);
-    ucp_fh_lock(fh);
-    ucp_fh_ways_take(fh, &ucp_win.ways, worker, ep, &pieces);
-    ucp_fh_unlock(fh);
-
-    ticket = ucp_win_ticket_make(&pieces, param);
-    if (ticket == NULL) {
-        /* Not before: the call would come back here */
-        request = call_flush(worker, ep, param);
-        give_back(fh, &pieces);
-        return request;
-    }
-
-    request = call_flush(worker, ep, &ticket->param);
-    if (ucp_fh_flush_is_refused(request)) {
-        give_back(fh, &ticket->pieces);
-    }
-    return ucp_win_ticket_issued(ticket, request);
-}
-
-ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
-                                   const ucp_request_param_t *param)
-{
-    ucp_win_entry_t entry = ucp_win_enter_always();
-    ucs_status_ptr_t request;
-
-    request = begin_flush(worker, ep, param);
-    ucp_win_leave(entry);
-    return request;
-}
-
-int ucp_win_needs_flush(ucp_worker_h worker, ucp_ep_h ep)
-{
-    int ret = 0;
-    ucp_win_entry_t entry;
-    ucp_fh_t *fh;
-
-    if (atomic_load_explicit(&ucp_win.ways.num, memory_order_relaxed) == 0) {
-        return 0;
-    }
-
-    entry = ucp_win_enter();
-    fh    = (entry == UCP_WIN_REFUSED) ? NULL : ucp_win_fh();
-    if (fh != NULL) {
-        ucp_fh_lock(fh);
-        ret = ucp_fh_ways_have(&ucp_win.ways, worker, ep);
-        ucp_fh_unlock(fh);
-    }
-    ucp_win_leave(entry);
-    return ret;
 }

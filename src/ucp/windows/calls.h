@@ -70,7 +70,7 @@ void ucp_win_rkey_destroying(ucp_rkey_h rkey);
 void ucp_win_rkey_compare(ucp_rkey_h rkey1, ucp_rkey_h rkey2, int *result_p);
 
 
-/* access.c: puts, gets, atomics and flushes go through the program's own endpoint, with keys
+/* access.c: puts, gets and atomics go through the program's own endpoint, with keys
  * to buckets in place of the key to the window: so order, completion, requests and threads
  * are UCP's. An operation on several buckets goes in chunks, and its request is that of a
  * flush. */
@@ -94,14 +94,17 @@ ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
                       size_t count, uint64_t remote_addr, ucp_rkey_h rkey,
                       const ucp_request_param_t *param);
 
-/** Flush a worker or, if that is not NULL, an endpoint. */
-ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
-                                   const ucp_request_param_t *param);
-
 /** Free the request of an operation that the program does not wait for.
  *
  *  @return how the operation has begun. */
 ucs_status_t ucp_win_drop(ucs_status_ptr_t request);
+
+
+/* flush.c */
+
+/** Flush a worker or, if that is not NULL, an endpoint. */
+ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
+                                   const ucp_request_param_t *param);
 
 /** Takes no lock if nobody has begun an operation. */
 int ucp_win_needs_flush(ucp_worker_h worker, ucp_ep_h ep);

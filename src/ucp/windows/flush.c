@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "state.h"
+#include "calls.h"
 
 #include <ucs/base/clock.h>
 #include <ucs/base/wait.h>
@@ -14,10 +14,6 @@
 /* One of so many progress calls of a worker looks at its ways, by chance: with a counter, a
  * thread that progresses two workers in turn would look at the same one each time */
 #define LOOK_EVERY 16
-
-/* How long a call waits for operations on endpoints, ns. UCP would not wait: a peer without
- * progress may wait for this process to go on */
-#define PATIENCE (1 * UCS_NSEC_PER_SEC)
 
 /* A thread polls after so many progress calls in a row without effect: fewer are part of most
  * flushes, and a help costs half a microsecond */
@@ -34,75 +30,6 @@ static int is_served(ucp_worker_h worker)
     return ucs_map_find(&ucp_win.contexts, worker) == ucp_win.mem_context;
 }
 
-/* Begin the last flush of a closing way: after it no operation uses the way. @param ep  NULL:
- * gone already. @return 0: UCP has no memory, try again later */
-static int begin_last_flush(ucp_win_way_t *way, ucp_ep_h ep)
-{
-    ucp_fh_t *fh = ucp_win_tables();
-    int has_begun;
-
-    ucp_fh_lock(fh);
-    ucp_fh_way_begin_flush(fh, &way->super);
-    ucp_fh_unlock(fh);
-
-    has_begun = ucp_fh_way_post_flush(fh, &way->super, ep);
-    ucp_fh_lock(fh);
-    way->needs_flush = !has_begun;
-    ucp_fh_unlock(fh);
-    return has_begun;
-}
-
-static int needs_flush(const ucp_win_way_t *way)
-{
-    return way->needs_flush;
-}
-
-/* Take a closing way of a worker without flushes under way, or abandoned. @return NULL: there
- * is none */
-static ucp_win_way_t *take_complete(ucp_worker_h worker)
-{
-    ucp_fh_t *fh         = ucp_win_tables();
-    ucp_win_way_t *found = NULL;
-    ucp_win_way_t *way;
-
-    ucs_mutex_lock(&ucp_win.lock);
-    ucp_fh_lock(fh);
-    ucs_list_for_each(way, &ucp_win.closing_ways, link) {
-        if ((way->super.worker == worker) &&
-            (way->is_abandoned ||
-             ((way->super.num_flushes == 0) && !way->needs_flush))) {
-            ucs_list_del(&way->link);
-            ucp_fh_way_discard_keys(&way->super);
-            atomic_fetch_sub_explicit(&ucp_win.num_closing, 1,
-                                      memory_order_relaxed);
-            found = way;
-            break;
-        }
-    }
-    ucp_fh_unlock(fh);
-    ucs_mutex_unlock(&ucp_win.lock);
-    return found;
-}
-
-/* Do what is due for closing ways of a worker. By a thread that may use the worker, and not
- * in a callback */
-static void end_complete(ucp_worker_h worker)
-{
-    int has_begun = 1;
-    ucp_win_way_t *way;
-
-    while (has_begun && ((way = ucp_win_way_get(&ucp_win.closing_ways, worker,
-                                                needs_flush)) != NULL)) {
-        has_begun = begin_last_flush(way, NULL);
-        ucp_fh_way_put(&way->super);
-    }
-
-    while ((way = take_complete(worker)) != NULL) {
-        ucp_fh_way_empty_trash(ucp_win_tables(), &way->super);
-        ucp_fh_way_put(&way->super);
-    }
-}
-
 /* Do what is due for ways of a worker, but not for those of Firehose's own worker, which
  * Firehose progresses under locks */
 static void look(ucp_fh_t *fh, ucp_worker_h worker)
@@ -114,7 +41,7 @@ static void look(ucp_fh_t *fh, ucp_worker_h worker)
     if ((atomic_load_explicit(&ucp_win.num_closing, memory_order_relaxed) > 0) &&
         !ucp_win.env->is_in_progress() &&
         (ucs_map_find(&ucp_win.contexts, worker) != NULL)) {
-        end_complete(worker);
+        ucp_win_ways_end(worker);
     }
 }
 
@@ -162,7 +89,7 @@ void ucp_win_ways_help(ucp_context_h context)
     }
 }
 
-static void progress(ucp_context_h context, ucp_worker_h worker)
+void ucp_win_worker_progress(ucp_context_h context, ucp_worker_h worker)
 {
     if (ucp_worker_progress(worker) == 0) {
         ucp_win_ways_help(context);
@@ -180,21 +107,41 @@ wait_until(ucp_context_h context, ucp_worker_h worker, void *request, uint64_t e
 
     while (((status = ucp_request_check_status(request)) == UCS_INPROGRESS) &&
            is_early) {
-        progress(context, worker);
+        ucp_win_worker_progress(context, worker);
         is_early = (ucs_monotonic_ns() < end);
     }
     return status;
 }
 
-ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request)
+/* Flush a way. @return UCS_INPROGRESS if that takes too long */
+static ucs_status_t flush_way(ucp_win_way_t *way)
 {
+    const ucp_request_param_t param = {.op_attr_mask = 0};
     int is_slow = atomic_load_explicit(&way->is_slow, memory_order_relaxed);
+    ucs_status_ptr_t request;
     ucs_status_t status;
 
+    request = ucp_win_flush_nbx(way->super.worker, way->super.ep, &param);
+    if (!UCS_PTR_IS_PTR(request)) {
+        return UCS_PTR_STATUS(request);
+    }
+
     status = wait_until(way->context, way->super.worker, request,
-                        is_slow ? 0 : ucs_monotonic_ns() + PATIENCE);
+                        is_slow ? 0 : ucs_monotonic_ns() + UCP_WIN_PATIENCE);
     atomic_store_explicit(&way->is_slow, status == UCS_INPROGRESS,
                           memory_order_relaxed);
+    ucp_request_free(request);
+    return status;
+}
+
+ucs_status_t ucp_win_way_complete(ucp_win_way_t *way, ucs_status_ptr_t request)
+{
+    ucs_status_t status = flush_way(way);
+
+    if (UCS_PTR_IS_PTR(request)) {
+        status = (status == UCS_OK) ? ucp_request_check_status(request) : status;
+        ucp_request_free(request);
+    }
     return status;
 }
 
@@ -231,7 +178,7 @@ static void flush_own(ucp_fh_t *fh, const ucp_win_worker_t *worker, uint64_t end
            ((way = ucp_win_way_get(&ucp_win.open_ways, worker->worker, is_begun)) !=
             NULL)) {
         begin_flush(fh, &way->super);
-        progress(worker->context, worker->worker);
+        ucp_win_worker_progress(worker->context, worker->worker);
         ucp_fh_way_put(&way->super);
     }
 }
@@ -260,7 +207,7 @@ static void flush_multi(const ucp_win_worker_t *worker, uint64_t end)
 void ucp_win_ways_flush(ucp_context_h context)
 {
     ucp_fh_t *fh = ucp_win_fh();
-    uint64_t end   = ucs_monotonic_ns() + PATIENCE;
+    uint64_t end = ucs_monotonic_ns() + UCP_WIN_PATIENCE;
     unsigned i   = 0;
     ucp_win_worker_t *worker;
 
@@ -279,146 +226,72 @@ void ucp_win_ways_flush(ucp_context_h context)
 }
 
 
-/* The end of endpoints */
+/* Flushes of the program */
 
-/* The endpoint of a way is about to be closed. Reads are in no list, so a way with keys is
- * flushed whether or not it has pieces */
-static void begin_close(ucp_win_way_t *way)
+/* Another flush will cover these pieces */
+static void give_back(ucp_fh_t *fh, ucs_list_link_t *pieces)
 {
-    ucp_fh_t *fh = ucp_win_tables();
-    int has_keys;
-
     ucp_fh_lock(fh);
-    way->super.is_closing = 1;
-    has_keys              = !ucs_list_is_empty(&way->super.rkeys) ||
-                            !ucs_list_is_empty(&way->super.trash);
-    way->needs_flush      = has_keys;
+    ucp_fh_pieces_give_back(fh, pieces);
     ucp_fh_unlock(fh);
-    if (has_keys) {
-        (void)begin_last_flush(way, way->super.ep);
-    }
 }
 
-void *ucp_win_way_begin_close(ucp_ep_h ep)
+static ucs_status_ptr_t
+begin(ucp_worker_h worker, ucp_ep_h ep, const ucp_request_param_t *param)
 {
-    ucp_win_way_t *way = ucs_map_take(&ucp_win.by_ep, ep);
+    ucp_fh_t *fh = ucp_win_tables();
+    ucp_win_ticket_t *ticket;
+    ucs_status_ptr_t request;
+    ucs_list_link_t pieces;
+
+    ucs_list_head_init(&pieces);
+    ucp_fh_lock(fh);
+    ucp_fh_ways_take(fh, &ucp_win.ways, worker, ep, &pieces);
+    ucp_fh_unlock(fh);
+
+    ticket = ucp_win_ticket_make(&pieces, param);
+    if (ticket == NULL) {
+        /* Not before: the call would come back here */
+        request = ucp_fh_flush(worker, ep, param);
+        give_back(fh, &pieces);
+        return request;
+    }
+
+    request = ucp_fh_flush(worker, ep, &ticket->param);
+    if (ucp_fh_flush_is_refused(request)) {
+        give_back(fh, &ticket->pieces);
+    }
+    return ucp_win_ticket_issued(ticket, request);
+}
+
+ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
+                                   const ucp_request_param_t *param)
+{
+    ucp_win_entry_t entry = ucp_win_enter_always();
+    ucs_status_ptr_t request;
+
+    request = begin(worker, ep, param);
+    ucp_win_leave(entry);
+    return request;
+}
+
+int ucp_win_needs_flush(ucp_worker_h worker, ucp_ep_h ep)
+{
+    int ret = 0;
     ucp_win_entry_t entry;
+    ucp_fh_t *fh;
 
-    if (way != NULL) {
-        entry = ucp_win_enter_always();
-        begin_close(way);
-        ucp_win_leave(entry);
+    if (atomic_load_explicit(&ucp_win.ways.num, memory_order_relaxed) == 0) {
+        return 0;
     }
-    return way;
-}
 
-/* Nothing was closed. The map has room for the way, which was in it before */
-static void reopen(ucp_win_way_t *way)
-{
-    ucp_fh_t *fh = ucp_win_tables();
-
-    ucp_fh_lock(fh);
-    way->super.is_closing = 0;
-    way->needs_flush      = 0;
-    ucp_fh_unlock(fh);
-    if (ucs_map_put(&ucp_win.by_ep, way->super.ep, way) != UCS_OK) {
-        ucs_warn("windows: no memory to note an endpoint");
-    }
-}
-
-static void add_closing(ucp_win_way_t *way)
-{
-    ucs_mutex_lock(&ucp_win.lock);
-    ucs_list_del(&way->link);
-    ucs_list_add_tail(&ucp_win.closing_ways, &way->link);
-    atomic_fetch_add_explicit(&ucp_win.num_closing, 1, memory_order_relaxed);
-    ucs_mutex_unlock(&ucp_win.lock);
-}
-
-void ucp_win_way_closed(void *closing, int is_refused)
-{
-    ucp_win_entry_t entry = ucp_win_enter_always();
-    ucp_win_way_t *way    = closing;
-    ucp_worker_h worker   = way->super.worker;
-
-    if (is_refused) {
-        reopen(way);
-    } else {
-        add_closing(way);
-        if (!ucp_win.env->is_in_progress()) {
-            end_complete(worker);
-        }
-    }
-    ucp_win_leave(entry);
-}
-
-static int is_waited_for(const ucp_win_way_t *way)
-{
-    return !way->is_abandoned;
-}
-
-/* Take all operations on closing ways of a worker, which ends now, for complete. Flushes under
- * way still find the ways */
-static void abandon_closing(ucp_worker_h worker)
-{
-    ucp_fh_t *fh = ucp_win_tables();
-    ucp_win_way_t *way;
-
-    while ((way = ucp_win_way_get(&ucp_win.closing_ways, worker, is_waited_for)) !=
-           NULL) {
+    entry = ucp_win_enter();
+    fh    = (entry == UCP_WIN_REFUSED) ? NULL : ucp_win_fh();
+    if (fh != NULL) {
         ucp_fh_lock(fh);
-        way->is_abandoned = 1;
-        ucp_fh_way_drop(fh, &way->super);
+        ret = ucp_fh_ways_have(&ucp_win.ways, worker, ep);
         ucp_fh_unlock(fh);
-        ucp_fh_way_put(&way->super);
     }
-}
-
-static int is_any(const ucp_win_way_t *way)
-{
-    return 1;
-}
-
-static int has_any(const ucs_list_link_t *ways, ucp_worker_h worker)
-{
-    ucp_win_way_t *way = ucp_win_way_get(ways, worker, is_any);
-
-    if (way != NULL) {
-        ucp_fh_way_put(&way->super);
-    }
-    return way != NULL;
-}
-
-/* Wait until the last flushes of all closing endpoints of a worker have ended, and free
- * their ways */
-static void end_all(ucp_worker_h worker)
-{
-    ucp_context_h context = ucs_map_find(&ucp_win.contexts, worker);
-    uint64_t end            = ucs_monotonic_ns() + PATIENCE;
-
-    end_complete(worker);
-    while (has_any(&ucp_win.closing_ways, worker)) {
-        if (ucs_monotonic_ns() > end) {
-            abandon_closing(worker);
-        }
-        progress(context, worker);
-        end_complete(worker);
-    }
-}
-
-void ucp_win_way_close_worker(ucp_worker_h worker)
-{
-    ucp_win_entry_t entry = ucp_win_enter_always();
-    ucp_win_way_t *way;
-
-    while ((way = ucp_win_way_get(&ucp_win.open_ways, worker, is_any)) != NULL) {
-        (void)ucs_map_take(&ucp_win.by_ep, way->super.ep);
-        begin_close(way);
-        add_closing(way);
-        ucp_fh_way_put(&way->super);
-    }
-
-    end_all(worker);
-    ucp_win_worker_remove(worker);
     ucp_win_leave(entry);
+    return ret;
 }

@@ -260,7 +260,14 @@ ucp_win_way_t *ucp_win_way_get(const ucs_list_link_t *ways, ucp_worker_h worker,
                                ucp_win_way_is_t is);
 
 
-/* flush.c: progress and flushes while a thread waits, and the end of endpoints */
+/* flush.c: flushes of the program, and progress and flushes while a thread waits */
+
+/** How long a call waits for operations on endpoints, ns. UCP would not wait: a peer without
+ *  progress may wait for this process to go on. */
+#define UCP_WIN_PATIENCE (1 * UCS_NSEC_PER_SEC)
+
+/** Progress a worker; if there is nothing to do, ucp_win_ways_help(). */
+void ucp_win_worker_progress(ucp_context_h context, ucp_worker_h worker);
 
 /** Progress and flush all workers that this thread may use in a call for a context: a peer
  *  may wait for firehoses used on another worker, or for emulation by UCX there. Not in a
@@ -271,17 +278,25 @@ void ucp_win_ways_help(ucp_context_h context);
  *  nothing. */
 void ucp_win_ways_flush(ucp_context_h context);
 
-/** Wait for a request of UCP on a way, for a second at most, or not at all if the wait before
- *  took longer: a peer may wait for this very thread. Not in a callback.
+/** Flush a way, for a second at most, or not at all if the flush before took longer: a peer
+ *  may wait for this very thread. Not in a callback.
  *
- *  @return its status; UCS_INPROGRESS: the request goes on. */
-ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request);
+ *  @param [in] request  Of an operation before on that way, which is freed; or NULL.
+ *  @return the status of the request, or of the flush; UCS_INPROGRESS: it goes on. */
+ucs_status_t ucp_win_way_complete(ucp_win_way_t *way, ucs_status_ptr_t request);
 
 /** A worker was progressed: now and then, do what is due for its ways. A thread whose
  *  progress finds nothing a few times in a row polls, maybe for a process that waits for
  *  this very one, and on the processor that Firehose's thread would need: so it answers
  *  peers meanwhile. */
 void ucp_win_way_progressed(ucp_worker_h worker, int is_idle);
+
+
+/* close.c: the end of endpoints */
+
+/** Do what is due for closing ways of a worker. By a thread that may use the worker, and not
+ *  in a callback. */
+void ucp_win_ways_end(ucp_worker_h worker);
 
 /**
  * An endpoint is about to be closed: a flush begins, whose end frees the firehoses and keys

@@ -47,16 +47,6 @@ ucp_win_entry_t ucp_win_enter_always(void)
 }
 
 
-/* @return the thread mode of a worker, or MULTI, which assumes least, if UCP does not
- * tell */
-static ucs_thread_mode_t get_thread_mode(ucp_worker_h worker)
-{
-    ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE};
-
-    return (ucp_worker_query(worker, &attr) == UCS_OK) ?
-                   attr.thread_mode : UCS_THREAD_MODE_MULTI;
-}
-
 static void set_threaded(void)
 {
     atomic_store_explicit(&ucp_win.is_threaded, 1, memory_order_relaxed);
@@ -85,40 +75,6 @@ int ucp_win_context_remove(ucp_context_h context)
     return ucs_map_take(&ucp_win.contexts, context) != NULL;
 }
 
-/* @return NULL: there is no memory */
-static ucp_win_worker_t *
-make_worker(ucp_context_h context, ucp_worker_h worker, int is_multi)
-{
-    ucp_win_worker_t *made = calloc(1, sizeof(*made));
-
-    if (made != NULL) {
-        made->worker    = worker;
-        made->context   = context;
-        made->is_multi  = is_multi;
-        made->is_shared = (ucs_map_find(&ucp_win.shared, context) != NULL);
-    }
-    return made;
-}
-
-/* Note a worker that others than its caller may help. Without memory for it nobody does;
- * but that there is one of mode MULTI tells who may use the others */
-static void add(ucp_context_h context, ucp_worker_h worker)
-{
-    int is_multi            = (get_thread_mode(worker) == UCS_THREAD_MODE_MULTI);
-    ucp_win_worker_t *added = make_worker(context, worker, is_multi);
-
-    if (is_multi) {
-        set_threaded();
-    }
-    ucs_mutex_lock(&ucp_win.lock);
-    if (added != NULL) {
-        ucs_list_add_tail(&ucp_win.workers, &added->link);
-    } else if (is_multi) {
-        ucp_win.hides_multi = 1;
-    }
-    ucs_mutex_unlock(&ucp_win.lock);
-}
-
 /* Under win.lock. @return a worker, or NULL */
 static ucp_win_worker_t *find_worker(ucp_worker_h worker)
 {
@@ -133,17 +89,38 @@ static ucp_win_worker_t *find_worker(ucp_worker_h worker)
     return NULL;
 }
 
+/* Without memory for a worker nobody helps it; but that there is one for any thread tells who
+ * may use the others */
 void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker)
 {
+    ucp_win_worker_t *added;
+    int is_multi;
+
     if (ucs_map_find(&ucp_win.contexts, context) == NULL) {
         return;
     }
 
-    if (ucs_map_put(&ucp_win.contexts, worker, context) != UCS_OK) {
+    added = calloc(1, sizeof(*added));
+    if ((ucs_map_put(&ucp_win.contexts, worker, context) != UCS_OK) ||
+        (added == NULL)) {
         ucs_warn("windows: no memory to note a worker");
     }
 
-    add(context, worker);
+    is_multi = ucp_fh_is_multi(worker);
+    if (is_multi) {
+        set_threaded();
+    }
+    ucs_mutex_lock(&ucp_win.lock);
+    if (added != NULL) {
+        added->worker    = worker;
+        added->context   = context;
+        added->is_multi  = is_multi;
+        added->is_shared = (ucs_map_find(&ucp_win.shared, context) != NULL);
+        ucs_list_add_tail(&ucp_win.workers, &added->link);
+    } else if (is_multi) {
+        ucp_win.hides_multi = 1;
+    }
+    ucs_mutex_unlock(&ucp_win.lock);
 }
 
 void ucp_win_worker_remove(ucp_worker_h worker)
@@ -239,8 +216,8 @@ void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
     }
 
     way->context = context;
-    ucp_fh_way_init(&way->super, &ucp_win.ways, worker, ep,
-                    get_thread_mode(worker) == UCS_THREAD_MODE_MULTI, flushed);
+    ucp_fh_way_init(&way->super, &ucp_win.ways, worker, ep, ucp_fh_is_multi(worker),
+                    flushed);
     ucs_mutex_lock(&ucp_win.lock);
     ucs_list_add_tail(&ucp_win.open_ways, &way->link);
     ucs_mutex_unlock(&ucp_win.lock);

@@ -9,19 +9,10 @@
 /* The public calls */
 
 
-typedef struct {
-    ucp_fh_op_kind_t kind;
-    ucp_atomic_op_t  opcode;
-    uint8_t          *buffer;
-    size_t           count;  /* Elements */
-    size_t           length; /* Bytes */
-    uint64_t         remote; /* Address at the peer */
-} access_t;
-
-
 /* Whether UCP may be handed a write as the program describes it. UCX 1.13 takes the
  * elements of a put for bytes, whatever the datatype */
-static int is_plain_write(const access_t *access, const ucp_request_param_t *param)
+static int
+is_plain_write(const ucp_fh_access_t *access, const ucp_request_param_t *param)
 {
     return (access->length > 0) && ucp_fh_is_write(access->kind, param) &&
            ((access->kind != UCP_FH_OP_PUT) || (access->count == access->length));
@@ -29,20 +20,17 @@ static int is_plain_write(const access_t *access, const ucp_request_param_t *par
 
 /* An access that asks the table for its firehoses */
 static ucs_status_ptr_t ask_table(ucp_fh_worker_h worker, ucp_fh_way_t *way,
-                                  const access_t *access,
+                                  const ucp_fh_access_t *access,
                                   const ucp_request_param_t *param)
 {
-    ucp_fh_op_t *op = ucp_fh_op_make(worker, access->kind, param);
+    ucp_fh_op_t *op = ucp_fh_op_make(worker, param);
 
     if (op == NULL) {
         return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     }
 
     op->way    = way;
-    op->opcode = access->opcode;
-    op->buffer = access->buffer;
-    op->remote = access->remote;
-    op->length = access->length;
+    op->access = *access;
     if (access->kind != UCP_FH_OP_ATOMIC) {
         /* The library counts bytes, so that UCP does as well */
         op->param.op_attr_mask &= ~(uint32_t)UCP_OP_ATTR_FIELD_DATATYPE;
@@ -51,7 +39,7 @@ static ucs_status_ptr_t ask_table(ucp_fh_worker_h worker, ucp_fh_way_t *way,
 }
 
 static ucs_status_ptr_t begin(ucp_fh_worker_h worker, uint32_t peer,
-                              const access_t *access,
+                              const ucp_fh_access_t *access,
                               const ucp_request_param_t *param)
 {
     ucp_rkey_h rkey = NULL;
@@ -87,7 +75,7 @@ access_bytes(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_op_kind_t kind,
              const void *buffer, size_t count, uint64_t remote,
              const ucp_request_param_t *param)
 {
-    access_t access = {
+    ucp_fh_access_t access = {
         .kind   = kind,
         .opcode = UCP_ATOMIC_OP_LAST,
         .buffer = (uint8_t*)buffer,
@@ -130,7 +118,7 @@ ucp_fh_atomic_op_nbx(ucp_fh_worker_h worker, uint32_t peer,
                      ucp_atomic_op_t opcode, const void *buffer,
                      uint64_t remote_address, const ucp_request_param_t *param)
 {
-    access_t access = {
+    ucp_fh_access_t access = {
         .kind   = UCP_FH_OP_ATOMIC,
         .opcode = opcode,
         .buffer = (uint8_t*)buffer,
@@ -159,6 +147,6 @@ ucs_status_ptr_t ucp_fh_flush_nbx(ucp_fh_worker_h worker,
         return UCS_STATUS_PTR(status);
     }
 
-    op = ucp_fh_op_make(worker, UCP_FH_OP_FLUSH, param);
+    op = ucp_fh_op_make(worker, param);
     return (op == NULL) ? UCS_STATUS_PTR(UCS_ERR_NO_MEMORY) : ucp_fh_op_flush(op);
 }

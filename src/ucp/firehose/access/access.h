@@ -67,6 +67,17 @@ struct ucp_fh_worker {
 };
 
 
+/** A put, get or atomic of the program. */
+typedef struct ucp_fh_access {
+    ucp_fh_op_kind_t kind;
+    ucp_atomic_op_t  opcode;
+    uint8_t          *buffer;
+    size_t           count;  /**< Elements */
+    size_t           length; /**< Bytes */
+    uint64_t         remote; /**< Address at the peer */
+} ucp_fh_access_t;
+
+
 /** An operation. Fields without a note do not change while others know the
  *  operation. */
 struct ucp_fh_op {
@@ -75,12 +86,8 @@ struct ucp_fh_op {
     ucs_list_link_t     ready;      /**< In ucp_fh_worker::ready. Likewise */
     ucp_fh_worker_h     worker;     /**< Invalid once the operation has ended */
     ucp_fh_way_t        *way;       /**< NULL: a flush */
-    ucp_fh_op_kind_t    kind;
-    ucp_atomic_op_t     opcode;
+    ucp_fh_access_t     access;     /**< If it is no flush */
     uint64_t            number;     /**< In the order of the worker */
-    uint8_t             *buffer;
-    uint64_t            remote;     /**< Address at the peer */
-    size_t              length;     /**< Bytes */
     size_t              posted;     /**< Bytes handed to UCP. Of the posting thread */
     struct ucp_fh_op_piece *piece;  /**< The piece that the operation waits for.
                                          Likewise */
@@ -109,9 +116,9 @@ struct ucp_fh_op {
 ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param);
 
 /** @return an operation with one pending request that has not begun, or NULL if there is
- *          no memory. The caller sets the fields about bytes. */
-ucp_fh_op_t *ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
-                            const ucp_request_param_t *param);
+ *          no memory. The caller sets @a way and @a access unless it is a flush. */
+ucp_fh_op_t *
+ucp_fh_op_make(ucp_fh_worker_h worker, const ucp_request_param_t *param);
 
 /** Let the operation take its number, and post all chunks with firehoses. */
 ucs_status_ptr_t ucp_fh_op_begin(ucp_fh_op_t *op);

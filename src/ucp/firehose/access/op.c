@@ -42,8 +42,8 @@ ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param)
             (param->memh == NULL)) ? UCS_ERR_INVALID_PARAM : UCS_OK;
 }
 
-ucp_fh_op_t *ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
-                            const ucp_request_param_t *param)
+ucp_fh_op_t *
+ucp_fh_op_make(ucp_fh_worker_h worker, const ucp_request_param_t *param)
 {
     ucp_fh_op_t *op = malloc(sizeof(*op));
 
@@ -53,7 +53,6 @@ ucp_fh_op_t *ucp_fh_op_make(ucp_fh_worker_h worker, ucp_fh_op_kind_t kind,
 
     op->worker = worker;
     op->way    = NULL;
-    op->kind   = kind;
     op->posted = 0;
     ucp_fh_param_copy(&op->param, param, PASSED);
     ucp_fh_param_copy(&op->told, param, TOLD);
@@ -189,7 +188,7 @@ void ucp_fh_request_free(void *request)
 
 static int is_write(const ucp_fh_op_t *op)
 {
-    return ucp_fh_is_write(op->kind, &op->param);
+    return ucp_fh_is_write(op->access.kind, &op->param);
 }
 
 /* A request through the piece of a read has ended, and with the last one the use of the
@@ -227,9 +226,11 @@ static void has_read(void *request, ucs_status_t status, void *user_data)
 static ucs_status_t
 post_chunk(ucp_fh_op_t *op, op_piece_t *piece, const ucp_fh_chunk_t *chunk)
 {
-    ucp_request_param_t param = op->param;
-    size_t done               = op->posted;
-    size_t count              = (op->kind == UCP_FH_OP_ATOMIC) ? 1 : chunk->length;
+    const ucp_fh_access_t *access = &op->access;
+    ucp_request_param_t param     = op->param;
+    size_t done                   = op->posted;
+    size_t count                  = (access->kind == UCP_FH_OP_ATOMIC) ?
+                                            1 : chunk->length;
     ucs_status_ptr_t request;
 
     param.op_attr_mask |= TOLD;
@@ -237,8 +238,9 @@ post_chunk(ucp_fh_op_t *op, op_piece_t *piece, const ucp_fh_chunk_t *chunk)
     param.user_data     = is_write(op) ? (void*)op : (void*)piece;
     atomic_fetch_add(&op->pending, 1);
     atomic_fetch_add(&piece->pending, 1);
-    request     = ucp_fh_post(op->way->ep, op->kind, op->opcode, op->buffer + done,
-                              count, op->remote + done, chunk->rkey, &param);
+    request     = ucp_fh_post(op->way->ep, access->kind, access->opcode,
+                              access->buffer + done, count, access->remote + done,
+                              chunk->rkey, &param);
     op->posted += chunk->length;
     if (is_write(op) || !UCS_PTR_IS_PTR(request)) {
         atomic_fetch_sub(&piece->pending, 1); /* Not the last one */
@@ -260,8 +262,8 @@ post_chunks(ucp_fh_op_t *op, op_piece_t *piece, ucp_fh_chunk_t *chunk)
     ucs_status_t status;
 
     for (;;) {
-        status = ucp_fh_chunk_open(fh, &piece->super, NULL, op->remote + op->posted,
-                                   op->length - op->posted, is_write(op), chunk);
+        status = ucp_fh_chunk_open(fh, &piece->super, NULL, op->access.remote + op->posted,
+                                   op->access.length - op->posted, is_write(op), chunk);
         if (status != UCS_OK) {
             return status;
         }
@@ -272,7 +274,7 @@ post_chunks(ucp_fh_op_t *op, op_piece_t *piece, ucp_fh_chunk_t *chunk)
         }
 
         ucp_fh_lock(fh);
-        ucp_fh_piece_find(fh, &piece->super, op->remote + op->posted, chunk);
+        ucp_fh_piece_find(fh, &piece->super, op->access.remote + op->posted, chunk);
         ucp_fh_unlock(fh);
     }
 }
@@ -341,8 +343,8 @@ static ucs_status_t begin_piece(ucp_fh_op_t *op)
     }
 
     ucp_fh_lock(fh);
-    run       = ucp_fh_way_run(fh, op->way, op->remote + op->posted,
-                               op->length - op->posted,
+    run       = ucp_fh_way_run(fh, op->way, op->access.remote + op->posted,
+                               op->access.length - op->posted,
                                fh->remote.peers[op->way->peer].num_holds == 0);
     op->piece = piece;
     status    = ucp_fh_piece_acquire(fh, &piece->super, op->way, &run, &chunk);
@@ -363,7 +365,7 @@ static void begin_pieces(ucp_fh_op_t *op)
     ucp_fh_worker_h worker = op->worker;
     ucs_status_t status;
 
-    while ((op->posted < op->length) && (atomic_load(&op->error) == UCS_OK)) {
+    while ((op->posted < op->access.length) && (atomic_load(&op->error) == UCS_OK)) {
         status = begin_piece(op);
         if (status == UCS_INPROGRESS) {
             /* From here on, the operation may be gone */
@@ -395,7 +397,7 @@ static void resume(ucp_fh_op_t *op)
         ucp_fh_piece_free(&piece->super);
     } else {
         ucp_fh_lock(fh);
-        ucp_fh_piece_find(fh, &piece->super, op->remote + op->posted, &chunk);
+        ucp_fh_piece_find(fh, &piece->super, op->access.remote + op->posted, &chunk);
         ucp_fh_unlock(fh);
         post_piece(op, piece, &chunk);
     }

@@ -14,6 +14,14 @@
 #define SHARE 4
 
 
+int ucp_fh_is_multi(ucp_worker_h worker)
+{
+    ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE};
+
+    return (ucp_worker_query(worker, &attr) != UCS_OK) ||
+           (attr.thread_mode == UCS_THREAD_MODE_MULTI);
+}
+
 void ucp_fh_way_init(ucp_fh_way_t *way, ucp_fh_ways_t *ways, ucp_worker_h worker,
                      ucp_ep_h ep, int is_multi, void (*flushed)(ucp_fh_way_t *way))
 {
@@ -369,8 +377,7 @@ int ucp_fh_way_post_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_ep_h ep)
     };
     ucs_status_ptr_t request;
 
-    request = (ep != NULL) ? ucp_ep_flush_nbx(ep, &param) :
-                             ucp_worker_flush_nbx(way->worker, &param);
+    request = ucp_fh_flush(way->worker, ep, &param);
     if (ucp_fh_flush_is_refused(request)) {
         ucp_fh_lock(fh);
         --way->num_flushes;

@@ -54,8 +54,7 @@ BEGIN_C_DECLS
 typedef enum {
     UCP_FH_OP_PUT,
     UCP_FH_OP_GET,
-    UCP_FH_OP_ATOMIC,
-    UCP_FH_OP_FLUSH
+    UCP_FH_OP_ATOMIC
 } ucp_fh_op_kind_t;
 
 
@@ -135,6 +134,9 @@ struct ucp_fh_way {
     ucp_fh_memo_t   *memos;      /**< By bucket */
 };
 
+
+/** @return whether any thread may use a worker: so it is if UCP does not tell. */
+int ucp_fh_is_multi(ucp_worker_h worker);
 
 /** Set up a way that is zero, with one reference. */
 void ucp_fh_way_init(ucp_fh_way_t *way, ucp_fh_ways_t *ways, ucp_worker_h worker,
@@ -273,6 +275,14 @@ ucp_fh_way_t *ucp_fh_ways_find_due(ucp_fh_t *fh, const ucp_fh_ways_t *ways,
 /** Begin all flushes of a worker that are due. */
 void ucp_fh_ways_flush_due(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker);
 
+
+/** Flush an endpoint or, if that is NULL, a worker. */
+static inline ucs_status_ptr_t
+ucp_fh_flush(ucp_worker_h worker, ucp_ep_h ep, const ucp_request_param_t *param)
+{
+    return (ep != NULL) ? ucp_ep_flush_nbx(ep, param) :
+                          ucp_worker_flush_nbx(worker, param);
+}
 
 /** @return whether UCP has not begun a flush for lack of memory, so that writes may still
  *          be on their way. With any other error the endpoint fails. */

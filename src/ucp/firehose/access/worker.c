@@ -90,14 +90,6 @@ ucp_fh_way_t *ucp_fh_worker_way(ucp_fh_worker_h worker, uint32_t peer,
     return (way == NULL) ? NULL : &way->super;
 }
 
-static int is_multi(ucp_worker_h worker)
-{
-    ucp_worker_attr_t attr = {.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE};
-
-    return (ucp_worker_query(worker, &attr) == UCS_OK) &&
-           (attr.thread_mode == UCS_THREAD_MODE_MULTI);
-}
-
 static ucs_status_t allocate(ucp_fh_h fh, ucp_fh_worker_h *worker_p)
 {
     const ucp_request_param_t param = {.op_attr_mask = 0};
@@ -112,7 +104,7 @@ static ucs_status_t allocate(ucp_fh_h fh, ucp_fh_worker_h *worker_p)
         goto err_free;
     }
 
-    worker->last = ucp_fh_op_make(worker, UCP_FH_OP_FLUSH, &param);
+    worker->last = ucp_fh_op_make(worker, &param);
     if (worker->last == NULL) {
         goto err_free_peers;
     }
@@ -147,7 +139,7 @@ ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h ucp_worker,
 
     worker->fh       = fh;
     worker->worker   = ucp_worker;
-    worker->is_multi = is_multi(ucp_worker);
+    worker->is_multi = ucp_fh_is_multi(ucp_worker);
     ucs_mutex_init(&worker->ways_lock, UCS_RANK_FH_WAYS, 0);
     ucs_list_head_init(&worker->ways.list);
     ucs_list_head_init(&worker->unposted);

@@ -13,6 +13,8 @@
 #include <ucp/firehose/table/remote.h>
 #include <ucp/firehose/wire/wire.h>
 
+#include <uct/ib/predreg/preload/firehose.h>
+
 #include <ucs/base/mutex.h>
 #include <ucs/base/page.h>
 #include <ucs/sys/math.h>
@@ -169,7 +171,8 @@ struct ucp_fh {
     pthread_t       thread;
     int             wake_fd;   /**< An eventfd: wakes the thread */
     int             worker_fd; /**< Of the worker, or -1 */
-    int             is_ending; /**< The thread is to end. Protected by lock */
+    atomic_int      is_ending; /**< The thread is to end. Relaxed: whoever sets it joins the
+                                    thread */
 };
 
 
@@ -235,9 +238,23 @@ ucp_fh_span_pages(uint64_t address, uint64_t length, ucp_fh_span_t *span)
     return status;
 }
 
+/* NULL where libuct_predreg.so is not preloaded */
+#pragma weak predreg_firehose_count_1
+
 /** Tell libuct_predreg.so, if preloaded, the counters of the remote table for its summary.
  *  Under lock. */
-void ucp_fh_report(ucp_fh_t *fh);
+static inline void ucp_fh_report(ucp_fh_t *fh)
+{
+    const ucp_fh_remote_stats_t *stats = &fh->remote.stats;
+
+    if ((predreg_firehose_count_1 != NULL) &&
+        (stats->requests != fh->told_requests)) {
+        predreg_firehose_count_1(stats->requests - fh->told_requests,
+                                 stats->hits - fh->told_hits);
+        fh->told_requests = stats->requests;
+        fh->told_hits     = stats->hits;
+    }
+}
 
 static inline void ucp_fh_lock(ucp_fh_t *fh)
 {
@@ -254,9 +271,7 @@ static inline void ucp_fh_unlock(ucp_fh_t *fh)
            ((comp = ucp_fh_comp_next(&fh->local.ended)) != NULL)) {
         comp->func(comp);
     }
-    if (fh->remote.stats.requests != fh->told_requests) {
-        ucp_fh_report(fh);
-    }
+    ucp_fh_report(fh);
     ucs_mutex_unlock(&fh->lock);
 }
 
@@ -398,8 +413,10 @@ typedef enum {
     UCP_FH_DRIVE_TAKEN    /**< Another thread drives */
 } ucp_fh_drive_result_t;
 
-/** Drive, by the library's thread. Without lock. */
-ucp_fh_drive_result_t ucp_fh_drive(ucp_fh_t *fh);
+/** Drive. Without lock.
+ *
+ *  @param [in] is_help  0: by the library's thread. */
+ucp_fh_drive_result_t ucp_fh_drive(ucp_fh_t *fh, int is_help);
 
 /** Drive, by a thread of the program that will soon do so again: the library's thread
  *  sleeps meanwhile. Without lock, and not in a callback of the library's worker.

@@ -298,7 +298,7 @@ static int progress(ucp_fh_t *fh, int is_help)
     return i > 0;
 }
 
-static ucp_fh_drive_result_t drive(ucp_fh_t *fh, int is_help)
+ucp_fh_drive_result_t ucp_fh_drive(ucp_fh_t *fh, int is_help)
 {
     ucp_fh_drive_result_t result = UCP_FH_DRIVE_NOTHING;
     int num                      = 0;
@@ -326,16 +326,11 @@ static ucp_fh_drive_result_t drive(ucp_fh_t *fh, int is_help)
     return result;
 }
 
-ucp_fh_drive_result_t ucp_fh_drive(ucp_fh_t *fh)
-{
-    return drive(fh, 0);
-}
-
 int ucp_fh_drive_help(ucp_fh_t *fh)
 {
     /* Relaxed: a hint for how long the library's thread may sleep */
     atomic_fetch_add_explicit(&fh->num_helps, 1, memory_order_relaxed);
-    return drive(fh, 1) == UCP_FH_DRIVE_DONE;
+    return ucp_fh_drive(fh, 1) == UCP_FH_DRIVE_DONE;
 }
 
 /* Under send_lock, so that no message comes meanwhile. @return whether there may be messages

@@ -358,7 +358,6 @@ ucs_status_t ucp_fh_expose_apart(ucp_fh_t *fh, void *address, size_t length,
 
 err_watch_remove:
     ucp_fh_watch_remove(&part->mem->watched);
-    ucp_fh_watch_free(&part->mem->watched);
 err_free:
     free(part->mem);
     free(part);
@@ -493,7 +492,6 @@ ucs_status_t ucp_fh_unexpose_with(ucp_fh_mem_h mem, void (*help)(void *arg), voi
     ucp_fh_unlock(fh);
 
     ucp_fh_watch_remove(&mem->watched);
-    ucp_fh_watch_free(&mem->watched);
     free(mem);
     return status;
 }

@@ -30,14 +30,6 @@ struct ucp_fh_hold {
 #define LOCAL UINT32_MAX
 
 
-/* The three forms of a pin */
-typedef enum {
-    PIN,
-    TRY,
-    PARTIAL
-} form_t;
-
-
 static void call_back(ucp_fh_call_t *self)
 {
     ucp_fh_hold_h hold = ucs_container_of(self, struct ucp_fh_hold, call);
@@ -102,9 +94,8 @@ make_hold(ucp_fh_t *fh, int is_local, ucp_fh_pin_callback_t callback, void *arg)
 
 /* Under lock */
 static ucs_status_t
-begin_local(ucp_fh_hold_h hold, form_t form, uint64_t address, size_t length)
+begin_local(ucp_fh_hold_h hold, ucp_fh_form_t form, uint64_t address, size_t length)
 {
-    ucp_fh_local_t *table = &hold->fh->local;
     ucp_fh_span_t span;
     ucs_status_t status;
 
@@ -113,14 +104,12 @@ begin_local(ucp_fh_hold_h hold, form_t form, uint64_t address, size_t length)
         return status;
     }
 
-    return (form == PIN) ? ucp_fh_local_pin(table, &hold->pin, &span) :
-           (form == TRY) ? ucp_fh_local_try(table, &hold->pin, &span) :
-                           ucp_fh_local_partial(table, &hold->pin, &span);
+    return ucp_fh_local_pin(&hold->fh->local, &hold->pin, &span, form);
 }
 
 /* Under lock */
 static ucs_status_t
-begin_remote(ucp_fh_hold_h hold, form_t form, uint32_t peer, uint64_t address,
+begin_remote(ucp_fh_hold_h hold, ucp_fh_form_t form, uint32_t peer, uint64_t address,
              size_t length)
 {
     ucp_fh_t *fh           = hold->fh;
@@ -142,9 +131,9 @@ begin_remote(ucp_fh_hold_h hold, form_t form, uint32_t peer, uint64_t address,
         return status;
     }
 
-    status = (form == PIN) ?
+    status = (form == UCP_FH_FORM_WAIT) ?
                      ucp_fh_remote_acquire(table, &hold->request, peer, &run) :
-             (form == TRY) ?
+             (form == UCP_FH_FORM_TRY) ?
                      ucp_fh_remote_try(table, &hold->request, peer, &run) :
                      ucp_fh_remote_partial(table, &hold->request, peer, &run);
     if (status == UCS_OK) {
@@ -170,7 +159,7 @@ static ucs_status_t wait(ucp_fh_t *fh, ucp_fh_hold_h hold)
 /* @param peer  LOCAL: a pin of this process. One that goes on and has a callback may be gone
  *              when the function returns */
 static ucs_status_t
-pin(ucp_fh_h fh, form_t form, uint32_t peer, uint64_t address, size_t length,
+pin(ucp_fh_h fh, ucp_fh_form_t form, uint32_t peer, uint64_t address, size_t length,
     ucp_fh_pin_callback_t callback, void *arg, ucp_fh_hold_h *hold_p)
 {
     ucp_fh_hold_h hold = make_hold(fh, peer == LOCAL, callback, arg);
@@ -202,40 +191,40 @@ ucs_status_t ucp_fh_pin_local(ucp_fh_h fh, const void *address, size_t length,
                               ucp_fh_pin_callback_t callback, void *arg,
                               ucp_fh_hold_h *hold_p)
 {
-    return pin(fh, PIN, LOCAL, (uintptr_t)address, length, callback, arg, hold_p);
+    return pin(fh, UCP_FH_FORM_WAIT, LOCAL, (uintptr_t)address, length, callback, arg, hold_p);
 }
 
 ucs_status_t ucp_fh_try_pin_local(ucp_fh_h fh, const void *address,
                                   size_t length, ucp_fh_hold_h *hold_p)
 {
-    return pin(fh, TRY, LOCAL, (uintptr_t)address, length, NULL, NULL, hold_p);
+    return pin(fh, UCP_FH_FORM_TRY, LOCAL, (uintptr_t)address, length, NULL, NULL, hold_p);
 }
 
 ucs_status_t ucp_fh_partial_pin_local(ucp_fh_h fh, const void *address,
                                       size_t length, ucp_fh_hold_h *hold_p)
 {
-    return pin(fh, PARTIAL, LOCAL, (uintptr_t)address, length, NULL, NULL, hold_p);
+    return pin(fh, UCP_FH_FORM_PARTIAL, LOCAL, (uintptr_t)address, length, NULL, NULL, hold_p);
 }
 
 ucs_status_t ucp_fh_pin_remote(ucp_fh_h fh, uint32_t peer, uint64_t address,
                                size_t length, ucp_fh_pin_callback_t callback,
                                void *arg, ucp_fh_hold_h *hold_p)
 {
-    return pin(fh, PIN, peer, address, length, callback, arg, hold_p);
+    return pin(fh, UCP_FH_FORM_WAIT, peer, address, length, callback, arg, hold_p);
 }
 
 ucs_status_t ucp_fh_try_pin_remote(ucp_fh_h fh, uint32_t peer,
                                    uint64_t address, size_t length,
                                    ucp_fh_hold_h *hold_p)
 {
-    return pin(fh, TRY, peer, address, length, NULL, NULL, hold_p);
+    return pin(fh, UCP_FH_FORM_TRY, peer, address, length, NULL, NULL, hold_p);
 }
 
 ucs_status_t ucp_fh_partial_pin_remote(ucp_fh_h fh, uint32_t peer,
                                        uint64_t address, size_t length,
                                        ucp_fh_hold_h *hold_p)
 {
-    return pin(fh, PARTIAL, peer, address, length, NULL, NULL, hold_p);
+    return pin(fh, UCP_FH_FORM_PARTIAL, peer, address, length, NULL, NULL, hold_p);
 }
 
 void ucp_fh_hold_query(ucp_fh_hold_h hold, ucp_fh_hold_attr_t *attr)

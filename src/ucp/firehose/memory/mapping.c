@@ -9,6 +9,7 @@
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 
 /* What a byte of ucp_fh_mapping_t::pages says: one of these */
@@ -81,6 +82,41 @@ static int keeps_page(const ucp_fh_mapping_t *mapping, uint64_t page)
     return (mapping->pages[page] & PAGE_KEPT) != 0;
 }
 
+static int is_unmapped(const ucp_fh_mapping_t *mapping, uint64_t page)
+{
+    return (mapping->pages[page] & PAGE_STATES) == PAGE_UNMAPPED;
+}
+
+static int is_releasing(const ucp_fh_mapping_t *mapping, uint64_t page)
+{
+    return (mapping->pages[page] & PAGE_STATES) == PAGE_RELEASING;
+}
+
+/* Whether a page is kept, and nobody else is about to unmap it */
+static int is_releasable(const ucp_fh_mapping_t *mapping, uint64_t page)
+{
+    return keeps_page(mapping, page) && !is_releasing(mapping, page);
+}
+
+/* Cut a range down to the first pages in a row for which something holds. @return whether
+ * there are any; if not, the range is empty, at its end before */
+static int
+next_pages(const ucp_fh_mapping_t *mapping, span_t *span,
+           int (*holds)(const ucp_fh_mapping_t *mapping, uint64_t page))
+{
+    uint64_t page;
+
+    while ((span->first < span->end) && !holds(mapping, span->first)) {
+        ++span->first;
+    }
+
+    for (page = span->first; (page < span->end) && holds(mapping, page); ++page) {
+        /* Until there is another one */
+    }
+    span->end = page;
+    return span->first < span->end;
+}
+
 /* Whether something holds for the first pages of a range; it does not outside
  * of the mapping. *end_p is where that changes */
 static int
@@ -139,34 +175,26 @@ int ucp_fh_mapping_keep(ucp_fh_mapping_t *mapping, uint64_t start, uint64_t end)
     return has_any;
 }
 
+/* Whether something holds for any page of a range */
+static int
+any_page(const ucp_fh_mapping_t *mapping, uint64_t start, uint64_t end,
+         int (*holds)(const ucp_fh_mapping_t *mapping, uint64_t page))
+{
+    span_t span = span_of(mapping, start, end);
+
+    return next_pages(mapping, &span, holds);
+}
+
 int ucp_fh_mapping_is_kept(const ucp_fh_mapping_t *mapping, uint64_t start,
                            uint64_t end)
 {
-    span_t span = span_of(mapping, start, end);
-    uint64_t page;
-
-    for (page = span.first; page < span.end; ++page) {
-        if (mapping->pages[page] & PAGE_KEPT) {
-            return 1;
-        }
-    }
-
-    return 0;
+    return any_page(mapping, start, end, keeps_page);
 }
 
 int ucp_fh_mapping_is_releasing(const ucp_fh_mapping_t *mapping, uint64_t start,
                                 uint64_t end)
 {
-    span_t span = span_of(mapping, start, end);
-    uint64_t page;
-
-    for (page = span.first; page < span.end; ++page) {
-        if ((mapping->pages[page] & PAGE_STATES) == PAGE_RELEASING) {
-            return 1;
-        }
-    }
-
-    return 0;
+    return any_page(mapping, start, end, is_releasing);
 }
 
 int ucp_fh_mapping_replace(ucp_fh_mapping_t *mapping, uint64_t start,
@@ -191,23 +219,15 @@ int ucp_fh_mapping_replace(ucp_fh_mapping_t *mapping, uint64_t start,
 int ucp_fh_mapping_next(ucp_fh_mapping_t *mapping, uint64_t *start_p,
                         uint64_t *end_p)
 {
-    span_t span   = span_of(mapping, mapping->start, mapping->end);
-    uint64_t page = mapping->first;
+    span_t span = span_of(mapping, mapping->start, mapping->end);
+    int has_any;
 
-    while ((page < span.end) &&
-           ((mapping->pages[page] & PAGE_STATES) != PAGE_UNMAPPED)) {
-        ++page;
-    }
-
-    mapping->first = page;
-    *start_p       = address_of(mapping, page);
-    while ((page < span.end) &&
-           ((mapping->pages[page] & PAGE_STATES) == PAGE_UNMAPPED)) {
-        ++page;
-    }
-
-    *end_p = address_of(mapping, page);
-    return *start_p < *end_p;
+    span.first     = mapping->first;
+    has_any        = next_pages(mapping, &span, is_unmapped);
+    mapping->first = span.first;
+    *start_p       = address_of(mapping, span.first);
+    *end_p         = address_of(mapping, span.end);
+    return has_any;
 }
 
 void ucp_fh_mapping_take(ucp_fh_mapping_t *mapping, uint64_t start,
@@ -224,39 +244,23 @@ void ucp_fh_mapping_take(ucp_fh_mapping_t *mapping, uint64_t start,
     }
 }
 
-/* Whether it is kept, and nobody else is about to unmap it */
-static int is_releasable(const ucp_fh_mapping_t *mapping, uint64_t page)
-{
-    return (mapping->pages[page] & PAGE_KEPT) &&
-           (mapping->pages[page] != (PAGE_RELEASING | PAGE_KEPT));
-}
-
 int ucp_fh_mapping_release(ucp_fh_mapping_t *mapping, uint64_t *start_p,
                            uint64_t *end_p)
 {
-    span_t span   = span_of(mapping, *start_p, *end_p);
-    uint64_t page = span.first;
+    span_t span = span_of(mapping, *start_p, *end_p);
+    int has_any = next_pages(mapping, &span, is_releasable);
 
-    while ((page < span.end) && !is_releasable(mapping, page)) {
-        ++page;
-    }
-
-    *start_p = address_of(mapping, page);
-    for (; (page < span.end) && is_releasable(mapping, page); ++page) {
-        mapping->pages[page] = PAGE_RELEASING | PAGE_KEPT;
-    }
-
-    *end_p = address_of(mapping, page);
-    return *start_p < *end_p;
+    memset(mapping->pages + span.first, PAGE_RELEASING | PAGE_KEPT,
+           span.end - span.first);
+    *start_p = address_of(mapping, span.first);
+    *end_p   = address_of(mapping, span.end);
+    return has_any;
 }
 
 void ucp_fh_mapping_released(ucp_fh_mapping_t *mapping, uint64_t start,
                              uint64_t end)
 {
     span_t span = span_of(mapping, start, end);
-    uint64_t page;
 
-    for (page = span.first; page < span.end; ++page) {
-        mapping->pages[page] = PAGE_TAKEN;
-    }
+    memset(mapping->pages + span.first, PAGE_TAKEN, span.end - span.first);
 }

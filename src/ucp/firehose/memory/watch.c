@@ -123,17 +123,15 @@ static int keep(uint64_t start, uint64_t *end_p)
 
 /* Unmap without being asked whether it is exposed. What a handler of a signal
  * unmaps meanwhile may be, so that all signals are blocked */
-static int unmap(uint64_t start, uint64_t end)
+static void unmap(uint64_t start, uint64_t end)
 {
     int before_this = is_releasing;
-    int ret;
 
     ucs_hook_enter();
     is_releasing = 1;
-    ret          = munmap((void*)start, end - start);
+    (void)munmap((void*)start, end - start);
     is_releasing = before_this;
     ucs_hook_leave();
-    return ret;
 }
 
 static void on_munmap(ucm_event_t *event)
@@ -378,11 +376,6 @@ ucs_status_t ucp_fh_watch_add(ucp_fh_watched_t *watched,
     return UCS_OK;
 }
 
-void ucp_fh_watch_free(ucp_fh_watched_t *watched)
-{
-    ucp_fh_mapping_cleanup(&watched->mapping);
-}
-
 int ucp_fh_watch_next(ucp_fh_watched_t *watched, uint64_t *start_p,
                       uint64_t *end_p)
 {
@@ -403,7 +396,6 @@ int ucp_fh_watch_next(ucp_fh_watched_t *watched, uint64_t *start_p,
 
 void ucp_fh_watch_take(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
 {
-
     lock();
     ucp_fh_mapping_take(&watched->mapping, start, end);
     unlock();
@@ -490,4 +482,5 @@ void ucp_fh_watch_remove(ucp_fh_watched_t *watched)
         ucp_fh_watch_release(watched, watched->mapping.start,
                              watched->mapping.end);
     }
+    ucp_fh_mapping_cleanup(&watched->mapping);
 }

@@ -63,11 +63,9 @@ ucs_status_t ucp_fh_watch_add(ucp_fh_watched_t *watched,
                               ucp_fh_watcher_t *watcher, uint64_t start,
                               uint64_t end);
 
-/** All of it was withdrawn: unmap what is mapped of it for peers alone, and
- *  watch it no longer. */
+/** All of the memory was withdrawn: unmap what is mapped for peers alone, and watch it no
+ *  longer. */
 void ucp_fh_watch_remove(ucp_fh_watched_t *watched);
-
-void ucp_fh_watch_free(ucp_fh_watched_t *watched);
 
 /** Find the next memory that the program has unmapped.
  *

@@ -78,6 +78,13 @@ void ucp_fh_entry_idle(ucp_fh_entry_t *entry)
     ++peer->num_idle;
 }
 
+void ucp_fh_entry_drop(ucp_fh_entry_t *entry)
+{
+    if (ucp_fh_entry_unuse(entry)) {
+        ucp_fh_entry_idle(entry);
+    }
+}
+
 ucs_status_t
 ucp_fh_entry_add(ucp_fh_request_t *owner, ucp_fh_bucket_t bucket)
 {

@@ -29,18 +29,6 @@ static uint64_t grant_key(const ucs_hlist_link_t *link)
 
 static ucs_status_t check_params(const ucp_fh_local_params_t *params)
 {
-    if ((params->shift < UCP_FH_MIN_SHIFT) ||
-        (params->shift > UCP_FH_MAX_SHIFT)) {
-        ucs_error("buckets of 2^%u bytes; accepted: 2^%u to 2^%u",
-                  params->shift, UCP_FH_MIN_SHIFT, UCP_FH_MAX_SHIFT);
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    if (params->num_peers == 0) {
-        ucs_error("memory to be pinned for 0 peers; accepted: 1 and more");
-        return UCS_ERR_INVALID_PARAM;
-    }
-
     if ((params->max_victim >> params->shift) == 0) {
         ucs_error("firehose: MAXVICTIM of %" PRIu64 " bytes; accepted: %" PRIu64
                   " and more, a bucket", params->max_victim,
@@ -151,39 +139,6 @@ void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops)
     ucs_buckets_cleanup(&table->regs);
 }
 
-/* @return UCS_ERR_INVALID_PARAM if the span is empty, UCS_ERR_EXCEEDS_LIMIT if the
- * span has more than @a max buckets */
-static ucs_status_t
-init_pin(const ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-         const ucp_fh_span_t *span, uint64_t max)
-{
-    ucp_fh_run_t run = {};
-    ucs_status_t status;
-
-    status = ucp_fh_run_cover(table->params.shift, span->start,
-                              span->end - span->start, &run);
-    ucp_fh_pin_init(pin, &run, UCP_FH_LOCAL);
-    pin->wanted = *span;
-    return (status != UCS_OK) ? status :
-           (run.num > max)    ? UCS_ERR_EXCEEDS_LIMIT : UCS_OK;
-}
-
-ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                              const ucp_fh_span_t *span)
-{
-    ucs_status_t status = init_pin(table, pin, span, table->max_local);
-
-    return (status != UCS_OK) ? status : ucp_fh_pin_begin(table, pin);
-}
-
-ucs_status_t ucp_fh_local_try(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                              const ucp_fh_span_t *span)
-{
-    ucs_status_t status = init_pin(table, pin, span, table->max_local);
-
-    return (status != UCS_OK) ? status : ucp_fh_pin_hit(table, pin);
-}
-
 /* @return the longest pinned part of a pin, up to the most for local uses */
 static ucp_fh_run_t longest_hit(const ucp_fh_local_t *table,
                                 const ucp_fh_pin_t *pin)
@@ -208,19 +163,29 @@ static ucp_fh_run_t longest_hit(const ucp_fh_local_t *table,
     return longest;
 }
 
-ucs_status_t ucp_fh_local_partial(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                                  const ucp_fh_span_t *span)
+ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
+                              const ucp_fh_span_t *span, ucp_fh_form_t form)
 {
-    ucs_status_t status = init_pin(table, pin, span, UINT64_MAX);
+    unsigned shift   = table->params.shift;
+    ucp_fh_run_t run = {};
+    ucs_status_t status;
 
+    status = ucp_fh_run_cover(shift, span->start, span->end - span->start, &run);
+    ucp_fh_pin_init(pin, &run, UCP_FH_LOCAL);
+    pin->wanted = *span;
     if (status != UCS_OK) {
         return status;
     }
 
-    pin->run    = longest_hit(table, pin);
-    pin->wanted = ucp_fh_span_clip(span, table->params.shift, &pin->run);
-    return (pin->run.num == 0) ? UCS_ERR_NO_RESOURCE :
-                                 ucp_fh_pin_hit(table, pin);
+    if (form == UCP_FH_FORM_PARTIAL) {
+        pin->run    = longest_hit(table, pin);
+        pin->wanted = ucp_fh_span_clip(span, shift, &pin->run);
+    }
+
+    return (pin->run.num == 0)               ? UCS_ERR_NO_RESOURCE :
+           (pin->run.num > table->max_local) ? UCS_ERR_EXCEEDS_LIMIT :
+           (form == UCP_FH_FORM_WAIT)        ? ucp_fh_pin_begin(table, pin) :
+                                               ucp_fh_pin_hit(table, pin);
 }
 
 void ucp_fh_local_release(ucp_fh_local_t *table, ucp_fh_pin_t *pin)

@@ -290,32 +290,23 @@ ucs_status_t ucp_fh_local_init(ucp_fh_local_t *table,
 void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops);
 
 /**
- * Pin memory, exposed or not, for a local use (firehose_local_pin()).
+ * Pin memory, exposed or not, for a local use (firehose_local_pin(),
+ * firehose_try_local_pin(), firehose_partial_local_pin()).
  *
  * @param [in] span  Whole pages, which is not checked.
+ * @param [in] form  UCP_FH_FORM_PARTIAL: ucp_fh_pin_t::wanted is the pinned part
+ *                   afterwards.
  * @return UCS_OK: the memory is pinned, and comp.func is not called.
- *         UCS_INPROGRESS: the pin ends later, after ucp_fh_local_next_work() was
- *         asked. An error is final: UCS_ERR_INVALID_PARAM if the span is empty,
- *         UCS_ERR_EXCEEDS_LIMIT if the span is more than MAXVICTIM,
- *         UCS_ERR_INVALID_ADDR if some of the span is being withdrawn,
- *         UCS_ERR_NO_MEMORY; later also the error of an operation.
+ *         UCS_INPROGRESS, with UCP_FH_FORM_WAIT only: the pin ends later, after
+ *         ucp_fh_local_next_work() was asked. An error is final:
+ *         UCS_ERR_INVALID_PARAM if the span is empty, UCS_ERR_EXCEEDS_LIMIT if it
+ *         is more than MAXVICTIM, UCS_ERR_INVALID_ADDR if some of it is being
+ *         withdrawn, UCS_ERR_NO_MEMORY; UCS_ERR_NO_RESOURCE if no or not all memory
+ *         is pinned already, or if others have to be let in first; later also the
+ *         error of an operation.
  */
 ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                              const ucp_fh_span_t *span);
-
-/** As ucp_fh_local_pin(), for memory that is pinned already
- *  (firehose_try_local_pin()).
- *
- *  @return UCS_OK; UCS_ERR_NO_RESOURCE if some of the memory is not pinned, or if
- *          others have to be let in first; another error as above. */
-ucs_status_t ucp_fh_local_try(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                              const ucp_fh_span_t *span);
-
-/** As ucp_fh_local_try(), for the longest pinned part, in buckets, the first of
- *  several (firehose_partial_local_pin()). ucp_fh_pin_t::wanted is this part
- *  afterwards. */
-ucs_status_t ucp_fh_local_partial(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
-                                  const ucp_fh_span_t *span);
+                              const ucp_fh_span_t *span, ucp_fh_form_t form);
 
 /** End a local use. */
 void ucp_fh_local_release(ucp_fh_local_t *table, ucp_fh_pin_t *pin);

@@ -6,8 +6,6 @@
 
 #include "remote_int.h"
 
-#include <ucs/debug/log_def.h>
-
 #include <stdlib.h>
 
 /* The table of entries has at first 2^FIRST_BITS places */
@@ -19,28 +17,6 @@ static uint64_t key_of(const ucs_hlist_link_t *link)
     const ucp_fh_entry_t *entry = (const ucp_fh_entry_t*)link;
 
     return ucp_fh_entry_key(entry->peer, entry->bucket);
-}
-
-static ucs_status_t check_params(const ucp_fh_remote_params_t *params)
-{
-    if (params->num_peers == 0) {
-        ucs_error("a table of firehoses for 0 peers; accepted: 1 and more");
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    if ((params->max_move == 0) || (params->max_move > UCP_FH_MAX_MOVE)) {
-        ucs_error("messages that move %u firehoses; accepted: 1 to %u",
-                  params->max_move, UCP_FH_MAX_MOVE);
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    if (params->da_limit == 0) {
-        ucs_error("0 attempts before a deadlock is declared; accepted: 1 and "
-                  "more");
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    return UCS_OK;
 }
 
 static void init_peer(ucp_fh_remote_t *table, uint32_t index)
@@ -60,12 +36,8 @@ static void init_peer(ucp_fh_remote_t *table, uint32_t index)
 ucs_status_t ucp_fh_remote_init(ucp_fh_remote_t *table,
                                 const ucp_fh_remote_params_t *params)
 {
-    ucs_status_t status = check_params(params);
+    ucs_status_t status;
     uint32_t i;
-
-    if (status != UCS_OK) {
-        return status;
-    }
 
     table->params      = *params;
     table->stats       = (ucp_fh_remote_stats_t){};
@@ -330,7 +302,9 @@ void ucp_fh_remote_release(ucp_fh_remote_t *table, ucp_fh_request_t *request)
 
     --peer->num_granted;
     request->state = UCP_FH_REQUEST_ENDED;
-    ucp_fh_entry_drop(request->first);
+    if (ucp_fh_entry_unuse(request->first)) {
+        ucp_fh_entry_idle(request->first);
+    }
     for (i = 1; i < request->run.num; ++i) {
         ucp_fh_entry_drop(ucp_fh_entry_find(peer, request->run.first + i));
     }

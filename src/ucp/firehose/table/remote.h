@@ -243,8 +243,7 @@ typedef struct ucp_fh_answer {
 
 /** Make a table in which no peer grants anything yet.
  *
- *  @return UCS_ERR_INVALID_PARAM, which the log explains, or
- *          UCS_ERR_NO_MEMORY. */
+ *  @return UCS_ERR_NO_MEMORY, or UCS_OK. */
 ucs_status_t ucp_fh_remote_init(ucp_fh_remote_t *table,
                                 const ucp_fh_remote_params_t *params);
 

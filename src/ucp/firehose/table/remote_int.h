@@ -66,21 +66,27 @@ static UCS_F_ALWAYS_INLINE void ucp_fh_entry_hold(ucp_fh_entry_t *entry)
  *  it back if it is recalled or its peer has failed. */
 void ucp_fh_entry_idle(ucp_fh_entry_t *entry);
 
-/** End a use of an entry. */
-static UCS_F_ALWAYS_INLINE void ucp_fh_entry_drop(ucp_fh_entry_t *entry)
+/** End a use of an entry.
+ *
+ *  @return whether ucp_fh_entry_idle() has to follow. */
+static UCS_F_ALWAYS_INLINE int ucp_fh_entry_unuse(ucp_fh_entry_t *entry)
 {
     if ((--entry->uses > 0) || (entry->state != UCP_FH_ENTRY_PRESENT)) {
-        return;
+        return 0;
     }
 
-    if (ucs_likely(entry->is_listed && !entry->is_recalled &&
-                   (entry->peer->status == UCS_OK))) {
-        entry->is_spared = 1;
-        ++entry->peer->num_idle;
-    } else {
-        ucp_fh_entry_idle(entry);
+    if (ucs_unlikely(!entry->is_listed || entry->is_recalled ||
+                     (entry->peer->status != UCS_OK))) {
+        return 1;
     }
+
+    entry->is_spared = 1;
+    ++entry->peer->num_idle;
+    return 0;
 }
+
+/** The same, and ucp_fh_entry_idle(). */
+void ucp_fh_entry_drop(ucp_fh_entry_t *entry);
 
 /** Add an uncommitted entry, with a free firehose, for a request.
  *

@@ -67,6 +67,15 @@ typedef struct ucp_fh_span {
 } ucp_fh_span_t;
 
 
+/** The forms of a pin. */
+typedef enum {
+    UCP_FH_FORM_WAIT,   /**< All of the memory, when there is room */
+    UCP_FH_FORM_TRY,    /**< Memory that is pinned already, or none */
+    UCP_FH_FORM_PARTIAL /**< The longest part of the memory that is pinned already, in
+                             buckets, the first of several */
+} ucp_fh_form_t;
+
+
 /** An operation that ends later, with a function to be called then. The caller embeds
  *  this as the first member of the operation. */
 typedef struct ucp_fh_comp {

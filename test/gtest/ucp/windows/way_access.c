@@ -9,8 +9,7 @@
 #include <ucp/api/ucp.h>
 
 /* They are in a library that needs UCP */
-#define ucp_worker_query test_worker_query
-static ucs_status_t test_worker_query(ucp_worker_h worker, ucp_worker_attr_t *attr);
+#define ucp_fh_is_multi test_is_multi
 
 #include <ucp/windows/way.c>
 
@@ -19,10 +18,9 @@ static ucs_status_t test_worker_query(ucp_worker_h worker, ucp_worker_attr_t *at
 static ucs_thread_mode_t mode_of_all;
 
 
-static ucs_status_t test_worker_query(ucp_worker_h worker, ucp_worker_attr_t *attr)
+int ucp_fh_is_multi(ucp_worker_h worker)
 {
-    attr->thread_mode = mode_of_all;
-    return UCS_OK;
+    return mode_of_all == UCS_THREAD_MODE_MULTI;
 }
 
 /* No endpoint is added here */

@@ -84,11 +84,6 @@ void ucp_fh_wake(ucp_fh_t *fh)
     abort();
 }
 
-void ucp_fh_report(ucp_fh_t *fh)
-{
-    abort();
-}
-
 test_inbox_t *test_inbox_make(uint32_t num_procs)
 {
     ucp_fh_t *fh = calloc(1, sizeof(*fh));

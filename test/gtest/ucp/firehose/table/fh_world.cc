@@ -554,7 +554,7 @@ static fh_node_t *take_thread(const fh_step_t &step)
     if (step.kind == FH_STEP_PIN) {
         --thread->ops;
         thread->state = FH_PIN_WAITS;
-        status        = ucp_fh_local_pin(&node->local, &thread->pin, &span);
+        status        = ucp_fh_local_pin(&node->local, &thread->pin, &span, UCP_FH_FORM_WAIT);
         if (status != UCS_INPROGRESS) {
             pin_ended(thread, status);
         }

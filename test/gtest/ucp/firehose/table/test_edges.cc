@@ -111,7 +111,7 @@ protected:
         ucs_status_t status;
 
         pin.comp.func = [](ucp_fh_comp_t *comp) {};
-        status        = ucp_fh_local_pin(&m_table, &pin, &wanted);
+        status        = ucp_fh_local_pin(&m_table, &pin, &wanted, UCP_FH_FORM_WAIT);
         if (status == UCS_INPROGRESS) {
             work();
             status = pin.comp.status;
@@ -217,7 +217,7 @@ TEST_F(test_edges, local_pin_beside_what_is_exposed)
         ucp_fh_span_t wanted = span(12, 1);
         other.comp.func      = [](ucp_fh_comp_t *comp) {};
         EXPECT_EQ(UCS_INPROGRESS,
-                  ucp_fh_local_pin(&m_table, &other, &wanted));
+                  ucp_fh_local_pin(&m_table, &other, &wanted, UCP_FH_FORM_WAIT));
         work();
         EXPECT_EQ(UCS_INPROGRESS, other.comp.status);
     }
@@ -324,7 +324,7 @@ static double withdraw_pieces(unsigned num)
 
         pin.comp.func = [](ucp_fh_comp_t *) {};
         EXPECT_EQ(UCS_OK, ucp_fh_local_expose(&table, &exposed[i], &span));
-        EXPECT_EQ(UCS_INPROGRESS, ucp_fh_local_pin(&table, &pin, &span));
+        EXPECT_EQ(UCS_INPROGRESS, ucp_fh_local_pin(&table, &pin, &span, UCP_FH_FORM_WAIT));
         while (ucp_fh_local_next_work(&table, &work)) {
             ucp_fh_work_do(&work, &ops);
             ucp_fh_local_work_done(&table, &work);
@@ -371,9 +371,9 @@ TEST_F(test_edges, failure_concerns_one_registration)
 
     expose(exposed, 5, 6);
     beside.comp.func = other.comp.func = [](ucp_fh_comp_t *comp) {};
-    ASSERT_EQ(UCS_INPROGRESS, ucp_fh_local_pin(&m_table, &beside, &wanted));
+    ASSERT_EQ(UCS_INPROGRESS, ucp_fh_local_pin(&m_table, &beside, &wanted, UCP_FH_FORM_WAIT));
     wanted = span(6, 1);
-    ASSERT_EQ(UCS_INPROGRESS, ucp_fh_local_pin(&m_table, &other, &wanted));
+    ASSERT_EQ(UCS_INPROGRESS, ucp_fh_local_pin(&m_table, &other, &wanted, UCP_FH_FORM_WAIT));
     ASSERT_TRUE(ucp_fh_local_next_work(&m_table, &first));
     ASSERT_TRUE(ucp_fh_local_next_work(&m_table, &second));
     first.status = UCS_ERR_IO_ERROR;

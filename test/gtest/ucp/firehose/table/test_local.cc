@@ -125,21 +125,21 @@ protected:
         pin.pin.comp.func = [](ucp_fh_comp_t *comp) {
             ++((pin_t*)comp)->calls;
         };
-        return ucp_fh_local_pin(&m_table, &pin.pin, &wanted);
+        return ucp_fh_local_pin(&m_table, &pin.pin, &wanted, UCP_FH_FORM_WAIT);
     }
 
     ucs_status_t try_pin(pin_t &pin, uint64_t first, uint64_t num)
     {
         ucp_fh_span_t wanted = span(first, num);
 
-        return ucp_fh_local_try(&m_table, &pin.pin, &wanted);
+        return ucp_fh_local_pin(&m_table, &pin.pin, &wanted, UCP_FH_FORM_TRY);
     }
 
     ucs_status_t partial(pin_t &pin, uint64_t first, uint64_t num)
     {
         ucp_fh_span_t wanted = span(first, num);
 
-        return ucp_fh_local_partial(&m_table, &pin.pin, &wanted);
+        return ucp_fh_local_pin(&m_table, &pin.pin, &wanted, UCP_FH_FORM_PARTIAL);
     }
 
     void release(pin_t &pin)
@@ -866,20 +866,6 @@ TEST_F(test_local, no_memory_for_the_table) {
 TEST_F(test_local, parameters) {
     ucp_fh_local_params_t good = {SHIFT, 2, 1 << 20, 1 << 20};
     ucp_fh_local_params_t params;
-
-    for (unsigned shift : {UCP_FH_MIN_SHIFT - 1, UCP_FH_MAX_SHIFT + 1}) {
-        params       = good;
-        params.shift = shift;
-        EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_local_init(&m_table, &params));
-        EXPECT_EQ("buckets of 2^" + std::to_string(shift) +
-                  " bytes; accepted: 2^6 to 2^40", log_watch::take());
-    }
-
-    params           = good;
-    params.num_peers = 0;
-    EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_local_init(&m_table, &params));
-    EXPECT_EQ("memory to be pinned for 0 peers; accepted: 1 and more",
-              log_watch::take());
 
     params            = good;
     params.max_victim = 4095;

@@ -907,24 +907,6 @@ TEST_F(test_remote, no_memory_for_the_table) {
     }
 }
 
-TEST_F(test_remote, parameters) {
-    ucp_fh_remote_params_t params = {0, 1, 1};
-
-    EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_remote_init(&m_table, &params));
-    EXPECT_EQ("a table of firehoses for 0 peers; accepted: 1 and more",
-              log_watch::take());
-    for (uint32_t max_move : {0, UCP_FH_MAX_MOVE + 1}) {
-        params = {1, max_move, 1};
-        EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_remote_init(&m_table, &params));
-        EXPECT_EQ("messages that move " + std::to_string(max_move) +
-                  " firehoses; accepted: 1 to 65536", log_watch::take());
-    }
-    params = {1, 1, 0};
-    EXPECT_EQ(UCS_ERR_INVALID_PARAM, ucp_fh_remote_init(&m_table, &params));
-    EXPECT_EQ("0 attempts before a deadlock is declared; accepted: 1 and more",
-              log_watch::take());
-}
-
 /* More entries than the table has places at first */
 TEST_F(test_remote, many) {
     request_t request;

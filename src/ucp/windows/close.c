@@ -1,0 +1,211 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "state.h"
+
+#include <ucs/base/clock.h>
+#include <ucs/debug/log_def.h>
+
+/* The end of endpoints */
+
+
+/* Begin the last flush of a closing way: after it no operation uses the way. @param ep  NULL:
+ * gone already. @return 0: UCP has no memory, try again later */
+static int begin_last_flush(ucp_win_way_t *way, ucp_ep_h ep)
+{
+    ucp_fh_t *fh = ucp_win_tables();
+    int has_begun;
+
+    ucp_fh_lock(fh);
+    ucp_fh_way_begin_flush(fh, &way->super);
+    ucp_fh_unlock(fh);
+
+    has_begun = ucp_fh_way_post_flush(fh, &way->super, ep);
+    ucp_fh_lock(fh);
+    way->needs_flush = !has_begun;
+    ucp_fh_unlock(fh);
+    return has_begun;
+}
+
+static int needs_flush(const ucp_win_way_t *way)
+{
+    return way->needs_flush;
+}
+
+/* Take a closing way of a worker without flushes under way, or abandoned. @return NULL: there
+ * is none */
+static ucp_win_way_t *take_complete(ucp_worker_h worker)
+{
+    ucp_fh_t *fh         = ucp_win_tables();
+    ucp_win_way_t *found = NULL;
+    ucp_win_way_t *way;
+
+    ucs_mutex_lock(&ucp_win.lock);
+    ucp_fh_lock(fh);
+    ucs_list_for_each(way, &ucp_win.closing_ways, link) {
+        if ((way->super.worker == worker) &&
+            (way->is_abandoned ||
+             ((way->super.num_flushes == 0) && !way->needs_flush))) {
+            ucs_list_del(&way->link);
+            ucp_fh_way_discard_keys(&way->super);
+            atomic_fetch_sub_explicit(&ucp_win.num_closing, 1,
+                                      memory_order_relaxed);
+            found = way;
+            break;
+        }
+    }
+    ucp_fh_unlock(fh);
+    ucs_mutex_unlock(&ucp_win.lock);
+    return found;
+}
+
+void ucp_win_ways_end(ucp_worker_h worker)
+{
+    int has_begun = 1;
+    ucp_win_way_t *way;
+
+    while (has_begun && ((way = ucp_win_way_get(&ucp_win.closing_ways, worker,
+                                                needs_flush)) != NULL)) {
+        has_begun = begin_last_flush(way, NULL);
+        ucp_fh_way_put(&way->super);
+    }
+
+    while ((way = take_complete(worker)) != NULL) {
+        ucp_fh_way_empty_trash(ucp_win_tables(), &way->super);
+        ucp_fh_way_put(&way->super);
+    }
+}
+
+/* The endpoint of a way is about to be closed. Reads are in no list, so a way with keys is
+ * flushed whether or not it has pieces */
+static void begin_close(ucp_win_way_t *way)
+{
+    ucp_fh_t *fh = ucp_win_tables();
+    int has_keys;
+
+    ucp_fh_lock(fh);
+    way->super.is_closing = 1;
+    has_keys              = !ucs_list_is_empty(&way->super.rkeys) ||
+                            !ucs_list_is_empty(&way->super.trash);
+    way->needs_flush      = has_keys;
+    ucp_fh_unlock(fh);
+    if (has_keys) {
+        (void)begin_last_flush(way, way->super.ep);
+    }
+}
+
+void *ucp_win_way_begin_close(ucp_ep_h ep)
+{
+    ucp_win_way_t *way = ucs_map_take(&ucp_win.by_ep, ep);
+    ucp_win_entry_t entry;
+
+    if (way != NULL) {
+        entry = ucp_win_enter_always();
+        begin_close(way);
+        ucp_win_leave(entry);
+    }
+    return way;
+}
+
+/* Nothing was closed. The map has room for the way, which was in it before */
+static void reopen(ucp_win_way_t *way)
+{
+    ucp_fh_t *fh = ucp_win_tables();
+
+    ucp_fh_lock(fh);
+    way->super.is_closing = 0;
+    way->needs_flush      = 0;
+    ucp_fh_unlock(fh);
+    if (ucs_map_put(&ucp_win.by_ep, way->super.ep, way) != UCS_OK) {
+        ucs_warn("windows: no memory to note an endpoint");
+    }
+}
+
+static void add_closing(ucp_win_way_t *way)
+{
+    ucs_mutex_lock(&ucp_win.lock);
+    ucs_list_del(&way->link);
+    ucs_list_add_tail(&ucp_win.closing_ways, &way->link);
+    atomic_fetch_add_explicit(&ucp_win.num_closing, 1, memory_order_relaxed);
+    ucs_mutex_unlock(&ucp_win.lock);
+}
+
+void ucp_win_way_closed(void *closing, int is_refused)
+{
+    ucp_win_entry_t entry = ucp_win_enter_always();
+    ucp_win_way_t *way    = closing;
+    ucp_worker_h worker   = way->super.worker;
+
+    if (is_refused) {
+        reopen(way);
+    } else {
+        add_closing(way);
+        if (!ucp_win.env->is_in_progress()) {
+            ucp_win_ways_end(worker);
+        }
+    }
+    ucp_win_leave(entry);
+}
+
+/* Take all operations on closing ways of a worker, which ends now, for complete. Flushes under
+ * way still find the ways */
+static void abandon_closing(ucp_worker_h worker)
+{
+    ucp_fh_t *fh = ucp_win_tables();
+    ucp_win_way_t *way;
+
+    ucs_mutex_lock(&ucp_win.lock);
+    ucp_fh_lock(fh);
+    ucs_list_for_each(way, &ucp_win.closing_ways, link) {
+        if (way->super.worker == worker) {
+            way->is_abandoned = 1;
+            ucp_fh_way_drop(fh, &way->super);
+        }
+    }
+    ucp_fh_unlock(fh);
+    ucs_mutex_unlock(&ucp_win.lock);
+}
+
+static int is_any(const ucp_win_way_t *way)
+{
+    return 1;
+}
+
+/* Wait until the last flushes of all closing endpoints of a worker have ended, and free
+ * their ways */
+static void end_all(ucp_worker_h worker)
+{
+    ucp_context_h context = ucs_map_find(&ucp_win.contexts, worker);
+    uint64_t end          = ucs_monotonic_ns() + UCP_WIN_PATIENCE;
+    ucp_win_way_t *way;
+
+    ucp_win_ways_end(worker);
+    while ((way = ucp_win_way_get(&ucp_win.closing_ways, worker, is_any)) != NULL) {
+        ucp_fh_way_put(&way->super);
+        if (ucs_monotonic_ns() > end) {
+            abandon_closing(worker);
+        }
+        ucp_win_worker_progress(context, worker);
+        ucp_win_ways_end(worker);
+    }
+}
+
+void ucp_win_way_close_worker(ucp_worker_h worker)
+{
+    ucp_win_entry_t entry = ucp_win_enter_always();
+    ucp_win_way_t *way;
+
+    while ((way = ucp_win_way_get(&ucp_win.open_ways, worker, is_any)) != NULL) {
+        (void)ucs_map_take(&ucp_win.by_ep, way->super.ep);
+        begin_close(way);
+        add_closing(way);
+        ucp_fh_way_put(&way->super);
+    }
+
+    end_all(worker);
+    ucp_win_worker_remove(worker);
+    ucp_win_leave(entry);
+}
