@@ -110,7 +110,8 @@ static int take_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     return has_room;
 }
 
-static void give_node(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
+void pred_bound_give_node(ucs_rcache_pred_t *pred,
+                          const pred_reservation_t *room)
 {
     if (pred->params.node == NULL) {
         return;
@@ -127,6 +128,25 @@ static void give_node(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     pred->bound.held_bytes   -= room->bytes;
     pred->bound.held_regions -= room->regions;
     pred_unlock(pred);
+}
+
+int pred_bound_give_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
+                        ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_subsystem_stats_t *part =
+            &pred->stats.subsystems[room->subsystem];
+
+    if ((room->bytes > part->bytes_now) ||
+        (room->regions > part->regions_now)) {
+        return 0;
+    }
+
+    pred_stats_advance(pred, now);
+    pred->stats.bytes_now   -= room->bytes;
+    pred->stats.regions_now -= room->regions;
+    part->bytes_now         -= room->bytes;
+    part->regions_now       -= room->regions;
+    return 1;
 }
 
 /* Take room out of what the node holds for this process. @return whether there
@@ -176,7 +196,7 @@ int pred_bound_take(ucs_rcache_pred_t *pred, pred_reservation_t *room)
         return 1;
     }
 
-    give_node(pred, room);
+    pred_bound_give_node(pred, room);
     room->scarce = PRED_SCARCE_BOUND;
     return 0;
 }
@@ -200,32 +220,20 @@ void pred_bound_ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
 
 int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
 {
-    ucs_rcache_pred_subsystem_stats_t *part =
-            &pred->stats.subsystems[room->subsystem];
     ucs_rcache_pred_time_t now = pred_now(pred);
+    int is_given;
 
     pred_lock(pred);
-    if ((room->bytes > part->bytes_now) ||
-        (room->regions > part->regions_now)) {
+    is_given = pred_bound_give_own(pred, room, now);
+    pred_unlock(pred);
+    if (is_given) {
+        pred_bound_give_node(pred, room);
+        /* Only now: whoever the node has refused asks again if this has changed */
+        pred_lock(pred);
+        pred_bound_note_release(&pred->bound);
         pred_unlock(pred);
-        return 0;
     }
-
-    pred_stats_advance(pred, now);
-    pred->stats.bytes_now   -= room->bytes;
-    pred->stats.regions_now -= room->regions;
-    part->bytes_now         -= room->bytes;
-    part->regions_now       -= room->regions;
-    pred_unlock(pred);
-
-    give_node(pred, room);
-
-    /* Only now: whoever the node has refused asks again if this has changed */
-    pred_lock(pred);
-    /* Relaxed: see pred_bound_t */
-    atomic_fetch_add_explicit(&pred->bound.releases, 1, memory_order_relaxed);
-    pred_unlock(pred);
-    return 1;
+    return is_given;
 }
 
 int pred_bound_never_fits(const ucs_rcache_pred_t *pred,

@@ -99,6 +99,22 @@ int pred_bound_take(ucs_rcache_pred_t *pred, pred_reservation_t *room);
  *  if the subsystem has not taken so much; then nothing was done. */
 int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
 
+/** The part of pred_bound_give() about the bounds of this process. Under the
+ *  lock. */
+int pred_bound_give_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
+                        ucs_rcache_pred_time_t now);
+
+/** The part of pred_bound_give() about the bounds of the node, if it has any. */
+void pred_bound_give_node(ucs_rcache_pred_t *pred,
+                          const pred_reservation_t *room);
+
+/** The last part of pred_bound_give(): room was given back. Under the lock. */
+static inline void pred_bound_note_release(pred_bound_t *bound)
+{
+    /* Relaxed: see pred_bound_t */
+    atomic_fetch_add_explicit(&bound->releases, 1, memory_order_relaxed);
+}
+
 /** Ask the other processes of the node to give up idle memory, if it is the
  *  node's bounds that leave no room. */
 void pred_bound_ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room);

@@ -229,6 +229,12 @@ typedef struct pred_rounds {
     unsigned                room_regions; /**< Likewise, how many registrations */
     int                     is_trial; /**< Whether it is tried if uses can be
                                            predicted, see spend.c */
+    int                     has_lost; /**< Whether the DQ had lost entries of regions
+                                           when this round last looked into it */
+    unsigned                precedents; /**< How many are to be added to
+                                             stats.precedents */
+    unsigned                errors[UCS_RCACHE_PRED_ERROR_CLASSES];
+                                      /**< Likewise, to stats.prediction_errors */
     unsigned                foretold; /**< Of FORETOLD_ALL uses that have ended, after
                                            how many the next one was predicted: the
                                            last ones count most, see spend.c */

@@ -102,10 +102,8 @@ void pred_emit_decision(const ucs_rcache_pred_region_t *region,
                         ucs_rcache_pred_time_t deadline,
                         const ucs_rcache_pred_history_t *history, int kept)
 {
-    ucs_rcache_pred_t *pred = region->domain->pred;
     ucs_rcache_pred_event_t event;
 
-    pred_lock(pred);
     event      = region_event(region, UCS_RCACHE_PRED_EVENT_DEADLINE);
     event.time = now;
     if (history != NULL) {
@@ -114,6 +112,5 @@ void pred_emit_decision(const ucs_rcache_pred_region_t *region,
         event.deadline = deadline;
         event.period   = history->period;
     }
-    emit(pred, &event);
-    pred_unlock(pred);
+    emit(region->domain->pred, &event);
 }

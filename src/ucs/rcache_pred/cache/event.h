@@ -13,8 +13,7 @@
 /** @file event.h
  *
  * Emits events (see api/event.h) for cache/ and helper/. The functions that
- * emit may be called only if somebody receives events, and all but
- * pred_emit_decision() only under the lock.
+ * emit may be called only if somebody receives events, and only under the lock.
  */
 
 /** @return whether anybody receives events. */
@@ -50,7 +49,7 @@ void pred_emit_registration(ucs_rcache_pred_event_type_t type,
 /** Emit that the use has not come for which a region was registered. */
 void pred_emit_unmet(const ucs_rcache_pred_region_t *region);
 
-/** Emit what the helper has decided about a region. Without the lock.
+/** Emit what the helper has decided about a region.
  *  @param [in] history  The history from which the deadline comes; NULL if no
  *                       use is predicted. */
 void pred_emit_decision(const ucs_rcache_pred_region_t *region,

@@ -245,6 +245,21 @@ ucs_rcache_pred_region_t *pred_dq_pop_lost(ucs_rcache_pred_t *pred)
     return ucs_rcache_pred_dq_pop_lost(&pred->dq);
 }
 
+int pred_dq_has_lost(ucs_rcache_pred_t *pred)
+{
+    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                               memory_order_relaxed);
+    int has_lost        = !ucs_list_is_empty(&pred->dq.lost);
+    unsigned i;
+
+    if (lanes != NULL) {
+        ucs_for_each_bit(i, lanes->used) {
+            has_lost |= !ucs_list_is_empty(&lanes->lanes[i].dq.lost);
+        }
+    }
+    return has_lost;
+}
+
 int pred_dq_is_empty(ucs_rcache_pred_t *pred)
 {
     pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,

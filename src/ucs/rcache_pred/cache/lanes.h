@@ -253,6 +253,7 @@ pred_lane_has_room(const pred_lane_t *lane,
 
 int pred_dq_pop(ucs_rcache_pred_t *pred, ucs_rcache_pred_dq_entry_t *entry);
 ucs_rcache_pred_region_t *pred_dq_pop_lost(ucs_rcache_pred_t *pred);
+int pred_dq_has_lost(ucs_rcache_pred_t *pred);
 int pred_dq_is_empty(ucs_rcache_pred_t *pred);
 
 /** @return how many entries were overwritten so far. */

@@ -124,7 +124,9 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
                                         PRED_PART_WHOLE);
         room.held    = handle->held;
         room.offered = handle->offered;
-        pred_bound_give(pred, &room);
+        /* Before the room of this process: whoever waits for room, since this
+         * handle is not yet deregistered, finds both */
+        pred_bound_give_node(pred, &room);
     } else {
         /* Memory that could not be deregistered stays pinned, and stays
          * counted */
@@ -135,6 +137,8 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
 
     pred_lock(pred);
     if (status == UCS_OK) {
+        (void)pred_bound_give_own(pred, &room, end);
+        pred_bound_note_release(&pred->bound);
         ++pred->stats.deregs;
         domain->bytes_now -= handle->length;
         --domain->regions_now;

@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "decide.h"
+#include "learn.h"
 #include "queue.h"
 #include "spend.h"
 
@@ -66,11 +67,10 @@ int pred_process_lost(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_dq_entry_t last_use;
     ucs_rcache_pred_region_t *region;
-    int ended;
+    int ended, is_unknown, is_news;
 
     pred_lock(pred);
-    pred->stats.dq_dropped = pred_dq_dropped(pred);
-    region                 = pred_dq_pop_lost(pred);
+    region = pred_dq_pop_lost(pred);
     if (region == NULL) {
         pred_unlock(pred);
         return 0;
@@ -78,12 +78,14 @@ int pred_process_lost(ucs_rcache_pred_t *pred)
 
     ucs_rcache_pred_dq_last_use(region, &last_use);
     /* Otherwise the region is being reaped, or an entry will follow */
-    ended    = !region->stale && (region->refs == 0) &&
-               (region->in_pieces == 0);
+    ended      = !region->stale && (region->refs == 0) &&
+                 (region->in_pieces == 0);
+    is_unknown = ended && pred_region_has_news(region);
+    is_news    = is_unknown && pred_region_learn_needs(pred, &last_use);
     pred_unlock(pred);
 
-    if (ended && (last_use.begin > region->learned)) {
-        pred_process_dq_entry(pred, &last_use);
+    if (is_unknown) {
+        pred_process_dq_entry(pred, &last_use, is_news);
     } else if (ended) {
         /* It was guarded */
         pred_region_decide(pred, region);
@@ -194,8 +196,8 @@ int pred_collect_garbage(ucs_rcache_pred_t *pred)
         progress      = 1;
         region->stale = 1; /* No use finds the region from here on */
         ucs_rcache_pred_forgotten_add(&pred->forgotten, region->start);
-        pred_unlock(pred);
         pred_spend_on_forgotten(pred, region);
+        pred_unlock(pred);
         pred_forget_region(pred, region);
         pred_lock(pred);
     }

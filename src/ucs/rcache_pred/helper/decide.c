@@ -42,11 +42,23 @@
 #define TELL_STEPS 16
 
 
+/* What a region is expected to be needed for, as a decision finds it */
+typedef struct {
+    ucs_rcache_pred_time_t    now;
+    ucs_rcache_pred_time_t    deadline; /* INF: no use is predicted */
+    ucs_rcache_pred_history_t *history; /* Predicts the use; NULL: nothing does */
+    ucs_rcache_pred_times_t   times;
+    int                       registered;
+    int                       in_time; /* Whether there is time to give it up */
+} outlook_t;
+
+
+/* Write a decision to the log. Without the lock. */
 static void trace_decision(const ucs_rcache_pred_region_t *region,
-                           ucs_rcache_pred_time_t now,
-                           ucs_rcache_pred_time_t deadline,
-                           const ucs_rcache_pred_history_t *history)
+                           const outlook_t *next)
 {
+    const ucs_rcache_pred_history_t *history = next->history;
+
     if (history == NULL) {
         ucs_debug("%s: %p: no use predicted", region->domain->name,
                   (void*)region->start);
@@ -56,7 +68,7 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
     ucs_debug("%s: %p: predicted in %.3f ms, %s, period %.3f ms of %u "
               "intervals, lead %.3f, grace %.3f, confidence %u",
               region->domain->name, (void*)region->start,
-              ((double)deadline - now) / 1e6,
+              ((double)next->deadline - next->now) / 1e6,
               (region->forecast.source == 0) ? "region" :
               region->forecast.source_next ? "next use" : "call site",
               history->period / 1e6, history->count,
@@ -65,18 +77,18 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
               history->confidence);
 }
 
-/* Write a decision to the log, and to the trace or whatever else receives the
- * events of the cache */
-static void tell_decision(ucs_rcache_pred_t *pred,
-                          const ucs_rcache_pred_region_t *region,
-                          ucs_rcache_pred_time_t now,
-                          ucs_rcache_pred_time_t deadline,
-                          const ucs_rcache_pred_history_t *history, int keep)
+/* Give the lock back, after a decision was made, and tell whoever receives the
+ * events of the cache, and the log */
+static void tell_and_unlock(ucs_rcache_pred_t *pred,
+                            const ucs_rcache_pred_region_t *region,
+                            const outlook_t *next, int keep)
 {
-    trace_decision(region, now, deadline, history);
     if (pred_has_sink(pred)) {
-        pred_emit_decision(region, now, deadline, history, keep);
+        pred_emit_decision(region, next->now, next->deadline, next->history,
+                           keep);
     }
+    pred_unlock(pred);
+    trace_decision(region, next);
 }
 
 /* Keep a region that is registered. If there was time to give it up but no
@@ -84,12 +96,12 @@ static void tell_decision(ucs_rcache_pred_t *pred,
  * time then. Otherwise await its use. */
 static void region_keep(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region,
-                        ucs_rcache_pred_time_t now,
-                        ucs_rcache_pred_time_t deadline, int in_time)
+                        const outlook_t *next)
 {
-    region->kept = in_time;
-    pred_enqueue_awaited(pred, region, now, in_time ?
-                         pred_spend_look_again(pred, region, now, deadline) :
+    region->kept = next->in_time;
+    pred_enqueue_awaited(pred, region, next->now, next->in_time ?
+                         pred_spend_look_again(pred, region, next->now,
+                                               next->deadline) :
                          region->forecast.expiry);
 }
 
@@ -124,114 +136,125 @@ needed_next(const ucs_rcache_pred_t *pred,
            pred_spend_look_again(pred, region, now, deadline) : deadline;
 }
 
-void pred_region_decide(ucs_rcache_pred_t *pred,
-                        ucs_rcache_pred_region_t *region)
+/* Find out when a region is needed next. Under lock. */
+static void look_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+                       outlook_t *next)
 {
-    ucs_rcache_pred_time_t now = pred_now(pred);
-    ucs_rcache_pred_history_t *history;
-    ucs_rcache_pred_time_t deadline;
-    ucs_rcache_pred_times_t times;
-    int registered, in_time, keep;
-
-    pred_dequeue(pred, region);
-    if (region_awaits_slices(pred, region, now)) {
-        return;
-    }
-    pred_region_times(pred, region, &times);
-    deadline = ucs_rcache_pred_forecast_deadline(&pred->predictor,
-                                                 &region->forecast, now,
-                                                 &history);
-
-    pred_lock(pred);
-    ucs_rcache_pred_region_set_deadline(region, needed_next(pred, region, now,
-                                                            deadline));
+    pred_region_times(pred, region, &next->times);
+    next->deadline   = ucs_rcache_pred_forecast_deadline(&pred->predictor,
+                                                         &region->forecast,
+                                                         next->now,
+                                                         &next->history);
+    ucs_rcache_pred_region_set_deadline(region,
+                                        needed_next(pred, region, next->now,
+                                                    next->deadline));
     ucs_rcache_pred_region_note(&pred->table.noted, region);
     ucs_rcache_pred_table_rank_noted(&pred->table, RANK_STEPS);
-    registered       = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
-    pred_unlock(pred);
+    next->registered    = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
+    next->in_time       = ucs_rcache_pred_may_deregister(&next->times, next->now,
+                                                         next->deadline);
+    pred->rounds.found |= next->in_time;
+}
 
-    in_time = ucs_rcache_pred_may_deregister(&times, now, deadline);
-    pred->rounds.found |= in_time;
-    if (in_time && (history != NULL) && pred_join_slices(pred, region, now)) {
-        tell_decision(pred, region, now, deadline, history, 0);
-        return;
+/* Whether to keep a region that is registered: there is no time to give it up, or no
+ * budget. Under lock. */
+static int should_keep(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+                       const outlook_t *next)
+{
+    const ucs_rcache_pred_range_t *range = &region->registered;
+
+    return next->registered &&
+           (!next->in_time ||
+            !pred_spend_on_bytes(pred, region,
+                                 pred_page_bytes(pred, range->start,
+                                                 ucs_rcache_pred_range_length(range)),
+                                 &next->times, next->now, next->deadline));
+}
+
+/* Give a region up, and have it registered ahead of its use if one is predicted. Under
+ * lock, which is given back. */
+static void region_give_up(ucs_rcache_pred_t *pred,
+                           ucs_rcache_pred_region_t *region,
+                           const outlook_t *next)
+{
+    pred_handle_t handle;
+
+    if (next->registered) {
+        pred_merge_given_up(pred, region, next->now);
     }
+    pred_expect_end(pred, next->now,
+                    (next->history == NULL) ? 0 : next->history->period);
+    if (next->deadline != UCS_RCACHE_PRED_TIME_INF) {
+        pred_spend_on_ahead(pred, region, &next->times);
+        pred_enqueue_registration(pred, region, next->deadline, &next->times);
+    }
+    handle = pred_take_idle(pred, region);
+    tell_and_unlock(pred, region, next, 0);
+    pred_handle_deregister(pred, &handle);
+}
 
-    keep    = registered && (!in_time || !pred_spend_on_region(pred, region,
-                                                               &times, now,
-                                                               deadline));
-    tell_decision(pred, region, now, deadline, history, keep);
-    if (keep) {
+/* Make a decision. Under lock, which is given back. */
+static void decide(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+                   const outlook_t *next)
+{
+    if (should_keep(pred, region, next)) {
+        tell_and_unlock(pred, region, next, 1);
         pred_merge_kept(pred, region);
-        region_keep(pred, region, now, deadline, in_time);
-        return;
-    }
-
-    if (pred_should_part(region)) {
+        region_keep(pred, region, next);
+    } else if (pred_should_part(region)) {
+        tell_and_unlock(pred, region, next, 0);
         pred_region_deregister(pred, region);
         pred_part_slices(pred, region);
-        return;
+    } else {
+        region_give_up(pred, region, next);
+    }
+}
+
+/* UCS_OK if a region is not in use, so that the helper can decide about it; else as @ref
+ * pred_region_decide. Under lock. */
+static ucs_status_t busy_status(const ucs_rcache_pred_region_t *region)
+{
+    return ((region->refs > 0) || (region->in_pieces > 0)) ? UCS_INPROGRESS :
+           pred_region_is_busy(region) ? UCS_ERR_BUSY : UCS_OK;
+}
+
+ucs_status_t pred_region_decide(ucs_rcache_pred_t *pred,
+                                ucs_rcache_pred_region_t *region)
+{
+    outlook_t next = {.now = pred_now(pred)};
+    ucs_status_t status;
+
+    pred_lock(pred);
+    pred_count_learned(pred);
+    status = busy_status(region);
+    if (status != UCS_OK) {
+        pred_unlock(pred);
+        return status;
     }
 
-    if (registered) {
-        pred_merge_given_up(pred, region, now);
+    pred_dequeue(pred, region);
+    if (region->num_joined > 0) {
+        pred_unlock(pred);
+        if (region_awaits_slices(pred, region, next.now)) {
+            return UCS_OK;
+        }
+        pred_lock(pred);
     }
-    pred_expect_end(pred, now, (history == NULL) ? 0 : history->period);
-    if (deadline != UCS_RCACHE_PRED_TIME_INF) {
-        pred_spend_on_ahead(pred, region, &times);
-        pred_enqueue_registration(pred, region, deadline, &times);
+
+    look_ahead(pred, region, &next);
+    if (next.in_time && (next.history != NULL) &&
+        pred_may_join(pred, region, next.now)) {
+        pred_unlock(pred);
+        if (pred_join_slices(pred, region, next.now)) {
+            pred_lock(pred);
+            tell_and_unlock(pred, region, &next, 0);
+            return UCS_OK;
+        }
+        pred_lock(pred);
     }
-    pred_region_deregister(pred, region);
-}
 
-int pred_region_is_current(ucs_rcache_pred_t *pred,
-                           ucs_rcache_pred_region_t *region,
-                           uint64_t generation)
-{
-    int current;
-
-    pred_lock(pred);
-    current = (region->generation == generation) && !region->stale;
-    pred_unlock(pred);
-    return current;
-}
-
-/* Whether a use is under way */
-static int region_is_in_use(ucs_rcache_pred_t *pred,
-                            ucs_rcache_pred_region_t *region)
-{
-    int in_use;
-
-    pred_lock(pred);
-    in_use = (region->refs > 0) || (region->in_pieces > 0);
-    pred_unlock(pred);
-    return in_use;
-}
-
-/* Whether a use is under way, or has ended and its entry is still in the DQ */
-static int region_is_used(ucs_rcache_pred_t *pred,
-                          ucs_rcache_pred_region_t *region)
-{
-    int used;
-
-    pred_lock(pred);
-    used = pred_region_is_busy(region);
-    pred_unlock(pred);
-    return used;
-}
-
-/* How many bytes the program needs for a use and for those that follow in the
- * same burst */
-static uint64_t entry_bytes(ucs_rcache_pred_t *pred,
-                            const ucs_rcache_pred_dq_entry_t *entry)
-{
-    uint64_t joined;
-
-    pred_lock(pred);
-    joined = ucs_rcache_pred_region_is_merged(entry->region) ?
-                     0 : ucs_rcache_pred_range_length(&entry->region->joined);
-    pred_unlock(pred);
-    return ucs_max(joined, ucs_rcache_pred_range_length(&entry->range));
+    decide(pred, region, &next);
+    return UCS_OK;
 }
 
 /* Regions whose next use could not be predicted have waited for a precedent:
@@ -241,48 +264,41 @@ static void tell_waiting(ucs_rcache_pred_t *pred, uint64_t way)
 {
     ucs_rcache_pred_region_t *region;
     unsigned left = TELL_STEPS;
+    int is_busy;
 
     while ((way != 0) && (left-- > 0) &&
            ((region = pred_region_next_waiting(pred, way)) != NULL)) {
-        if (!region_is_used(pred, region) &&
-            pred_region_follow(pred, region) && !region->queued) {
+        pred_lock(pred);
+        is_busy = pred_region_is_busy(region);
+        pred_unlock(pred);
+        if (!is_busy && pred_region_follow(pred, region) && !region->queued) {
             pred_region_decide(pred, region);
         }
     }
 }
 
 void pred_process_dq_entry(ucs_rcache_pred_t *pred,
-                           const ucs_rcache_pred_dq_entry_t *entry)
+                           const ucs_rcache_pred_dq_entry_t *entry, int is_news)
 {
-    uint64_t told;
+    ucs_rcache_pred_region_t *region = entry->region;
+    uint64_t told                    = 0;
+    ucs_status_t status;
 
-    pred_refund_on_use(pred, entry->region);
-    told = pred_region_learn(pred, entry);
+    pred_refund_on_use(pred, region);
+    if (is_news) {
+        told = pred_region_learn(pred, entry);
+    }
 
-    pred_note_demand(pred, entry->region, entry_bytes(pred, entry));
-    if (!region_is_used(pred, entry->region)) {
-        pred_region_decide(pred, entry->region);
-        pred_spend_note_foretold(pred, entry->region->forecast.predicted);
-    } else if (region_is_in_use(pred, entry->region)) {
+    status = pred_region_decide(pred, region);
+    if (status == UCS_OK) {
+        pred_spend_note_foretold(pred, region->forecast.predicted);
+    } else if (status == UCS_INPROGRESS) {
         pred_expect_end(pred, pred->rounds.last,
-                        entry->region->forecast.history.period);
+                        region->forecast.history.period);
     } else {
-        pred_merge_kept(pred, entry->region);
+        pred_merge_kept(pred, region);
     }
     tell_waiting(pred, told);
-}
-
-/* Whether the region's memory is registered for others. Its next use is one of
- * theirs, or registers the memory once theirs have ended. */
-static int region_is_taken(ucs_rcache_pred_t *pred,
-                           const ucs_rcache_pred_region_t *region)
-{
-    int taken;
-
-    pred_lock(pred);
-    taken = pred_is_slice_taken(region);
-    pred_unlock(pred);
-    return taken;
 }
 
 /* Take a region off the registration queue that is not to be registered ahead.
@@ -292,22 +308,33 @@ static int region_is_taken(ucs_rcache_pred_t *pred,
 static void rq_head_drop(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_region_t *region)
 {
+    pred_lock(pred);
     pred_dequeue(pred, region);
-    if (!region_is_used(pred, region)) {
-        pred_region_decide(pred, region);
-    }
+    pred_unlock(pred);
+    pred_region_decide(pred, region);
 }
 
-/* Whether the region was given up for room, and is not registered again yet */
-static int region_is_evicted(ucs_rcache_pred_t *pred,
-                             const ucs_rcache_pred_region_t *region)
+/* Take a region off the registration queue at once if its memory is registered for
+ * others, or if there is no budget for what was given up for room. The next use is one
+ * of theirs, or registers the memory.
+ * @param [out] evicted_p  Whether it was given up for room, and is not registered
+ *                         again yet.
+ * @return whether it was taken off. */
+static int rq_head_is_needless(ucs_rcache_pred_t *pred,
+                               ucs_rcache_pred_region_t *region,
+                               ucs_rcache_pred_time_t now, int *evicted_p)
 {
-    int evicted;
+    int is_needless;
 
     pred_lock(pred);
-    evicted = region->evicted;
+    *evicted_p  = region->evicted;
+    is_needless = pred_is_slice_taken(region) ||
+                  (*evicted_p && !pred_spend_may_register(pred, now));
+    if (is_needless) {
+        pred_dequeue(pred, region);
+    }
     pred_unlock(pred);
-    return evicted;
+    return is_needless;
 }
 
 void pred_process_rq_head(ucs_rcache_pred_t *pred)
@@ -317,11 +344,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
     ucs_status_t status;
     int evicted;
 
-    region  = pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.rq));
-    evicted = region_is_evicted(pred, region);
-    if (region_is_taken(pred, region) ||
-        (evicted && !pred_spend_may_register(pred, now))) {
-        pred_dequeue(pred, region);
+    region = pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.rq));
+    if (rq_head_is_needless(pred, region, now, &evicted)) {
         return;
     }
 
@@ -342,7 +366,9 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
 
     /* Not earlier, so that a use that has waited for this registration counts
      * as predicted, but late */
+    pred_lock(pred);
     pred_dequeue(pred, region);
+    pred_unlock(pred);
     if (status == UCS_OK) {
         if (evicted) {
             pred_spend_on_evicted(pred, region, now);
@@ -376,9 +402,9 @@ void pred_process_awaited_head(ucs_rcache_pred_t *pred)
 
     region =
         pred_queue_region(ucs_rcache_pred_timeq_head(&pred->rounds.awaited));
-    pred_dequeue(pred, region);
 
     pred_lock(pred);
+    pred_dequeue(pred, region);
     unmet               = is_unmet(region) && !region->kept;
     pred->stats.wasted += unmet && region->ahead;
     if (unmet && pred_has_sink(pred)) {
@@ -389,8 +415,5 @@ void pred_process_awaited_head(ucs_rcache_pred_t *pred)
     if (unmet) {
         ucs_rcache_pred_forecast_unmet(&pred->predictor, &region->forecast);
     }
-
-    if (!region_is_used(pred, region)) {
-        pred_region_decide(pred, region);
-    }
+    pred_region_decide(pred, region);
 }

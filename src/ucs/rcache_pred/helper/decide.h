@@ -20,26 +20,26 @@
  */
 
 
-/** @return whether an entry of the DQ with this generation is still about this
- *          region, and the region is not stale. */
-int pred_region_is_current(ucs_rcache_pred_t *pred,
-                           ucs_rcache_pred_region_t *region,
-                           uint64_t generation);
-
 /**
- * Decide about a region that is not in use. Either it is deregistered, and
+ * Decide about a region, unless it is in use. Either it is deregistered, and
  * registered again before its deadline; or it is kept, and looked at again if
  * its use does not come in time. A region that is not registered, since its
  * last use was in pieces, will be registered for its next use.
+ *
+ * The decision, and what it takes of the region, is made under one hold of the lock.
+ *
+ * @return UCS_INPROGRESS if a use is under way, or UCS_ERR_BUSY if an entry of
+ *         the last one will follow: nothing was decided then.
  */
-void pred_region_decide(ucs_rcache_pred_t *pred,
-                        ucs_rcache_pred_region_t *region);
+ucs_status_t pred_region_decide(ucs_rcache_pred_t *pred,
+                                ucs_rcache_pred_region_t *region);
 
 /** Process an entry of the DQ whose region is current: learn when the use
  *  began, and then decide about the region, unless another entry of it will
- *  follow. */
+ *  follow.
+ *  @param [in] is_news  What @ref pred_region_learn_needs has returned about it. */
 void pred_process_dq_entry(ucs_rcache_pred_t *pred,
-                           const ucs_rcache_pred_dq_entry_t *entry);
+                           const ucs_rcache_pred_dq_entry_t *entry, int is_news);
 
 /** Process the head of the registration queue, which is due: register it ahead
  *  of its use, and await the use. */

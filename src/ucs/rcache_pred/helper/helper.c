@@ -8,6 +8,7 @@
 #include "ahead.h"
 #include "cleanup.h"
 #include "decide.h"
+#include "learn.h"
 #include "pace.h"
 #include "queue.h"
 #include "seat.h"
@@ -41,13 +42,6 @@ void pred_rounds_init(ucs_rcache_pred_t *pred)
     pred_spend_init(pred);
 }
 
-static void count_round(ucs_rcache_pred_t *pred)
-{
-    pred_lock(pred);
-    ++pred->stats.helper_rounds;
-    pred_unlock(pred);
-}
-
 /* If another process of the node needs room now, and has not got enough of it
  * yet, deregister one idle region. It asks again if this was not enough. */
 static void answer_node(ucs_rcache_pred_t *pred)
@@ -63,15 +57,22 @@ static int dq_step(ucs_rcache_pred_t *pred)
 {
     pred_rounds_t *rounds        = &pred->rounds;
     ucs_rcache_pred_time_t begin = pred_step_begin(pred);
+    int is_current = 0, is_news = 0;
     ucs_rcache_pred_dq_entry_t entry;
     int found;
 
+    rounds->has_lost = 0;
     if (!pred_spend_may_look(pred, begin)) {
         return 0;
     }
 
     pred_lock(pred);
-    found = pred_dq_pop(pred, &entry);
+    found            = pred_dq_pop(pred, &entry);
+    rounds->has_lost = pred_dq_has_lost(pred);
+    if (found) {
+        is_current = pred_entry_is_current(&entry);
+        is_news    = is_current && pred_region_learn_needs(pred, &entry);
+    }
     pred_unlock(pred);
     if (!found) {
         return 0;
@@ -79,18 +80,19 @@ static int dq_step(ucs_rcache_pred_t *pred)
 
     rounds->fed        = rounds->last;
     rounds->last_entry = begin;
-    if (pred_region_is_current(pred, entry.region, entry.generation)) {
-        pred_process_dq_entry(pred, &entry);
+    if (is_current) {
+        pred_process_dq_entry(pred, &entry, is_news);
         pred_step_end(pred, &rounds->times.dq_item, begin);
     }
     return 1;
 }
 
-/* Process one region whose entries the DQ has lost, if there is one. @return
- * whether there was */
+/* Process one region whose entries the DQ has lost, if dq_step() has seen one and there
+ * still is time. @return whether it has */
 static int lost_step(ucs_rcache_pred_t *pred)
 {
-    return pred_spend_may_look(pred, pred_now(pred)) &&
+    return pred->rounds.has_lost &&
+           pred_spend_may_look(pred, pred_now(pred)) &&
            pred_process_lost(pred);
 }
 
@@ -144,7 +146,6 @@ static void round_begin(ucs_rcache_pred_t *pred)
     show_presence(pred);
     pred_seat_note_late(pred, pred_measure_wakeup(pred, now));
     pred_pace_round(pred, now);
-    count_round(pred);
     pred_spend_round_begin(pred, now);
     pred_take_seat(pred, now);
     answer_node(pred);

@@ -99,24 +99,26 @@ static int touches(const ucs_rcache_pred_range_t *first,
 /* Find a region that is busy, or could be joined, and touches slices on one
  * side. Under lock. NULL: there is none.
  *
- * @param [out] range  What is expected of it, which is what touches them. */
+ * @param [in]  first  One of them.
+ * @param [in]  all    What is expected of all of them.
+ * @param [out] range  What is expected of the one that is found, which is what touches
+ *                     them. */
 static ucs_rcache_pred_region_t *
-find_next(const ucs_rcache_pred_t *pred, const slices_t *slices, int is_right,
+find_next(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *first,
+          const ucs_rcache_pred_range_t *all, int is_right,
           ucs_rcache_pred_time_t now, ucs_rcache_pred_range_t *range)
 {
-    const ucs_rcache_pred_region_t *first = slices->regions[0];
-    size_t page                           = pred->params.page_size;
-    ucs_rcache_pred_region_t *region      = NULL;
-    unsigned left                         = MAX_LOOKS;
+    size_t page                      = pred->params.page_size;
+    ucs_rcache_pred_region_t *region = NULL;
+    unsigned left                    = MAX_LOOKS;
     ucs_rcache_pred_range_t edge;
 
     if (is_right) {
-        edge.start = slices->range.end - 1;
+        edge.start = all->end - 1;
         edge.end   = ucs_round_down(edge.start, page) + (2 * page);
     } else {
-        edge.end   = slices->range.start + 1;
-        edge.start = ucs_round_down(slices->range.start, page) -
-                     page;
+        edge.end   = all->start + 1;
+        edge.start = ucs_round_down(all->start, page) - page;
     }
 
     while ((left-- > 0) &&
@@ -128,8 +130,8 @@ find_next(const ucs_rcache_pred_t *pred, const slices_t *slices, int is_right,
             !region->apart &&
             (region->recent_access == first->recent_access) &&
             (pred_region_is_busy(region) || is_ready(region, now)) &&
-            (is_right ? touches(&slices->range, range, page) :
-                        touches(range, &slices->range, page))) {
+            (is_right ? touches(all, range, page) :
+                        touches(range, all, page))) {
             return region;
         }
     }
@@ -154,8 +156,8 @@ static void slices_add(ucs_rcache_pred_t *pred, slices_t *slices,
     ucs_rcache_pred_time_t deadline;
     ucs_rcache_pred_times_t times;
 
-    pred_range_times(pred, region->domain, range, &times);
     pred_lock(pred);
+    pred_range_times(pred, region->domain, range, &times);
     deadline = ucs_rcache_pred_region_deadline(region);
     pred_unlock(pred);
 
@@ -211,7 +213,11 @@ static int is_gain(ucs_rcache_pred_t *pred, const slices_t *slices,
     int takes_much;
     double worth;
 
+    pred_lock(pred);
     pred_range_times(pred, slices->leader->domain, &slices->range, &times);
+    takes_much = pred_ranges_never_fit(pred, &slices->range, BOUND_SHARE);
+    pred_unlock(pred);
+
     joint.saved   = pred_elapsed(times.reg + times.dereg, slices->apart_time);
     joint.spacing = slices->apart_time +
                     (slices->num_joined * (times.dq_item + times.rq_item));
@@ -219,10 +225,6 @@ static int is_gain(ucs_rcache_pred_t *pred, const slices_t *slices,
      * one to be used was not decided yet */
     worth         = (2 * slices->num_kept >= slices->count - 1) ?
                     pred_spend_worth(pred) : 0;
-
-    pred_lock(pred);
-    takes_much = pred_ranges_never_fit(pred, &slices->range, BOUND_SHARE);
-    pred_unlock(pred);
     return !takes_much &&
            ucs_rcache_pred_may_deregister(&times, now, slices->deadline) &&
            ucs_rcache_pred_may_join(&joint, worth);
@@ -245,7 +247,8 @@ static int slices_grow(ucs_rcache_pred_t *pred, slices_t *slices, int is_right,
 
     while (slices->count < MAX_SLICES) {
         pred_lock(pred);
-        region = find_next(pred, slices, is_right, now, &range);
+        region = find_next(pred, slices->regions[0], &slices->range, is_right,
+                           now, &range);
         if ((region != NULL) &&
             pred_region_is_occupied(region, slices->leader->forecast.period,
                                     now)) {
@@ -361,10 +364,12 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
     }
     ucs_rcache_pred_region_join(&pred->table, leader, &slices->range,
                                 UCS_RCACHE_PRED_TIME_INF);
+    for (i = 0; i < slices->count; ++i) {
+        pred_dequeue(pred, slices->regions[i]);
+    }
     pred_unlock(pred);
 
     for (i = 0; i < slices->count; ++i) {
-        pred_dequeue(pred, slices->regions[i]);
         slices->regions[i]->num_joined = 0;
         slices->regions[i]->span       = 0;
         slices->regions[i]->burst      = 0;
@@ -382,6 +387,21 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
     return 1;
 }
 
+int pred_may_join(const ucs_rcache_pred_t *pred,
+                  const ucs_rcache_pred_region_t *region,
+                  ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_range_t range = ucs_rcache_pred_region_expected(region);
+    ucs_rcache_pred_range_t other;
+
+    /* While others need room, one slice is more likely to find its own than all of
+     * them together: nothing is joined then */
+    return !region->stale && !region->apart && !pred_region_is_busy(region) &&
+           is_ready(region, now) && !pred_spend_is_pressed(pred, now) &&
+           ((find_next(pred, region, &range, 1, now, &other) != NULL) ||
+            (find_next(pred, region, &range, 0, now, &other) != NULL));
+}
+
 int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                      ucs_rcache_pred_time_t now)
 {
@@ -393,12 +413,9 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 
     pred_lock(pred);
     range = ucs_rcache_pred_region_expected(region);
-    ready = !region->stale && !region->apart && !pred_region_is_busy(region) &&
-            is_ready(region, now);
+    ready = pred_may_join(pred, region, now);
     pred_unlock(pred);
-    /* While others need room, one slice is more likely to find its own than all of
-     * them together: nothing is joined then */
-    if (!ready || pred_spend_is_pressed(pred, now)) {
+    if (!ready) {
         return 0;
     }
 
@@ -413,7 +430,9 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
         return 0;
     }
 
+    pred_lock(pred);
     pred_range_times(pred, region->domain, &slices.range, &times);
+    pred_unlock(pred);
     if (!slices_spend(pred, &slices, &times, now) ||
         !slices_join(pred, &slices)) {
         return 0;
@@ -424,7 +443,9 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
               ucs_rcache_pred_range_length(&slices.range),
               (void*)slices.range.start, slices_span(&slices) / 1e6);
     pred_expect_end(pred, now, slices.leader->forecast.period);
+    pred_lock(pred);
     pred_enqueue_registration(pred, slices.leader, slices.deadline, &times);
+    pred_unlock(pred);
     for (i = 0; i < slices.count; ++i) {
         pred_region_deregister(pred, slices.regions[i]);
     }

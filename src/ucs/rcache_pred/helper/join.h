@@ -23,6 +23,12 @@
  */
 
 
+/** @return whether @ref pred_join_slices has to be called about a region: it could be
+ *          joined, and others touch it. Under the lock. */
+int pred_may_join(const ucs_rcache_pred_t *pred,
+                  const ucs_rcache_pred_region_t *region,
+                  ucs_rcache_pred_time_t now);
+
 /**
  * Join a region, whose next use is predicted and which is not in use, with slices
  * around it if that is a gain and there is budget to give all of them up now. If

@@ -6,9 +6,12 @@
 
 #include "burst.h"
 #include "learn.h"
+#include "seat.h"
 
 #include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/predict/predict.h>
+
+#include <ucs/sys/math.h>
 
 /*
  * What the helper learns from a use: when it began, which predicts the next
@@ -22,51 +25,68 @@
  * which they begin. But if the last use of the region itself began before the
  * last one that it has learned of, then the clock went back, and the entry is not
  * overtaken. */
-static int is_overtaken(ucs_rcache_pred_t *pred,
-                        const ucs_rcache_pred_dq_entry_t *entry)
+static int is_overtaken(const ucs_rcache_pred_dq_entry_t *entry)
 {
     ucs_rcache_pred_time_t last = entry->region->learned;
-    int overtaken;
 
-    pred_lock(pred);
-    overtaken = (entry->begin < last) && (entry->region->begin >= last);
-    pred_unlock(pred);
-    return overtaken;
+    return (entry->begin < last) && (entry->region->begin >= last);
 }
 
-/* Remember what memory and what access a use has needed, for the registration
- * ahead of the next one, and how much of that memory the use has needed. */
-static void region_learn_needs(ucs_rcache_pred_t *pred,
-                               const ucs_rcache_pred_dq_entry_t *entry)
+/* How many bytes the program needs for a use and for those that follow in the
+ * same burst */
+static uint64_t needed_bytes(const ucs_rcache_pred_dq_entry_t *entry)
+{
+    uint64_t joined = ucs_rcache_pred_region_is_merged(entry->region) ?
+                      0 : ucs_rcache_pred_range_length(&entry->region->joined);
+
+    return ucs_max(joined, ucs_rcache_pred_range_length(&entry->range));
+}
+
+int pred_region_learn_needs(ucs_rcache_pred_t *pred,
+                            const ucs_rcache_pred_dq_entry_t *entry)
 {
     ucs_rcache_pred_region_t *region = entry->region;
     unsigned access                  = 0;
     ucs_rcache_pred_range_t expected;
-    int renewed;
     unsigned i;
 
-    pred_lock(pred);
-    renewed         = region->renewed;
-    region->renewed = 0;
+    pred_note_demand(pred, region, needed_bytes(entry));
+    if (is_overtaken(entry)) {
+        return 0;
+    }
+
     if (region->forecast.history.last != 0) {
         ucs_rcache_pred_region_settle(&pred->table, region);
     } else {
         ucs_rcache_pred_region_introduce(&pred->table, region);
     }
-    pred_unlock(pred);
 
     ucs_rcache_pred_region_add_recent(region, &entry->range, entry->access,
-                                      renewed);
+                                      region->renewed);
     for (i = 0; i < UCS_RCACHE_PRED_RECENT; ++i) {
         access |= region->accesses[i];
     }
 
-    pred_lock(pred);
+    region->renewed       = 0;
     region->recent_access = access;
+    region->learned       = entry->begin;
     expected              = ucs_rcache_pred_region_expected(region);
-    pred_unlock(pred);
     pred_burst_note_use(region, ucs_rcache_pred_range_length(&entry->range),
                         ucs_rcache_pred_range_length(&expected));
+    return 1;
+}
+
+void pred_count_learned(ucs_rcache_pred_t *pred)
+{
+    pred_rounds_t *rounds = &pred->rounds;
+    unsigned i;
+
+    pred->stats.precedents += rounds->precedents;
+    rounds->precedents      = 0;
+    for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
+        pred->stats.prediction_errors[i] += rounds->errors[i];
+        rounds->errors[i]                 = 0;
+    }
 }
 
 int pred_region_follow(ucs_rcache_pred_t *pred,
@@ -76,11 +96,7 @@ int pred_region_follow(ucs_rcache_pred_t *pred,
                                                &region->forecast,
                                                pred_now(pred));
 
-    if (told) {
-        pred_lock(pred);
-        ++pred->stats.precedents;
-        pred_unlock(pred);
-    }
+    pred->rounds.precedents += told;
     return told;
 }
 
@@ -103,12 +119,6 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
     uint64_t signature, place, told;
     unsigned error;
 
-    if (is_overtaken(pred, entry)) {
-        return 0;
-    }
-
-    region_learn_needs(pred, entry);
-    region->learned = entry->begin;
     if (pred_burst_has(pred, region, entry->begin, &range)) {
         return 0;
     }
@@ -127,11 +137,11 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
                                                region->queued &&
                                                !region->scheduled &&
                                                !region->kept);
-    pred_region_follow(pred, region);
+    if (region->forecast.history.count == 0) {
+        pred_region_follow(pred, region);
+    }
     if (error != UCS_RCACHE_PRED_ERROR_CLASSES) {
-        pred_lock(pred);
-        ++pred->stats.prediction_errors[error];
-        pred_unlock(pred);
+        ++pred->rounds.errors[error];
     }
     return told;
 }

@@ -15,16 +15,39 @@
  */
 
 
+/** @return whether an entry of the DQ is still about its region, and the region is not
+ *          stale. Under the lock. */
+static inline int
+pred_entry_is_current(const ucs_rcache_pred_dq_entry_t *entry)
+{
+    return (entry->region->generation == entry->generation) &&
+           !entry->region->stale;
+}
+
 /**
- * Add a use to the histories of its region, unless they have a later one
- * already, and count how wrong the prediction for it was. Called under
- * helper_mutex and without the lock.
+ * Remember what memory and what access a use has needed, for the registration ahead of
+ * the next one, and for the demand of the process. Called under helper_mutex and the
+ * lock.
+ *
+ * @return whether to go on with @ref pred_region_learn; 0: the helper has learned of a
+ *         later use already.
+ */
+int pred_region_learn_needs(ucs_rcache_pred_t *pred,
+                            const ucs_rcache_pred_dq_entry_t *entry);
+
+/**
+ * Add a use to the histories of its region, and count how wrong the prediction for it
+ * was. Called under helper_mutex and without the lock.
  *
  * @return for which way of use there is a precedent now;
  *         0: for none. Other regions may wait for it.
  */
 uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry);
+
+/** Add to the statistics what pred_region_learn() and pred_region_follow() have counted.
+ *  Called under helper_mutex and the lock. */
+void pred_count_learned(ucs_rcache_pred_t *pred);
 
 /** @return a region that has waited for this precedent, and does not any more;
  *          NULL if none does. Called as the former. */

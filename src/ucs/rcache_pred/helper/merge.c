@@ -136,8 +136,10 @@ merge_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 {
     ucs_rcache_pred_times_t together, each;
 
+    pred_lock(pred);
     pred_range_times(pred, region->domain, &overlap->range, &together);
     pred_region_times(pred, region, &each);
+    pred_unlock(pred);
     return together.reg + ((overlap->count + 1) * each.dereg);
 }
 
@@ -239,25 +241,12 @@ void pred_merge_given_up(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_times_t times;
-    ucs_rcache_pred_time_t until;
-    ucs_rcache_pred_range_t all;
-    int is_merged;
 
-    pred_lock(pred);
-    is_merged = is_still_merged(region);
-    all       = region->joined;
-    pred_unlock(pred);
-    if (!is_merged) {
-        return;
+    if (is_still_merged(region)) {
+        pred_range_times(pred, region->domain, &region->joined, &times);
+        region->joined_until =
+                now + pred_spend_least_idle(pred,
+                                            pinned_bytes(pred, &region->joined),
+                                            &times, now);
     }
-
-    pred_range_times(pred, region->domain, &all, &times);
-    until = now + pred_spend_least_idle(pred, pinned_bytes(pred, &all), &times,
-                                        now);
-    pred_lock(pred);
-    /* An unmap that came between has parted them */
-    if (ucs_rcache_pred_region_is_merged(region)) {
-        region->joined_until = until;
-    }
-    pred_unlock(pred);
 }

@@ -30,7 +30,7 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region);
  * begins before it was idle for so long that giving it up was worth what that costs, that use
  * registers all of it again if that is not much dearer, see pred_stands_for(): else each would
  * register a part anew, and they would overlap until they are merged again. After that, each
- * part is registered by itself. Under helper_mutex and without the lock.
+ * part is registered by itself. Under helper_mutex and the lock.
  */
 void pred_merge_given_up(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_region_t *region,

@@ -59,9 +59,11 @@ static void clear_rq(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_timeq_elem_t *elem;
 
+    pred_lock(pred);
     while ((elem = ucs_rcache_pred_timeq_head(&pred->rounds.rq)) != NULL) {
         pred_dequeue(pred, pred_queue_region(elem));
     }
+    pred_unlock(pred);
 }
 
 /* If the clock has jumped back, what is to happen at some time would not happen until

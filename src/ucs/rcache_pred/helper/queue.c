@@ -28,29 +28,14 @@
 
 void pred_dequeue(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
 {
-    if (!region->queued) {
-        return;
+    if (region->queued) {
+        ucs_rcache_pred_timeq_remove(region->scheduled ? &pred->rounds.rq :
+                                                         &pred->rounds.awaited,
+                                     &region->queue_elem);
+        region->queued    = 0;
+        region->scheduled = 0; /* A use that finds the region unregistered from now
+                                  on counts as not predicted */
     }
-
-    region->queued = 0;
-    ucs_rcache_pred_timeq_remove(region->scheduled ? &pred->rounds.rq :
-                                                     &pred->rounds.awaited,
-                                 &region->queue_elem);
-    pred_lock(pred);
-    region->scheduled = 0; /* A use that finds the region unregistered from now
-                              on counts as not predicted */
-    pred_unlock(pred);
-}
-
-static void enqueue(ucs_rcache_pred_t *pred, ucs_rcache_pred_timeq_t *queue,
-                    ucs_rcache_pred_region_t *region,
-                    ucs_rcache_pred_time_t time, ucs_rcache_pred_time_t gap)
-{
-    ucs_rcache_pred_timeq_insert(queue, &region->queue_elem, time, gap);
-    region->queued = 1;
-    pred_lock(pred);
-    region->scheduled = (queue == &pred->rounds.rq);
-    pred_unlock(pred);
 }
 
 void pred_enqueue_registration(ucs_rcache_pred_t *pred,
@@ -58,8 +43,10 @@ void pred_enqueue_registration(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_time_t deadline,
                                const ucs_rcache_pred_times_t *times)
 {
-    enqueue(pred, &pred->rounds.rq, region, deadline,
-            ucs_rcache_pred_spacing(times));
+    ucs_rcache_pred_timeq_insert(&pred->rounds.rq, &region->queue_elem, deadline,
+                                 ucs_rcache_pred_spacing(times));
+    region->queued    = 1;
+    region->scheduled = 1;
 }
 
 void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
@@ -67,8 +54,9 @@ void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_time_t now,
                           ucs_rcache_pred_time_t expiry)
 {
-    enqueue(pred, &pred->rounds.awaited, region,
-            ucs_max(expiry, now + AWAIT_MIN), 0);
+    ucs_rcache_pred_timeq_insert(&pred->rounds.awaited, &region->queue_elem,
+                                 ucs_max(expiry, now + AWAIT_MIN), 0);
+    region->queued = 1;
 }
 
 ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred)
@@ -81,7 +69,9 @@ ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred)
         return UCS_RCACHE_PRED_TIME_INF;
     }
 
+    pred_lock(pred);
     pred_region_times(pred, pred_queue_region(elem), &times);
+    pred_unlock(pred);
     return ucs_rcache_pred_due_time(
             &times, ucs_rcache_pred_timeq_first(&pred->rounds.rq));
 }
@@ -89,10 +79,23 @@ ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred)
 void pred_handle_deregister(ucs_rcache_pred_t *pred,
                             const pred_handle_t *handle)
 {
-    ucs_rcache_pred_time_t begin = pred_now(pred);
+    ucs_rcache_pred_time_t begin;
 
+    if (handle->domain == NULL) {
+        return;
+    }
+
+    begin = pred_now(pred);
     pred_deregister(handle, UCS_RCACHE_PRED_BY_HELPER);
     pred->rounds.outside += pred_elapsed(begin, pred_now(pred));
+}
+
+pred_handle_t pred_take_idle(ucs_rcache_pred_t *pred,
+                             ucs_rcache_pred_region_t *region)
+{
+    return ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+            (region->refs == 0)) ?
+           pred_take_handle(pred, region) : (pred_handle_t){.domain = NULL};
 }
 
 void pred_region_deregister(ucs_rcache_pred_t *pred,
@@ -101,25 +104,18 @@ void pred_region_deregister(ucs_rcache_pred_t *pred,
     pred_handle_t handle;
 
     pred_lock(pred);
-    if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
-        (region->refs > 0)) {
-        pred_unlock(pred);
-        return;
-    }
-
-    handle = pred_take_handle(pred, region);
+    handle = pred_take_idle(pred, region);
     pred_unlock(pred);
-
     pred_handle_deregister(pred, &handle);
 }
 
 void pred_forget_region(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region)
 {
-    pred_dequeue(pred, region);
     ucs_rcache_pred_forecast_forget(&pred->predictor, &region->forecast);
 
     pred_lock(pred);
+    pred_dequeue(pred, region);
     ucs_rcache_pred_dq_forget(region);
     ucs_rcache_pred_region_free(&pred->table, region);
     pred_unlock(pred);

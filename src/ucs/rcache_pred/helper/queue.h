@@ -28,11 +28,11 @@ pred_queue_region(ucs_rcache_pred_timeq_elem_t *elem)
     return ucs_container_of(elem, ucs_rcache_pred_region_t, queue_elem);
 }
 
-/** Take the region off its queue, if it is on one. */
+/** Take the region off its queue, if it is on one. Under the lock. */
 void pred_dequeue(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region);
 
 /** Put the region on the registration queue: it will be registered again before
- *  its deadline. */
+ *  its deadline. Under the lock. */
 void pred_enqueue_registration(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_region_t *region,
                                ucs_rcache_pred_time_t deadline,
@@ -49,7 +49,12 @@ void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
  *          UCS_RCACHE_PRED_TIME_INF if the queue is empty. */
 ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred);
 
-/** Deregister a handle that was taken from a region. */
+/** Take the handle of a region, unless a use of it is under way or it is not
+ *  registered: then the handle has no domain. Under the lock. */
+pred_handle_t pred_take_idle(ucs_rcache_pred_t *pred,
+                             ucs_rcache_pred_region_t *region);
+
+/** Deregister a handle that was taken from a region, if it has a domain. */
 void pred_handle_deregister(ucs_rcache_pred_t *pred,
                             const pred_handle_t *handle);
 

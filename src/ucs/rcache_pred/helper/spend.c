@@ -8,7 +8,7 @@
 #include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
-#include <ucs/rcache_pred/cache/register.h>
+#include <ucs/rcache_pred/cache/lanes.h>
 
 #include <ucs/sys/math.h>
 
@@ -185,6 +185,7 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     rounds->outside_begin = rounds->outside;
 
     pred_lock(pred);
+    ++pred->stats.helper_rounds;
     lost       = pred->lost;
     pred->lost = 0;
     look_for_evictions(pred, now);
@@ -269,6 +270,7 @@ void pred_spend_round_end(ucs_rcache_pred_t *pred)
     }
     pred_lock(pred);
     pred->stats.budget_spent = rounds->budget.spent;
+    pred->stats.dq_dropped   = pred_dq_dropped(pred);
     pred_unlock(pred);
 }
 
@@ -351,23 +353,6 @@ int pred_spend_on_bytes(ucs_rcache_pred_t *pred,
     return give_up;
 }
 
-int pred_spend_on_region(ucs_rcache_pred_t *pred,
-                         ucs_rcache_pred_region_t *region,
-                         const ucs_rcache_pred_times_t *times,
-                         ucs_rcache_pred_time_t now,
-                         ucs_rcache_pred_time_t deadline)
-{
-    pred_handle_t handle;
-
-    pred_lock(pred);
-    handle = pred_region_handle(region);
-    pred_unlock(pred);
-    return pred_spend_on_bytes(pred, region,
-                               pred_page_bytes(pred, handle.start,
-                                               handle.length),
-                               times, now, deadline);
-}
-
 int pred_spend_on_merge(ucs_rcache_pred_t *pred, uint64_t bytes,
                         ucs_rcache_pred_time_t time)
 {
@@ -434,15 +419,14 @@ void pred_spend_on_evicted(ucs_rcache_pred_t *pred,
         return;
     }
 
+    pred_lock(pred);
     pred_region_times(pred, region, &times);
     if (pred_spend_has_own_cpu(pred)) {
         ucs_rcache_pred_budget_spend(&pred->rounds.budget,
                                      helper_price(pred) * times.reg);
-        return;
+    } else {
+        pred->stats.room_lost += times.reg;
     }
-
-    pred_lock(pred);
-    pred->stats.room_lost += times.reg;
     pred_unlock(pred);
 }
 

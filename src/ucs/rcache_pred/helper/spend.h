@@ -62,19 +62,13 @@ int pred_spend_is_foretold(const ucs_rcache_pred_t *pred);
 int pred_spend_has_own_cpu(const ucs_rcache_pred_t *pred);
 
 /**
- * Decide whether to give up a registered region without a use, as far as the
+ * Decide whether to give up so many registered bytes without a use, as far as the
  * budget is concerned. If so, it is spent.
  *
+ * @param [in] region    Stands for all of them.
  * @param [in] deadline  When the next use is predicted, or
  *                       UCS_RCACHE_PRED_TIME_INF.
  */
-int pred_spend_on_region(ucs_rcache_pred_t *pred,
-                         ucs_rcache_pred_region_t *region,
-                         const ucs_rcache_pred_times_t *times,
-                         ucs_rcache_pred_time_t now,
-                         ucs_rcache_pred_time_t deadline);
-
-/** The same for so many bytes, of which the region stands for all. */
 int pred_spend_on_bytes(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region, uint64_t bytes,
                         const ucs_rcache_pred_times_t *times,
@@ -136,7 +130,7 @@ void pred_spend_on_evicted(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_time_t now);
 
 /** Pay for the use that may come once the region is forgotten: it will not be
- *  seen that its memory was registered before. */
+ *  seen that its memory was registered before. Under the lock. */
 void pred_spend_on_forgotten(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_region_t *region);
 

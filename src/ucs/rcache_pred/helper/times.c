@@ -35,12 +35,9 @@ void pred_range_times(ucs_rcache_pred_t *pred,
                               ucs_rcache_pred_range_length(range));
     int mode;
 
-    *times = pred->rounds.times;
-    pred_lock(pred);
-    times->reg   = ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
-    times->dereg = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, pages);
-    pred_unlock(pred);
-
+    *times        = pred->rounds.times;
+    times->reg    = ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
+    times->dereg  = ucs_rcache_pred_cost_estimate(&domain->dereg_cost, pages);
     mode          = atomic_load(&pred->handshake.mode);
     times->margin = (mode == UCS_RCACHE_PRED_MODE_PROGRESS) ?
                     ucs_rcache_pred_own_margin(times) :
@@ -51,11 +48,8 @@ void pred_region_times(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region,
                        ucs_rcache_pred_times_t *times)
 {
-    ucs_rcache_pred_range_t expected;
+    ucs_rcache_pred_range_t expected = ucs_rcache_pred_region_expected(region);
 
-    pred_lock(pred);
-    expected = ucs_rcache_pred_region_expected(region);
-    pred_unlock(pred);
     pred_range_times(pred, region->domain, &expected, times);
 }
 

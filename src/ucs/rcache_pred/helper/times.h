@@ -21,13 +21,14 @@
 
 
 /** Get the times that the helper's work takes for one registration of a range,
- *  as they were fitted and measured. */
+ *  as they were fitted and measured. Under the lock, since any thread that
+ *  registers changes the fit. */
 void pred_range_times(ucs_rcache_pred_t *pred,
                       const ucs_rcache_pred_domain_t *domain,
                       const ucs_rcache_pred_range_t *range,
                       ucs_rcache_pred_times_t *times);
 
-/** The same for all that is to be registered of a region. */
+/** The same for all that is to be registered of a region. Under the lock. */
 void pred_region_times(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region,
                        ucs_rcache_pred_times_t *times);

@@ -56,6 +56,7 @@ static void store(volatile void *place, size_t size, uint64_t value,
 #define pred_lanes_cleanup      model_lanes_cleanup
 #define pred_dq_pop             model_dq_pop
 #define pred_dq_pop_lost        model_dq_pop_lost
+#define pred_dq_has_lost        model_dq_has_lost
 #define pred_dq_is_empty        model_dq_is_empty
 #define pred_dq_dropped         model_dq_dropped
 #include <ucs/rcache_pred/cache/lanes.c>
