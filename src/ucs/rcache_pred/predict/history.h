@@ -44,6 +44,7 @@ typedef struct ucs_rcache_pred_estimate {
 } ucs_rcache_pred_estimate_t;
 
 
+/** What tells whether a history predicts anything comes first, in one cache line. */
 typedef struct ucs_rcache_pred_history {
     ucs_rcache_pred_time_t last;       /**< Time of the last begin; 0: no begin
                                             is awaited */
@@ -52,11 +53,6 @@ typedef struct ucs_rcache_pred_history {
     ucs_rcache_pred_time_t longest;    /**< Longest of the recent intervals */
     ucs_rcache_pred_estimate_t shortest; /**< The shortest of the recent
                                             intervals */
-    ucs_rcache_pred_estimate_t trend;  /**< The last interval, and as much more
-                                            or less as intervals have changed
-                                            on average from one to the next */
-    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY];
-                                       /**< The recent intervals, as a ring */
     uint8_t                next;       /**< Where in the ring the next interval
                                             goes, 0..depth - 1 */
     uint8_t                count;      /**< Number of intervals seen so far;
@@ -75,6 +71,11 @@ typedef struct ucs_rcache_pred_history {
                                             maximum */
     uint8_t                told;       /**< How many of the counted intervals, the
                                             first ones, were told and not seen */
+    ucs_rcache_pred_estimate_t trend;  /**< The last interval, and as much more
+                                            or less as intervals have changed
+                                            on average from one to the next */
+    ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY];
+                                       /**< The recent intervals, as a ring */
 } ucs_rcache_pred_history_t;
 
 
@@ -206,6 +207,9 @@ typedef struct ucs_rcache_pred_site {
     ucs_hlist_link_t          hash_link;
     ucs_list_link_t           region_link; /**< Element of the region's list of
                                                 sites */
+    ucs_list_link_t           recur_link;  /**< Element of the region's list of
+                                                contexts that may recur, or of those
+                                                that are overdue; or alone */
     uint64_t                  signature;   /**< 0: the site is free */
     uint8_t                   referenced;  /**< Not 0: used since the clock's
                                                 hand passed this site */

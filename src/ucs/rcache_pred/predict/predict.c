@@ -34,9 +34,8 @@
  * this part of the period, 1/8 */
 #define PHASE_DIFFERS 8
 
-/* The number of sites of a region to search for the first recurrence: the last used ones.
- * A buffer used by ever new contexts can have all sites of the table, most of them never
- * seen again; no loop is known that uses one buffer in so many contexts and phases. */
+/* The number of recurring contexts of a region to search for the next one: the last used
+ * ones. No loop is known that uses one buffer in so many contexts. */
 #define MAX_RECURRENCES 128
 
 /*
@@ -95,6 +94,8 @@ void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast)
 {
     memset(forecast, 0, sizeof(*forecast));
     ucs_list_head_init(&forecast->sites);
+    ucs_list_head_init(&forecast->recurring);
+    ucs_list_head_init(&forecast->overdue);
     ucs_rcache_pred_history_init(&forecast->history);
 }
 
@@ -118,6 +119,13 @@ void ucs_rcache_pred_forecast_merge(ucs_rcache_pred_predictor_t *predictor,
     forecast->last_phase  = 0;
     forecast->source      = 0;
     forecast->source_next = 0;
+}
+
+/* Move a link of a list, or one that is alone, to the front of another list */
+static void move_link(ucs_list_link_t *head, ucs_list_link_t *link)
+{
+    ucs_list_del(link);
+    ucs_list_add_head(head, link);
 }
 
 /* @return the time at which a region that waits registered for a predicted use is given up
@@ -149,29 +157,28 @@ believed_deadline(const ucs_rcache_pred_forecast_t *forecast,
 }
 
 /* Find the call site of the region that, going by its own recurrence, has the
- * earliest next begin. Only those of the last MAX_RECURRENCES sites are looked
- * at.
- *
- * @param [out] known_p  Whether any call site of the region has been seen
- *                       twice. */
+ * earliest next begin. Those that are overdue are not looked at again before they are
+ * used again: of a buffer that ever new contexts use, most are. */
 static ucs_rcache_pred_history_t *
-find_recurrence(ucs_rcache_pred_forecast_t *forecast,
-                ucs_rcache_pred_time_t now, int *known_p)
+find_recurrence(ucs_rcache_pred_forecast_t *forecast, ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_time_t earliest    = UCS_RCACHE_PRED_TIME_INF;
     ucs_rcache_pred_history_t *history = NULL;
     unsigned left                      = MAX_RECURRENCES;
+    ucs_rcache_pred_site_t *site, *tmp;
     ucs_rcache_pred_time_t deadline;
-    ucs_rcache_pred_site_t *site;
 
-    *known_p = 0;
-    ucs_list_for_each(site, &forecast->sites, region_link) {
+    ucs_list_for_each_safe(site, tmp, &forecast->recurring, recur_link) {
         if (left-- == 0) {
             break;
         }
 
-        *known_p |= (site->history.period != 0);
-        deadline  = believed_deadline(forecast, &site->history, now);
+        if (ucs_rcache_pred_history_expiry(&site->history) <= now) {
+            move_link(&forecast->overdue, &site->recur_link);
+            continue;
+        }
+
+        deadline = believed_deadline(forecast, &site->history, now);
         if (deadline < earliest) {
             earliest              = deadline;
             history               = &site->history;
@@ -284,12 +291,12 @@ ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
 {
     ucs_rcache_pred_time_t deadline = UCS_RCACHE_PRED_TIME_INF;
     ucs_rcache_pred_history_t *history;
-    int known;
 
     history = find_succession(predictor, forecast, now);
     if (history == NULL) {
-        history = find_recurrence(forecast, now, &known);
-        if ((history == NULL) && !known) {
+        history = find_recurrence(forecast, now);
+        if ((history == NULL) && ucs_list_is_empty(&forecast->recurring) &&
+            ucs_list_is_empty(&forecast->overdue)) {
             history          = &forecast->history;
             forecast->source = 0;
         }
@@ -455,6 +462,9 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
     site                = open_site(predictor, forecast, signature, begin);
     forecast->last_site = signature;
     ucs_rcache_pred_history_add(&site->history, begin, depth);
+    if (site->history.period != 0) {
+        move_link(&forecast->recurring, &site->recur_link);
+    }
     ucs_rcache_pred_history_add(&forecast->history, begin, depth);
     return error;
 }

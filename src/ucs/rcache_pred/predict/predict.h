@@ -241,6 +241,11 @@ typedef struct ucs_rcache_pred_predictor {
 typedef struct ucs_rcache_pred_forecast {
     ucs_list_link_t           sites;      /**< Call sites of the region, the last used
                                                first */
+    ucs_list_link_t           recurring;  /**< Those of them that were used twice and
+                                               may be used again in time, the last used
+                                               first */
+    ucs_list_link_t           overdue;    /**< Those of them that were used twice and
+                                               were not used again in time */
     ucs_rcache_pred_history_t history;    /**< History of all uses of the
                                                region, whatever their context */
     uint64_t                  last_site;  /**< Signature of the last use; 0: the
