@@ -44,10 +44,8 @@ BEGIN_C_DECLS
     _rank(ARENA_WORK) \
     _rank(ARENA_REGS) \
     _rank(DOMAIN) \
-    _rank(WATCHED) \
-    _rank(KEPT) \
+    _rank(OWNERS) \
     _rank(MEMLOCK) \
-    _rank(FH_BOUND) \
     _rank(IFACES) \
     _rank(ZCOPY) \
     _rank(SENDERS) \

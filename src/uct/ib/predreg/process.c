@@ -225,7 +225,6 @@ static void fork_child(void)
     uct_predreg_domains_reset();
     uct_predreg_arena_fork(core);
     uct_predreg_record_reset(core);
-    uct_predreg_watch_reset();
     /* The child does not destroy the cache, which would deregister memory of the parent */
     core->pred       = NULL;
     core->thread     = NULL;

@@ -24,7 +24,6 @@
 #include <uct/ib/predreg/compat/rcache.h>
 #include <uct/ib/predreg/status/aside.h>
 
-#include <ucs/datastruct/khash.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 #include <uct/api/uct.h>
@@ -43,23 +42,9 @@ BEGIN_C_DECLS
  * state as an argument, so that a unit test can hand in a state of its own.
  */
 
-/*
- * Memory registered by libucp_firehose.so by way of UCP (md/foreign.c). The memory is
- * outside of the cache, but counts within the bounds: UCX deregisters by handle alone, so
- * the room of each handle is noted here.
- */
-
-/* Bytes of pages by handle. A handle of a managed domain is an address allocated by UCX,
- * so no two handles are the same */
-KHASH_MAP_INIT_INT64(uct_predreg_firehose, uint64_t)
-
-
-/** All Firehoses of the process. Initialised by zeros and
- *  UCS_MUTEX_INITIALIZER(UCS_RANK_FH_BOUND). */
+/** The requests of all Firehoses of the process. Relaxed: numbers that nothing else depends
+ *  on. */
 typedef struct uct_predreg_firehose {
-    ucs_mutex_t                   lock;
-    khash_t(uct_predreg_firehose) bytes;    /**< Under the lock */
-    /* Relaxed: numbers that nothing else depends on */
     _Atomic(uint64_t)              requests; /**< Made by the program */
     _Atomic(uint64_t)              hits;     /**< Requests without a message */
 } uct_predreg_firehose_t;
@@ -112,8 +97,7 @@ struct uct_predreg_core {
                                                   next one */
     int                      has_arena;
 
-    /** What is registered for Firehose. A forked child clears it while it has a
-     *  single thread. */
+    /** A forked child clears it while it has a single thread. */
     uct_predreg_firehose_t   firehose;
 
     /** Why the library has stepped aside, so that nothing is managed, @ref
@@ -169,8 +153,7 @@ struct uct_predreg_core {
 /** Initialises the state of a new process. */
 #define UCT_PREDREG_CORE_INITIALIZER \
     { \
-        .lock     = UCS_MUTEX_INITIALIZER(UCS_RANK_CORE), \
-        .firehose = {.lock = UCS_MUTEX_INITIALIZER(UCS_RANK_FH_BOUND)} \
+        .lock = UCS_MUTEX_INITIALIZER(UCS_RANK_CORE) \
     }
 
 

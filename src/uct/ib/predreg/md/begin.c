@@ -87,7 +87,7 @@ foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
     }
 
     if (status == UCS_OK) {
-        uct_predreg_foreign_add(core, *memh_p, req->address, req->length,
+        uct_predreg_foreign_add(domain, *memh_p, req->address, req->length,
                                 is_pool);
     }
     return status;

@@ -20,41 +20,20 @@
 #include <string.h>
 
 
-uct_predreg_domains_t uct_predreg_domains;
+_Atomic(uct_predreg_domain_t*) uct_predreg_domains;
 
 
-/* The place of a domain in the keys of its part */
-static _Atomic(uct_md_h) *key_of(const uct_predreg_domain_t *domain)
+/* Add a place to the table, in which there is no domain */
+static uct_predreg_domain_t *add_place(void)
 {
-    uct_predreg_domains_t *part;
+    uct_predreg_domain_t *place = calloc(1, sizeof(*place));
 
-    for (part = &uct_predreg_domains;
-         (domain < part->domains) ||
-         (domain >= part->domains + UCT_PREDREG_DOMAINS_PART);
-         part = atomic_load_explicit(&part->next, memory_order_relaxed)) {
+    if (place != NULL) {
+        /* Relaxed: all writers hold core.lock */
+        place->next = atomic_load_explicit(&uct_predreg_domains, memory_order_relaxed);
+        atomic_store_explicit(&uct_predreg_domains, place, memory_order_release);
     }
-
-    return &part->keys[domain - part->domains];
-}
-
-/* Add a part to the table. Its keys are all NULL. */
-static uct_predreg_domain_t *add_part(void)
-{
-    uct_predreg_domains_t *last = &uct_predreg_domains;
-    uct_predreg_domains_t *part = calloc(1, sizeof(*part));
-    uct_predreg_domains_t *next;
-
-    if (part == NULL) {
-        return NULL;
-    }
-
-    /* Relaxed: all writers hold core.lock */
-    while ((next = atomic_load_explicit(&last->next, memory_order_relaxed)) !=
-           NULL) {
-        last = next;
-    }
-    atomic_store_explicit(&last->next, part, memory_order_release);
-    return part->domains;
+    return place;
 }
 
 uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
@@ -65,7 +44,7 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
 
     uct_predreg_domain_disown(md);
     if (domain == NULL) {
-        domain = add_part();
+        domain = add_place();
     }
 
     if (domain != NULL) {
@@ -78,6 +57,10 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
         atomic_store_explicit(&domain->is_kept_refused, 0,
                               memory_order_relaxed);
         atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
+        /* A forked child does not free the parent's: another thread of the parent may have
+         * been in the allocator at the fork */
+        memset(&domain->owners, 0, sizeof(domain->owners));
+        ucs_mutex_init(&domain->owners.lock, UCS_RANK_OWNERS, 0);
         ucs_mutex_init(&domain->entered, UCS_RANK_DOMAIN, UCS_MUTEX_LENDS | UCS_MUTEX_RECURSIVE);
     }
     return domain;
@@ -85,70 +68,54 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
 
 void uct_predreg_domain_add(uct_predreg_domain_t *domain)
 {
-    /* Relaxed: see uct_predreg_domains_t */
-    atomic_store_explicit(key_of(domain), domain->md, memory_order_relaxed);
+    atomic_store_explicit(&domain->key, domain->md, memory_order_relaxed);
 }
 
 void uct_predreg_domain_remove(uct_predreg_domain_t *domain)
 {
-    /* Relaxed: see uct_predreg_domains_t */
-    atomic_store_explicit(key_of(domain), NULL, memory_order_relaxed);
+    atomic_store_explicit(&domain->key, NULL, memory_order_relaxed);
+    ucs_map_cleanup(&domain->owners);
+}
+
+static uct_predreg_domain_t *first_domain(void)
+{
+    return atomic_load_explicit(&uct_predreg_domains, memory_order_acquire);
 }
 
 void uct_predreg_domains_for_each(void (*func)(uct_predreg_domain_t *domain, void *arg),
                                   void *arg)
 {
-    uct_predreg_domains_t *part;
-    unsigned i;
+    uct_predreg_domain_t *domain;
 
-    for (part = &uct_predreg_domains; part != NULL;
-         part = atomic_load_explicit(&part->next, memory_order_acquire)) {
-        for (i = 0; i < UCT_PREDREG_DOMAINS_PART; ++i) {
-            if (atomic_load_explicit(&part->keys[i], memory_order_relaxed) != NULL) {
-                func(&part->domains[i], arg);
-            }
+    for (domain = first_domain(); domain != NULL; domain = domain->next) {
+        if (atomic_load_explicit(&domain->key, memory_order_relaxed) != NULL) {
+            func(domain, arg);
         }
     }
+}
+
+/* The child forgets a domain inherited by its parent */
+static void inherit(uct_predreg_domain_t *domain, void *arg)
+{
+    atomic_store_explicit(&domain->inherited, domain->md, memory_order_relaxed);
+    atomic_store_explicit(&domain->key, NULL, memory_order_relaxed);
 }
 
 void uct_predreg_domains_reset(void)
 {
-    uct_predreg_domains_t *part;
-    uct_md_h md;
-    unsigned i;
-
-    for (part = &uct_predreg_domains; part != NULL;
-         part = atomic_load_explicit(&part->next, memory_order_relaxed)) {
-        for (i = 0; i < UCT_PREDREG_DOMAINS_PART; ++i) {
-            md = atomic_load_explicit(&part->keys[i], memory_order_relaxed);
-            if (md != NULL) {
-                /* The child forgets a domain inherited by its parent */
-                atomic_store_explicit(&part->inherited[i], md,
-                                      memory_order_relaxed);
-                atomic_store_explicit(&part->keys[i], NULL,
-                                      memory_order_relaxed);
-            }
-        }
-    }
+    uct_predreg_domains_for_each(inherit, NULL);
 }
 
-/* Find the note about an inherited domain. @return NULL if there is none. */
-static _Atomic(uct_md_h) *find_inherited(uct_md_h md)
+/* Find the place of an inherited domain. @return NULL if there is none. */
+static uct_predreg_domain_t *find_inherited(uct_md_h md)
 {
-    uct_predreg_domains_t *part;
-    unsigned i;
+    uct_predreg_domain_t *domain = first_domain();
 
-    for (part = &uct_predreg_domains; part != NULL;
-         part = atomic_load_explicit(&part->next, memory_order_acquire)) {
-        for (i = 0; i < UCT_PREDREG_DOMAINS_PART; ++i) {
-            if (atomic_load_explicit(&part->inherited[i],
-                                     memory_order_relaxed) == md) {
-                return &part->inherited[i];
-            }
-        }
+    while ((domain != NULL) &&
+           (atomic_load_explicit(&domain->inherited, memory_order_relaxed) != md)) {
+        domain = domain->next;
     }
-
-    return NULL;
+    return domain;
 }
 
 int uct_predreg_domain_is_inherited(uct_md_h md)
@@ -158,10 +125,10 @@ int uct_predreg_domain_is_inherited(uct_md_h md)
 
 void uct_predreg_domain_disown(uct_md_h md)
 {
-    _Atomic(uct_md_h) *place = find_inherited(md);
+    uct_predreg_domain_t *domain = find_inherited(md);
 
-    if (place != NULL) {
-        atomic_store_explicit(place, NULL, memory_order_relaxed);
+    if (domain != NULL) {
+        atomic_store_explicit(&domain->inherited, NULL, memory_order_relaxed);
     }
 }
 

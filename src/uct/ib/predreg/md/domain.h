@@ -7,6 +7,7 @@
 #ifndef UCT_PREDREG_DOMAIN_H_
 #define UCT_PREDREG_DOMAIN_H_
 
+#include <ucs/base/map.h>
 #include <ucs/base/mutex.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <uct/ib/predreg/arena/arena.h>
@@ -35,11 +36,27 @@ BEGIN_C_DECLS
  * uct_predreg_domain_enter.
  */
 
-/** How many domains a part of the table holds. Few processes have more. */
-#define UCT_PREDREG_DOMAINS_PART 16
+/** The owner of a handle that the cache does not know. The owner embeds this structure in its
+ *  note of the handle. */
+typedef struct uct_predreg_owner {
+    /** A use of the handle ends. @return the status for UCP. */
+    ucs_status_t (*end)(struct uct_predreg_owner *owner, uct_predreg_domain_t *domain,
+                        const uct_md_mem_dereg_params_t *params);
+} uct_predreg_owner_t;
 
 
 struct uct_predreg_domain {
+    /** UCT's handle; NULL: the domain is closed, and its place is free. Written under
+     *  core.lock, after the other fields. Relaxed: a thread gets a memory domain only
+     *  after its opening, from somebody who made sure of an order with the writes
+     *  before. */
+    _Atomic(uct_md_h)        key;
+    /** The next place. Constant once the place is in the table. */
+    uct_predreg_domain_t     *next;
+    /** UCT's handle of the domain that was in this place at the fork of the process, until
+     *  a domain is closed; NULL: none. Relaxed, and written under core.lock. */
+    _Atomic(uct_md_h)        inherited;
+
     /* These eight fields are constant while the domain is in the table */
     uct_md_h                 md;     /**< UCT's handle */
     uct_predreg_core_t       *core;  /**< State of the process */
@@ -65,6 +82,9 @@ struct uct_predreg_domain {
      *  yet. */
     _Atomic(int)              whole;
 
+    /** The owners of handles that the cache does not know. Any thread. */
+    ucs_map_t                owners;
+
     /** Held by the thread in UCX's domain. Other locks held then, and locks taken
      *  meanwhile, as by hooks of memory freed by UCX: docs/design/locks.md. The thread
      *  may come again: UCX calls some of its functions by others, and callbacks from
@@ -73,23 +93,9 @@ struct uct_predreg_domain {
 };
 
 
-/** A part of the table. Parts are added, and never removed. */
-typedef struct uct_predreg_domains {
-    /** UCT's handles of the domains; NULL in a free place. Written under core.lock, after
-     *  the domain. Relaxed: a thread gets a memory domain only after its opening, from
-     *  somebody who made sure of an order with the writes before. */
-    _Atomic(uct_md_h)                    keys[UCT_PREDREG_DOMAINS_PART];
-    uct_predreg_domain_t                 domains[UCT_PREDREG_DOMAINS_PART];
-    /** UCT's handles of the domains in these places at the fork of the process, until a
-     *  domain is closed; NULL: none. Relaxed, and written, as keys. */
-    _Atomic(uct_md_h)                    inherited[UCT_PREDREG_DOMAINS_PART];
-    /** Written once, under core.lock, with release: a reader of the pointer sees the part
-     *  initialised. */
-    _Atomic(struct uct_predreg_domains*) next;
-} uct_predreg_domains_t;
-
-/** The first part of the table. Only the functions below may use it. */
-extern uct_predreg_domains_t uct_predreg_domains;
+/** The first place of the table. Written under core.lock, with release: a reader of the
+ *  pointer sees the place initialised. Only the functions below may use it. */
+extern _Atomic(uct_predreg_domain_t*) uct_predreg_domains;
 
 
 /** @return the domain in the table, or NULL: the domain is neither managed nor watched.
@@ -97,20 +103,14 @@ extern uct_predreg_domains_t uct_predreg_domains;
 static UCS_F_ALWAYS_INLINE uct_predreg_domain_t *
 uct_predreg_domain_find(uct_md_h md)
 {
-    uct_predreg_domains_t *part = &uct_predreg_domains;
-    unsigned i;
+    uct_predreg_domain_t *domain = atomic_load_explicit(&uct_predreg_domains,
+                                                        memory_order_acquire);
 
-    do {
-        for (i = 0; i < UCT_PREDREG_DOMAINS_PART; ++i) {
-            if (atomic_load_explicit(&part->keys[i], memory_order_relaxed) ==
-                md) {
-                return &part->domains[i];
-            }
-        }
-        part = atomic_load_explicit(&part->next, memory_order_acquire);
-    } while (part != NULL);
-
-    return NULL;
+    while ((domain != NULL) &&
+           (atomic_load_explicit(&domain->key, memory_order_relaxed) != md)) {
+        domain = domain->next;
+    }
+    return domain;
 }
 
 /** Find a free place for a domain that was opened. To be called under
@@ -122,7 +122,7 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
 /** Enter a domain into the table, once its fields are filled in. */
 void uct_predreg_domain_add(uct_predreg_domain_t *domain);
 
-/** Take a domain out of the table. */
+/** Take a domain out of the table. No owner has handles of the domain any more. */
 void uct_predreg_domain_remove(uct_predreg_domain_t *domain);
 
 /** Call a function for each domain of the table, while none is opened or closed. */
@@ -143,6 +143,23 @@ uct_predreg_domain_keeps_all(const uct_predreg_domain_t *domain)
     return (domain->cache == NULL) &&
            (atomic_load_explicit(&domain->kept, memory_order_relaxed) != NULL);
 }
+
+
+/** Note the owner of a handle, which a registration has returned. Any thread, as for the next
+ *  function; may allocate memory. @return UCS_OK or UCS_ERR_NO_MEMORY. */
+static inline ucs_status_t
+uct_predreg_own(uct_predreg_domain_t *domain, uct_mem_h memh, uct_predreg_owner_t *owner)
+{
+    return ucs_map_put(&domain->owners, memh, owner);
+}
+
+/** Forget the owner of a handle, before the memory is deregistered: afterwards another
+ *  registration may get the handle. */
+static inline void uct_predreg_disown(uct_predreg_domain_t *domain, uct_mem_h memh)
+{
+    (void)ucs_map_take(&domain->owners, memh);
+}
+
 
 /** @return whether a forked process has inherited the domain. Any thread; no lock. */
 int uct_predreg_domain_is_inherited(uct_md_h md);
@@ -261,7 +278,7 @@ uct_predreg_kept_t *uct_predreg_kept_need(uct_predreg_domain_t *domain);
 void uct_predreg_kept_destroy(uct_predreg_kept_t *kept);
 
 /**
- * Begin a use.
+ * Begin a use. The memory stays registered after its end, unless the program invalidates it.
  *
  * @param [in] params  What it asks for besides flags, as a dmabuf, see @ref
  *                     uct_predreg_compat_is_of_device; NULL: nothing. If what the
@@ -275,11 +292,6 @@ ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
                                   const uct_md_mem_reg_params_t *params,
                                   uct_mem_h *memh_p);
 
-/** End a use. The memory stays registered, unless the program invalidates it.
- *  @return UCS_ERR_NO_ELEM if the handle is not one of this cache. */
-ucs_status_t uct_predreg_kept_dereg(uct_predreg_kept_t *kept,
-                                    const uct_md_mem_dereg_params_t *params);
-
 
 /*
  * Watching: under the leave-pinned policy the library only observes the domains. UCX's
@@ -290,7 +302,7 @@ ucs_status_t uct_predreg_kept_dereg(uct_predreg_kept_t *kept,
  *  for. To be called under core.lock. */
 void uct_predreg_watch_open(uct_predreg_core_t *core);
 
-/** Register memory with UCX, and record the begin of a use.
+/** Register memory with UCX, and record the begin of a use, and its end.
  *
  *  @param [in] kind  The ucs_rcache_pred_use_kind_t of the use in a managed domain */
 ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
@@ -298,18 +310,9 @@ ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
                                        unsigned flags, unsigned kind,
                                        uct_mem_h *memh_p);
 
-/** Deregister memory with UCX, and record the end of a use; nothing is recorded of a
- *  pool. */
-ucs_status_t
-uct_predreg_watch_mem_dereg(uct_predreg_domain_t *domain,
-                            const uct_md_mem_dereg_params_t *params);
-
 /** Record an unmap. UCM calls the function inside a memory hook. */
 void uct_predreg_watch_unmapped(uct_predreg_core_t *core, uintptr_t start,
                                 size_t length);
-
-/** Forget all uses in a forked child: the parent's uses do not end there. */
-void uct_predreg_watch_reset(void);
 
 END_C_DECLS
 

@@ -82,44 +82,15 @@ static ucs_status_t invalidate(uct_predreg_domain_t *domain,
     return status;
 }
 
-/* End a use in a domain where all memory stays registered. A handle unknown to the
- * domain's cache belongs to memory registered with UCX directly */
-static ucs_status_t keeper_mem_dereg(uct_predreg_domain_t *domain,
-                                     const uct_md_mem_dereg_params_t *params)
-{
-    ucs_status_t status = uct_predreg_kept_dereg(uct_predreg_kept_of(domain), params);
-
-    return (status == UCS_ERR_NO_ELEM) ?
-           uct_predreg_pass_mem_dereg(domain, params) : status;
-}
-
-/* Deregister memory of a managed domain whose handle the cache does not know */
+/* End a use whose handle the cache does not know. A handle without an owner belongs to memory
+ * registered before the domain was managed, or by a domain that is only watched */
 static UCS_F_NOINLINE ucs_status_t
-unmanaged_mem_dereg(uct_predreg_domain_t *domain,
-                    const uct_md_mem_dereg_params_t *params)
+other_mem_dereg(uct_predreg_domain_t *domain, const uct_md_mem_dereg_params_t *params)
 {
-    uct_predreg_kept_t *kept = uct_predreg_kept_of(domain);
-    ucs_status_t status;
+    uct_predreg_owner_t *owner = ucs_map_find(&domain->owners, params->memh);
 
-    if (kept != NULL) {
-        status = uct_predreg_kept_dereg(kept, params);
-        if (status != UCS_ERR_NO_ELEM) {
-            return status;
-        }
-    }
-
-    status = uct_predreg_firehose_dereg(domain, params);
-    if (status != UCS_ERR_NO_ELEM) {
-        return status;
-    }
-
-    /* The handle belongs to a pool of UCX, or to memory registered before the domain was
-     * managed */
-    status = uct_predreg_pass_mem_dereg(domain, params);
-    if (status == UCS_OK) {
-        uct_predreg_foreign_remove(domain->core, params->memh);
-    }
-    return status;
+    return (owner == NULL) ? uct_predreg_pass_mem_dereg(domain, params) :
+                             owner->end(owner, domain, params);
 }
 
 /* End a use with something unusual: another owner of handles may have its handle */
@@ -131,9 +102,7 @@ mem_dereg_rare(uct_predreg_domain_t *domain,
     ucs_status_t status;
 
     if (domain->cache == NULL) {
-        return uct_predreg_domain_keeps_all(domain) ?
-               keeper_mem_dereg(domain, params) :
-               uct_predreg_watch_mem_dereg(domain, params);
+        return other_mem_dereg(domain, params);
     }
 
     if (domain->core->knobs.eager && uct_predreg_hot_is_returning()) {
@@ -153,7 +122,7 @@ mem_dereg_rare(uct_predreg_domain_t *domain,
              invalidate(domain, params) :
              ucs_rcache_pred_end(domain->cache, params->memh);
     return (status != UCS_ERR_NO_ELEM) ?
-           status : unmanaged_mem_dereg(domain, params);
+           status : other_mem_dereg(domain, params);
 }
 
 /* Whether the handle of an ending use can only be a region's: no other owner of handles
@@ -180,5 +149,5 @@ ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
 
     status = ucs_rcache_pred_end(domain->cache, params->memh);
     return ucs_likely(status != UCS_ERR_NO_ELEM) ?
-           status : unmanaged_mem_dereg(domain, params);
+           status : other_mem_dereg(domain, params);
 }

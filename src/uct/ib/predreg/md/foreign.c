@@ -13,49 +13,21 @@
 #include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/core/state.h>
 
+#include <stdlib.h>
 
-
-/* Note a registration. @return UCS_ERR_NO_MEMORY if there is none to do so. */
-static ucs_status_t note_firehose(uct_predreg_firehose_t *firehose,
-                                      uct_mem_h memh, uint64_t bytes)
-{
-    khiter_t iter;
-    int ret;
-
-    ucs_mutex_lock(&firehose->lock);
-    iter = kh_put(uct_predreg_firehose, &firehose->bytes, (uintptr_t)memh,
-                  &ret);
-    if (ret != UCS_KH_PUT_FAILED) {
-        kh_val(&firehose->bytes, iter) = bytes;
-    }
-    ucs_mutex_unlock(&firehose->lock);
-    return (ret == UCS_KH_PUT_FAILED) ? UCS_ERR_NO_MEMORY : UCS_OK;
-}
-
-/* Forget a registration before its end: afterwards another registration may get the
- * handle. @return the bytes of the registration; 0: it was not noted. */
-static uint64_t take_firehose(uct_predreg_firehose_t *firehose,
-                                   uct_mem_h memh)
-{
-    uint64_t bytes = 0;
-    khiter_t iter;
-
-    ucs_mutex_lock(&firehose->lock);
-    iter = kh_get(uct_predreg_firehose, &firehose->bytes, (uintptr_t)memh);
-    if (iter != kh_end(&firehose->bytes)) {
-        bytes = kh_val(&firehose->bytes, iter);
-        kh_del(uct_predreg_firehose, &firehose->bytes, iter);
-    }
-    ucs_mutex_unlock(&firehose->lock);
-    return bytes;
-}
+/* Memory outside of the cache that counts until its end */
+typedef struct counted {
+    uct_predreg_owner_t owner;
+    uint64_t            bytes; /* Of its pages */
+    size_t              pool;  /* As uct_predreg_memlock_add() */
+} counted_t;
 
 /* The memory of UCX's own pools with an adapter, once a process communicates: 33 to 76 MB
  * were seen with UCX 1.13 and 1.18 */
 #define MAX_POOLS (80ul << 20)
 
 static uct_predreg_memlock_t memlock =
-        UCT_PREDREG_MEMLOCK_INITIALIZER(memlock, &uct_predreg_memlock_linux);
+        UCT_PREDREG_MEMLOCK_INITIALIZER(&uct_predreg_memlock_linux);
 
 
 uint64_t uct_predreg_max_bytes(const uct_predreg_knobs_t *knobs)
@@ -110,25 +82,83 @@ void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length)
     uct_predreg_publish(core);
 }
 
-void uct_predreg_foreign_add(uct_predreg_core_t *core, uct_mem_h memh,
-                             void *address, size_t length, int is_pool)
+/* Note memory that was registered. @return NULL if there is no memory for a note. */
+static counted_t *
+note(uct_predreg_domain_t *domain, uct_mem_h memh, const counted_t *values)
 {
-    if (uct_predreg_memlock_add(&memlock, memh, address, length, is_pool) !=
-        UCS_OK) {
-        return; /* There is no memory for a note, but the kernel counts the
-                   registration */
+    counted_t *counted = malloc(sizeof(*counted));
+
+    if (counted == NULL) {
+        return NULL;
     }
 
+    *counted = *values;
+    if (uct_predreg_own(domain, memh, &counted->owner) != UCS_OK) {
+        free(counted);
+        return NULL;
+    }
+    return counted;
+}
+
+/* Deregister the memory of a note, and free the note. If UCX refuses, the memory is still
+ * pinned, and counts; for good, if there is no memory to note its owner again.
+ * @param [out] values_p  The note. */
+static ucs_status_t
+deregister(uct_predreg_domain_t *domain, const uct_md_mem_dereg_params_t *params,
+           uct_predreg_owner_t *owner, counted_t *values_p)
+{
+    counted_t *counted = ucs_container_of(owner, counted_t, owner);
+    ucs_status_t status;
+
+    *values_p = *counted;
+    uct_predreg_disown(domain, params->memh);
+    free(counted);
+    status = uct_predreg_pass_mem_dereg(domain, params);
+    if (status != UCS_OK) {
+        (void)note(domain, params->memh, values_p);
+    }
+    return status;
+}
+
+static uint64_t bytes_of(const void *address, size_t length)
+{
+    return ucs_rcache_pred_pages((uintptr_t)address, length, ucs_page_size()) *
+           ucs_page_size();
+}
+
+static ucs_status_t
+foreign_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
+            const uct_md_mem_dereg_params_t *params)
+{
+    counted_t foreign;
+    ucs_status_t status;
+
+    status = deregister(domain, params, owner, &foreign);
+    if (status == UCS_OK) {
+        uct_predreg_memlock_remove(&memlock, foreign.bytes, foreign.pool);
+        update_bound(domain->core);
+    }
+    return status;
+}
+
+void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
+                             void *address, size_t length, int is_pool)
+{
+    uct_predreg_core_t *core = domain->core;
+    const counted_t foreign  = {
+        .owner = {foreign_end},
+        .bytes = bytes_of(address, length),
+        .pool  = is_pool ? length : 0
+    };
+
+    if (note(domain, memh, &foreign) == NULL) {
+        return; /* The kernel alone counts it */
+    }
+
+    uct_predreg_memlock_add(&memlock, foreign.bytes, foreign.pool);
     update_pool_bytes(core);
     update_bound(core);
     uct_predreg_publish(core);
-}
-
-void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh)
-{
-    if (uct_predreg_memlock_remove(&memlock, memh) == UCS_OK) {
-        update_bound(core);
-    }
 }
 
 /* The share of the process in the bound of the node, if all ranks of the job on the node
@@ -167,31 +197,24 @@ uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains)
     return ucs_min(max, node) / domains;
 }
 
-/* Register memory after its room was reserved */
-static ucs_status_t firehose_reg(uct_predreg_domain_t *domain, void *address,
-                                 size_t length, unsigned flags, uint64_t bytes,
-                                 uct_mem_h *memh_p)
-{
-    uct_predreg_core_t *core = domain->core;
-    ucs_status_t status;
-
-    status = uct_predreg_try_mem_reg(domain, address, length,
-                                     flags | core->compat->quiet_flag, memh_p);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = note_firehose(&core->firehose, *memh_p, bytes);
-    if (status != UCS_OK) {
-        (void)uct_predreg_dereg_handle(domain, *memh_p);
-    }
-    return status;
-}
-
 static void firehose_release(uct_predreg_core_t *core, uint64_t bytes)
 {
     (void)ucs_rcache_pred_release(core->pred,
                                   UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE, bytes, 1);
+}
+
+static ucs_status_t
+firehose_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
+             const uct_md_mem_dereg_params_t *params)
+{
+    counted_t pinned;
+    ucs_status_t status;
+
+    status = deregister(domain, params, owner, &pinned);
+    if (status == UCS_OK) {
+        firehose_release(domain->core, pinned.bytes);
+    }
+    return status;
 }
 
 ucs_status_t uct_predreg_firehose_reg(uct_predreg_domain_t *domain,
@@ -199,45 +222,28 @@ ucs_status_t uct_predreg_firehose_reg(uct_predreg_domain_t *domain,
                                       unsigned flags, uct_mem_h *memh_p)
 {
     uct_predreg_core_t *core = domain->core;
-    uint64_t page            = ucs_page_size();
-    uint64_t bytes           = ucs_rcache_pred_pages((uintptr_t)address, length,
-                                                     page) * page;
+    const counted_t pinned   = {
+        .owner = {firehose_end},
+        .bytes = bytes_of(address, length)
+    };
     ucs_status_t status;
 
     status = ucs_rcache_pred_reserve(core->pred,
-                                     UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE, bytes,
-                                     1);
+                                     UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE,
+                                     pinned.bytes, 1);
     if (status != UCS_OK) {
         return status;
     }
 
-    status = firehose_reg(domain, address, length, flags, bytes, memh_p);
+    status = uct_predreg_try_mem_reg(domain, address, length,
+                                     flags | core->compat->quiet_flag, memh_p);
+    if ((status == UCS_OK) && (note(domain, *memh_p, &pinned) == NULL)) {
+        (void)uct_predreg_dereg_handle(domain, *memh_p);
+        status = UCS_ERR_NO_MEMORY;
+    }
+
     if (status != UCS_OK) {
-        firehose_release(core, bytes);
-    }
-    return status;
-}
-
-ucs_status_t
-uct_predreg_firehose_dereg(uct_predreg_domain_t *domain,
-                           const uct_md_mem_dereg_params_t *params)
-{
-    uct_predreg_core_t *core = domain->core;
-    uint64_t bytes           = take_firehose(&core->firehose,
-                                                         params->memh);
-    ucs_status_t status;
-
-    if (bytes == 0) {
-        return UCS_ERR_NO_ELEM;
-    }
-
-    status = uct_predreg_pass_mem_dereg(domain, params);
-    if (status == UCS_OK) {
-        firehose_release(core, bytes);
-    } else {
-        /* The memory is still pinned. Without memory for a note, its room stays taken for
-         * good */
-        (void)note_firehose(&core->firehose, params->memh, bytes);
+        firehose_release(core, pinned.bytes);
     }
     return status;
 }
@@ -245,10 +251,6 @@ uct_predreg_firehose_dereg(uct_predreg_domain_t *domain,
 void uct_predreg_foreign_reset(uct_predreg_core_t *core)
 {
     uct_predreg_memlock_reset(&memlock);
-    /* The table is not freed: another thread of the parent may have been in the allocator
-     * at the fork */
-    kh_init_inplace(uct_predreg_firehose, &core->firehose.bytes);
-    ucs_mutex_init(&core->firehose.lock, UCS_RANK_FH_BOUND, 0);
     atomic_init(&core->firehose.requests, 0);
     atomic_init(&core->firehose.hits, 0);
 }

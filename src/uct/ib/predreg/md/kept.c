@@ -6,12 +6,10 @@
 
 #include "domain.h"
 
-#include <ucs/base/mutex.h>
 #include <uct/ib/predreg/compat/rcache.h>
 #include <uct/ib/predreg/core/state.h>
 
 #include <ucm/api/ucm.h>
-#include <ucs/datastruct/khash.h>
 #include <ucs/debug/log_def.h>
 
 #include <stdio.h>
@@ -21,14 +19,12 @@
 /* Registered memory, in UCX's cache structure */
 typedef struct region {
     uct_predreg_rcache_region_t super;
+    uct_predreg_owner_t         owner;  /* Of memh */
     /* Written during the registration, before any other thread can find the region */
     uct_mem_h                   memh;
     unsigned                    access; /* Bits of UCT_MD_MEM_ACCESS_ALL of the
                                            registration */
 } region_t;
-
-/* Regions by their handle */
-KHASH_MAP_INIT_INT64(kept_regions, region_t*)
 
 /* The request of a use, as UCS hands the request on to a registration */
 typedef struct request {
@@ -40,9 +36,6 @@ typedef struct request {
 struct uct_predreg_kept {
     uct_predreg_domain_t  *domain;
     uct_predreg_rcache_t  rcache;
-    ucs_mutex_t           lock; /* Protects the table. Taken under the lock of rcache, or
-                                   alone. */
-    khash_t(kept_regions) regions;
 };
 
 
@@ -51,43 +44,32 @@ static region_t *region_of(ucs_rcache_region_t *super)
     return ucs_container_of(super, region_t, super.super);
 }
 
-static int region_add(uct_predreg_kept_t *kept, region_t *region)
+/* If UCP does not wait for other uses of the region to end, the region outlives the
+ * completion until the other uses end, which may access the memory anyway. */
+static void region_invalidate(uct_predreg_kept_t *kept, region_t *region,
+                              void *comp)
 {
-    khiter_t iter;
-    int ret;
+    int is_awaited = !kept->domain->core->compat->waits_for_invalidation;
 
-    ucs_mutex_lock(&kept->lock);
-    iter = kh_put(kept_regions, &kept->regions, (uintptr_t)region->memh,
-                  &ret);
-    if (ret != UCS_KH_PUT_FAILED) {
-        kh_val(&kept->regions, iter) = region;
+    ucs_rcache_region_invalidate(kept->rcache.ucs, &region->super.super,
+                                 uct_predreg_invalidated,
+                                 is_awaited ? comp : NULL);
+    if (!is_awaited) {
+        uct_predreg_invalidated(comp);
     }
-    ucs_mutex_unlock(&kept->lock);
-    return ret != UCS_KH_PUT_FAILED;
 }
 
-static void region_remove(uct_predreg_kept_t *kept, region_t *region)
+static ucs_status_t region_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
+                               const uct_md_mem_dereg_params_t *params)
 {
-    khiter_t iter;
+    region_t *region         = ucs_container_of(owner, region_t, owner);
+    uct_predreg_kept_t *kept = uct_predreg_kept_of(domain);
 
-    ucs_mutex_lock(&kept->lock);
-    iter = kh_get(kept_regions, &kept->regions, (uintptr_t)region->memh);
-    kh_del(kept_regions, &kept->regions, iter);
-    ucs_mutex_unlock(&kept->lock);
-}
-
-static region_t *region_find(uct_predreg_kept_t *kept, uct_mem_h memh)
-{
-    region_t *region = NULL;
-    khiter_t iter;
-
-    ucs_mutex_lock(&kept->lock);
-    iter = kh_get(kept_regions, &kept->regions, (uintptr_t)memh);
-    if (iter != kh_end(&kept->regions)) {
-        region = kh_val(&kept->regions, iter);
+    if (uct_predreg_is_invalidation(params)) {
+        region_invalidate(kept, region, params->comp);
     }
-    ucs_mutex_unlock(&kept->lock);
-    return region;
+    ucs_rcache_region_put(kept->rcache.ucs, &region->super.super);
+    return UCS_OK;
 }
 
 /* Register a region with the flags, and with the other parameters of the request. The
@@ -141,9 +123,14 @@ rcache_mem_reg(void *context, ucs_rcache_t *rcache, void *arg,
 
     status = region_register(kept, request, &super->super, flags,
                              &region->memh);
-    if ((status == UCS_OK) && !region_add(kept, region)) {
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    region->owner.end = region_end;
+    status            = uct_predreg_own(kept->domain, region->memh, &region->owner);
+    if (status != UCS_OK) {
         (void)uct_predreg_dereg_handle(kept->domain, region->memh);
-        status = UCS_ERR_NO_MEMORY;
     }
     return status;
 }
@@ -154,7 +141,7 @@ static void rcache_mem_dereg(void *context, ucs_rcache_t *rcache,
     uct_predreg_kept_t *kept = context;
     region_t *region         = region_of(super);
 
-    region_remove(kept, region);
+    uct_predreg_disown(kept->domain, region->memh);
     (void)uct_predreg_dereg_handle(kept->domain, region->memh);
 }
 
@@ -190,9 +177,7 @@ uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain)
     }
 
     kept->domain = domain;
-    ucs_mutex_init(&kept->lock, UCS_RANK_KEPT, 0);
-    kh_init_inplace(kept_regions, &kept->regions);
-    status = uct_predreg_rcache_init(&kept->rcache, &params);
+    status       = uct_predreg_rcache_init(&kept->rcache, &params);
     if (status != UCS_OK) {
         ucs_debug("memory that could be kept is registered for each use: %s",
                   ucs_status_string(status));
@@ -248,8 +233,6 @@ void uct_predreg_kept_destroy(uct_predreg_kept_t *kept)
     }
 
     ucs_rcache_destroy(kept->rcache.ucs);
-    kh_destroy_inplace(kept_regions, &kept->regions);
-    ucs_mutex_destroy(&kept->lock);
     free(kept);
 }
 
@@ -302,36 +285,4 @@ ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
                                      uct_predreg_invalidated, NULL);
         ucs_rcache_region_put(kept->rcache.ucs, super);
     }
-}
-
-/* If UCP does not wait for other uses of the region to end, the region outlives the
- * completion until the other uses end, which may access the memory anyway. */
-static void region_invalidate(uct_predreg_kept_t *kept, region_t *region,
-                              void *comp)
-{
-    int is_awaited = !kept->domain->core->compat->waits_for_invalidation;
-
-    ucs_rcache_region_invalidate(kept->rcache.ucs, &region->super.super,
-                                 uct_predreg_invalidated,
-                                 is_awaited ? comp : NULL);
-    if (!is_awaited) {
-        uct_predreg_invalidated(comp);
-    }
-}
-
-ucs_status_t
-uct_predreg_kept_dereg(uct_predreg_kept_t *kept,
-                       const uct_md_mem_dereg_params_t *params)
-{
-    region_t *region = region_find(kept, params->memh);
-
-    if (region == NULL) {
-        return UCS_ERR_NO_ELEM;
-    }
-
-    if (uct_predreg_is_invalidation(params)) {
-        region_invalidate(kept, region, params->comp);
-    }
-    ucs_rcache_region_put(kept->rcache.ucs, &region->super.super);
-    return UCS_OK;
 }

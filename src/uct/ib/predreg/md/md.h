@@ -160,15 +160,12 @@ int uct_predreg_pools_are_limited(void);
 void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length);
 
 /**
- * Count memory of UCX's own in a managed domain.
+ * Count memory of UCX's own in a managed domain, until it is deregistered.
  *
  * @param [in] is_pool  Whether the memory counts as a pool until its end.
  */
-void uct_predreg_foreign_add(uct_predreg_core_t *core, uct_mem_h memh,
+void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
                              void *address, size_t length, int is_pool);
-
-/** Stop counting the memory of a deregistered handle, which is none of the cache. */
-void uct_predreg_foreign_remove(uct_predreg_core_t *core, uct_mem_h memh);
 
 /** @param [in] domains  In so many managed domains each byte is registered. 0: in
  *                       all that there are.
@@ -180,7 +177,7 @@ uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains);
 
 /**
  * Register memory for Firehose in a managed domain, within the bounds: idle
- * regions of the cache give way.
+ * regions of the cache give way. The end of the use gives the room back.
  *
  * @return UCS_ERR_EXCEEDS_LIMIT if there is no room within the bounds,
  *         UCS_ERR_NO_MEMORY if the system has none, or another error of UCX;
@@ -189,12 +186,6 @@ uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains);
 ucs_status_t uct_predreg_firehose_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p);
-
-/** Deregister memory of Firehose, and give its room back. @return the status of UCX;
- *  UCS_ERR_NO_ELEM if the handle is none of Firehose. */
-ucs_status_t
-uct_predreg_firehose_dereg(uct_predreg_domain_t *domain,
-                           const uct_md_mem_dereg_params_t *params);
 
 /** Forget all registrations in a forked child, which has one thread: the parent's do
  *  not count there. Neither allocates nor frees memory. */

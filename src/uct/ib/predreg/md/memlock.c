@@ -6,28 +6,16 @@
 
 #include "memlock.h"
 
-#include <ucs/base/page.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
 #include <ucs/sys/math.h>
 
 #include <linux/capability.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-
-/* A foreign registration: memory that UCX has registered for itself. There are only a few
- * large pools */
-typedef struct foreign {
-    ucs_list_link_t list;
-    uct_mem_h       memh;
-    uint64_t        bytes; /* Bytes of its pages */
-    size_t          pool;  /* Its bytes in pool_now; 0: no pool */
-} foreign_t;
 
 
 /* The number of the first user name space's file, in all kernels (Linux,
@@ -72,7 +60,6 @@ const uct_predreg_memlock_sys_t uct_predreg_memlock_linux = {
 void uct_predreg_memlock_reset(uct_predreg_memlock_t *memlock)
 {
     ucs_mutex_init(&memlock->lock, UCS_RANK_MEMLOCK, 0);
-    ucs_list_head_init(&memlock->foreign);
     memlock->bytes     = 0;
     memlock->pool_now  = 0;
     memlock->pool_peak = 0;
@@ -116,59 +103,21 @@ static void add_pool(uct_predreg_memlock_t *memlock, size_t length)
     memlock->pool_peak  = ucs_max(memlock->pool_peak, memlock->pool_now);
 }
 
-ucs_status_t uct_predreg_memlock_add(uct_predreg_memlock_t *memlock,
-                                     uct_mem_h memh, void *address,
-                                     size_t length, int is_pool)
+void uct_predreg_memlock_add(uct_predreg_memlock_t *memlock, uint64_t bytes, size_t pool)
 {
-    foreign_t *foreign = malloc(sizeof(*foreign));
-
-    if (foreign == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    foreign->memh  = memh;
-    foreign->bytes = ucs_rcache_pred_pages((uintptr_t)address, length,
-                                           ucs_page_size()) *
-                     ucs_page_size();
-    foreign->pool  = is_pool ? length : 0;
-
     ucs_mutex_lock(&memlock->lock);
-    ucs_list_add_head(&memlock->foreign, &foreign->list);
-    memlock->bytes += foreign->bytes;
-    add_pool(memlock, foreign->pool);
+    memlock->bytes += bytes;
+    add_pool(memlock, pool);
     ucs_mutex_unlock(&memlock->lock);
-    return UCS_OK;
 }
 
-/* Take the registration of a handle off the list. Under the lock.
- * @return NULL if the list has none. */
-static foreign_t *take_foreign(uct_predreg_memlock_t *memlock, uct_mem_h memh)
+void uct_predreg_memlock_remove(uct_predreg_memlock_t *memlock, uint64_t bytes,
+                                size_t pool)
 {
-    foreign_t *foreign;
-
-    ucs_list_for_each(foreign, &memlock->foreign, list) {
-        if (foreign->memh == memh) {
-            memlock->bytes    -= foreign->bytes;
-            memlock->pool_now -= foreign->pool;
-            ucs_list_del(&foreign->list);
-            return foreign;
-        }
-    }
-
-    return NULL;
-}
-
-ucs_status_t uct_predreg_memlock_remove(uct_predreg_memlock_t *memlock,
-                                        uct_mem_h memh)
-{
-    foreign_t *foreign;
-
     ucs_mutex_lock(&memlock->lock);
-    foreign = take_foreign(memlock, memh);
+    memlock->bytes    -= bytes;
+    memlock->pool_now -= pool;
     ucs_mutex_unlock(&memlock->lock);
-
-    free(foreign);
-    return (foreign == NULL) ? UCS_ERR_NO_ELEM : UCS_OK;
 }
 
 void uct_predreg_memlock_add_pool(uct_predreg_memlock_t *memlock,

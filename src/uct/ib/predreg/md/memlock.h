@@ -8,10 +8,8 @@
 #define UCT_PREDREG_MEMLOCK_H_
 
 #include <ucs/base/mutex.h>
-#include <ucs/datastruct/list.h>
-
-#include <uct/api/uct.h>
-
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/resource.h>
 
 /** @file memlock.h
@@ -41,27 +39,24 @@ typedef struct uct_predreg_memlock {
 
     /** Protects the fields below. No other lock is taken under it. */
     ucs_mutex_t                     lock;
-    ucs_list_link_t                 foreign;    /**< List of the foreign
+    uint64_t                        bytes;      /**< Bytes of all pages of foreign
                                                      registrations */
-    uint64_t                        bytes;      /**< Bytes of all their pages */
     uint64_t                        pool_now;   /**< Bytes of UCX's pools now */
     uint64_t                        pool_peak;  /**< The largest pool_now so
                                                      far */
 } uct_predreg_memlock_t;
 
-/** Initialises a static variable of the given name. */
-#define UCT_PREDREG_MEMLOCK_INITIALIZER(_name, _sys) \
+/** Initialises a static variable. */
+#define UCT_PREDREG_MEMLOCK_INITIALIZER(_sys) \
     { \
-        .sys     = (_sys), \
-        .lock    = UCS_MUTEX_INITIALIZER(UCS_RANK_MEMLOCK), \
-        .foreign = UCS_LIST_INITIALIZER(&(_name).foreign, &(_name).foreign) \
+        .sys  = (_sys), \
+        .lock = UCS_MUTEX_INITIALIZER(UCS_RANK_MEMLOCK) \
     }
 
 
 /**
  * Forget all registrations in a forked child: the parent's do not count there. The child
- * has no other thread, and the lock may have been held at the fork. The list is not
- * freed, because a thread of the parent may have been in the allocator.
+ * has no other thread, and the lock may have been held at the fork.
  */
 void uct_predreg_memlock_reset(uct_predreg_memlock_t *memlock);
 
@@ -85,22 +80,14 @@ uint64_t uct_predreg_memlock_limit(const uct_predreg_memlock_t *memlock);
 uint64_t uct_predreg_memlock_bound(uct_predreg_memlock_t *memlock,
                                    uint64_t max_pinned);
 
-/**
- * Count memory that UCX has registered for itself, which counts against the
- * limit.
- *
- * @param [in] is_pool  Whether it also counts as a pool until it is removed.
- * @return UCS_ERR_NO_MEMORY if there is no memory to note it: then only the
- *         kernel counts it.
- */
-ucs_status_t uct_predreg_memlock_add(uct_predreg_memlock_t *memlock,
-                                     uct_mem_h memh, void *address,
-                                     size_t length, int is_pool);
+/** Count memory that UCX has registered for itself, which counts against the limit.
+ *  @param [in] bytes  Of all its pages.
+ *  @param [in] pool   How many bytes count as a pool as well, until they are removed. */
+void uct_predreg_memlock_add(uct_predreg_memlock_t *memlock, uint64_t bytes, size_t pool);
 
-/** Stop counting the memory of a deregistered handle. @return UCS_ERR_NO_ELEM if the
- *  handle was not added. */
-ucs_status_t uct_predreg_memlock_remove(uct_predreg_memlock_t *memlock,
-                                        uct_mem_h memh);
+/** Stop counting memory that was added. */
+void uct_predreg_memlock_remove(uct_predreg_memlock_t *memlock, uint64_t bytes,
+                                size_t pool);
 
 /** Count a pool of so many bytes, registered through UCX's own cache. UCX's cache decides
  *  when to deregister the pool, so the pool counts for good, and never against the

@@ -7,13 +7,12 @@
 #include "domain.h"
 #include <uct/ib/predreg/core/comm.h>
 
-#include <ucs/base/mutex.h>
 #include <uct/ib/predreg/core/state.h>
 
-#include <ucs/datastruct/khash.h>
 #include <ucs/debug/log_def.h>
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 /*
  * Watching under the leave-pinned policy. UCX's own cache lies below the library, and
@@ -22,12 +21,12 @@
  */
 
 
-/* Numbers of uses under way, by handle. UCX's own pools have handles, too, and the end of
- * a pool must not be taken for the end of a use. */
-KHASH_MAP_INIT_INT64(watch_uses, unsigned)
-
-static khash_t(watch_uses) uses;                /* Under lock */
-static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WATCHED);
+/* The owner of a handle with uses under way. UCX's own pools have handles, too, and the end
+ * of a pool must not be taken for the end of a use. */
+typedef struct watched {
+    uct_predreg_owner_t owner;
+    unsigned            uses; /* Above 0. Under core.lock */
+} watched_t;
 
 /* The shortest use so far, bytes. Shorter memory was never used, so its unmapping need
  * not be recorded. Relaxed: the number only decreases, and nothing else depends on it. */
@@ -62,43 +61,80 @@ static uint64_t elapsed(uct_predreg_core_t *core, uint64_t begin)
     return (end > begin) ? (end - begin) : 0;
 }
 
-/* Note the begin of a use with the handle. @return 0 if there is no memory for the note;
- * the use is not recorded then. */
-static int use_remember(uct_mem_h memh)
+static watched_t *find(uct_predreg_domain_t *domain, uct_mem_h memh)
 {
-    khiter_t iter;
-    int ret;
-
-    ucs_mutex_lock(&lock);
-    iter = kh_put(watch_uses, &uses, (uintptr_t)memh, &ret);
-    if (ret == UCS_KH_PUT_FAILED) {
-        goto out;
-    }
-
-    if (ret != UCS_KH_PUT_KEY_PRESENT) {
-        kh_val(&uses, iter) = 0;
-    }
-    ++kh_val(&uses, iter);
-out:
-    ucs_mutex_unlock(&lock);
-    return ret != UCS_KH_PUT_FAILED;
+    return ucs_map_find(&domain->owners, memh);
 }
 
-/* Note the end of a use with the handle. @return 0 if the handle belongs to one of UCX's
- * pools. */
-static int use_forget(uct_mem_h memh)
+/* Note the end of a use with the handle. @return 0 if there was no memory to note its
+ * begin. */
+static int use_forget(uct_predreg_domain_t *domain, uct_mem_h memh)
 {
-    khiter_t iter;
-    int found;
+    watched_t *watched;
 
-    ucs_mutex_lock(&lock);
-    iter  = kh_get(watch_uses, &uses, (uintptr_t)memh);
-    found = (iter != kh_end(&uses));
-    if (found && (--kh_val(&uses, iter) == 0)) {
-        kh_del(watch_uses, &uses, iter);
+    uct_predreg_core_lock(domain->core);
+    watched = find(domain, memh);
+    if ((watched != NULL) && (--watched->uses == 0)) {
+        uct_predreg_disown(domain, memh);
+        free(watched);
     }
-    ucs_mutex_unlock(&lock);
-    return found;
+    uct_predreg_core_unlock(domain->core);
+    return watched != NULL;
+}
+
+static ucs_status_t use_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
+                            const uct_md_mem_dereg_params_t *params)
+{
+    uct_predreg_core_t *core      = domain->core;
+    ucs_rcache_pred_event_t event = {
+        .type   = UCS_RCACHE_PRED_EVENT_USE_END,
+        .domain = domain->number,
+        .id     = (uintptr_t)params->memh
+    };
+    int is_recorded               = use_forget(domain, params->memh);
+    ucs_status_t status;
+
+    event.time     = now(core);
+    status         = core->real.uct_md_mem_dereg_v2(domain->md, params);
+    event.duration = elapsed(core, event.time);
+    if (is_recorded) {
+        ucs_rcache_recorder_event(core->recorder, &event);
+    }
+    return status;
+}
+
+static watched_t *watched_new(uct_predreg_domain_t *domain, uct_mem_h memh)
+{
+    watched_t *watched = calloc(1, sizeof(*watched));
+
+    if (watched == NULL) {
+        return NULL;
+    }
+
+    watched->owner.end = use_end;
+    if (uct_predreg_own(domain, memh, &watched->owner) != UCS_OK) {
+        free(watched);
+        return NULL;
+    }
+    return watched;
+}
+
+/* Note the begin of a use with the handle. @return 0 if there is no memory for the note;
+ * the use is not recorded then. */
+static int use_remember(uct_predreg_domain_t *domain, uct_mem_h memh)
+{
+    watched_t *watched;
+
+    uct_predreg_core_lock(domain->core);
+    watched = find(domain, memh);
+    if (watched == NULL) {
+        watched = watched_new(domain, memh);
+    }
+    if (watched != NULL) {
+        ++watched->uses;
+    }
+    uct_predreg_core_unlock(domain->core);
+    return watched != NULL;
 }
 
 /* Remember the length of a use, if the use is the shortest so far */
@@ -142,37 +178,13 @@ ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
     event.duration = elapsed(core, event.time);
     if (status != UCS_OK) {
         event.result = UCS_RCACHE_PRED_RESULT_FAILED;
-    } else if (use_remember(*memh_p)) {
+    } else if (use_remember(domain, *memh_p)) {
         event.id = (uintptr_t)*memh_p;
         shortest_update(length);
     } else {
         return status;
     }
 
-    ucs_rcache_recorder_event(recorder, &event);
-    return status;
-}
-
-ucs_status_t
-uct_predreg_watch_mem_dereg(uct_predreg_domain_t *domain,
-                            const uct_md_mem_dereg_params_t *params)
-{
-    uct_predreg_core_t *core        = domain->core;
-    ucs_rcache_recorder_t *recorder = core->recorder;
-    ucs_rcache_pred_event_t event   = {
-        .type   = UCS_RCACHE_PRED_EVENT_USE_END,
-        .domain = domain->number,
-        .id     = (uintptr_t)params->memh
-    };
-    ucs_status_t status;
-
-    if (ucs_likely(recorder == NULL) || !use_forget(params->memh)) {
-        return core->real.uct_md_mem_dereg_v2(domain->md, params);
-    }
-
-    event.time     = now(core);
-    status         = core->real.uct_md_mem_dereg_v2(domain->md, params);
-    event.duration = elapsed(core, event.time);
     ucs_rcache_recorder_event(recorder, &event);
     return status;
 }
@@ -194,12 +206,4 @@ void uct_predreg_watch_unmapped(uct_predreg_core_t *core, uintptr_t start,
 
     event.time = now(core);
     ucs_rcache_recorder_event(recorder, &event);
-}
-
-void uct_predreg_watch_reset(void)
-{
-    /* The table is not freed: another thread of the parent may have been in the allocator
-     * at the fork */
-    kh_init_inplace(watch_uses, &uses);
-    ucs_mutex_init(&lock, UCS_RANK_WATCHED, 0);
 }

@@ -54,7 +54,6 @@ void test_core_init(void)
 {
     uct_predreg_knobs_cleanup(&self->knobs);
     ucs_callpath_table_destroy(self->paths);
-    kh_destroy_inplace(uct_predreg_firehose, &self->firehose.bytes);
     memset(self, 0, sizeof(*self));
     ucs_mutex_init(&self->lock, UCS_RANK_CORE, 0);
     uct_predreg_knobs_default(&self->knobs);

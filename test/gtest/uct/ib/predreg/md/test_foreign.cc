@@ -7,6 +7,7 @@
 #include "md_test.h"
 
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/md/domain.h>
 
 extern "C" {
 #include <common/c_access.h>
@@ -17,16 +18,27 @@ extern "C" {
  * counted is in test_memlock.cc.) */
 class test_foreign : public md_test {
 protected:
+    /* A handle that the fake does not give out */
     static uct_mem_h memh(uintptr_t number)
     {
-        return reinterpret_cast<uct_mem_h>(number);
+        return reinterpret_cast<uct_mem_h>((1ul << 32) * number);
     }
 
-    static void add(uintptr_t number, size_t length, int is_pool = 1)
+    void add(uintptr_t number, size_t length, int is_pool = 1,
+             uintptr_t address = 0)
     {
-        uct_predreg_foreign_add(test_core_state(), memh(number), nullptr,
-                                length, is_pool);
+        uct_predreg_foreign_add(domain(m_md), memh(number),
+                                reinterpret_cast<void*>(address), length,
+                                is_pool);
     }
+
+    void remove(uintptr_t number)
+    {
+        m_regs[memh(number)] = {};
+        dereg(m_md, memh(number));
+    }
+
+    uct_md_h m_md;
 
     static uint64_t pools()
     {
@@ -39,19 +51,46 @@ protected:
 
 TEST_F(test_foreign, the_limit_is_what_it_leaves) {
     run_limited([this] {
-        open();
+        m_md = open();
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
         add(1, 1024 * KB);
         add(2, 512 * KB, 0);
         EXPECT_EQ(LIMIT - 1536 * KB, uct_predreg_max_bytes(test_core_knobs()));
         EXPECT_EQ(1024 * KB, pools());
 
-        uct_predreg_foreign_remove(test_core_state(), memh(1));
+        remove(1);
         EXPECT_EQ(LIMIT - 512 * KB, uct_predreg_max_bytes(test_core_knobs()));
         EXPECT_EQ(1024 * KB, pools()) << "the most at a time";
         /* It is not there */
-        uct_predreg_foreign_remove(test_core_state(), memh(3));
-        uct_predreg_foreign_remove(test_core_state(), memh(2));
+        remove(3);
+        remove(2);
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+    });
+}
+
+TEST_F(test_foreign, whole_pages_count) {
+    run_limited([this] {
+        m_md = open();
+        add(1, 2, 0, 0x10000000 + 4096 - 1);
+        EXPECT_EQ(LIMIT - 2 * 4096, uct_predreg_max_bytes(test_core_knobs()));
+        remove(1);
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+    });
+}
+
+/* UCX refuses to deregister it */
+TEST_F(test_foreign, what_stays_registered_counts) {
+    run_limited([this] {
+        m_md = open();
+        add(1, 1024 * KB);
+
+        uct_md_mem_dereg_params_t params = {};
+        params.field_mask                = UCT_MD_MEM_DEREG_FIELD_MEMH;
+        params.memh                      = memh(1);
+        m_keep                           = 1;
+        EXPECT_EQ(UCS_ERR_BUSY, uct_predreg_mem_dereg(domain(m_md), &params));
+        EXPECT_EQ(LIMIT - 1024 * KB, uct_predreg_max_bytes(test_core_knobs()));
+        remove(1);
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
     });
 }
@@ -59,7 +98,7 @@ TEST_F(test_foreign, the_limit_is_what_it_leaves) {
 TEST_F(test_foreign, the_users_bound_counts_if_it_is_less) {
     set("MAX_PINNED", "2M");
     run_limited([this] {
-        open();
+        m_md = open();
         add(1, 1024 * KB);
         EXPECT_EQ(2048 * KB, uct_predreg_max_bytes(test_core_knobs()));
         add(2, 1536 * KB);
@@ -69,35 +108,35 @@ TEST_F(test_foreign, the_users_bound_counts_if_it_is_less) {
 
 TEST_F(test_foreign, the_cache_keeps_to_it) {
     run_limited([this] {
-        uct_md_h md = open();
+        uct_md_h md = m_md = open();
 
         dereg(md, reg(md, SEND));
         add(1, LIMIT - LENGTH / 2);
         EXPECT_TRUE(m_regs.empty()) << "it is given up if it was still there";
         reg(md, SEND, UCT_PREDREG_PURPOSE_SEND, UCS_ERR_EXCEEDS_LIMIT);
 
-        uct_predreg_foreign_remove(test_core_state(), memh(1));
+        remove(1);
         dereg(md, reg(md, SEND));
     });
 }
 
 TEST_F(test_foreign, without_memory_only_the_kernel_counts) {
     run_limited([this] {
-        open();
+        m_md = open();
         test_alloc_fail_nth(1);
         add(1, 1024 * KB);
         EXPECT_TRUE(test_alloc_failed());
         test_alloc_fail_nth(0);
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
         EXPECT_EQ(0u, pools());
-        uct_predreg_foreign_remove(test_core_state(), memh(1));
+        remove(1);
     });
 }
 
 TEST_F(test_foreign, pools_of_a_cache_that_is_watched_do_not_go) {
     set("POLICY", "leave-pinned");
     run_limited([this] {
-        open();
+        m_md = open();
         uct_predreg_pool_add(test_core_state(), 1024 * KB);
         uct_predreg_pool_add(test_core_state(), 512 * KB);
         EXPECT_EQ(1536 * KB, pools());
@@ -107,11 +146,18 @@ TEST_F(test_foreign, pools_of_a_cache_that_is_watched_do_not_go) {
 
 TEST_F(test_foreign, the_parents_count_for_nothing) {
     run_limited([this] {
-        open();
+        m_md = open();
         add(1, 1024 * KB);
+        uct_predreg_domains_reset();
         uct_predreg_foreign_reset(test_core_state());
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
-        uct_predreg_foreign_remove(test_core_state(), memh(1));
+
+        uct_md_mem_dereg_params_t params = {};
+        params.field_mask                = UCT_MD_MEM_DEREG_FIELD_MEMH;
+        params.memh                      = memh(1);
+        m_regs[memh(1)]                  = {};
+        EXPECT_EQ(UCS_OK, uct_predreg_unknown_mem_dereg(test_core_state(), m_md,
+                                                        &params));
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
     });
 }
