@@ -112,7 +112,7 @@ static void keep(access_t *access)
     ucp_fh_unlock(fh);
     access->piece = NULL;
     if (is_due) {
-        (void)ucp_fh_way_flush_if_due(fh, &access->way->super);
+        (void)ucp_fh_way_flush(fh, &access->way->super, UCP_FH_FLUSH_IF_DUE);
     }
 }
 

@@ -27,13 +27,6 @@
 #define SLEEP 1000000
 
 
-/* A piece whose request a thread waits for. The result is protected by ucp_fh::lock */
-typedef struct {
-    ucp_fh_piece_t super;
-    int            is_ended;
-} win_piece_t;
-
-
 void ucp_win_pieces_end(ucs_list_link_t *pieces)
 {
     ucp_win_entry_t entry;
@@ -85,44 +78,42 @@ int ucp_win_peer_is_scarce(uint32_t peer)
            are_scarce(ucp_win_fh(), peer) && !ucp_win.env->is_in_progress();
 }
 
-/* Under ucp_fh::lock */
+/* Under ucp_fh::lock: the request of a piece has ended, for which a thread waits */
 static void piece_ended(ucp_fh_comp_t *self)
 {
-    ucs_container_of(self, win_piece_t, super.request.comp)->is_ended = 1;
 }
 
 /* The same for a piece without a waiting thread */
 static void abandoned_ended(ucp_fh_comp_t *self)
 {
-    win_piece_t *piece = ucs_container_of(self, win_piece_t, super.request.comp);
+    ucp_fh_piece_t *piece = ucs_container_of(self, ucp_fh_piece_t, request.comp);
 
     if (self->status == UCS_OK) {
-        ucp_fh_remote_release(piece->super.request.peer->table,
-                              &piece->super.request);
+        ucp_fh_remote_release(piece->request.peer->table, &piece->request);
     }
-    ucp_fh_piece_free(&piece->super);
+    ucp_fh_piece_free(piece);
 }
 
-static int has_ended(ucp_fh_t *fh, const win_piece_t *piece)
+static int has_ended(ucp_fh_t *fh, const ucp_fh_piece_t *piece)
 {
     int ret;
 
     ucp_fh_lock(fh);
-    ret = piece->is_ended;
+    ret = (piece->request.comp.status != UCS_INPROGRESS);
     ucp_fh_unlock(fh);
     return ret;
 }
 
 /* @return 0: the request has ended meanwhile; else the thread that ends the request frees the
  * piece */
-static int give_up(ucp_fh_t *fh, win_piece_t *piece)
+static int give_up(ucp_fh_t *fh, ucp_fh_piece_t *piece)
 {
     int is_pending;
 
     ucp_fh_lock(fh);
-    is_pending = !piece->is_ended;
+    is_pending = (piece->request.comp.status == UCS_INPROGRESS);
     if (is_pending) {
-        piece->super.request.comp.func = abandoned_ended;
+        piece->request.comp.func = abandoned_ended;
     }
     ucp_fh_unlock(fh);
     return is_pending;
@@ -130,7 +121,7 @@ static int give_up(ucp_fh_t *fh, win_piece_t *piece)
 
 /* A callback may not progress its worker: other threads, and that of Firehose, end the
  * request. @return 0: given up */
-static int wait_in_callback(ucp_fh_t *fh, win_piece_t *piece)
+static int wait_in_callback(ucp_fh_t *fh, ucp_fh_piece_t *piece)
 {
     uint64_t end = ucs_monotonic_ns() + PATIENCE_CALLBACK;
 
@@ -159,12 +150,12 @@ static void tell_of_wait(uint32_t peer)
 
 /* This thread may have used the firehoses itself. The wait has no end: there is no status to
  * return yet */
-static void wait_outside(ucp_fh_t *fh, win_piece_t *piece, const ucp_win_way_t *way)
+static void wait_outside(ucp_fh_t *fh, ucp_fh_piece_t *piece, const ucp_win_way_t *way)
 {
     uint64_t end = ucs_monotonic_ns() + PATIENCE_TELL;
 
     while (!has_ended(fh, piece)) {
-        (void)ucp_fh_way_flush_if_due(fh, piece->super.way);
+        (void)ucp_fh_way_flush(fh, piece->way, UCP_FH_FLUSH_IF_DUE);
         if ((ucp_worker_progress(way->super.worker) == 0) &&
             !ucp_fh_drive_help(fh)) {
             ucp_win_ways_help(way->context);
@@ -190,7 +181,7 @@ static void complain_of_callback(void)
 
 /* Wait for a request without an immediate grant. @return 0: given up, and the thread that
  * ends the request frees the piece */
-static int wait(ucp_fh_t *fh, win_piece_t *piece, const ucp_win_way_t *way)
+static int wait(ucp_fh_t *fh, ucp_fh_piece_t *piece, const ucp_win_way_t *way)
 {
     ucp_fh_settle(fh);
     if (ucp_win.env->is_in_progress()) {
@@ -207,7 +198,7 @@ static ucs_status_t
 try_acquire(ucp_fh_t *fh, ucp_win_way_t *way, const ucp_fh_run_t *run, uint64_t address,
             ucp_fh_piece_t **piece_p, ucp_fh_chunk_t *chunk, int *is_answer_p)
 {
-    win_piece_t *piece = malloc(sizeof(*piece));
+    ucp_fh_piece_t *piece = malloc(sizeof(*piece));
     ucs_status_t status;
 
     *is_answer_p = 0;
@@ -215,31 +206,30 @@ try_acquire(ucp_fh_t *fh, ucp_win_way_t *way, const ucp_fh_run_t *run, uint64_t 
         return UCS_ERR_NO_MEMORY;
     }
 
-    piece->is_ended                = 0;
-    piece->super.request.comp.func = piece_ended;
+    piece->request.comp.func = piece_ended;
     ucp_fh_lock(fh);
-    status = ucp_fh_piece_acquire(fh, &piece->super, &way->super, run, chunk);
+    status = ucp_fh_piece_acquire(fh, piece, &way->super, run, chunk);
     ucp_fh_unlock(fh);
     if (ucs_unlikely(status == UCS_INPROGRESS)) {
         if (!wait(fh, piece, way)) {
             complain_of_callback();
             return UCS_ERR_NO_RESOURCE;
         }
-        status       = piece->super.request.comp.status;
+        status       = piece->request.comp.status;
         *is_answer_p = 1;
     }
 
     if (status != UCS_OK) {
-        ucp_fh_piece_free(&piece->super);
+        ucp_fh_piece_free(piece);
         return status;
     }
 
     if (*is_answer_p) {
         ucp_fh_lock(fh);
-        ucp_fh_piece_find(fh, &piece->super, address, chunk);
+        ucp_fh_piece_find(fh, piece, address, chunk);
         ucp_fh_unlock(fh);
     }
-    *piece_p = &piece->super;
+    *piece_p = piece;
     return UCS_OK;
 }
 

@@ -12,18 +12,13 @@
 /* The end of endpoints */
 
 
-/* Begin the last flush of a closing way: after it no operation uses the way. @param ep  NULL:
- * gone already. @return 0: UCP has no memory, try again later */
-static int begin_last_flush(ucp_win_way_t *way, ucp_ep_h ep)
+/* Begin the last flush of a closing way: after it no operation uses the way. @return 0: UCP has
+ * no memory, try again later */
+static int begin_last_flush(ucp_win_way_t *way)
 {
-    ucp_fh_t *fh = ucp_win_tables();
-    int has_begun;
+    ucp_fh_t *fh  = ucp_win_tables();
+    int has_begun = ucp_fh_way_flush(fh, &way->super, UCP_FH_FLUSH_ALWAYS);
 
-    ucp_fh_lock(fh);
-    ucp_fh_way_begin_flush(fh, &way->super);
-    ucp_fh_unlock(fh);
-
-    has_begun = ucp_fh_way_post_flush(fh, &way->super, ep);
     ucp_fh_lock(fh);
     way->needs_flush = !has_begun;
     ucp_fh_unlock(fh);
@@ -50,7 +45,7 @@ static ucp_win_way_t *take_complete(ucp_worker_h worker)
             (way->is_abandoned ||
              ((way->super.num_flushes == 0) && !way->needs_flush))) {
             ucs_list_del(&way->link);
-            ucp_fh_way_discard_keys(&way->super);
+            ucp_fh_way_drop(fh, &way->super);
             atomic_fetch_sub_explicit(&ucp_win.num_closing, 1,
                                       memory_order_relaxed);
             found = way;
@@ -69,7 +64,7 @@ void ucp_win_ways_end(ucp_worker_h worker)
 
     while (has_begun && ((way = ucp_win_way_get(&ucp_win.closing_ways, worker,
                                                 needs_flush)) != NULL)) {
-        has_begun = begin_last_flush(way, NULL);
+        has_begun = begin_last_flush(way);
         ucp_fh_way_put(&way->super);
     }
 
@@ -93,7 +88,7 @@ static void begin_close(ucp_win_way_t *way)
     way->needs_flush      = has_keys;
     ucp_fh_unlock(fh);
     if (has_keys) {
-        (void)begin_last_flush(way, way->super.ep);
+        (void)begin_last_flush(way);
     }
 }
 
@@ -129,6 +124,7 @@ static void add_closing(ucp_win_way_t *way)
     ucs_mutex_lock(&ucp_win.lock);
     ucs_list_del(&way->link);
     ucs_list_add_tail(&ucp_win.closing_ways, &way->link);
+    way->super.ep = NULL;
     atomic_fetch_add_explicit(&ucp_win.num_closing, 1, memory_order_relaxed);
     ucs_mutex_unlock(&ucp_win.lock);
 }

@@ -152,22 +152,6 @@ static int is_begun(const ucp_win_way_t *way)
     return (way->super.num_unflushed > 0) || (way->super.num_flushes > 0);
 }
 
-/* Begin a flush of a way of this thread alone, unless nothing is unflushed */
-static void begin_flush(ucp_fh_t *fh, ucp_fh_way_t *way)
-{
-    int begins;
-
-    ucp_fh_lock(fh);
-    begins = (way->num_unflushed > 0);
-    if (begins) {
-        ucp_fh_way_begin_flush(fh, way);
-    }
-    ucp_fh_unlock(fh);
-    if (begins) {
-        (void)ucp_fh_way_post_flush(fh, way, way->ep);
-    }
-}
-
 /* Flush a worker of this thread alone, until this time at most: only endpoints with
  * operations, since others may not be connected yet */
 static void flush_own(ucp_fh_t *fh, const ucp_win_worker_t *worker, uint64_t end)
@@ -177,7 +161,7 @@ static void flush_own(ucp_fh_t *fh, const ucp_win_worker_t *worker, uint64_t end
     while ((ucs_monotonic_ns() < end) &&
            ((way = ucp_win_way_get(&ucp_win.open_ways, worker->worker, is_begun)) !=
             NULL)) {
-        begin_flush(fh, &way->super);
+        (void)ucp_fh_way_flush(fh, &way->super, UCP_FH_FLUSH_IF_DIRTY);
         ucp_win_worker_progress(worker->context, worker->worker);
         ucp_fh_way_put(&way->super);
     }

@@ -218,15 +218,8 @@ ucp_fh_t *ucp_win_start(ucp_context_h context)
     return fh;
 }
 
-/* Under win.lock and ucp_fh::lock: threads that may use the worker destroy the keys */
-static void leave_peer(ucp_fh_t *fh, ucp_win_way_t *way)
-{
-    ucp_fh_way_drop(fh, &way->super);
-    ucp_fh_way_discard_keys(&way->super);
-}
-
-/* Take Firehose away from endpoints of other contexts and from further calls. @return 0: a call
- * with Firehose is under way */
+/* Take Firehose away from endpoints of other contexts and from further calls: threads that may
+ * use their workers destroy the keys. @return 0: a call with Firehose is under way */
 static int try_detach(ucp_fh_t *fh)
 {
     ucp_win_way_t *way;
@@ -237,10 +230,10 @@ static int try_detach(ucp_fh_t *fh)
     if (is_unused) {
         ucp_fh_lock(fh);
         ucs_list_for_each(way, &ucp_win.open_ways, link) {
-            leave_peer(fh, way);
+            ucp_fh_way_drop(fh, &way->super);
         }
         ucs_list_for_each(way, &ucp_win.closing_ways, link) {
-            leave_peer(fh, way);
+            ucp_fh_way_drop(fh, &way->super);
         }
         atomic_store_explicit(&ucp_win.fh, NULL, memory_order_release);
         ucp_fh_unlock(fh);

@@ -294,7 +294,7 @@ static void post_piece(ucp_fh_op_t *op, op_piece_t *piece, ucp_fh_chunk_t *chunk
     is_due = ucp_fh_piece_keep(fh, &piece->super);
     ucp_fh_unlock(fh);
     if (ucs_unlikely(is_due)) {
-        (void)ucp_fh_way_flush_if_due(fh, op->way);
+        (void)ucp_fh_way_flush(fh, op->way, UCP_FH_FLUSH_IF_DUE);
     }
 }
 

@@ -238,7 +238,7 @@ void ucp_fh_way_look(ucp_fh_t *fh, ucp_fh_way_t *way)
         }
     }
     ucp_fh_unlock(fh);
-    (void)ucp_fh_way_flush_if_due(fh, way);
+    (void)ucp_fh_way_flush(fh, way, UCP_FH_FLUSH_IF_DUE);
 }
 
 /* Under lock: a way with pieces in its lists is dirty */
@@ -285,9 +285,16 @@ static void take(ucp_fh_t *fh, ucp_fh_way_t *way, ucs_list_link_t *pieces)
 
 void ucp_fh_way_drop(ucp_fh_t *fh, ucp_fh_way_t *way)
 {
+    ucp_fh_rkey_t *unpacked;
+
     take(fh, way, &way->flushing);
     ucp_fh_pieces_release(fh, &way->flushing);
     update_dirty(way);
+    while (!ucs_list_is_empty(&way->rkeys)) {
+        unpacked = ucs_list_extract_head(&way->rkeys, ucp_fh_rkey_t, owned_link);
+        ucs_list_del(&unpacked->link);
+        ucs_list_add_tail(&way->trash, &unpacked->owned_link);
+    }
 }
 
 static int is_of(const ucp_fh_way_t *way, ucp_worker_h worker, ucp_ep_h ep)
@@ -342,13 +349,6 @@ int ucp_fh_way_is_due(const ucp_fh_t *fh, const ucp_fh_way_t *way)
            ucp_fh_peer_has_lent_much(peer, way->num_unflushed, way->num_missed);
 }
 
-void ucp_fh_way_begin_flush(ucp_fh_t *fh, ucp_fh_way_t *way)
-{
-    take(fh, way, &way->flushing);
-    ++way->num_flushes;
-    ucp_fh_way_ref(way);
-}
-
 void ucp_fh_way_flushed(ucp_fh_t *fh, ucp_fh_way_t *way)
 {
     ucp_fh_lock(fh);
@@ -368,7 +368,7 @@ static void flush_ended(void *request, ucs_status_t status, void *user_data)
     way->flushed(way);
 }
 
-int ucp_fh_way_post_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_ep_h ep)
+static int post_flush(ucp_fh_t *fh, ucp_fh_way_t *way)
 {
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
@@ -377,7 +377,8 @@ int ucp_fh_way_post_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_ep_h ep)
     };
     ucs_status_ptr_t request;
 
-    request = ucp_fh_flush(way->worker, ep, &param);
+    /* Where any thread uses the worker, another one may close the endpoint meanwhile */
+    request = ucp_fh_flush(way->worker, way->is_multi ? NULL : way->ep, &param);
     if (ucp_fh_flush_is_refused(request)) {
         ucp_fh_lock(fh);
         --way->num_flushes;
@@ -393,19 +394,20 @@ int ucp_fh_way_post_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_ep_h ep)
     return 1;
 }
 
-int ucp_fh_way_flush_if_due(ucp_fh_t *fh, ucp_fh_way_t *way)
+int ucp_fh_way_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_fh_flush_when_t when)
 {
     int begins;
 
     ucp_fh_lock(fh);
-    begins = ucp_fh_way_is_due(fh, way);
+    begins = (when == UCP_FH_FLUSH_IF_DUE)   ? ucp_fh_way_is_due(fh, way) :
+             (when == UCP_FH_FLUSH_IF_DIRTY) ? (way->num_unflushed > 0) : 1;
     if (begins) {
-        ucp_fh_way_begin_flush(fh, way);
+        take(fh, way, &way->flushing);
+        ++way->num_flushes;
+        ucp_fh_way_ref(way);
     }
     ucp_fh_unlock(fh);
-
-    /* Where any thread uses the worker, another one may close the endpoint meanwhile */
-    return begins && ucp_fh_way_post_flush(fh, way, way->is_multi ? NULL : way->ep);
+    return begins && post_flush(fh, way);
 }
 
 ucp_fh_way_t *ucp_fh_ways_find_due(ucp_fh_t *fh, const ucp_fh_ways_t *ways,
@@ -437,19 +439,8 @@ void ucp_fh_ways_flush_due(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worke
             return;
         }
 
-        has_begun = ucp_fh_way_flush_if_due(fh, way);
+        has_begun = ucp_fh_way_flush(fh, way, UCP_FH_FLUSH_IF_DUE);
         ucp_fh_way_put(way);
-    }
-}
-
-void ucp_fh_way_discard_keys(ucp_fh_way_t *way)
-{
-    ucp_fh_rkey_t *unpacked;
-
-    while (!ucs_list_is_empty(&way->rkeys)) {
-        unpacked = ucs_list_extract_head(&way->rkeys, ucp_fh_rkey_t, owned_link);
-        ucs_list_del(&unpacked->link);
-        ucs_list_add_tail(&way->trash, &unpacked->owned_link);
     }
 }
 

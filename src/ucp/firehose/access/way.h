@@ -105,7 +105,7 @@ typedef struct ucp_fh_memo {
 struct ucp_fh_way {
     /* Do not change, @a peer and @a max_unflushed from ucp_fh_way_connect() on */
     ucp_worker_h    worker;
-    ucp_ep_h        ep;          /**< Invalid once UCP has closed the endpoint */
+    ucp_ep_h        ep;          /**< NULL once UCP has closed the endpoint */
     int             is_multi;    /**< Whether any thread may use the worker */
     uint32_t        peer;
     unsigned        max_unflushed; /**< A flush begins with so many pieces */
@@ -237,7 +237,8 @@ int ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece);
 void ucp_fh_ways_take(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep,
                       ucs_list_link_t *pieces);
 
-/** Release all pieces of a way, those of flushes under way too. Under lock. */
+/** Release all pieces of a way, those of flushes under way too. No firehose needs its
+ *  unpacked keys any more. Under lock. */
 void ucp_fh_way_drop(ucp_fh_t *fh, ucp_fh_way_t *way);
 
 /** Undo a take: UCP had no memory for the flush. Under lock. */
@@ -251,22 +252,21 @@ int ucp_fh_ways_have(const ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep
  *          ucp_fh_peer_has_lent_much(). Under lock. */
 int ucp_fh_way_is_due(const ucp_fh_t *fh, const ucp_fh_way_t *way);
 
-/** A flush of the library begins: with the next call, which takes a reference.
- *  Under lock. */
-void ucp_fh_way_begin_flush(ucp_fh_t *fh, ucp_fh_way_t *way);
+typedef enum {
+    UCP_FH_FLUSH_IF_DUE,   /**< See ucp_fh_way_is_due() */
+    UCP_FH_FLUSH_IF_DIRTY, /**< If pieces are not covered by a flush yet */
+    UCP_FH_FLUSH_ALWAYS
+} ucp_fh_flush_when_t;
 
-/** Hand that flush to UCP.
+/** Begin a flush of the library for a way, with a reference.
  *
- *  @param [in] ep  NULL: the endpoint may be gone, and all of the worker is flushed.
- *  @return 0: UCP has no memory, and the flush has not begun. */
-int ucp_fh_way_post_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_ep_h ep);
+ *  @return whether the flush has begun; if not, it was not wanted, or UCP has no
+ *          memory. */
+int ucp_fh_way_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_fh_flush_when_t when);
 
 /** Release the pieces of a flush that has ended: if it failed, the peer is gone, and its
  *  memory too. Drops the reference. */
 void ucp_fh_way_flushed(ucp_fh_t *fh, ucp_fh_way_t *way);
-
-/** Begin to flush a way if that is due. @return whether a flush has begun. */
-int ucp_fh_way_flush_if_due(ucp_fh_t *fh, ucp_fh_way_t *way);
 
 /** @return a way of a worker whose flush is due, or NULL. Under lock. */
 ucp_fh_way_t *ucp_fh_ways_find_due(ucp_fh_t *fh, const ucp_fh_ways_t *ways,
@@ -290,9 +290,6 @@ static inline int ucp_fh_flush_is_refused(ucs_status_ptr_t request)
 {
     return ucs_unlikely(UCS_PTR_STATUS(request) == UCS_ERR_NO_MEMORY);
 }
-
-/** No firehose needs the unpacked keys of a way any more. Under lock. */
-void ucp_fh_way_discard_keys(ucp_fh_way_t *way);
 
 /** Destroy the unpacked keys of firehoses that are gone. */
 void ucp_fh_way_empty_trash(ucp_fh_t *fh, ucp_fh_way_t *way);

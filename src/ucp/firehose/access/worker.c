@@ -272,7 +272,6 @@ static void release_all(ucp_fh_t *fh, ucp_fh_way_t *way)
 {
     ucp_fh_lock(fh);
     ucp_fh_way_drop(fh, way);
-    ucp_fh_way_discard_keys(way);
     ucp_fh_unlock(fh);
     ucp_fh_way_empty_trash(fh, way);
 }

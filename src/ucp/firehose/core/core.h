@@ -98,13 +98,6 @@ typedef struct ucp_fh_link {
 } ucp_fh_link_t;
 
 
-/** Something to be called without any lock. */
-typedef struct ucp_fh_call {
-    ucs_list_link_t link;
-    void            (*func)(struct ucp_fh_call *self);
-} ucp_fh_call_t;
-
-
 struct ucp_fh {
     ucp_context_h   context;     /**< Of the library's own worker */
     ucp_context_h   mem_context; /**< Peers get its keys: @a context or another one, set
@@ -128,7 +121,8 @@ struct ucp_fh {
     ucp_fh_local_t  local;
     ucp_fh_link_t   *links;    /**< By number of the process */
     ucs_list_link_t outbox;    /**< Messages to be sent */
-    ucs_list_link_t calls;     /**< Functions of the program to be called */
+    ucs_list_link_t calls;     /**< Ended pins of the program, whose functions are to be
+                                    called, by ucp_fh_hold::call */
     ucs_list_link_t mems;      /**< Exposed memory, ucp_fh_mem */
     /** Memory that the program has unmapped, until peers have given it up, by its buckets:
      *  see expose.c */
@@ -343,7 +337,7 @@ void ucp_fh_peer_bye(ucp_fh_t *fh, uint32_t slot);
 void ucp_fh_peer_give_up(ucp_fh_t *fh, uint32_t slot);
 
 /** A peer has sent nonsense: the same, with another message in the log. Under lock. */
-void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot, const char *what);
+void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot);
 
 /**
  * Make an endpoint to the worker of a peer's library, which tells the end of the peer if its
@@ -355,6 +349,12 @@ void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot, const char *what);
 ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
                             ucp_fh_peer_arg_t *arg, ucp_ep_h *ep_p,
                             int *has_no_handler_p);
+
+
+/* hold.c: pins of the program */
+
+/** Call the function of a pin, taken out of ucp_fh::calls. Without lock. */
+void ucp_fh_hold_call(ucs_list_link_t *call);
 
 
 /* moves.c: messages about firehoses of this process (mover) and of peers (target).

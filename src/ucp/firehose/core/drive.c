@@ -59,7 +59,7 @@ static void receive(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
         ++fh->num_damaged;
     } else if ((link->num_inbox == UCP_FH_MAX_INBOX) || !insert(link, parcel)) {
         free(parcel);
-        ucp_fh_peer_damaged(fh, slot, "a message too many");
+        ucp_fh_peer_damaged(fh, slot);
     } else {
         ++link->num_inbox;
         ucp_fh_peer_look(fh, link);
@@ -277,8 +277,7 @@ static int handle_one(ucp_fh_t *fh)
 
     if (status != UCS_OK) {
         ucp_fh_lock(fh);
-        ucp_fh_peer_damaged(fh, parcel->slot,
-                            "a message that is not understood");
+        ucp_fh_peer_damaged(fh, parcel->slot);
         ucp_fh_unlock(fh);
     }
     free(parcel);

@@ -145,29 +145,26 @@ void ucp_fh_peer_bye(ucp_fh_t *fh, uint32_t slot)
 }
 
 /* Not with UCS_ERR_NO_MEMORY: the program may try again after such an error */
-static void say_goodbye(ucp_fh_t *fh, uint32_t slot)
+static void say_goodbye(ucp_fh_t *fh, uint32_t slot, const char *what)
 {
-    ucp_fh_peer_fail(fh, slot, UCS_ERR_UNREACHABLE);
-    ucp_fh_peer_bye(fh, slot);
+    if (fh->links[slot].status == UCS_OK) {
+        ucs_error("firehose: process %u %s", slot, what);
+        ucp_fh_peer_fail(fh, slot, UCS_ERR_UNREACHABLE);
+        ucp_fh_peer_bye(fh, slot);
+    }
 }
 
 void ucp_fh_peer_give_up(ucp_fh_t *fh, uint32_t slot)
 {
-    if (fh->links[slot].status == UCS_OK) {
-        ucs_error("firehose: there is no memory for a message to or from process "
-                  "%u; it cannot be reached any more", slot);
-        say_goodbye(fh, slot);
-    }
+    say_goodbye(fh, slot, "cannot be reached any more: there is no memory for a message "
+                          "to or from it");
 }
 
-void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot, const char *what)
+void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot)
 {
-    if (fh->links[slot].status == UCS_OK) {
-        ++fh->num_damaged;
-        ucs_error("firehose: process %u has sent %s; it is not heard any more",
-                  slot, what);
-        say_goodbye(fh, slot);
-    }
+    fh->num_damaged += (fh->links[slot].status == UCS_OK);
+    say_goodbye(fh, slot, "is not heard any more: it has sent a message that is not "
+                          "understood, or too many");
 }
 
 void ucp_fh_peer_error(void *arg, ucp_ep_h ep, ucs_status_t status)

@@ -217,7 +217,7 @@ static int next_work(ucp_fh_t *fh, ucp_fh_work_t *work)
 static int settle_one(ucp_fh_t *fh)
 {
     ucp_fh_parcel_t *parcel = NULL;
-    ucp_fh_call_t *call     = NULL;
+    ucs_list_link_t *call   = NULL;
     int has_work            = 0;
     ucp_fh_work_t work;
 
@@ -226,7 +226,8 @@ static int settle_one(ucp_fh_t *fh)
     if (!ucs_list_is_empty(&fh->outbox)) {
         parcel = ucs_list_extract_head(&fh->outbox, ucp_fh_parcel_t, link);
     } else if (!ucs_list_is_empty(&fh->calls)) {
-        call = ucs_list_extract_head(&fh->calls, ucp_fh_call_t, link);
+        call = fh->calls.next;
+        ucs_list_del(call);
     } else {
         has_work = next_work(fh, &work);
     }
@@ -235,7 +236,7 @@ static int settle_one(ucp_fh_t *fh)
     if (parcel != NULL) {
         send_one(fh, parcel);
     } else if (call != NULL) {
-        call->func(call);
+        ucp_fh_hold_call(call);
     } else if (has_work) {
         do_work(fh, &work);
     }

@@ -19,7 +19,7 @@ static void remove_entry(ucp_fh_entry_t *entry)
     ucp_fh_remote_t *table = entry->peer->table;
 
     ucp_fh_buckets_remove(&table->entries, &table->num_entries,
-                          ucp_fh_entry_key(entry->peer, entry->bucket),
+                          ucp_fh_bucket_key(entry->peer->index, entry->bucket),
                           &entry->hash);
     entry->peer->num_recalled -= entry->is_recalled;
 }
@@ -105,7 +105,7 @@ ucp_fh_entry_add(ucp_fh_request_t *owner, ucp_fh_bucket_t bucket)
     ucs_list_add_tail(&owner->fresh, &entry->link);
     ucp_fh_buckets_add(&owner->peer->table->entries,
                        &owner->peer->table->num_entries,
-                       ucp_fh_entry_key(owner->peer, bucket), &entry->hash);
+                       ucp_fh_bucket_key(owner->peer->index, bucket), &entry->hash);
     ++owner->peer->used;
     return UCS_OK;
 }

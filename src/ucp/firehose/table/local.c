@@ -24,7 +24,7 @@ static uint64_t grant_key(const ucs_hlist_link_t *link)
 {
     const ucp_fh_grant_t *grant = (const ucp_fh_grant_t*)link;
 
-    return ucp_fh_grant_key(grant->peer, grant->reg->bucket);
+    return ucp_fh_bucket_key(grant->peer, grant->reg->bucket);
 }
 
 static ucs_status_t check_params(const ucp_fh_local_params_t *params)

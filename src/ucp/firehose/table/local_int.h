@@ -81,12 +81,6 @@ void ucp_fh_reg_gone(ucp_fh_local_t *table, const ucp_fh_reg_t *reg,
 void ucp_fh_reg_use(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
 void ucp_fh_reg_unuse(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
 
-/** @return a number for a bucket and a peer; others rarely have the same. */
-static inline uint64_t ucp_fh_grant_key(uint32_t peer, ucp_fh_bucket_t bucket)
-{
-    return bucket + ucs_hash_word(peer);
-}
-
 /** @return the firehose of a peer on a bucket, or NULL. */
 ucp_fh_grant_t *ucp_fh_grant_find(const ucp_fh_local_t *table, uint32_t peer,
                                   ucp_fh_bucket_t bucket);

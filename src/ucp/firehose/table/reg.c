@@ -151,7 +151,7 @@ ucp_fh_grant_t *ucp_fh_grant_find(const ucp_fh_local_t *table, uint32_t peer,
                                   ucp_fh_bucket_t bucket)
 {
     ucs_hlist_head_t *head = ucs_bucket(
-            &table->grants, ucp_fh_grant_key(peer, bucket));
+            &table->grants, ucp_fh_bucket_key(peer, bucket));
     ucp_fh_grant_t *grant;
 
     ucs_hlist_for_each(grant, head, hash) {
@@ -183,7 +183,7 @@ ucp_fh_grant_add(ucp_fh_local_t *table, uint32_t peer, ucp_fh_reg_t *reg)
         ucs_list_add_tail(&table->holding, &holder->holding);
     }
     ucp_fh_buckets_add(&table->grants, &table->num_grants,
-                       ucp_fh_grant_key(peer, reg->bucket), &grant->hash);
+                       ucp_fh_bucket_key(peer, reg->bucket), &grant->hash);
     return UCS_OK;
 }
 
@@ -193,7 +193,7 @@ void ucp_fh_grant_drop(ucp_fh_local_t *table, ucp_fh_grant_t *grant)
     ucp_fh_reg_t *reg       = grant->reg;
 
     ucp_fh_buckets_remove(&table->grants, &table->num_grants,
-                          ucp_fh_grant_key(grant->peer, reg->bucket),
+                          ucp_fh_bucket_key(grant->peer, reg->bucket),
                           &grant->hash);
     ucs_list_del(&grant->reg_link);
     ucs_list_del(&grant->peer_link);

@@ -16,7 +16,7 @@ static uint64_t key_of(const ucs_hlist_link_t *link)
 {
     const ucp_fh_entry_t *entry = (const ucp_fh_entry_t*)link;
 
-    return ucp_fh_entry_key(entry->peer, entry->bucket);
+    return ucp_fh_bucket_key(entry->peer->index, entry->bucket);
 }
 
 static void init_peer(ucp_fh_remote_t *table, uint32_t index)

@@ -14,19 +14,12 @@
  * Inside the remote table: its entries (entry.c), and how requests get, wait for
  * and return firehoses (request.c). Under the lock of the table. */
 
-/** @return a number for a bucket of a peer; other buckets rarely have the same. */
-static UCS_F_ALWAYS_INLINE uint64_t
-ucp_fh_entry_key(const ucp_fh_peer_t *peer, ucp_fh_bucket_t bucket)
-{
-    return bucket + ucs_hash_word(peer->index);
-}
-
 /** @return the entry of a bucket, or NULL. */
 static UCS_F_ALWAYS_INLINE ucp_fh_entry_t *
 ucp_fh_entry_find(const ucp_fh_peer_t *peer, ucp_fh_bucket_t bucket)
 {
     ucs_hlist_head_t *head = ucs_bucket(
-            &peer->table->entries, ucp_fh_entry_key(peer, bucket));
+            &peer->table->entries, ucp_fh_bucket_key(peer->index, bucket));
     ucp_fh_entry_t *entry;
 
     ucs_hlist_for_each(entry, head, hash) {

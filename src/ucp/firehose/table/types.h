@@ -169,6 +169,13 @@ ucp_fh_place_t *ucp_fh_places_first(const ucs_tree_t *places,
 ucp_fh_place_t *
 ucp_fh_places_next(const ucp_fh_place_t *place, const ucp_fh_run_t *run);
 
+/** @return a number for a bucket and a peer; others rarely have the same. */
+static UCS_F_ALWAYS_INLINE uint64_t
+ucp_fh_bucket_key(uint32_t peer, ucp_fh_bucket_t bucket)
+{
+    return bucket + ucs_hash_word(peer);
+}
+
 /** Add an element to a hash table, which grows as needed. Without memory to grow, the
  *  table becomes slower.
  *

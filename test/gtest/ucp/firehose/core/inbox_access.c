@@ -69,7 +69,7 @@ void ucp_fh_peer_fail(ucp_fh_t *fh, uint32_t slot, ucs_status_t status)
     abort();
 }
 
-void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot, const char *what)
+void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot)
 {
     abort();
 }
