@@ -124,11 +124,9 @@ struct ucp_fh {
     ucs_list_link_t calls;     /**< Ended pins of the program, whose functions are to be
                                     called, by ucp_fh_hold::call */
     ucs_list_link_t mems;      /**< Exposed memory, ucp_fh_mem */
-    /** Memory that the program has unmapped, until peers have given it up, by its buckets:
-     *  see expose.c */
-    ucs_tree_t leaving;
-    ucs_list_link_t withdrawn; /**< Entries of @a leaving that peers have given up: the
-                                    thread unmaps them */
+    ucs_tree_t      leaving;   /**< Parts of exposed memory that leave, by their buckets */
+    ucs_list_link_t withdrawn; /**< Parts that peers have given up: the thread unmaps
+                                    them */
     ucs_list_link_t mail;      /**< Links that may have their next message in the inbox; no
                                     other link has */
     int             is_working; /**< Whether a thread pins or unpins a bucket. Set and
@@ -177,21 +175,23 @@ struct ucp_fh_mem {
     ucs_list_link_t  parts;       /**< Its parts that are exposed still, ucp_fh_part_t */
     ucp_fh_watched_t watched;     /**< Tells what the program unmaps; has a lock of its
                                        own */
-    unsigned         num_leaving; /**< Withdrawals under way: of parts, and of unmapped
-                                       ranges */
+    unsigned         num_leaving; /**< Parts that leave */
     ucs_status_t     status;      /**< The first error of a withdrawal */
 };
 
 
-/** A range of exposed memory that peers may access: at first all of the memory.
- *  Protected by ucp_fh::lock. */
+/** A range of exposed memory that peers may access, at first all of the memory; or one that
+ *  leaves: that the program has unmapped, or withdraws, until peers have given it up and
+ *  the library has unmapped what only peers needed. Protected by ucp_fh::lock. */
 typedef struct ucp_fh_part {
-    ucp_fh_withdraw_t withdraw; /**< First member, see expose.c */
-    ucp_fh_exposed_t  exposed;
     struct ucp_fh_mem *mem;
-    uint64_t          start;    /**< First byte */
-    uint64_t          end;      /**< The byte after the last */
-    ucs_list_link_t   link;     /**< In ucp_fh_mem::parts, until the withdrawal */
+    uint64_t          start;       /**< First byte */
+    uint64_t          end;         /**< The byte after the last */
+    ucp_fh_exposed_t  exposed;     /**< @a place: in ucp_fh::leaving once it leaves */
+    ucp_fh_withdraw_t withdraw;    /**< Once it leaves, and so the next one */
+    int               has_buckets; /**< Whether it is in ucp_fh::leaving */
+    ucs_list_link_t   link;        /**< In ucp_fh_mem::parts, then in
+                                        ucp_fh::withdrawn */
 } ucp_fh_part_t;
 
 

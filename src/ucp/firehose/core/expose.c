@@ -12,29 +12,40 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A range that the program has unmapped, until the library has withdrawn and unmapped the
- * range. Protected by ucp_fh::lock */
-typedef struct {
-    ucp_fh_withdraw_t withdraw;    /* First member, see unmapped_withdrawn() */
-    struct ucp_fh_mem *mem;
-    uint64_t          start;       /* Whole pages, in bytes */
-    uint64_t          end;
-    int               has_buckets; /* Whether the range is in ucp_fh::leaving */
-    ucp_fh_place_t    place;       /* There */
-    ucs_list_link_t   link;        /* In ucp_fh::withdrawn, after the withdrawal */
-} leaving_t;
-
-
-/* Under lock */
-static void unmapped_withdrawn(ucp_fh_comp_t *self)
+/* Under lock: peers have given up a range */
+static void left(ucp_fh_comp_t *self)
 {
-    leaving_t *leaving = ucs_container_of(self, leaving_t, withdraw.comp);
+    ucp_fh_part_t *part = ucs_container_of(self, ucp_fh_part_t, withdraw.comp);
 
-    ucs_list_add_tail(&leaving->mem->fh->withdrawn, &leaving->link);
-    if (leaving->mem->status == UCS_OK) {
-        leaving->mem->status = self->status;
+    ucs_list_add_tail(&part->mem->fh->withdrawn, &part->link);
+    if (part->mem->status == UCS_OK) {
+        part->mem->status = self->status;
     }
-    ucp_fh_wake(leaving->mem->fh);
+    ucp_fh_wake(part->mem->fh);
+}
+
+/* Under lock: withdraw the memory's part of some buckets, if any, for a range in no list */
+static void leave(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
+{
+    ucp_fh_span_t all = {part->mem->watched.mapping.start,
+                         part->mem->watched.mapping.end};
+    ucp_fh_span_t span;
+    ucs_status_t status = UCS_OK;
+
+    ++part->mem->num_leaving;
+    part->withdraw.comp.func = left;
+    part->has_buckets        = (run->num > 0);
+    if (part->has_buckets) {
+        span = ucp_fh_span_clip(&all, fh->shift, run);
+        ucp_fh_places_add(&fh->leaving, &part->exposed.place, run);
+        status = ucp_fh_local_withdraw(&fh->local, &part->withdraw, &span);
+    }
+
+    if (status == UCS_INPROGRESS) {
+        ucp_fh_target_recall(fh, &part->withdraw.place.run);
+    } else {
+        ucs_list_add_tail(&fh->withdrawn, &part->link);
+    }
 }
 
 /* Expose a range anew after the cut of its part */
@@ -109,7 +120,7 @@ static int owns_bucket(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
 
     for (place = ucp_fh_places_first(&fh->leaving, &run); place != NULL;
          place = ucp_fh_places_next(place, &run)) {
-        if (ucs_container_of(place, leaving_t, place)->mem == mem) {
+        if (ucs_container_of(place, ucp_fh_part_t, exposed.place)->mem == mem) {
             return 1;
         }
     }
@@ -135,55 +146,29 @@ static int cover(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
     return run->num > 0;
 }
 
-/* Under lock: withdraw the memory's part of some buckets. @return whether that is done
- * already */
-static int withdraw_unmapped(ucp_fh_t *fh, struct ucp_fh_mem *mem,
-                             ucp_fh_withdraw_t *withdraw, const ucp_fh_run_t *run)
-{
-    ucp_fh_span_t all  = {mem->watched.mapping.start, mem->watched.mapping.end};
-    ucp_fh_span_t span = ucp_fh_span_clip(&all, fh->shift, run);
-
-    if (ucp_fh_local_withdraw(&fh->local, withdraw, NULL, &span) !=
-        UCS_INPROGRESS) {
-        return 1;
-    }
-
-    ucp_fh_target_recall(fh, &withdraw->place.run);
-    return 0;
-}
-
-/* @return 0 if there is no memory */
+/* Withdraw a range that the program has unmapped. @return 0 if there is no memory */
 static int
-leave(ucp_fh_t *fh, struct ucp_fh_mem *mem, uint64_t start, uint64_t end)
+leave_unmapped(ucp_fh_t *fh, struct ucp_fh_mem *mem, uint64_t start, uint64_t end)
 {
-    leaving_t *leaving   = calloc(1, sizeof(*leaving));
+    ucp_fh_part_t *part  = calloc(1, sizeof(*part));
     ucp_fh_part_t *spare = calloc(1, sizeof(*spare));
     ucp_fh_run_t run;
 
-    if ((leaving == NULL) || (spare == NULL)) {
-        free(leaving);
+    if ((part == NULL) || (spare == NULL)) {
+        free(part);
         free(spare);
         return 0;
     }
 
-    leaving->has_buckets = cover(fh, mem, start, end, &run);
-    if (!leaving->has_buckets || !cut_parts(fh, &run, spare)) {
+    if (!cover(fh, mem, start, end, &run) || !cut_parts(fh, &run, spare)) {
         free(spare);
     }
-    if (leaving->has_buckets) {
-        ucp_fh_places_add(&fh->leaving, &leaving->place, &run);
-    }
 
-    leaving->mem                = mem;
-    leaving->start              = start;
-    leaving->end                = end;
-    leaving->withdraw.comp.func = unmapped_withdrawn;
-    ++mem->num_leaving;
+    part->mem   = mem;
+    part->start = start;
+    part->end   = end;
     ucp_fh_watch_take(&mem->watched, start, end);
-    if (!leaving->has_buckets ||
-        withdraw_unmapped(fh, mem, &leaving->withdraw, &run)) {
-        ucs_list_add_tail(&fh->withdrawn, &leaving->link);
-    }
+    leave(fh, part, &run);
     return 1;
 }
 
@@ -196,7 +181,7 @@ static void unmap_begin(ucp_fh_t *fh)
 
     ucs_list_for_each(mem, &fh->mems, link) {
         while (ucp_fh_watch_next(&mem->watched, &start, &end)) {
-            if (!leave(fh, mem, start, end)) {
+            if (!leave_unmapped(fh, mem, start, end)) {
                 /* Relaxed: any thread may try again */
                 atomic_store_explicit(&fh->watcher.has_news, 1,
                                       memory_order_relaxed);
@@ -209,26 +194,26 @@ static void unmap_begin(ucp_fh_t *fh)
 /* Unmap one withdrawn range. @return whether there was one */
 static int finish_one(ucp_fh_t *fh)
 {
-    leaving_t *leaving = NULL;
+    ucp_fh_part_t *part = NULL;
 
     ucp_fh_lock(fh);
     if (!ucs_list_is_empty(&fh->withdrawn)) {
-        leaving = ucs_list_extract_head(&fh->withdrawn, leaving_t, link);
+        part = ucs_list_extract_head(&fh->withdrawn, ucp_fh_part_t, link);
     }
     ucp_fh_unlock(fh);
-    if (leaving == NULL) {
+    if (part == NULL) {
         return 0;
     }
 
-    ucp_fh_watch_release(&leaving->mem->watched, leaving->start, leaving->end);
+    ucp_fh_watch_release(&part->mem->watched, part->start, part->end);
     ucp_fh_lock(fh);
-    if (leaving->has_buckets) {
-        ucp_fh_places_remove(&fh->leaving, &leaving->place);
+    if (part->has_buckets) {
+        ucp_fh_places_remove(&fh->leaving, &part->exposed.place);
     }
-    --leaving->mem->num_leaving;
+    --part->mem->num_leaving;
     pthread_cond_broadcast(&fh->cond);
     ucp_fh_unlock(fh);
-    free(leaving);
+    free(part);
     return 1;
 }
 
@@ -402,43 +387,6 @@ ucs_status_t ucp_fh_expose(ucp_fh_h fh, void *address, size_t length,
     return status;
 }
 
-/* Under lock */
-static void part_is_gone(ucp_fh_part_t *part, ucs_status_t status)
-{
-    ucp_fh_mem_h mem = part->mem;
-
-    if (mem->status == UCS_OK) {
-        mem->status = status;
-    }
-    --mem->num_leaving;
-    pthread_cond_broadcast(&mem->fh->cond);
-    free(part);
-}
-
-/* Under lock */
-static void withdrawn(ucp_fh_comp_t *self)
-{
-    part_is_gone(ucs_container_of(self, ucp_fh_part_t, withdraw.comp),
-                 self->status);
-}
-
-/* Under lock */
-static void withdraw(ucp_fh_t *fh, ucp_fh_part_t *part)
-{
-    ucs_status_t status;
-
-    ++part->mem->num_leaving;
-    part->withdraw.comp.func = withdrawn;
-    ucs_list_del(&part->link);
-    status = ucp_fh_local_withdraw(&fh->local, &part->withdraw, &part->exposed,
-                                   &part->exposed.span);
-    if (status == UCS_INPROGRESS) {
-        ucp_fh_target_recall(fh, &part->withdraw.place.run);
-    } else {
-        part_is_gone(part, status);
-    }
-}
-
 /* Withdraw all parts of exposed memory. Under lock */
 static void withdraw_all(ucp_fh_t *fh, ucp_fh_mem_h mem)
 {
@@ -447,7 +395,9 @@ static void withdraw_all(ucp_fh_t *fh, ucp_fh_mem_h mem)
     unmap_begin(fh);
     ucs_list_del(&mem->link);
     ucs_list_for_each_safe(part, next, &mem->parts, link) {
-        withdraw(fh, part);
+        ucs_list_del(&part->link);
+        ucp_fh_local_conceal(&fh->local, &part->exposed);
+        leave(fh, part, &part->exposed.place.run);
     }
 }
 
@@ -485,6 +435,7 @@ ucs_status_t ucp_fh_unexpose_with(ucp_fh_mem_h mem, void (*help)(void *arg), voi
     withdraw_all(fh, mem);
     ucp_fh_unlock(fh);
     ucp_fh_settle(fh);
+    ucp_fh_unmap_finish(fh);
 
     ucp_fh_lock(fh);
     wait_for_parts(mem, help, arg);

@@ -410,16 +410,14 @@ ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed);
  * them are pinned, no memory in the same buckets can be exposed. Afterwards
  * ucp_fh_local_next_holder() tells which peers to ask for withdraw->place.run.
  *
- * @param [in] exposed  The exposed memory there, which is concealed, or NULL.
- * @param [in] span     The memory: whole pages, which is not checked; not
- *                      empty.
+ * @param [in] span  The memory, which is concealed: whole pages, which is not
+ *                   checked; not empty.
  * @return UCS_OK: nothing of the memory is pinned. UCS_INPROGRESS: the withdrawal
  *         ends later, with UCS_OK or with the error of an operation that could
  *         not unpin a part, which stays pinned.
  */
 ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
                                    ucp_fh_withdraw_t *withdraw,
-                                   ucp_fh_exposed_t *exposed,
                                    const ucp_fh_span_t *span);
 
 /** Pick a bucket for peers to give back, to make room for others: the bucket of the

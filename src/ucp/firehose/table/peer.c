@@ -234,15 +234,10 @@ static void ask_holders(ucp_fh_local_t *table, const ucp_fh_run_t *run)
 
 ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
                                    ucp_fh_withdraw_t *withdraw,
-                                   ucp_fh_exposed_t *exposed,
                                    const ucp_fh_span_t *span)
 {
     ucp_fh_run_t *run   = &withdraw->place.run;
     ucs_status_t status = UCS_OK;
-
-    if (exposed != NULL) {
-        ucp_fh_local_conceal(table, exposed);
-    }
 
     (void)ucp_fh_run_cover(table->params.shift, span->start,
                            span->end - span->start, run);

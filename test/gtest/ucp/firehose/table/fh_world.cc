@@ -227,9 +227,9 @@ static void withdraw(fh_node_t *node)
     --fh_world->withdraws;
     node->is_exposed         = false;
     node->withdraw.comp.func = on_withdraw;
+    ucp_fh_local_conceal(&node->local, &node->exposed);
     node->is_withdrawing     = ucp_fh_local_withdraw(&node->local,
-                                                     &node->withdraw,
-                                                     &node->exposed, &span) ==
+                                                     &node->withdraw, &span) ==
                                UCS_INPROGRESS;
     while ((peer = ucp_fh_local_next_holder(&node->local)) != UCP_FH_LOCAL) {
         fh_world->nodes[peer].is_asked = true;

@@ -159,7 +159,8 @@ protected:
 
         withdraw.comp.status = UCS_INPROGRESS;
         withdraw.comp.func   = [](ucp_fh_comp_t *comp) {};
-        return ucp_fh_local_withdraw(&m_table, &withdraw, &exposed, &gone);
+        ucp_fh_local_conceal(&m_table, &exposed);
+        return ucp_fh_local_withdraw(&m_table, &withdraw, &gone);
     }
 
     using told_t = std::vector<std::pair<uint64_t, uint64_t>>;
@@ -334,8 +335,9 @@ static double withdraw_pieces(unsigned num)
     }
     for (unsigned i = 0; i < num; ++i) {
         ucp_fh_span_t span = exposed[i].span;
-        num_left += ucp_fh_local_withdraw(&table, &withdraws[i], &exposed[i],
-                                          &span) == UCS_INPROGRESS;
+        ucp_fh_local_conceal(&table, &exposed[i]);
+        num_left += ucp_fh_local_withdraw(&table, &withdraws[i], &span) ==
+                    UCS_INPROGRESS;
     }
     EXPECT_EQ(num, num_left);
     while (ucp_fh_local_next_work(&table, &work)) {

@@ -228,8 +228,10 @@ protected:
         withdraw.withdraw.comp.func = [](ucp_fh_comp_t *comp) {
             ++((withdraw_t*)comp)->calls;
         };
-        return ucp_fh_local_withdraw(&m_table, &withdraw.withdraw, exposed,
-                                     &gone);
+        if (exposed != nullptr) {
+            ucp_fh_local_conceal(&m_table, exposed);
+        }
+        return ucp_fh_local_withdraw(&m_table, &withdraw.withdraw, &gone);
     }
 
     using results_t = std::vector<ucs_status_t>;
