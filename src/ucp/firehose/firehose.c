@@ -67,25 +67,6 @@ static void cleanup_fields(ucp_fh_t *fh)
     free(fh);
 }
 
-static ucs_status_t make(const ucp_fh_settings_t *settings, ucp_fh_t **fh_p)
-{
-    ucp_fh_t *fh = calloc(1, sizeof(*fh));
-
-    if (fh == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    fh->links = calloc(settings->local.num_peers, sizeof(*fh->links));
-    if (fh->links == NULL) {
-        free(fh);
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    init_fields(fh, settings);
-    *fh_p = fh;
-    return UCS_OK;
-}
-
 static void destroy_key(void *arg, void *key)
 {
     ucp_fh_key_free(key);
@@ -116,45 +97,45 @@ static ucs_status_t check_context(ucp_context_h context)
     return UCS_OK;
 }
 
-/* The tables have entries for each process */
-static ucs_status_t
-make_tables(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
+/* The tables and the links have entries for each process */
+static ucs_status_t make(const ucp_fh_settings_t *settings, ucp_fh_t **fh_p)
 {
-    ucs_status_t status;
+    uint32_t num        = settings->local.num_peers;
+    ucs_status_t status = UCS_ERR_NO_MEMORY;
+    ucp_fh_t *fh        = calloc(1, sizeof(*fh));
 
+    if (fh == NULL) {
+        goto err;
+    }
+
+    fh->links = calloc(num, sizeof(*fh->links));
+    if (fh->links == NULL) {
+        free(fh);
+        goto err;
+    }
+
+    init_fields(fh, settings);
     status = ucp_fh_remote_init(&fh->remote, &settings->remote);
     if (status != UCS_OK) {
-        return status;
+        goto err_cleanup;
     }
 
     status = ucp_fh_local_init(&fh->local, &settings->local);
     if (status != UCS_OK) {
-        ucp_fh_remote_cleanup(&fh->remote, destroy_key, NULL);
-    }
-    return status;
-}
-
-static ucs_status_t
-make_all(const ucp_fh_settings_t *settings, ucp_fh_t **fh_p)
-{
-    ucs_status_t status;
-
-    status = make(settings, fh_p);
-    if (status != UCS_OK) {
-        goto err;
+        goto err_cleanup_remote;
     }
 
-    status = make_tables(*fh_p, settings);
-    if (status != UCS_OK) {
-        cleanup_fields(*fh_p);
-        goto err;
-    }
+    *fh_p = fh;
     return UCS_OK;
 
+err_cleanup_remote:
+    ucp_fh_remote_cleanup(&fh->remote, destroy_key, NULL);
+err_cleanup:
+    cleanup_fields(fh);
 err:
     if (status == UCS_ERR_NO_MEMORY) {
         ucs_error("firehose: there is no memory for what is kept for each of %u "
-                  "processes", settings->local.num_peers);
+                  "processes", num);
     }
     return status;
 }
@@ -182,7 +163,7 @@ ucp_fh_init_for(const ucp_fh_init_params_t *params, ucp_context_h mem_context,
     }
 
     settings.mem_context = mem_context;
-    status               = make_all(&settings, &fh);
+    status               = make(&settings, &fh);
     if (status != UCS_OK) {
         goto err;
     }

@@ -100,19 +100,9 @@ static ucs_status_t start(access_t *access, ucp_rkey_h rkey)
 /* All that goes through the present piece is posted */
 static void keep(access_t *access)
 {
-    ucp_fh_t *fh = ucp_win_fh();
-    int is_due;
-
-    if (access->piece == NULL) {
-        return;
-    }
-
-    ucp_fh_lock(fh);
-    is_due = ucp_fh_piece_keep(fh, access->piece);
-    ucp_fh_unlock(fh);
-    access->piece = NULL;
-    if (is_due) {
-        (void)ucp_fh_way_flush(fh, &access->way->super, UCP_FH_FLUSH_IF_DUE);
+    if (access->piece != NULL) {
+        ucp_fh_piece_keep(ucp_win_fh(), access->piece);
+        access->piece = NULL;
     }
 }
 
@@ -204,9 +194,7 @@ next_in_buckets(access_t *access, uint64_t address, size_t length,
     ucs_status_t status;
 
     if (has_piece(access, address)) {
-        ucp_fh_lock(fh);
         ucp_fh_piece_find(fh, access->piece, address, chunk);
-        ucp_fh_unlock(fh);
     } else {
         keep(access);
         status = ucp_win_acquire(access->way, address, length, &access->piece,

@@ -225,9 +225,7 @@ try_acquire(ucp_fh_t *fh, ucp_win_way_t *way, const ucp_fh_run_t *run, uint64_t 
     }
 
     if (*is_answer_p) {
-        ucp_fh_lock(fh);
         ucp_fh_piece_find(fh, piece, address, chunk);
-        ucp_fh_unlock(fh);
     }
     *piece_p = piece;
     return UCS_OK;

@@ -61,13 +61,6 @@ void ucp_win_start_init(const predreg_windows_env_t *env)
     ucs_list_head_init(&ucp_win.none.local.ended);
 }
 
-void ucp_win_start_context(ucp_context_h context, int is_shared)
-{
-    if (ucp_win_context_add(context, is_shared) != UCS_OK) {
-        ucs_warn("windows: no memory to note a context");
-    }
-}
-
 void ucp_win_tell_pinned(const char *why)
 {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;

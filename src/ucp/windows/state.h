@@ -191,9 +191,7 @@ static inline ucp_fh_t *ucp_win_tables(void)
 /** Find out which job this is. To be called once, before all else. */
 void ucp_win_start_init(const predreg_windows_env_t *env);
 
-/** A context for one-sided communication was made, or is about to be destroyed: if its
- *  windows were served, Firehose ends. @a is_shared as in ucp_win_context_add(). */
-void ucp_win_start_context(ucp_context_h context, int is_shared);
+/** A context is about to be destroyed: if its windows were served, Firehose ends. */
 void ucp_win_end(ucp_context_h context);
 
 /** Start Firehose for a context of the program, if it was not.
@@ -212,11 +210,10 @@ void ucp_win_tell_pinned(const char *why);
 
 /* way.c: workers and endpoints of the program */
 
-/** Note a context for one-sided communication.
+/** Note a context for one-sided communication, if there is memory.
  *
- *  @param [in] is_shared  Whether the program has made it with mt_workers_shared.
- *  @return UCS_ERR_NO_MEMORY: the context is not known. */
-ucs_status_t ucp_win_context_add(ucp_context_h context, int is_shared);
+ *  @param [in] is_shared  Whether the program has made it with mt_workers_shared. */
+void ucp_win_context_add(ucp_context_h context, int is_shared);
 
 /** A context is about to be destroyed. @return whether it was known. */
 int ucp_win_context_remove(ucp_context_h context);

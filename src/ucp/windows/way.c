@@ -52,9 +52,8 @@ static void set_threaded(void)
     atomic_store_explicit(&ucp_win.is_threaded, 1, memory_order_relaxed);
 }
 
-ucs_status_t ucp_win_context_add(ucp_context_h context, int is_shared)
+void ucp_win_context_add(ucp_context_h context, int is_shared)
 {
-    ucs_status_t status = UCS_OK;
     unsigned num_before;
 
     num_before = atomic_fetch_add_explicit(&ucp_win.num_contexts, 1,
@@ -62,11 +61,10 @@ ucs_status_t ucp_win_context_add(ucp_context_h context, int is_shared)
     if (is_shared || (num_before > 0)) {
         set_threaded();
     }
-    if (is_shared) {
-        status = ucs_map_put(&ucp_win.shared, context, context);
+    if ((is_shared && (ucs_map_put(&ucp_win.shared, context, context) != UCS_OK)) ||
+        (ucs_map_put(&ucp_win.contexts, context, context) != UCS_OK)) {
+        ucs_warn("windows: no memory to note a context");
     }
-    return (status == UCS_OK) ?
-                   ucs_map_put(&ucp_win.contexts, context, context) : status;
 }
 
 int ucp_win_context_remove(ucp_context_h context)

@@ -273,28 +273,17 @@ post_chunks(ucp_fh_op_t *op, op_piece_t *piece, ucp_fh_chunk_t *chunk)
             return status;
         }
 
-        ucp_fh_lock(fh);
         ucp_fh_piece_find(fh, &piece->super, op->access.remote + op->posted, chunk);
-        ucp_fh_unlock(fh);
     }
 }
 
 static void post_piece(ucp_fh_op_t *op, op_piece_t *piece, ucp_fh_chunk_t *chunk)
 {
-    ucp_fh_t *fh = op->worker->fh;
-    int is_due;
-
     note(op, post_chunks(op, piece, chunk));
-    if (!is_write(op)) {
+    if (is_write(op)) {
+        ucp_fh_piece_keep(op->worker->fh, &piece->super);
+    } else {
         end_part_of_piece(piece);
-        return;
-    }
-
-    ucp_fh_lock(fh);
-    is_due = ucp_fh_piece_keep(fh, &piece->super);
-    ucp_fh_unlock(fh);
-    if (ucs_unlikely(is_due)) {
-        (void)ucp_fh_way_flush(fh, op->way, UCP_FH_FLUSH_IF_DUE);
     }
 }
 
@@ -396,9 +385,7 @@ static void resume(ucp_fh_op_t *op)
         note(op, status);
         ucp_fh_piece_free(&piece->super);
     } else {
-        ucp_fh_lock(fh);
         ucp_fh_piece_find(fh, &piece->super, op->access.remote + op->posted, &chunk);
-        ucp_fh_unlock(fh);
         post_piece(op, piece, &chunk);
     }
     begin_pieces(op);

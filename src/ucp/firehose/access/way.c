@@ -111,8 +111,11 @@ ucs_status_t ucp_fh_piece_acquire(ucp_fh_t *fh, ucp_fh_piece_t *piece, ucp_fh_wa
 void ucp_fh_piece_find(ucp_fh_t *fh, const ucp_fh_piece_t *piece, uint64_t address,
                        ucp_fh_chunk_t *chunk)
 {
-    find_key(fh, piece, (address >> fh->links[piece->way->peer].shift) -
-             piece->request.run.first, chunk);
+    uint64_t bucket = address >> fh->links[piece->way->peer].shift;
+
+    ucp_fh_lock(fh);
+    find_key(fh, piece, bucket - piece->request.run.first, chunk);
+    ucp_fh_unlock(fh);
 }
 
 /* Merge a rest into the key, so that UCP finds in one key all domains */
@@ -258,7 +261,22 @@ static void update_dirty(ucp_fh_way_t *way)
     }
 }
 
-int ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece)
+/* Under lock. @return whether a way should be flushed now */
+static int is_due(const ucp_fh_t *fh, const ucp_fh_way_t *way)
+{
+    const ucp_fh_peer_t *peer;
+
+    if ((way->num_flushes > 0) || (way->num_unflushed == 0) || way->is_closing) {
+        return 0;
+    }
+
+    peer = get_peer(fh, way);
+    return ucp_fh_peer_is_wanted(peer) || (way->num_unflushed >= way->max_unflushed) ||
+           ucp_fh_peer_has_lent_much(peer, way->num_unflushed, way->num_missed);
+}
+
+/* Under lock. @return whether a flush is due */
+static int keep(ucp_fh_t *fh, ucp_fh_piece_t *piece)
 {
     ucp_fh_way_t *way = piece->way;
 
@@ -266,7 +284,20 @@ int ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece)
     if (way->num_unflushed++ == 0) {
         update_dirty(way);
     }
-    return ucp_fh_way_is_due(fh, way);
+    return is_due(fh, way);
+}
+
+void ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece)
+{
+    ucp_fh_way_t *way = piece->way;
+    int begins;
+
+    ucp_fh_lock(fh);
+    begins = keep(fh, piece);
+    ucp_fh_unlock(fh);
+    if (ucs_unlikely(begins)) {
+        (void)ucp_fh_way_flush(fh, way, UCP_FH_FLUSH_IF_DUE);
+    }
 }
 
 static void take(ucp_fh_t *fh, ucp_fh_way_t *way, ucs_list_link_t *pieces)
@@ -319,8 +350,7 @@ void ucp_fh_ways_take(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker, uc
 void ucp_fh_pieces_give_back(ucp_fh_t *fh, ucs_list_link_t *pieces)
 {
     while (!ucs_list_is_empty(pieces)) {
-        (void)ucp_fh_piece_keep(fh, ucs_list_extract_head(pieces, ucp_fh_piece_t,
-                                                          link));
+        (void)keep(fh, ucs_list_extract_head(pieces, ucp_fh_piece_t, link));
     }
 }
 
@@ -334,19 +364,6 @@ int ucp_fh_ways_have(const ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep
         }
     }
     return 0;
-}
-
-int ucp_fh_way_is_due(const ucp_fh_t *fh, const ucp_fh_way_t *way)
-{
-    const ucp_fh_peer_t *peer;
-
-    if ((way->num_flushes > 0) || (way->num_unflushed == 0) || way->is_closing) {
-        return 0;
-    }
-
-    peer = get_peer(fh, way);
-    return ucp_fh_peer_is_wanted(peer) || (way->num_unflushed >= way->max_unflushed) ||
-           ucp_fh_peer_has_lent_much(peer, way->num_unflushed, way->num_missed);
 }
 
 void ucp_fh_way_flushed(ucp_fh_t *fh, ucp_fh_way_t *way)
@@ -399,7 +416,7 @@ int ucp_fh_way_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_fh_flush_when_t when)
     int begins;
 
     ucp_fh_lock(fh);
-    begins = (when == UCP_FH_FLUSH_IF_DUE)   ? ucp_fh_way_is_due(fh, way) :
+    begins = (when == UCP_FH_FLUSH_IF_DUE)   ? is_due(fh, way) :
              (when == UCP_FH_FLUSH_IF_DIRTY) ? (way->num_unflushed > 0) : 1;
     if (begins) {
         take(fh, way, &way->flushing);
@@ -416,7 +433,7 @@ ucp_fh_way_t *ucp_fh_ways_find_due(ucp_fh_t *fh, const ucp_fh_ways_t *ways,
     ucp_fh_way_t *way;
 
     ucs_list_for_each(way, &ways->list, dirty) {
-        if ((way->worker == worker) && ucp_fh_way_is_due(fh, way)) {
+        if ((way->worker == worker) && is_due(fh, way)) {
             return way;
         }
     }

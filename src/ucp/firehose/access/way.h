@@ -168,7 +168,7 @@ ucp_fh_run_t ucp_fh_way_run(const ucp_fh_t *fh, const ucp_fh_way_t *way,
 ucs_status_t ucp_fh_piece_acquire(ucp_fh_t *fh, ucp_fh_piece_t *piece, ucp_fh_way_t *way,
                                   const ucp_fh_run_t *run, ucp_fh_chunk_t *chunk);
 
-/** Find the key of the bucket of an address. Under lock. */
+/** Find the key of the bucket of an address. */
 void ucp_fh_piece_find(ucp_fh_t *fh, const ucp_fh_piece_t *piece, uint64_t address,
                        ucp_fh_chunk_t *chunk);
 
@@ -227,10 +227,9 @@ ucp_fh_way_memo(ucp_fh_t *fh, ucp_fh_way_t *way, uint64_t address, size_t length
 }
 
 
-/** Writes were begun through a piece. Under lock.
- *
- *  @return whether ucp_fh_way_flush_if_due() has something to do. */
-int ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece);
+/** Writes were begun through a piece, which its way keeps until a flush. Begins a flush if
+ *  that is due. */
+void ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece);
 
 /** Take the pieces that a flush of an endpoint or, if that is NULL, of a worker is going to
  *  cover. A way that is closing has a flush of its own. Under lock. */
@@ -247,13 +246,10 @@ void ucp_fh_pieces_give_back(ucp_fh_t *fh, ucs_list_link_t *pieces);
 /** @return whether ucp_fh_ways_take() would take pieces. Under lock. */
 int ucp_fh_ways_have(const ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep);
 
-/** @return whether a way should be flushed now: a request waits for firehoses of the
- *          peer, the peer wants some back, or the way has much of them, see
- *          ucp_fh_peer_has_lent_much(). Under lock. */
-int ucp_fh_way_is_due(const ucp_fh_t *fh, const ucp_fh_way_t *way);
-
 typedef enum {
-    UCP_FH_FLUSH_IF_DUE,   /**< See ucp_fh_way_is_due() */
+    UCP_FH_FLUSH_IF_DUE,   /**< If a request waits for firehoses of the peer, the peer wants
+                                some back, or the way has much of them, see
+                                ucp_fh_peer_has_lent_much() */
     UCP_FH_FLUSH_IF_DIRTY, /**< If pieces are not covered by a flush yet */
     UCP_FH_FLUSH_ALWAYS
 } ucp_fh_flush_when_t;
