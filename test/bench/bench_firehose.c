@@ -48,7 +48,7 @@ static void fill(unsigned count)
     unsigned i;
 
     BENCH_CHECK(ucp_fh_remote_init(&table, &params));
-    ucp_fh_remote_set_limit(&table, 0, count);
+    table.peers[0].limit = count;
     for (i = 0; i < UCP_FH_MAX_MOVE; ++i) {
         answers[i].key = &answers[i];
     }

@@ -169,9 +169,9 @@ static ucs_status_ptr_t finish(access_t *access, ucs_status_ptr_t request,
     ucp_fh_way_ref(&way->super);
     status          = ucp_win_way_complete(way, request);
     access->goes_on = (status == UCS_INPROGRESS);
-    request         = !access->goes_on        ? UCS_STATUS_PTR(status) :
-                      ucp_win_way_closes(way) ? UCS_STATUS_PTR(UCS_ERR_CANCELED) :
-                                                follow(access, param);
+    request         = !access->goes_on      ? UCS_STATUS_PTR(status) :
+                      way->super.is_closing ? UCS_STATUS_PTR(UCS_ERR_CANCELED) :
+                                              follow(access, param);
     ucp_fh_way_put(&way->super);
     return request;
 }

@@ -292,7 +292,7 @@ static int is_refusal(ucs_status_t status)
 /* A callback of UCP may have closed the endpoint while this thread has waited */
 static ucs_status_t check_open(ucp_win_way_t *way, ucp_fh_piece_t *piece)
 {
-    if (!ucp_win_way_closes(way)) {
+    if (!way->super.is_closing) {
         return UCS_OK;
     }
 

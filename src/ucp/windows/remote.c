@@ -151,7 +151,7 @@ check(const ucp_win_key_t *key, const ucp_win_way_t *way, ucs_status_t status)
 
 void ucp_win_way_connect(ucp_fh_t *fh, ucp_win_way_t *way, uint32_t peer)
 {
-    unsigned half = ucs_min(fh->links[peer].limit / 2, UCP_FH_MAX_LENT);
+    unsigned half = ucs_min(fh->remote.peers[peer].limit / 2, UCP_FH_MAX_LENT);
 
     ucp_fh_lock(fh);
     ucp_fh_way_connect(fh, &way->super, peer, ucs_max(MIN_UNFLUSHED, half));

@@ -245,9 +245,6 @@ static inline ucp_win_way_t *ucp_win_way_find(ucp_ep_h ep)
     return (ucp_win_way_t*)ucs_map_find(&ucp_win.by_ep, ep);
 }
 
-/** @return whether the endpoint of a way is being closed. Without lock. */
-int ucp_win_way_closes(const ucp_win_way_t *way);
-
 /** Tells ways apart. Called under win.lock and ucp_fh::lock. */
 typedef int (*ucp_win_way_is_t)(const ucp_win_way_t *way);
 

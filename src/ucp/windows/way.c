@@ -221,17 +221,6 @@ void ucp_win_way_add(ucp_worker_h worker, ucp_ep_h ep)
     ucs_mutex_unlock(&ucp_win.lock);
 }
 
-int ucp_win_way_closes(const ucp_win_way_t *way)
-{
-    ucp_fh_t *fh = ucp_win_tables();
-    int ret;
-
-    ucp_fh_lock(fh);
-    ret = way->super.is_closing;
-    ucp_fh_unlock(fh);
-    return ret;
-}
-
 ucp_win_way_t *ucp_win_way_get(const ucs_list_link_t *ways, ucp_worker_h worker,
                                ucp_win_way_is_t is)
 {

@@ -50,7 +50,7 @@ void ucp_fh_way_connect(ucp_fh_t *fh, ucp_fh_way_t *way, uint32_t peer,
         return;
     }
 
-    while ((num < fh->links[peer].limit) && (num < UCP_FH_MAX_MEMOS)) {
+    while ((num < fh->remote.peers[peer].limit) && (num < UCP_FH_MAX_MEMOS)) {
         num *= 2;
     }
     way->memos     = calloc(num, sizeof(*way->memos));
@@ -69,12 +69,12 @@ void ucp_fh_way_put(ucp_fh_way_t *way)
 ucp_fh_run_t ucp_fh_way_run(const ucp_fh_t *fh, const ucp_fh_way_t *way,
                             uint64_t address, size_t length, int takes_all)
 {
-    const ucp_fh_link_t *link = &fh->links[way->peer];
-    uint64_t part             = ucs_max(1, link->limit / SHARE);
-    uint64_t most             = takes_all ? link->limit : part;
-    ucp_fh_run_t run          = {};
+    uint64_t limit   = fh->remote.peers[way->peer].limit;
+    uint64_t part    = ucs_max(1, limit / SHARE);
+    uint64_t most    = takes_all ? limit : part;
+    ucp_fh_run_t run = {};
 
-    (void)ucp_fh_run_cover(link->shift, address, length, &run);
+    (void)ucp_fh_run_cover(fh->links[way->peer].shift, address, length, &run);
     run.num = (run.num <= most) ? run.num : part;
     return run;
 }
@@ -161,7 +161,7 @@ static ucs_status_t unpack(ucp_fh_t *fh, ucp_fh_way_t *way, const ucp_fh_rest_t 
     chunk->rkey     = unpacked->rkey;
     unpacked->trash = &way->trash;
     ucp_fh_lock(fh);
-    ucp_fh_key_add(chunk->key, unpacked);
+    ucs_list_add_tail(&chunk->key->unpacked, &unpacked->link);
     ucs_list_add_tail(&way->rkeys, &unpacked->owned_link);
     ucp_fh_unlock(fh);
     return UCS_OK;

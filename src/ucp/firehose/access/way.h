@@ -122,7 +122,8 @@ struct ucp_fh_way {
     ucs_list_link_t flushing;    /**< Pieces that flushes of the library cover */
     unsigned        num_flushes; /**< Flushes of the library under way */
     uint64_t        num_missed;  /**< ucp_fh_peer_t::num_missed at the last flush */
-    int             is_closing;  /**< Only the last flush may begin */
+    atomic_int      is_closing;  /**< Only the last flush may begin. Read without lock by a
+                                      thread that may use the worker */
     ucs_list_link_t rkeys;       /**< Unpacked keys to buckets */
     ucs_list_link_t trash;       /**< Unpacked keys to destroy */
     /* Of the threads that may use the worker, one at a time; if any thread may, @a epoch

@@ -79,7 +79,6 @@ typedef struct ucp_fh_link {
                                    connected. Set once, under both locks */
     ucp_address_t   *address; /**< Of the worker of the peer's library. As @a ep */
     unsigned        shift;    /**< Logarithm of the size of the peer's buckets */
-    uint32_t        limit;    /**< f: firehoses for this process */
     uint64_t        cookie;
     uint64_t        next_out; /**< Number of the next message to the peer */
     uint64_t        next_in;  /**< Number of the next message from the peer */

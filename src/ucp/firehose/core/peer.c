@@ -308,11 +308,10 @@ static ucs_status_t set_link(ucp_fh_t *fh, const ucp_fh_address_t *head,
     link->address = address;
     link->ep      = ep;
     link->shift   = head->shift;
-    link->limit   = head->share;
     link->cookie  = head->cookie;
     drop_strangers(fh, link);
     ucp_fh_peer_look(fh, link); /* Requests may have come already */
-    ucp_fh_remote_set_limit(&fh->remote, head->index, head->share);
+    fh->remote.peers[head->index].limit = head->share;
     return UCS_OK;
 
 err_free_bye:

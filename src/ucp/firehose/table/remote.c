@@ -82,12 +82,6 @@ void ucp_fh_remote_cleanup(ucp_fh_remote_t *table,
     ucs_buckets_cleanup(&table->entries);
 }
 
-void ucp_fh_remote_set_limit(ucp_fh_remote_t *table, uint32_t peer,
-                             uint32_t limit)
-{
-    table->peers[peer].limit = limit;
-}
-
 static ucs_status_t check_run(const ucp_fh_peer_t *peer,
                               const ucp_fh_run_t *run)
 {

@@ -168,8 +168,9 @@ struct ucp_fh_request {
 struct ucp_fh_peer {
     ucp_fh_remote_t  *table;
     uint32_t         index;
-    uint32_t         limit;       /**< f: firehoses granted by it; 0 until
-                                       ucp_fh_remote_set_limit() */
+    uint32_t         limit;       /**< f: firehoses granted by it, from ucp_fh_share()
+                                       there. At first 0; set once by the user of the
+                                       table, before the first request */
     uint32_t         used;        /**< Its entries, less the reaped ones */
     uint32_t         num_idle;    /**< Entries that are present, not in use, and
                                        not reaped */
@@ -251,11 +252,6 @@ ucs_status_t ucp_fh_remote_init(ucp_fh_remote_t *table,
  *  recall may be under way. */
 void ucp_fh_remote_cleanup(ucp_fh_remote_t *table,
                            void (*destroy)(void *arg, void *key), void *arg);
-
-/** Set the number of firehoses granted by a peer, from ucp_fh_share() there: once for
- *  each peer, before the first request. */
-void ucp_fh_remote_set_limit(ucp_fh_remote_t *table, uint32_t peer,
-                             uint32_t limit);
 
 /**
  * Request the use of adjacent buckets (firehose_remote_pin()).

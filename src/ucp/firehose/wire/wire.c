@@ -253,12 +253,6 @@ void ucp_fh_key_free(ucp_fh_key_t *key)
     free(key);
 }
 
-void ucp_fh_key_add(ucp_fh_key_t *key, ucp_fh_rkey_t *unpacked)
-{
-    ucs_list_add_tail(&key->unpacked, &unpacked->link);
-}
-
-
 /* Keys are not aligned */
 static uint64_t read_domains(const void *key)
 {

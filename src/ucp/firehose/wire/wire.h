@@ -201,9 +201,6 @@ ucp_fh_key_find(const ucp_fh_key_t *key, const ucs_list_link_t *trash)
     return NULL;
 }
 
-/** Keep an unpacked key. */
-void ucp_fh_key_add(ucp_fh_key_t *key, ucp_fh_rkey_t *unpacked);
-
 
 /* UCP's PACKED KEYS, as bytes. Up to UCX 1.23 (ucp_rkey.c) a key is
  *

@@ -307,7 +307,7 @@ static bool make_node(fh_node_t *node)
     /* What there is not is not granted: M is as small as can be */
     node->local.max_pinned -= params.share;
     for (unsigned i = 0; i < params.nodes; ++i) {
-        ucp_fh_remote_set_limit(&node->remote, i, node->local.share);
+        node->remote.peers[i].limit = node->local.share;
     }
     expose(node);
     return true;

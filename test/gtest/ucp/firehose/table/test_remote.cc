@@ -37,8 +37,8 @@ protected:
 
         ASSERT_EQ(UCS_OK, ucp_fh_remote_init(&m_table, &params));
         m_is_made = true;
-        ucp_fh_remote_set_limit(&m_table, 0, share);
-        ucp_fh_remote_set_limit(&m_table, 1, share);
+        m_table.peers[0].limit = share;
+        m_table.peers[1].limit = share;
     }
 
     ~test_remote()

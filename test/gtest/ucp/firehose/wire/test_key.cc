@@ -38,7 +38,7 @@ protected:
         worker.unpacked.trash = &worker.trash;
         worker.unpacked.rkey  = (ucp_rkey_h)&worker;
         ucs_list_add_tail(&worker.rkeys, &worker.unpacked.owned_link);
-        ucp_fh_key_add(m_key, &worker.unpacked);
+        ucs_list_add_tail(&m_key->unpacked, &worker.unpacked.link);
     }
 
     worker_t     m_workers[2];
