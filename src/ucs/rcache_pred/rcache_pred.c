@@ -8,12 +8,9 @@
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/cache.h>
 #include <ucs/rcache_pred/cache/lanes.h>
-#include <ucs/rcache_pred/cache/register.h>
 #include <ucs/rcache_pred/cache/use.h>
 #include <ucs/rcache_pred/helper/helper.h>
-#include <ucs/rcache_pred/helper/mode.h>
-#include <ucs/rcache_pred/helper/queue.h>
-#include <ucs/rcache_pred/helper/seat.h>
+#include <ucs/rcache_pred/helper/decide.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>

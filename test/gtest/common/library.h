@@ -31,7 +31,6 @@ extern "C" {
 #include <ucs/rcache_pred/api/event.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <ucs/rcache_pred/table/dq.h>
-#include <ucs/rcache_pred/table/dq_use.h>
 #include <ucs/node/cpus.h>
 #include <ucs/base/clock.h>
 #include <ucs/host/live.h>

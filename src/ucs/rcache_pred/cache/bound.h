@@ -9,7 +9,15 @@
 
 #include "cache.h"
 
-/** @file bound.h
+#include <ucs/rcache_pred/table/victim.h>
+
+/** @file cache/bound.h
+ *
+ * Registrations, and the room for them.
+ */
+
+
+/* bound.c
  *
  * Room for registrations. bound.c counts what is reserved, and keeps the bounds
  * of this process and of the node; evict.c deregisters idle regions until there
@@ -175,5 +183,39 @@ void pred_evict_for_others(ucs_rcache_pred_t *pred);
  */
 int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
                  ucs_rcache_pred_time_t deadline);
+
+
+/* register.c
+ *
+ * Registers and deregisters memory, and measures what that costs. Any thread
+ * may call these functions; uses, pieces, evictions and the helper do. The lock
+ * is not held while memory is being registered or deregistered.
+ *
+ * What could not be registered again is kept. The adapter writes to what it has
+ * registered, so that memory cannot be registered while the program may not write it;
+ * UCX's own cache has the registration from before. The cache has a reference to a region
+ * that it guards, as if a use were under way: nobody gives the region up, and a use that
+ * needs more than it has gets a region of its own. An unmap, an invalidation and a fork end
+ * the guard, and so does a use for which there would be no room otherwise.
+ */
+
+/** @return what has to be registered for a region, without a handle yet. It
+ *          does not change while the region is REGISTERING. */
+pred_handle_t pred_region_handle(const ucs_rcache_pred_region_t *region);
+
+/** Register memory for which room was taken, and fill in its handle. Without
+ *  the lock.
+ *  @param [out] end_p  When the registration ended. */
+ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
+                           unsigned flags, ucs_rcache_pred_time_t *end_p);
+
+/** Take the handle of a registered region, which is IDLE from now on. The
+ *  caller has to deregister the handle. Under lock. */
+pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
+                               ucs_rcache_pred_region_t *region);
+
+/** Deregister a handle that was taken, and give its room back. Without the
+ *  lock. */
+void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by);
 
 #endif

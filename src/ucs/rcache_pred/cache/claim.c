@@ -5,9 +5,8 @@
  */
 
 #include "bound.h"
-#include "claim.h"
 #include "slices.h"
-#include "stale.h"
+#include "use.h"
 
 #include <ucs/rcache_pred/table/known.h>
 
@@ -15,6 +14,10 @@
  * The slow path of the begin of a use: gives the use a region that no other
  * thread registers, and registers that region. Any thread.
  */
+
+/* A use deregisters so many at most. Whoever unmaps more between two uses leaves
+ * the rest to the next uses and to the helper */
+#define MAX_STALE 64
 
 
 /* Make a new region for a use. Under lock, which is released for a while if the
@@ -249,6 +252,42 @@ static void note_lost(const pred_use_t *use, ucs_rcache_pred_time_t elapsed)
     }
 }
 
+/* The first stale region that is registered, or NULL. Those that are registered
+ * come first in the list. Under lock. */
+static ucs_rcache_pred_region_t *first_stale(ucs_rcache_pred_table_t *table)
+{
+    ucs_rcache_pred_region_t *region;
+
+    if (ucs_list_is_empty(&table->stale)) {
+        return NULL;
+    }
+
+    region = ucs_list_head(&table->stale, ucs_rcache_pred_region_t, list);
+    return (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) ? region : NULL;
+}
+
+/*
+ * Deregister stale regions without uses, before other memory is registered. The
+ * helper does so too, but a program that allocates a buffer for each use would
+ * by then have pinned several. UCX's own cache does the same at the begin of each
+ * use (ucs_rcache_check_inv_queue() in UCX 1.13). The regions themselves are left
+ * to the helper. Any thread, under the lock, which is released meanwhile.
+ */
+static void deregister_stale(ucs_rcache_pred_t *pred)
+{
+    ucs_rcache_pred_table_t *table = &pred->table;
+    unsigned left                  = MAX_STALE;
+    ucs_rcache_pred_region_t *region;
+    pred_handle_t handle;
+
+    while ((left-- > 0) && ((region = first_stale(table)) != NULL)) {
+        handle = pred_take_handle(pred, region);
+        pred_unlock(pred);
+        pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
+        pred_lock(pred);
+    }
+}
+
 ucs_status_t pred_register_claimed(pred_use_t *use)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
@@ -257,7 +296,7 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
     ucs_status_t status;
 
     if (!pred_is_on_demand(pred)) {
-        pred_deregister_stale(pred);
+        deregister_stale(pred);
         pred_merge_slices(pred, use->region, UCS_RCACHE_PRED_BY_USE);
     }
     pred_unlock(pred);

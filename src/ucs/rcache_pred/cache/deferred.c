@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "deferred.h"
-#include "register.h"
+#include "lock.h"
+#include "event.h"
 
 #include <ucs/rcache_pred/table/known.h>
 
@@ -55,21 +55,6 @@ static int region_unmap(ucs_rcache_pred_t *pred,
     return 1;
 }
 
-/* Emit that memory was unmapped. Not in event.c, whose functions take the lock,
- * and so may come here */
-static void emit(const ucs_rcache_pred_t *pred,
-                 const ucs_rcache_pred_range_t *unmapped)
-{
-    ucs_rcache_pred_event_t event = {
-        .type    = UCS_RCACHE_PRED_EVENT_UNMAP,
-        .time    = pred_now(pred),
-        .address = unmapped->start,
-        .length  = unmapped->end - unmapped->start
-    };
-
-    pred->params.sink->event(pred->params.sink->arg, &event);
-}
-
 int pred_unmap(ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *unmapped)
 {
     uint64_t before = pred->stats.unmapped;
@@ -88,8 +73,8 @@ int pred_unmap(ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *unmapped)
     /* On demand, regions are forgotten with their uses. Only the recording
      * shows that memory which was used is no longer the same. */
     found |= pred_is_on_demand(pred) && (pred->stats.uses > 0);
-    if (found && (pred->params.sink != NULL)) {
-        emit(pred, unmapped);
+    if (found && pred_has_sink(pred)) {
+        pred_emit_unmap(pred, unmapped);
     }
     return pred->stats.unmapped > before;
 }

@@ -4,13 +4,13 @@
  * See file LICENSE for terms.
  */
 
+#include "bound.h"
 #include "event.h"
 #include "lanes.h"
-#include "register.h"
 #include "slices.h"
 #include "use.h"
 
-#include <ucs/rcache_pred/table/dq_use.h>
+#include <ucs/rcache_pred/table/dq.h>
 #include <ucs/rcache_pred/table/victim.h>
 
 #include <stdlib.h>

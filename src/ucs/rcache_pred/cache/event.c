@@ -86,6 +86,19 @@ void pred_emit_registration(ucs_rcache_pred_event_type_t type,
     emit(handle->domain->pred, &event);
 }
 
+void pred_emit_unmap(const ucs_rcache_pred_t *pred,
+                     const ucs_rcache_pred_range_t *unmapped)
+{
+    ucs_rcache_pred_event_t event = {
+        .type    = UCS_RCACHE_PRED_EVENT_UNMAP,
+        .time    = pred_now(pred),
+        .address = unmapped->start,
+        .length  = unmapped->end - unmapped->start
+    };
+
+    emit(pred, &event);
+}
+
 void pred_emit_unmet(const ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_t *pred = region->domain->pred;

@@ -7,8 +7,7 @@
 #ifndef UCS_RCACHE_PRED_EVENT_EMIT_H_
 #define UCS_RCACHE_PRED_EVENT_EMIT_H_
 
-#include "cache.h"
-#include "register.h"
+#include "state.h"
 
 /** @file event.h
  *
@@ -45,6 +44,10 @@ void pred_emit_registration(ucs_rcache_pred_event_type_t type,
                             const pred_handle_t *handle,
                             ucs_rcache_pred_time_t begin,
                             ucs_rcache_pred_time_t end, ucs_status_t status);
+
+/** Emit that memory was unmapped. */
+void pred_emit_unmap(const ucs_rcache_pred_t *pred,
+                     const ucs_rcache_pred_range_t *unmapped);
 
 /** Emit that the use has not come for which a region was registered. */
 void pred_emit_unmet(const ucs_rcache_pred_region_t *region);

@@ -5,7 +5,6 @@
  */
 
 #include "bound.h"
-#include "register.h"
 
 #include <ucs/rcache_pred/table/victim.h>
 

@@ -6,13 +6,10 @@
 
 #include "lanes.h"
 
-#include <ucs/rcache_pred/table/dq_use.h>
+#include <ucs/rcache_pred/table/dq.h>
 #include <ucs/rcache_pred/table/victim.h>
 
 #include <ucs/sys/math.h>
-
-#include <stdlib.h>
-#include <string.h>
 
 /* So many entries of a lane are moved at most while the lock is held once: they
  * are in the cache of another processor, and threads wait for the lock
@@ -43,90 +40,6 @@ void pred_close_lanes(ucs_rcache_pred_t *pred)
             lane->uses = lane->hits = lane->early = 0;
             ucs_rcache_pred_noted_move(&pred->table.noted, &lane->noted);
         }
-    }
-}
-
-/* Make the lanes of a cache, all without a thread. @return NULL if there is no
- * memory */
-static pred_lanes_t *lanes_make(void)
-{
-    pred_lanes_t *lanes;
-    void *memory;
-    unsigned i;
-
-    if (posix_memalign(&memory, UCS_RCACHE_PRED_REGION_ALIGN,
-                       sizeof(*lanes)) != 0) {
-        return NULL;
-    }
-
-    lanes = memset(memory, 0, sizeof(*lanes));
-    for (i = 0; i < PRED_LANES; ++i) {
-        lanes->lanes[i].number = i + 1;
-    }
-    return lanes;
-}
-
-/* @return a lane that this thread may take, since it has none and no other thread
- *         has that one; NULL: there is none */
-static pred_lane_t *free_lane(pred_lanes_t *lanes)
-{
-    return (pred_lane_find(lanes) != NULL) ? NULL :
-                                             pred_lane_find_of(lanes, 0);
-}
-
-/* Let this thread have a lane with this queue. Under the lock. @return whether
- * it was given one */
-static int
-lane_assign(pred_lanes_t *lanes, const ucs_rcache_pred_dq_t *dq)
-{
-    pred_lane_t *lane = free_lane(lanes);
-
-    if (lane == NULL) {
-        return 0;
-    }
-
-    lane->dq = *dq;
-    ucs_list_head_init(&lane->dq.lost); /* The head of a list cannot be copied */
-    lanes->used |= UCS_BIT(lane->number - 1);
-    atomic_store_explicit(&lane->thread, pred_self(), memory_order_relaxed);
-    return 1;
-}
-
-void pred_lane_take(ucs_rcache_pred_t *pred)
-{
-    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
-                                               memory_order_acquire);
-    ucs_rcache_pred_dq_t dq;
-    int is_taken;
-
-    if ((lanes != NULL) && (free_lane(lanes) == NULL)) {
-        return;
-    }
-
-    if (ucs_rcache_pred_dq_init(&dq, pred->params.dq_size) != UCS_OK) {
-        return; /* The lock will do */
-    }
-
-    lanes = (lanes == NULL) ? lanes_make() : NULL;
-
-    pred_lock(pred);
-    if ((atomic_load_explicit(&pred->lanes, memory_order_relaxed) == NULL) &&
-        (lanes != NULL)) {
-        /* Release: a thread that reads the pointer without the lock sees the
-         * lanes initialized */
-        atomic_store_explicit(&pred->lanes, lanes, memory_order_release);
-        lanes = NULL;
-    }
-
-    is_taken = (atomic_load_explicit(&pred->lanes, memory_order_relaxed) !=
-                NULL) &&
-               lane_assign(atomic_load_explicit(&pred->lanes,
-                                                memory_order_relaxed), &dq);
-    pred_unlock(pred);
-
-    free(lanes);
-    if (!is_taken) {
-        ucs_rcache_pred_dq_cleanup(&dq);
     }
 }
 
@@ -167,23 +80,6 @@ void pred_lane_give_region(ucs_rcache_pred_t *pred,
         region->lane = number;
     }
 }
-
-void pred_lanes_cleanup(ucs_rcache_pred_t *pred)
-{
-    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
-                                               memory_order_relaxed);
-    unsigned i;
-
-    if (lanes == NULL) {
-        return;
-    }
-
-    ucs_for_each_bit(i, lanes->used) {
-        ucs_rcache_pred_dq_cleanup(&lanes->lanes[i].dq);
-    }
-    free(lanes);
-}
-
 
 /* Move entries of the next lane that has any to pred->dq */
 static void lanes_move(ucs_rcache_pred_t *pred, pred_lanes_t *lanes)

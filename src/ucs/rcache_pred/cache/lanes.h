@@ -7,7 +7,7 @@
 #ifndef UCS_RCACHE_PRED_LANES_H_
 #define UCS_RCACHE_PRED_LANES_H_
 
-#include "cache.h"
+#include "lock.h"
 
 #include <ucs/base/hash.h>
 
@@ -132,9 +132,6 @@ static UCS_F_ALWAYS_INLINE pred_lane_t *pred_lane_find(pred_lanes_t *lanes)
     return pred_lane_find_of(lanes, pred_self());
 }
 
-/** Wait until nobody has the lock of the cache. */
-void pred_lane_wait(ucs_rcache_pred_t *pred);
-
 /** @return whether a use that begins now goes straight to the lock. */
 static UCS_F_ALWAYS_INLINE int pred_lane_skips(pred_lane_t *lane)
 {
@@ -178,7 +175,7 @@ pred_lane_enter(ucs_rcache_pred_t *pred, pred_lane_t *lane)
             break;
         }
         pred_lane_leave(lane);
-        pred_lane_wait(pred);
+        pred_lock_wait_free(pred);
     }
 
     if (ucs_unlikely(atomic_load_explicit(&pred->num_deferred,
@@ -214,17 +211,14 @@ static UCS_F_ALWAYS_INLINE int pred_lane_note_use(ucs_rcache_pred_t *pred)
     return ++pred->turns.count >= PRED_LANES_TURNS;
 }
 
-/** Give this thread a lane, unless it has one or there is none. Allocates memory;
- *  without the lock. */
-void pred_lane_take(ucs_rcache_pred_t *pred);
+/** Wait until no thread is in its lane, and do what they have left to do under
+ *  the lock. To be called by whoever has just taken it. */
+void pred_close_lanes(ucs_rcache_pred_t *pred);
 
 /** A use of a region was begun by this thread, under the lock: let the next ones go
  *  through its lane. */
 void pred_lane_give_region(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_region_t *region);
-
-/** Free all lanes. */
-void pred_lanes_cleanup(ucs_rcache_pred_t *pred);
 
 
 /** @return whether the queue of a lane can take an entry of a region without the

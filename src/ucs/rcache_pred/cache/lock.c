@@ -4,10 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "lanes.h"
-
-#include <ucs/base/clock.h>
-#include <ucs/rcache_pred/api/rcache_pred.h>
+#include "lock.h"
 
 /*
  * How a thread waits for another one: for the lock, for a registration that is
@@ -57,7 +54,7 @@ void pred_spin(ucs_rcache_pred_t *pred, unsigned *spins)
     }
 }
 
-void pred_lane_wait(ucs_rcache_pred_t *pred)
+void pred_lock_wait_free(ucs_rcache_pred_t *pred)
 {
     unsigned spins = 0;
 
@@ -70,7 +67,7 @@ void pred_lane_wait(ucs_rcache_pred_t *pred)
 void pred_lock_wait(ucs_rcache_pred_t *pred)
 {
     do {
-        pred_lane_wait(pred);
+        pred_lock_wait_free(pred);
     } while (!pred_lock_try(pred));
 }
 
@@ -81,40 +78,4 @@ void pred_spin_while_busy(ucs_rcache_pred_t *pred, _Atomic(int) *busy)
     while (atomic_load(busy)) {
         pred_spin(pred, &spins);
     }
-}
-
-/* @return whether a thread is in a lane, or has the lock, which comes after the
- *         last lane. Relaxed: nothing is read that either protects. */
-static int is_taken(ucs_rcache_pred_t *pred, const pred_lanes_t *lanes,
-                    unsigned number)
-{
-    if (number == PRED_LANES) {
-        return atomic_load_explicit(&pred->lock, memory_order_relaxed) != 0;
-    }
-
-    return (lanes != NULL) &&
-           atomic_load_explicit(&lanes->lanes[number].busy,
-                                memory_order_relaxed);
-}
-
-int ucs_rcache_pred_is_free(ucs_rcache_pred_t *pred, uint64_t patience)
-{
-    uint64_t start      = ucs_monotonic_ns();
-    /* Acquire: pairs with the release in pred_lane_take() */
-    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
-                                               memory_order_acquire);
-    unsigned i;
-
-    /* Not all at the same time: that each was free once shows that whoever has
-     * it next gives it back as well */
-    for (i = 0; i <= PRED_LANES; ++i) {
-        while (is_taken(pred, lanes, i)) {
-            if (ucs_monotonic_ns() - start >= patience) {
-                return 0;
-            }
-            pred_give_way(pred);
-        }
-    }
-
-    return 1;
 }

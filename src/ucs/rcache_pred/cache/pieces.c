@@ -6,11 +6,10 @@
 
 #include "bound.h"
 #include "event.h"
-#include "register.h"
 #include "use.h"
 
 #include <ucs/base/align.h>
-#include <ucs/rcache_pred/table/dq_use.h>
+#include <ucs/rcache_pred/table/dq.h>
 
 #include <ucs/sys/math.h>
 

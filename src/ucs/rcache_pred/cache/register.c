@@ -6,7 +6,6 @@
 
 #include "bound.h"
 #include "event.h"
-#include "register.h"
 
 #include <ucs/rcache_pred/table/victim.h>
 

@@ -5,7 +5,6 @@
  */
 
 #include "bound.h"
-#include "register.h"
 #include "slices.h"
 
 #include <ucs/base/align.h>

@@ -55,7 +55,7 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 ucs_rcache_pred_time_t time, uint64_t claims);
 
 /** @return whether a region stands for slices, of which a use that begins at a time, ns, is
- *          one: they were joined, or merged and just given up, see helper/merge.h. */
+ *          one: they were joined, or merged and just given up, see helper/merge.c. */
 int pred_stands_for(const ucs_rcache_pred_region_t *region,
                     const ucs_rcache_pred_range_t *range,
                     ucs_rcache_pred_time_t time);

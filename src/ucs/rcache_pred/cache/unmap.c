@@ -4,13 +4,14 @@
  * See file LICENSE for terms.
  */
 
-#include "deferred.h"
+#include "bound.h"
+#include "lock.h"
 #include "lanes.h"
-#include "register.h"
 #include "use.h"
 
 #include <ucs/base/align.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
+#include <ucs/rcache_pred/table/dq.h>
 #include <ucs/rcache_pred/table/known.h>
 
 #include <ucs/sys/math.h>

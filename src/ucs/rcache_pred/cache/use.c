@@ -4,10 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "claim.h"
+#include "bound.h"
 #include "event.h"
 #include "lanes.h"
-#include "register.h"
 #include "slices.h"
 #include "use.h"
 

@@ -7,9 +7,16 @@
 #ifndef UCS_RCACHE_PRED_USE_H_
 #define UCS_RCACHE_PRED_USE_H_
 
+#include "bound.h"
 #include "cache.h"
 
-/** @file use.h
+/** @file cache/use.h
+ *
+ * Uses of memory.
+ */
+
+
+/* use.c
  *
  * Uses of memory: the functions of end.c, pieces.c and unmap.c. The other files
  * of cache/ call them, and so do the files on top, which add some of the
@@ -59,5 +66,87 @@ void pred_run_waiters(ucs_rcache_pred_waiter_t *waiters);
 ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
                              void (*cb)(void *arg), void *arg,
                              ucs_rcache_pred_time_t *begin_p);
+
+
+/* claim.c
+ *
+ * The slow path of the begin of a use, when the use has to register its memory
+ * itself. It claims a region, which no other thread registers from then on, and
+ * registers the claimed region. use.c calls these functions, in any thread and
+ * under the lock.
+ */
+
+/** A use that begins. The fast path keeps it in registers, and copies it to
+ *  memory only where a function that is not inlined needs it. */
+typedef struct pred_use {
+    /* What the caller has asked for */
+    ucs_rcache_pred_domain_t        *domain;
+    ucs_rcache_pred_range_t         range;
+    unsigned                        flags;
+    unsigned                        access;  /**< Those of the flags that allow
+                                                  more access */
+    const ucs_rcache_pred_context_t *context;
+    ucs_rcache_pred_pieces_t        *pieces; /**< NULL: the use cannot go on in
+                                                  pieces */
+    ucs_rcache_pred_time_t          time;    /**< When the use began */
+
+    /* What was found out since the use began */
+    uint64_t                        claims;  /**< How many claims there were when it
+                                                  began to look for a region: it
+                                                  waits for none that come later */
+    ucs_rcache_pred_region_t        *region; /**< NULL: there is none */
+    ucs_rcache_pred_time_t          waited;  /**< How long the use has waited
+                                                  for another thread that
+                                                  registered the region, ns; 0:
+                                                  it did not wait */
+    int                             late;    /**< Not 0: the use came before the
+                                                  helper had registered the
+                                                  region for it */
+    int                             wake;    /**< Not 0: the helper has to clear
+                                                  the region away */
+    int                             again;   /**< Not 0: under leave-pinned, the
+                                                  memory would still be
+                                                  registered. Set by
+                                                  pred_claim() */
+    int                             is_new;  /**< Not 0: the region was made for the
+                                                  use. Set by pred_claim() */
+    int                             joint;   /**< Not 0: slices that the use does
+                                                  not need are to be registered
+                                                  with it. Set by pred_claim() */
+    unsigned                        result;  /**< UCS_RCACHE_PRED_RESULT_* */
+    uint64_t                        id;      /**< Generation of the region; 0:
+                                                  there is no region */
+} pred_use_t;
+
+
+/**
+ * Put the region of a use, or a new region if it has none, into the state
+ * REGISTERING. Under lock, which is released for a while if the table has no
+ * room for a new region.
+ *
+ * @param [out] old  Handle to deregister if the region was registered, but with
+ *                   less length or access than the use needs; else no handle.
+ * @return UCS_ERR_NO_MEMORY if there is no memory for a new region, or
+ *         UCS_ERR_EXCEEDS_LIMIT if a bound never leaves room for the use. A
+ *         region that is registered remains so then.
+ */
+ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old);
+
+/**
+ * Register a claimed region, and count how long that took. Under lock, which is
+ * released meanwhile.
+ *
+ * @return UCS_ERR_EXCEEDS_LIMIT if there is no room, or the status of mem_reg.
+ *         On error the region is IDLE.
+ */
+ucs_status_t pred_register_claimed(pred_use_t *use);
+
+/**
+ * Leave the region of a use alone, after it was claimed but not registered. It
+ * may be freed here, and must not be used any more: one that was made for a use which
+ * does not begin would not be forgotten by anybody. Under lock, which has been held since
+ * the region became IDLE.
+ */
+void pred_unclaim(pred_use_t *use);
 
 #endif

@@ -4,14 +4,12 @@
  * See file LICENSE for terms.
  */
 
-#include "ahead.h"
+#include "decide.h"
+#include "helper.h"
 #include "spend.h"
-#include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
-#include <ucs/rcache_pred/cache/register.h>
 #include <ucs/rcache_pred/cache/slices.h>
-#include <ucs/rcache_pred/cache/stale.h>
 #include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/table/victim.h>
 

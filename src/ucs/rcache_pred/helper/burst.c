@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "burst.h"
+#include "decide.h"
 
 #include <ucs/rcache_pred/table/known.h>
 

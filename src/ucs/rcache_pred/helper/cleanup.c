@@ -4,14 +4,12 @@
  * See file LICENSE for terms.
  */
 
-#include "cleanup.h"
 #include "decide.h"
-#include "learn.h"
-#include "queue.h"
+#include "helper.h"
 #include "spend.h"
 
 #include <ucs/rcache_pred/cache/lanes.h>
-#include <ucs/rcache_pred/table/dq_use.h>
+#include <ucs/rcache_pred/table/dq.h>
 
 #include <ucs/sys/math.h>
 

@@ -4,22 +4,13 @@
  * See file LICENSE for terms.
  */
 
-#include "ahead.h"
-#include "burst.h"
 #include "decide.h"
-#include "join.h"
-#include "learn.h"
-#include "merge.h"
-#include "pace.h"
-#include "queue.h"
-#include "seat.h"
+#include "helper.h"
 #include "spend.h"
-#include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/event.h>
 #include <ucs/rcache_pred/table/known.h>
-#include <ucs/rcache_pred/cache/register.h>
 #include <ucs/rcache_pred/cache/slices.h>
 #include <ucs/rcache_pred/table/victim.h>
 

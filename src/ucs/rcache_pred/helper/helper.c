@@ -4,16 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "helper.h"
-#include "ahead.h"
-#include "cleanup.h"
 #include "decide.h"
-#include "learn.h"
-#include "pace.h"
-#include "queue.h"
-#include "seat.h"
+#include "helper.h"
 #include "spend.h"
-#include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/lanes.h>

@@ -4,12 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "burst.h"
-#include "join.h"
-#include "pace.h"
-#include "queue.h"
+#include "decide.h"
+#include "helper.h"
 #include "spend.h"
-#include "times.h"
 
 #include <ucs/base/align.h>
 #include <ucs/rcache_pred/cache/bound.h>

@@ -4,9 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "burst.h"
-#include "learn.h"
-#include "seat.h"
+#include "decide.h"
+#include "helper.h"
 
 #include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/predict/predict.h>

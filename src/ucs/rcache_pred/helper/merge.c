@@ -4,11 +4,9 @@
  * See file LICENSE for terms.
  */
 
-#include "ahead.h"
-#include "merge.h"
-#include "queue.h"
+#include "decide.h"
+#include "helper.h"
 #include "spend.h"
-#include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/slices.h>

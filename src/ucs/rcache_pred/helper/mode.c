@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "mode.h"
+#include "helper.h"
 
 /*
  * Who does the helper's work: its thread, or the program's threads between

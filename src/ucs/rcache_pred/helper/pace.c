@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "pace.h"
-#include "queue.h"
+#include "decide.h"
+#include "helper.h"
 #include "spend.h"
 
 #include <ucs/rcache_pred/cache/lanes.h>

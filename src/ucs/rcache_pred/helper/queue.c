@@ -4,10 +4,10 @@
  * See file LICENSE for terms.
  */
 
-#include "queue.h"
-#include "times.h"
+#include "decide.h"
+#include "helper.h"
 
-#include <ucs/rcache_pred/table/dq_use.h>
+#include <ucs/rcache_pred/table/dq.h>
 
 #include <ucs/sys/math.h>
 

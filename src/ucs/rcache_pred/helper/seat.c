@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "seat.h"
+#include "helper.h"
 #include "spend.h"
 
 #include <ucs/debug/log_def.h>

@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
+#include "helper.h"
 #include "spend.h"
-#include "times.h"
 
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/lanes.h>

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "times.h"
+#include "helper.h"
 
 #include <ucs/rcache_pred/table/known.h>
 

@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#include "predict.h"
 #include "history.h"
+#include "predict.h"
 
 #include <ucs/base/align.h>
 

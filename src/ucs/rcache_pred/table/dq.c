@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "dq_use.h"
+#include "dq.h"
 
 #include <stdlib.h>
 
@@ -27,15 +27,6 @@ ucs_status_t ucs_rcache_pred_dq_init(ucs_rcache_pred_dq_t *dq, unsigned size)
 void ucs_rcache_pred_dq_cleanup(ucs_rcache_pred_dq_t *dq)
 {
     free(dq->entries);
-}
-
-void ucs_rcache_pred_dq_lose(ucs_rcache_pred_dq_t *dq,
-                             ucs_rcache_pred_region_t *region)
-{
-    if (!region->lost) {
-        region->lost = 1;
-        ucs_list_add_tail(&dq->lost, &region->lost_link);
-    }
 }
 
 int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,

@@ -7,7 +7,6 @@
 #ifndef UCS_RCACHE_PRED_REGION_H_
 #define UCS_RCACHE_PRED_REGION_H_
 
-#include "dq.h"
 #include "range.h"
 
 #include <ucs/base/buckets.h>
@@ -113,7 +112,7 @@ typedef struct ucs_rcache_pred_region {
                                                      another reason than lack of
                                                      room, so that it is guarded
                                                      once it is registered, see
-                                                     cache/register.h */
+                                                     cache/bound.h */
     uint8_t                        guarded : 1; /**< One of refs is not a use, but
                                                      keeps it registered */
     uint8_t                        overtaken : 1; /**< Its memory has lost a right
@@ -241,8 +240,8 @@ typedef struct ucs_rcache_pred_region {
                                                      helper uses it */
     ucs_rcache_pred_range_t        joined;      /**< What it and the slices have
                                                      that were joined or merged
-                                                     with it, see helper/join.h
-                                                     and helper/merge.h: a use of
+                                                     with it, see helper/join.c
+                                                     and helper/merge.c: a use of
                                                      any part is one of this
                                                      region. Inside of known;
                                                      empty: none were. The helper
@@ -621,7 +620,7 @@ ucs_rcache_pred_region_covers(const ucs_rcache_pred_region_t *region,
            ((access & ~region->access) == 0);
 }
 
-/** @return whether the region was merged with others, see helper/merge.h. */
+/** @return whether the region was merged with others, see helper/merge.c. */
 static inline int
 ucs_rcache_pred_region_is_merged(const ucs_rcache_pred_region_t *region)
 {

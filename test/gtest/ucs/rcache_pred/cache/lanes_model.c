@@ -46,19 +46,17 @@ static void store(volatile void *place, size_t size, uint64_t value,
 /* Those of the library are there as well */
 #define pred_give_way           model_give_way
 #define pred_spin               model_spin
-#define pred_lane_wait          model_lane_wait
+#define pred_lock_wait_free     model_lock_wait_free
 #define pred_lock_wait          model_lock_wait
 #define pred_spin_while_busy    model_spin_while_busy
-#define ucs_rcache_pred_is_free model_is_free
 #define pred_close_lanes        model_close_lanes
-#define pred_lane_take          model_lane_take
 #define pred_lane_give_region   model_lane_give_region
-#define pred_lanes_cleanup      model_lanes_cleanup
 #define pred_dq_pop             model_dq_pop
 #define pred_dq_pop_lost        model_dq_pop_lost
 #define pred_dq_has_lost        model_dq_has_lost
 #define pred_dq_is_empty        model_dq_is_empty
 #define pred_dq_dropped         model_dq_dropped
+#include <ucs/rcache_pred/cache/cache.h>
 #include <ucs/rcache_pred/cache/lanes.c>
 #include <ucs/rcache_pred/cache/lock.c>
 

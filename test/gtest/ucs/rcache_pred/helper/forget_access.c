@@ -6,7 +6,7 @@
 
 #include "forget_access.h"
 
-#include <ucs/rcache_pred/helper/queue.h>
+#include <ucs/rcache_pred/helper/decide.h>
 
 
 static test_forget_func_t on_forget;

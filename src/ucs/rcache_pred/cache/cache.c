@@ -1,0 +1,155 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "cache.h"
+
+#include <ucs/base/clock.h>
+#include <ucs/rcache_pred/api/rcache_pred.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * What needs the lock of the cache and the lanes as a whole: lanes are given to
+ * threads, and looked at from outside.
+ */
+
+
+/* Make the lanes of a cache, all without a thread. @return NULL if there is no
+ * memory */
+static pred_lanes_t *lanes_make(void)
+{
+    pred_lanes_t *lanes;
+    void *memory;
+    unsigned i;
+
+    if (posix_memalign(&memory, UCS_RCACHE_PRED_REGION_ALIGN,
+                       sizeof(*lanes)) != 0) {
+        return NULL;
+    }
+
+    lanes = memset(memory, 0, sizeof(*lanes));
+    for (i = 0; i < PRED_LANES; ++i) {
+        lanes->lanes[i].number = i + 1;
+    }
+    return lanes;
+}
+
+/* @return a lane that this thread may take, since it has none and no other thread
+ *         has that one; NULL: there is none */
+static pred_lane_t *free_lane(pred_lanes_t *lanes)
+{
+    return (pred_lane_find(lanes) != NULL) ? NULL :
+                                             pred_lane_find_of(lanes, 0);
+}
+
+/* Let this thread have a lane with this queue. Under the lock. @return whether
+ * it was given one */
+static int
+lane_assign(pred_lanes_t *lanes, const ucs_rcache_pred_dq_t *dq)
+{
+    pred_lane_t *lane = free_lane(lanes);
+
+    if (lane == NULL) {
+        return 0;
+    }
+
+    lane->dq = *dq;
+    ucs_list_head_init(&lane->dq.lost); /* The head of a list cannot be copied */
+    lanes->used |= UCS_BIT(lane->number - 1);
+    atomic_store_explicit(&lane->thread, pred_self(), memory_order_relaxed);
+    return 1;
+}
+
+void pred_lane_take(ucs_rcache_pred_t *pred)
+{
+    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                               memory_order_acquire);
+    ucs_rcache_pred_dq_t dq;
+    int is_taken;
+
+    if ((lanes != NULL) && (free_lane(lanes) == NULL)) {
+        return;
+    }
+
+    if (ucs_rcache_pred_dq_init(&dq, pred->params.dq_size) != UCS_OK) {
+        return; /* The lock will do */
+    }
+
+    lanes = (lanes == NULL) ? lanes_make() : NULL;
+
+    pred_lock(pred);
+    if ((atomic_load_explicit(&pred->lanes, memory_order_relaxed) == NULL) &&
+        (lanes != NULL)) {
+        /* Release: a thread that reads the pointer without the lock sees the
+         * lanes initialized */
+        atomic_store_explicit(&pred->lanes, lanes, memory_order_release);
+        lanes = NULL;
+    }
+
+    is_taken = (atomic_load_explicit(&pred->lanes, memory_order_relaxed) !=
+                NULL) &&
+               lane_assign(atomic_load_explicit(&pred->lanes,
+                                                memory_order_relaxed), &dq);
+    pred_unlock(pred);
+
+    free(lanes);
+    if (!is_taken) {
+        ucs_rcache_pred_dq_cleanup(&dq);
+    }
+}
+
+void pred_lanes_cleanup(ucs_rcache_pred_t *pred)
+{
+    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                               memory_order_relaxed);
+    unsigned i;
+
+    if (lanes == NULL) {
+        return;
+    }
+
+    ucs_for_each_bit(i, lanes->used) {
+        ucs_rcache_pred_dq_cleanup(&lanes->lanes[i].dq);
+    }
+    free(lanes);
+}
+
+/* @return whether a thread is in a lane, or has the lock, which comes after the
+ *         last lane. Relaxed: nothing is read that either protects. */
+static int is_taken(ucs_rcache_pred_t *pred, const pred_lanes_t *lanes,
+                    unsigned number)
+{
+    if (number == PRED_LANES) {
+        return atomic_load_explicit(&pred->lock, memory_order_relaxed) != 0;
+    }
+
+    return (lanes != NULL) &&
+           atomic_load_explicit(&lanes->lanes[number].busy,
+                                memory_order_relaxed);
+}
+
+int ucs_rcache_pred_is_free(ucs_rcache_pred_t *pred, uint64_t patience)
+{
+    uint64_t start      = ucs_monotonic_ns();
+    /* Acquire: pairs with the release in pred_lane_take() */
+    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
+                                               memory_order_acquire);
+    unsigned i;
+
+    /* Not all at the same time: that each was free once shows that whoever has
+     * it next gives it back as well */
+    for (i = 0; i <= PRED_LANES; ++i) {
+        while (is_taken(pred, lanes, i)) {
+            if (ucs_monotonic_ns() - start >= patience) {
+                return 0;
+            }
+            pred_give_way(pred);
+        }
+    }
+
+    return 1;
+}

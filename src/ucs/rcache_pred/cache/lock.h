@@ -1,0 +1,103 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_LOCK_H_
+#define UCS_RCACHE_PRED_LOCK_H_
+
+#include "state.h"
+
+/** @file lock.h
+ *
+ * The word of the cache's lock, and how threads wait for each other. Who takes the lock
+ * does so by cache.h, which closes the lanes as well.
+ */
+
+/** Let other threads run, since this thread waits for one of them. Waits some
+ *  50 us at most, and is called again. Without the lock. */
+void pred_give_way(ucs_rcache_pred_t *pred);
+
+/** Spin once more, let other threads run, or sleep for some 50 us, the longer
+ *  this thread has waited for another one.
+ *  @param [in,out] spins  0 when the wait begins. */
+void pred_spin(ucs_rcache_pred_t *pred, unsigned *spins);
+
+/** Take the lock after it was found taken. */
+void pred_lock_wait(ucs_rcache_pred_t *pred);
+
+/** Wait until a flag is 0 that another thread clears soon: sequentially
+ *  consistent. */
+void pred_spin_while_busy(ucs_rcache_pred_t *pred, _Atomic(int) *busy);
+
+/** Wait until nobody has the lock, without taking it. */
+void pred_lock_wait_free(ucs_rcache_pred_t *pred);
+
+
+/* Reads a register, while pthread_self() is a call */
+#if defined(__has_builtin) && (defined(__x86_64__) || defined(__aarch64__))
+#  if __has_builtin(__builtin_thread_pointer)
+#    define PRED_SELF() __builtin_thread_pointer()
+#  endif
+#endif
+#ifndef PRED_SELF
+#  define PRED_SELF() pthread_self()
+#endif
+
+/** @return a number of this thread, which no other thread has, and which is not
+ *          0. */
+static inline uintptr_t pred_self(void)
+{
+    return (uintptr_t)PRED_SELF();
+}
+
+/** Take the lock if it is free. Sequentially consistent, since whoever takes it
+ *  then reads whether threads are in their lanes, see lanes.h; and acquire: pairs
+ *  with the release in pred_unlock(). */
+static inline int pred_lock_try(ucs_rcache_pred_t *pred)
+{
+    uintptr_t free = 0;
+
+    return atomic_compare_exchange_strong_explicit(&pred->lock, &free,
+                                                   pred_self(),
+                                                   memory_order_seq_cst,
+                                                   memory_order_relaxed);
+}
+
+/** @return whether this thread has the lock: this is the handler of a signal
+ *          that has interrupted it. */
+static inline int pred_lock_is_own(ucs_rcache_pred_t *pred)
+{
+    /* Relaxed: nobody else writes this number */
+    return atomic_load_explicit(&pred->lock, memory_order_relaxed) ==
+           pred_self();
+}
+
+/** As @ref pred_give_way, or what the owner of the cache has instead of it. */
+static inline void pred_yield(ucs_rcache_pred_t *pred)
+{
+    if (pred->ops.yield != NULL) {
+        pred->ops.yield(pred->params.arg);
+    } else {
+        pred_give_way(pred);
+    }
+}
+
+/* deferred.c: memory that is unmapped, by a thread that has the lock, or by the handler of
+ * a signal that has interrupted such a thread. */
+
+/** Let no use find a region in a range of whole pages. Under the lock.
+ *  @return whether any was registered. */
+int pred_unmap(ucs_rcache_pred_t *pred,
+               const ucs_rcache_pred_range_t *unmapped);
+
+/** Have pred_unmap() called for a range as soon as a thread takes the lock. To
+ *  be called in the handler of a signal, by the thread that has it. */
+void pred_defer(ucs_rcache_pred_t *pred,
+                const ucs_rcache_pred_range_t *unmapped);
+
+/** Unmap what was deferred. Under the lock. */
+void pred_catch_up(ucs_rcache_pred_t *pred);
+
+#endif
