@@ -7,8 +7,8 @@
 #include "entry.h"
 
 #include <uct/ib/predreg/compat/packed_key.h>
+#include <uct/ib/predreg/core/addon.h>
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/iface/iface.h>
 #include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/md/domain.h>
@@ -40,12 +40,12 @@ static uint64_t path_of(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
 void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                       const uct_predreg_comm_t *comm)
 {
-    ucs_rcache_recorder_t *recorder = core->recorder;
+    const uct_predreg_observer_t *observer = core->observer;
     ucs_rcache_pred_context_t context;
 
     /* Nobody would look for the context: UCX keeps everything registered
      * (leave-pinned), or there is no adapter */
-    if (!is_managing(core) && (recorder == NULL)) {
+    if (!is_managing(core) && (observer == NULL)) {
         return;
     }
 
@@ -53,8 +53,8 @@ void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                                 comm->buffer, comm->caller,
                                 path_of(core, issuer, comm), &context);
     uct_predreg_posted_put(comm->buffer, &context);
-    if (ucs_unlikely(recorder != NULL)) {
-        ucs_rcache_recorder_site(recorder, &context);
+    if (ucs_unlikely(observer != NULL)) {
+        observer->site(observer->super.arg, &context);
     }
 }
 
@@ -217,9 +217,6 @@ static void md_query_v2(uct_md_h md, uct_md_attr_v2_t *attr)
 static void iface_opened(uct_md_h md, uct_worker_h worker, uct_iface_h iface)
 {
     uct_predreg_iface_opened(&uct_predreg_core, md, worker, iface);
-    if (uct_predreg_core.knobs.eager) {
-        uct_predreg_eager_iface_opened(iface);
-    }
 }
 
 /* Domains outside of the table are UCX's business alone */
@@ -295,14 +292,12 @@ static void md_leave(uct_md_h md)
 static void closing(ucp_worker_h worker)
 {
     uct_predreg_note_pinned(&uct_predreg_core);
-    uct_predreg_eager_remove_worker(worker);
 }
 
 static void idle(uct_predreg_sender_t **sender_p, ucs_rcache_pred_idle_t *idle,
                  ucp_worker_h worker)
 {
     uct_predreg_idle(&uct_predreg_core, idle);
-    uct_predreg_eager_idle(sender_p, worker, idle->last);
 }
 
 static int alter(const void *address, size_t length, int prot)
@@ -319,27 +314,6 @@ comm_issued(uct_predreg_issuer_t *issuer, const uct_predreg_comm_t *comm)
     uct_predreg_comm(&uct_predreg_core, issuer, comm);
 }
 
-static int windows(void)
-{
-    static atomic_flag is_told = ATOMIC_FLAG_INIT;
-
-    if (uct_predreg_core.knobs.windows != UCT_PREDREG_WINDOWS_FIREHOSE) {
-        return 0;
-    }
-
-    if ((uct_predreg_core.pred != NULL) &&
-        uct_predreg_is_managing(&uct_predreg_core)) {
-        return 1;
-    }
-
-    if (!atomic_flag_test_and_set(&is_told)) {
-        ucs_warn("UCX_RCACHE_PRED_WINDOWS=firehose: memory is pinned as a "
-                 "whole, since no memory is managed (POLICY, COMPONENTS, caches "
-                 "of UCX)");
-    }
-    return 0;
-}
-
 static int is_managed(uct_md_h md, const void *address, size_t length)
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
@@ -347,35 +321,6 @@ static int is_managed(uct_md_h md, const void *address, size_t length)
     return (domain != NULL) && (domain->cache != NULL) &&
            ((address == NULL) || !uct_predreg_has_devices() ||
             uct_predreg_is_host_memory(address, length));
-}
-
-static uint64_t firehose_room(unsigned domains)
-{
-    return uct_predreg_firehose_room(&uct_predreg_core, domains);
-}
-
-static void firehose_count(uint64_t requests, uint64_t hits)
-{
-    uct_predreg_firehose_t *firehose = &uct_predreg_core.firehose;
-
-    atomic_fetch_add_explicit(&firehose->requests, requests,
-                              memory_order_relaxed);
-    atomic_fetch_add_explicit(&firehose->hits, hits, memory_order_relaxed);
-}
-
-static void making(const uct_predreg_real_t *real, const ucp_params_t *params,
-                   ucp_config_t *config, uct_predreg_making_t *making)
-{
-    uct_predreg_eager_making(&uct_predreg_core, real,
-                             uct_predreg_eager_gain_from, params, config,
-                             making);
-}
-
-static void made(const uct_predreg_real_t *real,
-                 const uct_predreg_making_t *making, ucp_config_t *config,
-                 ucp_context_h context)
-{
-    uct_predreg_eager_made(&uct_predreg_core, real, making, config, context);
 }
 
 const uct_predreg_hooks_t uct_predreg_hooks = {
@@ -398,25 +343,5 @@ const uct_predreg_hooks_t uct_predreg_hooks = {
     .idle         = idle,
     .alter        = alter,
     .comm         = comm_issued,
-    .windows      = windows,
-    .is_managed   = is_managed,
-    .firehose_room  = firehose_room,
-    .firehose_count = firehose_count
+    .is_managed   = is_managed
 };
-
-const uct_predreg_hooks_t *uct_predreg_hooks_with_sends(void)
-{
-    static uct_predreg_hooks_t hooks;
-
-    hooks               = uct_predreg_hooks;
-    hooks.send          = uct_predreg_eager_send;
-    hooks.sent          = uct_predreg_eager_sent;
-    hooks.freeing       = uct_predreg_hot_freeing;
-    hooks.making        = making;
-    hooks.made          = made;
-    hooks.cleaning      = uct_predreg_eager_closing;
-    hooks.worker_making = uct_predreg_eager_making_worker;
-    hooks.worker_made   = uct_predreg_eager_add_worker;
-    hooks.iface_query   = uct_predreg_eager_iface_query;
-    return &hooks;
-}

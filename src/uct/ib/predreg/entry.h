@@ -24,11 +24,8 @@ BEGIN_C_DECLS
 /** The state of this process. */
 extern uct_predreg_core_t uct_predreg_core;
 
-/** Functions for the preloaded library. Any thread may call them. */
+/** Functions for the preloaded library, without those of add-ons. Any thread may call them. */
 extern const uct_predreg_hooks_t uct_predreg_hooks;
-
-/** @return the same, with the hooks of small sends. To be called once. */
-const uct_predreg_hooks_t *uct_predreg_hooks_with_sends(void);
 
 /**
  * Remember the context of a communication that this thread is about to issue, so that the
@@ -70,48 +67,9 @@ uct_predreg_mkey_pack_v2(uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
 
 /* process.c */
 
-/** From now on tell the cache, or under leave-pinned the watching (md/watch.c), when memory is
- *  unmapped. */
-ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core);
-
-/** The program is about to change its rights to whole pages, see mprotect(). In memory hooks.
- *  @param [in] prot  PROT_READ and so on. */
-void uct_predreg_vm_protected(uct_predreg_core_t *core, const void *address, size_t length,
-                              int prot);
-
-/** From now on record the program's large mappings where there is a trace: memory that an arena
- *  serves, or could have served. After uct_predreg_vm_events_start(), once in a process. */
-ucs_status_t uct_predreg_mappings_start(uct_predreg_core_t *core);
-
 /** From now on have forked children start without anything of their parent's. The handlers stay
  *  for good, so the state has to be that of the process. */
 ucs_status_t uct_predreg_fork_handlers_install(uct_predreg_core_t *core);
-
-
-/*
- * sends.c: small sends of a process whose trace is recorded: how often each buffer was sent.
- * They are counted whether UCX_RCACHE_PRED_EAGER is set or not, and are no events: the counts
- * are written at the end of the trace. A process without a trace gets none of these hooks, so
- * that its sends pay nothing for them.
- */
-
-/**
- * Let sends be counted, if a trace is asked for. Without memory for that, a warning is logged.
- * To be called once, when the core starts.
- *
- * @param [in] others  The hooks that the preloaded library would call otherwise: with the hooks
- *                     of sends if the core looks at sends anyway.
- * @return the hooks it is to call.
- */
-const uct_predreg_hooks_t *
-uct_predreg_sends_start(uct_predreg_core_t *core, const uct_predreg_hooks_t *others);
-
-/** Write the counts into the trace. To be called before uct_predreg_record_finish(). */
-void uct_predreg_sends_write(uct_predreg_core_t *core);
-
-/** In a forked child, where there is no other thread: count the child's own sends from now
- *  on. */
-void uct_predreg_sends_fork(void);
 
 END_C_DECLS
 

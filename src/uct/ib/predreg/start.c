@@ -4,14 +4,15 @@
  * See file LICENSE for terms.
  */
 
+#include "addons.h"
 #include "entry.h"
 
 #include <ucs/base/strb.h>
 #include <ucs/host/unwind.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
+#include <uct/ib/predreg/core/addon.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/core/job.h>
-#include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/md/md.h>
 
@@ -30,55 +31,6 @@
 #define CACHE_PATIENCE  1000000000ul
 #define THREAD_PATIENCE 5000000000ul
 
-
-/* A trace is to have the program's large mappings, too */
-static void record_mappings(uct_predreg_core_t *core)
-{
-    ucs_status_t status;
-
-    if (!uct_predreg_is_traced(&core->knobs)) {
-        return;
-    }
-
-    status = uct_predreg_mappings_start(core);
-    if (status != UCS_OK) {
-        ucs_warn("memory events of UCM are not available (%s): memory that is "
-                 "mapped is missing in the trace", ucs_status_string(status));
-    }
-}
-
-/* Prepare for watching, under leave-pinned. Only a trace and hot buffers need to
- * know of unmaps there */
-static void watch_start(uct_predreg_core_t *core)
-{
-    ucs_status_t status;
-
-    if (!uct_predreg_is_traced(&core->knobs) && !core->knobs.eager) {
-        return;
-    }
-
-    if (core->knobs.eager) {
-        uct_predreg_quiet_install();
-    }
-
-    status = uct_predreg_vm_events_start(core);
-    if (status == UCS_OK) {
-        record_mappings(core);
-        return;
-    }
-
-    if (uct_predreg_is_traced(&core->knobs)) {
-        ucs_warn("memory events of UCM are not available (%s): unmapped memory "
-                 "is missing in the trace", ucs_status_string(status));
-    }
-
-    if (core->knobs.eager) {
-        ucs_warn("memory events of UCM are not available (%s): small sends are "
-                 "copied in spite of UCX_RCACHE_PRED_EAGER=y",
-                 ucs_status_string(status));
-        core->knobs.eager = 0;
-    }
-}
 
 /* A trace without its uses would be of no use. Leave-pinned keeps a cache of UCX on.
  * Where the cache of UCX hides uses, the cache of this library takes its place, and
@@ -119,9 +71,23 @@ static int has_own_bounds(const uct_predreg_knobs_t *knobs)
            (knobs->node_max_regions != ULONG_MAX);
 }
 
+/* Warn of what leave-pinned ignores */
+static void tell_ignored(const uct_predreg_knobs_t *knobs)
+{
+    if (knobs->arena > 0) {
+        ucs_warn("there is no arena under the policy leave-pinned: "
+                 "UCX_RCACHE_PRED_ARENA is ignored");
+    }
+    if (has_own_bounds(knobs)) {
+        ucs_warn("bounds are not kept under the policy leave-pinned: "
+                 "UCX_RCACHE_PRED_MAX_PINNED and the others are ignored");
+    }
+}
+
 /* Prepare for managing memory. Everything that can fail is done here, before
- * UCX's own caches are switched off */
-static ucs_status_t core_start(uct_predreg_core_t *core)
+ * UCX's own caches are switched off
+ * @param [out] events_p  Whether unmapped memory is told */
+static ucs_status_t core_start(uct_predreg_core_t *core, ucs_status_t *events_p)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
     ucs_status_t status;
@@ -132,16 +98,10 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
         return status;
     }
 
+    uct_predreg_quiet_install();
     if (knobs->policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
-        if (knobs->arena > 0) {
-            ucs_warn("there is no arena under the policy leave-pinned: "
-                     "UCX_RCACHE_PRED_ARENA is ignored");
-        }
-        if (has_own_bounds(knobs)) {
-            ucs_warn("bounds are not kept under the policy leave-pinned: "
-                     "UCX_RCACHE_PRED_MAX_PINNED and the others are ignored");
-        }
-        watch_start(core);
+        tell_ignored(knobs);
+        *events_p = uct_predreg_vm_events_start(core);
         return UCS_OK;
     }
 
@@ -149,15 +109,13 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
      * is loaded later may free by functions that the hooks do not know
      * (UCX_MEM_MMAP_HOOK_MODE=reloc in 1.18) */
     uct_predreg_components_are_here(core);
-    status = uct_predreg_vm_events_start(core);
-    if (status != UCS_OK) {
+    *events_p = uct_predreg_vm_events_start(core);
+    if (*events_p != UCS_OK) {
         uct_predreg_step_aside(core, UCT_PREDREG_ASIDE_EVENTS,
-                               ucs_status_string(status));
-        return status;
+                               ucs_status_string(*events_p));
+        return *events_p;
     }
 
-    record_mappings(core);
-    uct_predreg_quiet_install();
     uct_predreg_seat_init();
     if (!uct_predreg_is_managing(core)) {
         uct_predreg_step_aside(core, UCT_PREDREG_ASIDE_CACHE, NULL);
@@ -170,8 +128,11 @@ static ucs_status_t core_start(uct_predreg_core_t *core)
 __attribute__((visibility("default"))) const uct_predreg_hooks_t *
 uct_predreg_core_init_13(const uct_predreg_real_t *real)
 {
+    static uct_predreg_hooks_t hooks;
     uct_predreg_core_t *core = &uct_predreg_core;
+    ucs_status_t events;
 
+    core->addons = uct_predreg_addons;
     core->real   = *real;
     core->rank   = uct_predreg_job_rank();
     core->pid    = getpid();
@@ -190,50 +151,31 @@ uct_predreg_core_init_13(const uct_predreg_real_t *real)
     }
 
     record_without_ucx_cache(core);
-    if (core_start(core) != UCS_OK) {
+    if (core_start(core, &events) != UCS_OK) {
         return NULL;
     }
 
     paths_start(core);
-    return uct_predreg_sends_start(core, core->knobs.eager ?
-                                         uct_predreg_hooks_with_sends() :
-                                         &uct_predreg_hooks);
+    hooks = uct_predreg_hooks;
+    uct_predreg_addons_call(core, start, core, &hooks, events);
+    return &hooks;
 }
 
-/* Say that there was nothing to manage, if a summary or a trace was asked for: a user
- * who finds neither would look for the reason. If this library has stepped aside, the
- * reason was given. */
-static void tell_of_nothing(uct_predreg_core_t *core)
+/* Say that there was nothing to manage: a user who finds no summary would look for the
+ * reason. If this library has stepped aside, the reason was given. */
+static void tell_of_nothing(uct_predreg_core_t *core, const char *nothing)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
-    unsigned num_seen                = atomic_load(&core->num_seen);
-    UCS_STRB(nothing, 192);
     ucs_rcache_pred_snapshot_t snapshot;
     char ucx[UCT_PREDREG_UCX_VERSION_MAX];
 
-    if ((num_seen == 0) || atomic_load(&core->aside)) {
-        return;
-    }
-
-    ucs_string_buffer_appendf(&nothing, "UCX opened %u memory domains, none of ",
-                              num_seen);
-    uct_predreg_components_tell(knobs, &nothing);
     if (knobs->summary != UCT_PREDREG_SUMMARY_NONE) {
         uct_predreg_snapshot(core, &snapshot);
         uct_predreg_ucx_version(core, ucx, sizeof(ucx));
         /* No domain was opened, so that the helper was never started */
         snapshot.mode = UCS_RCACHE_PRED_MODE_NONE;
-        uct_predreg_summary_print(&snapshot, ucx, "",
-                                  ucs_string_buffer_cstr(&nothing),
-                                  knobs->summary, knobs->summary_file);
-    }
-
-    /* Of a job, the first rank speaks for all */
-    if (uct_predreg_is_traced(knobs) && (core->rank <= 0)) {
-        ucs_warn("UCX_RCACHE_PRED_TRACE=%s: %s: %s", knobs->trace,
-                 core->is_trace_begun ? "only small sends were recorded" :
-                                        "there was nothing to record",
-                 ucs_string_buffer_cstr(&nothing));
+        uct_predreg_summary_print(&snapshot, ucx, "", nothing, knobs->summary,
+                                  knobs->summary_file);
     }
 }
 
@@ -279,6 +221,9 @@ static int calm_down(uct_predreg_core_t *core)
 UCS_F_DTOR static void core_exit(void)
 {
     uct_predreg_core_t *core = &uct_predreg_core;
+    unsigned num_seen        = atomic_load(&core->num_seen);
+    const char *nothing      = NULL;
+    UCS_STRB(text, 192);
 
     if (core->pid != getpid()) {
         return; /* A child that was made without calling the fork handlers: the state is
@@ -297,14 +242,17 @@ UCS_F_DTOR static void core_exit(void)
         return;
     }
 
-    if (core->num_opened == 0) {
-        tell_of_nothing(core);
-    } else {
+    if (core->num_opened > 0) {
         print_summary(core);
+    } else if ((num_seen > 0) && !atomic_load(&core->aside)) {
+        ucs_string_buffer_appendf(&text, "UCX opened %u memory domains, none of ",
+                                  num_seen);
+        uct_predreg_components_tell(&core->knobs, &text);
+        nothing = ucs_string_buffer_cstr(&text);
+        tell_of_nothing(core, nothing);
     }
     uct_predreg_live_stop(core);
-    uct_predreg_sends_write(core);
-    uct_predreg_record_finish(core);
+    uct_predreg_addons_call(core, exit, core, nothing);
     /* This process does not leave the node's processes, because its other
      * threads may still communicate. The other processes notice when it is
      * gone. */
@@ -332,15 +280,6 @@ static void tell_domain(uct_predreg_domain_t *domain, void *arg)
     }
 }
 
-static void tell_costs(void *arg, const ucs_reuse_costs_t *costs)
-{
-    const listener_t *listener = arg;
-    char text[UCS_REUSE_COSTS_TEXT_MAX];
-
-    ucs_reuse_costs_print(costs, text);
-    listener->tell(listener->arg, "small", text);
-}
-
 __attribute__((visibility("default"))) void
 uct_predreg_core_status(uct_predreg_tell_t tell, void *arg)
 {
@@ -357,5 +296,5 @@ uct_predreg_core_status(uct_predreg_tell_t tell, void *arg)
     if (core->told_settings[0] != '\0') {
         tell(arg, "settings", core->told_settings);
     }
-    uct_predreg_eager_tell_costs(tell_costs, &listener);
+    uct_predreg_addons_call(core, tell, tell, arg);
 }

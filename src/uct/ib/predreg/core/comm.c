@@ -7,11 +7,8 @@
 #include "comm.h"
 
 #include <ucs/base/hash.h>
-#include <ucs/base/mutex.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 
@@ -82,126 +79,4 @@ void uct_predreg_posted_get(const void *buffer,
     context->caller = get(&entry->caller);
     context->stack  = get(&entry->stack);
     context->window = get(&entry->window);
-}
-
-
-/* Protects the list of all senders. Senders are never freed, since their counters outlive
- * the writing threads */
-static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_SENDERS);
-static uct_predreg_sender_t *senders;
-
-_Atomic(uint32_t) uct_predreg_sender_generation = 1;
-
-__thread uct_predreg_sender_t *uct_predreg_sender_mine;
-
-/* Counts without a sending thread. Relaxed: only shown */
-static _Atomic(uint64_t) late_hot;
-static _Atomic(uint64_t) late_bytes;
-static _Atomic(uint64_t) heated;
-
-/* Its destructor runs at the end of each thread */
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t key;
-static int has_key;
-
-
-static void thread_ended(void *arg)
-{
-    uct_predreg_sender_t *sender = arg;
-
-    ucs_mutex_lock(&lock);
-    sender->is_taken = 0;
-    ucs_mutex_unlock(&lock);
-}
-
-static void make_key(void)
-{
-    /* Without one each new thread has a sender of its own */
-    has_key = (pthread_key_create(&key, thread_ended) == 0);
-}
-
-uct_predreg_sender_t *uct_predreg_sender_take(void)
-{
-    uct_predreg_sender_t *sender;
-
-    pthread_once(&key_once, make_key);
-
-    ucs_mutex_lock(&lock);
-    for (sender = senders; sender != NULL; sender = sender->next) {
-        if (!sender->is_taken) {
-            break;
-        }
-    }
-
-    if (sender == NULL) {
-        sender = calloc(1, sizeof(*sender));
-        if (sender != NULL) {
-            sender->next = senders;
-            senders      = sender;
-        }
-    }
-
-    if (sender != NULL) {
-        sender->is_taken = 1;
-        /* The former thread may have been cancelled within a send */
-        sender->issuing  = (uct_predreg_issuing_t){};
-    }
-    ucs_mutex_unlock(&lock);
-
-    if ((sender != NULL) && has_key) {
-        pthread_setspecific(key, sender);
-    }
-    uct_predreg_sender_mine = sender;
-    return sender;
-}
-
-void uct_predreg_count_late(size_t length)
-{
-    atomic_fetch_add_explicit(&late_hot, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&late_bytes, length, memory_order_relaxed);
-}
-
-void uct_predreg_count_heated(void)
-{
-    atomic_fetch_add_explicit(&heated, 1, memory_order_relaxed);
-}
-
-static uint64_t value_of(const _Atomic(uint64_t) *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-void uct_predreg_count_sends(ucs_rcache_pred_snapshot_t *snapshot)
-{
-    const uct_predreg_sender_t *sender;
-
-    snapshot->eager_sends       = 0;
-    snapshot->eager_hot         = value_of(&late_hot);
-    snapshot->eager_bytes_saved = value_of(&late_bytes);
-    snapshot->eager_buffers_hot = value_of(&heated);
-
-    ucs_mutex_lock(&lock);
-    for (sender = senders; sender != NULL; sender = sender->next) {
-        snapshot->eager_sends       += value_of(&sender->sends);
-        snapshot->eager_hot         += value_of(&sender->hot);
-        snapshot->eager_bytes_saved += value_of(&sender->bytes_saved);
-    }
-    ucs_mutex_unlock(&lock);
-}
-
-void uct_predreg_senders_reset(void)
-{
-    uct_predreg_sender_t *sender;
-
-    ucs_mutex_init(&lock, UCS_RANK_SENDERS, 0);
-    uct_predreg_senders_forget();
-    for (sender = senders; sender != NULL; sender = sender->next) {
-        sender->issuing = (uct_predreg_issuing_t){};
-        atomic_init(&sender->sends, 0);
-        atomic_init(&sender->hot, 0);
-        atomic_init(&sender->bytes_saved, 0);
-    }
-    atomic_init(&late_hot, 0);
-    atomic_init(&late_bytes, 0);
-    atomic_init(&heated, 0);
 }

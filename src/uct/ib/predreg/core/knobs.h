@@ -221,6 +221,12 @@ void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,
 int uct_predreg_is_managed_component(const uct_predreg_knobs_t *knobs,
                                      const char *name);
 
+/** @return whether traces are asked for. */
+static inline int uct_predreg_is_traced(const uct_predreg_knobs_t *knobs)
+{
+    return knobs->trace[0] != '\0';
+}
+
 END_C_DECLS
 
 #endif

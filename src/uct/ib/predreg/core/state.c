@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
+#include "addon.h"
 #include "state.h"
-#include "comm.h"
 
 #include <ucs/base/clock.h>
 
@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+
+const uct_predreg_addon_t *const uct_predreg_no_addons[] = {NULL};
 
 _Atomic(int) uct_predreg_devices;
 
@@ -105,7 +107,7 @@ void uct_predreg_note_pinned(uct_predreg_core_t *core)
     FILE *status;
 
     if ((core->knobs.summary == UCT_PREDREG_SUMMARY_NONE) &&
-        (core->recorder == NULL)) {
+        (core->observer == NULL)) {
         return;
     }
 
@@ -164,12 +166,7 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->kernel_pinned =
             atomic_load_explicit(&core->kernel_pinned,
                                  memory_order_relaxed);
-    uct_predreg_count_sends(snapshot);
-    snapshot->firehose_requests =
-            atomic_load_explicit(&core->firehose.requests,
-                                 memory_order_relaxed);
-    snapshot->firehose_hits     =
-            atomic_load_explicit(&core->firehose.hits, memory_order_relaxed);
+    uct_predreg_addons_call(core, count, core, snapshot);
     collect_arena(core, snapshot);
     if (pred == NULL) {
         snapshot->stats.uses = uct_predreg_num_passed(core);

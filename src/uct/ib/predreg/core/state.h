@@ -11,7 +11,6 @@
 #include "knobs.h"
 #include "types.h"
 
-#include <trace/recorder.h>
 #include <ucs/base/mutex.h>
 #include <ucs/callpath/callpath.h>
 #include <ucs/host/live.h>
@@ -42,12 +41,13 @@ BEGIN_C_DECLS
  * state as an argument, so that a unit test can hand in a state of its own.
  */
 
-/** The requests of all Firehoses of the process. Relaxed: numbers that nothing else depends
- *  on. */
-typedef struct uct_predreg_firehose {
-    _Atomic(uint64_t)              requests; /**< Made by the program */
-    _Atomic(uint64_t)              hits;     /**< Requests without a message */
-} uct_predreg_firehose_t;
+/** Who looks on. The observer gets the events of uses and registrations; the functions are
+ *  called in memory hooks, too. */
+typedef struct uct_predreg_observer {
+    ucs_rcache_pred_sink_t super; /**< The argument is also that of the next one */
+    /** The context of a communication that is about to be issued. */
+    void (*site)(void *arg, const ucs_rcache_pred_context_t *context);
+} uct_predreg_observer_t;
 
 
 struct uct_predreg_core {
@@ -57,11 +57,13 @@ struct uct_predreg_core {
     const uct_predreg_compat_t *compat; /**< Facts about the UCX in this
                                              process */
     uct_predreg_knobs_t      knobs;
+    /** The add-ons, see addon.h; NULL at the end. */
+    const uct_predreg_addon_t *const *addons;
     int                      rank;    /**< Rank in the job; -1: not known */
     ucs_callpath_table_t     *paths;  /**< Paths of calls; NULL: only their depth
                                            is looked at. Never freed */
 
-    /* The next five fields are written under the lock, before a domain is opened. A
+    /* The next four fields are written under the lock, before a domain is opened. A
      * forked child clears the fields, and sets them again when opening a domain of its
      * own. The unmap hook reads without the lock, and may miss a cache in the making,
      * which has no regions yet. */
@@ -69,17 +71,12 @@ struct uct_predreg_core {
                                            consistent: a reader of the pointer sees the
                                            cache behind the pointer */
     ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred, and the
-                                           clock of the recorder */
+                                           clock of the observer */
     pid_t                    pid;     /**< Process that all of this belongs
                                            to */
-    _Atomic(ucs_rcache_recorder_t*) recorder; /**< NULL: no trace is recorded.
-                                                   Sequentially consistent, for
-                                                   the same reason as pred */
-    int                      is_trace_begun; /**< Whether the file of the trace
-                                                  was made, or could not be.
-                                                  Under the lock, but at exit */
-    ucs_rcache_pred_sink_t   sink;    /**< Hands the events of pred to recorder.
-                                           Written before pred is made */
+    /** NULL: nobody looks on. Sequentially consistent, for the same reason as pred.
+     *  Constant once it is set. */
+    _Atomic(const uct_predreg_observer_t*) observer;
 
     /** The live counters for other processes; NULL: none. Written under the lock, before
      *  the first domain enters the table; with release, since a round of the helper may
@@ -96,9 +93,6 @@ struct uct_predreg_core {
                                                   not be. Under the lock, as the
                                                   next one */
     int                      has_arena;
-
-    /** A forked child clears it while it has a single thread. */
-    uct_predreg_firehose_t   firehose;
 
     /** Why the library has stepped aside, so that nothing is managed, @ref
      *  uct_predreg_aside_t. Relaxed: written while UCX is being configured, and read
@@ -153,8 +147,12 @@ struct uct_predreg_core {
 /** Initialises the state of a new process. */
 #define UCT_PREDREG_CORE_INITIALIZER \
     { \
-        .lock = UCS_MUTEX_INITIALIZER(UCS_RANK_CORE) \
+        .addons = uct_predreg_no_addons, \
+        .lock   = UCS_MUTEX_INITIALIZER(UCS_RANK_CORE) \
     }
+
+/** The list of add-ons before a core starts: there are none. */
+extern const uct_predreg_addon_t *const uct_predreg_no_addons[];
 
 
 /** Whether a domain with memory of devices was opened. Relaxed: memory of a device can be
@@ -327,45 +325,6 @@ void uct_predreg_node_reset(void);
  */
 void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,
                       ucs_rcache_pred_seat_t *seat);
-
-
-/*
- * The trace of this process, if there is to be one (UCX_RCACHE_PRED_TRACE).
- */
-
-/** @return whether traces are asked for. */
-int uct_predreg_is_traced(const uct_predreg_knobs_t *knobs);
-
-/** Make the recorder, if a trace is asked for. If there is no memory for it, a
- *  warning is logged and nothing is recorded. To be called under core.lock,
- *  before the cache is made, which is given the recorder as its sink. */
-void uct_predreg_record_create(uct_predreg_core_t *core);
-
-/** Undo uct_predreg_record_create(), if the cache cannot be made. To be called
- *  under core.lock, before a domain is managed. */
-void uct_predreg_record_destroy(uct_predreg_core_t *core);
-
-/** @return the sink that hands the events of the cache to the recorder, or NULL
- *  if there is no recorder. */
-const ucs_rcache_pred_sink_t *
-uct_predreg_record_sink(uct_predreg_core_t *core);
-
-/** Make the trace file, if there is a recorder and this was not called before.
- *  If the file cannot be made, a single warning is logged, and nothing is
- *  recorded. To be called under core.lock. */
-void uct_predreg_record_begin(uct_predreg_core_t *core);
-
-/** Record that a domain is managed or watched from now on, after having begun
- *  the trace. To be called under core.lock, before the domain is used. */
-void uct_predreg_record_domain(uct_predreg_core_t *core, unsigned number,
-                               const char *name);
-
-/** Write the rest of the events, and the counters, into the trace before the process
- *  exits. */
-void uct_predreg_record_finish(uct_predreg_core_t *core);
-
-/** Forget the recorder in a forked child: the trace file is the parent's. */
-void uct_predreg_record_reset(uct_predreg_core_t *core);
 
 
 /*

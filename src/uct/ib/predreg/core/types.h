@@ -15,6 +15,9 @@
 /** The state of the core, see state.h. */
 typedef struct uct_predreg_core uct_predreg_core_t;
 
+/** An add-on, see addon.h. */
+typedef struct uct_predreg_addon uct_predreg_addon_t;
+
 /** The memory of a thread about its small sends, see comm.h. */
 typedef struct uct_predreg_sender uct_predreg_sender_t;
 

@@ -9,6 +9,7 @@
 
 #include <ucs/reuse/costs.h>
 #include <uct/ib/predreg/compat/ucx_api.h>
+#include <uct/ib/predreg/core/addon.h>
 #include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/core/hooks.h>
 #include <uct/ib/predreg/core/types.h>
@@ -36,6 +37,9 @@ BEGIN_C_DECLS
  * Unless something else is said, any thread may call a function, and only if
  * UCX_RCACHE_PRED_EAGER is set.
  */
+
+/** The add-on: it calls the functions below. */
+extern const uct_predreg_addon_t uct_predreg_eager_addon;
 
 /**
  * @return whether the program asks for a send to be complete locally soon, even if

@@ -9,9 +9,9 @@
 
 #include "eager.h"
 #include "measure.h"
+#include "sender.h"
 
 #include <ucs/reuse/buffers.h>
-#include <uct/ib/predreg/core/comm.h>
 
 #include <stdatomic.h>
 

@@ -323,10 +323,12 @@ void uct_predreg_arena_close_domain(uct_predreg_domain_t *domain)
 static void record(uct_predreg_domain_t *domain, ucs_rcache_pred_event_t *event,
                    uct_mem_h memh)
 {
+    const uct_predreg_observer_t *observer = domain->core->observer;
+
     event->time   = ucs_rcache_pred_thread_now(domain->core->thread);
     event->domain = domain->number;
     event->id     = (uintptr_t)memh;
-    ucs_rcache_recorder_event(domain->core->recorder, event);
+    observer->super.event(observer->super.arg, event);
 }
 
 void uct_predreg_arena_record_begin(uct_predreg_domain_t *domain,

@@ -9,8 +9,8 @@
 #include <uct/ib/predreg/core/comm.h>
 
 #include <ucs/base/strb.h>
+#include <uct/ib/predreg/core/addon.h>
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/iface/iface.h>
 
 #include <ucs/debug/log_def.h>
@@ -28,19 +28,11 @@ typedef struct request {
 } request_t;
 
 
-/* End a use whose memory has to give way to other memory */
-static void end_use(void *domain, uct_mem_h memh)
-{
-    const uct_predreg_domain_t *self = domain;
-
-    ucs_rcache_pred_end(self->cache, memh);
-}
-
 /* Deregister memory without a present use, to make room for another use. @return 0 if
  * there is no such memory */
 static int give_way(uct_predreg_core_t *core)
 {
-    return uct_predreg_hot_give_way(end_use) ||
+    return uct_predreg_addons_give_way(core) ||
            uct_predreg_arena_make_room(core) ||
            ucs_rcache_pred_unguard(core->pred);
 }
@@ -104,7 +96,7 @@ firehose_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
     ucs_status_t status;
 
     do {
-        status = uct_predreg_firehose_reg(domain, req->address, req->length,
+        status = uct_predreg_pinned_reg(domain, req->address, req->length,
                                           req->flags, memh_p);
     } while ((status == UCS_ERR_EXCEEDS_LIMIT) && give_way(core));
 
@@ -112,7 +104,7 @@ firehose_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
         while (give_way(core)) {
         }
         purge(core);
-        status = uct_predreg_firehose_reg(domain, req->address, req->length,
+        status = uct_predreg_pinned_reg(domain, req->address, req->length,
                                           req->flags, memh_p);
     }
 
@@ -296,7 +288,7 @@ begin_use(uct_predreg_domain_t *domain, const request_t *req,
 }
 
 /* Go on with a use in a managed domain after a first attempt, which has returned a rare
- * status, or belongs to a hot buffer */
+ * status */
 static UCS_F_NOINLINE ucs_status_t
 managed_go_on(uct_predreg_domain_t *domain, const request_t *req,
               uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
@@ -307,10 +299,7 @@ managed_go_on(uct_predreg_domain_t *domain, const request_t *req,
     }
 
     if (req->purpose == UCT_PREDREG_PURPOSE_HOT) {
-        if (status == UCS_OK) {
-            uct_predreg_hot_registered(domain, *memh_p);
-        }
-        return status;
+        return status; /* It can do without */
     }
 
     if (status == UCS_ERR_UNSUPPORTED) {
@@ -339,8 +328,7 @@ managed_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
     uct_predreg_posted_get(req->address, &context);
     status = begin_use(domain, req, may, &context, memh_p);
 
-    return (ucs_likely(status == UCS_OK) &&
-            ucs_likely(req->purpose != UCT_PREDREG_PURPOSE_HOT)) ?
+    return ucs_likely(status == UCS_OK) ?
            UCS_OK :
            managed_go_on(domain, req, may, &context, status, memh_p);
 }
@@ -404,7 +392,7 @@ is_answered(uct_predreg_domain_t *domain, const request_t *req,
         return 0;
     }
 
-    if (ucs_unlikely(domain->core->recorder != NULL)) {
+    if (ucs_unlikely(domain->core->observer != NULL)) {
         uct_predreg_arena_record_begin(domain, req->address, req->length,
                                        req->flags, use_kind(may), *memh_p);
     }
@@ -452,30 +440,8 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
            managed_mem_reg(domain, req, may, memh_p);
 }
 
-/* Begin a use of a hot buffer. A buffer that cannot be registered, such as read-only
- * memory, is copied as ever, without a message. Registrations for measuring costs are not
- * managed */
-static UCS_F_NOINLINE ucs_status_t
-hot_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
-{
-    ucs_status_t status;
-
-    uct_predreg_quiet_begin();
-    status = uct_predreg_is_measuring ?
-             uct_predreg_pass_mem_reg(domain, req->address, req->length,
-                                      req->flags, memh_p) :
-             begin(domain, req, memh_p);
-    uct_predreg_quiet_end();
-
-    if ((status != UCS_OK) &&
-        !(req->flags & domain->core->compat->quiet_flag)) {
-        uct_predreg_quiet_once();
-    }
-    return status;
-}
-
 /* Begin a use of the whole range of a put or get, in place of a part: one registration
- * serves all parts. A refusal is silent, and no memory gives way beyond the need of one
+ * serves all parts, and the caller can do without. A refusal is silent, and no memory gives way beyond the need of one
  * part */
 static UCS_F_NOINLINE ucs_status_t
 whole_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
@@ -504,14 +470,6 @@ whole_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_
     return status;
 }
 
-/* Begin a use without a request of UCP: the caller can do without */
-static UCS_F_NOINLINE ucs_status_t
-own_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
-{
-    return (req->purpose == UCT_PREDREG_PURPOSE_HOT) ?
-           hot_begin(domain, req, memh_p) : whole_begin(domain, req, memh_p);
-}
-
 ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
                                  size_t length, unsigned flags,
                                  uct_predreg_purpose_t purpose,
@@ -524,9 +482,8 @@ ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
         .purpose = purpose
     };
 
-    return ucs_unlikely((purpose == UCT_PREDREG_PURPOSE_HOT) ||
-                        (purpose == UCT_PREDREG_PURPOSE_WHOLE)) ?
-           own_begin(domain, &req, memh_p) : begin(domain, &req, memh_p);
+    return ucs_unlikely(purpose == UCT_PREDREG_PURPOSE_WHOLE) ?
+           whole_begin(domain, &req, memh_p) : begin(domain, &req, memh_p);
 }
 
 ucs_status_t

@@ -295,24 +295,16 @@ ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
 
 /*
  * Watching: under the leave-pinned policy the library only observes the domains. UCX's
- * own cache keeps the registrations and gets all uses; a trace records the uses.
+ * own cache keeps the registrations and gets all uses; the observer is told of the uses.
  */
 
-/** Make the clock and the recorder, once in each process, if a trace is asked
- *  for. To be called under core.lock. */
-void uct_predreg_watch_open(uct_predreg_core_t *core);
-
-/** Register memory with UCX, and record the begin of a use, and its end.
+/** Register memory with UCX, and tell the observer of the begin of a use, and of its end.
  *
  *  @param [in] kind  The ucs_rcache_pred_use_kind_t of the use in a managed domain */
 ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
                                        void *address, size_t length,
                                        unsigned flags, unsigned kind,
                                        uct_mem_h *memh_p);
-
-/** Record an unmap. UCM calls the function inside a memory hook. */
-void uct_predreg_watch_unmapped(uct_predreg_core_t *core, uintptr_t start,
-                                size_t length);
 
 END_C_DECLS
 

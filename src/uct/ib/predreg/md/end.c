@@ -8,7 +8,6 @@
 #include "domain.h"
 
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/iface/iface.h>
 
 #include <stdlib.h>
@@ -55,7 +54,7 @@ static int ends_answered(uct_predreg_domain_t *domain,
         return 0;
     }
 
-    if (ucs_unlikely(domain->core->recorder != NULL)) {
+    if (ucs_unlikely(domain->core->observer != NULL)) {
         uct_predreg_arena_record_end(domain, params->memh);
     }
     if (uct_predreg_is_invalidation(params)) {
@@ -105,10 +104,6 @@ mem_dereg_rare(uct_predreg_domain_t *domain,
         return other_mem_dereg(domain, params);
     }
 
-    if (domain->core->knobs.eager && uct_predreg_hot_is_returning()) {
-        return UCS_OK;
-    }
-
     pieces = uct_predreg_memh_to_pieces(params->memh);
     if (pieces != NULL) {
         return end_in_pieces(pieces, params, 0);
@@ -132,7 +127,6 @@ is_usual_end(const uct_predreg_domain_t *domain,
              const uct_md_mem_dereg_params_t *params)
 {
     return ucs_likely(domain->cache != NULL) &&
-           ucs_likely(!domain->core->knobs.eager) &&
            ucs_likely(domain->arena == NULL) &&
            ucs_likely(!uct_predreg_is_invalidation(params)) &&
            ucs_likely(uct_predreg_memh_to_pieces(params->memh) == NULL);

@@ -10,7 +10,6 @@
 
 #include <ucs/base/page.h>
 #include <ucs/rcache_pred/predict/policy.h>
-#include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/core/state.h>
 
 #include <stdlib.h>
@@ -161,50 +160,14 @@ void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
     uct_predreg_publish(core);
 }
 
-/* The share of the process in the bound of the node, if all ranks of the job on the node
- * take as much */
-static uint64_t get_node_share(const uct_predreg_core_t *core, size_t page)
-{
-    uint64_t node = core->knobs.node_max_pinned;
-
-    if (node == SIZE_MAX) {
-        return UINT64_MAX;
-    }
-
-    node /= uct_predreg_job_local_size();
-    return node - ucs_min(node, ucs_rcache_pred_pieces_reserve(page));
-}
-
-uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains)
-{
-    size_t page   = ucs_page_size();
-    uint64_t max  = uct_predreg_max_bytes(&core->knobs);
-    uint64_t node = get_node_share(core, page);
-
-    if (domains == 0) {
-        /* Relaxed: UCP opens the domains of a context before the context is
-         * used */
-        domains = atomic_load_explicit(&core->num_managed,
-                                       memory_order_relaxed);
-    }
-
-    if ((core->pred == NULL) || (domains == 0) ||
-        ((max == UINT64_MAX) && (node == UINT64_MAX))) {
-        return UINT64_MAX;
-    }
-
-    max -= ucs_rcache_pred_bound_reserve(max, page);
-    return ucs_min(max, node) / domains;
-}
-
-static void firehose_release(uct_predreg_core_t *core, uint64_t bytes)
+static void pinned_release(uct_predreg_core_t *core, uint64_t bytes)
 {
     (void)ucs_rcache_pred_release(core->pred,
                                   UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE, bytes, 1);
 }
 
 static ucs_status_t
-firehose_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
+pinned_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
              const uct_md_mem_dereg_params_t *params)
 {
     counted_t pinned;
@@ -212,18 +175,18 @@ firehose_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
 
     status = deregister(domain, params, owner, &pinned);
     if (status == UCS_OK) {
-        firehose_release(domain->core, pinned.bytes);
+        pinned_release(domain->core, pinned.bytes);
     }
     return status;
 }
 
-ucs_status_t uct_predreg_firehose_reg(uct_predreg_domain_t *domain,
+ucs_status_t uct_predreg_pinned_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p)
 {
     uct_predreg_core_t *core = domain->core;
     const counted_t pinned   = {
-        .owner = {firehose_end},
+        .owner = {pinned_end},
         .bytes = bytes_of(address, length)
     };
     ucs_status_t status;
@@ -243,14 +206,12 @@ ucs_status_t uct_predreg_firehose_reg(uct_predreg_domain_t *domain,
     }
 
     if (status != UCS_OK) {
-        firehose_release(core, pinned.bytes);
+        pinned_release(core, pinned.bytes);
     }
     return status;
 }
 
-void uct_predreg_foreign_reset(uct_predreg_core_t *core)
+void uct_predreg_foreign_reset(void)
 {
     uct_predreg_memlock_reset(&memlock);
-    atomic_init(&core->firehose.requests, 0);
-    atomic_init(&core->firehose.hits, 0);
 }

@@ -101,6 +101,11 @@ int uct_predreg_is_managing(uct_predreg_core_t *core);
 void uct_predreg_helper_start(uct_predreg_core_t *core);
 
 
+/** Make the clock of the process, and have add-ons look on, under leave-pinned. To be called
+ *  under core.lock. */
+void uct_predreg_watch_open(uct_predreg_core_t *core);
+
+
 /*
  * Switches UCX's own registration caches off while the library manages memory. The
  * overridden functions of UCX for reading configurations call these two.
@@ -140,7 +145,7 @@ void uct_predreg_components_check(const uct_predreg_core_t *core);
  * Memory of UCX's own in managed domains: the functions count the memory (memlock.h), set
  * the cache's bound to the rest of the system's limit, and publish the live counters.
  *
- * And memory that Firehose registers by way of UCX: memory of Firehose counts within the
+ * And memory that Firehose pins by way of UCX: memory of Firehose counts within the
  * bounds, as memory of the arena does, and is no use of the cache.
  */
 
@@ -167,14 +172,6 @@ void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length);
 void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
                              void *address, size_t length, int is_pool);
 
-/** @param [in] domains  In so many managed domains each byte is registered. 0: in
- *                       all that there are.
- *  @return how many bytes the bounds of the process and of the node leave for
- *          that, if nothing else is registered, and other ranks of the job on the
- *          node take as much; UINT64_MAX: there are no bounds. */
-uint64_t
-uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains);
-
 /**
  * Register memory for Firehose in a managed domain, within the bounds: idle
  * regions of the cache give way. The end of the use gives the room back.
@@ -183,13 +180,13 @@ uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains);
  *         UCS_ERR_NO_MEMORY if the system has none, or another error of UCX;
  *         none is logged. Then nothing is registered.
  */
-ucs_status_t uct_predreg_firehose_reg(uct_predreg_domain_t *domain,
+ucs_status_t uct_predreg_pinned_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p);
 
 /** Forget all registrations in a forked child, which has one thread: the parent's do
  *  not count there. Neither allocates nor frees memory. */
-void uct_predreg_foreign_reset(uct_predreg_core_t *core);
+void uct_predreg_foreign_reset(void);
 
 
 /*

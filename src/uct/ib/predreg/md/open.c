@@ -7,6 +7,7 @@
 #include "md.h"
 #include "domain.h"
 
+#include <uct/ib/predreg/core/addon.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/iface/iface.h>
 
@@ -17,6 +18,7 @@
 #include <string.h>
 
 
+/* What was made stays after a failure, for the next attempt */
 static ucs_status_t pred_create(uct_predreg_core_t *core)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
@@ -24,26 +26,28 @@ static ucs_status_t pred_create(uct_predreg_core_t *core)
     ucs_rcache_pred_t *pred;
     ucs_status_t status;
 
-    status = ucs_rcache_pred_thread_create(&core->thread);
+    status = (core->thread == NULL) ? ucs_rcache_pred_thread_create(&core->thread) :
+                                      UCS_OK;
     if (status != UCS_OK) {
-        goto err;
+        return status;
     }
 
     status = uct_predreg_node_join_bounds(knobs);
     if (status != UCS_OK) {
-        goto err_destroy_thread;
+        return status;
     }
 
-    uct_predreg_record_create(core);
+    uct_predreg_addons_call(core, observe, core);
     uct_predreg_knobs_to_params(knobs, &params);
     params.ops       = &uct_predreg_pred_ops;
-    params.sink      = uct_predreg_record_sink(core);
+    params.sink      = (core->observer == NULL) ? NULL : &core->observer->super;
     params.arg       = core;
     params.node      = uct_predreg_node();
     params.max_bytes = uct_predreg_max_bytes(&core->knobs);
     status           = ucs_rcache_pred_create(&params, &pred);
     if (status != UCS_OK) {
-        goto err_destroy_record;
+        uct_predreg_node_leave();
+        return status;
     }
 
     core->pred = pred;
@@ -53,15 +57,6 @@ static ucs_status_t pred_create(uct_predreg_core_t *core)
                   ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);
     }
     return UCS_OK;
-
-err_destroy_record:
-    uct_predreg_record_destroy(core);
-    uct_predreg_node_leave();
-err_destroy_thread:
-    ucs_rcache_pred_thread_destroy(core->thread);
-    core->thread = NULL;
-err:
-    return status;
 }
 
 int uct_predreg_is_managing(uct_predreg_core_t *core)
@@ -158,7 +153,7 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
     } else {
         uct_predreg_watch_open(core);
     }
-    uct_predreg_record_domain(core, domain->number, name);
+    uct_predreg_addons_call(core, domain_opened, core, domain->number, name);
     ++core->num_opened;
 
     uct_predreg_domain_add(domain);

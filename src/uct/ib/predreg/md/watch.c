@@ -5,11 +5,13 @@
  */
 
 #include "domain.h"
+#include "md.h"
+
+#include <uct/ib/predreg/core/addon.h>
 #include <uct/ib/predreg/core/comm.h>
 
 #include <uct/ib/predreg/core/state.h>
 
-#include <ucs/debug/log_def.h>
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -28,23 +30,13 @@ typedef struct watched {
     unsigned            uses; /* Above 0. Under core.lock */
 } watched_t;
 
-/* The shortest use so far, bytes. Shorter memory was never used, so its unmapping need
- * not be recorded. Relaxed: the number only decreases, and nothing else depends on it. */
-static _Atomic(uint64_t) shortest = UINT64_MAX;
-
-
 void uct_predreg_watch_open(uct_predreg_core_t *core)
 {
-    if (!uct_predreg_is_traced(&core->knobs) || (core->recorder != NULL)) {
-        return;
+    /* Without memory for the clock nobody can look on */
+    if (core->thread == NULL) {
+        (void)ucs_rcache_pred_thread_create(&core->thread);
     }
-
-    if (ucs_rcache_pred_thread_create(&core->thread) != UCS_OK) {
-        ucs_warn("no trace is recorded: out of memory");
-        return;
-    }
-
-    uct_predreg_record_create(core);
+    uct_predreg_addons_call(core, observe, core);
 }
 
 static uint64_t now(uct_predreg_core_t *core)
@@ -82,6 +74,13 @@ static int use_forget(uct_predreg_domain_t *domain, uct_mem_h memh)
     return watched != NULL;
 }
 
+static void tell(const uct_predreg_core_t *core, const ucs_rcache_pred_event_t *event)
+{
+    const uct_predreg_observer_t *observer = core->observer;
+
+    observer->super.event(observer->super.arg, event);
+}
+
 static ucs_status_t use_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
                             const uct_md_mem_dereg_params_t *params)
 {
@@ -98,7 +97,7 @@ static ucs_status_t use_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *do
     status         = core->real.uct_md_mem_dereg_v2(domain->md, params);
     event.duration = elapsed(core, event.time);
     if (is_recorded) {
-        ucs_rcache_recorder_event(core->recorder, &event);
+        tell(core, &event);
     }
     return status;
 }
@@ -137,26 +136,14 @@ static int use_remember(uct_predreg_domain_t *domain, uct_mem_h memh)
     return watched != NULL;
 }
 
-/* Remember the length of a use, if the use is the shortest so far */
-static void shortest_update(size_t length)
-{
-    uint64_t value = atomic_load_explicit(&shortest, memory_order_relaxed);
-
-    while ((length < value) &&
-           !atomic_compare_exchange_weak_explicit(&shortest, &value, length,
-                                                  memory_order_relaxed,
-                                                  memory_order_relaxed));
-}
-
 ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
                                        void *address, size_t length,
                                        unsigned flags, unsigned kind,
                                        uct_mem_h *memh_p)
 {
-    uct_predreg_core_t *core        = domain->core;
-    ucs_rcache_recorder_t *recorder = core->recorder;
-    uct_md_h md                     = domain->md;
-    ucs_rcache_pred_event_t event   = {
+    uct_predreg_core_t *core      = domain->core;
+    uct_md_h md                   = domain->md;
+    ucs_rcache_pred_event_t event = {
         .type    = UCS_RCACHE_PRED_EVENT_USE_BEGIN,
         .kind    = kind,
         .domain  = domain->number,
@@ -166,7 +153,7 @@ ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
     };
     ucs_status_t status;
 
-    if (ucs_likely(recorder == NULL)) {
+    if (ucs_likely(core->observer == NULL)) {
         return core->compat->mem_reg(&core->real, md, address, length, flags,
                                      memh_p);
     }
@@ -180,30 +167,10 @@ ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
         event.result = UCS_RCACHE_PRED_RESULT_FAILED;
     } else if (use_remember(domain, *memh_p)) {
         event.id = (uintptr_t)*memh_p;
-        shortest_update(length);
     } else {
         return status;
     }
 
-    ucs_rcache_recorder_event(recorder, &event);
+    tell(core, &event);
     return status;
-}
-
-void uct_predreg_watch_unmapped(uct_predreg_core_t *core, uintptr_t start,
-                                size_t length)
-{
-    ucs_rcache_recorder_t *recorder = core->recorder;
-    ucs_rcache_pred_event_t event   = {
-        .type    = UCS_RCACHE_PRED_EVENT_UNMAP,
-        .address = start,
-        .length  = length
-    };
-
-    if ((recorder == NULL) ||
-        (length < atomic_load_explicit(&shortest, memory_order_relaxed))) {
-        return;
-    }
-
-    event.time = now(core);
-    ucs_rcache_recorder_event(recorder, &event);
 }

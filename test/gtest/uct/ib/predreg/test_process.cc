@@ -10,8 +10,10 @@
 #include <common/child.h>
 
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/core/addon.h>
 #include <uct/ib/predreg/entry.h>
 #include <uct/ib/predreg/md/md.h>
+#include <uct/ib/predreg/record/record.h>
 
 #include <tools/trace/trace.h>
 
@@ -170,7 +172,6 @@ TEST_F(test_process, large_mappings_are_recorded) {
     set("TRACE", m_folder + "/traces");
     set("ARENA_MIN", "1M");
     ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start(test_core_state()));
-    ASSERT_EQ(UCS_OK, uct_predreg_mappings_start(test_core_state()));
 
     uct_md_h md = open();
     dereg(md, reg(md, SEND));

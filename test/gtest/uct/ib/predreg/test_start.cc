@@ -10,6 +10,7 @@
 #include <common/child.h>
 #include <common/trace_test.h>
 #include <uct/ib/predreg/entry.h>
+#include <uct/ib/predreg/record/record.h>
 
 #include <filesystem>
 

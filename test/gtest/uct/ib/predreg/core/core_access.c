@@ -7,10 +7,13 @@
 #include "core_access.h"
 
 #include <ucs/host/unwind.h>
+#include <uct/ib/predreg/addons.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/entry.h>
+#include <uct/ib/predreg/firehose/firehose.h>
 #include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/md/md.h>
+#include <uct/ib/predreg/record/record.h>
 
 #include <string.h>
 #include <unistd.h>
@@ -57,6 +60,7 @@ void test_core_init(void)
     memset(self, 0, sizeof(*self));
     ucs_mutex_init(&self->lock, UCS_RANK_CORE, 0);
     uct_predreg_knobs_default(&self->knobs);
+    self->addons                   = uct_predreg_addons;
     self->compat                   = uct_predreg_compat_select(1, 13);
     self->rank                     = -1;
     self->pid                      = getpid();
@@ -65,7 +69,8 @@ void test_core_init(void)
     self->real.uct_query_components = no_components;
     atomic_store(&self->ucp_cache_is_off, 0);
     uct_predreg_domains_reset();
-    uct_predreg_foreign_reset(self);
+    uct_predreg_foreign_reset();
+    uct_predreg_firehose_addon.fork_child(self);
     atomic_store(&uct_predreg_devices, 0);
 }
 
@@ -84,10 +89,11 @@ void test_core_cleanup(void)
     }
 
     uct_predreg_node_leave();
-    if (self->recorder != NULL) {
-        ucs_rcache_recorder_stop(self->recorder);
-        ucs_rcache_recorder_finish(self->recorder);
-        ucs_rcache_recorder_destroy(self->recorder);
+    ucs_rcache_recorder_t *recorder = uct_predreg_recorder(self);
+    if (recorder != NULL) {
+        ucs_rcache_recorder_stop(recorder);
+        ucs_rcache_recorder_finish(recorder);
+        ucs_rcache_recorder_destroy(recorder);
     }
 
     if (self->thread != NULL) {
@@ -99,8 +105,7 @@ void test_core_cleanup(void)
 
 void test_core_count_firehose(uint64_t requests, uint64_t hits)
 {
-    self->firehose.requests += requests;
-    self->firehose.hits     += hits;
+    uct_predreg_firehose_count(requests, hits);
 }
 
 ucs_status_t test_core_make_paths(void)
@@ -220,7 +225,7 @@ int test_core_has_node(void)
 
 int test_core_has_recorder(void)
 {
-    return self->recorder != NULL;
+    return uct_predreg_recorder(self) != NULL;
 }
 
 int test_core_read_live(uint64_t *uses_p, char *command, size_t max)

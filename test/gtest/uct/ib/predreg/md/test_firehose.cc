@@ -7,6 +7,7 @@
 #include "md_test.h"
 
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/firehose/firehose.h>
 
 extern "C" {
 #include <common/c_access.h>

@@ -149,7 +149,7 @@ TEST_F(test_foreign, the_parents_count_for_nothing) {
         m_md = open();
         add(1, 1024 * KB);
         uct_predreg_domains_reset();
-        uct_predreg_foreign_reset(test_core_state());
+        uct_predreg_foreign_reset();
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
 
         uct_md_mem_dereg_params_t params = {};

@@ -9,6 +9,7 @@
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/entry.h>
 #include <uct/ib/predreg/md/md.h>
+#include <uct/ib/predreg/record/record.h>
 #include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/md/domain.h>
 

@@ -4,12 +4,11 @@
  * See file LICENSE for terms.
  */
 
-#include "entry.h"
+#include "record.h"
 
 #include <ucs/reuse/sends.h>
-#include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/eager/eager.h>
-#include <uct/ib/predreg/md/domain.h>
+#include <uct/ib/predreg/md/md.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -17,10 +16,9 @@
 
 
 /* Constant after the start */
-static uct_predreg_core_t *counting;     /* NULL: nothing is counted */
-static uct_predreg_hooks_t hooks;
-static const uct_predreg_hooks_t *inner; /* What is called as well */
-static int is_eager;                     /* Whether that looks at sends */
+static uct_predreg_core_t *counting; /* NULL: nothing is counted */
+static uct_predreg_hooks_t inner;    /* What is called as well */
+static int is_eager;                 /* Whether that looks at sends */
 static ucs_reuse_tally_t tally;
 
 /* Threads that send, and threads that make contexts, read and write these three. Relaxed:
@@ -80,7 +78,7 @@ send_counted(uct_predreg_sender_t **sender_p, ucp_ep_h ep, const void *buffer,
         ucs_reuse_tally_note(&tally, buffer, length, is_copied(param));
     }
 
-    return is_eager ? inner->send(sender_p, ep, buffer, length, param, send) :
+    return is_eager ? inner.send(sender_p, ep, buffer, length, param, send) :
                       0;
 }
 
@@ -94,7 +92,7 @@ static void making_counted(const uct_predreg_real_t *real,
     }
 
     if (is_eager) {
-        inner->making(real, params, config, making);
+        inner.making(real, params, config, making);
     } else {
         *making = (uct_predreg_making_t){};
     }
@@ -124,7 +122,7 @@ static void made_counted(const uct_predreg_real_t *real,
 {
     atomic_store_explicit(&real_ucp, real, memory_order_release);
     if (is_eager) {
-        inner->made(real, making, config, context);
+        inner.made(real, making, config, context);
     }
 }
 
@@ -135,7 +133,7 @@ static void worker_made_counted(ucp_context_h context, ucp_worker_h worker)
                                                           memory_order_acquire);
 
     if (is_eager) {
-        inner->worker_made(context, worker);
+        inner.worker_made(context, worker);
     }
 
     if ((worker == NULL) || (real == NULL) || !is_set(&has_messages) ||
@@ -149,33 +147,25 @@ static void worker_made_counted(ucp_context_h context, ucp_worker_h worker)
     }
 }
 
-const uct_predreg_hooks_t *
-uct_predreg_sends_start(uct_predreg_core_t *core,
-                        const uct_predreg_hooks_t *others)
+void uct_predreg_sends_start(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks)
 {
-    if (!uct_predreg_is_traced(&core->knobs)) {
-        return others;
-    }
-
     if (ucs_reuse_tally_init(&tally, UCS_REUSE_TALLY_BITS) != UCS_OK) {
         ucs_warn("small sends are missing in the trace: out of memory");
-        return others;
+        return;
     }
 
-    hooks             = *others;
-    hooks.send        = send_counted;
-    hooks.making      = making_counted;
-    hooks.made        = made_counted;
-    hooks.worker_made = worker_made_counted;
-    is_eager          = (others->send != NULL);
+    inner              = *hooks;
+    is_eager           = (inner.send != NULL);
+    hooks->send        = send_counted;
+    hooks->making      = making_counted;
+    hooks->made        = made_counted;
+    hooks->worker_made = worker_made_counted;
     if (!is_eager) {
-        hooks.sent          = sent_nothing;
-        hooks.cleaning      = cleaning_nothing;
-        hooks.worker_making = worker_making_nothing;
+        hooks->sent          = sent_nothing;
+        hooks->cleaning      = cleaning_nothing;
+        hooks->worker_making = worker_making_nothing;
     }
-    inner    = others;
     counting = core;
-    return &hooks;
 }
 
 static void put(void *recorder, const ucs_reuse_sends_t *sends)
@@ -185,16 +175,17 @@ static void put(void *recorder, const ucs_reuse_sends_t *sends)
 
 void uct_predreg_sends_write(uct_predreg_core_t *core)
 {
+    ucs_rcache_recorder_t *recorder = uct_predreg_recorder(core);
     char text[UCS_REUSE_COSTS_TEXT_MAX];
 
-    if ((counting == NULL) || (core->recorder == NULL)) {
+    if ((counting == NULL) || (recorder == NULL)) {
         return;
     }
 
-    ucs_reuse_tally_for_each(&tally, put, core->recorder);
+    ucs_reuse_tally_for_each(&tally, put, recorder);
     if (atomic_load_explicit(&has_costs, memory_order_acquire)) {
         ucs_reuse_costs_print(&costs, text);
-        ucs_rcache_recorder_meta(core->recorder, UCS_REUSE_COSTS_META, text);
+        ucs_rcache_recorder_meta(recorder, UCS_REUSE_COSTS_META, text);
     }
 }
 

@@ -8,11 +8,11 @@
 #  include "config.h" /* PACKAGE_VERSION */
 #endif
 
-#include "job.h"
-#include "state.h"
+#include "record.h"
 
 #include <ucs/base/clock.h>
 #include <ucs/host/own_fd.h>
+#include <uct/ib/predreg/core/job.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -31,45 +31,64 @@
 #define MAX_FILES    1000
 
 
-int uct_predreg_is_traced(const uct_predreg_knobs_t *knobs)
+/* Set as core.observer once it is complete. Its argument is the recorder */
+static uct_predreg_observer_t observer;
+
+/* Whether the file of the trace was made, or could not be. Under core.lock, but at exit */
+static int is_begun;
+
+/* The shortest use so far, bytes. Relaxed: the number only decreases, and nothing else
+ * depends on it. */
+static _Atomic(uint64_t) shortest;
+
+
+/* Remember the length of a use, if the use is the shortest so far */
+static void note_length(uint64_t length)
 {
-    return knobs->trace[0] != '\0';
+    uint64_t value = atomic_load_explicit(&shortest, memory_order_relaxed);
+
+    while ((length < value) &&
+           !atomic_compare_exchange_weak_explicit(&shortest, &value, length,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed));
 }
 
-void uct_predreg_record_create(uct_predreg_core_t *core)
+static void on_event(void *recorder, const ucs_rcache_pred_event_t *event)
+{
+    if (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) {
+        note_length(event->length);
+    }
+    ucs_rcache_recorder_event(recorder, event);
+}
+
+static void on_site(void *recorder, const ucs_rcache_pred_context_t *context)
+{
+    ucs_rcache_recorder_site(recorder, context);
+}
+
+void uct_predreg_record_observe(uct_predreg_core_t *core)
 {
     ucs_rcache_recorder_t *recorder;
     ucs_status_t status;
 
-    if (!uct_predreg_is_traced(&core->knobs) || (core->recorder != NULL)) {
+    if (!uct_predreg_is_traced(&core->knobs) || (core->observer != NULL)) {
         return;
     }
 
-    status = ucs_rcache_recorder_create(&recorder);
+    status = (core->thread == NULL) ? UCS_ERR_NO_MEMORY :
+                                      ucs_rcache_recorder_create(&recorder);
     if (status != UCS_OK) {
         ucs_warn("no trace is recorded: %s", ucs_status_string(status));
         return;
     }
 
-    core->sink.event = ucs_rcache_recorder_event;
-    core->sink.arg   = recorder;
-    core->recorder   = recorder;
-}
-
-void uct_predreg_record_destroy(uct_predreg_core_t *core)
-{
-    ucs_rcache_recorder_t *recorder = core->recorder;
-
-    if (recorder != NULL) {
-        core->recorder = NULL;
-        ucs_rcache_recorder_destroy(recorder);
-    }
-}
-
-const ucs_rcache_pred_sink_t *
-uct_predreg_record_sink(uct_predreg_core_t *core)
-{
-    return (core->recorder == NULL) ? NULL : &core->sink;
+    observer = (uct_predreg_observer_t){
+        .super = {on_event, recorder},
+        .site  = on_site
+    };
+    is_begun = 0;
+    atomic_store_explicit(&shortest, UINT64_MAX, memory_order_relaxed);
+    core->observer = &observer;
 }
 
 static void host_name(char *name, size_t max)
@@ -169,7 +188,7 @@ static void put_command(ucs_rcache_recorder_t *recorder)
 static void put_clocks(uct_predreg_core_t *core, const char *clock_key,
                        const char *realtime_key)
 {
-    ucs_rcache_recorder_t *recorder = core->recorder;
+    ucs_rcache_recorder_t *recorder = uct_predreg_recorder(core);
     uint64_t best = UINT64_MAX, clock = 0, realtime = 0, before, after;
     uint64_t now;
     unsigned i;
@@ -191,7 +210,7 @@ static void put_clocks(uct_predreg_core_t *core, const char *clock_key,
 
 static void put_all_meta(uct_predreg_core_t *core)
 {
-    ucs_rcache_recorder_t *recorder = core->recorder;
+    ucs_rcache_recorder_t *recorder = uct_predreg_recorder(core);
     const char *size                = uct_predreg_job_size();
     char ucx[UCT_PREDREG_UCX_VERSION_MAX];
     char host[HOST_NAME_MAX + 1];
@@ -217,7 +236,7 @@ static void put_all_meta(uct_predreg_core_t *core)
     uct_predreg_knobs_for_each(&core->knobs, put_knob, recorder);
 }
 
-static void start(uct_predreg_core_t *core)
+static void open_trace(uct_predreg_core_t *core)
 {
     char path[PATH_MAX];
     int fd;
@@ -230,8 +249,7 @@ static void start(uct_predreg_core_t *core)
         return;
     }
 
-    if (ucs_rcache_recorder_start(core->recorder, fd, path) !=
-        UCS_OK) {
+    if (ucs_rcache_recorder_start(uct_predreg_recorder(core), fd, path) != UCS_OK) {
         ucs_warn("no trace is recorded in %s", path);
         unlink(path);
         close(fd);
@@ -241,26 +259,23 @@ static void start(uct_predreg_core_t *core)
     put_all_meta(core);
     /* Write out the events so far: even a process that is killed soon leaves a readable
      * trace with its rank */
-    ucs_rcache_recorder_flush(core->recorder);
+    ucs_rcache_recorder_flush(uct_predreg_recorder(core));
 }
 
 void uct_predreg_record_begin(uct_predreg_core_t *core)
 {
-    if ((core->recorder != NULL) && !core->is_trace_begun) {
-        core->is_trace_begun = 1;
-        start(core);
+    if ((core->observer != NULL) && !is_begun) {
+        is_begun = 1;
+        open_trace(core);
     }
 }
 
-void uct_predreg_record_domain(uct_predreg_core_t *core, unsigned number,
-                               const char *name)
+void uct_predreg_record_domain(uct_predreg_core_t *core, unsigned number, const char *name)
 {
-    if (core->recorder == NULL) {
-        return;
-    }
-
     uct_predreg_record_begin(core);
-    ucs_rcache_recorder_domain(core->recorder, number, name);
+    if (core->observer != NULL) {
+        ucs_rcache_recorder_domain(uct_predreg_recorder(core), number, name);
+    }
 }
 
 static void put_counter(void *arg, const char *name, uint64_t value)
@@ -270,7 +285,7 @@ static void put_counter(void *arg, const char *name, uint64_t value)
 
 void uct_predreg_record_finish(uct_predreg_core_t *core)
 {
-    ucs_rcache_recorder_t *recorder = core->recorder;
+    ucs_rcache_recorder_t *recorder = uct_predreg_recorder(core);
     ucs_rcache_pred_snapshot_t snapshot;
 
     if (recorder == NULL) {
@@ -288,9 +303,18 @@ void uct_predreg_record_finish(uct_predreg_core_t *core)
 
 void uct_predreg_record_reset(uct_predreg_core_t *core)
 {
-    if (core->recorder != NULL) {
-        ucs_rcache_recorder_abandon(core->recorder);
-        core->recorder       = NULL;
-        core->is_trace_begun = 0;
+    if (core->observer != NULL) {
+        ucs_rcache_recorder_abandon(uct_predreg_recorder(core));
+        core->observer = NULL;
     }
+}
+
+int uct_predreg_record_is_begun(const uct_predreg_core_t *core)
+{
+    return (core->observer != NULL) && is_begun;
+}
+
+uint64_t uct_predreg_record_shortest(void)
+{
+    return atomic_load_explicit(&shortest, memory_order_relaxed);
 }

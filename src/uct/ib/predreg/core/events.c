@@ -1,0 +1,112 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#include "addon.h"
+#include "state.h"
+
+#include <ucs/rcache_pred/api/rcache_pred.h>
+
+#include <ucs/debug/log_def.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+
+/* Handlers of positive priority are called after the kernel, or an arena, has done the
+ * work */
+#define MAPPED_PRIORITY 1000
+
+
+unsigned uct_predreg_addons_need(const uct_predreg_core_t *core)
+{
+    const uct_predreg_addon_t *const *addon;
+    unsigned needs = 0;
+
+    for (addon = core->addons; *addon != NULL; ++addon) {
+        needs |= ((*addon)->needs != NULL) ? (*addon)->needs(core) : 0;
+    }
+    return needs;
+}
+
+int uct_predreg_addons_give_way(uct_predreg_core_t *core)
+{
+    const uct_predreg_addon_t *const *addon;
+
+    for (addon = core->addons; *addon != NULL; ++addon) {
+        if (((*addon)->give_way != NULL) && (*addon)->give_way(core)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* UCM calls this function from inside munmap(), and perhaps from inside free(): so neither
+ * this function nor an add-on allocates, logs or waits */
+static void handle_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
+{
+    uct_predreg_core_t *core = arg;
+    uintptr_t start, end;
+
+    /* In a forked child whose handler has not run yet, the cache is still the parent's,
+     * and another thread of the parent may have held the lock */
+    if (core->pid != getpid()) {
+        return;
+    }
+
+    ucs_rank_take(UCS_RANK_HOOK, event, UCS_RANK_TRY);
+    if (type != UCM_EVENT_VM_UNMAPPED) {
+        uct_predreg_addons_call(core, mapped, core, type, event);
+        goto out;
+    }
+
+    start = (uintptr_t)event->vm_unmapped.address;
+    end   = start + event->vm_unmapped.size;
+    uct_predreg_addons_call(core, unmapped, core, start, end);
+    if (core->pred != NULL) {
+        ucs_rcache_pred_unmapped(core->pred, start, end);
+    }
+out:
+    ucs_rank_drop(event);
+}
+
+ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
+{
+    unsigned needs = uct_predreg_addons_need(core);
+    ucs_status_t status;
+
+    if ((core->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) && (needs == 0)) {
+        return UCS_OK;
+    }
+
+    status = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED,
+                                   core->compat->vm_event_priority, handle_event, core);
+    if ((status != UCS_OK) || !(needs & UCT_PREDREG_NEEDS_MAPPED)) {
+        return status;
+    }
+
+    /* The first handler has installed what causes these events, too. Without the flag, UCM
+     * tries out whether malloc() causes each of these, and finds that it does not */
+    status = ucm_set_event_handler(UCM_EVENT_MMAP | UCM_EVENT_MREMAP |
+                                   UCM_EVENT_FLAG_NO_INSTALL,
+                                   MAPPED_PRIORITY, handle_event, core);
+    if (status != UCS_OK) {
+        ucs_warn("memory events of UCM are not available (%s): memory that is "
+                 "mapped is missing in the trace", ucs_status_string(status));
+    }
+    return UCS_OK;
+}
+
+void uct_predreg_vm_protected(uct_predreg_core_t *core, const void *address,
+                              size_t length, int prot)
+{
+    const int all = PROT_READ | PROT_WRITE;
+
+    /* See above */
+    if ((core->pred != NULL) && (core->pid == getpid())) {
+        ucs_rcache_pred_protect(core->pred, (uintptr_t)address, length,
+                                (prot & all) != all);
+    }
+}

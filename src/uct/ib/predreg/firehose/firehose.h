@@ -1,0 +1,37 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_FIREHOSE_H_
+#define UCT_PREDREG_FIREHOSE_H_
+
+#include <ucs/sys/compiler_def.h>
+#include <uct/ib/predreg/core/addon.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file firehose.h
+ *
+ * What the core does for libucp_firehose.so and libucp_windows.so: an add-on. Memory of both is
+ * registered by md/foreign.c, as UCP asks for it.
+ */
+
+extern const uct_predreg_addon_t uct_predreg_firehose_addon;
+
+/** @param [in] domains  In so many managed domains each byte is registered. 0: in
+ *                       all that there are.
+ *  @return how many bytes the bounds of the process and of the node leave for
+ *          that, if nothing else is registered, and other ranks of the job on the
+ *          node take as much; UINT64_MAX: there are no bounds. */
+uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains);
+
+/** Firehose was asked for so much more. Any thread. */
+void uct_predreg_firehose_count(uint64_t requests, uint64_t hits);
+
+END_C_DECLS
+
+#endif

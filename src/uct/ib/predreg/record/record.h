@@ -1,0 +1,84 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_RECORD_H_
+#define UCT_PREDREG_RECORD_H_
+
+#include <trace/recorder.h>
+#include <ucs/sys/compiler_def.h>
+#include <uct/ib/predreg/core/addon.h>
+#include <uct/ib/predreg/core/state.h>
+
+BEGIN_C_DECLS
+
+/** @file record.h
+ *
+ * The trace of this process, if there is to be one (UCX_RCACHE_PRED_TRACE): an add-on that
+ * looks on.
+ */
+
+extern const uct_predreg_addon_t uct_predreg_record_addon;
+
+/** @return the recorder of a core; NULL: there is none. Any thread. */
+static inline ucs_rcache_recorder_t *
+uct_predreg_recorder(const uct_predreg_core_t *core)
+{
+    /* Acquire: the observer is complete */
+    const uct_predreg_observer_t *observer =
+            atomic_load_explicit(&core->observer, memory_order_acquire);
+
+    return (observer == NULL) ? NULL : (ucs_rcache_recorder_t*)observer->super.arg;
+}
+
+/** Have a recorder look on, if a trace is asked for. Without a clock, or memory, a warning is
+ *  logged and nothing is recorded. To be called under core.lock, as the next two. */
+void uct_predreg_record_observe(uct_predreg_core_t *core);
+
+/** Record that a domain is managed or watched from now on, after having begun the trace. */
+void uct_predreg_record_domain(uct_predreg_core_t *core, unsigned number,
+                               const char *name);
+
+/** Make the trace file, if there is a recorder and this was not called before.
+ *  If the file cannot be made, a single warning is logged, and nothing is
+ *  recorded. */
+void uct_predreg_record_begin(uct_predreg_core_t *core);
+
+/** @return whether the trace file was made, or could not be. At exit. */
+int uct_predreg_record_is_begun(const uct_predreg_core_t *core);
+
+/** @return the length of the shortest use so far, bytes. Any thread. */
+uint64_t uct_predreg_record_shortest(void);
+
+/** Write the rest of the events, and the counters, into the trace before the process
+ *  exits. */
+void uct_predreg_record_finish(uct_predreg_core_t *core);
+
+/** Forget the recorder in a forked child: the trace file is the parent's. */
+void uct_predreg_record_reset(uct_predreg_core_t *core);
+
+
+/*
+ * sends.c: small sends of a process whose trace is recorded: how often each buffer was sent.
+ * They are counted whether UCX_RCACHE_PRED_EAGER is set or not, and are no events: the counts
+ * are written at the end of the trace. A process without a trace gets none of these hooks, so
+ * that its sends pay nothing for them.
+ */
+
+/** Let sends be counted. Without memory for that, a warning is logged. To be called once, when
+ *  the core starts.
+ *  @param [inout] hooks  As uct_predreg_addon_t::start(). */
+void uct_predreg_sends_start(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks);
+
+/** Write the counts into the trace. To be called before uct_predreg_record_finish(). */
+void uct_predreg_sends_write(uct_predreg_core_t *core);
+
+/** In a forked child, where there is no other thread: count the child's own sends from now
+ *  on. */
+void uct_predreg_sends_fork(void);
+
+END_C_DECLS
+
+#endif
