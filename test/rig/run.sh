@@ -378,8 +378,10 @@ append+=" no_timer_check random.trust_cpu=on"
 # less to do at boot: no second serial line, and no waiting for grace periods
 append+=" 8250.nr_uarts=1 rcupdate.rcu_expedited=1 cryptomgr.notests"
 
+# Without ERMS, libc and the kernel copy memory by words and vectors: an emulated
+# "rep movsb" takes a step for each byte, and tests a fourth more of processor time
 qemu_args=(
-    -accel tcg,thread=multi -machine pc -cpu max
+    -accel tcg,thread=multi -machine pc -cpu max,-erms
     -smp "$cpus" -m "$mem" -nodefaults -no-user-config -no-reboot
     -display none -monitor none -serial "file:${work//,/,,}/console"
     -kernel "$image/kernel" -initrd "$image/initramfs" -append "$append"
