@@ -101,6 +101,10 @@ static void zero(void *arg, void *start, size_t length)
     }
 }
 
+static void wake(void *arg)
+{
+}
+
 /* Call the helper until it has nothing to do */
 static void tend(void)
 {
@@ -136,7 +140,8 @@ static void make(void)
         .discard = unmap,
         .reg     = reg,
         .dereg   = dereg,
-        .zero    = zero
+        .zero    = zero,
+        .wake    = wake
     };
     ucs_arena_params_t params = {};
     size_t length;

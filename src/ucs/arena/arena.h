@@ -58,9 +58,6 @@ typedef struct ucs_arena {
     /** When the helper is to be called, see ucs_arena_due(). Written under the
      *  lock; relaxed. */
     _Atomic(uint64_t)   due;
-    /** How often others than the helper have lowered that, see ucs_arena_num_wakes().
-     *  Written under the lock; relaxed */
-    _Atomic(uint64_t)   num_wakes;
     /** Whether freed memory of plain slabs is kept for the next request, see
      *  ucs_arena_keep(). Relaxed: nothing is read through it */
     _Atomic(int)        is_kept;
@@ -73,6 +70,8 @@ typedef struct ucs_arena {
                                          with signals blocked, and wait without
                                          the lock for pages that others work at (busy
                                          slabs, held blocks) */
+    int                 is_woken;   /**< Whether due was lowered under this hold of the
+                                         lock */
     ucs_arena_blocks_t  blocks;
     ucs_arena_time_t    dirty_since; /**< No dirty page was freed before this;
                                           undefined if there is none */
@@ -314,21 +313,12 @@ void ucs_arena_lay_off(ucs_arena_t *arena);
 void ucs_arena_stats_get(ucs_arena_t *arena, ucs_arena_stats_t *stats);
 
 /** @return when ucs_arena_tend() is to be called; 0: at once; UCS_ARENA_NEVER:
- *          there is nothing to do. Allocating and freeing may lower it, see
- *          ucs_arena_num_wakes(). */
+ *          there is nothing to do. Other calls may lower this, and call
+ *          ucs_arena_ops_t::wake then. */
 static UCS_F_ALWAYS_INLINE ucs_arena_time_t
 ucs_arena_due(const ucs_arena_t *arena)
 {
     return atomic_load_explicit(&arena->due, memory_order_relaxed);
-}
-
-/** @return a number that is another one after a call, if the helper is to be called
- *  earlier because of it. (To compare ucs_arena_due() before and after the call would
- *  not do: the helper may have ended a round in between, and be about to wait.) */
-static UCS_F_ALWAYS_INLINE uint64_t
-ucs_arena_num_wakes(const ucs_arena_t *arena)
-{
-    return atomic_load_explicit(&arena->num_wakes, memory_order_relaxed);
 }
 
 /**

@@ -26,11 +26,8 @@ static UCS_F_ALWAYS_INLINE void ucs_arena_lock(ucs_arena_t *arena)
     ucs_mutex_lock(&arena->lock);
 }
 
-static UCS_F_ALWAYS_INLINE void ucs_arena_unlock(ucs_arena_t *arena)
-{
-    ucs_mutex_unlock(&arena->lock);
-    ucs_hook_leave();
-}
+/** Release the lock, and then wake the helper if ucs_arena_wake() says so. */
+void ucs_arena_unlock(ucs_arena_t *arena);
 
 /** @return where a page is. */
 static UCS_F_ALWAYS_INLINE void *

@@ -28,10 +28,19 @@ void ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when)
 {
     if (when < atomic_load_explicit(&arena->due, memory_order_relaxed)) {
         atomic_store_explicit(&arena->due, when, memory_order_relaxed);
-        atomic_store_explicit(
-                &arena->num_wakes,
-                atomic_load_explicit(&arena->num_wakes, memory_order_relaxed) +
-                1, memory_order_relaxed);
+        arena->is_woken = 1;
+    }
+}
+
+void ucs_arena_unlock(ucs_arena_t *arena)
+{
+    int is_woken = arena->is_woken;
+
+    arena->is_woken = 0;
+    ucs_mutex_unlock(&arena->lock);
+    ucs_hook_leave();
+    if (is_woken) {
+        arena->ops.wake(arena->ops.arg);
     }
 }
 

@@ -140,6 +140,10 @@ static void op_zero(void *arg, void *start, size_t length)
 {
 }
 
+static void op_wake(void *arg)
+{
+}
+
 /* Make the arena, and the memory for its own data */
 static ucs_status_t create_arena(predreg_served_t *served,
                                  const ucs_arena_params_t *params)
@@ -153,6 +157,7 @@ static ucs_status_t create_arena(predreg_served_t *served,
         .reg     = op_reg,
         .dereg   = op_dereg,
         .zero    = op_zero,
+        .wake    = op_wake,
         .arg     = served
     };
     void *memory;

@@ -69,6 +69,10 @@ typedef struct ucs_arena_ops {
     /** Fill accessible memory with zeros. Threads that allocate call this. */
     void (*zero)(void *arg, void *start, size_t length);
 
+    /** Call the helper earlier, see ucs_arena_due(). Threads that allocate or free call
+     *  this. */
+    void (*wake)(void *arg);
+
     void *arg; /**< Handed to each operation */
 } ucs_arena_ops_t;
 

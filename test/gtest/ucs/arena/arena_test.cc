@@ -39,7 +39,7 @@ ucs_arena_params_t fake_memory::params() const
 
 ucs_arena_ops_t fake_memory::ops()
 {
-    return {map, unmap, protect, inherit, discard, reg, dereg, zero, this};
+    return {map, unmap, protect, inherit, discard, reg, dereg, zero, wake, this};
 }
 
 void fake_memory::expect(bool condition, const char *what, size_t page)
@@ -305,6 +305,13 @@ void fake_memory::zero(void *arg, void *start, size_t length)
     });
     memset(start, 0, length);
     __atomic_fetch_add(&self->m_zeroed, length, __ATOMIC_RELAXED);
+}
+
+void fake_memory::wake(void *arg)
+{
+    fake_memory *self = static_cast<fake_memory*>(arg);
+
+    __atomic_fetch_add(&self->m_num_wakes, 1, __ATOMIC_RELAXED);
 }
 
 /* What the program writes to a page */

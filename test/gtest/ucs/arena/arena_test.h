@@ -131,6 +131,7 @@ public:
                                                taken away of spoilt ones */
     uint64_t m_zeroed         = 0;          /* Bytes */
     uint64_t m_discarded      = 0;          /* Bytes */
+    uint64_t m_num_wakes      = 0;          /* Calls of wake() */
     uint64_t m_num_inaccessible = 0;        /* Registrations that failed because
                                                of that */
 
@@ -151,6 +152,7 @@ private:
     reg(void *arg, void *start, size_t length, void **handle_p);
     static ucs_status_t dereg(void *arg, void *handle);
     static void zero(void *arg, void *start, size_t length);
+    static void wake(void *arg);
 
     size_t                     m_slab_pages;
     std::vector<size_t>        m_lengths; /* Pages of each slab */

@@ -120,12 +120,14 @@ TEST_F(test_arena_free, protected_in_time_and_at_once) {
 
     make_open();
 
+    m_memory.m_num_wakes = 0;
     free_page(a, 2);
     EXPECT_EQ(m_now + LAZY, arena_due(m_arena));
     m_now += LAZY / 2;
     free_page(a + 2, 2); /* Beside it: one range */
     free_page(b, 4);
     EXPECT_EQ(m_now + LAZY / 2, arena_due(m_arena));
+    EXPECT_EQ(1u, m_memory.m_num_wakes); /* The helper knows */
     EXPECT_EQ(m_now + LAZY / 2, tend());
     EXPECT_EQ("live 120 dirty 8", states());
     EXPECT_EQ(protects_t(), protects());

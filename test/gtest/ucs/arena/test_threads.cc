@@ -74,6 +74,7 @@ protected:
                 ((test_arena_threads*)arg)->look(start, length);
                 memset(start, 0, length);
             },
+            [](void *arg) {},
             this
         };
 

@@ -58,7 +58,7 @@ static void fill(void *arg, void *start, size_t length)
 }
 
 /* An arena hands the same argument to all of its operations, here all of this
- * structure. These two hand on the part of it that registers slabs */
+ * structure */
 static ucs_status_t
 op_reg(void *arg, void *start, size_t length, void **handle_p)
 {
@@ -72,6 +72,13 @@ static ucs_status_t op_dereg(void *arg, void *handle)
     uct_predreg_arena_t *arena = arg;
 
     return uct_predreg_arena_regs_op_dereg(&arena->regs, handle);
+}
+
+static void op_wake(void *arg)
+{
+    uct_predreg_arena_t *arena = arg;
+
+    ucs_rcache_pred_thread_wake(arena->thread);
 }
 
 /* All but where the addresses begin */
@@ -139,6 +146,7 @@ static void make_inner(uct_predreg_arena_t *arena,
         .reg     = op_reg,
         .dereg   = op_dereg,
         .zero    = fill,
+        .wake    = op_wake,
         .arg     = arena
     };
 
@@ -154,7 +162,6 @@ static void make_served(uct_predreg_arena_t *arena,
     served->page_size  = ucs_page_size();
     served->min_length = params->min_length;
     served->now        = ucs_rcache_pred_thread_now;
-    served->wake       = ucs_rcache_pred_thread_wake;
     served->arg        = arena->thread;
     uct_predreg_altered_init(&served->is_protected, start, served->page_size,
                              (char*)arena + layout->is_protected);
@@ -341,34 +348,31 @@ collapse(uct_predreg_arena_t *arena, const void *address, size_t length)
 }
 
 /* A use of a slab that nobody has used. What malloc() has mapped itself at first comes from
- * its heap when it was freed once, unless it is told. @return whether it is one */
-static int
-want_slab(uct_predreg_arena_t *arena, const void *address, size_t length)
+ * its heap when it was freed once, unless it is told */
+static void want_slab(uct_predreg_arena_t *arena, const void *address,
+                      size_t length, int wanted)
 {
-    int wanted = ucs_arena_want(arena->served.arena, address, length);
-
-    if (wanted == 0) {
-        return 0;
-    }
-
     /* Now, since it is registered by itself in a moment, and stays then what it is, for
      * all uses to come */
     if (wanted > 0) {
         collapse(arena, address, length);
     }
-    if (uct_predreg_attract_is_malloced(address, arena->served.page_size)) {
-        (void)uct_predreg_attract_note(&arena->attraction, length);
+    if (uct_predreg_attract_is_malloced(address, arena->served.page_size) &&
+        uct_predreg_attract_note(&arena->attraction, length)) {
+        op_wake(arena);
     }
-    return 1;
 }
 
 void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
                             size_t length)
 {
-    if (want_slab(arena, address, length) ||
-        (!ucs_arena_has(arena->served.arena, address) &&
-         uct_predreg_attract_note(&arena->attraction, length))) {
-        arena->served.wake(arena->served.arg);
+    int wanted = ucs_arena_want(arena->served.arena, address, length);
+
+    if (wanted != 0) {
+        want_slab(arena, address, length, wanted);
+    } else if (!ucs_arena_has(arena->served.arena, address) &&
+               uct_predreg_attract_note(&arena->attraction, length)) {
+        op_wake(arena);
     }
 }
 
@@ -396,7 +400,6 @@ void uct_predreg_arena_before_fork(uct_predreg_arena_t *arena)
 void uct_predreg_arena_after_fork(uct_predreg_arena_t *arena)
 {
     ucs_arena_after_fork(arena->served.arena);
-    ucs_rcache_pred_thread_wake(arena->thread);
 }
 
 void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,

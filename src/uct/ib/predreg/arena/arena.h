@@ -204,7 +204,6 @@ uct_predreg_arena_end(uct_predreg_arena_t *arena, uct_mem_h memh,
     slab = &inner->slabs.slabs[number];
     if (ucs_unlikely(is_invalid)) {
         (void)ucs_arena_withdraw(inner, slab);
-        arena->served.wake(arena->served.arg);
     }
     ucs_arena_slab_release(slab);
     return 1;

@@ -44,7 +44,7 @@ int uct_predreg_arena_mmap(uct_predreg_served_t *served, void *address,
 
     if ((length >= served->min_length) &&
         uct_predreg_arena_may_serve(address, prot, flags)) {
-        *result_p = uct_predreg_served_allocate(served, length);
+        *result_p = ucs_arena_allocate(served->arena, length);
         return *result_p != NULL;
     }
 

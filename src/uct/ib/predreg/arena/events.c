@@ -40,7 +40,7 @@ static void on_munmap(uct_predreg_arena_t *arena, ucm_event_t *event)
                                  &event->munmap.size)) {
         event->munmap.result = 0;
         if (ucs_unlikely(uct_predreg_attract_unmapped(&arena->attraction))) {
-            served->wake(served->arg);
+            ucs_rcache_pred_thread_wake(arena->thread);
         }
     }
 }

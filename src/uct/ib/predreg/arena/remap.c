@@ -90,7 +90,7 @@ static void *map_target(uct_predreg_served_t *served,
     }
 
     if (length >= served->min_length) {
-        target = uct_predreg_served_allocate(served, length);
+        target = ucs_arena_allocate(served->arena, length);
     }
     return (target == NULL) ? uct_predreg_system_map(NULL, length) : target;
 }
@@ -146,9 +146,9 @@ static int resize(uct_predreg_served_t *served, const uct_predreg_pages_t *old,
     uct_predreg_pages_t rest;
 
     if (length > uct_predreg_pages_length(old)) {
-        return uct_predreg_served_extend(served, old->end,
-                                         length -
-                                             uct_predreg_pages_length(old));
+        return ucs_arena_extend(served->arena, (void*)old->end,
+                                length - uct_predreg_pages_length(old)) ==
+               UCS_OK;
     }
 
     rest.start = old->start + length;

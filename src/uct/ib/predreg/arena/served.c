@@ -115,33 +115,6 @@ int uct_predreg_served_may_stay(const uct_predreg_served_t *served,
            uct_predreg_served_is_live(served, part);
 }
 
-/* Wake the helper if it has something to do earlier than before */
-static void look_after(uct_predreg_served_t *served, uint64_t num_wakes)
-{
-    if (ucs_arena_num_wakes(served->arena) != num_wakes) {
-        served->wake(served->arg);
-    }
-}
-
-void *uct_predreg_served_allocate(uct_predreg_served_t *served, size_t length)
-{
-    uint64_t num_wakes = ucs_arena_num_wakes(served->arena);
-    void *address      = ucs_arena_allocate(served->arena, length);
-
-    look_after(served, num_wakes);
-    return address;
-}
-
-int uct_predreg_served_extend(uct_predreg_served_t *served, uintptr_t end,
-                              size_t length)
-{
-    uint64_t num_wakes  = ucs_arena_num_wakes(served->arena);
-    ucs_status_t status = ucs_arena_extend(served->arena, (void*)end, length);
-
-    look_after(served, num_wakes);
-    return status == UCS_OK;
-}
-
 static int undo(uct_predreg_served_t *served, const uct_predreg_pages_t *part,
                 int (*cb)(void *address, size_t length))
 {
@@ -174,17 +147,13 @@ int uct_predreg_served_renew(uct_predreg_served_t *served,
 void uct_predreg_served_spoil(uct_predreg_served_t *served,
                               const uct_predreg_pages_t *part)
 {
-    uint64_t num_wakes = ucs_arena_num_wakes(served->arena);
-
     (void)ucs_arena_spoil(served->arena, (void*)part->start,
                           uct_predreg_pages_length(part));
-    look_after(served, num_wakes);
 }
 
 int uct_predreg_served_release(uct_predreg_served_t *served,
                                const uct_predreg_pages_t *part)
 {
-    uint64_t num_wakes = ucs_arena_num_wakes(served->arena);
     ucs_status_t status;
 
     if (!uct_predreg_served_renew(served, part)) {
@@ -195,7 +164,6 @@ int uct_predreg_served_release(uct_predreg_served_t *served,
     status = ucs_arena_free(served->arena, (void*)part->start,
                             uct_predreg_pages_length(part),
                             uct_predreg_served_time(served));
-    look_after(served, num_wakes);
     return status != UCS_ERR_UNSUPPORTED;
 }
 

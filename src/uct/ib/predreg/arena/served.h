@@ -39,9 +39,7 @@ typedef struct uct_predreg_served {
 
     /** The clock, ns. It may go back, see uct_predreg_served_time(). */
     ucs_rcache_pred_time_t (*now)(void *arg);
-    /** Let the helper look what is to be done. */
-    void                  (*wake)(void *arg);
-    void                  *arg;         /**< Of both */
+    void                  *arg;
     /** What the clock said of late, and how far it has gone back in all. Written by any
      *  thread. Relaxed: nothing is read through them. */
     _Atomic(uint64_t)      last;
@@ -118,14 +116,6 @@ int uct_predreg_served_is_altered(const uct_predreg_served_t *served,
 /** @return whether new memory of the program can be the pages that it has there. */
 int uct_predreg_served_may_stay(const uct_predreg_served_t *served,
                                 const uct_predreg_pages_t *part);
-
-/** @return memory of so many bytes; NULL: there is none. */
-void *uct_predreg_served_allocate(uct_predreg_served_t *served, size_t length);
-
-/** Give the program so many bytes more behind what it has. @return whether there was
- *  room. */
-int uct_predreg_served_extend(uct_predreg_served_t *served, uintptr_t end,
-                              size_t length);
 
 /** Undo what the program has done to memory but writing to it, which it does not need
  *  any more. @return 0 if the kernel refuses that. */

@@ -167,7 +167,7 @@ int served_munmap(test_served_t *served, void *address, size_t length)
     if (*served->is_here &&
         uct_predreg_arena_munmap(&served->served, &address, &length)) {
         if (uct_predreg_attract_unmapped(&served->attraction)) {
-            served->served.wake(served->served.arg);
+            ucs_rcache_pred_thread_wake(served->thread);
         }
         return 0;
     }
