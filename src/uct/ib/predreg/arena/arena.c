@@ -57,21 +57,22 @@ static void fill(void *arg, void *start, size_t length)
                               memory_order_relaxed);
 }
 
-/* An arena hands the same argument to all of its operations, here all of this
- * structure */
 static ucs_status_t
 op_reg(void *arg, void *start, size_t length, void **handle_p)
 {
     uct_predreg_arena_t *arena = arg;
 
-    return uct_predreg_arena_regs_op_reg(&arena->regs, start, length, handle_p);
+    return uct_predreg_arena_regs_reg(&arena->regs, start, length, handle_p);
 }
 
+/* The slab is given back even if UCX could not deregister it: the kernel keeps the pages
+ * for the adapter as long as need be */
 static ucs_status_t op_dereg(void *arg, void *handle)
 {
     uct_predreg_arena_t *arena = arg;
 
-    return uct_predreg_arena_regs_op_dereg(&arena->regs, handle);
+    uct_predreg_arena_regs_dereg(&arena->regs, handle);
+    return UCS_OK;
 }
 
 static void op_wake(void *arg)

@@ -9,6 +9,87 @@
 
 #include <ucs/debug/log_def.h>
 
+#include <string.h>
+
+
+/* Logarithm of the entries of the smallest table. A table has twice as many
+ * entries as there can be handles, so that a search soon meets an empty one */
+#define MIN_BITS 4
+
+
+static unsigned bits_of(size_t max)
+{
+    unsigned bits = MIN_BITS;
+
+    while ((1ul << bits) < 2 * max) {
+        ++bits;
+    }
+    return bits;
+}
+
+static size_t table_size(unsigned bits)
+{
+    return sizeof(uct_predreg_handles_entry_t) << bits;
+}
+
+size_t uct_predreg_handles_memory_size(size_t max)
+{
+    return 2 * table_size(bits_of(max));
+}
+
+void uct_predreg_handles_init(uct_predreg_handles_t *handles, size_t max,
+                              void *memory)
+{
+    handles->bits      = bits_of(max);
+    handles->tables[0] = memory;
+    handles->tables[1] = (void*)((char*)memory + table_size(handles->bits));
+    atomic_init(&handles->version, 0);
+}
+
+static uint64_t version_of(const uct_predreg_handles_t *handles)
+{
+    return atomic_load_explicit(&handles->version, memory_order_relaxed);
+}
+
+/* The table that nobody reads */
+static uct_predreg_handles_entry_t *
+other_table(const uct_predreg_handles_t *handles)
+{
+    return handles->tables[(version_of(handles) + 1) & 1];
+}
+
+void uct_predreg_handles_begin(uct_predreg_handles_t *handles)
+{
+    uct_predreg_handles_entry_t *table = other_table(handles);
+    size_t i;
+
+    /* A late reader of this table, who sees any of the stores from here on, sees the
+     * version of the current table as well, and looks again */
+    atomic_thread_fence(memory_order_release);
+    for (i = 0; i < 1ul << handles->bits; ++i) {
+        atomic_store_explicit(&table[i].handle, 0, memory_order_relaxed);
+    }
+}
+
+void uct_predreg_handles_put(uct_predreg_handles_t *handles, uint64_t handle,
+                             uint32_t slab)
+{
+    uct_predreg_handles_entry_t *table = other_table(handles);
+    size_t mask                        = (1ul << handles->bits) - 1;
+    size_t i                           = ucs_hash_bits(handle, handles->bits);
+
+    while (atomic_load_explicit(&table[i].handle, memory_order_relaxed) != 0) {
+        i = (i + 1) & mask;
+    }
+    atomic_store_explicit(&table[i].slab, slab, memory_order_relaxed);
+    atomic_store_explicit(&table[i].handle, handle, memory_order_relaxed);
+}
+
+void uct_predreg_handles_end(uct_predreg_handles_t *handles)
+{
+    atomic_store_explicit(&handles->version, version_of(handles) + 1,
+                          memory_order_release);
+}
 
 static size_t max_handles(uint32_t num_slabs)
 {
@@ -45,33 +126,27 @@ slab_memory(const uct_predreg_arena_regs_t *regs, uint32_t slab)
     return (void*)(regs->base + (slab * regs->spacing));
 }
 
-static int next_handle(void *arg, size_t *pos_p, uint64_t *handle_p,
-                       uint32_t *slab_p)
+/* Let the handles be looked up that there are by now */
+static void show_handles(uct_predreg_arena_regs_t *regs)
 {
-    const uct_predreg_arena_regs_t *regs = arg;
+    unsigned number;
+    uint32_t slab;
     uct_mem_h memh;
 
-    while (*pos_p < max_handles(regs->num_slabs)) {
-        *slab_p = *pos_p / UCT_PREDREG_ARENA_DOMAINS;
-        memh    = regs->slabs[*slab_p].known[*pos_p %
-                                             UCT_PREDREG_ARENA_DOMAINS];
-        ++*pos_p;
-        if (memh != NULL) {
-            *handle_p = (uintptr_t)memh;
-            return 1;
+    uct_predreg_handles_begin(&regs->handles);
+    for (slab = 0; slab < regs->num_slabs; ++slab) {
+        for (number = 0; number < UCT_PREDREG_ARENA_DOMAINS; ++number) {
+            memh = regs->slabs[slab].memhs[number];
+            if (memh != NULL) {
+                uct_predreg_handles_put(&regs->handles, (uintptr_t)memh, slab);
+            }
         }
     }
-    return 0;
+    uct_predreg_handles_end(&regs->handles);
 }
 
-/* Let the handles be looked up that are known by now */
-static void note_known(uct_predreg_arena_regs_t *regs)
-{
-    uct_predreg_handles_set(&regs->handles, next_handle, regs);
-}
-
-/* Let a slab consist of huge pages before it is pinned, since pinned pages stay what they
- * are; unless the program has said of some of it what pages it wants */
+/* Let a slab consist of huge pages before the slab is pinned, since pinned pages stay as
+ * they are; unless the program has given advice for some of it */
 static void collapse(uct_predreg_arena_regs_t *regs, uint32_t slab)
 {
     void *start   = slab_memory(regs, slab);
@@ -83,12 +158,13 @@ static void collapse(uct_predreg_arena_regs_t *regs, uint32_t slab)
     }
 }
 
-/* Register a slab in a domain. It is known then, if not in the table yet */
+/* Register a slab in a domain. Nobody can look up the handle yet */
 static ucs_status_t
 enter(uct_predreg_arena_regs_t *regs, uint32_t slab, unsigned number)
 {
     const uct_predreg_arena_reg_ops_t *ops = &regs->ops;
     size_t length                          = regs->slabs[slab].length;
+    uct_mem_h *memh_p                      = &regs->slabs[slab].memhs[number];
     ucs_status_t status;
 
     status = ops->reserve(ops->arg, length);
@@ -98,30 +174,18 @@ enter(uct_predreg_arena_regs_t *regs, uint32_t slab, unsigned number)
 
     collapse(regs, slab);
     status = ops->mem_reg(regs->domains[number], slab_memory(regs, slab),
-                          length, regs->flags,
-                          &regs->slabs[slab].known[number]);
+                          length, regs->flags, memh_p);
     if (status != UCS_OK) {
-        regs->slabs[slab].known[number] = NULL;
+        *memh_p = NULL;
         ops->release(ops->arg, length);
     }
     return status;
 }
 
-/* Let uses get what is in the table by now */
-static void show(uct_predreg_arena_regs_t *regs, uint32_t slab,
-                 unsigned number)
-{
-    uct_predreg_arena_memhs_t *memhs = &regs->slabs[slab];
-
-    /* Release: who gets the handle finds it in the table */
-    atomic_store_explicit(&memhs->memhs[number], memhs->known[number],
-                          memory_order_release);
-}
-
-/* Deregister what is not in the table any more */
-static ucs_status_t
-leave(uct_predreg_arena_regs_t *regs, uint32_t slab, uct_mem_h memh,
-      unsigned number)
+/* Deregister a handle that nobody can look up any more. If UCX cannot, the handle is lost:
+ * nobody tries again, and the memory counts within the bounds for good */
+static void leave(uct_predreg_arena_regs_t *regs, uint32_t slab, uct_mem_h memh,
+                  unsigned number)
 {
     const uct_predreg_arena_reg_ops_t *ops = &regs->ops;
     ucs_status_t status;
@@ -133,20 +197,6 @@ leave(uct_predreg_arena_regs_t *regs, uint32_t slab, uct_mem_h memh,
     } else {
         ops->release(ops->arg, regs->slabs[slab].length);
     }
-    return status;
-}
-
-/* Let no use get a registration any more. @return what it was */
-static uct_mem_h hide(uct_predreg_arena_regs_t *regs, uint32_t slab,
-                      unsigned number)
-{
-    uct_predreg_arena_memhs_t *memhs = &regs->slabs[slab];
-    uct_mem_h memh                   = memhs->known[number];
-
-    memhs->known[number] = NULL;
-    /* Relaxed: nobody uses it, see the callers */
-    atomic_store_explicit(&memhs->memhs[number], NULL, memory_order_relaxed);
-    return memh;
 }
 
 static int find_free(const uct_predreg_arena_regs_t *regs)
@@ -182,42 +232,36 @@ void uct_predreg_arena_regs_remove(uct_predreg_arena_regs_t *regs,
 
     ucs_mutex_lock(&regs->lock);
     for (slab = 0; slab < regs->num_slabs; ++slab) {
-        memh = hide(regs, slab, number);
+        memh = regs->slabs[slab].memhs[number];
         if (memh != NULL) {
-            note_known(regs);
-            (void)leave(regs, slab, memh, number);
+            regs->slabs[slab].memhs[number] = NULL;
+            show_handles(regs);
+            leave(regs, slab, memh, number);
         }
     }
     regs->domains[number] = NULL;
     ucs_mutex_unlock(&regs->lock);
 }
 
-/* Deregister a slab everywhere, which nobody uses */
-static ucs_status_t leave_all(uct_predreg_arena_regs_t *regs, uint32_t slab)
+/* Deregister an unused slab everywhere */
+static void leave_all(uct_predreg_arena_regs_t *regs, uint32_t slab)
 {
-    uct_mem_h memhs[UCT_PREDREG_ARENA_DOMAINS];
-    ucs_status_t result = UCS_OK;
-    ucs_status_t status;
+    uct_predreg_arena_memhs_t memhs = regs->slabs[slab];
     unsigned number;
 
+    memset(regs->slabs[slab].memhs, 0, sizeof(memhs.memhs));
+    show_handles(regs);
     for (number = 0; number < UCT_PREDREG_ARENA_DOMAINS; ++number) {
-        memhs[number] = hide(regs, slab, number);
-    }
-    note_known(regs);
-
-    for (number = 0; number < UCT_PREDREG_ARENA_DOMAINS; ++number) {
-        if (memhs[number] != NULL) {
-            status = leave(regs, slab, memhs[number], number);
-            result = (status != UCS_OK) ? status : result;
+        if (memhs.memhs[number] != NULL) {
+            leave(regs, slab, memhs.memhs[number], number);
         }
     }
-    return result;
 }
 
-ucs_status_t uct_predreg_arena_regs_op_reg(void *arg, void *start,
-                                           size_t length, void **handle_p)
+ucs_status_t uct_predreg_arena_regs_reg(uct_predreg_arena_regs_t *regs,
+                                        void *start, size_t length,
+                                        void **handle_p)
 {
-    uct_predreg_arena_regs_t *regs = arg;
     uint32_t slab       = ((uintptr_t)start - regs->base) / regs->spacing;
     ucs_status_t status = UCS_OK;
     unsigned number;
@@ -231,31 +275,20 @@ ucs_status_t uct_predreg_arena_regs_op_reg(void *arg, void *start,
         }
     }
 
-    if (status != UCS_OK) {
-        (void)leave_all(regs, slab);
-        goto out;
+    if (status == UCS_OK) {
+        show_handles(regs);
+        *handle_p = &regs->slabs[slab];
+    } else {
+        leave_all(regs, slab);
     }
-
-    note_known(regs);
-    for (number = 0; number < UCT_PREDREG_ARENA_DOMAINS; ++number) {
-        show(regs, slab, number);
-    }
-    *handle_p = &regs->slabs[slab];
-out:
     ucs_mutex_unlock(&regs->lock);
     return status;
 }
 
-ucs_status_t uct_predreg_arena_regs_op_dereg(void *arg, void *handle)
+void uct_predreg_arena_regs_dereg(uct_predreg_arena_regs_t *regs,
+                                  uct_predreg_arena_memhs_t *memhs)
 {
-    uct_predreg_arena_regs_t *regs   = arg;
-    uct_predreg_arena_memhs_t *memhs = handle;
-
-    /* What UCX could not deregister is lost: it is not tried again, and counts
-     * within the bounds for good. The slab is given back all the same: the
-     * kernel keeps the pages for the adapter as long as need be */
     ucs_mutex_lock(&regs->lock);
-    (void)leave_all(regs, memhs - regs->slabs);
+    leave_all(regs, memhs - regs->slabs);
     ucs_mutex_unlock(&regs->lock);
-    return UCS_OK;
 }

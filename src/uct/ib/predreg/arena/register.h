@@ -8,9 +8,9 @@
 #define UCT_PREDREG_ARENA_REGISTER_H_
 
 #include "altered.h"
-#include "handles.h"
 
 #include <ucs/arena/arena.h>
+#include <ucs/base/hash.h>
 #include <ucs/base/mutex.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
@@ -21,14 +21,39 @@ BEGIN_C_DECLS
 
 /** @file arena/register.h
  *
- * The registrations of slabs: one in each memory domain that there is when the
- * slab is registered. Uses in a domain that was opened later register for
- * themselves, until the slab is registered anew.
+ * The registrations of slabs: one in each memory domain known when the helper registers
+ * the slab. Uses in a later domain register for themselves, until the slab is registered
+ * anew. A use ends with nothing but a handle of UCT, mostly of others than the arena: the
+ * lookup from a handle to the slab takes no lock and waits for nobody. Slabs come and go a
+ * few times a second at most: then the helper makes a table anew, in the one of two places
+ * that nobody reads.
  */
 
 /** In how many domains at most slabs are registered. Uses in others register for
  *  themselves. */
 #define UCT_PREDREG_ARENA_DOMAINS 8
+
+/** No slab. */
+#define UCT_PREDREG_HANDLES_NONE  UINT32_MAX
+
+
+typedef struct uct_predreg_handles_entry {
+    _Atomic(uint64_t) handle; /**< 0: none. Relaxed, as the next one: the version
+                                  orders both */
+    _Atomic(uint32_t) slab;
+} uct_predreg_handles_entry_t;
+
+
+/** The slab of each handle. */
+typedef struct uct_predreg_handles {
+    unsigned                    bits;      /**< Logarithm of the entries of a
+                                                table. Constant, as the next
+                                                one */
+    uct_predreg_handles_entry_t *tables[2]; /**< Readers read the table of the
+                                                 version's lowest bit */
+    _Atomic(uint64_t)           version;   /**< Written with release, when the
+                                                other table is complete */
+} uct_predreg_handles_t;
 
 
 /** What registers. Called by one thread at a time, and not in memory hooks. */
@@ -44,15 +69,14 @@ typedef struct uct_predreg_arena_reg_ops {
 } uct_predreg_arena_reg_ops_t;
 
 
-/** The registrations of a slab: what ucs_arena_slab_t::handle points to. */
+/** The registrations of a slab: ucs_arena_slab_t::handle points here. */
 typedef struct uct_predreg_arena_memhs {
-    /** What uses in each domain get; NULL: they register for themselves. Written
-     *  under the lock, with release after the handle can be looked up. */
-    _Atomic(uct_mem_h) memhs[UCT_PREDREG_ARENA_DOMAINS];
-    /** What can be looked up. Under the lock. */
-    uct_mem_h          known[UCT_PREDREG_ARENA_DOMAINS];
-    size_t             length; /**< Bytes of the slab; undefined if it is not
-                                    registered. Under the lock */
+    /** The handle for each domain; NULL: uses there register for themselves. Written
+     *  under the lock, before the arena lets uses find the slab, and cleared when there is
+     *  no use in the slab, or in the domain, any more. */
+    uct_mem_h memhs[UCT_PREDREG_ARENA_DOMAINS];
+    size_t    length; /**< Bytes of the slab; undefined if there is no handle. Under
+                           the lock */
 } uct_predreg_arena_memhs_t;
 
 
@@ -64,16 +88,69 @@ typedef struct uct_predreg_arena_regs {
                                                 to that of the next, bytes */
     uint32_t                    num_slabs;
     uct_predreg_arena_memhs_t   *slabs;    /**< Of each slab */
-    const uct_predreg_altered_t *advised;  /**< Memory that the program has given advice
-                                                for, which is not to consist of huge
-                                                pages. Constant */
-    uct_predreg_handles_t       handles;
+    const uct_predreg_altered_t *advised;  /**< Memory with advice of the program, which
+                                                gets no huge pages. Constant */
+    uct_predreg_handles_t       handles;   /**< Of all slabs. Written under the lock */
     ucs_mutex_t                 lock;      /**< Around all registrations; held
-                                                while they are made */
+                                                during each */
     void                        *domains[UCT_PREDREG_ARENA_DOMAINS];
                                            /**< NULL: none. Under the lock */
 } uct_predreg_arena_regs_t;
 
+
+/** @return bytes for the tables of up to so many handles. */
+size_t uct_predreg_handles_memory_size(size_t max);
+
+/** @param [in] memory  uct_predreg_handles_memory_size() bytes, zero. */
+void uct_predreg_handles_init(uct_predreg_handles_t *handles, size_t max,
+                              void *memory);
+
+/** Begin to replace all handles: no handle is in the new table. One thread at a time. */
+void uct_predreg_handles_begin(uct_predreg_handles_t *handles);
+
+/** Add a handle to the new table. */
+void uct_predreg_handles_put(uct_predreg_handles_t *handles, uint64_t handle,
+                             uint32_t slab);
+
+/** Let readers have the new table. */
+void uct_predreg_handles_end(uct_predreg_handles_t *handles);
+
+/** @return the slab of a handle. Lock-free: looks again only if the table was replaced
+ *          meanwhile. Any thread. */
+static UCS_F_ALWAYS_INLINE uint32_t
+uct_predreg_handles_find(const uct_predreg_handles_t *handles, uint64_t handle)
+{
+    size_t mask = (1ul << handles->bits) - 1;
+    const uct_predreg_handles_entry_t *table;
+    uint64_t version, key;
+    uint32_t slab;
+    size_t i;
+
+    do {
+        /* Acquire: pairs with the release when the table was complete */
+        version = atomic_load_explicit(&handles->version,
+                                       memory_order_acquire);
+        table   = handles->tables[version & 1];
+        slab    = UCT_PREDREG_HANDLES_NONE;
+        i       = ucs_hash_bits(handle, handles->bits);
+        while ((key = atomic_load_explicit(&table[i].handle,
+                                           memory_order_relaxed)) != 0) {
+            if (key == handle) {
+                slab = atomic_load_explicit(&table[i].slab,
+                                            memory_order_relaxed);
+                break;
+            }
+            i = (i + 1) & mask;
+        }
+
+        /* The table is written again only after the version has changed: with
+         * these fences, a reader of any new entry sees the change */
+        atomic_thread_fence(memory_order_acquire);
+    } while (ucs_unlikely(atomic_load_explicit(&handles->version,
+                                               memory_order_relaxed) !=
+                          version));
+    return slab;
+}
 
 /** @return bytes that are needed for so many slabs. */
 size_t uct_predreg_arena_regs_memory_size(uint32_t num_slabs);
@@ -84,34 +161,31 @@ void uct_predreg_arena_regs_init(uct_predreg_arena_regs_t *regs, void *memory);
 
 void uct_predreg_arena_regs_cleanup(uct_predreg_arena_regs_t *regs);
 
-/** Let slabs that are registered from now on be so in a domain, too.
+/** Register later slabs in a domain, too.
  *
  * @return its number; -1: there are too many domains. */
 int uct_predreg_arena_regs_add(uct_predreg_arena_regs_t *regs, void *domain);
 
-/** Deregister all slabs in a domain, in which there are no uses any more. */
+/** Deregister all slabs in a domain without uses. */
 void uct_predreg_arena_regs_remove(uct_predreg_arena_regs_t *regs,
                                    unsigned number);
 
-/* Operations of an arena, see ucs_arena_ops_t; the argument is
- * uct_predreg_arena_regs_t */
+/** The operation reg() of an arena. */
+ucs_status_t uct_predreg_arena_regs_reg(uct_predreg_arena_regs_t *regs,
+                                        void *start, size_t length,
+                                        void **handle_p);
 
-ucs_status_t uct_predreg_arena_regs_op_reg(void *arg, void *start,
-                                           size_t length, void **handle_p);
+/** The operation dereg() of an arena. */
+void uct_predreg_arena_regs_dereg(uct_predreg_arena_regs_t *regs,
+                                  uct_predreg_arena_memhs_t *memhs);
 
-ucs_status_t uct_predreg_arena_regs_op_dereg(void *arg, void *handle);
-
-/** @return the registration of a slab that is kept open; NULL: it is not
- *          registered in that domain. Wait-free; any thread. */
+/** @return the registration of a slab that is kept open; NULL: there is none in the
+ *          domain. Wait-free; any thread. */
 static UCS_F_ALWAYS_INLINE uct_mem_h
 uct_predreg_arena_regs_get(const ucs_arena_slab_t *slab, unsigned number)
 {
     /* The cast is for C++ */
-    const uct_predreg_arena_memhs_t *memhs =
-            (const uct_predreg_arena_memhs_t*)slab->handle;
-
-    /* Acquire: who ends the use of the handle finds it in the table */
-    return atomic_load_explicit(&memhs->memhs[number], memory_order_acquire);
+    return ((const uct_predreg_arena_memhs_t*)slab->handle)->memhs[number];
 }
 
 END_C_DECLS

@@ -253,32 +253,16 @@ void handles_destroy(test_handles_t *handles)
     free(handles);
 }
 
-typedef struct {
-    const uint64_t *keys;
-    const uint32_t *slabs;
-    size_t         num;
-} list_t;
-
-static int
-next(void *arg, size_t *pos_p, uint64_t *handle_p, uint32_t *slab_p)
-{
-    const list_t *list = arg;
-
-    if (*pos_p == list->num) {
-        return 0;
-    }
-    *handle_p = list->keys[*pos_p];
-    *slab_p   = list->slabs[*pos_p];
-    ++*pos_p;
-    return 1;
-}
-
 void handles_set(test_handles_t *handles, const uint64_t *keys,
                  const uint32_t *slabs, size_t num)
 {
-    list_t list = {keys, slabs, num};
+    size_t i;
 
-    uct_predreg_handles_set(handles, next, &list);
+    uct_predreg_handles_begin(handles);
+    for (i = 0; i < num; ++i) {
+        uct_predreg_handles_put(handles, keys[i], slabs[i]);
+    }
+    uct_predreg_handles_end(handles);
 }
 
 uint32_t handles_find(const test_handles_t *handles, uint64_t handle)
