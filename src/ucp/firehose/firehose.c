@@ -32,6 +32,7 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
     fh->shift     = settings->local.shift;
     fh->cookie    = ucs_hash_word(ucs_clock_ns(CLOCK_REALTIME)) ^
                     ucs_hash_word(getpid());
+    fh->report    = ucp_fh_report;
     fh->wake_fd   = -1;
     ucs_list_head_init(&fh->mail);
     ucs_list_head_init(&fh->outbox);

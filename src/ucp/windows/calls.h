@@ -100,17 +100,7 @@ ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
 ucs_status_t ucp_win_drop(ucs_status_ptr_t request);
 
 
-/* flush.c */
-
-/** Flush a worker or, if that is not NULL, an endpoint. */
-ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
-                                   const ucp_request_param_t *param);
-
-/** Takes no lock if nobody has begun an operation. */
-int ucp_win_needs_flush(ucp_worker_h worker, ucp_ep_h ep);
-
-
-/* ticket.c */
+/* ticket.c: the ends of requests, and flushes of the program */
 
 /**
  * Make a ticket before UCP is called.
@@ -137,5 +127,18 @@ ucp_win_ticket_issued(ucp_win_ticket_t *ticket, ucs_status_ptr_t request);
 /** The program frees a request. @return whether the request goes on and has a ticket: UCP
  *  must not forget the callback then, and the program's is not called. */
 int ucp_win_ticket_freeing(void *request);
+
+/** Flush a worker or, if that is not NULL, an endpoint. */
+ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
+                                   const ucp_request_param_t *param);
+
+/** Takes no lock if nobody has begun an operation. */
+int ucp_win_needs_flush(ucp_worker_h worker, ucp_ep_h ep);
+
+/** Flush a way, if that takes not longer than ucp_win_way_wait().
+ *
+ *  @param [in] request  Of an operation before on that way, which is freed; or NULL.
+ *  @return the status of the request, or of the flush; UCS_INPROGRESS: it goes on. */
+ucs_status_t ucp_win_way_complete(ucp_win_way_t *way, ucs_status_ptr_t request);
 
 #endif

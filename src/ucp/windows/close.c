@@ -9,7 +9,13 @@
 #include <ucs/base/clock.h>
 #include <ucs/debug/log_def.h>
 
-/* The end of endpoints */
+/* One of so many progress calls of a worker looks at its ways, by chance: with a counter, a
+ * thread that progresses two workers in turn would look at the same one each time */
+#define LOOK_EVERY 16
+
+/* A thread polls after so many progress calls in a row without effect: fewer are part of most
+ * flushes, and a help costs half a microsecond */
+#define POLLS_AFTER 4
 
 
 /* Begin the last flush of a closing way: after it no operation uses the way. @return 0: UCP has
@@ -57,7 +63,9 @@ static ucp_win_way_t *take_complete(ucp_worker_h worker)
     return found;
 }
 
-void ucp_win_ways_end(ucp_worker_h worker)
+/* Do what is due for closing ways of a worker. By a thread that may use the worker, and not in
+ * a callback */
+static void end_complete(ucp_worker_h worker)
 {
     int has_begun = 1;
     ucp_win_way_t *way;
@@ -72,6 +80,60 @@ void ucp_win_ways_end(ucp_worker_h worker)
         ucp_fh_way_empty_trash(ucp_win_tables(), &way->super);
         ucp_fh_way_put(&way->super);
     }
+}
+
+/* Whether a worker is one of the context whose windows are served. Then Firehose stays while
+ * the worker is there, unlike for other contexts, among them Firehose's own. Once Firehose
+ * is known */
+static int is_served(ucp_worker_h worker)
+{
+    /* mem_context was written before Firehose was made known, and does not change any
+     * more */
+    return ucs_map_find(&ucp_win.contexts, worker) == ucp_win.mem_context;
+}
+
+/* Do what is due for ways of a worker, but not for those of Firehose's own worker, which
+ * Firehose progresses under locks */
+static void look(ucp_fh_t *fh, ucp_worker_h worker)
+{
+    if ((fh != NULL) &&
+        (atomic_load_explicit(&ucp_win.ways.num, memory_order_relaxed) > 0)) {
+        ucp_fh_ways_flush_due(fh, &ucp_win.ways, worker);
+    }
+    if ((atomic_load_explicit(&ucp_win.num_closing, memory_order_relaxed) > 0) &&
+        !ucp_win.env->is_in_progress() &&
+        (ucs_map_find(&ucp_win.contexts, worker) != NULL)) {
+        end_complete(worker);
+    }
+}
+
+static int is_time_to_look(void)
+{
+    static __thread uint32_t number;
+
+    number = (number * 1664525) + 1013904223; /* Of Numerical Recipes */
+    return number < UINT32_MAX / LOOK_EVERY;
+}
+
+void ucp_win_way_progressed(ucp_worker_h worker, int is_idle)
+{
+    static __thread unsigned num_idle;
+    ucp_win_entry_t entry = ucp_win_enter();
+    ucp_fh_t *fh;
+
+    if (ucs_unlikely(entry == UCP_WIN_REFUSED)) {
+        return;
+    }
+
+    fh       = ucp_win_fh();
+    num_idle = is_idle ? num_idle + 1 : 0;
+    if ((num_idle >= POLLS_AFTER) && (fh != NULL) && is_served(worker)) {
+        (void)ucp_fh_drive_help(fh);
+    }
+    if (is_time_to_look()) {
+        look(fh, worker);
+    }
+    ucp_win_leave(entry);
 }
 
 /* The endpoint of a way is about to be closed. Reads are in no list, so a way with keys is
@@ -140,7 +202,7 @@ void ucp_win_way_closed(void *closing, int is_refused)
     } else {
         add_closing(way);
         if (!ucp_win.env->is_in_progress()) {
-            ucp_win_ways_end(worker);
+            end_complete(worker);
         }
     }
     ucp_win_leave(entry);
@@ -178,14 +240,14 @@ static void end_all(ucp_worker_h worker)
     uint64_t end          = ucs_monotonic_ns() + UCP_WIN_PATIENCE;
     ucp_win_way_t *way;
 
-    ucp_win_ways_end(worker);
+    end_complete(worker);
     while ((way = ucp_win_way_get(&ucp_win.closing_ways, worker, is_any)) != NULL) {
         ucp_fh_way_put(&way->super);
         if (ucs_monotonic_ns() > end) {
             abandon_closing(worker);
         }
         ucp_win_worker_progress(context, worker);
-        ucp_win_ways_end(worker);
+        end_complete(worker);
     }
 }
 

@@ -377,21 +377,15 @@ int ucp_win_rkey_pack(ucp_context_h context, ucp_mem_h memh, void **packed_p,
 
     *status_p = pack(window, rest, rest_length, packed_p, length_p);
     ucp_rkey_buffer_release(rest);
-    if (*status_p != UCS_OK) {
-        return 1;
-    }
-
-    *status_p = ucs_map_put(&ucp_win.packed, *packed_p, *packed_p);
-    if (*status_p != UCS_OK) {
-        free(*packed_p);
-    }
     return 1;
 }
 
 int ucp_win_packed_release(void *packed)
 {
-    void *found = ucs_map_take(&ucp_win.packed, packed);
+    if ((packed == NULL) || !ucp_win_key_is(packed)) {
+        return 0;
+    }
 
-    free(found);
-    return found != NULL;
+    free(packed);
+    return 1;
 }

@@ -63,7 +63,6 @@ typedef struct ucp_win {
                                    mt_workers_shared */
     ucs_map_t       windows;  /**< ucp_win_window_t by memory handle */
     ucs_map_t       remotes;  /**< ucp_win_remote_t by key */
-    ucs_map_t       packed;   /**< Packed keys, by themselves */
 
     ucs_mutex_t lock;
     /* Protected by lock */
@@ -254,7 +253,7 @@ ucp_win_way_t *ucp_win_way_get(const ucs_list_link_t *ways, ucp_worker_h worker,
                                ucp_win_way_is_t is);
 
 
-/* flush.c: flushes of the program, and progress and flushes while a thread waits */
+/* flush.c: progress and flushes while a thread waits */
 
 /** How long a call waits for operations on endpoints, ns. UCP would not wait: a peer without
  *  progress may wait for this process to go on. */
@@ -272,25 +271,20 @@ void ucp_win_ways_help(ucp_context_h context);
  *  nothing. */
 void ucp_win_ways_flush(ucp_context_h context);
 
-/** Flush a way, for a second at most, or not at all if the flush before took longer: a peer
- *  may wait for this very thread. Not in a callback.
+/** Wait for a request of UCP on a way, for a second at most, or not at all if the wait before
+ *  took longer: a peer may wait for this very thread. Not in a callback.
  *
- *  @param [in] request  Of an operation before on that way, which is freed; or NULL.
- *  @return the status of the request, or of the flush; UCS_INPROGRESS: it goes on. */
-ucs_status_t ucp_win_way_complete(ucp_win_way_t *way, ucs_status_ptr_t request);
+ *  @return its status; UCS_INPROGRESS: the request goes on. */
+ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request);
+
+
+/* close.c: what is due for ways after progress, and the end of endpoints */
 
 /** A worker was progressed: now and then, do what is due for its ways. A thread whose
  *  progress finds nothing a few times in a row polls, maybe for a process that waits for
  *  this very one, and on the processor that Firehose's thread would need: so it answers
  *  peers meanwhile. */
 void ucp_win_way_progressed(ucp_worker_h worker, int is_idle);
-
-
-/* close.c: the end of endpoints */
-
-/** Do what is due for closing ways of a worker. By a thread that may use the worker, and not
- *  in a callback. */
-void ucp_win_ways_end(ucp_worker_h worker);
 
 /**
  * An endpoint is about to be closed: a flush begins, whose end frees the firehoses and keys

@@ -143,3 +143,102 @@ int ucp_win_ticket_freeing(void *request)
     ucs_mutex_unlock(&lock);
     return ticket != NULL;
 }
+
+
+/* Flushes of the program */
+
+/* Another flush will cover these pieces */
+static void give_back(ucp_fh_t *fh, ucs_list_link_t *pieces)
+{
+    ucp_fh_lock(fh);
+    ucp_fh_pieces_give_back(fh, pieces);
+    ucp_fh_unlock(fh);
+}
+
+static ucs_status_ptr_t
+begin(ucp_worker_h worker, ucp_ep_h ep, const ucp_request_param_t *param)
+{
+    ucp_fh_t *fh = ucp_win_tables();
+    ucp_win_ticket_t *ticket;
+    ucs_status_ptr_t request;
+    ucs_list_link_t pieces;
+
+    ucs_list_head_init(&pieces);
+    ucp_fh_lock(fh);
+    ucp_fh_ways_take(fh, &ucp_win.ways, worker, ep, &pieces);
+    ucp_fh_unlock(fh);
+
+    ticket = ucp_win_ticket_make(&pieces, param);
+    if (ticket == NULL) {
+        /* Not before: the call would come back here */
+        request = ucp_fh_flush(worker, ep, param);
+        give_back(fh, &pieces);
+        return request;
+    }
+
+    request = ucp_fh_flush(worker, ep, &ticket->param);
+    if (ucp_fh_flush_is_refused(request)) {
+        give_back(fh, &ticket->pieces);
+    }
+    return ucp_win_ticket_issued(ticket, request);
+}
+
+ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
+                                   const ucp_request_param_t *param)
+{
+    ucp_win_entry_t entry = ucp_win_enter_always();
+    ucs_status_ptr_t request;
+
+    request = begin(worker, ep, param);
+    ucp_win_leave(entry);
+    return request;
+}
+
+int ucp_win_needs_flush(ucp_worker_h worker, ucp_ep_h ep)
+{
+    int ret = 0;
+    ucp_win_entry_t entry;
+    ucp_fh_t *fh;
+
+    if (atomic_load_explicit(&ucp_win.ways.num, memory_order_relaxed) == 0) {
+        return 0;
+    }
+
+    entry = ucp_win_enter();
+    fh    = (entry == UCP_WIN_REFUSED) ? NULL : ucp_win_fh();
+    if (fh != NULL) {
+        ucp_fh_lock(fh);
+        ret = ucp_fh_ways_have(&ucp_win.ways, worker, ep);
+        ucp_fh_unlock(fh);
+    }
+    ucp_win_leave(entry);
+    return ret;
+}
+
+/* Flush a way. @return UCS_INPROGRESS if that takes too long */
+static ucs_status_t flush_way(ucp_win_way_t *way)
+{
+    const ucp_request_param_t param = {.op_attr_mask = 0};
+    ucs_status_ptr_t request;
+    ucs_status_t status;
+
+    request = ucp_win_flush_nbx(way->super.worker, way->super.ep, &param);
+    if (!UCS_PTR_IS_PTR(request)) {
+        return UCS_PTR_STATUS(request);
+    }
+
+    status = ucp_win_way_wait(way, request);
+    ucp_request_free(request);
+    return status;
+}
+
+ucs_status_t ucp_win_way_complete(ucp_win_way_t *way, ucs_status_ptr_t request)
+{
+    ucs_status_t status = flush_way(way);
+
+    if (UCS_PTR_IS_PTR(request)) {
+        status = (status == UCS_OK) ? ucp_request_check_status(request) : status;
+        ucp_request_free(request);
+    }
+    return status;
+}

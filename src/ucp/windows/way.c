@@ -17,7 +17,6 @@ ucp_win_t ucp_win = {
     .shared     = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
     .windows    = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
     .remotes    = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
-    .packed     = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
     .lock       = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN),
     .unused     = PTHREAD_COND_INITIALIZER,
     .start_lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN_START),

@@ -13,8 +13,6 @@
 #include <ucp/firehose/table/remote.h>
 #include <ucp/firehose/wire/wire.h>
 
-#include <uct/ib/predreg/preload/firehose.h>
-
 #include <ucs/base/mutex.h>
 #include <ucs/base/page.h>
 #include <ucs/sys/math.h>
@@ -97,6 +95,13 @@ typedef struct ucp_fh_link {
 } ucp_fh_link_t;
 
 
+/** Something to be called without any lock. */
+typedef struct ucp_fh_call {
+    ucs_list_link_t link;
+    void            (*func)(struct ucp_fh_call *self);
+} ucp_fh_call_t;
+
+
 struct ucp_fh {
     ucp_context_h   context;     /**< Of the library's own worker */
     ucp_context_h   mem_context; /**< Peers get its keys: @a context or another one, set
@@ -120,8 +125,7 @@ struct ucp_fh {
     ucp_fh_local_t  local;
     ucp_fh_link_t   *links;    /**< By number of the process */
     ucs_list_link_t outbox;    /**< Messages to be sent */
-    ucs_list_link_t calls;     /**< Ended pins of the program, whose functions are to be
-                                    called, by ucp_fh_hold::call */
+    ucs_list_link_t calls;     /**< Functions of the program to be called, ucp_fh_call_t */
     ucs_list_link_t mems;      /**< Exposed memory, ucp_fh_mem */
     ucs_tree_t      leaving;   /**< Parts of exposed memory that leave, by their buckets */
     ucs_list_link_t withdrawn; /**< Parts that peers have given up: the thread unmaps
@@ -138,9 +142,10 @@ struct ucp_fh {
     uint64_t        refused_since;  /**< Begin of that wait, ns */
     int             is_waiting;     /**< Whether a registration waits so */
     uint64_t        recalled_at;    /**< Time of the last recall for room, ns */
-    uint64_t        told_requests; /**< Counters at the last ucp_fh_report() */
+    uint64_t        told_requests; /**< Counters at the last @a report */
     uint64_t        told_hits;
     /* Up to here */
+    void            (*report)(ucp_fh_t *fh); /**< ucp_fh_report() */
     ucp_address_t   *address;  /**< Of the worker */
     size_t          address_length;
     ucs_mutex_t     workers_lock; /**< Before send_lock; held while the library's thread
@@ -231,24 +236,6 @@ ucp_fh_span_pages(uint64_t address, uint64_t length, ucp_fh_span_t *span)
     return status;
 }
 
-/* NULL where libuct_predreg.so is not preloaded */
-#pragma weak predreg_firehose_count_1
-
-/** Tell libuct_predreg.so, if preloaded, the counters of the remote table for its summary.
- *  Under lock. */
-static inline void ucp_fh_report(ucp_fh_t *fh)
-{
-    const ucp_fh_remote_stats_t *stats = &fh->remote.stats;
-
-    if ((predreg_firehose_count_1 != NULL) &&
-        (stats->requests != fh->told_requests)) {
-        predreg_firehose_count_1(stats->requests - fh->told_requests,
-                                 stats->hits - fh->told_hits);
-        fh->told_requests = stats->requests;
-        fh->told_hits     = stats->hits;
-    }
-}
-
 static inline void ucp_fh_lock(ucp_fh_t *fh)
 {
     ucs_mutex_lock(&fh->lock);
@@ -264,7 +251,9 @@ static inline void ucp_fh_unlock(ucp_fh_t *fh)
            ((comp = ucp_fh_comp_next(&fh->local.ended)) != NULL)) {
         comp->func(comp);
     }
-    ucp_fh_report(fh);
+    if (fh->remote.stats.requests != fh->told_requests) {
+        fh->report(fh);
+    }
     ucs_mutex_unlock(&fh->lock);
 }
 
@@ -307,6 +296,10 @@ ucp_fh_parcel_make(ucp_fh_t *fh, uint32_t slot, ucp_fh_message_type_t type,
  *  @return the text until now. */
 const char *ucp_fh_hush(const char *text);
 
+/** Tell libuct_predreg.so, if preloaded, the counters of the remote table for its summary.
+ *  Under lock. */
+void ucp_fh_report(ucp_fh_t *fh);
+
 /** Wake the library's thread. Async-signal-safe; under any lock. */
 void ucp_fh_wake(ucp_fh_t *fh);
 
@@ -348,12 +341,6 @@ void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot);
 ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
                             ucp_fh_peer_arg_t *arg, ucp_ep_h *ep_p,
                             int *has_no_handler_p);
-
-
-/* hold.c: pins of the program */
-
-/** Call the function of a pin, taken out of ucp_fh::calls. Without lock. */
-void ucp_fh_hold_call(ucs_list_link_t *call);
 
 
 /* moves.c: messages about firehoses of this process (mover) and of peers (target).

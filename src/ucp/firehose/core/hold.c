@@ -18,7 +18,7 @@ struct ucp_fh_hold {
         ucp_fh_pin_t      pin;     /* Local */
         ucp_fh_request_t  request; /* Remote */
     };
-    ucs_list_link_t       call;    /* In ucp_fh::calls */
+    ucp_fh_call_t         call;
     ucp_fh_pin_callback_t callback; /* NULL: a thread waits */
     void                  *arg;
     ucs_status_t          status;  /* UCS_INPROGRESS, or the final status. Protected by
@@ -30,9 +30,9 @@ struct ucp_fh_hold {
 #define LOCAL UINT32_MAX
 
 
-void ucp_fh_hold_call(ucs_list_link_t *call)
+static void call_back(ucp_fh_call_t *self)
 {
-    ucp_fh_hold_h hold = ucs_container_of(call, struct ucp_fh_hold, call);
+    ucp_fh_hold_h hold = ucs_container_of(self, struct ucp_fh_hold, call);
 
     if (hold->status == UCS_OK) {
         hold->callback(hold, UCS_OK, hold->arg);
@@ -49,7 +49,8 @@ static void ended(ucp_fh_hold_h hold, ucs_status_t status)
     if (hold->callback == NULL) {
         pthread_cond_broadcast(&hold->fh->cond);
     } else {
-        ucs_list_add_tail(&hold->fh->calls, &hold->call);
+        hold->call.func = call_back;
+        ucs_list_add_tail(&hold->fh->calls, &hold->call.link);
     }
 }
 

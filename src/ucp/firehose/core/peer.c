@@ -6,12 +6,18 @@
 
 #include "core.h"
 
+#include <uct/ib/predreg/preload/firehose.h>
+
 #include <ucs/debug/log_def.h>
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* NULL where libuct_predreg.so is not preloaded */
+#pragma weak predreg_firehose_count_1
+
 
 /* UCX's messages of this thread with this text are held back; NULL: none */
 static __thread const char *hushed;
@@ -43,6 +49,18 @@ const char *ucp_fh_hush(const char *text)
     (void)pthread_once(&once, install_handler);
     hushed = text;
     return before;
+}
+
+void ucp_fh_report(ucp_fh_t *fh)
+{
+    const ucp_fh_remote_stats_t *stats = &fh->remote.stats;
+
+    if (predreg_firehose_count_1 != NULL) {
+        predreg_firehose_count_1(stats->requests - fh->told_requests,
+                                 stats->hits - fh->told_hits);
+    }
+    fh->told_requests = stats->requests;
+    fh->told_hits     = stats->hits;
 }
 
 void ucp_fh_wake(ucp_fh_t *fh)

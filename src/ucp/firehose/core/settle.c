@@ -217,7 +217,7 @@ static int next_work(ucp_fh_t *fh, ucp_fh_work_t *work)
 static int settle_one(ucp_fh_t *fh)
 {
     ucp_fh_parcel_t *parcel = NULL;
-    ucs_list_link_t *call   = NULL;
+    ucp_fh_call_t *call     = NULL;
     int has_work            = 0;
     ucp_fh_work_t work;
 
@@ -226,8 +226,7 @@ static int settle_one(ucp_fh_t *fh)
     if (!ucs_list_is_empty(&fh->outbox)) {
         parcel = ucs_list_extract_head(&fh->outbox, ucp_fh_parcel_t, link);
     } else if (!ucs_list_is_empty(&fh->calls)) {
-        call = fh->calls.next;
-        ucs_list_del(call);
+        call = ucs_list_extract_head(&fh->calls, ucp_fh_call_t, link);
     } else {
         has_work = next_work(fh, &work);
     }
@@ -236,7 +235,7 @@ static int settle_one(ucp_fh_t *fh)
     if (parcel != NULL) {
         send_one(fh, parcel);
     } else if (call != NULL) {
-        ucp_fh_hold_call(call);
+        call->func(call);
     } else if (has_work) {
         do_work(fh, &work);
     }
