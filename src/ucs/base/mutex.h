@@ -45,7 +45,6 @@ BEGIN_C_DECLS
     _rank(ARENA_REGS) \
     _rank(DOMAIN) \
     _rank(OWNERS) \
-    _rank(MEMLOCK) \
     _rank(IFACES) \
     _rank(ZCOPY) \
     _rank(SENDERS) \

@@ -181,28 +181,6 @@ static void count(uct_predreg_core_t *core, ucs_rcache_pred_snapshot_t *snapshot
     uct_predreg_count_sends(snapshot);
 }
 
-/* A listener of what the core tells */
-typedef struct {
-    uct_predreg_tell_t tell;
-    void               *arg;
-} listener_t;
-
-static void tell_costs(void *arg, const ucs_reuse_costs_t *costs)
-{
-    const listener_t *listener = arg;
-    char text[UCS_REUSE_COSTS_TEXT_MAX];
-
-    ucs_reuse_costs_print(costs, text);
-    listener->tell(listener->arg, "small", text);
-}
-
-static void tell(uct_predreg_tell_t tell, void *arg)
-{
-    listener_t listener = {tell, arg};
-
-    uct_predreg_eager_tell_costs(tell_costs, &listener);
-}
-
 const uct_predreg_addon_t uct_predreg_eager_addon = {
     .needs        = needs,
     .start        = start,
@@ -211,5 +189,5 @@ const uct_predreg_addon_t uct_predreg_eager_addon = {
     .fork_prepare = fork_prepare,
     .fork_child   = fork_child,
     .count        = count,
-    .tell         = tell
+    .tell         = uct_predreg_eager_tell
 };

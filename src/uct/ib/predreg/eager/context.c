@@ -288,24 +288,24 @@ uct_predreg_eager_find(uct_predreg_sender_t *sender, ucp_worker_h worker)
 
 /* A listener of costs */
 typedef struct listener {
-    void (*func)(void *arg, const ucs_reuse_costs_t *costs);
-    void *arg;
+    uct_predreg_tell_t tell;
+    void               *arg;
 } listener_t;
 
 static void tell_costs(uct_predreg_eager_context_t *context, void *arg)
 {
     const listener_t *listener = arg;
+    char text[UCS_REUSE_COSTS_TEXT_MAX];
 
     if (context->is_calibrated) {
-        listener->func(listener->arg, &context->thresholds.costs);
+        ucs_reuse_costs_print(&context->thresholds.costs, text);
+        listener->tell(listener->arg, "small", text);
     }
 }
 
-void uct_predreg_eager_tell_costs(void (*func)(void *arg,
-                                               const ucs_reuse_costs_t *costs),
-                                  void *arg)
+void uct_predreg_eager_tell(uct_predreg_tell_t tell, void *arg)
 {
-    listener_t listener = {func, arg};
+    listener_t listener = {tell, arg};
 
     uct_predreg_eager_for_each(tell_costs, &listener);
 }

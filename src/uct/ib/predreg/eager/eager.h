@@ -190,10 +190,8 @@ size_t uct_predreg_eager_gain_from(void);
 ucs_status_t uct_predreg_eager_measure(const uct_predreg_real_t *real,
                                        ucp_context_h ucp, ucs_reuse_costs_t *costs);
 
-/** Call a function with the costs of each context that has made a worker. */
-void uct_predreg_eager_tell_costs(void (*func)(void *arg,
-                                               const ucs_reuse_costs_t *costs),
-                                  void *arg);
+/** Tell the costs of each context that has made a worker. */
+void uct_predreg_eager_tell(uct_predreg_tell_t tell, void *arg);
 
 
 /** In a forked child, where there is no other thread: the parent's contexts are

@@ -46,6 +46,14 @@ static void purge(uct_predreg_core_t *core)
     uct_predreg_leave();
 }
 
+/* Have all memory without a present use give way */
+static void give_all(uct_predreg_core_t *core)
+{
+    while (give_way(core)) {
+    }
+    purge(core);
+}
+
 /* Register memory outside of the cache in a managed domain, such as UCX's own pools. If
  * the system refuses the registration, the cache deregisters idle regions to make room. */
 static UCS_F_NOINLINE ucs_status_t
@@ -68,9 +76,7 @@ foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
     status = uct_predreg_try_mem_reg(domain, req->address, req->length,
                                      req->flags | quiet, memh_p);
     if (status == UCS_ERR_NO_MEMORY) {
-        while (give_way(core)) {
-        }
-        purge(core);
+        give_all(core);
     }
 
     if (status != UCS_OK) {
@@ -101,9 +107,7 @@ firehose_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
     } while ((status == UCS_ERR_EXCEEDS_LIMIT) && give_way(core));
 
     if (status == UCS_ERR_NO_MEMORY) {
-        while (give_way(core)) {
-        }
-        purge(core);
+        give_all(core);
         status = uct_predreg_pinned_reg(domain, req->address, req->length,
                                           req->flags, memh_p);
     }

@@ -12,21 +12,24 @@
 #include <ucs/rcache_pred/predict/policy.h>
 #include <uct/ib/predreg/core/state.h>
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Memory outside of the cache that counts until its end */
 typedef struct counted {
     uct_predreg_owner_t owner;
     uint64_t            bytes; /* Of its pages */
-    size_t              pool;  /* As uct_predreg_memlock_add() */
+    size_t              pool;  /* Bytes that count as a pool as well */
 } counted_t;
 
 /* The memory of UCX's own pools with an adapter, once a process communicates: 33 to 76 MB
  * were seen with UCX 1.13 and 1.18 */
 #define MAX_POOLS (80ul << 20)
 
-static uct_predreg_memlock_t memlock =
-        UCT_PREDREG_MEMLOCK_INITIALIZER(&uct_predreg_memlock_linux);
+static uct_predreg_memlock_t memlock = {.sys = &uct_predreg_memlock_linux};
+
+/* Bytes of UCX's pools now. Relaxed, as the peak in core.pool_bytes */
+static _Atomic(uint64_t) pools_now;
 
 
 uint64_t uct_predreg_max_bytes(const uct_predreg_knobs_t *knobs)
@@ -52,32 +55,30 @@ static void update_bound(uct_predreg_core_t *core)
     uint64_t max_bytes;
 
     /* No lock is held, because lowering the bound deregisters memory. If two threads come
-     * here at once, the last one to read the counts sets the right bound. */
+     * here at once, the last one to set the bound sees what the other one has counted. */
     do {
         max_bytes = uct_predreg_max_bytes(&core->knobs);
         ucs_rcache_pred_set_max_bytes(core->pred, max_bytes);
     } while (max_bytes != uct_predreg_max_bytes(&core->knobs));
 }
 
-static void update_pool_bytes(uct_predreg_core_t *core)
+static void count_pool(uct_predreg_core_t *core, size_t length)
 {
-    uint64_t peak = uct_predreg_memlock_pool_peak(&memlock);
-    uint64_t told = atomic_load_explicit(&core->pool_bytes,
-                                         memory_order_relaxed);
+    uint64_t now  = atomic_fetch_add_explicit(&pools_now, length,
+                                              memory_order_relaxed) + length;
+    uint64_t told = atomic_load_explicit(&core->pool_bytes, memory_order_relaxed);
 
-    /* Relaxed: nothing else depends on the number. The number only grows: of two threads,
-     * the one with the greater value wins. */
-    while ((told < peak) &&
-           !atomic_compare_exchange_weak_explicit(&core->pool_bytes, &told,
-                                                  peak, memory_order_relaxed,
+    /* The number only grows: of two threads, the one with the greater value wins. */
+    while ((told < now) &&
+           !atomic_compare_exchange_weak_explicit(&core->pool_bytes, &told, now,
+                                                  memory_order_relaxed,
                                                   memory_order_relaxed)) {
     }
 }
 
 void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length)
 {
-    uct_predreg_memlock_add_pool(&memlock, length);
-    update_pool_bytes(core);
+    count_pool(core, length);
     uct_predreg_publish(core);
 }
 
@@ -134,7 +135,8 @@ foreign_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
 
     status = deregister(domain, params, owner, &foreign);
     if (status == UCS_OK) {
-        uct_predreg_memlock_remove(&memlock, foreign.bytes, foreign.pool);
+        atomic_fetch_sub_explicit(&memlock.bytes, foreign.bytes, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&pools_now, foreign.pool, memory_order_relaxed);
         update_bound(domain->core);
     }
     return status;
@@ -154,8 +156,8 @@ void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
         return; /* The kernel alone counts it */
     }
 
-    uct_predreg_memlock_add(&memlock, foreign.bytes, foreign.pool);
-    update_pool_bytes(core);
+    atomic_fetch_add_explicit(&memlock.bytes, foreign.bytes, memory_order_relaxed);
+    count_pool(core, foreign.pool);
     update_bound(core);
     uct_predreg_publish(core);
 }
@@ -213,5 +215,6 @@ ucs_status_t uct_predreg_pinned_reg(uct_predreg_domain_t *domain,
 
 void uct_predreg_foreign_reset(void)
 {
-    uct_predreg_memlock_reset(&memlock);
+    atomic_init(&memlock.bytes, 0);
+    atomic_init(&pools_now, 0);
 }

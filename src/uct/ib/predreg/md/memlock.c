@@ -57,14 +57,6 @@ const uct_predreg_memlock_sys_t uct_predreg_memlock_linux = {
     .get_limit         = linux_get_limit
 };
 
-void uct_predreg_memlock_reset(uct_predreg_memlock_t *memlock)
-{
-    ucs_mutex_init(&memlock->lock, UCS_RANK_MEMLOCK, 0);
-    memlock->bytes     = 0;
-    memlock->pool_now  = 0;
-    memlock->pool_peak = 0;
-}
-
 uint64_t uct_predreg_memlock_limit(const uct_predreg_memlock_t *memlock)
 {
     struct rlimit limit;
@@ -82,58 +74,13 @@ uint64_t uct_predreg_memlock_bound(uct_predreg_memlock_t *memlock,
                                    uint64_t max_pinned)
 {
     uint64_t limit = uct_predreg_memlock_limit(memlock);
-    uint64_t left;
+    uint64_t bytes = atomic_load_explicit(&memlock->bytes, memory_order_relaxed);
+    uint64_t left  = (limit > bytes) ? (limit - bytes) : 0;
 
     if (limit == UINT64_MAX) {
         return max_pinned;
     }
 
-    ucs_mutex_lock(&memlock->lock);
-    left = (limit > memlock->bytes) ? (limit - memlock->bytes) : 0;
-    ucs_mutex_unlock(&memlock->lock);
-
     left = ucs_max(left, UCS_RCACHE_PRED_MIN_BYTES);
     return ucs_min(max_pinned, left);
-}
-
-/* Under the lock */
-static void add_pool(uct_predreg_memlock_t *memlock, size_t length)
-{
-    memlock->pool_now  += length;
-    memlock->pool_peak  = ucs_max(memlock->pool_peak, memlock->pool_now);
-}
-
-void uct_predreg_memlock_add(uct_predreg_memlock_t *memlock, uint64_t bytes, size_t pool)
-{
-    ucs_mutex_lock(&memlock->lock);
-    memlock->bytes += bytes;
-    add_pool(memlock, pool);
-    ucs_mutex_unlock(&memlock->lock);
-}
-
-void uct_predreg_memlock_remove(uct_predreg_memlock_t *memlock, uint64_t bytes,
-                                size_t pool)
-{
-    ucs_mutex_lock(&memlock->lock);
-    memlock->bytes    -= bytes;
-    memlock->pool_now -= pool;
-    ucs_mutex_unlock(&memlock->lock);
-}
-
-void uct_predreg_memlock_add_pool(uct_predreg_memlock_t *memlock,
-                                  size_t length)
-{
-    ucs_mutex_lock(&memlock->lock);
-    add_pool(memlock, length);
-    ucs_mutex_unlock(&memlock->lock);
-}
-
-uint64_t uct_predreg_memlock_pool_peak(uct_predreg_memlock_t *memlock)
-{
-    uint64_t peak;
-
-    ucs_mutex_lock(&memlock->lock);
-    peak = memlock->pool_peak;
-    ucs_mutex_unlock(&memlock->lock);
-    return peak;
 }

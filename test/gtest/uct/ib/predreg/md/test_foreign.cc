@@ -6,8 +6,13 @@
 
 #include "md_test.h"
 
+#include <common/library.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/md/domain.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
 
 extern "C" {
 #include <common/c_access.h>
@@ -159,6 +164,77 @@ TEST_F(test_foreign, the_parents_count_for_nothing) {
         EXPECT_EQ(UCS_OK, uct_predreg_unknown_mem_dereg(test_core_state(), m_md,
                                                         &params));
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+    });
+}
+
+TEST_F(test_foreign, most_that_pools_had_at_a_time) {
+    run_limited([this] {
+        m_md = open();
+        add(1, 1000 * KB);
+        add(2, 500 * KB, 0);
+        add(3, 700 * KB);
+        EXPECT_EQ(1700 * KB, pools());
+        remove(1);
+        add(4, 200 * KB);
+        EXPECT_EQ(1700 * KB, pools());
+        add(5, 900 * KB);
+        EXPECT_EQ(1800 * KB, pools());
+    });
+}
+
+TEST_F(test_foreign, pools_of_several_threads) {
+    set("POLICY", "leave-pinned");
+    std::vector<std::thread> threads;
+
+    open();
+    for (unsigned t = 0; t < 4; ++t) {
+        threads.emplace_back([] {
+            for (unsigned i = 0; i < 2000 / SANITIZER_SLOWDOWN; ++i) {
+                uct_predreg_pool_add(test_core_state(), KB);
+            }
+        });
+    }
+    for (auto &thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(4 * (2000 / SANITIZER_SLOWDOWN) * KB, pools());
+}
+
+/* Each with handles of its own, which UCX keeps registered at times */
+TEST_F(test_foreign, registrations_of_several_threads) {
+    run_limited([this] {
+        std::vector<std::thread> threads;
+
+        m_md                                  = open();
+        test_core_real()->uct_md_mem_dereg_v2 =
+                [](uct_md_h, const uct_md_mem_dereg_params_t *params) {
+                    return (uintptr_t(params->memh) & 64) ? UCS_ERR_BUSY : UCS_OK;
+                };
+        for (unsigned t = 0; t < 4; ++t) {
+            threads.emplace_back([this, t] {
+                for (unsigned i = 0; i < 2000 / SANITIZER_SLOWDOWN; ++i) {
+                    auto handle = reinterpret_cast<uct_mem_h>(0x10000ul * (t + 1) +
+                                                              16 * i);
+                    uct_md_mem_dereg_params_t params = {};
+
+                    uct_predreg_foreign_add(domain(m_md), handle, nullptr,
+                                            4096, 1);
+                    params.field_mask = UCT_MD_MEM_DEREG_FIELD_MEMH;
+                    params.memh       = handle;
+                    (void)uct_predreg_mem_dereg(domain(m_md), &params);
+                }
+            });
+        }
+        for (auto &thread : threads) {
+            thread.join();
+        }
+        unsigned left = 0; /* Those with the bit */
+        for (unsigned i = 0; i < 2000 / SANITIZER_SLOWDOWN; ++i) {
+            left += ((16 * i) & 64) != 0;
+        }
+        EXPECT_EQ(ucs_max(LIMIT - std::min(LIMIT, uint64_t(4 * left * 4096)),
+                          UCS_RCACHE_PRED_MIN_BYTES),
+                  uct_predreg_max_bytes(test_core_knobs()));
     });
 }
 
