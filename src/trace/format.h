@@ -8,6 +8,7 @@
 #define UCS_RCACHE_TRACE_FORMAT_H_
 
 #include <ucs/rcache_pred/api/event.h>
+#include <ucs/reuse/sends.h>
 
 #include <ucs/sys/compiler_def.h>
 
@@ -18,10 +19,11 @@ BEGIN_C_DECLS
 
 /** @file format.h
  *
- * The binary form of a trace, as docs/trace-format.md describes it: what its
- * writer (writer.h) and its reader (src/tools/trace) have in common. A file has
- * a head, fields in plain text, and records that zlib has packed. The text form
- * names the fields of events by the same tables. Uses event.h only.
+ * Both forms of a trace, as docs/trace-format.md describes them. A binary file
+ * has a head, fields in plain text, and records that zlib has packed. One table
+ * has the layout of each record: the writer (writer.h) and the reader, the
+ * printer and the parser of text (src/tools/trace) all go by it. Uses event.h
+ * and ucs/reuse/sends.h only.
  *
  * Threads: constants and pure functions, for any thread.
  */
@@ -71,8 +73,34 @@ enum {
     TRACE_RECORD_COUNTER   = 20,
     TRACE_RECORD_LOST      = 21,
     TRACE_RECORD_TRUNCATED = 22,
-    TRACE_RECORD_SENDS     = 23
+    TRACE_RECORD_SENDS     = 23,
+    TRACE_RECORD_LAST
 };
+
+
+/* What a record says: an event is an ucs_rcache_pred_event_t, the number of lost
+ * events is a uint64_t, and the others follow */
+
+typedef ucs_reuse_sends_t ucs_rcache_trace_sends_t;
+
+/** A property of the run as a whole, such as its "rank", "command" or "policy".
+ *  docs/trace-format.md lists the keys. */
+typedef struct ucs_rcache_trace_meta {
+    char *key;
+    char *value;
+} ucs_rcache_trace_meta_t;
+
+/** The name of a memory domain. */
+typedef struct ucs_rcache_trace_domain {
+    uint16_t number;
+    char     *name;
+} ucs_rcache_trace_domain_t;
+
+/** A counter of the run at its end, by its name in the summary. */
+typedef struct ucs_rcache_trace_counter {
+    char     *name;
+    uint64_t value;
+} ucs_rcache_trace_counter_t;
 
 
 /** A call stack of communications: a place in the program. */
@@ -106,53 +134,88 @@ enum {
     TRACE_HAS_DEADLINE = 1 << 6  /**< deadline, period */
 };
 
-typedef struct trace_type {
-    const char *name;   /**< Name in the text form */
-    unsigned   has;     /**< TRACE_HAS_xxx */
-    unsigned   version; /**< First version of the text form with such events;
-                             0: all have them */
-} trace_type_t;
-
-/** The type of each event, by its @ref ucs_rcache_pred_event_type_t. */
-extern const trace_type_t trace_types[UCS_RCACHE_PRED_EVENT_LAST];
-
 
 /** How the text form writes a value. */
 typedef enum {
     TRACE_NUMBER,
+    TRACE_SIZE,    /**< A number of bytes */
     TRACE_HEX,
-    TRACE_TIME, /**< A point in time */
-    TRACE_SPAN, /**< A length of time */
-    TRACE_NAME, /**< One of @a names */
-    TRACE_SET   /**< Bits, by @a names */
+    TRACE_ADDRESS, /**< As TRACE_HEX; messages ask for an address */
+    TRACE_TIME,    /**< A point in time */
+    TRACE_SPAN,    /**< A length of time */
+    TRACE_NAME,    /**< One of @a names */
+    TRACE_SET,     /**< Bits, by @a names */
+    TRACE_STRING,  /**< The field is a pointer (char*) */
+    TRACE_FRAMES,  /**< The field is an array of addresses */
+    TRACE_BYTES    /**< The field is an array of bytes, two digits each */
 } trace_style_t;
 
-/** A field that the text form names: any but time, address and length. */
+/** Where the text form writes a value. */
+typedef enum {
+    TRACE_PLACED,   /**< After the field before, without a name */
+    TRACE_OPTIONAL, /**< The same; left out at the end of a line if it is 0 */
+    TRACE_NAMED,    /**< NAME=VALUE; left out if it is 0 */
+    TRACE_ALWAYS    /**< NAME=VALUE, also if it is 0 */
+} trace_form_t;
+
+/** A field of a record. */
 typedef struct trace_field {
     const char        *name;
-    unsigned          part;      /**< TRACE_HAS_xxx */
+    unsigned          part;    /**< TRACE_HAS_xxx; 0: each type has the field */
+    trace_form_t      form;
     trace_style_t     style;
-    size_t            offset;    /**< Offset in ucs_rcache_pred_event_t */
-    size_t            size;      /**< 1, 2, 4 or 8 bytes */
+    size_t            offset;  /**< Offset in the structure of the record */
+    size_t            size;    /**< 1, 2, 4 or 8 bytes; of arrays, of an
+                                    element */
     const char *const *names;
-    unsigned          num_names;
+    unsigned          max;     /**< How many names there are, or how many
+                                    elements an array has room for */
+    size_t            count;   /**< Offset of the number (unsigned) of an
+                                    array's elements */
 } trace_field_t;
 
-#define TRACE_NUM_FIELDS 12
+/** A type of record. */
+typedef struct trace_type {
+    const char          *name;      /**< Name in the text form; NULL: there is no
+                                         such type */
+    unsigned            has;        /**< TRACE_HAS_xxx */
+    unsigned            version;    /**< First version of the text form with such
+                                         records; 0: all have them */
+    const trace_field_t *fields;    /**< In the order of both forms */
+    unsigned            num_fields;
+} trace_type_t;
 
-/** All named fields, in the order of both forms. */
-extern const trace_field_t trace_fields[TRACE_NUM_FIELDS];
+/** By TRACE_RECORD_*. */
+extern const trace_type_t trace_types[TRACE_RECORD_LAST];
+
+/** Go through the fields of a type. */
+#define trace_for_each_field(_field, _type) \
+    for ((_field) = (_type)->fields; \
+         (_field) < (_type)->fields + (_type)->num_fields; ++(_field)) \
+        if (!((_field)->part & ~(_type)->has))
+
+/** @return the type of an event. */
+static inline const trace_type_t *
+trace_event_type(const ucs_rcache_pred_event_t *event)
+{
+    return &trace_types[TRACE_RECORD_EVENT + event->type];
+}
 
 /** @return the largest value of a field. */
 uint64_t trace_field_max(const trace_field_t *field);
 
-/** @return the value of a field of an event. */
-uint64_t trace_field_get(const trace_field_t *field,
-                         const ucs_rcache_pred_event_t *event);
+/** @return the value of a field that is a number. */
+uint64_t trace_field_get(const trace_field_t *field, const void *record);
 
-/** Set a field of this event. @a value is at most @ref trace_field_max. */
-void trace_field_set(const trace_field_t *field, ucs_rcache_pred_event_t *event,
-                     uint64_t value);
+/** Set a field that is a number. @a value is at most @ref trace_field_max. */
+void trace_field_set(const trace_field_t *field, void *record, uint64_t value);
+
+/** @return how many elements an array has. */
+static inline unsigned *
+trace_field_count(const trace_field_t *field, const void *record)
+{
+    return (unsigned*)UCS_PTR_BYTE_OFFSET(record, field->count);
+}
 
 END_C_DECLS
 

@@ -178,7 +178,7 @@ static unsigned put_events(ucs_rcache_recorder_t *recorder)
     for (count = 0; (count < RING_SIZE) &&
          ucs_rcache_record_ring_pop(recorder->ring, &event, &lost); ++count) {
         if (lost > 0) {
-            ucs_rcache_trace_put_lost(recorder->writer, lost);
+            ucs_rcache_trace_put(recorder->writer, TRACE_RECORD_LOST, &lost);
         }
         ucs_rcache_trace_put_event(recorder->writer, &event);
     }
@@ -194,7 +194,7 @@ static void put_sites(ucs_rcache_recorder_t *recorder)
     int found = 0;
 
     while ((site = ucs_rcache_record_sites_next(recorder->sites)) != NULL) {
-        ucs_rcache_trace_put_site(recorder->writer, site);
+        ucs_rcache_trace_put(recorder->writer, TRACE_RECORD_SITE, site);
         found = 1;
     }
 
@@ -325,28 +325,19 @@ err_destroy_writer:
     return status;
 }
 
-/* Begin to put a record. @return the writer, to be passed to end_put(), or NULL
- * if the file is not open. After a failure no record may be put either, since
- * the writer might have to write for it */
-static ucs_rcache_trace_writer_t *begin_put(ucs_rcache_recorder_t *recorder)
+/* If the file is open, put a record. After a failure no record is put, since the
+ * writer might have to write for it */
+static void put(ucs_rcache_recorder_t *recorder, unsigned type, const void *record)
 {
     ucs_mutex_lock(&recorder->lock);
     if ((recorder->writer != NULL) && !recorder->failed) {
-        return recorder->writer;
+        ucs_rcache_trace_put(recorder->writer, type, record);
     }
-
-    ucs_mutex_unlock(&recorder->lock);
-    return NULL;
-}
-
-static void end_put(ucs_rcache_recorder_t *recorder)
-{
     ucs_mutex_unlock(&recorder->lock);
 }
 
 void ucs_rcache_recorder_stop(ucs_rcache_recorder_t *recorder)
 {
-    ucs_rcache_trace_writer_t *writer;
     uint64_t lost;
 
     if (!recorder->running) {
@@ -361,9 +352,8 @@ void ucs_rcache_recorder_stop(ucs_rcache_recorder_t *recorder)
     while (drain(recorder)) {
     }
     lost = ucs_rcache_record_ring_lost(recorder->ring);
-    if ((lost > 0) && ((writer = begin_put(recorder)) != NULL)) {
-        ucs_rcache_trace_put_lost(writer, lost);
-        end_put(recorder);
+    if (lost > 0) {
+        put(recorder, TRACE_RECORD_LOST, &lost);
     }
 }
 
@@ -408,53 +398,35 @@ void ucs_rcache_recorder_abandon(ucs_rcache_recorder_t *recorder)
 void ucs_rcache_recorder_meta(ucs_rcache_recorder_t *recorder, const char *key,
                               const char *value)
 {
-    ucs_rcache_trace_writer_t *writer = begin_put(recorder);
-
-    if (writer != NULL) {
-        ucs_rcache_trace_put_meta(writer, key, value);
-        end_put(recorder);
-    }
+    put(recorder, TRACE_RECORD_META,
+        &(ucs_rcache_trace_meta_t){(char*)key, (char*)value});
 }
 
 void ucs_rcache_recorder_domain(ucs_rcache_recorder_t *recorder,
                                 unsigned number, const char *name)
 {
-    ucs_rcache_trace_writer_t *writer = begin_put(recorder);
-
-    if (writer != NULL) {
-        ucs_rcache_trace_put_domain(writer, number, name);
-        end_put(recorder);
-    }
+    put(recorder, TRACE_RECORD_DOMAIN,
+        &(ucs_rcache_trace_domain_t){number, (char*)name});
 }
 
 void ucs_rcache_recorder_counter(ucs_rcache_recorder_t *recorder,
                                  const char *name, uint64_t value)
 {
-    ucs_rcache_trace_writer_t *writer = begin_put(recorder);
-
-    if (writer != NULL) {
-        ucs_rcache_trace_put_counter(writer, name, value);
-        end_put(recorder);
-    }
+    put(recorder, TRACE_RECORD_COUNTER,
+        &(ucs_rcache_trace_counter_t){(char*)name, value});
 }
 
 void ucs_rcache_recorder_sends(ucs_rcache_recorder_t *recorder,
                                const ucs_reuse_sends_t *sends)
 {
-    ucs_rcache_trace_writer_t *writer = begin_put(recorder);
-
-    if (writer != NULL) {
-        ucs_rcache_trace_put_sends(writer, sends);
-        end_put(recorder);
-    }
+    put(recorder, TRACE_RECORD_SENDS, sends);
 }
 
 void ucs_rcache_recorder_flush(ucs_rcache_recorder_t *recorder)
 {
-    ucs_rcache_trace_writer_t *writer = begin_put(recorder);
-
-    if (writer != NULL) {
-        check_written(recorder, ucs_rcache_trace_writer_flush(writer));
-        end_put(recorder);
+    ucs_mutex_lock(&recorder->lock);
+    if ((recorder->writer != NULL) && !recorder->failed) {
+        check_written(recorder, ucs_rcache_trace_writer_flush(recorder->writer));
     }
+    ucs_mutex_unlock(&recorder->lock);
 }

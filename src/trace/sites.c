@@ -386,7 +386,7 @@ void ucs_rcache_record_modules_put(ucs_rcache_record_modules_t *modules,
 {
     dl_iterate_phdr(module_found, modules);
     for (; modules->num_put < modules->count; ++modules->num_put) {
-        ucs_rcache_trace_put_module(writer,
-                                    &modules->modules[modules->num_put]);
+        ucs_rcache_trace_put(writer, TRACE_RECORD_MODULE,
+                             &modules->modules[modules->num_put]);
     }
 }

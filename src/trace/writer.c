@@ -244,139 +244,70 @@ put_bytes(ucs_rcache_trace_writer_t *writer, const void *data, size_t size)
     writer->next += size;
 }
 
-/* Put a number of 1, 2, 4 or 8 bytes */
-static inline void
-put_number(ucs_rcache_trace_writer_t *writer, uint64_t value, size_t size)
-{
-    put_bytes(writer, &value, size);
-}
-
 static void put_string(ucs_rcache_trace_writer_t *writer, const char *string)
 {
-    size_t length = strnlen(string, UCS_RCACHE_TRACE_MAX_STRING);
+    uint16_t length = strnlen(string, UCS_RCACHE_TRACE_MAX_STRING);
 
-    put_number(writer, length, 2);
+    put_bytes(writer, &length, sizeof(length));
     put_bytes(writer, string, length);
 }
 
-void ucs_rcache_trace_put_event(ucs_rcache_trace_writer_t *writer,
-                                const ucs_rcache_pred_event_t *event)
+static void put_field(ucs_rcache_trace_writer_t *writer,
+                      const trace_field_t *field, const void *record)
 {
-    unsigned has = trace_types[event->type].has;
-    const trace_field_t *field;
+    const void *data = UCS_PTR_BYTE_OFFSET(record, field->offset);
+    uint8_t count;
 
-    begin_record(writer, TRACE_RECORD_EVENT + event->type);
-    put_number(writer, event->time, 8);
-    if (has & TRACE_HAS_RANGE) {
-        put_number(writer, event->address, 8);
-        put_number(writer, event->length, 8);
+    switch (field->style) {
+    case TRACE_STRING:
+        put_string(writer, *(char *const*)data);
+        break;
+    case TRACE_FRAMES:
+    case TRACE_BYTES:
+        count = *trace_field_count(field, record);
+        put_bytes(writer, &count, sizeof(count));
+        put_bytes(writer, data, count * field->size);
+        break;
+    default:
+        put_bytes(writer, data, field->size);
+        break;
     }
-    for (field = trace_fields; field < trace_fields + TRACE_NUM_FIELDS;
-         ++field) {
-        if (field->part & has) {
-            put_bytes(writer, UCS_PTR_BYTE_OFFSET(event, field->offset),
-                      field->size);
-        }
-    }
-    end_record(writer);
 }
 
-void ucs_rcache_trace_put_lost(ucs_rcache_trace_writer_t *writer,
-                               uint64_t count)
-{
-    begin_record(writer, TRACE_RECORD_LOST);
-    put_number(writer, count, 8);
-    end_record(writer);
-}
-
-/* Put a field into the plain part of the file.
+/* Put a property of the run into the plain part of the file.
  * @return 0 if there is no room, or if a record was put before */
-static int put_field(ucs_rcache_trace_writer_t *writer, const char *name,
-                     const char *value)
+static int put_plain(ucs_rcache_trace_writer_t *writer,
+                     const ucs_rcache_trace_meta_t *meta)
 {
-    size_t name_length  = strnlen(name, UCS_RCACHE_TRACE_MAX_STRING);
-    size_t value_length = strnlen(value, UCS_RCACHE_TRACE_MAX_STRING);
+    size_t key_length   = strnlen(meta->key, UCS_RCACHE_TRACE_MAX_STRING);
+    size_t value_length = strnlen(meta->value, UCS_RCACHE_TRACE_MAX_STRING);
     size_t room         = writer->packed + sizeof(writer->packed) -
                           writer->fields;
 
     if (writer->started || (writer->next > writer->records) ||
-        (name_length + value_length + 2 > room)) {
+        (key_length + value_length + 2 > room)) {
         return 0;
     }
 
     /* The buffer was zero at first, so that each string ends with a zero */
-    memcpy(writer->fields, name, name_length);
-    memcpy(writer->fields + name_length + 1, value, value_length);
-    writer->fields += name_length + value_length + 2;
+    memcpy(writer->fields, meta->key, key_length);
+    memcpy(writer->fields + key_length + 1, meta->value, value_length);
+    writer->fields += key_length + value_length + 2;
     return 1;
 }
 
-void ucs_rcache_trace_put_meta(ucs_rcache_trace_writer_t *writer,
-                               const char *key, const char *value)
+void ucs_rcache_trace_put(ucs_rcache_trace_writer_t *writer, unsigned type,
+                          const void *record)
 {
-    if (!put_field(writer, key, value)) {
-        begin_record(writer, TRACE_RECORD_META);
-        put_string(writer, key);
-        put_string(writer, value);
-        end_record(writer);
+    const trace_field_t *field;
+
+    if ((type == TRACE_RECORD_META) && put_plain(writer, record)) {
+        return;
     }
-}
 
-void ucs_rcache_trace_put_domain(ucs_rcache_trace_writer_t *writer,
-                                 unsigned number, const char *name)
-{
-    begin_record(writer, TRACE_RECORD_DOMAIN);
-    put_number(writer, number, 2);
-    put_string(writer, name);
-    end_record(writer);
-}
-
-void ucs_rcache_trace_put_site(ucs_rcache_trace_writer_t *writer,
-                               const ucs_rcache_trace_site_t *site)
-{
-    begin_record(writer, TRACE_RECORD_SITE);
-    put_number(writer, site->caller, 8);
-    put_number(writer, site->stack, 8);
-    put_number(writer, site->num_frames, 1);
-    put_bytes(writer, site->frames, site->num_frames * sizeof(*site->frames));
-    end_record(writer);
-}
-
-void ucs_rcache_trace_put_module(ucs_rcache_trace_writer_t *writer,
-                                 const ucs_rcache_trace_module_t *module)
-{
-    begin_record(writer, TRACE_RECORD_MODULE);
-    put_number(writer, module->start, 8);
-    put_number(writer, module->end, 8);
-    put_number(writer, module->bias, 8);
-    put_string(writer, module->path);
-    put_number(writer, module->build_id_length, 1);
-    put_bytes(writer, module->build_id, module->build_id_length);
-    end_record(writer);
-}
-
-void ucs_rcache_trace_put_counter(ucs_rcache_trace_writer_t *writer,
-                                  const char *name, uint64_t value)
-{
-    begin_record(writer, TRACE_RECORD_COUNTER);
-    put_string(writer, name);
-    put_number(writer, value, 8);
-    end_record(writer);
-}
-
-void ucs_rcache_trace_put_sends(ucs_rcache_trace_writer_t *writer,
-                                const ucs_reuse_sends_t *sends)
-{
-    begin_record(writer, TRACE_RECORD_SENDS);
-    put_number(writer, sends->address, 8);
-    put_number(writer, sends->length, 8);
-    put_number(writer, sends->count, 8);
-    put_number(writer, sends->copied, 8);
-    end_record(writer);
-}
-
-void ucs_rcache_trace_put_truncated(ucs_rcache_trace_writer_t *writer)
-{
-    begin_record(writer, TRACE_RECORD_TRUNCATED);
+    begin_record(writer, type);
+    trace_for_each_field(field, &trace_types[type]) {
+        put_field(writer, field, record);
+    }
     end_record(writer);
 }

@@ -9,8 +9,6 @@
 
 #include "format.h"
 
-#include <ucs/reuse/sends.h>
-
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 
@@ -54,34 +52,22 @@ ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer);
 ucs_status_t ucs_rcache_trace_writer_finish(ucs_rcache_trace_writer_t *writer);
 
 
-/*
- * Put a record. If the buffer is full, the records before are packed and written
- * first. These functions do not fail: the next flush tells of errors.
- */
-void ucs_rcache_trace_put_event(ucs_rcache_trace_writer_t *writer,
-                                const ucs_rcache_pred_event_t *event);
+/** Put a record. If the buffer is full, the records before are packed and
+ *  written first. The function does not fail: the next flush tells of errors.
+ *
+ *  @param [in] type    TRACE_RECORD_*. Domains have to be put in the order of
+ *                      their numbers, from 0. The number of lost events stands
+ *                      between the event before and the next one.
+ *  @param [in] record  Its structure, see format.h. */
+void ucs_rcache_trace_put(ucs_rcache_trace_writer_t *writer, unsigned type,
+                          const void *record);
 
-/** @param [in] count  Events lost between the event before and the next one. */
-void ucs_rcache_trace_put_lost(ucs_rcache_trace_writer_t *writer,
-                               uint64_t count);
-void ucs_rcache_trace_put_meta(ucs_rcache_trace_writer_t *writer,
-                               const char *key, const char *value);
-
-/** Domains have to be put in the order of their numbers, from 0. */
-void ucs_rcache_trace_put_domain(ucs_rcache_trace_writer_t *writer,
-                                 unsigned number, const char *name);
-void ucs_rcache_trace_put_site(ucs_rcache_trace_writer_t *writer,
-                               const ucs_rcache_trace_site_t *site);
-void ucs_rcache_trace_put_module(ucs_rcache_trace_writer_t *writer,
-                                 const ucs_rcache_trace_module_t *module);
-void ucs_rcache_trace_put_counter(ucs_rcache_trace_writer_t *writer,
-                                  const char *name, uint64_t value);
-
-void ucs_rcache_trace_put_sends(ucs_rcache_trace_writer_t *writer,
-                                const ucs_reuse_sends_t *sends);
-
-/** Say that the end of the trace was missing when it was read. */
-void ucs_rcache_trace_put_truncated(ucs_rcache_trace_writer_t *writer);
+static inline void
+ucs_rcache_trace_put_event(ucs_rcache_trace_writer_t *writer,
+                           const ucs_rcache_pred_event_t *event)
+{
+    ucs_rcache_trace_put(writer, TRACE_RECORD_EVENT + event->type, event);
+}
 
 END_C_DECLS
 

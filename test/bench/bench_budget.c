@@ -228,7 +228,7 @@ static void play(const predreg_timeline_t *timeline, const setting_t *setting,
     policy = (setting == NULL) ? PREDREG_REPLAY_LEAVE_PINNED :
              setting->lru      ? PREDREG_REPLAY_LRU :
                                  PREDREG_REPLAY_PREDICT;
-    BENCH_CHECK(predreg_replay_params_default(timeline, policy, &params));
+    predreg_replay_params_default(timeline, policy, &params);
     if (setting != NULL) {
         params.cache.budget = setting->budget;
         params.shared       = setting->shared;

@@ -269,18 +269,15 @@ static ucs_status_t periodicity_run(periodicity_t *self)
         .end   = periodicity_end,
         .unmap = periodicity_unmap
     };
+    uint64_t duration = predreg_timeline_play(self->timeline, &player);
     ucs_status_t status;
-    uint64_t duration;
-
-    status = predreg_timeline_play(self->timeline, &player, &duration);
-    if (status != UCS_OK) {
-        return status;
-    }
 
     periodicity_finish(self, duration);
     status = (self->status == UCS_OK) ? self->ahead.status : self->status;
-    return (status == UCS_OK) ?
-           predreg_account_result(&self->account, duration) : status;
+    if (status == UCS_OK) {
+        predreg_account_result(&self->account, duration);
+    }
+    return status;
 }
 
 static void free_arrays(periodicity_t *self)

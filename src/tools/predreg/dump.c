@@ -143,9 +143,8 @@ static ucs_status_t write_file(dump_t *dump, const ucs_rcache_trace_t *trace,
 /* Write a trace to a file of its name in the output folder */
 static ucs_status_t write_to_folder(dump_t *dump, const ucs_rcache_trace_t *trace)
 {
-    const char *slash = strrchr(trace->path, '/');
-    char *path        = predreg_format("%s/%s", dump->opts.output,
-                                       (slash == NULL) ? trace->path : slash + 1);
+    char *path = predreg_format("%s/%s", dump->opts.output,
+                                basename(trace->path));
     ucs_status_t status;
 
     status = write_file(dump, trace, path);

@@ -88,8 +88,7 @@ static ucs_status_t look_at_trace(ucs_rcache_trace_t *trace, unsigned input, voi
     status = predreg_timeline_create(trace, &timeline);
     if (status == UCS_OK) {
         predreg_paths_add(&job->paths, trace->path);
-        status = predreg_points_add_all(&job->first_uses,
-                                        &timeline->first_uses);
+        predreg_points_add_all(&job->first_uses, &timeline->first_uses);
         predreg_timeline_destroy(timeline);
     }
 
@@ -135,8 +134,8 @@ static ucs_status_t add_only_trace(ucs_rcache_trace_t *trace, unsigned input, vo
 
 /* Add a trace of a job. A trace with numbers beyond the range of a replay, which has
  * been printed, is left out as well. */
-static ucs_status_t add_path(predreg_report_t *report, job_t *job,
-                             const char *path, size_t *num_added)
+static void add_path(predreg_report_t *report, job_t *job, const char *path,
+                     size_t *num_added)
 {
     ucs_rcache_trace_t *trace;
     ucs_status_t status;
@@ -148,29 +147,25 @@ static ucs_status_t add_path(predreg_report_t *report, job_t *job,
 
     if (status == UCS_OK) {
         ++*num_added;
-    } else if (status != UCS_ERR_NO_MEMORY) {
+    } else {
         predreg_paths_add(&job->left_out, path);
-        status = UCS_OK;
     }
-
-    return status;
 }
 
 /* Add all traces of a job, with only one trace in memory at a time */
 static ucs_status_t add_job(predreg_report_t *report, job_t *job)
 {
-    ucs_status_t status = UCS_OK;
-    size_t num_added    = 0;
+    size_t num_added = 0;
     size_t i;
 
     predreg_timeline_fit_reg(&job->first_uses, &job->reg,
                              &job->reg_page_known);
-    for (i = 0; (i < job->paths.num) && (status == UCS_OK); ++i) {
-        status = add_path(report, job, job->paths.list[i], &num_added);
+    for (i = 0; i < job->paths.num; ++i) {
+        add_path(report, job, job->paths.list[i], &num_added);
     }
 
-    if ((status != UCS_OK) || (num_added == 0)) {
-        return (status != UCS_OK) ? status : UCS_ERR_INVALID_PARAM;
+    if (num_added == 0) {
+        return UCS_ERR_INVALID_PARAM;
     }
 
     predreg_paths_warn(&job->left_out);
@@ -253,10 +248,7 @@ int predreg_report(int argc, char **argv)
         return result;
     }
 
-    if (predreg_report_create(&report) != UCS_OK) {
-        predreg_check_memory(NULL);
-    }
-
+    report = predreg_report_create();
     result = EXIT_FAILURE;
     if (add_input(report, opts.input) == UCS_OK) {
         result = write_file(report, &opts);

@@ -6,6 +6,7 @@
 
 #include "report_rank.h"
 
+#include <tools/base/memory.h>
 #include <tools/predreg/common/trace_files.h>
 #include <tools/replay/replay.h>
 #include <uct/ib/predreg/core/knobs.h>
@@ -44,11 +45,7 @@ static ucs_status_t play_policies(const predreg_timeline_t *timeline,
             continue; /* The same as predict */
         }
 
-        status = predreg_replay_params_default(timeline, policy, &params);
-        if (status != UCS_OK) {
-            return status;
-        }
-
+        predreg_replay_params_default(timeline, policy, &params);
         status = predreg_replay(timeline, &params,
                                 &played->results[played->num_results]);
         if (status == UCS_OK) {
@@ -77,12 +74,7 @@ static ucs_status_t play_bounds(const predreg_timeline_t *timeline,
         }
     }
 
-    status = predreg_replay_params_default(timeline, PREDREG_REPLAY_LRU,
-                                           &params);
-    if (status != UCS_OK) {
-        return status;
-    }
-
+    predreg_replay_params_default(timeline, PREDREG_REPLAY_LRU, &params);
     count = predreg_bounds_to_try(peak, limits);
     for (i = 0; i < count; ++i) {
         params.limit = limits[i];
@@ -145,18 +137,13 @@ static void child_main(const predreg_timeline_t *timeline, const curve_t *curve,
     _exit(EXIT_SUCCESS);
 }
 
-static ucs_status_t start_curve(const predreg_timeline_t *timeline,
-                                curve_t *curve, predreg_budgets_t *budgets)
+static void start_curve(const predreg_timeline_t *timeline, curve_t *curve,
+                        predreg_budgets_t *budgets)
 {
     int fds[2] = {-1, -1};
-    ucs_status_t status;
 
-    status = predreg_replay_params_default(timeline, PREDREG_REPLAY_PREDICT,
-                                           &curve->params);
-    if (status != UCS_OK) {
-        return status;
-    }
-
+    predreg_replay_params_default(timeline, PREDREG_REPLAY_PREDICT,
+                                  &curve->params);
     curve->params.shared = 1;
     predreg_budgets_list(curve->params.cache.budget, budgets);
     fflush(NULL); /* The child must not write again what is buffered */
@@ -167,7 +154,6 @@ static ucs_status_t start_curve(const predreg_timeline_t *timeline,
 
     close(fds[1]);
     curve->fd = fds[0];
-    return UCS_OK;
 }
 
 /* Read the outcomes of the child, and play the rest: without a child, all budgets */
@@ -211,11 +197,7 @@ static ucs_status_t play_rank(const predreg_timeline_t *timeline,
     curve_t curve;
 
     memset(played, 0, sizeof(*played));
-    status = start_curve(timeline, &curve, &played->budgets);
-    if (status != UCS_OK) {
-        return status;
-    }
-
+    start_curve(timeline, &curve, &played->budgets);
     status = play_policies(timeline, played);
     if (status == UCS_OK) {
         status = play_bounds(timeline, played);
@@ -251,23 +233,12 @@ ucs_status_t predreg_report_play(predreg_report_t *report,
     uct_predreg_knobs_t knobs;
     played_rank_t played;
     ucs_status_t status;
-    uint64_t regions;
-    double fraction;
 
-    status = uct_predreg_knobs_default(&knobs);
-    if (status != UCS_OK) {
-        return status;
+    if (uct_predreg_knobs_default(&knobs) != UCS_OK) {
+        predreg_no_memory();
     }
 
-    fraction = knobs.eager_fraction / 100;
-    regions  = knobs.known_regions;
-    uct_predreg_knobs_cleanup(&knobs);
-
-    status = predreg_evidence_find(timeline, &evidence);
-    if (status != UCS_OK) {
-        return status;
-    }
-
+    predreg_evidence_find(timeline, &evidence);
     status = play_rank(timeline, &played);
     if (status == UCS_OK) {
         status = predreg_report_add(report, &(predreg_report_rank_t){
@@ -281,12 +252,13 @@ ucs_status_t predreg_report_play(predreg_report_t *report,
             .budgets        = &played.budgets,
             .curve          = played.curve,
             .own_reg        = own_reg,
-            .known_regions  = regions,
+            .known_regions  = knobs.known_regions,
             .small_costs    = predreg_trace_costs(trace, &small) ? &small : NULL,
-            .eager_fraction = fraction
+            .eager_fraction = knobs.eager_fraction / 100
         });
     }
 
+    uct_predreg_knobs_cleanup(&knobs);
     cleanup_played(&played);
     return status;
 }

@@ -22,7 +22,7 @@ BEGIN_C_DECLS
  *
  * @param [in]  own_reg  Cost of registrations by the rank's own trace; the timeline may
  *                       have another one.
- * @return UCS_ERR_NO_MEMORY, or the status of a failed replay.
+ * @return the status of a failed replay.
  */
 ucs_status_t predreg_report_play(predreg_report_t *report,
                                  const ucs_rcache_trace_t *trace,

@@ -6,6 +6,8 @@
 
 #include "gains.h"
 
+#include <tools/base/memory.h>
+
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -170,24 +172,18 @@ static void add_rank(predreg_sends_t *sends, const ucs_rcache_trace_t *trace,
     ++sends->ranks;
 }
 
-ucs_status_t predreg_sends_add(predreg_sends_t *sends,
-                               const ucs_rcache_trace_t *trace,
-                               const ucs_reuse_costs_t *costs, double fraction)
+void predreg_sends_add(predreg_sends_t *sends, const ucs_rcache_trace_t *trace,
+                       const ucs_reuse_costs_t *costs, double fraction)
 {
-    size_t size = trace->num_sends * sizeof(*trace->sends);
     rank_t rank = {.costs = costs};
     ucs_reuse_sends_t *sorted;
 
     if (trace->num_sends == 0) {
-        return UCS_OK;
+        return;
     }
 
-    sorted = malloc(size);
-    if (sorted == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    memcpy(sorted, trace->sends, size);
+    sorted = predreg_alloc(trace->num_sends, sizeof(*sorted));
+    memcpy(sorted, trace->sends, trace->num_sends * sizeof(*sorted));
     qsort(sorted, trace->num_sends, sizeof(*sorted), compare_addresses);
     if (costs != NULL) {
         ucs_reuse_thresholds(costs, fraction, rank.thresholds);
@@ -195,7 +191,6 @@ ucs_status_t predreg_sends_add(predreg_sends_t *sends,
     add_buffers(sends, &rank, sorted, trace->num_sends);
     add_rank(sends, trace, &rank);
     free(sorted);
-    return UCS_OK;
 }
 
 predreg_eager_advice_t predreg_sends_advise(const predreg_sends_t *sends)

@@ -82,11 +82,9 @@ const char *predreg_eager_advice_name(predreg_eager_advice_t advice);
  * @param [in] costs     Costs of the machine; NULL: not known.
  * @param [in] fraction  Of the break-even number of sends, after which the
  *                       library registers a buffer; above 0, at most 1.
- * @return UCS_ERR_NO_MEMORY.
  */
-ucs_status_t predreg_sends_add(predreg_sends_t *sends,
-                               const ucs_rcache_trace_t *trace,
-                               const ucs_reuse_costs_t *costs, double fraction);
+void predreg_sends_add(predreg_sends_t *sends, const ucs_rcache_trace_t *trace,
+                       const ucs_reuse_costs_t *costs, double fraction);
 
 predreg_eager_advice_t predreg_sends_advise(const predreg_sends_t *sends);
 

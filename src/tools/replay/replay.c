@@ -6,6 +6,7 @@
 
 #include "replay.h"
 
+#include <tools/base/memory.h>
 #include <uct/ib/predreg/core/knobs.h>
 
 #include <ucs/debug/log_def.h>
@@ -31,16 +32,14 @@
 #define SAME_RATE 1e-9
 
 
-ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
-                                           predreg_replay_policy_t policy,
-                                           predreg_replay_params_t *params)
+void predreg_replay_params_default(const predreg_timeline_t *timeline,
+                                   predreg_replay_policy_t policy,
+                                   predreg_replay_params_t *params)
 {
     uct_predreg_knobs_t knobs;
-    ucs_status_t status;
 
-    status = uct_predreg_knobs_default(&knobs);
-    if (status != UCS_OK) {
-        return status;
+    if (uct_predreg_knobs_default(&knobs) != UCS_OK) {
+        predreg_no_memory(); /* The table accepts its own defaults */
     }
 
     *params = (predreg_replay_params_t){
@@ -53,7 +52,6 @@ ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
     };
     uct_predreg_knobs_to_params(&knobs, &params->cache);
     uct_predreg_knobs_cleanup(&knobs);
-    return UCS_OK;
 }
 
 static ucs_status_t cost_check(const char *name, const predreg_cost_t *cost)
@@ -131,7 +129,12 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
     memset(result, 0, sizeof(*result));
     result->policy = params->policy;
     result->budget = INFINITY;
-    return predreg_policies[params->policy].replay(timeline, params, result);
+    status = predreg_policies[params->policy].replay(timeline, params, result);
+    if (status == UCS_ERR_NO_MEMORY) {
+        predreg_no_memory(); /* For the cache of the library */
+    }
+
+    return status;
 }
 
 static int is_same_rate(double a, double b)

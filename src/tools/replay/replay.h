@@ -22,19 +22,18 @@ BEGIN_C_DECLS
  */
 
 /** Set the default parameters of a policy: the defaults of the library's own
- *  knobs, and the costs of the timeline.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_replay_params_default(const predreg_timeline_t *timeline,
-                                           predreg_replay_policy_t policy,
-                                           predreg_replay_params_t *params);
+ *  knobs, and the costs of the timeline. */
+void predreg_replay_params_default(const predreg_timeline_t *timeline,
+                                   predreg_replay_policy_t policy,
+                                   predreg_replay_params_t *params);
 
 /**
  * Play the policy of the parameters.
  *
  * @param [out] result  The caller has to clean it up after UCS_OK.
  * @return UCS_ERR_INVALID_PARAM (logged, with the value and the accepted
- *         range), UCS_ERR_NO_MEMORY, or UCS_ERR_UNSUPPORTED (logged) if the
- *         parameters do not allow as much time as the policy takes.
+ *         range), or UCS_ERR_UNSUPPORTED (logged) if the parameters do not allow
+ *         as much time as the policy takes.
  */
 ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
                             const predreg_replay_params_t *params,

@@ -6,6 +6,8 @@
 
 #include "report_int.h"
 
+#include <tools/base/memory.h>
+
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -123,43 +125,30 @@ static void show_tops(const report_data_t *report, unsigned figure,
     }
 }
 
-/* Write the spread of all ranks, and show the ranks that stand out.
- * @return UCS_ERR_NO_MEMORY. */
-static ucs_status_t write_many(ucs_json_t *json, const report_data_t *report,
-                               unsigned char *is_shown)
+/* Write the spread of all ranks, and show the ranks that stand out */
+static void write_many(ucs_json_t *json, const report_data_t *report,
+                       unsigned char *is_shown)
 {
-    double *values = malloc(report->num_ranks * sizeof(*values));
-
-    if (values == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
+    double *values = predreg_alloc(report->num_ranks, sizeof(*values));
 
     write_spread(json, report, values);
     free(values);
     show_tops(report, REPORT_FIGURE_MEMORY + (2 * PREDREG_REPLAY_LEAVE_PINNED),
               is_shown);
     show_tops(report, REPORT_FIGURE_WAITED, is_shown);
-    return UCS_OK;
 }
 
-static ucs_status_t
-write_ranks(ucs_json_t *json, const report_data_t *report)
+static void write_ranks(ucs_json_t *json, const report_data_t *report)
 {
-    int is_many         = report->num_ranks > MAX_ROWS;
-    ucs_status_t status = UCS_OK;
+    int is_many             = report->num_ranks > MAX_ROWS;
+    unsigned char *is_shown = predreg_alloc(report->num_ranks, 1);
     const report_rank_t *rank;
-    unsigned char *is_shown;
     unsigned i;
-
-    is_shown = malloc(report->num_ranks);
-    if (is_shown == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
 
     memset(is_shown, !is_many, report->num_ranks);
     ucs_json_begin(json, "rank_spread", '[');
     if (is_many) {
-        status = write_many(json, report, is_shown);
+        write_many(json, report, is_shown);
     }
     ucs_json_end(json, ']');
 
@@ -168,16 +157,15 @@ write_ranks(ucs_json_t *json, const report_data_t *report)
         rank = &report->ranks[i];
         if (is_shown[i]) {
             ucs_json_begin(json, NULL, '{');
-            ucs_json_string(json, "name", rank->name);
-            ucs_json_string(json, "host", rank->host);
+            JSON_STRING(rank, name);
+            JSON_STRING(rank, host);
             write_figures(json, report, rank->figures);
-            ucs_json_bool(json, "ended", rank->ended);
+            JSON_BOOL(rank, ended);
             ucs_json_end(json, '}');
         }
     }
     ucs_json_end(json, ']');
     free(is_shown);
-    return status;
 }
 
 static void write_places(ucs_json_t *json, const report_data_t *report)
@@ -190,15 +178,15 @@ static void write_places(ucs_json_t *json, const report_data_t *report)
     for (place = report->sites.places;
          place < report->sites.places + ucs_min(num, MAX_PLACES); ++place) {
         ucs_json_begin(json, NULL, '{');
-        ucs_json_string(json, "function", place->function);
-        ucs_json_string(json, "kind", place->kind);
-        ucs_json_string(json, "source", place->source);
-        ucs_json_string(json, "path", place->path);
+        JSON_STRING(place, function);
+        JSON_STRING(place, kind);
+        JSON_STRING(place, source);
+        JSON_STRING(place, path);
         report_write_seconds(json, "critical_path_seconds", place->waited);
-        ucs_json_real(json, "byte_seconds", place->byte_seconds);
-        ucs_json_uint(json, "uses", place->uses);
-        ucs_json_uint(json, "hits", place->hits);
-        ucs_json_uint(json, "late", place->late);
+        JSON_REAL(place, byte_seconds);
+        JSON_UINT(place, uses);
+        JSON_UINT(place, hits);
+        JSON_UINT(place, late);
         ucs_json_end(json, '}');
     }
     ucs_json_end(json, ']');
@@ -221,7 +209,7 @@ static void write_modules(ucs_json_t *json, const report_data_t *report)
          module < symbols->modules + symbols->num_modules; ++module) {
         if (module->state != PREDREG_MODULE_READ) {
             ucs_json_begin(json, NULL, '{');
-            ucs_json_string(json, "path", module->path);
+            JSON_STRING(module, path);
             ucs_json_string(json, "state", states[module->state]);
             ucs_json_end(json, '}');
         }
@@ -263,8 +251,8 @@ static void write_metas(ucs_json_t *json, const report_data_t *report,
             ucs_json_begin(json, NULL, '{');
             ucs_json_string(json, "name", meta->key +
                             (is_knob ? length : 0));
-            ucs_json_string(json, "value", meta->value);
-            ucs_json_bool(json, "differs", meta->differs);
+            JSON_STRING(meta, value);
+            JSON_BOOL(meta, differs);
             ucs_json_end(json, '}');
         }
     }
@@ -317,11 +305,11 @@ static void write_curves(ucs_json_t *json, const report_data_t *report)
     unsigned i;
 
     ucs_json_begin(json, "curves", '{');
-    ucs_json_string(json, "rank", curves->rank);
+    JSON_STRING(curves, rank);
     ucs_json_uint(json, "columns", PREDREG_CURVE_COLUMNS);
     report_write_seconds(json, "seconds", curves->duration);
-    report_write_seconds(json, "period_seconds", curves->period);
-    report_write_seconds(json, "zoom_seconds", curves->zoom);
+    JSON_SECONDS(curves, period);
+    JSON_SECONDS(curves, zoom);
     ucs_json_begin(json, "policies", '[');
     for (i = 0; i < PREDREG_REPLAY_LAST; ++i) {
         curve = &curves->curves[predreg_policy_at(i)];
@@ -333,8 +321,7 @@ static void write_curves(ucs_json_t *json, const report_data_t *report)
             ucs_json_uint(json, "peak_bytes", curve->peak);
             write_columns(json, "curve", curve->columns);
             if (curves->zoom > 0) {
-                report_write_seconds(json, "zoom_begin_seconds",
-                                     curve->zoom_begin);
+                JSON_SECONDS(curve, zoom_begin);
                 write_columns(json, "zoom", curve->zoom);
             }
             ucs_json_end(json, '}');
@@ -344,17 +331,13 @@ static void write_curves(ucs_json_t *json, const report_data_t *report)
     ucs_json_end(json, '}');
 }
 
-ucs_status_t
-report_write_details(ucs_json_t *json, const report_data_t *report)
+void report_write_details(ucs_json_t *json, const report_data_t *report)
 {
-    ucs_status_t status;
-
     write_places(json, report);
-    status = write_ranks(json, report);
+    write_ranks(json, report);
     write_date(json, report);
     write_metas(json, report, "meta", 0);
     write_metas(json, report, "knobs", 1);
     write_modules(json, report);
     write_curves(json, report);
-    return status;
 }

@@ -32,10 +32,10 @@ static void write_outcome(ucs_json_t *json, const report_data_t *report,
     unsigned i;
 
     ucs_json_bool(json, "chosen", outcome == advice->choice.outcome);
-    ucs_json_uint(json, "ranks", outcome->ranks);
+    JSON_UINT(outcome, ranks);
     ucs_json_real(json, "pinned_avg_bytes", predreg_outcome_average(outcome));
     ucs_json_uint(json, "pinned_peak_bytes", outcome->peak);
-    ucs_json_real(json, "byte_seconds", outcome->byte_seconds);
+    JSON_REAL(outcome, byte_seconds);
     PREDREG_RESULT_NUMBERS(WRITE_NUMBER)
     report_write_seconds(json, "duration_seconds", outcome->longest);
     report_write_seconds(json, "all_ranks_seconds", outcome->duration);
@@ -68,14 +68,14 @@ static void write_policies(ucs_json_t *json, const report_data_t *report)
         if (report_has(report, policy)) {
             ucs_json_begin(json, row->name, '{');
             ucs_json_string(json, "policy", row->name);
-            ucs_json_string(json, "label", row->label);
-            ucs_json_string(json, "brief", row->brief);
-            ucs_json_string(json, "note", row->note);
+            JSON_STRING(row, label);
+            JSON_STRING(row, brief);
+            JSON_STRING(row, note);
             ucs_json_bool(json, "key", row->is_key);
             ucs_json_bool(json, "in_first_table", row->is_key ||
                           (outcome == report->advice.choice.outcome) ||
                           (outcome == report->advice.cheapest.outcome));
-            ucs_json_uint(json, "limit", outcome->limit);
+            JSON_UINT(outcome, limit);
             ucs_json_string(json, "limit_unit", units[row->limit]);
             write_outcome(json, report, outcome);
             ucs_json_end(json, '}');
@@ -276,17 +276,17 @@ static void write_findings(ucs_json_t *json, const report_data_t *report)
 {
     const predreg_findings_t *findings = &report->findings;
 
-    ucs_json_uint(json, "left_out", findings->left_out);
-    ucs_json_uint(json, "truncated", findings->truncated);
-    ucs_json_uint(json, "unended", findings->unended);
-    ucs_json_uint(json, "events", findings->events);
-    ucs_json_uint(json, "lost", findings->lost);
+    JSON_UINT(findings, left_out);
+    JSON_UINT(findings, truncated);
+    JSON_UINT(findings, unended);
+    JSON_UINT(findings, events);
+    JSON_UINT(findings, lost);
     ucs_json_real(json, "lost_part", findings->lost /
                   ((double)findings->lost + findings->events));
-    ucs_json_uint(json, "domains", findings->domains);
+    JSON_UINT(findings, domains);
     ucs_json_uint(json, "most_buffers", findings->max_buffers);
-    ucs_json_uint(json, "sum_buffers", findings->sum_buffers);
-    ucs_json_uint(json, "known_regions", findings->known_regions);
+    JSON_UINT(findings, sum_buffers);
+    JSON_UINT(findings, known_regions);
     ucs_json_real(json, "pool_bytes", findings->pools_known ?
                   (double)findings->pool_bytes : NAN);
     ucs_json_uint(json, "usual_pool_bytes", PREDREG_USUAL_POOLS);
@@ -295,14 +295,13 @@ static void write_findings(ucs_json_t *json, const report_data_t *report)
                   findings->in_long_use > findings->in_use / 2);
     ucs_json_uint(json, "ranks_guessed", ucs_max(findings->reg_guessed,
                   findings->dereg_guessed));
-    ucs_json_uint(json, "reg_guessed", findings->reg_guessed);
-    ucs_json_uint(json, "dereg_guessed", findings->dereg_guessed);
-    ucs_json_uint(json, "use_bytes", findings->use_bytes);
-    report_write_seconds(json, "least_reg_seconds", findings->least_reg);
-    report_write_seconds(json, "most_reg_seconds", findings->most_reg);
-    report_write_seconds(json, "common_reg_seconds", findings->common_reg);
-    report_write_seconds(json, "guessed_dereg_seconds",
-                         findings->guessed_dereg);
+    JSON_UINT(findings, reg_guessed);
+    JSON_UINT(findings, dereg_guessed);
+    JSON_UINT(findings, use_bytes);
+    JSON_SECONDS(findings, least_reg);
+    JSON_SECONDS(findings, most_reg);
+    JSON_SECONDS(findings, common_reg);
+    JSON_SECONDS(findings, guessed_dereg);
 }
 
 static void write_arena(ucs_json_t *json, const predreg_gain_t *gain)
@@ -314,10 +313,10 @@ static void write_arena(ucs_json_t *json, const predreg_gain_t *gain)
     ucs_json_begin(json, "arena", '{');
     ucs_json_string(json, "arena",
                     predreg_gain_advice_name(predreg_gain_advise(gain)));
-    ucs_json_uint(json, "ranks", gain->ranks);
-    ucs_json_uint(json, "size", gain->size);
-    ucs_json_uint(json, "uses", gain->uses);
-    ucs_json_uint(json, "answered", gain->answered);
+    JSON_UINT(gain, ranks);
+    JSON_UINT(gain, size);
+    JSON_UINT(gain, uses);
+    JSON_UINT(gain, answered);
     ucs_json_real(json, "pinned_avg_bytes", gain->average / gain->ranks);
     ucs_json_real(json, "predict_avg_bytes",
                   gain->predict_average / gain->ranks);
@@ -334,18 +333,18 @@ static void write_sends(ucs_json_t *json, const predreg_sends_t *sends)
     ucs_json_begin(json, "sends", '{');
     ucs_json_string(json, "eager",
                     predreg_eager_advice_name(predreg_sends_advise(sends)));
-    ucs_json_uint(json, "ranks", sends->ranks);
-    ucs_json_uint(json, "calibrated", sends->calibrated);
-    ucs_json_uint(json, "buffers", sends->buffers);
-    ucs_json_uint(json, "sends", sends->sends);
-    ucs_json_uint(json, "copied", sends->copied);
-    ucs_json_uint(json, "others", sends->others);
-    ucs_json_uint(json, "went", sends->went);
+    JSON_UINT(sends, ranks);
+    JSON_UINT(sends, calibrated);
+    JSON_UINT(sends, buffers);
+    JSON_UINT(sends, sends);
+    JSON_UINT(sends, copied);
+    JSON_UINT(sends, others);
+    JSON_UINT(sends, went);
     ucs_json_uint(json, "most_sends", sends->most.most);
     ucs_json_real(json, "length", sends->length.sum / sends->ranks);
     ucs_json_real(json, "reused_percent", 100 * sends->reused / sends->ranks);
-    ucs_json_uint(json, "known_sends", sends->known_sends);
-    ucs_json_uint(json, "known_buffers", sends->known_buffers);
+    JSON_UINT(sends, known_sends);
+    JSON_UINT(sends, known_buffers);
     ucs_json_uint(json, "hot_buffers", sends->gain.hot_buffers);
     ucs_json_uint(json, "hot_sends", sends->gain.sends);
     ucs_json_real(json, "bytes_saved", sends->gain.bytes);
@@ -354,28 +353,25 @@ static void write_sends(ucs_json_t *json, const predreg_sends_t *sends)
     ucs_json_end(json, '}');
 }
 
-ucs_status_t
-report_write_object(const report_data_t *report, ucs_string_buffer_t *strb)
+void report_write_object(const report_data_t *report, ucs_string_buffer_t *strb)
 {
     const char *size = report_meta(report, "size");
-    ucs_json_t json  = { .strb = strb };
-    ucs_status_t status;
+    ucs_json_t *json = &(ucs_json_t){ .strb = strb };
 
-    ucs_json_begin(&json, NULL, '{');
-    ucs_json_string(&json, "ucx_predreg", PACKAGE_VERSION);
-    ucs_json_string(&json, "command", report_meta(report, "command"));
-    ucs_json_string(&json, "recorded_policy", report_meta(report, "policy"));
-    ucs_json_uint(&json, "job_size",
+    ucs_json_begin(json, NULL, '{');
+    ucs_json_string(json, "ucx_predreg", PACKAGE_VERSION);
+    ucs_json_string(json, "command", report_meta(report, "command"));
+    ucs_json_string(json, "recorded_policy", report_meta(report, "policy"));
+    ucs_json_uint(json, "job_size",
                   (size == NULL) ? 0 : strtoul(size, NULL, 10));
-    ucs_json_uint(&json, "num_ranks", report->num_ranks);
-    write_advice(&json, report);
-    write_findings(&json, report);
-    write_policies(&json, report);
-    write_budgets(&json, report);
-    write_bounds(&json, report);
-    write_arena(&json, &report->gain);
-    write_sends(&json, &report->sends);
-    status = report_write_details(&json, report);
-    ucs_json_end(&json, '}');
-    return status;
+    JSON_UINT(report, num_ranks);
+    write_advice(json, report);
+    write_findings(json, report);
+    write_policies(json, report);
+    write_budgets(json, report);
+    write_bounds(json, report);
+    write_arena(json, &report->gain);
+    write_sends(json, &report->sends);
+    report_write_details(json, report);
+    ucs_json_end(json, '}');
 }

@@ -7,6 +7,7 @@
 #include "report_int.h"
 #include "page_html.h"
 
+#include <tools/base/memory.h>
 #include <tools/report/page/template.h>
 
 #include <ucs/sys/math.h>
@@ -15,10 +16,9 @@
 #include <string.h>
 
 
-ucs_status_t predreg_report_create(predreg_report_t **report_p)
+predreg_report_t *predreg_report_create(void)
 {
-    *report_p = calloc(1, sizeof(**report_p));
-    return (*report_p == NULL) ? UCS_ERR_NO_MEMORY : UCS_OK;
+    return predreg_alloc(1, sizeof(predreg_report_t));
 }
 
 void predreg_report_destroy(predreg_report_t *report)
@@ -149,27 +149,18 @@ static void add_pools(predreg_report_t *report,
 
 /* Add a rank's meta lines: the report keeps the lines of the first rank, and
  * whether other ranks differ */
-static ucs_status_t add_meta(predreg_report_t *report,
-                             const ucs_rcache_trace_t *trace)
+static void add_meta(predreg_report_t *report, const ucs_rcache_trace_t *trace)
 {
     const char *value;
+    report_meta_t *meta;
     unsigned i;
 
-    if (report->num_ranks == 0) {
-        report->metas = calloc(trace->num_meta + 1, sizeof(*report->metas));
-        if (report->metas == NULL) {
-            return UCS_ERR_NO_MEMORY;
-        }
-
-        for (i = 0; i < trace->num_meta; ++i) {
-            report->metas[i].key   = strdup(trace->meta[i].key);
-            report->metas[i].value = strdup(trace->meta[i].value);
-            report->num_metas      = i + 1;
-            if ((report->metas[i].key == NULL) ||
-                (report->metas[i].value == NULL)) {
-                return UCS_ERR_NO_MEMORY;
-            }
-        }
+    for (i = 0; (report->num_ranks == 0) && (i < trace->num_meta); ++i) {
+        meta        = predreg_add(report->metas, report->num_metas);
+        value       = trace->meta[i].value;
+        meta->key   = predreg_copy(trace->meta[i].key,
+                                   strlen(trace->meta[i].key));
+        meta->value = predreg_copy(value, strlen(value));
     }
 
     for (i = 0; i < report->num_metas; ++i) {
@@ -178,8 +169,6 @@ static ucs_status_t add_meta(predreg_report_t *report,
             report->metas[i].differs = 1;
         }
     }
-
-    return UCS_OK;
 }
 
 /* Make the name of a rank: its number or, without a number, the name of its
@@ -187,19 +176,18 @@ static ucs_status_t add_meta(predreg_report_t *report,
 static char *rank_name(const ucs_rcache_trace_t *trace)
 {
     const char *rank = ucs_rcache_trace_get_meta(trace, "rank");
-    const char *slash;
     char *name;
 
-    if ((rank != NULL) && (asprintf(&name, "rank %s", rank) >= 0)) {
-        return name;
+    if (asprintf(&name, "%s%s", (rank == NULL) ? "" : "rank ",
+                 (rank == NULL) ? basename(trace->path) : rank) < 0) {
+        predreg_no_memory();
     }
 
-    slash = strrchr(trace->path, '/');
-    return strdup((slash == NULL) ? trace->path : (slash + 1));
+    return name;
 }
 
-static ucs_status_t add_rank(predreg_report_t *report,
-                             const predreg_report_rank_t *input)
+static void add_rank(predreg_report_t *report,
+                     const predreg_report_rank_t *input)
 {
     const ucs_rcache_trace_t *trace    = input->trace;
     const char *host                   =
@@ -208,20 +196,16 @@ static ucs_status_t add_rank(predreg_report_t *report,
             ucs_rcache_trace_get_meta(trace, "rank");
     const predreg_timeline_t *timeline = input->timeline;
     const predreg_replay_result_t *result, *predict;
-    report_rank_t *ranks, *rank;
-    double *figures, *memory;
+    report_rank_t *rank                = predreg_add(report->ranks,
+                                                     report->num_ranks);
+    double *figures                    = rank->figures;
+    double *memory;
 
-    ranks = realloc(report->ranks, (report->num_ranks + 1) * sizeof(*ranks));
-    if (ranks == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    report->ranks = ranks;
-    rank          = &ranks[report->num_ranks];
-    *rank         = (report_rank_t){
+    *rank = (report_rank_t){
         .name          = rank_name(trace),
         .number        = (number == NULL) ? -1 : strtol(number, NULL, 10),
-        .host          = (host == NULL) ? NULL : strdup(host),
+        .host          = (host == NULL) ?
+                         NULL : predreg_copy(host, strlen(host)),
         .ended         = !trace->truncated && !is_unended(trace),
         .reg           = timeline->reg,
         .own_reg       = (input->own_reg != NULL) ? *input->own_reg :
@@ -231,14 +215,6 @@ static ucs_status_t add_rank(predreg_report_t *report,
         .dereg_known   = timeline->dereg_known,
         .by_first_uses = timeline->first_uses.num_points > 0
     };
-    if ((rank->name == NULL) || ((host != NULL) && (rank->host == NULL))) {
-        free(rank->name);
-        free(rank->host);
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    ++report->num_ranks;
-    figures = rank->figures;
     for (result = input->results; result < input->results + input->num_results;
          ++result) {
         memory    = figures + REPORT_FIGURE_MEMORY + (2 * result->policy);
@@ -255,15 +231,12 @@ static ucs_status_t add_rank(predreg_report_t *report,
         figures[REPORT_FIGURE_WAITED]   = predict->waited / 1e9;
         figures[REPORT_FIGURE_DURATION] = predict->duration / 1e9;
     }
-
-    return UCS_OK;
 }
 
 ucs_status_t predreg_report_add(predreg_report_t *report,
                                 const predreg_report_rank_t *input)
 {
     const predreg_replay_result_t *pinned, *predict, *arena;
-    ucs_status_t status;
 
     pinned  = find_result(input, PREDREG_REPLAY_LEAVE_PINNED);
     predict = find_result(input, PREDREG_REPLAY_PREDICT);
@@ -271,22 +244,12 @@ ucs_status_t predreg_report_add(predreg_report_t *report,
         return UCS_ERR_INVALID_PARAM;
     }
 
-    status = add_meta(report, input->trace);
-    if (status == UCS_OK) {
-        status = add_rank(report, input);
-    }
-    if (status == UCS_OK) {
-        status = predreg_sites_add(&report->sites, input->trace,
-                                   (predict != NULL) ? predict : pinned);
-    }
-    if (status == UCS_OK) {
-        status = predreg_sends_add(&report->sends, input->trace,
-                                   input->small_costs, input->eager_fraction);
-    }
-    if (status != UCS_OK) {
-        return status;
-    }
-
+    add_meta(report, input->trace);
+    add_rank(report, input);
+    predreg_sites_add(&report->sites, input->trace,
+                      (predict != NULL) ? predict : pinned);
+    predreg_sends_add(&report->sends, input->trace, input->small_costs,
+                      input->eager_fraction);
     arena = find_result(input, PREDREG_REPLAY_ARENA);
     if ((arena != NULL) && (predict != NULL)) {
         predreg_gain_add(&report->gain, predict, arena);
@@ -363,32 +326,31 @@ static int compare_ranks(const void *a, const void *b)
 }
 
 /* Make the advice, and the object */
-static ucs_status_t make_object(predreg_report_t *report,
-                                ucs_string_buffer_t *strb)
+static void make_object(predreg_report_t *report, ucs_string_buffer_t *strb)
 {
-    if (report->num_ranks == 0) {
-        return UCS_ERR_INVALID_PARAM;
-    }
-
     qsort(report->ranks, report->num_ranks, sizeof(*report->ranks),
           compare_ranks);
     predreg_sites_sort(&report->sites);
     find_costs(report);
     predreg_recommend(&report->findings, &report->advice);
-    return report_write_object(report, strb);
+    report_write_object(report, strb);
 }
 
 ucs_status_t predreg_report_write(predreg_report_t *report, int is_json,
                                   FILE *out)
 {
+    ucs_status_t status = UCS_OK;
     ucs_string_buffer_t strb;
-    ucs_status_t status;
+
+    if (report->num_ranks == 0) {
+        return UCS_ERR_INVALID_PARAM;
+    }
 
     ucs_string_buffer_init(&strb);
-    status = make_object(report, &strb);
-    if ((status == UCS_OK) && is_json) {
+    make_object(report, &strb);
+    if (is_json) {
         fprintf(out, "%s\n", ucs_string_buffer_cstr(&strb));
-    } else if (status == UCS_OK) {
+    } else {
         status = predreg_template_write(report_page,
                                         ucs_string_buffer_cstr(&strb), out);
     }

@@ -59,12 +59,10 @@ typedef struct predreg_report_rank {
 } predreg_report_rank_t;
 
 
-/** @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_report_create(predreg_report_t **report_p);
+predreg_report_t *predreg_report_create(void);
 void predreg_report_destroy(predreg_report_t *report);
 
-/** @return UCS_ERR_INVALID_PARAM if LEAVE_PINNED is missing, or
- *          UCS_ERR_NO_MEMORY. */
+/** @return UCS_ERR_INVALID_PARAM if LEAVE_PINNED is missing. */
 ucs_status_t predreg_report_add(predreg_report_t *report,
                                 const predreg_report_rank_t *rank);
 

@@ -9,10 +9,10 @@
 
 #include "report.h"
 
+#include <tools/base/fields.h>
 #include <tools/replay/gains.h>
 #include <tools/report/data/recommend.h>
 #include <tools/report/data/sites.h>
-#include <ucs/base/json.h>
 
 BEGIN_C_DECLS
 
@@ -104,16 +104,12 @@ report_write_seconds(ucs_json_t *json, const char *name, double ns)
 }
 
 /** Write the object (object.c), of at least one rank, after the advice was
- *  made.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t
-report_write_object(const report_data_t *report, ucs_string_buffer_t *strb);
+ *  made. */
+void report_write_object(const report_data_t *report, ucs_string_buffer_t *strb);
 
 /** Write the members about single ranks, call sites, files, meta lines and
- *  curves (details.c).
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t
-report_write_details(ucs_json_t *json, const report_data_t *report);
+ *  curves (details.c). */
+void report_write_details(ucs_json_t *json, const report_data_t *report);
 
 END_C_DECLS
 

@@ -6,6 +6,7 @@
 
 #include "trace_int.h"
 
+#include <tools/base/memory.h>
 #include <ucs/reuse/costs.h>
 
 #include <ucs/debug/log_def.h>
@@ -19,9 +20,6 @@
 /* Most sends of a small buffer in a trace: the sums over all buffers have 64
  * bits as well */
 #define BUILD_MAX_COUNT (1ul << 40)
-
-/* Room of an array at first, elements: a power of 2 */
-#define BUILD_MIN_ELEMS 8
 
 
 ucs_status_t trace_error(const trace_source_t *source, size_t place,
@@ -38,106 +36,69 @@ ucs_status_t trace_error(const trace_source_t *source, size_t place,
     return UCS_ERR_INVALID_PARAM;
 }
 
-static ucs_status_t build_no_memory(const trace_builder_t *builder)
+void trace_builder_init(trace_builder_t *builder, const trace_source_t *source)
 {
-    ucs_error("%s: out of memory after %zu events", builder->source.name,
-              builder->trace->num_events);
-    return UCS_ERR_NO_MEMORY;
+    *builder = (trace_builder_t){
+        .source = *source,
+        .trace  = predreg_alloc(1, sizeof(*builder->trace))
+    };
+    builder->trace->path = predreg_copy(source->name, strlen(source->name));
 }
 
-/* Make room for one more element. The room of an array is a power of 2, so
- * that the array grows only if its length is one. @return the array, which
- * may have moved, or NULL without memory: the array has not moved then. */
-static void *build_grow(void *array, size_t length, size_t size)
+void trace_for_each(const ucs_rcache_trace_t *trace,
+                    void (*put)(void *arg, unsigned type, const void *record),
+                    void *arg)
 {
-    if (length == 0) {
-        return malloc(BUILD_MIN_ELEMS * size);
+    size_t i;
+
+#define PUT_LIST(_type, _list) \
+    for (i = 0; i < trace->num_##_list; ++i) { \
+        put(arg, TRACE_RECORD_##_type, &trace->_list[i]); \
     }
 
-    if ((length < BUILD_MIN_ELEMS) || !ucs_is_pow2(length)) {
-        return array;
+    PUT_LIST(META, meta);
+    PUT_LIST(DOMAIN, domains);
+    PUT_LIST(MODULE, modules);
+    PUT_LIST(SITE, sites);
+    for (i = 0; i < trace->num_events; ++i) {
+        put(arg, TRACE_RECORD_EVENT + trace->events[i].type, &trace->events[i]);
     }
-
-    if (length > SIZE_MAX / 2 / size) {
-        return NULL;
+    if (trace->lost > 0) {
+        put(arg, TRACE_RECORD_LOST, &trace->lost);
     }
-
-    return realloc(array, 2 * length * size);
+    PUT_LIST(SENDS, sends);
+    PUT_LIST(COUNTER, counters);
+    if (trace->truncated) {
+        put(arg, TRACE_RECORD_TRUNCATED, NULL);
+    }
 }
 
-/* Make room in an array for one more element. @return whether there is room */
-#define BUILD_ROOM(_array, _length) \
-    ({ \
-        void *_room = build_grow(_array, _length, sizeof(*(_array))); \
-        \
-        if (_room != NULL) { \
-            (_array) = _room; \
-        } \
-        _room != NULL; \
-    })
-
-/* @return a copy that is terminated by a zero, or NULL without memory */
-static char *build_string(const trace_string_t *string)
+void trace_free_strings(unsigned type, const void *record)
 {
-    char *copy = malloc(string->length + 1);
+    const trace_field_t *field;
 
-    if (copy != NULL) {
-        memcpy(copy, string->data, string->length);
-        copy[string->length] = '\0';
+    trace_for_each_field(field, &trace_types[type]) {
+        if (field->style == TRACE_STRING) {
+            free(*(char *const*)UCS_PTR_BYTE_OFFSET(record, field->offset));
+        }
     }
-
-    return copy;
 }
 
-ucs_status_t trace_builder_init(trace_builder_t *builder,
-                                const trace_source_t *source)
+/* Events, the most records by far, have no strings */
+static void free_strings(void *arg, unsigned type, const void *record)
 {
-    const trace_string_t path = { source->name, strlen(source->name) };
-
-    builder->origins  = NULL;
-    builder->source   = *source;
-    builder->num_open = 0;
-    builder->trace    = calloc(1, sizeof(*builder->trace));
-    if (builder->trace == NULL) {
-        goto err;
+    if (type >= TRACE_RECORD_META) {
+        trace_free_strings(type, record);
     }
-
-    builder->trace->path = build_string(&path);
-    if (builder->trace->path == NULL) {
-        goto err_free_trace;
-    }
-
-    return UCS_OK;
-
-err_free_trace:
-    free(builder->trace);
-err:
-    ucs_error("%s: out of memory", source->name);
-    return UCS_ERR_NO_MEMORY;
 }
 
 void ucs_rcache_trace_free(ucs_rcache_trace_t *trace)
 {
-    size_t i;
-
     if (trace == NULL) {
         return;
     }
 
-    for (i = 0; i < trace->num_meta; ++i) {
-        free(trace->meta[i].key);
-        free(trace->meta[i].value);
-    }
-    for (i = 0; i < trace->num_domains; ++i) {
-        free(trace->domains[i]);
-    }
-    for (i = 0; i < trace->num_modules; ++i) {
-        free(trace->modules[i].path);
-    }
-    for (i = 0; i < trace->num_counters; ++i) {
-        free(trace->counters[i].name);
-    }
-
+    trace_for_each(trace, free_strings, NULL);
     free(trace->meta);
     free(trace->domains);
     free(trace->events);
@@ -173,9 +134,9 @@ static ucs_status_t check_length(const trace_builder_t *builder,
                        "a length of 0: expected 1 or more, or result=failed");
 }
 
-ucs_status_t trace_build_event(trace_builder_t *builder,
-                               const ucs_rcache_pred_event_t *event,
-                               size_t place, unsigned open)
+static ucs_status_t
+build_event(trace_builder_t *builder, const ucs_rcache_pred_event_t *event,
+            size_t place, unsigned open)
 {
     ucs_rcache_trace_t *trace = builder->trace;
     size_t index              = trace->num_events;
@@ -186,146 +147,43 @@ ucs_status_t trace_build_event(trace_builder_t *builder,
         return status;
     }
 
-    if (!BUILD_ROOM(trace->events, index) ||
-        !BUILD_ROOM(builder->origins, index)) {
-        return build_no_memory(builder);
-    }
-
-    trace->events[index]    = *event;
-    builder->origins[index] = (trace_origin_t){
+    *predreg_add(trace->events, trace->num_events) = *event;
+    *predreg_add(builder->origins, index)          = (trace_origin_t){
         .time  = event->time,
-        .index = index,
+        .index = trace->num_events - 1,
         .place = place,
         .open  = open
     };
     builder->num_open += (open != 0);
-    ++trace->num_events;
     return UCS_OK;
 }
 
-ucs_status_t trace_build_meta(trace_builder_t *builder,
-                              const trace_string_t *key,
-                              const trace_string_t *value)
+/* A known domain gets the new name */
+static ucs_status_t
+build_domain(trace_builder_t *builder, const ucs_rcache_trace_domain_t *domain,
+             size_t place)
 {
     ucs_rcache_trace_t *trace = builder->trace;
-    ucs_rcache_trace_meta_t *meta;
 
-    if (!BUILD_ROOM(trace->meta, trace->num_meta)) {
-        goto err;
+    if (domain->number > trace->num_domains) {
+        return trace_error(&builder->source, place, "domain %u: expected a "
+                           "number up to %u, since they are named in order",
+                           domain->number, trace->num_domains);
     }
 
-    meta      = &trace->meta[trace->num_meta];
-    meta->key = build_string(key);
-    if (meta->key == NULL) {
-        goto err;
-    }
-
-    meta->value = build_string(value);
-    if (meta->value == NULL) {
-        goto err_free_key;
-    }
-
-    ++trace->num_meta;
-    return UCS_OK;
-
-err_free_key:
-    free(meta->key);
-err:
-    return build_no_memory(builder);
-}
-
-ucs_status_t trace_build_domain(trace_builder_t *builder, uint64_t number,
-                                const trace_string_t *name, size_t place)
-{
-    ucs_rcache_trace_t *trace = builder->trace;
-    char *copy;
-
-    if ((number > trace->num_domains) || (number > UINT16_MAX)) {
-        return trace_error(
-                &builder->source, place, "domain %lu: expected a number up to "
-                "%u, since they are named in order", (unsigned long)number,
-                ucs_min(trace->num_domains, UINT16_MAX));
-    }
-
-    if (!BUILD_ROOM(trace->domains, trace->num_domains)) {
-        return build_no_memory(builder);
-    }
-
-    copy = build_string(name);
-    if (copy == NULL) {
-        return build_no_memory(builder);
-    }
-
-    if (number == trace->num_domains) {
-        ++trace->num_domains;
+    if (domain->number == trace->num_domains) {
+        predreg_add(trace->domains, trace->num_domains);
     } else {
-        free(trace->domains[number]);
+        free(trace->domains[domain->number].name);
     }
-    trace->domains[number] = copy;
+    trace->domains[domain->number] = *domain;
     return UCS_OK;
 }
 
-ucs_status_t trace_build_site(trace_builder_t *builder,
-                              const ucs_rcache_trace_site_t *site)
+static ucs_status_t
+check_sends(const trace_builder_t *builder, const ucs_reuse_sends_t *sends,
+            size_t place)
 {
-    ucs_rcache_trace_t *trace = builder->trace;
-
-    if (!BUILD_ROOM(trace->sites, trace->num_sites)) {
-        return build_no_memory(builder);
-    }
-
-    trace->sites[trace->num_sites++] = *site;
-    return UCS_OK;
-}
-
-ucs_status_t trace_build_module(trace_builder_t *builder,
-                                const ucs_rcache_trace_module_t *module,
-                                const trace_string_t *path)
-{
-    ucs_rcache_trace_t *trace = builder->trace;
-    char *copy;
-
-    if (!BUILD_ROOM(trace->modules, trace->num_modules)) {
-        return build_no_memory(builder);
-    }
-
-    copy = build_string(path);
-    if (copy == NULL) {
-        return build_no_memory(builder);
-    }
-
-    trace->modules[trace->num_modules]      = *module;
-    trace->modules[trace->num_modules].path = copy;
-    ++trace->num_modules;
-    return UCS_OK;
-}
-
-ucs_status_t trace_build_counter(trace_builder_t *builder,
-                                 const trace_string_t *name, uint64_t value)
-{
-    ucs_rcache_trace_t *trace = builder->trace;
-    char *copy;
-
-    if (!BUILD_ROOM(trace->counters, trace->num_counters)) {
-        return build_no_memory(builder);
-    }
-
-    copy = build_string(name);
-    if (copy == NULL) {
-        return build_no_memory(builder);
-    }
-
-    trace->counters[trace->num_counters].name  = copy;
-    trace->counters[trace->num_counters].value = value;
-    ++trace->num_counters;
-    return UCS_OK;
-}
-
-ucs_status_t trace_build_sends(trace_builder_t *builder,
-                               const ucs_reuse_sends_t *sends, size_t place)
-{
-    ucs_rcache_trace_t *trace = builder->trace;
-
     if ((sends->length == 0) || (sends->length > UCS_REUSE_MAX_LENGTH)) {
         return trace_error(&builder->source, place,
                            "small sends of %lu bytes: expected 1 to %u",
@@ -346,19 +204,53 @@ ucs_status_t trace_build_sends(trace_builder_t *builder,
                            (unsigned long)sends->count);
     }
 
-    if (!BUILD_ROOM(trace->sends, trace->num_sends)) {
-        return build_no_memory(builder);
-    }
-
-    trace->sends[trace->num_sends++] = *sends;
     return UCS_OK;
 }
 
-void trace_build_lost(trace_builder_t *builder, uint64_t count)
+ucs_status_t trace_build(trace_builder_t *builder, unsigned type,
+                         const trace_any_t *record, size_t place, unsigned open)
 {
-    uint64_t room = UINT64_MAX - builder->trace->lost;
+    ucs_rcache_trace_t *trace = builder->trace;
+    ucs_status_t status       = UCS_OK;
 
-    builder->trace->lost += ucs_min(count, room);
+#define ADD(_list) *predreg_add(trace->_list, trace->num_##_list)
+
+    switch (type) {
+    case TRACE_RECORD_META:
+        ADD(meta) = record->meta;
+        break;
+    case TRACE_RECORD_DOMAIN:
+        status = build_domain(builder, &record->domain, place);
+        break;
+    case TRACE_RECORD_SITE:
+        ADD(sites) = record->site;
+        break;
+    case TRACE_RECORD_MODULE:
+        ADD(modules) = record->module;
+        break;
+    case TRACE_RECORD_COUNTER:
+        ADD(counters) = record->counter;
+        break;
+    case TRACE_RECORD_LOST:
+        trace->lost += ucs_min(record->lost, UINT64_MAX - trace->lost);
+        break;
+    case TRACE_RECORD_TRUNCATED:
+        trace->truncated = 1;
+        break;
+    case TRACE_RECORD_SENDS:
+        status = check_sends(builder, &record->sends, place);
+        if (status == UCS_OK) {
+            ADD(sends) = record->sends;
+        }
+        break;
+    default:
+        return build_event(builder, &record->event, place, open);
+    }
+
+    if (status != UCS_OK) {
+        trace_free_strings(type, record);
+    }
+    return status;
 }
 
 static int build_compare(const void *a, const void *b)

@@ -6,6 +6,8 @@
 
 #include "trace_int.h"
 
+#include <tools/base/memory.h>
+
 #include <ucs/base/hash.h>
 
 #include <ucs/datastruct/khash.h>
@@ -39,13 +41,6 @@ typedef struct match {
 } match_t;
 
 
-static ucs_status_t match_no_memory(const match_t *match)
-{
-    ucs_error("%s: out of memory for the regions of %zu events",
-              match->builder->source.name, match->builder->trace->num_events);
-    return UCS_ERR_NO_MEMORY;
-}
-
 /* Regions without an id get numbers above the largest id in the trace, so
  * that no id stands for two regions. */
 static uint64_t match_first_id(const trace_builder_t *builder)
@@ -73,7 +68,7 @@ static ucs_status_t match_region(match_t *match, ucs_rcache_pred_event_t *event,
 
     iter = kh_put(match_ids, &match->ids, key, &result);
     if (result == UCS_KH_PUT_FAILED) {
-        return match_no_memory(match);
+        predreg_no_memory();
     }
 
     if (!(origin->open & TRACE_NO_ID)) {
@@ -95,26 +90,24 @@ static ucs_status_t match_region(match_t *match, ucs_rcache_pred_event_t *event,
     return UCS_OK;
 }
 
-static ucs_status_t match_begin(match_t *match,
-                                const ucs_rcache_pred_event_t *event)
+static void match_begin(match_t *match, const ucs_rcache_pred_event_t *event)
 {
     khiter_t iter;
     int result;
 
     if (event->result & UCS_RCACHE_PRED_RESULT_FAILED) {
-        return UCS_OK;
+        return;
     }
 
     iter = kh_put(match_uses, &match->uses, event->id, &result);
     if (result == UCS_KH_PUT_FAILED) {
-        return match_no_memory(match);
+        predreg_no_memory();
     }
 
     if (result != UCS_KH_PUT_KEY_PRESENT) {
         kh_val(&match->uses, iter) = 0;
     }
     ++kh_val(&match->uses, iter);
-    return UCS_OK;
 }
 
 /* An end without a begin is an error, unless events were lost, perhaps with
@@ -146,7 +139,7 @@ static int match_has_region(const ucs_rcache_pred_event_t *event,
         return origin->open & TRACE_AT_ADDR;
     }
 
-    return (trace_types[event->type].has & TRACE_HAS_ID) &&
+    return (trace_event_type(event)->has & TRACE_HAS_ID) &&
            (event->by != UCS_RCACHE_PRED_BY_PIECE);
 }
 
@@ -165,10 +158,8 @@ static ucs_status_t match_event(match_t *match, size_t index)
     }
 
     if (event->type == UCS_RCACHE_PRED_EVENT_USE_BEGIN) {
-        return match_begin(match, event);
-    }
-
-    if (event->type == UCS_RCACHE_PRED_EVENT_USE_END) {
+        match_begin(match, event);
+    } else if (event->type == UCS_RCACHE_PRED_EVENT_USE_END) {
         event->address = 0;
         return match_end(match, event, origin);
     }

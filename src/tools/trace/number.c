@@ -7,13 +7,14 @@
 #include "text.h"
 
 #include <ucs/sys/compiler_def.h>
+#include <ucs/sys/math.h>
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* With an exponent beyond this, of either sign, a time is 0 or too large */
-#define NUMBER_MAX_EXPONENT 1000
+#define NUMBER_MAX_EXPONENT 1000l
 
 
 /* isdigit() would depend on the locale. */
@@ -30,10 +31,9 @@ int trace_hex_digit(char c)
     return (found == NULL) ? -1 : (found - digits) % 16;
 }
 
-/* @return the end of the number, or NULL if there is none, or a larger one
- * than @a max */
-static const char *number_integer(const char *text, uint64_t max,
-                                  uint64_t *value_p)
+/* @return the end of the number, or NULL if there is none, or one of more than 64
+ * bits */
+static const char *number_integer(const char *text, uint64_t *value_p)
 {
     int is_hex = (text[0] == '0') && (text[1] == 'x');
     char *end;
@@ -45,12 +45,12 @@ static const char *number_integer(const char *text, uint64_t max,
 
     errno    = 0;
     *value_p = strtoull(text, &end, is_hex ? 16 : 10);
-    return ((errno == 0) && (*value_p <= max)) ? end : NULL;
+    return (errno == 0) ? end : NULL;
 }
 
-int trace_parse_number(const char *text, uint64_t max, uint64_t *value_p)
+int trace_parse_number(const char *text, uint64_t *value_p)
 {
-    const char *end = number_integer(text, max, value_p);
+    const char *end = number_integer(text, value_p);
 
     return (end != NULL) && (*end == '\0');
 }
@@ -58,16 +58,12 @@ int trace_parse_number(const char *text, uint64_t max, uint64_t *value_p)
 int trace_parse_size(const char *text, uint64_t *value_p)
 {
     static const char units[] = "KMG";
-    const char *end           = number_integer(text, UINT64_MAX, value_p);
+    const char *end           = number_integer(text, value_p);
     const char *unit;
     unsigned shift;
 
-    if (end == NULL) {
-        return 0;
-    }
-
-    if (*end == '\0') {
-        return 1;
+    if ((end == NULL) || (*end == '\0')) {
+        return end != NULL;
     }
 
     unit = strchr(units, *end);
@@ -127,7 +123,7 @@ static const char *number_decimal(const char *text, uint64_t *digits_p,
  * exponent without digits */
 static const char *number_exponent(const char *text, int *exponent_p)
 {
-    int is_negative, exponent = 0;
+    char *end;
 
     *exponent_p = 0;
     if (*text != 'e') {
@@ -135,20 +131,13 @@ static const char *number_exponent(const char *text, int *exponent_p)
     }
 
     ++text;
-    is_negative = (*text == '-');
-    text       += (*text == '-') || (*text == '+');
-    if (!number_is_digit(*text)) {
+    if (!number_is_digit(text[(*text == '-') || (*text == '+')])) {
         return NULL;
     }
 
-    for (; number_is_digit(*text); ++text) {
-        if (exponent < NUMBER_MAX_EXPONENT) {
-            exponent = exponent * 10 + (*text - '0');
-        }
-    }
-
-    *exponent_p = is_negative ? -exponent : exponent;
-    return text;
+    *exponent_p = ucs_max(ucs_min(strtol(text, &end, 10), NUMBER_MAX_EXPONENT),
+                          -NUMBER_MAX_EXPONENT);
+    return end;
 }
 
 /* @return the decimal exponent of a unit in nanoseconds, or -1 for another

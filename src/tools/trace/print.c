@@ -18,17 +18,10 @@
     "_-+./:,@%="
 
 
-static void print_time(uint64_t time, FILE *stream)
-{
-    fprintf(stream, "%" PRIu64 ".%09" PRIu64, time / PRINT_NSEC_PER_SEC,
-            time % PRINT_NSEC_PER_SEC);
-}
-
 static void print_string(const char *string, FILE *stream)
 {
     const char *p;
 
-    fputc(' ', stream);
     if ((string[0] != '\0') && (strspn(string, PRINT_PLAIN) ==
                                 strlen(string))) {
         fputs(string, stream);
@@ -53,7 +46,7 @@ static void print_set(const trace_field_t *field, uint64_t set, FILE *stream)
     const char *separator = "";
     unsigned i;
 
-    for (i = 0; i < field->num_names; ++i) {
+    for (i = 0; i < field->max; ++i) {
         if (set & (1ul << i)) {
             fprintf(stream, "%s%s", separator, field->names[i]);
             separator = ",";
@@ -61,18 +54,25 @@ static void print_set(const trace_field_t *field, uint64_t set, FILE *stream)
     }
 }
 
-static void print_value(const trace_field_t *field, uint64_t value,
+static void print_value(const trace_field_t *field, const void *record,
                         FILE *stream)
 {
+    const void *data = UCS_PTR_BYTE_OFFSET(record, field->offset);
+    uint64_t value   = trace_field_get(field, record);
+    unsigned i;
+
     switch (field->style) {
     case TRACE_NUMBER:
+    case TRACE_SIZE:
         fprintf(stream, "%" PRIu64, value);
         break;
     case TRACE_HEX:
+    case TRACE_ADDRESS:
         fprintf(stream, "0x%" PRIx64, value);
         break;
     case TRACE_TIME:
-        print_time(value, stream);
+        fprintf(stream, "%" PRIu64 ".%09" PRIu64, value / PRINT_NSEC_PER_SEC,
+                value % PRINT_NSEC_PER_SEC);
         break;
     case TRACE_SPAN:
         fprintf(stream, "%" PRIu64 "ns", value);
@@ -83,133 +83,58 @@ static void print_value(const trace_field_t *field, uint64_t value,
     case TRACE_SET:
         print_set(field, value, stream);
         break;
+    case TRACE_STRING:
+        print_string(*(char *const*)data, stream);
+        break;
+    case TRACE_FRAMES:
+        for (i = 0; i < *trace_field_count(field, record); ++i) {
+            fprintf(stream, "%s0x%" PRIx64, (i == 0) ? "" : " ",
+                    ((const uint64_t*)data)[i]);
+        }
+        break;
+    case TRACE_BYTES:
+        for (i = 0; i < *trace_field_count(field, record); ++i) {
+            fprintf(stream, "%02x", ((const uint8_t*)data)[i]);
+        }
+        break;
     }
 }
 
-/* Fields with value 0 are left out: for a reader, missing fields are 0. The
- * id, the first field, is always printed: without it a reader would give the
- * event another id. */
-static void print_fields(const ucs_rcache_pred_event_t *event, unsigned has,
-                         FILE *stream)
+/* Whether a reader finds the value of the field if the field is left out. A
+ * reader without the id would give the event another one */
+static int is_left_out(const trace_field_t *field, const void *record)
+{
+    if ((field->style == TRACE_FRAMES) || (field->style == TRACE_BYTES)) {
+        return *trace_field_count(field, record) == 0;
+    }
+
+    return ((field->form == TRACE_NAMED) || (field->form == TRACE_OPTIONAL)) &&
+           (trace_field_get(field, record) == 0);
+}
+
+static void print_record(void *stream, unsigned type, const void *record)
 {
     const trace_field_t *field;
-    uint64_t value;
-    unsigned i;
 
-    for (i = 0; i < TRACE_NUM_FIELDS; ++i) {
-        field = &trace_fields[i];
-        value = trace_field_get(field, event);
-        if ((field->part & has) && ((value != 0) || (i == 0))) {
-            fprintf(stream, " %s=", field->name);
-            print_value(field, value, stream);
+    fputs(trace_types[type].name, stream);
+    trace_for_each_field(field, &trace_types[type]) {
+        if (is_left_out(field, record)) {
+            continue;
         }
-    }
-}
 
-static void print_event(const ucs_rcache_pred_event_t *event, FILE *stream)
-{
-    const trace_type_t *type = &trace_types[event->type];
-
-    fprintf(stream, "%s ", type->name);
-    print_time(event->time, stream);
-    if (type->has & TRACE_HAS_RANGE) {
-        fprintf(stream, " 0x%" PRIx64 " %" PRIu64, event->address,
-                event->length);
-    }
-    print_fields(event, type->has, stream);
-    fputc('\n', stream);
-}
-
-static void print_site(const ucs_rcache_trace_site_t *site, FILE *stream)
-{
-    unsigned i;
-
-    fprintf(stream, "site 0x%" PRIx64 " 0x%" PRIx64, site->caller, site->stack);
-    for (i = 0; i < site->num_frames; ++i) {
-        fprintf(stream, " 0x%" PRIx64, site->frames[i]);
+        fputc(' ', stream);
+        if ((field->form == TRACE_NAMED) || (field->form == TRACE_ALWAYS)) {
+            fprintf(stream, "%s=", field->name);
+        }
+        print_value(field, record, stream);
     }
     fputc('\n', stream);
-}
-
-static void print_module(const ucs_rcache_trace_module_t *module, FILE *stream)
-{
-    unsigned i;
-
-    fprintf(stream, "module 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64,
-            module->start, module->end, module->bias);
-    print_string(module->path, stream);
-    for (i = 0; i < module->build_id_length; ++i) {
-        fprintf(stream, "%s%02x", (i == 0) ? " " : "", module->build_id[i]);
-    }
-    fputc('\n', stream);
-}
-
-static void print_sends(const ucs_reuse_sends_t *sends, FILE *stream)
-{
-    fprintf(stream, "sends 0x%" PRIx64 " %" PRIu64 " %" PRIu64, sends->address,
-            sends->length, sends->count);
-    if (sends->copied > 0) {
-        fprintf(stream, " %" PRIu64, sends->copied);
-    }
-    fputc('\n', stream);
-}
-
-/* Print the properties of the run, before the events. */
-static void print_head(const ucs_rcache_trace_t *trace, FILE *stream)
-{
-    unsigned i;
-
-    fprintf(stream, "%s%u\n", TRACE_TEXT_HEADER, UCS_RCACHE_TRACE_VERSION);
-    for (i = 0; i < trace->num_meta; ++i) {
-        fputs("meta", stream);
-        print_string(trace->meta[i].key, stream);
-        print_string(trace->meta[i].value, stream);
-        fputc('\n', stream);
-    }
-    for (i = 0; i < trace->num_domains; ++i) {
-        fprintf(stream, "domain %u", i);
-        print_string(trace->domains[i], stream);
-        fputc('\n', stream);
-    }
-    for (i = 0; i < trace->num_modules; ++i) {
-        print_module(&trace->modules[i], stream);
-    }
-    for (i = 0; i < trace->num_sites; ++i) {
-        print_site(&trace->sites[i], stream);
-    }
-}
-
-/* Print the counters at the end of the run, after the events. */
-static void print_tail(const ucs_rcache_trace_t *trace, FILE *stream)
-{
-    size_t i;
-
-    if (trace->lost > 0) {
-        fprintf(stream, "lost %" PRIu64 "\n", trace->lost);
-    }
-    for (i = 0; i < trace->num_sends; ++i) {
-        print_sends(&trace->sends[i], stream);
-    }
-    for (i = 0; i < trace->num_counters; ++i) {
-        fputs("counter", stream);
-        print_string(trace->counters[i].name, stream);
-        fprintf(stream, " %" PRIu64 "\n", trace->counters[i].value);
-    }
-    if (trace->truncated) {
-        fputs("truncated\n", stream);
-    }
 }
 
 ucs_status_t ucs_rcache_trace_print(const ucs_rcache_trace_t *trace,
                                     FILE *stream)
 {
-    size_t i;
-
-    print_head(trace, stream);
-    for (i = 0; i < trace->num_events; ++i) {
-        print_event(&trace->events[i], stream);
-    }
-    print_tail(trace, stream);
-
+    fprintf(stream, "%s%u\n", TRACE_TEXT_HEADER, UCS_RCACHE_TRACE_VERSION);
+    trace_for_each(trace, print_record, stream);
     return (fflush(stream) || ferror(stream)) ? UCS_ERR_IO_ERROR : UCS_OK;
 }

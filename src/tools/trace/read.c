@@ -6,6 +6,8 @@
 
 #include "trace_int.h"
 
+#include <tools/base/memory.h>
+
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -23,19 +25,30 @@
 
 /* The rest of a record */
 typedef struct content {
-    const uint8_t *next;
-    const uint8_t *end;
-    const char    *problem; /* What is wrong with the record, or NULL */
+    trace_builder_t *builder;
+    size_t          place;  /* Offset of the record among all records */
+    const uint8_t   *next;
+    const uint8_t   *end;
+    ucs_status_t    status; /* The first error, which has been logged */
 } content_t;
 
 
-static const uint8_t *take_bytes(content_t *content, size_t count)
+static void reject(content_t *content, const char *problem)
 {
-    const uint8_t *bytes = content->next;
+    if (content->status == UCS_OK) {
+        content->status = trace_error(&content->builder->source, content->place,
+                                      "%s", problem);
+    }
+}
 
-    if (count > (size_t)(content->end - bytes)) {
-        content->problem = "a record that is too short";
-        content->next    = content->end;
+/* @return the next bytes, or NULL if the record has fewer */
+static const void *take_bytes(content_t *content, size_t count)
+{
+    const void *bytes = content->next;
+
+    if (count > (size_t)(content->end - content->next)) {
+        reject(content, "a record that is too short");
+        content->next = content->end;
         return NULL;
     }
 
@@ -45,10 +58,11 @@ static const uint8_t *take_bytes(content_t *content, size_t count)
 
 /* @return the next number, of 1, 2, 4 or 8 bytes; 0 at the end of the
  * record: older writers do not put newer fields */
-static uint64_t take_number(content_t *content, size_t size)
+static uint64_t take_number(content_t *content, size_t size, uint64_t max,
+                            const char *problem)
 {
-    const uint8_t *bytes = NULL;
-    uint64_t value       = 0;
+    const void *bytes = NULL;
+    uint64_t value    = 0;
 
     if (content->next < content->end) {
         bytes = take_bytes(content, size);
@@ -57,190 +71,91 @@ static uint64_t take_number(content_t *content, size_t size)
         memcpy(&value, bytes, size);
     }
 
-    return value;
-}
-
-static uint64_t take_number_upto(content_t *content, size_t size, uint64_t max,
-                                 const char *problem)
-{
-    uint64_t value = take_number(content, size);
-
     if (value > max) {
-        content->problem = problem;
+        reject(content, problem);
         return 0;
     }
 
     return value;
 }
 
-static trace_string_t take_string(content_t *content)
+static char *take_string(content_t *content)
 {
-    trace_string_t string = { .data = "" };
-    const void *data;
-    size_t length;
+    size_t length = take_number(content, 2, UCS_RCACHE_TRACE_MAX_STRING,
+                                "a string of more than 16383 bytes");
+    const char *data = take_bytes(content, length);
 
-    length = take_number_upto(content, 2, UCS_RCACHE_TRACE_MAX_STRING,
-                              "a string of more than 16383 bytes");
-    data   = take_bytes(content, length);
-    if (data == NULL) {
-        return string;
+    if ((data != NULL) && (memchr(data, '\0', length) != NULL)) {
+        reject(content, "a string with a zero in it");
     }
-
-    if (memchr(data, '\0', length) != NULL) {
-        content->problem = "a string with a zero in it";
-    }
-    string.data   = data;
-    string.length = length;
-    return string;
+    return (content->status != UCS_OK) ?
+           NULL : predreg_copy(data, length);
 }
 
-static ucs_status_t read_event(trace_builder_t *builder, content_t *content,
-                               unsigned type, size_t place)
+static void take_array(content_t *content, const trace_field_t *field,
+                       void *record)
 {
-    ucs_rcache_pred_event_t event = { .type = type };
-    unsigned has                  = trace_types[type].has;
+    unsigned count   = take_number(content, 1, field->max,
+                                   (field->style == TRACE_FRAMES) ?
+                                   "a site of too many frames" :
+                                   "a build ID that is too long");
+    const void *data = take_bytes(content, count * field->size);
+
+    if (data != NULL) {
+        memcpy(UCS_PTR_BYTE_OFFSET(record, field->offset), data,
+               count * field->size);
+        *trace_field_count(field, record) = count;
+    }
+}
+
+static void take_field(content_t *content, const trace_field_t *field,
+                       void *record)
+{
+    switch (field->style) {
+    case TRACE_STRING:
+        *(char**)UCS_PTR_BYTE_OFFSET(record, field->offset) =
+                take_string(content);
+        break;
+    case TRACE_FRAMES:
+    case TRACE_BYTES:
+        take_array(content, field, record);
+        break;
+    default:
+        trace_field_set(field, record,
+                        take_number(content, field->size,
+                                    trace_field_max(field),
+                                    "an unknown kind or doer"));
+        break;
+    }
+}
+
+/* Add one record, whose content is @a bytes. A record of an unknown type is left
+ * out */
+static ucs_status_t read_record(trace_builder_t *builder,
+                                const trace_record_t *head,
+                                const uint8_t *bytes, size_t place)
+{
+    content_t content  = {builder, place, bytes, bytes + head->length, UCS_OK};
+    trace_any_t record = { 0 };
     const trace_field_t *field;
 
-    event.time = take_number(content, 8);
-    if (has & TRACE_HAS_RANGE) {
-        event.address = take_number(content, 8);
-        event.length  = take_number(content, 8);
-    }
-    for (field = trace_fields; field < trace_fields + TRACE_NUM_FIELDS;
-         ++field) {
-        if (field->part & has) {
-            trace_field_set(field, &event,
-                            take_number_upto(content, field->size,
-                                             trace_field_max(field),
-                                             "an unknown kind or doer"));
-        }
-    }
-
-    return (content->problem != NULL) ?
-           UCS_OK : trace_build_event(builder, &event, place, 0);
-}
-
-static ucs_status_t read_meta(trace_builder_t *builder, content_t *content)
-{
-    trace_string_t key   = take_string(content);
-    trace_string_t value = take_string(content);
-
-    return (content->problem != NULL) ?
-           UCS_OK : trace_build_meta(builder, &key, &value);
-}
-
-static ucs_status_t read_domain(trace_builder_t *builder, content_t *content,
-                                size_t place)
-{
-    uint64_t number     = take_number(content, 2);
-    trace_string_t name = take_string(content);
-
-    return (content->problem != NULL) ?
-           UCS_OK : trace_build_domain(builder, number, &name, place);
-}
-
-static ucs_status_t read_site(trace_builder_t *builder, content_t *content)
-{
-    ucs_rcache_trace_site_t site = { 0 };
-    unsigned i;
-
-    site.caller     = take_number(content, 8);
-    site.stack      = take_number(content, 8);
-    site.num_frames = take_number_upto(content, 1, UCS_RCACHE_TRACE_MAX_FRAMES,
-                                       "a site of too many frames");
-    for (i = 0; i < site.num_frames; ++i) {
-        site.frames[i] = take_number(content, 8);
-    }
-
-    return (content->problem != NULL) ?
-           UCS_OK : trace_build_site(builder, &site);
-}
-
-static ucs_status_t read_module(trace_builder_t *builder, content_t *content)
-{
-    ucs_rcache_trace_module_t module = { 0 };
-    trace_string_t path;
-    const uint8_t *build_id;
-
-    module.start           = take_number(content, 8);
-    module.end             = take_number(content, 8);
-    module.bias            = take_number(content, 8);
-    path                   = take_string(content);
-    module.build_id_length = take_number_upto(content, 1,
-                                              UCS_RCACHE_TRACE_MAX_BUILD_ID,
-                                              "a build ID that is too long");
-    build_id               = take_bytes(content, module.build_id_length);
-    if (content->problem != NULL) {
+    if ((head->type >= TRACE_RECORD_LAST) ||
+        (trace_types[head->type].name == NULL)) {
         return UCS_OK;
     }
 
-    memcpy(module.build_id, build_id, module.build_id_length);
-    return trace_build_module(builder, &module, &path);
-}
-
-static ucs_status_t read_counter(trace_builder_t *builder, content_t *content)
-{
-    trace_string_t name = take_string(content);
-    uint64_t value      = take_number(content, 8);
-
-    return (content->problem != NULL) ?
-           UCS_OK : trace_build_counter(builder, &name, value);
-}
-
-static ucs_status_t read_sends(trace_builder_t *builder, content_t *content,
-                               size_t place)
-{
-    ucs_reuse_sends_t sends;
-
-    sends.address = take_number(content, 8);
-    sends.length  = take_number(content, 8);
-    sends.count   = take_number(content, 8);
-    sends.copied  = take_number(content, 8);
-    return (content->problem != NULL) ?
-           UCS_OK : trace_build_sends(builder, &sends, place);
-}
-
-static ucs_status_t read_typed(trace_builder_t *builder, content_t *content,
-                               unsigned type, size_t place)
-{
-    switch (type) {
-    case TRACE_RECORD_META:
-        return read_meta(builder, content);
-    case TRACE_RECORD_DOMAIN:
-        return read_domain(builder, content, place);
-    case TRACE_RECORD_SITE:
-        return read_site(builder, content);
-    case TRACE_RECORD_MODULE:
-        return read_module(builder, content);
-    case TRACE_RECORD_COUNTER:
-        return read_counter(builder, content);
-    case TRACE_RECORD_LOST:
-        trace_build_lost(builder, take_number(content, 8));
-        return UCS_OK;
-    case TRACE_RECORD_TRUNCATED:
-        builder->trace->truncated = 1;
-        return UCS_OK;
-    case TRACE_RECORD_SENDS:
-        return read_sends(builder, content, place);
-    default:
-        type -= TRACE_RECORD_EVENT;
-        return (type < UCS_RCACHE_PRED_EVENT_LAST) ?
-               read_event(builder, content, type, place) : UCS_OK;
+    trace_for_each_field(field, &trace_types[head->type]) {
+        take_field(&content, field, &record);
     }
-}
+    if (head->type < TRACE_RECORD_META) {
+        record.event.type = head->type - TRACE_RECORD_EVENT;
+    }
+    if (content.status != UCS_OK) {
+        trace_free_strings(head->type, &record);
+        return content.status;
+    }
 
-/* Add one record, whose content is @a bytes. A record of an unknown type is left out.
- * @a place is its offset among all records, for messages */
-static ucs_status_t read_record(trace_builder_t *builder,
-                               const trace_record_t *head,
-                               const uint8_t *bytes, size_t place)
-{
-    content_t content = { .next = bytes, .end = bytes + head->length };
-    ucs_status_t status;
-
-    status = read_typed(builder, &content, head->type, place);
-    return (content.problem != NULL) ?
-           trace_error(&builder->source, place, "%s", content.problem) : status;
+    return trace_build(builder, head->type, &record, place, 0);
 }
 
 
@@ -278,8 +193,8 @@ static ucs_status_t read_records(reader_t *reader)
         }
 
         status = read_record(reader->builder, &head,
-                                   reader->buffer + pos + sizeof(head),
-                                   reader->offset + pos);
+                             reader->buffer + pos + sizeof(head),
+                             reader->offset + pos);
         pos   += sizeof(head) + head.length;
     }
 
@@ -330,8 +245,7 @@ static ucs_status_t read_end(reader_t *reader, int result)
         return read_is_flushed(reader) ? UCS_OK :
                                          read_truncated(reader->builder);
     case Z_MEM_ERROR:
-        ucs_error("%s: out of memory for zlib", source->name);
-        return UCS_ERR_NO_MEMORY;
+        predreg_no_memory();
     default:
         return trace_error(source, reader->offset, "damaged: %s",
                            (reader->zlib.msg != NULL) ? reader->zlib.msg :
@@ -369,7 +283,7 @@ static ucs_status_t read_packed(trace_builder_t *builder, const uint8_t *data,
     ucs_status_t status;
 
     if (inflateInit(&reader.zlib) != Z_OK) {
-        return read_end(&reader, Z_MEM_ERROR);
+        predreg_no_memory();
     }
 
     status = read_stream(&reader, max_size);
@@ -377,12 +291,23 @@ static ucs_status_t read_packed(trace_builder_t *builder, const uint8_t *data,
     return status;
 }
 
-/* @return the string at @a *next_p, up to the zero at its end, and move on */
-static trace_string_t read_plain(const char **next_p, const char *end)
+/* @return a copy of the string at @a *next_p, up to the zero at its end, and move
+ * on, or NULL after an error */
+static char *read_plain(trace_builder_t *builder, const char **next_p,
+                        const char *end, ucs_status_t *status_p)
 {
-    trace_string_t string = { *next_p, strnlen(*next_p, end - *next_p) };
+    const char *data = *next_p;
+    size_t length    = strnlen(data, end - data);
+    char *string     = NULL;
 
-    *next_p = ucs_min(string.data + string.length + 1, end);
+    *next_p = ucs_min(data + length + 1, end);
+    if (length > UCS_RCACHE_TRACE_MAX_STRING) {
+        *status_p = trace_error(&builder->source, 0,
+                                "a field of more than 16383 bytes");
+    } else if (*status_p == UCS_OK) {
+        string = predreg_copy(data, length);
+    }
+
     return string;
 }
 
@@ -391,16 +316,17 @@ static ucs_status_t read_fields(trace_builder_t *builder, const char *next,
 {
     const char *end     = next + size;
     ucs_status_t status = UCS_OK;
-    trace_string_t name, value;
+    trace_any_t record;
 
     while ((status == UCS_OK) && (next < end)) {
-        name  = read_plain(&next, end);
-        value = read_plain(&next, end);
-        if (ucs_max(name.length, value.length) > UCS_RCACHE_TRACE_MAX_STRING) {
-            return trace_error(&builder->source, 0,
-                               "a field of more than 16383 bytes");
+        record.meta.key   = read_plain(builder, &next, end, &status);
+        record.meta.value = read_plain(builder, &next, end, &status);
+        if (status != UCS_OK) {
+            trace_free_strings(TRACE_RECORD_META, &record);
+            return status;
         }
-        status = trace_build_meta(builder, &name, &value);
+
+        status = trace_build(builder, TRACE_RECORD_META, &record, 0, 0);
     }
 
     return status;

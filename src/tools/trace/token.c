@@ -21,17 +21,28 @@ static int is_space(char c)
 void trace_text_unexpected(trace_text_t *text, const char *word,
                            const char *expected)
 {
+    const trace_source_t *source = &text->builder->source;
     char shown[MAX_SHOWN + 1];
     size_t i;
+
+    if (text->status != UCS_OK) {
+        return;
+    }
+
+    if (word == NULL) {
+        text->status = trace_error(source, text->number,
+                                   "the line ends: expected %s", expected);
+        return;
+    }
 
     for (i = 0; (i < MAX_SHOWN) && (word[i] != '\0'); ++i) {
         shown[i] = iscntrl((unsigned char)word[i]) ? '?' : word[i];
     }
     shown[i] = '\0';
 
-    text->status = trace_error(&text->builder->source, text->number,
-                               "'%s%s': expected %s", shown,
-                               (word[i] == '\0') ? "" : "...", expected);
+    text->status = trace_error(source, text->number, "'%s%s': expected %s",
+                               shown, (word[i] == '\0') ? "" : "...",
+                               expected);
 }
 
 int trace_text_has_token(trace_text_t *text)
@@ -127,34 +138,20 @@ static void read_word(trace_text_t *text)
     text->token[text->length] = '\0';
 }
 
-void trace_text_token(trace_text_t *text, const char *expected)
+int trace_text_token(trace_text_t *text)
 {
     text->length   = 0;
     text->token[0] = '\0';
-    if (text->status != UCS_OK) {
-        return;
+    if (!trace_text_has_token(text)) {
+        return 0;
     }
 
-    if (!trace_text_has_token(text)) {
-        text->status = trace_error(&text->builder->source, text->number,
-                                   "the line ends: expected %s", expected);
-    } else if (*text->next == '"') {
+    if (*text->next == '"') {
         ++text->next;
         read_quoted(text);
     } else {
         read_word(text);
     }
-}
 
-uint64_t trace_text_number(trace_text_t *text, const char *expected)
-{
-    uint64_t value = 0;
-
-    trace_text_token(text, expected);
-    if ((text->status == UCS_OK) &&
-        !trace_parse_number(text->token, UINT64_MAX, &value)) {
-        trace_text_unexpected(text, text->token, expected);
-    }
-
-    return value;
+    return text->status == UCS_OK;
 }

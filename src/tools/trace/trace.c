@@ -6,6 +6,8 @@
 
 #include "trace_int.h"
 
+#include <tools/base/memory.h>
+
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -64,20 +66,13 @@ static ucs_status_t load_read(int fd, const char *name, size_t max_size,
 {
     size_t room = 0;
     ucs_status_t status;
-    char *data;
 
     do {
         /* One byte more than accepted tells longer files from the longest
          * one */
-        room = ucs_min(ucs_max(2 * room, LOAD_MIN_SIZE), max_size + 1);
-        data = realloc(*data_p, room);
-        if (data == NULL) {
-            ucs_error("%s: out of memory after %zu bytes", name, *size_p);
-            return UCS_ERR_NO_MEMORY;
-        }
-
-        *data_p = data;
-        status  = load_block(fd, name, data, room, size_p);
+        room    = ucs_min(ucs_max(2 * room, LOAD_MIN_SIZE), max_size + 1);
+        *data_p = predreg_check_memory(realloc(*data_p, room));
+        status  = load_block(fd, name, *data_p, room, size_p);
         if (*size_p > max_size) {
             ucs_error("%s: is longer than %zu bytes; accepted: that, or a "
                       "longer file that does not grow while it is read", name,
@@ -85,7 +80,7 @@ static ucs_status_t load_read(int fd, const char *name, size_t max_size,
             return UCS_ERR_EXCEEDS_LIMIT;
         }
     } while ((status == UCS_INPROGRESS) &&
-             ((room > LOAD_MIN_SIZE) || may_be_trace(data, *size_p)));
+             ((room > LOAD_MIN_SIZE) || may_be_trace(*data_p, *size_p)));
 
     return (status == UCS_INPROGRESS) ? UCS_OK : status;
 }
@@ -125,11 +120,13 @@ ucs_status_t ucs_rcache_trace_load_fd(int fd, const char *name,
     size_t size = 0;
     ucs_status_t status;
 
-    status = load_read(fd, name, max_size, &data, &size);
+    predreg_loaded = name;
+    status         = load_read(fd, name, max_size, &data, &size);
     if (status == UCS_OK) {
         status = ucs_rcache_trace_parse(name, data, size, trace_p);
     }
 
+    predreg_loaded = NULL;
     free(data);
     return status;
 }
@@ -147,11 +144,8 @@ ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
     trace_builder_t builder;
     ucs_status_t status;
 
-    status = trace_builder_init(&builder, &source);
-    if (status != UCS_OK) {
-        return status;
-    }
-
+    predreg_loaded = name;
+    trace_builder_init(&builder, &source);
     /* The reader of the text form refuses files of neither form */
     status = is_binary ? trace_read(&builder, data, size,
                                     ucs_max(size * LOAD_MAX_RATIO,
@@ -165,46 +159,14 @@ ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
         *trace_p = trace_builder_take(&builder);
     }
 
+    predreg_loaded = NULL;
     trace_builder_cleanup(&builder);
     return status;
 }
 
-/* The order of records is the recorder's: first the properties of the run,
- * then events, and small sends and counters last. */
-static void writer_put_trace(ucs_rcache_trace_writer_t *writer,
-                             const ucs_rcache_trace_t *trace)
+static void write_record(void *writer, unsigned type, const void *record)
 {
-    size_t i;
-
-    for (i = 0; i < trace->num_meta; ++i) {
-        ucs_rcache_trace_put_meta(writer, trace->meta[i].key,
-                                  trace->meta[i].value);
-    }
-    for (i = 0; i < trace->num_domains; ++i) {
-        ucs_rcache_trace_put_domain(writer, i, trace->domains[i]);
-    }
-    for (i = 0; i < trace->num_modules; ++i) {
-        ucs_rcache_trace_put_module(writer, &trace->modules[i]);
-    }
-    for (i = 0; i < trace->num_sites; ++i) {
-        ucs_rcache_trace_put_site(writer, &trace->sites[i]);
-    }
-    for (i = 0; i < trace->num_events; ++i) {
-        ucs_rcache_trace_put_event(writer, &trace->events[i]);
-    }
-    if (trace->lost > 0) {
-        ucs_rcache_trace_put_lost(writer, trace->lost);
-    }
-    for (i = 0; i < trace->num_sends; ++i) {
-        ucs_rcache_trace_put_sends(writer, &trace->sends[i]);
-    }
-    for (i = 0; i < trace->num_counters; ++i) {
-        ucs_rcache_trace_put_counter(writer, trace->counters[i].name,
-                                     trace->counters[i].value);
-    }
-    if (trace->truncated) {
-        ucs_rcache_trace_put_truncated(writer);
-    }
+    ucs_rcache_trace_put(writer, type, record);
 }
 
 ucs_status_t ucs_rcache_trace_write(const ucs_rcache_trace_t *trace, int fd)
@@ -218,7 +180,7 @@ ucs_status_t ucs_rcache_trace_write(const ucs_rcache_trace_t *trace, int fd)
         return status;
     }
 
-    writer_put_trace(writer, trace);
+    trace_for_each(trace, write_record, writer);
     status = ucs_rcache_trace_writer_finish(writer);
     error  = errno;
     ucs_rcache_trace_writer_destroy(writer);

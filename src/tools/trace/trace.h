@@ -10,8 +10,6 @@
 #include <trace/format.h>
 #include <trace/writer.h>
 
-#include <ucs/reuse/sends.h>
-
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 
@@ -37,26 +35,12 @@ BEGIN_C_DECLS
 #define UCS_RCACHE_TRACE_VERSION 3
 
 
-/** A property of the run as a whole, such as its "rank", "command" or "policy".
- *  docs/trace-format.md lists the keys. */
-typedef struct ucs_rcache_trace_meta {
-    char *key;
-    char *value;
-} ucs_rcache_trace_meta_t;
-
-/** A counter of the run at its end, by its name in the summary. */
-typedef struct ucs_rcache_trace_counter {
-    char     *name;
-    uint64_t value;
-} ucs_rcache_trace_counter_t;
-
-
 /** A whole trace in memory. */
 typedef struct ucs_rcache_trace {
     char                       *path;      /**< File it was read from */
     ucs_rcache_trace_meta_t    *meta;
     unsigned                   num_meta;
-    char                       **domains;  /**< Names, by number */
+    ucs_rcache_trace_domain_t  *domains;   /**< By number */
     unsigned                   num_domains;
     ucs_rcache_pred_event_t    *events;    /**< Ordered by time; events of
                                                 the same time in the order of
@@ -73,7 +57,7 @@ typedef struct ucs_rcache_trace {
     ucs_reuse_sends_t          *sends;     /**< Small sends: a row for each
                                                 buffer and class of length, in
                                                 any order */
-    size_t                     num_sends;
+    unsigned                   num_sends;
     uint64_t                   lost;       /**< Events that the recorder had
                                                 to drop */
     int                        truncated;  /**< Not 0: the end of the file
@@ -113,10 +97,10 @@ ucs_rcache_trace_find_site(const ucs_rcache_trace_t *trace,
  *
  * @return UCS_ERR_NO_ELEM if there is no such file, UCS_ERR_UNSUPPORTED if it
  *         is no trace or of a newer version, UCS_ERR_INVALID_PARAM if it is
- *         damaged, UCS_ERR_EXCEEDS_LIMIT if it is too long, UCS_ERR_IO_ERROR or
- *         UCS_ERR_NO_MEMORY. The error is logged and names the file, the offset
- *         (binary) or line (text), and what was expected there. A file that
- *         only ends too early is loaded up to there, with a warning.
+ *         damaged, UCS_ERR_EXCEEDS_LIMIT if it is too long, or UCS_ERR_IO_ERROR.
+ *         The error is logged and names the file, the offset (binary) or line
+ *         (text), and what was expected there. A file that only ends too early
+ *         is loaded up to there, with a warning.
  */
 ucs_status_t ucs_rcache_trace_load(const char *path,
                                    ucs_rcache_trace_t **trace_p);

@@ -19,7 +19,7 @@ BEGIN_C_DECLS
  * files of this folder call it.
  *
  * Threads: one at a time for each builder. A function that fails has logged why,
- * and returns UCS_ERR_INVALID_PARAM or UCS_ERR_NO_MEMORY.
+ * and returns UCS_ERR_INVALID_PARAM. Without memory the program ends.
  */
 
 /** The file, for messages. */
@@ -60,17 +60,22 @@ typedef struct trace_builder {
 } trace_builder_t;
 
 
-/** Bytes of the file, without a zero at the end. */
-typedef struct trace_string {
-    const char *data;
-    size_t     length;
-} trace_string_t;
+/** A record of any type. */
+typedef union trace_any {
+    ucs_rcache_pred_event_t    event;
+    ucs_rcache_trace_meta_t    meta;
+    ucs_rcache_trace_domain_t  domain;
+    ucs_rcache_trace_site_t    site;
+    ucs_rcache_trace_module_t  module;
+    ucs_rcache_trace_counter_t counter;
+    uint64_t                   lost;
+    ucs_reuse_sends_t          sends;
+} trace_any_t;
 
 
 /** Begin with an empty trace. The strings of @a source must live as long as the
- *  builder. @return UCS_ERR_NO_MEMORY. */
-ucs_status_t trace_builder_init(trace_builder_t *builder,
-                                const trace_source_t *source);
+ *  builder. */
+void trace_builder_init(trace_builder_t *builder, const trace_source_t *source);
 
 /** Free the builder, and a trace that was not taken. */
 void trace_builder_cleanup(trace_builder_t *builder);
@@ -84,36 +89,26 @@ void trace_builder_sort(trace_builder_t *builder);
 ucs_rcache_trace_t *trace_builder_take(trace_builder_t *builder);
 
 
-/* Add a record. Strings are copied. */
+/**
+ * Add a record. Its strings are the builder's from now on, also after an error. A
+ * known domain gets the new name, and numbers of lost events add up.
+ *
+ * @param [in] type   TRACE_RECORD_*.
+ * @param [in] place  Line or offset of the record.
+ * @param [in] open   TRACE_NO_ID, TRACE_AT_ADDR. Of events only.
+ */
+ucs_status_t trace_build(trace_builder_t *builder, unsigned type,
+                         const trace_any_t *record, size_t place,
+                         unsigned open);
 
-/** @param [in] place  Line or offset of the record.
- *  @param [in] open   TRACE_NO_ID, TRACE_AT_ADDR. */
-ucs_status_t trace_build_event(trace_builder_t *builder,
-                               const ucs_rcache_pred_event_t *event,
-                               size_t place, unsigned open);
-ucs_status_t trace_build_meta(trace_builder_t *builder,
-                              const trace_string_t *key,
-                              const trace_string_t *value);
+/** Free the strings of a record that is not added. */
+void trace_free_strings(unsigned type, const void *record);
 
-/** A known domain gets the new name. */
-ucs_status_t trace_build_domain(trace_builder_t *builder, uint64_t number,
-                                const trace_string_t *name, size_t place);
-ucs_status_t trace_build_site(trace_builder_t *builder,
-                              const ucs_rcache_trace_site_t *site);
-
-/** The path comes apart from the @a module, whose own path is ignored. */
-ucs_status_t trace_build_module(trace_builder_t *builder,
-                                const ucs_rcache_trace_module_t *module,
-                                const trace_string_t *path);
-ucs_status_t trace_build_counter(trace_builder_t *builder,
-                                 const trace_string_t *name, uint64_t value);
-
-/** Add how often a small buffer was sent. */
-ucs_status_t trace_build_sends(trace_builder_t *builder,
-                               const ucs_reuse_sends_t *sends, size_t place);
-
-/** Add to the number of lost events, up to the largest number. */
-void trace_build_lost(trace_builder_t *builder, uint64_t count);
+/** Call @a put for each record of a trace, in the order of the recorder: first
+ *  the properties of the run, then events, and small sends and counters last. */
+void trace_for_each(const ucs_rcache_trace_t *trace,
+                    void (*put)(void *arg, unsigned type, const void *record),
+                    void *arg);
 
 /**
  * Give each event the id of its region where its record did not say it, by the
@@ -122,8 +117,8 @@ void trace_build_lost(trace_builder_t *builder, uint64_t count);
  *
  * @param [inout] builder  Its events have been sorted.
  *
- * @return UCS_ERR_INVALID_PARAM if an end has no begin or no id is left, or
- *         UCS_ERR_NO_MEMORY. Logged.
+ * @return UCS_ERR_INVALID_PARAM if an end has no begin or no id is left.
+ *         Logged.
  */
 ucs_status_t trace_match(trace_builder_t *builder);
 
@@ -141,8 +136,8 @@ int trace_is_binary(const void *data, size_t size);
  *                       must not take all memory.
  *
  * @return UCS_ERR_UNSUPPORTED if it is of another version,
- *         UCS_ERR_INVALID_PARAM if it is damaged, UCS_ERR_EXCEEDS_LIMIT if it
- *         has more than @a max_size, or UCS_ERR_NO_MEMORY. Logged.
+ *         UCS_ERR_INVALID_PARAM if it is damaged, or
+ *         UCS_ERR_EXCEEDS_LIMIT if it has more than @a max_size. Logged.
  */
 ucs_status_t trace_read(trace_builder_t *builder, const void *data, size_t size,
                         uint64_t max_size);
@@ -168,8 +163,7 @@ int trace_may_be_text(const void *data, size_t size);
  * Add all records of a file, @a size bytes, to the trace that is built.
  *
  * @return UCS_ERR_UNSUPPORTED if the file is no trace or of a newer version,
- *         UCS_ERR_INVALID_PARAM if a line is wrong, or UCS_ERR_NO_MEMORY.
- *         Logged.
+ *         or UCS_ERR_INVALID_PARAM if a line is wrong. Logged.
  */
 ucs_status_t trace_read_text(trace_builder_t *builder, const void *data,
                              size_t size);

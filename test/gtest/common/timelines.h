@@ -106,10 +106,10 @@ predreg_replay_params_t replay_params(const predreg_timeline_t *timeline,
                                       predreg_replay_policy_t policy,
                                       uint64_t limit = 0);
 
-/* Let each allocation of a replay fail in turn, and expect each time that it
- * reports a lack of memory. There have to be at least so many allocations. */
-void expect_survives_without_memory(const predreg_timeline_t *timeline,
-                                    predreg_replay_policy_t policy,
-                                    unsigned min_allocations);
+/* Let each allocation of a replay fail in turn, and expect each time that the
+ * process ends. There have to be at least so many allocations. */
+void expect_ends_without_memory(const predreg_timeline_t *timeline,
+                                predreg_replay_policy_t policy,
+                                unsigned min_allocations);
 
 #endif

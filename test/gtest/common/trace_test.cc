@@ -128,7 +128,7 @@ void trace_test::expect_equal(const trace_ptr &expected, const trace_ptr &found)
 
     ASSERT_EQ(expected->num_domains, found->num_domains);
     for (unsigned i = 0; i < found->num_domains; ++i) {
-        EXPECT_STREQ(expected->domains[i], found->domains[i]);
+        EXPECT_STREQ(expected->domains[i].name, found->domains[i].name);
     }
 
     ASSERT_EQ(expected->num_sites, found->num_sites);

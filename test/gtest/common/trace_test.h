@@ -61,6 +61,37 @@ private:
 };
 
 
+/* Put records. A writer changes no string */
+static inline void put_meta(ucs_rcache_trace_writer_t *writer, const char *key,
+                            const char *value)
+{
+    ucs_rcache_trace_meta_t meta = {(char*)key, (char*)value};
+
+    ucs_rcache_trace_put(writer, TRACE_RECORD_META, &meta);
+}
+
+static inline void put_domain(ucs_rcache_trace_writer_t *writer,
+                              uint16_t number, const char *name)
+{
+    ucs_rcache_trace_domain_t domain = {number, (char*)name};
+
+    ucs_rcache_trace_put(writer, TRACE_RECORD_DOMAIN, &domain);
+}
+
+static inline void put_counter(ucs_rcache_trace_writer_t *writer,
+                               const char *name, uint64_t value)
+{
+    ucs_rcache_trace_counter_t counter = {(char*)name, value};
+
+    ucs_rcache_trace_put(writer, TRACE_RECORD_COUNTER, &counter);
+}
+
+static inline void put_lost(ucs_rcache_trace_writer_t *writer, uint64_t count)
+{
+    ucs_rcache_trace_put(writer, TRACE_RECORD_LOST, &count);
+}
+
+
 class trace_test : public ::testing::Test {
 protected:
     /* NULL if it cannot be parsed; then m_status and the log say why */

@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include <common/no_memory.h>
 #include <common/timelines.h>
 
 #include <gtest/gtest.h>
@@ -333,18 +334,12 @@ TEST_F(test_periodicity, memory_runs_out)
                                                   PAGE);
     program.unmap(105500 * USEC, program.buffer(0), PAGE);
 
-    auto params  = replay_params(program.timeline(), PREDREG_REPLAY_PREDICT);
-    unsigned nth = 0;
-    ucs_status_t status;
-    predreg_replay_result_t result;
+    auto params = replay_params(program.timeline(), PREDREG_REPLAY_PREDICT);
+    unsigned count = end_without_memory([&]() {
+        predreg_replay_result_t result;
 
-    do {
-        test_alloc_fail_nth(++nth);
-        status = periodicity_replay(program.timeline(), &params, 20, &result);
-    } while (test_alloc_failed() && (status == UCS_ERR_NO_MEMORY));
-
-    test_alloc_fail_nth(0);
-    ASSERT_EQ(UCS_OK, status) << "allocation " << nth;
-    predreg_replay_result_cleanup(&result);
-    EXPECT_GT(nth, 20u);
+        return periodicity_replay(program.timeline(), &params, 20, &result) ==
+               UCS_ERR_NO_MEMORY;
+    });
+    EXPECT_GE(count, 20u);
 }

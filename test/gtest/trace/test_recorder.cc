@@ -39,8 +39,8 @@ TEST_F(test_recorder, everything_is_in_the_file)
     load();
     EXPECT_STREQ("3", ucs_rcache_trace_get_meta(m_trace, "rank"));
     ASSERT_EQ(2u, m_trace->num_domains);
-    EXPECT_STREQ("mlx5_0", m_trace->domains[0]);
-    EXPECT_STREQ("mlx5_1", m_trace->domains[1]);
+    EXPECT_STREQ("mlx5_0", m_trace->domains[0].name);
+    EXPECT_STREQ("mlx5_1", m_trace->domains[1].name);
     ASSERT_EQ(5u, m_trace->num_events);
     for (unsigned i = 0; i < 5; ++i) {
         EXPECT_EQ(i + 1, m_trace->events[i].time);

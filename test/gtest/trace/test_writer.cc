@@ -95,7 +95,7 @@ TEST_F(test_write, a_file_that_may_not_grow_shows_when_flushed)
         limit_file_size(100);
         ucs_rcache_trace_writer_create(file.fd(), &writer);
         for (unsigned i = 0; i < 100; ++i) {
-            ucs_rcache_trace_put_counter(writer, "uses", i);
+            put_counter(writer, "uses", i);
         }
         if ((ucs_rcache_trace_writer_flush(writer) != UCS_ERR_IO_ERROR) ||
             (errno != EFBIG)) {
@@ -136,7 +136,7 @@ TEST_F(test_write, a_pending_signal_stays_pending)
         limit_file_size(100);
         ucs_rcache_trace_writer_create(file.fd(), &writer);
         for (unsigned i = 0; i < 100; ++i) {
-            ucs_rcache_trace_put_counter(writer, "uses", i);
+            put_counter(writer, "uses", i);
         }
         ucs_rcache_trace_writer_destroy(writer);
 

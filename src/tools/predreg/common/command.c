@@ -73,16 +73,6 @@ void predreg_error(const char *format, ...)
     va_end(args);
 }
 
-void *predreg_check_memory(void *pointer)
-{
-    if (pointer == NULL) {
-        predreg_error("out of memory");
-        exit(PREDREG_EXIT_CANNOT_RUN);
-    }
-
-    return pointer;
-}
-
 char *predreg_vformat(const char *format, va_list args)
 {
     char *string = NULL;
@@ -124,7 +114,7 @@ char *predreg_list(char *list, const char *item)
 void predreg_set_variable(const char *name, const char *value)
 {
     if (setenv(name, value, 1) != 0) {
-        predreg_check_memory(NULL);
+        predreg_no_memory();
     }
 }
 
@@ -143,11 +133,15 @@ uint64_t predreg_bytes(const char *text)
     return ucs_number_parse(text, 1, &bytes) ? bytes : 0;
 }
 
-void predreg_json_begin(ucs_json_t *json, ucs_string_buffer_t *text)
+ucs_json_t *predreg_json_begin(void)
 {
-    ucs_string_buffer_init(text);
-    *json = (ucs_json_t){text, 0};
-    ucs_json_begin(json, NULL, '{');
+    static ucs_string_buffer_t text;
+    static ucs_json_t json;
+
+    ucs_string_buffer_init(&text);
+    json = (ucs_json_t){&text, 0};
+    ucs_json_begin(&json, NULL, '{');
+    return &json;
 }
 
 void predreg_json_print(ucs_json_t *json)

@@ -7,7 +7,8 @@
 #ifndef PREDREG_COMMON_COMMAND_H_
 #define PREDREG_COMMON_COMMAND_H_
 
-#include <ucs/base/json.h>
+#include <tools/base/fields.h>
+#include <tools/base/memory.h>
 
 #include <ucs/sys/compiler_def.h>
 
@@ -60,10 +61,6 @@ void predreg_verror(const char *format, va_list args);
  *  caller frees the string. @param [out] text_p  NULL: print errors again. */
 void predreg_errors_collect(char **text_p);
 
-/** If @a pointer is NULL, print "out of memory" and end the program.
- *  @return the pointer. */
-void *predreg_check_memory(void *pointer);
-
 /** @return a formatted string, never NULL. The caller may free the string, or leave it
  *  to the end of the program. */
 char *predreg_format(const char *format, ...)
@@ -81,6 +78,11 @@ char *predreg_append(char *string, const char *format, ...)
  *  string. @return the longer one. */
 char *predreg_list(char *list, const char *item);
 
+/** Go through the words of a text, which is changed. */
+#define predreg_for_each_word(_word, _text, _separators) \
+    for (char *_rest, *_word = strtok_r(_text, _separators, &_rest); \
+         _word != NULL; _word = strtok_r(NULL, _separators, &_rest))
+
 /** Set a variable of the environment, also if it has a value already. */
 void predreg_set_variable(const char *name, const char *value);
 
@@ -94,10 +96,10 @@ long predreg_number(const char *text, long max);
 uint64_t predreg_bytes(const char *text);
 
 
-/** Begin a JSON object. @param [out] text  Holds the object until it is printed. */
-void predreg_json_begin(ucs_json_t *json, ucs_string_buffer_t *text);
+/** Begin a JSON object. @return its writer; there is only one. */
+ucs_json_t *predreg_json_begin(void);
 
-/** End a JSON object, print it on a line of standard output, and free its text. */
+/** End the JSON object, and print it on a line of standard output. */
 void predreg_json_print(ucs_json_t *json);
 
 

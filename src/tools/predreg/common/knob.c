@@ -165,7 +165,7 @@ static int check_knob(const char *name, const char *value)
     }
 
     if (uct_predreg_knobs_default(&knobs) != UCS_OK) {
-        predreg_check_memory(NULL); /* The table accepts its own defaults */
+        predreg_no_memory(); /* The table accepts its own defaults */
     }
     ret = (uct_predreg_knobs_set(&knobs, name, value) == UCS_OK) ? 0 : -1;
     uct_predreg_knobs_cleanup(&knobs);

@@ -42,9 +42,7 @@ typedef struct {
 
 void predreg_paths_add(predreg_paths_t *paths, const char *path)
 {
-    paths->list = predreg_check_memory(
-            realloc(paths->list, (paths->num + 1) * sizeof(*paths->list)));
-    paths->list[paths->num++] = predreg_format("%s", path);
+    *predreg_add(paths->list, paths->num) = predreg_format("%s", path);
 }
 
 void predreg_paths_warn(const predreg_paths_t *paths)
@@ -120,16 +118,13 @@ static ucs_status_t read_file(reader_t *reader, const char *path)
         reader->is_any_read = 1;
         seen.rank           = predreg_trace_rank(trace);
         status              = reader->func(trace, reader->input, reader->arg);
-    } else if (status != UCS_ERR_NO_MEMORY) {
+    } else {
         status = UCS_ERR_INVALID_PARAM;
     }
 
     if (status == UCS_OK) {
-        seen.path    = predreg_format("%s", path);
-        reader->seen = predreg_check_memory(
-                realloc(reader->seen, (reader->num_seen + 1) *
-                                      sizeof(*reader->seen)));
-        reader->seen[reader->num_seen++] = seen;
+        seen.path = predreg_format("%s", path);
+        *predreg_add(reader->seen, reader->num_seen) = seen;
     } else if (status == UCS_ERR_INVALID_PARAM) {
         predreg_paths_add(reader->left_out, path);
         status = UCS_OK;

@@ -199,38 +199,36 @@ static void put_table(ucs_json_t *json, const predreg_facts_t *facts,
 void predreg_calibrate_print_json(const predreg_facts_t *facts)
 {
     const predreg_probe_t *probe = &facts->probe;
+    ucs_json_t *json             = predreg_json_begin();
     ucs_reuse_costs_t costs;
-    ucs_string_buffer_t text;
-    ucs_json_t json;
     char version[64];
     unsigned i;
 
-    predreg_json_begin(&json, &text);
-    ucs_json_printf(&json, "fraction", "%g", facts->knobs.eager_fraction);
+    ucs_json_printf(json, "fraction", "%g", facts->knobs.eager_fraction);
     snprintf(version, sizeof(version), "%u.%u.%u", probe->major, probe->minor,
              probe->release);
-    ucs_json_string(&json, "ucx", probe->has_version ? version : NULL);
+    ucs_json_string(json, "ucx", probe->has_version ? version : NULL);
     if (has_costs(facts)) {
-        ucs_json_begin(&json, "ucp", '{');
-        put_table(&json, facts, &probe->costs);
-        ucs_json_end(&json, '}');
+        ucs_json_begin(json, "ucp", '{');
+        put_table(json, facts, &probe->costs);
+        ucs_json_end(json, '}');
     } else {
-        ucs_json_string(&json, "ucp", NULL);
+        ucs_json_string(json, "ucp", NULL);
     }
 
-    ucs_json_begin(&json, "domains", '[');
+    ucs_json_begin(json, "domains", '[');
     for (i = 0; i < probe->num_domains; ++i) {
-        ucs_json_begin(&json, NULL, '{');
-        ucs_json_string(&json, "component", probe->domains[i].component);
-        ucs_json_string(&json, "name", probe->domains[i].name);
-        ucs_json_bool(&json, "managed", predreg_facts_manages(facts, &probe->domains[i]));
+        ucs_json_begin(json, NULL, '{');
+        ucs_json_string(json, "component", probe->domains[i].component);
+        ucs_json_string(json, "name", probe->domains[i].name);
+        ucs_json_bool(json, "managed", predreg_facts_manages(facts, &probe->domains[i]));
         if (domain_costs(facts, &probe->domains[i], &costs)) {
-            put_table(&json, facts, &costs);
+            put_table(json, facts, &costs);
         }
-        ucs_json_end(&json, '}');
+        ucs_json_end(json, '}');
     }
-    ucs_json_end(&json, ']');
-    predreg_json_print(&json);
+    ucs_json_end(json, ']');
+    predreg_json_print(json);
 }
 
 /* If the probe has measured no costs of UCP's sends, print the reason, such as the crash of
@@ -267,10 +265,8 @@ static int complain(const predreg_facts_t *facts)
 /* Print errors, one a line; the text is changed */
 static void print_lines(char *text)
 {
-    char *line, *saveptr;
 
-    for (line = strtok_r(text, "\n", &saveptr); line != NULL;
-         line = strtok_r(NULL, "\n", &saveptr)) {
+    predreg_for_each_word(line, text, "\n") {
         predreg_error("%s", line);
     }
 }

@@ -45,11 +45,9 @@ add(predreg_problems_t *problems, int stops, const char *advice, const char *for
     unsigned place = stops ? problems->num_stops++ : problems->count;
     va_list args;
 
-    problems->list = predreg_check_memory(
-            realloc(problems->list,
-                    (problems->count + 1) * sizeof(*problems->list)));
+    predreg_add(problems->list, problems->count);
     memmove(&problems->list[place + 1], &problems->list[place],
-            (problems->count++ - place) * sizeof(*problems->list));
+            (problems->count - 1 - place) * sizeof(*problems->list));
 
     va_start(args, format);
     problems->list[place] = (predreg_problem_t){
@@ -103,7 +101,7 @@ static void judge_target(const predreg_facts_t *facts,
 static void judge_installation(const predreg_facts_t *facts,
                                predreg_problems_t *problems)
 {
-    char *text, *line, *saveptr;
+    char *text;
 
     if (facts->library == NULL) {
         add(problems, 1, "install ucx-predreg again, or name the library with "
@@ -116,8 +114,7 @@ static void judge_installation(const predreg_facts_t *facts,
     }
 
     text = predreg_format("%s", facts->knob_errors);
-    for (line = strtok_r(text, "\n", &saveptr); line != NULL;
-         line = strtok_r(NULL, "\n", &saveptr)) {
+    predreg_for_each_word(line, text, "\n") {
         add(problems, 1, "correct the variable, or unset it", "%s", line);
     }
     free(text);
@@ -205,14 +202,12 @@ static void judge_start(const predreg_facts_t *facts,
     char *text                   = predreg_format("%s", (probe->printed == NULL) ?
                                                         "" : probe->printed);
     unsigned complaints          = 0;
-    char *line, *saveptr;
 
     if (probe->aside[0] != '\0') {
         add(problems, 1, probe->advice, "the library steps aside: %s", probe->why);
     }
 
-    for (line = strtok_r(text, "\n", &saveptr); line != NULL;
-         line = strtok_r(NULL, "\n", &saveptr)) {
+    predreg_for_each_word(line, text, "\n") {
         complaints += judge_line(facts, line, complaints < MAX_COMPLAINTS, problems);
     }
     free(text);

@@ -309,10 +309,10 @@ static void put_domain(ucs_json_t *json, const predreg_facts_t *facts,
                        const predreg_probe_domain_t *domain)
 {
     ucs_json_begin(json, NULL, '{');
-    ucs_json_string(json, "name", domain->name);
+    JSON_STRING(domain, name);
     put(json, "component", domain->component);
-    ucs_json_bool(json, "registers", domain->registers);
-    ucs_json_bool(json, "needs_handles", domain->needs_handles);
+    JSON_BOOL(domain, registers);
+    JSON_BOOL(domain, needs_handles);
     ucs_json_bool(json, "managed", predreg_facts_manages(facts, domain));
     put(json, "failure", domain->failure);
     if (predreg_facts_is_measured(domain)) {
@@ -365,38 +365,36 @@ static void put_settings(ucs_json_t *json)
 void predreg_info_print_json(const predreg_facts_t *facts,
                              const predreg_problems_t *problems)
 {
-    ucs_string_buffer_t text;
-    ucs_json_t json;
+    ucs_json_t *json = predreg_json_begin();
     unsigned i;
 
-    predreg_json_begin(&json, &text);
-    ucs_json_string(&json, "ucx_predreg", PACKAGE_VERSION);
-    ucs_json_string(&json, "built_with_ucx", PREDREG_UCX_VERSION_STRING);
-    put(&json, "kernel", facts->host.kernel);
-    put(&json, "distribution", facts->host.distribution);
-    put(&json, "launcher", facts->host.launcher);
-    put(&json, "mpi", facts->host.mpi);
-    put(&json, "library", facts->library);
-    put_ucx(&json, facts);
-    ucs_json_begin(&json, "domains", '[');
+    ucs_json_string(json, "ucx_predreg", PACKAGE_VERSION);
+    ucs_json_string(json, "built_with_ucx", PREDREG_UCX_VERSION_STRING);
+    put(json, "kernel", facts->host.kernel);
+    put(json, "distribution", facts->host.distribution);
+    put(json, "launcher", facts->host.launcher);
+    put(json, "mpi", facts->host.mpi);
+    put(json, "library", facts->library);
+    put_ucx(json, facts);
+    ucs_json_begin(json, "domains", '[');
     for (i = 0; i < facts->probe.num_domains; ++i) {
-        put_domain(&json, facts, &facts->probe.domains[i]);
+        put_domain(json, facts, &facts->probe.domains[i]);
     }
-    ucs_json_end(&json, ']');
-    put_host(&json, facts);
-    put_settings(&json);
-    ucs_json_begin(&json, "problems", '[');
+    ucs_json_end(json, ']');
+    put_host(json, facts);
+    put_settings(json);
+    ucs_json_begin(json, "problems", '[');
     for (i = 0; i < problems->count; ++i) {
-        ucs_json_begin(&json, NULL, '{');
-        ucs_json_string(&json, "what", problems->list[i].what);
-        ucs_json_string(&json, "do", problems->list[i].advice);
-        ucs_json_bool(&json, "stops", problems->list[i].stops);
-        ucs_json_end(&json, '}');
+        ucs_json_begin(json, NULL, '{');
+        ucs_json_string(json, "what", problems->list[i].what);
+        ucs_json_string(json, "do", problems->list[i].advice);
+        ucs_json_bool(json, "stops", problems->list[i].stops);
+        ucs_json_end(json, '}');
     }
-    ucs_json_end(&json, ']');
-    put(&json, "tried", outcomes[predreg_facts_outcome(facts)].name);
-    put(&json, "aside", facts->probe.aside);
-    ucs_json_string(&json, "policy", ucs_rcache_pred_policy_names[facts->knobs.policy]);
-    ucs_json_bool(&json, "works", predreg_problems_works(problems));
-    predreg_json_print(&json);
+    ucs_json_end(json, ']');
+    put(json, "tried", outcomes[predreg_facts_outcome(facts)].name);
+    put(json, "aside", facts->probe.aside);
+    ucs_json_string(json, "policy", ucs_rcache_pred_policy_names[facts->knobs.policy]);
+    ucs_json_bool(json, "works", predreg_problems_works(problems));
+    predreg_json_print(json);
 }

@@ -67,11 +67,7 @@ static predreg_probe_domain_t *last_domain(predreg_probe_t *probe)
 
 static predreg_probe_domain_t *add_domain(predreg_probe_t *probe)
 {
-    probe->domains = predreg_check_memory(
-            realloc(probe->domains,
-                    (probe->num_domains + 1) * sizeof(*probe->domains)));
-    ++probe->num_domains;
-    return memset(last_domain(probe), 0, sizeof(*probe->domains));
+    return predreg_add(probe->domains, probe->num_domains);
 }
 
 /* The probe prints lines that begin with a word (probe.h). For each word, one of the
@@ -216,10 +212,8 @@ static void read_line(predreg_probe_t *probe, const char *line)
 
 void predreg_probe_read(char *lines, predreg_probe_t *probe)
 {
-    char *line, *saveptr;
 
-    for (line = strtok_r(lines, "\n", &saveptr); line != NULL;
-         line = strtok_r(NULL, "\n", &saveptr)) {
+    predreg_for_each_word(line, lines, "\n") {
         read_line(probe, line);
     }
 }

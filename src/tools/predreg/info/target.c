@@ -156,11 +156,10 @@ void predreg_target_read_list(char *list, predreg_target_t *target)
 {
     char *found[PREDREG_NUM_LIBRARIES] = {NULL};
     unsigned count                  = 0;
-    char *line, *path, *saveptr;
+    char *path;
     unsigned i;
 
-    for (line = strtok_r(list, "\n", &saveptr); line != NULL;
-         line = strtok_r(NULL, "\n", &saveptr)) {
+    predreg_for_each_word(line, list, "\n") {
         for (i = 0; i < PREDREG_NUM_LIBRARIES; ++i) {
             path = read_line(line, predreg_ucx_libraries[i]);
             if (path == NULL) {
@@ -297,11 +296,9 @@ static int has_digit(const char *text)
 void predreg_host_read_version(char *text, char *version, unsigned max)
 {
     char *title = NULL;
-    char *line, *saveptr;
 
     version[0] = '\0';
-    for (line = strtok_r(text, "\n", &saveptr); line != NULL;
-         line = strtok_r(NULL, "\n", &saveptr)) {
+    predreg_for_each_word(line, text, "\n") {
         line += strspn(line, " \t");
         if (has_digit(line)) {
             snprintf(version, max, "%s%s%s", (title == NULL) ? "" : title,

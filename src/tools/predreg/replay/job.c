@@ -113,14 +113,12 @@ static void add_rank(loader_t *loader, const ucs_rcache_trace_t *trace,
     predreg_job_t *job                = loader->job;
     predreg_rank_t *rank;
 
-    job->ranks = predreg_check_memory(
-            realloc(job->ranks, (job->num_ranks + 1) * sizeof(*job->ranks)));
-    rank       = &job->ranks[job->num_ranks];
-    *rank      = (predreg_rank_t){
+    rank  = predreg_add(job->ranks, job->num_ranks);
+    *rank = (predreg_rank_t){
         .path        = predreg_format("%s", trace->path),
         .number      = predreg_trace_rank(trace),
         .input       = input,
-        .order       = job->num_ranks++,
+        .order       = job->num_ranks - 1,
         .start       = predreg_rank_start(trace),
         .num_uses    = timeline->num_uses,
         .duration    = timeline->duration,
@@ -143,18 +141,12 @@ static void add_rank(loader_t *loader, const ucs_rcache_trace_t *trace,
 
 /* Get the parameters of a replay of a rank under a policy: those given by options, and
  * the defaults of the others */
-static ucs_status_t params_of(const predreg_replay_opts_t *opts,
-                              const predreg_timeline_t *timeline,
-                              predreg_replay_policy_t policy,
-                              predreg_replay_params_t *params)
+static void params_of(const predreg_replay_opts_t *opts,
+                      const predreg_timeline_t *timeline,
+                      predreg_replay_policy_t policy,
+                      predreg_replay_params_t *params)
 {
-    ucs_status_t status;
-
-    status = predreg_replay_params_default(timeline, policy, params);
-    if (status != UCS_OK) {
-        return status;
-    }
-
+    predreg_replay_params_default(timeline, policy, params);
     uct_predreg_knobs_to_params(&opts->knobs, &params->cache);
     params->limit  = opts->limits[policy];
     params->shared = opts->shared_processor;
@@ -167,7 +159,6 @@ static ucs_status_t params_of(const predreg_replay_opts_t *opts,
     if (opts->policies_given) {
         params->max_steps = UINT64_MAX; /* The user wants it */
     }
-    return UCS_OK;
 }
 
 /* Keep the needed part of a result, or nothing after an error */
@@ -195,11 +186,8 @@ static ucs_status_t replay_policy(loader_t *loader, const char *path,
         return UCS_OK;
     }
 
-    status = params_of(loader->opts, timeline, policy, &params);
-    if (status == UCS_OK) {
-        status = predreg_replay(timeline, &params, result);
-    }
-
+    params_of(loader->opts, timeline, policy, &params);
+    status = predreg_replay(timeline, &params, result);
     keep_result(loader->opts, status, result);
     if (status == UCS_ERR_UNSUPPORTED) {
         loader->is_too_long[policy] = 1;
@@ -222,10 +210,10 @@ static ucs_status_t replay_budgets(loader_t *loader, const char *path,
     char name[PREDREG_BUDGET_NAME_MAX];
     predreg_replay_params_t params;
     predreg_replay_result_t *result;
-    ucs_status_t status;
+    ucs_status_t status = UCS_OK;
     unsigned i;
 
-    status = params_of(loader->opts, timeline, PREDREG_REPLAY_PREDICT, &params);
+    params_of(loader->opts, timeline, PREDREG_REPLAY_PREDICT, &params);
     for (i = 0; (i < budgets->num) && (status == UCS_OK); ++i) {
         if (i == budgets->usual) {
             continue;
@@ -266,10 +254,12 @@ static ucs_status_t replay_rank(loader_t *loader, const ucs_rcache_trace_t *trac
         status = replay_budgets(loader, trace->path, timeline);
     }
 
-    return (status != UCS_OK) ? status :
-           predreg_sends_add(&loader->job->sends, trace,
-                             predreg_trace_costs(trace, &costs) ? &costs : NULL,
-                             opts->knobs.eager_fraction / 100);
+    if (status == UCS_OK) {
+        predreg_sends_add(&loader->job->sends, trace,
+                          predreg_trace_costs(trace, &costs) ? &costs : NULL,
+                          opts->knobs.eager_fraction / 100);
+    }
+    return status;
 }
 
 /* Replay the rank of a trace, and free the trace. Its costs or sizes may be beyond the
@@ -338,7 +328,7 @@ static predreg_replay_result_t *sort_results(const predreg_job_t *job,
     predreg_replay_result_t *sorted;
     size_t i;
 
-    sorted = predreg_check_memory(calloc(job->num_ranks + 1, sizeof(*sorted)));
+    sorted = predreg_alloc(job->num_ranks + 1, sizeof(*sorted));
     for (i = 0; i < job->num_ranks; ++i) {
         sorted[i] = results[job->ranks[i].order];
     }
@@ -371,10 +361,8 @@ static void align(predreg_job_t *job)
     predreg_rank_start_t *starts;
     size_t i;
 
-    starts       = predreg_check_memory(calloc(job->num_ranks,
-                                               sizeof(*starts)));
-    job->offsets = predreg_check_memory(calloc(job->num_ranks,
-                                               sizeof(*job->offsets)));
+    starts       = predreg_alloc(job->num_ranks, sizeof(*starts));
+    job->offsets = predreg_alloc(job->num_ranks, sizeof(*job->offsets));
     for (i = 0; i < job->num_ranks; ++i) {
         starts[i] = job->ranks[i].start;
     }
@@ -395,14 +383,12 @@ ucs_status_t predreg_job_replay(const predreg_replay_opts_t *opts,
 
     sort_ranks(job);
     align(job);
-    for (index = 0; (index < PREDREG_JOB_RESULTS) && (status == UCS_OK);
-         ++index) {
+    for (index = 0; index < PREDREG_JOB_RESULTS; ++index) {
         if (job->results[index] != NULL) {
-            status = predreg_ranks_total(job->results[index], job->offsets,
-                                         job->num_ranks,
-                                         &job->results[index]
-                                                      [job->num_ranks]);
+            predreg_ranks_total(job->results[index], job->offsets,
+                                job->num_ranks,
+                                &job->results[index][job->num_ranks]);
         }
     }
-    return status;
+    return UCS_OK;
 }

@@ -41,11 +41,11 @@ void predreg_replay_put_known(ucs_json_t *json, const char *name, int is_known,
 
 void predreg_replay_put_damage(ucs_json_t *json, const predreg_damage_t *damage)
 {
-    ucs_json_bool(json, "guessed", damage->guessed);
-    ucs_json_uint(json, "lost", damage->lost);
-    ucs_json_bool(json, "truncated", damage->truncated);
+    JSON_BOOL(damage, guessed);
+    JSON_UINT(damage, lost);
+    JSON_BOOL(damage, truncated);
     if (damage->left_out > 0) {
-        ucs_json_uint(json, "left_out", damage->left_out);
+        JSON_UINT(damage, left_out);
     }
 }
 
@@ -86,35 +86,33 @@ static void print_json(const predreg_replay_result_t *result,
                        const predreg_damage_t *damage, size_t num_ranks,
                        long rank, predreg_recommended_t recommended)
 {
-    ucs_string_buffer_t text;
-    ucs_json_t json;
+    ucs_json_t *json = predreg_json_begin();
 
-    predreg_json_begin(&json, &text);
-    ucs_json_string(&json, "policy", predreg_policies[result->policy].name);
-    ucs_json_printf(&json, "pinned_avg_bytes", "%.0f", result->pinned_avg_bytes);
-    ucs_json_uint(&json, "pinned_peak_bytes", result->pinned.peak_bytes);
-    ucs_json_printf(&json, "byte_seconds", "%.6f", result->pinned.byte_seconds);
-    ucs_json_uint(&json, "uses", result->uses);
-    ucs_json_uint(&json, "hits", result->hits);
-    ucs_json_uint(&json, "late", result->late);
-    ucs_json_uint(&json, "early", result->early);
-    ucs_json_uint(&json, "wasted", result->wasted);
-    put_times(&json, result);
-    ucs_json_uint(&json, "regs", result->regs);
-    ucs_json_uint(&json, "refused", result->refused);
-    ucs_json_uint(&json, "answered", result->answered);
-    ucs_json_uint(&json, "forgotten", result->forgotten);
-    put_budget(&json, result);
-    ucs_json_uint(&json, "ranks", num_ranks);
-    ucs_json_uint(&json, "limit", result->limit);
-    predreg_replay_put_damage(&json, damage);
+    ucs_json_string(json, "policy", predreg_policies[result->policy].name);
+    ucs_json_printf(json, "pinned_avg_bytes", "%.0f", result->pinned_avg_bytes);
+    ucs_json_uint(json, "pinned_peak_bytes", result->pinned.peak_bytes);
+    ucs_json_printf(json, "byte_seconds", "%.6f", result->pinned.byte_seconds);
+    JSON_UINT(result, uses);
+    JSON_UINT(result, hits);
+    JSON_UINT(result, late);
+    JSON_UINT(result, early);
+    JSON_UINT(result, wasted);
+    put_times(json, result);
+    JSON_UINT(result, regs);
+    JSON_UINT(result, refused);
+    JSON_UINT(result, answered);
+    JSON_UINT(result, forgotten);
+    put_budget(json, result);
+    ucs_json_uint(json, "ranks", num_ranks);
+    JSON_UINT(result, limit);
+    predreg_replay_put_damage(json, damage);
     if (rank != ALL_RANKS) {
-        ucs_json_uint(&json, "rank", rank);
+        ucs_json_uint(json, "rank", rank);
     }
     if (recommended != PREDREG_NO_BUDGET) {
-        ucs_json_bool(&json, "recommended", recommended == PREDREG_RECOMMENDED);
+        ucs_json_bool(json, "recommended", recommended == PREDREG_RECOMMENDED);
     }
-    predreg_json_print(&json);
+    predreg_json_print(json);
 }
 
 void predreg_replay_print_head(void)
@@ -216,20 +214,18 @@ void predreg_replay_print_excess(const predreg_replay_result_t *predict,
 
 static void print_json_arena(const predreg_gain_t *gain)
 {
-    ucs_string_buffer_t text;
-    ucs_json_t json;
+    ucs_json_t *json = predreg_json_begin();
 
-    predreg_json_begin(&json, &text);
-    ucs_json_string(&json, "arena", predreg_gain_advice_name(predreg_gain_advise(gain)));
-    ucs_json_uint(&json, "ranks", gain->ranks);
-    ucs_json_uint(&json, "size", gain->size);
-    ucs_json_uint(&json, "uses", gain->uses);
-    ucs_json_uint(&json, "answered", gain->answered);
-    ucs_json_printf(&json, "pinned_avg_bytes", "%.0f", gain->average);
-    ucs_json_printf(&json, "predict_avg_bytes", "%.0f", gain->predict_average);
-    ucs_json_printf(&json, "seconds_saved", "%.9f", (double)gain->saved / NSEC_PER_SEC);
-    ucs_json_printf(&json, "seconds", "%.9f", (double)gain->time / NSEC_PER_SEC);
-    predreg_json_print(&json);
+    ucs_json_string(json, "arena", predreg_gain_advice_name(predreg_gain_advise(gain)));
+    JSON_UINT(gain, ranks);
+    JSON_UINT(gain, size);
+    JSON_UINT(gain, uses);
+    JSON_UINT(gain, answered);
+    ucs_json_printf(json, "pinned_avg_bytes", "%.0f", gain->average);
+    ucs_json_printf(json, "predict_avg_bytes", "%.0f", gain->predict_average);
+    ucs_json_printf(json, "seconds_saved", "%.9f", (double)gain->saved / NSEC_PER_SEC);
+    ucs_json_printf(json, "seconds", "%.9f", (double)gain->time / NSEC_PER_SEC);
+    predreg_json_print(json);
 }
 
 void predreg_replay_print_gain(const predreg_gain_t *gain, int is_json)
@@ -264,28 +260,26 @@ static void print_json_sends(const predreg_sends_t *sends)
 {
     const ucs_reuse_gain_t *gain = &sends->gain;
     int is_known                 = (sends->calibrated > 0);
-    ucs_string_buffer_t text;
-    ucs_json_t json;
+    ucs_json_t *json             = predreg_json_begin();
 
-    predreg_json_begin(&json, &text);
-    ucs_json_string(&json, "eager", predreg_eager_advice_name(predreg_sends_advise(sends)));
-    ucs_json_uint(&json, "ranks", sends->ranks);
-    ucs_json_uint(&json, "calibrated", sends->calibrated);
-    ucs_json_uint(&json, "buffers", sends->buffers);
-    ucs_json_uint(&json, "sends", sends->sends);
-    ucs_json_uint(&json, "copied", sends->copied);
-    ucs_json_uint(&json, "others", sends->others);
-    ucs_json_uint(&json, "went", sends->went);
-    ucs_json_uint(&json, "most_sends", sends->most.most);
-    ucs_json_printf(&json, "length", "%.0f", sends->length.sum / sends->ranks);
-    ucs_json_printf(&json, "reused_percent", "%.4f", 100 * sends->reused / sends->ranks);
-    predreg_replay_put_known(&json, "hot_buffers", is_known, gain->hot_buffers, 0);
-    predreg_replay_put_known(&json, "hot_sends", is_known, gain->sends, 0);
-    predreg_replay_put_known(&json, "bytes_saved", is_known, gain->bytes, 0);
-    predreg_replay_put_known(&json, "seconds_saved", is_known,
+    ucs_json_string(json, "eager", predreg_eager_advice_name(predreg_sends_advise(sends)));
+    JSON_UINT(sends, ranks);
+    JSON_UINT(sends, calibrated);
+    JSON_UINT(sends, buffers);
+    JSON_UINT(sends, sends);
+    JSON_UINT(sends, copied);
+    JSON_UINT(sends, others);
+    JSON_UINT(sends, went);
+    ucs_json_uint(json, "most_sends", sends->most.most);
+    ucs_json_printf(json, "length", "%.0f", sends->length.sum / sends->ranks);
+    ucs_json_printf(json, "reused_percent", "%.4f", 100 * sends->reused / sends->ranks);
+    predreg_replay_put_known(json, "hot_buffers", is_known, gain->hot_buffers, 0);
+    predreg_replay_put_known(json, "hot_sends", is_known, gain->sends, 0);
+    predreg_replay_put_known(json, "bytes_saved", is_known, gain->bytes, 0);
+    predreg_replay_put_known(json, "seconds_saved", is_known,
                              gain->saved / NSEC_PER_SEC, 9);
-    ucs_json_printf(&json, "seconds", "%.9f", (double)sends->time / NSEC_PER_SEC);
-    predreg_json_print(&json);
+    ucs_json_printf(json, "seconds", "%.9f", (double)sends->time / NSEC_PER_SEC);
+    predreg_json_print(json);
 }
 
 /* Print the gain of sending small messages without the copy */

@@ -97,32 +97,30 @@ static void print_json(const predreg_job_t *job,
                        const predreg_scale_params_t *params,
                        const predreg_scale_t *scale)
 {
-    int has_max = (opts->node_max > 0);
-    int has     = has_helpers(scale);
-    ucs_string_buffer_t text;
-    ucs_json_t json;
+    ucs_json_t *json = predreg_json_begin();
+    int has_max      = (opts->node_max > 0);
+    int has          = has_helpers(scale);
 
-    predreg_json_begin(&json, &text);
-    ucs_json_string(&json, "policy", policy);
-    ucs_json_string(&json, "phases", predreg_phase_names[params->phase]);
-    ucs_json_uint(&json, "ranks", params->num_ranks);
-    ucs_json_uint(&json, "ranks_per_node", params->ranks_per_node);
-    ucs_json_uint(&json, "nodes", scale->num_nodes);
-    ucs_json_printf(&json, "node_avg_bytes", "%.0f", scale->node_avg_bytes);
-    ucs_json_uint(&json, "node_peak_bytes", scale->node_peak_bytes);
-    ucs_json_printf(&json, "job_avg_bytes", "%.0f", scale->job_avg_bytes);
-    ucs_json_uint(&json, "job_peak_bytes", scale->job_peak_bytes);
-    predreg_replay_put_known(&json, "node_max_bytes", has_max, params->node_max, 0);
-    predreg_replay_put_known(&json, "above", has_max, scale->above, 6);
-    predreg_replay_put_known(&json, "above_avg_bytes", has_max, scale->above_avg_bytes, 0);
-    ucs_json_uint(&json, "idle_cores", scale->idle_cores);
-    predreg_replay_put_known(&json, "helper_cores", has, scale->helper_cores, 6);
-    predreg_replay_put_known(&json, "helper_regs", has, scale->helper_regs, 0);
-    predreg_replay_put_known(&json, "delayed_regs", has, scale->delayed_regs, 0);
-    predreg_replay_put_known(&json, "delay_avg_ns", has, scale->delay_avg, 0);
-    predreg_replay_put_known(&json, "delay_max_ns", has, scale->delay_max, 0);
-    predreg_replay_put_damage(&json, &job->damage);
-    predreg_json_print(&json);
+    ucs_json_string(json, "policy", policy);
+    ucs_json_string(json, "phases", predreg_phase_names[params->phase]);
+    ucs_json_uint(json, "ranks", params->num_ranks);
+    JSON_UINT(params, ranks_per_node);
+    ucs_json_uint(json, "nodes", scale->num_nodes);
+    ucs_json_printf(json, "node_avg_bytes", "%.0f", scale->node_avg_bytes);
+    JSON_UINT(scale, node_peak_bytes);
+    ucs_json_printf(json, "job_avg_bytes", "%.0f", scale->job_avg_bytes);
+    JSON_UINT(scale, job_peak_bytes);
+    predreg_replay_put_known(json, "node_max_bytes", has_max, params->node_max, 0);
+    predreg_replay_put_known(json, "above", has_max, scale->above, 6);
+    predreg_replay_put_known(json, "above_avg_bytes", has_max, scale->above_avg_bytes, 0);
+    JSON_UINT(scale, idle_cores);
+    predreg_replay_put_known(json, "helper_cores", has, scale->helper_cores, 6);
+    predreg_replay_put_known(json, "helper_regs", has, scale->helper_regs, 0);
+    predreg_replay_put_known(json, "delayed_regs", has, scale->delayed_regs, 0);
+    predreg_replay_put_known(json, "delay_avg_ns", has, scale->delay_avg, 0);
+    predreg_replay_put_known(json, "delay_max_ns", has, scale->delay_max, 0);
+    predreg_replay_put_damage(json, &job->damage);
+    predreg_json_print(json);
 }
 
 static ucs_status_t scale_phase(const predreg_job_t *job,

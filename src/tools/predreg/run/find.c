@@ -79,8 +79,8 @@ char *predreg_relative_folder(const char *folder, const char *other)
  */
 static char *absolute_path(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *absolute    = NULL;
+    const char *name = basename(path);
+    char *absolute   = NULL;
     struct stat st;
     char *dir, *real;
 
@@ -97,12 +97,10 @@ static char *absolute_path(const char *path)
         return NULL;
     }
 
-    dir  = (slash == NULL) ? predreg_format(".") :
-                             predreg_format("%.*s/", (int)(slash - path), path);
-    real = realpath(dir, NULL);
+    dir  = predreg_format("%.*s", (int)(name - path), path);
+    real = realpath((name == path) ? "." : dir, NULL);
     if (real != NULL) {
-        absolute = predreg_format("%s/%s", real,
-                                  (slash == NULL) ? path : slash + 1);
+        absolute = predreg_format("%s/%s", real, name);
     }
 
     free(real);
@@ -248,13 +246,6 @@ char *predreg_find_command(const char *name)
     return NULL;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return (slash == NULL) ? path : slash + 1;
-}
-
 /* Whether a library is a sanitizer of GCC or Clang, which ends the program unless the
  * library is loaded first */
 static int is_sanitizer(const char *path)
@@ -265,7 +256,7 @@ static int is_sanitizer(const char *path)
     unsigned i;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
-        if (!strncmp(base_name(path), names[i], strlen(names[i]))) {
+        if (!strncmp(basename(path), names[i], strlen(names[i]))) {
             return 1;
         }
     }
@@ -278,13 +269,12 @@ char *predreg_preload_join(const char *library, const char *present)
     char *copy  = predreg_format("%s", (present == NULL) ? "" : present);
     char *first = predreg_format("%s", "");
     char *rest  = predreg_format("%s", "");
-    char *path, *saveptr, *value;
+    char *value;
 
-    for (path = strtok_r(copy, SEPARATORS, &saveptr); path != NULL;
-         path = strtok_r(NULL, SEPARATORS, &saveptr)) {
+    predreg_for_each_word(path, copy, SEPARATORS) {
         if (is_sanitizer(path)) {
             first = predreg_append(first, "%s:", path);
-        } else if (strcmp(base_name(path), base_name(library))) {
+        } else if (strcmp(basename(path), basename(library))) {
             rest = predreg_append(rest, ":%s", path);
         }
     }
@@ -300,11 +290,9 @@ int predreg_preload_has_library(const char *present)
 {
     char *copy = predreg_format("%s", (present == NULL) ? "" : present);
     int has    = 0;
-    char *path, *saveptr;
 
-    for (path = strtok_r(copy, SEPARATORS, &saveptr); path != NULL;
-         path = strtok_r(NULL, SEPARATORS, &saveptr)) {
-        has |= !strcmp(base_name(path), PREDREG_LIBRARY);
+    predreg_for_each_word(path, copy, SEPARATORS) {
+        has |= !strcmp(basename(path), PREDREG_LIBRARY);
     }
 
     free(copy);

@@ -74,8 +74,7 @@ predreg_launcher_t predreg_launcher_by_name(const char *command)
     /* Debian and others append to the names: mpirun.openmpi, mpiexec.hydra */
     static const char *const several[] = {"mpirun",  "mpiexec", "orterun",
                                           "prterun", "oshrun",  "shmemrun"};
-    const char *slash                  = strrchr(command, '/');
-    const char *name                   = (slash == NULL) ? command : slash + 1;
+    const char *name                   = basename(command);
     size_t length                      = strcspn(name, ".-_");
     size_t i;
 
@@ -432,9 +431,9 @@ char **predreg_launcher_args(predreg_launcher_t kind, char *const *argv,
 
     /* At worst every argument is a ':' that begins another program, for which
      * all variables are set again */
-    args.out = predreg_check_memory(
-            calloc((vector_length(argv) + 1) *
-                   (WORDS_PER_VAR * vector_length(vars) + 1) + 1, sizeof(*args.out)));
+    args.out = predreg_alloc((vector_length(argv) + 1) *
+                             (WORDS_PER_VAR * vector_length(vars) + 1) + 1,
+                             sizeof(*args.out));
 
     if (kind == PREDREG_LAUNCHER_OPENMPI) {
         copy_openmpi(&args, argv);

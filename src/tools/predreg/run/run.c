@@ -58,7 +58,7 @@ char **predreg_env_vars(const char *library)
         ++count;
     }
 
-    vars    = predreg_check_memory(calloc(count + 1, sizeof(*vars)));
+    vars    = predreg_alloc(count + 1, sizeof(*vars));
     vars[0] = predreg_format(PREDREG_PRELOAD "=%s", preload);
     free(preload);
 

@@ -6,7 +6,7 @@
 
 #include "stat.h"
 
-#include <ucs/base/json.h>
+#include <tools/base/fields.h>
 
 #include <ucs/sys/math.h>
 
@@ -44,47 +44,41 @@ static int is_known(const predreg_stat_proc_t *proc)
     return proc->state.snapshot.policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;
 }
 
-/* Whether both are looks at the same process. Another process of the same pid counts from
- * 0 again */
-static int is_same_run(const predreg_stat_proc_t *proc,
-                       const predreg_stat_proc_t *before)
-{
-    const ucs_rcache_pred_snapshot_t *now = &proc->state.snapshot;
-    const ucs_rcache_pred_snapshot_t *old = &before->state.snapshot;
+/* The counters of an interval, by their places in a snapshot */
+#define RATES(_rate) \
+    _rate(uses, stats.uses) \
+    _rate(hits, stats.hits) \
+    _rate(critical, stats.time_critical) \
+    _rate(spent, stats.budget_spent) \
+    _rate(budget, stats.budget_time) \
+    _rate(cpu, helper_cpu)
 
-    return (now->stats.uses >= old->stats.uses) &&
-           (now->stats.hits >= old->stats.hits) &&
-           (now->stats.time_critical >= old->stats.time_critical) &&
-           (now->stats.budget_spent >= old->stats.budget_spent) &&
-           (now->stats.budget_time >= old->stats.budget_time) &&
-           (now->helper_cpu >= old->helper_cpu);
-}
-
-/* @param [in] before  May be NULL: the rates are of the whole run. */
+/* @param [in] before  May be NULL: the rates are of the whole run, as they are if the
+ *                     looks are at two processes with one pid, of which the second
+ *                     counts from 0 again. */
 static rates_t rates_between(const predreg_stat_proc_t *proc,
                              const predreg_stat_proc_t *before)
 {
     const ucs_rcache_pred_snapshot_t *now = &proc->state.snapshot;
-    const ucs_rcache_pred_snapshot_t *old;
     rates_t rates                         = {
-        .seconds  = now->stats.duration / NSEC_PER_SEC,
-        .uses     = now->stats.uses,
-        .hits     = now->stats.hits,
-        .critical = now->stats.time_critical,
-        .spent    = now->stats.budget_spent,
-        .budget   = now->stats.budget_time,
-        .cpu      = now->helper_cpu
+        .seconds = now->stats.duration / NSEC_PER_SEC
     };
+    int is_same_run                       = 1;
+    const ucs_rcache_pred_snapshot_t *old;
 
-    if ((before != NULL) && is_same_run(proc, before)) {
-        old             = &before->state.snapshot;
-        rates.seconds   = (proc->looked - before->looked) / NSEC_PER_SEC;
-        rates.uses     -= old->stats.uses;
-        rates.hits     -= old->stats.hits;
-        rates.critical -= old->stats.time_critical;
-        rates.spent    -= old->stats.budget_spent;
-        rates.budget   -= old->stats.budget_time;
-        rates.cpu      -= old->helper_cpu;
+#define WHOLE(_field, _place)   rates._field = now->_place;
+#define IS_SAME(_field, _place) is_same_run &= (now->_place >= old->_place);
+#define CHANGE(_field, _place)  rates._field -= old->_place;
+    RATES(WHOLE)
+    if (before == NULL) {
+        return rates;
+    }
+
+    old = &before->state.snapshot;
+    RATES(IS_SAME)
+    if (is_same_run) {
+        rates.seconds = (proc->looked - before->looked) / NSEC_PER_SEC;
+        RATES(CHANGE)
     }
     return rates;
 }
@@ -142,39 +136,41 @@ static const char *cell_budget(char *cell,
            cell_printf(cell, "%.4g", snapshot->budget);
 }
 
-#define FIREHOSE(_now) \
-    (_now)->stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE]
+/* The texts of numbers in the columns: of counters of the library, and of others */
+#define BYTES(_field)   cell_bytes(cell, now->_field)
+#define COUNT(_field)   cell_count(cell, now->_field)
+#define SECONDS(_field) cell_known(cell, 1, 3, now->_field / NSEC_PER_SEC)
+#define PART(_field)    cell_percent(cell, rates._field / NSEC_PER_SEC, rates.seconds)
 
 /* The columns: width, name, whether the number is known under leave-pinned, too, and the
  * text of the number. "-" stands for an unknown number. */
 #define COLUMNS(_column) \
     _column(4, "RANK", 1, cell_known(cell, now->rank >= 0, 0, now->rank)) \
-    _column(7, "PID", 1, cell_count(cell, now->pid)) \
+    _column(7, "PID", 1, COUNT(pid)) \
     _column(-12, "POLICY", 1, ucs_rcache_pred_policy_names[now->policy]) \
     _column(-8, "HELPER", 0, ucs_rcache_pred_mode_names[now->mode]) \
-    _column(5, "NOW", 0, cell_bytes(cell, now->stats.bytes_now)) \
-    _column(5, "PEAK", 0, cell_bytes(cell, now->stats.bytes_peak)) \
-    _column(5, "AVG", 0, cell_bytes(cell, now->stats.bytes_avg)) \
-    _column(6, "PINNED", 1, cell_bytes(cell, now->kernel_pinned)) \
-    _column(6, "USES/S", 1, cell_known(cell, rates.seconds > 0, 0, rates.uses / rates.seconds)) \
+    _column(5, "NOW", 0, BYTES(stats.bytes_now)) \
+    _column(5, "PEAK", 0, BYTES(stats.bytes_peak)) \
+    _column(5, "AVG", 0, BYTES(stats.bytes_avg)) \
+    _column(6, "PINNED", 1, BYTES(kernel_pinned)) \
+    _column(6, "USES/S", 1, \
+            cell_known(cell, rates.seconds > 0, 0, rates.uses / rates.seconds)) \
     _column(5, "HIT%", 0, cell_percent(cell, rates.hits, rates.uses)) \
-    _column(5, "LATE", 0, cell_count(cell, now->stats.late)) \
-    _column(5, "EARLY", 0, cell_count(cell, now->stats.early)) \
-    _column(6, "WASTED", 0, cell_count(cell, now->stats.wasted)) \
-    _column(7, "REFUSED", 0, cell_count(cell, now->stats.refused)) \
-    _column(5, "CRIT%", 0, \
-            cell_percent(cell, rates.critical / NSEC_PER_SEC, rates.seconds)) \
+    _column(5, "LATE", 0, COUNT(stats.late)) \
+    _column(5, "EARLY", 0, COUNT(stats.early)) \
+    _column(6, "WASTED", 0, COUNT(stats.wasted)) \
+    _column(7, "REFUSED", 0, COUNT(stats.refused)) \
+    _column(5, "CRIT%", 0, PART(critical)) \
     _column(7, "BUDGET%", 0, cell_budget(cell, now)) \
-    _column(6, "SPENT%", 0, \
-            cell_percent(cell, rates.spent, rates.budget)) \
-    _column(7, "SPENT,S", 0, cell_known(cell, 1, 3, now->stats.budget_spent / NSEC_PER_SEC)) \
-    _column(6, "ROOM,S", 0, cell_known(cell, 1, 3, now->stats.room_lost / NSEC_PER_SEC)) \
-    _column(5, "CPU%", 0, \
-            cell_percent(cell, rates.cpu / NSEC_PER_SEC, rates.seconds)) \
-    _column(8, "USES", 1, cell_count(cell, now->stats.uses)) \
-    _column(5, "ARENA", 0, cell_bytes(cell, now->arena_committed)) \
-    _column(8, "ANSWERED", 0, cell_count(cell, now->arena_answered)) \
-    _column(8, "FIREHOSE", 0, cell_bytes(cell, FIREHOSE(now).bytes_now)) \
+    _column(6, "SPENT%", 0, cell_percent(cell, rates.spent, rates.budget)) \
+    _column(7, "SPENT,S", 0, SECONDS(stats.budget_spent)) \
+    _column(6, "ROOM,S", 0, SECONDS(stats.room_lost)) \
+    _column(5, "CPU%", 0, PART(cpu)) \
+    _column(8, "USES", 1, COUNT(stats.uses)) \
+    _column(5, "ARENA", 0, BYTES(arena_committed)) \
+    _column(8, "ANSWERED", 0, COUNT(arena_answered)) \
+    _column(8, "FIREHOSE", 0, \
+            BYTES(stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE].bytes_now)) \
     _column(6, "FHHIT%", 1, \
             cell_percent(cell, now->firehose_hits, now->firehose_requests))
 
@@ -244,22 +240,22 @@ void predreg_stat_json(const predreg_stat_proc_t *proc, uint64_t time_ms,
                        ucs_string_buffer_t *line)
 {
     const ucs_rcache_pred_live_state_t *state = &proc->state;
-    ucs_json_t json                           = {line, 0};
+    ucs_json_t *json                          = &(ucs_json_t){line, 0};
 
     /* Whole numbers are used, because the format of floating-point numbers
      * depends on the locale */
-    ucs_json_begin(&json, NULL, '{');
-    ucs_json_printf(&json, "time", "%lu.%03lu,", time_ms / 1000, time_ms % 1000);
+    ucs_json_begin(json, NULL, '{');
+    ucs_json_printf(json, "time", "%lu.%03lu,", time_ms / 1000, time_ms % 1000);
     ucs_rcache_pred_snapshot_to_json(&state->snapshot, line);
-    ucs_json_printf(&json, "age_seconds", "%lu.%06lu", proc->age / 1000000000ul,
+    ucs_json_printf(json, "age_seconds", "%lu.%06lu", proc->age / 1000000000ul,
                     (proc->age / 1000) % 1000000);
     if (state->node_max_bytes == UINT64_MAX) {
-        ucs_json_string(&json, "node_bytes", NULL);
-        ucs_json_string(&json, "node_max_bytes", NULL);
+        ucs_json_string(json, "node_bytes", NULL);
+        ucs_json_string(json, "node_max_bytes", NULL);
     } else {
-        ucs_json_printf(&json, "node_bytes", "%lu", state->node_bytes);
-        ucs_json_printf(&json, "node_max_bytes", "%lu", state->node_max_bytes);
+        JSON_UINT(state, node_bytes);
+        JSON_UINT(state, node_max_bytes);
     }
-    ucs_json_string(&json, "command", state->command);
-    ucs_json_end(&json, '}');
+    JSON_STRING(state, command);
+    ucs_json_end(json, '}');
 }

@@ -74,7 +74,7 @@ static int parse_pids(char **args, predreg_stat_opts_t *opts)
     pid_t pid;
 
     for (num = 0; args[num] != NULL; ++num);
-    opts->pids = predreg_check_memory(calloc(num + 1, sizeof(*opts->pids)));
+    opts->pids = predreg_alloc(num + 1, sizeof(*opts->pids));
     for (; *args != NULL; ++args) {
         pid = predreg_number(*args, PREDREG_PID_MAX);
         if (pid == 0) {

@@ -20,18 +20,9 @@
  */
 
 
-static void add_proc(predreg_view_t *view, const predreg_stat_proc_t *proc)
-{
-    view->procs = predreg_check_memory(
-            realloc(view->procs, (view->num_procs + 1) * sizeof(*view->procs)));
-    view->procs[view->num_procs++] = *proc;
-}
-
 static void add_text(predreg_view_t *view, char *text)
 {
-    view->texts = predreg_check_memory(
-            realloc(view->texts, (view->num_texts + 1) * sizeof(*view->texts)));
-    view->texts[view->num_texts++] = text;
+    *predreg_add(view->texts, view->num_texts) = text;
 }
 
 void predreg_view_cleanup(predreg_view_t *view)
@@ -94,7 +85,7 @@ static void look_or_say(predreg_view_t *view, const predreg_system_t *system,
     char *why;
 
     if (predreg_stat_look(system, pid, &proc, &why) == PREDREG_LOOK_OK) {
-        add_proc(view, &proc);
+        *predreg_add(view->procs, view->num_procs) = proc;
     } else {
         add_text(view, why);
     }
@@ -122,7 +113,7 @@ static int look_past(predreg_view_t *view, const predreg_system_t *system,
 
     switch (predreg_stat_look(system, pid, &proc, NULL)) {
     case PREDREG_LOOK_OK:
-        add_proc(view, &proc);
+        *predreg_add(view->procs, view->num_procs) = proc;
         return 0;
     case PREDREG_LOOK_BAD:
         /* Look once more for a text for the user. This time the look may succeed */

@@ -6,6 +6,7 @@
 
 #include "account.h"
 
+#include <tools/base/memory.h>
 #include <tools/replay/program/costs.h>
 #include <ucs/base/hash.h>
 #include <ucs/rcache_pred/predict/policy.h>
@@ -16,9 +17,6 @@
 #include <string.h>
 
 #define NSEC_PER_SEC 1e9
-
-/* Room of the first allocation for operations of the helper */
-#define MIN_HELPER_OPS 256
 
 
 khint_t predreg_site_hash(predreg_site_key_t key)
@@ -32,7 +30,6 @@ void predreg_account_init(predreg_account_t *account,
 {
     memset(account, 0, sizeof(*account));
     account->result = result;
-    account->status = UCS_OK;
 }
 
 void predreg_account_cleanup(predreg_account_t *account)
@@ -53,31 +50,20 @@ predreg_site_t *predreg_account_site(predreg_account_t *account,
     khiter_t iter;
     int ret;
 
-    iter = kh_get(predreg_sites, &account->sites, key);
-    if (iter != kh_end(&account->sites)) {
+    iter = kh_put(predreg_sites, &account->sites, key, &ret);
+    if (ret == 0) {
         return kh_val(&account->sites, iter);
     }
 
-    site = calloc(1, sizeof(*site));
-    if (site == NULL) {
-        goto err;
-    }
-
-    iter = kh_put(predreg_sites, &account->sites, key, &ret);
     if (ret < 0) {
-        goto err_free;
+        predreg_no_memory();
     }
 
+    site                          = predreg_alloc(1, sizeof(*site));
     site->sum.caller              = key.caller;
     site->sum.stack               = key.stack;
     kh_val(&account->sites, iter) = site;
     return site;
-
-err_free:
-    free(site);
-err:
-    account->status = UCS_ERR_NO_MEMORY;
-    return &account->no_site;
 }
 
 void predreg_account_wait(predreg_account_t *account, predreg_site_t *site,
@@ -108,37 +94,15 @@ void predreg_account_refused(predreg_account_t *account, predreg_site_t *site,
     predreg_account_wait(account, site, waited);
 }
 
-static int make_room(predreg_account_t *account)
-{
-    size_t room = ucs_max(2 * account->helper_ops_room,
-                          (size_t)MIN_HELPER_OPS);
-    predreg_helper_op_t *ops;
-
-    if (account->num_helper_ops < account->helper_ops_room) {
-        return 1;
-    }
-
-    ops = realloc(account->helper_ops, room * sizeof(*ops));
-    if (ops == NULL) {
-        account->status = UCS_ERR_NO_MEMORY;
-        return 0;
-    }
-
-    account->helper_ops      = ops;
-    account->helper_ops_room = room;
-    return 1;
-}
-
 void predreg_account_helper(predreg_account_t *account, uint64_t begin,
                             uint64_t end, int is_reg)
 {
-    if (make_room(account)) {
-        account->helper_ops[account->num_helper_ops++] = (predreg_helper_op_t){
-            .time     = begin,
-            .duration = end - begin,
-            .is_reg   = is_reg
-        };
-    }
+    *predreg_add(account->helper_ops,
+                 account->num_helper_ops) = (predreg_helper_op_t){
+        .time     = begin,
+        .duration = end - begin,
+        .is_reg   = is_reg
+    };
 }
 
 void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
@@ -281,46 +245,29 @@ static int helper_op_compare(const void *a, const void *b)
     return (first->time > second->time) - (first->time < second->time);
 }
 
-static ucs_status_t list_sites(predreg_account_t *account)
+static void list_sites(predreg_account_t *account)
 {
     predreg_replay_result_t *result = account->result;
     predreg_replay_site_t *sites;
     predreg_site_t *site;
 
     result->num_sites = kh_size(&account->sites);
-    sites             = malloc(ucs_max(result->num_sites, 1u) * sizeof(*sites));
+    sites             = predreg_alloc(result->num_sites, sizeof(*sites));
     result->sites     = sites;
-    if (sites == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
     kh_foreach_value(&account->sites, site, {
         *sites              = site->sum;
         sites->byte_seconds = site->byte_ns / NSEC_PER_SEC;
         ++sites;
     });
     qsort(result->sites, result->num_sites, sizeof(*sites), site_compare);
-    return UCS_OK;
 }
 
-ucs_status_t predreg_account_result(predreg_account_t *account,
-                                    uint64_t duration)
+void predreg_account_result(predreg_account_t *account, uint64_t duration)
 {
     predreg_replay_result_t *result = account->result;
-    ucs_status_t status             = account->status;
 
-    if (status == UCS_OK) {
-        status = predreg_ledger_sum(&account->ledger, &result->pinned);
-    }
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = list_sites(account);
-    if (status != UCS_OK) {
-        predreg_sum_cleanup(&result->pinned);
-        return status;
-    }
+    predreg_ledger_sum(&account->ledger, &result->pinned);
+    list_sites(account);
 
     /* From now on the result owns the array */
     result->helper_ops     = account->helper_ops;
@@ -333,7 +280,6 @@ ucs_status_t predreg_account_result(predreg_account_t *account,
 
     result->duration         = duration;
     result->pinned_avg_bytes = predreg_sum_average(&result->pinned, duration);
-    return UCS_OK;
 }
 
 void predreg_replay_result_cleanup(predreg_replay_result_t *result)
@@ -346,7 +292,6 @@ void predreg_replay_result_cleanup(predreg_replay_result_t *result)
 void predreg_replay_result_shrink(predreg_replay_result_t *result)
 {
     predreg_sum_t *sum = &result->pinned;
-    predreg_step_t *curve;
 
     free(result->helper_ops);
     free(result->sites);
@@ -356,9 +301,7 @@ void predreg_replay_result_shrink(predreg_replay_result_t *result)
     result->num_sites      = 0;
 
     if (sum->num_steps > 0) {
-        curve = realloc(sum->curve, sum->num_steps * sizeof(*curve));
-        if (curve != NULL) {
-            sum->curve = curve;
-        }
+        sum->curve = predreg_check_memory(
+                realloc(sum->curve, sum->num_steps * sizeof(*sum->curve)));
     }
 }

@@ -131,13 +131,8 @@ typedef struct predreg_account {
     predreg_replay_result_t *result;
     predreg_ledger_t        ledger;
     khash_t(predreg_sites)  sites;
-    predreg_site_t          no_site; /**< Counts for sites without memory */
-    ucs_status_t            status;  /**< UCS_ERR_NO_MEMORY if there was no
-                                          memory for a site or an operation of
-                                          the helper */
     predreg_helper_op_t     *helper_ops;
     size_t                  num_helper_ops;
-    size_t                  helper_ops_room;
 } predreg_account_t;
 
 
@@ -176,8 +171,7 @@ void predreg_account_init(predreg_account_t *account,
 
 void predreg_account_cleanup(predreg_account_t *account);
 
-/** @return the call site of a context. Never NULL: without memory for the site,
- *          predreg_account_result() fails later. */
+/** @return the call site of a context. */
 predreg_site_t *predreg_account_site(predreg_account_t *account,
                                      const ucs_rcache_pred_context_t *context);
 
@@ -236,10 +230,8 @@ void predreg_holding_close(predreg_account_t *account,
  * limit, budget and prediction_errors.
  *
  * @param [in] duration  Duration of the program under the policy, ns.
- * @return UCS_ERR_NO_MEMORY; the result then needs no cleanup.
  */
-ucs_status_t predreg_account_result(predreg_account_t *account,
-                                    uint64_t duration);
+void predreg_account_result(predreg_account_t *account, uint64_t duration);
 
 END_C_DECLS
 

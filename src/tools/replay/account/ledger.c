@@ -6,6 +6,8 @@
 
 #include "ledger.h"
 
+#include <tools/base/memory.h>
+
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -78,34 +80,22 @@ static size_t changes_combine(predreg_change_t *changes, size_t num_changes)
 
 /* Make room for another change: add up changes of the same time and, if this
  * leaves the array half full, get more memory */
-static ucs_status_t make_room(predreg_ledger_t *ledger)
+static void make_room(predreg_ledger_t *ledger)
 {
-    predreg_change_t *changes;
-    size_t room;
-
     ledger->num_changes = changes_combine(ledger->changes,
                                           ledger->num_changes);
-    if (ledger->num_changes < ledger->room / 2) {
-        return UCS_OK;
+    if (ledger->num_changes >= ledger->room / 2) {
+        ledger->room    = ucs_max(ledger->room * 2, FIRST_ROOM);
+        ledger->changes = predreg_check_memory(
+                realloc(ledger->changes,
+                        ledger->room * sizeof(*ledger->changes)));
     }
-
-    room    = ucs_max(ledger->room * 2, FIRST_ROOM);
-    changes = realloc(ledger->changes, room * sizeof(*changes));
-    if (changes == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    ledger->changes = changes;
-    ledger->room    = room;
-    return UCS_OK;
 }
 
 static void add_change(predreg_ledger_t *ledger, int64_t time, uint64_t bytes)
 {
-    if ((ledger->num_changes == ledger->room) &&
-        (make_room(ledger) != UCS_OK)) {
-        ledger->status = UCS_ERR_NO_MEMORY;
-        return;
+    if (ledger->num_changes == ledger->room) {
+        make_room(ledger);
     }
 
     ledger->changes[ledger->num_changes++] =
@@ -175,18 +165,13 @@ static void ledger_integrate(const predreg_ledger_t *ledger, predreg_sum_t *sum)
     sum->byte_seconds = total / NSEC_PER_SEC;
 }
 
-ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum)
+void predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum)
 {
-    if (ledger->status != UCS_OK) {
-        return ledger->status;
-    }
-
     memset(sum, 0, sizeof(*sum));
     curve_make(ledger->changes,
                changes_combine(ledger->changes, ledger->num_changes), sum);
     ledger_integrate(ledger, sum);
     *ledger = (predreg_ledger_t){ .changes = NULL };
-    return UCS_OK;
 }
 
 /* Write the steps of a curve as changes. @return the number of changes. */
@@ -205,9 +190,8 @@ static size_t changes_of_curve(const predreg_sum_t *sum, int64_t offset,
     return sum->num_steps;
 }
 
-ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
-                               const int64_t *offsets, size_t num_sums,
-                               predreg_sum_t *total)
+void predreg_sum_merge(const predreg_sum_t *const *sums, const int64_t *offsets,
+                       size_t num_sums, predreg_sum_t *total)
 {
     size_t num_changes = 0;
     predreg_change_t *changes;
@@ -218,11 +202,7 @@ ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
         num_changes += sums[i]->num_steps;
     }
 
-    changes = malloc(ucs_max(num_changes, 1ul) * sizeof(*changes));
-    if (changes == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
+    changes = predreg_alloc(num_changes, sizeof(*changes));
     memset(total, 0, sizeof(*total));
     num_changes = 0;
     for (i = 0; i < num_sums; ++i) {
@@ -235,7 +215,6 @@ ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
     }
 
     curve_make(changes, changes_combine(changes, num_changes), total);
-    return UCS_OK;
 }
 
 double predreg_sum_average(const predreg_sum_t *sum, uint64_t duration)

@@ -8,7 +8,6 @@
 #define PREDREG_LEDGER_H_
 
 #include <ucs/sys/compiler_def.h>
-#include <ucs/type/status.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,8 +51,6 @@ typedef struct predreg_ledger {
     size_t            num_changes;
     size_t            room;   /**< Of the array, in changes */
     unsigned __int128 by_cause[PREDREG_CAUSE_LAST]; /**< Bytes times ns */
-    ucs_status_t      status; /**< UCS_ERR_NO_MEMORY after an entry without
-                                   memory */
 } predreg_ledger_t;
 
 /** A step of the curve of registered memory: the bytes from this time on. */
@@ -76,8 +73,7 @@ typedef struct predreg_sum {
 void predreg_ledger_cleanup(predreg_ledger_t *ledger);
 
 /** Add an entry: so many bytes are registered for this cause, from begin to
- *  end; nothing if end is not after begin. Without memory for the entry,
- *  predreg_ledger_sum() fails later. */
+ *  end; nothing if end is not after begin. */
 void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
                         uint64_t bytes, predreg_cause_t cause);
 
@@ -92,19 +88,16 @@ void predreg_ledger_hold(predreg_ledger_t *ledger, int64_t begin, int64_t end,
 void predreg_ledger_attribute(predreg_ledger_t *ledger, uint64_t time,
                               uint64_t bytes, predreg_cause_t cause);
 
-/** Sum up all entries. The ledger is empty afterwards: the sum has its memory.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum);
+/** Sum up all entries. The ledger is empty afterwards: the sum has its memory. */
+void predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum);
 
 /**
  * Add up the sums of several ranks.
  *
  * @param [in] offsets  For each sum, the shift of its times, ns.
- * @return UCS_ERR_NO_MEMORY.
  */
-ucs_status_t predreg_sum_merge(const predreg_sum_t *const *sums,
-                               const int64_t *offsets, size_t num_sums,
-                               predreg_sum_t *total);
+void predreg_sum_merge(const predreg_sum_t *const *sums, const int64_t *offsets,
+                       size_t num_sums, predreg_sum_t *total);
 
 /**
  * @return the average of the registered bytes, until the given time, from 0 or,

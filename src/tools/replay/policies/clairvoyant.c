@@ -7,6 +7,8 @@
 #include "policies.h"
 #include "segments.h"
 
+#include <tools/base/memory.h>
+
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -61,19 +63,13 @@ typedef struct bound {
 } bound_t;
 
 
-static ucs_status_t bound_init(bound_t *bound)
+static void bound_init(bound_t *bound)
 {
     size_t num_uses = bound->timeline->num_uses;
 
-    /* Each array has room for one more, since calloc() of 0 elements may return
-     * NULL */
-    bound->spans  = calloc(num_uses + 1, sizeof(*bound->spans));
-    bound->visits = calloc(num_uses + 1, sizeof(*bound->visits));
-    if ((bound->spans == NULL) || (bound->visits == NULL)) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    return predreg_segments_init(&bound->segments, bound->timeline);
+    bound->spans  = predreg_alloc(num_uses, sizeof(*bound->spans));
+    bound->visits = predreg_alloc(num_uses, sizeof(*bound->visits));
+    predreg_segments_init(&bound->segments, bound->timeline);
 }
 
 static void bound_cleanup(bound_t *bound)
@@ -259,36 +255,23 @@ ucs_status_t predreg_replay_clairvoyant(const predreg_timeline_t *timeline,
                                         const predreg_replay_params_t *params,
                                         predreg_replay_result_t *result)
 {
-    bound_t bound = { .timeline = timeline };
-    ucs_status_t status;
+    bound_t bound       = { .timeline = timeline };
+    ucs_status_t status = UCS_ERR_UNSUPPORTED;
     size_t i;
 
     predreg_account_init(&bound.account, result);
-    status = bound_init(&bound);
-    if (status != UCS_OK) {
-        goto out;
-    }
+    bound_init(&bound);
+    if (bound_is_feasible(&bound, params)) {
+        for (i = 0; i < timeline->num_uses; ++i) {
+            bound_add_use(&bound, i, params);
+        }
 
-    if (!bound_is_feasible(&bound, params)) {
-        status = UCS_ERR_UNSUPPORTED;
-        goto out;
-    }
-
-    for (i = 0; i < timeline->num_uses; ++i) {
-        bound_add_use(&bound, i, params);
-    }
-
-    status = predreg_segments_visit(&bound.segments, bound_add_segment, &bound);
-    if (status != UCS_OK) {
-        goto out;
-    }
-
-    status = predreg_account_result(&bound.account, timeline->duration);
-    if (status == UCS_OK) {
+        predreg_segments_visit(&bound.segments, bound_add_segment, &bound);
+        predreg_account_result(&bound.account, timeline->duration);
         bound_count_regs(&bound, result);
+        status = UCS_OK;
     }
 
-out:
     bound_cleanup(&bound);
     predreg_account_cleanup(&bound.account);
     return status;

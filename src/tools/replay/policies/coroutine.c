@@ -6,6 +6,8 @@
 
 #include "sim.h"
 
+#include <tools/base/memory.h>
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -73,37 +75,22 @@ static void coroutine_main(unsigned high, unsigned low)
     abort(); /* The flow has no caller to return to */
 }
 
-ucs_status_t predreg_coroutine_create(void (*func)(void *arg), void *arg,
-                                      predreg_coroutine_t **coroutine_p)
+predreg_coroutine_t *predreg_coroutine_create(void (*func)(void *arg), void *arg)
 {
-    predreg_coroutine_t *coroutine = calloc(1, sizeof(*coroutine));
+    predreg_coroutine_t *coroutine = predreg_alloc(1, sizeof(*coroutine));
     uintptr_t self                 = (uintptr_t)coroutine;
 
-    if (coroutine == NULL) {
-        goto err;
-    }
-
-    coroutine->func  = func;
-    coroutine->arg   = arg;
-    coroutine->stack = malloc(STACK_SIZE);
-    if ((coroutine->stack == NULL) || (getcontext(&coroutine->inside) != 0)) {
-        goto err_free;
-    }
-
+    getcontext(&coroutine->inside);
+    coroutine->func                    = func;
+    coroutine->arg                     = arg;
+    coroutine->stack                   = predreg_check_memory(malloc(STACK_SIZE));
     coroutine->inside.uc_stack.ss_sp   = coroutine->stack;
     coroutine->inside.uc_stack.ss_size = STACK_SIZE;
     coroutine->inside.uc_link          = NULL;
     coroutine->inside_fiber            = fiber_create();
     makecontext(&coroutine->inside, (void (*)(void))coroutine_main, 2,
                 (unsigned)(self >> 32), (unsigned)self);
-    *coroutine_p = coroutine;
-    return UCS_OK;
-
-err_free:
-    free(coroutine->stack);
-    free(coroutine);
-err:
-    return UCS_ERR_NO_MEMORY;
+    return coroutine;
 }
 
 void predreg_coroutine_destroy(predreg_coroutine_t *coroutine)

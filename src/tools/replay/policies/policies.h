@@ -68,8 +68,8 @@ typedef struct predreg_replay_params {
  * result of zeros but for the policy and an infinite budget. After a failure
  * the result needs no cleanup.
  *
- * @return UCS_ERR_NO_MEMORY, or UCS_ERR_UNSUPPORTED (logged) if the parameters
- *         do not allow as much time.
+ * @return UCS_ERR_UNSUPPORTED (logged) if the parameters do not allow as much
+ *         time.
  */
 typedef ucs_status_t
 predreg_policy_func_t(const predreg_timeline_t *timeline,

@@ -6,22 +6,20 @@
 
 #include "segments.h"
 
+#include <tools/base/memory.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
 #include <stdlib.h>
 
 
-static ucs_status_t cover_init(predreg_cover_t *cover,
-                               const predreg_pages_t *ranges,
-                               size_t num_ranges)
+static void cover_init(predreg_cover_t *cover, const predreg_pages_t *ranges,
+                       size_t num_ranges)
 {
-    /* Room for one more, since malloc() of 0 bytes may return NULL */
     *cover = (predreg_cover_t){
         .next   = ranges,
         .end    = ranges + num_ranges,
-        .ranges = malloc((num_ranges + 1) * sizeof(*cover->ranges))
+        .ranges = predreg_alloc(num_ranges, sizeof(*cover->ranges))
     };
-    return (cover->ranges == NULL) ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
 static int index_compare(const void *a, const void *b)
@@ -142,27 +140,20 @@ static void add_unmap(predreg_segments_t *segments, size_t index)
     }
 }
 
-ucs_status_t predreg_segments_init(predreg_segments_t *segments,
-                                   const predreg_timeline_t *timeline)
+void predreg_segments_init(predreg_segments_t *segments,
+                           const predreg_timeline_t *timeline)
 {
     size_t num_uses   = timeline->num_uses;
     size_t num_unmaps = timeline->num_unmaps;
     size_t i;
 
-    /* Each array has room for one more, since calloc() of 0 elements may return
-     * NULL */
     *segments = (predreg_segments_t){
         .timeline = timeline,
-        .uses     = calloc(num_uses + 1, sizeof(*segments->uses)),
-        .unmaps   = calloc(num_unmaps + 1, sizeof(*segments->unmaps)),
-        .cuts     = calloc(2 * (num_uses + num_unmaps) + 1,
-                           sizeof(*segments->cuts))
+        .uses     = predreg_alloc(num_uses, sizeof(*segments->uses)),
+        .unmaps   = predreg_alloc(num_unmaps, sizeof(*segments->unmaps)),
+        .cuts     = predreg_alloc(2 * (num_uses + num_unmaps),
+                                  sizeof(*segments->cuts))
     };
-    if ((segments->uses == NULL) || (segments->unmaps == NULL) ||
-        (segments->cuts == NULL)) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
     for (i = 0; i < num_uses; ++i) {
         add_use(segments, i);
     }
@@ -174,7 +165,6 @@ ucs_status_t predreg_segments_init(predreg_segments_t *segments,
     qsort(segments->unmaps, segments->num_unmaps, sizeof(*segments->unmaps),
           range_compare);
     sort_cuts(segments);
-    return UCS_OK;
 }
 
 void predreg_segments_cleanup(predreg_segments_t *segments)
@@ -206,27 +196,15 @@ uint64_t predreg_segments_steps(const predreg_segments_t *segments)
 }
 
 /* Visit all used segments of a domain */
-static ucs_status_t visit_domain(const predreg_segments_t *segments,
-                                 const predreg_pages_t *ranges,
-                                 size_t num_ranges, predreg_segment_func_t func,
-                                 void *arg)
+static void visit_domain(const predreg_segments_t *segments,
+                         const predreg_pages_t *ranges, size_t num_ranges,
+                         predreg_segment_func_t func, void *arg)
 {
+    const uint64_t *cut = find_cut(segments, ranges->first);
     predreg_cover_t uses, unmaps;
-    const uint64_t *cut;
-    ucs_status_t status;
 
-    status = cover_init(&uses, ranges, num_ranges);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    status = cover_init(&unmaps, segments->unmaps,
-                                segments->num_unmaps);
-    if (status != UCS_OK) {
-        goto out_cleanup_uses;
-    }
-
-    cut = find_cut(segments, ranges->first);
+    cover_init(&uses, ranges, num_ranges);
+    cover_init(&unmaps, segments->unmaps, segments->num_unmaps);
     for (cover_move(&uses, *cut); !cover_is_done(&uses);
          cover_move(&uses, *++cut)) {
         if (uses.num_ranges > 0) {
@@ -237,26 +215,20 @@ static ucs_status_t visit_domain(const predreg_segments_t *segments,
     }
 
     free(unmaps.ranges);
-out_cleanup_uses:
     free(uses.ranges);
-    return status;
 }
 
-ucs_status_t predreg_segments_visit(const predreg_segments_t *segments,
-                                    predreg_segment_func_t func, void *arg)
+void predreg_segments_visit(const predreg_segments_t *segments,
+                            predreg_segment_func_t func, void *arg)
 {
     const predreg_pages_t *end = segments->uses + segments->timeline->num_uses;
-    ucs_status_t status        = UCS_OK;
     const predreg_pages_t *first, *range;
 
-    for (first = segments->uses; (first < end) && (status == UCS_OK);
-         first = range) {
+    for (first = segments->uses; first < end; first = range) {
         range = first;
         while ((range < end) && (range->domain == first->domain)) {
             ++range;
         }
-        status = visit_domain(segments, first, range - first, func, arg);
+        visit_domain(segments, first, range - first, func, arg);
     }
-
-    return status;
 }

@@ -60,10 +60,9 @@ typedef void (*predreg_segment_func_t)(void *arg, const predreg_cover_t *uses,
                                        uint64_t bytes);
 
 
-/** @param [out] segments  To be cleaned up, even after a failure.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_segments_init(predreg_segments_t *segments,
-                                   const predreg_timeline_t *timeline);
+/** @param [out] segments  To be cleaned up. */
+void predreg_segments_init(predreg_segments_t *segments,
+                           const predreg_timeline_t *timeline);
 
 void predreg_segments_cleanup(predreg_segments_t *segments);
 
@@ -72,10 +71,9 @@ void predreg_segments_cleanup(predreg_segments_t *segments);
  *          buffers take n steps, and n overlapping uses up to 2 n^2. */
 uint64_t predreg_segments_steps(const predreg_segments_t *segments);
 
-/** Visit all segments, domain by domain and upwards in memory.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_segments_visit(const predreg_segments_t *segments,
-                                    predreg_segment_func_t func, void *arg);
+/** Visit all segments, domain by domain and upwards in memory. */
+void predreg_segments_visit(const predreg_segments_t *segments,
+                            predreg_segment_func_t func, void *arg);
 
 END_C_DECLS
 

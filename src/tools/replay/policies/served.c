@@ -6,6 +6,7 @@
 
 #include "sim.h"
 
+#include <tools/base/memory.h>
 #include <tools/replay/program/ranges.h>
 #include <ucs/arena/arena.h>
 #include <ucs/base/align.h>
@@ -47,7 +48,6 @@ struct predreg_served {
     uint64_t                      helper;     /* Time of the helper, ns */
     size_t                        peak;       /* The largest sum of open slabs,
                                                  registered or not, bytes */
-    ucs_status_t                  status;
 };
 
 
@@ -145,8 +145,8 @@ static void op_wake(void *arg)
 }
 
 /* Make the arena, and the memory for its own data */
-static ucs_status_t create_arena(predreg_served_t *served,
-                                 const ucs_arena_params_t *params)
+static void create_arena(predreg_served_t *served,
+                         const ucs_arena_params_t *params)
 {
     const ucs_arena_ops_t ops = {
         .map     = op_memory,
@@ -162,11 +162,8 @@ static ucs_status_t create_arena(predreg_served_t *served,
     };
     void *memory;
 
-    served->slabs = calloc(params->size / params->slab_size,
-                           sizeof(*served->slabs));
-    if (served->slabs == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
+    served->slabs = predreg_alloc(params->size / params->slab_size,
+                                  sizeof(*served->slabs));
 
     /* The arena accesses only the part of opened slabs */
     served->arena_size = ucs_arena_memory_size(params);
@@ -174,26 +171,18 @@ static ucs_status_t create_arena(predreg_served_t *served,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                               0);
     if (memory == MAP_FAILED) {
-        return UCS_ERR_NO_MEMORY;
+        predreg_no_memory();
     }
 
     served->arena = ucs_arena_init(params, &ops, memory);
-    return UCS_OK;
 }
 
-ucs_status_t predreg_served_create(const predreg_replay_params_t *params,
-                                   predreg_account_t *account,
-                                   predreg_served_t **served_p)
+predreg_served_t *predreg_served_create(const predreg_replay_params_t *params,
+                                        predreg_account_t *account)
 {
-    size_t slab_size = params->arena_slab;
+    predreg_served_t *served = predreg_alloc(1, sizeof(*served));
+    size_t slab_size         = params->arena_slab;
     ucs_arena_params_t arena;
-    predreg_served_t *served;
-    ucs_status_t status;
-
-    served = calloc(1, sizeof(*served));
-    if (served == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
 
     served->account = account;
     served->params  = params;
@@ -210,22 +199,14 @@ ucs_status_t predreg_served_create(const predreg_replay_params_t *params,
                           ucs_min((size_t)UCT_PREDREG_FIRST_SLAB, slab_size),
                           ucs_max(params->limit - (params->limit % slab_size),
                                   slab_size));
-    status = create_arena(served, &arena);
-    if (status != UCS_OK) {
-        predreg_served_destroy(served);
-        return status;
-    }
-
-    *served_p = served;
-    return UCS_OK;
+    create_arena(served, &arena);
+    return served;
 }
 
 void predreg_served_destroy(predreg_served_t *served)
 {
-    if (served->arena != NULL) {
-        ucs_arena_cleanup(served->arena);
-        munmap(served->arena, served->arena_size);
-    }
+    ucs_arena_cleanup(served->arena);
+    munmap(served->arena, served->arena_size);
     free(served->slabs);
     predreg_ranges_cleanup(&served->mappings);
     free(served);
@@ -258,10 +239,7 @@ static void unmap(predreg_served_t *served, uint64_t start, uint64_t end)
         (void)ucs_arena_free(served->arena,
                              (void*)(mapping->place + (first - mapping->start)),
                              ucs_min(end, mapping->end) - first, served->now);
-        if (predreg_ranges_cut(&served->mappings, mapping, start, end) !=
-            UCS_OK) {
-            served->status = UCS_ERR_NO_MEMORY;
-        }
+        predreg_ranges_cut(&served->mappings, mapping, start, end);
     }
 }
 
@@ -287,14 +265,9 @@ void predreg_served_map(predreg_served_t *served, const predreg_map_t *map,
     unmap(served, mapping.start, mapping.end);
     place = ucs_arena_allocate(served->arena, length);
     note_peak(served);
-    if (place == NULL) {
-        return;
-    }
-
-    mapping.place = (uintptr_t)place;
-    if (predreg_ranges_insert(&served->mappings, &mapping) != UCS_OK) {
-        (void)ucs_arena_free(served->arena, place, length, now);
-        served->status = UCS_ERR_NO_MEMORY;
+    if (place != NULL) {
+        mapping.place = (uintptr_t)place;
+        predreg_ranges_insert(&served->mappings, &mapping);
     }
 }
 
@@ -349,8 +322,8 @@ void predreg_served_end(predreg_served_t *served, void *found, uint64_t now)
     ucs_arena_slab_release(found);
 }
 
-ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,
-                                   predreg_replay_result_t *result)
+void predreg_served_finish(predreg_served_t *served, uint64_t now,
+                           predreg_replay_result_t *result)
 {
     size_t num = served->arena->slabs.num;
     slab_t *slab;
@@ -365,5 +338,4 @@ ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,
     /* Fewer slabs would be enough in sum, but have no room for long mappings */
     result->limit   = ucs_round_up(served->peak,
                                                served->arena->params.slab_size);
-    return served->status;
 }

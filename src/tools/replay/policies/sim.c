@@ -6,6 +6,8 @@
 
 #include "sim.h"
 
+#include <tools/base/memory.h>
+
 #include <ucs/sys/math.h>
 
 #include <stdio.h>
@@ -45,8 +47,6 @@ typedef struct sim {
     uint64_t                     progressed;  /* Time of the last progress */
     unsigned                     begun_as;    /* Result of the last begin of a
                                                  use, by the cache's event */
-    ucs_status_t                 status;      /* UCS_ERR_NO_MEMORY if a use in
-                                                 pieces could not begin */
 } sim_t;
 
 
@@ -142,12 +142,7 @@ static ucs_status_t begin_in_pieces(sim_t *sim, const predreg_use_t *use,
 {
     ucs_status_t status;
 
-    state->transfer = calloc(1, sizeof(*state->transfer));
-    if (state->transfer == NULL) {
-        sim->status = UCS_ERR_NO_MEMORY;
-        return UCS_ERR_NO_MEMORY;
-    }
-
+    state->transfer = predreg_alloc(1, sizeof(*state->transfer));
     state->transfer->super.last_resort =
             (use->kind == UCS_RCACHE_PRED_USE_LAST_RESORT);
     status = ucs_rcache_pred_begin_in_pieces(sim->domains[use->domain],
@@ -323,22 +318,18 @@ static ucs_status_t sim_create_pred(sim_t *sim,
 
 static ucs_status_t sim_create_domains(sim_t *sim)
 {
-    char name[32];
+    unsigned num = sim->timeline->num_domains;
     ucs_status_t status;
+    char name[32];
 
-    sim->domains = calloc(sim->timeline->num_domains, sizeof(*sim->domains));
-    if (sim->domains == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    while (sim->num_domains < sim->timeline->num_domains) {
+    sim->domains = predreg_alloc(num, sizeof(*sim->domains));
+    for (; sim->num_domains < num; ++sim->num_domains) {
         snprintf(name, sizeof(name), "domain %u", sim->num_domains);
         status = ucs_rcache_pred_domain_create(sim->pred, name, sim->world,
                                                &sim->domains[sim->num_domains]);
         if (status != UCS_OK) {
             return status;
         }
-        ++sim->num_domains;
     }
 
     return UCS_OK;
@@ -349,22 +340,10 @@ static ucs_status_t sim_create(sim_t *sim,
 {
     ucs_status_t status;
 
-    sim->uses = calloc(ucs_max(sim->timeline->num_uses, 1ul),
-                       sizeof(*sim->uses));
-    if (sim->uses == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    status = predreg_world_create(params, &sim->account, &sim->world);
-    if (status != UCS_OK) {
-        return status;
-    }
-
+    sim->uses  = predreg_alloc(sim->timeline->num_uses, sizeof(*sim->uses));
+    sim->world = predreg_world_create(params, &sim->account);
     if (params->limit > 0) {
-        status = predreg_served_create(params, &sim->account, &sim->served);
-        if (status != UCS_OK) {
-            return status;
-        }
+        sim->served = predreg_served_create(params, &sim->account);
     }
 
     predreg_transfers_init(&sim->transfers, &sim->account, sim->world);
@@ -374,12 +353,11 @@ static ucs_status_t sim_create(sim_t *sim,
     }
 
     status = sim_create_domains(sim);
-    if ((status != UCS_OK) ||
-        (ucs_rcache_pred_get_mode(sim->pred) != UCS_RCACHE_PRED_MODE_THREAD)) {
-        return status;
+    if ((status == UCS_OK) &&
+        (ucs_rcache_pred_get_mode(sim->pred) == UCS_RCACHE_PRED_MODE_THREAD)) {
+        predreg_world_start_helper(sim->world, sim->pred);
     }
-
-    return predreg_world_start_helper(sim->world, sim->pred);
+    return status;
 }
 
 /* Free all existing parts of the simulation */
@@ -394,10 +372,7 @@ static void sim_destroy(sim_t *sim)
         ucs_rcache_pred_destroy(sim->pred);
     }
 
-    if (sim->world != NULL) {
-        predreg_world_destroy(sim->world);
-    }
-
+    predreg_world_destroy(sim->world);
     if (sim->served != NULL) {
         predreg_served_destroy(sim->served);
     }
@@ -406,7 +381,7 @@ static void sim_destroy(sim_t *sim)
     free(sim->uses);
 }
 
-static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats)
+static void sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats)
 {
     const predreg_player_t player = {
         .arg   = sim,
@@ -415,28 +390,19 @@ static ucs_status_t sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats)
         .unmap = sim_unmap,
         .map   = sim_map
     };
-    ucs_status_t status, finished;
     uint64_t duration;
 
-    status = predreg_timeline_play(sim->timeline, &player, &duration);
-    if (status == UCS_OK) {
-        sim_advance_shared(sim, duration);
-        duration = predreg_world_now(sim->world);
-        ucs_rcache_pred_get_stats(sim->pred, stats);
+    sim_advance_shared(sim, predreg_timeline_play(sim->timeline, &player));
+    duration = predreg_world_now(sim->world);
+    ucs_rcache_pred_get_stats(sim->pred, stats);
+
+    sim->user_sink      = NULL; /* Later events do not belong to the program */
+    sim->result->helper = predreg_world_finish(sim->world);
+    if (sim->served != NULL) {
+        predreg_served_finish(sim->served, duration, sim->result);
     }
 
-    sim->user_sink = NULL; /* Later events do not belong to the program */
-    finished       = predreg_world_finish(sim->world, &sim->result->helper);
-    if (status == UCS_OK) {
-        status = (finished == UCS_OK) ? sim->status : finished;
-    }
-
-    if ((status == UCS_OK) && (sim->served != NULL)) {
-        status = predreg_served_finish(sim->served, duration, sim->result);
-    }
-
-    return (status == UCS_OK) ?
-           predreg_account_result(&sim->account, duration) : status;
+    predreg_account_result(&sim->account, duration);
 }
 
 ucs_status_t predreg_sim_replay(const predreg_timeline_t *timeline,
@@ -444,16 +410,13 @@ ucs_status_t predreg_sim_replay(const predreg_timeline_t *timeline,
                                 predreg_replay_result_t *result,
                                 ucs_rcache_pred_stats_t *stats)
 {
-    sim_t sim = { .timeline = timeline, .result = result, .status = UCS_OK };
+    sim_t sim = { .timeline = timeline, .result = result };
     ucs_status_t status;
 
     predreg_account_init(&sim.account, result);
     status = sim_create(&sim, params);
     if (status == UCS_OK) {
-        status = sim_run(&sim, stats);
-    }
-
-    if (status == UCS_OK) {
+        sim_run(&sim, stats);
         result->early     = stats->early;
         result->wasted    = stats->wasted;
         result->forgotten = stats->forgotten;

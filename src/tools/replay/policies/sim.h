@@ -34,10 +34,8 @@ typedef struct predreg_coroutine predreg_coroutine_t;
 
 
 /** Make a flow, which runs from the first resume on.
- *  @param [in] func  Must not return.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_coroutine_create(void (*func)(void *arg), void *arg,
-                                      predreg_coroutine_t **coroutine_p);
+ *  @param [in] func  Must not return. */
+predreg_coroutine_t *predreg_coroutine_create(void (*func)(void *arg), void *arg);
 
 /** Give up a flow in any place. Only the other flow may call this. */
 void predreg_coroutine_destroy(predreg_coroutine_t *coroutine);
@@ -65,19 +63,15 @@ typedef struct predreg_world predreg_world_t;
 extern const ucs_rcache_pred_ops_t predreg_world_ops;
 
 
-/** Make a world without a helper, at time 0 of the account.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_world_create(const predreg_replay_params_t *params,
-                                  predreg_account_t *account,
-                                  predreg_world_t **world_p);
+/** Make a world without a helper, at time 0 of the account. */
+predreg_world_t *predreg_world_create(const predreg_replay_params_t *params,
+                                      predreg_account_t *account);
 
 /** Destroy a world, after its cache. */
 void predreg_world_destroy(predreg_world_t *world);
 
-/** Begin the flow of the helper, which looks after the cache from now on.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_world_start_helper(predreg_world_t *world,
-                                        ucs_rcache_pred_t *pred);
+/** Begin the flow of the helper, which looks after the cache from now on. */
+void predreg_world_start_helper(predreg_world_t *world, ucs_rcache_pred_t *pred);
 
 /** @return the present time of the program. */
 uint64_t predreg_world_now(const predreg_world_t *world);
@@ -101,11 +95,9 @@ predreg_holding_t *predreg_world_holding(predreg_world_t *world, void *memh);
  * now on operations take no time, and the account takes no entries. The helper
  * leaves the code of the cache, and stops.
  *
- * @param [out] helper_p  Time of the helper for registrations and
- *                        deregistrations, ns.
- * @return UCS_ERR_NO_MEMORY if there was no memory for a registration.
+ * @return the time of the helper for registrations and deregistrations, ns.
  */
-ucs_status_t predreg_world_finish(predreg_world_t *world, uint64_t *helper_p);
+uint64_t predreg_world_finish(predreg_world_t *world);
 
 
 /*
@@ -172,11 +164,9 @@ typedef struct predreg_served predreg_served_t;
 
 
 /** Make an arena of the size in params->limit, rounded down to slabs, but at
- *  least one slab long.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_served_create(const predreg_replay_params_t *params,
-                                   predreg_account_t *account,
-                                   predreg_served_t **served_p);
+ *  least one slab long. */
+predreg_served_t *predreg_served_create(const predreg_replay_params_t *params,
+                                        predreg_account_t *account);
 
 void predreg_served_destroy(predreg_served_t *served);
 
@@ -206,10 +196,9 @@ void predreg_served_end(predreg_served_t *served, void *slab, uint64_t now);
  *
  * @param [in,out] result  Gets the time of the helper for slabs, and as its
  *                         limit the largest size of the arena at a time, bytes.
- * @return UCS_ERR_NO_MEMORY if there was no memory for a mapping.
  */
-ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,
-                                   predreg_replay_result_t *result);
+void predreg_served_finish(predreg_served_t *served, uint64_t now,
+                           predreg_replay_result_t *result);
 
 
 /**
@@ -219,7 +208,7 @@ ucs_status_t predreg_served_finish(predreg_served_t *served, uint64_t now,
  *                      size of an arena for large mappings, bytes; 0: no arena.
  * @param [out] result  All 0 before but policy and budget.
  * @param [out] stats   Statistics of the cache at the end of the program.
- * @return UCS_ERR_NO_MEMORY, or the error of the cache for its parameters.
+ * @return the error of the cache for its parameters.
  */
 ucs_status_t predreg_sim_replay(const predreg_timeline_t *timeline,
                                 const predreg_replay_params_t *params,

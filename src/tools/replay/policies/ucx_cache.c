@@ -7,6 +7,7 @@
 #include "policies.h"
 #include "ucx_regions.h"
 
+#include <tools/base/memory.h>
 #include <ucs/base/align.h>
 
 #include <ucs/sys/math.h>
@@ -65,7 +66,6 @@ typedef struct model {
     uint64_t                      peak_bytes;  /* Largest peak of a cache: bytes
                                                   of pages, and regions */
     uint64_t                      peak_regions;
-    ucs_status_t                  status;
 } model_t;
 
 
@@ -128,8 +128,7 @@ static void enforce_limit(model_t *model, cache_t *cache)
 }
 
 /* Register a region for a use, which begins then, and give up other regions for
- * the limit.
- * @return NULL without memory. */
+ * the limit */
 static region_t *region_register(model_t *model, const predreg_use_t *use,
                                  predreg_site_t *site)
 {
@@ -145,11 +144,6 @@ static region_t *region_register(model_t *model, const predreg_use_t *use,
     dereg_unmapped(model, cache);
     merge(model, cache, &range);
     region = predreg_ucx_regions_add(cache, &range);
-    if (region == NULL) {
-        model->status = UCS_ERR_NO_MEMORY;
-        return NULL;
-    }
-
     length = predreg_ucx_region_length(region);
     predreg_holding_reg(&model->account, &region->holding, range.start, length,
                         model->now);
@@ -176,9 +170,6 @@ static uint64_t model_begin(void *arg, const predreg_use_t *use, uint64_t now)
                             model->now);
     } else {
         region = region_register(model, use, site);
-        if (region == NULL) {
-            return 0;
-        }
     }
 
     ++region->refs;
@@ -192,10 +183,6 @@ static uint64_t model_end(void *arg, const predreg_use_t *use, uint64_t now)
     model_t *model   = arg;
     region_t *region = model->uses[use - model->timeline->uses];
     predreg_site_t *site;
-
-    if (region == NULL) {
-        return 0; /* There was no memory for its region */
-    }
 
     model->now = now;
     predreg_holding_unuse(&model->account, &region->holding, now);
@@ -241,26 +228,19 @@ static void model_unmap(void *arg, const predreg_unmap_t *unmap, uint64_t now)
     }
 }
 
-static ucs_status_t model_create(model_t *model)
+static void model_create(model_t *model)
 {
     const predreg_timeline_t *timeline = model->timeline;
     unsigned i;
 
-    model->uses   = calloc(ucs_max(timeline->num_uses, 1ul),
-                           sizeof(*model->uses));
-    model->caches = calloc(timeline->num_domains, sizeof(*model->caches));
-    if ((model->uses == NULL) || (model->caches == NULL)) {
-        free(model->caches);
-        free(model->uses);
-        return UCS_ERR_NO_MEMORY;
-    }
-
+    model->uses   = predreg_alloc(timeline->num_uses, sizeof(*model->uses));
+    model->caches = predreg_alloc(timeline->num_domains,
+                                  sizeof(*model->caches));
     predreg_ucx_dereg_init(&model->dereg, &model->account,
                            &model->params->dereg);
     for (i = 0; i < timeline->num_domains; ++i) {
         predreg_ucx_regions_init(&model->caches[i]);
     }
-    return UCS_OK;
 }
 
 static void model_destroy(model_t *model)
@@ -292,7 +272,12 @@ static void finish(model_t *model, uint64_t duration)
     }
 }
 
-static ucs_status_t model_run(model_t *model)
+/* Play caches with these limits.
+ * @param [out] model  Its peaks. */
+static void replay(const predreg_timeline_t *timeline,
+                   const predreg_replay_params_t *params, uint64_t max_bytes,
+                   uint64_t max_regions, model_t *model,
+                   predreg_replay_result_t *result)
 {
     const predreg_player_t player = {
         .arg   = model,
@@ -300,48 +285,21 @@ static ucs_status_t model_run(model_t *model)
         .end   = model_end,
         .unmap = model_unmap
     };
-    ucs_status_t status;
     uint64_t duration;
-
-    status = predreg_timeline_play(model->timeline, &player, &duration);
-    if (status == UCS_OK) {
-        status = model->status;
-    }
-
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    finish(model, duration);
-    return predreg_account_result(&model->account, duration);
-}
-
-/* Play caches with these limits.
- * @param [out] model  Its peaks. */
-static ucs_status_t replay(const predreg_timeline_t *timeline,
-                           const predreg_replay_params_t *params,
-                           uint64_t max_bytes, uint64_t max_regions,
-                           model_t *model, predreg_replay_result_t *result)
-{
-    ucs_status_t status;
 
     *model = (model_t){
         .timeline    = timeline,
         .params      = params,
         .max_bytes   = max_bytes,
-        .max_regions = max_regions,
-        .status      = UCS_OK
+        .max_regions = max_regions
     };
-    status = model_create(model);
-    if (status != UCS_OK) {
-        return status;
-    }
-
+    model_create(model);
     predreg_account_init(&model->account, result);
-    status = model_run(model);
+    duration = predreg_timeline_play(timeline, &player);
+    finish(model, duration);
+    predreg_account_result(&model->account, duration);
     predreg_account_cleanup(&model->account);
     model_destroy(model);
-    return status;
 }
 
 ucs_status_t predreg_replay_leave_pinned(const predreg_timeline_t *timeline,
@@ -350,7 +308,8 @@ ucs_status_t predreg_replay_leave_pinned(const predreg_timeline_t *timeline,
 {
     model_t model;
 
-    return replay(timeline, params, UINT64_MAX, UINT64_MAX, &model, result);
+    replay(timeline, params, UINT64_MAX, UINT64_MAX, &model, result);
+    return UCS_OK;
 }
 
 /* Play caches with a limit on bytes or on regions: that of the parameters, else
@@ -363,23 +322,18 @@ static ucs_status_t replay_limited(const predreg_timeline_t *timeline,
     predreg_replay_result_t unlimited = { .policy = result->policy };
     uint64_t limit                    = params->limit;
     model_t model;
-    ucs_status_t status;
 
     if (limit == 0) {
-        status = replay(timeline, params, UINT64_MAX, UINT64_MAX, &model,
-                        &unlimited);
-        if (status != UCS_OK) {
-            return status;
-        }
-
+        replay(timeline, params, UINT64_MAX, UINT64_MAX, &model, &unlimited);
         predreg_replay_result_cleanup(&unlimited);
         limit = ucs_max((is_bytes ? model.peak_bytes : model.peak_regions) / 2,
                         1ul);
     }
 
     result->limit = limit;
-    return replay(timeline, params, is_bytes ? limit : UINT64_MAX,
-                  is_bytes ? UINT64_MAX : limit, &model, result);
+    replay(timeline, params, is_bytes ? limit : UINT64_MAX,
+           is_bytes ? UINT64_MAX : limit, &model, result);
+    return UCS_OK;
 }
 
 ucs_status_t predreg_replay_lru(const predreg_timeline_t *timeline,

@@ -6,6 +6,7 @@
 
 #include "ucx_regions.h"
 
+#include <tools/base/memory.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
 #include <ucs/sys/math.h>
@@ -64,19 +65,16 @@ region_t *predreg_ucx_regions_add(predreg_ucx_regions_t *regions,
                                   const ucs_pgt_region_t *range)
 {
     region_t *region;
-    ucs_status_t status;
     void *ptr;
 
     if (posix_memalign(&ptr, TABLE_ALIGN, sizeof(*region)) != 0) {
-        return NULL;
+        predreg_no_memory();
     }
 
     region  = ptr;
     *region = (region_t){ .super = *range, .regions = regions, .is_found = 1 };
-    status  = ucs_pgtable_insert(&regions->table, &region->super);
-    if (status != UCS_OK) {
-        free(region);
-        return NULL;
+    if (ucs_pgtable_insert(&regions->table, &region->super) != UCS_OK) {
+        predreg_no_memory();
     }
 
     ucs_list_add_tail(&regions->all, &region->link);

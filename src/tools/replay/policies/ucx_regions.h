@@ -75,8 +75,7 @@ void predreg_ucx_regions_init(predreg_ucx_regions_t *regions);
 void predreg_ucx_regions_cleanup(predreg_ucx_regions_t *regions);
 
 /** Add a region, to be found from now on.
- *  @param [in] range  Overlaps no found region.
- *  @return NULL without memory. */
+ *  @param [in] range  Overlaps no found region. */
 predreg_ucx_region_t *predreg_ucx_regions_add(predreg_ucx_regions_t *regions,
                                               const ucs_pgt_region_t *range);
 

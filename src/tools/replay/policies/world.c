@@ -6,6 +6,7 @@
 
 #include "sim.h"
 
+#include <tools/base/memory.h>
 #include <ucs/rcache_pred/predict/budget.h>
 
 #include <ucs/sys/math.h>
@@ -18,9 +19,6 @@
 
 /* How long a waiting helper lets the program go on, ns */
 #define HELPER_YIELD 1000
-
-/* Room of the first allocation for registrations; the array doubles */
-#define MIN_MEMORIES 256
 
 
 typedef enum {
@@ -50,13 +48,10 @@ struct predreg_world {
     ucs_rcache_pred_time_t horizon;     /* Until then the program only lets the
                                            helper go on; 0: the program
                                            works */
-    ucs_status_t           status;      /* UCS_ERR_NO_MEMORY if memory was
-                                           missing */
     int                    over;        /* The program is over: operations take
                                            no time */
     memory_t               *memories;   /* By number; 0 is not used */
     size_t                 num_memories; /* Used and unused numbers, and 0 */
-    size_t                 room;        /* Of the array */
     size_t                 first_free;  /* First unused number; 0: none */
 
     ucs_rcache_pred_t      *pred;
@@ -182,35 +177,16 @@ predreg_holding_t *predreg_world_holding(predreg_world_t *world, void *memh)
     return &world->memories[(size_t)memh].holding;
 }
 
-static ucs_status_t grow(predreg_world_t *world)
-{
-    size_t room = ucs_max(2 * world->room, (size_t)MIN_MEMORIES);
-    memory_t *memories;
-
-    memories = realloc(world->memories, room * sizeof(*memories));
-    if (memories == NULL) {
-        world->status = UCS_ERR_NO_MEMORY;
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    world->memories     = memories;
-    world->room         = room;
-    world->num_memories = ucs_max(world->num_memories, 1ul);
-    return UCS_OK;
-}
-
-/* @return an unused number, or 0 without memory. The array may move. */
+/* @return an unused number. The array may move. */
 static size_t take_number(predreg_world_t *world)
 {
     size_t number = world->first_free;
 
     if (number != 0) {
         world->first_free = world->memories[number].next_free;
-    } else if ((world->num_memories < world->room) ||
-               (grow(world) == UCS_OK)) {
-        number = world->num_memories++;
     } else {
-        return 0;
+        number = world->num_memories;
+        predreg_add(world->memories, world->num_memories);
     }
 
     world->memories[number].is_used = 1;
@@ -222,13 +198,8 @@ static ucs_status_t op_reg(void *arg, void *address, size_t length,
 {
     predreg_world_t *world = arg;
     size_t number          = take_number(world);
-    memory_t *memory;
+    memory_t *memory       = &world->memories[number];
 
-    if (number == 0) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    memory          = &world->memories[number];
     memory->address = (uintptr_t)address;
     memory->length  = length;
     if (!world->over) {
@@ -347,44 +318,31 @@ const ucs_rcache_pred_ops_t predreg_world_ops = {
     .yield     = op_yield
 };
 
-ucs_status_t predreg_world_create(const predreg_replay_params_t *params,
-                                  predreg_account_t *account,
-                                  predreg_world_t **world_p)
+predreg_world_t *predreg_world_create(const predreg_replay_params_t *params,
+                                      predreg_account_t *account)
 {
-    predreg_world_t *world = calloc(1, sizeof(*world));
-
-    if (world == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
+    predreg_world_t *world = predreg_alloc(1, sizeof(*world));
 
     world->params      = params;
     world->account     = account;
     world->now         = EPOCH;
     world->helper_next = UCS_RCACHE_PRED_TIME_INF;
-    world->status      = UCS_OK;
-    *world_p           = world;
-    return UCS_OK;
+    predreg_add(world->memories, world->num_memories);
+    return world;
 }
 
-ucs_status_t predreg_world_start_helper(predreg_world_t *world,
-                                        ucs_rcache_pred_t *pred)
+void predreg_world_start_helper(predreg_world_t *world, ucs_rcache_pred_t *pred)
 {
-    ucs_status_t status;
-
-    status = predreg_coroutine_create(helper_main, world, &world->helper);
-    if (status != UCS_OK) {
-        return status;
-    }
-
+    world->helper       = predreg_coroutine_create(helper_main, world);
     world->pred         = pred;
     world->helper_state = HELPER_ASLEEP;
     world->helper_next  = world->now;
-    return UCS_OK;
 }
 
-ucs_status_t predreg_world_finish(predreg_world_t *world, uint64_t *helper_p)
+uint64_t predreg_world_finish(predreg_world_t *world)
 {
     uint64_t now = predreg_world_now(world);
+    uint64_t time;
     memory_t *memory;
     size_t i;
 
@@ -398,12 +356,12 @@ ucs_status_t predreg_world_finish(predreg_world_t *world, uint64_t *helper_p)
     if (world->helper_state == HELPER_BUSY) {
         world->helper_time += world->now - world->helper_since;
     }
-    *helper_p   = world->helper_time;
+    time        = world->helper_time;
     world->over = 1;
     while (world->helper_state == HELPER_BUSY) {
         predreg_coroutine_resume(world->helper);
     }
-    return world->status;
+    return time;
 }
 
 void predreg_world_destroy(predreg_world_t *world)

@@ -7,6 +7,7 @@
 #include "costs.h"
 #include "ranges.h"
 
+#include <tools/base/memory.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
 #include <ucs/sys/math.h>
@@ -17,7 +18,6 @@
 /* The longest time of an operation, ns: 36 years. Sums of times fit into 64
  * bits. */
 #define MAX_COST           (UINT64_MAX >> 4)
-#define MIN_ROOM           16
 /* A size below this many pages is a class of its own */
 #define EXACT_PAGES        8
 #define CLASSES_PER_OCTAVE 4
@@ -63,52 +63,23 @@ int predreg_fit_line(const ucs_line_t *fit, const predreg_cost_t *guess,
     return fit->n > 0;
 }
 
-static ucs_status_t make_room(predreg_points_t *points, size_t room)
+void predreg_points_add(predreg_points_t *points, uint64_t address,
+                        uint64_t length, uint64_t time)
 {
-    predreg_point_t *larger;
-
-    if (room <= points->room) {
-        return UCS_OK;
-    }
-
-    room   = ucs_max(ucs_max(room, 2 * points->room), MIN_ROOM);
-    larger = realloc(points->points, room * sizeof(*larger));
-    if (larger == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    points->points = larger;
-    points->room   = room;
-    return UCS_OK;
+    *predreg_add(points->points, points->num_points) = (predreg_point_t){
+        .pages = num_pages(address, length),
+        .time  = time
+    };
 }
 
-ucs_status_t predreg_points_add(predreg_points_t *points, uint64_t address,
-                                uint64_t length, uint64_t time)
+void predreg_points_add_all(predreg_points_t *points,
+                            const predreg_points_t *others)
 {
-    ucs_status_t status = make_room(points, points->num_points + 1);
-
-    if (status == UCS_OK) {
-        points->points[points->num_points++] = (predreg_point_t){
-            .pages = num_pages(address, length),
-            .time  = time
-        };
-    }
-
-    return status;
-}
-
-ucs_status_t predreg_points_add_all(predreg_points_t *points,
-                                    const predreg_points_t *others)
-{
-    ucs_status_t status = make_room(points, points->num_points +
-                                            others->num_points);
     size_t i;
 
-    for (i = 0; (status == UCS_OK) && (i < others->num_points); ++i) {
-        points->points[points->num_points++] = others->points[i];
+    for (i = 0; i < others->num_points; ++i) {
+        *predreg_add(points->points, points->num_points) = others->points[i];
     }
-
-    return status;
 }
 
 void predreg_points_cleanup(predreg_points_t *points)
@@ -283,9 +254,9 @@ static int covers(const predreg_range_t *outer, const predreg_range_t *inner)
     return (outer->start <= inner->start) && (outer->end >= inner->end);
 }
 
-ucs_status_t predreg_first_uses_begin(predreg_first_uses_t *uses,
-                                      unsigned domain, uint64_t address,
-                                      uint64_t length, uint64_t duration)
+void predreg_first_uses_begin(predreg_first_uses_t *uses, unsigned domain,
+                              uint64_t address, uint64_t length,
+                              uint64_t duration)
 {
     const predreg_range_t used = {
         .start  = address,
@@ -294,12 +265,11 @@ ucs_status_t predreg_first_uses_begin(predreg_first_uses_t *uses,
     };
     predreg_range_t merged     = used;
     int is_alone               = 1;
-    ucs_status_t status;
     predreg_range_t *other;
 
     while ((other = predreg_ranges_find(&uses->registered, &merged)) != NULL) {
         if (covers(other, &used)) {
-            return UCS_OK;
+            return;
         }
 
         /* UCX registers the whole anew if a smaller part was registered */
@@ -310,30 +280,24 @@ ucs_status_t predreg_first_uses_begin(predreg_first_uses_t *uses,
     }
 
     uses->num_domains = ucs_max(uses->num_domains, domain + 1);
-    status            = predreg_ranges_insert(&uses->registered, &merged);
-    if ((status != UCS_OK) || !is_alone || (duration == 0)) {
-        return status;
+    predreg_ranges_insert(&uses->registered, &merged);
+    if (is_alone && (duration > 0)) {
+        predreg_points_add(&uses->points, address, length, duration);
     }
-
-    return predreg_points_add(&uses->points, address, length, duration);
 }
 
-ucs_status_t predreg_first_uses_unmap(predreg_first_uses_t *uses,
-                                      uint64_t start, uint64_t end)
+void predreg_first_uses_unmap(predreg_first_uses_t *uses, uint64_t start,
+                              uint64_t end)
 {
     predreg_range_t part = { .start = start, .end = end };
-    ucs_status_t status  = UCS_OK;
     predreg_range_t *range;
 
     for (; (start < end) && (part.domain < uses->num_domains); ++part.domain) {
-        while ((status == UCS_OK) &&
-               ((range = predreg_ranges_find(&uses->registered, &part)) !=
-                NULL)) {
-            status = predreg_ranges_cut(&uses->registered, range, start, end);
+        while ((range = predreg_ranges_find(&uses->registered, &part)) !=
+               NULL) {
+            predreg_ranges_cut(&uses->registered, range, start, end);
         }
     }
-
-    return status;
 }
 
 void predreg_first_uses_cleanup(predreg_first_uses_t *uses)

@@ -89,18 +89,15 @@ typedef struct predreg_point {
 typedef struct predreg_points {
     predreg_point_t *points;
     size_t          num_points;
-    size_t          room;      /**< Number of points in the allocated memory */
 } predreg_points_t;
 
-/** Add the measurement of an operation on a range, ns.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_points_add(predreg_points_t *points, uint64_t address,
-                                uint64_t length, uint64_t time);
+/** Add the measurement of an operation on a range, ns. */
+void predreg_points_add(predreg_points_t *points, uint64_t address,
+                        uint64_t length, uint64_t time);
 
-/** Add all measurements of another list.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_points_add_all(predreg_points_t *points,
-                                    const predreg_points_t *others);
+/** Add all measurements of another list. */
+void predreg_points_add_all(predreg_points_t *points,
+                            const predreg_points_t *others);
 
 void predreg_points_cleanup(predreg_points_t *points);
 
@@ -142,16 +139,14 @@ typedef struct predreg_first_uses {
 
 /** Add a use. The caller passes the events of a trace in the order of their
  *  times, and a structure of zeros with the first one.
- *  @param [in]  duration  The time until the use began, ns; 0: not measured.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_first_uses_begin(predreg_first_uses_t *uses,
-                                      unsigned domain, uint64_t address,
-                                      uint64_t length, uint64_t duration);
+ *  @param [in]  duration  The time until the use began, ns; 0: not measured. */
+void predreg_first_uses_begin(predreg_first_uses_t *uses, unsigned domain,
+                              uint64_t address, uint64_t length,
+                              uint64_t duration);
 
-/** Add an unmap, which ends the registration of the memory.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_first_uses_unmap(predreg_first_uses_t *uses,
-                                      uint64_t start, uint64_t end);
+/** Add an unmap, which ends the registration of the memory. */
+void predreg_first_uses_unmap(predreg_first_uses_t *uses, uint64_t start,
+                              uint64_t end);
 
 void predreg_first_uses_cleanup(predreg_first_uses_t *uses);
 

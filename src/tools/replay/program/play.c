@@ -6,6 +6,8 @@
 
 #include "timeline.h"
 
+#include <tools/base/memory.h>
+
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -48,24 +50,18 @@ static int end_compare(const void *a, const void *b)
 
 /* Make the sorted list of the ends of uses. A use without duration is not in
  * the list, and ends right after its begin. */
-static ucs_status_t sort_ends(play_t *play)
+static void sort_ends(play_t *play)
 {
     const predreg_timeline_t *timeline = play->timeline;
     size_t i;
 
-    play->ends = malloc(ucs_max(timeline->num_uses, 1ul) *
-                        sizeof(*play->ends));
-    if (play->ends == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
+    play->ends = predreg_alloc(timeline->num_uses, sizeof(*play->ends));
     for (i = 0; i < timeline->num_uses; ++i) {
         if (timeline->uses[i].end > timeline->uses[i].begin) {
             play->ends[play->num_ends++] = (end_t){ timeline->uses[i].end, i };
         }
     }
     qsort(play->ends, play->num_ends, sizeof(*play->ends), end_compare);
-    return UCS_OK;
 }
 
 static void play_end(play_t *play, const predreg_use_t *use)
@@ -126,22 +122,15 @@ static int play_next(play_t *play)
     return 1;
 }
 
-ucs_status_t predreg_timeline_play(const predreg_timeline_t *timeline,
-                                   const predreg_player_t *player,
-                                   uint64_t *duration_p)
+uint64_t predreg_timeline_play(const predreg_timeline_t *timeline,
+                               const predreg_player_t *player)
 {
     play_t play = { .timeline = timeline, .player = player };
-    ucs_status_t status;
 
-    status = sort_ends(&play);
-    if (status != UCS_OK) {
-        return status;
-    }
-
+    sort_ends(&play);
     while (play_next(&play)) {
     }
 
     free(play.ends);
-    *duration_p = timeline->duration + play.waited;
-    return UCS_OK;
+    return timeline->duration + play.waited;
 }

@@ -6,6 +6,8 @@
 
 #include "ranges.h"
 
+#include <tools/base/memory.h>
+
 #include <search.h>
 #include <stdlib.h>
 
@@ -34,21 +36,12 @@ predreg_range_t *predreg_ranges_find(void *const *ranges,
     return (node == NULL) ? NULL : *(predreg_range_t**)node;
 }
 
-ucs_status_t predreg_ranges_insert(void **ranges, const predreg_range_t *range)
+void predreg_ranges_insert(void **ranges, const predreg_range_t *range)
 {
-    predreg_range_t *copy = malloc(sizeof(*copy));
-
-    if (copy == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
+    predreg_range_t *copy = predreg_alloc(1, sizeof(*copy));
 
     *copy = *range;
-    if (tsearch(copy, ranges, compare) == NULL) {
-        free(copy);
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    return UCS_OK;
+    predreg_check_memory(tsearch(copy, ranges, compare));
 }
 
 void predreg_ranges_remove(void **ranges, predreg_range_t *range)
@@ -57,25 +50,22 @@ void predreg_ranges_remove(void **ranges, predreg_range_t *range)
     free(range);
 }
 
-ucs_status_t predreg_ranges_cut(void **ranges, predreg_range_t *range,
-                                uint64_t start, uint64_t end)
+void predreg_ranges_cut(void **ranges, predreg_range_t *range, uint64_t start,
+                        uint64_t end)
 {
     predreg_range_t before = *range;
     predreg_range_t after  = *range;
-    ucs_status_t status    = UCS_OK;
 
     before.end   = start;
     after.start  = end;
     after.place += end - range->start;
     predreg_ranges_remove(ranges, range);
     if (before.start < before.end) {
-        status = predreg_ranges_insert(ranges, &before);
+        predreg_ranges_insert(ranges, &before);
     }
-    if ((status == UCS_OK) && (after.start < after.end)) {
-        status = predreg_ranges_insert(ranges, &after);
+    if (after.start < after.end) {
+        predreg_ranges_insert(ranges, &after);
     }
-
-    return status;
 }
 
 void predreg_ranges_cleanup(void **ranges)

@@ -8,7 +8,6 @@
 #define PREDREG_RANGES_H_
 
 #include <ucs/sys/compiler_def.h>
-#include <ucs/type/status.h>
 
 #include <stdint.h>
 
@@ -33,18 +32,16 @@ typedef struct predreg_range {
 predreg_range_t *predreg_ranges_find(void *const *ranges,
                                      const predreg_range_t *range);
 
-/** Add a range without memory in common with the set.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_ranges_insert(void **ranges, const predreg_range_t *range);
+/** Add a range without memory in common with the set. */
+void predreg_ranges_insert(void **ranges, const predreg_range_t *range);
 
 /** Remove a range of the set, and free it. */
 void predreg_ranges_remove(void **ranges, predreg_range_t *range);
 
 /** Remove a part of a range of the set. The rest before and the rest after the
- *  part become ranges of their own.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_ranges_cut(void **ranges, predreg_range_t *range,
-                                uint64_t start, uint64_t end);
+ *  part become ranges of their own. */
+void predreg_ranges_cut(void **ranges, predreg_range_t *range, uint64_t start,
+                        uint64_t end);
 
 void predreg_ranges_cleanup(void **ranges);
 

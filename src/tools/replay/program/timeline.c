@@ -6,6 +6,7 @@
 
 #include "timeline.h"
 
+#include <tools/base/memory.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
 #include <ucs/datastruct/khash.h>
@@ -93,9 +94,8 @@ static void remove_wait(builder_t *builder,
 }
 
 /* Note that a use begins; a later end with its number may end it. Uses with the
- * same number end in the order of their begins.
- * @return UCS_ERR_NO_MEMORY. */
-static ucs_status_t open_use(builder_t *builder, uint64_t id, size_t index)
+ * same number end in the order of their begins */
+static void open_use(builder_t *builder, uint64_t id, size_t index)
 {
     same_uses_t *uses;
     khiter_t iter;
@@ -104,7 +104,7 @@ static ucs_status_t open_use(builder_t *builder, uint64_t id, size_t index)
     builder->next[index] = NO_USE;
     iter                 = kh_put(open_uses, &builder->open, id, &ret);
     if (ret < 0) {
-        return UCS_ERR_NO_MEMORY;
+        predreg_no_memory();
     }
 
     uses = &kh_val(&builder->open, iter);
@@ -114,7 +114,6 @@ static ucs_status_t open_use(builder_t *builder, uint64_t id, size_t index)
         uses->first = index;
     }
     uses->last = index;
-    return UCS_OK;
 }
 
 /* @return the index of the use that an end with this number ends, or NO_USE. */
@@ -137,26 +136,21 @@ static size_t close_use(builder_t *builder, uint64_t id)
     return index;
 }
 
-static ucs_status_t add_use(builder_t *builder,
-                            const ucs_rcache_pred_event_t *event)
+static void add_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
 {
     predreg_timeline_t *timeline = builder->timeline;
     uint64_t begin               = time_of(builder, event);
-    ucs_status_t status;
 
     remove_wait(builder, event);
     if (event->result & UCS_RCACHE_PRED_RESULT_FAILED) {
-        return UCS_OK; /* A refused use is none */
+        return; /* A refused use is none */
     }
 
     /* With a result, the trace has an event of the registration itself */
     if (event->result == 0) {
-        status = predreg_first_uses_begin(&builder->first_uses, event->domain,
-                                          event->address, event->length,
-                                          event->duration);
-        if (status != UCS_OK) {
-            return status;
-        }
+        predreg_first_uses_begin(&builder->first_uses, event->domain,
+                                 event->address, event->length,
+                                 event->duration);
     }
 
     timeline->uses[timeline->num_uses] = (predreg_use_t){
@@ -170,7 +164,7 @@ static ucs_status_t add_use(builder_t *builder,
         .kind    = event->kind
     };
     timeline->num_domains = ucs_max(timeline->num_domains, event->domain + 1u);
-    return open_use(builder, event->id, timeline->num_uses++);
+    open_use(builder, event->id, timeline->num_uses++);
 }
 
 static void end_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
@@ -185,8 +179,7 @@ static void end_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
     }
 }
 
-static ucs_status_t add_unmap(builder_t *builder,
-                              const ucs_rcache_pred_event_t *event)
+static void add_unmap(builder_t *builder, const ucs_rcache_pred_event_t *event)
 {
     predreg_timeline_t *timeline = builder->timeline;
     uint64_t start               = ucs_min(event->address, MAX_ADDRESS);
@@ -194,14 +187,12 @@ static ucs_status_t add_unmap(builder_t *builder,
                                                    MAX_ADDRESS - start);
 
     /* The hooks record an unmap before the kernel may refuse it */
-    if (start == end) {
-        return UCS_OK;
+    if (start < end) {
+        timeline->unmaps[timeline->num_unmaps++] = (predreg_unmap_t){
+            time_of(builder, event), start, end
+        };
+        predreg_first_uses_unmap(&builder->first_uses, start, end);
     }
-
-    timeline->unmaps[timeline->num_unmaps++] = (predreg_unmap_t){
-        time_of(builder, event), start, end
-    };
-    return predreg_first_uses_unmap(&builder->first_uses, start, end);
 }
 
 /* Whether an event has memory, within the address space */
@@ -224,15 +215,15 @@ static void add_map(builder_t *builder, const ucs_rcache_pred_event_t *event)
     }
 }
 
-static ucs_status_t add_event(builder_t *builder,
-                              const ucs_rcache_pred_event_t *event)
+static void add_event(builder_t *builder, const ucs_rcache_pred_event_t *event)
 {
     switch (event->type) {
     case UCS_RCACHE_PRED_EVENT_USE_BEGIN:
-        return add_use(builder, event);
+        add_use(builder, event);
+        break;
     case UCS_RCACHE_PRED_EVENT_USE_END:
         end_use(builder, event);
-        return UCS_OK;
+        break;
     case UCS_RCACHE_PRED_EVENT_REG:
     case UCS_RCACHE_PRED_EVENT_DEREG:
         if (!(event->result & UCS_RCACHE_PRED_RESULT_FAILED)) {
@@ -240,14 +231,15 @@ static ucs_status_t add_event(builder_t *builder,
                             &builder->reg : &builder->dereg,
                             event->address, event->length, event->duration);
         }
-        return UCS_OK;
+        break;
     case UCS_RCACHE_PRED_EVENT_UNMAP:
-        return add_unmap(builder, event);
+        add_unmap(builder, event);
+        break;
     case UCS_RCACHE_PRED_EVENT_MAP:
         add_map(builder, event);
-        return UCS_OK;
+        break;
     default:
-        return UCS_OK; /* The other events belong to the recorded policy */
+        break; /* The other events belong to the recorded policy */
     }
 }
 
@@ -289,7 +281,6 @@ static ucs_status_t add_events(builder_t *builder)
     const ucs_rcache_trace_t *trace = builder->trace;
     const ucs_rcache_pred_event_t *event;
     uint64_t previous;
-    ucs_status_t status;
     const char *fault;
 
     if (trace->num_events == 0) {
@@ -306,11 +297,7 @@ static ucs_status_t add_events(builder_t *builder)
             return UCS_ERR_INVALID_PARAM;
         }
 
-        status = add_event(builder, event);
-        if (status != UCS_OK) {
-            return status;
-        }
-
+        add_event(builder, event);
         previous = event->time;
     }
 
@@ -318,7 +305,7 @@ static ucs_status_t add_events(builder_t *builder)
     return UCS_OK;
 }
 
-static ucs_status_t alloc_arrays(builder_t *builder)
+static void alloc_arrays(builder_t *builder)
 {
     const ucs_rcache_trace_t *trace = builder->trace;
     predreg_timeline_t *timeline    = builder->timeline;
@@ -329,19 +316,14 @@ static ucs_status_t alloc_arrays(builder_t *builder)
         ++count[trace->events[i].type];
     }
 
-    /* Each array has room for one more, since calloc() of 0 elements may return
-     * NULL */
-    timeline->uses   = calloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN] + 1,
-                              sizeof(*timeline->uses));
-    timeline->unmaps = calloc(count[UCS_RCACHE_PRED_EVENT_UNMAP] + 1,
-                              sizeof(*timeline->unmaps));
-    timeline->maps   = calloc(count[UCS_RCACHE_PRED_EVENT_MAP] + 1,
-                              sizeof(*timeline->maps));
-    builder->next    = calloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN] + 1,
-                              sizeof(*builder->next));
-    return ((timeline->uses == NULL) || (timeline->unmaps == NULL) ||
-            (timeline->maps == NULL) || (builder->next == NULL)) ?
-           UCS_ERR_NO_MEMORY : UCS_OK;
+    timeline->uses   = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN],
+                                     sizeof(*timeline->uses));
+    timeline->unmaps = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_UNMAP],
+                                     sizeof(*timeline->unmaps));
+    timeline->maps   = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_MAP],
+                                     sizeof(*timeline->maps));
+    builder->next    = predreg_alloc(count[UCS_RCACHE_PRED_EVENT_USE_BEGIN],
+                                     sizeof(*builder->next));
 }
 
 int predreg_timeline_fit_reg(predreg_points_t *first_uses, predreg_cost_t *cost,
@@ -401,18 +383,11 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
     builder_t builder = { .trace = trace };
     ucs_status_t status;
 
-    builder.timeline = calloc(1, sizeof(*builder.timeline));
-    if (builder.timeline == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
     check_page_size(trace);
+    builder.timeline              = predreg_alloc(1, sizeof(*builder.timeline));
     builder.timeline->num_domains = ucs_max(trace->num_domains, 1u);
-    status                        = alloc_arrays(&builder);
-    if (status == UCS_OK) {
-        status = add_events(&builder);
-    }
-
+    alloc_arrays(&builder);
+    status = add_events(&builder);
     if (status == UCS_OK) {
         finish(&builder);
         *timeline_p = builder.timeline;

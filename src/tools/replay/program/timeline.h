@@ -67,8 +67,8 @@ typedef struct predreg_timeline {
 } predreg_timeline_t;
 
 
-/** @return UCS_ERR_NO_MEMORY, or UCS_ERR_INVALID_PARAM (logged) if no program
- *          can have had the events of the trace. */
+/** @return UCS_ERR_INVALID_PARAM (logged) if no program can have had the events
+ *          of the trace. */
 ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
                                      predreg_timeline_t **timeline_p);
 
@@ -101,12 +101,10 @@ typedef struct predreg_player {
  * under the policy, all further events happen that much later. Of events at the
  * same time, ends of uses come first, then unmaps, maps, and begins of uses.
  *
- * @param [out] duration_p  Duration of the timeline, plus all waits.
- * @return UCS_ERR_NO_MEMORY.
+ * @return the duration of the timeline, plus all waits.
  */
-ucs_status_t predreg_timeline_play(const predreg_timeline_t *timeline,
-                                   const predreg_player_t *player,
-                                   uint64_t *duration_p);
+uint64_t predreg_timeline_play(const predreg_timeline_t *timeline,
+                               const predreg_player_t *player);
 
 END_C_DECLS
 

@@ -6,6 +6,8 @@
 
 #include "ranks.h"
 
+#include <tools/base/memory.h>
+
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -90,20 +92,15 @@ static void add_numbers(predreg_replay_result_t *sum,
     }
 }
 
-ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
-                                 const int64_t *offsets, size_t num_ranks,
-                                 predreg_replay_result_t *total)
+void predreg_ranks_total(const predreg_replay_result_t *results,
+                         const int64_t *offsets, size_t num_ranks,
+                         predreg_replay_result_t *total)
 {
     int64_t span = 0; /* From the first start of a rank to the last end, ns */
     const predreg_sum_t **sums;
-    ucs_status_t status;
     size_t i;
 
-    sums = malloc(ucs_max(num_ranks, 1ul) * sizeof(*sums));
-    if (sums == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
+    sums = predreg_alloc(num_ranks, sizeof(*sums));
     memset(total, 0, sizeof(*total));
     for (i = 0; i < num_ranks; ++i) {
         sums[i]       = &results[i].pinned;
@@ -113,10 +110,7 @@ ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
         span = ucs_max(span, offsets[i] + (int64_t)results[i].duration);
     }
 
-    status = predreg_sum_merge(sums, offsets, num_ranks, &total->pinned);
-    if (status == UCS_OK) {
-        total->pinned_avg_bytes = predreg_sum_average(&total->pinned, span);
-    }
+    predreg_sum_merge(sums, offsets, num_ranks, &total->pinned);
+    total->pinned_avg_bytes = predreg_sum_average(&total->pinned, span);
     free(sums);
-    return status;
 }

@@ -41,11 +41,10 @@ int predreg_ranks_align(const predreg_rank_start_t *starts, size_t num_ranks,
  * since addresses differ between processes. The caller cleans it up.
  *
  * @param [in] results  Results of one policy, one for each rank.
- * @return UCS_ERR_NO_MEMORY.
  */
-ucs_status_t predreg_ranks_total(const predreg_replay_result_t *results,
-                                 const int64_t *offsets, size_t num_ranks,
-                                 predreg_replay_result_t *total);
+void predreg_ranks_total(const predreg_replay_result_t *results,
+                         const int64_t *offsets, size_t num_ranks,
+                         predreg_replay_result_t *total);
 
 END_C_DECLS
 

@@ -6,6 +6,7 @@
 
 #include "scale.h"
 
+#include <tools/base/memory.h>
 #include <ucs/base/hash.h>
 
 #include <ucs/debug/log_def.h>
@@ -154,11 +155,10 @@ static void add_node_sum(model_t *model, const predreg_sum_t *sum,
 }
 
 /* Add the registered memory of the ranks of a node */
-static ucs_status_t add_memory(model_t *model, unsigned first, unsigned end,
-                               unsigned count)
+static void add_memory(model_t *model, unsigned first, unsigned end,
+                       unsigned count)
 {
     predreg_ledger_t ledger = { .num_changes = 0 };
-    ucs_status_t status;
     predreg_sum_t sum;
     unsigned rank;
 
@@ -166,13 +166,9 @@ static ucs_status_t add_memory(model_t *model, unsigned first, unsigned end,
         add_curve(model, &ledger, rank);
     }
 
-    status = predreg_ledger_sum(&ledger, &sum);
-    if (status == UCS_OK) {
-        add_node_sum(model, &sum, count);
-        predreg_sum_cleanup(&sum);
-    }
-    predreg_ledger_cleanup(&ledger);
-    return status;
+    predreg_ledger_sum(&ledger, &sum);
+    add_node_sum(model, &sum, count);
+    predreg_sum_cleanup(&sum);
 }
 
 static int op_compare(const void *a, const void *b)
@@ -187,8 +183,7 @@ static int op_compare(const void *a, const void *b)
 }
 
 /* List the operations of all helpers of a node, sorted by time, for the caller
- * to free.
- * @return NULL without memory. */
+ * to free */
 static job_op_t *list_ops(const model_t *model, unsigned first, unsigned end,
                           size_t *num_ops_p)
 {
@@ -203,11 +198,7 @@ static job_op_t *list_ops(const model_t *model, unsigned first, unsigned end,
         num_ops += rank_result(model, rank)->num_helper_ops;
     }
 
-    next = ops = malloc((num_ops + 1) * sizeof(*ops));
-    if (ops == NULL) {
-        return NULL;
-    }
-
+    next = ops = predreg_alloc(num_ops, sizeof(*ops));
     for (rank = first; rank < end; ++rank) {
         result = rank_result(model, rank);
         shift  = rank_shift(model, rank);
@@ -279,71 +270,61 @@ static void run_ops(model_t *model, const job_op_t *ops, size_t num_ops,
 }
 
 /* Add the work of the helpers of a node on its idle cores, at least one */
-static ucs_status_t add_helpers(model_t *model, unsigned first, unsigned end,
-                                unsigned count)
+static void add_helpers(model_t *model, unsigned first, unsigned end,
+                        unsigned count)
 {
-    unsigned num_ranks  = end - first;
-    unsigned num_cores  = model->scale->idle_cores;
-    ucs_status_t status = UCS_ERR_NO_MEMORY;
+    unsigned num_ranks = end - first;
+    unsigned num_cores = model->scale->idle_cores;
     int64_t *free_at;
     job_op_t *ops;
     size_t num_ops;
     unsigned i;
 
-    free_at = malloc(((size_t)num_cores + num_ranks) * sizeof(*free_at));
-    ops     = list_ops(model, first, end, &num_ops);
-    if ((free_at != NULL) && (ops != NULL)) {
-        for (i = 0; i < num_cores + num_ranks; ++i) {
-            free_at[i] = INT64_MIN;
-        }
-        run_ops(model, ops, num_ops, free_at, num_cores, count);
-        status = UCS_OK;
+    free_at = predreg_alloc((size_t)num_cores + num_ranks, sizeof(*free_at));
+    for (i = 0; i < num_cores + num_ranks; ++i) {
+        free_at[i] = INT64_MIN;
     }
 
+    ops = list_ops(model, first, end, &num_ops);
+    run_ops(model, ops, num_ops, free_at, num_cores, count);
     free(ops);
     free(free_at);
-    return status;
 }
 
 /* Add a node of the job, which stands for this many equal nodes */
-static ucs_status_t add_node(model_t *model, unsigned node, unsigned count)
+static void add_node(model_t *model, unsigned node, unsigned count)
 {
     unsigned first = node * model->params->ranks_per_node;
     unsigned end   = ucs_min(first + model->params->ranks_per_node,
                              model->params->num_ranks);
-    ucs_status_t status;
 
-    status = add_memory(model, first, end, count);
-    if ((status != UCS_OK) || (model->scale->idle_cores == 0)) {
-        return status;
+    add_memory(model, first, end, count);
+    if (model->scale->idle_cores > 0) {
+        add_helpers(model, first, end, count);
     }
-
-    return add_helpers(model, first, end, count);
 }
 
 /* Add all nodes of the job. In the recorded phase, full nodes that begin with
  * the same recorded rank are equal, and the first of them stands for all */
-static ucs_status_t add_nodes(model_t *model)
+static void add_nodes(model_t *model)
 {
     const predreg_scale_params_t *params = model->params;
     unsigned num_full                    = params->num_ranks /
                                            params->ranks_per_node;
     unsigned cycle                       = num_full;
-    ucs_status_t status                  = UCS_OK;
     unsigned node;
 
     if (params->phase == PREDREG_PHASE_RECORDED) {
         cycle = ucs_min(num_full, model->num_results);
     }
 
-    for (node = 0; (node < cycle) && (status == UCS_OK); ++node) {
-        status = add_node(model, node, (num_full - node + cycle - 1) / cycle);
+    for (node = 0; node < cycle; ++node) {
+        add_node(model, node, (num_full - node + cycle - 1) / cycle);
     }
 
-    if ((status == UCS_OK) && (params->num_ranks % params->ranks_per_node)) {
-        status = add_node(model, num_full, 1);
+    if (params->num_ranks % params->ranks_per_node) {
+        add_node(model, num_full, 1);
     }
-    return status;
 }
 
 static void model_finish(model_t *model)
@@ -413,9 +394,7 @@ ucs_status_t predreg_scale(const predreg_replay_result_t *results,
                                  offsets[i] + (int64_t)results[i].duration);
     }
 
-    status = add_nodes(&model);
-    if (status == UCS_OK) {
-        model_finish(&model);
-    }
-    return status;
+    add_nodes(&model);
+    model_finish(&model);
+    return UCS_OK;
 }

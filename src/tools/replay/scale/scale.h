@@ -68,8 +68,7 @@ typedef struct predreg_scale {
 /**
  * @param [in]  results  Results of one policy, one for each recorded rank.
  * @param [in]  offsets  Delay of each recorded rank, >= 0, ns.
- * @return UCS_ERR_INVALID_PARAM (logged, naming the value) or
- *         UCS_ERR_NO_MEMORY.
+ * @return UCS_ERR_INVALID_PARAM, logged, naming the value.
  */
 ucs_status_t predreg_scale(const predreg_replay_result_t *results,
                            const int64_t *offsets, size_t num_results,

@@ -6,6 +6,8 @@
 
 #include "curves.h"
 
+#include <tools/base/memory.h>
+
 #include <ucs/datastruct/khash.h>
 #include <ucs/sys/math.h>
 
@@ -50,28 +52,26 @@ static int interval_compare(const void *a, const void *b)
 }
 
 /* Collect the time from each use of a buffer to the next one. Uses with the
- * same begin are one.
- * @return UCS_ERR_NO_MEMORY. */
-static ucs_status_t find_intervals(const predreg_timeline_t *timeline,
-                                   khash_t(buffers) *buffers,
-                                   interval_t *intervals, size_t *count_p)
+ * same begin are one. @return the number of intervals. */
+static size_t find_intervals(const predreg_timeline_t *timeline,
+                             khash_t(buffers) *buffers, interval_t *intervals)
 {
+    size_t count = 0;
     const predreg_use_t *use;
     buffer_t buffer;
     khiter_t iter;
     int ret;
 
-    *count_p = 0;
     for (use = timeline->uses; use < timeline->uses + timeline->num_uses;
          ++use) {
         buffer = (buffer_t){ .address = use->address, .domain = use->domain };
         iter   = kh_put(buffers, buffers, buffer, &ret);
         if (ret < 0) {
-            return UCS_ERR_NO_MEMORY;
+            predreg_no_memory();
         }
 
         if ((ret == 0) && (use->begin > kh_val(buffers, iter))) {
-            intervals[(*count_p)++] = (interval_t){
+            intervals[count++] = (interval_t){
                 .length = use->begin - kh_val(buffers, iter),
                 .begin  = kh_val(buffers, iter),
                 .bytes  = use->length
@@ -80,7 +80,7 @@ static ucs_status_t find_intervals(const predreg_timeline_t *timeline,
         kh_val(buffers, iter) = use->begin;
     }
 
-    return UCS_OK;
+    return count;
 }
 
 /* Find the period, which is the median of the intervals, and an interval of
@@ -137,31 +137,19 @@ static void add_uses(const predreg_timeline_t *timeline,
     }
 }
 
-ucs_status_t predreg_evidence_find(const predreg_timeline_t *timeline,
-                                   predreg_evidence_t *evidence)
+void predreg_evidence_find(const predreg_timeline_t *timeline,
+                           predreg_evidence_t *evidence)
 {
-    khash_t(buffers) buffers;
-    interval_t *intervals;
-    ucs_status_t status;
-    size_t count;
+    khash_t(buffers) buffers = KHASH_STATIC_INITIALIZER;
+    interval_t *intervals    = predreg_alloc(timeline->num_uses,
+                                             sizeof(*intervals));
+    size_t count             = find_intervals(timeline, &buffers, intervals);
 
-    *evidence = (predreg_evidence_t){ .buffers = 0 };
-    intervals = malloc((timeline->num_uses + 1) * sizeof(*intervals));
-    if (intervals == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    kh_init_inplace(buffers, &buffers);
-    status = find_intervals(timeline, &buffers, intervals, &count);
-    if (status == UCS_OK) {
-        evidence->buffers = kh_size(&buffers);
-        find_period(intervals, count, timeline->duration, evidence);
-        add_uses(timeline, evidence);
-    }
-
+    *evidence = (predreg_evidence_t){ .buffers = kh_size(&buffers) };
+    find_period(intervals, count, timeline->duration, evidence);
+    add_uses(timeline, evidence);
     kh_destroy_inplace(buffers, &buffers);
     free(intervals);
-    return status;
 }
 
 /* @return the begin of a column, computed in two parts: the nanoseconds of a

@@ -36,9 +36,8 @@ typedef struct predreg_evidence {
 } predreg_evidence_t;
 
 
-/** @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_evidence_find(const predreg_timeline_t *timeline,
-                                   predreg_evidence_t *evidence);
+void predreg_evidence_find(const predreg_timeline_t *timeline,
+                           predreg_evidence_t *evidence);
 
 
 /** Number of columns of a curve: on a wide screen each is a pixel. */

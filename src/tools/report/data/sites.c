@@ -6,6 +6,7 @@
 
 #include "sites.h"
 
+#include <tools/base/memory.h>
 #include <ucs/base/strb.h>
 
 #include <ucs/sys/math.h>
@@ -53,13 +54,6 @@ static const char *kind_name(uint64_t caller)
     }
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return (slash == NULL) ? path : (slash + 1);
-}
-
 static void print_function(ucs_string_buffer_t *strb,
                            const predreg_frame_t *frame)
 {
@@ -71,7 +65,7 @@ static void print_function(ucs_string_buffer_t *strb,
     } else {
         ucs_string_buffer_appendf(strb, "%s%s0x%lx",
                                   (frame->module == NULL) ? "" :
-                                  base_name(frame->module),
+                                  basename(frame->module),
                                   (frame->module == NULL) ? "" : "+",
                                   (unsigned long)frame->offset);
     }
@@ -89,7 +83,7 @@ static void print_path(ucs_string_buffer_t *strb, const predreg_frame_t *frames,
                                       frames[i].line);
         } else if ((frames[i].function != NULL) && (frames[i].module != NULL)) {
             ucs_string_buffer_appendf(strb, " in %s",
-                                      base_name(frames[i].module));
+                                      basename(frames[i].module));
         }
         ucs_string_buffer_appendf(strb, "\n");
     }
@@ -97,38 +91,31 @@ static void print_path(ucs_string_buffer_t *strb, const predreg_frame_t *frames,
 
 /* Find all functions on the call path of a site or, if the trace has no path,
  * the functions at its caller's address */
-static ucs_status_t find_frames(predreg_sites_t *sites,
-                                const ucs_rcache_trace_t *trace,
-                                const predreg_replay_site_t *result,
-                                predreg_frame_t *frames, unsigned *count_p)
+static unsigned find_frames(predreg_sites_t *sites,
+                            const ucs_rcache_trace_t *trace,
+                            const predreg_replay_site_t *result,
+                            predreg_frame_t *frames)
 {
     ucs_rcache_pred_context_t context = { .caller = result->caller,
                                           .stack  = result->stack };
     uint64_t caller     = result->caller & UCS_MASK(KIND_SHIFT);
+    unsigned count      = 0;
     const ucs_rcache_trace_site_t *site;
     const uint64_t *addresses;
-    ucs_status_t status;
-    unsigned i, num_addresses, count;
+    unsigned i, num_addresses;
 
     site          = ucs_rcache_trace_find_site(trace, &context);
     num_addresses = (site == NULL) ? 0 : site->num_frames;
     addresses     = (num_addresses == 0) ? &caller : site->frames;
     num_addresses = ucs_max(num_addresses, 1);
-
-    *count_p = 0;
-    for (i = 0; (i < num_addresses) && (*count_p < PREDREG_SITES_MAX_FRAMES);
+    for (i = 0; (i < num_addresses) && (count < PREDREG_SITES_MAX_FRAMES);
          ++i) {
-        status = predreg_symbols_find(&sites->symbols, trace, addresses[i],
-                                      frames + *count_p,
-                                      PREDREG_SITES_MAX_FRAMES - *count_p,
-                                      &count);
-        if (status != UCS_OK) {
-            return status;
-        }
-        *count_p += count;
+        count += predreg_symbols_find(&sites->symbols, trace, addresses[i],
+                                      frames + count,
+                                      PREDREG_SITES_MAX_FRAMES - count);
     }
 
-    return UCS_OK;
+    return count;
 }
 
 static const predreg_frame_t *
@@ -146,8 +133,15 @@ program_frame(const predreg_frame_t *frames, unsigned count)
     return &frames[0];
 }
 
-static ucs_status_t place_init(predreg_place_t *place, const char *kind,
-                               const predreg_frame_t *frames, unsigned count)
+static char *copy(const ucs_string_buffer_t *strb)
+{
+    const char *string = ucs_string_buffer_cstr(strb);
+
+    return predreg_copy(string, strlen(string));
+}
+
+static void place_init(predreg_place_t *place, const char *kind,
+                       const predreg_frame_t *frames, unsigned count)
 {
     const predreg_frame_t *frame = program_frame(frames, count);
     UCS_STRB(function, 512);
@@ -156,7 +150,7 @@ static ucs_status_t place_init(predreg_place_t *place, const char *kind,
 
     print_function(&function, frame);
     if (frame->file != NULL) {
-        ucs_string_buffer_appendf(&source, "%s:%d", base_name(frame->file),
+        ucs_string_buffer_appendf(&source, "%s:%d", basename(frame->file),
                                   frame->line);
     }
     ucs_string_buffer_init(&key);
@@ -164,93 +158,58 @@ static ucs_status_t place_init(predreg_place_t *place, const char *kind,
     print_path(&key, frames, count);
 
     *place = (predreg_place_t){
-        .key      = strdup(ucs_string_buffer_cstr(&key)),
+        .key      = copy(&key),
         .kind     = kind,
-        .function = strdup(ucs_string_buffer_cstr(&function)),
-        .source   = strdup(ucs_string_buffer_cstr(&source))
+        .function = copy(&function),
+        .source   = copy(&source)
     };
     ucs_string_buffer_cleanup(&key);
-    if ((place->key == NULL) || (place->function == NULL) ||
-        (place->source == NULL)) {
-        place_cleanup(place);
-        return UCS_ERR_NO_MEMORY;
-    }
-
     place->path = place->key + strlen(kind) + 1;
-    return UCS_OK;
 }
 
-/* @return the place with the candidate's key: the candidate, if it is new; NULL
- *         without memory. */
+/* @return the place with the candidate's key: the candidate, if it is new. */
 static predreg_place_t *take_place(predreg_sites_t *sites,
                                    predreg_place_t *candidate)
 {
-    predreg_place_t *places;
+    predreg_place_t *place;
     khiter_t iter;
     int ret;
 
-    iter = kh_get(predreg_places, &sites->index, candidate->key);
-    if (iter != kh_end(&sites->index)) {
+    iter = kh_put(predreg_places, &sites->index, candidate->key, &ret);
+    if (ret < 0) {
+        predreg_no_memory();
+    }
+
+    if (ret == 0) {
         place_cleanup(candidate);
         return &sites->places[kh_val(&sites->index, iter)];
     }
 
-    places = realloc(sites->places, (sites->num_places + 1) * sizeof(*places));
-    if (places == NULL) {
-        goto err;
-    }
-
-    sites->places = places;
-    iter          = kh_put(predreg_places, &sites->index, candidate->key, &ret);
-    if (ret < 0) {
-        goto err;
-    }
-
     kh_val(&sites->index, iter) = sites->num_places;
-    places[sites->num_places]   = *candidate;
-    return &places[sites->num_places++];
-
-err:
-    place_cleanup(candidate);
-    return NULL;
+    place                       = predreg_add(sites->places, sites->num_places);
+    *place                      = *candidate;
+    return place;
 }
 
-ucs_status_t predreg_sites_add(predreg_sites_t *sites,
-                               const ucs_rcache_trace_t *trace,
-                               const predreg_replay_result_t *result)
+void predreg_sites_add(predreg_sites_t *sites, const ucs_rcache_trace_t *trace,
+                       const predreg_replay_result_t *result)
 {
     predreg_frame_t frames[PREDREG_SITES_MAX_FRAMES];
     const predreg_replay_site_t *site;
     predreg_place_t candidate, *place;
-    ucs_status_t status;
     unsigned count, i;
 
     for (i = 0; i < result->num_sites; ++i) {
-        site   = &result->sites[i];
-        status = find_frames(sites, trace, site, frames, &count);
-        if (status != UCS_OK) {
-            return status;
-        }
-
-        status = place_init(&candidate, kind_name(site->caller),
-                                  frames, count);
-        if (status != UCS_OK) {
-            return status;
-        }
-
-        place = take_place(sites, &candidate);
-        if (place == NULL) {
-            return UCS_ERR_NO_MEMORY;
-        }
-
+        site  = &result->sites[i];
+        count = find_frames(sites, trace, site, frames);
+        place_init(&candidate, kind_name(site->caller), frames, count);
+        place                = take_place(sites, &candidate);
         place->uses         += site->uses;
         place->hits         += site->hits;
         place->late         += site->late;
         place->waited       += site->waited;
         place->byte_seconds += site->byte_seconds;
     }
-
-    return UCS_OK;
 }
 
 static int compare(const void *a, const void *b)

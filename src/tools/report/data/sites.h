@@ -78,15 +78,12 @@ void predreg_symbols_cleanup(predreg_symbols_t *symbols);
  *                       the function around them. Without enough room, the last
  *                       ones are missing.
  * @param [in]  max      > 0.
- * @param [out] count_p  Number of frames, at least 1. A single frame may have
- *                       no name.
  *
- * @return UCS_ERR_NO_MEMORY.
+ * @return the number of frames, at least 1. A single frame may have no name.
  */
-ucs_status_t predreg_symbols_find(predreg_symbols_t *symbols,
-                                  const ucs_rcache_trace_t *trace,
-                                  uint64_t address, predreg_frame_t *frames,
-                                  unsigned max, unsigned *count_p);
+unsigned predreg_symbols_find(predreg_symbols_t *symbols,
+                              const ucs_rcache_trace_t *trace, uint64_t address,
+                              predreg_frame_t *frames, unsigned max);
 
 /** @return whether a module is a communication library, which cannot contain
  *          the program's own call, by its name: UCX, Open MPI, MPICH,
@@ -123,11 +120,9 @@ typedef struct predreg_sites {
 
 void predreg_sites_cleanup(predreg_sites_t *sites);
 
-/** Add the call sites of a rank.
- *  @return UCS_ERR_NO_MEMORY. */
-ucs_status_t predreg_sites_add(predreg_sites_t *sites,
-                               const ucs_rcache_trace_t *trace,
-                               const predreg_replay_result_t *result);
+/** Add the call sites of a rank. */
+void predreg_sites_add(predreg_sites_t *sites, const ucs_rcache_trace_t *trace,
+                       const predreg_replay_result_t *result);
 
 /** Sort the places by the waits of the program, longest first, and places with
  *  equal waits by their memory. The caller adds no rank afterwards. */

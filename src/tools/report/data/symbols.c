@@ -6,6 +6,8 @@
 
 #include "sites.h"
 
+#include <tools/base/memory.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,13 +238,12 @@ static int is_module(const predreg_module_t *module,
                    recorded->build_id_length);
 }
 
-/* Find a module, and open it the first time: ranks have the same modules.
- * @return NULL without memory. */
+/* Find a module, and open it the first time: ranks have the same modules */
 static const predreg_module_t *
 get_module(predreg_symbols_t *symbols,
            const ucs_rcache_trace_module_t *recorded)
 {
-    predreg_module_t *modules, *module;
+    predreg_module_t *module;
     unsigned i;
 
     for (i = 0; i < symbols->num_modules; ++i) {
@@ -251,25 +252,13 @@ get_module(predreg_symbols_t *symbols,
         }
     }
 
-    modules = realloc(symbols->modules,
-                      (symbols->num_modules + 1) * sizeof(*modules));
-    if (modules == NULL) {
-        return NULL;
-    }
-
-    symbols->modules = modules;
-    module           = &modules[symbols->num_modules];
-    *module          = (predreg_module_t){
-        .path            = strdup(recorded->path),
+    module  = predreg_add(symbols->modules, symbols->num_modules);
+    *module = (predreg_module_t){
+        .path            = predreg_copy(recorded->path, strlen(recorded->path)),
         .build_id_length = recorded->build_id_length
     };
-    if (module->path == NULL) {
-        return NULL;
-    }
-
     memcpy(module->build_id, recorded->build_id, recorded->build_id_length);
     open_module(module);
-    ++symbols->num_modules;
     return module;
 }
 
@@ -288,10 +277,9 @@ find_recorded(const ucs_rcache_trace_t *trace, uint64_t address)
     return NULL;
 }
 
-ucs_status_t predreg_symbols_find(predreg_symbols_t *symbols,
-                                  const ucs_rcache_trace_t *trace,
-                                  uint64_t address, predreg_frame_t *frames,
-                                  unsigned max, unsigned *count_p)
+unsigned predreg_symbols_find(predreg_symbols_t *symbols,
+                              const ucs_rcache_trace_t *trace, uint64_t address,
+                              predreg_frame_t *frames, unsigned max)
 {
     const ucs_rcache_trace_module_t *recorded;
     const predreg_module_t *module;
@@ -303,15 +291,10 @@ ucs_status_t predreg_symbols_find(predreg_symbols_t *symbols,
     recorded = find_recorded(trace, address - 1);
     if (recorded == NULL) {
         frames[0] = (predreg_frame_t){ .offset = address };
-        *count_p  = 1;
-        return UCS_OK;
+        return 1;
     }
 
-    module = get_module(symbols, recorded);
-    if (module == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
+    module   = get_module(symbols, recorded);
     address -= recorded->bias;
     if (module->state == PREDREG_MODULE_READ) {
         count = find_frames(module, address - 1, frames, max);
@@ -326,8 +309,7 @@ ucs_status_t predreg_symbols_find(predreg_symbols_t *symbols,
         frames[i].offset = address;
     }
 
-    *count_p = count;
-    return UCS_OK;
+    return count;
 }
 
 int predreg_module_is_communication(const char *path)
@@ -337,8 +319,7 @@ int predreg_module_is_communication(const char *path)
         "libmpi",    "libpmpi",    "libopen-",  "libopal",  "liboshmem",
         "mca_",      "libfabric",  "libibverbs"
     };
-    const char *slash = strrchr(path, '/');
-    const char *name  = (slash == NULL) ? path : (slash + 1);
+    const char *name = basename(path);
     unsigned i;
 
     for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); ++i) {

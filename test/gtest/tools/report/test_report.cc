@@ -4,6 +4,8 @@
  * See file LICENSE for terms.
  */
 
+#include <common/no_memory.h>
+
 extern "C" {
 #include <common/c_access.h>
 }
@@ -46,7 +48,7 @@ protected:
 
     test_report()
     {
-        EXPECT_EQ(UCS_OK, predreg_report_create(&m_report));
+        m_report = predreg_report_create();
     }
 
     ~test_report()
@@ -864,34 +866,13 @@ TEST_F(test_report, json)
 
 TEST_F(test_report, out_of_memory)
 {
-    unsigned nth = 0;
-    ucs_status_t status;
     rank r;
 
     fill(r);
-    do {
-        predreg_report_destroy(m_report);
-        m_report = NULL;
-        test_alloc_fail_nth(++nth);
-        status = predreg_report_create(&m_report);
-        if (status == UCS_OK) {
-            status = add(r);
-        }
-
-        bool failed = test_alloc_failed();
-        test_alloc_fail_nth(0);
-        if (!failed) {
-            break;
-        }
-
-        EXPECT_EQ(UCS_ERR_NO_MEMORY, status) << "allocation " << nth;
-        if (m_report == NULL) {
-            ASSERT_EQ(UCS_OK, predreg_report_create(&m_report));
-        }
-    } while (nth < 1000);
-
-    EXPECT_EQ(UCS_OK, status);
-    EXPECT_LT(5u, nth);
+    EXPECT_GE(end_without_memory([&]() {
+        add(r);
+        return false;
+    }), 5u);
 }
 
 TEST_F(test_report, no_section_without_small_sends)

@@ -105,19 +105,19 @@ protected:
         event_t begin                    = use_begin(1000);
         event_t end = make_event(UCS_RCACHE_PRED_EVENT_USE_END, 2000);
 
-        ucs_rcache_trace_put_meta(writer, "rank", "0");
-        ucs_rcache_trace_put_domain(writer, 0, "mlx5_0");
-        ucs_rcache_trace_put_site(writer, &site);
-        ucs_rcache_trace_put_module(writer, &module);
+        put_meta(writer, "rank", "0");
+        put_domain(writer, 0, "mlx5_0");
+        ucs_rcache_trace_put(writer, TRACE_RECORD_SITE, &site);
+        ucs_rcache_trace_put(writer, TRACE_RECORD_MODULE, &module);
         ucs_rcache_trace_put_event(writer, &begin);
         EXPECT_EQ(UCS_OK, ucs_rcache_trace_writer_flush(writer));
         m_second = writer.content().size();
 
         end.id = begin.id;
         ucs_rcache_trace_put_event(writer, &end);
-        ucs_rcache_trace_put_lost(writer, 3);
-        ucs_rcache_trace_put_sends(writer, &sends);
-        ucs_rcache_trace_put_counter(writer, "uses", 1);
+        put_lost(writer, 3);
+        ucs_rcache_trace_put(writer, TRACE_RECORD_SENDS, &sends);
+        put_counter(writer, "uses", 1);
         return writer.close();
     }
 

@@ -36,7 +36,7 @@ TEST_F(test_trace, all_records_survive_both_forms)
     ASSERT_TRUE(trace != NULL);
     EXPECT_STREQ("0", ucs_rcache_trace_get_meta(trace.get(), "rank"));
     EXPECT_EQ(1u, trace->num_domains);
-    EXPECT_STREQ("mlx5_0", trace->domains[0]);
+    EXPECT_STREQ("mlx5_0", trace->domains[0].name);
     EXPECT_EQ(3u, trace->modules[0].build_id_length);
     EXPECT_EQ(2u, trace->sites[0].num_frames);
     ASSERT_EQ(2u, trace->num_events);
@@ -83,7 +83,7 @@ TEST_F(test_trace, fields_of_other_types_are_not_stored)
 
         ucs_rcache_trace_put_event(writer, &dirty);
         /* In a trace with losses, an end may be without begin */
-        ucs_rcache_trace_put_lost(writer, 1);
+        put_lost(writer, 1);
         trace_ptr trace = parse(writer.close());
         ASSERT_TRUE(trace != NULL);
         expect_equal(clean, trace->events[0]);
@@ -97,7 +97,7 @@ TEST_F(test_trace, random_events_survive_both_forms)
         std::vector<event_t> events;
         trace_writer writer;
 
-        ucs_rcache_trace_put_lost(writer, 1 + random());
+        put_lost(writer, 1 + random());
         for (unsigned i = 0; i < 3000; ++i) {
             events.push_back(random_event(random));
             ucs_rcache_trace_put_event(writer, &events.back());
@@ -134,19 +134,19 @@ TEST_F(test_trace, strings_of_any_bytes_survive)
     unsigned number = 0;
 
     for (const auto &string : strings) {
-        ucs_rcache_trace_put_meta(writer, string.c_str(), string.c_str());
-        ucs_rcache_trace_put_domain(writer, number++, string.c_str());
-        ucs_rcache_trace_put_counter(writer, string.c_str(), UINT64_MAX);
+        put_meta(writer, string.c_str(), string.c_str());
+        put_domain(writer, number++, string.c_str());
+        put_counter(writer, string.c_str(), UINT64_MAX);
         module.path = (char*)string.c_str();
         memset(module.build_id, number, sizeof(module.build_id));
-        ucs_rcache_trace_put_module(writer, &module);
+        ucs_rcache_trace_put(writer, TRACE_RECORD_MODULE, &module);
     }
 
     trace_ptr trace = parse(writer.close());
     ASSERT_TRUE(trace != NULL) << log_watch::take();
     for (unsigned i = 0; i < number; ++i) {
         EXPECT_EQ(strings[i], trace->meta[i].value);
-        EXPECT_EQ(strings[i], trace->domains[i]);
+        EXPECT_EQ(strings[i], trace->domains[i].name);
         EXPECT_EQ(strings[i], trace->counters[i].name);
         EXPECT_EQ(strings[i], trace->modules[i].path);
         uint64_t value = 0;
@@ -163,7 +163,7 @@ TEST_F(test_trace, longer_strings_are_cut_when_written)
 {
     trace_writer writer;
 
-    ucs_rcache_trace_put_meta(writer, "key", std::string(70000, 'x').c_str());
+    put_meta(writer, "key", std::string(70000, 'x').c_str());
     trace_ptr trace = parse(writer.close());
     ASSERT_TRUE(trace != NULL);
     EXPECT_EQ(std::string(16383, 'x'), trace->meta[0].value);
@@ -177,9 +177,9 @@ TEST_F(test_trace, sites_have_up_to_24_frames)
     std::fill(site.frames, site.frames + 24, UINT64_MAX);
     for (; site.num_frames > 0; --site.num_frames) {
         site.stack = site.num_frames;
-        ucs_rcache_trace_put_site(writer, &site);
+        ucs_rcache_trace_put(writer, TRACE_RECORD_SITE, &site);
     }
-    ucs_rcache_trace_put_site(writer, &site);
+    ucs_rcache_trace_put(writer, TRACE_RECORD_SITE, &site);
 
     trace_ptr trace = parse(writer.close());
     ASSERT_TRUE(trace != NULL);
@@ -209,7 +209,7 @@ TEST_F(test_trace, last_word_counts)
     EXPECT_STREQ("2", ucs_rcache_trace_get_meta(trace.get(), "a"));
     EXPECT_TRUE(ucs_rcache_trace_get_counter(trace.get(), "c", &value));
     EXPECT_EQ(4u, value);
-    EXPECT_STREQ("z", trace->domains[0]);
+    EXPECT_STREQ("z", trace->domains[0].name);
     EXPECT_EQ(NULL, ucs_rcache_trace_get_meta(trace.get(), "b"));
     EXPECT_FALSE(ucs_rcache_trace_get_counter(trace.get(), "a", &value));
     expect_round_trips(trace);
@@ -254,7 +254,7 @@ TEST_F(test_trace, ends_without_begin_are_only_for_traces_with_losses)
         end.id = 4;
         ucs_rcache_trace_put_event(writer, &end);
         if (lost) {
-            ucs_rcache_trace_put_lost(writer, 1);
+            put_lost(writer, 1);
             EXPECT_EQ(1u, parse(writer.close())->num_events);
         } else {
             expect_error(writer.close(), UCS_ERR_INVALID_PARAM,

@@ -286,8 +286,8 @@ TEST_F(test_trace_text, errors_name_line_word_and_what_was_expected)
         {"reg 1 0 1 by=me\n", "'by=me': expected use, helper or piece"},
         {"begin 1 0 1 duration=x\n", "'duration=x': expected a time in "},
         {"unmap 1 0 1 id=1\n", "'id=1': expected the end of the line"},
-        {"meta\n", "the line ends: expected a key and a value"},
-        {"meta a\n", "the line ends: expected a value"},
+        {"meta\n", "the line ends: expected a string (key)"},
+        {"meta a\n", "the line ends: expected a string (value)"},
         {"meta a b c\n", "'c': expected the end of the line"},
         {"meta a \"b\n", "'b': expected a quotation mark at its end"},
         {"meta a \"\\q\"\n", "'': expected up to 16383 bytes, none of them "
@@ -297,18 +297,18 @@ TEST_F(test_trace_text, errors_name_line_word_and_what_was_expected)
         {"meta a \"x\\", "'x': expected up to 16383 bytes"},
         {"domain 1 x\n", "line 2: domain 1: expected a number up to 0"},
         {"domain x y\n", "'x': expected a number from 0"},
-        {"domain 0\n", "the line ends: expected a name"},
+        {"domain 0\n", "the line ends: expected a string (name)"},
         {"site 1\n", "the line ends: expected an address, such as "
                      "0x7f0012340000 (stack)"},
         {"site 1 2 x\n", "'x': expected an address"},
         {"site 1 2 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 "
          "24 25\n", "a site of more than 24 frames"},
-        {"module 1 2 3\n", "the line ends: expected a path"},
-        {"module 1 2 3 / 123\n", "'123': expected a build ID"},
-        {"module 1 2 3 / xy\n", "'xy': expected a build ID"},
+        {"module 1 2 3\n", "the line ends: expected a string (path)"},
+        {"module 1 2 3 / 123\n", "'123': expected an even number"},
+        {"module 1 2 3 / xy\n", "'xy': expected an even number"},
         {"module 1 2 3 / 00112233445566778899aabbccddeeff"
          "00112233445566778899aabbccddeeff00\n", "'00112233445566778899aabbccddeeff00112233...': "
-                          "expected a build ID"},
+                          "expected an even number"},
         {"counter x\n", "the line ends: expected a number from 0"},
         {"counter x -1\n", "'-1': expected a number from 0"},
         {"lost\n", "the line ends: expected a number"},

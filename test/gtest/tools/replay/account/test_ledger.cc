@@ -36,7 +36,7 @@ protected:
 
     void sum()
     {
-        ASSERT_EQ(UCS_OK, predreg_ledger_sum(&m_ledger, &m_sum));
+        predreg_ledger_sum(&m_ledger, &m_sum);
     }
 
     curve_t curve() const
@@ -142,7 +142,7 @@ TEST_F(test_ledger, order_does_not_matter)
         predreg_ledger_add(&other, std::get<0>(e), std::get<1>(e),
                            std::get<2>(e) >> 20, PREDREG_CAUSE_USE);
     }
-    ASSERT_EQ(UCS_OK, predreg_ledger_sum(&other, &other_sum));
+    predreg_ledger_sum(&other, &other_sum);
 
     EXPECT_EQ(m_sum.byte_seconds, other_sum.byte_seconds);
     EXPECT_EQ(m_sum.peak_bytes, other_sum.peak_bytes);

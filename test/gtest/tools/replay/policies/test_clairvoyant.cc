@@ -224,6 +224,6 @@ TEST_F(test_clairvoyant, memory_runs_out)
 {
     page_program program;
     program.use(100, 200, 0, 2).unmap(300, 0, 2);
-    expect_survives_without_memory(program.timeline(),
-                                   PREDREG_REPLAY_CLAIRVOYANT, 8);
+    expect_ends_without_memory(program.timeline(),
+                               PREDREG_REPLAY_CLAIRVOYANT, 8);
 }

@@ -198,6 +198,6 @@ TEST_F(test_served, the_same_each_time)
 TEST_F(test_served, no_memory)
 {
     temporaries(3, 512 * 1024);
-    expect_survives_without_memory(m_program.timeline(), PREDREG_REPLAY_ARENA,
-                                   5);
+    expect_ends_without_memory(m_program.timeline(), PREDREG_REPLAY_ARENA,
+                               5);
 }

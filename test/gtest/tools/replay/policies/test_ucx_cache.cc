@@ -4,6 +4,8 @@
  * See file LICENSE for terms.
  */
 
+#include <common/no_memory.h>
+
 extern "C" {
 #include <common/c_access.h>
 }
@@ -358,22 +360,13 @@ TEST_F(test_replay_models, no_memory)
     const predreg_timeline_t *timeline = m_program.timeline();
     predreg_replay_params_t params     =
             replay_params(timeline, PREDREG_REPLAY_LRU);
-    predreg_replay_result_t result;
-    unsigned n;
 
-    for (n = 1;; ++n) {
-        test_alloc_fail_nth(n);
-        ucs_status_t status = predreg_replay(timeline, &params, &result);
-        bool failed         = test_alloc_failed();
-        test_alloc_fail_nth(0);
-        if (!failed) {
-            ASSERT_EQ(UCS_OK, status);
-            predreg_replay_result_cleanup(&result);
-            break;
-        }
-        EXPECT_EQ(UCS_ERR_NO_MEMORY, status) << "allocation " << n;
-    }
-    EXPECT_GE(n, 20u);
+    EXPECT_GE(end_without_memory([&]() {
+        predreg_replay_result_t result;
+
+        predreg_replay(timeline, &params, &result);
+        return false;
+    }), 15u);
 }
 
 TEST_F(test_replay_models, bad_parameters)

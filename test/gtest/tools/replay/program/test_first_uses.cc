@@ -4,6 +4,8 @@
  * See file LICENSE for terms.
  */
 
+#include <common/no_memory.h>
+
 extern "C" {
 #include <common/c_access.h>
 }
@@ -29,17 +31,14 @@ protected:
     {
         size_t before = m_uses.points.num_points;
 
-        EXPECT_EQ(UCS_OK, predreg_first_uses_begin(&m_uses, domain,
-                                                   first * PAGE,
-                                                   (last - first) * PAGE,
-                                                   duration));
+        predreg_first_uses_begin(&m_uses, domain, first * PAGE,
+                                 (last - first) * PAGE, duration);
         return m_uses.points.num_points > before;
     }
 
     void unmap(uint64_t first, uint64_t last)
     {
-        EXPECT_EQ(UCS_OK, predreg_first_uses_unmap(&m_uses, first * PAGE,
-                                                   last * PAGE));
+        predreg_first_uses_unmap(&m_uses, first * PAGE, last * PAGE);
     }
 
     predreg_first_uses_t m_uses = {};
@@ -134,29 +133,12 @@ TEST_F(test_first_uses, random_uses)
 
 TEST_F(test_first_uses, out_of_memory)
 {
-    unsigned nth = 0;
-    bool failed;
-
-    do {
-        ucs_status_t status = UCS_OK;
-
-        predreg_first_uses_cleanup(&m_uses);
-        m_uses = {};
-        test_alloc_fail_nth(++nth);
-        for (uint64_t i = 1; (i < 5) && (status == UCS_OK); ++i) {
-            status = predreg_first_uses_begin(&m_uses, 0, i * 10 * PAGE, PAGE,
-                                              1);
+    EXPECT_GE(end_without_memory([&]() {
+        for (uint64_t i = 1; i < 5; ++i) {
+            predreg_first_uses_begin(&m_uses, 0, i * 10 * PAGE, PAGE, 1);
         }
-        if (status == UCS_OK) {
-            status = predreg_first_uses_begin(&m_uses, 0, 5 * PAGE, 30 * PAGE,
-                                              1);
-        }
-        if (status == UCS_OK) {
-            status = predreg_first_uses_unmap(&m_uses, 8 * PAGE, 9 * PAGE);
-        }
-        failed = test_alloc_failed();
-        test_alloc_fail_nth(0);
-        EXPECT_EQ(failed ? UCS_ERR_NO_MEMORY : UCS_OK, status) << nth;
-    } while (failed && (nth < 1000));
-    EXPECT_LT(5u, nth);
+        predreg_first_uses_begin(&m_uses, 0, 5 * PAGE, 30 * PAGE, 1);
+        predreg_first_uses_unmap(&m_uses, 8 * PAGE, 9 * PAGE);
+        return false;
+    }), 5u);
 }

@@ -111,11 +111,9 @@ protected:
     frames_t find(uint64_t address, unsigned max = 8)
     {
         frames_t frames(max);
-        unsigned count = 0;
-        EXPECT_EQ(UCS_OK,
-                  predreg_symbols_find(&m_symbols, &m_trace, address,
-                                       frames.data(), max, &count));
-        frames.resize(count);
+
+        frames.resize(predreg_symbols_find(&m_symbols, &m_trace, address,
+                                           frames.data(), max));
         return frames;
     }
 
