@@ -34,8 +34,8 @@ static void make_live(ucs_arena_t *arena, uint32_t block, uint32_t length)
     ++arena->stats.allocations;
 }
 
-/* The kernel refuses to make pages accessible that became live just now: they become
- * free again, of the kind that they were, and the request is refused */
+/* The kernel refuses to make live pages accessible: the pages become free again, of the
+ * former kind, and the request is refused */
 static void give_up(ucs_arena_t *arena, ucs_arena_kind_t kind, uint32_t first,
                     uint32_t length)
 {
@@ -47,9 +47,8 @@ static void give_up(ucs_arena_t *arena, ucs_arena_kind_t kind, uint32_t first,
     ucs_arena_unlock(arena);
 }
 
-/* Let live pages read as zero. Those that are not registered, nor kept, become the
- * kernel's: they may have been written to here and there only, and be so again. Without
- * the lock */
+/* Let live pages read as zero. Pages of plain slabs go back to the kernel unless freed
+ * memory is kept: a program may write to some of the pages only. Without the lock */
 static void empty(ucs_arena_t *arena, uint32_t first, uint32_t length)
 {
     void *start  = ucs_arena_address(arena, first);
@@ -62,9 +61,9 @@ static void empty(ucs_arena_t *arena, uint32_t first, uint32_t length)
     }
 }
 
-/* Let live pages be what new memory is: accessible, and zero. Without the lock.
- * @param [in] kind  What they were before.
- * @return an error if they cannot be: they are not live any more */
+/* Let live pages be accessible and zero, as new memory is. Without the lock.
+ * @param [in] kind  The former kind of the pages.
+ * @return an error if the kernel refuses: the pages are free again */
 static ucs_status_t prepare(ucs_arena_t *arena, ucs_arena_kind_t kind,
                             uint32_t first, uint32_t length)
 {
@@ -81,8 +80,8 @@ static ucs_status_t prepare(ucs_arena_t *arena, ucs_arena_kind_t kind,
     return status;
 }
 
-/* Make pages live. @return the first of them; UCS_ARENA_NO_PAGE if no slab has room
- * @param [out] kind_p  What the pages were before */
+/* Make pages live. @return the first page; UCS_ARENA_NO_PAGE if no slab has room
+ * @param [out] kind_p  The former kind of the pages */
 static uint32_t
 take(ucs_arena_t *arena, uint32_t length, ucs_arena_kind_t *kind_p)
 {
@@ -113,8 +112,9 @@ static size_t choose_length(const ucs_arena_t *arena, uint32_t pages)
     return (least <= room) ? ucs_max(least, next) : 0;
 }
 
-/* Choose a slab with room for so many pages, which is plain then. Where the process forks,
- * there is room again in a moment. @return the number of all slabs: there is none */
+/* Choose a vacant slab for so many pages, and let the slab be plain and busy. Not while the
+ * process forks: there is room again in a moment. @return the number of all slabs: there is
+ * none */
 static uint32_t begin_opening(ucs_arena_t *arena, uint32_t pages)
 {
     ucs_arena_slabs_t *slabs = &arena->slabs;
@@ -136,8 +136,8 @@ static uint32_t begin_opening(ucs_arena_t *arena, uint32_t pages)
     return slab;
 }
 
-/* A slab that was chosen has memory by now, of which the first pages become live, unless
- * the program has mapped something there meanwhile. @return whether they are */
+/* The chosen slab has memory by now: let the first pages be live, unless the program has
+ * mapped something there meanwhile. @return whether the pages are live */
 static int end_opening(ucs_arena_t *arena, uint32_t slab, uint32_t pages,
                        ucs_status_t status)
 {
@@ -167,15 +167,15 @@ static int end_opening(ucs_arena_t *arena, uint32_t slab, uint32_t pages,
     return is_open;
 }
 
-/* Open a slab for pages that find no room: the kernel is asked for the slab as it would
- * be for the memory itself. @return the first page; UCS_ARENA_NO_PAGE if there is none */
+/* Open a slab for pages that find no room: one call of the kernel, as without an arena.
+ * @return the first page; UCS_ARENA_NO_PAGE if there is none */
 static uint32_t open_slab(ucs_arena_t *arena, uint32_t pages)
 {
     uint32_t first = UCS_ARENA_NO_PAGE;
     ucs_status_t status;
     uint32_t slab;
 
-    /* A handler of this thread could wait for the slab */
+    /* A handler of a signal could wait for the slab of its own thread */
     ucs_hook_enter();
     slab = begin_opening(arena, pages);
     if (slab < arena->slabs.num) {
@@ -224,8 +224,8 @@ void *ucs_arena_allocate(ucs_arena_t *arena, size_t length)
                    NULL;
 }
 
-/* The kind of an idle block at a page that has so many pages; UCS_ARENA_KIND_LAST if
- * there is none. To be called under the lock */
+/* The kind of an idle block of so many pages at a page; UCS_ARENA_KIND_LAST if there is
+ * none. To be called under the lock */
 static ucs_arena_kind_t
 idle_kind(const ucs_arena_blocks_t *blocks, uint32_t page, uint32_t length)
 {

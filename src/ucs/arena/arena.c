@@ -200,8 +200,7 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
     ucs_mutex_lock(&arena->work);
     ucs_hook_enter();
     if (!ucs_arena_is_off(arena)) {
-        /* Nothing that was freed is to be accessible for longer than it takes to
-         * register a slab */
+        /* Freed memory is accessible no longer than the registration of a slab takes */
         ucs_arena_darken(arena, now);
         ucs_arena_enrol(arena, now);
         due = ucs_arena_trim(arena, now);

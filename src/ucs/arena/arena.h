@@ -103,13 +103,13 @@ typedef struct ucs_arena {
 } ucs_arena_t;
 
 
-/** Set all parameters to the defaults that go with slabs of this size, all alike,
- *  but for start, size and page_size, which are 0, and is_strict, which is off. */
+/** Set all parameters to the defaults for slabs of this size, all alike. start, size,
+ *  page_size and is_strict are 0. */
 void ucs_arena_params_default(size_t slab_size, ucs_arena_params_t *params);
 
 /**
- * Let slabs be short while there are few, and set the size of the address range
- * that goes with that. Where short slabs are many, such as while the arena has
+ * Let slabs be short while there are few, and set the size of the address range for short
+ * slabs. Where short slabs are many, such as while the arena has
  * shrunk, the addresses may be used up before the limit is reached.
  *
  * @param [in] first_slab, limit  The parameters of these names; the limit is a
@@ -118,18 +118,17 @@ void ucs_arena_params_default(size_t slab_size, ucs_arena_params_t *params);
 void ucs_arena_params_grow(ucs_arena_params_t *params, size_t first_slab,
                            size_t limit);
 
-/** @return how much memory an arena needs for itself, bytes: a structure, and
- *          16 bytes and a bit for each page. Those of slabs that are never
- *          opened are not accessed. 0: the parameters are not accepted. */
+/** @return bytes of an arena's own memory: a structure, and
+ *          16 bytes and a bit for each page. The part for slabs without memory is never
+ *          accessed. 0: the parameters are not accepted. */
 size_t ucs_arena_memory_size(const ucs_arena_params_t *params);
 
 /**
  * Make an arena without memory.
  *
- * @param [in] memory  ucs_arena_memory_size() bytes, zero, aligned to 64, that
- *                     do not come from the arena; the arena is at its
- *                     beginning. To be given back after the arena's end by who
- *                     has made it, when no thread can call the arena any more.
+ * @param [in] memory  ucs_arena_memory_size() bytes, zero, aligned to 64, for the arena.
+ *                     The caller gives the memory back after the arena's end, when no
+ *                     thread can call the arena any more.
  * @return NULL if the parameters are not accepted.
  */
 ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
@@ -137,12 +136,11 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
 
 /**
  * End an arena: deregister all slabs and take the memory of the empty ones
- * away; live memory stays as it is, and ucs_arena_free() leaves it to the
+ * away; live memory stays, and ucs_arena_free() leaves it to the
  * caller. May be called again.
  *
- * @return UCS_ERR_BUSY if registrations are in use that were answered: these
- *         slabs are as they were. Else what the last operation has returned
- *         that failed.
+ * @return UCS_ERR_BUSY if registrations are in use: these
+ *         slabs stay as before. Else the status of the last operation that failed.
  */
 ucs_status_t ucs_arena_stop(ucs_arena_t *arena);
 
@@ -155,18 +153,17 @@ void ucs_arena_abandon(ucs_arena_t *arena);
 void ucs_arena_cleanup(ucs_arena_t *arena);
 
 /**
- * Before the process forks: keep from the child what is free, since the kernel
- * would copy each page of it. Nobody gets that memory before
- * ucs_arena_after_fork(). What is freed meanwhile, or too short to be worth it,
- * is inherited. One thread at a time, between ucs_hook_enter() and ucs_hook_leave():
+ * Before the process forks: keep free memory from the child, since the kernel
+ * would copy each page. Nobody gets this memory before
+ * ucs_arena_after_fork(). The child inherits memory freed meanwhile, and short
+ * blocks. One thread at a time, between ucs_hook_enter() and ucs_hook_leave():
  * a handler of a signal in between could wait for this memory (ucs_arena_spoil()).
  * Takes the lock for moments; does not wait for the helper.
  */
 void ucs_arena_before_fork(ucs_arena_t *arena);
 
 /** In the parent after the fork, or if there was none: the end of
- *  ucs_arena_before_fork(), by the same thread. The helper is to be called
- *  after that. */
+ *  ucs_arena_before_fork(), by the same thread. */
 void ucs_arena_after_fork(ucs_arena_t *arena);
 
 /** In a forked child, before it has other threads: nothing is registered here,
@@ -235,9 +232,9 @@ ucs_arena_extend(ucs_arena_t *arena, void *end, size_t length);
 ucs_status_t ucs_arena_spoil(ucs_arena_t *arena, void *start, size_t length);
 
 /**
- * Let a slab not be found or allocated from any more, and be deregistered when
- * no registration of it is in use: it is spoilt, though all of its memory stays
- * what it is. As ucs_arena_spoil().
+ * Make a slab spoilt whose memory stays as before: nobody finds the slab or gets memory of
+ * the slab any more, and the helper deregisters the slab after the last use. As
+ * ucs_arena_spoil().
  *
  * @param [in] slab  One that was found.
  */

@@ -58,8 +58,8 @@ ucs_arena_slab_of(const ucs_arena_t *arena, uint32_t page)
     return &arena->slabs.slabs[ucs_arena_blocks_slab(&arena->blocks, page)];
 }
 
-/** Whether the arena has ended, or this is a forked child, in which the lock may be
- *  held for ever. */
+/** Whether the arena has ended, or the process is a forked child, where nobody takes the
+ *  lock: a thread of the parent may hold the lock for ever. */
 static UCS_F_ALWAYS_INLINE int ucs_arena_is_off(const ucs_arena_t *arena)
 {
     return atomic_load_explicit(&arena->is_off, memory_order_relaxed);
@@ -68,8 +68,8 @@ static UCS_F_ALWAYS_INLINE int ucs_arena_is_off(const ucs_arena_t *arena)
 /** Let the helper be called at a time, or before. Under the lock. */
 void ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when);
 
-/** @return bytes of a new slab, or registration, beside so many bytes: an eighth.
- *  @param [in] least  The result is a multiple of this, and at least this. */
+/** @return bytes of a new slab, or registration, beside so many bytes: an eighth, a
+ *          multiple of @a least above 0. */
 size_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least);
 
 /** Count an operation that has failed. */
@@ -87,7 +87,7 @@ void ucs_arena_release(ucs_arena_t *arena, uint32_t block,
  *  kind of the block then. */
 ucs_arena_kind_t ucs_arena_discard(ucs_arena_t *arena, uint32_t block);
 
-/** Protect a held block, which is idle then. Pages of a plain slab go back to the
+/** Protect a held block, and make the block idle. Pages of a plain slab go back to the
  *  kernel. Without the lock.
  *
  * @param [in] is_plain  Whether the slab is plain, and stays so meanwhile. */
@@ -106,7 +106,7 @@ void ucs_arena_set_busy(ucs_arena_t *arena, uint32_t slab, int is_busy);
  * The helper calls the functions below, under its lock, without that of the arena
  */
 
-/** Protect all that is dirty, if the lazy time has passed for some of it. */
+/** Protect all dirty pages, if the lazy time has passed for some. */
 void ucs_arena_darken(ucs_arena_t *arena, ucs_arena_time_t now);
 
 /** Register the plain slabs that uses have asked for. After a failure a use may ask
@@ -121,8 +121,8 @@ ucs_status_t ucs_arena_deregister(ucs_arena_t *arena, uint32_t slab);
  *  plain. */
 int ucs_arena_lay_off_slab(ucs_arena_t *arena, uint32_t slab);
 
-/** Give slabs back that were empty for the idle time, and those that were spoilt and of
- *  which the program has nothing any more. @return when to call this again. */
+/** Give back slabs that were empty for the idle time, and spoilt slabs without memory of
+ *  the program. @return when to call this again. */
 ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now);
 
 END_C_DECLS

@@ -10,20 +10,20 @@
 #include <ucs/sys/math.h>
 
 
-/* If strict, a slab cannot be registered in which a thread frees memory just then: how
- * often it is tried. What has another reason, such as a bound, fails as often */
+/* If strict, the registration of a slab fails while a thread frees memory there: how often
+ * the helper tries. A registration without room within the bounds fails as often */
 #define MAX_ATTEMPTS 4
 
-/* What is registered is a multiple of this part of the first slab: less than
- * that is more than was needed by then. Each use that meets a slab which is not
- * registered yet registers by itself, so that slabs are not to be many */
+/* A registration is a multiple of this part of the first slab, a little more than the
+ * program has had. Each use that meets an unregistered slab registers by itself, so slabs
+ * should not be many */
 #define FIRST_PARTS 16
 
 /* The time to the next attempt is at most so many times the first one */
 #define MAX_BACKOFF 64
 
 
-/* The plain slab that has all of a range, and that nobody has asked for; NULL:
+/* The plain slab with all of a range, unless a use has asked for the slab already; NULL:
  * there is none */
 static ucs_arena_slab_t *
 find_plain(const ucs_arena_t *arena, uintptr_t address, size_t length)
@@ -39,7 +39,7 @@ find_plain(const ucs_arena_t *arena, uintptr_t address, size_t length)
     }
 
     slab  = &arena->slabs.slabs[offset >> arena->slabs.shift];
-    /* Acquire: who sees that it is plain sees its length */
+    /* Acquire: a thread that sees the flag sees the length */
     state = atomic_load_explicit(&slab->state, memory_order_acquire);
     if (!(state & UCS_ARENA_SLAB_PLAIN) || (state & UCS_ARENA_SLAB_WANTED)) {
         return NULL;
@@ -59,7 +59,7 @@ int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length)
     }
 
     ucs_arena_lock(arena);
-    /* It may be open by now */
+    /* The slab may be open by now */
     if (atomic_load_explicit(&slab->state, memory_order_relaxed) &
         UCS_ARENA_SLAB_PLAIN) {
         atomic_fetch_or_explicit(&slab->state, UCS_ARENA_SLAB_WANTED,
@@ -72,8 +72,8 @@ int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length)
     return result;
 }
 
-/* The pages that go from the end of a slab which is to be registered, since nobody
- * has had them yet. To be called under the lock */
+/* How many pages to cut off the end of a slab before the registration, since nobody has had
+ * these pages yet. To be called under the lock */
 static uint32_t choose_cut(const ucs_arena_t *arena, uint32_t slab)
 {
     size_t registered = arena->slabs.bytes[UCS_ARENA_SLAB_KIND_REGISTERED];
@@ -109,7 +109,7 @@ static void cut(ucs_arena_t *arena, uint32_t slab)
         return;
     }
 
-    /* If it fails, it goes with the slab */
+    /* After an error the pages go with the slab */
     (void)arena->ops.unmap(
             arena->ops.arg,
             ucs_arena_address(arena,
@@ -118,8 +118,8 @@ static void cut(ucs_arena_t *arena, uint32_t slab)
     ucs_arena_set_busy(arena, slab, 0);
 }
 
-/* Hold the first idle block of one of two kinds from a page on. @return its first page;
- * the end if there is none */
+/* Hold the first idle block of one of two kinds from a page on. @return the first page of
+ * the block; the end if there is none */
 static uint32_t hold_next(ucs_arena_t *arena, uint32_t page, uint32_t end,
                           ucs_arena_kind_t first, ucs_arena_kind_t second)
 {
@@ -140,8 +140,8 @@ static uint32_t hold_next(ucs_arena_t *arena, uint32_t page, uint32_t end,
     return page;
 }
 
-/* Hold all of a slab that may not be accessed, and make it accessible, so that the slab
- * can be registered. @return the first block of a chain */
+/* Hold all inaccessible pages of a slab, and make the pages accessible for a registration.
+ * @return the first block of a chain */
 static uint32_t unveil(ucs_arena_t *arena, uint32_t slab)
 {
     uint32_t page  = slab << arena->blocks.slab_shift;
@@ -154,15 +154,15 @@ static uint32_t unveil(ucs_arena_t *arena, uint32_t slab)
         length = ucs_arena_blocks_length(&arena->blocks, page);
         ucs_arena_blocks_chain(&arena->blocks, page, chain);
         chain  = page;
-        /* If it fails, so will the registration */
+        /* After an error the registration fails, too */
         (void)ucs_arena_protect(arena, page, length, 1);
         page += length;
     }
     return chain;
 }
 
-/* The end of unveil(). All of it is muzzy: a program may have written to the pages
- * meanwhile, though it has nothing there */
+/* The end of unveil(). All pages are muzzy: a faulty program may have written there
+ * meanwhile */
 static void veil(ucs_arena_t *arena, uint32_t chain)
 {
     uint32_t block;
@@ -243,8 +243,8 @@ void ucs_arena_enrol(ucs_arena_t *arena, ucs_arena_time_t now)
     }
 
     for (slab = 0; slab < ucs_arena_slabs_num_used(&arena->slabs); ++slab) {
-        /* Relaxed: written under the lock, after which whoever asks has set
-         * wants_enrolment. A spoilt slab has no such flag */
+        /* Relaxed: the use that asks has set wants_enrolment after the flag, under the
+         * lock. A spoilt slab has no such flag */
         if (atomic_load_explicit(&arena->slabs.slabs[slab].state,
                                  memory_order_relaxed) &
             UCS_ARENA_SLAB_WANTED) {

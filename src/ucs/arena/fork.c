@@ -8,20 +8,19 @@
 
 /*
  * Free memory at a fork. The kernel copies pinned pages for the child one by
- * one, which takes some microseconds for each, while the child can do nothing
- * with memory that the program does not have. So what is free is held, and is
- * kept from the child. For a block of some pages, a call of the kernel costs
- * less than copying these.
+ * one, some microseconds each, while the child can do nothing
+ * with free memory of the arena. So the thread that forks holds free blocks, and keeps the
+ * blocks from the child. For a block of some pages, a call of the kernel costs
+ * less than copying the pages.
  */
 
-/* Shorter blocks are left to be copied, pages. Two calls of the kernel, which
- * split a mapping in two and join it again, take about as long as copying a
- * page or two */
+/* The kernel may copy shorter blocks, pages. Two calls, to split a mapping in two and to
+ * join both parts again, take about as long as copying a page or two */
 #define MIN_PAGES 16
 
 
-/* Hold a free block that is worth it, and chain it. To be called under the lock.
- * @return its first page; UCS_ARENA_NO_PAGE: there is none */
+/* Hold a free block of enough pages, and chain the block. To be called under the lock.
+ * @return the first page; UCS_ARENA_NO_PAGE: there is none */
 static uint32_t hold_one(ucs_arena_t *arena)
 {
     ucs_arena_blocks_t *blocks = &arena->blocks;
@@ -63,14 +62,14 @@ void ucs_arena_before_fork(ucs_arena_t *arena)
         }
         ucs_arena_unlock(arena);
         if (block != UCS_ARENA_NO_PAGE) {
-            /* If it fails, the child has a copy */
+            /* After an error the child has a copy */
             (void)inherit(arena, block, 0);
         }
     } while (block != UCS_ARENA_NO_PAGE);
 }
 
-/* Take a block off the chain, which stays held; after the last one threads get memory
- * again. @return its first page; UCS_ARENA_NO_PAGE: there is none */
+/* Take a held block off the chain; after the last one threads get memory again.
+ * @return the first page; UCS_ARENA_NO_PAGE: there is none */
 static uint32_t unchain(ucs_arena_t *arena)
 {
     uint32_t block;
@@ -91,15 +90,15 @@ void ucs_arena_after_fork(ucs_arena_t *arena)
     uint32_t block;
 
     while ((block = unchain(arena)) != UCS_ARENA_NO_PAGE) {
-        /* Where the kernel refuses that, it is not allocated any more: a later child
-         * would lack what the program has there */
+        /* If the kernel refuses, nobody gets memory of the slab any more: a later child
+         * would lack the program's data there */
         if (inherit(arena, block, 1) != UCS_OK) {
             (void)ucs_arena_withdraw(arena, ucs_arena_slab_of(arena, block));
         }
 
         ucs_arena_release(arena, block,
                           ucs_arena_blocks_held_kind(&arena->blocks, block));
-        /* Dirty pages are protected at once: they may be overdue */
+        /* Dirty pages may be overdue: protect all at once */
         ucs_arena_lock(arena);
         arena->dirty_since = 0;
         ucs_arena_wake(arena, 0);

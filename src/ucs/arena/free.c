@@ -20,11 +20,11 @@ typedef struct {
     ucs_arena_time_t now;
     uint32_t         held[BATCH]; /* Blocks that were freed and are held */
     unsigned         num_held;
-    int              is_counted;  /* Whether it counts as a call */
+    int              is_counted;  /* Whether the call is counted */
 } range_t;
 
 
-/* Whether freed pages of a slab are protected or taken away at once, and not dirty. To be
+/* Whether freed pages of a slab are protected or unmapped at once, and not dirty. To be
  * called under the lock */
 static int is_held(const ucs_arena_t *arena, uint32_t slab)
 {
@@ -59,13 +59,13 @@ static void free_run(ucs_arena_t *arena, range_t *range)
     range->is_counted   = 1;
 }
 
-/* Take held pages of a spoilt slab away at once: they may be anything that the
- * program has mapped, such as a file */
+/* Unmap held pages of a spoilt slab at once: the program may have mapped anything there,
+ * such as a file */
 static void take_away(ucs_arena_t *arena, uint32_t block)
 {
     uint32_t length = ucs_arena_blocks_length(&arena->blocks, block);
 
-    /* If it fails, it goes with the slab */
+    /* After an error the pages go with the slab */
     (void)arena->ops.unmap(arena->ops.arg, ucs_arena_address(arena, block),
                            ucs_arena_bytes(arena, length));
     ucs_arena_lock(arena);
@@ -75,7 +75,7 @@ static void take_away(ucs_arena_t *arena, uint32_t block)
     ucs_arena_unlock(arena);
 }
 
-/* Let a held block be dirty after all, since the helper may be about to register its
+/* Let a held block be dirty after all, since the helper may be about to register the
  * slab */
 static void let_be_dirty(ucs_arena_t *arena, uint32_t block,
                          ucs_arena_time_t now)
@@ -86,8 +86,8 @@ static void let_be_dirty(ucs_arena_t *arena, uint32_t block,
     ucs_arena_release(arena, block, UCS_ARENA_KIND_DIRTY);
 }
 
-/* Make held blocks idle. What is freed of plain slabs is the kernel's at once, and
- * inaccessible, as it would be without an arena, unless the helper works just now */
+/* Make held blocks idle. Freed pages of plain slabs go back to the kernel at once, and are
+ * inaccessible, as without an arena, unless the helper works just now */
 static void settle(ucs_arena_t *arena, const range_t *range)
 {
     int is_entered = (ucs_arena_enter_plain(arena) == UCS_OK);
@@ -128,7 +128,7 @@ static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
     for (steps = 0; (steps < BATCH) && (range->page < range->end); ++steps) {
         free_run(arena, range);
     }
-    /* A handler of this thread could wait for pages that this thread holds */
+    /* A handler of a signal could wait for pages of its own thread */
     ucs_hook_enter();
     ucs_arena_unlock(arena);
     if (range->num_held > 0) {
@@ -187,8 +187,8 @@ void ucs_arena_darken(ucs_arena_t *arena, ucs_arena_time_t now)
         return;
     }
 
-    /* As much as there is now: a program that goes on to free does not keep the
-     * helper here. What becomes dirty after this has been freed from now on */
+    /* No more than the present number of pages: a program that goes on to free does not
+     * keep the helper here. Later dirty pages are freed from now on */
     arena->dirty_since = now;
     while ((pages > 0) &&
            ((block = ucs_arena_blocks_longest(blocks, UCS_ARENA_KIND_DIRTY)) !=

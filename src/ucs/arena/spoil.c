@@ -10,9 +10,9 @@
 #include <ucs/sys/math.h>
 
 
-/* Whether this thread waits until nobody works at pages any more: not the thread that
- * forks, which itself holds free pages meanwhile, and whose other handlers of the fork
- * may map something there. To be called under the lock */
+/* Whether this thread waits until nobody works at pages any more. The thread that forks
+ * does not: it holds free pages itself, and other handlers of the fork may map something
+ * there. To be called under the lock */
 static int must_wait(const ucs_arena_t *arena, uint32_t slab, uint32_t first,
                      uint32_t end)
 {
@@ -21,7 +21,7 @@ static int must_wait(const ucs_arena_t *arena, uint32_t slab, uint32_t first,
            !(arena->is_forking && pthread_equal(arena->forker, pthread_self()));
 }
 
-/* Give pages of a slab to the program, when nobody works at them. A slab that
+/* Give pages of a slab to the program, when nobody works at the pages. A slab that
  * was given back meanwhile is spoilt anew */
 static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
                                uint32_t first, uint32_t end)

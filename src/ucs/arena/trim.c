@@ -26,7 +26,7 @@ static int hold_slab(ucs_arena_t *arena, uint32_t slab)
     return is_idle;
 }
 
-/* The end of hold_slab() for a slab that stays: its blocks are idle as they were, unless
+/* The end of hold_slab() for a slab that stays: the blocks are idle as before, unless
  * the slab is spoilt */
 static void release_slab(ucs_arena_t *arena, uint32_t slab)
 {
@@ -42,8 +42,8 @@ static void release_slab(ucs_arena_t *arena, uint32_t slab)
     }
 }
 
-/* Let a slab not be found any more which is to be given back, and let those wait who map
- * something to its addresses. @return 0 if they have, or it is in use */
+/* Let nobody find a slab that is to be given back, and let threads wait before they map
+ * something there. @return 0 if a thread has, or the slab is in use */
 static int hide(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
@@ -57,9 +57,9 @@ static int hide(ucs_arena_t *arena, uint32_t slab)
     return is_hidden;
 }
 
-/* A slab whose memory is to be taken away is not busy any more: both at once, since who
- * waits to map something there spoils it anew.
- * @param [in] status  Whether the memory is gone */
+/* Let a slab be vacant, and not busy any more: both at once, since a thread that waits to
+ * map something there spoils the slab anew.
+ * @param [in] status  Whether the memory is gone; else the slab stays */
 static void end_closing(ucs_arena_t *arena, uint32_t slab, ucs_status_t status)
 {
     ucs_arena_slab_t *closed = &arena->slabs.slabs[slab];
@@ -79,8 +79,7 @@ static void end_closing(ucs_arena_t *arena, uint32_t slab, ucs_status_t status)
     ucs_arena_unlock(arena);
 }
 
-/* Take the memory of a slab away, and what the program has mapped at the rest of its
- * addresses */
+/* Take away all memory at the addresses of a slab, even the program's mappings */
 static ucs_status_t unmap(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_status_t status;
@@ -110,13 +109,13 @@ static void drop_all(ucs_arena_t *arena, uint32_t slab)
     ucs_arena_unlock(arena);
 }
 
-/* Give a slab back, if it is empty. If the kernel does not take its memory back, it is
- * plain. @return whether it is not registered any more */
+/* Give an empty slab back. If the kernel does not take the memory back, the slab is plain.
+ * @return whether the slab is vacant */
 static int close_slab(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_status_t status;
 
-    /* While its pages are held, nobody can allocate them */
+    /* Nobody can allocate held pages */
     if (ucs_arena_slab_is_used(&arena->slabs.slabs[slab]) ||
         !hold_slab(arena, slab)) {
         return 0;
@@ -140,8 +139,7 @@ static int close_slab(ucs_arena_t *arena, uint32_t slab)
     return status == UCS_OK;
 }
 
-/* Take the memory of a spoilt slab away that is not registered, unless the program has
- * some of it: then it is vacant */
+/* Let a spoilt slab without registration be vacant, unless the program has memory there */
 static ucs_status_t take_away(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_status_t status;
@@ -161,8 +159,8 @@ static ucs_status_t take_away(ucs_arena_t *arena, uint32_t slab)
     return status;
 }
 
-/* Deregister a spoilt slab when it is not in use, and take its memory away when
- * the program has none of it any more. @return when it is to be looked at again */
+/* Deregister a spoilt slab without uses, and take the memory away when the program has
+ * none of it any more. @return when to call this again */
 static ucs_arena_time_t
 mend(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t now)
 {
@@ -171,7 +169,7 @@ mend(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t now)
     int is_busy;
 
     ucs_arena_lock(arena);
-    is_busy = spoilt->is_busy; /* It is being opened: then this is called again */
+    is_busy = spoilt->is_busy; /* The thread that opens the slab asks again */
     ucs_arena_unlock(arena);
     if (is_busy) {
         return UCS_ARENA_NEVER;
@@ -200,7 +198,7 @@ static ucs_arena_time_t mend_all(ucs_arena_t *arena, ucs_arena_time_t now)
     arena->wants_mend = 0;
     ucs_arena_unlock(arena);
 
-    /* Also those that never had memory: the program may have mapped some */
+    /* Even slabs that never had memory: the program may have mapped some */
     for (slab = 0; is_any && (slab < arena->slabs.num); ++slab) {
         if (ucs_arena_slab_is_spoilt(&arena->slabs.slabs[slab])) {
             due  = mend(arena, slab, now);
@@ -210,7 +208,7 @@ static ucs_arena_time_t mend_all(ucs_arena_t *arena, ucs_arena_time_t now)
     return next;
 }
 
-/* When a slab is to be given back; UCS_ARENA_NEVER if it is not */
+/* When a slab is to be given back; UCS_ARENA_NEVER: not at all */
 static ucs_arena_time_t due_of(ucs_arena_t *arena, uint32_t slab)
 {
     const ucs_arena_slab_t *shown  = &arena->slabs.slabs[slab];
@@ -253,8 +251,8 @@ static int is_registered(ucs_arena_t *arena, uint32_t slab)
     return result;
 }
 
-/* Do something to registered slabs until so many bytes are not registered any more.
- * @return how many are not */
+/* Call a function for registered slabs until so many bytes are deregistered. @return how
+ * many are */
 static size_t each_registered(ucs_arena_t *arena, size_t bytes,
                               int (*func)(ucs_arena_t *arena, uint32_t slab))
 {
@@ -282,8 +280,8 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
 
     ucs_mutex_lock(&arena->work);
     ucs_hook_enter();
-    /* To close a plain slab would give nothing back: it has no memory but what was
-     * freed in the last milliseconds */
+    /* To close a plain slab would give nothing back but pages freed in the last
+     * milliseconds */
     given = each_registered(arena, bytes, close_slab);
     if (given < bytes) {
         given += each_registered(arena, bytes - given, ucs_arena_lay_off_slab);
@@ -306,7 +304,7 @@ void ucs_arena_lay_off(ucs_arena_t *arena)
     ucs_mutex_unlock(&arena->work);
 }
 
-/* Deregister a slab at the end, and take its memory away if none of it is live, or held
+/* Deregister a slab at the end, and take the memory away if no page is live, or held
  * by a thread that frees some */
 static ucs_status_t stop_slab(ucs_arena_t *arena, uint32_t slab)
 {

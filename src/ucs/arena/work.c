@@ -9,9 +9,8 @@
 #include <ucs/sys/math.h>
 
 
-/* A slab is at most such a part of what there is already, so that a program has little
- * more in memory than it uses. Each slab is an eighth more, so 18 of them make the
- * arena ten times as large */
+/* A slab is at most an eighth of all memory of slabs, so that a program has little more in
+ * memory than it uses. 18 slabs make the arena ten times as large */
 #define GROWTH 8
 
 
@@ -87,7 +86,7 @@ void ucs_arena_conceal(ucs_arena_t *arena, uint32_t block, int is_plain)
                                        UCS_ARENA_KIND_MUZZY;
 
     if (ucs_arena_protect(arena, block, length, 0) != UCS_OK) {
-        /* The memory stays accessible until somebody gets it */
+        /* The memory stays accessible, and counts as protected */
         ucs_arena_count_failure(arena);
     }
     ucs_arena_release(arena, block, kind);
@@ -123,8 +122,8 @@ void ucs_arena_set_busy(ucs_arena_t *arena, uint32_t slab, int is_busy)
 ucs_status_t ucs_arena_enter_plain(ucs_arena_t *arena)
 {
     ucs_hook_enter();
-    /* Nobody waits here: this thread may itself be the helper, which has the lock, as
-     * when an operation of the arena maps memory */
+    /* Nobody waits here: this thread may be the helper itself, with the lock, as when an
+     * operation of the arena maps memory */
     if (!ucs_mutex_trylock(&arena->work)) {
         ucs_hook_leave();
         return UCS_ERR_BUSY;

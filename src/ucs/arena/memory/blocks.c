@@ -9,7 +9,7 @@
 #include <ucs/sys/math.h>
 
 
-/* What is in a tag besides the kind. A tag that has no flag is none */
+/* Flags in a tag, beside the kind. A tag without a flag is none */
 #define TAG_FIRST UCS_BIT(8)  /* The first page of a block */
 #define TAG_LAST  UCS_BIT(9)  /* The last one; it may be the first as well */
 #define TAG_HELD  UCS_BIT(10) /* The block is held */
@@ -31,7 +31,7 @@ static void tag(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
     }
 }
 
-/* So that a page which once was the end of a block is not taken for one */
+/* A page that once was the end of a block looks like one no more */
 static void untag(ucs_arena_blocks_t *blocks, uint32_t first)
 {
     uint32_t last = first + blocks->tags[first].length - 1;
@@ -68,7 +68,7 @@ usage_of(ucs_arena_blocks_t *blocks, uint32_t page)
     return &blocks->usage[ucs_arena_blocks_slab(blocks, page)];
 }
 
-/* Make pages an idle block, which is not joined with its neighbours */
+/* Make pages an idle block, apart from the neighbours */
 static void add(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
                 ucs_arena_kind_t kind)
 {
@@ -91,7 +91,7 @@ take(ucs_arena_blocks_t *blocks, uint32_t first, ucs_arena_kind_t kind)
     return length;
 }
 
-/* Make pages an idle block, joined with its neighbours of the same kind */
+/* Make pages an idle block, joined with neighbours of the same kind */
 static void join(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
                  ucs_arena_kind_t kind)
 {
@@ -99,8 +99,7 @@ static void join(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
     uint32_t end  = first + length;
     uint32_t before;
 
-    /* A page that was freed has a tag with a flag only if it is at the end of a
-     * block, and live pages have none */
+    /* A free page has a flag only at the end of a block, and live pages have none */
     if (((first & mask) != 0) &&
         ((blocks->tags[first - 1].kind & ~TAG_FIRST) == (kind | TAG_LAST))) {
         before  = blocks->tags[first - 1].length;
@@ -115,7 +114,7 @@ static void join(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
     add(blocks, first, length, kind);
 }
 
-/* Take the first pages out of an idle block. What remains of it stays idle */
+/* Take the first pages out of an idle block. The rest stays idle */
 static void carve(ucs_arena_blocks_t *blocks, uint32_t block,
                   ucs_arena_kind_t kind, uint32_t length)
 {

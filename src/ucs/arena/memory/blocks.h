@@ -73,10 +73,9 @@ typedef struct ucs_arena_blocks {
 } ucs_arena_blocks_t;
 
 
-/** Put a held block in front of a chain of held blocks, which belongs to
- *  whoever holds them.
+/** Put a held block in front of a chain of held blocks. The chain belongs to the holder.
  *
- * @param [in] next  First block of the chain; UCS_ARENA_NO_PAGE: it is
+ * @param [in] next  First block of the chain; UCS_ARENA_NO_PAGE: the chain is
  *                   empty. */
 static UCS_F_ALWAYS_INLINE void
 ucs_arena_blocks_chain(ucs_arena_blocks_t *blocks, uint32_t block,
@@ -85,7 +84,7 @@ ucs_arena_blocks_chain(ucs_arena_blocks_t *blocks, uint32_t block,
     blocks->tags[block].next = next;
 }
 
-/** @return the block after a held block in its chain; UCS_ARENA_NO_PAGE: there
+/** @return the block after a held block in the chain; UCS_ARENA_NO_PAGE: there
  *          is none. */
 static UCS_F_ALWAYS_INLINE uint32_t
 ucs_arena_blocks_next(const ucs_arena_blocks_t *blocks, uint32_t block)
@@ -107,8 +106,8 @@ ucs_arena_blocks_slab(const ucs_arena_blocks_t *blocks, uint32_t page)
     return page >> blocks->slab_shift;
 }
 
-/** Whether a page is the first one of an idle block. @return its kind;
- *  UCS_ARENA_KIND_LAST if it is not. */
+/** @return the kind of the idle block that begins with a page; UCS_ARENA_KIND_LAST:
+ *          there is none. */
 ucs_arena_kind_t
 ucs_arena_blocks_idle_kind(const ucs_arena_blocks_t *blocks, uint32_t page);
 
@@ -133,10 +132,10 @@ uint32_t ucs_arena_blocks_find(const ucs_arena_blocks_t *blocks,
 uint32_t ucs_arena_blocks_longest(const ucs_arena_blocks_t *blocks,
                                   ucs_arena_kind_t kind);
 
-/** Make the first pages of an idle block live. What remains of it stays idle.
+/** Make the first pages of an idle block live. The rest stays idle.
  *
- * @param [in] block   Its first page.
- * @param [in] length  The number of pages that become live. */
+ * @param [in] block   The first page.
+ * @param [in] length  Pages to make live. */
 void ucs_arena_blocks_make_live(ucs_arena_blocks_t *blocks, uint32_t block,
                                 uint32_t length);
 
@@ -148,17 +147,15 @@ void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
                              uint32_t length, ucs_arena_time_t now,
                              int is_held);
 
-/** The first run of live pages in a range, as far as the range is within the slab that
- *  it begins in.
+/** The first run of live pages in a range, as far as the range is within its first slab.
  *
- * @param [inout] page_p  Where the range begins; where it goes on when this returns.
- * @param [in]    end     Where it ends.
- * @return the first page of the run, which ends where the range goes on; that page, if
- *         there is none. */
+ * @param [inout] page_p  The beginning of the range; then the end of the run.
+ * @param [in]    end     The end of the range.
+ * @return the first page of the run; the new @a page_p: there is none. */
 uint32_t ucs_arena_blocks_live_run(const ucs_arena_blocks_t *blocks,
                                    size_t *page_p, size_t end);
 
-/** Hold an idle block, or its first pages. @return its pages that are held.
+/** Hold an idle block, or the first pages. @return how many.
  *
  * @param [in] length  At most so many pages. */
 uint32_t ucs_arena_blocks_hold(ucs_arena_blocks_t *blocks, uint32_t block,
@@ -180,9 +177,7 @@ void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab);
 uint32_t
 ucs_arena_blocks_rest(const ucs_arena_blocks_t *blocks, uint32_t slab);
 
-/** Let a slab have fewer pages.
- *
- * @param [in] length  How many of ucs_arena_blocks_rest() go. */
+/** Cut so many pages of ucs_arena_blocks_rest() off. */
 void ucs_arena_blocks_cut(ucs_arena_blocks_t *blocks, uint32_t slab,
                           uint32_t length);
 

@@ -12,8 +12,8 @@
 #define COLUMNS   UCS_ARENA_FIT_COLUMNS
 #define NUM_LISTS (UCS_ARENA_FIT_ROWS * COLUMNS)
 
-/* How many blocks of lists whose blocks may be too short are looked at for one
- * allocation, at most, so that it takes constant time */
+/* At most so many blocks of a list with blocks that may be too short are looked at for one
+ * allocation, so that an allocation takes constant time */
 #define MAX_LOOKS 8
 
 
@@ -40,7 +40,7 @@ static unsigned list_of(uint32_t length)
                                 (step * COLUMNS) + (length >> step);
 }
 
-/* The first list whose blocks all have this length, or NUM_LISTS and more */
+/* The first list with no block shorter than a length, or NUM_LISTS and more */
 static unsigned list_above(uint32_t length)
 {
     return list_of(length + (1u << step_of(length)) - 1);
@@ -143,8 +143,8 @@ uint32_t ucs_arena_fit_find(const ucs_arena_fit_t *fit,
     unsigned list = list_of(length);
     uint32_t block;
 
-    /* A block that was of this very length is in a list whose other blocks may
-     * be shorter. Programs allocate the same lengths again */
+    /* Programs allocate the same lengths again: a block of this very length is in a list
+     * with blocks that may be shorter */
     block = look(fit, tags, list, length);
     if (block != UCS_ARENA_NO_PAGE) {
         return block;

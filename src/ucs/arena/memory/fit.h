@@ -19,9 +19,9 @@ BEGIN_C_DECLS
  * two-level segregated fit (Masmano, Ripoll, Crespo and Real, "TLSF: a new
  * dynamic memory allocator for real-time systems", 2004). Blocks are in lists
  * by length; the lengths from one power of 2 to the next have 32 lists, so that
- * a list's longest block is at most 1/32 longer than its shortest. What is kept
- * of a block is in a table outside of its memory, which may not be accessible.
- * The caller has a lock around all of it.
+ * a list's longest block is at most 1/32 longer than the shortest. The tags of
+ * blocks are in a table outside of the memory, which may be inaccessible.
+ * The caller has a lock around all calls.
  */
 
 /** No page. */
@@ -32,7 +32,7 @@ BEGIN_C_DECLS
 
 #define UCS_ARENA_FIT_COLUMNS 32
 
-/** Row 0 has the lengths below 32, each row after it those of a power of 2. */
+/** Row 0 has the lengths below 32, each further row the lengths of a power of 2. */
 #define UCS_ARENA_FIT_ROWS   17
 
 
@@ -67,8 +67,8 @@ void ucs_arena_fit_remove(ucs_arena_fit_t *fit, ucs_arena_tag_t *tags,
                           uint32_t block);
 
 /**
- * Find a block with room. It is from the list of the shortest blocks that have
- * it for sure. Of the blocks that may have it, only the first 8 are looked at.
+ * Find a block with room, in the list of the shortest blocks that have room for sure. Of
+ * the blocks that may have room, only the first 8 are looked at.
  *
  * @param [in] length  Pages, 1 to UCS_ARENA_FIT_MAX.
  * @return the first page of the block, or UCS_ARENA_NO_PAGE.

@@ -104,7 +104,7 @@ ucs_arena_slabs_find(const ucs_arena_slabs_t *slabs, uintptr_t address,
     }
 
     slab = &slabs->slabs[offset >> slabs->shift];
-    /* Acquire: who sees that it is open sees its length and its handle */
+    /* Acquire: a thread that sees the flag sees length and handle */
     if (!(atomic_load_explicit(&slab->state, memory_order_acquire) &
           UCS_ARENA_SLAB_OPEN)) {
         return NULL;
