@@ -52,7 +52,7 @@ void uct_predreg_altered_add(uct_predreg_altered_t *altered, uintptr_t start,
     atomic_store_explicit(&altered->is_any, 1, memory_order_relaxed);
 }
 
-/* @return the first page of a range that is noted, or not; the end, if there is
+/* @return the first noted page of a range, or the first other one; the end, if there is
  *         none */
 static size_t find(const uct_predreg_altered_t *altered, size_t page,
                    size_t end, int noted)

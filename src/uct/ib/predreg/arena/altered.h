@@ -17,23 +17,22 @@ BEGIN_C_DECLS
 
 /** @file altered.h
  *
- * Pages of an arena that the program has done something to which outlives the
- * memory, if the kernel does not unmap it: other protection, locked in memory,
- * not inherited by children. It is undone before the memory is allocated again.
- * Any thread may call all of this, memory hooks included; nothing waits.
+ * Pages of an arena with a change that would outlive the program's memory, since the
+ * kernel does not unmap the pages: another protection, a lock in memory, advice about
+ * children. The arena undoes the change before the memory is allocated again.
+ * Any thread may call these functions, memory hooks included; nothing waits.
  */
 
 typedef struct uct_predreg_altered {
     uintptr_t         base;       /**< Where the pages begin. Constant, as the
                                        next two */
     unsigned          page_shift; /**< Logarithm of the size of a page */
-    _Atomic(uint64_t)  *bits;      /**< A bit for each page. Set before the
-                                       kernel is called, and cleared before the
-                                       memory is freed, both by threads that use
-                                       this memory: relaxed, since the program
-                                       orders its own calls for one memory. The
-                                       helper reads them as well, and may miss what
-                                       is set just then */
+    _Atomic(uint64_t)  *bits;      /**< A bit for each page. Set before the call of the
+                                       kernel, and cleared before the memory is
+                                       freed, by threads that use the memory:
+                                       relaxed, since the program orders its own
+                                       calls for one memory. The helper reads the
+                                       bits as well, and may miss a new one */
     _Atomic(int)       is_any;     /**< Whether a bit was ever set. Relaxed, for
                                        the same reason */
 } uct_predreg_altered_t;
@@ -54,8 +53,8 @@ void uct_predreg_altered_add(uct_predreg_altered_t *altered, uintptr_t start,
 int uct_predreg_altered_has(const uct_predreg_altered_t *altered,
                             uintptr_t start, uintptr_t end);
 
-/** Call a function for each run of pages that was noted, before the range is freed, and
- *  forget them if it returns 1. @return whether all are forgotten. */
+/** Call a function for each run of noted pages, before the range is freed, and forget the
+ *  run if the function returns 1. @return whether all are forgotten. */
 int uct_predreg_altered_remove(uct_predreg_altered_t *altered,
                                uintptr_t start, uintptr_t end,
                                int (*cb)(void *address, size_t length));

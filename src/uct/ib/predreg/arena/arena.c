@@ -17,13 +17,12 @@
 #include <sys/mman.h>
 
 
-/* How often it is looked at whether memory is short, and statistics are shown, ns.
- * A look takes some 20 us, and no longer than this no slab is opened after one is
- * given back for that */
+/* How often the helper looks whether memory is short, and shows the statistics, ns.
+ * A look takes some 20 us */
 #define LOOK_INTERVAL UCS_ARENA_DEF_IDLE
 
-/* Bytes of a huge page on x86, and of the usual ones on ARM. On a system with longer
- * ones, they are left to the kernel */
+/* Bytes of a huge page on x86, and of the usual ones on ARM. Longer huge pages are left to
+ * the kernel */
 #define HUGE_PAGE (2ul << 20)
 
 /* Where the parts of an arena are in its memory, bytes from its beginning */
@@ -37,9 +36,9 @@ typedef struct {
 } layout_t;
 
 
-/* Functions of LeakSanitizer (sanitizer/lsan_interface.h), where a program has it.
- * It does not look for pointers in memory that was mapped: the registrations, and
- * what the helper thread needs, would seem to be lost at the exit */
+/* Functions of LeakSanitizer (sanitizer/lsan_interface.h), if a program has LeakSanitizer.
+ * LeakSanitizer does not look for pointers in mapped memory: registrations, and
+ * structures of the helper thread, would seem to be lost at the exit */
 void __lsan_register_root_region(const void *start, size_t size)
         __attribute__((weak));
 void __lsan_unregister_root_region(const void *start, size_t size)
@@ -65,7 +64,7 @@ op_reg(void *arg, void *start, size_t length, void **handle_p)
     return uct_predreg_arena_regs_reg(&arena->regs, start, length, handle_p);
 }
 
-/* The slab is given back even if UCX could not deregister it: the kernel keeps the pages
+/* The arena gives a slab back even if UCX could not deregister: the kernel keeps the pages
  * for the adapter as long as need be */
 static ucs_status_t op_dereg(void *arg, void *handle)
 {
@@ -248,8 +247,7 @@ void uct_predreg_arena_destroy(uct_predreg_arena_t *arena)
     (void)uct_predreg_system_munmap(arena, arena->size);
 }
 
-/* Give back what the program has nothing in if memory is short; then no slab is
- * opened until it is looked at again */
+/* Let nothing but slabs in use be registered if memory is short */
 static void
 give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 {
@@ -258,8 +256,8 @@ give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
     }
 }
 
-/* Have the program's allocations come here, see attract.h. Its allocator would have kept
- * what is freed of these, if they come and go */
+/* Have the program's allocations come here, see attract.h. The program's allocator would
+ * have kept freed memory, so the arena does */
 static void
 attract_wanted(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 {
@@ -329,8 +327,8 @@ void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience)
     ucs_arena_abandon(arena->served.arena);
 }
 
-/* What is around the memory as well, as far as it is in the same slab, since it is about
- * to be registered with it; but not what the program has given other advice for */
+/* Let whole huge pages around some memory, within one slab, be huge pages, since the helper
+ * is about to register them all; but no memory with other advice of the program */
 static void
 collapse(uct_predreg_arena_t *arena, const void *address, size_t length)
 {
@@ -348,13 +346,13 @@ collapse(uct_predreg_arena_t *arena, const void *address, size_t length)
     }
 }
 
-/* A use of a slab that nobody has used. What malloc() has mapped itself at first comes from
- * its heap when it was freed once, unless it is told */
+/* A use of a slab that nobody has used. malloc() would take memory of the same length from
+ * the heap after the first free, unless told to map */
 static void want_slab(uct_predreg_arena_t *arena, const void *address,
                       size_t length, int wanted)
 {
-    /* Now, since it is registered by itself in a moment, and stays then what it is, for
-     * all uses to come */
+    /* Now, since the use registers the pages in a moment, and pinned pages stay as they are
+     * for all later uses */
     if (wanted > 0) {
         collapse(arena, address, length);
     }

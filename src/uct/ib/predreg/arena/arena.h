@@ -26,9 +26,9 @@ BEGIN_C_DECLS
 
 /** @file uct/ib/predreg/arena/arena.h
  *
- * The arena of a process: its memory, the registrations of its slabs, and its
- * helper thread. There is at most one at a time; it is made when the first
- * domain is opened and stays until the process ends.
+ * The arena of a process: memory, the registrations of slabs, and a
+ * helper thread. A process makes one arena when it opens the first domain, and keeps the
+ * arena until the end.
  */
 
 /** What an arena is made with. */
@@ -47,30 +47,28 @@ typedef struct uct_predreg_arena_params {
                                                  made */
     unsigned                    access;     /**< The first of these */
     uct_predreg_arena_reg_ops_t ops;
-    /** Show other processes the statistics. The helper thread calls it, outside of
-     *  all locks, once a second, with ops.arg: a use that is answered tells
-     *  nobody. NULL: nobody is shown them */
+    /** Show other processes the statistics. The helper thread calls this, outside of
+     *  all locks, once a second, with ops.arg: answered uses tell
+     *  nobody. NULL: nobody is shown the statistics */
     void                        (*publish)(void *arg);
-    /** Let the program map what it allocates of a length and more, so that the arena
-     *  gets to see it. Called by the helper thread outside of all locks, see attract.h:
-     *  with the length of what the program has communicated, each time that this is
+    /** Let the program map allocations of a length and more, so that the arena
+     *  gets to see them. Called by the helper thread outside of all locks, see attract.h:
+     *  with the length of the shortest communicated buffer, each time that the length is
      *  less than before.
-     *  @param [in] length   SIZE_MAX: as little as can be is to be mapped.
-     *  @param [in] is_eager Whether what is free goes back to the kernel at once.
-     *  NULL: it does so anyway */
+     *  @param [in] length   SIZE_MAX: the program is to map as little as possible.
+     *  @param [in] is_eager Whether free memory goes back to the kernel at once.
+     *  NULL: the program maps anyway */
     void                        (*attract)(size_t length, int is_eager);
 } uct_predreg_arena_params_t;
 
 
-/** What is told of an arena. Bytes if nothing else is said. */
+/** Numbers of an arena for the summary, bytes if nothing else is said. */
 typedef struct uct_predreg_arena_stats {
     uint64_t answered;  /**< Uses that were answered, number */
     uint64_t committed; /**< Slabs with memory */
     uint64_t live;      /**< The program's */
-    uint64_t refused;   /**< Mappings for which there was no room, or which are
-                             longer than a slab, number */
-    uint64_t zero_time; /**< What filling with zeros has taken, by whomever,
-                             ns */
+    uint64_t refused;   /**< Mappings without room, or longer than a slab, number */
+    uint64_t zero_time; /**< Time for filling memory with zeros, ns */
 } uct_predreg_arena_stats_t;
 
 
@@ -85,9 +83,9 @@ typedef struct uct_predreg_arena {
     uct_predreg_attract_t    attraction;
     unsigned                 access;  /**< What registrations of slabs allow.
                                            Constant */
-    /** Whether this process is the one that the arena belongs to: a page that
-     *  the kernel fills with zeros in a forked child, since memory hooks may be
-     *  called there before any handler of the fork. Constant here, 1. */
+    /** Whether this process has made the arena: a page that
+     *  the kernel fills with zeros in a forked child, since memory hooks may
+     *  run there before any handler of the fork. Constant here, 1. */
     volatile int             *is_here;
     _Atomic(int)              has_events; /**< Whether a call of the program has
                                               come here. Written by any thread,
@@ -103,8 +101,8 @@ typedef struct uct_predreg_arena {
 } uct_predreg_arena_t;
 
 
-/** @return UCS_ERR_UNSUPPORTED if the kernel cannot tell a child that it is one
- *          (before 4.14); UCS_ERR_NO_MEMORY. Nothing was logged. */
+/** @return UCS_ERR_UNSUPPORTED if the kernel has no MADV_WIPEONFORK (before 4.14);
+ *          UCS_ERR_NO_MEMORY. Nothing was logged. */
 ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
                                       uct_predreg_arena_t **arena_p);
 
@@ -121,14 +119,12 @@ ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena);
  * @param [in] patience  Wait so long for the thread at most, ns. */
 void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience);
 
-/** Let slabs be registered in a domain, too: @ref uct_predreg_arena_regs_add. Those that
- *  are registered and not in use are so no more, until they are used. Waits for the
- *  helper. */
+/** Register slabs in a domain, too: @ref uct_predreg_arena_regs_add. Unused slabs are
+ *  deregistered, until the next use. Waits for the helper. */
 int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain);
 
-/** Give back memory that the program has nothing in, at least a slab, as there
- *  is no room within the bounds. May wait for a registration. @return 0 if there
- *  is none. */
+/** Give back a slab without uses at least, as there is no room within the bounds. May wait
+ *  for a registration. @return 0 if there is none. */
 int uct_predreg_arena_give_way(uct_predreg_arena_t *arena);
 
 /** See ucs_arena_before_fork(). */
@@ -141,8 +137,8 @@ void uct_predreg_arena_after_fork(uct_predreg_arena_t *arena);
 void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
                                  uct_predreg_arena_stats_t *stats);
 
-/** A use was not answered, although its memory may be registered in such a way: the
- *  slab that it is in is to be registered, if it is plain. Any thread. */
+/** A use was not answered for lack of a registration: let the helper register the slab, if
+ *  there is a plain one. Any thread. */
 void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
                             size_t length);
 
@@ -150,8 +146,8 @@ void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
  * Begin a use of memory in a slab: no lock, no system call. Any thread.
  *
  * @param [in] number  Of the domain.
- * @param [in] access  What is to be allowed, UCT_MD_MEM_ACCESS_*.
- * @return whether it is answered; then it is to be ended by
+ * @param [in] access  UCT_MD_MEM_ACCESS_*.
+ * @return whether the use is answered, and to be ended by
  *         uct_predreg_arena_end().
  */
 static UCS_F_ALWAYS_INLINE int
@@ -182,11 +178,11 @@ uct_predreg_arena_begin(uct_predreg_arena_t *arena, unsigned number,
 }
 
 /**
- * End a use that may be one that was answered. Any thread.
+ * End a use, if the arena has answered the use. Any thread.
  *
  * @param [in] is_invalid  Whether no peer may have access any more: then the
- *                         slab is deregistered when all uses in it have ended.
- * @return whether it was.
+ *                         slab is deregistered after the last use.
+ * @return whether the arena has.
  */
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_arena_end(uct_predreg_arena_t *arena, uct_mem_h memh,

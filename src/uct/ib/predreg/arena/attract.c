@@ -8,7 +8,7 @@
 
 #include <ucs/sys/compiler_def.h>
 
-/* The lowest bits of a chunk's size tell what it is: this is one that was mapped
+/* The lowest bits of a chunk's size: the flags of a chunk, and the flag of a mapped one
  * (glibc, malloc/malloc.c, IS_MMAPPED) */
 #define CHUNK_BITS   7
 #define CHUNK_MAPPED 2
@@ -39,25 +39,24 @@ int uct_predreg_attract_note(uct_predreg_attract_t *attract, size_t length)
         return 0;
     }
 
-    /* Of two threads one may be forgotten: it comes again */
+    /* Of two threads one may be forgotten: there will be further uses */
     atomic_store_explicit(&attract->wanted, length, memory_order_relaxed);
     return 1;
 }
 
-/* The word before memory that malloc() has returned is not the program's, which the
- * sanitizer complains of */
+/* The word before memory of malloc() is not the program's: the sanitizer would complain */
 __attribute__((no_sanitize("address"))) int
 uct_predreg_attract_is_malloced(const void *address, size_t page_size)
 {
     const size_t *chunk = (const size_t*)address - 2;
 
-    /* Mapped memory begins with the chunk's two words, so they are in its first page */
+    /* Mapped memory begins with the two words of the chunk */
     return ((((uintptr_t)chunk) & (page_size - 1)) == 0) &&
            ((chunk[1] & CHUNK_BITS) == CHUNK_MAPPED);
 }
 
 /* Whether more requests have found no room than uses were answered, since the last
- * look. Each of them is mapped and unmapped by the kernel, and registered */
+ * look. The kernel maps and unmaps memory for each, and UCX registers each */
 static int is_too_small(uct_predreg_attract_t *attract, uint64_t answered,
                         uint64_t refused, int is_full)
 {

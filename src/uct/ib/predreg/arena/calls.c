@@ -27,13 +27,11 @@
 #endif
 
 
-/* What a mapping may ask for without being another one: pages at once, or none
- * before they are needed, as jemalloc does for all of its memory. Who reserves
- * more than is needed asks for more than a slab has */
+/* Flags of a mapping for pages at once, or for none before the first access, as jemalloc
+ * has for all memory. Programs that reserve memory ask for more than a slab */
 #define ANY_MEMORY (MAP_POPULATE | MAP_NORESERVE)
 
-/* The program may do with it what it does with any mapping: nobody asked for an
- * address, a file, a kind or a way of locking it */
+/* A mapping without an address, a file, a kind or a lock */
 int uct_predreg_arena_may_serve(const void *address, int prot, int flags)
 {
     return (address == NULL) && (prot == (PROT_READ | PROT_WRITE)) &&
@@ -105,7 +103,7 @@ int uct_predreg_arena_munmap(uct_predreg_served_t *served, void **address_p,
         return 1;
     }
 
-    /* What is before and behind the arena is the kernel's */
+    /* Memory before and behind the arena is the kernel's */
     if (pages.start < part.start) {
         *length_p = part.start - pages.start;
         if (pages.end > part.end) {
@@ -132,8 +130,8 @@ int uct_predreg_arena_alter(uct_predreg_served_t *served, const void *address,
         return 0;
     }
 
-    /* The kernel would do it, as the pages are there still, and the program's next
-     * mapping, which may get them, would be protected or locked */
+    /* The kernel would change the pages, which are still there, and the program's next
+     * mapping might get protected or locked ones */
     if (!uct_predreg_served_is_live(served, &part)) {
         return ENOMEM;
     }
@@ -142,7 +140,7 @@ int uct_predreg_arena_alter(uct_predreg_served_t *served, const void *address,
     return 0;
 }
 
-/* Do for what is before and behind the arena what the program has asked for */
+/* Give the kernel the advice about memory before and behind the arena */
 static void advise_rest(const uct_predreg_pages_t *pages,
                         const uct_predreg_pages_t *part, int advice)
 {
@@ -156,8 +154,7 @@ static void advise_rest(const uct_predreg_pages_t *pages,
     }
 }
 
-/* What is not needed any more reads as zero. The kernel refuses this for memory that
- * is locked */
+/* Let unneeded memory read as zero. The kernel refuses to discard locked memory */
 static int discard(uct_predreg_served_t *served,
                    const uct_predreg_pages_t *pages,
                    const uct_predreg_pages_t *part, int advice)
@@ -172,8 +169,7 @@ static int discard(uct_predreg_served_t *served,
     return 1;
 }
 
-/* Advice about memory that is all live, as far as it is in the arena, and not
- * spoilt */
+/* Advice about memory, with only live pages in the arena, none of them spoilt */
 static int advise_live(uct_predreg_served_t *served,
                        const uct_predreg_pages_t *pages,
                        const uct_predreg_pages_t *part, int advice)
@@ -183,7 +179,7 @@ static int advise_live(uct_predreg_served_t *served,
     case MADV_DONTNEED_LOCKED:
         return discard(served, pages, part, advice);
     case MADV_FREE:
-        /* It may read as before */
+        /* The memory may read as before */
         advise_rest(pages, part, advice);
         return 1;
     case MADV_WILLNEED:
@@ -210,7 +206,7 @@ static int advise_live(uct_predreg_served_t *served,
         uct_predreg_altered_add(&served->is_advised, part->start, part->end);
         return 0;
     default:
-        /* It may take the pages away, or is not known */
+        /* The kernel may take the pages away */
         uct_predreg_served_spoil(served, part);
         return 0;
     }
@@ -233,8 +229,8 @@ int uct_predreg_arena_madvise(uct_predreg_served_t *served, void **address_p,
     }
 
     if (!uct_predreg_served_is_live(served, &part)) {
-        /* It is the kernel's to refuse advice about memory that the program does not
-         * have. It has the memory of the arena mapped, and none at the address 0 */
+        /* The kernel refuses advice about memory that the program does not have, such as
+         * at the address 0 */
         *address_p = NULL;
         *length_p  = served->page_size;
         return 0;

@@ -17,20 +17,18 @@ BEGIN_C_DECLS
 
 /** @file calls.h
  *
- * What the program's calls of the kernel mean for memory of the arena:
+ * The meaning of the program's calls of the kernel for memory of the arena:
  * docs/design/arena.md has a row for each. Any thread may call these functions,
- * memory hooks included: they allocate nothing, log nothing and wait for nobody
- * but the lock of the arena.
+ * memory hooks included: nothing here allocates, logs, or waits but for
+ * the lock of the arena.
  *
- * Each function gets the arguments of a call before the kernel does. It returns
- * whether the call is answered; if not, the kernel is to be asked, with the
- * arguments as they are then: there may be less left to do, or the program has
- * asked for something that cannot be, and the arguments are such that the kernel
- * refuses them in the way it would have.
+ * Each function gets the arguments of a call before the kernel does, and returns
+ * whether the arena has answered the call. If not, the kernel is to be asked, with the
+ * arguments after the call: there may be less left to do, or the arguments have the
+ * kernel refuse an impossible call as without an arena.
  */
 
-/** @return whether a mapping of these arguments of mmap() can come from an arena,
- *          if it is long enough. */
+/** @return whether a long mapping with these arguments of mmap() can come from an arena. */
 int uct_predreg_arena_may_serve(const void *address, int prot, int flags);
 
 /** mmap(). */
@@ -38,7 +36,7 @@ int uct_predreg_arena_mmap(uct_predreg_served_t *served, void *address,
                            size_t length, int prot, int flags,
                            void **result_p);
 
-/** munmap(). If it is answered, it has succeeded. */
+/** munmap(). An answered call has succeeded. */
 int uct_predreg_arena_munmap(uct_predreg_served_t *served, void **address_p,
                              size_t *length_p);
 
@@ -56,17 +54,16 @@ typedef struct uct_predreg_mremap {
 int uct_predreg_arena_mremap(uct_predreg_served_t *served,
                              uct_predreg_mremap_t *call, void **result_p);
 
-/** madvise(). If it is answered, it has succeeded. */
+/** madvise(). An answered call has succeeded. */
 int uct_predreg_arena_madvise(uct_predreg_served_t *served, void **address_p,
                               size_t *length_p, int advice);
 
-/** mprotect(), pkey_mprotect(), mlock() or mlock2() is about to be called, which
- *  the kernel does as ever. @return what the call is to fail with instead, as errno,
- *  if the memory is not the program's any more; else 0. */
+/** Before mprotect(), pkey_mprotect(), mlock() or mlock2(). @return 0: the kernel is to be
+ *  asked; the errno of a call for memory that is not the program's any more. */
 int uct_predreg_arena_alter(uct_predreg_served_t *served, const void *address,
                             size_t length);
 
-/** The program attaches shared memory in place of what is there. */
+/** The program attaches shared memory in place of other memory. */
 void uct_predreg_arena_replace(uct_predreg_served_t *served, void *address,
                                size_t length);
 

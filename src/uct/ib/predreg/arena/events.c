@@ -14,9 +14,8 @@
 #include <sys/shm.h>
 
 
-/* Handlers of negative priority are called before the kernel is. Those of UCX
- * and of this library that need to know of unmapped memory have had an event of
- * their own by then */
+/* UCM calls handlers of negative priority before the kernel. Handlers of UCX
+ * and of this library for unmapped memory have had an event of their own by then */
 #define PRIORITY (-1)
 
 
@@ -102,13 +101,13 @@ static void on_shmat(uct_predreg_served_t *served, const ucm_event_t *event)
     uct_predreg_arena_replace(served, (void*)address, segment.shm_segsz);
 }
 
-/* @return the arena of this process; NULL if there is none. In a child that was
- * forked just now, it is the parent's: there its memory is like any other */
+/* @return the arena of this process; NULL if there is none. A child that was forked just now
+ * sees the parent's arena, whose memory is like any other there */
 static uct_predreg_arena_t *find_arena(uct_predreg_arena_events_t *events)
 {
     uct_predreg_arena_t *arena;
 
-    /* Acquire: pairs with the release when it was made */
+    /* Acquire: pairs with the release when the arena was made */
     arena = atomic_load_explicit(&events->arena, memory_order_acquire);
     return ((arena != NULL) && *arena->is_here) ? arena : NULL;
 }
@@ -124,7 +123,7 @@ handle_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
         return;
     }
 
-    /* It is read first, so that threads do not take the line from each other */
+    /* The flag is read first, so that threads do not take the line from each other */
     if (!atomic_load_explicit(&arena->has_events, memory_order_relaxed)) {
         atomic_store_explicit(&arena->has_events, 1, memory_order_relaxed);
     }
@@ -155,7 +154,7 @@ handle_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
 ucs_status_t uct_predreg_arena_events_start(uct_predreg_arena_events_t *events)
 {
     /* Without the flag, UCM tries out whether malloc() causes each of these
-     * events, and finds that it does not cause all */
+     * events, and malloc() does not cause all */
     return ucm_set_event_handler(UCM_EVENT_MMAP | UCM_EVENT_MUNMAP |
                                  UCM_EVENT_MREMAP | UCM_EVENT_MADVISE |
                                  UCM_EVENT_SHMAT | UCM_EVENT_FLAG_NO_INSTALL,
@@ -174,7 +173,7 @@ int uct_predreg_arena_events_arrive(uct_predreg_arena_events_t *events)
     }
 
     munmap(page, size);
-    /* If it was a call of another thread that has come, these two come as well */
+    /* If a call of another thread has come, these two come as well */
     return atomic_load_explicit(&arena->has_events, memory_order_relaxed);
 }
 

@@ -19,13 +19,13 @@ BEGIN_C_DECLS
 
 /** @file events.h
  *
- * The memory events of UCM, by which the program's calls of the kernel come to
- * the arena before the kernel is asked (calls.h).
+ * The memory events of UCM bring the program's calls of the kernel to
+ * the arena (calls.h).
  */
 
-/** What the events lead to. */
+/** The target of the events. */
 typedef struct uct_predreg_arena_events {
-    /** The arena; NULL: there is none. Written with release when it is
+    /** The arena; NULL: there is none. Written with release when the arena is
      *  complete. */
     _Atomic(uct_predreg_arena_t*) arena;
     size_t                        mremap_target_offset; /**< See compat.h.
@@ -34,9 +34,8 @@ typedef struct uct_predreg_arena_events {
 
 
 /**
- * Ask UCM for the events. The handler that asks for unmapped memory must have
- * been set before, which has installed what causes these events. In a process
- * they are asked for once, which a forked child inherits.
+ * Ask UCM for the events, once in a process; a forked child inherits the handlers. The
+ * handler for unmapped memory must have been set before, since UCM installs its hooks then.
  *
  * @param [in] events  Stays where it is until the process ends.
  */

@@ -126,7 +126,7 @@ slab_memory(const uct_predreg_arena_regs_t *regs, uint32_t slab)
     return (void*)(regs->base + (slab * regs->spacing));
 }
 
-/* Let the handles be looked up that there are by now */
+/* Make the table of handles anew */
 static void show_handles(uct_predreg_arena_regs_t *regs)
 {
     unsigned number;
@@ -182,8 +182,8 @@ enter(uct_predreg_arena_regs_t *regs, uint32_t slab, unsigned number)
     return status;
 }
 
-/* Deregister a handle that nobody can look up any more. If UCX cannot, the handle is lost:
- * nobody tries again, and the memory counts within the bounds for good */
+/* Deregister a handle that nobody can look up any more. A handle that UCX cannot deregister
+ * is lost: nobody tries again, and the memory counts within the bounds for good */
 static void leave(uct_predreg_arena_regs_t *regs, uint32_t slab, uct_mem_h memh,
                   unsigned number)
 {

@@ -35,14 +35,13 @@ static int refuse_flags(uct_predreg_mremap_t *call)
     return 0;
 }
 
-/* Let the kernel refuse a call: this memory cannot grow where it is, since
- * behind it there is other memory, or that of the arena which nobody may access
- * (ENOMEM) */
+/* Let the kernel refuse a call: the memory cannot grow in place, since other memory, or
+ * inaccessible memory of the arena, is behind (ENOMEM) */
 static int refuse_to_grow(const uct_predreg_served_t *served,
                           uct_predreg_mremap_t *call)
 {
     call->flags &= ~MREMAP_KNOWN;
-    /* If it was to be moved as it is, it grows */
+    /* A move with the same length fails as one that grows */
     call->new_length = ucs_max(call->new_length,
                                call->old_length + served->page_size);
     return 0;
@@ -78,7 +77,7 @@ static void *map_at(uct_predreg_served_t *served, void *address, size_t length)
     return uct_predreg_system_map(address, length);
 }
 
-/* New memory for what is moved out of the arena's live memory, since registered
+/* New memory for a move out of live memory of the arena, since registered
  * pages stay where they are. NULL: there is none */
 static void *map_target(uct_predreg_served_t *served,
                         const uct_predreg_mremap_t *call, size_t length)
@@ -95,8 +94,8 @@ static void *map_target(uct_predreg_served_t *served,
     return (target == NULL) ? uct_predreg_system_map(NULL, length) : target;
 }
 
-/* Move the pages of live memory that is not registered, which stays where it is without
- * them. @return 0 if they are to be copied */
+/* Move the pages of live, unregistered memory; the addresses stay mapped. @return 0 if the
+ * pages are to be copied */
 static int move_pages(uct_predreg_served_t *served,
                       const uct_predreg_pages_t *old, void *target,
                       size_t length)
@@ -114,7 +113,7 @@ static int move_pages(uct_predreg_served_t *served,
     return is_moved;
 }
 
-/* Move live memory, if need be by copying it */
+/* Move live memory, if need be by a copy */
 static int move(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
                 const uct_predreg_pages_t *old, size_t length, void **result_p)
 {
@@ -138,8 +137,7 @@ static int move(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
     return 1;
 }
 
-/* Make live memory longer or shorter where it is. @return 0 if there is no room
- * behind it */
+/* Make live memory longer or shorter in place. @return 0 if there is no room */
 static int resize(uct_predreg_served_t *served, const uct_predreg_pages_t *old,
                   size_t length)
 {
@@ -173,8 +171,8 @@ static int remap_fixed(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
     return move(served, call, old, length, result_p);
 }
 
-/* Answer mremap() of live memory whose slabs are registered. The kernel must not
- * move its pages, since the adapter has them */
+/* Answer mremap() of live memory. The kernel must not move pages of registered slabs, since
+ * the adapter has the pages */
 static int remap_live(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
                       const uct_predreg_pages_t *old, void **result_p)
 {
@@ -206,8 +204,7 @@ static int remap_live(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
     return move(served, call, old, uct_predreg_pages_length(&new), result_p);
 }
 
-/* Let the kernel move memory that is not registered, perhaps to where the arena
- * has some */
+/* Let the kernel move memory outside of the arena, perhaps to addresses of the arena */
 static int let_kernel_move(uct_predreg_served_t *served,
                            const uct_predreg_mremap_t *call)
 {
@@ -228,8 +225,8 @@ static int move_spoilt(uct_predreg_served_t *served,
                                         uct_predreg_pages_length(old), length,
                                         target);
     if ((*result_p == NULL) && !uct_predreg_served_is_altered(served, old)) {
-        /* What the program has mapped over a part may be another mapping for the kernel
-         * only because the slab consists of huge pages */
+        /* The kernel may see two mappings only because the rest of the slab consists of huge
+         * pages */
         (void)uct_predreg_system_madvise(call->address,
                                          uct_predreg_pages_length(old),
                                          MADV_HUGEPAGE);
@@ -240,9 +237,8 @@ static int move_spoilt(uct_predreg_served_t *served,
     return (*result_p != NULL) && uct_predreg_served_release(served, old);
 }
 
-/* mremap() of memory in spoilt slabs, which is not registered, and may be
- * something else than memory of the arena. The kernel moves it; but where it was
- * the addresses stay reserved */
+/* mremap() of memory in spoilt slabs, which may be any mapping of the program. The kernel
+ * moves the mapping, and the old addresses stay reserved */
 static int remap_spoilt(uct_predreg_served_t *served,
                         const uct_predreg_mremap_t *call,
                         const uct_predreg_pages_t *old, void **result_p)
@@ -294,8 +290,8 @@ int uct_predreg_arena_mremap(uct_predreg_served_t *served,
         return refuse_address(call);
     }
 
-    /* What is moved, or becomes longer, is what it was: protected, locked, not inherited
-     * by children and so on */
+    /* Memory that moves or grows stays protected, locked, not inherited by children and so
+     * on */
     if (uct_predreg_served_is_altered(served, &part) &&
         ((call->new_length > call->old_length) ||
          (call->flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)))) {

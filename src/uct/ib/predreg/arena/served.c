@@ -10,12 +10,12 @@
 #include <string.h>
 
 
-/* Where the addresses end that the kernel hands out unless it is asked for others, on
- * x86 with page tables of four or five levels, and most ARM */
+/* The end of usual addresses, on x86 with page tables of four or five levels, and most
+ * ARM. The kernel hands out others only when asked */
 #define USUAL_ADDRESSES (1ul << 47)
 
-/* The time stamp counters of two processors differ by less than this, ns. If the clock
- * goes back by more, it has jumped */
+/* The time stamp counters of two processors differ by less than this, ns. A clock that goes
+ * back by more has jumped */
 #define CLOCK_SLACK 1000000
 
 
@@ -25,9 +25,9 @@ ucs_rcache_pred_time_t uct_predreg_served_time(uct_predreg_served_t *served)
     uint64_t now  = served->now(served->arg);
 
     /* Rarely, so that threads do not take the line from each other: the clock may have been
-     * later than this by the slack, which is made up for as well. Of several threads that
-     * find a jump, one does that. If another one has read the clock before the jump and comes
-     * after that, the time goes ahead once, and what is to be done is done early */
+     * later than the noted time by the slack, so the slack is made up for as well. Of several
+     * threads that find a jump, one notes the new time. If another thread has read the clock
+     * before the jump and comes late, the time goes ahead once, and work is done early */
     if (((now > last + CLOCK_SLACK) || (last > now + CLOCK_SLACK)) &&
         atomic_compare_exchange_strong_explicit(&served->last, &last, now,
                                                 memory_order_relaxed,
@@ -133,8 +133,7 @@ int uct_predreg_served_renew(uct_predreg_served_t *served,
         return 1;
     }
 
-    /* Memory that is not registered is mapped anew, which is one call, and has no huge
-     * pages at first */
+    /* Unregistered memory is mapped anew by one call, and has no huge pages at first */
     if (ucs_arena_enter_plain(served->arena) == UCS_OK) {
         is_done = ucs_arena_is_plain(served->arena, (void*)part->start,
                                      uct_predreg_pages_length(part)) &&

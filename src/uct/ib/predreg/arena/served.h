@@ -20,19 +20,16 @@ BEGIN_C_DECLS
 
 /** @file served.h
  *
- * What the calls that a program makes of the kernel have in common: the pages that
- * they are about, and what becomes of those of the arena. Any thread may call these
- * functions, memory hooks included: they allocate nothing, log nothing and wait for
- * nobody but the lock of the arena. */
+ * Operations on pages of the arena, for the program's calls of the kernel. Any thread may
+ * call these functions, memory hooks included: nothing here allocates, logs, or waits but
+ * for the lock of the arena. */
 
-/** The arena as the program sees it. Constant but for what the pointers lead
- *  to. */
+/** The arena as the program sees it. The fields are constant, but for the last two. */
 typedef struct uct_predreg_served {
     ucs_arena_t           *arena;
-    uct_predreg_altered_t is_protected; /**< What mprotect() or mlock() was
-                                             called for */
-    uct_predreg_altered_t is_advised;   /**< What madvise() was called for with
-                                             an effect that lasts */
+    uct_predreg_altered_t is_protected; /**< Pages after mprotect() or mlock() */
+    uct_predreg_altered_t is_advised;   /**< Pages after madvise() with a lasting
+                                             effect */
     size_t                page_size;
     size_t                min_length;   /**< Shortest mapping that is served,
                                              bytes */
@@ -40,8 +37,8 @@ typedef struct uct_predreg_served {
     /** The clock, ns. It may go back, see uct_predreg_served_time(). */
     ucs_rcache_pred_time_t (*now)(void *arg);
     void                  *arg;
-    /** What the clock said of late, and how far it has gone back in all. Written by any
-     *  thread. Relaxed: nothing is read through them. */
+    /** A recent time of the clock, and how far the clock has gone back in all. Written by
+     *  any thread. Relaxed: nothing is read through either. */
     _Atomic(uint64_t)      last;
     _Atomic(uint64_t)      lost;
 } uct_predreg_served_t;
@@ -66,9 +63,9 @@ static inline size_t uct_predreg_pages_length(const uct_predreg_pages_t *pages)
     return pages->end - pages->start;
 }
 
-/** @return the time of the arena, ns: that of the clock, but where the clock jumps back
- *          this one goes on, since what is to be done at a time would not be done until
- *          that came again. It differs between threads as much as the clock does. */
+/** @return the time of the arena, ns: the clock's time, but where the clock jumps back, the
+ *          arena's time goes on, or work due at a time would wait until the time comes
+ *          again. Differs between threads as much as the clock does. */
 ucs_rcache_pred_time_t uct_predreg_served_time(uct_predreg_served_t *served);
 
 /** @return a time of the arena as one of the clock. */
@@ -76,14 +73,13 @@ ucs_rcache_pred_time_t
 uct_predreg_served_clock(const uct_predreg_served_t *served,
                          ucs_rcache_pred_time_t time);
 
-/** The pages that a call is about. @return 0 if the kernel refuses them, as they do
- *  not begin with a page, or there are none, or too many. */
+/** The pages of a call. @return 0 if the kernel refuses the call, as the address is not that
+ *  of a page, or there are no pages, or too many. */
 int uct_predreg_served_pages(const uct_predreg_served_t *served,
                              const void *address, size_t length,
                              uct_predreg_pages_t *pages);
 
-/** Those of them that are in the addresses of the arena. @return 0 if there are
- *  none. */
+/** The part of pages in the addresses of the arena. @return 0 if there is none. */
 int uct_predreg_served_part(const uct_predreg_served_t *served,
                             const uct_predreg_pages_t *pages,
                             uct_predreg_pages_t *part);
@@ -92,42 +88,41 @@ int uct_predreg_served_part(const uct_predreg_served_t *served,
  * Of pages in the addresses of the arena
  */
 
-/** @return whether some of them are in slabs that are spoilt. */
+/** @return whether some are in spoilt slabs. */
 int uct_predreg_served_is_spoilt(const uct_predreg_served_t *served,
                                  const uct_predreg_pages_t *part);
 
-/** @return whether they are in several slabs. */
+/** @return whether the pages are in several slabs. */
 int uct_predreg_served_is_across(const uct_predreg_served_t *served,
                                  const uct_predreg_pages_t *part);
 
-/** @return whether all of them are the program's. */
+/** @return whether all are the program's. */
 int uct_predreg_served_is_live(const uct_predreg_served_t *served,
                                const uct_predreg_pages_t *part);
 
-/** @return whether the program has protected or locked some of them. */
+/** @return whether the program has protected or locked some. */
 int uct_predreg_served_is_protected(const uct_predreg_served_t *served,
                                     const uct_predreg_pages_t *part);
 
-/** @return whether the program has done something to them that the kernel keeps with
- *          them. */
+/** @return whether the program has protected, locked or advised some. */
 int uct_predreg_served_is_altered(const uct_predreg_served_t *served,
                                   const uct_predreg_pages_t *part);
 
-/** @return whether new memory of the program can be the pages that it has there. */
+/** @return whether the pages can serve as new memory of the program. */
 int uct_predreg_served_may_stay(const uct_predreg_served_t *served,
                                 const uct_predreg_pages_t *part);
 
-/** Undo what the program has done to memory but writing to it, which it does not need
- *  any more. @return 0 if the kernel refuses that. */
+/** Undo protection, locks and advice of memory that the program does not need any more.
+ *  @return 0 if the kernel refuses. */
 int uct_predreg_served_renew(uct_predreg_served_t *served,
                              const uct_predreg_pages_t *part);
 
-/** The program is about to have something else there, see ucs_arena_spoil(). */
+/** See ucs_arena_spoil(). */
 void uct_predreg_served_spoil(uct_predreg_served_t *served,
                               const uct_predreg_pages_t *part);
 
-/** The kernel is to do something to live memory, of which a slab is spoilt. It may take
- *  pages away in the other slabs as well, which must not stay registered. */
+/** Before a call of the kernel for live memory with a spoilt slab: spoil all slabs, since
+ *  the kernel may take pages away in any, which must not stay registered. */
 void uct_predreg_served_spoil_others(uct_predreg_served_t *served,
                                      const uct_predreg_pages_t *part);
 
@@ -135,7 +130,7 @@ void uct_predreg_served_spoil_others(uct_predreg_served_t *served,
 int uct_predreg_served_release(uct_predreg_served_t *served,
                                const uct_predreg_pages_t *part);
 
-/** Let live memory read as zero: the kernel would give the program new pages, while
+/** Let live memory read as zero. The kernel would give the program new pages, while
  *  the adapter may have the old ones. */
 void uct_predreg_served_clear(uct_predreg_served_t *served,
                               const uct_predreg_pages_t *part);

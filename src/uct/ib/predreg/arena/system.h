@@ -16,10 +16,9 @@ BEGIN_C_DECLS
 
 /** @file system.h
  *
- * The kernel's calls for memory, past UCM: what the arena does with its own
- * addresses is none of the program's calls, and must not come back as one. Any
- * thread, memory hooks included: nothing is allocated or logged. The functions
- * that return an int return 0 or -1 and set errno, as those of libc.
+ * The kernel's calls for memory, past UCM: the arena's own calls must not come back as
+ * calls of the program. Any thread, memory hooks included: nothing is allocated or logged.
+ * Functions with an int return 0 or -1 and set errno, as in libc.
  */
 
 /** Reserve addresses, so that nobody else gets them. They may not be accessed.
@@ -36,8 +35,8 @@ void *uct_predreg_system_map(void *address, size_t length);
 
 int uct_predreg_system_munmap(void *address, size_t length);
 
-/** Move memory, whatever it is, and leave a mapping where it was, so that nobody
- *  else gets the addresses meanwhile.
+/** Move any mapping, and leave a mapping at the old addresses, so that nobody else gets
+ *  the addresses meanwhile.
  *
  * @param [in] target  Where to, whatever is there; then the length stays what it
  *                     is. NULL: anywhere.
@@ -48,18 +47,16 @@ void *uct_predreg_system_move(void *address, size_t length, size_t new_length,
 
 int uct_predreg_system_madvise(void *address, size_t length, int advice);
 
-/** Let memory consist of huge pages, as far as there are any and nobody has it
- *  registered: fewer pages to be pinned, and to be moved. Takes some 0.2 ms for 1 MiB
- *  that consists of others.
+/** Let unregistered memory consist of huge pages, as far as there are any: fewer pages to be
+ *  pinned, and to be moved. Takes some 0.2 ms for 1 MiB of other pages.
  *
  * @param [in] address  A multiple of the page size. */
 void uct_predreg_system_collapse(void *address, size_t length);
 
-/** Whatever happens to memory when it is new: it may be read and written, is not
- *  locked, is inherited by children and so on. Undoes what a program has done to
- *  memory by calls of the kernel, as far as the memory stays what it is; it consists of
- *  huge pages where there are any. @return 0 if the kernel refuses, as it does if there
- *  are too many mappings: then only some of that was done. */
+/** Let memory be like new: to be read and written, not
+ *  locked, inherited by children and so on, of huge pages where there are any; but the
+ *  contents stay. @return 0 if the kernel refuses, as with
+ *  too many mappings: then some of the changes were undone. */
 int uct_predreg_system_renew(void *address, size_t length);
 
 /** New memory in place of memory that nobody has registered. @return 0 if the kernel
