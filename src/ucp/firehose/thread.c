@@ -87,18 +87,50 @@ static int is_driven(ucp_fh_t *fh, unsigned *num_helps_p)
     return *num_helps_p != before;
 }
 
+/* Under send_lock, so that no message comes meanwhile. @return whether there may be messages
+ * to handle; UCX signals no event for received ones */
+static int has_mail(ucp_fh_t *fh)
+{
+    int ret;
+
+    ucp_fh_lock(fh);
+    ret = !ucs_list_is_empty(&fh->mail);
+    ucp_fh_unlock(fh);
+    return ret;
+}
+
+/* From now on each thread that sends a message wakes this one. @return UCS_OK: worker_fd tells of
+ * the next event; UCS_ERR_BUSY: there may be something to do right now; else nothing tells */
+static ucs_status_t arm(ucp_fh_t *fh)
+{
+    ucs_status_t status = UCS_ERR_UNSUPPORTED;
+
+    ucs_mutex_lock(&fh->send_lock);
+    if (fh->has_acted || has_mail(fh)) {
+        /* UCX signals no event for a message that it has to send still */
+        status = UCS_ERR_BUSY;
+    } else if (fh->worker_fd >= 0) {
+        status = ucp_worker_arm(fh->worker);
+    }
+    fh->has_acted = 0;
+    fh->is_armed  = (status == UCS_OK);
+    ucs_mutex_unlock(&fh->send_lock);
+    return status;
+}
+
 static void sleep_until_needed(ucp_fh_t *fh, int is_polling)
 {
-    ucp_fh_drive_state_t state = ucp_fh_drive_arm(fh);
+    ucs_status_t status = arm(fh);
 
-    if (state == UCP_FH_DRIVE_BUSY) {
+    if (status == UCS_ERR_BUSY) {
         return;
     }
 
-    sleep_for(fh, state == UCP_FH_DRIVE_ARMED,
-              (is_polling || (state == UCP_FH_DRIVE_BLIND)) ? SLEEP_POLLING :
-                                                              SLEEP_IDLE);
-    ucp_fh_drive_disarm(fh);
+    sleep_for(fh, status == UCS_OK, (is_polling || (status != UCS_OK)) ?
+              SLEEP_POLLING : SLEEP_IDLE);
+    ucs_mutex_lock(&fh->send_lock);
+    fh->is_armed = 0;
+    ucs_mutex_unlock(&fh->send_lock);
 }
 
 /* Under lock. @return how long the first registration has waited, ns */

@@ -136,9 +136,6 @@ struct ucp_fh_way {
 };
 
 
-/** @return whether any thread may use a worker: so it is if UCP does not tell. */
-int ucp_fh_is_multi(ucp_worker_h worker);
-
 /** Set up a way that is zero, with one reference. */
 void ucp_fh_way_init(ucp_fh_way_t *way, ucp_fh_ways_t *ways, ucp_worker_h worker,
                      ucp_ep_h ep, int is_multi, void (*flushed)(ucp_fh_way_t *way));
@@ -300,6 +297,12 @@ ucp_fh_is_write(ucp_fh_op_kind_t kind, const ucp_request_param_t *param)
            ((kind == UCP_FH_OP_ATOMIC) &&
             !(param->op_attr_mask & UCP_OP_ATTR_FIELD_REPLY_BUFFER));
 }
+
+
+/* post.c: calls of UCP for a worker of the program, and their parameters */
+
+/** @return whether any thread may use a worker: so it is if UCP does not tell. */
+int ucp_fh_is_multi(ucp_worker_h worker);
 
 /** Call UCP's function for a put, get or atomic. */
 ucs_status_ptr_t ucp_fh_post(ucp_ep_h ep, ucp_fh_op_kind_t kind, ucp_atomic_op_t opcode,

@@ -241,16 +241,6 @@ unsigned ucp_fh_worker_progress(ucp_fh_worker_h worker)
     return count;
 }
 
-static int flushes(ucp_fh_worker_h worker)
-{
-    int ret;
-
-    ucp_fh_lock(worker->fh);
-    ret = is_flushing(worker);
-    ucp_fh_unlock(worker->fh);
-    return ret;
-}
-
 /* Complete all operations, and flushes of single ways as well */
 static void complete(ucp_fh_worker_h worker)
 {
@@ -262,9 +252,14 @@ static void complete(ucp_fh_worker_h worker)
         }
         ucp_fh_request_free(request);
     }
-    while (flushes(worker)) {
+
+    ucp_fh_lock(worker->fh);
+    while (is_flushing(worker)) {
+        ucp_fh_unlock(worker->fh);
         ucp_fh_worker_progress(worker);
+        ucp_fh_lock(worker->fh);
     }
+    ucp_fh_unlock(worker->fh);
 }
 
 /* Without memory for the flush of the worker the way may have pieces still */

@@ -410,19 +410,6 @@ ucp_fh_drive_result_t ucp_fh_drive(ucp_fh_t *fh, int is_help);
  *  @return whether anything has happened. */
 int ucp_fh_drive_help(ucp_fh_t *fh);
 
-typedef enum {
-    UCP_FH_DRIVE_BUSY,  /**< There may be something to do right now */
-    UCP_FH_DRIVE_ARMED, /**< ucp_fh::worker_fd tells of the next event */
-    UCP_FH_DRIVE_BLIND  /**< Nothing tells */
-} ucp_fh_drive_state_t;
-
-/** The library's thread is about to sleep. From then on each thread that sends a message
- *  wakes that one. */
-ucp_fh_drive_state_t ucp_fh_drive_arm(ucp_fh_t *fh);
-
-/** The library's thread has slept. */
-void ucp_fh_drive_disarm(ucp_fh_t *fh);
-
 
 /* expose.c: memory that peers may access. Memory that the program unmaps is withdrawn, page
  * by page, and unmapped when no peer has a firehose on it any more */

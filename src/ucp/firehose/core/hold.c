@@ -66,7 +66,7 @@ static void remote_ended(ucp_fh_comp_t *self)
                                           request.comp);
 
     if (self->status == UCS_OK) {
-        ucp_fh_remote_hold(&hold->fh->remote, &hold->request);
+        ucp_fh_remote_hold(&hold->request, 1);
     }
     ended(hold, self->status);
 }
@@ -132,11 +132,9 @@ begin_remote(ucp_fh_hold_h hold, ucp_fh_form_t form, uint32_t peer, uint64_t add
 
     status = (form == UCP_FH_FORM_WAIT) ?
                      ucp_fh_remote_acquire(table, &hold->request, peer, &run) :
-             (form == UCP_FH_FORM_TRY) ?
-                     ucp_fh_remote_try(table, &hold->request, peer, &run) :
-                     ucp_fh_remote_partial(table, &hold->request, peer, &run);
+                     ucp_fh_remote_try(table, &hold->request, peer, &run, form);
     if (status == UCS_OK) {
-        ucp_fh_remote_hold(table, &hold->request);
+        ucp_fh_remote_hold(&hold->request, 1);
     }
     return status;
 }
@@ -256,7 +254,7 @@ void ucp_fh_release(ucp_fh_hold_h hold)
     if (hold->is_local) {
         ucp_fh_local_release(&fh->local, &hold->pin);
     } else {
-        ucp_fh_remote_unhold(&fh->remote, &hold->request);
+        ucp_fh_remote_hold(&hold->request, 0);
         ucp_fh_remote_release(&fh->remote, &hold->request);
     }
     is_unsettled = ucp_fh_is_unsettled(fh);

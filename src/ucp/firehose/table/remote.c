@@ -182,15 +182,6 @@ static ucs_status_t try_hit(ucp_fh_request_t *request)
     return UCS_OK;
 }
 
-ucs_status_t ucp_fh_remote_try(ucp_fh_remote_t *table,
-                               ucp_fh_request_t *request, uint32_t peer,
-                               const ucp_fh_run_t *run)
-{
-    ucs_status_t status = begin(table, request, peer, run);
-
-    return (status != UCS_OK) ? status : try_hit(request);
-}
-
 static ucs_status_t acquire_miss(ucp_fh_request_t *request)
 {
     ucp_fh_peer_t *peer = request->peer;
@@ -248,11 +239,15 @@ static ucp_fh_run_t longest_hit(const ucp_fh_peer_t *peer,
     return longest;
 }
 
-ucs_status_t ucp_fh_remote_partial(ucp_fh_remote_t *table,
-                                   ucp_fh_request_t *request, uint32_t peer,
-                                   const ucp_fh_run_t *run)
+ucs_status_t ucp_fh_remote_try(ucp_fh_remote_t *table,
+                               ucp_fh_request_t *request, uint32_t peer,
+                               const ucp_fh_run_t *run, ucp_fh_form_t form)
 {
     ucs_status_t status = begin(table, request, peer, run);
+
+    if (form == UCP_FH_FORM_TRY) {
+        return (status != UCS_OK) ? status : try_hit(request);
+    }
 
     /* A run may be longer than any request that is ever granted */
     if ((status != UCS_OK) && (status != UCS_ERR_EXCEEDS_LIMIT)) {
@@ -268,24 +263,14 @@ ucs_status_t ucp_fh_remote_partial(ucp_fh_remote_t *table,
     return UCS_OK;
 }
 
-void ucp_fh_remote_hold(ucp_fh_remote_t *table, const ucp_fh_request_t *request)
+void ucp_fh_remote_hold(const ucp_fh_request_t *request, int is_held)
 {
+    int change = is_held ? 1 : -1;
     uint64_t i;
 
-    request->peer->num_holds += request->run.num;
     for (i = 0; i < request->run.num; ++i) {
-        ++ucp_fh_entry_find(request->peer, request->run.first + i)->holds;
-    }
-}
-
-void ucp_fh_remote_unhold(ucp_fh_remote_t *table,
-                          const ucp_fh_request_t *request)
-{
-    uint64_t i;
-
-    request->peer->num_holds -= request->run.num;
-    for (i = 0; i < request->run.num; ++i) {
-        --ucp_fh_entry_find(request->peer, request->run.first + i)->holds;
+        request->peer->num_holds += change;
+        ucp_fh_entry_find(request->peer, request->run.first + i)->holds += change;
     }
 }
 

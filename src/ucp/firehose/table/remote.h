@@ -268,13 +268,16 @@ ucs_status_t ucp_fh_remote_acquire(ucp_fh_remote_t *table,
                                    ucp_fh_request_t *request, uint32_t peer,
                                    const ucp_fh_run_t *run);
 
-/** As ucp_fh_remote_acquire(), for a hit only (firehose_try_remote_pin()).
+/** As ucp_fh_remote_acquire(), for a hit only (firehose_try_remote_pin(),
+ *  firehose_partial_remote_pin()).
  *
+ *  @param [in] form  Not UCP_FH_FORM_WAIT. UCP_FH_FORM_PARTIAL: ucp_fh_request_t::run is
+ *                    the longest hit afterwards.
  *  @return UCS_OK; UCS_ERR_NO_RESOURCE if the request is not a hit; or another
  *          error, as above. */
 ucs_status_t ucp_fh_remote_try(ucp_fh_remote_t *table,
                                ucp_fh_request_t *request, uint32_t peer,
-                               const ucp_fh_run_t *run);
+                               const ucp_fh_run_t *run, ucp_fh_form_t form);
 
 /** Count hits of requests for buckets that were granted to the caller before, which
  *  the table does not see. */
@@ -285,19 +288,9 @@ ucp_fh_remote_count_hits(ucp_fh_remote_t *table, uint64_t num)
     table->stats.hits     += num;
 }
 
-/** As ucp_fh_remote_try(), for the longest hit within the run, the first of several
- *  (firehose_partial_remote_pin()). ucp_fh_request_t::run is this part
- *  afterwards. */
-ucs_status_t ucp_fh_remote_partial(ucp_fh_remote_t *table,
-                                   ucp_fh_request_t *request, uint32_t peer,
-                                   const ucp_fh_run_t *run);
-
-/** A granted request holds its buckets until ucp_fh_remote_unhold(), which is called
- *  before the release. */
-void ucp_fh_remote_hold(ucp_fh_remote_t *table,
-                        const ucp_fh_request_t *request);
-void ucp_fh_remote_unhold(ucp_fh_remote_t *table,
-                          const ucp_fh_request_t *request);
+/** Whether a granted request holds its buckets: from now on, and not any more before the
+ *  release. */
+void ucp_fh_remote_hold(const ucp_fh_request_t *request, int is_held);
 
 /** @return whether somebody waits for firehoses of a peer that are in use. */
 static inline int ucp_fh_peer_is_wanted(const ucp_fh_peer_t *peer)

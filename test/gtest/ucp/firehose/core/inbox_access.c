@@ -10,7 +10,6 @@
 
 /* It is in a library that needs UCP */
 #define ucp_worker_progress test_worker_progress
-#define ucp_worker_arm      test_worker_arm
 
 #include <ucp/firehose/core/drive.c>
 
@@ -29,11 +28,6 @@ void ucp_fh_peer_look(ucp_fh_t *fh, ucp_fh_link_t *link)
 /* The other calls of that file: none happens here */
 
 unsigned ucp_worker_progress(ucp_worker_h worker)
-{
-    abort();
-}
-
-ucs_status_t ucp_worker_arm(ucp_worker_h worker)
 {
     abort();
 }

@@ -80,7 +80,8 @@ protected:
         ucp_fh_run_t run = {first, num};
 
         prepare(request);
-        return ucp_fh_remote_try(&m_table, &request.request, 0, &run);
+        return ucp_fh_remote_try(&m_table, &request.request, 0, &run,
+                                 UCP_FH_FORM_TRY);
     }
 
     ucs_status_t partial(request_t &request, uint64_t first, uint64_t num)
@@ -88,7 +89,8 @@ protected:
         ucp_fh_run_t run = {first, num};
 
         prepare(request);
-        return ucp_fh_remote_partial(&m_table, &request.request, 0, &run);
+        return ucp_fh_remote_try(&m_table, &request.request, 0, &run,
+                                 UCP_FH_FORM_PARTIAL);
     }
 
     void release(request_t &request)
@@ -627,12 +629,12 @@ TEST_F(test_remote, held_against_the_bit) {
     make(2, 1);
     have(10, 1);
     EXPECT_EQ(UCS_OK, acquire(holder, 10, 1));
-    ucp_fh_remote_hold(&m_table, &holder.request);
+    ucp_fh_remote_hold(&holder.request, 1);
     EXPECT_EQ(UCS_INPROGRESS, acquire(waits, 20, 2));
     EXPECT_EQ(1u, m_table.stats.bits);
     EXPECT_EQ(UCS_OK, try_acquire(hit, 10, 1));
     EXPECT_EQ(UCS_INPROGRESS, acquire(other, 10, 2)); /* Not all of it is */
-    ucp_fh_remote_unhold(&m_table, &holder.request);
+    ucp_fh_remote_hold(&holder.request, 0);
     release(holder);
     EXPECT_EQ(UCS_ERR_NO_RESOURCE, try_acquire(holder, 10, 1));
     EXPECT_TRUE(m_moves.empty());
@@ -655,10 +657,10 @@ TEST_F(test_remote, held_and_recalled) {
     make(3);
     have(10, 1);
     EXPECT_EQ(UCS_OK, acquire(holder, 10, 1));
-    ucp_fh_remote_hold(&m_table, &holder.request);
+    ucp_fh_remote_hold(&holder.request, 1);
     EXPECT_EQ(1u, recall(10, 1));
     EXPECT_EQ(UCS_OK, acquire(hit, 10, 1));
-    ucp_fh_remote_unhold(&m_table, &holder.request);
+    ucp_fh_remote_hold(&holder.request, 0);
     release(holder);
     EXPECT_EQ(1u, num_recalled());
     EXPECT_EQ(UCS_ERR_NO_RESOURCE, try_acquire(holder, 10, 1));
