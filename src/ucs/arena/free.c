@@ -20,16 +20,17 @@ typedef struct {
     ucs_arena_time_t now;
     uint32_t         held[BATCH]; /* Blocks that were freed and are held */
     unsigned         num_held;
+    int              has_plain;   /* Whether some are of plain slabs */
     int              is_counted;  /* Whether the call is counted */
 } range_t;
 
 
 /* Whether freed pages of a slab are protected or unmapped at once, and not dirty. To be
  * called under the lock */
-static int is_held(const ucs_arena_t *arena, uint32_t slab)
+static int is_held(const ucs_arena_t *arena, uint32_t slab, int is_plain)
 {
     return arena->params.is_strict || arena->blocks.usage[slab].is_spoilt ||
-           ((arena->slabs.slabs[slab].kind == UCS_ARENA_SLAB_KIND_PLAIN) &&
+           (is_plain &&
             !atomic_load_explicit(&arena->is_kept, memory_order_relaxed));
 }
 
@@ -38,9 +39,10 @@ static int is_held(const ucs_arena_t *arena, uint32_t slab)
 static void free_run(ucs_arena_t *arena, range_t *range)
 {
     ucs_arena_blocks_t *blocks = &arena->blocks;
-    int holds                  = is_held(arena,
-                                         ucs_arena_blocks_slab(blocks,
-                                                               range->page));
+    uint32_t slab              = ucs_arena_blocks_slab(blocks, range->page);
+    int is_plain               = (arena->slabs.slabs[slab].kind ==
+                                  UCS_ARENA_SLAB_KIND_PLAIN);
+    int holds                  = is_held(arena, slab, is_plain);
     uint32_t first;
 
     first = ucs_arena_blocks_live_run(blocks, &range->page, range->end);
@@ -49,7 +51,8 @@ static void free_run(ucs_arena_t *arena, range_t *range)
     }
 
     if (holds) {
-        range->held[range->num_held++] = first;
+        range->held[range->num_held++]  = first;
+        range->has_plain               |= is_plain;
     } else {
         ucs_arena_note_dirty(arena, range->now);
     }
@@ -90,7 +93,8 @@ static void let_be_dirty(ucs_arena_t *arena, uint32_t block,
  * inaccessible, as without an arena, unless the helper works just now */
 static void settle(ucs_arena_t *arena, const range_t *range)
 {
-    int is_entered = (ucs_arena_enter_plain(arena) == UCS_OK);
+    int is_entered = range->has_plain &&
+                     (ucs_arena_enter_plain(arena) == UCS_OK);
     uint32_t block;
     int is_plain;
     unsigned i;
@@ -124,7 +128,8 @@ static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
         return UCS_ERR_UNSUPPORTED;
     }
 
-    range->num_held = 0;
+    range->num_held  = 0;
+    range->has_plain = 0;
     for (steps = 0; (steps < BATCH) && (range->page < range->end); ++steps) {
         free_run(arena, range);
     }
