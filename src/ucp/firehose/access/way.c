@@ -377,7 +377,7 @@ static void flush_ended(void *request, ucs_status_t status, void *user_data)
     way->flushed(way);
 }
 
-static int post_flush(ucp_fh_t *fh, ucp_fh_way_t *way)
+static int post_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_ep_h ep)
 {
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
@@ -386,8 +386,7 @@ static int post_flush(ucp_fh_t *fh, ucp_fh_way_t *way)
     };
     ucs_status_ptr_t request;
 
-    /* Where any thread uses the worker, another one may close the endpoint meanwhile */
-    request = ucp_fh_flush(way->worker, way->is_multi ? NULL : way->ep, &param);
+    request = ucp_fh_flush(way->worker, ep, &param);
     if (ucp_fh_flush_is_refused(request)) {
         ucp_fh_lock(fh);
         --way->num_flushes;
@@ -405,6 +404,9 @@ static int post_flush(ucp_fh_t *fh, ucp_fh_way_t *way)
 
 int ucp_fh_way_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_fh_flush_when_t when)
 {
+    /* Where any thread uses the worker, another one may close the endpoint meanwhile, unless
+     * this one is about to */
+    int has_ep = !way->is_multi || (when == UCP_FH_FLUSH_ALWAYS);
     int begins;
 
     ucp_fh_lock(fh);
@@ -416,7 +418,7 @@ int ucp_fh_way_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_fh_flush_when_t when)
         ucp_fh_way_ref(way);
     }
     ucp_fh_unlock(fh);
-    return begins && post_flush(fh, way);
+    return begins && post_flush(fh, way, has_ep ? way->ep : NULL);
 }
 
 ucp_fh_way_t *ucp_fh_ways_find_due(ucp_fh_t *fh, const ucp_fh_ways_t *ways,

@@ -249,7 +249,7 @@ typedef enum {
                                 some back, or the way has much of them, see
                                 ucp_fh_peer_has_lent_much() */
     UCP_FH_FLUSH_IF_DIRTY, /**< If pieces are not covered by a flush yet */
-    UCP_FH_FLUSH_ALWAYS
+    UCP_FH_FLUSH_ALWAYS    /**< By the thread that closes the endpoint */
 } ucp_fh_flush_when_t;
 
 /** Begin a flush of the library for a way, with a reference.
