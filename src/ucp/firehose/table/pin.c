@@ -70,7 +70,8 @@ static int is_covered(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
 static ucs_status_t set_span(const ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 {
     ucp_fh_run_t first = {pin->run.first, 1};
-    const ucp_fh_exposed_t *exposed = ucp_fh_local_exposed(table, &first);
+    const ucp_fh_exposed_t *exposed =
+            (const ucp_fh_exposed_t*)ucp_fh_places_first(&table->exposed, &first);
 
     if ((pin->peer != UCP_FH_LOCAL) && (exposed == NULL)) {
         return UCS_ERR_INVALID_ADDR;
