@@ -216,6 +216,7 @@ run_versions()
 check_structure()
 {
     check "test of the check of the structure" "$top/test/structure.sh"
+    check "walk of an entry" "$top/test/walk.sh" "$build"
     check "structure of the sources" "$top/contrib/lib/structure.sh" \
         "$top/src" "$build/src" "$top/contrib/lib/folders.txt" \
         "$top/contrib/lib/circles.txt"

@@ -8,7 +8,7 @@
 
 #include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/table/victim.h>
-#include <ucs/rcache_pred/cache/lanes.h>
+#include <ucs/rcache_pred/cache/cache.h>
 
 #include <ucs/sys/math.h>
 

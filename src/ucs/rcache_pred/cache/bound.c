@@ -113,10 +113,6 @@ static int take_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
 void pred_bound_give_node(ucs_rcache_pred_t *pred,
                           const pred_reservation_t *room)
 {
-    if (pred->params.node == NULL) {
-        return;
-    }
-
     if (!room->held) {
         (room->offered ? ucs_rcache_pred_node_release_offered :
                          ucs_rcache_pred_node_release)
@@ -196,7 +192,9 @@ int pred_bound_take(ucs_rcache_pred_t *pred, pred_reservation_t *room)
         return 1;
     }
 
-    pred_bound_give_node(pred, room);
+    if (pred->params.node != NULL) {
+        pred_bound_give_node(pred, room);
+    }
     room->scarce = PRED_SCARCE_BOUND;
     return 0;
 }
@@ -227,7 +225,9 @@ int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     is_given = pred_bound_give_own(pred, room, now);
     pred_unlock(pred);
     if (is_given) {
-        pred_bound_give_node(pred, room);
+        if (pred->params.node != NULL) {
+            pred_bound_give_node(pred, room);
+        }
         /* Only now: whoever the node has refused asks again if this has changed */
         pred_lock(pred);
         pred_bound_note_release(&pred->bound);

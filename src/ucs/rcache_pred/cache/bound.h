@@ -112,7 +112,7 @@ int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
 int pred_bound_give_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
                         ucs_rcache_pred_time_t now);
 
-/** The part of pred_bound_give() about the bounds of the node, if it has any. */
+/** The part of pred_bound_give() about the bounds of the node, which there are. */
 void pred_bound_give_node(ucs_rcache_pred_t *pred,
                           const pred_reservation_t *room);
 
@@ -198,10 +198,6 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
  * needs more than it has gets a region of its own. An unmap, an invalidation and a fork end
  * the guard, and so does a use for which there would be no room otherwise.
  */
-
-/** @return what has to be registered for a region, without a handle yet. It
- *          does not change while the region is REGISTERING. */
-pred_handle_t pred_region_handle(const ucs_rcache_pred_region_t *region);
 
 /** Register memory for which room was taken, and fill in its handle. Without
  *  the lock.

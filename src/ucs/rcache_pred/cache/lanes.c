@@ -97,26 +97,28 @@ static void lanes_move(ucs_rcache_pred_t *pred, pred_lanes_t *lanes)
     }
 }
 
-int pred_dq_pop(ucs_rcache_pred_t *pred, ucs_rcache_pred_dq_entry_t *entry)
+int pred_dq_pop(ucs_rcache_pred_t *pred, ucs_rcache_pred_dq_entry_t *entry,
+                int *has_lost_p)
 {
     pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
                                                memory_order_relaxed);
     int found           = ucs_rcache_pred_dq_pop(&pred->dq, entry);
+    unsigned i;
 
+    *has_lost_p = !ucs_list_is_empty(&pred->dq.lost);
     if (lanes == NULL) {
         return found;
     }
 
-    if (found) {
-        /* After the pop, which has made room for one at least */
-        if (++lanes->pops % MOVE_STEPS == 0) {
-            lanes_move(pred, lanes);
-        }
-        return 1;
+    ucs_for_each_bit(i, lanes->used) {
+        *has_lost_p |= !ucs_list_is_empty(&lanes->lanes[i].dq.lost);
     }
 
-    lanes_move(pred, lanes);
-    return ucs_rcache_pred_dq_pop(&pred->dq, entry);
+    /* After the pop, which has made room for one at least */
+    if (!found || (++lanes->pops % MOVE_STEPS == 0)) {
+        lanes_move(pred, lanes);
+    }
+    return found || ucs_rcache_pred_dq_pop(&pred->dq, entry);
 }
 
 ucs_rcache_pred_region_t *pred_dq_pop_lost(ucs_rcache_pred_t *pred)
@@ -139,21 +141,6 @@ ucs_rcache_pred_region_t *pred_dq_pop_lost(ucs_rcache_pred_t *pred)
     }
 
     return ucs_rcache_pred_dq_pop_lost(&pred->dq);
-}
-
-int pred_dq_has_lost(ucs_rcache_pred_t *pred)
-{
-    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
-                                               memory_order_relaxed);
-    int has_lost        = !ucs_list_is_empty(&pred->dq.lost);
-    unsigned i;
-
-    if (lanes != NULL) {
-        ucs_for_each_bit(i, lanes->used) {
-            has_lost |= !ucs_list_is_empty(&lanes->lanes[i].dq.lost);
-        }
-    }
-    return has_lost;
 }
 
 int pred_dq_is_empty(ucs_rcache_pred_t *pred)

@@ -245,9 +245,12 @@ pred_lane_has_room(const pred_lane_t *lane,
 /* The queue of uses that have ended: pred->dq, and after it those of the lanes. All
  * under the lock */
 
-int pred_dq_pop(ucs_rcache_pred_t *pred, ucs_rcache_pred_dq_entry_t *entry);
+/** Take the oldest entry out.
+ *  @param [out] has_lost_p  Whether pred_dq_pop_lost() would find a region.
+ *  @return whether there was an entry. */
+int pred_dq_pop(ucs_rcache_pred_t *pred, ucs_rcache_pred_dq_entry_t *entry,
+                int *has_lost_p);
 ucs_rcache_pred_region_t *pred_dq_pop_lost(ucs_rcache_pred_t *pred);
-int pred_dq_has_lost(ucs_rcache_pred_t *pred);
 int pred_dq_is_empty(ucs_rcache_pred_t *pred);
 
 /** @return how many entries were overwritten so far. */

@@ -57,16 +57,6 @@ static void account(const pred_handle_t *handle,
     }
 }
 
-pred_handle_t pred_region_handle(const ucs_rcache_pred_region_t *region)
-{
-    return (pred_handle_t){
-        .domain = region->domain,
-        .start  = region->registered.start,
-        .length = ucs_rcache_pred_range_length(&region->registered),
-        .id     = region->generation
-    };
-}
-
 ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
                            unsigned flags, ucs_rcache_pred_time_t *end_p)
 {
@@ -125,7 +115,9 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
         room.offered = handle->offered;
         /* Before the room of this process: whoever waits for room, since this
          * handle is not yet deregistered, finds both */
-        pred_bound_give_node(pred, &room);
+        if (pred->params.node != NULL) {
+            pred_bound_give_node(pred, &room);
+        }
     } else {
         /* Memory that could not be deregistered stays pinned, and stays
          * counted */

@@ -423,6 +423,22 @@ static inline void pred_wake(ucs_rcache_pred_t *pred)
     }
 }
 
+/** @return whether an entry of the DQ is still about its region, and the region is not
+ *          stale. Under the lock. */
+static inline int
+pred_entry_is_current(const ucs_rcache_pred_dq_entry_t *entry)
+{
+    return (entry->region->generation == entry->generation) &&
+           !entry->region->stale;
+}
+
+/** @return the region that an element of a queue belongs to. */
+static inline ucs_rcache_pred_region_t *
+pred_queue_region(ucs_rcache_pred_timeq_elem_t *elem)
+{
+    return ucs_container_of(elem, ucs_rcache_pred_region_t, queue_elem);
+}
+
 /** @return whether a use of the region has begun of which the helper has not
  *          learned yet. Under lock. */
 static inline int pred_region_has_news(const ucs_rcache_pred_region_t *region)
@@ -458,6 +474,19 @@ static inline int pred_is_unfit(ucs_status_t status)
            (status != UCS_ERR_NO_RESOURCE) &&
            (status != UCS_ERR_EXCEEDS_LIMIT) &&
            (status != UCS_ERR_UNSUPPORTED);
+}
+
+/** @return what has to be registered for a region, without a handle yet. It
+ *          does not change while the region is REGISTERING. */
+static inline pred_handle_t
+pred_region_handle(const ucs_rcache_pred_region_t *region)
+{
+    return (pred_handle_t){
+        .domain = region->domain,
+        .start  = region->registered.start,
+        .length = ucs_rcache_pred_range_length(&region->registered),
+        .id     = region->generation
+    };
 }
 
 /** @return how many pages of a region are registered, or about to be. */

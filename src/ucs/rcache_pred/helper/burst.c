@@ -221,7 +221,7 @@ ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
 
 int pred_should_part(const ucs_rcache_pred_region_t *region)
 {
-    return (region->num_joined > 0) && (region->join_doubt >= JOIN_DOUBT_MAX);
+    return region->join_doubt >= JOIN_DOUBT_MAX;
 }
 
 void pred_part_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)

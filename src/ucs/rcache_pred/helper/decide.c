@@ -131,7 +131,9 @@ needed_next(const ucs_rcache_pred_t *pred,
 static void look_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                        outlook_t *next)
 {
-    pred_region_times(pred, region, &next->times);
+    ucs_rcache_pred_range_t expected = ucs_rcache_pred_region_expected(region);
+
+    pred_range_times(pred, region->domain, &expected, &next->times);
     next->deadline   = ucs_rcache_pred_forecast_deadline(&pred->predictor,
                                                          &region->forecast,
                                                          next->now,
@@ -170,7 +172,7 @@ static void region_give_up(ucs_rcache_pred_t *pred,
 {
     pred_handle_t handle;
 
-    if (next->registered) {
+    if (next->registered && ucs_rcache_pred_region_is_merged(region)) {
         pred_merge_given_up(pred, region, next->now);
     }
     pred_expect_end(pred, next->now,
@@ -192,12 +194,26 @@ static void decide(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
         tell_and_unlock(pred, region, next, 1);
         pred_merge_kept(pred, region);
         region_keep(pred, region, next);
-    } else if (pred_should_part(region)) {
+    } else if ((region->num_joined > 0) && pred_should_part(region)) {
         tell_and_unlock(pred, region, next, 0);
         pred_region_deregister(pred, region);
         pred_part_slices(pred, region);
     } else {
         region_give_up(pred, region, next);
+    }
+}
+
+/* Add to the statistics what was learned since the last time. Under lock. */
+static void count_learned(ucs_rcache_pred_t *pred)
+{
+    pred_rounds_t *rounds = &pred->rounds;
+    unsigned i;
+
+    pred->stats.precedents += rounds->precedents;
+    rounds->precedents      = 0;
+    for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
+        pred->stats.prediction_errors[i] += rounds->errors[i];
+        rounds->errors[i]                 = 0;
     }
 }
 
@@ -216,7 +232,7 @@ ucs_status_t pred_region_decide(ucs_rcache_pred_t *pred,
     ucs_status_t status;
 
     pred_lock(pred);
-    pred_count_learned(pred);
+    count_learned(pred);
     status = busy_status(region);
     if (status != UCS_OK) {
         pred_unlock(pred);
@@ -253,12 +269,15 @@ ucs_status_t pred_region_decide(ucs_rcache_pred_t *pred,
  * told by itself what was asked for. */
 static void tell_waiting(ucs_rcache_pred_t *pred, uint64_t way)
 {
-    ucs_rcache_pred_region_t *region;
     unsigned left = TELL_STEPS;
+    ucs_rcache_pred_forecast_t *forecast;
+    ucs_rcache_pred_region_t *region;
     int is_busy;
 
     while ((way != 0) && (left-- > 0) &&
-           ((region = pred_region_next_waiting(pred, way)) != NULL)) {
+           ((forecast = ucs_rcache_pred_forecast_next_waiting(&pred->predictor,
+                                                              way)) != NULL)) {
+        region = ucs_container_of(forecast, ucs_rcache_pred_region_t, forecast);
         pred_lock(pred);
         is_busy = pred_region_is_busy(region);
         pred_unlock(pred);

@@ -61,15 +61,6 @@ void pred_process_awaited_head(ucs_rcache_pred_t *pred);
  * What the helper learns from a use that has ended. decide.c calls this.
  */
 
-/** @return whether an entry of the DQ is still about its region, and the region is not
- *          stale. Under the lock. */
-static inline int
-pred_entry_is_current(const ucs_rcache_pred_dq_entry_t *entry)
-{
-    return (entry->region->generation == entry->generation) &&
-           !entry->region->stale;
-}
-
 /**
  * Remember what memory and what access a use has needed, for the registration ahead of
  * the next one, and for the demand of the process. Called under helper_mutex and the
@@ -91,17 +82,9 @@ int pred_region_learn_needs(ucs_rcache_pred_t *pred,
 uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry);
 
-/** Add to the statistics what pred_region_learn() and pred_region_follow() have counted.
- *  Called under helper_mutex and the lock. */
-void pred_count_learned(ucs_rcache_pred_t *pred);
-
-/** @return a region that has waited for this precedent, and does not any more;
- *          NULL if none does. Called as the former. */
-ucs_rcache_pred_region_t *pred_region_next_waiting(ucs_rcache_pred_t *pred,
-                                                   uint64_t way);
-
 /** Predict the next use of a region, of which nothing is known, as it followed
- *  other uses like its last one, if any did. Called as the former. @return
+ *  other uses like its last one, if any did. Called under helper_mutex and
+ *  without the lock. @return
  *  whether any did; else the region waits for that. */
 int pred_region_follow(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region);
@@ -281,13 +264,6 @@ void pred_keep_room(ucs_rcache_pred_t *pred);
  * use is awaited. Also how a region is deregistered and forgotten, since it
  * leaves its queue then.
  */
-
-/** @return the region that an element of a queue belongs to. */
-static inline ucs_rcache_pred_region_t *
-pred_queue_region(ucs_rcache_pred_timeq_elem_t *elem)
-{
-    return ucs_container_of(elem, ucs_rcache_pred_region_t, queue_elem);
-}
 
 /** Take the region off its queue, if it is on one. Under the lock. */
 void pred_dequeue(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region);

@@ -60,8 +60,7 @@ static int dq_step(ucs_rcache_pred_t *pred)
     }
 
     pred_lock(pred);
-    found            = pred_dq_pop(pred, &entry);
-    rounds->has_lost = pred_dq_has_lost(pred);
+    found = pred_dq_pop(pred, &entry, &rounds->has_lost);
     if (found) {
         is_current = pred_entry_is_current(&entry);
         is_news    = is_current && pred_region_learn_needs(pred, &entry);

@@ -66,12 +66,6 @@ void pred_seat_note_late(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t late);
  *  the seat says so. Called at the beginning of a round. */
 void pred_take_seat(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
-/** Count a use of the region, which has ended, in the demand of this
- *  process. */
-void pred_note_demand(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
-                      uint64_t length);
-
-
 /* pace.c
  *
  * When the next round of the helper is.

@@ -394,9 +394,10 @@ int pred_may_join(const ucs_rcache_pred_t *pred,
     /* While others need room, one slice is more likely to find its own than all of
      * them together: nothing is joined then */
     return !region->stale && !region->apart && !pred_region_is_busy(region) &&
-           is_ready(region, now) && !pred_spend_is_pressed(pred, now) &&
+           is_ready(region, now) &&
            ((find_next(pred, region, &range, 1, now, &other) != NULL) ||
-            (find_next(pred, region, &range, 0, now, &other) != NULL));
+            (find_next(pred, region, &range, 0, now, &other) != NULL)) &&
+           !pred_spend_is_pressed(pred, now);
 }
 
 int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,

@@ -31,14 +31,19 @@ static int is_overtaken(const ucs_rcache_pred_dq_entry_t *entry)
     return (entry->begin < last) && (entry->region->begin >= last);
 }
 
-/* How many bytes the program needs for a use and for those that follow in the
- * same burst */
-static uint64_t needed_bytes(const ucs_rcache_pred_dq_entry_t *entry)
+/* Count the bytes that the program needs for a use, and for the other uses of the same
+ * burst, if they are not counted in this epoch yet */
+static void note_demand(pred_seat_t *seat, const ucs_rcache_pred_dq_entry_t *entry)
 {
-    uint64_t joined = ucs_rcache_pred_region_is_merged(entry->region) ?
-                      0 : ucs_rcache_pred_range_length(&entry->region->joined);
+    ucs_rcache_pred_region_t *region = entry->region;
+    size_t joined                    = ucs_rcache_pred_region_is_merged(region) ?
+                                       0 : ucs_rcache_pred_range_length(&region->joined);
 
-    return ucs_max(joined, ucs_rcache_pred_range_length(&entry->range));
+    if (region->epoch != seat->epoch) {
+        region->epoch       = seat->epoch;
+        seat->epoch_demand += ucs_max(joined,
+                                      ucs_rcache_pred_range_length(&entry->range));
+    }
 }
 
 int pred_region_learn_needs(ucs_rcache_pred_t *pred,
@@ -49,7 +54,7 @@ int pred_region_learn_needs(ucs_rcache_pred_t *pred,
     ucs_rcache_pred_range_t expected;
     unsigned i;
 
-    pred_note_demand(pred, region, needed_bytes(entry));
+    note_demand(&pred->seat, entry);
     if (is_overtaken(entry)) {
         return 0;
     }
@@ -75,19 +80,6 @@ int pred_region_learn_needs(ucs_rcache_pred_t *pred,
     return 1;
 }
 
-void pred_count_learned(ucs_rcache_pred_t *pred)
-{
-    pred_rounds_t *rounds = &pred->rounds;
-    unsigned i;
-
-    pred->stats.precedents += rounds->precedents;
-    rounds->precedents      = 0;
-    for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
-        pred->stats.prediction_errors[i] += rounds->errors[i];
-        rounds->errors[i]                 = 0;
-    }
-}
-
 int pred_region_follow(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region)
 {
@@ -99,17 +91,6 @@ int pred_region_follow(ucs_rcache_pred_t *pred,
     return told;
 }
 
-ucs_rcache_pred_region_t *pred_region_next_waiting(ucs_rcache_pred_t *pred,
-                                                   uint64_t way)
-{
-    ucs_rcache_pred_forecast_t *forecast;
-
-    forecast = ucs_rcache_pred_forecast_next_waiting(&pred->predictor, way);
-    return (forecast == NULL) ?
-           NULL :
-           ucs_container_of(forecast, ucs_rcache_pred_region_t, forecast);
-}
-
 uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry)
 {
@@ -118,7 +99,8 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
     uint64_t signature, place, told;
     unsigned error;
 
-    if (pred_burst_has(pred, region, entry->begin, &range)) {
+    if ((region->num_joined > 0) &&
+        pred_burst_has(pred, region, entry->begin, &range)) {
         return 0;
     }
 

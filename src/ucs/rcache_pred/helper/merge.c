@@ -222,10 +222,6 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
  * since, and registered that, each part goes its own way. Under lock. */
 static int is_still_merged(ucs_rcache_pred_region_t *region)
 {
-    if (!ucs_rcache_pred_region_is_merged(region)) {
-        return 0;
-    }
-
     if (!ucs_rcache_pred_range_has(&region->registered, &region->joined)) {
         region->joined.start = region->joined.end = 0;
         return 0;

@@ -46,15 +46,6 @@ void pred_seat_init(ucs_rcache_pred_t *pred)
     pred->seat.epoch = 1; /* New regions have 0, which no epoch is */
 }
 
-void pred_note_demand(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
-                      uint64_t length)
-{
-    if (region->epoch != pred->seat.epoch) {
-        region->epoch            = pred->seat.epoch;
-        pred->seat.epoch_demand += length;
-    }
-}
-
 /* End the epoch. @return the demand of this process. */
 static uint64_t take_demand(pred_seat_t *seat)
 {

@@ -211,6 +211,8 @@ typedef struct ucs_rcache_pred_site {
                                                 contexts that may recur, or of those
                                                 that are overdue; or alone */
     uint64_t                  signature;   /**< 0: the site is free */
+    uint32_t                  opened;      /**< How many sites its region had got
+                                                in all when it was used last */
     uint8_t                   referenced;  /**< Not 0: used since the clock's
                                                 hand passed this site */
     ucs_rcache_pred_history_t history;     /**< Intervals from each use in this

@@ -35,7 +35,8 @@
 #define PHASE_DIFFERS 8
 
 /* The number of recurring contexts of a region to search for the next one: the last used
- * ones. No loop is known that uses one buffer in so many contexts. */
+ * ones. A context is left out once the region has got as many sites since. No loop is
+ * known that uses one buffer in so many contexts and phases. */
 #define MAX_RECURRENCES 128
 
 /*
@@ -156,6 +157,33 @@ believed_deadline(const ucs_rcache_pred_forecast_t *forecast,
            ucs_rcache_pred_history_deadline(history, now);
 }
 
+/* Take a site off its list if so many others came since its last use that it is left
+ * out. @return whether it is. */
+static int
+is_left_out(const ucs_rcache_pred_forecast_t *forecast, ucs_rcache_pred_site_t *site)
+{
+    if (forecast->opened - site->opened < MAX_RECURRENCES) {
+        return 0;
+    }
+
+    ucs_list_del(&site->recur_link);
+    ucs_list_head_init(&site->recur_link);
+    return 1;
+}
+
+/* Whether any context of the region, of those that count, was seen twice */
+static int is_any_known(ucs_rcache_pred_forecast_t *forecast)
+{
+    ucs_rcache_pred_site_t *site, *tmp;
+
+    ucs_list_for_each_safe(site, tmp, &forecast->overdue, recur_link) {
+        if (!is_left_out(forecast, site)) {
+            return 1;
+        }
+    }
+    return !ucs_list_is_empty(&forecast->recurring);
+}
+
 /* Find the call site of the region that, going by its own recurrence, has the
  * earliest next begin. Those that are overdue are not looked at again before they are
  * used again: of a buffer that ever new contexts use, most are. */
@@ -171,6 +199,10 @@ find_recurrence(ucs_rcache_pred_forecast_t *forecast, ucs_rcache_pred_time_t now
     ucs_list_for_each_safe(site, tmp, &forecast->recurring, recur_link) {
         if (left-- == 0) {
             break;
+        }
+
+        if (is_left_out(forecast, site)) {
+            continue;
         }
 
         if (ucs_rcache_pred_history_expiry(&site->history) <= now) {
@@ -295,8 +327,7 @@ ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
     history = find_succession(predictor, forecast, now);
     if (history == NULL) {
         history = find_recurrence(forecast, now);
-        if ((history == NULL) && ucs_list_is_empty(&forecast->recurring) &&
-            ucs_list_is_empty(&forecast->overdue)) {
+        if ((history == NULL) && !is_any_known(forecast)) {
             history          = &forecast->history;
             forecast->source = 0;
         }
@@ -425,9 +456,13 @@ open_site(ucs_rcache_pred_predictor_t *predictor,
 {
     ucs_rcache_pred_site_t *site;
 
-    site            = ucs_rcache_pred_site_get(&predictor->sites, signature,
-                                               &forecast->sites);
-    site->next.last = begin;
+    site = ucs_rcache_pred_site_get(&predictor->sites, signature,
+                                    &forecast->sites);
+    /* A site that was used before has counted an interval since, or has begun one */
+    forecast->opened += (site->history.last == 0) && (site->next.last == 0) &&
+                        (site->next.count == 0);
+    site->opened      = forecast->opened;
+    site->next.last   = begin;
     return site;
 }
 

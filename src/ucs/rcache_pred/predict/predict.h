@@ -268,6 +268,8 @@ typedef struct ucs_rcache_pred_forecast {
     uint64_t                  source;     /**< Signature of the site behind the deadline;
                                                0: the deadline comes from the history of
                                                all uses */
+    uint32_t                  opened;     /**< How many sites the region has got so far;
+                                               wraps around */
     uint8_t                   source_next; /**< Not 0: the deadline comes from
                                                 the site's history of next uses,
                                                 not from the history of its own

@@ -53,7 +53,6 @@ static void store(volatile void *place, size_t size, uint64_t value,
 #define pred_lane_give_region   model_lane_give_region
 #define pred_dq_pop             model_dq_pop
 #define pred_dq_pop_lost        model_dq_pop_lost
-#define pred_dq_has_lost        model_dq_has_lost
 #define pred_dq_is_empty        model_dq_is_empty
 #define pred_dq_dropped         model_dq_dropped
 #include <ucs/rcache_pred/cache/cache.h>

@@ -6,6 +6,8 @@
 
 #include "threads_test.h"
 
+#include "../helper/forget_access.h"
+
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 /* Uses of several threads that do not wait for each other */
@@ -350,4 +352,28 @@ TEST_F(test_lanes_random, purge_and_statistics)
         run_users(3);
         finish();
     });
+}
+
+/* Each time the helper takes the lock, it looks into the lanes of all threads */
+TEST_F(test_lanes, an_entry_takes_the_lock_four_times)
+{
+    unsigned locks[2];
+
+    make_lanes();
+    for (unsigned i = 0; i < 2; ++i) {
+        unsigned num_entries = i ? 17 : 1;
+        run_until_asleep(10 * SEC);
+        for (unsigned b = 0; b < num_entries; ++b) {
+            use(m_next_buffer++);
+        }
+
+        uint64_t deregs = stats().deregs;
+        unsigned before = test_num_locks();
+        poll();
+        locks[i] = test_num_locks() - before;
+        EXPECT_EQ(deregs + num_entries, stats().deregs);
+    }
+
+    EXPECT_GE(locks[1] - locks[0], 16u);
+    EXPECT_LE(locks[1] - locks[0], 4u * 16);
 }

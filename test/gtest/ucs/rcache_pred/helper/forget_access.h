@@ -20,6 +20,9 @@ typedef void (*test_forget_func_t)(uintptr_t start, void *arg);
 /* From now on; NULL: nothing is called */
 void test_set_on_forget(test_forget_func_t func, void *arg);
 
+/* @return how often threads have taken the lock of a cache that has lanes */
+unsigned test_num_locks(void);
+
 END_C_DECLS
 
 #endif
