@@ -260,13 +260,13 @@ if in_rig 0 "calibration" -- "${calibrate[@]}"; then
 
     in_rig 1 "calibration, not managed" -- \
         "${calibrate[@]}" --set COMPONENTS=ib
-    says 'no memory domain of UCX is managed here'
+    says 'nothing would be managed: UCX has no memory domain of ib here'
     in_rig 1 "calibration, aside" -- env UCX_RCACHE_ENABLE=y "${calibrate[@]}"
-    says 'ucx_predreg: the library steps aside$'
+    says 'ucx_predreg: the library steps aside: UCX_RCACHE_ENABLE=y'
     ! grep -q '^UCP, with' <<< "$output" ||
         fail "calibration, aside: UCX without the library was measured"
     in_rig 1 "calibration, not used" -- env UCX_TLS=tcp "${calibrate[@]}"
-    says 'UCP uses no memory domain that is managed'
+    says 'nothing would be managed: UCX does not use the memory domains'
 fi
 
 if in_rig 0 "Debian 13" --suite trixie -- env UCX_RCACHE_PRED_MAX_PINNED=1M \

@@ -154,7 +154,7 @@ refused 2 "no knob 'EAGR', the nearest is EAGER" \
     "$command" calibrate --set EAGR=y
 refused 127 "'no-such-program' was not found" \
     "$command" calibrate -- no-such-program
-refused 1 'no memory domain of UCX is managed here' \
+refused 1 'UCX has no memory domain of none here' \
     "$command" calibrate --set COMPONENTS=none
 
 # Traces

@@ -19,31 +19,22 @@
 #include <unistd.h>
 
 
-typedef struct {
+static const struct {
     const char *name;
     int        (*func)(int argc, char **argv);
-    const char *title; /* Name of the program and of the sub-command, for
-                          messages of getopt */
     const char *help;
-} command_t;
-
-
-static const command_t commands[] = {
-    {"run", predreg_run, "ucx_predreg run",
-     "run a program with predictive memory registration"},
-    {"record", predreg_record, "ucx_predreg record",
-     "run a program likewise, and record what it does"},
-    {"dump", predreg_dump, "ucx_predreg dump", "print traces as text"},
-    {"stat", predreg_stat, "ucx_predreg stat",
-     "show what running processes have registered"},
-    {"replay", predreg_replay_command, "ucx_predreg replay",
+} commands[] = {
+    {"run", predreg_run, "run a program with predictive memory registration"},
+    {"record", predreg_record, "run a program likewise, and record what it does"},
+    {"dump", predreg_dump, "print traces as text"},
+    {"stat", predreg_stat, "show what running processes have registered"},
+    {"replay", predreg_replay_command,
      "play what was recorded again under other policies"},
-    {"report", predreg_report, "ucx_predreg report",
-     "compare policies for a recorded run, on a page"},
-    {"info", predreg_info, "ucx_predreg info",
+    {"report", predreg_report, "compare policies for a recorded run, on a page"},
+    {"info", predreg_info,
      "say what prediction would do here, and what is in the way"},
-    {"calibrate", predreg_calibrate, "ucx_predreg calibrate",
-     "say from how many sends on registering a small buffer pays"},
+    {"calibrate", predreg_calibrate,
+     "say from how many sends on registering a small buffer pays"}
 };
 
 #define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -124,7 +115,8 @@ int main(int argc, char **argv)
 
     for (i = 0; i < NUM_COMMANDS; ++i) {
         if (!strcmp(argv[1], commands[i].name)) {
-            argv[1] = (char*)commands[i].title;
+            /* getopt_long() begins its messages with this name */
+            argv[1] = predreg_format("ucx_predreg %s", commands[i].name);
             return commands[i].func(argc - 1, argv + 1);
         }
     }

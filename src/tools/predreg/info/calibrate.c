@@ -231,34 +231,25 @@ void predreg_calibrate_print_json(const predreg_facts_t *facts)
     predreg_json_print(json);
 }
 
-/* If the probe has measured no costs of UCP's sends, print the reason, such as the crash of
- * the probe. @return the exit status. */
+/* If the probe has measured no costs of UCP's sends, print the reasons that info would
+ * find. @return the exit status. */
 static int complain(const predreg_facts_t *facts)
 {
-    const predreg_probe_t *probe = &facts->probe;
+    predreg_problems_t problems = {};
+    unsigned i;
 
     if (has_costs(facts)) {
         return EXIT_SUCCESS;
     }
 
-    if (probe->end[0] != '\0') {
-        predreg_error("UCX %s while %s", probe->end, probe->stage);
-    } else if (probe->error[0] != '\0') {
-        predreg_error("%s", probe->error);
-    } else if (predreg_facts_num_managed(facts) == 0) {
-        predreg_error("no memory domain of UCX is managed here, so that there "
-                      "is nothing to calibrate");
-    } else if (probe->aside[0] != '\0') {
-        predreg_error("the library steps aside");
-    } else if (!probe->is_started) {
-        predreg_error("UCX is not started with the library");
-    } else if (probe->num_managed == 0) {
-        predreg_error("UCP uses no memory domain that is managed");
-    } else {
-        predreg_error("what small sends cost could not be measured");
+    predreg_judge(facts, &problems);
+    for (i = 0; i < problems.num_stops; ++i) {
+        predreg_error("%s", problems.list[i].what);
     }
 
-    predreg_error("'ucx_predreg info' says more");
+    predreg_error("what small sends cost could not be measured; 'ucx_predreg info' says "
+                  "more");
+    predreg_problems_cleanup(&problems);
     return EXIT_FAILURE;
 }
 
