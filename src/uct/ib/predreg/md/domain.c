@@ -23,17 +23,33 @@
 _Atomic(uct_predreg_domain_t*) uct_predreg_domains;
 
 
-/* Add a place to the table, in which there is no domain */
+/* Add a place to the end of the table, in which there is no domain: most uses are in the
+ * domain that was opened first, and is found first */
 static uct_predreg_domain_t *add_place(void)
 {
-    uct_predreg_domain_t *place = calloc(1, sizeof(*place));
+    _Atomic(uct_predreg_domain_t*) *link = &uct_predreg_domains;
+    uct_predreg_domain_t *place          = calloc(1, sizeof(*place));
 
-    if (place != NULL) {
-        /* Relaxed: all writers hold core.lock */
-        place->next = atomic_load_explicit(&uct_predreg_domains, memory_order_relaxed);
-        atomic_store_explicit(&uct_predreg_domains, place, memory_order_release);
+    if (place == NULL) {
+        return NULL;
     }
+
+    /* Relaxed: all writers hold core.lock */
+    while (atomic_load_explicit(link, memory_order_relaxed) != NULL) {
+        link = &atomic_load_explicit(link, memory_order_relaxed)->next;
+    }
+    atomic_store_explicit(link, place, memory_order_release);
     return place;
+}
+
+static uct_predreg_domain_t *first_domain(void)
+{
+    return atomic_load_explicit(&uct_predreg_domains, memory_order_acquire);
+}
+
+static uct_predreg_domain_t *next_domain(const uct_predreg_domain_t *domain)
+{
+    return atomic_load_explicit(&domain->next, memory_order_acquire);
 }
 
 uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
@@ -77,17 +93,12 @@ void uct_predreg_domain_remove(uct_predreg_domain_t *domain)
     ucs_map_cleanup(&domain->owners);
 }
 
-static uct_predreg_domain_t *first_domain(void)
-{
-    return atomic_load_explicit(&uct_predreg_domains, memory_order_acquire);
-}
-
 void uct_predreg_domains_for_each(void (*func)(uct_predreg_domain_t *domain, void *arg),
                                   void *arg)
 {
     uct_predreg_domain_t *domain;
 
-    for (domain = first_domain(); domain != NULL; domain = domain->next) {
+    for (domain = first_domain(); domain != NULL; domain = next_domain(domain)) {
         if (atomic_load_explicit(&domain->key, memory_order_relaxed) != NULL) {
             func(domain, arg);
         }
@@ -113,7 +124,7 @@ static uct_predreg_domain_t *find_inherited(uct_md_h md)
 
     while ((domain != NULL) &&
            (atomic_load_explicit(&domain->inherited, memory_order_relaxed) != md)) {
-        domain = domain->next;
+        domain = next_domain(domain);
     }
     return domain;
 }

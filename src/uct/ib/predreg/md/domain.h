@@ -51,8 +51,9 @@ struct uct_predreg_domain {
      *  after its opening, from somebody who made sure of an order with the writes
      *  before. */
     _Atomic(uct_md_h)        key;
-    /** The next place. Constant once the place is in the table. */
-    uct_predreg_domain_t     *next;
+    /** The next place, or NULL. Written once, under core.lock, with release: a reader of
+     *  the pointer sees the place initialised. */
+    _Atomic(uct_predreg_domain_t*) next;
     /** UCT's handle of the domain that was in this place at the fork of the process, until
      *  a domain is closed; NULL: none. Relaxed, and written under core.lock. */
     _Atomic(uct_md_h)        inherited;
@@ -93,8 +94,8 @@ struct uct_predreg_domain {
 };
 
 
-/** The first place of the table. Written under core.lock, with release: a reader of the
- *  pointer sees the place initialised. Only the functions below may use it. */
+/** The first place of the table, or NULL. Written as uct_predreg_domain_t::next. Only the
+ *  functions below may use it. */
 extern _Atomic(uct_predreg_domain_t*) uct_predreg_domains;
 
 
@@ -108,7 +109,7 @@ uct_predreg_domain_find(uct_md_h md)
 
     while ((domain != NULL) &&
            (atomic_load_explicit(&domain->key, memory_order_relaxed) != md)) {
-        domain = domain->next;
+        domain = atomic_load_explicit(&domain->next, memory_order_acquire);
     }
     return domain;
 }
