@@ -23,6 +23,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/predreg-walk.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$top/src/ucs"
 
+# shellcheck disable=SC2206 # CC may have options
 cc=(${CC:-cc} -O0 -DHAVE_CONFIG_H -I"$top/src" -I"$build")
 "${cc[@]}" -c -finstrument-functions -finstrument-functions-exclude-file-list=.h \
     -o "$work/walk.o" "$top/test/bench/walk.c"

@@ -13,8 +13,8 @@
 #include <string.h>
 
 /*
- * What needs the lock of the cache and the lanes as a whole: lanes are given to
- * threads, and looked at from outside.
+ * Functions above both the lock of the cache and the lanes: threads get lanes here, and
+ * processes ask from outside whether the lock and the lanes are free.
  */
 
 
@@ -38,16 +38,15 @@ static pred_lanes_t *lanes_make(void)
     return lanes;
 }
 
-/* @return a lane that this thread may take, since it has none and no other thread
- *         has that one; NULL: there is none */
+/* @return a lane without a thread, if this thread has no lane yet; NULL: there is none */
 static pred_lane_t *free_lane(pred_lanes_t *lanes)
 {
     return (pred_lane_find(lanes) != NULL) ? NULL :
                                              pred_lane_find_of(lanes, 0);
 }
 
-/* Let this thread have a lane with this queue. Under the lock. @return whether
- * it was given one */
+/* Give this thread a lane with this queue. Under the lock. @return whether there was a
+ * free one */
 static int
 lane_assign(pred_lanes_t *lanes, const ucs_rcache_pred_dq_t *dq)
 {
@@ -118,8 +117,8 @@ void pred_lanes_cleanup(ucs_rcache_pred_t *pred)
     free(lanes);
 }
 
-/* @return whether a thread is in a lane, or has the lock, which comes after the
- *         last lane. Relaxed: nothing is read that either protects. */
+/* @return whether a thread is in a lane, or has the lock, as number PRED_LANES. Relaxed:
+ *         the caller reads nothing behind the lock or the lane. */
 static int is_taken(ucs_rcache_pred_t *pred, const pred_lanes_t *lanes,
                     unsigned number)
 {
@@ -140,8 +139,8 @@ int ucs_rcache_pred_is_free(ucs_rcache_pred_t *pred, uint64_t patience)
                                                memory_order_acquire);
     unsigned i;
 
-    /* Not all at the same time: that each was free once shows that whoever has
-     * it next gives it back as well */
+    /* One after the other: if each was free once, the next owners will give the lock and
+     * the lanes back as well */
     for (i = 0; i <= PRED_LANES; ++i) {
         while (is_taken(pred, lanes, i)) {
             if (ucs_monotonic_ns() - start >= patience) {

@@ -7,8 +7,8 @@
 #include "event.h"
 
 /*
- * Emits events. Times that only events need are taken here, with the lock held,
- * so that they cost nothing while nobody receives events.
+ * Emits events. Times for events alone are taken here, with the lock held:
+ * without a receiver of events they cost nothing.
  */
 
 
@@ -18,8 +18,8 @@ static void emit(const ucs_rcache_pred_t *pred,
     pred->params.sink->event(pred->params.sink->arg, event);
 }
 
-/* @return an event about a region, in which the caller has to fill in the time
- *         and whatever else that type of event has. */
+/* @return an event about a region. The caller fills in the time and the other fields of
+ *         the type. */
 static ucs_rcache_pred_event_t
 region_event(const ucs_rcache_pred_region_t *region,
              ucs_rcache_pred_event_type_t type)

@@ -11,8 +11,8 @@
 
 /** @file lock.h
  *
- * The word of the cache's lock, and how threads wait for each other. Who takes the lock
- * does so by cache.h, which closes the lanes as well.
+ * The word of the cache's lock, and how threads wait for each other. Callers take the lock
+ * by cache.h, with the lanes.
  */
 
 /** Let other threads run, since this thread waits for one of them. Waits some
@@ -45,14 +45,13 @@ void pred_lock_wait_free(ucs_rcache_pred_t *pred);
 #  define PRED_SELF() pthread_self()
 #endif
 
-/** @return a number of this thread, which no other thread has, and which is not
- *          0. */
+/** @return the number of this thread, unique among threads, not 0. */
 static inline uintptr_t pred_self(void)
 {
     return (uintptr_t)PRED_SELF();
 }
 
-/** Take the lock if it is free. Sequentially consistent, since whoever takes it
+/** Take the lock if it is free. Sequentially consistent, since the owner
  *  then reads whether threads are in their lanes, see lanes.h; and acquire: pairs
  *  with the release in pred_unlock(). */
 static inline int pred_lock_try(ucs_rcache_pred_t *pred)
@@ -65,8 +64,8 @@ static inline int pred_lock_try(ucs_rcache_pred_t *pred)
                                                    memory_order_relaxed);
 }
 
-/** @return whether this thread has the lock: this is the handler of a signal
- *          that has interrupted it. */
+/** @return whether this thread has the lock: a handler of a signal has interrupted the
+ *          owner. */
 static inline int pred_lock_is_own(ucs_rcache_pred_t *pred)
 {
     /* Relaxed: nobody else writes this number */
@@ -74,7 +73,7 @@ static inline int pred_lock_is_own(ucs_rcache_pred_t *pred)
            pred_self();
 }
 
-/** As @ref pred_give_way, or what the owner of the cache has instead of it. */
+/** As @ref pred_give_way, or the function in the table of the cache's user. */
 static inline void pred_yield(ucs_rcache_pred_t *pred)
 {
     if (pred->ops.yield != NULL) {
@@ -84,8 +83,8 @@ static inline void pred_yield(ucs_rcache_pred_t *pred)
     }
 }
 
-/* deferred.c: memory that is unmapped, by a thread that has the lock, or by the handler of
- * a signal that has interrupted such a thread. */
+/* deferred.c: unmapped memory, known from a thread with the lock, or from a handler of a
+ * signal in such a thread. */
 
 /** Let no use find a region in a range of whole pages. Under the lock.
  *  @return whether any was registered. */

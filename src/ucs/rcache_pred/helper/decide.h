@@ -32,7 +32,7 @@
  * its use does not come in time. A region that is not registered, since its
  * last use was in pieces, will be registered for its next use.
  *
- * The decision, and what it takes of the region, is made under one hold of the lock.
+ * One hold of the lock has the decision and the handle of a region to give up.
  *
  * @return UCS_INPROGRESS if a use is under way, or UCS_ERR_BUSY if an entry of
  *         the last one will follow: nothing was decided then.
@@ -99,8 +99,8 @@ int pred_region_follow(ucs_rcache_pred_t *pred,
  * given up once after it. Uses of any of the slices are uses of that region.
  */
 
-/** @return whether @ref pred_join_slices has to be called about a region: it could be
- *          joined, and others touch it. Under the lock. */
+/** @return whether a region could be joined and other regions touch the region, so that
+ *          @ref pred_join_slices has to look. Under the lock. */
 int pred_may_join(const ucs_rcache_pred_t *pred,
                   const ucs_rcache_pred_region_t *region,
                   ucs_rcache_pred_time_t now);
@@ -286,8 +286,8 @@ void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
  *          UCS_RCACHE_PRED_TIME_INF if the queue is empty. */
 ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred);
 
-/** Take the handle of a region, unless a use of it is under way or it is not
- *  registered: then the handle has no domain. Under the lock. */
+/** Take the handle of a registered region without a use. Of any other region, the
+ *  returned handle has no domain. Under the lock. */
 pred_handle_t pred_take_idle(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_region_t *region);
 

@@ -13,17 +13,14 @@
 #include <ucs/sys/math.h>
 
 /*
- * What the helper learns from a use: when it began, which predicts the next
- * one, and what memory and what access it needed, which is what to register
- * ahead of the next one.
+ * What the helper learns from a use: the begin, for predictions, and the needed memory
+ * and access, for the registration ahead of the next use.
  */
 
 
-/* Whether the helper has already learned of a use that began later than the one
- * of this entry. That happens since uses in pieces do not end in the order in
- * which they begin. But if the last use of the region itself began before the
- * last one that it has learned of, then the clock went back, and the entry is not
- * overtaken. */
+/* Whether the helper has already learned of a later use than the one of this entry: uses
+ * in pieces do not end in the order of their begins. If even the region's last use began
+ * before the last learned one, the clock went back, and the entry is not overtaken. */
 static int is_overtaken(const ucs_rcache_pred_dq_entry_t *entry)
 {
     ucs_rcache_pred_time_t last = entry->region->learned;
@@ -31,8 +28,8 @@ static int is_overtaken(const ucs_rcache_pred_dq_entry_t *entry)
     return (entry->begin < last) && (entry->region->begin >= last);
 }
 
-/* Count the bytes that the program needs for a use, and for the other uses of the same
- * burst, if they are not counted in this epoch yet */
+/* Count the needed bytes of a use and of the other uses of the same burst, once an
+ * epoch */
 static void note_demand(pred_seat_t *seat, const ucs_rcache_pred_dq_entry_t *entry)
 {
     ucs_rcache_pred_region_t *region = entry->region;
