@@ -5,7 +5,7 @@
  */
 
 /*
- * Compares what compat.h and uct_v2.h say of the UCX of this process with what
+ * Compares what compat.h and ucx_api.h say of the UCX of this process with what
  * that UCX does: distributions do not install the header with the structures of
  * UCT's second interface. Prints the version, and what is not so.
  *

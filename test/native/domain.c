@@ -156,7 +156,7 @@ void domain_query(const domain_t *domain, uct_md_attr_t *attr)
 }
 
 #if UCT_API >= UCT_VERSION(1, 14)
-void domain_query_v2(const domain_t *domain, uct_md_attr_v2_t *attr)
+void domain_query_v2(const domain_t *domain, attr_v2_t *attr)
 {
     if (attr->field_mask & UCS_BIT(ATTR_V2_FLAGS)) {
         attr->flags |= MD_FLAGS;

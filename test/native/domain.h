@@ -43,7 +43,7 @@ void domain_query(const domain_t *domain, uct_md_attr_t *attr);
 
 #if UCT_API >= UCT_VERSION(1, 14)
 /** Likewise, in those attributes that are asked for, which must be filled in. */
-void domain_query_v2(const domain_t *domain, uct_md_attr_v2_t *attr);
+void domain_query_v2(const domain_t *domain, attr_v2_t *attr);
 #endif
 
 /** The flags are those of uct_md_mem_reg(). */

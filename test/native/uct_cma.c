@@ -188,7 +188,7 @@ EXPORT ucs_status_t uct_md_query_v2(uct_md_h md, uct_md_attr_v2_t *attr)
 
     status = REAL(uct_md_query_v2)(md, attr);
     if ((status == UCS_OK) && (domain != NULL)) {
-        domain_query_v2(domain, attr);
+        domain_query_v2(domain, (attr_v2_t*)attr);
     }
     return status;
 }
@@ -241,8 +241,8 @@ EXPORT ucs_status_t uct_md_mem_dereg(uct_md_h md, uct_mem_h memh)
  * none: one of no bytes will do */
 #if UCT_API >= UCT_VERSION(1, 19)
 EXPORT ucs_status_t
-uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, void *address, size_t length,
-                    const uct_md_mkey_pack_params_t *params, void *buffer)
+uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, uintptr_t address, uintptr_t length,
+                    uintptr_t params, uintptr_t buffer)
 {
     return (domain_find(md) != NULL) ?
            UCS_OK :

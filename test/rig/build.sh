@@ -46,6 +46,7 @@ stamp=$build/rig.stamp
 made=$(stat -c '%n %i %Y' "$root")
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$made" ] &&
    [ -z "$(find "$top"/test/{native,apps} "$top"/test/bench/uring_reg.? \
+               "$top/src/uct/ib/predreg/compat/ucx_api.h" \
                "$top/configure" -newer "$stamp" -type f \
                \( -name '*.[ch]' -o -name Makefile.in -o -name configure \))" ]
 then
