@@ -17,16 +17,6 @@
 #include <string.h>
 
 
-void test_pred_lock(ucs_rcache_pred_t *pred)
-{
-    pred_lock(pred);
-}
-
-void test_pred_unlock(ucs_rcache_pred_t *pred)
-{
-    pred_unlock(pred);
-}
-
 int test_pred_enter_lane(ucs_rcache_pred_t *pred)
 {
     pred_lanes_t *lanes = atomic_load(&pred->lanes);
@@ -68,21 +58,6 @@ unsigned test_pred_num_in_lanes(ucs_rcache_pred_t *pred)
     }
     pred_unlock(pred);
     return num;
-}
-
-int test_pred_is_asleep(ucs_rcache_pred_t *pred)
-{
-    return atomic_load(&pred->handshake.asleep);
-}
-
-ucs_rcache_pred_time_t test_pred_due(ucs_rcache_pred_t *pred)
-{
-    return atomic_load(&pred->handshake.due);
-}
-
-unsigned test_pred_num_regions(ucs_rcache_pred_t *pred)
-{
-    return pred->table.count;
 }
 
 unsigned test_pred_num_sites(ucs_rcache_pred_t *pred)
@@ -142,17 +117,6 @@ int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start)
     }
 
     return -1;
-}
-
-const ucs_rcache_pred_times_t *test_pred_times(ucs_rcache_pred_t *pred)
-{
-    return &pred->rounds.times;
-}
-
-ucs_rcache_pred_time_t
-test_pred_reg_estimate(ucs_rcache_pred_domain_t *domain, size_t pages)
-{
-    return ucs_rcache_pred_cost_estimate(&domain->reg_cost, pages);
 }
 
 static const char *validate_queue(ucs_rcache_pred_timeq_t *queue,

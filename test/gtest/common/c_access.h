@@ -13,14 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What tests need of the parts of the library that use C atomics, which C++17
- * does not know. */
-
 /* The cache */
 
-/* Hold the lock of the cache, as a thread that was interrupted does */
-void test_pred_lock(ucs_rcache_pred_t *pred);
-void test_pred_unlock(ucs_rcache_pred_t *pred);
 /* Be in the lane of this thread, as one that was interrupted. @return 0 if it has
  * none, or something was deferred */
 int test_pred_enter_lane(ucs_rcache_pred_t *pred);
@@ -31,19 +25,12 @@ void test_pred_approach_lane(ucs_rcache_pred_t *pred);
 /* How many threads have a lane, and how many regions belong to one */
 unsigned test_pred_num_lanes(ucs_rcache_pred_t *pred);
 unsigned test_pred_num_in_lanes(ucs_rcache_pred_t *pred);
-int test_pred_is_asleep(ucs_rcache_pred_t *pred);
-/* When ucs_rcache_pred_progress() will do the next round */
-ucs_rcache_pred_time_t test_pred_due(ucs_rcache_pred_t *pred);
-unsigned test_pred_num_regions(ucs_rcache_pred_t *pred);
 unsigned test_pred_num_sites(ucs_rcache_pred_t *pred);
 unsigned test_pred_rq_length(ucs_rcache_pred_t *pred);
 unsigned test_pred_awaited_length(ucs_rcache_pred_t *pred);
 /* Least confidence in what the newest call site of the region that starts there
  * says; -1 if there is no region */
 int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start);
-const ucs_rcache_pred_times_t *test_pred_times(ucs_rcache_pred_t *pred);
-ucs_rcache_pred_time_t
-test_pred_reg_estimate(ucs_rcache_pred_domain_t *domain, size_t pages);
 
 /* Check that the table, the queues and the counters agree with each other,
  * while no use begins or ends. @return NULL, or what is wrong. */

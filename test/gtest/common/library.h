@@ -7,8 +7,7 @@
 #ifndef PREDREG_GTEST_LIBRARY_H_
 #define PREDREG_GTEST_LIBRARY_H_
 
-/* The headers of the library that C++ can read. Those that use C atomics are
- * behind c_access.h. */
+/* The headers of the library, and what tests need besides of its parts */
 
 #include "sanitizer.h"
 
@@ -26,6 +25,7 @@
 extern "C" {
 #include <ucs/base/buckets.h>
 #include <ucs/base/tree.h>
+#include <ucs/rcache_pred/cache/cache.h>
 #include <ucs/rcache_pred/predict/budget.h>
 #include <ucs/rcache_pred/predict/history.h>
 #include <ucs/rcache_pred/api/event.h>
@@ -52,7 +52,6 @@ extern "C" {
 #include <trace/sites.h>
 
 #include "c_access.h"
-#include "node_access.h"
 }
 
 constexpr uint64_t USEC  = 1000;

@@ -11,6 +11,30 @@
 #include <sstream>
 
 
+ucs_arena_t *arena_make(const ucs_arena_params_t *params, const ucs_arena_ops_t *ops)
+{
+    size_t size  = ucs_arena_memory_size(params);
+    void *memory = NULL;
+    ucs_arena_t *arena;
+
+    if ((size == 0) || (posix_memalign(&memory, 64, size) != 0)) {
+        return nullptr;
+    }
+
+    memset(memory, 0, size);
+    arena = ucs_arena_init(params, ops, memory);
+    if (arena == nullptr) {
+        free(memory);
+    }
+    return arena;
+}
+
+void arena_destroy(ucs_arena_t *arena)
+{
+    ucs_arena_cleanup(arena);
+    free(arena);
+}
+
 fake_memory::fake_memory(unsigned num_slabs, size_t slab_pages) :
     m_slab_pages(slab_pages), m_lengths(num_slabs), m_pages(num_slabs * slab_pages)
 {
@@ -324,8 +348,7 @@ static bool is_filled(const void *address, uint8_t value)
 {
     const uint8_t *bytes = static_cast<const uint8_t*>(address);
 
-    return std::all_of(bytes, bytes + fake_memory::PAGE,
-                       [value](uint8_t byte) { return byte == value; });
+    return (bytes[0] == value) && !memcmp(bytes, bytes + 1, fake_memory::PAGE - 1);
 }
 
 void fake_memory::take(void *address, size_t length)
@@ -398,7 +421,7 @@ arena_test::~arena_test()
         for (size_t page = 0; page < m_memory.num_pages(); ++page) {
             m_memory.at(page).is_taken = false;
         }
-        EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+        EXPECT_EQ(UCS_OK, ucs_arena_stop(m_arena));
         EXPECT_EQ(0u, m_memory.m_num_registered);
         arena_destroy(m_arena);
     }
@@ -411,13 +434,13 @@ void arena_test::make(bool is_kept)
     m_arena = arena_make(&m_params, &ops);
     ASSERT_NE(nullptr, m_arena);
     if (is_kept) {
-        arena_keep(m_arena);
+        ucs_arena_keep(m_arena);
     }
 }
 
 void *arena_test::allocate(size_t pages)
 {
-    void *address = arena_allocate(m_arena, pages * PAGE);
+    void *address = ucs_arena_allocate(m_arena, pages * PAGE);
 
     if (address != nullptr) {
         m_memory.take(address, pages * PAGE);
@@ -430,9 +453,9 @@ void *arena_test::allocate_registered(size_t pages)
     void *address = allocate(pages);
 
     EXPECT_NE(nullptr, address);
-    EXPECT_TRUE(arena_want(m_arena, address, 1));
+    EXPECT_TRUE(ucs_arena_want(m_arena, address, 1));
     tend();
-    EXPECT_NE(nullptr, arena_find(m_arena, address, pages * PAGE));
+    EXPECT_NE(nullptr, ucs_arena_find(m_arena, address, pages * PAGE));
     return address;
 }
 
@@ -440,7 +463,7 @@ void arena_test::free(void *address, size_t pages)
 {
     m_memory.give(address, pages * PAGE, m_now);
     EXPECT_EQ(UCS_OK,
-              arena_free(m_arena, address, pages * PAGE, m_now));
+              ucs_arena_free(m_arena, address, pages * PAGE, m_now));
 }
 
 void arena_test::free_page(size_t page, size_t pages)
@@ -452,8 +475,8 @@ void arena_test::spoil(size_t page, size_t pages)
 {
     void *address = m_memory.address_of(page);
 
-    EXPECT_EQ(UCS_OK, arena_spoil(m_arena, address, pages * PAGE));
-    EXPECT_TRUE(arena_is_spoilt(m_arena, address, pages * PAGE));
+    EXPECT_EQ(UCS_OK, ucs_arena_spoil(m_arena, address, pages * PAGE));
+    EXPECT_TRUE(ucs_arena_is_spoilt(m_arena, address, pages * PAGE));
     m_memory.put(address, pages * PAGE);
 }
 
@@ -463,7 +486,7 @@ uint64_t arena_test::tend_beside_thread()
     uint64_t due;
 
     do {
-        due = arena_tend(m_arena, m_now);
+        due = ucs_arena_tend(m_arena, m_now);
     } while ((due <= m_now) && (++calls < 1000));
 
     EXPECT_LT(calls, 1000u) << "the helper has always something to do";
@@ -474,7 +497,7 @@ uint64_t arena_test::tend()
 {
     uint64_t due = tend_beside_thread();
 
-    EXPECT_EQ(due, arena_due(m_arena));
+    EXPECT_EQ(due, ucs_arena_due(m_arena));
     return due;
 }
 
@@ -482,7 +505,7 @@ ucs_arena_stats_t arena_test::stats()
 {
     ucs_arena_stats_t stats;
 
-    arena_stats(m_arena, &stats);
+    ucs_arena_stats_get(m_arena, &stats);
     return stats;
 }
 

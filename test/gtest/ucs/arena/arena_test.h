@@ -7,7 +7,8 @@
 #ifndef PREDREG_GTEST_ARENA_TEST_H_
 #define PREDREG_GTEST_ARENA_TEST_H_
 
-#include "arena_access.h"
+#include <ucs/arena/arena.h>
+#include <ucs/arena/arena_int.h>
 
 #include <gtest/gtest.h>
 
@@ -16,6 +17,10 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+/* An arena in memory of its own; nullptr if the parameters are not accepted */
+ucs_arena_t *arena_make(const ucs_arena_params_t *params, const ucs_arena_ops_t *ops);
+void arena_destroy(ucs_arena_t *arena);
 
 /* A system for an arena: real memory, whose protection is only noted, and a
  * record of what every page of it went through. Pages are small, so that all of
@@ -194,7 +199,7 @@ protected:
      * it wants to be called next */
     uint64_t tend();
 
-    /* The same while another thread may ask for work, which makes arena_due()
+    /* The same while another thread may ask for work, which makes ucs_arena_due()
      * earlier than what the helper was told */
     uint64_t tend_beside_thread();
 
@@ -209,7 +214,7 @@ protected:
 
     fake_memory        m_memory;
     ucs_arena_params_t m_params;
-    test_arena_t       *m_arena;
+    ucs_arena_t       *m_arena;
     uint64_t           m_now;
 };
 

@@ -22,7 +22,7 @@ TEST_F(test_arena_allocate, parameters_are_checked) {
 
     auto is_accepted = [&](std::function<void(ucs_arena_params_t&)> change) {
         ucs_arena_params_t params = m_params;
-        test_arena_t *arena;
+        ucs_arena_t *arena;
 
         change(params);
         arena = arena_make(&params, &ops);
@@ -58,12 +58,12 @@ TEST_F(test_arena_allocate, whole_pages) {
     uint8_t *address;
 
     make_open();
-    address = (uint8_t*)arena_allocate(m_arena, 3 * PAGE - 1);
+    address = (uint8_t*)ucs_arena_allocate(m_arena, 3 * PAGE - 1);
     ASSERT_NE(nullptr, address);
     m_memory.take(address, 3 * PAGE);
     EXPECT_EQ("live 3 fresh 61", states());
-    EXPECT_EQ(nullptr, arena_allocate(m_arena, 0));
-    EXPECT_EQ(nullptr, arena_allocate(m_arena, SIZE_MAX));
+    EXPECT_EQ(nullptr, ucs_arena_allocate(m_arena, 0));
+    EXPECT_EQ(nullptr, ucs_arena_allocate(m_arena, SIZE_MAX));
     EXPECT_EQ(1u, stats().too_large);
     EXPECT_EQ(1u, stats().allocations);
 }
@@ -80,33 +80,32 @@ TEST_F(test_arena_allocate, a_slab_and_no_more) {
 
 TEST_F(test_arena_allocate, the_registration_is_found) {
     uint8_t *base = m_memory.base();
-    test_arena_slab_t *slab;
+    ucs_arena_slab_t *slab;
 
     make_open();
     EXPECT_EQ(base, allocate_registered());
     EXPECT_EQ(base + SLAB * PAGE, allocate_registered());
-    slab = arena_find(m_arena, base, 1);
+    slab = ucs_arena_find(m_arena, base, 1);
     ASSERT_NE(nullptr, slab);
-    EXPECT_EQ(base, arena_handle(slab));
-    EXPECT_EQ(slab, arena_find(m_arena, base + 5, SLAB * PAGE - 5));
+    EXPECT_EQ(base, slab->handle);
+    EXPECT_EQ(slab, ucs_arena_find(m_arena, base + 5, SLAB * PAGE - 5));
     EXPECT_EQ(base + SLAB * PAGE,
-              arena_handle(
-                      arena_find(m_arena, base + SLAB * PAGE, PAGE)));
+              (ucs_arena_find(m_arena, base + SLAB * PAGE, PAGE))->handle);
 
     /* Across two slabs, nothing, too much, and outside */
-    EXPECT_EQ(nullptr, arena_find(m_arena, base + 5, SLAB * PAGE - 4));
-    EXPECT_EQ(nullptr, arena_find(m_arena, base, 0));
-    EXPECT_EQ(nullptr, arena_find(m_arena, base + 5, SIZE_MAX));
-    EXPECT_EQ(nullptr, arena_find(m_arena, base - 1, 1));
-    EXPECT_EQ(nullptr, arena_find(m_arena, base - 1, 2));
-    EXPECT_EQ(nullptr, arena_find(m_arena, base + 2 * SLAB * PAGE, 1));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, base + 5, SLAB * PAGE - 4));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, base, 0));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, base + 5, SIZE_MAX));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, base - 1, 1));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, base - 1, 2));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, base + 2 * SLAB * PAGE, 1));
     EXPECT_EQ(nullptr,
-              arena_find(m_arena, base + SLABS * SLAB * PAGE, 1));
-    EXPECT_EQ(nullptr, arena_find(m_arena, nullptr, 1));
-    EXPECT_EQ(nullptr, arena_find(m_arena, (void*)UINTPTR_MAX, 1));
+              ucs_arena_find(m_arena, base + SLABS * SLAB * PAGE, 1));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, nullptr, 1));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, (void*)UINTPTR_MAX, 1));
 
-    arena_count_answered(m_arena);
-    arena_count_answered(m_arena);
+    ucs_arena_count_answered(m_arena);
+    ucs_arena_count_answered(m_arena);
     EXPECT_EQ(2u, stats().answered);
 }
 
@@ -180,23 +179,23 @@ TEST_F(test_arena_allocate, a_child_has_none) {
 
     make_open();
     address = (uint8_t*)allocate_registered(4);
-    ASSERT_NE(nullptr, arena_find(m_arena, address, PAGE));
+    ASSERT_NE(nullptr, ucs_arena_find(m_arena, address, PAGE));
 
     /* The lock may be held for ever by a thread that is not there */
-    arena_lock(m_arena);
-    arena_child(m_arena);
-    EXPECT_EQ(nullptr, arena_allocate(m_arena, PAGE));
+    ucs_arena_lock(m_arena);
+    ucs_arena_child(m_arena);
+    EXPECT_EQ(nullptr, ucs_arena_allocate(m_arena, PAGE));
     EXPECT_EQ(UCS_ERR_UNSUPPORTED,
-              arena_free(m_arena, address, PAGE, m_now));
-    EXPECT_EQ(UCS_ERR_NO_ELEM, arena_free(m_arena, this, PAGE, m_now));
-    EXPECT_EQ(nullptr, arena_find(m_arena, address, PAGE));
-    EXPECT_EQ(UCS_ARENA_NEVER, arena_tend(m_arena, m_now));
-    EXPECT_EQ(UCS_ARENA_NEVER, arena_due(m_arena));
-    EXPECT_EQ(0u, arena_shrink(m_arena, SIZE_MAX, m_now));
+              ucs_arena_free(m_arena, address, PAGE, m_now));
+    EXPECT_EQ(UCS_ERR_NO_ELEM, ucs_arena_free(m_arena, this, PAGE, m_now));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, address, PAGE));
+    EXPECT_EQ(UCS_ARENA_NEVER, ucs_arena_tend(m_arena, m_now));
+    EXPECT_EQ(UCS_ARENA_NEVER, ucs_arena_due(m_arena));
+    EXPECT_EQ(0u, ucs_arena_shrink(m_arena, SIZE_MAX, m_now));
 
     /* Nothing of the parent's is given back here */
     EXPECT_EQ(1u, m_memory.m_num_registered);
-    arena_unlock(m_arena);
+    ucs_arena_unlock(m_arena);
     arena_destroy(m_arena);
     m_arena = nullptr;
 }

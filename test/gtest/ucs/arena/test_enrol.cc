@@ -20,12 +20,12 @@ protected:
 
     bool want(const void *address, size_t length = 1)
     {
-        return arena_want(m_arena, address, length);
+        return ucs_arena_want(m_arena, address, length);
     }
 
     bool is_found(const void *address, size_t length = 1)
     {
-        return arena_find(m_arena, address, length) != nullptr;
+        return ucs_arena_find(m_arena, address, length) != nullptr;
     }
 
     size_t length_of(const void *address)
@@ -48,10 +48,10 @@ TEST_F(test_arena_enrol, memory_is_not_registered_before_it_is_used) {
     EXPECT_FALSE(want(address, 0));
     EXPECT_FALSE(want(m_memory.base() - 1));
     EXPECT_FALSE(want(m_memory.base() + SLABS * SLAB * PAGE));
-    EXPECT_EQ(UCS_ARENA_NEVER, arena_due(m_arena));
+    EXPECT_EQ(UCS_ARENA_NEVER, ucs_arena_due(m_arena));
     EXPECT_TRUE(want(address, 4 * PAGE));
     EXPECT_FALSE(want(address, 4 * PAGE));
-    EXPECT_EQ(0u, arena_due(m_arena));
+    EXPECT_EQ(0u, ucs_arena_due(m_arena));
     tend();
     EXPECT_EQ(1u, m_memory.m_num_registered);
     EXPECT_EQ(1u, stats().slabs_enrolled);
@@ -74,7 +74,7 @@ TEST_F(test_arena_enrol, what_nobody_has_had_is_cut_off) {
 
     /* What is left goes with the slab */
     free(first, 3);
-    EXPECT_EQ(8 * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
+    EXPECT_EQ(8 * PAGE, ucs_arena_shrink(m_arena, SIZE_MAX, m_now));
     EXPECT_EQ(0u, m_memory.registered());
     check();
 }
@@ -116,9 +116,9 @@ TEST_F(test_arena_enrol, a_slab_is_opened_at_once) {
     EXPECT_NE(nullptr, other);
     EXPECT_EQ(0u, stats().refused);
     m_memory.m_during = nullptr;
-    arena_before_fork(m_arena);
+    ucs_arena_before_fork(m_arena);
     EXPECT_EQ(nullptr, allocate(SLAB));
-    arena_after_fork(m_arena);
+    ucs_arena_after_fork(m_arena);
     EXPECT_NE(nullptr, allocate(SLAB));
     check();
 }
@@ -214,7 +214,7 @@ TEST_F(test_arena_enrol, what_has_failed_is_tried_again_when_it_is_used) {
 TEST_F(test_arena_enrol, memory_is_short) {
     make_late();
     void *address = allocate(4);
-    EXPECT_EQ(0u, arena_shrink(m_arena, SIZE_MAX, m_now));
+    EXPECT_EQ(0u, ucs_arena_shrink(m_arena, SIZE_MAX, m_now));
     EXPECT_TRUE(want(address));
     tend();
     EXPECT_FALSE(is_found(address));
@@ -262,7 +262,7 @@ TEST_F(test_arena_enrol, the_end) {
     void *plain = allocate(4), *registered = allocate(SLAB);
     EXPECT_TRUE(want(registered));
     tend();
-    EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+    EXPECT_EQ(UCS_OK, ucs_arena_stop(m_arena));
     EXPECT_EQ(0u, m_memory.m_num_registered);
     EXPECT_FALSE(is_found(registered));
     EXPECT_FALSE(want(plain));
@@ -283,14 +283,14 @@ TEST_F(test_arena_enrol, slabs_are_laid_off) {
     free(second, 1);
     tend();
 
-    test_arena_slab_t *used = arena_find(m_arena, first, 1);
-    ASSERT_TRUE(arena_acquire(used));
-    EXPECT_EQ(FIRST * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
+    ucs_arena_slab_t *used = ucs_arena_find(m_arena, first, 1);
+    ASSERT_TRUE(ucs_arena_slab_acquire(used));
+    EXPECT_EQ(FIRST * PAGE, ucs_arena_shrink(m_arena, SIZE_MAX, m_now));
     EXPECT_EQ(1u, m_memory.m_num_registered);
     EXPECT_TRUE(is_found(first));
     EXPECT_FALSE(is_found((char*)second + PAGE));
-    arena_release(used);
-    EXPECT_EQ(FIRST * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
+    ucs_arena_slab_release(used);
+    EXPECT_EQ(FIRST * PAGE, ucs_arena_shrink(m_arena, SIZE_MAX, m_now));
     EXPECT_EQ(0u, m_memory.registered());
     check();
 

@@ -52,27 +52,26 @@ protected:
 TEST_F(test_arena_fork, memory_is_spoilt_by_the_thread_that_forks) {
     make_one();
     allocate(20);
-    arena_before_fork(m_arena);
-    EXPECT_EQ(UCS_OK, arena_spoil(m_arena, m_memory.address_of(30),
-                                  2 * PAGE));
-    EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(30), PAGE));
-    arena_after_fork(m_arena);
-    EXPECT_TRUE(arena_live(m_arena, m_memory.address_of(30), 2 * PAGE));
+    ucs_arena_before_fork(m_arena);
+    EXPECT_EQ(UCS_OK, ucs_arena_spoil(m_arena, m_memory.address_of(30), 2 * PAGE));
+    EXPECT_TRUE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(30), PAGE));
+    ucs_arena_after_fork(m_arena);
+    EXPECT_TRUE(ucs_arena_live(m_arena, m_memory.address_of(30), 2 * PAGE));
     EXPECT_EQ(22 * PAGE, stats().live);
     EXPECT_EQ(0u, stats().held);
     m_memory.put(m_memory.address_of(30), 2 * PAGE);
     free_page(0, SLAB);
     tend();
-    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(30), PAGE));
+    EXPECT_FALSE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(30), PAGE));
 }
 
 TEST_F(test_arena_fork, a_child_has_what_the_program_has) {
     make_one();
     allocate(20);
-    arena_before_fork(m_arena);
+    ucs_arena_before_fork(m_arena);
     EXPECT_EQ(all('x', 20) + all('.', 44), inherited(0, SLAB));
     EXPECT_EQ(44u * PAGE, stats().held);
-    arena_after_fork(m_arena);
+    ucs_arena_after_fork(m_arena);
     EXPECT_EQ(all('x'), inherited(0, SLAB));
     EXPECT_EQ("live 20 fresh 44", states());
 }
@@ -82,14 +81,14 @@ TEST_F(test_arena_fork, free_memory_of_every_kind) {
     make_registered();
     free_page(0, 16);
     m_now += LAZY;
-    arena_tend(m_arena, m_now);
+    ucs_arena_tend(m_arena, m_now);
     free_page(16, 16);
     free_page(40, 15);
     EXPECT_EQ("live 17 dirty 31 muzzy 16", states());
-    arena_before_fork(m_arena);
+    ucs_arena_before_fork(m_arena);
     EXPECT_EQ(all('.', 32) + all('x', 32), inherited(0, SLAB));
     EXPECT_EQ(2u, m_memory.m_num_inherits);
-    arena_after_fork(m_arena);
+    ucs_arena_after_fork(m_arena);
     EXPECT_EQ("live 17 dirty 31 muzzy 16", states());
     EXPECT_EQ(all('x'), inherited(0, SLAB));
 }
@@ -98,18 +97,18 @@ TEST_F(test_arena_fork, free_memory_of_every_kind) {
 TEST_F(test_arena_fork, nobody_gets_it_meanwhile) {
     make_one();
     allocate(20);
-    uint64_t due = arena_tend(m_arena, m_now);
-    arena_before_fork(m_arena);
+    uint64_t due = ucs_arena_tend(m_arena, m_now);
+    ucs_arena_before_fork(m_arena);
     EXPECT_EQ(nullptr, allocate(1));
     EXPECT_EQ(UCS_ERR_NO_RESOURCE,
-              arena_extend(m_arena, m_memory.address_of(20), PAGE));
-    EXPECT_EQ(due, arena_due(m_arena));
-    EXPECT_EQ(0u, arena_shrink(m_arena, SLAB * PAGE, m_now));
+              ucs_arena_extend(m_arena, m_memory.address_of(20), PAGE));
+    EXPECT_EQ(due, ucs_arena_due(m_arena));
+    EXPECT_EQ(0u, ucs_arena_shrink(m_arena, SLAB * PAGE, m_now));
     m_now += IDLE;
-    arena_tend(m_arena, m_now);
+    ucs_arena_tend(m_arena, m_now);
     EXPECT_EQ(44u * PAGE, stats().held);
     EXPECT_EQ(SLAB * PAGE, stats().committed);
-    arena_after_fork(m_arena);
+    ucs_arena_after_fork(m_arena);
     EXPECT_EQ("live 20 fresh 44", states());
     EXPECT_EQ(m_memory.address_of(20), allocate(1));
 }
@@ -117,11 +116,11 @@ TEST_F(test_arena_fork, nobody_gets_it_meanwhile) {
 TEST_F(test_arena_fork, what_is_freed_meanwhile_is_inherited) {
     make_one();
     allocate(32);
-    arena_before_fork(m_arena);
+    ucs_arena_before_fork(m_arena);
     free_page(0, 32);
     EXPECT_EQ(all('x', 32) + all('.', 32), inherited(0, SLAB));
     EXPECT_EQ(m_memory.address_of(0), allocate(16));
-    arena_after_fork(m_arena);
+    ucs_arena_after_fork(m_arena);
     EXPECT_EQ("live 16 dirty 16 fresh 32", states());
 }
 
@@ -130,15 +129,15 @@ TEST_F(test_arena_fork, what_was_freed_before_is_protected_in_time) {
     make_registered();
     free_page(0, 16);
     uint64_t freed_at = m_now;
-    arena_before_fork(m_arena);
+    ucs_arena_before_fork(m_arena);
     m_now += LAZY / 2;
     free_page(20, 2);
-    arena_tend(m_arena, m_now);
-    EXPECT_EQ(m_now + LAZY, arena_due(m_arena));
-    arena_after_fork(m_arena);
-    EXPECT_EQ(0u, arena_due(m_arena));
+    ucs_arena_tend(m_arena, m_now);
+    EXPECT_EQ(m_now + LAZY, ucs_arena_due(m_arena));
+    ucs_arena_after_fork(m_arena);
+    EXPECT_EQ(0u, ucs_arena_due(m_arena));
     EXPECT_LT(m_now, freed_at + LAZY);
-    arena_tend(m_arena, m_now);
+    ucs_arena_tend(m_arena, m_now);
     EXPECT_EQ(0u, stats().dirty);
 }
 
@@ -154,15 +153,15 @@ TEST_F(test_arena_fork, all_slabs) {
         free_page(page, 16);
     }
     for (unsigned i = 0; i < 2; ++i) {
-        arena_before_fork(m_arena);
+        ucs_arena_before_fork(m_arena);
         for (size_t page = 0; page < SLABS * SLAB; page += 32) {
             EXPECT_EQ(all('.', 16) + all('x', 16), inherited(page, 32));
         }
-        arena_after_fork(m_arena);
+        ucs_arena_after_fork(m_arena);
         EXPECT_EQ(all('x', SLABS * SLAB), inherited(0, SLABS * SLAB));
         /* The others, too: twice as many runs of two kinds */
         m_now += LAZY;
-        arena_tend(m_arena, m_now);
+        ucs_arena_tend(m_arena, m_now);
     }
     EXPECT_EQ(0u, stats().held);
 }
@@ -172,9 +171,9 @@ TEST_F(test_arena_fork, keeping_it_fails) {
     make_one();
     allocate(20);
     fail("dontfork");
-    arena_before_fork(m_arena);
+    ucs_arena_before_fork(m_arena);
     EXPECT_EQ(all('x'), inherited(0, SLAB));
-    arena_after_fork(m_arena);
+    ucs_arena_after_fork(m_arena);
     EXPECT_EQ("live 20 fresh 44", states());
 }
 
@@ -183,10 +182,10 @@ TEST_F(test_arena_fork, giving_it_back_fails) {
     make_one();
     allocate(20);
     fail("dofork");
-    arena_before_fork(m_arena);
-    arena_after_fork(m_arena);
+    ucs_arena_before_fork(m_arena);
+    ucs_arena_after_fork(m_arena);
     m_memory.m_fails = nullptr;
-    EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+    EXPECT_TRUE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
     m_memory.put(m_memory.address_of(0), PAGE); /* Notes that it is spoilt */
     EXPECT_EQ("live 20", states());
     EXPECT_EQ(m_memory.address_of(SLAB), allocate(1));
@@ -195,15 +194,15 @@ TEST_F(test_arena_fork, giving_it_back_fails) {
     /* When the program has nothing in it any more, its memory is new */
     free_page(0, 20);
     tend();
-    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+    EXPECT_FALSE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
     EXPECT_EQ(all('x'), inherited(0, SLAB));
 }
 
 TEST_F(test_arena_fork, of_what_is_off) {
     make_one();
-    arena_abandon(m_arena);
-    arena_before_fork(m_arena);
+    ucs_arena_abandon(m_arena);
+    ucs_arena_before_fork(m_arena);
     EXPECT_EQ(all('x'), inherited(0, SLAB));
-    arena_after_fork(m_arena);
+    ucs_arena_after_fork(m_arena);
     EXPECT_EQ(0u, m_memory.m_num_inherits);
 }

@@ -37,32 +37,32 @@ TEST_F(test_arena_free, what_is_not_of_the_arena) {
 
     make();
     tend();
-    EXPECT_EQ(UCS_ERR_NO_ELEM, arena_free(m_arena, base - PAGE, PAGE, 1));
-    EXPECT_EQ(UCS_ERR_NO_ELEM, arena_free(m_arena, base, 0, 1));
+    EXPECT_EQ(UCS_ERR_NO_ELEM, ucs_arena_free(m_arena, base - PAGE, PAGE, 1));
+    EXPECT_EQ(UCS_ERR_NO_ELEM, ucs_arena_free(m_arena, base, 0, 1));
     EXPECT_EQ(UCS_ERR_NO_ELEM,
-              arena_free(m_arena, base + SLABS * SLAB * PAGE, PAGE, 1));
+              ucs_arena_free(m_arena, base + SLABS * SLAB * PAGE, PAGE, 1));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-              arena_free(m_arena, base + 1, PAGE, 1));
-    EXPECT_EQ(UCS_OK, arena_free(m_arena, base - PAGE, 2 * PAGE, 1));
+              ucs_arena_free(m_arena, base + 1, PAGE, 1));
+    EXPECT_EQ(UCS_OK, ucs_arena_free(m_arena, base - PAGE, 2 * PAGE, 1));
 
     start = (uintptr_t)base - 1;
     end   = start + 10;
-    EXPECT_TRUE(arena_clip(m_arena, &start, &end));
+    EXPECT_TRUE(ucs_arena_slabs_clip(&m_arena->slabs, &start, &end));
     EXPECT_EQ((uintptr_t)base, start);
     EXPECT_EQ((uintptr_t)base + 9, end);
     end = UINTPTR_MAX;
-    EXPECT_TRUE(arena_clip(m_arena, &start, &end));
+    EXPECT_TRUE(ucs_arena_slabs_clip(&m_arena->slabs, &start, &end));
     EXPECT_EQ((uintptr_t)base + SLABS * SLAB * PAGE, end);
     start = end;
-    EXPECT_FALSE(arena_clip(m_arena, &start, &end));
+    EXPECT_FALSE(ucs_arena_slabs_clip(&m_arena->slabs, &start, &end));
     EXPECT_EQ(0u, stats().frees);
 }
 
 TEST_F(test_arena_free, what_is_free_stays_free) {
     make();
     tend();
-    EXPECT_EQ(UCS_OK, arena_free(m_arena, m_memory.base(),
-                                 SLABS * SLAB * PAGE, m_now));
+    EXPECT_EQ(UCS_OK, ucs_arena_free(m_arena, m_memory.base(), SLABS * SLAB * PAGE,
+                                     m_now));
     EXPECT_EQ("", states());
     free(allocate(3), 3);
     free_page(0, 3);
@@ -102,7 +102,7 @@ TEST_F(test_arena_free, several_in_two_slabs) {
 TEST_F(test_arena_free, many_runs) {
     for (int is_strict : {0, 1}) {
         if (m_arena != nullptr) {
-            EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+            EXPECT_EQ(UCS_OK, ucs_arena_stop(m_arena));
             arena_destroy(m_arena);
         }
         make_open(is_strict);
@@ -122,11 +122,11 @@ TEST_F(test_arena_free, protected_in_time_and_at_once) {
 
     m_memory.m_num_wakes = 0;
     free_page(a, 2);
-    EXPECT_EQ(m_now + LAZY, arena_due(m_arena));
+    EXPECT_EQ(m_now + LAZY, ucs_arena_due(m_arena));
     m_now += LAZY / 2;
     free_page(a + 2, 2); /* Beside it: one range */
     free_page(b, 4);
-    EXPECT_EQ(m_now + LAZY / 2, arena_due(m_arena));
+    EXPECT_EQ(m_now + LAZY / 2, ucs_arena_due(m_arena));
     EXPECT_EQ(1u, m_memory.m_num_wakes); /* The helper knows */
     EXPECT_EQ(m_now + LAZY / 2, tend());
     EXPECT_EQ("live 120 dirty 8", states());
@@ -157,8 +157,8 @@ TEST_F(test_arena_free, strict_holds_what_it_protects) {
         EXPECT_EQ(4 * PAGE, stats().held);
         EXPECT_EQ(nullptr, allocate(1));
         free_page(10, 2);
-        EXPECT_EQ(UCS_OK, arena_free(m_arena, m_memory.address_of(12),
-                                     4 * PAGE, m_now));
+        EXPECT_EQ(UCS_OK, ucs_arena_free(m_arena, m_memory.address_of(12), 4 * PAGE,
+                                         m_now));
     };
     free_page(12, 4);
     EXPECT_EQ("live 122 muzzy 6", states());
@@ -172,7 +172,7 @@ TEST_F(test_arena_free, protecting_fails) {
         if (m_arena != nullptr) {
             m_memory.m_fails = nullptr;
             free_page(0, 2 * SLAB);
-            EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+            EXPECT_EQ(UCS_OK, ucs_arena_stop(m_arena));
             arena_destroy(m_arena);
         }
         make_open(is_strict);
@@ -182,7 +182,7 @@ TEST_F(test_arena_free, protecting_fails) {
         };
         free_page(5, 10);
         m_now += LAZY;
-        arena_tend(m_arena, m_now);
+        ucs_arena_tend(m_arena, m_now);
         EXPECT_EQ("live 118 muzzy 10", states());
         EXPECT_NE(nullptr, allocate(10));
     }
@@ -220,7 +220,7 @@ TEST_F(test_arena_free, the_next_batch_is_in_time_after_a_long_one) {
             free_page(100, 1);
         }
     };
-    arena_tend(m_arena, m_now);
+    ucs_arena_tend(m_arena, m_now);
     m_memory.m_during = nullptr;
     EXPECT_EQ(1u * PAGE, stats().dirty);
     EXPECT_EQ(m_now + LAZY, tend());
@@ -234,11 +234,11 @@ TEST_F(test_arena_free, the_end_comes_amid) {
     }
     m_memory.m_during = [&](const char *name) {
         m_memory.m_during = nullptr;
-        EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+        EXPECT_EQ(UCS_OK, ucs_arena_stop(m_arena));
     };
     m_memory.give(m_memory.base(), 2 * SLAB * PAGE, m_now);
     EXPECT_EQ(UCS_ERR_UNSUPPORTED,
-              arena_free(m_arena, m_memory.base(), 2 * SLAB * PAGE, m_now));
+              ucs_arena_free(m_arena, m_memory.base(), 2 * SLAB * PAGE, m_now));
 }
 
 TEST_F(test_arena_free, after_the_end_the_caller_unmaps) {
@@ -246,12 +246,12 @@ TEST_F(test_arena_free, after_the_end_the_caller_unmaps) {
 
     make();
     address = (uint8_t*)allocate_registered(4);
-    EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+    EXPECT_EQ(UCS_OK, ucs_arena_stop(m_arena));
     EXPECT_EQ(0u, m_memory.m_num_registered);
     EXPECT_EQ(4 * PAGE, m_memory.m_mapped); /* Live */
     EXPECT_EQ(UCS_ERR_UNSUPPORTED,
-              arena_free(m_arena, address, 4 * PAGE, m_now));
-    EXPECT_EQ(nullptr, arena_allocate(m_arena, PAGE));
-    EXPECT_EQ(UCS_ARENA_NEVER, arena_tend(m_arena, m_now));
-    EXPECT_EQ(nullptr, arena_find(m_arena, address, PAGE));
+              ucs_arena_free(m_arena, address, 4 * PAGE, m_now));
+    EXPECT_EQ(nullptr, ucs_arena_allocate(m_arena, PAGE));
+    EXPECT_EQ(UCS_ARENA_NEVER, ucs_arena_tend(m_arena, m_now));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, address, PAGE));
 }

@@ -102,18 +102,18 @@ TEST_F(test_arena_grow, nothing_is_found_behind_a_slab) {
     make_short();
     EXPECT_EQ(m_memory.address_of(0), allocate_registered(4));
     ASSERT_EQ("4", lengths());
-    EXPECT_NE(nullptr, arena_find(m_arena, m_memory.base(), 4 * PAGE));
-    EXPECT_NE(nullptr, arena_find(m_arena, m_memory.base() + 4 * PAGE - 1, 1));
-    EXPECT_EQ(nullptr, arena_find(m_arena, m_memory.base(), 4 * PAGE + 1));
-    EXPECT_EQ(nullptr, arena_find(m_arena, m_memory.base() + 4 * PAGE, 1));
-    EXPECT_EQ(nullptr, arena_find(m_arena, m_memory.base(), 0));
-    EXPECT_EQ(nullptr, arena_find(m_arena, m_memory.base() + 1, SIZE_MAX));
+    EXPECT_NE(nullptr, ucs_arena_find(m_arena, m_memory.base(), 4 * PAGE));
+    EXPECT_NE(nullptr, ucs_arena_find(m_arena, m_memory.base() + 4 * PAGE - 1, 1));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, m_memory.base(), 4 * PAGE + 1));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, m_memory.base() + 4 * PAGE, 1));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, m_memory.base(), 0));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, m_memory.base() + 1, SIZE_MAX));
 
     EXPECT_EQ(UCS_ERR_NO_RESOURCE,
-              arena_extend(m_arena, m_memory.base() + 4 * PAGE, PAGE));
+              ucs_arena_extend(m_arena, m_memory.base() + 4 * PAGE, PAGE));
     /* Freed are those pages which are somebody's */
     EXPECT_EQ(UCS_OK,
-              arena_free(m_arena, m_memory.base() + 4 * PAGE, PAGE, m_now));
+              ucs_arena_free(m_arena, m_memory.base() + 4 * PAGE, PAGE, m_now));
     EXPECT_EQ(4u * PAGE, stats().live);
 }
 

@@ -95,7 +95,7 @@ protected:
         }
 
         void *end = m_memory.address_of(it->first + it->second);
-        if (arena_extend(m_arena, end, pages * PAGE) == UCS_OK) {
+        if (ucs_arena_extend(m_arena, end, pages * PAGE) == UCS_OK) {
             m_memory.take(end, pages * PAGE);
             it->second += pages;
             ++m_num_extended;
@@ -135,7 +135,7 @@ protected:
     /* Others go on while the process forks */
     void step_fork()
     {
-        arena_before_fork(m_arena);
+        ucs_arena_before_fork(m_arena);
         for (unsigned i = pick(10); i > 0; --i) {
             switch (pick(3)) {
             case 0:
@@ -145,18 +145,18 @@ protected:
                 step_free();
                 break;
             default:
-                arena_tend(m_arena, m_now);
+                ucs_arena_tend(m_arena, m_now);
                 break;
             }
         }
-        arena_after_fork(m_arena);
+        ucs_arena_after_fork(m_arena);
     }
 
     void step_tend()
     {
-        uint64_t due = arena_tend(m_arena, m_now);
+        uint64_t due = ucs_arena_tend(m_arena, m_now);
 
-        EXPECT_EQ(due, arena_due(m_arena));
+        EXPECT_EQ(due, ucs_arena_due(m_arena));
         if (pick(4) != 0) {
             return; /* Looking at all pages takes long */
         }
@@ -182,14 +182,14 @@ protected:
         bool is_known = (offset + length <= end * PAGE) &&
                         m_memory.at(slab * SLAB).is_registered &&
                         !m_memory.at(slab * SLAB).is_spoilt;
-        test_arena_slab_t *found;
+        ucs_arena_slab_t *found;
 
-        found = arena_find(m_arena, m_memory.base() + offset, length);
+        found = ucs_arena_find(m_arena, m_memory.base() + offset, length);
         ASSERT_EQ(is_known, found != nullptr);
         if (is_known) {
             ASSERT_EQ(m_memory.address_of(slab * SLAB),
-                      arena_handle(found));
-        } else if (arena_want(m_arena, m_memory.base() + offset, length)) {
+                      found->handle);
+        } else if (ucs_arena_want(m_arena, m_memory.base() + offset, length)) {
             ASSERT_FALSE(m_memory.at(slab * SLAB).is_registered);
             ASSERT_FALSE(m_memory.at(slab * SLAB).is_spoilt);
         }
@@ -219,7 +219,7 @@ protected:
         } else {
             switch (pick(4)) {
             case 0:
-                arena_shrink(m_arena, (pick(4) + 1) * SLAB * PAGE, m_now);
+                ucs_arena_shrink(m_arena, (pick(4) + 1) * SLAB * PAGE, m_now);
                 break;
             case 1:
                 m_now += IDLE;

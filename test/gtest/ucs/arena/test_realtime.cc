@@ -36,15 +36,14 @@ protected:
     void spoil_while_it_is_protected()
     {
         start_user([this] {
-            EXPECT_EQ(UCS_OK, arena_spoil(m_arena, m_memory.address_of(3),
-                                          PAGE));
+            EXPECT_EQ(UCS_OK, ucs_arena_spoil(m_arena, m_memory.address_of(3), PAGE));
         });
         m_memory.m_during = [this](const char *name) {
             if (std::string(name) == "protect") {
                 wake();
             }
         };
-        run_helper([this] { arena_tend(m_arena, m_now); });
+        run_helper([this] { ucs_arena_tend(m_arena, m_now); });
         m_memory.m_during = nullptr;
         m_memory.put(m_memory.address_of(3), PAGE);
         EXPECT_LT(m_user_time, PATIENCE);

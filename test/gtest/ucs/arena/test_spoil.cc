@@ -30,9 +30,9 @@ protected:
         EXPECT_EQ(m_memory.address_of(0), allocate_registered());
     }
 
-    test_arena_slab_t *find(size_t page)
+    ucs_arena_slab_t *find(size_t page)
     {
-        return arena_find(m_arena, m_memory.address_of(page), PAGE);
+        return ucs_arena_find(m_arena, m_memory.address_of(page), PAGE);
     }
 
     /* The slab is spoilt by another thread in the midst of an operation */
@@ -43,12 +43,10 @@ protected:
                 return;
             }
             m_thread = std::thread([=]() {
-                EXPECT_EQ(UCS_OK, arena_spoil(m_arena,
-                                              m_memory.address_of(page),
-                                              pages * PAGE));
+                EXPECT_EQ(UCS_OK, ucs_arena_spoil(m_arena, m_memory.address_of(page),
+                                                  pages * PAGE));
             });
-            while (!arena_is_spoilt(m_arena, m_memory.address_of(page),
-                                    PAGE)) {
+            while (!ucs_arena_is_spoilt(m_arena, m_memory.address_of(page), PAGE)) {
                 std::this_thread::yield();
             }
         };
@@ -94,14 +92,14 @@ protected:
         at_signal(during, [this]() {
             spoil(1, 1); /* Was just freed */
             free_page(8, 4);
-            EXPECT_FALSE(arena_live(m_arena, m_memory.address_of(8), PAGE));
+            EXPECT_FALSE(ucs_arena_live(m_arena, m_memory.address_of(8), PAGE));
         });
         free_page(0, 4);
         EXPECT_TRUE(m_is_handled);
         EXPECT_EQ((SLAB - 4 - 4 + 1) * PAGE, stats().live);
         free_page(0, SLAB);
         tend();
-        EXPECT_FALSE(arena_is_spoilt(m_arena, all, PAGE));
+        EXPECT_FALSE(ucs_arena_is_spoilt(m_arena, all, PAGE));
     }
 
     static std::function<void()> s_handler;
@@ -129,10 +127,10 @@ TEST_F(test_arena_spoil, live_memory) {
     EXPECT_FALSE(m_memory.at(0).is_mapped);
     EXPECT_TRUE(m_memory.at(9).is_mapped);
     tend();
-    EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+    EXPECT_TRUE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
     free_page(9, 1);
     tend();
-    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+    EXPECT_FALSE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
 
     /* It is opened anew */
     EXPECT_EQ("live 1 fresh 63", states());
@@ -170,7 +168,7 @@ TEST_F(test_arena_spoil, a_slab_that_was_never_open) {
     EXPECT_FALSE(m_memory.at(3 * SLAB).is_mapped);
     free_page(3 * SLAB + 5, 2);
     tend();
-    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(3 * SLAB), 1));
+    EXPECT_FALSE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(3 * SLAB), 1));
     EXPECT_NE(nullptr, allocate(1));
     EXPECT_EQ(stats().committed, SLABS * SLAB * PAGE);
 }
@@ -181,20 +179,20 @@ TEST_F(test_arena_spoil, several_slabs) {
     spoil(SLAB - 1, SLAB + 2);
     EXPECT_EQ("live 129", states());
     EXPECT_EQ(3u, stats().slabs_spoilt);
-    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(3 * SLAB), 1));
-    EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(2 * SLAB), 1));
+    EXPECT_FALSE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(3 * SLAB), 1));
+    EXPECT_TRUE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(2 * SLAB), 1));
 }
 
 /* It stays registered as long as a use needs it, and is not found meanwhile */
 TEST_F(test_arena_spoil, in_use) {
     make_registered();
-    test_arena_slab_t *slab = find(0);
-    ASSERT_TRUE(arena_acquire(slab));
+    ucs_arena_slab_t *slab = find(0);
+    ASSERT_TRUE(ucs_arena_slab_acquire(slab));
     spoil(0, 1);
     EXPECT_EQ(m_now + RETRY, tend());
     EXPECT_TRUE(m_memory.at(0).is_registered);
-    EXPECT_FALSE(arena_acquire(slab));
-    arena_release(slab);
+    EXPECT_FALSE(ucs_arena_slab_acquire(slab));
+    ucs_arena_slab_release(slab);
     m_now += RETRY;
     tend();
     EXPECT_FALSE(m_memory.at(0).is_registered);
@@ -205,63 +203,62 @@ TEST_F(test_arena_spoil, in_use) {
 TEST_F(test_arena_spoil, withdrawn) {
     make_registered();
     free_page(10, SLAB - 10);
-    test_arena_slab_t *slab = find(0);
-    ASSERT_TRUE(arena_acquire(slab));
-    EXPECT_EQ(UCS_OK, arena_withdraw(m_arena, slab));
+    ucs_arena_slab_t *slab = find(0);
+    ASSERT_TRUE(ucs_arena_slab_acquire(slab));
+    EXPECT_EQ(UCS_OK, ucs_arena_withdraw(m_arena, slab));
     m_memory.put(m_memory.address_of(0), PAGE); /* Notes that it is spoilt */
     EXPECT_EQ(nullptr, find(0));
     tend();
     EXPECT_EQ("live 10", states());
     EXPECT_TRUE(m_memory.at(0).is_registered);
-    arena_release(slab);
+    ucs_arena_slab_release(slab);
     m_now += RETRY;
     tend();
     EXPECT_FALSE(m_memory.at(0).is_registered);
     EXPECT_TRUE(m_memory.at(0).is_mapped);
     free_page(0, 10);
     tend();
-    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+    EXPECT_FALSE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
 
-    arena_child(m_arena);
-    EXPECT_EQ(UCS_ERR_UNSUPPORTED, arena_withdraw(m_arena, slab));
+    ucs_arena_child(m_arena);
+    EXPECT_EQ(UCS_ERR_UNSUPPORTED, ucs_arena_withdraw(m_arena, slab));
 }
 
 TEST_F(test_arena_spoil, what_is_live) {
     make_one();
     allocate(10);
     uint8_t *start = (uint8_t*)m_memory.address_of(0);
-    EXPECT_TRUE(arena_live(m_arena, start, 10 * PAGE));
-    EXPECT_TRUE(arena_live(m_arena, start + 1, 10 * PAGE - 1));
-    EXPECT_FALSE(arena_live(m_arena, start + 1, 10 * PAGE));
-    EXPECT_FALSE(arena_live(m_arena, start - 1, 2));
+    EXPECT_TRUE(ucs_arena_live(m_arena, start, 10 * PAGE));
+    EXPECT_TRUE(ucs_arena_live(m_arena, start + 1, 10 * PAGE - 1));
+    EXPECT_FALSE(ucs_arena_live(m_arena, start + 1, 10 * PAGE));
+    EXPECT_FALSE(ucs_arena_live(m_arena, start - 1, 2));
     free_page(4, 1);
-    EXPECT_FALSE(arena_live(m_arena, start, 10 * PAGE));
-    EXPECT_TRUE(arena_live(m_arena, start, 4 * PAGE));
-    EXPECT_TRUE(arena_live(m_arena, start + 5 * PAGE, 5 * PAGE));
-    EXPECT_FALSE(arena_live(m_arena, start - PAGE, PAGE));
+    EXPECT_FALSE(ucs_arena_live(m_arena, start, 10 * PAGE));
+    EXPECT_TRUE(ucs_arena_live(m_arena, start, 4 * PAGE));
+    EXPECT_TRUE(ucs_arena_live(m_arena, start + 5 * PAGE, 5 * PAGE));
+    EXPECT_FALSE(ucs_arena_live(m_arena, start - PAGE, PAGE));
 }
 
 TEST_F(test_arena_spoil, abandoned) {
     make_one();
     allocate(10);
-    arena_abandon(m_arena);
-    EXPECT_EQ(nullptr, arena_allocate(m_arena, PAGE));
+    ucs_arena_abandon(m_arena);
+    EXPECT_EQ(nullptr, ucs_arena_allocate(m_arena, PAGE));
     EXPECT_EQ(UCS_ERR_UNSUPPORTED,
-              arena_free(m_arena, m_memory.address_of(0), PAGE, m_now));
+              ucs_arena_free(m_arena, m_memory.address_of(0), PAGE, m_now));
     /* The caller unmaps it, and something else may be there next */
     EXPECT_EQ(nullptr, find(0));
 }
 
 TEST_F(test_arena_spoil, what_is_not_accepted) {
     make_one();
-    EXPECT_EQ(UCS_ERR_NO_ELEM, arena_spoil(m_arena, m_memory.base() - PAGE,
-                                           PAGE));
+    EXPECT_EQ(UCS_ERR_NO_ELEM, ucs_arena_spoil(m_arena, m_memory.base() - PAGE, PAGE));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-              arena_spoil(m_arena, m_memory.base() + 1, PAGE));
-    EXPECT_FALSE(arena_is_spoilt(m_arena, m_memory.base() - PAGE, PAGE));
-    arena_child(m_arena);
+              ucs_arena_spoil(m_arena, m_memory.base() + 1, PAGE));
+    EXPECT_FALSE(ucs_arena_is_spoilt(m_arena, m_memory.base() - PAGE, PAGE));
+    ucs_arena_child(m_arena);
     EXPECT_EQ(UCS_ERR_UNSUPPORTED,
-              arena_spoil(m_arena, m_memory.base(), PAGE));
+              ucs_arena_spoil(m_arena, m_memory.base(), PAGE));
 }
 
 /* Whatever the helper is at */
@@ -293,7 +290,7 @@ TEST_F(test_arena_spoil, while_it_is_given_back) {
         EXPECT_EQ(3u * PAGE, stats().live) << name;
         free_page(SLAB + 7, 3);
         tend();
-        EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+        EXPECT_EQ(UCS_OK, ucs_arena_stop(m_arena));
         arena_destroy(m_arena);
         m_arena = nullptr;
     }
@@ -331,22 +328,22 @@ TEST_F(test_arena_spoil, while_it_becomes_vacant) {
             }
             m_thread          = std::thread([&]() {
                 is_there = true;
-                EXPECT_EQ(UCS_OK, arena_spoil(m_arena, m_memory.address_of(7),
-                                              3 * PAGE));
+                EXPECT_EQ(UCS_OK, ucs_arena_spoil(m_arena, m_memory.address_of(7),
+                                                  3 * PAGE));
             });
             while (!is_there) {
                 std::this_thread::yield();
             }
             std::this_thread::sleep_for(std::chrono::microseconds(5));
         };
-        arena_tend(m_arena, m_now);
+        ucs_arena_tend(m_arena, m_now);
         join(7, 3);
         tend();
-        ASSERT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(7), PAGE));
+        ASSERT_TRUE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(7), PAGE));
         ASSERT_EQ(3u * PAGE, stats().live);
         free_page(7, 3);
         tend();
-        EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+        EXPECT_EQ(UCS_OK, ucs_arena_stop(m_arena));
         arena_destroy(m_arena);
         m_arena = nullptr;
     }
@@ -372,42 +369,42 @@ TEST_F(test_arena_spoil, in_a_handler_of_other_calls) {
     make_registered();
     free_page(SLAB / 2, SLAB / 2);
     at_signal("dereg", [this]() { spoil(SLAB - 1, 1); });
-    EXPECT_EQ(SLAB * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
+    EXPECT_EQ(SLAB * PAGE, ucs_arena_shrink(m_arena, SIZE_MAX, m_now));
     EXPECT_TRUE(m_is_handled);
-    EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
+    EXPECT_TRUE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(0), PAGE));
 
     allocate(SLAB);
     free_page(SLAB, SLAB);
     at_signal("dontfork", [this]() { spoil(SLAB, 1); });
     ucs_hook_enter();
-    arena_before_fork(m_arena);
-    arena_after_fork(m_arena);
+    ucs_arena_before_fork(m_arena);
+    ucs_arena_after_fork(m_arena);
     EXPECT_FALSE(m_is_handled);
     ucs_hook_leave();
     EXPECT_TRUE(m_is_handled);
-    EXPECT_TRUE(arena_is_spoilt(m_arena, m_memory.address_of(SLAB), PAGE));
+    EXPECT_TRUE(ucs_arena_is_spoilt(m_arena, m_memory.address_of(SLAB), PAGE));
 }
 
 TEST_F(test_arena_spoil, memory_grows_where_it_is) {
     make_one();
     EXPECT_EQ(m_memory.address_of(0), allocate(10));
     EXPECT_EQ(UCS_OK,
-              arena_extend(m_arena, m_memory.address_of(10), 5 * PAGE));
+              ucs_arena_extend(m_arena, m_memory.address_of(10), 5 * PAGE));
     m_memory.take(m_memory.address_of(10), 5 * PAGE);
     EXPECT_EQ("live 15 fresh 49", states());
 
     /* There is no room for more than the slab, and none in live memory */
     EXPECT_EQ(UCS_ERR_NO_RESOURCE,
-              arena_extend(m_arena, m_memory.address_of(15), 50 * PAGE));
+              ucs_arena_extend(m_arena, m_memory.address_of(15), 50 * PAGE));
     EXPECT_EQ(UCS_ERR_NO_RESOURCE,
-              arena_extend(m_arena, m_memory.address_of(10), PAGE));
+              ucs_arena_extend(m_arena, m_memory.address_of(10), PAGE));
     EXPECT_EQ(UCS_ERR_NO_RESOURCE,
-              arena_extend(m_arena, m_memory.address_of(SLABS * SLAB), PAGE));
+              ucs_arena_extend(m_arena, m_memory.address_of(SLABS * SLAB), PAGE));
 
     /* What was freed there is filled with zeros */
     free_page(10, 5);
     EXPECT_EQ(UCS_OK,
-              arena_extend(m_arena, m_memory.address_of(10), 5 * PAGE));
+              ucs_arena_extend(m_arena, m_memory.address_of(10), 5 * PAGE));
     m_memory.take(m_memory.address_of(10), 5 * PAGE);
     EXPECT_EQ(5u * PAGE, stats().zeroed);
 }

@@ -45,7 +45,7 @@ TEST_F(test_arena_tend, a_slab_is_opened_when_it_is_needed) {
     EXPECT_EQ("", states());
     EXPECT_NE(nullptr, allocate(1));
     EXPECT_NE(nullptr, allocate(40));
-    EXPECT_EQ(UCS_ARENA_NEVER, arena_due(m_arena));
+    EXPECT_EQ(UCS_ARENA_NEVER, ucs_arena_due(m_arena));
     EXPECT_EQ("live 41 fresh 23", states());
     EXPECT_NE(nullptr, allocate(40));
     EXPECT_EQ(UCS_ARENA_NEVER, tend());
@@ -89,7 +89,7 @@ TEST_F(test_arena_tend, empty_slabs_are_given_back) {
     EXPECT_EQ(1u, m_memory.m_num_registered);
     EXPECT_EQ(SLAB * PAGE, m_memory.m_mapped);
     EXPECT_EQ(4u, stats().slabs_closed);
-    EXPECT_EQ(nullptr, arena_find(m_arena, m_memory.address_of(SLAB), 1));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, m_memory.address_of(SLAB), 1));
     EXPECT_EQ("live 64", states());
 
     /* And are opened again */
@@ -99,37 +99,37 @@ TEST_F(test_arena_tend, empty_slabs_are_given_back) {
 }
 
 TEST_F(test_arena_tend, a_slab_in_use_stays) {
-    test_arena_slab_t *slab;
+    ucs_arena_slab_t *slab;
 
     make_full();
-    slab = arena_find(m_arena, m_memory.base(), PAGE);
+    slab = ucs_arena_find(m_arena, m_memory.base(), PAGE);
     ASSERT_NE(nullptr, slab);
-    EXPECT_TRUE(arena_acquire(slab));
+    EXPECT_TRUE(ucs_arena_slab_acquire(slab));
     darken(0);
     m_now += IDLE;
     EXPECT_EQ(m_now + RETRY, tend());
-    EXPECT_EQ(0u, arena_shrink(m_arena, SIZE_MAX, m_now));
+    EXPECT_EQ(0u, ucs_arena_shrink(m_arena, SIZE_MAX, m_now));
     EXPECT_EQ("muzzy 64", states());
 
-    arena_release(slab);
+    ucs_arena_slab_release(slab);
     m_now += RETRY;
     EXPECT_EQ(UCS_ARENA_NEVER, tend());
     EXPECT_EQ("", states());
-    EXPECT_FALSE(arena_acquire(slab));
-    EXPECT_EQ(nullptr, arena_find(m_arena, m_memory.base(), PAGE));
+    EXPECT_FALSE(ucs_arena_slab_acquire(slab));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, m_memory.base(), PAGE));
 }
 
 TEST_F(test_arena_tend, the_end_waits_for_uses) {
-    test_arena_slab_t *slab;
+    ucs_arena_slab_t *slab;
 
     make_full();
     free_page(0, SLAB);
-    slab = arena_find(m_arena, m_memory.base(), PAGE);
-    EXPECT_TRUE(arena_acquire(slab));
-    EXPECT_EQ(UCS_ERR_BUSY, arena_stop(m_arena));
+    slab = ucs_arena_find(m_arena, m_memory.base(), PAGE);
+    EXPECT_TRUE(ucs_arena_slab_acquire(slab));
+    EXPECT_EQ(UCS_ERR_BUSY, ucs_arena_stop(m_arena));
     EXPECT_EQ(1u, m_memory.m_num_registered);
-    arena_release(slab);
-    EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+    ucs_arena_slab_release(slab);
+    EXPECT_EQ(UCS_OK, ucs_arena_stop(m_arena));
     EXPECT_EQ(0u, m_memory.m_mapped);
 }
 
@@ -137,10 +137,10 @@ TEST_F(test_arena_tend, the_end_fails) {
     make_full();
     free_page(0, SLAB);
     fail("dereg");
-    EXPECT_EQ(UCS_ERR_NO_MEMORY, arena_stop(m_arena));
+    EXPECT_EQ(UCS_ERR_NO_MEMORY, ucs_arena_stop(m_arena));
     EXPECT_EQ(1u, m_memory.m_num_registered);
     fail("unmap");
-    EXPECT_EQ(UCS_ERR_NO_MEMORY, arena_stop(m_arena));
+    EXPECT_EQ(UCS_ERR_NO_MEMORY, ucs_arena_stop(m_arena));
     EXPECT_EQ(0u, m_memory.m_num_registered);
 }
 
@@ -149,35 +149,35 @@ TEST_F(test_arena_tend, the_end_fails) {
 TEST_F(test_arena_tend, laid_off) {
     make();
     void *used = allocate_registered(), *other = allocate_registered();
-    test_arena_slab_t *slab = arena_find(m_arena, used, 1);
+    ucs_arena_slab_t *slab = ucs_arena_find(m_arena, used, 1);
 
-    EXPECT_TRUE(arena_acquire(slab));
-    arena_lay_off(m_arena);
-    EXPECT_EQ(slab, arena_find(m_arena, used, 1));
-    EXPECT_EQ(nullptr, arena_find(m_arena, other, 1));
-    arena_release(slab);
-    EXPECT_TRUE(arena_want(m_arena, other, 1));
+    EXPECT_TRUE(ucs_arena_slab_acquire(slab));
+    ucs_arena_lay_off(m_arena);
+    EXPECT_EQ(slab, ucs_arena_find(m_arena, used, 1));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, other, 1));
+    ucs_arena_slab_release(slab);
+    EXPECT_TRUE(ucs_arena_want(m_arena, other, 1));
     tend();
     EXPECT_EQ(2u, m_memory.m_num_registered);
 }
 
 /* Somebody finds a slab while the helper is about to close it */
 TEST_F(test_arena_tend, a_use_begins_while_a_slab_is_closed) {
-    test_arena_slab_t *slab;
+    ucs_arena_slab_t *slab;
 
     make_full();
     darken(0);
     tend();
-    slab              = arena_find(m_arena, m_memory.base(), PAGE);
+    slab              = ucs_arena_find(m_arena, m_memory.base(), PAGE);
     m_now            += IDLE;
     m_memory.m_during = [&](const char *name) {
         m_memory.m_during = nullptr;
         EXPECT_STREQ("dereg", name);
-        EXPECT_EQ(nullptr, arena_find(m_arena, m_memory.base(), PAGE));
-        EXPECT_FALSE(arena_acquire(slab));
+        EXPECT_EQ(nullptr, ucs_arena_find(m_arena, m_memory.base(), PAGE));
+        EXPECT_FALSE(ucs_arena_slab_acquire(slab));
         EXPECT_EQ(nullptr, allocate(1));
     };
-    arena_tend(m_arena, m_now);
+    ucs_arena_tend(m_arena, m_now);
     EXPECT_EQ(0u, m_memory.m_num_registered);
 }
 
@@ -187,15 +187,15 @@ TEST_F(test_arena_tend, memory_pressure) {
         allocate_registered();
     }
     free_page(SLAB, 3 * SLAB);
-    EXPECT_EQ(SLAB * PAGE, arena_shrink(m_arena, 1, m_now));
+    EXPECT_EQ(SLAB * PAGE, ucs_arena_shrink(m_arena, 1, m_now));
     /* And what the program has is registered no more */
-    EXPECT_EQ(3 * SLAB * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
+    EXPECT_EQ(3 * SLAB * PAGE, ucs_arena_shrink(m_arena, SIZE_MAX, m_now));
     EXPECT_EQ("live 64", states());
     EXPECT_EQ(0u, m_memory.m_num_registered);
 
     /* Nor is it registered at once */
-    EXPECT_TRUE(arena_want(m_arena, m_memory.base(), 1));
-    EXPECT_EQ(m_now + IDLE, arena_tend(m_arena, m_now));
+    EXPECT_TRUE(ucs_arena_want(m_arena, m_memory.base(), 1));
+    EXPECT_EQ(m_now + IDLE, ucs_arena_tend(m_arena, m_now));
     EXPECT_EQ(0u, m_memory.m_num_registered);
     m_now += IDLE;
     tend();
@@ -208,7 +208,7 @@ TEST_F(test_arena_tend, memory_pressure_frees_memory) {
     darken(0);
     EXPECT_EQ(UCS_ARENA_NEVER, (allocate(1), tend()));
     EXPECT_EQ("live 1 muzzy 63", states());
-    EXPECT_EQ(SLAB * PAGE, arena_shrink(m_arena, SIZE_MAX, m_now));
+    EXPECT_EQ(SLAB * PAGE, ucs_arena_shrink(m_arena, SIZE_MAX, m_now));
     EXPECT_EQ("live 1 retained 63", states());
     EXPECT_EQ(63 * PAGE, m_memory.m_discarded);
 }
@@ -220,13 +220,13 @@ TEST_F(test_arena_tend, opening_fails) {
         EXPECT_EQ(nullptr, allocate(1));
         EXPECT_EQ(i, stats().failures);
         EXPECT_EQ(i, stats().refused);
-        EXPECT_TRUE(arena_is_full(m_arena));
+        EXPECT_TRUE(ucs_arena_is_full(m_arena));
         EXPECT_EQ("", states());
     }
     m_memory.m_fails = nullptr;
     EXPECT_NE(nullptr, allocate(SLAB));
     EXPECT_EQ(m_memory.address_of(SLAB), allocate(SLAB));
-    EXPECT_FALSE(arena_is_full(m_arena));
+    EXPECT_FALSE(ucs_arena_is_full(m_arena));
 }
 
 /* Two threads at once open two, and the limit holds */
@@ -238,11 +238,11 @@ TEST_F(test_arena_tend, a_slab_is_opened_beside_another_one) {
         EXPECT_STREQ("map", name);
         EXPECT_EQ(m_memory.address_of(SLAB), allocate(SLAB));
         EXPECT_EQ(nullptr, allocate(1));
-        EXPECT_EQ(UCS_ARENA_NEVER, arena_tend(m_arena, m_now + IDLE));
+        EXPECT_EQ(UCS_ARENA_NEVER, ucs_arena_tend(m_arena, m_now + IDLE));
     };
     EXPECT_EQ(m_memory.address_of(0), allocate(SLAB));
     EXPECT_EQ("live 128", states());
-    EXPECT_TRUE(arena_is_full(m_arena));
+    EXPECT_TRUE(ucs_arena_is_full(m_arena));
 }
 
 TEST_F(test_arena_tend, all_slabs_are_open) {
@@ -263,7 +263,7 @@ TEST_F(test_arena_tend, deregistering_fails) {
     m_now += IDLE;
     EXPECT_EQ(m_now + RETRY, tend());
     EXPECT_EQ("muzzy 64", states());
-    EXPECT_NE(nullptr, arena_find(m_arena, m_memory.base(), 1));
+    EXPECT_NE(nullptr, ucs_arena_find(m_arena, m_memory.base(), 1));
     EXPECT_NE(nullptr, allocate(SLAB));
     EXPECT_EQ(1u, stats().failures);
 }
@@ -282,7 +282,7 @@ TEST_F(test_arena_tend, unmapping_fails) {
     EXPECT_EQ(SLAB * PAGE, stats().live);
     EXPECT_EQ(2 * SLAB * PAGE, stats().committed);
     EXPECT_EQ(0u, stats().registered);
-    EXPECT_EQ(nullptr, arena_find(m_arena, m_memory.base(), 1));
+    EXPECT_EQ(nullptr, ucs_arena_find(m_arena, m_memory.base(), 1));
 
     m_memory.m_fails = nullptr;
     m_now           += RETRY;

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "arena_access.h"
+#include "arena_test.h"
 
 #include <gtest/gtest.h>
 
@@ -112,7 +112,7 @@ protected:
 
     void take(uint8_t *start, size_t length, int thread)
     {
-        test_arena_slab_t *slab;
+        ucs_arena_slab_t *slab;
 
         for (size_t i = 0; i < length; i += PAGE) {
             m_errors += (owner(start + i).exchange(thread) != 0);
@@ -120,16 +120,16 @@ protected:
         m_errors += !is_filled(start, length, 0);
         memset(start, thread, length);
 
-        slab = arena_find(m_arena, start, length);
+        slab = ucs_arena_find(m_arena, start, length);
         if (slab == nullptr) {
-            arena_want(m_arena, start, length);
+            ucs_arena_want(m_arena, start, length);
             return;
         }
 
         /* It may be given up while it is looked for */
-        if (arena_acquire(slab)) {
-            m_errors += (arena_handle(slab) > start);
-            arena_release(slab);
+        if (ucs_arena_slab_acquire(slab)) {
+            m_errors += (slab->handle > start);
+            ucs_arena_slab_release(slab);
         }
     }
 
@@ -139,7 +139,7 @@ protected:
         for (size_t i = 0; i < length; i += PAGE) {
             m_errors += (owner(start + i).exchange(0) != thread);
         }
-        m_errors += (arena_free(m_arena, start, length, m_now++) !=
+        m_errors += (ucs_arena_free(m_arena, start, length, m_now++) !=
                      UCS_OK);
     }
 
@@ -173,7 +173,7 @@ protected:
             void *address;
 
             ++m_now;
-            address = arena_allocate(m_arena, length);
+            address = ucs_arena_allocate(m_arena, length);
             if (address != nullptr) {
                 take((uint8_t*)address, length, thread);
                 live.push_back({(uint8_t*)address, length});
@@ -200,11 +200,11 @@ protected:
         unsigned calls = 0;
 
         while (!m_is_over) {
-            if (arena_due(m_arena) <= m_now) {
-                arena_tend(m_arena, m_now);
+            if (ucs_arena_due(m_arena) <= m_now) {
+                ucs_arena_tend(m_arena, m_now);
             }
             if (++calls % 5000 == 0) {
-                arena_shrink(m_arena, SLAB, m_now);
+                ucs_arena_shrink(m_arena, SLAB, m_now);
                 m_now += 200;
             }
             std::this_thread::yield();
@@ -214,9 +214,9 @@ protected:
     void run_forks()
     {
         while (!m_is_over) {
-            arena_before_fork(m_arena);
+            ucs_arena_before_fork(m_arena);
             std::this_thread::yield();
-            arena_after_fork(m_arena);
+            ucs_arena_after_fork(m_arena);
             std::this_thread::sleep_for(std::chrono::microseconds(100));
         }
     }
@@ -239,7 +239,7 @@ protected:
         forks.join();
 
         EXPECT_EQ(0u, m_errors);
-        arena_stats(m_arena, &stats);
+        ucs_arena_stats_get(m_arena, &stats);
         EXPECT_EQ(0u, stats.live);
         EXPECT_EQ(0u, stats.held);
         EXPECT_EQ(stats.committed, stats.fresh + stats.dirty + stats.muzzy +
@@ -247,7 +247,7 @@ protected:
         EXPECT_GT(stats.slabs_enrolled, 0u);
         EXPECT_EQ(m_taken, stats.allocations);
         EXPECT_GT(stats.zeroed, 0u);
-        EXPECT_EQ(UCS_OK, arena_stop(m_arena));
+        EXPECT_EQ(UCS_OK, ucs_arena_stop(m_arena));
         arena_destroy(m_arena);
     }
 
@@ -258,7 +258,7 @@ protected:
     std::atomic<uint64_t>         m_taken{0};
     std::atomic<unsigned>         m_errors{0};
     std::atomic<bool>             m_is_over{false};
-    test_arena_t                  *m_arena = nullptr;
+    ucs_arena_t                  *m_arena = nullptr;
 };
 
 TEST_F(test_arena_threads, lazy) {

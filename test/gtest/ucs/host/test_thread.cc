@@ -119,7 +119,7 @@ TEST_F(test_thread, wakes_from_deep_sleep)
 {
     start();
     for (unsigned i = 0; i < 3; ++i) {
-        EXPECT_TRUE(eventually([this] { return test_pred_is_asleep(m_pred); }));
+        EXPECT_TRUE(eventually([this] { return m_pred->handshake.asleep != 0; }));
         end(begin(buffer(i), PAGE));
         EXPECT_TRUE(all_deregistered());
     }
@@ -130,7 +130,7 @@ TEST_F(test_thread, unmap_wakes_it)
     start();
     void *memh = begin(buffer(0), PAGE);
     end(memh);
-    EXPECT_TRUE(eventually([this] { return test_pred_is_asleep(m_pred); }));
+    EXPECT_TRUE(eventually([this] { return m_pred->handshake.asleep != 0; }));
     ucs_rcache_pred_unmapped(m_pred, (uintptr_t)buffer(0),
                              (uintptr_t)buffer(0, PAGE));
     EXPECT_TRUE(eventually([this] { return stats().unmapped == 1; }));
@@ -285,7 +285,7 @@ TEST_F(test_thread, stops_and_starts_again)
 TEST_F(test_thread, stops_from_deep_sleep)
 {
     start();
-    EXPECT_TRUE(eventually([this] { return test_pred_is_asleep(m_pred); }));
+    EXPECT_TRUE(eventually([this] { return m_pred->handshake.asleep != 0; }));
     EXPECT_EQ(UCS_OK, stop());
 }
 
@@ -313,9 +313,9 @@ TEST_F(test_thread, that_cannot_end_is_not_waited_for)
 
 TEST_F(test_thread, cache_that_stays_locked_is_not_waited_for)
 {
-    test_pred_lock(m_pred);
+    pred_lock(m_pred);
     EXPECT_FALSE(ucs_rcache_pred_is_free(m_pred, 50000000));
-    test_pred_unlock(m_pred);
+    pred_unlock(m_pred);
     EXPECT_TRUE(ucs_rcache_pred_is_free(m_pred, 0));
 }
 

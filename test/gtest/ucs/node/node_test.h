@@ -15,6 +15,45 @@
 #include <algorithm>
 #include <vector>
 
+/* Whether there is shared memory under this key, anywhere in the system */
+static inline bool test_node_exists(uint64_t key)
+{
+    ucs_rcache_pred_segment_id_t id = pred_node_segment_id(key);
+    ucs_rcache_pred_segment_header_t *segment;
+
+    segment = ucs_rcache_pred_segment_find(&id, sizeof(ucs_rcache_pred_node_shm_t));
+    if (segment == nullptr) {
+        return false;
+    }
+
+    ucs_rcache_pred_segment_detach(segment);
+    return true;
+}
+
+/* The slot that this handle has */
+static inline unsigned test_node_slot(ucs_rcache_pred_node_t *node)
+{
+    return node->slot - node->shm->slots;
+}
+
+static inline void test_node_set_owner(ucs_rcache_pred_node_t *node, unsigned slot,
+                                       uint64_t owner)
+{
+    if (slot >= node->shm->num_used) {
+        node->shm->num_used = slot + 1;
+    }
+    node->shm->slots[slot].owner = owner;
+}
+
+/* Whether all that is in a slot is zero */
+static inline bool test_node_is_clear(ucs_rcache_pred_node_t *node, unsigned slot)
+{
+    const char *bytes = (const char*)&node->shm->slots[slot];
+
+    return std::all_of(bytes, bytes + sizeof(node->shm->slots[slot]),
+                       [](char byte) { return byte == 0; });
+}
+
 /* Processes of a node, which all are this one: each handle of the memory
  * that they share is taken for a process */
 class node_test : public ::testing::Test {
@@ -71,8 +110,7 @@ protected:
     ucs_status_t try_join(ucs_rcache_pred_node_t **node_p,
                           ucs_rcache_pred_procid_t self = 0)
     {
-        return test_node_join_as(&m_params, m_key, self ? self : m_self,
-                                 node_p);
+        return pred_node_join_as(&m_params, m_key, self ? self : m_self, node_p);
     }
 
     void leave(ucs_rcache_pred_node_t *node)
@@ -89,7 +127,7 @@ protected:
         ASSERT_EQ(UCS_OK, try_join(&node, m_dead));
         m_dead += 1ull << UCS_RCACHE_PRED_PROCID_PID_BITS;
         ASSERT_TRUE(reserve(node, bytes));
-        test_node_die(node);
+        pred_node_close(node);
     }
 
     static bool reserve(ucs_rcache_pred_node_t *node, uint64_t bytes)
@@ -155,7 +193,7 @@ protected:
     {
         ucs_rcache_pred_node_seat_t seat;
 
-        test_node_update_at(node, now, demand, busy, &seat);
+        pred_node_update_at(node, now, demand, busy, &seat);
         return seat;
     }
 

@@ -130,7 +130,7 @@ TEST_F(test_node, slots_are_used_again)
         EXPECT_EQ(1u, test_node_slot(b));
         leave(b);
     }
-    EXPECT_EQ(2u, test_node_num_used(a));
+    EXPECT_EQ(2u, a->shm->num_used);
 }
 
 
@@ -210,18 +210,18 @@ TEST_F(test_node, too_many_processes_are_refused_by_number)
     ucs_rcache_pred_node_t *extra;
     auto node = join();
 
-    for (unsigned i = 1; i < test_node_num_slots(); ++i) {
-        test_node_set_owner(node, i, test_node_token(node));
+    for (unsigned i = 1; i < UCS_RCACHE_PRED_NODE_SLOTS; ++i) {
+        test_node_set_owner(node, i, node->self);
     }
     EXPECT_EQ(UCS_ERR_NO_RESOURCE, try_join(&extra));
     std::string message = log_watch::take();
     EXPECT_NE(std::string::npos,
-              message.find(std::to_string(test_node_num_slots()))) << message;
+              message.find(std::to_string(UCS_RCACHE_PRED_NODE_SLOTS))) << message;
 
     /* There is room again if one of them is dead */
     test_node_set_owner(node, 500, m_gone);
     EXPECT_EQ(500u, test_node_slot(join()));
-    expect_totals(node, 0, 0, test_node_num_slots());
+    expect_totals(node, 0, 0, UCS_RCACHE_PRED_NODE_SLOTS);
 }
 
 TEST_F(test_node, no_memory_is_not_fatal)
@@ -241,7 +241,7 @@ TEST_F(test_node, real_join_meets_itself)
     params(UNLIMITED);
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_node_join(&m_params, &a));
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_node_join(&m_params, &b));
-    EXPECT_EQ(test_node_token(b), test_node_owner(a, test_node_slot(b)));
+    EXPECT_EQ(b->self, a->shm->slots[test_node_slot(b)].owner);
     EXPECT_NE(test_node_slot(a), test_node_slot(b));
     EXPECT_GE(totals(a).procs, 2u);
     ucs_rcache_pred_node_leave(b);

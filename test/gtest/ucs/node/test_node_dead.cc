@@ -39,7 +39,7 @@ TEST_F(test_node_dead, living_processes_keep_their_shares)
     auto a = join(), b = join();
 
     reserve(b, 500);
-    EXPECT_EQ(0u, test_node_reap(a));
+    EXPECT_EQ(0u, pred_node_reap(a));
     expect_totals(a, 500, 1, 2);
 }
 
@@ -56,9 +56,9 @@ TEST_F(test_node_dead, all_dead_are_found)
 
     for (unsigned i = 2; i < 6; ++i) {
         test_node_set_owner(a, i, m_gone);
-        test_node_set_bytes(a, i, 10);
+        a->shm->slots[i].bytes = 10;
     }
-    EXPECT_EQ(4u, test_node_reap(a));
+    EXPECT_EQ(4u, pred_node_reap(a));
     expect_totals(a, 0, 0, 2);
 }
 
@@ -69,9 +69,9 @@ TEST_F(test_node_dead, who_died_clearing_a_slot_is_cleared_away)
     /* A process died that had put itself in the place of another dead one to
      * clear its slot, and had done half of it */
     test_node_set_owner(a, 1, m_gone);
-    test_node_set_bytes(a, 1, 300);
+    a->shm->slots[1].bytes = 300;
     test_node_set_owner(a, 2, m_gone + 1);
-    EXPECT_EQ(2u, test_node_reap(a));
+    EXPECT_EQ(2u, pred_node_reap(a));
     EXPECT_TRUE(test_node_is_clear(a, 1));
     EXPECT_TRUE(test_node_is_clear(a, 2));
 }
@@ -81,9 +81,9 @@ TEST_F(test_node_dead, slot_that_is_being_cleared_counts_until_it_is_free)
     auto a = join();
 
     /* A living process has just put itself in the place of a dead one */
-    test_node_set_owner(a, 1, test_node_token(a));
-    test_node_set_bytes(a, 1, 300);
-    EXPECT_EQ(0u, test_node_reap(a));
+    test_node_set_owner(a, 1, a->self);
+    a->shm->slots[1].bytes = 300;
+    EXPECT_EQ(0u, pred_node_reap(a));
     EXPECT_FALSE(reserve(a, BOUND - 299));
     EXPECT_TRUE(reserve(a, BOUND - 300));
     EXPECT_NE(1u, test_node_slot(join()));
@@ -101,7 +101,7 @@ TEST_F(test_node_dead, several_who_clear_at_once_clear_each_slot_once)
     }
     for (unsigned i = 5; i < 5 + NUM; ++i) {
         test_node_set_owner(node, i, m_gone);
-        test_node_set_bytes(node, i, 5);
+        node->shm->slots[i].bytes = 5;
     }
 
     for (unsigned i = 1; i < 5; ++i) {
@@ -109,7 +109,7 @@ TEST_F(test_node_dead, several_who_clear_at_once_clear_each_slot_once)
             for (++ready; ready < 4;) {
                 sched_yield();
             }
-            cleared += test_node_reap(m_nodes[i]);
+            cleared += pred_node_reap(m_nodes[i]);
         });
     }
     for (auto &thread : threads) {
@@ -135,8 +135,8 @@ TEST_F(test_node_dead, who_runs_another_program_keeps_its_share_until_it_joins)
     ASSERT_EQ(UCS_OK, try_join(&before, *procid));
     ASSERT_TRUE(reserve(before, 300));
     /* The sign of life is gone, but the process is not */
-    test_node_die(before);
-    EXPECT_EQ(0u, test_node_reap(a));
+    pred_node_close(before);
+    EXPECT_EQ(0u, pred_node_reap(a));
     expect_totals(a, 300, 1, 2);
 
     /* It joins again */
@@ -153,7 +153,7 @@ TEST_F(test_node_dead, many_dead_are_found_by_a_few_refusals)
 
     for (unsigned i = 1; i <= NUM; ++i) {
         test_node_set_owner(a, i, m_gone);
-        test_node_set_bytes(a, i, BOUND / NUM);
+        a->shm->slots[i].bytes = BOUND / NUM;
     }
     while (!reserve(a, BOUND)) {
         ASSERT_LT(++refusals, NUM);

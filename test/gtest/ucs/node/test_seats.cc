@@ -32,7 +32,8 @@ protected:
 
         m_params.affinity            = cpus(first, last);
         ucs_rcache_pred_node_t *node = join();
-        test_node_set_usable(node, &usable);
+        node->usable = usable;
+        pred_slot_set_cpus(node->slot->usable, &usable);
         m_now = std::max(m_now, ucs_monotonic_ns());
         return node;
     }

@@ -4,8 +4,6 @@
  * See file LICENSE for terms.
  */
 
-#include "reuse_access.h"
-
 #include <ucs/reuse/costs.h>
 #include <ucs/reuse/sends.h>
 
@@ -27,40 +25,43 @@ protected:
 
     void TearDown() override
     {
-        test_reuse_tally_free(m_tally);
+        destroy();
     }
 
     void make(unsigned bits)
     {
+        destroy();
+        m_tally = new ucs_reuse_tally_t;
+        ASSERT_EQ(UCS_OK, ucs_reuse_tally_init(m_tally, bits));
+    }
+
+    void destroy()
+    {
         if (m_tally != nullptr) {
-            test_reuse_tally_free(m_tally);
+            ucs_reuse_tally_cleanup(m_tally);
+            delete m_tally;
         }
-        m_tally = test_reuse_tally_make(bits);
-        ASSERT_NE(nullptr, m_tally);
     }
 
     void note(uintptr_t address, size_t length, bool is_copied = false)
     {
-        test_reuse_tally_note(m_tally, address, length, is_copied);
+        ucs_reuse_tally_note(m_tally, (void*)address, length, is_copied);
     }
 
     std::map<key_t, ucs_reuse_sends_t> all()
     {
         std::map<key_t, ucs_reuse_sends_t> found;
 
-        test_reuse_tally_for_each(
-                m_tally,
-                [](void *arg, const ucs_reuse_sends_t *sends) {
+        ucs_reuse_tally_for_each(m_tally, [](void *arg, const ucs_reuse_sends_t *sends) {
                     auto *map = static_cast<decltype(found)*>(arg);
                     key_t key(sends->address, ucs_reuse_class(sends->length));
 
                     EXPECT_TRUE(map->emplace(key, *sends).second);
-                },
-                &found);
+                }, &found);
         return found;
     }
 
-    test_reuse_tally_t *m_tally = nullptr;
+    ucs_reuse_tally_t *m_tally = nullptr;
 };
 
 TEST_F(test_tally, nothing_at_first) {
@@ -126,7 +127,7 @@ TEST_F(test_tally, begins_anew) {
     for (unsigned i = 1; i <= 100; ++i) {
         note(i * 4096, 1024);
     }
-    test_reuse_tally_reset(m_tally);
+    ucs_reuse_tally_reset(m_tally);
     EXPECT_TRUE(all().empty());
     note(0x1000, 1024);
     EXPECT_EQ(1u, all().size());

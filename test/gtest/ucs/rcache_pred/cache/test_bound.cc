@@ -98,7 +98,7 @@ TEST_F(test_bound, refusal_on_demand_leaves_nothing)
 
     expect_refused(buffer(1), PAGE);
     EXPECT_EQ(1u, stats().refused);
-    EXPECT_EQ(1u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(1u, m_pred->table.count);
     end(memh);
     end(begin(buffer(1), PAGE));
 }

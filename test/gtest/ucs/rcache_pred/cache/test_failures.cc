@@ -36,7 +36,7 @@ TEST_F(test_failures, failed_on_demand_registration_leaves_nothing)
     set_policy(UCS_RCACHE_PRED_POLICY_ON_DEMAND);
     m_world.fail_nth_reg(1, 2);
     EXPECT_NE(UCS_OK, try_begin(buffer(0), PAGE, &memh));
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
 }
 
 /* Nobody learns of a use that has not begun, and nobody would forget its region */
@@ -52,14 +52,14 @@ TEST_F(test_failures, uses_that_are_refused_leave_nothing)
         EXPECT_EQ(UCS_ERR_UNSUPPORTED, try_begin(buffer(i), PAGE, &memh));
         EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT, try_begin(buffer(i), 2 * MB, &memh));
     }
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
 
     /* Its memory is unmapped by another thread meanwhile */
     m_world.on_reg = [this](const auto &r) {
         unmap((void*)r.address, PAGE);
     };
     EXPECT_EQ(UCS_ERR_UNSUPPORTED, try_begin(buffer(0), PAGE, &memh));
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
     m_world.on_reg = nullptr;
 }
 

@@ -270,7 +270,7 @@ TEST_F(test_guard, an_unmap_ends_it)
     unmap(buffer(0), PAGE);
     run_until_asleep();
     EXPECT_EQ(0u, m_world.num_live());
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
 }
 
 TEST_F(test_guard, an_invalidation_ends_it)
@@ -379,10 +379,10 @@ TEST_F(test_guard, on_demand_keeps_nothing)
 TEST_F(test_guard, a_handler_does_not_wait)
 {
     end(begin(buffer(0), PAGE));
-    test_pred_lock(m_pred);
+    pred_lock(m_pred);
     lose(buffer(0), PAGE);
     std::thread([this] { lose(buffer(0), PAGE); }).join();
-    test_pred_unlock(m_pred);
+    pred_unlock(m_pred);
     run_until_asleep();
     EXPECT_EQ(0u, m_world.num_live());
 }

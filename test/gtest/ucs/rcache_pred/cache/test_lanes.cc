@@ -206,10 +206,10 @@ TEST_F(test_lanes, unmap_in_a_handler_while_another_thread_has_the_lock)
     unmap(buffer(2), PAGE);
     test_pred_leave_lane(m_pred);
     std::thread other([&] {
-        test_pred_lock(m_pred);
+        pred_lock(m_pred);
         step.store(1, std::memory_order_relaxed);
         wait_for_step(2);
-        test_pred_unlock(m_pred);
+        pred_unlock(m_pred);
     });
     wait_for_step(1);
     test_pred_approach_lane(m_pred);

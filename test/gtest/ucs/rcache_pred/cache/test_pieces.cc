@@ -216,7 +216,7 @@ TEST_F(test_pieces, does_without_memory_for_its_region)
     test_alloc_fail_nth(0);
     EXPECT_EQ(UCS_OK, use.finish());
     EXPECT_EQ(1u, stats().in_pieces);
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
 }
 
 /* On demand */
@@ -227,7 +227,7 @@ TEST_F(test_pieces, on_demand_remembers_nothing)
     for (unsigned i = 0; i < 5; ++i) {
         uint64_t start = now();
         use_in_pieces(buffer(0), LARGE);
-        EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+        EXPECT_EQ(0u, m_pred->table.count);
         run_until(start + 100 * MSEC);
         EXPECT_EQ(0u, m_world.num_live());
     }
@@ -249,7 +249,7 @@ TEST_F(test_pieces, on_demand_without_room)
     expect_hit(pieces(buffer(0), MB / 2));
     EXPECT_EQ(1u, stats().in_pieces);
     EXPECT_EQ(1u, stats().refused);
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
 }
 
 /* Statistics */

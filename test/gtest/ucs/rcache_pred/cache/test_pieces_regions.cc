@@ -126,7 +126,7 @@ TEST_F(test_pieces_regions, several_uses_of_one_region)
     run(10 * MSEC);
     EXPECT_EQ(0u, stats().regs_helper);
     EXPECT_EQ(UCS_OK, second.finish());
-    EXPECT_EQ(1u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(1u, m_pred->table.count);
 }
 
 /* What others do meanwhile */
@@ -155,7 +155,7 @@ TEST_F(test_pieces_regions, region_used_as_a_whole)
     ASSERT_EQ(UCS_INPROGRESS, use.begin());
     ASSERT_EQ(UCS_OK, use.next());
     void *memh = begin(buffer(0), LARGE);
-    EXPECT_EQ(1u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(1u, m_pred->table.count);
     run(MSEC);
     end(memh);
     poll();
@@ -190,7 +190,7 @@ TEST_F(test_pieces_regions, memory_of_another_domain)
     ASSERT_EQ(UCS_INPROGRESS, twin.begin());
     ASSERT_EQ(UCS_OK, use.next());
     ASSERT_EQ(UCS_OK, twin.next());
-    EXPECT_EQ(2u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(2u, m_pred->table.count);
     end(begin(buffer(0), PAGE, 0, other), other);
     EXPECT_EQ(UCS_OK, twin.finish());
     poll();
@@ -207,10 +207,10 @@ TEST_F(test_pieces_regions, region_unmapped)
     ASSERT_EQ(UCS_OK, use.next());
     unmap(buffer(0), LARGE);
     poll();
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
     EXPECT_EQ(UCS_OK, use.finish()) << "its user knows what it does";
     poll();
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred)) << "nothing was learned";
+    EXPECT_EQ(0u, m_pred->table.count) << "nothing was learned";
     EXPECT_EQ(0u, test_pred_num_sites(m_pred));
 }
 
@@ -227,7 +227,7 @@ TEST_F(test_pieces_regions, region_unmapped_while_it_begins)
     pieces_use use = pieces(buffer(0), LARGE);
     ASSERT_EQ(UCS_INPROGRESS, use.begin());
     run(MSEC);
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
     EXPECT_EQ(UCS_OK, use.finish());
 }
 
@@ -252,7 +252,7 @@ TEST_F(test_pieces_regions, region_forgotten_and_another_in_its_place)
     run(500 * MSEC);
     EXPECT_EQ(helper, stats().regs_helper);
     EXPECT_EQ(UCS_OK, use.finish());
-    EXPECT_EQ(1u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(1u, m_pred->table.count);
 }
 
 TEST_F(test_pieces_regions, region_is_not_garbage)

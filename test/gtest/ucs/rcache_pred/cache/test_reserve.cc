@@ -251,8 +251,7 @@ TEST_F(test_reserve, node_bound_is_over_all)
     ucs_rcache_pred_node_totals_t totals;
     ucs_rcache_pred_node_t *node;
 
-    ASSERT_EQ(UCS_OK, test_node_join_as(&params,
-                                        0x72657376ul << 32 | getpid(),
+    ASSERT_EQ(UCS_OK, pred_node_join_as(&params, 0x72657376ul << 32 | getpid(),
                                         ucs_rcache_pred_procid_self(), &node));
     m_params.node = node;
     bound(UINT64_MAX);
@@ -291,12 +290,11 @@ TEST_F(test_reserve, others_are_given_what_they_lack)
     const uint64_t want          = (ROOM / 2) + PAGE;
     ucs_rcache_pred_node_t *node, *other;
 
-    ASSERT_EQ(UCS_OK, test_node_join_as(&params, key,
-                                        ucs_rcache_pred_procid_self(), &node));
+    ASSERT_EQ(UCS_OK, pred_node_join_as(&params, key, ucs_rcache_pred_procid_self(),
+                                        &node));
     params.reserve         = 0;
     params.reserve_regions = 0;
-    ASSERT_EQ(UCS_OK, test_node_join_as(&params, key,
-                                        ucs_rcache_pred_procid_self(),
+    ASSERT_EQ(UCS_OK, pred_node_join_as(&params, key, ucs_rcache_pred_procid_self(),
                                         &other));
     m_params.node = node;
     bound(UINT64_MAX);
@@ -333,8 +331,7 @@ TEST_F(test_reserve, nothing_gives_way_to_what_never_fits)
     };
     uint64_t key = 0x6e657672ul << 32 | getpid();
 
-    ASSERT_EQ(UCS_OK, test_node_join_as(&params, key,
-                                        ucs_rcache_pred_procid_self(),
+    ASSERT_EQ(UCS_OK, pred_node_join_as(&params, key, ucs_rcache_pred_procid_self(),
                                         &m_params.node));
     bound(UINT64_MAX);
     end(begin(buffer(0), PAGE));

@@ -46,9 +46,9 @@ protected:
      * cache */
     void unmap_in_handler(void *address, size_t length)
     {
-        test_pred_lock(m_pred);
+        pred_lock(m_pred);
         unmap(address, length);
-        test_pred_unlock(m_pred);
+        pred_unlock(m_pred);
     }
 
     /* Receives events: when one buffer is unmapped, so is the next */
@@ -101,7 +101,7 @@ TEST_F(test_unmap, invalidate_deregisters_and_then_calls_back)
     EXPECT_EQ(1u, a.called);
 
     poll();
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
     end(begin(buffer(0), PAGE));
     EXPECT_EQ(1u, a.called);
 }
@@ -272,7 +272,7 @@ TEST_F(test_unmap, unmapped_while_its_registration_fails)
     m_world.on_reg = nullptr;
 
     run(SEC);
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
 }
 
 TEST_F(test_unmap, unmapped_memory_is_deregistered_without_communication)
@@ -288,7 +288,7 @@ TEST_F(test_unmap, unmapped_memory_is_deregistered_without_communication)
     end(memh);
     run(10 * MSEC);
     EXPECT_EQ(0u, m_world.num_live());
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
 }
 
 TEST_F(test_unmap, unmap_touches_what_it_overlaps)
@@ -506,7 +506,7 @@ TEST_F(test_unmap, what_was_unmapped_between_two_uses_is_not_registered)
                 give_up_all();
             }
         }
-        ASSERT_EQ(1u, test_pred_num_regions(m_pred));
+        ASSERT_EQ(1u, m_pred->table.count);
 
         unmap_for_good(buffer(0, 5 * PAGE), PAGE);
         for (unsigned i = 0; i < 10; ++i) {
@@ -531,7 +531,7 @@ TEST_F(test_unmap, memory_that_was_used_and_is_not_registered)
     unmap_for_good(buffer(0, 8 * MB - 1), 1);
     EXPECT_EQ(1u, stats().unmapped);
     run(2 * SEC);
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
 }
 
 TEST_F(test_unmap, unmap_counts_a_region_once)
@@ -596,11 +596,11 @@ TEST_F(test_unmap, handlers_unmap_a_lot)
             end(begin(buffer(i), PAGE));
         }
         uint64_t before = stats().unmapped;
-        test_pred_lock(m_pred);
+        pred_lock(m_pred);
         for (unsigned i = 0; i < num; ++i) {
             unmap(buffer(i), PAGE);
         }
-        test_pred_unlock(m_pred);
+        pred_unlock(m_pred);
         EXPECT_EQ(before + ((num > room) ? room + 4 : room), stats().unmapped);
         EXPECT_TRUE(is_registered_anew(buffer(num - 1), PAGE));
         EXPECT_EQ(num > room, is_registered_anew(buffer(room + 3), PAGE));
@@ -633,5 +633,5 @@ TEST_F(test_unmap, unmap_of_nothing_does_not_wake)
 
     unmap(buffer(1), PAGE);
     EXPECT_EQ(wakes, m_world.num_wakes());
-    EXPECT_TRUE(test_pred_is_asleep(m_pred));
+    EXPECT_TRUE(m_pred->handshake.asleep);
 }

@@ -98,7 +98,7 @@ TEST_F(test_use, longer_use_registers_anew)
     EXPECT_FALSE(m_world.is_live(old_memh));
     EXPECT_EQ(4 * PAGE, stats().bytes_now);
     EXPECT_EQ(4 * PAGE, stats().bytes_peak);
-    EXPECT_EQ(1u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(1u, m_pred->table.count);
     end(memh);
 }
 
@@ -205,7 +205,7 @@ TEST_F(test_use, on_demand_registers_every_time)
     EXPECT_EQ(3u, s.regs_critical);
     EXPECT_EQ(3u, s.deregs);
     EXPECT_EQ(3u * (50 + 10000 + 10 + 5000), s.time_critical);
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
 }
 
 /* As parts of memory that the program has mapped: nothing is pinned twice, and what is
@@ -225,7 +225,7 @@ TEST_F(test_use, on_demand_shares_what_is_registered)
     EXPECT_TRUE(m_world.is_live(memh));
     end(memh);
     EXPECT_EQ(0u, m_world.num_live());
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
     EXPECT_EQ(1u, stats().regs_critical);
     EXPECT_EQ(1u, stats().deregs);
 }
@@ -278,7 +278,7 @@ TEST_F(test_use, on_demand_memory_unmapped_while_in_use)
     end(memh);
     poll();
     EXPECT_EQ(0u, m_world.num_live());
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
 }
 
 TEST_F(test_use, foreign_handle_is_not_ours_to_end)
@@ -437,7 +437,7 @@ TEST_F(test_use, memory_that_cannot_exist_is_refused)
                   try_begin((void*)top, 2 * PAGE, &memh));
         EXPECT_EQ(0u, stats().bytes_peak);
         EXPECT_EQ(0u, stats().uses);
-        EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+        EXPECT_EQ(0u, m_pred->table.count);
 
         ASSERT_EQ(UCS_OK, try_begin((void*)top, PAGE, &memh));
         end(memh);

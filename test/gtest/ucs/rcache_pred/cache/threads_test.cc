@@ -230,7 +230,7 @@ void threads_test::finish()
     do {
         while ((ucs_rcache_pred_get_mode(m_pred) ==
                 UCS_RCACHE_PRED_MODE_PROGRESS) &&
-               (test_pred_due(m_pred) != NEVER)) {
+               (m_pred->handshake.due != NEVER)) {
             m_world.advance(MSEC);
             ucs_rcache_pred_progress(m_pred);
         }
@@ -243,7 +243,7 @@ void threads_test::finish()
         }
     } while ((ucs_rcache_pred_get_mode(m_pred) ==
               UCS_RCACHE_PRED_MODE_PROGRESS) &&
-             (test_pred_due(m_pred) != NEVER));
+             (m_pred->handshake.due != NEVER));
     validate();
     EXPECT_EQ(0u, m_world.num_live());
     EXPECT_EQ(m_world.num_regs(), stats().regs_critical +

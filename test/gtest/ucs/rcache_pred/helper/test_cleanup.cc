@@ -167,7 +167,7 @@ TEST_F(test_cleanup, lost_region_may_be_forgotten)
     }
     unmap(buffer(0), PAGE);
     poll();
-    EXPECT_EQ(2u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(2u, m_pred->table.count);
     run_until_asleep();
     EXPECT_EQ(0u, m_world.num_live());
 }
@@ -210,7 +210,7 @@ TEST_F(test_cleanup, garbage_is_collected)
     for (unsigned i = 0; i < 1000; ++i) {
         use(buffer(0, i * PAGE), PAGE, 10 * USEC);
         run(MSEC);
-        ASSERT_LE(test_pred_num_regions(m_pred), 100u);
+        ASSERT_LE(m_pred->table.count, 100u);
     }
 }
 
@@ -225,7 +225,7 @@ TEST_F(test_cleanup, garbage_is_collected_before_sleep)
 
     run_until_asleep();
     EXPECT_EQ(0u, m_world.num_live());
-    EXPECT_LE(test_pred_num_regions(m_pred), 16u);
+    EXPECT_LE(m_pred->table.count, 16u);
 }
 
 TEST_F(test_cleanup, predicted_regions_are_not_garbage)
@@ -332,7 +332,7 @@ TEST_F(test_cleanup, forgotten_region_takes_its_call_sites_along)
                              (uintptr_t)buffer(0, PAGE));
     run(10 * MSEC);
     EXPECT_EQ(0u, test_pred_num_sites(m_pred));
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
 }
 
 TEST_F(test_cleanup, use_does_not_find_a_region_that_is_being_forgotten)

@@ -35,7 +35,7 @@ TEST_F(test_decide, registration_ahead_is_just_in_time)
     periodic(buffer(0), 200 * MSEC, 8);
     /* The last use began 200 ms ago, and the next one is about to begin */
     EXPECT_EQ(1u, m_world.num_live_at(buffer(0)));
-    EXPECT_LE(test_pred_num_regions(m_pred), 1u);
+    EXPECT_LE(m_pred->table.count, 1u);
 
     uint64_t predicted = now();
     void *memh         = begin(buffer(0), 64 * KB);

@@ -141,7 +141,7 @@ TEST_F(test_helper, domain_goes_with_all_it_has)
 
     destroy_domain(0);
     EXPECT_EQ(1u, m_world.num_live());
-    EXPECT_EQ(1u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(1u, m_pred->table.count);
     EXPECT_EQ(0u, test_pred_rq_length(m_pred));
     EXPECT_EQ(0u, test_pred_awaited_length(m_pred));
     EXPECT_EQ(0u, test_pred_num_sites(m_pred));

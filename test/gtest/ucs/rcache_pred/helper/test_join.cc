@@ -512,7 +512,7 @@ TEST_F(test_join, first_use_gives_up_nothing_within_a_bound_of_the_node)
     ucs_rcache_pred_node_t *node;
 
     ASSERT_EQ(UCS_OK,
-              test_node_join_as(&params, 0x6a6f696eul << 32 | getpid(),
+              pred_node_join_as(&params, 0x6a6f696eul << 32 | getpid(),
                                 ucs_rcache_pred_procid_self(), &node));
     m_params.node = node;
     recreate();

@@ -117,8 +117,8 @@ TEST_F(test_learning, own_work_is_not_taken_for_registration)
         run_until(start + 100 * MSEC);
     }
 
-    EXPECT_LE(test_pred_times(m_pred)->rq_item, 20 * USEC);
-    EXPECT_LE(test_pred_times(m_pred)->dq_item, 10 * USEC);
+    EXPECT_LE(m_pred->rounds.times.rq_item, 20 * USEC);
+    EXPECT_LE(m_pred->rounds.times.dq_item, 10 * USEC);
 }
 
 TEST_F(test_learning, costs_are_learnt)
@@ -129,7 +129,8 @@ TEST_F(test_learning, costs_are_learnt)
         use(buffer(which), (1 + which % 7) * 20 * PAGE, MSEC);
         run(10 * MSEC);
     }
-    EXPECT_NEAR(400 * 64 + 70000, test_pred_reg_estimate(domain(), 64), 2000);
+    EXPECT_NEAR(400 * 64 + 70000, ucs_rcache_pred_cost_estimate(&domain()->reg_cost,
+                                                                64), 2000);
 }
 
 TEST_F(test_learning, late_sleep_is_allowed_for)
@@ -150,5 +151,5 @@ TEST_F(test_learning, late_sleep_is_allowed_for)
 
     EXPECT_EQ(19u, since_mark(&stats_t::hits));
     EXPECT_EQ(0u, since_mark(&stats_t::late));
-    EXPECT_GE(test_pred_times(m_pred)->wakeup, 400 * USEC);
+    EXPECT_GE(m_pred->rounds.times.wakeup, 400 * USEC);
 }

@@ -23,7 +23,7 @@ TEST_F(test_mode, off_is_on_demand)
     EXPECT_EQ(10u, stats().regs_critical);
     EXPECT_EQ(10u, stats().deregs);
     EXPECT_EQ(0u, stats().hits);
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
     EXPECT_EQ(0u, m_world.num_wakes());
 }
 
@@ -42,7 +42,7 @@ TEST_F(test_mode, without_a_helper_it_is_on_demand)
     periodic(100 * MSEC, 10, true);
     EXPECT_EQ(10u, stats().regs_critical);
     EXPECT_EQ(10u, stats().deregs);
-    EXPECT_EQ(0u, test_pred_num_regions(m_pred));
+    EXPECT_EQ(0u, m_pred->table.count);
 }
 
 /* A thread that does not come */

@@ -78,7 +78,7 @@ TEST_F(test_pace, sleep_ends_in_time_for_a_deadline)
 
     /* The helper sleeps, but has a time to wake up at */
     uint64_t next = poll();
-    EXPECT_TRUE(test_pred_is_asleep(m_pred));
+    EXPECT_TRUE(m_pred->handshake.asleep);
     EXPECT_GT(next, now() + 5 * SEC);
     EXPECT_NE(NEVER, next);
 

@@ -74,7 +74,7 @@ TEST_F(test_progress, progress_lets_go_within_a_bound_of_the_node)
     ucs_rcache_pred_node_t *node;
 
     ASSERT_EQ(UCS_OK,
-              test_node_join_as(&params, 0x6d6f6465ul << 32 | getpid(),
+              pred_node_join_as(&params, 0x6d6f6465ul << 32 | getpid(),
                                 ucs_rcache_pred_procid_self(), &node));
     m_params.node = node;
     create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
@@ -124,8 +124,8 @@ TEST_F(test_progress, rounds_go_on_when_the_clock_goes_back)
     m_world.set_tick(100);
 
     for (unsigned way = 0; way < 3; ++way) {
-        for (unsigned i = 0; test_pred_is_asleep(m_pred) ||
-                             (test_pred_due(m_pred) <= now()); ++i) {
+        for (unsigned i = 0; m_pred->handshake.asleep ||
+                             (m_pred->handshake.due <= now()); ++i) {
             ASSERT_LT(i, 100000u);
             use(buffer(i % 64), 64 * KB, 20 * USEC);
             m_world.advance(100 * USEC);
@@ -202,7 +202,7 @@ TEST_F(test_progress, what_was_kept_and_is_not_used_is_let_go_of)
     ASSERT_EQ(1u, m_world.num_live());
     spin_until(now() + 20 * MSEC);
     EXPECT_EQ(0u, m_world.num_live());
-    EXPECT_EQ(NEVER, test_pred_due(m_pred));
+    EXPECT_EQ(NEVER, m_pred->handshake.due);
 }
 
 TEST_F(test_progress, progress_without_work_is_a_load)
@@ -281,7 +281,7 @@ TEST_F(test_progress, what_is_due_is_done_by_an_idle_poll)
     ASSERT_EQ(1u, test_pred_rq_length(m_pred));
     uint64_t due = 0, looked = 0;
     for (uint64_t end = now() + SEC; m_world.num_live() == 0;) {
-        due    = test_pred_due(m_pred);
+        due    = m_pred->handshake.due;
         looked = now() + 25;
         ASSERT_LT(looked, end);
         ASSERT_LE(looked, due + USEC);
@@ -302,7 +302,7 @@ TEST_F(test_progress, the_end_of_a_use_needs_no_clock)
     for (unsigned i = 0; i < 10000; ++i) {
         void *memh      = begin(buffer(0), 64 * KB);
         uint64_t begun  = now();
-        uint64_t due    = test_pred_due(m_pred);
+        uint64_t due    = m_pred->handshake.due;
         uint64_t rounds = stats().helper_rounds;
         uint64_t looks  = m_world.num_now();
         m_world.advance(USEC);
@@ -396,7 +396,7 @@ TEST_F(test_progress, progress_takes_little_at_a_time)
     EXPECT_EQ(0u, m_world.num_live());
     EXPECT_EQ(100u - 16, stats().dq_dropped);
     spin_until(now() + 10 * MSEC);
-    EXPECT_EQ(NEVER, test_pred_due(m_pred));
+    EXPECT_EQ(NEVER, m_pred->handshake.due);
 }
 
 TEST_F(test_progress, progress_does_not_wait)

@@ -149,7 +149,7 @@ TEST_F(test_seat, aggressive_allows_for_the_turns_of_others)
 {
     m_world.seat = {1, 2, 4 * MSEC, 1};
     create_with(UCS_RCACHE_PRED_HELPER_AGGRESSIVE);
-    EXPECT_EQ(8 * MSEC, test_pred_times(m_pred)->share);
+    EXPECT_EQ(8 * MSEC, m_pred->rounds.times.share);
     EXPECT_EQ(UCS_RCACHE_PRED_MODE_THREAD, mode());
 
     /* A period of less than two turns is kept, one of more is not */

@@ -44,7 +44,7 @@ protected:
 
 TEST_F(test_entry, unknown_domains_are_left_to_ucx) {
     use(reinterpret_cast<uct_md_h>(0x99000));
-    EXPECT_EQ(nullptr, test_core_pred());
+    EXPECT_EQ(nullptr, test_core_state()->pred);
 }
 
 TEST_F(test_entry, known_domains_are_those_of_the_process) {
@@ -53,7 +53,7 @@ TEST_F(test_entry, known_domains_are_those_of_the_process) {
     uct_md_h md                  = open();
 
     use(md);
-    EXPECT_EQ(1u, test_core_num_managed());
+    EXPECT_EQ(1u, test_core_state()->num_managed);
     uct_predreg_hooks.idle(&sender, &idle, nullptr);
     uct_predreg_hooks.closing(nullptr);
 }

@@ -21,7 +21,7 @@ protected:
     {
         md_test::SetUp();
         set_ucx(18);
-        test_core_real()->uct_md_mkey_pack_v2 =
+        test_core_state()->real.uct_md_mkey_pack_v2 =
                 [](uct_md_h, uct_mem_h, uintptr_t, uintptr_t, uintptr_t,
                    uintptr_t buffer) {
                     visit in_domain;
@@ -180,7 +180,7 @@ TEST_F(test_mkey, a_transport_that_moves_no_pieces) {
     set("MAX_PINNED", "512K");
 
     uct_md_h md = open();
-    test_core_set_whole(md);
+    uct_predreg_domain_find(md)->whole = 1;
     reg(md, 0x200, UCT_PREDREG_PURPOSE_MESSAGE, UCS_ERR_EXCEEDS_LIMIT);
     EXPECT_NE("", log_watch::take());
 

@@ -24,6 +24,7 @@
 
 /* UCM's own, which it has no installed header for */
 extern "C" {
+#include <ucs/rcache_pred/cache/cache.h>
 #include <common/c_access.h>
 
 void ucm_event_enter(void);
@@ -144,9 +145,9 @@ TEST_F(test_process, a_child_leaves_its_parents_cache_alone) {
 
     uct_md_h md = open();
     EXPECT_TRUE(is_shared_after(md, [this] {
-        test_core_set_pid(getppid()); /* As before the fork handler ran */
+        test_core_state()->pid = getppid(); /* As before the fork handler ran */
         test_vm_unmapped(m_buffer, LENGTH);
-        test_core_set_pid(getpid());
+        test_core_state()->pid = getpid();
     }));
 }
 
@@ -188,9 +189,9 @@ TEST_F(test_process, large_mappings_are_recorded) {
     test_vm_mapped(NULL, 1 << 20, prot, flags, MAP_FAILED);
     test_vm_remapped(at, 1 << 20, 4096, at);
     test_vm_remapped(at, 4096, 1 << 20, MAP_FAILED);
-    test_core_set_pid(getppid()); /* In a child, before its fork handler ran */
+    test_core_state()->pid = getppid(); /* In a child, before its fork handler ran */
     test_vm_mapped(NULL, 1 << 20, prot, flags, at);
-    test_core_set_pid(getpid());
+    test_core_state()->pid = getpid();
 
     test_vm_unmapped(at, 1 << 20); /* Which no use was of */
     test_vm_unmapped(at, 4096);
@@ -261,9 +262,9 @@ TEST_F(test_process, a_handler_may_fork_under_the_lock_of_the_cache) {
 
         dereg(md, reg(md, SEND));
         alarm(10); /* Rather than hang */
-        test_pred_lock(test_core_pred());
-        run_in_child([] { EXPECT_EQ(nullptr, test_core_pred()); });
-        test_pred_unlock(test_core_pred());
+        pred_lock(test_core_state()->pred);
+        run_in_child([] { EXPECT_EQ(nullptr, test_core_state()->pred); });
+        pred_unlock(test_core_state()->pred);
         alarm(0);
 
         unsigned before = m_num_regs;
@@ -301,11 +302,11 @@ TEST_F(test_process, a_forked_child_starts_with_nothing) {
 
         test_core_count_firehose(2, 1);
         run_in_child([this, md] {
-            EXPECT_EQ(nullptr, test_core_pred());
-            EXPECT_EQ(0u, test_core_num_opened());
-            EXPECT_EQ(0u, test_core_num_managed());
+            EXPECT_EQ(nullptr, test_core_state()->pred);
+            EXPECT_EQ(0u, test_core_state()->num_opened);
+            EXPECT_EQ(0u, test_core_state()->num_managed);
             EXPECT_EQ(0u, uct_predreg_num_passed(test_core_state()));
-            EXPECT_EQ(0u, test_core_kernel_pinned());
+            EXPECT_EQ(0u, test_core_state()->kernel_pinned);
             EXPECT_EQ(0u, pools());
             EXPECT_EQ(0u, firehose_requests());
 
@@ -314,10 +315,10 @@ TEST_F(test_process, a_forked_child_starts_with_nothing) {
 
             /* Its own is managed */
             open(2);
-            EXPECT_EQ(1u, test_core_num_managed());
-            EXPECT_NE(nullptr, test_core_pred());
+            EXPECT_EQ(1u, test_core_state()->num_managed);
+            EXPECT_NE(nullptr, test_core_state()->pred);
         });
-        EXPECT_EQ(1u, test_core_num_managed());
+        EXPECT_EQ(1u, test_core_state()->num_managed);
         EXPECT_EQ(LENGTH, pools());
         EXPECT_EQ(2u, firehose_requests());
     });
@@ -365,6 +366,6 @@ TEST_F(test_process, nothing_idle_is_registered_while_a_process_forks) {
 
         /* The cache goes on as before */
         dereg(md, reg(md, SEND));
-        EXPECT_EQ(1u, test_core_num_managed());
+        EXPECT_EQ(1u, test_core_state()->num_managed);
     });
 }

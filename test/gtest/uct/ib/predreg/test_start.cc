@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 extern "C" {
+#include <ucs/rcache_pred/cache/cache.h>
 #include <common/c_access.h>
 
 const uct_predreg_hooks_t *
@@ -56,8 +57,8 @@ protected:
     template <typename F> void run(F func)
     {
         child process([func]() -> int {
-            uct_predreg_knobs_cleanup(test_core_knobs());
-            func(uct_predreg_core_init_13(test_core_real()));
+            uct_predreg_knobs_cleanup(&test_core_state()->knobs);
+            func(uct_predreg_core_init_13(&test_core_state()->real));
             EXPECT_EQ("", log_watch::take());
             exit(HasFailure());
         });
@@ -70,7 +71,7 @@ protected:
     {
         run([reason](const uct_predreg_hooks_t *hooks) {
             EXPECT_EQ(nullptr, hooks);
-            EXPECT_TRUE(test_core_is_aside());
+            EXPECT_TRUE(test_core_state()->aside);
             EXPECT_EQ("predictive registration steps aside: " + reason,
                       log_watch::take());
         });
@@ -105,10 +106,10 @@ protected:
 
         params.field_mask = UCP_PARAM_FIELD_FEATURES;
         params.features   = features;
-        hooks->making(test_core_real(), &params, nullptr, &making);
+        hooks->making(&test_core_state()->real, &params, nullptr, &making);
         EXPECT_EQ(0u, making.min_length);
         EXPECT_FALSE(making.is_changed);
-        hooks->made(test_core_real(), &making, nullptr, nullptr);
+        hooks->made(&test_core_state()->real, &making, nullptr, nullptr);
         hooks->worker_made(nullptr, nullptr);
     }
 
@@ -135,7 +136,7 @@ TEST_F(test_core_start, a_cache_and_all_hooks) {
     knob("EAGER", "y");
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
-        EXPECT_NE(nullptr, test_core_pred());
+        EXPECT_NE(nullptr, test_core_state()->pred);
         EXPECT_EQ(1u, test_vm_events_asked());
         for (size_t i = 0; i < sizeof(*hooks) / sizeof(void*); ++i) {
             EXPECT_NE(nullptr, reinterpret_cast<void *const*>(hooks)[i]) << i;
@@ -146,7 +147,7 @@ TEST_F(test_core_start, a_cache_and_all_hooks) {
 TEST_F(test_core_start, calls_are_told_apart_by_their_paths) {
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
-        EXPECT_TRUE(test_core_has_paths());
+        EXPECT_TRUE(test_core_state()->paths != nullptr);
     });
 }
 
@@ -154,12 +155,12 @@ TEST_F(test_core_start, or_by_their_depth) {
     knob("UNWIND", "n");
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
-        EXPECT_FALSE(test_core_has_paths());
+        EXPECT_FALSE(test_core_state()->paths != nullptr);
     });
 }
 
 TEST_F(test_core_start, beside_an_unknown_version_it_steps_aside) {
-    test_core_real()->ucp_get_version = [](unsigned *major, unsigned *minor,
+    test_core_state()->real.ucp_get_version = [](unsigned *major, unsigned *minor,
                                            unsigned *release) {
         *major   = 1;
         *minor   = 99;
@@ -201,9 +202,9 @@ TEST_F(test_core_start, leave_pinned_needs_no_memory_events) {
     test_vm_events_init(UCS_ERR_UNSUPPORTED);
     run([](const uct_predreg_hooks_t *hooks) {
         EXPECT_NE(nullptr, hooks);
-        EXPECT_EQ(nullptr, test_core_pred());
+        EXPECT_EQ(nullptr, test_core_state()->pred);
         EXPECT_EQ(0u, test_vm_events_asked());
-        EXPECT_FALSE(test_core_is_aside());
+        EXPECT_FALSE(test_core_state()->aside);
     });
 }
 
@@ -230,7 +231,7 @@ TEST_F(test_core_start, leave_pinned_keeps_no_bound) {
 
 /* From 1.16 on the cache of UCP hides uses */
 TEST_F(test_core_start, a_trace_of_leave_pinned_has_its_uses) {
-    test_core_real()->ucp_get_version = [](unsigned *major, unsigned *minor,
+    test_core_state()->real.ucp_get_version = [](unsigned *major, unsigned *minor,
                                            unsigned *release) {
         *major   = 1;
         *minor   = 18;
@@ -240,15 +241,15 @@ TEST_F(test_core_start, a_trace_of_leave_pinned_has_its_uses) {
     run([](const uct_predreg_hooks_t *hooks) {
         EXPECT_NE(nullptr, hooks);
         EXPECT_EQ(unsigned(UCS_RCACHE_PRED_POLICY_LEAVE_PINNED),
-                  test_core_knobs()->policy);
+                  test_core_state()->knobs.policy);
     });
 
     knob("TRACE", m_folder);
     run([](const uct_predreg_hooks_t *hooks) {
         EXPECT_NE(nullptr, hooks);
         EXPECT_EQ(unsigned(UCS_RCACHE_PRED_POLICY_PREDICT),
-                  test_core_knobs()->policy);
-        EXPECT_EQ(0, test_core_knobs()->budget);
+                  test_core_state()->knobs.policy);
+        EXPECT_EQ(0, test_core_state()->knobs.budget);
     });
 }
 
@@ -367,7 +368,7 @@ TEST_F(test_core_start, the_exit_does_not_wait_for_an_interrupted_thread) {
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
         hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
-        test_pred_lock(test_core_pred());
+        pred_lock(test_core_state()->pred);
         alarm(30); /* It is not to wait for ever */
     });
     EXPECT_EQ("", read(m_folder + "/summary"));
@@ -432,7 +433,7 @@ TEST_F(test_core_start, a_child_that_was_not_noticed_prints_none) {
     run([](const uct_predreg_hooks_t *hooks) {
         ASSERT_NE(nullptr, hooks);
         hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
-        test_core_set_pid(getppid());
+        test_core_state()->pid = getppid();
     });
     EXPECT_EQ("", read(m_folder + "/summary"));
 }

@@ -31,7 +31,7 @@ static ucs_rcache_pred_time_t stopped_clock(void *arg)
 ucs_status_t served_make(size_t size, size_t slab_size, size_t min_length,
                          int is_strict, unsigned access,
                          const test_served_ops_t *ops,
-                         test_served_t **served_p)
+                         uct_predreg_arena_t **served_p)
 {
     uct_predreg_arena_params_t params = {
         .size       = size,
@@ -68,71 +68,24 @@ void served_set_back(uint64_t by)
     stopped_time -= by;
 }
 
-void served_destroy(test_served_t *served)
-{
-    uct_predreg_arena_destroy(served);
-}
-
-ucs_status_t served_start(test_served_t *served)
+ucs_status_t served_start(uct_predreg_arena_t *served)
 {
     served->served.now = ucs_rcache_pred_thread_now;
     return uct_predreg_arena_start(served);
 }
 
-void served_stop(test_served_t *served)
+void served_stop(uct_predreg_arena_t *served)
 {
     uct_predreg_arena_stop(served, UINT64_MAX / 4);
 }
 
-int served_give_way(test_served_t *served)
-{
-    return uct_predreg_arena_give_way(served);
-}
-
-void served_before_fork(test_served_t *served)
-{
-    uct_predreg_arena_before_fork(served);
-}
-
-void served_after_fork(test_served_t *served)
-{
-    uct_predreg_arena_after_fork(served);
-}
-
-ucs_arena_time_t served_tend(test_served_t *served, ucs_arena_time_t later)
+ucs_arena_time_t served_tend(uct_predreg_arena_t *served, ucs_arena_time_t later)
 {
     return ucs_arena_tend(served->served.arena,
                           uct_predreg_served_time(&served->served) + later);
 }
 
-void served_stats(test_served_t *served, ucs_arena_stats_t *stats)
-{
-    ucs_arena_stats_get(served->served.arena, stats);
-}
-
-int served_add(test_served_t *served, void *domain)
-{
-    return uct_predreg_arena_add(served, domain);
-}
-
-void served_remove(test_served_t *served, unsigned number)
-{
-    uct_predreg_arena_regs_remove(&served->regs, number);
-}
-
-int served_begin(test_served_t *served, unsigned number, const void *address,
-                 size_t length, unsigned access, uct_mem_h *memh_p)
-{
-    return uct_predreg_arena_begin(served, number, address, length, access,
-                                   memh_p);
-}
-
-int served_end(test_served_t *served, uct_mem_h memh, int is_invalid)
-{
-    return uct_predreg_arena_end(served, memh, is_invalid);
-}
-
-int served_has(test_served_t *served, const void *address)
+int served_has(uct_predreg_arena_t *served, const void *address)
 {
     uintptr_t start = (uintptr_t)address;
     uintptr_t end   = start + 1;
@@ -140,7 +93,7 @@ int served_has(test_served_t *served, const void *address)
     return ucs_arena_slabs_clip(&served->served.arena->slabs, &start, &end);
 }
 
-void *served_mmap(test_served_t *served, void *address, size_t length,
+void *served_mmap(uct_predreg_arena_t *served, void *address, size_t length,
                   int prot, int flags, int fd)
 {
     void *result;
@@ -162,7 +115,7 @@ static int is_plain(const void *address, size_t length)
            (length > 0) && (length < MAX_LENGTH);
 }
 
-int served_munmap(test_served_t *served, void *address, size_t length)
+int served_munmap(uct_predreg_arena_t *served, void *address, size_t length)
 {
     if (*served->is_here &&
         uct_predreg_arena_munmap(&served->served, &address, &length)) {
@@ -175,7 +128,7 @@ int served_munmap(test_served_t *served, void *address, size_t length)
                                        syscall(SYS_munmap, address, length);
 }
 
-void *served_mremap(test_served_t *served, void *address, size_t old_length,
+void *served_mremap(uct_predreg_arena_t *served, void *address, size_t old_length,
                     size_t new_length, int flags, void *target)
 {
     uct_predreg_mremap_t call = {
@@ -196,7 +149,7 @@ void *served_mremap(test_served_t *served, void *address, size_t old_length,
                           call.flags, target);
 }
 
-int served_madvise(test_served_t *served, void *address, size_t length,
+int served_madvise(uct_predreg_arena_t *served, void *address, size_t length,
                    int advice)
 {
     if (*served->is_here &&
@@ -208,7 +161,7 @@ int served_madvise(test_served_t *served, void *address, size_t length,
 
 /* As the functions of libc do, see preload_libc.c */
 static int
-may_alter(test_served_t *served, const void *address, size_t length)
+may_alter(uct_predreg_arena_t *served, const void *address, size_t length)
 {
     int error = *served->is_here ?
                         uct_predreg_arena_alter(&served->served, address,
@@ -221,7 +174,7 @@ may_alter(test_served_t *served, const void *address, size_t length)
     return error == 0;
 }
 
-int served_mprotect(test_served_t *served, void *address, size_t length,
+int served_mprotect(uct_predreg_arena_t *served, void *address, size_t length,
                     int prot)
 {
     if (!may_alter(served, address, length)) {
@@ -230,7 +183,7 @@ int served_mprotect(test_served_t *served, void *address, size_t length,
     return syscall(SYS_mprotect, address, length, prot);
 }
 
-int served_mlock(test_served_t *served, const void *address, size_t length)
+int served_mlock(uct_predreg_arena_t *served, const void *address, size_t length)
 {
     if (!may_alter(served, address, length)) {
         return -1;
@@ -239,21 +192,21 @@ int served_mlock(test_served_t *served, const void *address, size_t length)
 }
 
 
-test_handles_t *handles_make(size_t max)
+uct_predreg_handles_t *handles_make(size_t max)
 {
     size_t size             = uct_predreg_handles_memory_size(max);
-    test_handles_t *handles = calloc(1, sizeof(*handles) + size);
+    uct_predreg_handles_t *handles = calloc(1, sizeof(*handles) + size);
 
     uct_predreg_handles_init(handles, max, handles + 1);
     return handles;
 }
 
-void handles_destroy(test_handles_t *handles)
+void handles_destroy(uct_predreg_handles_t *handles)
 {
     free(handles);
 }
 
-void handles_set(test_handles_t *handles, const uint64_t *keys,
+void handles_set(uct_predreg_handles_t *handles, const uint64_t *keys,
                  const uint32_t *slabs, size_t num)
 {
     size_t i;
@@ -265,71 +218,30 @@ void handles_set(test_handles_t *handles, const uint64_t *keys,
     uct_predreg_handles_end(handles);
 }
 
-uint32_t handles_find(const test_handles_t *handles, uint64_t handle)
-{
-    return uct_predreg_handles_find(handles, handle);
-}
 
-
-test_altered_t *altered_make(uintptr_t base, size_t size, size_t page_size)
+uct_predreg_altered_t *altered_make(uintptr_t base, size_t size, size_t page_size)
 {
     size_t bits             = uct_predreg_altered_memory_size(size / page_size);
-    test_altered_t *altered = calloc(1, sizeof(*altered) + bits);
+    uct_predreg_altered_t *altered = calloc(1, sizeof(*altered) + bits);
 
     uct_predreg_altered_init(altered, base, page_size, altered + 1);
     return altered;
 }
 
-void altered_destroy(test_altered_t *altered)
+void altered_destroy(uct_predreg_altered_t *altered)
 {
     free(altered);
 }
 
-test_attract_t *attract_make(size_t min, size_t max)
+uct_predreg_attract_t *attract_make(size_t min, size_t max)
 {
-    test_attract_t *attract = malloc(sizeof(*attract));
+    uct_predreg_attract_t *attract = malloc(sizeof(*attract));
 
-    UCS_STATIC_ASSERT((int)TEST_ATTRACT_TRY == UCT_PREDREG_ATTRACT_TRY);
-    UCS_STATIC_ASSERT((int)TEST_ATTRACT_UNUSED == UCT_PREDREG_ATTRACT_UNUSED);
-    UCS_STATIC_ASSERT(TEST_ATTRACT_NONE == UCT_PREDREG_ATTRACT_NONE);
-    UCS_STATIC_ASSERT(TEST_ATTRACT_TRIAL == UCT_PREDREG_ATTRACT_TRIAL);
-    UCS_STATIC_ASSERT((int)TEST_ATTRACT_MORE == UCT_PREDREG_ATTRACT_MORE);
-    UCS_STATIC_ASSERT((int)TEST_ATTRACT_SETTLED == UCT_PREDREG_ATTRACT_SETTLED);
-    UCS_STATIC_ASSERT((int)TEST_ATTRACT_OVER == UCT_PREDREG_ATTRACT_OVER);
-    UCS_STATIC_ASSERT(TEST_ATTRACT_SETTLE == UCT_PREDREG_ATTRACT_SETTLE);
-    UCS_STATIC_ASSERT(TEST_ATTRACT_MIN_REFUSED ==
-                      UCT_PREDREG_ATTRACT_MIN_REFUSED);
     uct_predreg_attract_init(attract, min, max);
     return attract;
 }
 
-void attract_destroy(test_attract_t *attract)
+void attract_destroy(uct_predreg_attract_t *attract)
 {
     free(attract);
-}
-
-int attract_unmapped(test_attract_t *attract)
-{
-    return uct_predreg_attract_unmapped(attract);
-}
-
-int attract_note(test_attract_t *attract, size_t length)
-{
-    return uct_predreg_attract_note(attract, length);
-}
-
-int attract_look(test_attract_t *attract, uint64_t now, uint64_t answered,
-                 uint64_t refused, int is_full)
-{
-    return uct_predreg_attract_look(attract, now, answered, refused, is_full);
-}
-
-size_t attract_attracted(const test_attract_t *attract)
-{
-    return attract->attracted;
-}
-
-int attract_is_malloced(const void *address, size_t page_size)
-{
-    return uct_predreg_attract_is_malloced(address, page_size);
 }

@@ -22,7 +22,7 @@ served_test::served_test() :
 served_test::~served_test()
 {
     if (m_served != nullptr) {
-        served_destroy(m_served);
+        uct_predreg_arena_destroy(m_served);
         EXPECT_EQ(0u, m_reserved);
     }
     for (auto &domain : m_domains) {
@@ -44,7 +44,7 @@ void served_test::make(bool is_strict, bool is_registered)
     tend();
     if (is_registered) {
         address = map(SLAB);
-        EXPECT_FALSE(served_begin(m_served, 0, address, 1, ACCESS, &memh));
+        EXPECT_FALSE(uct_predreg_arena_begin(m_served, 0, address, 1, ACCESS, &memh));
         tend();
         EXPECT_EQ(SLAB, m_reserved);
         EXPECT_EQ(0, served_munmap(m_served, address, SLAB));
@@ -56,7 +56,7 @@ int served_test::add()
 {
     m_domains.emplace_back(new domain_t);
     m_domains.back()->test = this;
-    return served_add(m_served, m_domains.back().get());
+    return uct_predreg_arena_add(m_served, m_domains.back().get());
 }
 
 void served_test::tend(uint64_t later)
@@ -88,7 +88,7 @@ ucs_arena_stats_t served_test::stats()
 {
     ucs_arena_stats_t stats;
 
-    served_stats(m_served, &stats);
+    ucs_arena_stats_get(m_served->served.arena, &stats);
     return stats;
 }
 

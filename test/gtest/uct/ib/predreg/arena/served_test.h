@@ -71,7 +71,7 @@ protected:
                                              program was asked to map; SIZE_MAX: it
                                              was not */
 
-    test_served_t         *m_served;
+    uct_predreg_arena_t         *m_served;
     std::vector<std::unique_ptr<domain_t>> m_domains;
     std::mutex            m_lock;     /* Around the next three */
     size_t                m_reserved; /* Bytes */

@@ -14,8 +14,8 @@ class test_attract : public ::testing::Test {
 protected:
     static constexpr size_t   MIN    = 128 << 10;
     static constexpr size_t   MAX    = 64 << 20;
-    static constexpr uint64_t SETTLE = TEST_ATTRACT_SETTLE;
-    static constexpr uint64_t MANY   = TEST_ATTRACT_MIN_REFUSED;
+    static constexpr uint64_t SETTLE = UCT_PREDREG_ATTRACT_SETTLE;
+    static constexpr uint64_t MANY   = UCT_PREDREG_ATTRACT_MIN_REFUSED;
 
     test_attract() : m_attract(attract_make(MIN, MAX)) { }
 
@@ -23,36 +23,37 @@ protected:
 
     int look()
     {
-        return attract_look(m_attract, m_now, m_answered, m_refused, m_full);
+        return uct_predreg_attract_look(m_attract, m_now, m_answered, m_refused,
+                                        m_full);
     }
 
     /* All is mapped at first, but nothing is communicated, and that is over */
     void SetUp() override
     {
-        EXPECT_EQ(TEST_ATTRACT_TRY, look());
-        EXPECT_EQ(+MIN, attract_attracted(m_attract));
+        EXPECT_EQ(UCT_PREDREG_ATTRACT_TRY, look());
+        EXPECT_EQ(+MIN, m_attract->attracted);
         try_out();
-        EXPECT_EQ(TEST_ATTRACT_UNUSED, look());
+        EXPECT_EQ(UCT_PREDREG_ATTRACT_UNUSED, look());
     }
 
     void try_out()
     {
-        for (unsigned i = 1; i < TEST_ATTRACT_TRIAL; ++i) {
-            EXPECT_FALSE(attract_unmapped(m_attract));
-            EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+        for (unsigned i = 1; i < UCT_PREDREG_ATTRACT_TRIAL; ++i) {
+            EXPECT_FALSE(uct_predreg_attract_unmapped(m_attract));
+            EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
         }
-        EXPECT_TRUE(attract_unmapped(m_attract));
+        EXPECT_TRUE(uct_predreg_attract_unmapped(m_attract));
     }
 
     /* Communicate, and let malloc() be told */
     void attract(size_t length)
     {
-        EXPECT_TRUE(attract_note(m_attract, length));
-        EXPECT_EQ(TEST_ATTRACT_MORE, look());
-        EXPECT_EQ(length, attract_attracted(m_attract));
+        EXPECT_TRUE(uct_predreg_attract_note(m_attract, length));
+        EXPECT_EQ(UCT_PREDREG_ATTRACT_MORE, look());
+        EXPECT_EQ(length, m_attract->attracted);
     }
 
-    test_attract_t *m_attract;
+    uct_predreg_attract_t *m_attract;
     uint64_t       m_now      = 1000;
     uint64_t       m_answered = 0;
     uint64_t       m_refused  = 0;
@@ -60,60 +61,60 @@ protected:
 };
 
 TEST_F(test_attract, shorter_and_shorter) {
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
     attract(MAX);
-    EXPECT_FALSE(attract_note(m_attract, MAX));
+    EXPECT_FALSE(uct_predreg_attract_note(m_attract, MAX));
     attract(MIN);
-    EXPECT_FALSE(attract_note(m_attract, 2 * MIN));
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_FALSE(uct_predreg_attract_note(m_attract, 2 * MIN));
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
 }
 
 /* The arena would not serve it */
 TEST_F(test_attract, too_short_and_too_long) {
-    EXPECT_FALSE(attract_note(m_attract, MIN - 1));
-    EXPECT_FALSE(attract_note(m_attract, MAX + 1));
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_FALSE(uct_predreg_attract_note(m_attract, MIN - 1));
+    EXPECT_FALSE(uct_predreg_attract_note(m_attract, MAX + 1));
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
 }
 
 TEST_F(test_attract, from_the_beginning_on) {
     attract_destroy(m_attract);
     m_attract = attract_make(MIN, MAX);
-    EXPECT_TRUE(attract_note(m_attract, 3 * MIN));
-    EXPECT_EQ(TEST_ATTRACT_TRY, look());
+    EXPECT_TRUE(uct_predreg_attract_note(m_attract, 3 * MIN));
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_TRY, look());
     try_out();
-    EXPECT_EQ(TEST_ATTRACT_MORE, look());
-    EXPECT_EQ(3 * MIN, attract_attracted(m_attract));
-    EXPECT_FALSE(attract_unmapped(m_attract));
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_MORE, look());
+    EXPECT_EQ(3 * MIN, m_attract->attracted);
+    EXPECT_FALSE(uct_predreg_attract_unmapped(m_attract));
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
 }
 
 TEST_F(test_attract, settles_once) {
     attract(MAX);
     m_now += SETTLE - 1;
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
     attract(MIN);
     m_now += SETTLE - 1;
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
     m_now += 1;
-    EXPECT_EQ(TEST_ATTRACT_SETTLED, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_SETTLED, look());
     m_now += 10 * SETTLE;
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
 }
 
 /* Then malloc() is left alone, for good */
 TEST_F(test_attract, arena_is_too_small) {
     attract(MIN);
     m_refused  = MANY - 1;
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
     m_refused  = MANY;
     m_answered = MANY;
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
     m_refused  = 3 * MANY;
     m_answered = 3 * MANY - 1;
-    EXPECT_EQ(TEST_ATTRACT_OVER, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_OVER, look());
     m_refused  = 100 * MANY;
     m_now     += 10 * SETTLE;
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
 }
 
 /* The helper makes room: what was refused until then counts for nothing */
@@ -121,20 +122,20 @@ TEST_F(test_attract, arena_has_room_to_come) {
     attract(MIN);
     m_full    = false;
     m_refused = 100 * MANY;
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
     m_full     = true;
     m_refused += MANY - 1;
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
     m_refused += 1;
-    EXPECT_EQ(TEST_ATTRACT_OVER, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_OVER, look());
 }
 
 /* Whoever maps memory by itself is refused what there is no room for */
 TEST_F(test_attract, refused_without_having_attracted) {
     m_refused = 100 * MANY;
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
     attract(MIN);
-    EXPECT_EQ(TEST_ATTRACT_NOTHING, look());
+    EXPECT_EQ(UCT_PREDREG_ATTRACT_NOTHING, look());
 }
 
 TEST_F(test_attract, what_malloc_has_mapped) {
@@ -143,12 +144,12 @@ TEST_F(test_attract, what_malloc_has_mapped) {
 
     memset(page, 0, sizeof(page));
     page[1] = sizeof(page) | 2;
-    EXPECT_TRUE(attract_is_malloced(&page[2], page_size));
-    EXPECT_FALSE(attract_is_malloced(&page[3], page_size));
-    EXPECT_FALSE(attract_is_malloced(&page[512], page_size));
+    EXPECT_TRUE(uct_predreg_attract_is_malloced(&page[2], page_size));
+    EXPECT_FALSE(uct_predreg_attract_is_malloced(&page[3], page_size));
+    EXPECT_FALSE(uct_predreg_attract_is_malloced(&page[512], page_size));
     /* In the heap, and of another arena of glibc */
     for (size_t bits : {0, 1, 4, 5, 3, 6, 7}) {
         page[1] = sizeof(page) | bits;
-        EXPECT_FALSE(attract_is_malloced(&page[2], page_size));
+        EXPECT_FALSE(uct_predreg_attract_is_malloced(&page[2], page_size));
     }
 }

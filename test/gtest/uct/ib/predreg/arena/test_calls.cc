@@ -68,8 +68,8 @@ protected:
         uct_mem_h memh;
 
         for (unsigned i = 0; i < 2; ++i) {
-            if (served_begin(m_served, 0, address, 1, ACCESS, &memh)) {
-                served_end(m_served, memh, 0);
+            if (uct_predreg_arena_begin(m_served, 0, address, 1, ACCESS, &memh)) {
+                uct_predreg_arena_end(m_served, memh, 0);
                 return true;
             }
             tend();
@@ -555,11 +555,11 @@ protected:
         });
     }
 
-    static test_served_t *s_served;
+    static uct_predreg_arena_t *s_served;
     std::vector<void*>   m_next;
 };
 
-test_served_t *test_arena_calls_read_only::s_served;
+uct_predreg_arena_t *test_arena_calls_read_only::s_served;
 
 TEST_F(test_arena_calls_read_only, is_writable_again) {
     make();
@@ -827,7 +827,7 @@ TEST_F(test_arena_calls, fork_without_free_memory) {
     tend(LAZY);
     ASSERT_EQ(0, served_munmap(m_served, buffer + 3 * MIN, MIN));
 
-    served_before_fork(m_served);
+    uct_predreg_arena_before_fork(m_served);
     pid_t child = ::fork();
     if (child == 0) {
         bool is_ok = reads_as(buffer, MIN, 1) &&
@@ -841,7 +841,7 @@ TEST_F(test_arena_calls, fork_without_free_memory) {
         is_ok &= !is_mapped(buffer, 4 * MIN);
         _exit(is_ok ? 0 : 1);
     }
-    served_after_fork(m_served);
+    uct_predreg_arena_after_fork(m_served);
     int status;
     ASSERT_EQ(child, waitpid(child, &status, 0));
     EXPECT_EQ(0, status);
@@ -851,7 +851,7 @@ TEST_F(test_arena_calls, fork_without_free_memory) {
     for (auto &address : next) {
         address = filled(MIN, 2);
     }
-    served_before_fork(m_served);
+    uct_predreg_arena_before_fork(m_served);
     child = ::fork();
     if (child == 0) {
         bool is_ok = true;
@@ -860,7 +860,7 @@ TEST_F(test_arena_calls, fork_without_free_memory) {
         }
         _exit(is_ok ? 0 : 1);
     }
-    served_after_fork(m_served);
+    uct_predreg_arena_after_fork(m_served);
     ASSERT_EQ(child, waitpid(child, &status, 0));
     EXPECT_EQ(0, status);
     for (auto address : next) {

@@ -27,7 +27,7 @@ namespace {
  * arena, and one of the kernel alone. Whatever it does, both must read the same */
 class program {
 public:
-    program(test_served_t *served, unsigned seed, size_t page, size_t min) :
+    program(uct_predreg_arena_t *served, unsigned seed, size_t page, size_t min) :
         m_served(served), m_random(seed), m_page(page), m_min(min / page)
     {
     }
@@ -212,9 +212,9 @@ private:
         uct_mem_h memh;
 
         if (pick(&part) &&
-            served_begin(m_served, 0, arena_of(part), length_of(part),
-                         UCT_MD_MEM_ACCESS_LOCAL_READ, &memh)) {
-            EXPECT_TRUE(served_end(m_served, memh, any(50) == 0));
+            uct_predreg_arena_begin(m_served, 0, arena_of(part), length_of(part),
+                                    UCT_MD_MEM_ACCESS_LOCAL_READ, &memh)) {
+            EXPECT_TRUE(uct_predreg_arena_end(m_served, memh, any(50) == 0));
         }
     }
 
@@ -454,7 +454,7 @@ private:
         }
     }
 
-    test_served_t       *m_served;
+    uct_predreg_arena_t       *m_served;
     std::mt19937_64     m_random;
     size_t              m_page;
     size_t              m_min; /* Pages */

@@ -23,7 +23,8 @@ protected:
     {
         uct_mem_h memh = nullptr;
 
-        return served_begin(m_served, number, address, length, ACCESS, &memh) ?
+        return uct_predreg_arena_begin(m_served, number, address, length, ACCESS,
+                                       &memh) ?
                        memh :
                        nullptr;
     }
@@ -36,9 +37,9 @@ TEST_F(test_arena_register, uses_are_answered) {
     ASSERT_NE(nullptr, memh);
     EXPECT_EQ(1u, m_domains[0]->regs.count(memh));
     EXPECT_EQ(memh, begin(0, buffer + MIN - 1, 1));
-    EXPECT_TRUE(served_end(m_served, memh, 0));
-    EXPECT_TRUE(served_end(m_served, memh, 0));
-    EXPECT_FALSE(served_end(m_served, (uct_mem_h)0x10, 0));
+    EXPECT_TRUE(uct_predreg_arena_end(m_served, memh, 0));
+    EXPECT_TRUE(uct_predreg_arena_end(m_served, memh, 0));
+    EXPECT_FALSE(uct_predreg_arena_end(m_served, (uct_mem_h)0x10, 0));
     EXPECT_EQ(2u, stats().answered);
 
     /* Outside, across the end of a slab, and with more access than there is */
@@ -46,8 +47,8 @@ TEST_F(test_arena_register, uses_are_answered) {
     EXPECT_EQ(nullptr, begin(0, &local));
     EXPECT_EQ(nullptr, begin(0, buffer, SLAB + 1));
     EXPECT_EQ(nullptr, begin(0, buffer, 0));
-    EXPECT_FALSE(served_begin(m_served, 0, buffer, 1,
-                              UCT_MD_MEM_ACCESS_REMOTE_ATOMIC, &memh));
+    EXPECT_FALSE(uct_predreg_arena_begin(m_served, 0, buffer, 1,
+                                         UCT_MD_MEM_ACCESS_REMOTE_ATOMIC, &memh));
     served_munmap(m_served, buffer, MIN);
 }
 
@@ -57,7 +58,7 @@ TEST_F(test_arena_register, domains_come_and_go) {
     EXPECT_EQ(nullptr, begin(0, buffer));
     tend();
     uct_mem_h memh = begin(0, buffer);
-    EXPECT_TRUE(served_end(m_served, memh, 0));
+    EXPECT_TRUE(uct_predreg_arena_end(m_served, memh, 0));
 
     /* What is registered is so in both when it is used again */
     ASSERT_EQ(1, add());
@@ -67,14 +68,14 @@ TEST_F(test_arena_register, domains_come_and_go) {
     EXPECT_EQ(2 * SLAB, m_reserved);
     memh = begin(1, buffer);
     EXPECT_EQ(1u, m_domains[1]->regs.count(memh));
-    EXPECT_TRUE(served_end(m_served, memh, 0));
+    EXPECT_TRUE(uct_predreg_arena_end(m_served, memh, 0));
     EXPECT_EQ(m_domains[0]->regs.size(), m_domains[1]->regs.size());
 
-    served_remove(m_served, 0);
+    uct_predreg_arena_regs_remove(&m_served->regs, 0);
     EXPECT_TRUE(m_domains[0]->regs.empty());
     EXPECT_EQ(nullptr, begin(0, buffer));
     memh = begin(1, buffer);
-    EXPECT_TRUE(served_end(m_served, memh, 0));
+    EXPECT_TRUE(uct_predreg_arena_end(m_served, memh, 0));
 
     /* Its number is free again */
     EXPECT_EQ(0, add());
@@ -93,8 +94,8 @@ TEST_F(test_arena_register, a_domain_comes_while_a_slab_is_used) {
     ASSERT_EQ(1, add());
     EXPECT_EQ(nullptr, begin(1, buffer));
     EXPECT_EQ(memh, begin(0, buffer));
-    EXPECT_TRUE(served_end(m_served, memh, 0));
-    EXPECT_TRUE(served_end(m_served, memh, 0));
+    EXPECT_TRUE(uct_predreg_arena_end(m_served, memh, 0));
+    EXPECT_TRUE(uct_predreg_arena_end(m_served, memh, 0));
 }
 
 /* If strict, what a thread frees while a slab is being registered cannot be: it is tried
@@ -145,11 +146,11 @@ TEST_F(test_arena_register, invalidated) {
     void *buffer    = map(MIN);
     uct_mem_h first = begin(0, buffer), second = begin(0, buffer);
     ASSERT_NE(nullptr, first);
-    EXPECT_TRUE(served_end(m_served, first, 1));
+    EXPECT_TRUE(uct_predreg_arena_end(m_served, first, 1));
     tend();
     EXPECT_EQ(1u, m_domains[0]->regs.count(second));
     EXPECT_EQ(nullptr, begin(0, buffer));
-    EXPECT_TRUE(served_end(m_served, second, 0));
+    EXPECT_TRUE(uct_predreg_arena_end(m_served, second, 0));
     tend(IDLE);
     EXPECT_EQ(0u, m_domains[0]->regs.count(second));
     EXPECT_TRUE(is_writable(buffer));
@@ -159,9 +160,9 @@ TEST_F(test_arena_register, invalidated) {
 TEST_F(test_arena_register, slabs_give_way) {
     make();
     EXPECT_EQ(SLAB, m_reserved);
-    EXPECT_TRUE(served_give_way(m_served));
+    EXPECT_TRUE(uct_predreg_arena_give_way(m_served));
     EXPECT_EQ(0u, m_reserved);
-    EXPECT_FALSE(served_give_way(m_served));
+    EXPECT_FALSE(uct_predreg_arena_give_way(m_served));
 
     /* Also those that the program has memory of, but not while that is used */
     void *buffer = map(SLAB);
@@ -170,9 +171,9 @@ TEST_F(test_arena_register, slabs_give_way) {
     EXPECT_EQ(SLAB, m_reserved);
     uct_mem_h memh = begin(0, buffer);
     ASSERT_NE(nullptr, memh);
-    EXPECT_FALSE(served_give_way(m_served));
-    EXPECT_TRUE(served_end(m_served, memh, 0));
-    EXPECT_TRUE(served_give_way(m_served));
+    EXPECT_FALSE(uct_predreg_arena_give_way(m_served));
+    EXPECT_TRUE(uct_predreg_arena_end(m_served, memh, 0));
+    EXPECT_TRUE(uct_predreg_arena_give_way(m_served));
     EXPECT_EQ(0u, m_reserved);
     served_munmap(m_served, buffer, SLAB);
 }
@@ -208,7 +209,7 @@ TEST_F(test_arena_register, threads) {
                 memset(buffer, 1 + i, length);
                 uct_mem_h memh = begin(0, buffer, length);
                 if (memh != nullptr) {
-                    ASSERT_TRUE(served_end(m_served, memh, round % 50 == 0));
+                    ASSERT_TRUE(uct_predreg_arena_end(m_served, memh, round % 50 == 0));
                 }
                 ASSERT_TRUE(reads_as(buffer, length, 1 + i));
                 ASSERT_EQ(0, served_munmap(m_served, buffer, length));
@@ -218,7 +219,7 @@ TEST_F(test_arena_register, threads) {
     for (unsigned i = 0; i < 20; ++i) {
         ASSERT_EQ(1, add());
         std::this_thread::yield();
-        served_remove(m_served, 1);
+        uct_predreg_arena_regs_remove(&m_served->regs, 1);
     }
     for (auto &thread : threads) {
         thread.join();
@@ -238,7 +239,7 @@ TEST_F(test_arena_register, late) {
     EXPECT_EQ(MIN, m_reserved);
     uct_mem_h memh = begin(0, buffer, MIN);
     EXPECT_EQ(1u, m_domains[0]->regs.count(memh));
-    EXPECT_TRUE(served_end(m_served, memh, 0));
+    EXPECT_TRUE(uct_predreg_arena_end(m_served, memh, 0));
 
 }
 
@@ -246,8 +247,8 @@ TEST_F(test_arena_register, late) {
 TEST_F(test_arena_register, late_access) {
     make(false, false);
     uct_mem_h memh;
-    EXPECT_FALSE(served_begin(m_served, 0, map(MIN), MIN,
-                              UCT_MD_MEM_ACCESS_REMOTE_ATOMIC, &memh));
+    EXPECT_FALSE(uct_predreg_arena_begin(m_served, 0, map(MIN), MIN,
+                                         UCT_MD_MEM_ACCESS_REMOTE_ATOMIC, &memh));
     tend();
     EXPECT_EQ(0u, m_reserved);
 }
@@ -269,10 +270,10 @@ TEST_F(test_arena_register, allocations_are_attracted) {
     await(MIN);
     EXPECT_EQ(nullptr, begin(0, outside, MIN - 1));
     EXPECT_EQ(nullptr, begin(0, map(MIN), MIN));
-    for (unsigned i = 0; i < TEST_ATTRACT_TRIAL; ++i) {
+    for (unsigned i = 0; i < UCT_PREDREG_ATTRACT_TRIAL; ++i) {
         EXPECT_EQ(0, served_munmap(m_served, map(MIN), MIN));
     }
-    await(TEST_ATTRACT_NONE);
+    await(UCT_PREDREG_ATTRACT_NONE);
     for (size_t length : {3 * MIN, 4 * MIN, MIN}) {
         EXPECT_EQ(nullptr, begin(0, outside, length));
         await(std::min(length, 3 * MIN));

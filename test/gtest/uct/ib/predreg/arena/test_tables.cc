@@ -12,17 +12,6 @@
 #include <thread>
 #include <vector>
 
-/* The functions whose header is not for C++ */
-extern "C" {
-void uct_predreg_altered_add(test_altered_t *altered, uintptr_t start,
-                             uintptr_t end);
-int uct_predreg_altered_has(const test_altered_t *altered, uintptr_t start,
-                            uintptr_t end);
-int uct_predreg_altered_remove(test_altered_t *altered, uintptr_t start,
-                               uintptr_t end,
-                               int (*cb)(void *address, size_t length));
-}
-
 class test_arena_handles : public ::testing::Test {
 protected:
     static constexpr size_t MAX    = 64;
@@ -44,27 +33,27 @@ protected:
         handles_set(m_handles, keys.data(), slabs.data(), keys.size());
     }
 
-    test_handles_t *m_handles;
+    uct_predreg_handles_t *m_handles;
 };
 
 TEST_F(test_arena_handles, none) {
-    EXPECT_EQ(NONE, handles_find(m_handles, 1));
+    EXPECT_EQ(NONE, uct_predreg_handles_find(m_handles, 1));
     set({}, {});
-    EXPECT_EQ(NONE, handles_find(m_handles, 1));
+    EXPECT_EQ(NONE, uct_predreg_handles_find(m_handles, 1));
 }
 
 TEST_F(test_arena_handles, all_are_replaced) {
     set({0x1000, 0x2000, 0x3000}, {7, 8, 9});
-    EXPECT_EQ(7u, handles_find(m_handles, 0x1000));
-    EXPECT_EQ(8u, handles_find(m_handles, 0x2000));
-    EXPECT_EQ(9u, handles_find(m_handles, 0x3000));
-    EXPECT_EQ(NONE, handles_find(m_handles, 0x4000));
+    EXPECT_EQ(7u, uct_predreg_handles_find(m_handles, 0x1000));
+    EXPECT_EQ(8u, uct_predreg_handles_find(m_handles, 0x2000));
+    EXPECT_EQ(9u, uct_predreg_handles_find(m_handles, 0x3000));
+    EXPECT_EQ(NONE, uct_predreg_handles_find(m_handles, 0x4000));
     set({0x2000}, {1});
-    EXPECT_EQ(NONE, handles_find(m_handles, 0x1000));
-    EXPECT_EQ(1u, handles_find(m_handles, 0x2000));
+    EXPECT_EQ(NONE, uct_predreg_handles_find(m_handles, 0x1000));
+    EXPECT_EQ(1u, uct_predreg_handles_find(m_handles, 0x2000));
     set({0x1000, 0x4000}, {0, 3});
-    EXPECT_EQ(0u, handles_find(m_handles, 0x1000));
-    EXPECT_EQ(NONE, handles_find(m_handles, 0x2000));
+    EXPECT_EQ(0u, uct_predreg_handles_find(m_handles, 0x1000));
+    EXPECT_EQ(NONE, uct_predreg_handles_find(m_handles, 0x2000));
 }
 
 TEST_F(test_arena_handles, as_many_as_there_can_be) {
@@ -77,8 +66,8 @@ TEST_F(test_arena_handles, as_many_as_there_can_be) {
     }
     set(keys, slabs);
     for (size_t i = 0; i < MAX; ++i) {
-        EXPECT_EQ(slabs[i], handles_find(m_handles, keys[i]));
-        EXPECT_EQ(NONE, handles_find(m_handles, keys[i] + 8));
+        EXPECT_EQ(slabs[i], uct_predreg_handles_find(m_handles, keys[i]));
+        EXPECT_EQ(NONE, uct_predreg_handles_find(m_handles, keys[i] + 8));
     }
 }
 
@@ -93,8 +82,8 @@ TEST_F(test_arena_handles, found_while_they_are_replaced) {
     for (unsigned i = 0; i < 2; ++i) {
         readers.emplace_back([&]() {
             while (!is_over) {
-                ASSERT_EQ(5u, handles_find(m_handles, 0x5000));
-                ASSERT_EQ(NONE, handles_find(m_handles, 0x6000));
+                ASSERT_EQ(5u, uct_predreg_handles_find(m_handles, 0x5000));
+                ASSERT_EQ(NONE, uct_predreg_handles_find(m_handles, 0x6000));
                 ++num_found;
             }
         });
@@ -171,7 +160,7 @@ protected:
     }
 
     static runs_t  m_runs;
-    test_altered_t *m_altered;
+    uct_predreg_altered_t *m_altered;
 };
 
 test_arena_altered::runs_t test_arena_altered::m_runs;

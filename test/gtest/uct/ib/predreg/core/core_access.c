@@ -35,11 +35,6 @@ void test_core_select(int is_process)
     self = is_process ? &uct_predreg_core : &own;
 }
 
-uct_predreg_domain_t *test_core_find_domain(uct_md_h md)
-{
-    return uct_predreg_domain_find(md);
-}
-
 /* That libuct has it, and lacks what later versions have, tells UCX 1.13 */
 static ucs_status_t pack(uct_md_h md, uct_mem_h memh, uintptr_t arg2,
                          uintptr_t arg3, uintptr_t arg4, uintptr_t arg5)
@@ -113,119 +108,9 @@ ucs_status_t test_core_make_paths(void)
     return ucs_callpath_table_create(&ucs_host_callpath_ops, &self->paths);
 }
 
-int test_core_has_paths(void)
-{
-    return self->paths != NULL;
-}
-
-uct_predreg_knobs_t *test_core_knobs(void)
-{
-    return &self->knobs;
-}
-
-uct_predreg_real_t *test_core_real(void)
-{
-    return &self->real;
-}
-
 void test_core_set_ucx(unsigned minor)
 {
     self->compat = uct_predreg_compat_select(1, minor);
-}
-
-int test_core_ucp_cache_is_off(void)
-{
-    return atomic_load(&self->ucp_cache_is_off);
-}
-
-void test_core_set_ucp_cache_off(void)
-{
-    atomic_store(&self->ucp_cache_is_off, 1);
-}
-
-void test_core_set_rank(int rank)
-{
-    self->rank = rank;
-}
-
-void test_core_lock(void)
-{
-    uct_predreg_core_lock(self);
-}
-
-void test_core_unlock(void)
-{
-    uct_predreg_core_unlock(self);
-}
-
-void test_core_set_pid(pid_t pid)
-{
-    self->pid = pid;
-}
-
-void test_core_set_pools(uint64_t bytes)
-{
-    atomic_store(&self->pool_bytes, bytes);
-}
-
-void test_core_set_opened(unsigned count)
-{
-    self->num_opened = count;
-}
-
-void test_core_set_fenced_puts(int fenced)
-{
-    atomic_store(&self->fenced_puts, fenced);
-}
-
-void test_core_set_whole(uct_md_h md)
-{
-    atomic_store(&uct_predreg_domain_find(md)->whole, 1);
-}
-
-int test_core_fenced_puts(void)
-{
-    return atomic_load(&self->fenced_puts);
-}
-
-int test_core_is_aside(void)
-{
-    return atomic_load(&self->aside);
-}
-
-unsigned test_core_num_managed(void)
-{
-    return atomic_load(&self->num_managed);
-}
-
-unsigned test_core_num_opened(void)
-{
-    return self->num_opened;
-}
-
-uint64_t test_core_kernel_pinned(void)
-{
-    return atomic_load(&self->kernel_pinned);
-}
-
-ucs_rcache_pred_t *test_core_pred(void)
-{
-    return self->pred;
-}
-
-void test_core_set_pred(ucs_rcache_pred_t *pred)
-{
-    self->pred = pred;
-}
-
-int test_core_has_node(void)
-{
-    return uct_predreg_node() != NULL;
-}
-
-int test_core_has_recorder(void)
-{
-    return uct_predreg_recorder(self) != NULL;
 }
 
 int test_core_read_live(uint64_t *uses_p, char *command, size_t max)
@@ -251,9 +136,4 @@ void test_core_settings_of(const char *component,
 {
     uct_predreg_settings_of(self->settings, self->num_settings, component,
                             settings);
-}
-
-const char *test_core_told_settings(void)
-{
-    return self->told_settings;
 }

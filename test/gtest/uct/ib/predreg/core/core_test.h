@@ -100,7 +100,7 @@ protected:
     /* Set a knob by its name */
     static void set(const std::string &name, const std::string &value)
     {
-        ASSERT_EQ(UCS_OK, uct_predreg_knobs_set(test_core_knobs(), name.c_str(),
+        ASSERT_EQ(UCS_OK, uct_predreg_knobs_set(&test_core_state()->knobs, name.c_str(),
                                                 value.c_str()));
     }
 

@@ -52,10 +52,10 @@ protected:
 unsigned test_core::s_minor;
 
 TEST_F(test_core, it_says_once_why_it_steps_aside) {
-    EXPECT_FALSE(test_core_is_aside());
+    EXPECT_FALSE(test_core_state()->aside);
     uct_predreg_step_aside(test_core_state(), UCT_PREDREG_ASIDE_CACHE_ON, "A=y");
     uct_predreg_step_aside(test_core_state(), UCT_PREDREG_ASIDE_FORK, NULL);
-    EXPECT_TRUE(test_core_is_aside());
+    EXPECT_TRUE(test_core_state()->aside);
     EXPECT_EQ("predictive registration steps aside: A=y keeps UCX's own cache on",
               log_watch::take());
     EXPECT_FALSE(uct_predreg_is_managing(test_core_state()));
@@ -73,7 +73,7 @@ TEST_F(test_core, it_knows_the_ucx_of_the_process) {
     };
     EXPECT_EQ(uct_predreg_compat_select(1, 18),
               uct_predreg_find_compat(test_core_state(), &real));
-    EXPECT_FALSE(test_core_is_aside());
+    EXPECT_FALSE(test_core_state()->aside);
 
     s_minor = 99;
     EXPECT_EQ(nullptr, uct_predreg_find_compat(test_core_state(), &real));
@@ -93,7 +93,7 @@ TEST_F(test_core, without_a_helper_the_policy_is_another) {
 TEST_F(test_core, leave_pinned_has_no_cache) {
     set("POLICY", "leave-pinned");
     EXPECT_FALSE(uct_predreg_is_managing(test_core_state()));
-    EXPECT_EQ(nullptr, test_core_pred());
+    EXPECT_EQ(nullptr, test_core_state()->pred);
 }
 
 TEST_F(test_core, passed_uses_are_counted) {
@@ -106,17 +106,17 @@ TEST_F(test_core, passed_uses_are_counted) {
 
 TEST_F(test_core, the_kernels_count_is_read_for_who_tells_it) {
     uct_predreg_note_pinned(test_core_state());
-    EXPECT_EQ(0u, test_core_kernel_pinned());
+    EXPECT_EQ(0u, test_core_state()->kernel_pinned);
 
     /* Nothing is pinned here: it is read without complaint */
     set("SUMMARY", "text");
     uct_predreg_note_pinned(test_core_state());
-    EXPECT_EQ(test_core_kernel_pinned(), snapshot().kernel_pinned);
+    EXPECT_EQ(test_core_state()->kernel_pinned, snapshot().kernel_pinned);
 }
 
 TEST_F(test_core, a_snapshot_tells_who_it_is_of) {
-    test_core_set_rank(5);
-    test_core_set_pools(123);
+    test_core_state()->rank = 5;
+    test_core_state()->pool_bytes = 123;
     EXPECT_EQ(5, snapshot().rank);
     EXPECT_EQ(getpid(), snapshot().pid);
     EXPECT_EQ(123u, snapshot().pool_bytes);
@@ -127,13 +127,13 @@ TEST_F(test_core, a_snapshot_of_a_cache) {
     set("HELPER", "progress");
     ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
     EXPECT_EQ(0u, snapshot().stats.uses);
-    EXPECT_EQ(ucs_rcache_pred_get_mode(test_core_pred()), snapshot().mode);
+    EXPECT_EQ(ucs_rcache_pred_get_mode(test_core_state()->pred), snapshot().mode);
 }
 
 TEST_F(test_core, a_summary_of_leave_pinned) {
     set("POLICY", "leave-pinned");
-    test_core_set_rank(2);
-    test_core_set_pools(3 << 20);
+    test_core_state()->rank = 2;
+    test_core_state()->pool_bytes = 3 << 20;
     uct_predreg_count_passed(test_core_state());
     EXPECT_EQ("predreg rank 2: leave-pinned, uses 1, pinned by the kernel's "
               "count at the end 0.0 MiB, of it by UCX's pools 3.0 MiB\n",
@@ -153,7 +153,7 @@ TEST_F(test_core, a_summary_of_prediction) {
 }
 
 TEST_F(test_core, a_summary_in_json) {
-    test_core_set_rank(2);
+    test_core_state()->rank = 2;
 
     const std::string text = summary(UCT_PREDREG_SUMMARY_JSON);
     EXPECT_EQ('{', text.front());
@@ -258,15 +258,15 @@ TEST_F(test_core, a_child_has_no_live_counters) {
 }
 
 TEST_F(test_core, processes_of_a_node_meet_for_their_bounds) {
-    EXPECT_EQ(UCS_OK, uct_predreg_node_join_bounds(test_core_knobs()));
-    EXPECT_FALSE(test_core_has_node());
+    EXPECT_EQ(UCS_OK, uct_predreg_node_join_bounds(&test_core_state()->knobs));
+    EXPECT_FALSE(uct_predreg_node() != nullptr);
 
     set("NODE_MAX_PINNED", "1G");
-    EXPECT_EQ(UCS_OK, uct_predreg_node_join_bounds(test_core_knobs()));
-    EXPECT_TRUE(test_core_has_node());
+    EXPECT_EQ(UCS_OK, uct_predreg_node_join_bounds(&test_core_state()->knobs));
+    EXPECT_TRUE(uct_predreg_node() != nullptr);
     uct_predreg_node_join(); /* It is there */
     uct_predreg_node_leave();
-    EXPECT_FALSE(test_core_has_node());
+    EXPECT_FALSE(uct_predreg_node() != nullptr);
 }
 
 TEST_F(test_core, a_process_alone_has_a_seat) {
@@ -288,7 +288,7 @@ TEST_F(test_core, a_process_of_a_node_has_a_seat) {
 
     uct_predreg_seat_init();
     uct_predreg_node_join();
-    ASSERT_TRUE(test_core_has_node());
+    ASSERT_TRUE(uct_predreg_node() != nullptr);
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_thread_create(&thread));
     uct_predreg_seat(thread, 1, &seat);
     EXPECT_GE(seat.sharers, 1u);
@@ -335,9 +335,9 @@ protected:
 };
 
 TEST_F(test_record, nothing_without_a_folder) {
-    EXPECT_FALSE(uct_predreg_is_traced(test_core_knobs()));
+    EXPECT_FALSE(uct_predreg_is_traced(&test_core_state()->knobs));
     uct_predreg_record_observe(test_core_state());
-    EXPECT_FALSE(test_core_has_recorder());
+    EXPECT_FALSE(uct_predreg_recorder(test_core_state()) != nullptr);
     uct_predreg_record_domain(test_core_state(), 0, "mlx");
     uct_predreg_record_finish(test_core_state());
 }
@@ -347,8 +347,8 @@ TEST_F(test_record, a_file_says_what_process_it_is_of) {
 
     set("TRACE", folder);
     set("HELPER", "progress");
-    test_core_set_rank(3);
-    test_core_real()->ucp_get_version = [](unsigned *major, unsigned *minor,
+    test_core_state()->rank = 3;
+    test_core_state()->real.ucp_get_version = [](unsigned *major, unsigned *minor,
                                            unsigned *release) {
         *major   = 1;
         *minor   = 13;
@@ -356,7 +356,7 @@ TEST_F(test_record, a_file_says_what_process_it_is_of) {
     };
     scoped_variable size("OMPI_COMM_WORLD_SIZE", "4");
     ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
-    ASSERT_TRUE(test_core_has_recorder());
+    ASSERT_TRUE(uct_predreg_recorder(test_core_state()) != nullptr);
     uct_predreg_record_domain(test_core_state(), 0, "mlx5_0");
     uct_predreg_record_finish(test_core_state());
 
@@ -402,8 +402,8 @@ TEST_F(test_record, a_child_leaves_the_file_to_its_parent) {
     ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
     child process([] {
         uct_predreg_record_reset(test_core_state());
-        return test_core_has_recorder();
+        return uct_predreg_recorder(test_core_state()) != nullptr;
     });
     EXPECT_EQ(0, process.reap());
-    EXPECT_TRUE(test_core_has_recorder());
+    EXPECT_TRUE(uct_predreg_recorder(test_core_state()) != nullptr);
 }

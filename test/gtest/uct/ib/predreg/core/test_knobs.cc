@@ -41,15 +41,15 @@ protected:
     static void refused(const std::string &name, const std::string &text,
                         const std::string &accepted)
     {
-        const uct_predreg_knobs_t before = *test_core_knobs();
+        const uct_predreg_knobs_t before = test_core_state()->knobs;
 
         SCOPED_TRACE(text);
         EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-                  uct_predreg_knobs_set(test_core_knobs(), name.c_str(),
+                  uct_predreg_knobs_set(&test_core_state()->knobs, name.c_str(),
                                         text.c_str()));
         EXPECT_EQ("UCX_RCACHE_PRED_" + name + "=" + text +
                   " is not accepted; accepted: " + accepted, log_watch::take());
-        EXPECT_EQ(0, memcmp(&before, test_core_knobs(), sizeof(before)));
+        EXPECT_EQ(0, memcmp(&before, &test_core_state()->knobs, sizeof(before)));
     }
 
     static std::string accepted(const uct_predreg_knob_t &values)
@@ -77,14 +77,14 @@ protected:
     {
         const bool bytes = strstr(range.field.name, "PINNED") != nullptr;
 
-        return uct_predreg_knobs_set(test_core_knobs(), range.field.name,
+        return uct_predreg_knobs_set(&test_core_state()->knobs, range.field.name,
                                      (std::to_string(value) +
                                       (bytes ? "b" : "")).c_str());
     }
 
     static unsigned long number(const uct_predreg_knob_t &range)
     {
-        const char *field = reinterpret_cast<const char*>(test_core_knobs()) +
+        const char *field = reinterpret_cast<const char*>(&test_core_state()->knobs) +
                             range.field.offset;
 
         return (range.size == sizeof(unsigned)) ?
@@ -96,7 +96,7 @@ protected:
     {
         std::pair<std::string, std::string> search(name, "");
 
-        uct_predreg_knobs_for_each(test_core_knobs(),
+        uct_predreg_knobs_for_each(&test_core_state()->knobs,
                                    [](void *arg, const char *name,
                                       const char *value) {
             auto search = static_cast<std::pair<std::string, std::string>*>(arg);
@@ -185,7 +185,7 @@ TEST_F(test_knobs, ends_of_ranges_are_accepted) {
         EXPECT_EQ(UCS_OK, set_number(range, range.min));
         EXPECT_EQ(range.min, number(range));
         if (range.max == ULONG_MAX) {
-            EXPECT_EQ(UCS_OK, uct_predreg_knobs_set(test_core_knobs(),
+            EXPECT_EQ(UCS_OK, uct_predreg_knobs_set(&test_core_state()->knobs,
                                                     range.field.name, "inf"));
         } else {
             EXPECT_EQ(UCS_OK, set_number(range, range.max));
@@ -243,7 +243,7 @@ TEST_F(test_knobs, bounds_have_units) {
 
     for (const auto &one : good) {
         set("MAX_PINNED", one.text);
-        EXPECT_EQ(one.bytes, test_core_knobs()->max_pinned) << one.text;
+        EXPECT_EQ(one.bytes, test_core_state()->knobs.max_pinned) << one.text;
     }
 }
 
@@ -262,9 +262,9 @@ TEST_F(test_knobs, percentages_have_decimals) {
     for (const auto &one : good) {
         set("BUDGET", one.text);
         if (std::isinf(one.percent)) {
-            EXPECT_TRUE(std::isinf(test_core_knobs()->budget));
+            EXPECT_TRUE(std::isinf(test_core_state()->knobs.budget));
         } else {
-            EXPECT_NEAR(one.percent, test_core_knobs()->budget, 1e-9);
+            EXPECT_NEAR(one.percent, test_core_state()->knobs.budget, 1e-9);
         }
         EXPECT_EQ(one.printed, value_of("BUDGET"));
     }
@@ -288,11 +288,11 @@ TEST_F(test_knobs, percentages_of_reuse_are_finite) {
 
     set("EAGER_FRACTION", "1");
     set("EAGER_ADAPT", "0");
-    EXPECT_EQ(1, test_core_knobs()->eager_fraction);
-    EXPECT_EQ(0, test_core_knobs()->eager_adapt);
+    EXPECT_EQ(1, test_core_state()->knobs.eager_fraction);
+    EXPECT_EQ(0, test_core_state()->knobs.eager_adapt);
     set("EAGER_FRACTION", "100");
     set("EAGER_ADAPT", "12.5");
-    EXPECT_EQ(100, test_core_knobs()->eager_fraction);
+    EXPECT_EQ(100, test_core_state()->knobs.eager_fraction);
     EXPECT_EQ("12.5", value_of("EAGER_ADAPT"));
 }
 
@@ -314,9 +314,9 @@ TEST_F(test_knobs, what_is_beyond_is_refused) {
 TEST_F(test_knobs, arena) {
     refused("ARENA", "4K", "0, or 1M to 1T, with a unit such as in 64M");
     set("ARENA", "1M");
-    EXPECT_EQ(1ul << 20, test_core_knobs()->arena);
+    EXPECT_EQ(1ul << 20, test_core_state()->knobs.arena);
     set("ARENA", "0");
-    EXPECT_EQ(0u, test_core_knobs()->arena);
+    EXPECT_EQ(0u, test_core_state()->knobs.arena);
     EXPECT_EQ("0", value_of("ARENA"));
 }
 
@@ -341,7 +341,7 @@ TEST_F(test_knobs, long_texts_are_cut_off) {
     const std::string text(100000, '9');
 
     EXPECT_EQ(UCS_ERR_INVALID_PARAM,
-              uct_predreg_knobs_set(test_core_knobs(), "WINDOW", text.c_str()));
+              uct_predreg_knobs_set(&test_core_state()->knobs, "WINDOW", text.c_str()));
     EXPECT_EQ("UCX_RCACHE_PRED_WINDOW=" + text.substr(0, 100) +
               "... is not accepted; accepted: whole numbers from 0 to 4",
               log_watch::take());
@@ -350,9 +350,9 @@ TEST_F(test_knobs, long_texts_are_cut_off) {
 TEST_F(test_knobs, texts_replace_each_other) {
     set("TRACE", "/tmp/first");
     set("TRACE", "/tmp/second");
-    EXPECT_STREQ("/tmp/second", test_core_knobs()->trace);
+    EXPECT_STREQ("/tmp/second", test_core_state()->knobs.trace);
     set("TRACE", "");
-    EXPECT_STREQ("", test_core_knobs()->trace);
+    EXPECT_STREQ("", test_core_state()->knobs.trace);
 }
 
 TEST_F(test_knobs, lists_are_separated_by_commas) {
@@ -367,7 +367,7 @@ TEST_F(test_knobs, lists_are_separated_by_commas) {
 
     for (const auto &list : lists) {
         set("COMPONENTS", list.text);
-        EXPECT_EQ(list.count, test_core_knobs()->components.count);
+        EXPECT_EQ(list.count, test_core_state()->knobs.components.count);
         EXPECT_EQ(list.printed, value_of("COMPONENTS"));
     }
 }
@@ -404,7 +404,7 @@ TEST_F(test_knobs, without_memory_there_are_no_lists) {
 
     test_alloc_fail_nth(1);
     EXPECT_EQ(UCS_ERR_NO_MEMORY,
-              uct_predreg_knobs_set(test_core_knobs(), "COMPONENTS", "x"));
+              uct_predreg_knobs_set(&test_core_state()->knobs, "COMPONENTS", "x"));
     test_alloc_fail_nth(0);
     EXPECT_EQ("", value_of("COMPONENTS"));
     set("COMPONENTS", "y");
@@ -412,7 +412,7 @@ TEST_F(test_knobs, without_memory_there_are_no_lists) {
 
 TEST_F(test_knobs, unknown_names_are_refused) {
     EXPECT_EQ(UCS_ERR_NO_ELEM,
-              uct_predreg_knobs_set(test_core_knobs(), "SPEED", "1"));
+              uct_predreg_knobs_set(&test_core_state()->knobs, "SPEED", "1"));
     EXPECT_EQ("there is no knob UCX_RCACHE_PRED_SPEED", log_watch::take());
 }
 
@@ -438,7 +438,7 @@ TEST_F(test_knobs, all_are_told) {
     std::map<std::string, std::string> values;
 
     set("WINDOW", "3");
-    uct_predreg_knobs_for_each(test_core_knobs(),
+    uct_predreg_knobs_for_each(&test_core_state()->knobs,
                                [](void *arg, const char *name,
                                   const char *value) {
         (*static_cast<std::map<std::string, std::string>*>(arg))[name] = value;
@@ -467,7 +467,7 @@ TEST_F(test_knobs, a_cache_is_made_as_they_say) {
     set("MAX_PINNED", "1M");
     set("KNOWN_REGIONS", "99");
     set("HELPER", "progress");
-    uct_predreg_knobs_to_params(test_core_knobs(), &params);
+    uct_predreg_knobs_to_params(&test_core_state()->knobs, &params);
     EXPECT_EQ(1ul << 20, params.max_bytes);
     EXPECT_EQ(99u, params.known_regions);
     EXPECT_EQ(UCS_RCACHE_PRED_HELPER_PROGRESS, params.helper);
@@ -475,6 +475,6 @@ TEST_F(test_knobs, a_cache_is_made_as_they_say) {
 
     /* Pieces hide what was not predicted: only where that is done */
     set("POLICY", "on-demand");
-    uct_predreg_knobs_to_params(test_core_knobs(), &params);
+    uct_predreg_knobs_to_params(&test_core_state()->knobs, &params);
     EXPECT_FALSE(params.pieces);
 }

@@ -16,7 +16,7 @@
 /* A context that is looked for */
 typedef struct search {
     ucp_context_h        ucp;
-    test_eager_context_t *found;
+    uct_predreg_eager_context_t *found;
 } search_t;
 
 static void search_one(uct_predreg_eager_context_t *context, void *arg)
@@ -28,7 +28,7 @@ static void search_one(uct_predreg_eager_context_t *context, void *arg)
     }
 }
 
-test_eager_context_t *test_eager_listed(ucp_context_h ucp)
+uct_predreg_eager_context_t *test_eager_listed(ucp_context_h ucp)
 {
     search_t search = {.ucp = ucp};
 
@@ -36,7 +36,7 @@ test_eager_context_t *test_eager_listed(ucp_context_h ucp)
     return search.found;
 }
 
-test_eager_context_t *
+uct_predreg_eager_context_t *
 test_eager_add(uct_predreg_core_t *core, const uct_predreg_real_t *real,
                ucp_context_h ucp, size_t min_length, int flag_decides,
                unsigned threshold)
@@ -46,7 +46,7 @@ test_eager_add(uct_predreg_core_t *core, const uct_predreg_real_t *real,
         .max_length   = UCS_REUSE_MAX_LENGTH,
         .flag_decides = flag_decides
     };
-    test_eager_context_t *context;
+    uct_predreg_eager_context_t *context;
     ucp_datatype_t datatype;
     unsigned i;
 
@@ -65,7 +65,7 @@ test_eager_add(uct_predreg_core_t *core, const uct_predreg_real_t *real,
     return context;
 }
 
-void test_eager_set_costs(test_eager_context_t *context,
+void test_eager_set_costs(uct_predreg_eager_context_t *context,
                           const ucs_reuse_costs_t *costs)
 {
     uct_predreg_thresholds_t *thresholds = &context->thresholds;
@@ -80,82 +80,12 @@ void test_eager_set_costs(test_eager_context_t *context,
     }
 }
 
-void test_eager_look(test_eager_context_t *context, uint64_t now)
-{
-    uct_predreg_thresholds_look(context, now);
-}
-
-size_t test_eager_min_length(test_eager_context_t *context)
-{
-    return context->min_length;
-}
-
-size_t test_eager_max_length(test_eager_context_t *context)
-{
-    return context->max_length;
-}
-
-int test_eager_flag_decides(test_eager_context_t *context)
-{
-    return context->flag_decides;
-}
-
-void test_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
-{
-    uct_predreg_eager_add_worker(ucp, worker);
-}
-
-void test_eager_making_worker(ucp_context_h ucp)
-{
-    uct_predreg_eager_making_worker(ucp);
-}
-
-void test_eager_remove_worker(ucp_worker_h worker)
-{
-    uct_predreg_eager_remove_worker(worker);
-}
-
-unsigned test_eager_max_flights(void)
-{
-    return UCT_PREDREG_MAX_FLIGHTS;
-}
-
-int test_eager_heat(test_eager_context_t *context, const void *address,
+int test_eager_heat(uct_predreg_eager_context_t *context, const void *address,
                     uint32_t handle)
 {
     ucs_reuse_buffer_t *buffer = ucs_reuse_table_find(&context->table, address);
 
     return ucs_reuse_table_heat(&context->table, buffer, address, handle);
-}
-
-uint64_t test_eager_bytes(test_eager_context_t *context)
-{
-    return atomic_load(&context->slots.bytes);
-}
-
-unsigned test_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
-                         const void *buffer, size_t length,
-                         const ucp_request_param_t *param,
-                         uct_predreg_send_t *send)
-{
-    return uct_predreg_eager_send(sender_p, ep, buffer, length, param, send);
-}
-
-void test_eager_sent(uct_predreg_sender_t *sender,
-                     const uct_predreg_send_t *send, size_t length,
-                     ucs_status_ptr_t result)
-{
-    uct_predreg_eager_sent(sender, send, length, result);
-}
-
-void test_eager_idle(uct_predreg_sender_t **sender_p, ucp_worker_h worker)
-{
-    uct_predreg_eager_idle(sender_p, worker, 0);
-}
-
-void test_eager_fork(void)
-{
-    uct_predreg_eager_fork();
 }
 
 void test_eager_counts(uint64_t *sends_p, uint64_t *hot_p, uint64_t *bytes_p)
@@ -168,16 +98,6 @@ void test_eager_counts(uint64_t *sends_p, uint64_t *hot_p, uint64_t *bytes_p)
     *hot_p   = stats.eager_hot - last.eager_hot;
     *bytes_p = stats.eager_bytes_saved - last.eager_bytes_saved;
     last     = stats;
-}
-
-void test_hot_unmapped(uintptr_t start, uintptr_t end)
-{
-    uct_predreg_hot_unmapped(start, end);
-}
-
-void test_hot_registered(void *domain, uct_mem_h memh)
-{
-    uct_predreg_hot_registered(domain, memh);
 }
 
 /* What the threads share: sends that UCP has, by number */
@@ -234,21 +154,6 @@ unsigned test_flights_of_two_threads(unsigned sends, unsigned *freed_p,
     return left;
 }
 
-int test_hot_freeing(void *request)
-{
-    return uct_predreg_hot_freeing(request);
-}
-
-int test_hot_give_way(void (*end)(void *domain, uct_mem_h memh))
-{
-    return uct_predreg_hot_give_way(end);
-}
-
-int test_hot_is_returning(void)
-{
-    return uct_predreg_hot_is_returning();
-}
-
 int test_endpoint_has_no_zcopy(ucp_ep_h ep, uct_predreg_message_t message,
                                size_t length)
 {
@@ -256,21 +161,4 @@ int test_endpoint_has_no_zcopy(ucp_ep_h ep, uct_predreg_message_t message,
             ep, message, 1, UCS_REUSE_MAX_LENGTH);
 
     return (length < range.min) || (length > range.min + range.span);
-}
-
-void test_endpoint_copies(ucp_ep_h ep, uct_predreg_message_t message,
-                          size_t length)
-{
-    uct_predreg_endpoint_copies(ep, message, length);
-}
-
-void test_endpoint_has_rndv(ucp_ep_h ep, uct_predreg_message_t message,
-                            size_t length)
-{
-    uct_predreg_endpoint_has_rndv(ep, message, length);
-}
-
-void test_endpoints_forget(void)
-{
-    uct_predreg_endpoints_forget();
 }

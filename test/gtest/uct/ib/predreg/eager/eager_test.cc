@@ -27,12 +27,12 @@ void eager_test::SetUp()
 {
     core_test::SetUp();
     s_self = this;
-    test_core_real()->ucp_mem_map           = mem_map;
-    test_core_real()->ucp_mem_unmap         = mem_unmap;
-    test_core_real()->ucp_dt_create_generic = create_generic;
-    test_core_real()->ucp_config_print      = config_print;
-    test_core_real()->ucp_config_modify     = config_modify;
-    test_endpoints_forget();
+    test_core_state()->real.ucp_mem_map           = mem_map;
+    test_core_state()->real.ucp_mem_unmap         = mem_unmap;
+    test_core_state()->real.ucp_dt_create_generic = create_generic;
+    test_core_state()->real.ucp_config_print      = config_print;
+    test_core_state()->real.ucp_config_modify     = config_modify;
+    uct_predreg_endpoints_forget();
 
     m_memory = static_cast<char*>(mmap(nullptr, PAGE * PAGES,
                                        PROT_READ | PROT_WRITE,
@@ -46,22 +46,22 @@ void eager_test::TearDown()
     close();
     EXPECT_TRUE(m_mapped.empty());
     munmap(m_memory, PAGE * PAGES);
-    test_endpoints_forget();
+    uct_predreg_endpoints_forget();
     core_test::TearDown();
 }
 
 void eager_test::add(int flag_decides, size_t min_length)
 {
-    m_context = test_eager_add(test_core_state(), test_core_real(), ucp(),
+    m_context = test_eager_add(test_core_state(), &test_core_state()->real, ucp(),
                                min_length, flag_decides, HOT_FROM);
     ASSERT_NE(nullptr, m_context);
-    test_eager_add_worker(ucp(), worker());
+    uct_predreg_eager_add_worker(ucp(), worker());
 }
 
 void eager_test::close()
 {
     if (m_context != nullptr) {
-        test_eager_remove_worker(worker());
+        uct_predreg_eager_remove_worker(worker());
         uct_predreg_eager_closing(ucp());
         m_context = nullptr;
     }
@@ -74,8 +74,8 @@ bool eager_test::send(const void *buffer, size_t length)
 
     m_send         = {};
     m_send.message = m_message;
-    m_changes      = test_eager_send(&m_sender, ep(), buffer, length, &m_param,
-                                     &m_send);
+    m_changes      = uct_predreg_eager_send(&m_sender, ep(), buffer, length, &m_param,
+                                            &m_send);
     if (!(m_changes & UCT_PREDREG_SEND_HOT)) {
         return false;
     }
@@ -100,19 +100,19 @@ bool eager_test::send(const void *buffer, size_t length)
 
     switch (m_outcome) {
     case DONE:
-        test_eager_sent(m_sender, &m_send, length, nullptr);
+        uct_predreg_eager_sent(m_sender, &m_send, length, nullptr);
         break;
     case FAILED:
-        test_eager_sent(m_sender, &m_send, length,
-                        UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET));
+        uct_predreg_eager_sent(m_sender, &m_send, length,
+                               UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET));
         break;
     case CALLED:
         m_send.cb(m_ep, UCS_OK, m_send.user_data);
-        test_eager_sent(m_sender, &m_send, length, m_ep);
+        uct_predreg_eager_sent(m_sender, &m_send, length, m_ep);
         break;
     case PENDING:
         m_flying.emplace_back(m_send.cb, m_send.user_data);
-        test_eager_sent(m_sender, &m_send, length, m_ep);
+        uct_predreg_eager_sent(m_sender, &m_send, length, m_ep);
         break;
     }
     return true;
@@ -155,7 +155,7 @@ ucs_status_t eager_test::mem_map(ucp_context_h context,
     s_self->m_mapped[*memh_p] = {static_cast<char*>(params->address),
                                  params->length};
     s_self->m_uses.insert(*memh_p);
-    test_hot_registered(s_self->m_domain, *memh_p);
+    uct_predreg_hot_registered(s_self->m_domain, *memh_p);
     return UCS_OK;
 }
 
@@ -163,7 +163,7 @@ ucs_status_t eager_test::mem_unmap(ucp_context_h context, ucp_mem_h memh)
 {
     EXPECT_EQ(s_self->ucp(), context);
     EXPECT_EQ(1u, s_self->m_mapped.erase(memh));
-    if (test_hot_is_returning()) {
+    if (uct_predreg_hot_is_returning()) {
         ++s_self->m_num_swallowed;
         EXPECT_EQ(0u, s_self->m_uses.count(memh));
     } else {

@@ -83,7 +83,7 @@ protected:
     /* As the domain that hot buffers are registered in gives room */
     static int give_way()
     {
-        return test_hot_give_way([](void *domain, uct_mem_h memh) {
+        return uct_predreg_hot_give_way([](void *domain, uct_mem_h memh) {
             EXPECT_EQ(s_self->m_domain, domain);
             EXPECT_EQ(1u, s_self->m_uses.erase(memh));
         });
@@ -108,7 +108,7 @@ protected:
     unsigned m_changes              = 0;
     uct_predreg_send_t m_send       = {};
     uct_predreg_sender_t *m_sender  = nullptr;
-    test_eager_context_t *m_context = nullptr;
+    uct_predreg_eager_context_t *m_context = nullptr;
 
     /* Sends in flight: the callback and its argument */
     std::vector<std::pair<ucp_send_nbx_callback_t, void*>> m_flying;

@@ -33,7 +33,7 @@ protected:
     /* Whether what is dead can be deregistered now */
     void reap()
     {
-        test_eager_idle(&m_sender, worker());
+        uct_predreg_eager_idle(&m_sender, worker(), 0);
     }
 };
 
@@ -74,17 +74,17 @@ TEST_F(test_hot, ucp_calls_back_inside_of_the_call) {
     set_callback();
     m_outcome = CALLED;
     heat(page(0));
-    for (unsigned i = 0; i < 2 * test_eager_max_flights(); ++i) {
+    for (unsigned i = 0; i < 2 * UCT_PREDREG_MAX_FLIGHTS; ++i) {
         ASSERT_TRUE(send(page(0)));
     }
-    EXPECT_EQ(2 * test_eager_max_flights() + 1, m_called.size());
+    EXPECT_EQ(2 * UCT_PREDREG_MAX_FLIGHTS + 1, m_called.size());
 }
 
 TEST_F(test_hot, a_send_that_is_over_at_once_is_not_called_back_for) {
     add();
     set_callback();
     heat(page(0));
-    for (unsigned i = 0; i < 2 * test_eager_max_flights(); ++i) {
+    for (unsigned i = 0; i < 2 * UCT_PREDREG_MAX_FLIGHTS; ++i) {
         m_outcome = (i % 2) ? FAILED : DONE;
         ASSERT_TRUE(send(page(0)));
     }
@@ -96,7 +96,7 @@ TEST_F(test_hot, so_many_callbacks_of_the_program_and_no_more) {
     set_callback();
     m_outcome = PENDING;
     heat(page(0));
-    for (unsigned i = 1; i < test_eager_max_flights(); ++i) {
+    for (unsigned i = 1; i < UCT_PREDREG_MAX_FLIGHTS; ++i) {
         ASSERT_TRUE(send(page(0)));
     }
     EXPECT_FALSE(send(page(0)));
@@ -108,17 +108,17 @@ TEST_F(test_hot, so_many_callbacks_of_the_program_and_no_more) {
     while (!m_flying.empty()) {
         complete();
     }
-    EXPECT_EQ(test_eager_max_flights() + 1, m_called.size());
+    EXPECT_EQ(UCT_PREDREG_MAX_FLIGHTS + 1, m_called.size());
 }
 
 TEST_F(test_hot, memory_that_was_unmapped_is_deregistered) {
     add();
     heat(page(0));
-    test_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(1)));
+    uct_predreg_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(1)));
     EXPECT_FALSE(send(page(0)));
     EXPECT_TRUE(is_cold());
     EXPECT_TRUE(m_mapped.empty());
-    EXPECT_EQ(0u, test_eager_bytes(m_context));
+    EXPECT_EQ(0u, m_context->slots.bytes);
 
     /* It may be hot again */
     heat(page(0));
@@ -129,7 +129,7 @@ TEST_F(test_hot, a_waiting_program_deregisters_what_was_unmapped) {
     add();
     heat(page(0));
     heat(page(1));
-    test_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(0)) + 1);
+    uct_predreg_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(0)) + 1);
     reap();
     EXPECT_EQ(1u, m_mapped.size());
     EXPECT_TRUE(send(page(1)));
@@ -140,7 +140,7 @@ TEST_F(test_hot, memory_in_flight_stays_registered) {
     m_outcome = PENDING;
     heat(page(0));
     EXPECT_TRUE(send(page(0)));
-    test_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(1)));
+    uct_predreg_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(1)));
     EXPECT_FALSE(send(page(0)));
     reap();
     EXPECT_EQ(1u, m_mapped.size());
@@ -162,9 +162,9 @@ TEST_F(test_hot, a_request_that_is_freed_is_called_back_for_here_alone) {
         }
         m_outcome = PENDING;
         heat(page(0));
-        test_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(1)));
-        EXPECT_TRUE(test_hot_freeing(request()));
-        EXPECT_FALSE(test_hot_freeing(request())) << "once";
+        uct_predreg_hot_unmapped(uintptr_t(page(0)), uintptr_t(page(1)));
+        EXPECT_TRUE(uct_predreg_hot_freeing(request()));
+        EXPECT_FALSE(uct_predreg_hot_freeing(request())) << "once";
         reap();
         EXPECT_EQ(1u, m_mapped.size()); /* The peer may have it still */
 
@@ -182,8 +182,8 @@ TEST_F(test_hot, any_number_of_requests_may_be_freed) {
     set_callback();
     m_outcome = PENDING;
     heat(page(0));
-    for (unsigned i = 0; i < 2 * test_eager_max_flights(); ++i) {
-        EXPECT_TRUE(test_hot_freeing(request()));
+    for (unsigned i = 0; i < 2 * UCT_PREDREG_MAX_FLIGHTS; ++i) {
+        EXPECT_TRUE(uct_predreg_hot_freeing(request()));
         complete();
         ASSERT_TRUE(send(page(0)));
     }
@@ -204,16 +204,16 @@ TEST_F(test_hot, requests_of_others_are_freed) {
     int other;
 
     add();
-    EXPECT_FALSE(test_hot_freeing(&other));
+    EXPECT_FALSE(uct_predreg_hot_freeing(&other));
     m_outcome = PENDING;
     heat(page(0));
-    EXPECT_FALSE(test_hot_freeing(&other));
+    EXPECT_FALSE(uct_predreg_hot_freeing(&other));
     complete();
-    EXPECT_FALSE(test_hot_freeing(request())) << "it is complete";
+    EXPECT_FALSE(uct_predreg_hot_freeing(request())) << "it is complete";
 
     m_outcome = CALLED;
     EXPECT_TRUE(send(page(0)));
-    EXPECT_FALSE(test_hot_freeing(request()));
+    EXPECT_FALSE(uct_predreg_hot_freeing(request()));
 }
 
 TEST_F(test_hot, a_longer_message_makes_a_longer_registration) {
@@ -298,7 +298,7 @@ TEST_F(test_hot, buffers_have_an_eighth_of_the_bytes) {
     add();
     for (unsigned i = 0; i < 24; ++i) {
         heat(page(i));
-        EXPECT_LE(test_eager_bytes(m_context), 8 * PAGE);
+        EXPECT_LE(m_context->slots.bytes, 8 * PAGE);
     }
     EXPECT_EQ(8u, m_mapped.size());
 }
@@ -320,13 +320,13 @@ TEST_F(test_hot, buffers_have_an_eighth_of_the_bound_in_force) {
     params.dq_size       = 64;
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_create(&params, &pred));
     ucs_rcache_pred_set_max_bytes(pred, 256 * KB);
-    test_core_set_pred(pred);
+    test_core_state()->pred = pred;
     add();
     for (unsigned i = 0; i < 24; ++i) {
         heat(page(i));
     }
     EXPECT_EQ(8u, m_mapped.size());
-    test_core_set_pred(nullptr);
+    test_core_state()->pred = nullptr;
     ucs_rcache_pred_destroy(pred);
 }
 
@@ -386,8 +386,8 @@ TEST_F(test_hot, idle_buffers_give_way) {
     reap();
     EXPECT_TRUE(m_mapped.empty());
     EXPECT_EQ(2u, m_num_swallowed);
-    EXPECT_FALSE(test_hot_is_returning());
-    EXPECT_EQ(0u, test_eager_bytes(m_context));
+    EXPECT_FALSE(uct_predreg_hot_is_returning());
+    EXPECT_EQ(0u, m_context->slots.bytes);
 
     EXPECT_FALSE(send(page(0)));
     EXPECT_TRUE(send(page(0)));
@@ -410,7 +410,7 @@ TEST_F(test_hot, what_was_unmapped_does_not_give_way_twice) {
     add();
     heat(page(0));
     EXPECT_TRUE(give_way());
-    test_hot_unmapped(0, UINTPTR_MAX);
+    uct_predreg_hot_unmapped(0, UINTPTR_MAX);
     EXPECT_FALSE(give_way());
     reap();
     EXPECT_EQ(1u, m_num_swallowed);
@@ -446,7 +446,7 @@ protected:
 TEST_F(test_hot_closed, what_has_given_way_goes_with_the_context) {
     add();
     heat(page(0));
-    EXPECT_TRUE(test_hot_give_way(end));
+    EXPECT_TRUE(uct_predreg_hot_give_way(end));
     m_thread.join();
     EXPECT_TRUE(m_mapped.empty());
 }

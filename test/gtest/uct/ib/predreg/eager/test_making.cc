@@ -26,18 +26,18 @@ protected:
     }
 
     /* Make a context with these features; @return what is listed */
-    test_eager_context_t *make(uint64_t features)
+    uct_predreg_eager_context_t *make(uint64_t features)
     {
         ucp_params_t params = {};
         uct_predreg_making_t making;
 
         params.field_mask = UCP_PARAM_FIELD_FEATURES;
         params.features   = features;
-        uct_predreg_eager_making(test_core_state(), test_core_real(),
+        uct_predreg_eager_making(test_core_state(), &test_core_state()->real,
                                  [] { return s_gain_from; }, &params, nullptr,
                                  &making);
         m_inside = m_config["ZCOPY_THRESH"];
-        uct_predreg_eager_made(test_core_state(), test_core_real(), &making,
+        uct_predreg_eager_made(test_core_state(), &test_core_state()->real, &making,
                                nullptr, m_fails ? nullptr : ucp());
         return test_eager_listed(ucp());
     }
@@ -64,12 +64,12 @@ protected:
 size_t test_making::s_gain_from;
 
 TEST_F(test_making, the_threshold_is_set_for_ucp_alone) {
-    test_eager_context_t *context = make(UCP_FEATURE_TAG);
+    uct_predreg_eager_context_t *context = make(UCP_FEATURE_TAG);
 
     ASSERT_NE(nullptr, context);
     EXPECT_EQ("256", m_inside);
     EXPECT_EQ("auto", m_config["ZCOPY_THRESH"]);
-    EXPECT_EQ(size_t(UCT_PREDREG_SEND_MIN), test_eager_min_length(context));
+    EXPECT_EQ(size_t(UCT_PREDREG_SEND_MIN), context->min_length);
 }
 
 TEST_F(test_making, messages_by_rendezvous_are_left_alone) {
@@ -79,21 +79,21 @@ TEST_F(test_making, messages_by_rendezvous_are_left_alone) {
                             case_t("1m", 8192), case_t("0", 0),
                             case_t("intra:1k", 8192)}) {
         m_config["RNDV_THRESH"]       = c.first;
-        test_eager_context_t *context = make(UCP_FEATURE_TAG);
+        uct_predreg_eager_context_t *context = make(UCP_FEATURE_TAG);
 
         ASSERT_NE(nullptr, context);
-        EXPECT_EQ(c.second, test_eager_max_length(context)) << c.first;
+        EXPECT_EQ(c.second, context->max_length) << c.first;
         uct_predreg_eager_closing(ucp());
     }
 }
 
 TEST_F(test_making, messages_that_never_gain_are_left_alone) {
     s_gain_from                   = 2049;
-    test_eager_context_t *context = make(UCP_FEATURE_TAG);
+    uct_predreg_eager_context_t *context = make(UCP_FEATURE_TAG);
 
     ASSERT_NE(nullptr, context);
     EXPECT_EQ("2049", m_inside);
-    EXPECT_EQ(2049u, test_eager_min_length(context));
+    EXPECT_EQ(2049u, context->min_length);
     uct_predreg_eager_closing(ucp());
 
     s_gain_from = 0;
@@ -126,42 +126,42 @@ TEST_F(test_making, puts_and_gets_are_copied_beside_messages) {
 
     /* Not before and after the worker is made */
     EXPECT_EQ(minimums_t(0, 65), query());
-    test_eager_making_worker(ucp());
+    uct_predreg_eager_making_worker(ucp());
     EXPECT_EQ(minimums_t(16384, 8193), query());
     EXPECT_EQ(minimums_t(0, 65), query(UCT_IFACE_FLAG_PUT_ZCOPY));
-    test_eager_add_worker(ucp(), nullptr);
+    uct_predreg_eager_add_worker(ucp(), nullptr);
     EXPECT_EQ(minimums_t(0, 65), query());
 }
 
 TEST_F(test_making, interfaces_of_other_contexts_stay) {
     make(UCP_FEATURE_TAG);
-    test_eager_making_worker(ucp());
+    uct_predreg_eager_making_worker(ucp());
     EXPECT_EQ(minimums_t(0, 65), query());
     uct_predreg_eager_closing(ucp());
 
     /* The user has wished for it */
     m_config["ZCOPY_THRESH"] = "2K";
     make(UCP_FEATURE_TAG | UCP_FEATURE_RMA);
-    test_eager_making_worker(ucp());
+    uct_predreg_eager_making_worker(ucp());
     EXPECT_EQ(minimums_t(0, 65), query());
 }
 
 TEST_F(test_making, the_users_threshold_stays) {
     m_config["ZCOPY_THRESH"] = "2K";
-    test_eager_context_t *context = make(UCP_FEATURE_TAG);
+    uct_predreg_eager_context_t *context = make(UCP_FEATURE_TAG);
 
     ASSERT_NE(nullptr, context);
-    EXPECT_EQ(2048u, test_eager_min_length(context));
+    EXPECT_EQ(2048u, context->min_length);
     EXPECT_EQ("2K", m_inside);
     EXPECT_TRUE(m_modified.empty());
 }
 
 TEST_F(test_making, a_threshold_below_ours) {
     m_config["ZCOPY_THRESH"] = "0";
-    test_eager_context_t *context = make(UCP_FEATURE_TAG);
+    uct_predreg_eager_context_t *context = make(UCP_FEATURE_TAG);
 
     ASSERT_NE(nullptr, context);
-    EXPECT_EQ(size_t(UCT_PREDREG_SEND_MIN), test_eager_min_length(context));
+    EXPECT_EQ(size_t(UCT_PREDREG_SEND_MIN), context->min_length);
 }
 
 TEST_F(test_making, users_who_want_copies_get_them) {
@@ -174,16 +174,16 @@ TEST_F(test_making, users_who_want_copies_get_them) {
 
 TEST_F(test_making, without_the_cost_model_the_flag_decides) {
     m_config["PROTO_ENABLE"] = "n";
-    test_eager_context_t *context = make(UCP_FEATURE_TAG);
+    uct_predreg_eager_context_t *context = make(UCP_FEATURE_TAG);
 
     ASSERT_NE(nullptr, context);
-    EXPECT_TRUE(test_eager_flag_decides(context));
+    EXPECT_TRUE(context->flag_decides);
     uct_predreg_eager_closing(ucp());
 
     m_config["PROTO_ENABLE"] = "y";
     context = make(UCP_FEATURE_TAG);
     ASSERT_NE(nullptr, context);
-    EXPECT_FALSE(test_eager_flag_decides(context));
+    EXPECT_FALSE(context->flag_decides);
 }
 
 TEST_F(test_making, settings_that_are_not_found) {

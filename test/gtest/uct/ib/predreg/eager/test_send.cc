@@ -158,7 +158,7 @@ TEST_F(test_send, what_a_program_waits_for_is_copied) {
     for (unsigned i = 0; i < 2 * HOT_FROM; ++i) {
         EXPECT_FALSE(send(page(0)));
         EXPECT_TRUE(is_cold());
-        test_eager_idle(&m_sender, worker());
+        uct_predreg_eager_idle(&m_sender, worker(), 0);
     }
 
     m_param.op_attr_mask = 0;
@@ -170,7 +170,7 @@ TEST_F(test_send, what_a_program_waits_for_is_copied_where_the_flag_decides) {
     add(1);
     heat(page(0));
     m_param.op_attr_mask = UCP_OP_ATTR_FLAG_FAST_CMPL;
-    test_eager_idle(&m_sender, worker());
+    uct_predreg_eager_idle(&m_sender, worker(), 0);
     EXPECT_FALSE(send(page(0)));
     EXPECT_TRUE(is_left_alone());
 
@@ -267,14 +267,14 @@ TEST_F(test_send, endpoints_of_another_worker_begin_anew) {
 TEST_F(test_send, a_child_begins_without_contexts) {
     add();
     heat(page(0));
-    test_eager_fork();
+    uct_predreg_eager_fork();
     EXPECT_FALSE(send(page(0)));
     EXPECT_TRUE(is_left_alone());
-    test_hot_unmapped(0, UINTPTR_MAX);
+    uct_predreg_hot_unmapped(0, UINTPTR_MAX);
     EXPECT_FALSE(give_way());
 
     /* What the parent has is the parent's */
-    test_eager_remove_worker(worker());
+    uct_predreg_eager_remove_worker(worker());
     uct_predreg_eager_closing(ucp());
     EXPECT_EQ(1u, m_mapped.size());
     m_mapped.clear();

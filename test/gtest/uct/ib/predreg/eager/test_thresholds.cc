@@ -22,7 +22,7 @@ protected:
         std::fill_n(costs.copy, UCS_REUSE_NUM_CLASSES, copy);
         add();
         test_eager_set_costs(m_context, &costs);
-        test_eager_look(m_context, m_now);
+        uct_predreg_thresholds_look(m_context, m_now);
     }
 
     /* @return whether it is measured so many ms later */
@@ -31,7 +31,7 @@ protected:
         unsigned before = m_num_mapped;
 
         m_now += msec * MSEC;
-        test_eager_look(m_context, m_now);
+        uct_predreg_thresholds_look(m_context, m_now);
         return m_num_mapped > before;
     }
 
@@ -85,7 +85,7 @@ TEST_F(test_thresholds, what_cannot_be_measured_is_tried_again) {
 
 /* Nothing gains by these: told only when several looks have found the same */
 TEST_F(test_thresholds, it_is_told_late_that_none_gains) {
-    test_eager_fork(); /* A child has not told of it */
+    uct_predreg_eager_fork(); /* A child has not told of it */
     start(1e5, 1e6, 0);
     look_after(50);
     look_after(200);

@@ -57,7 +57,7 @@ protected:
         m_attr.cap.detect_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
         strcpy(m_attr.component_name, "ib");
 
-        uct_predreg_real_t *real  = test_core_real();
+        uct_predreg_real_t *real  = &test_core_state()->real;
         real->uct_md_query        = [](uct_md_h, uct_md_attr_t *attr) {
             *attr = s_self->m_attr;
             return UCS_OK;
@@ -76,7 +76,7 @@ protected:
             close(md);
         }
         core_test::TearDown();
-        test_core_real()->uct_md_mem_reg_v2 = nullptr; /* UCX 1.13 has none */
+        test_core_state()->real.uct_md_mem_reg_v2 = nullptr; /* UCX 1.13 has none */
         EXPECT_TRUE(m_regs.empty());
         free(m_buffer);
     }
@@ -85,7 +85,7 @@ protected:
     static void set_ucx(unsigned minor)
     {
         test_core_set_ucx(minor);
-        test_core_real()->uct_md_mem_reg_v2 =
+        test_core_state()->real.uct_md_mem_reg_v2 =
                 [](uct_md_h md, void *address, size_t length,
                    const uct_md_mem_reg_params_t *params, uct_mem_h *memh_p) {
                     return mem_reg(md, address, length, params->flags, memh_p);
@@ -153,7 +153,7 @@ protected:
     /* A domain that was opened */
     static uct_predreg_domain_t *domain(uct_md_h md)
     {
-        return test_core_find_domain(md);
+        return uct_predreg_domain_find(md);
     }
 
     /* Begin a use of the buffer */

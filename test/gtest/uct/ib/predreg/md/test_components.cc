@@ -25,7 +25,7 @@ protected:
         s_infos.clear();
         ucs_log_push_handler(log_info);
 
-        uct_predreg_real_t *real         = test_core_real();
+        uct_predreg_real_t *real         = &test_core_state()->real;
         real->uct_query_components       = [](uct_component_h **components,
                                               unsigned *count) {
             static char self[] = "self", ib[] = "ib", cma[] = "cma";
@@ -85,12 +85,12 @@ test_components::infos_t test_components::s_infos;
 
 TEST_F(test_components, names_are_whole) {
     set("COMPONENTS", "ib,knem");
-    EXPECT_TRUE(uct_predreg_is_managed_component(test_core_knobs(), "ib"));
-    EXPECT_TRUE(uct_predreg_is_managed_component(test_core_knobs(), "knem"));
-    EXPECT_FALSE(uct_predreg_is_managed_component(test_core_knobs(), "i"));
-    EXPECT_FALSE(uct_predreg_is_managed_component(test_core_knobs(), "kne"));
-    EXPECT_FALSE(uct_predreg_is_managed_component(test_core_knobs(), "knems"));
-    EXPECT_FALSE(uct_predreg_is_managed_component(test_core_knobs(), ""));
+    EXPECT_TRUE(uct_predreg_is_managed_component(&test_core_state()->knobs, "ib"));
+    EXPECT_TRUE(uct_predreg_is_managed_component(&test_core_state()->knobs, "knem"));
+    EXPECT_FALSE(uct_predreg_is_managed_component(&test_core_state()->knobs, "i"));
+    EXPECT_FALSE(uct_predreg_is_managed_component(&test_core_state()->knobs, "kne"));
+    EXPECT_FALSE(uct_predreg_is_managed_component(&test_core_state()->knobs, "knems"));
+    EXPECT_FALSE(uct_predreg_is_managed_component(&test_core_state()->knobs, ""));
 }
 
 TEST_F(test_components, those_that_ucx_has_are_not_spoken_of) {

@@ -37,51 +37,51 @@ protected:
 TEST_F(test_domains, an_adapter_is_managed) {
     uct_md_h md = open();
 
-    EXPECT_EQ(1u, test_core_num_managed());
-    EXPECT_EQ(1u, test_core_num_opened());
+    EXPECT_EQ(1u, test_core_state()->num_managed);
+    EXPECT_EQ(1u, test_core_state()->num_opened);
     EXPECT_EQ(180e-9, cost(md));
     close(md);
-    EXPECT_EQ(0u, test_core_num_managed());
+    EXPECT_EQ(0u, test_core_state()->num_managed);
     EXPECT_EQ(1, cost(md));
 }
 
 TEST_F(test_domains, others_are_left_alone) {
     strcpy(m_attr.component_name, "tcp");
     EXPECT_EQ(1, cost(open()));
-    EXPECT_EQ(0u, test_core_num_opened());
+    EXPECT_EQ(0u, test_core_state()->num_opened);
 }
 
 TEST_F(test_domains, what_cannot_register_is_left_alone) {
     m_attr.cap.flags = UCT_MD_FLAG_ALLOC;
     open();
-    EXPECT_EQ(0u, test_core_num_opened());
+    EXPECT_EQ(0u, test_core_state()->num_opened);
 }
 
 TEST_F(test_domains, the_user_chooses_components) {
     set("COMPONENTS", "cma,tcp");
     open(1);
-    EXPECT_EQ(0u, test_core_num_opened());
+    EXPECT_EQ(0u, test_core_state()->num_opened);
     strcpy(m_attr.component_name, "cma");
     open(2);
-    EXPECT_EQ(1u, test_core_num_managed());
+    EXPECT_EQ(1u, test_core_state()->num_managed);
     strcpy(m_attr.component_name, "tcp");
     open(3);
-    EXPECT_EQ(2u, test_core_num_managed());
+    EXPECT_EQ(2u, test_core_state()->num_managed);
     strcpy(m_attr.component_name, "cm"); /* Names are whole */
     open(4);
-    EXPECT_EQ(2u, test_core_num_managed());
+    EXPECT_EQ(2u, test_core_state()->num_managed);
 }
 
 TEST_F(test_domains, no_component_may_be_chosen) {
     set("COMPONENTS", "");
     open();
-    EXPECT_EQ(0u, test_core_num_opened());
+    EXPECT_EQ(0u, test_core_state()->num_opened);
 }
 
 TEST_F(test_domains, registrations_on_demand_cost_what_they_do) {
     set("POLICY", "on-demand");
     EXPECT_EQ(1, cost(open()));
-    EXPECT_EQ(1u, test_core_num_managed());
+    EXPECT_EQ(1u, test_core_state()->num_managed);
 }
 
 TEST_F(test_domains, all_are_managed_however_many_there_are) {
@@ -91,7 +91,7 @@ TEST_F(test_domains, all_are_managed_however_many_there_are) {
     for (unsigned i = 1; i <= count; ++i) {
         domains.insert(domain(open(i)));
     }
-    EXPECT_EQ(count, test_core_num_managed());
+    EXPECT_EQ(count, test_core_state()->num_managed);
     EXPECT_EQ(count, domains.size());
     EXPECT_EQ(0u, domains.count(nullptr));
     for (uct_md_h md : m_opened) {
@@ -107,21 +107,21 @@ TEST_F(test_domains, all_are_managed_however_many_there_are) {
     close(first);
     EXPECT_EQ(nullptr, domain(first));
     EXPECT_EQ(old, domain(open(count + 1)));
-    EXPECT_EQ(count, test_core_num_managed());
+    EXPECT_EQ(count, test_core_state()->num_managed);
 }
 
 TEST_F(test_domains, leave_pinned_only_watches) {
     set("POLICY", "leave-pinned");
     EXPECT_EQ(1, cost(open()));
-    EXPECT_EQ(0u, test_core_num_managed());
-    EXPECT_EQ(1u, test_core_num_opened());
+    EXPECT_EQ(0u, test_core_state()->num_managed);
+    EXPECT_EQ(1u, test_core_state()->num_opened);
 }
 
 TEST_F(test_domains, a_helper_thread_starts_with_the_first) {
     set("HELPER", "aggressive");
     open();
-    EXPECT_EQ(1u, test_core_num_managed());
-    EXPECT_TRUE(test_core_has_node());
+    EXPECT_EQ(1u, test_core_state()->num_managed);
+    EXPECT_TRUE(uct_predreg_node() != nullptr);
 }
 
 TEST_F(test_domains, an_interface_without_pieces_takes_wholes) {

@@ -143,7 +143,7 @@ TEST_F(test_firehose_regs, locked_memory_counts_once) {
         uct_md_h md    = open();
         uct_mem_h memh = reg(md, MAP, PINS);
 
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
         expect(LENGTH, 1, LENGTH);
         dereg(md, memh);
     });

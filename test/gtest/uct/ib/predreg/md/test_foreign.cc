@@ -57,19 +57,19 @@ protected:
 TEST_F(test_foreign, the_limit_is_what_it_leaves) {
     run_limited([this] {
         m_md = open();
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
         add(1, 1024 * KB);
         add(2, 512 * KB, 0);
-        EXPECT_EQ(LIMIT - 1536 * KB, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT - 1536 * KB, uct_predreg_max_bytes(&test_core_state()->knobs));
         EXPECT_EQ(1024 * KB, pools());
 
         remove(1);
-        EXPECT_EQ(LIMIT - 512 * KB, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT - 512 * KB, uct_predreg_max_bytes(&test_core_state()->knobs));
         EXPECT_EQ(1024 * KB, pools()) << "the most at a time";
         /* It is not there */
         remove(3);
         remove(2);
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
     });
 }
 
@@ -77,9 +77,9 @@ TEST_F(test_foreign, whole_pages_count) {
     run_limited([this] {
         m_md = open();
         add(1, 2, 0, 0x10000000 + 4096 - 1);
-        EXPECT_EQ(LIMIT - 2 * 4096, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT - 2 * 4096, uct_predreg_max_bytes(&test_core_state()->knobs));
         remove(1);
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
     });
 }
 
@@ -94,9 +94,9 @@ TEST_F(test_foreign, what_stays_registered_counts) {
         params.memh                      = memh(1);
         m_keep                           = 1;
         EXPECT_EQ(UCS_ERR_BUSY, uct_predreg_mem_dereg(domain(m_md), &params));
-        EXPECT_EQ(LIMIT - 1024 * KB, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT - 1024 * KB, uct_predreg_max_bytes(&test_core_state()->knobs));
         remove(1);
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
     });
 }
 
@@ -105,9 +105,9 @@ TEST_F(test_foreign, the_users_bound_counts_if_it_is_less) {
     run_limited([this] {
         m_md = open();
         add(1, 1024 * KB);
-        EXPECT_EQ(2048 * KB, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(2048 * KB, uct_predreg_max_bytes(&test_core_state()->knobs));
         add(2, 1536 * KB);
-        EXPECT_EQ(LIMIT - 2560 * KB, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT - 2560 * KB, uct_predreg_max_bytes(&test_core_state()->knobs));
     });
 }
 
@@ -132,7 +132,7 @@ TEST_F(test_foreign, without_memory_only_the_kernel_counts) {
         add(1, 1024 * KB);
         EXPECT_TRUE(test_alloc_failed());
         test_alloc_fail_nth(0);
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
         EXPECT_EQ(0u, pools());
         remove(1);
     });
@@ -145,7 +145,7 @@ TEST_F(test_foreign, pools_of_a_cache_that_is_watched_do_not_go) {
         uct_predreg_pool_add(test_core_state(), 1024 * KB);
         uct_predreg_pool_add(test_core_state(), 512 * KB);
         EXPECT_EQ(1536 * KB, pools());
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
     });
 }
 
@@ -155,7 +155,7 @@ TEST_F(test_foreign, the_parents_count_for_nothing) {
         add(1, 1024 * KB);
         uct_predreg_domains_reset();
         uct_predreg_foreign_reset();
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
 
         uct_md_mem_dereg_params_t params = {};
         params.field_mask                = UCT_MD_MEM_DEREG_FIELD_MEMH;
@@ -163,7 +163,7 @@ TEST_F(test_foreign, the_parents_count_for_nothing) {
         m_regs[memh(1)]                  = {};
         EXPECT_EQ(UCS_OK, uct_predreg_unknown_mem_dereg(test_core_state(), m_md,
                                                         &params));
-        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(test_core_knobs()));
+        EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
     });
 }
 
@@ -206,7 +206,7 @@ TEST_F(test_foreign, registrations_of_several_threads) {
         std::vector<std::thread> threads;
 
         m_md                                  = open();
-        test_core_real()->uct_md_mem_dereg_v2 =
+        test_core_state()->real.uct_md_mem_dereg_v2 =
                 [](uct_md_h, const uct_md_mem_dereg_params_t *params) {
                     return (uintptr_t(params->memh) & 64) ? UCS_ERR_BUSY : UCS_OK;
                 };
@@ -234,7 +234,7 @@ TEST_F(test_foreign, registrations_of_several_threads) {
         }
         EXPECT_EQ(ucs_max(LIMIT - std::min(LIMIT, uint64_t(4 * left * 4096)),
                           UCS_RCACHE_PRED_MIN_BYTES),
-                  uct_predreg_max_bytes(test_core_knobs()));
+                  uct_predreg_max_bytes(&test_core_state()->knobs));
     });
 }
 

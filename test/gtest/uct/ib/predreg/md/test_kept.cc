@@ -154,7 +154,7 @@ protected:
             return;
         }
         set_ucx(22);
-        test_core_real()->uct_md_mem_reg_v2 =
+        test_core_state()->real.uct_md_mem_reg_v2 =
                 [](uct_md_h md, void *address, size_t length,
                    const uct_md_mem_reg_params_t *params, uct_mem_h *memh_p) {
                     s_params = *params;
@@ -276,7 +276,7 @@ protected:
 
     uct_md_h open_kept()
     {
-        test_core_set_ucp_cache_off();
+        test_core_state()->ucp_cache_is_off = 1;
         return open();
     }
 };

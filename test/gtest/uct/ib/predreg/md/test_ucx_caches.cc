@@ -25,7 +25,7 @@ protected:
         core_test::SetUp();
         set("HELPER", "progress");
 
-        uct_predreg_real_t *real = test_core_real();
+        uct_predreg_real_t *real = &test_core_state()->real;
         real->ucp_config_print   = [](const ucp_config_t *config, FILE *stream,
                                       const char*, ucs_config_print_flags_t) {
             for (auto &item : *reinterpret_cast<const config_t*>(config)) {
@@ -87,7 +87,7 @@ protected:
 
     void ucp_config()
     {
-        uct_predreg_ucp_config(test_core_state(), test_core_real(),
+        uct_predreg_ucp_config(test_core_state(), &test_core_state()->real,
                                reinterpret_cast<ucp_config_t*>(&m_ucp));
     }
 
@@ -105,7 +105,7 @@ protected:
         const std::string prefix  = "predictive registration steps aside: ";
         const std::string message = log_watch::take();
 
-        EXPECT_TRUE(test_core_is_aside());
+        EXPECT_TRUE(test_core_state()->aside);
         EXPECT_EQ(0u, message.find(prefix)) << message;
         return message.substr(std::min(message.size(), prefix.size()));
     }
@@ -125,7 +125,7 @@ protected:
 
         s_minor = minor;
         test_core_set_ucx(minor);
-        test_core_real()->ucp_get_version = [](unsigned *major,
+        test_core_state()->real.ucp_get_version = [](unsigned *major,
                                                unsigned *minor,
                                                unsigned *release) {
             *major   = 1;
@@ -159,20 +159,20 @@ TEST_F(test_ucx_caches, without_domains_to_manage_that_of_ucp_stays_on) {
     s_num_domains = 0;
     ucp_config();
     EXPECT_EQ("try", m_ucp["RCACHE_ENABLE"]);
-    EXPECT_FALSE(test_core_ucp_cache_is_off());
-    EXPECT_FALSE(test_core_is_aside());
+    EXPECT_FALSE(test_core_state()->ucp_cache_is_off);
+    EXPECT_FALSE(test_core_state()->aside);
 }
 
 TEST_F(test_ucx_caches, they_are_switched_off) {
     ucp_config();
     md_config();
     EXPECT_EQ("n", m_ucp["RCACHE_ENABLE"]);
-    EXPECT_TRUE(test_core_ucp_cache_is_off());
+    EXPECT_TRUE(test_core_state()->ucp_cache_is_off);
     EXPECT_EQ("all", m_ucp["TLS"]);
     EXPECT_EQ("direct", m_md["REG_METHODS"]);
     EXPECT_EQ("1000", m_md["RCACHE_MEM_PRIO"]);
-    EXPECT_FALSE(test_core_is_aside());
-    EXPECT_FALSE(test_core_fenced_puts());
+    EXPECT_FALSE(test_core_state()->aside);
+    EXPECT_FALSE(test_core_state()->fenced_puts);
 }
 
 /* By ucp_config_modify(), before it makes a context of it */
@@ -189,8 +189,8 @@ TEST_F(test_ucx_caches, the_user_may_have_switched_that_of_ucp_off) {
     m_ucp["RCACHE_ENABLE"] = "n";
     ucp_config();
     EXPECT_EQ("n", m_ucp["RCACHE_ENABLE"]);
-    EXPECT_FALSE(test_core_ucp_cache_is_off());
-    EXPECT_FALSE(test_core_is_aside());
+    EXPECT_FALSE(test_core_state()->ucp_cache_is_off);
+    EXPECT_FALSE(test_core_state()->aside);
 }
 
 TEST_F(test_ucx_caches, leave_pinned_leaves_them_on) {
@@ -204,7 +204,7 @@ TEST_F(test_ucx_caches, leave_pinned_leaves_them_on) {
 TEST_F(test_ucx_caches, the_cost_model_fences_puts) {
     m_ucp["PROTO_ENABLE"] = "y";
     ucp_config();
-    EXPECT_TRUE(test_core_fenced_puts());
+    EXPECT_TRUE(test_core_state()->fenced_puts);
 }
 
 /* What does not fit the bounds goes other ways under any of them, where there
@@ -245,7 +245,7 @@ TEST_F(test_ucx_caches, below_a_low_limit_the_user_knows_better) {
         m_ucp["PROTO_ENABLE"] = "y";
         ucp_config();
         EXPECT_EQ("y", m_ucp["PROTO_ENABLE"]);
-        EXPECT_TRUE(test_core_fenced_puts());
+        EXPECT_TRUE(test_core_state()->fenced_puts);
     });
 }
 
@@ -280,7 +280,7 @@ TEST_F(test_ucx_caches, what_is_off_stays_off) {
     m_md["REG_METHODS"]    = "direct";
     ucp_config();
     md_config();
-    EXPECT_FALSE(test_core_is_aside());
+    EXPECT_FALSE(test_core_state()->aside);
 }
 
 TEST_F(test_ucx_caches, the_user_may_say_off_in_each_way_that_ucx_takes) {
@@ -293,7 +293,7 @@ TEST_F(test_ucx_caches, the_user_may_say_off_in_each_way_that_ucx_takes) {
 
         ucp_config();
         md_config("knem");
-        EXPECT_FALSE(test_core_is_aside()) << off;
+        EXPECT_FALSE(test_core_state()->aside) << off;
     }
 }
 
@@ -327,7 +327,7 @@ TEST_F(test_ucx_caches, their_settings_are_taken_over) {
     EXPECT_EQ(100u, settings_of("cma").max_regions);
     EXPECT_EQ(UINT64_MAX, settings_of("cma").max_bytes);
     EXPECT_STREQ("UCX_RCACHE_MAX_REGIONS=100, UCX_IB_RCACHE_MAX_SIZE=16M",
-                 test_core_told_settings());
+                 test_core_state()->told_settings);
 }
 
 TEST_F(test_ucx_caches, components_without_a_cache_are_left_alone) {
@@ -399,7 +399,7 @@ TEST_F(test_ucx_caches, the_user_may_keep_that_of_another_component) {
 
     set("COMPONENTS", "cma");
     ucp_config();
-    EXPECT_FALSE(test_core_is_aside());
+    EXPECT_FALSE(test_core_state()->aside);
     EXPECT_EQ("n", m_ucp["RCACHE_ENABLE"]);
 }
 

@@ -323,7 +323,7 @@ TEST_F(test_md_use, pieces_are_invalidated_at_once) {
 }
 
 TEST_F(test_md_use, fenced_puts_are_in_pieces_only_if_need_be) {
-    test_core_set_fenced_puts(1);
+    test_core_state()->fenced_puts = 1;
 
     uct_md_h md    = open();
     uct_mem_h memh = reg(md, RECV);
@@ -478,7 +478,7 @@ TEST_F(test_md_use, leave_pinned_records_a_trace) {
     set("TRACE", m_folder + "/traces");
 
     uct_md_h md     = open();
-    ASSERT_TRUE(test_core_has_recorder());
+    ASSERT_TRUE(uct_predreg_recorder(test_core_state()) != nullptr);
     comm.buffer = m_buffer;
     uct_predreg_comm(test_core_state(), &issuer, &comm);
     uct_mem_h memh1 = reg(md, RECV, UCT_PREDREG_PURPOSE_SEND);
