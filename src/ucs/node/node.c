@@ -48,8 +48,7 @@ void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
                                          atomic_load(&slot->bytes));
         totals->regions  = add_saturated(totals->regions,
                                          atomic_load(&slot->regions));
-        totals->procs   += (atomic_load_explicit(&slot->owner,
-                                                 memory_order_relaxed) != 0);
+        totals->procs   += (pred_node_get(&slot->owner) != 0);
     }
 }
 
@@ -146,7 +145,7 @@ static uint64_t missing(uint64_t sum, uint64_t more, uint64_t max)
 /* Raise the wanted room to a value, if less is wanted */
 static void want(_Atomic(uint64_t) *wanted, uint64_t value)
 {
-    uint64_t old = atomic_load_explicit(wanted, memory_order_relaxed);
+    uint64_t old = pred_node_get(wanted);
 
     while ((old < value) &&
            !atomic_compare_exchange_weak_explicit(wanted, &old, value,
@@ -159,7 +158,7 @@ static void want(_Atomic(uint64_t) *wanted, uint64_t value)
  * @return whether room was wanted. */
 static int satisfy(_Atomic(uint64_t) *wanted, uint64_t value)
 {
-    uint64_t old = atomic_load_explicit(wanted, memory_order_relaxed);
+    uint64_t old = pred_node_get(wanted);
 
     while ((old > 0) &&
            !atomic_compare_exchange_weak_explicit(wanted, &old,
@@ -223,8 +222,8 @@ int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node)
      * newer, fewer asks of others are found than there are, and the next call
      * finds the rest. */
     asks   = atomic_load_explicit(&node->shm->asks, memory_order_acquire);
-    others = asks - atomic_load_explicit(&node->own_asks, memory_order_relaxed);
-    seen   = atomic_load_explicit(&node->asks_seen, memory_order_relaxed);
+    others = asks - pred_node_get(&node->own_asks);
+    seen   = pred_node_get(&node->asks_seen);
     if (((int64_t)(others - seen) <= 0) ||
         !atomic_compare_exchange_strong_explicit(&node->asks_seen, &seen,
                                                  others, memory_order_relaxed,
@@ -233,10 +232,8 @@ int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node)
     }
 
     /* Relaxed: numbers. If they are 0, others have given back enough since */
-    return (atomic_load_explicit(&node->shm->wanted_bytes,
-                                 memory_order_relaxed) > 0) ||
-           (atomic_load_explicit(&node->shm->wanted_regions,
-                                 memory_order_relaxed) > 0);
+    return (pred_node_get(&node->shm->wanted_bytes) > 0) ||
+           (pred_node_get(&node->shm->wanted_regions) > 0);
 }
 
 
@@ -311,8 +308,7 @@ static void node_start(ucs_rcache_pred_node_t *node)
     pred_slot_set_cpus(node->slot->usable, &node->usable);
     node->joined = ucs_monotonic_ns();
     pred_node_watch(node, node->joined);
-    atomic_store_explicit(&node->asks_seen, atomic_load(&node->shm->asks),
-                          memory_order_relaxed);
+    pred_node_put(&node->asks_seen, atomic_load(&node->shm->asks));
 }
 
 /* @return a number of this process's PID and time name spaces */
@@ -430,7 +426,7 @@ static void tell_helper(ucs_rcache_pred_node_t *node, uint64_t busy)
         .usec = busy / 1000
     };
 
-    atomic_store_explicit(&node->slot->helper, helper.word, memory_order_relaxed);
+    pred_node_put(&node->slot->helper, helper.word);
 }
 
 void pred_node_update_at(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t demand,
@@ -438,7 +434,7 @@ void pred_node_update_at(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t de
 {
     pred_node_word_t word;
 
-    atomic_store_explicit(&node->slot->demand, demand, memory_order_relaxed);
+    pred_node_put(&node->slot->demand, demand);
     tell_helper(node, busy);
     pred_node_watch(node, now);
 

@@ -256,6 +256,20 @@ struct ucs_rcache_pred_node {
 };
 
 
+/** Read a number of the shared memory that is a number by itself, of which nothing else
+ *  follows: relaxed. */
+static inline uint64_t pred_node_get(const _Atomic(uint64_t) *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+/** Write one. */
+static inline void pred_node_put(_Atomic(uint64_t) *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+
 /* slot.c: slots, and whether their owners are dead. Any thread may call these functions, and
  * waits for nobody, unless something else is said */
 

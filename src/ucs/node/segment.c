@@ -78,13 +78,20 @@ static int is_left_over(const struct shmid_ds *ds, size_t size)
            (errno == ESRCH);
 }
 
-static void remove_left_over(size_t size)
+/* @return the highest index of memory in the system */
+static int last_index(void)
 {
     struct shm_info info;
-    struct shmid_ds ds;
-    int index, last, shmid;
 
-    last = shmctl(0, SHM_INFO, (struct shmid_ds*)&info);
+    return shmctl(0, SHM_INFO, (struct shmid_ds*)&info);
+}
+
+static void remove_left_over(size_t size)
+{
+    int last = last_index();
+    struct shmid_ds ds;
+    int index, shmid;
+
     for (index = 0; index <= last; ++index) {
         shmid = shmctl(index, SHM_STAT, &ds);
         if ((shmid >= 0) && is_left_over(&ds, size)) {
@@ -159,13 +166,6 @@ segment_try(int index, const ucs_rcache_pred_segment_id_t *id, size_t size,
     }
 
     return segment;
-}
-
-static int last_index(void)
-{
-    struct shm_info info;
-
-    return shmctl(0, SHM_INFO, (struct shmid_ds*)&info);
 }
 
 ucs_rcache_pred_segment_header_t *

@@ -120,7 +120,7 @@ void pred_slot_set_cpus(_Atomic(uint64_t) *words, const cpu_set_t *cpus)
 
     memcpy(values, cpus, sizeof(values));
     for (i = 0; i < UCS_RCACHE_PRED_NODE_CPU_WORDS; ++i) {
-        atomic_store_explicit(&words[i], values[i], memory_order_relaxed);
+        pred_node_put(&words[i], values[i]);
     }
 }
 
@@ -130,24 +130,19 @@ void pred_slot_get_cpus(const _Atomic(uint64_t) *words, cpu_set_t *cpus)
     unsigned i;
 
     for (i = 0; i < UCS_RCACHE_PRED_NODE_CPU_WORDS; ++i) {
-        values[i] = atomic_load_explicit(&words[i], memory_order_relaxed);
+        values[i] = pred_node_get(&words[i]);
     }
     memcpy(cpus, values, sizeof(values));
 }
 
 void pred_slot_free(ucs_rcache_pred_node_slot_t *slot)
 {
-    cpu_set_t none;
+    _Atomic(uint64_t) *word;
 
-    CPU_ZERO(&none);
-    pred_slot_set_cpus(slot->affinity, &none);
-    pred_slot_set_cpus(slot->usable, &none);
-    atomic_store_explicit(&slot->demand, 0, memory_order_relaxed);
-    atomic_store_explicit(&slot->helper, 0, memory_order_relaxed);
-    atomic_store_explicit(&slot->helper_seen, 0, memory_order_relaxed);
-    atomic_store_explicit(&slot->seat, 0, memory_order_relaxed);
-    atomic_store_explicit(&slot->procid, 0, memory_order_relaxed);
-    atomic_store_explicit(&slot->names, 0, memory_order_relaxed);
+    /* The numbers to be summed, and the owner, come before all others */
+    for (word = &slot->procid; word < (_Atomic(uint64_t)*)(slot + 1); ++word) {
+        pred_node_put(word, 0);
+    }
     atomic_store(&slot->regions, 0);
     atomic_store(&slot->bytes, 0);
     atomic_store_explicit(&slot->owner, 0, memory_order_release);
@@ -158,15 +153,14 @@ void pred_slot_free(ucs_rcache_pred_node_slot_t *slot)
 static int slot_is_dead(ucs_rcache_pred_node_t *node,
                         ucs_rcache_pred_node_slot_t *slot, uint64_t owner)
 {
-    uint64_t procid, names;
+    uint64_t procid;
 
     if (!ucs_rcache_pred_token_is_gone(owner)) {
         return 0;
     }
 
-    procid = atomic_load_explicit(&slot->procid, memory_order_relaxed);
-    names  = atomic_load_explicit(&slot->names, memory_order_relaxed);
-    if ((procid == 0) || (names != node->names)) {
+    procid = pred_node_get(&slot->procid);
+    if ((procid == 0) || (pred_node_get(&slot->names) != node->names)) {
         return 1;
     }
 
@@ -178,7 +172,7 @@ static int slot_is_dead(ucs_rcache_pred_node_t *node,
 static int slot_reap(ucs_rcache_pred_node_t *node,
                      ucs_rcache_pred_node_slot_t *slot)
 {
-    uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+    uint64_t owner = pred_node_get(&slot->owner);
 
     if ((owner == 0) || (owner == node->self) ||
         !slot_is_dead(node, slot, owner)) {
@@ -253,10 +247,8 @@ ucs_status_t pred_slot_take_any(ucs_rcache_pred_node_t *node)
     for (i = 0; i < UCS_RCACHE_PRED_NODE_SLOTS; ++i) {
         if (slot_take(node, i)) {
             node->slot = &node->shm->slots[i];
-            atomic_store_explicit(&node->slot->names, node->names,
-                                  memory_order_relaxed);
-            atomic_store_explicit(&node->slot->procid, node->procid,
-                                  memory_order_relaxed);
+            pred_node_put(&node->slot->names, node->names);
+            pred_node_put(&node->slot->procid, node->procid);
             return UCS_OK;
         }
     }
