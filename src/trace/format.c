@@ -154,7 +154,8 @@ const trace_type_t trace_types[TRACE_RECORD_LAST] = {
     [TRACE_RECORD_MODULE]    = {"module", 0, 0, FIELDS(module_fields)},
     [TRACE_RECORD_COUNTER]   = {"counter", 0, 0, FIELDS(counter_fields)},
     [TRACE_RECORD_LOST]      = {"lost", 0, 0, FIELDS(lost_fields)},
-    [TRACE_RECORD_TRUNCATED] = {"truncated"},
+    /* No field: the pointer is only not NULL, to which nothing may be added */
+    [TRACE_RECORD_TRUNCATED] = {"truncated", .fields = lost_fields},
     [TRACE_RECORD_SENDS]     = {"sends", 0, 2, FIELDS(sends_fields)}
 };
 
