@@ -48,7 +48,7 @@ hot_reg(uct_md_h md, void *address, size_t length, unsigned flags, uct_mem_h *me
              inner.mem_reg(md, address, length, flags, UCT_PREDREG_PURPOSE_HOT, memh_p);
     uct_predreg_quiet_end();
 
-    if ((status == UCS_OK) && (domain->cache != NULL)) {
+    if ((status == UCS_OK) && (domain->cache != NULL) && !uct_predreg_is_measuring) {
         uct_predreg_hot_registered(domain, *memh_p);
     } else if ((status != UCS_OK) && !(flags & domain->core->compat->quiet_flag)) {
         uct_predreg_quiet_once();
@@ -114,6 +114,11 @@ static unsigned needs(const uct_predreg_core_t *core)
 static void
 start(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks, ucs_status_t events)
 {
+    inner = *hooks;
+    if (core->knobs.eager || uct_predreg_is_traced(&core->knobs)) {
+        /* A trace has the costs of small sends, whether EAGER is on or off */
+        hooks->mem_reg = mem_reg;
+    }
     if (!core->knobs.eager) {
         return;
     }
@@ -126,9 +131,7 @@ start(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks, ucs_status_t events)
     }
 
     core_of_hooks        = core;
-    inner                = *hooks;
     hooks->iface_opened  = iface_opened;
-    hooks->mem_reg       = mem_reg;
     hooks->mem_dereg     = mem_dereg;
     hooks->closing       = closing;
     hooks->idle          = idle;

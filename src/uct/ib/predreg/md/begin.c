@@ -445,8 +445,8 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 }
 
 /* Begin a use of the whole range of a put or get, in place of a part: one registration
- * serves all parts, and the caller can do without. A refusal is silent, and no memory gives way beyond the need of one
- * part */
+ * serves all parts, and the caller can do without. A refusal is silent, and no memory
+ * gives way beyond the need of one part */
 static UCS_F_NOINLINE ucs_status_t
 whole_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {
