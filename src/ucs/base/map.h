@@ -109,9 +109,20 @@ ucs_map_get(const ucs_map_t *map, const void *key)
 static UCS_F_ALWAYS_INLINE void *
 ucs_map_find(const ucs_map_t *map, const void *key)
 {
-    /* Relaxed: ucs_map_get() loads the table again */
-    return (atomic_load_explicit(&map->table, memory_order_relaxed) == NULL) ?
-           NULL : ucs_map_get(map, key);
+    /* Acquire: see ucs_map_get() */
+    ucs_map_table_t *table = atomic_load_explicit(&map->table,
+                                                  memory_order_acquire);
+    ucs_map_place_t *place;
+
+    if ((table == NULL) || (key == NULL)) {
+        return NULL;
+    }
+
+    /* A search that finds no handle ends at a free place, where another thread may be
+     * entering a handle, and has stored the value, but not yet the key */
+    place = ucs_map_search(table, key);
+    return (atomic_load_explicit(&place->key, memory_order_acquire) == key) ?
+           atomic_load_explicit(&place->value, memory_order_relaxed) : NULL;
 }
 
 /** Set the value of a handle, in place of the value before; not NULL. Any thread.

@@ -11,6 +11,7 @@ extern "C" {
 }
 
 #include <common/child.h>
+#include <common/sanitizer.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -125,6 +126,32 @@ TEST_F(test_map, is_usable_in_a_forked_child_of_a_thread_that_was_writing) {
         EXPECT_EQ(0, process.reap());
     }
     ucs_mutex_unlock(&m_map.lock);
+}
+
+/* The search for the handle ends where another thread puts a handle */
+TEST_F(test_map, has_no_value_of_the_handle_beside) {
+    auto first = [](uintptr_t i) { return ucs_hash_bits((uintptr_t)handle(i), 6); };
+    std::atomic<bool> is_over(false);
+    unsigned wrong  = 0;
+    uintptr_t other = 1;
+
+    while (first(other) != first(0)) {
+        ++other;
+    }
+    ucs_map_put(&m_map, handle(other), value(1));
+    ASSERT_EQ(64u, num_places());
+    std::thread writer([&] {
+        for (unsigned i = 0; i < 1000000 / SANITIZER_SLOWDOWN; ++i) {
+            ucs_map_take(&m_map, handle(other));
+            ucs_map_put(&m_map, handle(other), value(1));
+        }
+        is_over = true;
+    });
+    while (!is_over) {
+        wrong += ucs_map_find(&m_map, handle(0)) != nullptr;
+    }
+    writer.join();
+    EXPECT_EQ(0u, wrong);
 }
 
 TEST_F(test_map, is_read_while_others_change_it) {
