@@ -51,15 +51,15 @@ inherit(ucs_arena_t *arena, uint32_t block, int is_inherited)
 
 void ucs_arena_before_fork(ucs_arena_t *arena)
 {
-    uint32_t block = UCS_ARENA_NO_PAGE;
+    uint32_t block;
 
     do {
         ucs_arena_lock(arena);
         arena->is_forking = 1;
         arena->forker     = pthread_self();
-        if (!ucs_arena_is_off(arena)) {
-            block = hold_one(arena);
-        }
+        /* The process may begin to exit meanwhile */
+        block             = ucs_arena_is_off(arena) ? UCS_ARENA_NO_PAGE :
+                                                      hold_one(arena);
         ucs_arena_unlock(arena);
         if (block != UCS_ARENA_NO_PAGE) {
             /* After an error the child has a copy */

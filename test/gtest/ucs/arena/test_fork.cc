@@ -206,3 +206,20 @@ TEST_F(test_arena_fork, of_what_is_off) {
     ucs_arena_after_fork(m_arena);
     EXPECT_EQ(0u, m_memory.m_num_inherits);
 }
+
+/* Another thread calls exit() while this one forks */
+TEST_F(test_arena_fork, the_process_exits_meanwhile) {
+    make_one();
+    allocate(20);
+    m_memory.m_during = [&](const char *name) {
+        EXPECT_STREQ("dontfork", name);
+        ASSERT_EQ(0u, m_memory.m_num_inherits);
+        ucs_arena_abandon(m_arena);
+    };
+    ucs_arena_before_fork(m_arena);
+    m_memory.m_during = nullptr;
+    ucs_arena_after_fork(m_arena);
+    EXPECT_EQ(2u, m_memory.m_num_inherits);
+    EXPECT_EQ(all('x'), inherited(0, SLAB));
+    EXPECT_EQ(0u, stats().held);
+}
