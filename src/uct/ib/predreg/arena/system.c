@@ -30,7 +30,8 @@
 static void *
 sys_mmap(void *address, size_t length, int prot, int flags)
 {
-    return (void*)syscall(SYS_mmap, address, length, prot, flags, -1, 0);
+    /* The offset is on the stack: the kernel reads more than an int there */
+    return (void*)syscall(SYS_mmap, address, length, prot, flags, -1, 0l);
 }
 
 int uct_predreg_system_munmap(void *address, size_t length)

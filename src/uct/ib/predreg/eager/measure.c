@@ -336,7 +336,7 @@ static int measure_begin(measure_t *measure, size_t pages_size)
      * trace */
     measure->memory = (void*)syscall(SYS_mmap, NULL, measure->size,
                                      PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0l);
     if (measure->memory == MAP_FAILED) {
         return 0;
     }

@@ -103,7 +103,8 @@ void *served_mmap(uct_predreg_arena_t *served, void *address, size_t length,
                                &result)) {
         return result;
     }
-    return (void*)syscall(SYS_mmap, address, length, prot, flags, fd, 0);
+    /* The offset is on the stack: the kernel reads more than an int there */
+    return (void*)syscall(SYS_mmap, address, length, prot, flags, fd, 0l);
 }
 
 /* By the function munmap(), the thread sanitizer forgets who has read the memory,
