@@ -34,14 +34,13 @@ static void make_live(ucs_arena_t *arena, uint32_t block, uint32_t length)
     ++arena->stats.allocations;
 }
 
-/* The kernel refuses to make live pages accessible: the pages become free again, of the
- * former kind, and the request is refused */
-static void give_up(ucs_arena_t *arena, ucs_arena_kind_t kind, uint32_t first,
-                    uint32_t length)
+/* The kernel refuses to make live pages accessible: the pages become free again, and the
+ * request is refused. Some of the pages may be accessible, so none count as zero */
+static void give_up(ucs_arena_t *arena, uint32_t first, uint32_t length)
 {
     ucs_arena_lock(arena);
     ucs_arena_blocks_retire(&arena->blocks, first, length, 0, 1);
-    ucs_arena_blocks_release(&arena->blocks, first, kind);
+    ucs_arena_blocks_release(&arena->blocks, first, UCS_ARENA_KIND_MUZZY);
     --arena->stats.allocations;
     ++arena->stats.failures;
     ucs_arena_unlock(arena);
@@ -73,7 +72,7 @@ static ucs_status_t prepare(ucs_arena_t *arena, ucs_arena_kind_t kind,
         status = ucs_arena_protect(arena, first, length, 1);
     }
     if (status != UCS_OK) {
-        give_up(arena, kind, first, length);
+        give_up(arena, first, length);
     } else if ((kind == UCS_ARENA_KIND_MUZZY) || (kind == UCS_ARENA_KIND_DIRTY)) {
         empty(arena, first, length);
     }

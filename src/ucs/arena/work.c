@@ -82,11 +82,18 @@ ucs_arena_kind_t ucs_arena_discard(ucs_arena_t *arena, uint32_t block)
 void ucs_arena_conceal(ucs_arena_t *arena, uint32_t block, int is_plain)
 {
     uint32_t length       = ucs_arena_blocks_length(&arena->blocks, block);
-    ucs_arena_kind_t kind = is_plain ? ucs_arena_discard(arena, block) :
-                                       UCS_ARENA_KIND_MUZZY;
+    ucs_arena_kind_t kind = UCS_ARENA_KIND_MUZZY;
+    ucs_status_t status;
 
-    if (ucs_arena_protect(arena, block, length, 0) != UCS_OK) {
-        /* The memory stays accessible, and counts as protected */
+    /* Before the pages are discarded: a late write to discarded pages would be found by
+     * the next owner */
+    status = ucs_arena_protect(arena, block, length, 0);
+    if (is_plain) {
+        kind = ucs_arena_discard(arena, block);
+    }
+    if (status != UCS_OK) {
+        /* The memory stays accessible, and counts as protected, but not as zero */
+        kind = UCS_ARENA_KIND_MUZZY;
         ucs_arena_count_failure(arena);
     }
     ucs_arena_release(arena, block, kind);

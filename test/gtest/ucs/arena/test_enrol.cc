@@ -164,6 +164,38 @@ TEST_F(test_arena_enrol, free_memory_is_discarded) {
     check();
 }
 
+/* A late write of the program would be found by the next owner */
+TEST_F(test_arena_enrol, what_is_discarded_is_inaccessible) {
+    bool is_protected = true;
+
+    make_late();
+    void *address = allocate(8);
+    auto page     = m_memory.page_of(address);
+
+    m_memory.m_during = [&](const char *name) {
+        is_protected &= (name != std::string("discard")) ||
+                        (m_memory.at(page).access == fake_memory::NO);
+    };
+    free(address, 8);
+    m_now += LAZY;
+    tend();
+    EXPECT_TRUE(is_protected);
+    EXPECT_EQ(8 * PAGE, m_memory.m_discarded);
+
+    /* What cannot be protected is not zero for sure */
+    m_memory.m_during = nullptr;
+    EXPECT_EQ(address, allocate(8));
+    m_memory.m_fails = [](const char *name) {
+        return name == std::string("protect");
+    };
+    free(address, 8);
+    m_now += LAZY;
+    ucs_arena_tend(m_arena, m_now);
+    m_memory.m_fails = nullptr;
+    EXPECT_EQ(8 * PAGE, stats().muzzy);
+    EXPECT_EQ(0u, stats().retained);
+}
+
 /* All of a slab has to be accessible when it is registered, and is not for long */
 TEST_F(test_arena_enrol, free_memory_is_registered_as_well) {
     make_late();
