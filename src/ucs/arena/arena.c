@@ -148,11 +148,14 @@ void ucs_arena_child(ucs_arena_t *arena)
 
 void ucs_arena_abandon(ucs_arena_t *arena)
 {
+    ucs_arena_lock(arena);
     /* Before any of it is freed: what the kernel unmaps then, it may map anew,
-     * and the registration is not that of the new pages */
+     * and the registration is not that of the new pages. The helper may be registering
+     * a slab still */
     ucs_arena_slabs_conceal(&arena->slabs);
     atomic_store_explicit(&arena->is_off, 1, memory_order_relaxed);
     atomic_store_explicit(&arena->due, UCS_ARENA_NEVER, memory_order_relaxed);
+    ucs_arena_unlock(arena);
 }
 
 int ucs_arena_live(ucs_arena_t *arena, const void *start, size_t length)

@@ -146,7 +146,8 @@ ucs_status_t ucs_arena_stop(ucs_arena_t *arena);
 
 /** At the exit of the process, when there is no helper any more: nothing is
  *  allocated any more, and freeing is left to the caller; slabs stay registered,
- *  but are not found any more. Wait-free; any thread. */
+ *  but are not found any more. Takes the lock for a moment; any thread, and handlers of
+ *  signals. */
 void ucs_arena_abandon(ucs_arena_t *arena);
 
 /** Free what ucs_arena_init() has made besides the memory. */

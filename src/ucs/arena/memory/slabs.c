@@ -71,7 +71,9 @@ size_t ucs_arena_slabs_committed(const ucs_arena_slabs_t *slabs)
 
 void ucs_arena_slab_publish(ucs_arena_slab_t *slab)
 {
-    if (ucs_arena_slab_is_spoilt(slab)) {
+    /* Relaxed: written under the lock */
+    if (atomic_load_explicit(&slab->state, memory_order_relaxed) &
+        (UCS_ARENA_SLAB_SPOILT | UCS_ARENA_SLAB_CONCEALED)) {
         return;
     }
 
@@ -146,6 +148,8 @@ void ucs_arena_slabs_conceal(ucs_arena_slabs_t *slabs)
     uint32_t i;
 
     for (i = 0; i < ucs_arena_slabs_num_used(slabs); ++i) {
+        atomic_fetch_or_explicit(&slabs->slabs[i].state,
+                                 UCS_ARENA_SLAB_CONCEALED, memory_order_relaxed);
         atomic_fetch_and_explicit(&slabs->slabs[i].state, ~SERVED,
                                   memory_order_relaxed);
     }

@@ -42,6 +42,9 @@ BEGIN_C_DECLS
 /** In the state of a slab: a use has asked for the registration. */
 #define UCS_ARENA_SLAB_WANTED UCS_BIT(35)
 
+/** In the state of a slab: the process exits, and nobody finds the slab any more. */
+#define UCS_ARENA_SLAB_CONCEALED UCS_BIT(36)
+
 
 /** What a slab has. */
 typedef enum ucs_arena_slab_kind {
@@ -168,7 +171,8 @@ void ucs_arena_slabs_set(ucs_arena_slabs_t *slabs, uint32_t slab,
 size_t ucs_arena_slabs_committed(const ucs_arena_slabs_t *slabs);
 
 /** Let a registered slab be found, or the registration of a plain one be asked for,
- *  unless the slab is spoilt. Under the lock of the arena, as the next four. */
+ *  unless the slab is spoilt, or the process exits. Under the lock of the arena, as the
+ *  next four. */
 void ucs_arena_slab_publish(ucs_arena_slab_t *slab);
 
 /** Forget that the registration of a slab was asked for. */
@@ -189,7 +193,8 @@ void ucs_arena_slab_mend(ucs_arena_slab_t *slab);
 int ucs_arena_slabs_clip(const ucs_arena_slabs_t *slabs, uintptr_t *start_p,
                          uintptr_t *end_p);
 
-/** At the exit of the process: no slab is found any more, in use or not. */
+/** At the exit of the process: no slab is found from now on, in use or not. Under the lock
+ *  of the arena. */
 void ucs_arena_slabs_conceal(ucs_arena_slabs_t *slabs);
 
 /** In a forked child: no slab is found or in use any more. */

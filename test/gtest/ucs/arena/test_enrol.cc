@@ -164,6 +164,22 @@ TEST_F(test_arena_enrol, free_memory_is_discarded) {
     check();
 }
 
+/* Memory that is unmapped from then on goes to the kernel, which may map it anew */
+TEST_F(test_arena_enrol, the_process_exits_meanwhile) {
+    make_late();
+    void *address     = allocate(8);
+    m_memory.m_during = [&](const char *name) {
+        if (name == std::string("reg")) {
+            ucs_arena_abandon(m_arena);
+        }
+    };
+    EXPECT_TRUE(want(address));
+    ucs_arena_tend(m_arena, m_now);
+    m_memory.m_during = nullptr;
+    EXPECT_EQ(1u, m_memory.m_num_registered);
+    EXPECT_FALSE(is_found(address));
+}
+
 /* A late write of the program would be found by the next owner */
 TEST_F(test_arena_enrol, what_is_discarded_is_inaccessible) {
     bool is_protected = true;
