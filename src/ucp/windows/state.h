@@ -61,7 +61,7 @@ typedef struct ucp_win {
                                    one-sided communication */
     ucs_map_t       shared;   /**< Contexts that the program has made with
                                    mt_workers_shared */
-    ucs_map_t       windows;  /**< ucp_win_window_t by memory handle */
+    ucs_map_t       windows;  /**< Those of expose.c, by memory handle */
     ucs_map_t       remotes;  /**< ucp_win_remote_t by key */
 
     ucs_mutex_t lock;

@@ -16,7 +16,7 @@
  * The state of a cache, and an overview of the folder cache/, which has what
  * any thread does with registered memory: begin and end of a use (use.c,
  * claim.c, end.c), uses of slices of the same memory (slices.c), uses in pieces
- * (pieces.c), unmap, loss of rights and invalidation (unmap.c, deferred.c, stale.c),
+ * (pieces.c), unmap, loss of rights and invalidation (unmap.c, deferred.c),
  * registration (register.c), the bounds (bound.c) and how room is made within
  * them (evict.c), and how threads wait for each other (lock.c) or need not
  * (lanes.c). It may use

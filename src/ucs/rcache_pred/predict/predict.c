@@ -57,7 +57,7 @@
 
 /*
  * Of many regions that are used at random, each would still be registered for
- * nothing some times. Hence places are doubted as well (place.h), with two
+ * nothing some times. Hence places are doubted as well (precedent.c), with two
  * differences. Whatever is predicted for a region is put to the trial when its
  * use comes, even if nobody has acted on it: so the trial costs nothing, and a
  * place can be believed again. A use that is early by no more than the narrow

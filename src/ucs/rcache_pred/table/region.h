@@ -320,7 +320,7 @@ typedef struct ucs_rcache_pred_region {
                                                      joined; 0: it was not */
     uint32_t                       epoch;       /**< The last epoch in which its
                                                      use was counted, see
-                                                     pred_note_demand() */
+                                                     helper/seat.c */
     ucs_rcache_pred_time_t         apart_time;  /**< How long the registrations
                                                      and deregistrations of those
                                                      that were joined took, one by
