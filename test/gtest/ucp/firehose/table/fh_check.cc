@@ -65,7 +65,7 @@ static const char *check_entry(const ucp_fh_entry_t *entry, unsigned node,
 
 static const char *check_peer(const ucp_fh_peer_t *peer, unsigned node)
 {
-    unsigned reaped = 0, idle = 0, pending = 0, all = 0;
+    unsigned reaped = 0, idle = 0, pending = 0, recalled = 0, all = 0;
 
     for (unsigned i = 0; i < fh_world->params.buckets; ++i) {
         const ucp_fh_entry_t *entry = ucp_fh_entry_find(peer, FH_FIRST + i);
@@ -89,7 +89,8 @@ static const char *check_peer(const ucp_fh_peer_t *peer, unsigned node)
             !entry->is_listed) {
             return "an idle bucket is not in the victim FIFO";
         }
-        pending += (entry->state == UCP_FH_ENTRY_PENDING);
+        pending  += (entry->state == UCP_FH_ENTRY_PENDING);
+        recalled += entry->is_recalled;
     }
 
     if ((all - reaped > peer->limit) || (all - reaped != peer->used)) {
@@ -100,6 +101,9 @@ static const char *check_peer(const ucp_fh_peer_t *peer, unsigned node)
     }
     if (pending != peer->num_pending) {
         return "pending buckets are counted wrongly";
+    }
+    if (recalled != peer->num_recalled) {
+        return "recalled buckets are counted wrongly";
     }
     if ((peer->da != nullptr) && (peer->da->state != UCP_FH_REQUEST_WAITING)) {
         return "who has the bit does not wait";
