@@ -164,6 +164,8 @@ TEST_F(test_foreign, the_parents_count_for_nothing) {
         EXPECT_EQ(UCS_OK, uct_predreg_unknown_mem_dereg(test_core_state(), m_md,
                                                         &params));
         EXPECT_EQ(LIMIT, uct_predreg_max_bytes(&test_core_state()->knobs));
+        uct_predreg_pool_add(test_core_state(), 512 * KB);
+        EXPECT_EQ(1024 * KB, pools()) << "those of the child are fewer";
     });
 }
 
