@@ -210,30 +210,49 @@ static ucs_status_t add_input(predreg_report_t *report, char *path)
     return predreg_traces_each(&path, 1, add_only_trace, report, NULL);
 }
 
+/* @return all of the report, for the caller to free */
+static char *make_text(predreg_report_t *report, const predreg_report_opts_t *opts,
+                       size_t *length_p)
+{
+    char *text   = NULL;
+    FILE *memory = predreg_check_memory(open_memstream(&text, length_p));
+    ucs_status_t status;
+
+    status = predreg_report_write(report, opts->json, memory);
+    if ((fclose(memory) != 0) || (status != UCS_OK)) {
+        predreg_no_memory();
+    }
+    return text;
+}
+
+/* Without memory for the report, a file that is there already stays as it is */
 static int write_file(predreg_report_t *report,
                       const predreg_report_opts_t *opts)
 {
     const char *path = opts->output;
     int to_stdout    = !strcmp(path, "-");
-    ucs_status_t status;
+    size_t length, written;
     FILE *stream;
+    char *text;
 
+    text   = make_text(report, opts, &length);
     stream = to_stdout ? stdout : fopen(path, "w");
     if (stream == NULL) {
         goto err;
     }
 
-    status = predreg_report_write(report, opts->json, stream);
-    if (((to_stdout ? fflush(stream) : fclose(stream)) != 0) ||
-        (status != UCS_OK)) {
+    written = fwrite(text, 1, length, stream);
+    if (((to_stdout ? fflush(stream) : fclose(stream)) != 0) || (written < length)) {
         goto err;
     }
 
+    free(text);
     return EXIT_SUCCESS;
 
 err:
     predreg_error("report: cannot write to '%s': %s",
                   to_stdout ? "standard output" : path, strerror(errno));
+    free(text);
     return EXIT_FAILURE;
 }
 

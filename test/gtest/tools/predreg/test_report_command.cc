@@ -8,6 +8,7 @@
 #include <common/sanitizer.h>
 
 extern "C" {
+#include <common/c_access.h>
 #include <tools/predreg/common/command.h>
 #include <tools/trace/trace.h>
 }
@@ -35,7 +36,21 @@ protected:
         }
         EXPECT_TRUE(contains(all, part)) << all;
     }
+
+    enum { NOT_REACHED, WENT_ON = 77 };
+
+    static int report_without_memory(int argc, char **argv)
+    {
+        test_alloc_fail_nth(s_nth);
+        int status = predreg_report(argc, argv);
+
+        return test_alloc_failed() ? WENT_ON : status;
+    }
+
+    static unsigned s_nth; /* The allocation that fails */
 };
+
+unsigned test_report_command::s_nth;
 
 TEST_F(test_report_command, page) {
     std::string folder = make_job("job", 2);
@@ -64,6 +79,33 @@ TEST_F(test_report_command, json) {
     EXPECT_EQ(0, call(predreg_report, {"--json", "-o", path("json"), folder}));
     EXPECT_EQ("", m_output);
     EXPECT_EQ(json, read("json"));
+}
+
+/* The last allocations are those of the report itself */
+TEST_F(test_report_command, without_memory_a_report_from_before_stays) {
+    const std::string folder = make_job("job", 2);
+    unsigned reached = 1, beyond = 2;
+    auto report = [&](unsigned nth) {
+        s_nth = nth;
+        make_file("out", "old");
+        return call_in_child(report_without_memory, {"-o", path("out"), folder});
+    };
+
+    while (report(beyond) != NOT_REACHED) {
+        reached = beyond;
+        beyond *= 2;
+        ASSERT_LT(beyond, 1u << 24);
+    }
+    while (beyond - reached > 1) {
+        unsigned middle = (reached + beyond) / 2;
+
+        (report(middle) == NOT_REACHED ? beyond : reached) = middle;
+    }
+
+    for (unsigned nth = reached; nth > reached - 3; --nth) {
+        EXPECT_EQ(PREDREG_EXIT_NO_MEMORY, report(nth)) << "allocation " << nth;
+        EXPECT_EQ("old", read("out"));
+    }
 }
 
 /* A job of ten times as many ranks needs no more memory, which is only enough
