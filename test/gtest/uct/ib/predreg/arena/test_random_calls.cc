@@ -311,18 +311,15 @@ private:
         check(*part.area);
     }
 
-    /* The kernel refuses what is in several of its mappings, which depends on
-     * what it could join: there it is copied */
+    /* Copied, since the thread sanitizer does not know that mremap() unmaps memory, which
+     * the arena of another thread may get at once */
     char *move_kernel(char *old, size_t old_length, size_t length)
     {
-        char *moved = (char*)mremap(old, old_length, length, MREMAP_MAYMOVE);
+        char *moved = (char*)mmap(nullptr, length, RW, ANON, -1, 0);
 
-        if (moved == MAP_FAILED) {
-            moved = (char*)mmap(nullptr, length, RW, ANON, -1, 0);
-            sync();
-            memcpy(moved, old, ucs_min(old_length, length));
-            munmap(old, old_length);
-        }
+        sync();
+        memcpy(moved, old, ucs_min(old_length, length));
+        munmap(old, old_length);
         return moved;
     }
 
@@ -335,6 +332,7 @@ private:
         }
         size_t pages      = 1 + any(4 * m_min);
         size_t old_length = area->pages.size() * m_page;
+        sync();
         char *arena = (char*)served_mremap(m_served, area->arena, old_length,
                                            pages * m_page, MREMAP_MAYMOVE,
                                            nullptr);
