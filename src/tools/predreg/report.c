@@ -210,7 +210,7 @@ static ucs_status_t add_input(predreg_report_t *report, char *path)
     return predreg_traces_each(&path, 1, add_only_trace, report, NULL);
 }
 
-/* @return all of the report, for the caller to free */
+/* Write the whole report to memory. @return the text; the caller frees the text */
 static char *make_text(predreg_report_t *report, const predreg_report_opts_t *opts,
                        size_t *length_p)
 {

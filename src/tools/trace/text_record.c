@@ -16,7 +16,8 @@
     "a time in seconds, such as 0.25 or 1e-6, or with a unit (40us, 3ms, " \
     "250ns)"
 
-/* What is expected of a value; names follow */
+/* What an error message says that a field accepts, by the field's type. For a field with
+ * named values the message goes on with the names */
 static const char *const expectations[] = {
     [TRACE_NUMBER]  = "a number",
     [TRACE_SIZE]    = "a length in bytes, such as 4096 or 64K",
@@ -144,7 +145,7 @@ static void reject_value(trace_text_t *text, const trace_field_t *field,
     trace_text_unexpected(text, word, expected);
 }
 
-/* Read the next token as a value of a field */
+/* Take the next token of the line, and store its value in the field of the record */
 static void read_value(record_line_t *line, const trace_field_t *field)
 {
     trace_text_t *text = line->text;

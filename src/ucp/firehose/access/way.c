@@ -267,7 +267,8 @@ static int is_due(const ucp_fh_t *fh, const ucp_fh_way_t *way)
            ucp_fh_peer_has_lent_much(peer, way->num_unflushed, way->num_missed);
 }
 
-/* Under lock. @return whether a flush is due */
+/* Put a piece whose operation UCP has taken among those that wait for a flush of their
+ * way. Under lock. @return whether the caller has to flush the way, see is_due() */
 static int keep(ucp_fh_t *fh, ucp_fh_piece_t *piece)
 {
     ucp_fh_way_t *way = piece->way;

@@ -175,7 +175,7 @@ int ucp_fh_mapping_keep(ucp_fh_mapping_t *mapping, uint64_t start, uint64_t end)
     return has_any;
 }
 
-/* Whether something holds for any page of a range */
+/* @return whether holds() returns 1 for at least one page of the bytes start to end - 1 */
 static int
 any_page(const ucp_fh_mapping_t *mapping, uint64_t start, uint64_t end,
          int (*holds)(const ucp_fh_mapping_t *mapping, uint64_t page))

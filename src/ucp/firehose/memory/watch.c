@@ -34,8 +34,8 @@
  * mappings. */
 static struct {
     ucs_mutex_t        lock;
-    /* Held by a thread that unmaps what was kept, to which those who wait for
-     * that lend their priority */
+    /* A thread holds this lock while the thread unmaps kept memory. Threads that wait for
+     * the end lend their priority to the holder */
     ucs_mutex_t        releasing;
     ucs_list_link_t    list;
     /* Bounds of all that is in the list. Written under the lock; read by

@@ -69,7 +69,7 @@ static inline void pred_lock(ucs_rcache_pred_t *pred)
 static inline void pred_unlock(ucs_rcache_pred_t *pred)
 {
     ucs_rank_drop(&pred->lock);
-    /* Release: whoever has the lock next sees what was written under it */
+    /* Release: the next holder of the lock sees all writes of this holder */
     atomic_store_explicit(&pred->lock, 0, memory_order_release);
 }
 

@@ -114,7 +114,8 @@ int pred_dq_pop(ucs_rcache_pred_t *pred, ucs_rcache_pred_dq_entry_t *entry,
         *has_lost_p |= !ucs_list_is_empty(&lanes->lanes[i].dq.lost);
     }
 
-    /* After the pop, which has made room for one at least */
+    /* The entries of lanes move into the queue after the pop: the pop has made room for at
+     * least one entry */
     if (!found || (++lanes->pops % MOVE_STEPS == 0)) {
         lanes_move(pred, lanes);
     }

@@ -35,7 +35,8 @@ void pred_spin_while_busy(ucs_rcache_pred_t *pred, _Atomic(int) *busy);
 void pred_lock_wait_free(ucs_rcache_pred_t *pred);
 
 
-/* Reads a register, while pthread_self() is a call */
+/* A number that no other thread has. The compiler's builtin function reads a register;
+ * pthread_self(), which serves without the builtin function, is a call of libc */
 #if defined(__has_builtin) && (defined(__x86_64__) || defined(__aarch64__))
 #  if __has_builtin(__builtin_thread_pointer)
 #    define PRED_SELF() __builtin_thread_pointer()

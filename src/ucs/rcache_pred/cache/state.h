@@ -376,7 +376,7 @@ pred_pages(const ucs_rcache_pred_t *pred, uintptr_t start, size_t length)
     return ucs_rcache_pred_pages(start, length, pred->params.page_size);
 }
 
-/** @return the bytes of these pages, which is what a registration pins. */
+/** @return how many bytes a registration of the range pins: whole pages. */
 static inline uint64_t
 pred_page_bytes(const ucs_rcache_pred_t *pred, uintptr_t start, size_t length)
 {

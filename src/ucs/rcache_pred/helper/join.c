@@ -45,7 +45,7 @@
  * predicted wrong for one would be so for all */
 #define JOIN_RECORD 2
 
-/* Slices that may be joined, and what is known of them together */
+/* Slices that may become one region, and the sums over all of these slices */
 typedef struct {
     ucs_rcache_pred_region_t *regions[MAX_SLICES];
     ucs_rcache_pred_range_t  ranges[MAX_SLICES]; /* What is expected of each */

@@ -161,8 +161,8 @@ typedef struct ucs_rcache_pred_region {
                                                      entries, or that of its last
                                                      use, was overwritten */
 
-    /* A lookup follows the links of regions that it passes by, not those of the
-     * one that it finds */
+    /* A lookup reads the links of regions that the lookup passes by, and no link of the
+     * region found: so the links begin a cache line of their own */
     ucs_hlist_link_t               start_link UCS_V_ALIGNED(64);
     union {
         ucs_hlist_link_t           memh_link;   /**< Valid while REGISTERED */

@@ -50,7 +50,8 @@ uct_predreg_attract_is_malloced(const void *address, size_t page_size)
 {
     const size_t *chunk = (const size_t*)address - 2;
 
-    /* Mapped memory begins with the two words of the chunk */
+    /* glibc's malloc puts two words, the head of the chunk, at the begin of a mapping, and
+     * returns the address after them */
     return ((((uintptr_t)chunk) & (page_size - 1)) == 0) &&
            ((chunk[1] & CHUNK_BITS) == CHUNK_MAPPED);
 }

@@ -158,7 +158,8 @@ static void collapse(uct_predreg_arena_regs_t *regs, uint32_t slab)
     }
 }
 
-/* Register a slab in a domain. Nobody can look up the handle yet */
+/* Register a slab in a domain. No use finds the handle before the caller has entered all
+ * domains' handles in the table */
 static ucs_status_t
 enter(uct_predreg_arena_regs_t *regs, uint32_t slab, unsigned number)
 {

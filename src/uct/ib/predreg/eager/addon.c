@@ -18,7 +18,8 @@
  */
 
 
-/* Written when the core starts */
+/* Written when the core starts, under core.lock and before any thread calls a hook;
+ * constant afterwards */
 static uct_predreg_hooks_t inner;
 static uct_predreg_core_t *core_of_hooks;
 

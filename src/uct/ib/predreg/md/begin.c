@@ -103,13 +103,13 @@ firehose_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
 
     do {
         status = uct_predreg_pinned_reg(domain, req->address, req->length,
-                                          req->flags, memh_p);
+                                        req->flags, memh_p);
     } while ((status == UCS_ERR_EXCEEDS_LIMIT) && give_way(core));
 
     if (status == UCS_ERR_NO_MEMORY) {
         give_all(core);
         status = uct_predreg_pinned_reg(domain, req->address, req->length,
-                                          req->flags, memh_p);
+                                        req->flags, memh_p);
     }
 
     if (status != UCS_OK) {

@@ -15,7 +15,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Memory outside of the cache that counts until its end */
+/* The note of a registration that the cache does not have: its bytes count within the
+ * bounds until UCX has deregistered the memory */
 typedef struct counted {
     uct_predreg_owner_t owner;
     uint64_t            bytes; /* Of its pages */
@@ -170,7 +171,7 @@ static void pinned_release(uct_predreg_core_t *core, uint64_t bytes)
 
 static ucs_status_t
 pinned_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
-             const uct_md_mem_dereg_params_t *params)
+           const uct_md_mem_dereg_params_t *params)
 {
     counted_t pinned;
     ucs_status_t status;
@@ -183,8 +184,8 @@ pinned_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
 }
 
 ucs_status_t uct_predreg_pinned_reg(uct_predreg_domain_t *domain,
-                                      void *address, size_t length,
-                                      unsigned flags, uct_mem_h *memh_p)
+                                    void *address, size_t length,
+                                    unsigned flags, uct_mem_h *memh_p)
 {
     uct_predreg_core_t *core = domain->core;
     const counted_t pinned   = {
