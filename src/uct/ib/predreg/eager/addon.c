@@ -18,8 +18,8 @@
  */
 
 
-/* Written when the core starts, under core.lock and before any thread calls a hook;
- * constant afterwards */
+/* Written when the core starts, by one thread and before any thread calls a hook
+ * (pthread_once() in preload.c); constant afterwards */
 static uct_predreg_hooks_t inner;
 static uct_predreg_core_t *core_of_hooks;
 
