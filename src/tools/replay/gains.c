@@ -6,6 +6,7 @@
 
 #include "gains.h"
 
+#include <tools/base/fields.h>
 #include <tools/base/memory.h>
 
 #include <ucs/sys/math.h>
@@ -250,4 +251,18 @@ predreg_gain_advice_t predreg_gain_advise(const predreg_gain_t *gain)
 
     return (gain->saved < PREDREG_GAIN_WORTH_PART * gain->time) ?
            PREDREG_GAIN_LITTLE : PREDREG_GAIN_YES;
+}
+
+void predreg_sends_put(ucs_json_t *json, const predreg_sends_t *sends)
+{
+    ucs_json_string(json, "eager",
+                    predreg_eager_advice_name(predreg_sends_advise(sends)));
+    JSON_UINT(sends, ranks);
+    JSON_UINT(sends, calibrated);
+    JSON_UINT(sends, buffers);
+    JSON_UINT(sends, sends);
+    JSON_UINT(sends, copied);
+    JSON_UINT(sends, others);
+    JSON_UINT(sends, went);
+    ucs_json_uint(json, "most_sends", sends->most.most);
 }

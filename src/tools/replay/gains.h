@@ -9,6 +9,7 @@
 
 #include <tools/replay/account/account.h>
 #include <tools/trace/trace.h>
+#include <ucs/base/json.h>
 #include <ucs/reuse/sends.h>
 
 BEGIN_C_DECLS
@@ -87,6 +88,10 @@ void predreg_sends_add(predreg_sends_t *sends, const ucs_rcache_trace_t *trace,
                        const ucs_reuse_costs_t *costs, double fraction);
 
 predreg_eager_advice_t predreg_sends_advise(const predreg_sends_t *sends);
+
+/** Append the members that replay and report have in common to an open JSON object: the
+ *  advice, and the numbers of ranks, buffers and sends. */
+void predreg_sends_put(ucs_json_t *json, const predreg_sends_t *sends);
 
 
 /** A job with an arena, beside predict without one. */

@@ -331,16 +331,7 @@ static void write_sends(ucs_json_t *json, const predreg_sends_t *sends)
     }
 
     ucs_json_begin(json, "sends", '{');
-    ucs_json_string(json, "eager",
-                    predreg_eager_advice_name(predreg_sends_advise(sends)));
-    JSON_UINT(sends, ranks);
-    JSON_UINT(sends, calibrated);
-    JSON_UINT(sends, buffers);
-    JSON_UINT(sends, sends);
-    JSON_UINT(sends, copied);
-    JSON_UINT(sends, others);
-    JSON_UINT(sends, went);
-    ucs_json_uint(json, "most_sends", sends->most.most);
+    predreg_sends_put(json, sends);
     ucs_json_real(json, "length", sends->length.sum / sends->ranks);
     ucs_json_real(json, "reused_percent", 100 * sends->reused / sends->ranks);
     JSON_UINT(sends, known_sends);

@@ -262,15 +262,7 @@ static void print_json_sends(const predreg_sends_t *sends)
     int is_known                 = (sends->calibrated > 0);
     ucs_json_t *json             = predreg_json_begin();
 
-    ucs_json_string(json, "eager", predreg_eager_advice_name(predreg_sends_advise(sends)));
-    JSON_UINT(sends, ranks);
-    JSON_UINT(sends, calibrated);
-    JSON_UINT(sends, buffers);
-    JSON_UINT(sends, sends);
-    JSON_UINT(sends, copied);
-    JSON_UINT(sends, others);
-    JSON_UINT(sends, went);
-    ucs_json_uint(json, "most_sends", sends->most.most);
+    predreg_sends_put(json, sends);
     ucs_json_printf(json, "length", "%.0f", sends->length.sum / sends->ranks);
     ucs_json_printf(json, "reused_percent", "%.4f", 100 * sends->reused / sends->ranks);
     predreg_replay_put_known(json, "hot_buffers", is_known, gain->hot_buffers, 0);
