@@ -2,7 +2,7 @@
 # Copyright (c) 2026 The ucx-predreg authors. See file LICENSE for terms.
 #
 # contrib/lib/locks.sh says nothing of locks that are all in the list, and names a lock
-# without a rank, and a rank without a row.
+# without a rank, a rank without a row, and a rank that no lock has.
 #
 # usage: locks.sh
 
@@ -30,7 +30,8 @@ expect()
 cat > src/uct/good.c <<'C'
 /* As pthread_mutex_lock() does
  * with sched_yield() */
-static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_CORE);
+static ucs_mutex_t lock  = UCS_MUTEX_INITIALIZER(UCS_RANK_CORE);
+static ucs_mutex_t other = UCS_MUTEX_INITIALIZER(UCS_RANK_CACHE);
 void f(void) { ucs_mutex_lock(&lock); pthread_cond_broadcast(&cond); }
 C
 echo 'pthread_mutex_t mutex;' >> src/ucs/base/mutex.h
@@ -44,6 +45,11 @@ for line in 'static pthread_mutex_t lock;' 'pthread_spin_lock(&lock);' \
     expect 1 "lock: uct/bad.c:1:$line"
 done
 rm src/uct/bad.c
+
+# A rank without a lock
+sed -i '/other/d' src/uct/good.c
+expect 1 "rank: no lock has UCS_RANK_CACHE"
+echo 'ucs_mutex_init(&cache, UCS_RANK_CACHE, 0);' >> src/uct/good.c
 
 # Another order, and a rank without a row
 printf '| `CACHE` | b |\n| `CORE` | a |\n' > list

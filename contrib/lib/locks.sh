@@ -5,7 +5,7 @@
 # begins with
 #   lock:  for each use of a lock without a rank, or of a way to wait that does not know
 #          of real-time classes (see src/ucs/base/mutex.h and wait.h),
-#   rank:  where the list and src/ucs/base/mutex.h differ.
+#   rank:  where the list and src/ucs/base/mutex.h differ, and a rank that no lock has.
 #
 # usage: locks.sh SOURCES LIST
 #   SOURCES  folder of the sources (src)
@@ -31,6 +31,10 @@ without+='|ucs_(recursive_)?spin(lock)?_[a-z_]+|sched_yield *\('
             -e '^\./[a-z/]*/compat/ucm_lock\.c:' \
             -e '^[^:]*:[0-9]*: *(\*|/\*)' |
         sed 's/^\.\//lock: /' || true
+    for rank in $ranks; do
+        grep -rqw --include='*.[ch]' "UCS_RANK_$rank" . ||
+            echo "rank: no lock has UCS_RANK_$rank"
+    done
     diff <(echo "$ranks") <(sed -n 's/^| `\([A-Z_]*\)` |.*/\1/p' "$list") |
         sed -n 's/^< /rank: only in mutex.h, or elsewhere there: /p
                 s/^> /rank: only in the list, or elsewhere there: /p'

@@ -50,7 +50,6 @@ BEGIN_C_DECLS
     _rank(SENDERS) \
     _rank(REUSE_TABLE) \
     _rank(REUSE_SLOTS) \
-    _rank(PLACES) \
     _rank(TRACE) \
     _rank(FH_RELEASE) \
     _rank(HOOK) \
