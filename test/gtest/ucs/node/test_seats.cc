@@ -51,6 +51,8 @@ protected:
     ucs_rcache_pred_node_seat_t seat(ucs_rcache_pred_node_t *node, uint64_t demand = 0,
                                      uint64_t busy = 0)
     {
+        /* A look that has taken long, as under a sanitizer, puts off the next one */
+        pred_node_put(&node->shm->watch.cost, 0);
         return update_at(node, m_now, demand, busy);
     }
 
