@@ -22,6 +22,7 @@
 #include <ucs/base/hash.h>
 #include <ucs/host/unwind.h>
 #include <ucs/rcache_pred/predict/predict.h>
+#include <uct/ib/predreg/preload/length.h>
 #include <uct/ib/predreg/preload/preload.h>
 
 #include <ucs/sys/compiler_def.h>

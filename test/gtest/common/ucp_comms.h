@@ -7,6 +7,7 @@
 #ifndef PREDREG_GTEST_UCP_COMMS_H_
 #define PREDREG_GTEST_UCP_COMMS_H_
 
+#include <uct/ib/predreg/preload/length.h>
 #include <uct/ib/predreg/preload/preload.h>
 
 #include <ucp/api/ucp_compat.h>

@@ -30,8 +30,6 @@ typedef struct caller {
 } caller_t;
 
 
-_Atomic(unsigned) predreg_num_ucx;
-
 /* The function PREDREG_UCX_FUNCTION of each UCX; NULL: there are no more.
  * Relaxed: what counts is the address. */
 static _Atomic(const void*) ucx_functions[PREDREG_UCX_REST];
@@ -74,7 +72,7 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
 /* Let so many UCXs be counted, at least. */
 static void count_ucx(unsigned count)
 {
-    /* Relaxed: see preload.h */
+    /* Relaxed: see callers.h */
     unsigned counted = atomic_load_explicit(&predreg_num_ucx,
                                             memory_order_relaxed);
 

@@ -60,11 +60,6 @@ static int core_was_tried;
  * same answer */
 static _Atomic(int) is_aside_for[PREDREG_MAX_UCX];
 
-_Atomic(const char*) predreg_ucp_start;
-
-_Atomic(const char*) predreg_ucp_end;
-
-
 static void find_core_path(void)
 {
     char library[PATH_MAX];

@@ -4,6 +4,7 @@
  * See file LICENSE for terms.
  */
 
+#include "length.h"
 #include "preload.h"
 
 #include <ucp/api/ucp_compat.h>
@@ -21,13 +22,6 @@
  * the overriding function.
  */
 
-
-/* About initial-exec, see preload.h */
-__thread __attribute__((tls_model("initial-exec"))) predreg_thread_t predreg_thread;
-
-_Atomic(const uct_predreg_hooks_t*) predreg_hooks_of[PREDREG_MAX_UCX];
-
-_Atomic(const predreg_windows_t*) predreg_windows_table;
 
 /* A communication between begin() and end() */
 typedef struct comm {

@@ -21,10 +21,6 @@
  * for the stacks of threads, do not come here.
  */
 
-_Atomic(predreg_alter_t) predreg_alter;
-
-_Atomic(const void*) predreg_core;
-
 /* The address is a number: libc declares of some callers that they access nothing at the
  * address, and a compiler that knows so would warn about a pointer. @return 0, or the
  * error that the call fails with, which errno has */

@@ -17,11 +17,6 @@
  */
 
 
-_Atomic(int) predreg_one_sided;
-
-_Atomic(int) predreg_bypassed;
-
-
 static ucs_status_t
 config_read(unsigned ucx, const void *caller, const char *env_prefix,
             const char *filename, ucp_config_t **config_p)

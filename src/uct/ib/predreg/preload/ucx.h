@@ -31,8 +31,9 @@ BEGIN_C_DECLS
 #define PREDREG_UCS_LIBRARY  "libucs.so.0"
 #define PREDREG_UCS_FUNCTION "ucs_status_string"
 
-/** The libucp of libucp_windows.so, and a function of every version. This library does
- *  not override the function. */
+/** The libucp that libucp_windows.so (windows.h) is linked with, and a function of every
+ *  version of libucp. The preloaded library overrides other functions of UCP than this one, so
+ *  that the function tells which libucp a caller would get. */
 #define PREDREG_UCP_LIBRARY  "libucp.so.0"
 #define PREDREG_UCP_FUNCTION "ucp_request_check_status"
 

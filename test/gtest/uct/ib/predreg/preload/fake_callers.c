@@ -21,6 +21,8 @@
 #define UCX_SHIFT     32
 #define LIBRARY_SHIFT 16
 
+_Atomic(unsigned) callers_num_ucx;
+
 static _Atomic unsigned num_lookups;
 
 

@@ -24,8 +24,13 @@ void (*fake_inside_init)(void);
 static char config;
 ucp_config_t *const fake_config = (ucp_config_t*)&config;
 
-_Atomic unsigned predreg_num_ucx = 1;
 static uct_predreg_real_t real;
+
+
+UCS_F_CTOR static void have_one_ucx(void)
+{
+    atomic_store(&predreg_num_ucx, 1);
+}
 
 
 static void note_comm(const char *name, const ucp_request_param_t *param,
@@ -221,9 +226,6 @@ const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller)
 {
     return predreg_hooks(ucx);
 }
-
-_Atomic(const char*) predreg_ucp_start;
-_Atomic(const char*) predreg_ucp_end;
 
 void fake_set_is_ucp(int is_ucp)
 {

@@ -1,0 +1,85 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_PRELOAD_CALLERS_H_
+#define UCT_PREDREG_PRELOAD_CALLERS_H_
+
+#include "state.h"
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stdatomic.h>
+
+/** @file preload/callers.h
+ *
+ * Finds the function of UCX that an overriding function overrides.
+ *
+ * A process may have more than one UCX: the system's, and others of plug-ins under names
+ * of their own, as repaired Python wheels have. An overriding function forwards a call
+ * to the UCX whose function the caller would have got without this library. The core is
+ * told of the call only if the core is linked with the same UCX.
+ *
+ * Each object of UCX descends from a configuration or a domain, so calls for these
+ * notice a further UCX: they look up their caller's UCX, and other calls do so only if
+ * there is more than one.
+ */
+
+/** The function that called the present one; to be used in an overriding
+ *  function itself. */
+#define PREDREG_CALLER __builtin_return_address(0)
+
+/**
+ * Find the UCX that the caller would have got without this library. Any thread;
+ * takes the lock of the dynamic loader if the caller is not known yet.
+ *
+ * @return its number, less than PREDREG_MAX_UCX.
+ */
+unsigned predreg_find_ucx(const void *caller);
+
+/** As predreg_find_ucx(), if the process has more than one UCX. */
+static UCS_F_ALWAYS_INLINE unsigned predreg_ucx(const void *caller)
+{
+    return ucs_likely(atomic_load_explicit(&predreg_num_ucx,
+                                           memory_order_relaxed) == 1) ?
+           0 : predreg_find_ucx(caller);
+}
+
+
+/**
+ * Find a function of the UCX that the caller would have got.
+ *
+ * @param [in]  ucx     Number of that UCX.
+ * @param [in]  name    Name of the function.
+ * @param [out] real_p  Filled with the function, if it is the same for all callers of the
+ *                      UCX.
+ * @return the function. Without a function of the name, an error is printed, and a function
+ *         is returned that returns UCS_ERR_UNSUPPORTED.
+ */
+void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
+                      _Atomic(void*) *real_p);
+
+
+/**
+ * The overridden function of a UCX. Each use of this macro in the code resolves the name
+ * once for each UCX; several threads that do so at the same time find the same address.
+ */
+#define PREDREG_REAL_OF(_ucx, _caller, _name) \
+    ({ \
+        static _Atomic(void*) real_##_name[PREDREG_MAX_UCX]; \
+        /* Relaxed: the code is loaded before anybody has its address */ \
+        void *addr_##_name = atomic_load_explicit(&real_##_name[_ucx], \
+                                                  memory_order_relaxed); \
+        if (ucs_unlikely(addr_##_name == NULL)) { \
+            addr_##_name = predreg_resolve(_ucx, _caller, #_name, \
+                                           &real_##_name[_ucx]); \
+        } \
+        (__typeof__(&_name))addr_##_name; \
+    })
+
+/** The same in an overriding function itself. */
+#define PREDREG_REAL(_ucx, _name) PREDREG_REAL_OF(_ucx, PREDREG_CALLER, _name)
+
+#endif

@@ -1,0 +1,167 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCT_PREDREG_PRELOAD_STATE_H_
+#define UCT_PREDREG_PRELOAD_STATE_H_
+
+#include "windows.h"
+
+#include <uct/ib/predreg/core/hooks.h>
+
+#include <ucs/sys/compiler_def.h>
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/** @file preload/state.h
+ *
+ * What the overriding functions know of the process and of their thread.
+ */
+
+/** How many UCXs of a process are told apart. All further ones share the last
+ *  number: their functions are searched for at each call, and none of them is
+ *  told to the core. */
+#define PREDREG_MAX_UCX  4
+#define PREDREG_UCX_REST (PREDREG_MAX_UCX - 1)
+
+
+/** Hooks of the core for each UCX of this process; NULL until the core is loaded, and for
+ *  a UCX that the core steps aside for. Written once each, after the hooks were filled in
+ *  (release). */
+extern _Atomic(const uct_predreg_hooks_t*) predreg_hooks_of[PREDREG_MAX_UCX];
+
+/** Number of UCXs called so far; it only grows. Relaxed: a thread that calls a further
+ *  UCX got an object from a counted call. */
+extern _Atomic(unsigned) predreg_num_ucx;
+
+
+/** Parts of a key, in the order in which UCP packs them, and the parts of managed domains
+ *  among them. */
+typedef struct predreg_packing {
+    unsigned num;   /**< Parts so far */
+    uint64_t parts; /**< Bit i: part i is that of a managed domain */
+} predreg_packing_t;
+
+/** State of a thread: its present call, for the overriding functions within the call, and
+ *  notes for its next calls. Only the thread itself uses it. All 0 at first. */
+typedef struct predreg_thread {
+    /** Purpose of registrations. The overriding functions of UCP set the purpose around
+     *  their calls. */
+    uct_predreg_purpose_t  purpose;
+    unsigned               in_init;       /**< Not 0: the thread is in ucp_init_version(),
+                                               where UCP has opened in_init - 1 memory
+                                               domains */
+    unsigned               depth;         /**< Calls of communications that the thread is
+                                               in, nested in each other */
+    unsigned               in_progress;   /**< Not 0: the thread is in
+                                               ucp_worker_progress(), while
+                                               libucp_windows.so is loaded */
+    unsigned               window_pages;  /**< Registrations of a page of a window, in the
+                                               present call of ucp_mem_map() */
+    const void             *allocated;    /**< Memory that UCX has allocated, and will
+                                               register or has registered in some domains;
+                                               NULL: none */
+    predreg_packing_t      *packing;      /**< The key of a window that the thread packs;
+                                               NULL: none */
+    const void             *dynamic_keys; /**< Where the thread has read the keys of a
+                                               dynamic window of Open MPI 4 to, see
+                                               preload_windows.c; NULL: nowhere */
+    struct {
+        void               *address;
+        size_t             length;        /**< Bytes; 0: no such data, or its registration
+                                               was refused */
+    } whole;                              /**< Local data of a put or get of which the
+                                               thread posts a part */
+    uct_predreg_sender_t   *sender;       /**< The core's state of small sends; NULL: the
+                                               thread has sent none */
+    ucs_rcache_pred_idle_t idle;          /**< How often the thread, while it waits, tells
+                                               the core so */
+    uct_predreg_issuer_t   issuer;        /**< The preceding communications, and where on
+                                               the stack calls come from */
+} predreg_thread_t;
+
+/** The state of this thread. With the TLS model initial-exec one instruction finds the
+ *  state. The model is possible because this library is preloaded, so that its thread-
+ *  local storage is part of each thread from the start. */
+extern __thread __attribute__((tls_model("initial-exec"))) predreg_thread_t predreg_thread;
+
+
+/** Whether the program has asked a context for one-sided communication. Relaxed, as the
+ *  next one: nothing else depends on the flag, and nobody resets it. */
+extern _Atomic(int) predreg_one_sided;
+
+/** Whether the program has called UCP past this library. Then a callback of UCP's
+ *  progress may do so as well, and progress may register memory for one-sided
+ *  communication, too. */
+extern _Atomic(int) predreg_bypassed;
+
+/** @ref uct_predreg_hooks_t::alter, for the functions of libc; NULL: nobody needs
+ *  to know. Written with release when the core was started. */
+typedef int (*predreg_alter_t)(const void *address, size_t length, int prot);
+extern _Atomic(predreg_alter_t) predreg_alter;
+
+/** An address in the core, for mallopt(); NULL: the core is not loaded. Relaxed: nothing
+ *  is read through the address. */
+extern _Atomic(const void*) predreg_core;
+
+
+/** Functions of libucp_windows.so in place of UCP's; NULL: the library is not loaded.
+ *  Written once, with release. */
+extern _Atomic(const predreg_windows_t*) predreg_windows_table;
+
+/** @return the hooks of a UCX, or NULL if the core is not told of it. */
+static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *
+predreg_hooks(unsigned ucx)
+{
+    /* Acquire: pairs with the release in predreg_load() */
+    return atomic_load_explicit(&predreg_hooks_of[ucx], memory_order_acquire);
+}
+
+/** @return the hooks of the only UCX of this process; NULL if the process has more than
+ *          one, or the core is not told of the UCX. For functions that each message
+ *          calls: other cases go to a function of their own, so that the usual case saves
+ *          no registers. */
+static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_only_hooks(void)
+{
+    return ucs_likely(atomic_load_explicit(&predreg_num_ucx,
+                                           memory_order_relaxed) == 1) ?
+           predreg_hooks(0) : NULL;
+}
+
+/** @return whether libucp_windows.so is loaded. The work for windows is in functions that
+ *          are not inlined, so that other messages save no registers for the work. */
+static UCS_F_ALWAYS_INLINE int predreg_has_windows(void)
+{
+    /* Relaxed: predreg_windows() looks again */
+    return ucs_unlikely(atomic_load_explicit(&predreg_windows_table,
+                                             memory_order_relaxed) != NULL);
+}
+
+/** @return the functions of libucp_windows.so for a UCX, or NULL. */
+static UCS_F_ALWAYS_INLINE const predreg_windows_t *predreg_windows(unsigned ucx)
+{
+    /* Acquire: pairs with the release when the library was loaded */
+    return (predreg_has_windows() && (predreg_hooks(ucx) != NULL)) ?
+           atomic_load_explicit(&predreg_windows_table, memory_order_acquire) : NULL;
+}
+
+/** Where UCP is, of the core's UCX. There is no lock, since the thread that holds the
+ *  lock may be missing in a forked child: all threads that find UCP write the same
+ *  addresses. The end is written with release, after the start; NULL: not known. */
+extern _Atomic(const char*) predreg_ucp_start;
+extern _Atomic(const char*) predreg_ucp_end;
+
+/** @return whether the caller is UCP, of the UCX that the core works with. */
+static UCS_F_ALWAYS_INLINE int predreg_is_ucp(const void *caller)
+{
+    /* No caller is before an end that is not known */
+    return ((const char*)caller < atomic_load_explicit(&predreg_ucp_end,
+                                                       memory_order_acquire)) &&
+           ((const char*)caller >= atomic_load_explicit(&predreg_ucp_start,
+                                                        memory_order_relaxed));
+}
+
+#endif
