@@ -185,8 +185,8 @@ void uct_predreg_eager_iface_query(uct_iface_attr_t *attr)
 }
 
 
-/* A message that a transport sends without a copy some time after UCP was called:
- * there was no room earlier, or UCP was still connecting */
+/* A segment of a message that the transport sends zero-copy only after UCP's call has
+ * returned, because its send queue was full or UCP was still connecting */
 typedef struct late {
     const uct_iov_t *iov;
     int             is_hot; /* Whether its buffer is hot */

@@ -128,7 +128,8 @@ uct_predreg_sender_add(_Atomic(uint64_t) *counter, uint64_t value)
                           value, memory_order_relaxed);
 }
 
-/** @return a sender for the thread, until its end; NULL: there is no memory. */
+/** @return a sender for the calling thread, which keeps it until the thread ends; NULL if the
+ *  allocation failed. */
 uct_predreg_sender_t *uct_predreg_sender_take(void);
 
 /** The sender of the thread; NULL: none was taken. Written by uct_predreg_sender_take()
