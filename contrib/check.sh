@@ -300,6 +300,7 @@ check_install()
         "$build/src/uct/ib/predreg/.libs" \
         "$build/src/ucp/.libs/libucp_firehose.so"
     check "programs with other UCXs than usual" "$top/test/preload.sh" "$build"
+    check "library without add-ons" "$top/test/without.sh" "$build"
 }
 
 # The tarball is tried without the tests, which would be built once more: what is

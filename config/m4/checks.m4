@@ -54,6 +54,23 @@ AC_DEFUN([PREDREG_CHECK_DEBUG], [
           [CPPFLAGS="$CPPFLAGS -DUCS_ASSERT_RANKS=1"])
 ])
 
+# PREDREG_ADDON(name, what the library does without it)
+AC_DEFUN([PREDREG_ADDON], [
+    AC_ARG_WITH([$1], [AS_HELP_STRING([--without-$1], [$2])], [], [with_$1=yes])
+    AS_CASE([$with_$1], [yes | no], [],
+            [AC_MSG_ERROR([--with-$1=$with_$1: accepted are yes and no])])
+    AM_CONDITIONAL(m4_toupper([WITH_$1]), [test "x$with_$1" = xyes])
+    AS_IF([test "x$with_$1" = xyes], [predreg_with=1], [predreg_with=0])
+    PREDREG_ADDONS="$PREDREG_ADDONS -D[]m4_toupper([PREDREG_WITH_$1])=$predreg_with"
+])
+
+AC_DEFUN([PREDREG_CHECK_ADDONS], [
+    PREDREG_ADDON([eager], [build no small sends without a copy])
+    PREDREG_ADDON([arena], [build no arena of registered memory])
+    PREDREG_ADDON([firehose], [build neither libucp_firehose nor windows by it])
+    AC_SUBST([PREDREG_ADDONS])
+])
+
 # The MPI programs of the tests are ordinary C programs linked with Open MPI
 AC_DEFUN([PREDREG_CHECK_MPI], [
     predreg_have_mpi=no

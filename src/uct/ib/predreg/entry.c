@@ -305,7 +305,7 @@ static int alter(const void *address, size_t length, int prot)
     if (prot != -1) {
         uct_predreg_vm_protected(&uct_predreg_core, address, length, prot);
     }
-    return uct_predreg_arena_events_alter(&uct_predreg_core.arena, address, length);
+    return 0;
 }
 
 static void

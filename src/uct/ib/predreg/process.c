@@ -79,7 +79,7 @@ static void fork_prepare(void)
     if (core->pred != NULL) {
         ucs_rcache_pred_quiesce(core->pred);
     }
-    uct_predreg_arena_fork_prepare(core);
+    uct_predreg_addons_call(core, fork_calm, core);
 }
 
 static void fork_parent(void)
@@ -90,7 +90,7 @@ static void fork_parent(void)
         return;
     }
 
-    uct_predreg_arena_fork_parent(core);
+    uct_predreg_addons_call(core, fork_parent, core);
     if (core->pred != NULL) {
         ucs_rcache_pred_resume(core->pred);
     }
@@ -109,7 +109,6 @@ static void fork_child(void)
     ucs_mutex_init(&core->lock, UCS_RANK_CORE, 0);
     uct_predreg_ucm_lock_forked();
     uct_predreg_domains_reset();
-    uct_predreg_arena_fork(core);
     /* The child does not destroy the cache, which would deregister memory of the parent */
     core->pred       = NULL;
     core->thread     = NULL;

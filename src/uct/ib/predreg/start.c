@@ -74,10 +74,6 @@ static int has_own_bounds(const uct_predreg_knobs_t *knobs)
 /* Warn of what leave-pinned ignores */
 static void tell_ignored(const uct_predreg_knobs_t *knobs)
 {
-    if (knobs->arena > 0) {
-        ucs_warn("there is no arena under the policy leave-pinned: "
-                 "UCX_RCACHE_PRED_ARENA is ignored");
-    }
     if (has_own_bounds(knobs)) {
         ucs_warn("bounds are not kept under the policy leave-pinned: "
                  "UCX_RCACHE_PRED_MAX_PINNED and the others are ignored");
@@ -213,7 +209,7 @@ static int calm_down(uct_predreg_core_t *core)
     if (core->thread != NULL) {
         (void)ucs_rcache_pred_thread_stop(core->thread, THREAD_PATIENCE);
     }
-    uct_predreg_arena_exit(core, THREAD_PATIENCE);
+    uct_predreg_addons_call(core, stop, core, THREAD_PATIENCE);
     return 1;
 }
 
@@ -232,7 +228,7 @@ UCS_F_DTOR static void core_exit(void)
 
     if (!calm_down(core)) {
         core->pid = 0; /* Unmap events are none of its business any more */
-        uct_predreg_arena_exit(core, 0);
+        uct_predreg_addons_call(core, stop, core, 0);
         if ((core->knobs.summary != UCT_PREDREG_SUMMARY_NONE) ||
             uct_predreg_is_traced(&core->knobs)) {
             ucs_warn("there is no summary, and the trace has no end: a handler "

@@ -27,22 +27,11 @@
 #endif
 
 
-/* Flags of a mapping for pages at once, or for none before the first access, as jemalloc
- * has for all memory. Programs that reserve memory ask for more than a slab */
-#define ANY_MEMORY (MAP_POPULATE | MAP_NORESERVE)
-
-/* A mapping without an address, a file, a kind or a lock */
-int uct_predreg_arena_may_serve(const void *address, int prot, int flags)
-{
-    return (address == NULL) && (prot == (PROT_READ | PROT_WRITE)) &&
-           ((flags & ~ANY_MEMORY) == (MAP_PRIVATE | MAP_ANONYMOUS));
-}
-
 /* Whether a mapping at a fixed address is memory like that of the arena */
 static int is_plain(int prot, int flags)
 {
     return (prot == (PROT_READ | PROT_WRITE)) &&
-           ((flags & ~ANY_MEMORY) == (MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED));
+           ((flags & ~UCT_PREDREG_ARENA_ANY_MEMORY) == (MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED));
 }
 
 int uct_predreg_arena_mmap(uct_predreg_served_t *served, void *address,

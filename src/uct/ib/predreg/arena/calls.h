@@ -12,6 +12,7 @@
 #include <ucs/sys/compiler_def.h>
 
 #include <stddef.h>
+#include <sys/mman.h>
 
 BEGIN_C_DECLS
 
@@ -28,8 +29,17 @@ BEGIN_C_DECLS
  * kernel refuse an impossible call as without an arena.
  */
 
-/** @return whether a long mapping with these arguments of mmap() can come from an arena. */
-int uct_predreg_arena_may_serve(const void *address, int prot, int flags);
+/** Flags of a mapping for pages at once, or for none before the first access, as jemalloc
+ *  has for all memory. Programs that reserve memory ask for more than a slab. */
+#define UCT_PREDREG_ARENA_ANY_MEMORY (MAP_POPULATE | MAP_NORESERVE)
+
+/** @return whether a long mapping with these arguments of mmap() can come from an arena: one
+ *          without an address, a file, a kind or a lock. */
+static inline int uct_predreg_arena_may_serve(const void *address, int prot, int flags)
+{
+    return (address == NULL) && (prot == (PROT_READ | PROT_WRITE)) &&
+           ((flags & ~UCT_PREDREG_ARENA_ANY_MEMORY) == (MAP_PRIVATE | MAP_ANONYMOUS));
+}
 
 /** mmap(). */
 int uct_predreg_arena_mmap(uct_predreg_served_t *served, void *address,

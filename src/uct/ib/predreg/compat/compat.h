@@ -42,16 +42,15 @@ typedef enum {
                                         has to be registered */
     UCT_PREDREG_PURPOSE_POOL,      /**< A pool of UCX, which has allocated the
                                         memory for itself just before */
-    UCT_PREDREG_PURPOSE_HOT,       /**< This library registers a small buffer that is
-                                        sent again and again, and can do without */
+    UCT_PREDREG_PURPOSE_OPTIONAL,  /**< An add-on registers a buffer, and can do
+                                        without */
     UCT_PREDREG_PURPOSE_WHOLE,     /**< Local data of a put or get that goes in parts.
                                         UCP registers each part: all data is registered
                                         in place of one part. The part alone does as well */
-    UCT_PREDREG_PURPOSE_FIREHOSE,  /**< As MAPPED, by libucp_firehose.so, until
-                                        libucp_firehose.so ends it */
-    UCT_PREDREG_PURPOSE_WINDOW     /**< As MAPPED, of memory that goes through Firehose:
-                                        managed domains get a page. The core is told
-                                        MAPPED */
+    UCT_PREDREG_PURPOSE_PINNED,    /**< As MAPPED, for somebody who decides how long the
+                                        memory stays pinned */
+    UCT_PREDREG_PURPOSE_WINDOW     /**< As MAPPED, but managed domains get a page of it.
+                                        The core is told MAPPED */
 } uct_predreg_purpose_t;
 
 

@@ -56,12 +56,21 @@ struct uct_predreg_addon {
      *  was, or the user was told. */
     void     (*exit)(uct_predreg_core_t *core, const char *nothing);
 
+    /** Before that: end the add-on's own threads. @param [in] patience  Wait so long at
+     *  most, ns. */
+    void     (*stop)(uct_predreg_core_t *core, uint64_t patience);
+
     /** The cache is about to be made, or, under leave-pinned, the first domain to be
      *  watched: the time to set uct_predreg_core_t::observer. Under core.lock. */
     void     (*observe)(uct_predreg_core_t *core);
 
-    /** A domain is managed or watched from now on, and not used yet. Under core.lock. */
-    void     (*domain_opened)(uct_predreg_core_t *core, unsigned number, const char *name);
+    /** A domain is managed or watched from now on, and not used yet. Under core.lock.
+     *  @param [in] component  Its component, such as "ib". */
+    void     (*domain_opened)(uct_predreg_core_t *core, uct_predreg_domain_t *domain,
+                              const char *component);
+
+    /** Nobody uses the domain any more: it is about to be closed. Under core.lock. */
+    void     (*domain_closing)(uct_predreg_core_t *core, uct_predreg_domain_t *domain);
 
     /** Memory was unmapped. In a memory hook, as the next function: allocates nothing, logs
      *  nothing, and waits for no lock before HOOK in docs/design/locks.md. */
@@ -77,6 +86,14 @@ struct uct_predreg_addon {
 
     /** The process is about to fork. Waits for nothing: a handler of a signal may fork. */
     void     (*fork_prepare)(uct_predreg_core_t *core);
+
+    /** The next moment before a fork, in which the core holds its lock and the cache; left
+     *  out where the handler of a signal forks that has interrupted the library. Signals
+     *  are deferred (ucs/base/hook.h) from here to the next function. */
+    void     (*fork_calm)(uct_predreg_core_t *core);
+
+    /** The parent goes on after fork_calm(). */
+    void     (*fork_parent)(uct_predreg_core_t *core);
 
     /** This is the forked child, which has one thread: nothing is registered, and the core
      *  is as before its first domain. Neither allocates nor frees memory. */

@@ -149,7 +149,8 @@ typedef struct uct_predreg_hooks {
                          const uct_predreg_comm_t *comm);
 
     /** @return whether windows are to go through Firehose (UCX_RCACHE_PRED_WINDOWS),
-     *  since the library decides how long memory stays pinned. */
+     *  since the library decides how long memory stays pinned. NULL, as the two hooks of
+     *  Firehose below: the library was built without Firehose. */
     int          (*windows)(void);
 
     /** @return whether the library decides how long a domain pins the memory: the domain

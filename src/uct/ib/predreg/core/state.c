@@ -132,24 +132,6 @@ void uct_predreg_note_pinned(uct_predreg_core_t *core)
 }
 
 
-static void collect_arena(uct_predreg_core_t *core,
-                          ucs_rcache_pred_snapshot_t *snapshot)
-{
-    /* Acquire: see events.h */
-    uct_predreg_arena_t *arena = atomic_load_explicit(&core->arena.arena,
-                                                      memory_order_acquire);
-    uct_predreg_arena_stats_t stats;
-
-    if (arena != NULL) {
-        uct_predreg_arena_get_stats(arena, &stats);
-        snapshot->arena_answered  = stats.answered;
-        snapshot->arena_committed = stats.committed;
-        snapshot->arena_live      = stats.live;
-        snapshot->arena_refused   = stats.refused;
-        snapshot->arena_zero      = stats.zero_time;
-    }
-}
-
 void uct_predreg_snapshot(uct_predreg_core_t *core,
                           ucs_rcache_pred_snapshot_t *snapshot)
 {
@@ -167,7 +149,6 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
             atomic_load_explicit(&core->kernel_pinned,
                                  memory_order_relaxed);
     uct_predreg_addons_call(core, count, core, snapshot);
-    collect_arena(core, snapshot);
     if (pred == NULL) {
         snapshot->stats.uses = uct_predreg_num_passed(core);
         return;

@@ -19,7 +19,6 @@
 #include <ucs/rcache_pred/api/event.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/rcache_pred/stats.h>
-#include <uct/ib/predreg/arena/events.h>
 #include <uct/ib/predreg/compat/rcache.h>
 #include <uct/ib/predreg/status/aside.h>
 
@@ -85,14 +84,6 @@ struct uct_predreg_core {
     _Atomic(ucs_rcache_pred_live_t*) live;
     ucs_rcache_pred_vfs_t    vfs;     /**< Their place in UCX's virtual file
                                            system. Under the lock */
-
-    /** The pre-registered arena. A forked child clears it while it has a single
-     *  thread. */
-    uct_predreg_arena_events_t arena;
-    int                      is_arena_tried; /**< Whether it was made, or could
-                                                  not be. Under the lock, as the
-                                                  next one */
-    int                      has_arena;
 
     /** Why the library has stepped aside, so that nothing is managed, @ref
      *  uct_predreg_aside_t. Relaxed: written while UCX is being configured, and read

@@ -40,13 +40,13 @@ hot_reg(uct_md_h md, void *address, size_t length, unsigned flags, uct_mem_h *me
     ucs_status_t status;
 
     if (domain == NULL) {
-        return inner.mem_reg(md, address, length, flags, UCT_PREDREG_PURPOSE_HOT, memh_p);
+        return inner.mem_reg(md, address, length, flags, UCT_PREDREG_PURPOSE_OPTIONAL, memh_p);
     }
 
     uct_predreg_quiet_begin();
     status = uct_predreg_is_measuring ?
              uct_predreg_pass_mem_reg(domain, address, length, flags, memh_p) :
-             inner.mem_reg(md, address, length, flags, UCT_PREDREG_PURPOSE_HOT, memh_p);
+             inner.mem_reg(md, address, length, flags, UCT_PREDREG_PURPOSE_OPTIONAL, memh_p);
     uct_predreg_quiet_end();
 
     if ((status == UCS_OK) && (domain->cache != NULL) && !uct_predreg_is_measuring) {
@@ -60,7 +60,7 @@ hot_reg(uct_md_h md, void *address, size_t length, unsigned flags, uct_mem_h *me
 static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length, unsigned flags,
                             uct_predreg_purpose_t purpose, uct_mem_h *memh_p)
 {
-    return ucs_unlikely(purpose == UCT_PREDREG_PURPOSE_HOT) ?
+    return ucs_unlikely(purpose == UCT_PREDREG_PURPOSE_OPTIONAL) ?
            hot_reg(md, address, length, flags, memh_p) :
            inner.mem_reg(md, address, length, flags, purpose, memh_p);
 }

@@ -32,9 +32,7 @@ typedef struct request {
  * there is no such memory */
 static int give_way(uct_predreg_core_t *core)
 {
-    return uct_predreg_addons_give_way(core) ||
-           uct_predreg_arena_make_room(core) ||
-           ucs_rcache_pred_unguard(core->pred);
+    return uct_predreg_addons_give_way(core) || ucs_rcache_pred_unguard(core->pred);
 }
 
 /* Deregister all idle memory of the cache. uct_predreg_enter() tells the handler of a
@@ -91,12 +89,11 @@ foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
     return status;
 }
 
-/* Register memory for Firehose. If the system has no room, all idle memory gives way,
- * before a second attempt. Firehose logs the error, as memory of Firehose may still give
- * way */
+/* Register memory that stays until its owner ends the use. If the system has no room, all
+ * idle memory gives way, before a second attempt. The owner logs the error, since it may
+ * have memory that can give way */
 static UCS_F_NOINLINE ucs_status_t
-firehose_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
-                 uct_mem_h *memh_p)
+pinned_mem_reg(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {
     uct_predreg_core_t *core = domain->core;
     ucs_status_t status;
@@ -182,9 +179,9 @@ static UCS_F_ALWAYS_INLINE uct_predreg_may_t
 may_do(const uct_predreg_domain_t *domain, const request_t *req)
 {
     uct_predreg_purpose_t purpose =
-            (req->purpose == UCT_PREDREG_PURPOSE_FIREHOSE) ?
+            (req->purpose == UCT_PREDREG_PURPOSE_PINNED) ?
             UCT_PREDREG_PURPOSE_MAPPED : req->purpose;
-    uct_predreg_may_t may = (purpose == UCT_PREDREG_PURPOSE_HOT) ?
+    uct_predreg_may_t may = (purpose == UCT_PREDREG_PURPOSE_OPTIONAL) ?
                             UCT_PREDREG_MAY_REFUSE :
                             domain->core->compat->may(req->flags, purpose);
 
@@ -302,7 +299,7 @@ managed_go_on(uct_predreg_domain_t *domain, const request_t *req,
         status = begin_use(domain, req, may, context, memh_p);
     }
 
-    if (req->purpose == UCT_PREDREG_PURPOSE_HOT) {
+    if (req->purpose == UCT_PREDREG_PURPOSE_OPTIONAL) {
         return status; /* It can do without */
     }
 
@@ -353,13 +350,13 @@ static int is_of_device(const request_t *req)
 }
 
 /* Begin a use of memory that stays registered, if the domain can have a cache for such
- * memory. The memory counts against no bound of the library. Firehose's memory is
- * unpinned whenever Firehose says so */
+ * memory. The memory counts against no bound of the library. PINNED memory is unpinned
+ * whenever its owner says so */
 static ucs_status_t kept_mem_reg(uct_predreg_domain_t *domain,
                                  const request_t *req, uct_mem_h *memh_p)
 {
     uct_predreg_kept_t *kept =
-            (req->purpose == UCT_PREDREG_PURPOSE_FIREHOSE) ?
+            (req->purpose == UCT_PREDREG_PURPOSE_PINNED) ?
             NULL : uct_predreg_kept_need(domain);
 
     return (kept == NULL) ?
@@ -383,24 +380,14 @@ keeper_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
            kept_mem_reg(domain, req, memh_p);
 }
 
-/* Begin a use of memory of the arena, registered with its slab. A hot buffer has a
- * registration of its own, for its counters */
+/* Begin a use without the cache. An optional use has a registration of its own */
 static UCS_F_NOINLINE int
 is_answered(uct_predreg_domain_t *domain, const request_t *req,
             uct_predreg_may_t may, uct_mem_h *memh_p)
 {
-    if ((req->purpose == UCT_PREDREG_PURPOSE_HOT) ||
-        !uct_predreg_arena_begin(domain->arena, domain->arena_number,
-                                 req->address, req->length,
-                                 req->flags & UCT_MD_MEM_ACCESS_ALL, memh_p)) {
-        return 0;
-    }
-
-    if (ucs_unlikely(domain->core->observer != NULL)) {
-        uct_predreg_arena_record_begin(domain, req->address, req->length,
-                                       req->flags, use_kind(may), *memh_p);
-    }
-    return 1;
+    return (req->purpose != UCT_PREDREG_PURPOSE_OPTIONAL) &&
+           domain->answerer->begin(domain, req->address, req->length, req->flags,
+                                   use_kind(may), memh_p);
 }
 
 static UCS_F_ALWAYS_INLINE ucs_status_t
@@ -430,7 +417,7 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
                                memh_p);
     }
 
-    if (ucs_unlikely(domain->arena != NULL) &&
+    if (ucs_unlikely(domain->answerer != NULL) &&
         is_answered(domain, req, may, memh_p)) {
         return UCS_OK;
     }
@@ -439,8 +426,8 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
         return watched_mem_reg(domain, req, may, memh_p);
     }
 
-    return ucs_unlikely(req->purpose == UCT_PREDREG_PURPOSE_FIREHOSE) ?
-           firehose_mem_reg(domain, req, memh_p) :
+    return ucs_unlikely(req->purpose == UCT_PREDREG_PURPOSE_PINNED) ?
+           pinned_mem_reg(domain, req, memh_p) :
            managed_mem_reg(domain, req, may, memh_p);
 }
 
@@ -461,7 +448,7 @@ whole_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_
     }
 
     ucs_rank_check(UCS_RANK_DOMAIN);
-    if ((domain->arena != NULL) &&
+    if ((domain->answerer != NULL) &&
         is_answered(domain, req, UCT_PREDREG_MAY_REFUSE, memh_p)) {
         return UCS_OK;
     }
@@ -497,7 +484,7 @@ uct_predreg_device_mem_reg(uct_predreg_domain_t *domain, void *address,
 {
     uct_predreg_kept_t *kept = NULL;
 
-    if ((purpose != UCT_PREDREG_PURPOSE_FIREHOSE) &&
+    if ((purpose != UCT_PREDREG_PURPOSE_PINNED) &&
         (purpose != UCT_PREDREG_PURPOSE_POOL) && (length != 0) &&
         (address != NULL) && uct_predreg_compat_is_of_device(params)) {
         kept = uct_predreg_kept_need(domain);

@@ -64,10 +64,10 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
     }
 
     if (domain != NULL) {
-        domain->md      = md;
-        domain->core    = core;
-        domain->cache   = NULL;
-        domain->arena   = NULL;
+        domain->md       = md;
+        domain->core     = core;
+        domain->cache    = NULL;
+        domain->answerer = NULL;
         uct_predreg_settings_init(&domain->settings);
         atomic_store_explicit(&domain->kept, NULL, memory_order_relaxed);
         atomic_store_explicit(&domain->is_kept_refused, 0,

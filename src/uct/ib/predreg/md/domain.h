@@ -10,7 +10,6 @@
 #include <ucs/base/map.h>
 #include <ucs/base/mutex.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
-#include <uct/ib/predreg/arena/arena.h>
 #include <uct/ib/predreg/compat/rcache.h>
 #include <uct/ib/predreg/compat/ucx_api.h>
 #include <uct/ib/predreg/core/state.h>
@@ -44,6 +43,18 @@ typedef struct uct_predreg_owner {
                         const uct_md_mem_dereg_params_t *params);
 } uct_predreg_owner_t;
 
+/** Who answers uses of some memory before the cache is asked: the memory is registered anyway.
+ *  An add-on sets it when a domain is opened. */
+typedef struct uct_predreg_answerer {
+    /** Begin a use. @param [in] kind  ucs_rcache_pred_use_kind_t. @return whether it is
+     *  answered; then end() ends it. */
+    int (*begin)(uct_predreg_domain_t *domain, const void *address, size_t length,
+                 unsigned flags, unsigned kind, uct_mem_h *memh_p);
+
+    /** End a use. @return whether it was answered here. */
+    int (*end)(uct_predreg_domain_t *domain, const uct_md_mem_dereg_params_t *params);
+} uct_predreg_answerer_t;
+
 
 struct uct_predreg_domain {
     /** UCT's handle; NULL: the domain is closed, and its place is free. Written under
@@ -64,9 +75,8 @@ struct uct_predreg_domain {
     char                     name[64]; /**< Its name; a longer one is cut off */
     ucs_rcache_pred_domain_t *cache; /**< Its domain in the cache; NULL: the domain is
                                           only watched, or all memory is kept */
-    uct_predreg_arena_t      *arena; /**< The arena with slabs in the domain; NULL:
-                                          none */
-    unsigned                 arena_number; /**< Its number there */
+    const uct_predreg_answerer_t *answerer; /**< NULL: none */
+    unsigned                 answerer_number; /**< The domain's number there */
     unsigned                 number; /**< Its number in traces: numbers count from 0 in
                                           the order of opening */
     uct_predreg_settings_t   settings; /**< The settings of UCX's cache, which is off for

@@ -12,6 +12,13 @@
 
 #include <stdlib.h>
 
+/*
+ * The end of a use, which brings a handle alone. Who may own a handle, in the order in which they
+ * are asked: a handle in pieces is told by its lowest bit; the answerer of the domain, such as
+ * the arena; the cache; then the map of owners, with kept memory (kept.c), pools and pinned memory
+ * (foreign.c) and watched uses (watch.c). A handle that nobody owns is UCX's.
+ */
+
 
 /* An inherited use belongs to the parent's cache: leave the cache alone */
 static ucs_status_t end_in_pieces(uct_predreg_pieces_memh_t *pieces,
@@ -44,19 +51,14 @@ uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
     return core->real.uct_md_mem_dereg_v2(md, params);
 }
 
-/* End a use of memory of the arena. If the peer's access is to end, the peer has the key
- * of a slab, and the slab is deregistered when all uses in the slab have ended */
+/* End a use that the cache was not asked for */
 static int ends_answered(uct_predreg_domain_t *domain,
                          const uct_md_mem_dereg_params_t *params)
 {
-    if (!uct_predreg_arena_end(domain->arena, params->memh,
-                               uct_predreg_is_invalidation(params))) {
+    if ((domain->answerer == NULL) || !domain->answerer->end(domain, params)) {
         return 0;
     }
 
-    if (ucs_unlikely(domain->core->observer != NULL)) {
-        uct_predreg_arena_record_end(domain, params->memh);
-    }
     if (uct_predreg_is_invalidation(params)) {
         uct_predreg_invalidated(params->comp);
     }
@@ -109,7 +111,7 @@ mem_dereg_rare(uct_predreg_domain_t *domain,
         return end_in_pieces(pieces, params, 0);
     }
 
-    if ((domain->arena != NULL) && ends_answered(domain, params)) {
+    if (ends_answered(domain, params)) {
         return UCS_OK;
     }
 
@@ -127,7 +129,7 @@ is_usual_end(const uct_predreg_domain_t *domain,
              const uct_md_mem_dereg_params_t *params)
 {
     return ucs_likely(domain->cache != NULL) &&
-           ucs_likely(domain->arena == NULL) &&
+           ucs_likely(domain->answerer == NULL) &&
            ucs_likely(!uct_predreg_is_invalidation(params)) &&
            ucs_likely(uct_predreg_memh_to_pieces(params->memh) == NULL);
 }

@@ -145,8 +145,8 @@ void uct_predreg_components_check(const uct_predreg_core_t *core);
  * Memory of UCX's own in managed domains: the functions count the memory (memlock.h), set
  * the cache's bound to the rest of the system's limit, and publish the live counters.
  *
- * And memory that Firehose pins by way of UCX: memory of Firehose counts within the
- * bounds, as memory of the arena does, and is no use of the cache.
+ * And memory whose owner decides how long it stays pinned, as Firehose does: the memory counts
+ * within the bounds, and is no use of the cache.
  */
 
 /** @return the bound of the cache beside UCX's own registrations, bytes. */
@@ -173,8 +173,8 @@ void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
                              void *address, size_t length, int is_pool);
 
 /**
- * Register memory for Firehose in a managed domain, within the bounds: idle
- * regions of the cache give way. The end of the use gives the room back.
+ * Register memory in a managed domain until its owner ends the use, within the bounds:
+ * idle regions of the cache give way. The end of the use gives the room back.
  *
  * @return UCS_ERR_EXCEEDS_LIMIT if there is no room within the bounds,
  *         UCS_ERR_NO_MEMORY if the system has none, or another error of UCX;
@@ -187,45 +187,6 @@ ucs_status_t uct_predreg_pinned_reg(uct_predreg_domain_t *domain,
 /** Forget all registrations in a forked child, which has one thread: the parent's do
  *  not count there. Neither allocates nor frees memory. */
 void uct_predreg_foreign_reset(void);
-
-
-/*
- * The arena of the process (uct/ib/predreg/arena) and the managed domains: the first
- * domain makes the arena, and all domains register its slabs.
- */
-
-/** Let the arena serve an opened domain, if the knobs ask for an arena; make the arena
- *  for the first domain. A failure is logged once, and then uses of the domain register
- *  for themselves. To be called under core.lock, as the next function. */
-void uct_predreg_arena_open_domain(uct_predreg_core_t *core,
-                                   uct_predreg_domain_t *domain,
-                                   const char *component);
-
-/** Deregister the slabs in a domain before its closing. */
-void uct_predreg_arena_close_domain(uct_predreg_domain_t *domain);
-
-/** Record the begin or end of a use of memory of the arena. There is a trace. @param [in]
- *  kind ucs_rcache_pred_use_kind_t. */
-void uct_predreg_arena_record_begin(uct_predreg_domain_t *domain,
-                                    const void *address, size_t length,
-                                    unsigned flags, unsigned kind,
-                                    uct_mem_h memh);
-void uct_predreg_arena_record_end(uct_predreg_domain_t *domain, uct_mem_h memh);
-
-/** Give back memory of the arena that the program has nothing in. May wait for a
- *  registration. @return 0 if there is none. Any thread. */
-int uct_predreg_arena_make_room(uct_predreg_core_t *core);
-
-/** At the exit of the process: see uct_predreg_arena_stop(). */
-void uct_predreg_arena_exit(uct_predreg_core_t *core, uint64_t patience);
-
-/** Before a fork, and in the parent after the fork, by one thread, with signals blocked
- *  in between: see ucs_arena_before_fork(). */
-void uct_predreg_arena_fork_prepare(uct_predreg_core_t *core);
-void uct_predreg_arena_fork_parent(uct_predreg_core_t *core);
-
-/** In a forked child, before other threads start: the child has no arena. */
-void uct_predreg_arena_fork(uct_predreg_core_t *core);
 
 
 /*

@@ -149,11 +149,10 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
         domain_limit(domain);
         domain->number = ucs_rcache_pred_domain_get_number(domain->cache);
         atomic_fetch_add_explicit(&core->num_managed, 1, memory_order_relaxed);
-        uct_predreg_arena_open_domain(core, domain, facts->component);
     } else {
         uct_predreg_watch_open(core);
     }
-    uct_predreg_addons_call(core, domain_opened, core, domain->number, name);
+    uct_predreg_addons_call(core, domain_opened, core, domain, facts->component);
     ++core->num_opened;
 
     uct_predreg_domain_add(domain);
@@ -258,7 +257,7 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
         /* Relaxed: nobody uses the domain any more */
         uct_predreg_kept_destroy(atomic_load_explicit(&domain->kept,
                                                       memory_order_relaxed));
-        uct_predreg_arena_close_domain(domain);
+        uct_predreg_addons_call(core, domain_closing, core, domain);
         if (domain->cache != NULL) {
             ucs_rcache_pred_domain_destroy(domain->cache);
             atomic_fetch_sub_explicit(&core->num_managed, 1,

@@ -251,7 +251,7 @@ change_send(const uct_predreg_hooks_t *hooks, send_t *send, ucp_ep_h ep,
     uct_predreg_purpose_t outer = predreg_thread.purpose;
 
     /* The core may register the buffer, now a hot one */
-    predreg_thread.purpose = UCT_PREDREG_PURPOSE_HOT;
+    predreg_thread.purpose = UCT_PREDREG_PURPOSE_OPTIONAL;
     send->changes          = hooks->send(&predreg_thread.sender, ep, buffer, send->length,
                                          send->param, &changed->send);
     predreg_thread.purpose = outer;

@@ -79,7 +79,7 @@ static int has_windows(unsigned ucx, const ucp_params_t *params)
 
     if (!(params->field_mask & UCP_PARAM_FIELD_FEATURES) ||
         !(params->features & UCP_FEATURE_RMA) || (hooks == NULL) ||
-        !hooks->windows()) {
+        (hooks->windows == NULL) || !hooks->windows()) {
         return 0;
     }
 
@@ -218,7 +218,7 @@ create_worker(unsigned ucx, const void *caller, ucp_context_h context,
     status = PREDREG_REAL_OF(ucx, caller, ucp_worker_create)(context, params,
                                                              worker_p);
 
-    predreg_thread.purpose = UCT_PREDREG_PURPOSE_HOT;
+    predreg_thread.purpose = UCT_PREDREG_PURPOSE_OPTIONAL;
     hooks->worker_made(context, (status == UCS_OK) ? *worker_p : NULL);
     predreg_thread.purpose = purpose;
     return status;
@@ -299,7 +299,7 @@ found_nothing(unsigned ucx, ucp_worker_h worker)
     hooks = predreg_hooks(ucx);
     if (hooks != NULL) {
         /* The hook registers memory by UCP to measure hot buffers */
-        predreg_thread.purpose = UCT_PREDREG_PURPOSE_HOT;
+        predreg_thread.purpose = UCT_PREDREG_PURPOSE_OPTIONAL;
         hooks->idle(&predreg_thread.sender, &predreg_thread.idle, worker);
         predreg_thread.purpose = purpose;
     }

@@ -169,7 +169,7 @@ purpose_of(const void *caller, const void *address)
         return UCT_PREDREG_PURPOSE_MAPPED;
     }
 
-    if ((predreg_thread.purpose == UCT_PREDREG_PURPOSE_FIREHOSE) ||
+    if ((predreg_thread.purpose == UCT_PREDREG_PURPOSE_PINNED) ||
         (predreg_thread.purpose == UCT_PREDREG_PURPOSE_WINDOW)) {
         return predreg_thread.purpose;
     }

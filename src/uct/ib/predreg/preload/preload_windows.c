@@ -382,7 +382,7 @@ predreg_firehose_map_1(ucp_context_h context,
     uct_predreg_purpose_t purpose = predreg_thread.purpose;
     ucs_status_t status;
 
-    predreg_thread.purpose = UCT_PREDREG_PURPOSE_FIREHOSE;
+    predreg_thread.purpose = UCT_PREDREG_PURPOSE_PINNED;
     status          = PREDREG_REAL(ucx, ucp_mem_map)(context, params, memh_p);
     predreg_thread.purpose = purpose;
     return status;
@@ -435,7 +435,7 @@ PREDREG_EXPORT uint64_t predreg_firehose_room_2(ucp_context_h context)
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
 
-    return (hooks == NULL) ?
+    return ((hooks == NULL) || (hooks->firehose_room == NULL)) ?
                    UINT64_MAX :
                    hooks->firehose_room(count_domains(ucx, context));
 }
@@ -445,7 +445,7 @@ PREDREG_EXPORT void predreg_firehose_count_1(uint64_t requests, uint64_t hits)
     const uct_predreg_hooks_t *hooks =
             predreg_hooks(predreg_ucx(PREDREG_CALLER));
 
-    if (hooks != NULL) {
+    if ((hooks != NULL) && (hooks->firehose_count != NULL)) {
         hooks->firehose_count(requests, hits);
     }
 }

@@ -75,7 +75,6 @@ start(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks, ucs_status_t events)
         ucs_warn("memory events of UCM are not available (%s): unmapped memory "
                  "is missing in the trace", ucs_status_string(events));
     }
-    uct_predreg_sends_start(core, hooks);
 }
 
 static void finish(uct_predreg_core_t *core, const char *nothing)
@@ -89,14 +88,7 @@ static void finish(uct_predreg_core_t *core, const char *nothing)
                          "there was nothing to record",
                  nothing);
     }
-    uct_predreg_sends_write(core);
     uct_predreg_record_finish(core);
-}
-
-static void fork_child(uct_predreg_core_t *core)
-{
-    uct_predreg_record_reset(core);
-    uct_predreg_sends_fork();
 }
 
 const uct_predreg_addon_t uct_predreg_record_addon = {
@@ -107,5 +99,5 @@ const uct_predreg_addon_t uct_predreg_record_addon = {
     .domain_opened = uct_predreg_record_domain,
     .unmapped      = unmapped,
     .mapped        = mapped,
-    .fork_child    = fork_child
+    .fork_child    = uct_predreg_record_reset
 };

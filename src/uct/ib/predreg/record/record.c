@@ -13,6 +13,7 @@
 #include <ucs/base/clock.h>
 #include <ucs/host/own_fd.h>
 #include <uct/ib/predreg/core/job.h>
+#include <uct/ib/predreg/md/domain.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -270,11 +271,13 @@ void uct_predreg_record_begin(uct_predreg_core_t *core)
     }
 }
 
-void uct_predreg_record_domain(uct_predreg_core_t *core, unsigned number, const char *name)
+void uct_predreg_record_domain(uct_predreg_core_t *core, uct_predreg_domain_t *domain,
+                               const char *component)
 {
     uct_predreg_record_begin(core);
     if (core->observer != NULL) {
-        ucs_rcache_recorder_domain(uct_predreg_recorder(core), number, name);
+        ucs_rcache_recorder_domain(uct_predreg_recorder(core), domain->number,
+                                   domain->name);
     }
 }
 

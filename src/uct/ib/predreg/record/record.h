@@ -22,6 +22,12 @@ BEGIN_C_DECLS
 
 extern const uct_predreg_addon_t uct_predreg_record_addon;
 
+/** Small sends of a process whose trace is recorded: how often each buffer was sent. They are
+ *  counted whether UCX_RCACHE_PRED_EAGER is set or not, and are no events: the counts are
+ *  written at the end of the trace. A process without a trace gets none of these hooks, so that
+ *  its sends pay nothing for them. */
+extern const uct_predreg_addon_t uct_predreg_sends_addon;
+
 /** @return the recorder of a core; NULL: there is none. Any thread. */
 static inline ucs_rcache_recorder_t *
 uct_predreg_recorder(const uct_predreg_core_t *core)
@@ -38,8 +44,8 @@ uct_predreg_recorder(const uct_predreg_core_t *core)
 void uct_predreg_record_observe(uct_predreg_core_t *core);
 
 /** Record that a domain is managed or watched from now on, after having begun the trace. */
-void uct_predreg_record_domain(uct_predreg_core_t *core, unsigned number,
-                               const char *name);
+void uct_predreg_record_domain(uct_predreg_core_t *core, uct_predreg_domain_t *domain,
+                               const char *component);
 
 /** Make the trace file, if there is a recorder and this was not called before.
  *  If the file cannot be made, a single warning is logged, and nothing is
@@ -58,26 +64,6 @@ void uct_predreg_record_finish(uct_predreg_core_t *core);
 
 /** Forget the recorder in a forked child: the trace file is the parent's. */
 void uct_predreg_record_reset(uct_predreg_core_t *core);
-
-
-/*
- * sends.c: small sends of a process whose trace is recorded: how often each buffer was sent.
- * They are counted whether UCX_RCACHE_PRED_EAGER is set or not, and are no events: the counts
- * are written at the end of the trace. A process without a trace gets none of these hooks, so
- * that its sends pay nothing for them.
- */
-
-/** Let sends be counted. Without memory for that, a warning is logged. To be called once, when
- *  the core starts.
- *  @param [inout] hooks  As uct_predreg_addon_t::start(). */
-void uct_predreg_sends_start(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks);
-
-/** Write the counts into the trace. To be called before uct_predreg_record_finish(). */
-void uct_predreg_sends_write(uct_predreg_core_t *core);
-
-/** In a forked child, where there is no other thread: count the child's own sends from now
- *  on. */
-void uct_predreg_sends_fork(void);
 
 END_C_DECLS
 

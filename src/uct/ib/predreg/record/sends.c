@@ -147,8 +147,13 @@ static void worker_made_counted(ucp_context_h context, ucp_worker_h worker)
     }
 }
 
-void uct_predreg_sends_start(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks)
+static void
+start(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks, ucs_status_t events)
 {
+    if (!uct_predreg_is_traced(&core->knobs)) {
+        return;
+    }
+
     if (ucs_reuse_tally_init(&tally, UCS_REUSE_TALLY_BITS) != UCS_OK) {
         ucs_warn("small sends are missing in the trace: out of memory");
         return;
@@ -173,7 +178,7 @@ static void put(void *recorder, const ucs_reuse_sends_t *sends)
     ucs_rcache_recorder_sends(recorder, sends);
 }
 
-void uct_predreg_sends_write(uct_predreg_core_t *core)
+static void finish(uct_predreg_core_t *core, const char *nothing)
 {
     ucs_rcache_recorder_t *recorder = uct_predreg_recorder(core);
     char text[UCS_REUSE_COSTS_TEXT_MAX];
@@ -189,7 +194,7 @@ void uct_predreg_sends_write(uct_predreg_core_t *core)
     }
 }
 
-void uct_predreg_sends_fork(void)
+static void fork_child(uct_predreg_core_t *core)
 {
     /* Else the pages of the tally are not even there */
     if ((counting != NULL) && is_set(&is_begun)) {
@@ -197,3 +202,9 @@ void uct_predreg_sends_fork(void)
         set(&is_begun, 0);
     }
 }
+
+const uct_predreg_addon_t uct_predreg_sends_addon = {
+    .start      = start,
+    .exit       = finish,
+    .fork_child = fork_child
+};

@@ -565,10 +565,10 @@ TEST_F(test_core_start, a_child_counts_its_own_small_sends) {
         ASSERT_NE(nullptr, hooks);
         make_context(hooks, UCP_FEATURE_TAG);
         hooks->md_opened(reinterpret_cast<uct_md_h>(0x1000), "mlx", 1);
-        uct_predreg_sends_fork();
+        uct_predreg_sends_addon.fork_child(&uct_predreg_core);
         send(hooks, 0x10000, 4096);
         send(hooks, 0x20000, 4096);
-        uct_predreg_sends_fork();
+        uct_predreg_sends_addon.fork_child(&uct_predreg_core);
         send(hooks, 0x10000, 4096);
     });
 

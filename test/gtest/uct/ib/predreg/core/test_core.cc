@@ -10,6 +10,7 @@
 #include <tools/trace/trace.h>
 
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/record/record.h>
 
@@ -300,6 +301,14 @@ TEST_F(test_core, a_process_of_a_node_has_a_seat) {
 /* Recording a trace */
 class test_record : public test_core {
 protected:
+    static void record_domain(const char *name)
+    {
+        uct_predreg_domain_t domain = {};
+
+        strcpy(domain.name, name);
+        uct_predreg_record_domain(test_core_state(), &domain, "ib");
+    }
+
     /* The only file in the folder, or "" */
     std::string file(const std::string &folder)
     {
@@ -338,7 +347,7 @@ TEST_F(test_record, nothing_without_a_folder) {
     EXPECT_FALSE(uct_predreg_is_traced(&test_core_state()->knobs));
     uct_predreg_record_observe(test_core_state());
     EXPECT_FALSE(uct_predreg_recorder(test_core_state()) != nullptr);
-    uct_predreg_record_domain(test_core_state(), 0, "mlx");
+    record_domain("mlx");
     uct_predreg_record_finish(test_core_state());
 }
 
@@ -357,7 +366,7 @@ TEST_F(test_record, a_file_says_what_process_it_is_of) {
     scoped_variable size("OMPI_COMM_WORLD_SIZE", "4");
     ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
     ASSERT_TRUE(uct_predreg_recorder(test_core_state()) != nullptr);
-    uct_predreg_record_domain(test_core_state(), 0, "mlx5_0");
+    record_domain("mlx5_0");
     uct_predreg_record_finish(test_core_state());
 
     const std::string path = file(folder);
@@ -382,7 +391,7 @@ TEST_F(test_record, a_second_file_of_the_same_name_has_a_number) {
                              std::to_string(getpid());
     std::ofstream(name + ".trace") << "another program";
     ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
-    uct_predreg_record_domain(test_core_state(), 0, "mlx5_0");
+    record_domain("mlx5_0");
     EXPECT_TRUE(std::filesystem::exists(name + "-2.trace"));
     EXPECT_EQ("another program", read(name + ".trace"));
 }
@@ -391,7 +400,7 @@ TEST_F(test_record, a_folder_that_cannot_be_made_is_told) {
     set("TRACE", m_folder + "/missing/traces");
     set("HELPER", "progress");
     ASSERT_TRUE(uct_predreg_is_managing(test_core_state()));
-    uct_predreg_record_domain(test_core_state(), 0, "mlx5_0");
+    record_domain("mlx5_0");
     EXPECT_EQ(0u, log_watch::take().find("UCX_RCACHE_PRED_TRACE=" + m_folder +
                                          "/missing/traces: cannot create "));
 }

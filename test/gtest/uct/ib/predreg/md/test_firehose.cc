@@ -18,7 +18,7 @@ extern "C" {
  * in table/test_local.cc.) */
 class test_firehose_regs : public md_test {
 protected:
-    static constexpr uct_predreg_purpose_t PINS = UCT_PREDREG_PURPOSE_FIREHOSE;
+    static constexpr uct_predreg_purpose_t PINS = UCT_PREDREG_PURPOSE_PINNED;
 
     static ucs_rcache_pred_snapshot_t snapshot()
     {

@@ -119,7 +119,7 @@ TEST_F(test_kept_devices, a_cache_that_cannot_be_made_is_not_tried_again) {
 }
 
 TEST_F(test_kept_devices, what_firehose_unpins_is_unpinned) {
-    dereg(m_md, reg(m_md, MAP, UCT_PREDREG_PURPOSE_FIREHOSE));
+    dereg(m_md, reg(m_md, MAP, UCT_PREDREG_PURPOSE_PINNED));
     EXPECT_TRUE(m_regs.empty());
 }
 
@@ -237,7 +237,7 @@ TEST_F(test_kept_params, a_dmabuf_that_ends_between_them_is_not_shared) {
 
 TEST_F(test_kept_params, pools_and_firehose_are_passed_on) {
     for (auto purpose : {UCT_PREDREG_PURPOSE_POOL,
-                         UCT_PREDREG_PURPOSE_FIREHOSE}) {
+                         UCT_PREDREG_PURPOSE_PINNED}) {
         dereg(m_md, reg_of(cuda(), 0, LENGTH, purpose));
         EXPECT_TRUE(m_regs.empty());
     }
@@ -315,7 +315,7 @@ TEST_F(test_kept_domain, pools_are_passed_on) {
 TEST_F(test_kept_domain, what_firehose_unpins_is_unpinned) {
     uct_md_h md = open_kept();
 
-    dereg(md, reg(md, MAP, UCT_PREDREG_PURPOSE_FIREHOSE));
+    dereg(md, reg(md, MAP, UCT_PREDREG_PURPOSE_PINNED));
     EXPECT_TRUE(m_regs.empty());
 }
 

@@ -420,7 +420,7 @@ TEST_F(test_preload_ucp, firehose_maps_memory) {
     EXPECT_EQ(UCS_ERR_EXCEEDS_LIMIT,
               predreg_firehose_map_1(nullptr, &params, &memh));
     EXPECT_STREQ("ucp_mem_map", fake_call.name);
-    EXPECT_EQ(UCT_PREDREG_PURPOSE_FIREHOSE, fake_comm.purpose);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_PINNED, fake_comm.purpose);
     /* And nobody else does */
     ucp_mem_map(nullptr, &params, &memh);
     EXPECT_EQ(UCT_PREDREG_PURPOSE_MAPPED, fake_comm.purpose);

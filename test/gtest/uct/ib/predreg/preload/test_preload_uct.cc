@@ -176,7 +176,7 @@ TEST_F(test_preload_uct, ucp_registers_for_firehose) {
         uct_md_mem_reg(nullptr, s_self, 1, 0, &memh);
     };
     predreg_firehose_map_1(nullptr, &params, &memh);
-    EXPECT_EQ(UCT_PREDREG_PURPOSE_FIREHOSE, m_purpose);
+    EXPECT_EQ(UCT_PREDREG_PURPOSE_PINNED, m_purpose);
 }
 
 /* The program has called an entry point of UCP by an address that it got in

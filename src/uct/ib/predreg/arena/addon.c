@@ -4,13 +4,12 @@
  * See file LICENSE for terms.
  */
 
-#include "md.h"
-#include "domain.h"
-#include <uct/ib/predreg/core/comm.h>
+#include "addon.h"
+#include "events.h"
 
-#include <uct/ib/predreg/arena/arena.h>
-#include <uct/ib/predreg/arena/events.h>
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/md/domain.h>
+#include <uct/ib/predreg/md/md.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/host/cgroup.h>
@@ -37,6 +36,17 @@
 #define MAX_THRESHOLD (32ul << 20)
 
 #define VARIABLE "UCX_RCACHE_PRED_ARENA"
+
+
+/* The arena of the process. A forked child, which has a single thread, forgets it */
+static uct_predreg_arena_events_t events;
+
+/* Whether it was made, or could not be, and whether it is there. Under core.lock */
+static int is_tried;
+static int is_made;
+
+/* Written when the core starts */
+static int (*inner_alter)(const void *address, size_t length, int prot);
 
 
 static ucs_status_t slab_reg(void *domain, void *address, size_t length,
@@ -199,8 +209,7 @@ static void complain(const uct_predreg_knobs_t *knobs, const char *reason)
 
 /* Have the program's calls come to the arena. Handlers are set once in a process,
  * and inherited by its children */
-static ucs_status_t start_events(uct_predreg_arena_events_t *events,
-                                 const uct_predreg_core_t *core)
+static ucs_status_t start_events(const uct_predreg_core_t *core)
 {
     static int are_started;
     ucs_status_t status;
@@ -209,16 +218,15 @@ static ucs_status_t start_events(uct_predreg_arena_events_t *events,
         return UCS_OK;
     }
 
-    events->mremap_target_offset = core->compat->mremap_target_offset;
-    status                       = uct_predreg_arena_events_start(events);
-    are_started                  = (status == UCS_OK);
+    events.mremap_target_offset = core->compat->mremap_target_offset;
+    status                      = uct_predreg_arena_events_start(&events);
+    are_started                 = (status == UCS_OK);
     return status;
 }
 
 /* @return the reason why there is none; NULL: there is */
 static const char *create(uct_predreg_core_t *core)
 {
-    uct_predreg_arena_events_t *events = &core->arena;
     uct_predreg_arena_params_t params;
     uct_predreg_arena_t *arena;
     ucs_status_t status;
@@ -244,15 +252,15 @@ static const char *create(uct_predreg_core_t *core)
                        "the system has no room for it";
     }
 
-    status = start_events(events, core);
+    status = start_events(core);
     if (status != UCS_OK) {
         uct_predreg_arena_destroy(arena);
         return "memory events of UCM are not available";
     }
 
     /* Release: see events.h */
-    atomic_store_explicit(&events->arena, arena, memory_order_release);
-    if (!uct_predreg_arena_events_arrive(events)) {
+    atomic_store_explicit(&events.arena, arena, memory_order_release);
+    if (!uct_predreg_arena_events_arrive(&events)) {
         /* The arena stays: a call may be under way in it */
         uct_predreg_arena_stop(arena, 0);
         return "calls of mmap() do not reach UCX's memory hooks, as when "
@@ -262,59 +270,59 @@ static const char *create(uct_predreg_core_t *core)
     return NULL;
 }
 
-void uct_predreg_arena_open_domain(uct_predreg_core_t *core,
-                                   uct_predreg_domain_t *domain,
-                                   const char *component)
+/* @return the arena of this process; NULL: there is none */
+static uct_predreg_arena_t *get_arena(void)
+{
+    /* Acquire: see events.h */
+    return atomic_load_explicit(&events.arena, memory_order_acquire);
+}
+
+static const uct_predreg_answerer_t answerer;
+
+static void domain_opened(uct_predreg_core_t *core, uct_predreg_domain_t *domain,
+                          const char *component)
 {
     uct_predreg_arena_t *arena;
     const char *reason;
     int number;
 
-    if (core->knobs.arena == 0) {
+    if ((core->knobs.arena == 0) || (domain->cache == NULL)) {
         return;
     }
 
-    if (!is_safe_to_fork(component)) {
-        if (!core->is_arena_tried) {
-            complain(&core->knobs, "children would lack its memory, as this "
-                     "kernel does not copy registered memory for them");
-        }
-        core->is_arena_tried = 1;
-        return;
-    }
-
-    if (!core->is_arena_tried) {
-        core->is_arena_tried = 1;
-        reason               = create(core);
-        core->has_arena      = (reason == NULL);
+    if (!is_tried) {
+        is_tried = 1;
+        reason   = !is_safe_to_fork(component) ?
+                   "children would lack its memory, as this kernel does not copy "
+                   "registered memory for them" : create(core);
+        is_made  = (reason == NULL);
         if (reason != NULL) {
             complain(&core->knobs, reason);
         }
     }
 
-    if (!core->has_arena) {
+    if (!is_made || !is_safe_to_fork(component)) {
         return;
     }
 
-    arena  = atomic_load_explicit(&core->arena.arena, memory_order_relaxed);
+    arena  = atomic_load_explicit(&events.arena, memory_order_relaxed);
     number = uct_predreg_arena_add(arena, domain);
     if (number < 0) {
         ucs_debug("too many domains for the arena");
         return;
     }
 
-    domain->arena        = arena;
-    domain->arena_number = number;
+    domain->answerer        = &answerer;
+    domain->answerer_number = number;
     if (uct_predreg_arena_start(arena) != UCS_OK) {
         ucs_warn("the helper thread of the arena cannot start: it stays empty");
     }
 }
 
-void uct_predreg_arena_close_domain(uct_predreg_domain_t *domain)
+static void domain_closing(uct_predreg_core_t *core, uct_predreg_domain_t *domain)
 {
-    if (domain->arena != NULL) {
-        uct_predreg_arena_regs_remove(&domain->arena->regs,
-                                      domain->arena_number);
+    if (domain->answerer == &answerer) {
+        uct_predreg_arena_regs_remove(&get_arena()->regs, domain->answerer_number);
     }
 }
 
@@ -331,10 +339,8 @@ static void record(uct_predreg_domain_t *domain, ucs_rcache_pred_event_t *event,
     observer->super.event(observer->super.arg, event);
 }
 
-void uct_predreg_arena_record_begin(uct_predreg_domain_t *domain,
-                                    const void *address, size_t length,
-                                    unsigned flags, unsigned kind,
-                                    uct_mem_h memh)
+static int answer(uct_predreg_domain_t *domain, const void *address, size_t length,
+                  unsigned flags, unsigned kind, uct_mem_h *memh_p)
 {
     ucs_rcache_pred_event_t event = {
         .type    = UCS_RCACHE_PRED_EVENT_USE_BEGIN,
@@ -345,64 +351,132 @@ void uct_predreg_arena_record_begin(uct_predreg_domain_t *domain,
         .length  = length
     };
 
-    uct_predreg_posted_get(address, &event.context);
-    record(domain, &event, memh);
+    if (!uct_predreg_arena_begin(get_arena(), domain->answerer_number, address, length,
+                                 flags & UCT_MD_MEM_ACCESS_ALL, memh_p)) {
+        return 0;
+    }
+
+    if (ucs_unlikely(domain->core->observer != NULL)) {
+        uct_predreg_posted_get(address, &event.context);
+        record(domain, &event, *memh_p);
+    }
+    return 1;
 }
 
-void uct_predreg_arena_record_end(uct_predreg_domain_t *domain, uct_mem_h memh)
+/* If the peer's access is to end, the peer has the key of a slab, and the slab is
+ * deregistered when all uses in the slab have ended */
+static int
+end_answered(uct_predreg_domain_t *domain, const uct_md_mem_dereg_params_t *params)
 {
     ucs_rcache_pred_event_t event = {
         .type = UCS_RCACHE_PRED_EVENT_USE_END
     };
 
-    record(domain, &event, memh);
+    if (!uct_predreg_arena_end(get_arena(), params->memh,
+                               uct_predreg_is_invalidation(params))) {
+        return 0;
+    }
+
+    if (ucs_unlikely(domain->core->observer != NULL)) {
+        record(domain, &event, params->memh);
+    }
+    return 1;
 }
 
-/* @return the arena of this process; NULL: there is none */
-static uct_predreg_arena_t *get_arena(uct_predreg_core_t *core)
-{
-    return atomic_load_explicit(&core->arena.arena, memory_order_acquire);
-}
+static const uct_predreg_answerer_t answerer = {
+    .begin = answer,
+    .end   = end_answered
+};
 
-int uct_predreg_arena_make_room(uct_predreg_core_t *core)
+static int give_way(uct_predreg_core_t *core)
 {
-    uct_predreg_arena_t *arena = get_arena(core);
+    uct_predreg_arena_t *arena = get_arena();
 
     return (arena != NULL) && uct_predreg_arena_give_way(arena);
 }
 
-void uct_predreg_arena_exit(uct_predreg_core_t *core, uint64_t patience)
+static void stop(uct_predreg_core_t *core, uint64_t patience)
 {
-    uct_predreg_arena_t *arena = get_arena(core);
+    uct_predreg_arena_t *arena = get_arena();
 
     if (arena != NULL) {
         uct_predreg_arena_stop(arena, patience);
     }
 }
 
-void uct_predreg_arena_fork_prepare(uct_predreg_core_t *core)
+static void fork_calm(uct_predreg_core_t *core)
 {
-    uct_predreg_arena_t *arena = get_arena(core);
+    uct_predreg_arena_t *arena = get_arena();
 
     if (arena != NULL) {
         uct_predreg_arena_before_fork(arena);
     }
 }
 
-void uct_predreg_arena_fork_parent(uct_predreg_core_t *core)
+static void fork_parent(uct_predreg_core_t *core)
 {
-    uct_predreg_arena_t *arena = get_arena(core);
+    uct_predreg_arena_t *arena = get_arena();
 
     if (arena != NULL) {
         uct_predreg_arena_after_fork(arena);
     }
 }
 
-void uct_predreg_arena_fork(uct_predreg_core_t *core)
+static void fork_child(uct_predreg_core_t *core)
 {
     /* The arena's memory, addresses and locks stay as before the fork: the memory is the
      * child's, and the child may unmap it */
-    atomic_init(&core->arena.arena, NULL);
-    core->is_arena_tried = 0;
-    core->has_arena      = 0;
+    atomic_init(&events.arena, NULL);
+    is_tried = 0;
+    is_made  = 0;
 }
+
+static void count(uct_predreg_core_t *core, ucs_rcache_pred_snapshot_t *snapshot)
+{
+    uct_predreg_arena_t *arena = get_arena();
+    uct_predreg_arena_stats_t stats;
+
+    if (arena != NULL) {
+        uct_predreg_arena_get_stats(arena, &stats);
+        snapshot->arena_answered  = stats.answered;
+        snapshot->arena_committed = stats.committed;
+        snapshot->arena_live      = stats.live;
+        snapshot->arena_refused   = stats.refused;
+        snapshot->arena_zero      = stats.zero_time;
+    }
+}
+
+static int alter(const void *address, size_t length, int prot)
+{
+    (void)inner_alter(address, length, prot);
+    return uct_predreg_arena_events_alter(&events, address, length);
+}
+
+static void
+start(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks, ucs_status_t status)
+{
+    if (core->knobs.arena == 0) {
+        return;
+    }
+
+    if (core->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
+        ucs_warn("there is no arena under the policy leave-pinned: " VARIABLE
+                 " is ignored");
+        return;
+    }
+
+    inner_alter  = hooks->alter;
+    hooks->alter = alter;
+}
+
+const uct_predreg_addon_t uct_predreg_arena_addon = {
+    .start          = start,
+    .stop           = stop,
+    .domain_opened  = domain_opened,
+    .domain_closing = domain_closing,
+    .give_way       = give_way,
+    .fork_calm      = fork_calm,
+    .fork_parent    = fork_parent,
+    .fork_child     = fork_child,
+    .count          = count
+};
