@@ -7,43 +7,40 @@
 #include "config_table.h"
 #include "rcache.h"
 
+#include <ucs/config/parser.h>
 #include <ucs/sys/math.h>
 #include <ucs/sys/string.h>
 #include <uct/api/version.h>
 
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 
 /* ucs_rcache_params_t by version. UCS copies the structure, but keeps a pointer to the
  * operations. */
+typedef struct params_rest {
+    int           ucm_events;
+    int           ucm_event_priority;
+    const void    *ops;
+    void          *context;
+    int           flags;
+    unsigned long max_regions;
+    size_t        max_size;
+    size_t        max_unreleased;
+} params_rest_t;
+
 typedef struct params_1_13 {
     size_t        region_struct_size;
     size_t        alignment;
     size_t        max_alignment;
-    int           ucm_events;
-    int           ucm_event_priority;
-    const void    *ops;
-    void          *context;
-    int           flags;
-    unsigned long max_regions;
-    size_t        max_size;
-    size_t        max_unreleased;
+    params_rest_t rest;
 } params_1_13_t;
 
 typedef struct params_1_17 {
     size_t        region_struct_size;
-    int           ucm_events;
-    int           ucm_event_priority;
-    const void    *ops;
-    void          *context;
-    int           flags;
-    unsigned long max_regions;
-    size_t        max_size;
-    size_t        max_unreleased;
+    params_rest_t rest;
 } params_1_17_t;
 
 #if UCT_API >= UCT_VERSION(1, 17)
@@ -64,14 +61,13 @@ static const union {
 } get = {(void (*)(void))ucs_rcache_get};
 
 #define ASSERT_PARAM(_member) \
-    UCS_STATIC_ASSERT(ucs_offsetof(params_t, _member) == \
+    UCS_STATIC_ASSERT(ucs_offsetof(params_t, rest._member) == \
                       ucs_offsetof(ucs_rcache_params_t, _member))
 
 /* The layouts above fit the version of the build */
 static void assert_layouts(void)
 {
     UCS_STATIC_ASSERT(sizeof(params_t) == sizeof(ucs_rcache_params_t));
-    ASSERT_PARAM(region_struct_size);
     ASSERT_PARAM(ucm_events);
     ASSERT_PARAM(ucm_event_priority);
     ASSERT_PARAM(ops);
@@ -90,53 +86,29 @@ static void merge(void *context, ucs_rcache_t *rcache, void *arg,
 {
 }
 
-static ucs_status_t create_1_13(uct_predreg_rcache_t *rcache,
-                                const uct_predreg_rcache_params_t *params)
-{
-    const params_1_13_t ucs = {
-        .region_struct_size = params->region_size,
-        .alignment          = UCS_RCACHE_MIN_ALIGNMENT,
-        .max_alignment      = sysconf(_SC_PAGESIZE),
-        .ucm_events         = params->events,
-        .ucm_event_priority = params->event_priority,
-        .ops                = rcache->ops,
-        .context            = params->context,
-        .flags              = params->purge_on_fork ?
-                              UCS_RCACHE_FLAG_PURGE_ON_FORK : 0,
-        .max_regions        = params->max_regions,
-        .max_size           = params->max_size,
-        .max_unreleased     = params->max_unreleased
-    };
-
-    return ucs_rcache_create((const void*)&ucs, params->name, NULL,
-                             &rcache->ucs);
-}
-
-static ucs_status_t create_1_17(uct_predreg_rcache_t *rcache,
-                                const uct_predreg_rcache_params_t *params)
-{
-    const params_1_17_t ucs = {
-        .region_struct_size = params->region_size,
-        .ucm_events         = params->events,
-        .ucm_event_priority = params->event_priority,
-        .ops                = rcache->ops,
-        .context            = params->context,
-        .flags              = params->purge_on_fork ?
-                              UCS_RCACHE_FLAG_PURGE_ON_FORK : 0,
-        .max_regions        = params->max_regions,
-        .max_size           = params->max_size,
-        .max_unreleased     = params->max_unreleased
-    };
-
-    return ucs_rcache_create((const void*)&ucs, params->name, NULL,
-                             &rcache->ucs);
-}
-
 ucs_status_t uct_predreg_rcache_init(uct_predreg_rcache_t *rcache,
                                      const uct_predreg_rcache_params_t *params)
 {
-    const unsigned minor = uct_predreg_ucs_minor();
-    void **op            = rcache->ops;
+    const unsigned minor      = uct_predreg_ucs_minor();
+    const params_rest_t rest  = {
+        .ucm_events         = params->events,
+        .ucm_event_priority = params->event_priority,
+        .ops                = rcache->ops,
+        .context            = params->context,
+        .flags              = params->purge_on_fork ?
+                              UCS_RCACHE_FLAG_PURGE_ON_FORK : 0,
+        .max_regions        = params->max_regions,
+        .max_size           = params->max_size,
+        .max_unreleased     = params->max_unreleased
+    };
+    const params_1_13_t early = {
+        .region_struct_size = params->region_size,
+        .alignment          = UCS_RCACHE_MIN_ALIGNMENT,
+        .max_alignment      = sysconf(_SC_PAGESIZE),
+        .rest               = rest
+    };
+    const params_1_17_t late  = {params->region_size, rest};
+    void **op                 = rcache->ops;
 
     assert_layouts();
     *op++ = (void*)params->mem_reg;
@@ -146,8 +118,9 @@ ucs_status_t uct_predreg_rcache_init(uct_predreg_rcache_t *rcache,
     }
     *op = (void*)params->dump_region;
 
-    return (minor >= UCT_PREDREG_UCS_RCACHE_ALIGN) ?
-           create_1_17(rcache, params) : create_1_13(rcache, params);
+    return ucs_rcache_create((minor >= UCT_PREDREG_UCS_RCACHE_ALIGN) ?
+                             (const void*)&late : (const void*)&early,
+                             params->name, NULL, &rcache->ucs);
 }
 
 ucs_status_t uct_predreg_rcache_get(uct_predreg_rcache_t *rcache, void *address,
@@ -167,93 +140,39 @@ ucs_status_t uct_predreg_rcache_get(uct_predreg_rcache_t *rcache, void *address,
 #define MAX_UNRELEASED (512ul << 20)
 
 
-/* Functions that read a value. @return whether UCX could have written the text. */
-
-static int read_bytes(const char *value, uint64_t *bytes_p)
+/* Read a number of bytes or of regions */
+static int read_limit(const char *text, void *dest, const void *arg)
 {
-    size_t bytes;
+    uint64_t *limit = dest;
+    size_t value;
 
-    if (ucs_str_to_memunits(value, &bytes) != UCS_OK) {
+    if (!ucs_config_sscanf_memunits(text, &value, arg)) {
         return 0;
     }
 
-    *bytes_p = (bytes == UCS_MEMUNITS_AUTO) ? UINT64_MAX : bytes;
+    *limit = (value == UCS_MEMUNITS_AUTO) ? UINT64_MAX : value;
     return 1;
 }
 
-static int read_max_size(uct_predreg_settings_t *settings, const char *value)
+/* Read a time in seconds; "auto" and "inf" are none */
+static int read_time(const char *text, void *dest, const void *arg)
 {
-    return read_bytes(value, &settings->max_bytes);
-}
+    double seconds;
 
-static int
-read_max_unreleased(uct_predreg_settings_t *settings, const char *value)
-{
-    return read_bytes(value, &settings->max_unreleased);
-}
-
-static int read_max_regions(uct_predreg_settings_t *settings, const char *value)
-{
-    uint64_t count;
-    char *end;
-
-    if (!strcasecmp(value, UCS_NUMERIC_INF_STR) ||
-        !strcasecmp(value, UCS_VALUE_AUTO_STR)) {
-        settings->max_regions = UINT64_MAX;
-        return 1;
-    }
-
-    count = strtoul(value, &end, 10);
-    if ((end == value) || (*end != '\0')) {
+    if (!ucs_config_sscanf_time(text, &seconds, arg) || isinf(seconds)) {
         return 0;
     }
 
-    settings->max_regions = count;
+    *(double*)dest = seconds;
     return 1;
 }
 
-static int read_priority(uct_predreg_settings_t *settings, const char *value)
-{
-    return sscanf(value, "%u", &settings->event_priority) == 1;
-}
-
-static int
-read_purge_on_fork(uct_predreg_settings_t *settings, const char *value)
-{
-    settings->purge_on_fork = (strcmp(value, "n") != 0);
-    return 1;
-}
-
-static int read_overhead(uct_predreg_settings_t *settings, const char *value)
-{
-    static const struct {
-        const char *unit;
-        double     seconds;
-    } units[] = {
-        {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {NULL}
-    };
-    unsigned i;
-    double time;
-    char *end;
-
-    time = strtod(value, &end);
-    if ((end == value) || (time < 0)) {
-        return 0; /* auto, inf */
-    }
-
-    for (i = 0; units[i].unit != NULL; ++i) {
-        if (!strcmp(end, units[i].unit)) {
-            settings->overhead = time * units[i].seconds;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static int read_nothing(uct_predreg_settings_t *settings, const char *value)
+static int read_nothing(const char *text, void *dest, const void *arg)
 {
     return 1;
 }
+
+#define FIELD(_name) ucs_offsetof(uct_predreg_settings_t, _name)
 
 /* What has no effect: unmapped memory is deregistered by the helper or by the next
  * registration, slices are joined by how they are used, and the handler of memory
@@ -262,17 +181,19 @@ static int read_nothing(uct_predreg_settings_t *settings, const char *value)
  * all versions and components. */
 static const struct {
     const char *name;
-    int        (*read)(uct_predreg_settings_t *settings, const char *value);
+    /* As UCS's functions for settings. @return whether UCX could have written the text */
+    int        (*read)(const char *text, void *dest, const void *arg);
+    size_t     offset;
     const char *defaults[3];
     int        is_in_vain;
 } rows[] = {
-    {"RCACHE_MAX_SIZE", read_max_size, {"inf"}, 0},
-    {"RCACHE_MAX_REGIONS", read_max_regions, {"inf"}, 0},
-    {"RCACHE_PURGE_ON_FORK", read_purge_on_fork, {"y"}, 0},
-    {"RCACHE_OVERHEAD", read_overhead, {"auto"}, 0},
-    {"RCACHE_MAX_UNRELEASED", read_max_unreleased, {"512M", "inf"}, 1},
-    {"RCACHE_MEM_PRIO", read_priority, {"1000", "500"}, 1},
-    {"RCACHE_ADDR_ALIGN", read_nothing, {"16", "64", "128"}, 1}
+    {"RCACHE_MAX_SIZE", read_limit, FIELD(max_bytes), {"inf"}, 0},
+    {"RCACHE_MAX_REGIONS", read_limit, FIELD(max_regions), {"inf"}, 0},
+    {"RCACHE_PURGE_ON_FORK", ucs_config_sscanf_bool, FIELD(purge_on_fork), {"y"}, 0},
+    {"RCACHE_OVERHEAD", read_time, FIELD(overhead), {"auto"}, 0},
+    {"RCACHE_MAX_UNRELEASED", read_limit, FIELD(max_unreleased), {"512M", "inf"}, 1},
+    {"RCACHE_MEM_PRIO", ucs_config_sscanf_uint, FIELD(event_priority), {"1000", "500"}, 1},
+    {"RCACHE_ADDR_ALIGN", read_nothing, 0, {"16", "64", "128"}, 1}
 };
 
 static int is_default(const char *value, const char *const *defaults,
@@ -331,7 +252,7 @@ void uct_predreg_settings_read(uct_predreg_settings_t *settings,
 
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
         if (get(arg, rows[i].name, value, sizeof(value)) &&
-            rows[i].read(settings, value) &&
+            rows[i].read(value, (char*)settings + rows[i].offset, NULL) &&
             !is_default(value, rows[i].defaults,
                         sizeof(rows[i].defaults) /
                         sizeof(rows[i].defaults[0]))) {

@@ -98,7 +98,7 @@ TEST_F(test_settings, text_is_cut_off)
 
 TEST_F(test_settings, what_ucx_does_not_write_is_left_alone)
 {
-    read({{"RCACHE_MAX_SIZE", "much"}, {"RCACHE_MAX_REGIONS", "1k"},
+    read({{"RCACHE_MAX_SIZE", "much"}, {"RCACHE_MAX_REGIONS", "many"},
           {"RCACHE_OVERHEAD", "5 ages"}});
     EXPECT_EQ(UINT64_MAX, m_settings.max_bytes);
     EXPECT_EQ(UINT64_MAX, m_settings.max_regions);
