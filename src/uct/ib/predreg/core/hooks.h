@@ -181,7 +181,8 @@ typedef struct uct_predreg_hooks {
                          const ucp_request_param_t *param,
                          uct_predreg_send_t *send);
 
-    /** UCP has returned from a send with UCT_PREDREG_SEND_HOT. */
+    /** UCP has returned from a send with UCT_PREDREG_SEND_HOT. NULL, as cleaning,
+     *  worker_making and iface_query, if small sends are only counted. */
     void         (*sent)(uct_predreg_sender_t *sender,
                          const uct_predreg_send_t *send, size_t length,
                          ucs_status_ptr_t result);
@@ -211,8 +212,7 @@ typedef struct uct_predreg_hooks {
     /** The worker was made; NULL: not. */
     void         (*worker_made)(ucp_context_h context, ucp_worker_h worker);
 
-    /** The attributes of an interface were queried. The hook may change them.
-     *  NULL if small sends are only counted. */
+    /** The attributes of an interface were queried. The hook may change them. */
     void         (*iface_query)(uct_iface_attr_t *attr);
 } uct_predreg_hooks_t;
 

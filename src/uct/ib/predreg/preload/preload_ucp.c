@@ -195,7 +195,7 @@ PREDREG_EXPORT void ucp_cleanup(ucp_context_h context)
     if (windows != NULL) {
         windows->cleaning(context);
     }
-    if (hooks != NULL) {
+    if ((hooks != NULL) && (hooks->cleaning != NULL)) {
         hooks->cleaning(context);
     }
     PREDREG_REAL(ucx, ucp_cleanup)(context);
@@ -214,7 +214,9 @@ create_worker(unsigned ucx, const void *caller, ucp_context_h context,
                                                                worker_p);
     }
 
-    hooks->worker_making(context);
+    if (hooks->worker_making != NULL) {
+        hooks->worker_making(context);
+    }
     status = PREDREG_REAL_OF(ucx, caller, ucp_worker_create)(context, params,
                                                              worker_p);
 

@@ -98,24 +98,6 @@ static void making_counted(const uct_predreg_real_t *real,
     }
 }
 
-/* Called only where sends are looked at (hooks.h) */
-
-static void
-sent_nothing(uct_predreg_sender_t *sender, const uct_predreg_send_t *send,
-             size_t length, ucs_status_ptr_t result)
-{
-}
-
-static void cleaning_nothing(ucp_context_h context)
-{
-}
-
-static void worker_making_nothing(ucp_context_h context)
-{
-}
-
-/* These are called in either case */
-
 static void made_counted(const uct_predreg_real_t *real,
                          const uct_predreg_making_t *making,
                          ucp_config_t *config, ucp_context_h context)
@@ -165,11 +147,6 @@ start(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks, ucs_status_t events)
     hooks->making      = making_counted;
     hooks->made        = made_counted;
     hooks->worker_made = worker_made_counted;
-    if (!is_eager) {
-        hooks->sent          = sent_nothing;
-        hooks->cleaning      = cleaning_nothing;
-        hooks->worker_making = worker_making_nothing;
-    }
     counting = core;
 }
 
