@@ -71,13 +71,13 @@ void ucp_fh_mapping_cleanup(ucp_fh_mapping_t *mapping)
     free(mapping->pages);
 }
 
-static int has_page(const ucp_fh_mapping_t *mapping, uint64_t page)
+int ucp_fh_page_is_watched(const ucp_fh_mapping_t *mapping, uint64_t page)
 {
     return (mapping->pages[page] == PAGE_EXPOSED) ||
            (mapping->pages[page] & PAGE_KEPT);
 }
 
-static int keeps_page(const ucp_fh_mapping_t *mapping, uint64_t page)
+int ucp_fh_page_is_kept(const ucp_fh_mapping_t *mapping, uint64_t page)
 {
     return (mapping->pages[page] & PAGE_KEPT) != 0;
 }
@@ -87,7 +87,7 @@ static int is_unmapped(const ucp_fh_mapping_t *mapping, uint64_t page)
     return (mapping->pages[page] & PAGE_STATES) == PAGE_UNMAPPED;
 }
 
-static int is_releasing(const ucp_fh_mapping_t *mapping, uint64_t page)
+int ucp_fh_page_is_releasing(const ucp_fh_mapping_t *mapping, uint64_t page)
 {
     return (mapping->pages[page] & PAGE_STATES) == PAGE_RELEASING;
 }
@@ -95,14 +95,14 @@ static int is_releasing(const ucp_fh_mapping_t *mapping, uint64_t page)
 /* Whether a page is kept, and nobody else is about to unmap it */
 static int is_releasable(const ucp_fh_mapping_t *mapping, uint64_t page)
 {
-    return keeps_page(mapping, page) && !is_releasing(mapping, page);
+    return ucp_fh_page_is_kept(mapping, page) &&
+           !ucp_fh_page_is_releasing(mapping, page);
 }
 
 /* Cut a range down to the first pages in a row for which something holds. @return whether
  * there are any; if not, the range is empty, at its end before */
-static int
-next_pages(const ucp_fh_mapping_t *mapping, span_t *span,
-           int (*holds)(const ucp_fh_mapping_t *mapping, uint64_t page))
+static int next_pages(const ucp_fh_mapping_t *mapping, span_t *span,
+                      ucp_fh_page_is_t holds)
 {
     uint64_t page;
 
@@ -117,11 +117,8 @@ next_pages(const ucp_fh_mapping_t *mapping, span_t *span,
     return span->first < span->end;
 }
 
-/* Whether something holds for the first pages of a range; it does not outside
- * of the mapping. *end_p is where that changes */
-static int
-first_pages(const ucp_fh_mapping_t *mapping, uint64_t start, uint64_t *end_p,
-            int (*holds)(const ucp_fh_mapping_t *mapping, uint64_t page))
+int ucp_fh_mapping_first(const ucp_fh_mapping_t *mapping, uint64_t start,
+                         uint64_t *end_p, ucp_fh_page_is_t holds)
 {
     span_t span = span_of(mapping, start, *end_p);
     uint64_t page;
@@ -146,68 +143,26 @@ first_pages(const ucp_fh_mapping_t *mapping, uint64_t start, uint64_t *end_p,
     return ret;
 }
 
-int ucp_fh_mapping_has(const ucp_fh_mapping_t *mapping, uint64_t start,
-                       uint64_t *end_p)
-{
-    return first_pages(mapping, start, end_p, has_page);
-}
-
-int ucp_fh_mapping_keeps(const ucp_fh_mapping_t *mapping, uint64_t start,
-                         uint64_t *end_p)
-{
-    return first_pages(mapping, start, end_p, keeps_page);
-}
-
-int ucp_fh_mapping_keep(ucp_fh_mapping_t *mapping, uint64_t start, uint64_t end)
-{
-    span_t span = span_of(mapping, start, end);
-    int has_any = 0;
-    uint64_t page;
-
-    for (page = span.first; page < span.end; ++page) {
-        if (mapping->pages[page] == PAGE_EXPOSED) {
-            mapping->pages[page] = PAGE_UNMAPPED | PAGE_KEPT;
-            mapping->first       = ucs_min(mapping->first, page);
-            has_any              = 1;
-        }
-    }
-
-    return has_any;
-}
-
-/* @return whether holds() returns 1 for at least one page of the bytes start to end - 1 */
-static int
-any_page(const ucp_fh_mapping_t *mapping, uint64_t start, uint64_t end,
-         int (*holds)(const ucp_fh_mapping_t *mapping, uint64_t page))
+int ucp_fh_mapping_any(const ucp_fh_mapping_t *mapping, uint64_t start,
+                       uint64_t end, ucp_fh_page_is_t holds)
 {
     span_t span = span_of(mapping, start, end);
 
     return next_pages(mapping, &span, holds);
 }
 
-int ucp_fh_mapping_is_kept(const ucp_fh_mapping_t *mapping, uint64_t start,
-                           uint64_t end)
+int ucp_fh_mapping_unmap(ucp_fh_mapping_t *mapping, uint64_t start, uint64_t end,
+                         int is_kept)
 {
-    return any_page(mapping, start, end, keeps_page);
-}
-
-int ucp_fh_mapping_is_releasing(const ucp_fh_mapping_t *mapping, uint64_t start,
-                                uint64_t end)
-{
-    return any_page(mapping, start, end, is_releasing);
-}
-
-int ucp_fh_mapping_replace(ucp_fh_mapping_t *mapping, uint64_t start,
-                           uint64_t end)
-{
-    span_t span = span_of(mapping, start, end);
-    int has_any = 0;
+    span_t span  = span_of(mapping, start, end);
+    uint8_t kept = is_kept ? PAGE_KEPT : 0;
+    int has_any  = 0;
     uint64_t page;
 
     for (page = span.first; page < span.end; ++page) {
-        mapping->pages[page] &= ~PAGE_KEPT;
+        mapping->pages[page] &= PAGE_STATES | kept;
         if (mapping->pages[page] == PAGE_EXPOSED) {
-            mapping->pages[page] = PAGE_UNMAPPED;
+            mapping->pages[page] = PAGE_UNMAPPED | kept;
             mapping->first       = ucs_min(mapping->first, page);
             has_any              = 1;
         }

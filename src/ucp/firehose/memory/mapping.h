@@ -45,50 +45,42 @@ ucs_status_t ucp_fh_mapping_init(ucp_fh_mapping_t *mapping, uint64_t start,
 
 void ucp_fh_mapping_cleanup(ucp_fh_mapping_t *mapping);
 
-/**
- * See to the first pages of a range.
- *
- * @param [in]    start  Where the range begins.
- * @param [inout] end_p  Its end; afterwards, that of pages for which the same
- * holds.
- * @return whether these are to be left to this mapping if the program unmaps
- *         them: they are exposed, or kept already.
- */
-int ucp_fh_mapping_has(const ucp_fh_mapping_t *mapping, uint64_t start,
-                       uint64_t *end_p);
+/** A question about a page, which has a number from 0 on. */
+typedef int (*ucp_fh_page_is_t)(const ucp_fh_mapping_t *mapping, uint64_t page);
 
-/** The program unmaps memory, which is kept from now on.
- *
- *  @return whether there is something to be taken. */
-int ucp_fh_mapping_keep(ucp_fh_mapping_t *mapping, uint64_t start,
-                        uint64_t end);
+/** @return whether the page is to be left to this mapping if the program unmaps it: the page
+ *          is exposed, or kept already. */
+int ucp_fh_page_is_watched(const ucp_fh_mapping_t *mapping, uint64_t page);
+
+/** @return whether the program has unmapped the page, and the page is mapped for peers. */
+int ucp_fh_page_is_kept(const ucp_fh_mapping_t *mapping, uint64_t page);
+
+/** @return whether a thread is about to unmap the page: the program has to wait before it puts
+ *          something in the place of the page. */
+int ucp_fh_page_is_releasing(const ucp_fh_mapping_t *mapping, uint64_t page);
 
 /**
- * See to the first pages of a range.
+ * Ask about the first pages of a range.
  *
  * @param [in]    start  Where the range begins.
- * @param [inout] end_p  Its end; afterwards, that of pages for which the same
- * holds.
- * @return whether these are kept.
+ * @param [inout] end_p  The end of the range; afterwards, the end of the pages with the same
+ *                       answer.
+ * @return the answer; 0 outside of the mapping.
  */
-int ucp_fh_mapping_keeps(const ucp_fh_mapping_t *mapping, uint64_t start,
-                         uint64_t *end_p);
+int ucp_fh_mapping_first(const ucp_fh_mapping_t *mapping, uint64_t start,
+                         uint64_t *end_p, ucp_fh_page_is_t holds);
 
-/** Whether some of a range is kept. */
-int ucp_fh_mapping_is_kept(const ucp_fh_mapping_t *mapping, uint64_t start,
-                           uint64_t end);
+/** @return whether the answer is 1 for any page of a range. */
+int ucp_fh_mapping_any(const ucp_fh_mapping_t *mapping, uint64_t start,
+                       uint64_t end, ucp_fh_page_is_t holds);
 
-/** Whether memory is just being released, and the program has to wait before it
- *  puts something in its place. */
-int ucp_fh_mapping_is_releasing(const ucp_fh_mapping_t *mapping, uint64_t start,
-                                uint64_t end);
-
-/** The program puts something else in the place of memory, or moves it away.
- *  Nothing is kept there any more.
+/** The program unmaps memory, puts something else in its place, or moves the memory away.
  *
+ *  @param [in] is_kept  1: the memory stays mapped for peers from now on. 0: nothing is kept
+ *                       there any more.
  *  @return whether there is something to be taken. */
-int ucp_fh_mapping_replace(ucp_fh_mapping_t *mapping, uint64_t start,
-                           uint64_t end);
+int ucp_fh_mapping_unmap(ucp_fh_mapping_t *mapping, uint64_t start, uint64_t end,
+                         int is_kept);
 
 /** Find the next memory that the program has unmapped or replaced, to be
  * withdrawn.

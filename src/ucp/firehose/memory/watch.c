@@ -110,10 +110,11 @@ static int keep(uint64_t start, uint64_t *end_p)
 
     lock();
     ucs_list_for_each(watched, &registry.list, link) {
-        is_kept |= ucp_fh_mapping_has(&watched->mapping, start, end_p);
+        is_kept |= ucp_fh_mapping_first(&watched->mapping, start, end_p,
+                                        ucp_fh_page_is_watched);
     }
     ucs_list_for_each(watched, &registry.list, link) {
-        if (is_kept && ucp_fh_mapping_keep(&watched->mapping, start, *end_p)) {
+        if (is_kept && ucp_fh_mapping_unmap(&watched->mapping, start, *end_p, 1)) {
             tell(watched);
         }
     }
@@ -174,11 +175,11 @@ static int try_replace(uint64_t start, uint64_t end)
 
     lock();
     ucs_list_for_each(watched, &registry.list, link) {
-        is_busy |= ucp_fh_mapping_is_releasing(&watched->mapping, start, end);
+        is_busy |= ucp_fh_mapping_any(&watched->mapping, start, end,
+                                      ucp_fh_page_is_releasing);
     }
     ucs_list_for_each(watched, &registry.list, link) {
-        if (!is_busy &&
-            ucp_fh_mapping_replace(&watched->mapping, start, end)) {
+        if (!is_busy && ucp_fh_mapping_unmap(&watched->mapping, start, end, 0)) {
             tell(watched);
         }
     }
@@ -412,7 +413,8 @@ static int is_kept_by_others(const ucp_fh_watched_t *watched, uint64_t start,
 
     ucs_list_for_each(other, &registry.list, link) {
         is_kept |= (other != watched) &&
-                   ucp_fh_mapping_keeps(&other->mapping, start, end_p);
+                   ucp_fh_mapping_first(&other->mapping, start, end_p,
+                                        ucp_fh_page_is_kept);
     }
 
     return is_kept;
@@ -467,7 +469,8 @@ static int try_remove(ucp_fh_watched_t *watched)
     int is_kept;
 
     lock();
-    is_kept = ucp_fh_mapping_is_kept(&watched->mapping, start, end);
+    is_kept = ucp_fh_mapping_any(&watched->mapping, start, end,
+                                 ucp_fh_page_is_kept);
     if (!is_kept) {
         ucs_list_del(&watched->link);
         set_bounds();

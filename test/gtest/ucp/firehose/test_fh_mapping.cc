@@ -40,7 +40,8 @@ protected:
     int has(uint64_t from, uint64_t to, uint64_t *next)
     {
         uint64_t end = page(to);
-        int ret      = ucp_fh_mapping_has(&m_mapping, page(from), &end);
+        int ret      = ucp_fh_mapping_first(&m_mapping, page(from), &end,
+                                            ucp_fh_page_is_watched);
 
         *next = (end - BASE) >> SHIFT;
         return ret;
@@ -49,7 +50,8 @@ protected:
     int keeps(uint64_t from, uint64_t to, uint64_t *next)
     {
         uint64_t end = page(to);
-        int ret      = ucp_fh_mapping_keeps(&m_mapping, page(from), &end);
+        int ret      = ucp_fh_mapping_first(&m_mapping, page(from), &end,
+                                            ucp_fh_page_is_kept);
 
         *next = (end - BASE) >> SHIFT;
         return ret;
@@ -57,12 +59,12 @@ protected:
 
     int keep(uint64_t from, uint64_t to)
     {
-        return ucp_fh_mapping_keep(&m_mapping, page(from), page(to));
+        return ucp_fh_mapping_unmap(&m_mapping, page(from), page(to), 1);
     }
 
     int replace(uint64_t from, uint64_t to)
     {
-        return ucp_fh_mapping_replace(&m_mapping, page(from), page(to));
+        return ucp_fh_mapping_unmap(&m_mapping, page(from), page(to), 0);
     }
 
     /* Numbers of pages; both 0: there is nothing */
@@ -100,7 +102,8 @@ protected:
 
     int is_kept(uint64_t from, uint64_t to)
     {
-        return ucp_fh_mapping_is_kept(&m_mapping, page(from), page(to));
+        return ucp_fh_mapping_any(&m_mapping, page(from), page(to),
+                                  ucp_fh_page_is_kept);
     }
 
     ucp_fh_mapping_t m_mapping;
@@ -128,10 +131,12 @@ TEST_F(test_fh_mapping, has_nothing_before_its_start)
 {
     uint64_t end = page(3);
 
-    EXPECT_FALSE(ucp_fh_mapping_has(&m_mapping, page(0) - 8192, &end));
+    EXPECT_FALSE(ucp_fh_mapping_first(&m_mapping, page(0) - 8192, &end,
+                                      ucp_fh_page_is_watched));
     EXPECT_EQ(page(0), end);
     end = page(0) - 4096;
-    EXPECT_FALSE(ucp_fh_mapping_has(&m_mapping, page(0) - 8192, &end));
+    EXPECT_FALSE(ucp_fh_mapping_first(&m_mapping, page(0) - 8192, &end,
+                                      ucp_fh_page_is_watched));
     EXPECT_EQ(page(0) - 4096, end);
 }
 
@@ -148,13 +153,16 @@ TEST_F(test_fh_mapping, keeps_until_it_is_released)
     EXPECT_TRUE(has(2, 5, &next_page)); /* It is mapped still */
 
     EXPECT_EQ(range_t(2, 5), release(0, 8));
-    EXPECT_TRUE(ucp_fh_mapping_is_releasing(&m_mapping, page(4), page(6)));
-    EXPECT_FALSE(ucp_fh_mapping_is_releasing(&m_mapping, page(5), page(6)));
+    EXPECT_TRUE(ucp_fh_mapping_any(&m_mapping, page(4), page(6),
+                                    ucp_fh_page_is_releasing));
+    EXPECT_FALSE(ucp_fh_mapping_any(&m_mapping, page(5), page(6),
+                                    ucp_fh_page_is_releasing));
     EXPECT_EQ(range_t(0, 0), release(0, 8)); /* Another thread has it */
     EXPECT_TRUE(is_kept(0, 8));
     released(2, 5);
     EXPECT_FALSE(is_kept(0, 8));
-    EXPECT_FALSE(ucp_fh_mapping_is_releasing(&m_mapping, page(0), page(8)));
+    EXPECT_FALSE(ucp_fh_mapping_any(&m_mapping, page(0), page(8),
+                                    ucp_fh_page_is_releasing));
 
     /* What the program maps there afterwards is its own */
     EXPECT_FALSE(has(2, 8, &next_page));
