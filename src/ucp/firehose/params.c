@@ -210,19 +210,12 @@ static ucs_status_t check_bucket(uint64_t bucket)
     return UCS_OK;
 }
 
-/* Before the tables allocate memory for each process */
-static ucs_status_t check_share(const ucp_fh_local_params_t *local)
-{
-    uint32_t share;
-
-    return ucp_fh_share(local->m, local->shift, local->num_peers, &share);
-}
-
 ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
                                  uint64_t room, ucp_fh_settings_t *settings)
 {
     ucp_fh_local_params_t *local = &settings->local;
     uint64_t bucket;
+    uint32_t share;
     ucs_status_t status;
 
     if (((status = check_fields(params)) != UCS_OK) ||
@@ -253,5 +246,6 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
         .max_move  = UCP_FH_MOVE_BUCKETS,
         .da_limit  = UCP_FH_DEF_DA_LIMIT
     };
-    return check_share(local);
+    /* Here, before the tables allocate memory for each process */
+    return ucp_fh_share(local->m, local->shift, local->num_peers, &share);
 }

@@ -27,18 +27,6 @@ static uint64_t grant_key(const ucs_hlist_link_t *link)
     return ucp_fh_bucket_key(grant->peer, grant->reg->bucket);
 }
 
-static ucs_status_t check_params(const ucp_fh_local_params_t *params)
-{
-    if ((params->max_victim >> params->shift) == 0) {
-        ucs_error("firehose: MAXVICTIM of %" PRIu64 " bytes; accepted: %" PRIu64
-                  " and more, a bucket", params->max_victim,
-                  (uint64_t)1 << params->shift);
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    return UCS_OK;
-}
-
 static void init_lists(ucp_fh_local_t *table)
 {
     uint32_t i;
@@ -62,10 +50,13 @@ static void init_lists(ucp_fh_local_t *table)
 ucs_status_t ucp_fh_local_init(ucp_fh_local_t *table,
                                const ucp_fh_local_params_t *params)
 {
-    ucs_status_t status = check_params(params);
+    ucs_status_t status;
 
-    if (status != UCS_OK) {
-        return status;
+    if ((params->max_victim >> params->shift) == 0) {
+        ucs_error("firehose: MAXVICTIM of %" PRIu64 " bytes; accepted: %" PRIu64
+                  " and more, a bucket", params->max_victim,
+                  (uint64_t)1 << params->shift);
+        return UCS_ERR_INVALID_PARAM;
     }
 
     *table = (ucp_fh_local_t){.params = *params};
@@ -111,8 +102,7 @@ static void unpin_all(ucp_fh_local_t *table, ucs_list_link_t *regs,
 {
     ucp_fh_reg_t *reg;
 
-    while (!ucs_list_is_empty(regs)) {
-        reg = ucs_list_extract_head(regs, ucp_fh_reg_t, link);
+    while ((reg = ucp_fh_list_pop(regs, ucp_fh_reg_t, link)) != NULL) {
         /* After an error, the end of the process unpins the memory */
         (void)ops->unpin(ops->arg, reg->handle);
         ucp_fh_reg_destroy(table, reg);

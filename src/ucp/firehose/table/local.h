@@ -402,8 +402,11 @@ ucp_fh_local_exposed(const ucp_fh_local_t *table, const ucp_fh_run_t *run)
 
 /** Let peers have no more firehoses on memory. They keep present firehoses until the
  *  memory is withdrawn. */
-void
-ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed);
+static inline void
+ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed)
+{
+    ucp_fh_places_remove(&table->exposed, &exposed->place);
+}
 
 /**
  * Memory is to go away: nobody gets its buckets any more, and as long as some of

@@ -82,8 +82,7 @@ static void wake_waiters(ucp_fh_entry_t *entry)
 
     ucs_list_splice_tail(&waiters, &entry->waiters);
     ucs_list_head_init(&entry->waiters);
-    while (!ucs_list_is_empty(&waiters)) {
-        request = ucs_list_extract_head(&waiters, ucp_fh_request_t, wait);
+    while ((request = ucp_fh_list_pop(&waiters, ucp_fh_request_t, wait)) != NULL) {
         ucp_fh_request_advance(request);
         if (request->state == UCP_FH_REQUEST_GRANTED) {
             ucp_fh_comp_end(&request->comp, &entry->peer->table->ended, UCS_OK);
@@ -134,10 +133,9 @@ ucp_fh_remote_moved(ucp_fh_remote_t *table, ucp_fh_move_t *move,
     ucp_fh_bucket_t *pins = move->buckets + move->num_unpins;
     uint32_t i;
 
+    status = (accepted == UCS_OK) ? status : peer->status;
     for (i = 0; i < move->num_pins; ++i) {
-        if (accepted != UCS_OK) {
-            handle_answer(peer, pins[i], peer->status, NULL);
-        } else if (status != UCS_OK) {
+        if (status != UCS_OK) {
             handle_answer(peer, pins[i], status, NULL);
         } else {
             handle_answer(peer, pins[i], answers[i].status, answers[i].key);
@@ -151,15 +149,9 @@ ucp_fh_remote_moved(ucp_fh_remote_t *table, ucp_fh_move_t *move,
 
 void *ucp_fh_remote_next_key(ucp_fh_remote_t *table)
 {
-    ucp_fh_entry_t *entry;
-    void *key;
+    ucp_fh_entry_t *entry = ucp_fh_list_pop(&table->dead, ucp_fh_entry_t, link);
+    void *key             = (entry == NULL) ? NULL : entry->key;
 
-    if (ucs_list_is_empty(&table->dead)) {
-        return NULL;
-    }
-
-    entry = ucs_list_extract_head(&table->dead, ucp_fh_entry_t, link);
-    key   = entry->key;
     free(entry);
     return key;
 }

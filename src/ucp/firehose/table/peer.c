@@ -137,12 +137,6 @@ ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
     return UCS_OK;
 }
 
-void
-ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed)
-{
-    ucp_fh_places_remove(&table->exposed, &exposed->place);
-}
-
 /* Unpin a registration again that could not be unpinned: earlier withdrawals of its
  * memory that are under way have to count it once more */
 static void try_again(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
@@ -192,13 +186,12 @@ static void withdraw_regs(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw)
 
 uint32_t ucp_fh_local_next_holder(ucp_fh_local_t *table)
 {
-    ucp_fh_holder_t *holder;
+    ucp_fh_holder_t *holder = ucp_fh_list_pop(&table->asked, ucp_fh_holder_t, asked);
 
-    if (ucs_list_is_empty(&table->asked)) {
+    if (holder == NULL) {
         return UCP_FH_LOCAL;
     }
 
-    holder = ucs_list_extract_head(&table->asked, ucp_fh_holder_t, asked);
     ucs_list_head_init(&holder->asked);
     return holder - table->holders;
 }

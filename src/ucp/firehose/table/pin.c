@@ -15,6 +15,13 @@
 #define MAX_PASSED 8
 
 
+/* @return the registration for a bucket of a pin, by index from 0, or NULL */
+static ucp_fh_reg_t *
+find_reg(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin, uint64_t index)
+{
+    return ucp_fh_reg_find(table, pin->run.first + index, &pin->span);
+}
+
 int ucp_fh_run_is_pinned(const ucp_fh_local_t *table, const ucp_fh_run_t *run,
                          const ucp_fh_span_t *span)
 {
@@ -120,7 +127,7 @@ check(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
     }
 
     for (i = 0; i < pin->run.num; ++i) {
-        reg         = ucp_fh_reg_find(table, pin->run.first + i, &pin->span);
+        reg         = find_reg(table, pin, i);
         num_unused += (reg == NULL) || (reg->uses == 0);
         if (reg == NULL) {
             continue;
@@ -192,14 +199,11 @@ static ucs_status_t count(ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
     uint64_t i;
 
     if (pin->peer != UCP_FH_LOCAL) {
-        return ucp_fh_grant_add(table, pin->peer,
-                                ucp_fh_reg_find(table, pin->run.first,
-                                                &pin->span));
+        return ucp_fh_grant_add(table, pin->peer, find_reg(table, pin, 0));
     }
 
     for (i = 0; i < pin->run.num; ++i) {
-        ucp_fh_reg_use(table, ucp_fh_reg_find(table, pin->run.first + i,
-                                              &pin->span));
+        ucp_fh_reg_use(table, find_reg(table, pin, i));
     }
     return UCS_OK;
 }
@@ -241,18 +245,10 @@ static ucp_fh_pin_t *get_oldest(const ucp_fh_local_t *table)
     return NULL;
 }
 
-/* Whether a local pin has to wait although there may be room for it */
-static int is_held_back(const ucp_fh_pin_t *pin, const ucp_fh_pin_t *oldest)
+/* Whether a local pin would be let in before the oldest waiting one */
+static int passes(const ucp_fh_pin_t *pin, const ucp_fh_pin_t *oldest)
 {
-    return (pin->peer == UCP_FH_LOCAL) && (oldest != NULL) &&
-           (oldest != pin) && (oldest->passed >= MAX_PASSED);
-}
-
-static void note_passed(const ucp_fh_pin_t *pin, ucp_fh_pin_t *oldest)
-{
-    if ((pin->peer == UCP_FH_LOCAL) && (oldest != NULL) && (oldest != pin)) {
-        ++oldest->passed;
-    }
+    return (pin->peer == UCP_FH_LOCAL) && (oldest != NULL) && (oldest != pin);
 }
 
 /* @return as ucp_fh_pin_begin(), but UCS_INPROGRESS also for a pin not let in */
@@ -261,7 +257,7 @@ static ucs_status_t try_begin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
 {
     ucs_status_t status;
 
-    if (is_held_back(pin, oldest)) {
+    if (passes(pin, oldest) && (oldest->passed >= MAX_PASSED)) {
         return UCS_INPROGRESS;
     }
 
@@ -280,7 +276,9 @@ static ucs_status_t try_begin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
         return status;
     }
 
-    note_passed(pin, oldest);
+    if (passes(pin, oldest)) {
+        ++oldest->passed;
+    }
     return ucp_fh_pin_advance(table, pin) ? UCS_OK : UCS_INPROGRESS;
 }
 
@@ -312,7 +310,7 @@ int ucp_fh_pin_advance(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
     ucp_fh_reg_t *reg;
 
     for (; pin->num_done < pin->run.num; ++pin->num_done) {
-        reg = ucp_fh_reg_find(table, pin->run.first + pin->num_done, &pin->span);
+        reg = find_reg(table, pin, pin->num_done);
         if (reg->state != UCP_FH_REG_PINNED) {
             ucs_list_add_tail(&reg->waiters, &pin->wait);
             return 0;
@@ -354,8 +352,7 @@ void ucp_fh_pin_drop(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
     }
 
     for (i = 0; i < pin->run.num; ++i) {
-        ucp_fh_reg_unuse(table, ucp_fh_reg_find(table, pin->run.first + i,
-                                                &pin->span));
+        ucp_fh_reg_unuse(table, find_reg(table, pin, i));
     }
 }
 

@@ -82,15 +82,6 @@ void ucp_fh_remote_cleanup(ucp_fh_remote_t *table,
     ucs_buckets_cleanup(&table->entries);
 }
 
-static ucs_status_t check_run(const ucp_fh_peer_t *peer,
-                              const ucp_fh_run_t *run)
-{
-    return ucs_unlikely(peer->status != UCS_OK) ? peer->status :
-           ucs_unlikely(run->num == 0)          ? UCS_ERR_INVALID_PARAM :
-           ucs_unlikely(run->num > peer->limit) ? UCS_ERR_EXCEEDS_LIMIT :
-                                                  UCS_OK;
-}
-
 static UCS_F_ALWAYS_INLINE void granted_at_once(ucp_fh_request_t *request,
                                                 ucp_fh_entry_t *first)
 {
@@ -104,13 +95,18 @@ static UCS_F_ALWAYS_INLINE void granted_at_once(ucp_fh_request_t *request,
 }
 
 static ucs_status_t begin(ucp_fh_remote_t *table, ucp_fh_request_t *request,
-                          uint32_t peer, const ucp_fh_run_t *run)
+                          uint32_t index, const ucp_fh_run_t *run)
 {
+    ucp_fh_peer_t *peer = &table->peers[index];
+
     request->comp.status = UCS_INPROGRESS;
     request->state       = UCP_FH_REQUEST_ENDED;
-    request->peer        = &table->peers[peer];
+    request->peer        = peer;
     request->run         = *run;
-    return check_run(request->peer, run);
+    return ucs_unlikely(peer->status != UCS_OK) ? peer->status :
+           ucs_unlikely(run->num == 0)          ? UCS_ERR_INVALID_PARAM :
+           ucs_unlikely(run->num > peer->limit) ? UCS_ERR_EXCEEDS_LIMIT :
+                                                  UCS_OK;
 }
 
 /* Grant a request, of which all buckets are hits */

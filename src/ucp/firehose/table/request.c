@@ -51,14 +51,6 @@ void ucp_fh_request_hold(ucp_fh_request_t *request, ucp_fh_entry_t *entry)
     ucp_fh_entry_hold(entry);
 }
 
-static void grant(ucp_fh_request_t *request)
-{
-    ucs_list_del(&request->link);
-    request->state = UCP_FH_REQUEST_GRANTED;
-    request->first = find(request, 0);
-    ++request->peer->num_granted;
-}
-
 void ucp_fh_request_commit(ucp_fh_request_t *request)
 {
     ucp_fh_peer_t *peer = request->peer;
@@ -95,7 +87,10 @@ void ucp_fh_request_advance(ucp_fh_request_t *request)
         }
     }
 
-    grant(request);
+    ucs_list_del(&request->link);
+    request->state = UCP_FH_REQUEST_GRANTED;
+    request->first = find(request, 0);
+    ++request->peer->num_granted;
 }
 
 void ucp_fh_request_leave(ucp_fh_request_t *request)
@@ -157,9 +152,7 @@ static estimate_t get_estimate(ucp_fh_request_t *request)
     uint64_t i;
 
     for (i = request->num_done; i < request->run.num; ++i) {
-        estimate_entry(ucp_fh_entry_find(request->peer,
-                                         request->run.first + i),
-                       &estimate);
+        estimate_entry(find(request, i), &estimate);
     }
 
     return estimate;
@@ -170,13 +163,11 @@ static estimate_t get_estimate(ucp_fh_request_t *request)
 static ucs_status_t take(ucp_fh_request_t *request, uint64_t available)
 {
     ucp_fh_peer_t *peer = request->peer;
-    ucp_fh_bucket_t bucket;
     ucp_fh_entry_t *entry;
     ucs_status_t status;
 
     for (; request->num_done < request->run.num; ++request->num_done) {
-        bucket = request->run.first + request->num_done;
-        entry  = ucp_fh_entry_find(peer, bucket);
+        entry = find(request, request->num_done);
         if (entry != NULL) {
             ucp_fh_request_hold(request, entry);
             continue;
@@ -190,7 +181,7 @@ static ucs_status_t take(ucp_fh_request_t *request, uint64_t available)
             ucp_fh_entry_reap(request);
         }
 
-        status = ucp_fh_entry_add(request, bucket);
+        status = ucp_fh_entry_add(request, request->run.first + request->num_done);
         if (status != UCS_OK) {
             return status;
         }

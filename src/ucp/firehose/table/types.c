@@ -100,18 +100,17 @@ ucp_fh_places_next(const ucp_fh_place_t *place, const ucp_fh_run_t *run)
         return first_of(node->child[1], run);
     }
 
-    do {
-        child = node;
-        node  = node->parent;
-        if ((node != NULL) && (node->child[0] == child) &&
-            (ucp_fh_run_overlaps(&place_of(node)->run, run))) {
+    for (child = node; (node = node->parent) != NULL; child = node) {
+        if (node->child[0] != child) {
+            continue;
+        }
+        if (ucp_fh_run_overlaps(&place_of(node)->run, run)) {
             return (ucp_fh_place_t*)place_of(node);
         }
-        if ((node != NULL) && (node->child[0] == child) &&
-            may_have(node->child[1], run)) {
+        if (may_have(node->child[1], run)) {
             return first_of(node->child[1], run);
         }
-    } while (node != NULL);
+    }
 
     return NULL;
 }
@@ -179,7 +178,5 @@ void ucp_fh_comp_end(ucp_fh_comp_t *comp, ucs_list_link_t *ended,
 
 ucp_fh_comp_t *ucp_fh_comp_next(ucs_list_link_t *ended)
 {
-    return ucs_list_is_empty(ended) ?
-                   NULL :
-                   ucs_list_extract_head(ended, ucp_fh_comp_t, link);
+    return ucp_fh_list_pop(ended, ucp_fh_comp_t, link);
 }

@@ -88,6 +88,11 @@ typedef struct ucp_fh_comp {
 } ucp_fh_comp_t;
 
 
+/** Take the first element out of a list. @return the element; NULL: the list is empty. */
+#define ucp_fh_list_pop(_list, _type, _member) \
+    (ucs_list_is_empty(_list) ? NULL : \
+                                ucs_list_extract_head(_list, _type, _member))
+
 /** @return the end of a run: the bucket after its last one. */
 static inline ucp_fh_bucket_t ucp_fh_run_end(const ucp_fh_run_t *run)
 {

@@ -40,16 +40,14 @@ static int unpin_victim(ucp_fh_local_t *table, ucp_fh_work_t *work)
  * could not be unpinned before */
 static int unpin_any(ucp_fh_local_t *table, ucp_fh_work_t *work)
 {
-    if (!ucs_list_is_empty(&table->victims)) {
+    ucp_fh_reg_t *reg;
+
+    if (table->num_victims > 0) {
         return unpin_victim(table, work);
     }
 
-    if (!ucs_list_is_empty(&table->doomed)) {
-        return unpin(table, ucs_list_extract_head(&table->doomed, ucp_fh_reg_t,
-                                                  link), work);
-    }
-
-    return 0;
+    reg = ucp_fh_list_pop(&table->doomed, ucp_fh_reg_t, link);
+    return (reg != NULL) && unpin(table, reg, work);
 }
 
 /* @return whether there is an operation that brings the first queued registration
@@ -158,8 +156,7 @@ static void pinned(ucp_fh_local_t *table, ucp_fh_reg_t *reg, void *handle)
 
     ucs_list_splice_tail(&waiters, &reg->waiters);
     ucs_list_head_init(&reg->waiters);
-    while (!ucs_list_is_empty(&waiters)) {
-        pin = ucs_list_extract_head(&waiters, ucp_fh_pin_t, wait);
+    while ((pin = ucp_fh_list_pop(&waiters, ucp_fh_pin_t, wait)) != NULL) {
         if (ucp_fh_pin_advance(table, pin)) {
             ucp_fh_pin_end(table, pin, UCS_OK);
         }
