@@ -120,16 +120,14 @@ ucs_status_t ucp_fh_mover_reply(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
 
 ucs_status_t ucp_fh_mover_recall(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
 {
-    ucp_fh_recall_message_t message;
     ucp_fh_run_t run;
     ucs_status_t status;
 
-    status = ucp_fh_recall_parse(parcel->data, parcel->length, &message);
+    status = ucp_fh_recall_parse(parcel->data, parcel->length, &run);
     if (status != UCS_OK) {
         return status;
     }
 
-    run = (ucp_fh_run_t){message.first, message.num};
     ucp_fh_lock(fh);
     ucp_fh_remote_recall(&fh->remote, parcel->slot, &run);
     ucp_fh_unlock(fh);
@@ -292,20 +290,19 @@ out_unlock:
 
 static void recall_from(ucp_fh_t *fh, uint32_t slot, const ucp_fh_run_t *run)
 {
-    uint64_t first = run->first;
+    ucp_fh_run_t part = {.first = run->first};
     ucp_fh_parcel_t *parcel;
-    uint64_t num;
 
-    for (; first < ucp_fh_run_end(run); first += num) {
-        num    = ucs_min(ucp_fh_run_end(run) - first, UCP_FH_MAX_MOVE);
-        parcel = ucp_fh_parcel_make(fh, slot, UCP_FH_MESSAGE_RECALL,
-                                    ucp_fh_recall_size());
+    for (; part.first < ucp_fh_run_end(run); part.first += part.num) {
+        part.num = ucs_min(ucp_fh_run_end(run) - part.first, UCP_FH_MAX_MOVE);
+        parcel   = ucp_fh_parcel_make(fh, slot, UCP_FH_MESSAGE_RECALL,
+                                      ucp_fh_recall_size());
         if (parcel == NULL) {
             ucp_fh_peer_give_up(fh, slot);
             return;
         }
 
-        ucp_fh_recall_write(parcel->data, first, num);
+        ucp_fh_recall_write(parcel->data, &part);
         ucp_fh_outbox_post(fh, parcel);
     }
 }

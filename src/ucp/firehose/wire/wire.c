@@ -182,27 +182,24 @@ const void *ucp_fh_reply_next_pin(const uint8_t **cursor_p,
 
 size_t ucp_fh_recall_size(void)
 {
-    return sizeof(ucp_fh_header_t) + sizeof(ucp_fh_recall_message_t);
+    return sizeof(ucp_fh_header_t) + sizeof(ucp_fh_run_t);
 }
 
-void ucp_fh_recall_write(void *message, uint64_t first, uint64_t num)
+void ucp_fh_recall_write(void *message, const ucp_fh_run_t *run)
 {
-    ucp_fh_recall_message_t *recall = (ucp_fh_recall_message_t*)body(message);
-
-    recall->first = first;
-    recall->num   = num;
+    memcpy((void*)body(message), run, sizeof(*run));
 }
 
-ucs_status_t ucp_fh_recall_parse(const void *message, size_t length,
-                                 ucp_fh_recall_message_t *recall)
+ucs_status_t
+ucp_fh_recall_parse(const void *message, size_t length, ucp_fh_run_t *run)
 {
     if (length != ucp_fh_recall_size()) {
         return UCS_ERR_INVALID_PARAM;
     }
 
-    memcpy(recall, body(message), sizeof(*recall));
-    return ((recall->num > 0) && (recall->num <= UCP_FH_MAX_MOVE) &&
-            (recall->first + recall->num > recall->first)) ?
+    memcpy(run, body(message), sizeof(*run));
+    return ((run->num > 0) && (run->num <= UCP_FH_MAX_MOVE) &&
+            (ucp_fh_run_end(run) > run->first)) ?
                    UCS_OK : UCS_ERR_INVALID_PARAM;
 }
 
@@ -245,8 +242,7 @@ void ucp_fh_key_free(ucp_fh_key_t *key)
         return;
     }
 
-    while (!ucs_list_is_empty(&key->unpacked)) {
-        unpacked = ucs_list_extract_head(&key->unpacked, ucp_fh_rkey_t, link);
+    while ((unpacked = ucp_fh_list_pop(&key->unpacked, ucp_fh_rkey_t, link)) != NULL) {
         ucs_list_del(&unpacked->owned_link);
         ucs_list_add_tail(unpacked->trash, &unpacked->owned_link);
     }

@@ -8,6 +8,7 @@
 #define UCP_FH_WIRE_H_
 
 #include <ucp/api/ucp.h>
+#include <ucp/firehose/table/types.h>
 #include <ucs/datastruct/list.h>
 
 #include <stddef.h>
@@ -81,13 +82,6 @@ typedef struct ucp_fh_reply_message {
 } ucp_fh_reply_message_t;
 
 
-/** Buckets to give back: UCP_FH_MAX_MOVE at most, since the receiver looks up each. */
-typedef struct ucp_fh_recall_message {
-    uint64_t first;
-    uint64_t num;
-} ucp_fh_recall_message_t;
-
-
 /** The begin of an address. A UCP address follows. */
 typedef struct ucp_fh_address {
     uint32_t magic;
@@ -145,11 +139,15 @@ const void *ucp_fh_reply_next_pin(const uint8_t **cursor_p,
 /** A recall has always this size. */
 size_t ucp_fh_recall_size(void);
 
-void ucp_fh_recall_write(void *message, uint64_t first, uint64_t num);
+/** Write a recall after its header.
+ *
+ *  @param [in] run  Buckets to give back: UCP_FH_MAX_MOVE at most, since the receiver looks
+ *                   up each. */
+void ucp_fh_recall_write(void *message, const ucp_fh_run_t *run);
 
 /** @return UCS_ERR_INVALID_PARAM: damaged. */
-ucs_status_t ucp_fh_recall_parse(const void *message, size_t length,
-                                 ucp_fh_recall_message_t *recall);
+ucs_status_t
+ucp_fh_recall_parse(const void *message, size_t length, ucp_fh_run_t *run);
 
 /** @return UCS_ERR_INVALID_PARAM: no address, or of another version. */
 ucs_status_t ucp_fh_address_check(const void *address, size_t length);

@@ -242,31 +242,30 @@ TEST_F(test_fh_message, reply_with_any_byte_damaged) {
 
 TEST_F(test_fh_message, recall) {
     bytes_t bytes = make(UCP_FH_MESSAGE_RECALL, ucp_fh_recall_size());
-    ucp_fh_recall_message_t recall;
+    ucp_fh_run_t written = {5, UCP_FH_MAX_MOVE};
+    ucp_fh_run_t recall;
 
-    ucp_fh_recall_write(bytes.data(), 5, UCP_FH_MAX_MOVE);
+    ucp_fh_recall_write(bytes.data(), &written);
     ASSERT_EQ(UCS_OK, ucp_fh_recall_parse(bytes.data(), ucp_fh_recall_size(),
                                           &recall));
     EXPECT_EQ(5u, recall.first);
     EXPECT_EQ((uint64_t)UCP_FH_MAX_MOVE, recall.num);
     no_other_length(bytes, [](const void *data, size_t length) {
-        ucp_fh_recall_message_t parsed;
+        ucp_fh_run_t parsed;
 
         return ucp_fh_recall_parse(data, length, &parsed);
     });
 }
 
 TEST_F(test_fh_message, recall_of_nonsense) {
-    struct {
-        uint64_t first;
-        uint64_t num;
-    } cases[] = {{5, 0}, {5, UCP_FH_MAX_MOVE + 1}, {UINT64_MAX - 1, 2}};
-    ucp_fh_recall_message_t recall;
+    const ucp_fh_run_t cases[] = {{5, 0}, {5, UCP_FH_MAX_MOVE + 1},
+                                  {UINT64_MAX - 1, 2}};
+    ucp_fh_run_t recall;
 
     for (const auto &c : cases) {
         bytes_t bytes = make(UCP_FH_MESSAGE_RECALL, ucp_fh_recall_size());
 
-        ucp_fh_recall_write(bytes.data(), c.first, c.num);
+        ucp_fh_recall_write(bytes.data(), &c);
         EXPECT_EQ(UCS_ERR_INVALID_PARAM,
                   ucp_fh_recall_parse(bytes.data(), ucp_fh_recall_size(),
                                       &recall)) << c.first << " " << c.num;
