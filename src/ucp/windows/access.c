@@ -13,15 +13,10 @@
 
 /* An access under way in this thread */
 typedef struct {
-    ucp_fh_op_kind_t kind;
-    ucp_atomic_op_t  opcode;
+    ucp_fh_access_t  super;
     ucp_ep_h         ep;
-    void             *buffer;
-    size_t           count;   /* Elements */
-    uint64_t         address;
-    ucp_win_remote_t *remote;
+    ucp_win_remote_t *window;
     ucp_win_way_t    *way;
-    size_t           length;  /* Bytes */
     int              is_read; /* Whether the firehoses are free when the request is
                                  complete, and not after a flush */
     int              is_implicit; /* The program waits for a flush, and not for the
@@ -71,28 +66,29 @@ static int enter(ucp_win_entry_t *entry_p)
  * the same peer */
 static ucs_status_t start(access_t *access, ucp_rkey_h rkey)
 {
-    ucp_win_remote_t *remote = ucp_win_remote_find(rkey);
-    ucp_win_way_t *way       = remote->way;
-    ucp_win_range_t range    = remote->range;
+    ucp_win_remote_t *window = ucp_win_remote_find(rkey);
+    ucp_win_way_t *way       = window->way;
+    ucp_win_range_t range    = window->range;
+    uint64_t address         = access->super.remote;
 
     if (ucs_unlikely(way->super.ep != access->ep)) {
         way = ucp_win_way_find(access->ep);
     }
 
-    if (ucs_unlikely((way == NULL) || (access->address < range.start) ||
-                     (access->address > range.end) ||
-                     (access->length > range.end - access->address))) {
+    if (ucs_unlikely((way == NULL) || (address < range.start) ||
+                     (address > range.end) ||
+                     (access->super.length > range.end - address))) {
         ucs_error("windows: %zu bytes at 0x%" PRIx64 " of process %u; accepted: "
-                  "what is in 0x%" PRIx64 " to 0x%" PRIx64, access->length,
-                  access->address, remote->peer, range.start, range.end);
+                  "what is in 0x%" PRIx64 " to 0x%" PRIx64, access->super.length,
+                  address, window->peer, range.start, range.end);
         return UCS_ERR_INVALID_PARAM;
     }
 
     if (ucs_unlikely(way->super.max_unflushed == 0)) { /* No key was unpacked for it */
-        ucp_win_way_connect(ucp_win_fh(), way, remote->peer);
+        ucp_win_way_connect(ucp_win_fh(), way, window->peer);
     }
 
-    access->remote = remote;
+    access->window = window;
     access->way    = way;
     return UCS_OK;
 }
@@ -103,14 +99,6 @@ static void keep(access_t *access)
     if (access->piece != NULL) {
         ucp_fh_piece_keep(ucp_win_fh(), access->piece);
         access->piece = NULL;
-    }
-}
-
-/* Nothing went through the present piece */
-static void end_piece(access_t *access)
-{
-    if (access->piece != NULL) {
-        ucp_win_piece_end(access->piece);
     }
 }
 
@@ -128,7 +116,7 @@ static int may_be_flush(const ucp_request_param_t *param)
 static int is_scarce(const access_t *access, const ucp_request_param_t *param,
                      ucp_request_param_t *plain)
 {
-    return ucs_unlikely(ucp_win_peer_is_scarce(access->remote->peer)) &&
+    return ucs_unlikely(ucp_win_peer_is_scarce(access->window->peer)) &&
            may_be_flush(param) && ucp_win_ticket_strip(param, plain);
 }
 
@@ -179,7 +167,7 @@ static ucs_status_ptr_t finish(access_t *access, ucs_status_ptr_t request,
 /* Whether the present piece has the bucket of an address */
 static int has_piece(const access_t *access, uint64_t address)
 {
-    const ucp_fh_link_t *link = &ucp_win_fh()->links[access->remote->peer];
+    const ucp_fh_link_t *link = &ucp_win_fh()->links[access->window->peer];
 
     return (access->piece != NULL) &&
            ucp_fh_run_has(&access->piece->request.run, address >> link->shift);
@@ -204,7 +192,7 @@ next_in_buckets(access_t *access, uint64_t address, size_t length,
         }
     }
 
-    return ucp_fh_chunk_open(fh, access->piece, &access->remote->rest, address,
+    return ucp_fh_chunk_open(fh, access->piece, &access->window->rest, address,
                              length, !access->is_read, chunk);
 }
 
@@ -212,24 +200,24 @@ next_in_buckets(access_t *access, uint64_t address, size_t length,
 static ucs_status_t
 next_chunk(access_t *access, size_t done, ucp_fh_chunk_t *chunk)
 {
-    const ucp_win_remote_t *remote = access->remote;
-    uint64_t address               = access->address + done;
-    size_t length                  = access->length - done;
+    const ucp_win_remote_t *window = access->window;
+    uint64_t address               = access->super.remote + done;
+    size_t length                  = access->super.length - done;
 
-    if (ucs_unlikely(address < remote->range.first)) {
-        chunk->rkey   = remote->head;
-        chunk->length = ucs_min(length, remote->range.first - address);
+    if (ucs_unlikely(address < window->range.first)) {
+        chunk->rkey   = window->head;
+        chunk->length = ucs_min(length, window->range.first - address);
         return UCS_OK;
     }
 
-    if (ucs_unlikely(address >= remote->range.last)) {
-        chunk->rkey   = remote->tail;
+    if (ucs_unlikely(address >= window->range.last)) {
+        chunk->rkey   = window->tail;
         chunk->length = length;
         return UCS_OK;
     }
 
     return next_in_buckets(access, address,
-                           ucs_min(length, remote->range.last - address), chunk);
+                           ucs_min(length, window->range.last - address), chunk);
 }
 
 /* Post a chunk without a request for the program. @return UCS_INPROGRESS: the chunk goes
@@ -240,11 +228,10 @@ post_chunk(access_t *access, size_t done, const ucp_fh_chunk_t *chunk)
     ucs_status_ptr_t request;
 
     if (!access->is_apart) {
-        ucp_win.env->begin_whole(access->buffer, access->length);
+        ucp_win.env->begin_whole(access->super.buffer, access->super.length);
     }
-    request = ucp_fh_post(access->ep, access->kind, access->opcode,
-                          UCS_PTR_BYTE_OFFSET(access->buffer, done), chunk->length,
-                          access->address + done, chunk->rkey, &no_param);
+    request = ucp_fh_post(access->ep, &access->super, done, chunk->length,
+                          chunk->rkey, &no_param);
     access->is_apart |= ucp_win.env->end_whole();
     return ucp_win_drop(request);
 }
@@ -262,7 +249,7 @@ static ucs_status_t post_chunks(access_t *access, ucp_fh_chunk_t *chunk)
 
         access->goes_on |= (status == UCS_INPROGRESS);
         done            += chunk->length;
-        if (done == access->length) {
+        if (done == access->super.length) {
             return UCS_OK;
         }
 
@@ -273,6 +260,24 @@ static ucs_status_t post_chunks(access_t *access, ucp_fh_chunk_t *chunk)
     }
 }
 
+/* @return UCS_OK if an access may have several chunks */
+static ucs_status_t
+check_chunks(const access_t *access, const ucp_request_param_t *param)
+{
+    if (access->super.kind == UCP_FH_OP_ATOMIC) { /* It is not aligned */
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if (!may_be_flush(param)) {
+        ucs_error("windows: an access of more than one bucket, with "
+                  "UCP_OP_ATTR_FLAG_NO_IMM_CMPL or FORCE_IMM_CMPL; "
+                  "UCX_RCACHE_PRED_WINDOWS=pin does without");
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    return UCS_OK;
+}
+
 /* A put or get of several chunks. If one goes on, the program's request is a flush, which
  * does not end before it. @a chunk: the first one */
 static ucs_status_ptr_t access_chunks(access_t *access, ucp_fh_chunk_t *chunk,
@@ -280,19 +285,6 @@ static ucs_status_ptr_t access_chunks(access_t *access, ucp_fh_chunk_t *chunk,
 {
     ucp_request_param_t plain;
     ucs_status_t status;
-
-    if (access->kind == UCP_FH_OP_ATOMIC) { /* It is not aligned */
-        end_piece(access);
-        return UCS_STATUS_PTR(UCS_ERR_INVALID_PARAM);
-    }
-
-    if (!may_be_flush(param)) {
-        ucs_error("windows: an access of more than one bucket, with "
-                  "UCP_OP_ATTR_FLAG_NO_IMM_CMPL or FORCE_IMM_CMPL; "
-                  "UCX_RCACHE_PRED_WINDOWS=pin does without");
-        end_piece(access);
-        return UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED);
-    }
 
     status = post_chunks(access, chunk);
     if ((status == UCS_OK) && is_scarce(access, param, &plain)) {
@@ -309,8 +301,7 @@ static ucs_status_ptr_t access_chunks(access_t *access, ucp_fh_chunk_t *chunk,
 static ucs_status_ptr_t
 post(const access_t *access, ucp_rkey_h rkey, const ucp_request_param_t *param)
 {
-    return ucp_fh_post(access->ep, access->kind, access->opcode, access->buffer,
-                       access->count, access->address, rkey, param);
+    return ucp_fh_post(access->ep, &access->super, 0, access->super.count, rkey, param);
 }
 
 /* An access of one chunk: the program gets UCP's own request */
@@ -320,16 +311,13 @@ static ucs_status_ptr_t access_one(access_t *access, const ucp_fh_chunk_t *chunk
     ucp_win_ticket_t *ticket = NULL;
     ucp_request_param_t plain;
     ucs_status_ptr_t request;
-    ucs_list_link_t pieces;
 
     if (is_scarce(access, param, &plain)) {
         return finish(access, post(access, chunk->rkey, &plain), param);
     }
 
     if (access->is_read && (access->piece != NULL)) {
-        ucs_list_head_init(&pieces);
-        ucs_list_add_tail(&pieces, &access->piece->link);
-        ticket = ucp_win_ticket_make(&pieces, param);
+        ticket = ucp_win_ticket_make(param);
     }
 
     if (ticket == NULL) {
@@ -337,6 +325,8 @@ static ucs_status_ptr_t access_one(access_t *access, const ucp_fh_chunk_t *chunk
         keep(access);
         return request;
     }
+
+    ucs_list_add_tail(&ticket->pieces, &access->piece->link);
     return ucp_win_ticket_issued(ticket, post(access, chunk->rkey, &ticket->param));
 }
 
@@ -347,7 +337,8 @@ static ucp_rkey_h find_memo(const access_t *access)
     return (access->is_read ||
             atomic_load_explicit(&ucp_win.is_threaded, memory_order_relaxed)) ?
                    NULL : ucp_fh_way_memo(ucp_win_fh(), &access->way->super,
-                                          access->address, access->length);
+                                          access->super.remote,
+                                          access->super.length);
 }
 
 static ucs_status_ptr_t
@@ -356,6 +347,7 @@ begin(access_t *access, ucp_rkey_h rkey, const ucp_request_param_t *param)
     ucp_fh_chunk_t chunk;
     ucs_status_t status;
     ucp_rkey_h found;
+    int has_others;
 
     status = start(access, rkey);
     if (status != UCS_OK) {
@@ -367,14 +359,20 @@ begin(access_t *access, ucp_rkey_h rkey, const ucp_request_param_t *param)
         return post(access, found, param);
     }
 
-    status = next_chunk(access, 0, &chunk);
-    if (status != UCS_OK) {
-        end_piece(access);
-        return UCS_STATUS_PTR(status);
+    status     = next_chunk(access, 0, &chunk);
+    has_others = (status == UCS_OK) && (chunk.length < access->super.length);
+    if (has_others) {
+        status = check_chunks(access, param);
+    }
+    if (status == UCS_OK) {
+        return has_others ? access_chunks(access, &chunk, param) :
+                            access_one(access, &chunk, param);
     }
 
-    return (chunk.length < access->length) ? access_chunks(access, &chunk, param) :
-                                             access_one(access, &chunk, param);
+    if (access->piece != NULL) {
+        ucp_win_piece_end(access->piece); /* Nothing went through the piece */
+    }
+    return UCS_STATUS_PTR(status);
 }
 
 static ucs_status_ptr_t
@@ -387,11 +385,10 @@ access_window(access_t *access, ucp_rkey_h rkey, const ucp_request_param_t *para
         return UCS_STATUS_PTR(UCS_ERR_UNREACHABLE);
     }
 
-    access->is_read = !ucp_fh_is_write(access->kind, param);
-    access->length  = ucp_fh_param_length(param, access->count);
-    if (ucs_likely(access->length > 0)) {
+    access->is_read = !ucp_fh_is_write(access->super.kind, param);
+    if (ucs_likely(access->super.length > 0)) {
         request = begin(access, rkey, param);
-    } else if (access->count == 0) {
+    } else if (access->super.count == 0) {
         request = NULL;
     } else {
         ucs_error("windows: a datatype that is not contiguous; "
@@ -403,14 +400,12 @@ access_window(access_t *access, ucp_rkey_h rkey, const ucp_request_param_t *para
 }
 
 static access_t make_access(ucp_fh_op_kind_t kind, ucp_ep_h ep, const void *buffer,
-                            size_t count, uint64_t address)
+                            size_t count, uint64_t address,
+                            const ucp_request_param_t *param)
 {
     return (access_t){
-        .kind    = kind,
-        .ep      = ep,
-        .buffer  = (void*)buffer,
-        .count   = count,
-        .address = address
+        .super = ucp_fh_access_make(kind, buffer, count, address, param),
+        .ep    = ep
     };
 }
 
@@ -418,7 +413,8 @@ ucs_status_ptr_t ucp_win_put_nbx(ucp_ep_h ep, const void *buffer, size_t count,
                                  uint64_t remote_addr, ucp_rkey_h rkey,
                                  const ucp_request_param_t *param)
 {
-    access_t access = make_access(UCP_FH_OP_PUT, ep, buffer, count, remote_addr);
+    access_t access = make_access(UCP_FH_OP_PUT, ep, buffer, count, remote_addr,
+                                  param);
 
     return access_window(&access, rkey, param);
 }
@@ -427,7 +423,8 @@ ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
                                  uint64_t remote_addr, ucp_rkey_h rkey,
                                  const ucp_request_param_t *param)
 {
-    access_t access = make_access(UCP_FH_OP_GET, ep, buffer, count, remote_addr);
+    access_t access = make_access(UCP_FH_OP_GET, ep, buffer, count, remote_addr,
+                                  param);
 
     return access_window(&access, rkey, param);
 }
@@ -437,7 +434,7 @@ static ucs_status_t
 access_implicit(ucp_fh_op_kind_t kind, ucp_ep_h ep, const void *buffer,
                 size_t length, uint64_t remote_addr, ucp_rkey_h rkey)
 {
-    access_t access = make_access(kind, ep, buffer, length, remote_addr);
+    access_t access = make_access(kind, ep, buffer, length, remote_addr, &no_param);
     ucs_status_ptr_t request;
 
     access.is_implicit = 1;
@@ -463,8 +460,9 @@ ucp_win_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer,
                       size_t count, uint64_t remote_addr, ucp_rkey_h rkey,
                       const ucp_request_param_t *param)
 {
-    access_t access = make_access(UCP_FH_OP_ATOMIC, ep, buffer, count, remote_addr);
+    access_t access = make_access(UCP_FH_OP_ATOMIC, ep, buffer, count, remote_addr,
+                                  param);
 
-    access.opcode = opcode;
+    access.super.opcode = opcode;
     return access_window(&access, rkey, param);
 }

@@ -103,15 +103,13 @@ ucs_status_t ucp_win_drop(ucs_status_ptr_t request);
 /* ticket.c: the ends of requests, and flushes of the program */
 
 /**
- * Make a ticket before UCP is called.
+ * Make a ticket without pieces, before UCP is called.
  *
- * @param [inout] pieces  Taken, if there is a ticket.
- * @param [in]    param   The program's.
+ * @param [in] param  The program's.
  * @return NULL: there is no memory, or a parameter is not known here: UCP gets the
  *         program's then.
  */
-ucp_win_ticket_t *ucp_win_ticket_make(ucs_list_link_t *pieces,
-                                      const ucp_request_param_t *param);
+ucp_win_ticket_t *ucp_win_ticket_make(const ucp_request_param_t *param);
 
 /** Find the parameters that concern the operation, and not its request.
  *

@@ -70,8 +70,7 @@ static void done(void *request, ucs_status_t status, void *user_data)
     }
 }
 
-ucp_win_ticket_t *ucp_win_ticket_make(ucs_list_link_t *pieces,
-                                      const ucp_request_param_t *param)
+ucp_win_ticket_t *ucp_win_ticket_make(const ucp_request_param_t *param)
 {
     ucp_win_ticket_t *ticket;
 
@@ -85,8 +84,6 @@ ucp_win_ticket_t *ucp_win_ticket_make(ucs_list_link_t *pieces,
     }
 
     ucs_list_head_init(&ticket->pieces);
-    ucs_list_splice_tail(&ticket->pieces, pieces);
-    ucs_list_head_init(pieces);
     ucp_fh_param_copy(&ticket->param, param, UINT32_MAX);
     if (param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) {
         ticket->callback = param->cb.send;
@@ -147,40 +144,25 @@ int ucp_win_ticket_freeing(void *request)
 
 /* Flushes of the program */
 
-/* Another flush will cover these pieces */
-static void give_back(ucp_fh_t *fh, ucs_list_link_t *pieces)
-{
-    ucp_fh_lock(fh);
-    ucp_fh_pieces_give_back(fh, pieces);
-    ucp_fh_unlock(fh);
-}
-
 static ucs_status_ptr_t
 begin(ucp_worker_h worker, ucp_ep_h ep, const ucp_request_param_t *param)
 {
-    ucp_fh_t *fh = ucp_win_tables();
-    ucp_win_ticket_t *ticket;
+    ucp_win_ticket_t *ticket = ucp_win_ticket_make(param);
+    ucp_fh_t *fh             = ucp_win_tables();
     ucs_status_ptr_t request;
     ucs_list_link_t pieces;
 
-    ucs_list_head_init(&pieces);
-    ucp_fh_lock(fh);
-    ucp_fh_ways_take(fh, &ucp_win.ways, worker, ep, &pieces);
-    ucp_fh_unlock(fh);
-
-    ticket = ucp_win_ticket_make(&pieces, param);
-    if (ticket == NULL) {
-        /* Not before: the call would come back here */
-        request = ucp_fh_flush(worker, ep, param);
-        give_back(fh, &pieces);
-        return request;
+    if (ticket != NULL) {
+        request = ucp_fh_ways_flush(fh, &ucp_win.ways, worker, ep, &ticket->param,
+                                    &ticket->pieces);
+        return ucp_win_ticket_issued(ticket, request);
     }
 
-    request = ucp_fh_flush(worker, ep, &ticket->param);
-    if (ucp_fh_flush_is_refused(request)) {
-        give_back(fh, &ticket->pieces);
-    }
-    return ucp_win_ticket_issued(ticket, request);
+    /* Nobody learns of the end of this flush, so that another one has to cover the pieces
+     * again. Not before UCP's call, which would come back here, see ucp_win_needs_flush() */
+    request = ucp_fh_ways_flush(fh, &ucp_win.ways, worker, ep, param, &pieces);
+    ucp_fh_pieces_give_back(fh, &pieces);
+    return request;
 }
 
 ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
@@ -215,26 +197,18 @@ int ucp_win_needs_flush(ucp_worker_h worker, ucp_ep_h ep)
     return ret;
 }
 
-/* Flush a way. @return UCS_INPROGRESS if that takes too long */
-static ucs_status_t flush_way(ucp_win_way_t *way)
-{
-    const ucp_request_param_t param = {.op_attr_mask = 0};
-    ucs_status_ptr_t request;
-    ucs_status_t status;
-
-    request = ucp_win_flush_nbx(way->super.worker, way->super.ep, &param);
-    if (!UCS_PTR_IS_PTR(request)) {
-        return UCS_PTR_STATUS(request);
-    }
-
-    status = ucp_win_way_wait(way, request);
-    ucp_request_free(request);
-    return status;
-}
-
 ucs_status_t ucp_win_way_complete(ucp_win_way_t *way, ucs_status_ptr_t request)
 {
-    ucs_status_t status = flush_way(way);
+    const ucp_request_param_t param = {.op_attr_mask = 0};
+    ucs_status_ptr_t flush;
+    ucs_status_t status;
+
+    flush  = ucp_win_flush_nbx(way->super.worker, way->super.ep, &param);
+    status = UCS_PTR_STATUS(flush);
+    if (UCS_PTR_IS_PTR(flush)) {
+        status = ucp_win_way_wait(way, flush);
+        ucp_request_free(flush);
+    }
 
     if (UCS_PTR_IS_PTR(request)) {
         status = (status == UCS_OK) ? ucp_request_check_status(request) : status;

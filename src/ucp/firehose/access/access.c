@@ -65,9 +65,7 @@ static ucs_status_ptr_t begin(ucp_fh_worker_h worker, uint32_t peer,
     }
     return (rkey == NULL) ?
                    ask_table(worker, way, access, param) :
-                   ucp_fh_post(way->ep, access->kind, access->opcode,
-                               access->buffer, access->count, access->remote,
-                               rkey, param);
+                   ucp_fh_post(way->ep, access, 0, access->count, rkey, param);
 }
 
 static ucs_status_ptr_t
@@ -75,14 +73,7 @@ access_bytes(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_op_kind_t kind,
              const void *buffer, size_t count, uint64_t remote,
              const ucp_request_param_t *param)
 {
-    ucp_fh_access_t access = {
-        .kind   = kind,
-        .opcode = UCP_ATOMIC_OP_LAST,
-        .buffer = (uint8_t*)buffer,
-        .count  = count,
-        .length = ucp_fh_param_length(param, count),
-        .remote = remote
-    };
+    ucp_fh_access_t access = ucp_fh_access_make(kind, buffer, count, remote, param);
 
     return ((access.length == 0) && (count > 0)) ?
                    UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED) :
@@ -118,15 +109,10 @@ ucp_fh_atomic_op_nbx(ucp_fh_worker_h worker, uint32_t peer,
                      ucp_atomic_op_t opcode, const void *buffer,
                      uint64_t remote_address, const ucp_request_param_t *param)
 {
-    ucp_fh_access_t access = {
-        .kind   = UCP_FH_OP_ATOMIC,
-        .opcode = opcode,
-        .buffer = (uint8_t*)buffer,
-        .count  = 1,
-        .length = ucp_fh_param_length(param, 1),
-        .remote = remote_address
-    };
+    ucp_fh_access_t access = ucp_fh_access_make(UCP_FH_OP_ATOMIC, buffer, 1,
+                                                remote_address, param);
 
+    access.opcode = opcode;
     if (((access.length != 4) && (access.length != 8)) ||
         (remote_address % access.length != 0) ||
         (needs_reply(opcode) &&

@@ -35,7 +35,6 @@ typedef struct ucp_fh_op ucp_fh_op_t;
 typedef struct ucp_fh_peer_way {
     ucp_fh_way_t      super;          /**< First member, see ucp_fh_way_put() */
     ucp_fh_worker_h   worker;
-    ucp_fh_peer_arg_t arg;            /**< Of the error handler */
     int               has_no_handler; /**< The endpoint does not tell the end of its
                                            peer */
 } ucp_fh_peer_way_t;
@@ -54,12 +53,11 @@ struct ucp_fh_worker {
     _Atomic(ucp_fh_peer_way_t*) *peers;
     /* Protected by ucp_fh::lock */
     ucp_fh_ways_t   ways;
-    uint64_t        next_number; /**< Of an operation */
     ucs_list_link_t ready;     /**< The operations of @a unposted that can go on */
-    /** The next two are written under the lock, by a thread that may call UCP with the
-     *  worker; such a thread reads both without lock, unless any thread may */
-    ucs_list_link_t unposted;  /**< Operations with chunks to post, by number */
-    ucs_list_link_t flushes;   /**< Flushes that have not begun, by number */
+    /** Operations with chunks to post, and flushes that have not begun, in the order of the
+     *  calls. Written under the lock, by a thread that may call UCP with the worker; such a
+     *  thread reads the list without lock, unless any thread may */
+    ucs_list_link_t unposted;
     unsigned        num_flushing; /**< Flushes of the program under way */
     unsigned        num_quick; /**< Calls of progress in a row without a look at the tables.
                                     Of the threads that may call UCP with the worker, one
@@ -67,27 +65,15 @@ struct ucp_fh_worker {
 };
 
 
-/** A put, get or atomic of the program. */
-typedef struct ucp_fh_access {
-    ucp_fh_op_kind_t kind;
-    ucp_atomic_op_t  opcode;
-    uint8_t          *buffer;
-    size_t           count;  /**< Elements */
-    size_t           length; /**< Bytes */
-    uint64_t         remote; /**< Address at the peer */
-} ucp_fh_access_t;
-
-
 /** An operation. Fields without a note do not change while others know the
  *  operation. */
 struct ucp_fh_op {
-    ucs_list_link_t     link;       /**< In ucp_fh_worker::unposted or flushes. Protected by
+    ucs_list_link_t     link;       /**< In ucp_fh_worker::unposted. Protected by
                                          ucp_fh::lock */
     ucs_list_link_t     ready;      /**< In ucp_fh_worker::ready. Likewise */
     ucp_fh_worker_h     worker;     /**< Invalid once the operation has ended */
     ucp_fh_way_t        *way;       /**< NULL: a flush */
     ucp_fh_access_t     access;     /**< If it is no flush */
-    uint64_t            number;     /**< In the order of the worker */
     size_t              posted;     /**< Bytes handed to UCP. Of the posting thread */
     struct ucp_fh_op_piece *piece;  /**< The piece that the operation waits for.
                                          Likewise */
@@ -120,13 +106,17 @@ ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param);
 ucp_fh_op_t *
 ucp_fh_op_make(ucp_fh_worker_h worker, const ucp_request_param_t *param);
 
-/** Let the operation take its number, and post all chunks with firehoses. */
+/** Put the operation behind those before it, and post all chunks with firehoses. */
 ucs_status_ptr_t ucp_fh_op_begin(ucp_fh_op_t *op);
 
-/** Let a flush take its number, and begin it if all operations before are posted.
+/** Put a flush behind the operations before it, and begin the flush if all of them are
+ *  posted.
  *
  *  @return As ucp_fh_flush_nbx(); without a request the flush is gone. */
 ucs_status_ptr_t ucp_fh_op_flush(ucp_fh_op_t *op);
+
+/** @return whether ucp_fh_op_resume_all() has something to do. Under ucp_fh::lock. */
+int ucp_fh_op_can_resume(ucp_fh_worker_h worker);
 
 /** Go on with the operations of a worker whose firehoses are there, and begin flushes that
  *  have waited for these operations. */

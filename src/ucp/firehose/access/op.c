@@ -56,7 +56,6 @@ ucp_fh_op_make(ucp_fh_worker_h worker, const ucp_request_param_t *param)
     op->posted = 0;
     ucp_fh_param_copy(&op->param, param, PASSED);
     ucp_fh_param_copy(&op->told, param, TOLD);
-    ucs_list_head_init(&op->pieces);
     atomic_init(&op->state, 0);
     atomic_init(&op->pending, 1);
     atomic_init(&op->error, UCS_OK);
@@ -228,7 +227,6 @@ post_chunk(ucp_fh_op_t *op, op_piece_t *piece, const ucp_fh_chunk_t *chunk)
 {
     const ucp_fh_access_t *access = &op->access;
     ucp_request_param_t param     = op->param;
-    size_t done                   = op->posted;
     size_t count                  = (access->kind == UCP_FH_OP_ATOMIC) ?
                                             1 : chunk->length;
     ucs_status_ptr_t request;
@@ -238,9 +236,8 @@ post_chunk(ucp_fh_op_t *op, op_piece_t *piece, const ucp_fh_chunk_t *chunk)
     param.user_data     = is_write(op) ? (void*)op : (void*)piece;
     atomic_fetch_add(&op->pending, 1);
     atomic_fetch_add(&piece->pending, 1);
-    request     = ucp_fh_post(op->way->ep, access->kind, access->opcode,
-                              access->buffer + done, count, access->remote + done,
-                              chunk->rkey, &param);
+    request     = ucp_fh_post(op->way->ep, access, op->posted, count, chunk->rkey,
+                              &param);
     op->posted += chunk->length;
     if (is_write(op) || !UCS_PTR_IS_PTR(request)) {
         atomic_fetch_sub(&piece->pending, 1); /* Not the last one */
@@ -392,19 +389,18 @@ static void resume(ucp_fh_op_t *op)
 }
 
 /* An operation gets its place in the order of its worker */
-static void enter(ucp_fh_op_t *op, ucs_list_link_t *list)
+static void enter(ucp_fh_op_t *op)
 {
     ucp_fh_worker_h worker = op->worker;
 
     ucp_fh_lock(worker->fh);
-    op->number = worker->next_number++;
-    ucs_list_add_tail(list, &op->link);
+    ucs_list_add_tail(&worker->unposted, &op->link);
     ucp_fh_unlock(worker->fh);
 }
 
 ucs_status_ptr_t ucp_fh_op_begin(ucp_fh_op_t *op)
 {
-    enter(op, &op->worker->unposted);
+    enter(op);
     begin_pieces(op);
     return to_program(op);
 }
@@ -440,42 +436,23 @@ static void begin_flush(ucp_fh_op_t *op)
     };
     ucs_status_ptr_t request;
 
-    ucp_fh_lock(worker->fh);
-    ucp_fh_ways_take(worker->fh, &worker->ways, worker->worker, NULL, &op->pieces);
-    ++worker->num_flushing;
-    ucp_fh_unlock(worker->fh);
-
-    request = ucp_worker_flush_nbx(worker->worker, &param);
-    if (ucp_fh_flush_is_refused(request)) {
-        ucp_fh_lock(worker->fh);
-        ucp_fh_pieces_give_back(worker->fh, &op->pieces);
-        ucp_fh_unlock(worker->fh);
-    }
+    request = ucp_fh_ways_flush(worker->fh, &worker->ways, worker->worker, NULL, &param,
+                                &op->pieces);
     if (!UCS_PTR_IS_PTR(request)) {
         flush_finished(op, UCS_PTR_STATUS(request));
     }
 }
 
-/* Under lock. @return a flush that may begin, since all operations before are posted; or
- * NULL */
-static ucp_fh_op_t *next_flush(ucp_fh_worker_h worker)
+/* Under lock. @return whether a flush may begin, since all operations before are posted */
+static int has_flush(ucp_fh_worker_h worker)
 {
-    ucp_fh_op_t *op, *oldest;
+    return !ucs_list_is_empty(&worker->unposted) &&
+           (ucs_list_head(&worker->unposted, ucp_fh_op_t, link)->way == NULL);
+}
 
-    if (ucs_list_is_empty(&worker->flushes)) {
-        return NULL;
-    }
-
-    op = ucs_list_head(&worker->flushes, ucp_fh_op_t, link);
-    if (!ucs_list_is_empty(&worker->unposted)) {
-        oldest = ucs_list_head(&worker->unposted, ucp_fh_op_t, link);
-        if (oldest->number < op->number) {
-            return NULL;
-        }
-    }
-
-    ucs_list_del(&op->link);
-    return op;
+int ucp_fh_op_can_resume(ucp_fh_worker_h worker)
+{
+    return !ucs_list_is_empty(&worker->ready) || has_flush(worker);
 }
 
 void ucp_fh_op_resume_all(ucp_fh_worker_h worker)
@@ -484,12 +461,13 @@ void ucp_fh_op_resume_all(ucp_fh_worker_h worker)
     ucp_fh_op_t *op, *flush;
 
     do {
-        op = NULL;
+        flush = NULL;
         ucp_fh_lock(fh);
-        if (!ucs_list_is_empty(&worker->ready)) {
-            op = ucs_list_extract_head(&worker->ready, ucp_fh_op_t, ready);
+        op = ucp_fh_list_pop(&worker->ready, ucp_fh_op_t, ready);
+        if (has_flush(worker)) {
+            flush = ucs_list_extract_head(&worker->unposted, ucp_fh_op_t, link);
+            ++worker->num_flushing;
         }
-        flush = next_flush(worker);
         ucp_fh_unlock(fh);
 
         if (op != NULL) {
@@ -503,9 +481,7 @@ void ucp_fh_op_resume_all(ucp_fh_worker_h worker)
 
 ucs_status_ptr_t ucp_fh_op_flush(ucp_fh_op_t *op)
 {
-    ucp_fh_worker_h worker = op->worker;
-
-    enter(op, &worker->flushes);
-    ucp_fh_op_resume_all(worker);
+    enter(op);
+    ucp_fh_op_resume_all(op->worker);
     return to_program(op);
 }

@@ -17,17 +17,21 @@ int ucp_fh_is_multi(ucp_worker_h worker)
            (attr.thread_mode == UCS_THREAD_MODE_MULTI);
 }
 
-ucs_status_ptr_t ucp_fh_post(ucp_ep_h ep, ucp_fh_op_kind_t kind, ucp_atomic_op_t opcode,
-                             void *buffer, size_t count, uint64_t remote, ucp_rkey_h rkey,
+ucs_status_ptr_t ucp_fh_post(ucp_ep_h ep, const ucp_fh_access_t *access, size_t done,
+                             size_t count, ucp_rkey_h rkey,
                              const ucp_request_param_t *param)
 {
-    switch (kind) {
+    void *buffer    = UCS_PTR_BYTE_OFFSET(access->buffer, done);
+    uint64_t remote = access->remote + done;
+
+    switch (access->kind) {
     case UCP_FH_OP_PUT:
         return ucp_put_nbx(ep, buffer, count, remote, rkey, param);
     case UCP_FH_OP_GET:
         return ucp_get_nbx(ep, buffer, count, remote, rkey, param);
     default:
-        return ucp_atomic_op_nbx(ep, opcode, buffer, count, remote, rkey, param);
+        return ucp_atomic_op_nbx(ep, access->opcode, buffer, count, remote, rkey,
+                                 param);
     }
 }
 

@@ -202,8 +202,7 @@ void ucp_fh_pieces_release(ucp_fh_t *fh, ucs_list_link_t *pieces)
         return;
     }
 
-    while (!ucs_list_is_empty(pieces)) {
-        piece = ucs_list_extract_head(pieces, ucp_fh_piece_t, link);
+    while ((piece = ucp_fh_list_pop(pieces, ucp_fh_piece_t, link)) != NULL) {
         ucp_fh_remote_release(&fh->remote, &piece->request);
         ucp_fh_piece_free(piece);
     }
@@ -314,8 +313,7 @@ void ucp_fh_way_drop(ucp_fh_t *fh, ucp_fh_way_t *way)
     take(fh, way, &way->flushing);
     ucp_fh_pieces_release(fh, &way->flushing);
     update_dirty(way);
-    while (!ucs_list_is_empty(&way->rkeys)) {
-        unpacked = ucs_list_extract_head(&way->rkeys, ucp_fh_rkey_t, owned_link);
+    while ((unpacked = ucp_fh_list_pop(&way->rkeys, ucp_fh_rkey_t, owned_link)) != NULL) {
         ucs_list_del(&unpacked->link);
         ucs_list_add_tail(&way->trash, &unpacked->owned_link);
     }
@@ -327,24 +325,52 @@ static int is_of(const ucp_fh_way_t *way, ucp_worker_h worker, ucp_ep_h ep)
            ((ep != NULL) ? (way->ep == ep) : (way->worker == worker));
 }
 
-void ucp_fh_ways_take(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep,
-                      ucs_list_link_t *pieces)
+/* Whether UCP has not begun a flush for lack of memory, so that writes may still be on their
+ * way. With any other error the endpoint fails */
+static int is_refused(ucs_status_ptr_t request)
+{
+    return ucs_unlikely(UCS_PTR_STATUS(request) == UCS_ERR_NO_MEMORY);
+}
+
+static ucs_status_ptr_t
+flush(ucp_fh_t *fh, ucp_worker_h worker, ucp_ep_h ep, const ucp_request_param_t *param,
+      ucs_list_link_t *pieces)
+{
+    ucs_status_ptr_t request;
+
+    request = (ep != NULL) ? ucp_ep_flush_nbx(ep, param) :
+                             ucp_worker_flush_nbx(worker, param);
+    if (is_refused(request)) {
+        ucp_fh_pieces_give_back(fh, pieces);
+    }
+    return request;
+}
+
+ucs_status_ptr_t
+ucp_fh_ways_flush(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep,
+                  const ucp_request_param_t *param, ucs_list_link_t *pieces)
 {
     ucp_fh_way_t *way, *next;
 
+    ucs_list_head_init(pieces);
+    ucp_fh_lock(fh);
     ucs_list_for_each_safe(way, next, &ways->list, dirty) {
         if (is_of(way, worker, ep)) {
             take(fh, way, pieces);
             update_dirty(way);
         }
     }
+    ucp_fh_unlock(fh);
+    return flush(fh, worker, ep, param, pieces);
 }
 
 void ucp_fh_pieces_give_back(ucp_fh_t *fh, ucs_list_link_t *pieces)
 {
+    ucp_fh_lock(fh);
     while (!ucs_list_is_empty(pieces)) {
         (void)keep(fh, ucs_list_extract_head(pieces, ucp_fh_piece_t, link));
     }
+    ucp_fh_unlock(fh);
 }
 
 int ucp_fh_ways_have(const ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep)
@@ -387,27 +413,18 @@ static int post_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_ep_h ep)
     };
     ucs_status_ptr_t request;
 
-    request = ucp_fh_flush(way->worker, ep, &param);
-    if (ucp_fh_flush_is_refused(request)) {
-        ucp_fh_lock(fh);
-        --way->num_flushes;
-        ucp_fh_pieces_give_back(fh, &way->flushing);
-        ucp_fh_unlock(fh);
-        ucp_fh_way_put(way);
-        return 0;
-    }
-
+    request = flush(fh, way->worker, ep, &param, &way->flushing);
     if (!UCS_PTR_IS_PTR(request)) {
         way->flushed(way);
     }
-    return 1;
+    return !is_refused(request);
 }
 
 int ucp_fh_way_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_fh_flush_when_t when)
 {
-    /* Where any thread uses the worker, another one may close the endpoint meanwhile, unless
-     * this one is about to */
-    int has_ep = !way->is_multi || (when == UCP_FH_FLUSH_ALWAYS);
+    /* Where any thread uses the worker, another one may close the program's endpoint meanwhile,
+     * unless this one is about to */
+    int has_ep = !way->is_multi || way->owns_ep || (when == UCP_FH_FLUSH_ALWAYS);
     int begins;
 
     ucp_fh_lock(fh);
@@ -461,11 +478,8 @@ void ucp_fh_way_empty_trash(ucp_fh_t *fh, ucp_fh_way_t *way)
     ucp_fh_rkey_t *unpacked;
 
     for (;;) {
-        unpacked = NULL;
         ucp_fh_lock(fh);
-        if (!ucs_list_is_empty(&way->trash)) {
-            unpacked = ucs_list_extract_head(&way->trash, ucp_fh_rkey_t, owned_link);
-        }
+        unpacked = ucp_fh_list_pop(&way->trash, ucp_fh_rkey_t, owned_link);
         ucp_fh_unlock(fh);
         if (unpacked == NULL) {
             return;

@@ -58,6 +58,17 @@ typedef enum {
 } ucp_fh_op_kind_t;
 
 
+/** A put, get or atomic of the program. */
+typedef struct ucp_fh_access {
+    ucp_fh_op_kind_t kind;
+    ucp_atomic_op_t  opcode; /**< Of an atomic */
+    void             *buffer;
+    size_t           count;  /**< Elements */
+    size_t           length; /**< Bytes; 0: none, or the datatype is not contiguous */
+    uint64_t         remote; /**< Address at the peer */
+} ucp_fh_access_t;
+
+
 typedef struct ucp_fh_way ucp_fh_way_t;
 
 
@@ -107,6 +118,7 @@ struct ucp_fh_way {
     ucp_worker_h    worker;
     ucp_ep_h        ep;          /**< NULL once UCP has closed the endpoint */
     int             is_multi;    /**< Whether any thread may use the worker */
+    int             owns_ep;     /**< Whether the program cannot close the endpoint */
     uint32_t        peer;
     unsigned        max_unflushed; /**< A flush begins with so many pieces */
     ucp_fh_ways_t   *ways;
@@ -229,19 +241,24 @@ ucp_fh_way_memo(ucp_fh_t *fh, ucp_fh_way_t *way, uint64_t address, size_t length
  *  that is due. */
 void ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece);
 
-/** Take the pieces that a flush of an endpoint or, if that is NULL, of a worker is going to
- *  cover. A way that is closing has a flush of its own. Under lock. */
-void ucp_fh_ways_take(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep,
-                      ucs_list_link_t *pieces);
+/** Flush an endpoint or, if @a ep is NULL, a worker, for the program. A way that is closing
+ *  has a flush of its own.
+ *
+ *  @param [out] pieces  The pieces that the flush covers, to be released at its end. Filled
+ *                       before UCP is called; empty if UCP has no memory for a flush.
+ *  @return what UCP returns. */
+ucs_status_ptr_t
+ucp_fh_ways_flush(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep,
+                  const ucp_request_param_t *param, ucs_list_link_t *pieces);
 
 /** Release all pieces of a way, those of flushes under way too. No firehose needs its
  *  unpacked keys any more. Under lock. */
 void ucp_fh_way_drop(ucp_fh_t *fh, ucp_fh_way_t *way);
 
-/** Undo a take: UCP had no memory for the flush. Under lock. */
+/** Let the next flush cover the pieces of ucp_fh_ways_flush(). */
 void ucp_fh_pieces_give_back(ucp_fh_t *fh, ucs_list_link_t *pieces);
 
-/** @return whether ucp_fh_ways_take() would take pieces. Under lock. */
+/** @return whether ucp_fh_ways_flush() would cover pieces. Under lock. */
 int ucp_fh_ways_have(const ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep);
 
 typedef enum {
@@ -270,21 +287,6 @@ ucp_fh_way_t *ucp_fh_ways_find_due(ucp_fh_t *fh, const ucp_fh_ways_t *ways,
 void ucp_fh_ways_flush_due(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker);
 
 
-/** Flush an endpoint or, if that is NULL, a worker. */
-static inline ucs_status_ptr_t
-ucp_fh_flush(ucp_worker_h worker, ucp_ep_h ep, const ucp_request_param_t *param)
-{
-    return (ep != NULL) ? ucp_ep_flush_nbx(ep, param) :
-                          ucp_worker_flush_nbx(worker, param);
-}
-
-/** @return whether UCP has not begun a flush for lack of memory, so that writes may still
- *          be on their way. With any other error the endpoint fails. */
-static inline int ucp_fh_flush_is_refused(ucs_status_ptr_t request)
-{
-    return ucs_unlikely(UCS_PTR_STATUS(request) == UCS_ERR_NO_MEMORY);
-}
-
 /** Destroy the unpacked keys of firehoses that are gone. */
 void ucp_fh_way_empty_trash(ucp_fh_t *fh, ucp_fh_way_t *way);
 
@@ -304,10 +306,31 @@ ucp_fh_is_write(ucp_fh_op_kind_t kind, const ucp_request_param_t *param)
 /** @return whether any thread may use a worker: so it is if UCP does not tell. */
 int ucp_fh_is_multi(ucp_worker_h worker);
 
-/** Call UCP's function for a put, get or atomic. */
-ucs_status_ptr_t ucp_fh_post(ucp_ep_h ep, ucp_fh_op_kind_t kind, ucp_atomic_op_t opcode,
-                             void *buffer, size_t count, uint64_t remote, ucp_rkey_h rkey,
+/** Call UCP's function for an access or a part of it.
+ *
+ *  @param [in] done   Bytes of the access before the part.
+ *  @param [in] count  Elements of the part. */
+ucs_status_ptr_t ucp_fh_post(ucp_ep_h ep, const ucp_fh_access_t *access, size_t done,
+                             size_t count, ucp_rkey_h rkey,
                              const ucp_request_param_t *param);
+
+/** @return the bytes of so many elements; SIZE_MAX if the number is too large; 0 if the
+ *          datatype is not contiguous. */
+size_t ucp_fh_param_length(const ucp_request_param_t *param, size_t count);
+
+/** @return an access as the program describes it. The caller sets @a opcode. */
+static inline ucp_fh_access_t
+ucp_fh_access_make(ucp_fh_op_kind_t kind, const void *buffer, size_t count,
+                   uint64_t remote, const ucp_request_param_t *param)
+{
+    return (ucp_fh_access_t){
+        .kind   = kind,
+        .buffer = (void*)buffer,
+        .count  = count,
+        .length = ucp_fh_param_length(param, count),
+        .remote = remote
+    };
+}
 
 /** Copy fields and flags of the parameters of a program, as far as its mask has them: the
  *  structure may be that of another version of UCX.
@@ -315,10 +338,6 @@ ucs_status_ptr_t ucp_fh_post(ucp_ep_h ep, ucp_fh_op_kind_t kind, ucp_atomic_op_t
  *  @param [in] mask  Known ones. */
 void ucp_fh_param_copy(ucp_request_param_t *copy, const ucp_request_param_t *param,
                        uint32_t mask);
-
-/** @return the bytes of so many elements; SIZE_MAX if the number is too large; 0 if the
- *          datatype is not contiguous. */
-size_t ucp_fh_param_length(const ucp_request_param_t *param, size_t count);
 
 END_C_DECLS
 

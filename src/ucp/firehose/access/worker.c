@@ -15,13 +15,6 @@
 #define MAX_QUICK 16
 
 
-static ucs_status_t check_peer(const ucp_fh_t *fh, uint32_t peer)
-{
-    return (peer >= fh->num_procs)       ? UCS_ERR_INVALID_PARAM :
-           (fh->links[peer].ep == NULL)  ? UCS_ERR_NOT_CONNECTED :
-                                           fh->links[peer].status;
-}
-
 static void flushed(ucp_fh_way_t *way)
 {
     ucp_fh_way_flushed(ucs_derived_of(way, ucp_fh_peer_way_t)->worker->fh, way);
@@ -30,13 +23,14 @@ static void flushed(ucp_fh_way_t *way)
 static ucs_status_t
 make_way(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_peer_way_t **way_p)
 {
-    ucp_fh_t *fh = worker->fh;
+    ucp_fh_t *fh        = worker->fh;
+    ucp_fh_link_t *link = &fh->links[peer];
     ucp_fh_peer_way_t *way;
     ucs_status_t status;
     ucp_ep_h ep;
 
     ucp_fh_lock(fh);
-    status = check_peer(fh, peer);
+    status = (link->ep == NULL) ? UCS_ERR_NOT_CONNECTED : link->status;
     ucp_fh_unlock(fh);
     if (status != UCS_OK) {
         return status;
@@ -47,11 +41,9 @@ make_way(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_peer_way_t **way_p)
         return UCS_ERR_NO_MEMORY;
     }
 
-    way->worker   = worker;
-    way->arg.fh   = fh;
-    way->arg.slot = peer;
-    status = ucp_fh_peer_ep(worker->worker, fh->links[peer].address, &way->arg, &ep,
-                            &way->has_no_handler);
+    way->worker = worker;
+    status      = ucp_fh_peer_ep(worker->worker, link->address, &link->peer_arg, &ep,
+                                 &way->has_no_handler);
     if (status != UCS_OK) {
         free(way);
         return status;
@@ -59,6 +51,7 @@ make_way(ucp_fh_worker_h worker, uint32_t peer, ucp_fh_peer_way_t **way_p)
 
     ucp_fh_way_init(&way->super, &worker->ways, worker->worker, ep, worker->is_multi,
                     flushed);
+    way->super.owns_ep = 1;
     ucp_fh_way_connect(fh, &way->super, peer, UCP_FH_MAX_LENT);
     *way_p = way;
     return UCS_OK;
@@ -96,7 +89,7 @@ static ucs_status_t allocate(ucp_fh_h fh, ucp_fh_worker_h *worker_p)
     ucp_fh_worker_h worker          = calloc(1, sizeof(*worker));
 
     if (worker == NULL) {
-        goto err;
+        return UCS_ERR_NO_MEMORY;
     }
 
     worker->peers = calloc(fh->num_procs, sizeof(*worker->peers));
@@ -116,7 +109,6 @@ err_free_peers:
     free(worker->peers);
 err_free:
     free(worker);
-err:
     return UCS_ERR_NO_MEMORY;
 }
 
@@ -144,7 +136,6 @@ ucs_status_t ucp_fh_worker_create(ucp_fh_h fh, ucp_worker_h ucp_worker,
     ucs_list_head_init(&worker->ways.list);
     ucs_list_head_init(&worker->unposted);
     ucs_list_head_init(&worker->ready);
-    ucs_list_head_init(&worker->flushes);
 
     ucs_mutex_lock(&fh->workers_lock);
     ucs_list_add_tail(&fh->workers, &worker->link);
@@ -176,13 +167,12 @@ static int has_due(ucp_fh_worker_h worker)
 int ucp_fh_worker_is_busy(ucp_fh_worker_h worker)
 {
     return worker->is_multi &&
-           (!ucs_list_is_empty(&worker->unposted) ||
-            !ucs_list_is_empty(&worker->flushes) || is_flushing(worker) ||
+           (!ucs_list_is_empty(&worker->unposted) || is_flushing(worker) ||
             has_due(worker));
 }
 
-/* Count a call by a worker that has got on. Its lists are read without lock: only the
- * threads that may call UCP with the worker write these lists, one at a time.
+/* Count a call by a worker that has got on. Its list is read without lock: only the
+ * threads that may call UCP with the worker write the list, one at a time.
  * @return whether a later call may look at the tables: no operation of the worker waits,
  * and requests of others can wait for so long */
 static int may_skip_tables(ucp_fh_worker_h worker)
@@ -191,9 +181,7 @@ static int may_skip_tables(ucp_fh_worker_h worker)
         return 0; /* Several threads may be here */
     }
 
-    if ((worker->num_quick == MAX_QUICK) ||
-        !ucs_list_is_empty(&worker->unposted) ||
-        !ucs_list_is_empty(&worker->flushes)) {
+    if ((worker->num_quick == MAX_QUICK) || !ucs_list_is_empty(&worker->unposted)) {
         worker->num_quick = 0;
         return 0;
     }
@@ -214,8 +202,7 @@ unsigned ucp_fh_worker_go_on(ucp_fh_worker_h worker, int *is_waiting_p)
     }
 
     ucp_fh_lock(fh);
-    has_ready     = !ucs_list_is_empty(&worker->ready) ||
-                    !ucs_list_is_empty(&worker->flushes);
+    has_ready     = ucp_fh_op_can_resume(worker);
     is_due        = has_due(worker);
     *is_waiting_p = !ucs_list_is_empty(&worker->unposted) && !has_ready;
     ucp_fh_unlock(fh);
@@ -262,21 +249,13 @@ static void complete(ucp_fh_worker_h worker)
     ucp_fh_unlock(worker->fh);
 }
 
-/* Without memory for the flush of the worker the way may have pieces still */
-static void release_all(ucp_fh_t *fh, ucp_fh_way_t *way)
-{
-    ucp_fh_lock(fh);
-    ucp_fh_way_drop(fh, way);
-    ucp_fh_unlock(fh);
-    ucp_fh_way_empty_trash(fh, way);
-}
-
 static void close_way(ucp_fh_worker_h worker, ucp_fh_peer_way_t *way)
 {
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
         .flags        = UCP_EP_CLOSE_FLAG_FORCE
     };
+    ucp_fh_t *fh = worker->fh;
     ucs_status_ptr_t request;
 
     /* The worker has been flushed. An endpoint without an error handler has to be closed in
@@ -285,7 +264,12 @@ static void close_way(ucp_fh_worker_h worker, ucp_fh_peer_way_t *way)
         param.op_attr_mask = 0;
     }
 
-    release_all(worker->fh, &way->super);
+    /* If UCP had no memory for the flush of the worker, the way has pieces still */
+    ucp_fh_lock(fh);
+    ucp_fh_way_drop(fh, &way->super);
+    ucp_fh_unlock(fh);
+    ucp_fh_way_empty_trash(fh, &way->super);
+
     request = ucp_ep_close_nbx(way->super.ep, &param);
     if (UCS_PTR_IS_PTR(request)) {
         while (ucp_request_check_status(request) == UCS_INPROGRESS) {
