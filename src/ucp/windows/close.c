@@ -18,24 +18,6 @@
 #define POLLS_AFTER 4
 
 
-/* Begin the last flush of a closing way: after it no operation uses the way. @return 0: UCP has
- * no memory, try again later */
-static int begin_last_flush(ucp_win_way_t *way)
-{
-    ucp_fh_t *fh  = ucp_win_tables();
-    int has_begun = ucp_fh_way_flush(fh, &way->super, UCP_FH_FLUSH_ALWAYS);
-
-    ucp_fh_lock(fh);
-    way->needs_flush = !has_begun;
-    ucp_fh_unlock(fh);
-    return has_begun;
-}
-
-static int needs_flush(const ucp_win_way_t *way)
-{
-    return way->needs_flush;
-}
-
 /* Take a closing way of a worker without flushes under way, or abandoned. @return NULL: there
  * is none */
 static ucp_win_way_t *take_complete(ucp_worker_h worker)
@@ -49,7 +31,7 @@ static ucp_win_way_t *take_complete(ucp_worker_h worker)
     ucs_list_for_each(way, &ucp_win.closing_ways, link) {
         if ((way->super.worker == worker) &&
             (way->is_abandoned ||
-             ((way->super.num_flushes == 0) && !way->needs_flush))) {
+             ((way->super.num_flushes == 0) && !way->is_unflushed))) {
             ucs_list_del(&way->link);
             ucp_fh_way_drop(fh, &way->super);
             atomic_fetch_sub_explicit(&ucp_win.num_closing, 1,
@@ -67,14 +49,7 @@ static ucp_win_way_t *take_complete(ucp_worker_h worker)
  * a callback */
 static void end_complete(ucp_worker_h worker)
 {
-    int has_begun = 1;
     ucp_win_way_t *way;
-
-    while (has_begun && ((way = ucp_win_way_get(&ucp_win.closing_ways, worker,
-                                                needs_flush)) != NULL)) {
-        has_begun = begin_last_flush(way);
-        ucp_fh_way_put(&way->super);
-    }
 
     while ((way = take_complete(worker)) != NULL) {
         ucp_fh_way_empty_trash(ucp_win_tables(), &way->super);
@@ -147,11 +122,9 @@ static void begin_close(ucp_win_way_t *way)
     way->super.is_closing = 1;
     has_keys              = !ucs_list_is_empty(&way->super.rkeys) ||
                             !ucs_list_is_empty(&way->super.trash);
-    way->needs_flush      = has_keys;
     ucp_fh_unlock(fh);
-    if (has_keys) {
-        (void)begin_last_flush(way);
-    }
+    way->is_unflushed = has_keys &&
+                        !ucp_fh_way_flush(fh, &way->super, UCP_FH_FLUSH_ALWAYS);
 }
 
 void *ucp_win_way_begin_close(ucp_ep_h ep)
@@ -174,7 +147,6 @@ static void reopen(ucp_win_way_t *way)
 
     ucp_fh_lock(fh);
     way->super.is_closing = 0;
-    way->needs_flush      = 0;
     ucp_fh_unlock(fh);
     if (ucs_map_put(&ucp_win.by_ep, way->super.ep, way) != UCS_OK) {
         ucs_warn("windows: no memory to note an endpoint");

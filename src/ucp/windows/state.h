@@ -31,9 +31,11 @@ typedef struct ucp_win_way {
                                   vain: the next one waits less. Relaxed */
     ucs_list_link_t link;    /**< In ucp_win_t::open_ways or closing_ways. Protected by
                                   win.lock */
-    /* Protected by ucp_fh::lock */
-    int             needs_flush;  /**< The last flush is still to begin */
-    int             is_abandoned; /**< Nobody waits for its flushes any more */
+    int             is_unflushed; /**< UCP had no memory for the last flush. Written by the
+                                       thread that closes the endpoint, before the way is in
+                                       closing_ways */
+    int             is_abandoned; /**< Nobody waits for its flushes any more. Protected by
+                                       ucp_fh::lock */
 } ucp_win_way_t;
 
 
@@ -57,10 +59,9 @@ typedef struct ucp_win {
     uint32_t        num_procs;        /**< As @a env; 0: not known */
 
     ucs_map_t       by_ep;    /**< ucp_win_way_t by endpoint */
-    ucs_map_t       contexts; /**< Contexts by worker, and by themselves: those for
-                                   one-sided communication */
-    ucs_map_t       shared;   /**< Contexts that the program has made with
-                                   mt_workers_shared */
+    /** Contexts by worker, and by themselves: those for one-sided communication. A context
+     *  itself has another value if the program has made it with mt_workers_shared */
+    ucs_map_t       contexts;
     ucs_map_t       windows;  /**< Those of expose.c, by memory handle */
     ucs_map_t       remotes;  /**< ucp_win_remote_t by key */
 

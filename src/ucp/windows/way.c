@@ -14,7 +14,6 @@
 ucp_win_t ucp_win = {
     .by_ep      = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
     .contexts   = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
-    .shared     = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
     .windows    = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
     .remotes    = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP),
     .lock       = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN),
@@ -51,8 +50,12 @@ static void set_threaded(void)
     atomic_store_explicit(&ucp_win.is_threaded, 1, memory_order_relaxed);
 }
 
+/* The value in ucp_win.contexts of a context that was made with mt_workers_shared */
+static char shared;
+
 void ucp_win_context_add(ucp_context_h context, int is_shared)
 {
+    void *value = is_shared ? (void*)&shared : context;
     unsigned num_before;
 
     num_before = atomic_fetch_add_explicit(&ucp_win.num_contexts, 1,
@@ -60,40 +63,25 @@ void ucp_win_context_add(ucp_context_h context, int is_shared)
     if (is_shared || (num_before > 0)) {
         set_threaded();
     }
-    if ((is_shared && (ucs_map_put(&ucp_win.shared, context, context) != UCS_OK)) ||
-        (ucs_map_put(&ucp_win.contexts, context, context) != UCS_OK)) {
+    if (ucs_map_put(&ucp_win.contexts, context, value) != UCS_OK) {
         ucs_warn("windows: no memory to note a context");
     }
 }
 
 int ucp_win_context_remove(ucp_context_h context)
 {
-    (void)ucs_map_take(&ucp_win.shared, context);
     return ucs_map_take(&ucp_win.contexts, context) != NULL;
-}
-
-/* Under win.lock. @return a worker, or NULL */
-static ucp_win_worker_t *find_worker(ucp_worker_h worker)
-{
-    ucp_win_worker_t *found;
-
-    ucs_list_for_each(found, &ucp_win.workers, link) {
-        if (found->worker == worker) {
-            return found;
-        }
-    }
-
-    return NULL;
 }
 
 /* Without memory for a worker nobody helps it; but that there is one for any thread tells who
  * may use the others */
 void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker)
 {
+    const void *known = ucs_map_find(&ucp_win.contexts, context);
     ucp_win_worker_t *added;
     int is_multi;
 
-    if (ucs_map_find(&ucp_win.contexts, context) == NULL) {
+    if (known == NULL) {
         return;
     }
 
@@ -112,7 +100,7 @@ void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker)
         added->worker    = worker;
         added->context   = context;
         added->is_multi  = is_multi;
-        added->is_shared = (ucs_map_find(&ucp_win.shared, context) != NULL);
+        added->is_shared = (known == &shared);
         ucs_list_add_tail(&ucp_win.workers, &added->link);
     } else if (is_multi) {
         ucp_win.hides_multi = 1;
@@ -122,19 +110,21 @@ void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker)
 
 void ucp_win_worker_remove(ucp_worker_h worker)
 {
-    ucp_win_worker_t *removed;
+    ucp_win_worker_t *removed, *next;
 
     (void)ucs_map_take(&ucp_win.contexts, worker);
     ucs_mutex_lock(&ucp_win.lock);
-    removed = find_worker(worker);
-    if (removed != NULL) {
-        ucs_list_del(&removed->link);
-        while (removed->num_users > 0) {
-            ucs_mutex_wait(&ucp_win.lock, &ucp_win.unused);
+    ucs_list_for_each_safe(removed, next, &ucp_win.workers, link) {
+        if (removed->worker == worker) {
+            ucs_list_del(&removed->link);
+            while (removed->num_users > 0) {
+                ucs_mutex_wait(&ucp_win.lock, &ucp_win.unused);
+            }
+            free(removed);
+            break;
         }
     }
     ucs_mutex_unlock(&ucp_win.lock);
-    free(removed);
 }
 
 /* Under win.lock. @return whether all threads of the program call UCP for a context one
