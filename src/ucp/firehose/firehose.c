@@ -33,7 +33,7 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
     fh->cookie    = ucs_hash_word(ucs_clock_ns(CLOCK_REALTIME)) ^
                     ucs_hash_word(getpid());
     fh->report    = ucp_fh_report;
-    fh->wake_fd   = -1;
+    fh->watcher.wake_fd = -1;
     ucs_list_head_init(&fh->mail);
     ucs_list_head_init(&fh->outbox);
     ucs_list_head_init(&fh->calls);
@@ -55,8 +55,8 @@ static void init_fields(ucp_fh_t *fh, const ucp_fh_settings_t *settings)
 
 static void cleanup_fields(ucp_fh_t *fh)
 {
-    if (fh->wake_fd >= 0) {
-        close(fh->wake_fd);
+    if (fh->watcher.wake_fd >= 0) {
+        close(fh->watcher.wake_fd);
     }
     pthread_cond_destroy(&fh->cond);
     ucs_mutex_destroy(&fh->workers_lock);
@@ -73,23 +73,23 @@ static void destroy_key(void *arg, void *key)
     ucp_fh_key_free(key);
 }
 
+int ucp_fh_is_for_threads(ucp_context_h context)
+{
+    ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_THREAD_MODE};
+
+    return (ucp_context_query(context, &attr) == UCS_OK) &&
+           (attr.thread_mode == UCS_THREAD_MODE_MULTI);
+}
+
 /* The library's thread calls the context at the same time as the program's */
 static ucs_status_t check_context(ucp_context_h context)
 {
-    ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_THREAD_MODE};
-    ucs_status_t status;
-
     if (context == NULL) {
         ucs_error("firehose: no context; accepted: one with AM and RMA");
         return UCS_ERR_INVALID_PARAM;
     }
 
-    status = ucp_context_query(context, &attr);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    if (attr.thread_mode != UCS_THREAD_MODE_MULTI) {
+    if (!ucp_fh_is_for_threads(context)) {
         ucs_error("firehose: the context is for one thread; it has to be made "
                   "with mt_workers_shared");
         return UCS_ERR_INVALID_PARAM;
@@ -227,10 +227,15 @@ static void say_goodbye(ucp_fh_t *fh)
     ucp_fh_settle(fh);
 }
 
-/* Wait for a request on the library's worker, until a time at most. The thread has
+/* The worker destroys its endpoints. Messages have to leave before. The thread has
  * stopped */
-static void wait_for(ucp_fh_t *fh, ucs_status_ptr_t request, uint64_t until)
+static void flush_worker(ucp_fh_t *fh)
 {
+    ucp_request_param_t param = {.op_attr_mask = 0};
+    uint64_t until            = ucs_monotonic_ns() + PATIENCE;
+    ucs_status_ptr_t request;
+
+    request = ucp_worker_flush_nbx(fh->worker, &param);
     if (!UCS_PTR_IS_PTR(request)) {
         return;
     }
@@ -240,14 +245,6 @@ static void wait_for(ucp_fh_t *fh, ucs_status_ptr_t request, uint64_t until)
         ucp_worker_progress(fh->worker);
     }
     ucp_request_free(request);
-}
-
-/* The worker destroys its endpoints. Messages have to leave before */
-static void flush_worker(ucp_fh_t *fh)
-{
-    ucp_request_param_t param = {.op_attr_mask = 0};
-
-    wait_for(fh, ucp_worker_flush_nbx(fh->worker, &param), ucs_monotonic_ns() + PATIENCE);
 }
 
 /* End all requests of and to peers */
@@ -268,10 +265,8 @@ static void free_mems(ucp_fh_t *fh)
     struct ucp_fh_mem *mem;
     ucp_fh_part_t *part;
 
-    while (!ucs_list_is_empty(&fh->mems)) {
-        mem = ucs_list_extract_head(&fh->mems, struct ucp_fh_mem, link);
-        while (!ucs_list_is_empty(&mem->parts)) {
-            part = ucs_list_extract_head(&mem->parts, ucp_fh_part_t, link);
+    while ((mem = ucp_fh_list_pop(&fh->mems, struct ucp_fh_mem, link)) != NULL) {
+        while ((part = ucp_fh_list_pop(&mem->parts, ucp_fh_part_t, link)) != NULL) {
             free(part);
         }
         ucp_fh_watch_remove(&mem->watched);

@@ -36,6 +36,9 @@ typedef struct ucp_fh_settings {
 ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
                                  uint64_t room, ucp_fh_settings_t *settings);
 
+/** @return whether several threads may use a context at the same time. */
+int ucp_fh_is_for_threads(ucp_context_h context);
+
 /** As ucp_fh_init(), but memory is pinned in another context than that of the
  *  library's messages. */
 ucs_status_t

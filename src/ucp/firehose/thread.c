@@ -65,7 +65,7 @@ static void sleep_for(ucp_fh_t *fh, int can_wake, long ns)
 {
     struct timespec timeout = {.tv_nsec = ns};
     struct pollfd fds[2]    = {
-        {.fd = fh->wake_fd, .events = POLLIN},
+        {.fd = fh->watcher.wake_fd, .events = POLLIN},
         {.fd = fh->worker_fd, .events = POLLIN}
     };
     uint64_t count;
@@ -73,7 +73,7 @@ static void sleep_for(ucp_fh_t *fh, int can_wake, long ns)
 
     if ((ppoll(fds, can_wake ? 2 : 1, &timeout, NULL) > 0) &&
         (fds[0].revents != 0)) {
-        ret = read(fh->wake_fd, &count, sizeof(count));
+        ret = read(fh->watcher.wake_fd, &count, sizeof(count));
         (void)ret;
     }
 }
@@ -261,12 +261,11 @@ ucs_status_t ucp_fh_thread_create_worker(ucp_fh_t *fh)
         fh->worker_fd = -1;
     }
 
-    fh->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (fh->wake_fd < 0) {
+    fh->watcher.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fh->watcher.wake_fd < 0) {
         status = UCS_ERR_NO_RESOURCE;
         goto err_release_address;
     }
-    fh->watcher.wake_fd = fh->wake_fd;
     return UCS_OK;
 
 err_release_address:

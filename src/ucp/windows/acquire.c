@@ -289,17 +289,6 @@ static int is_refusal(ucs_status_t status)
     return (status == UCS_ERR_EXCEEDS_LIMIT) || (status == UCS_ERR_NO_MEMORY);
 }
 
-/* A callback of UCP may have closed the endpoint while this thread has waited */
-static ucs_status_t check_open(ucp_win_way_t *way, ucp_fh_piece_t *piece)
-{
-    if (!way->super.is_closing) {
-        return UCS_OK;
-    }
-
-    ucp_win_piece_end(piece);
-    return UCS_ERR_CANCELED;
-}
-
 ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint64_t address, size_t length,
                              ucp_fh_piece_t **piece_p, ucp_fh_chunk_t *chunk)
 {
@@ -316,8 +305,10 @@ ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint64_t address, size_t length
         make_room(fh, way, &run);
     }
 
-    if ((status == UCS_OK) && (is_answer || (end != 0))) {
-        status = check_open(way, *piece_p);
+    if ((status == UCS_OK) && (is_answer || (end != 0)) && way->super.is_closing) {
+        /* A callback of UCP has closed the endpoint while this thread has waited */
+        ucp_win_piece_end(*piece_p);
+        status = UCS_ERR_CANCELED;
     } else if (is_refusal(status) && is_answer && (end != 0)) {
         complain_of_room(way->super.peer, length, status);
     }

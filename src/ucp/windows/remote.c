@@ -24,25 +24,16 @@ int ucp_win_serves(ucp_rkey_h rkey)
  * of this process */
 static ucs_status_t get_known(ucp_fh_t *fh, const ucp_win_key_t *key)
 {
-    uint32_t peer = key->head.index;
     size_t length = key->head.lengths[UCP_WIN_KEY_ADDRESS];
     void *address = malloc(length); /* Aligned, unlike the one in the key */
     ucs_status_t status;
-    int is_known;
 
     if (address == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    ucp_fh_lock(fh);
-    is_known = (peer < fh->num_procs) && (fh->links[peer].ep != NULL);
-    ucp_fh_unlock(fh);
-
-    status = UCS_OK;
-    if (!is_known) {
-        memcpy(address, key->parts[UCP_WIN_KEY_ADDRESS], length);
-        status = ucp_fh_connect(fh, peer, address, length);
-    }
+    memcpy(address, key->parts[UCP_WIN_KEY_ADDRESS], length);
+    status = ucp_fh_connect(fh, key->head.index, address, length);
     free(address);
     return (status == UCS_ERR_ALREADY_EXISTS) ? UCS_OK : status;
 }
@@ -103,8 +94,7 @@ make(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h rkey)
 
     remote = remote_alloc(key, way);
     if (remote == NULL) {
-        status = UCS_ERR_NO_MEMORY;
-        goto err;
+        return UCS_ERR_NO_MEMORY;
     }
 
     status = unpack_edge(way->super.ep, key, UCP_WIN_KEY_HEAD, &remote->head);
@@ -129,7 +119,6 @@ err_destroy_head:
     destroy_edge(remote->head);
 err_free:
     free(remote);
-err:
     return status;
 }
 

@@ -71,14 +71,6 @@ void ucp_win_tell_pinned(const char *why)
     }
 }
 
-static int is_for_threads(ucp_context_h context)
-{
-    ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_THREAD_MODE};
-
-    return (ucp_context_query(context, &attr) == UCS_OK) &&
-           (attr.thread_mode == UCS_THREAD_MODE_MULTI);
-}
-
 /* The queues of Firehose's own worker need no room for a flood of messages of 8 KB: with UCX's
  * own lengths the worker has 24 MB pinned. These settings are common to all transports of
  * InfiniBand: UCX 1.13 knows settings of single transports, such as RC_VERBS_RX_QUEUE_LEN, in
@@ -123,7 +115,7 @@ static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
 
     status = make_context(&ucp_win.context);
     if (status != UCS_OK) {
-        goto err;
+        return status;
     }
 
     /* UCX complains of settings of transports that this machine lacks */
@@ -154,7 +146,6 @@ err_finalize:
     ucp_fh_finalize(*fh_p);
 err_cleanup:
     ucp_cleanup(ucp_win.context);
-err:
     return status;
 }
 
@@ -169,7 +160,7 @@ static ucp_fh_t *try_to_start(ucp_context_h context)
         return NULL;
     }
 
-    if (!is_for_threads(context)) {
+    if (!ucp_fh_is_for_threads(context)) {
         ucp_win_tell_pinned("UCX has no locks for threads");
         return NULL;
     }

@@ -81,38 +81,30 @@ static ucs_status_t get(ucp_ep_h ep, void *buffer, size_t length,
 /* @return the newer operation, or UCP_ATOMIC_OP_LAST */
 static ucp_atomic_op_t post_op(ucp_atomic_post_op_t opcode)
 {
-    switch (opcode) {
-    case UCP_ATOMIC_POST_OP_ADD:
-        return UCP_ATOMIC_OP_ADD;
-    case UCP_ATOMIC_POST_OP_AND:
-        return UCP_ATOMIC_OP_AND;
-    case UCP_ATOMIC_POST_OP_OR:
-        return UCP_ATOMIC_OP_OR;
-    case UCP_ATOMIC_POST_OP_XOR:
-        return UCP_ATOMIC_OP_XOR;
-    default:
-        return UCP_ATOMIC_OP_LAST;
-    }
+    static const ucp_atomic_op_t ops[UCP_ATOMIC_POST_OP_LAST] = {
+        [UCP_ATOMIC_POST_OP_ADD] = UCP_ATOMIC_OP_ADD,
+        [UCP_ATOMIC_POST_OP_AND] = UCP_ATOMIC_OP_AND,
+        [UCP_ATOMIC_POST_OP_OR]  = UCP_ATOMIC_OP_OR,
+        [UCP_ATOMIC_POST_OP_XOR] = UCP_ATOMIC_OP_XOR
+    };
+
+    return ((unsigned)opcode < UCP_ATOMIC_POST_OP_LAST) ? ops[opcode] :
+                                                          UCP_ATOMIC_OP_LAST;
 }
 
 static ucp_atomic_op_t fetch_op(ucp_atomic_fetch_op_t opcode)
 {
-    switch (opcode) {
-    case UCP_ATOMIC_FETCH_OP_FADD:
-        return UCP_ATOMIC_OP_ADD;
-    case UCP_ATOMIC_FETCH_OP_SWAP:
-        return UCP_ATOMIC_OP_SWAP;
-    case UCP_ATOMIC_FETCH_OP_CSWAP:
-        return UCP_ATOMIC_OP_CSWAP;
-    case UCP_ATOMIC_FETCH_OP_FAND:
-        return UCP_ATOMIC_OP_AND;
-    case UCP_ATOMIC_FETCH_OP_FOR:
-        return UCP_ATOMIC_OP_OR;
-    case UCP_ATOMIC_FETCH_OP_FXOR:
-        return UCP_ATOMIC_OP_XOR;
-    default:
-        return UCP_ATOMIC_OP_LAST;
-    }
+    static const ucp_atomic_op_t ops[UCP_ATOMIC_FETCH_OP_LAST] = {
+        [UCP_ATOMIC_FETCH_OP_FADD]  = UCP_ATOMIC_OP_ADD,
+        [UCP_ATOMIC_FETCH_OP_SWAP]  = UCP_ATOMIC_OP_SWAP,
+        [UCP_ATOMIC_FETCH_OP_CSWAP] = UCP_ATOMIC_OP_CSWAP,
+        [UCP_ATOMIC_FETCH_OP_FAND]  = UCP_ATOMIC_OP_AND,
+        [UCP_ATOMIC_FETCH_OP_FOR]   = UCP_ATOMIC_OP_OR,
+        [UCP_ATOMIC_FETCH_OP_FXOR]  = UCP_ATOMIC_OP_XOR
+    };
+
+    return ((unsigned)opcode < UCP_ATOMIC_FETCH_OP_LAST) ? ops[opcode] :
+                                                           UCP_ATOMIC_OP_LAST;
 }
 
 /* UCP copies the operand of an atomic operation before the return */
@@ -158,14 +150,6 @@ atomic_fetch_nb(ucp_ep_h ep, ucp_atomic_fetch_op_t opcode, uint64_t value,
 
 /* The blocking forms, of 32 and 64 bits */
 #define BLOCKING(_bits) \
-    static ucs_status_t add##_bits(ucp_ep_h ep, uint##_bits##_t add, \
-                                   uint64_t remote_addr, ucp_rkey_h rkey) \
-    { \
-        return wait(NULL, ep, \
-                    atomic(ep, UCP_ATOMIC_OP_ADD, &add, NULL, sizeof(add), \
-                           remote_addr, rkey, &no_param)); \
-    } \
-    \
     static ucs_status_t fadd##_bits(ucp_ep_h ep, uint##_bits##_t add, \
                                     uint64_t remote_addr, ucp_rkey_h rkey, \
                                     uint##_bits##_t *result) \
@@ -173,6 +157,12 @@ atomic_fetch_nb(ucp_ep_h ep, ucp_atomic_fetch_op_t opcode, uint64_t value,
         return wait(NULL, ep, \
                     atomic(ep, UCP_ATOMIC_OP_ADD, &add, result, sizeof(add), \
                            remote_addr, rkey, &no_param)); \
+    } \
+    \
+    static ucs_status_t add##_bits(ucp_ep_h ep, uint##_bits##_t add, \
+                                   uint64_t remote_addr, ucp_rkey_h rkey) \
+    { \
+        return fadd##_bits(ep, add, remote_addr, rkey, NULL); \
     } \
     \
     static ucs_status_t swap##_bits(ucp_ep_h ep, uint##_bits##_t swap, \

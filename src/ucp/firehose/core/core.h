@@ -59,7 +59,6 @@ typedef struct ucp_fh_peer_arg {
 /** A message, in or out. */
 typedef struct ucp_fh_parcel {
     ucs_list_link_t link;
-    ucp_fh_t        *fh;
     uint32_t        slot;   /**< Of the other process */
     size_t          length;
     uint64_t        data[]; /**< Begins with a ucp_fh_header_t */
@@ -88,7 +87,8 @@ typedef struct ucp_fh_link {
     ucs_list_link_t mail;     /**< In ucp_fh::mail, or empty */
     ucs_list_link_t sent;     /**< Moves without an answer so far, by the numbers of their
                                    messages */
-    ucp_fh_peer_arg_t peer_arg; /**< Of the endpoint. As @a ep */
+    ucp_fh_peer_arg_t peer_arg; /**< Of the endpoint, and of endpoints of public workers to
+                                     the peer. As @a ep */
     ucp_fh_parcel_t *bye;     /**< The last message to the peer, made at the connection for a
                                    time without memory; NULL: posted, or the peer is not
                                    connected */
@@ -150,7 +150,7 @@ struct ucp_fh {
     size_t          address_length;
     ucs_mutex_t     workers_lock; /**< Before send_lock; held while the library's thread
                                        looks after workers */
-    ucp_fh_watcher_t watcher;  /**< Of exposed memory */
+    ucp_fh_watcher_t watcher;  /**< Of exposed memory. Its eventfd wakes the thread */
     ucs_list_link_t workers;   /**< The program's, ucp_fh_worker. Protected by
                                     workers_lock */
     int             has_acted; /**< Whether a message was sent, or a thread of the program has
@@ -165,7 +165,6 @@ struct ucp_fh {
                                     library's thread: written by the former, read by the
                                     latter, both relaxed */
     pthread_t       thread;
-    int             wake_fd;   /**< An eventfd: wakes the thread */
     int             worker_fd; /**< Of the worker, or -1 */
     atomic_int      is_ending; /**< The thread is to end. Relaxed: whoever sets it joins the
                                     thread */
@@ -271,7 +270,6 @@ ucp_fh_parcel_make(ucp_fh_t *fh, uint32_t slot, ucp_fh_message_type_t type,
         return NULL;
     }
 
-    parcel->fh      = fh;
     parcel->slot    = slot;
     parcel->length  = length;
     header          = (ucp_fh_header_t*)parcel->data;

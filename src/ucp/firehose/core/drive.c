@@ -77,10 +77,11 @@ static void lose(ucp_fh_t *fh, const ucp_fh_header_t *header)
     }
 }
 
-/* Under send_lock. @return memory for a message: without other memory the spare one, if long
- * enough. The greeting of a peer always fits: without a greeting this process could not even
- * tell that peer to go */
-static ucp_fh_parcel_t *alloc_parcel(ucp_fh_t *fh, size_t length)
+/* Under send_lock. @return a copy of a message: without other memory in the spare one, if long
+ * enough; else NULL. The greeting of a peer always fits: without a greeting this process could
+ * not even tell that peer to go */
+static ucp_fh_parcel_t *copy_message(ucp_fh_t *fh, uint32_t slot,
+                                     const void *data, size_t length)
 {
     ucp_fh_parcel_t *parcel = malloc(sizeof(*parcel) + length);
 
@@ -91,17 +92,7 @@ static ucp_fh_parcel_t *alloc_parcel(ucp_fh_t *fh, size_t length)
         parcel    = fh->spare;
         fh->spare = NULL;
     }
-    return parcel;
-}
-
-/* @return a copy of a message, or NULL if there is no memory */
-static ucp_fh_parcel_t *copy_message(ucp_fh_t *fh, uint32_t slot,
-                                     const void *data, size_t length)
-{
-    ucp_fh_parcel_t *parcel = alloc_parcel(fh, length);
-
     if (parcel != NULL) {
-        parcel->fh     = fh;
         parcel->slot   = slot;
         parcel->length = length;
         memcpy(parcel->data, data, length);
@@ -166,15 +157,6 @@ static int has_next(const ucp_fh_t *fh, ucp_fh_link_t *link)
             (fh->says_hello && (ucp_fh_parcel_header(parcel)->type == UCP_FH_MESSAGE_HELLO)));
 }
 
-/* Under lock. Take the next message of a peer with has_next() */
-static ucp_fh_parcel_t *take_next(ucp_fh_t *fh, ucp_fh_link_t *link)
-{
-    --link->num_inbox;
-    ++link->next_in;
-    ucp_fh_peer_look(fh, link); /* After all other peers */
-    return ucs_list_extract_head(&link->inbox, ucp_fh_parcel_t, link);
-}
-
 /* Take the next message of the peer whose last turn was longest ago. The next one of the
  * same peer may be handled only after this one. Takes the same time with any number of
  * processes. Under drive_lock. @return the message, to be freed, or NULL */
@@ -188,7 +170,10 @@ static ucp_fh_parcel_t *inbox_next(ucp_fh_t *fh)
         link = ucs_list_extract_head(&fh->mail, ucp_fh_link_t, mail);
         ucs_list_head_init(&link->mail);
         if (has_next(fh, link)) {
-            parcel = take_next(fh, link);
+            parcel = ucs_list_extract_head(&link->inbox, ucp_fh_parcel_t, link);
+            --link->num_inbox;
+            ++link->next_in;
+            ucp_fh_peer_look(fh, link); /* After all other peers */
         }
     }
     ucp_fh_unlock(fh);

@@ -69,25 +69,21 @@ static int cut(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run,
 {
     uint64_t start = run->first << fh->shift;
     uint64_t end   = ucp_fh_run_end(run) << fh->shift;
-    uint64_t last  = part->end;
+    int has_first  = (part->start < start);
+    int has_last   = (end < part->end);
 
     ucs_list_del(&part->link);
     ucp_fh_local_conceal(&fh->local, &part->exposed);
-    if ((part->start < start) && (end < last)) {
+    if (has_last) {
         spare->mem = part->mem;
-        expose_part(fh, spare, end, last);
-        expose_part(fh, part, part->start, start);
-        return 1;
+        expose_part(fh, has_first ? spare : part, end, part->end);
     }
-
-    if (part->start < start) {
+    if (has_first) {
         expose_part(fh, part, part->start, start);
-    } else if (end < last) {
-        expose_part(fh, part, end, last);
-    } else {
+    } else if (!has_last) {
         free(part);
     }
-    return 0;
+    return has_first && has_last;
 }
 
 /* @return whether @a spare was used: once at most, as a run within one part concerns no
@@ -194,12 +190,10 @@ static void unmap_begin(ucp_fh_t *fh)
 /* Unmap one withdrawn range. @return whether there was one */
 static int finish_one(ucp_fh_t *fh)
 {
-    ucp_fh_part_t *part = NULL;
+    ucp_fh_part_t *part;
 
     ucp_fh_lock(fh);
-    if (!ucs_list_is_empty(&fh->withdrawn)) {
-        part = ucs_list_extract_head(&fh->withdrawn, ucp_fh_part_t, link);
-    }
+    part = ucp_fh_list_pop(&fh->withdrawn, ucp_fh_part_t, link);
     ucp_fh_unlock(fh);
     if (part == NULL) {
         return 0;

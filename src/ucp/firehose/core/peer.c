@@ -69,7 +69,7 @@ void ucp_fh_wake(ucp_fh_t *fh)
     ssize_t ret;
 
     /* Fails only after 2^64 - 2 wake-ups without a look of the thread */
-    ret = write(fh->wake_fd, &one, sizeof(one));
+    ret = write(fh->watcher.wake_fd, &one, sizeof(one));
     (void)ret;
 }
 
@@ -127,8 +127,10 @@ void ucp_fh_peer_look(ucp_fh_t *fh, ucp_fh_link_t *link)
 
 static void drop_inbox(ucp_fh_link_t *link)
 {
-    while (!ucs_list_is_empty(&link->inbox)) {
-        free(ucs_list_extract_head(&link->inbox, ucp_fh_parcel_t, link));
+    ucp_fh_parcel_t *parcel;
+
+    while ((parcel = ucp_fh_list_pop(&link->inbox, ucp_fh_parcel_t, link)) != NULL) {
+        free(parcel);
     }
     link->num_inbox = 0;
 }
@@ -146,8 +148,7 @@ void ucp_fh_peer_fail(ucp_fh_t *fh, uint32_t slot, ucs_status_t status)
     drop_inbox(link);
     ucp_fh_local_fail_peer(&fh->local, slot);
     ucp_fh_remote_fail_peer(&fh->remote, slot, status);
-    while (!ucs_list_is_empty(&link->sent)) {
-        move = ucs_list_extract_head(&link->sent, ucp_fh_move_t, link);
+    while ((move = ucp_fh_list_pop(&link->sent, ucp_fh_move_t, link)) != NULL) {
         (void)ucp_fh_remote_moved(&fh->remote, move, status, NULL);
     }
 }
@@ -387,6 +388,8 @@ ucs_status_t ucp_fh_connect(ucp_fh_h fh, uint32_t peer, const void *address,
     status = (fh->links[peer].ep != NULL) ? UCS_ERR_ALREADY_EXISTS :
                                             connect_to(fh, head);
     ucs_mutex_unlock(&fh->send_lock);
-    ucp_fh_wake(fh); /* The thread sends the greeting, if there is one */
+    if (status == UCS_OK) {
+        ucp_fh_wake(fh); /* The thread sends the greeting, if there is one */
+    }
     return status;
 }

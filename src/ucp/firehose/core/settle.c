@@ -54,8 +54,7 @@ pin(void *arg, uint64_t start, uint64_t length, void **handle_p)
 
     handle = malloc(sizeof(*handle));
     if (handle == NULL) {
-        status = UCS_ERR_NO_MEMORY;
-        goto err;
+        return UCS_ERR_NO_MEMORY;
     }
 
     status = map(fh, start, length, &handle->memh);
@@ -77,7 +76,6 @@ err_unmap:
     ucp_mem_unmap(fh->mem_context, handle->memh);
 err_free_handle:
     free(handle);
-err:
     return status;
 }
 
@@ -216,19 +214,17 @@ static int next_work(ucp_fh_t *fh, ucp_fh_work_t *work)
 /* Do one thing. @return whether there was one */
 static int settle_one(ucp_fh_t *fh)
 {
-    ucp_fh_parcel_t *parcel = NULL;
-    ucp_fh_call_t *call     = NULL;
-    int has_work            = 0;
+    ucp_fh_call_t *call = NULL;
+    int has_work        = 0;
+    ucp_fh_parcel_t *parcel;
     ucp_fh_work_t work;
 
     ucp_fh_lock(fh);
     collect(fh);
-    if (!ucs_list_is_empty(&fh->outbox)) {
-        parcel = ucs_list_extract_head(&fh->outbox, ucp_fh_parcel_t, link);
-    } else if (!ucs_list_is_empty(&fh->calls)) {
-        call = ucs_list_extract_head(&fh->calls, ucp_fh_call_t, link);
-    } else {
-        has_work = next_work(fh, &work);
+    parcel = ucp_fh_list_pop(&fh->outbox, ucp_fh_parcel_t, link);
+    if (parcel == NULL) {
+        call     = ucp_fh_list_pop(&fh->calls, ucp_fh_call_t, link);
+        has_work = (call == NULL) && next_work(fh, &work);
     }
     ucp_fh_unlock(fh);
 
