@@ -98,7 +98,7 @@ static ucs_status_t check_context(ucp_context_h context)
     return UCS_OK;
 }
 
-/* The tables and the links have entries for each process */
+/* Make the state of the library, in which tables and links have an entry for each process */
 static ucs_status_t make(const ucp_fh_settings_t *settings, ucp_fh_t **fh_p)
 {
     uint32_t num        = settings->local.num_peers;
@@ -227,8 +227,8 @@ static void say_goodbye(ucp_fh_t *fh)
     ucp_fh_settle(fh);
 }
 
-/* The worker destroys its endpoints. Messages have to leave before. The thread has
- * stopped */
+/* Wait until the messages have left, before the worker and its endpoints are destroyed. The
+ * library's thread has stopped */
 static void flush_worker(ucp_fh_t *fh)
 {
     ucp_request_param_t param = {.op_attr_mask = 0};

@@ -45,7 +45,7 @@ get(const ucp_fh_init_params_t *params, uint64_t field, uint64_t value,
     return (params->field_mask & field) ? value : def;
 }
 
-/* The program may give as much as the environment. The tables refuse too small values */
+/* The program may set as many bytes as the environment may. The tables refuse too few */
 static ucs_status_t check_bytes(const char *variable, uint64_t bytes)
 {
     if (bytes > UCP_FH_MAX_BYTES) {

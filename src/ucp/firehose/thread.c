@@ -21,18 +21,18 @@
  * and then whether peers are alive */
 #define SLEEP_IDLE    500000000L
 
-/* The same if the worker cannot wake the thread, if the thread looks after a busy worker of
- * the program, or if a thread of the program drives, which may stop at any time */
+/* The longest sleep, ns, if the worker cannot wake the thread, if the thread progresses a busy
+ * worker of the program, or if a thread of the program drives, which may stop at any time */
 #define SLEEP_POLLING 100000L
 
-/* How long pins wait for room of the system, or of a bound, ns. Transfers give their room
- * back sooner; other memory may keep its room for ever */
+/* How long pins wait until the system, or a bound, has room for them, ns. Transfers under way
+ * give their room back sooner; other memory may keep its room for ever */
 #define PATIENCE      250000000ull
 
 /* The time between two recalls while pins wait, ns: some round trips */
 #define RECALL_EVERY  1000000ull
 
-/* How long no pin waits after one has waited in vain, ns */
+/* After a pin has waited for room in vain, other pins fail without a wait for this time, ns */
 #define IMPATIENCE    10000000000ull
 
 /* The thread sleeps after so many rounds without work: some 10 us, since messages seldom
@@ -40,7 +40,8 @@
 #define MAX_IDLE      64
 
 
-/* Look after workers for any thread. @return whether one is busy */
+/* Progress the busy ones of the workers that any thread may use. @return whether there are
+ * any */
 static int help_workers(ucp_fh_t *fh)
 {
     int num_busy = 0;
@@ -107,7 +108,7 @@ static ucs_status_t arm(ucp_fh_t *fh)
 
     ucs_mutex_lock(&fh->send_lock);
     if (fh->has_acted || has_mail(fh)) {
-        /* UCX signals no event for a message that it has to send still */
+        /* UCX signals no event for a message that UCX has yet to send */
         status = UCS_ERR_BUSY;
     } else if (fh->worker_fd >= 0) {
         status = ucp_worker_arm(fh->worker);

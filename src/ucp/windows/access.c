@@ -29,7 +29,7 @@ typedef struct {
 } access_t;
 
 
-/* Without it, requests are complete or freed */
+/* The parameters of operations whose requests the program does not get */
 static const ucp_request_param_t no_param = {.op_attr_mask = 0};
 
 
@@ -62,8 +62,10 @@ static int enter(ucp_win_entry_t *entry_p)
     return 0;
 }
 
-/* Find the window and the way of an access. The latter may differ from that of the key, to
- * the same peer */
+/* Find the window and the way of an access. The way is that of the endpoint of the access: the
+ * key may have been unpacked for another endpoint to the same peer. Another thread may be
+ * closing that other endpoint; whatever is read of its way, it is not the endpoint of the
+ * access */
 static ucs_status_t start(access_t *access, ucp_rkey_h rkey)
 {
     ucp_win_remote_t *window = ucp_win_remote_find(rkey);
@@ -110,9 +112,9 @@ static int may_be_flush(const ucp_request_param_t *param)
                                     UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL));
 }
 
-/* Whether an access has to be completed at once. If so, @a plain has the parameters for the
- * access. The program cannot be told of its end later: many programs set what belongs to a
- * request when they have got the request */
+/* Whether an access has to be completed before its call returns. If so, @a plain has the
+ * parameters for the access, without a callback: many programs set the data of a callback only
+ * when they have got the request */
 static int is_scarce(const access_t *access, const ucp_request_param_t *param,
                      ucp_request_param_t *plain)
 {
@@ -264,7 +266,7 @@ static ucs_status_t post_chunks(access_t *access, ucp_fh_chunk_t *chunk)
 static ucs_status_t
 check_chunks(const access_t *access, const ucp_request_param_t *param)
 {
-    if (access->super.kind == UCP_FH_OP_ATOMIC) { /* It is not aligned */
+    if (access->super.kind == UCP_FH_OP_ATOMIC) { /* Its address is not aligned */
         return UCS_ERR_INVALID_PARAM;
     }
 
@@ -331,7 +333,7 @@ static ucs_status_ptr_t access_one(access_t *access, const ucp_fh_chunk_t *chunk
 }
 
 /* @return the key for a write by a memo (way.h), or NULL. Where threads wait for each other's
- * workers, each access looks at how many firehoses it leaves to others */
+ * workers, there are no such writes: each access has to look whether firehoses are scarce */
 static ucp_rkey_h find_memo(const access_t *access)
 {
     return (access->is_read ||

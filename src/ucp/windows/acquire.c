@@ -78,12 +78,13 @@ int ucp_win_peer_is_scarce(uint32_t peer)
            are_scarce(ucp_win_fh(), peer) && !ucp_win.env->is_in_progress();
 }
 
-/* Under ucp_fh::lock: the request of a piece has ended, for which a thread waits */
+/* Under ucp_fh::lock: the request of a piece has ended. A thread waits for it, and looks at its
+ * status */
 static void piece_ended(ucp_fh_comp_t *self)
 {
 }
 
-/* The same for a piece without a waiting thread */
+/* Under ucp_fh::lock: the request of a piece has ended, and no thread waits for it any more */
 static void abandoned_ended(ucp_fh_comp_t *self)
 {
     ucp_fh_piece_t *piece = ucs_container_of(self, ucp_fh_piece_t, request.comp);
@@ -104,8 +105,8 @@ static int has_ended(ucp_fh_t *fh, const ucp_fh_piece_t *piece)
     return ret;
 }
 
-/* @return 0: the request has ended meanwhile; else the thread that ends the request frees the
- * piece */
+/* Wait no longer for a request. @return 0: the request has ended meanwhile; else the thread that
+ * ends the request frees the piece */
 static int give_up(ucp_fh_t *fh, ucp_fh_piece_t *piece)
 {
     int is_pending;
@@ -148,8 +149,8 @@ static void tell_of_wait(uint32_t peer)
     }
 }
 
-/* This thread may have used the firehoses itself. The wait has no end: there is no status to
- * return yet */
+/* Wait for a request, and flush the way meanwhile, since this thread may have used the firehoses
+ * itself. There is no time limit: the operation has no status to return before */
 static void wait_outside(ucp_fh_t *fh, ucp_fh_piece_t *piece, const ucp_win_way_t *way)
 {
     uint64_t end = ucs_monotonic_ns() + PATIENCE_TELL;
@@ -270,8 +271,8 @@ static int shed(ucp_fh_t *fh, uint32_t peer, uint64_t num)
     return are_shed;
 }
 
-/* Let the peer, which has no room, get some: from this process, or meanwhile from
- * others. Not in a callback */
+/* Let a peer without room get room: this process gives unused firehoses back, or sleeps until
+ * other processes may have done so. Not in a callback */
 static void make_room(ucp_fh_t *fh, ucp_win_way_t *way, const ucp_fh_run_t *run)
 {
     struct timespec pause = {.tv_nsec = SLEEP};

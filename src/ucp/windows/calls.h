@@ -11,8 +11,8 @@
 
 /** @file calls.h
  *
- * The calls of the program that this library carries out. A function stands for that of UCP
- * whose name it has after ucp_win_, or for the member of predreg_windows_t. */
+ * The calls of the program that this library carries out. A function ucp_win_x() stands for
+ * UCP's function ucp_x(), or for member x of predreg_windows_t. */
 
 /** A window of a peer, by the key that UCP has made for the program. Does not change. */
 typedef struct ucp_win_remote {
@@ -133,10 +133,12 @@ ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
 /** Takes no lock if nobody has begun an operation. */
 int ucp_win_needs_flush(ucp_worker_h worker, ucp_ep_h ep);
 
-/** Flush a way, if that takes not longer than ucp_win_way_wait().
+/** Flush a way, and wait for the end as ucp_win_way_wait() does.
  *
- *  @param [in] request  Of an operation before on that way, which is freed; or NULL.
- *  @return the status of the request, or of the flush; UCS_INPROGRESS: it goes on. */
+ *  @param [in] request  The request of an earlier operation on the way, which this call frees;
+ *                       or NULL.
+ *  @return the status of the flush, if that is an error or there is no request; else the
+ *          status of the request. UCS_INPROGRESS: the operation or the flush goes on. */
 ucs_status_t ucp_win_way_complete(ucp_win_way_t *way, ucs_status_ptr_t request);
 
 #endif

@@ -9,17 +9,17 @@
 #include <ucs/base/clock.h>
 #include <ucs/debug/log_def.h>
 
-/* One of so many progress calls of a worker looks at its ways, by chance: with a counter, a
- * thread that progresses two workers in turn would look at the same one each time */
+/* One of LOOK_EVERY progress calls looks at the ways of its worker. Chance says which: with a
+ * counter, a thread that progresses two workers in turn would look at the same one each time */
 #define LOOK_EVERY 16
 
-/* A thread polls after so many progress calls in a row without effect: fewer are part of most
- * flushes, and a help costs half a microsecond */
+/* A thread polls if so many progress calls in a row had nothing to do. Most flushes have some
+ * such calls, and to answer peers after each of them would cost half a microsecond */
 #define POLLS_AFTER 4
 
 
-/* Take a closing way of a worker without flushes under way, or abandoned. @return NULL: there
- * is none */
+/* Take a way of a worker out of the closing ways: one without flushes under way, or an abandoned
+ * one. @return NULL: there is none */
 static ucp_win_way_t *take_complete(ucp_worker_h worker)
 {
     ucp_fh_t *fh         = ucp_win_tables();
@@ -57,9 +57,9 @@ static void end_complete(ucp_worker_h worker)
     }
 }
 
-/* Whether a worker is one of the context whose windows are served. Then Firehose stays while
- * the worker is there, unlike for other contexts, among them Firehose's own. Once Firehose
- * is known */
+/* Whether a worker is one of the context whose windows are served: as long as such a worker is
+ * there, Firehose does not end. Workers of other contexts, and Firehose's own worker, are not
+ * such workers. To be called when Firehose is known to run */
 static int is_served(ucp_worker_h worker)
 {
     /* mem_context was written before Firehose was made known, and does not change any
@@ -140,7 +140,7 @@ void *ucp_win_way_begin_close(ucp_ep_h ep)
     return way;
 }
 
-/* Nothing was closed. The map has room for the way, which was in it before */
+/* UCP has not closed the endpoint. The map mostly has room for the way, which was there before */
 static void reopen(ucp_win_way_t *way)
 {
     ucp_fh_t *fh = ucp_win_tables();

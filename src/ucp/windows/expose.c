@@ -36,7 +36,7 @@ typedef struct {
 } window_t;
 
 
-/* Whether memory may be for peers, and is large enough */
+/* Whether memory is large enough for a window, and peers may read and write it */
 static int is_large(const ucp_mem_map_params_t *params)
 {
     const unsigned prot = UCP_MEM_MAP_PROT_REMOTE_READ |

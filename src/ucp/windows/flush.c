@@ -68,8 +68,8 @@ static int is_begun(const ucp_win_way_t *way)
     return (way->super.num_unflushed > 0) || (way->super.num_flushes > 0);
 }
 
-/* Flush a worker of this thread alone, until this time at most: only endpoints with
- * operations, since others may not be connected yet */
+/* Flush the endpoints of a worker that only this thread uses now, until a time at most. Endpoints
+ * without operations are left alone, since they may not be connected yet */
 static void flush_own(ucp_fh_t *fh, const ucp_win_worker_t *worker, uint64_t end)
 {
     ucp_win_way_t *way;
@@ -83,8 +83,9 @@ static void flush_own(ucp_fh_t *fh, const ucp_win_worker_t *worker, uint64_t end
     }
 }
 
-/* Flush a worker of which other threads may close endpoints meanwhile, and begin more
- * operations */
+/* Flush a worker on which other threads may begin operations and close endpoints meanwhile: the
+ * worker as a whole, since nobody can tell how long an endpoint is open. UCX 1.18 asserts if
+ * another thread closes one of its endpoints by force before that flush has ended */
 static void flush_multi(const ucp_win_worker_t *worker, uint64_t end)
 {
     const ucp_request_param_t param = {.op_attr_mask = 0};

@@ -20,8 +20,8 @@ BEGIN_C_DECLS
  * The packed key of a window, in place of UCP's, for peers. Pure. Numbers are in the byte
  * order of the machine.
  *
- * No key of UCP has the same first word: there the word would mean domains with numbers
- * beyond those of any context.
+ * No key of UCP has the same first word: in a key of UCP this word would mean memory domains
+ * with higher numbers than any context has.
  */
 
 #define UCP_WIN_KEY_MAGIC   0xf1f3e57057a1d0c1ull

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A flush of the library begins with so many pieces at least */
+/* The library begins no flush of a way with fewer unflushed pieces, unless others want its
+ * firehoses */
 #define MIN_UNFLUSHED 64
 
 

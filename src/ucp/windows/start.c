@@ -18,7 +18,7 @@
 #define MAX_ADDRESS 700
 
 
-/* FNV-1a, of names that have a job in them */
+/* Add a text to a hash by FNV-1a */
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     for (; (text != NULL) && (*text != '\0'); ++text) {
@@ -118,7 +118,7 @@ static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
         return status;
     }
 
-    /* UCX complains of settings of transports that this machine lacks */
+    /* UCX logs that it knows no settings of transports that this machine lacks */
     (void)ucp_fh_hush("invalid configuration");
     params.context = ucp_win.context;
     status         = ucp_fh_init_for(&params, context, fh_p);
@@ -239,7 +239,8 @@ void ucp_win_end(ucp_context_h context)
 {
     ucp_fh_t *fh;
 
-    /* Firehose's own context ends under start_lock if Firehose cannot be started */
+    /* Not for Firehose's own context, which start() destroys under start_lock if Firehose cannot
+     * be started */
     if (!ucp_win_context_remove(context)) {
         return;
     }

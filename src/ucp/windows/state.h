@@ -27,8 +27,8 @@
 typedef struct ucp_win_way {
     ucp_fh_way_t    super;   /**< First member, see ucp_fh_way_put() */
     ucp_context_h   context; /**< Does not change */
-    atomic_int      is_slow; /**< Whether the last call that waited for a flush did so in
-                                  vain: the next one waits less. Relaxed */
+    atomic_int      is_slow; /**< Whether the last call that waited for a request waited in
+                                  vain: the next call does not wait. Relaxed */
     ucs_list_link_t link;    /**< In ucp_win_t::open_ways or closing_ways. Protected by
                                   win.lock */
     int             is_unflushed; /**< UCP had no memory for the last flush. Written by the
@@ -68,15 +68,15 @@ typedef struct ucp_win {
     ucs_mutex_t lock;
     /* Protected by lock */
     ucs_list_link_t open_ways;
-    ucs_list_link_t closing_ways; /**< Their endpoints are closed, their keys not destroyed
-                                       yet */
+    ucs_list_link_t closing_ways; /**< Ways whose endpoints are closed, and whose keys are
+                                       not destroyed yet */
     ucs_list_link_t workers;     /**< ucp_win_worker_t */
     int             hides_multi; /**< Whether there was no memory to note a worker of mode
                                       MULTI, for good */
     pthread_cond_t  unused;      /**< Signalled when nobody helps a worker any more */
 
-    /** Before lock: Firehose begins or ends. UCP calls back to this library meanwhile, and
-     *  may take lock */
+    /** Held while Firehose is started, and to note that Firehose ends. Taken before lock: UCP
+     *  is called meanwhile, and may call this library, which takes lock */
     ucs_mutex_t start_lock;
     /* Protected by start_lock, until the end of the list */
     ucp_context_h   context;     /**< Of Firehose's own messages */
@@ -97,7 +97,7 @@ typedef struct ucp_win {
      *  under lock and ucp_fh::lock at the end. A thread that has entered a call finds the
      *  same value all the time, see ucp_win_enter() */
     _Atomic(ucp_fh_t*) fh;
-    /** Takes the place of Firehose without one: has a lock, and nothing in its lists */
+    /** Stands for Firehose where Firehose does not run: has a lock, and empty lists */
     ucp_fh_t        none;
 
     ucp_fh_ways_t   ways;
@@ -110,9 +110,9 @@ typedef struct ucp_win {
     /** Contexts for one-sided communication, made so far. Relaxed: a thread with a context
      *  sees that one counted */
     atomic_uint     num_contexts;
-    /** Whether Firehose is about to end. With the next one sequentially consistent: a call
-     *  is counted before it looks, and the thread that ends Firehose says so before it
-     *  counts, so that one of them sees the other */
+    /** Whether Firehose is about to end. This field and num_calls are sequentially consistent:
+     *  a call counts itself before it reads is_ending, and the thread that ends Firehose sets
+     *  is_ending before it reads num_calls, so that one of the two sees the other */
     atomic_int      is_ending;
     atomic_uint     num_calls; /**< Threads in calls that are counted */
 } ucp_win_t;
@@ -129,8 +129,9 @@ typedef enum {
 } ucp_win_entry_t;
 
 
-/** In how many counted calls this thread is, one in another: a callback may begin an
- *  operation. Only the outer one may be refused, since its end is waited for. */
+/** Number of counted calls that this thread is in: a callback of a call may begin another
+ *  call. Only the outermost call may be refused, since the end of Firehose waits for the
+ *  outermost calls. */
 extern __thread unsigned ucp_win_depth;
 
 
@@ -245,10 +246,10 @@ static inline ucp_win_way_t *ucp_win_way_find(ucp_ep_h ep)
     return (ucp_win_way_t*)ucs_map_find(&ucp_win.by_ep, ep);
 }
 
-/** Tells ways apart. Called under win.lock and ucp_fh::lock. */
+/** A question about a way. Called under win.lock and ucp_fh::lock. */
 typedef int (*ucp_win_way_is_t)(const ucp_win_way_t *way);
 
-/** @return a way of a worker in a list of ucp_win for which that is true, with one more
+/** @return the first way of a worker with the answer 1 in a list of ucp_win, with one more
  *          reference, or NULL. */
 ucp_win_way_t *ucp_win_way_get(const ucs_list_link_t *ways, ucp_worker_h worker,
                                ucp_win_way_is_t is);
@@ -256,11 +257,11 @@ ucp_win_way_t *ucp_win_way_get(const ucs_list_link_t *ways, ucp_worker_h worker,
 
 /* flush.c: progress and flushes while a thread waits */
 
-/** How long a call waits for operations on endpoints, ns. UCP would not wait: a peer without
- *  progress may wait for this process to go on. */
+/** How long a call waits for operations on endpoints at most, ns. UCP would not wait in these
+ *  calls: a peer that makes no progress may wait for this thread to return from the call. */
 #define UCP_WIN_PATIENCE (1 * UCS_NSEC_PER_SEC)
 
-/** Progress a worker; if there is nothing to do, ucp_win_ways_help(). */
+/** Progress a worker. If the worker has nothing to do, call ucp_win_ways_help(). */
 void ucp_win_worker_progress(ucp_context_h context, ucp_worker_h worker);
 
 /** Progress and flush all workers that this thread may use in a call for a context: a peer
@@ -281,26 +282,26 @@ ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request);
 
 /* close.c: what is due for ways after progress, and the end of endpoints */
 
-/** A worker was progressed: now and then, do what is due for its ways. A thread whose
- *  progress finds nothing a few times in a row polls, maybe for a process that waits for
- *  this very one, and on the processor that Firehose's thread would need: so it answers
- *  peers meanwhile. */
+/** A worker was progressed: now and then, do what is due for its ways. A thread whose progress
+ *  finds nothing to do a few times in a row polls. It may poll for a process that waits for
+ *  this one, on the processor that Firehose's thread would need: so the polling thread answers
+ *  peers. */
 void ucp_win_way_progressed(ucp_worker_h worker, int is_idle);
 
 /**
  * An endpoint is about to be closed: a flush begins, whose end frees the firehoses and keys
  * of the endpoint. Does not wait for the flush, and may be called in a callback.
  *
- * @return what ucp_win_way_closed() is to be told; NULL: nothing.
+ * @return the first argument for ucp_win_way_closed(); NULL: not to be called.
  */
 void *ucp_win_way_begin_close(ucp_ep_h ep);
 
-/** UCP has closed the endpoint, or refused to. After the flush the keys are destroyed:
- *  here, or when the worker is progressed or destroyed. */
+/** UCP has closed the endpoint, or has refused to do so. When the last flush has ended, the
+ *  keys are destroyed: in this call, or when the worker is progressed or destroyed. */
 void ucp_win_way_closed(void *closing, int is_refused);
 
-/** A worker is about to be destroyed: close all of its endpoints; wait for these flushes, a
- *  second at most, and destroy the keys. */
+/** A worker is about to be destroyed: begin the last flushes of all of its endpoints, wait for
+ *  them, a second at most, and destroy the keys. */
 void ucp_win_way_close_worker(ucp_worker_h worker);
 
 
@@ -319,8 +320,8 @@ void ucp_win_way_close_worker(ucp_worker_h worker);
 ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint64_t address, size_t length,
                              ucp_fh_piece_t **piece_p, ucp_fh_chunk_t *chunk);
 
-/** End the use of pieces: all reads have completed, or nothing went through them. After
- *  the end of Firehose, free the pieces. Without lock. */
+/** Release and free pieces: all reads have completed, or nothing went through the pieces.
+ *  After the end of Firehose, only free them. Without lock. */
 void ucp_win_pieces_end(ucs_list_link_t *pieces);
 void ucp_win_piece_end(ucp_fh_piece_t *piece);
 

@@ -13,7 +13,7 @@
     (UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
      UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_MEMH)
 
-/* These, and those of its request */
+/* The parameters of an operation and of its request that are known here */
 #define FIELDS (UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | \
                 UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS | \
                 PLAIN_FIELDS)
@@ -127,7 +127,8 @@ int ucp_win_ticket_freeing(void *request)
 {
     ucp_win_ticket_t *ticket;
 
-    /* Without lock: the thread that frees a request knows of it, and so of its ticket */
+    /* Without lock: the thread that frees a request has got it from ucp_win_ticket_issued(), and
+     * sees what that function has put into the map */
     if (ucs_map_find(&tickets, request) == NULL) {
         return 0;
     }

@@ -73,8 +73,8 @@ int ucp_win_context_remove(ucp_context_h context)
     return ucs_map_take(&ucp_win.contexts, context) != NULL;
 }
 
-/* Without memory for a worker nobody helps it; but that there is one for any thread tells who
- * may use the others */
+/* If there is no memory to note a worker, no thread helps it. A worker of mode MULTI is noted in
+ * hides_multi then: it tells which threads may use the others */
 void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker)
 {
     const void *known = ucs_map_find(&ucp_win.contexts, context);

@@ -6,9 +6,10 @@
 
 #include "calls.h"
 
-/* UCP up to 1.23 makes the older calls of the newer ones likewise */
+/* The older calls, made of the newer ones, as UCP up to 1.23 makes them */
 
-/* The callback of an older call, which has no argument, is the argument of this one */
+/* Call the callback of an older call, which takes no argument, and is itself the argument of this
+ * callback */
 static void call_old(void *request, ucs_status_t status, void *user_data)
 {
     ((ucp_send_callback_t)user_data)(request, status);

@@ -49,7 +49,7 @@ struct ucp_fh_worker {
                                     fail. Does not change */
     ucs_mutex_t     ways_lock; /**< Around the making of a way. Before all locks but
                                     ucp_win.start_lock */
-    /** By number of the peer; NULL: not made yet. Written under ways_lock */
+    /** By number of the peer; NULL: not made yet. Written under ways_lock, with release */
     _Atomic(ucp_fh_peer_way_t*) *peers;
     /* Protected by ucp_fh::lock */
     ucp_fh_ways_t   ways;
@@ -60,8 +60,8 @@ struct ucp_fh_worker {
     ucs_list_link_t unposted;
     unsigned        num_flushing; /**< Flushes of the program under way */
     unsigned        num_quick; /**< Calls of progress in a row without a look at the tables.
-                                    Of the threads that may call UCP with the worker, one
-                                    at a time; unused if any thread may */
+                                    Written by the threads that may call UCP with the worker,
+                                    one at a time; unused if any thread may */
 };
 
 
@@ -71,7 +71,8 @@ struct ucp_fh_op {
     ucs_list_link_t     link;       /**< In ucp_fh_worker::unposted. Protected by
                                          ucp_fh::lock */
     ucs_list_link_t     ready;      /**< In ucp_fh_worker::ready. Likewise */
-    ucp_fh_worker_h     worker;     /**< Invalid once the operation has ended */
+    ucp_fh_worker_h     worker;     /**< The program may destroy the worker once the
+                                         operation has ended */
     ucp_fh_way_t        *way;       /**< NULL: a flush */
     ucp_fh_access_t     access;     /**< If it is no flush */
     size_t              posted;     /**< Bytes handed to UCP. Of the posting thread */
@@ -80,17 +81,18 @@ struct ucp_fh_op {
     ucs_list_link_t     pieces;     /**< Of a flush: the pieces to release at its end.
                                          Protected by ucp_fh::lock */
     ucp_request_param_t param;      /**< For UCP */
-    ucp_request_param_t told;       /**< The callback of the program and its argument */
-    atomic_uint         pending;    /**< Requests of UCP, and one until all bytes are
-                                         posted */
+    ucp_request_param_t told;       /**< The program's callback, and the argument for it */
+    atomic_uint         pending;    /**< Requests of UCP under way, and one more until all
+                                         bytes are posted */
     atomic_int          error;      /**< The first error, or UCS_OK. Written by the thread
                                          that meets the error */
     atomic_int          result;     /**< UCS_INPROGRESS, or the final status; written once,
                                          by the thread that ends the last request */
-    /** Flags. The calling thread of the program sets the first one, the thread that ends
-     *  the last request the next two, the program the last one. Of two that meet, the
-     *  later one goes on: after ENDED and RETURNED comes the callback, after TOLD and FREED
-     *  free() */
+    /** The flags UCP_FH_OP_*. The thread of the program that makes the call sets RETURNED,
+     *  the thread that ends the last request sets ENDED and then TOLD, and
+     *  ucp_fh_request_free() sets FREED. Whoever sets the later one of RETURNED and ENDED
+     *  sees to the callback; whoever sets the later one of TOLD and FREED frees the
+     *  operation */
     atomic_uint         state;
 };
 

@@ -13,7 +13,7 @@
                 UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
                 UCP_OP_ATTR_FLAG_FAST_CMPL | UCP_OP_ATTR_FLAG_MULTI_SEND)
 
-/* Those that are for the program's callback */
+/* The parameters of the program that are for its callback */
 #define TOLD (UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA)
 
 /* The bit that marks the request of an operation, see access.h */
@@ -24,8 +24,8 @@
 typedef struct ucp_fh_op_piece {
     ucp_fh_piece_t super;
     ucp_fh_op_t    *op;
-    atomic_uint    pending; /* Of a read: requests of UCP, and one while further chunks may
-                               come */
+    atomic_uint    pending; /* Of a read: requests of UCP under way, and one more until all
+                               chunks of the piece are posted */
 } op_piece_t;
 
 
@@ -85,14 +85,15 @@ static ucp_fh_op_t *to_op(void *request)
                    (ucp_fh_op_t*)((uintptr_t)request & ~OP_BIT) : NULL;
 }
 
-/* Acquire and release: the thread that finds the flag of the other one goes on with all
- * writes of the other one. @return the flags before */
+/* Set a flag of an operation. Acquire and release: of two threads that set flags, the later
+ * one sees all writes of the earlier one. @return the flags before */
 static unsigned set_flag(ucp_fh_op_t *op, unsigned flag)
 {
     return atomic_fetch_or_explicit(&op->state, flag, memory_order_acq_rel);
 }
 
-/* Call the program. The operation may be gone afterwards */
+/* Call the callback of the program, unless the program wants no call any more. The operation
+ * may be gone afterwards */
 static void tell(ucp_fh_op_t *op, int is_wanted)
 {
     const ucp_request_param_t *told = &op->told;
@@ -109,8 +110,9 @@ static void tell(ucp_fh_op_t *op, int is_wanted)
     }
 }
 
-/* If one request is pending, nobody else can change that. Acquire and release: the last
- * one knows the writes of the others */
+/* @return whether the caller has the last pending request. If one request is pending, the
+ * request is the caller's, and no other thread changes the number. Acquire and release: the
+ * thread with the last request sees what the threads with the other requests wrote */
 static int is_last_request(ucp_fh_op_t *op)
 {
     return (atomic_load_explicit(&op->pending, memory_order_acquire) == 1) ||
@@ -118,8 +120,9 @@ static int is_last_request(ucp_fh_op_t *op)
                                       memory_order_acq_rel) == 1);
 }
 
-/* A request has ended, and with the last one the operation: if the program has the
- * request, it is told, and the operation may be gone */
+/* One of the requests that op->pending counts has ended. The last one ends the operation: if
+ * the program has the request of the operation already, the program's callback is called, and
+ * the operation may be gone afterwards */
 static void end_request(ucp_fh_op_t *op, ucs_status_t status)
 {
     int is_freed;
@@ -129,9 +132,9 @@ static void end_request(ucp_fh_op_t *op, ucs_status_t status)
         return;
     }
 
-    /* Before there is a result: a program that has seen the result may free the request,
-     * and is told nevertheless. Relaxed: if another thread frees the request just now,
-     * either is right */
+    /* Read before there is a result: a program that frees the request because it has seen the
+     * result gets its callback nevertheless. Relaxed: if another thread frees the request at
+     * this moment, a call of the callback is as right as none */
     is_freed = atomic_load_explicit(&op->state, memory_order_relaxed) &
                UCP_FH_OP_FREED;
 
@@ -145,13 +148,14 @@ static void end_request(ucp_fh_op_t *op, ucs_status_t status)
     }
 }
 
-/* @return what the program gets, when its own thread has done all it could */
+/* The thread of the program has posted what it could. @return what the program gets: the
+ * request, or the result if the operation has ended */
 static ucs_status_ptr_t to_program(ucp_fh_op_t *op)
 {
     ucs_status_t result;
 
-    /* Not by the result: the thread that has written the result may still use the
-     * operation */
+    /* The flags decide, and not the result: the thread that has written the result uses the
+     * operation until that thread has set UCP_FH_OP_ENDED */
     if (!(set_flag(op, UCP_FH_OP_RETURNED) & UCP_FH_OP_ENDED)) {
         return to_request(op);
     }
@@ -190,8 +194,9 @@ static int is_write(const ucp_fh_op_t *op)
     return ucp_fh_is_write(op->access.kind, &op->param);
 }
 
-/* A request through the piece of a read has ended, and with the last one the use of the
- * piece */
+/* Count piece->pending of a read down by one: a request of UCP has ended, or all chunks of the
+ * piece are posted. At 0 nobody reads through the piece any more, and its firehoses are
+ * released */
 static void end_part_of_piece(op_piece_t *piece)
 {
     ucp_fh_t *fh = piece->op->worker->fh;
@@ -240,16 +245,15 @@ post_chunk(ucp_fh_op_t *op, op_piece_t *piece, const ucp_fh_chunk_t *chunk)
                               &param);
     op->posted += chunk->length;
     if (is_write(op) || !UCS_PTR_IS_PTR(request)) {
-        atomic_fetch_sub(&piece->pending, 1); /* Not the last one */
+        atomic_fetch_sub(&piece->pending, 1); /* post_piece() has one still */
     }
     if (!UCS_PTR_IS_PTR(request)) {
-        atomic_fetch_sub(&op->pending, 1); /* Nor here */
+        atomic_fetch_sub(&op->pending, 1); /* begin_pieces() has one still */
     }
     return UCS_PTR_IS_ERR(request) ? UCS_PTR_STATUS(request) : UCS_OK;
 }
 
-/* Post all chunks of a piece. The buffer of an operation that fails is left alone from
- * then on */
+/* Post all chunks of a piece, or those before the first one that fails. @return the error */
 static ucs_status_t
 post_chunks(ucp_fh_op_t *op, op_piece_t *piece, ucp_fh_chunk_t *chunk)
 {
@@ -309,12 +313,12 @@ static op_piece_t *make_piece(ucp_fh_op_t *op)
     return piece;
 }
 
-/* Ask for the next piece: for all that is left of the operation, if the peer gives as many
- * firehoses. Where several threads want firehoses, one that gets all at once is done
- * with its turn. If it asked bit by bit, it would queue up for each, and threads without a
- * processor would fall behind (fairness, section 5 of the paper). But while remote pins
- * hold firehoses, the thread may have such a pin itself, and would wait for ever for its
- * own.
+/* Ask for the next piece: for all that is left of the operation, if the peer grants as many
+ * firehoses. Where several threads want firehoses, a thread that gets all of its own at once
+ * is done with its turn. A thread that asked for one part after the other would queue up for
+ * each part, and threads without a processor would fall behind (fairness, section 5 of the
+ * paper). But while remote pins hold firehoses of the peer, this thread may have such a pin.
+ * It would wait for the firehoses of its own pin for ever, and asks for a part only.
  * @return UCS_INPROGRESS: another thread may go on with the operation already */
 static ucs_status_t begin_piece(ucp_fh_op_t *op)
 {

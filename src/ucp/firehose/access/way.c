@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-/* A piece of an operation that cannot have all firehoses at once has this part of those
- * of the peer, so that other operations get theirs, and the next piece gets its own while
- * a flush is under way */
+/* If a piece may not have all buckets of its operation, the piece has 1 / SHARE of the
+ * firehoses of the peer: other operations get firehoses as well, and so does the next piece
+ * while a flush of this piece is under way */
 #define SHARE 4
 
 
@@ -71,7 +71,7 @@ ucp_fh_run_t ucp_fh_way_run(const ucp_fh_t *fh, const ucp_fh_way_t *way,
     return run;
 }
 
-/* Under lock: let the table know of the writes by memos */
+/* Under lock: let the table count the writes by memos */
 static void count_quick(ucp_fh_t *fh, ucp_fh_way_t *way)
 {
     ucp_fh_remote_count_hits(&fh->remote, way->num_uncounted);
@@ -110,7 +110,7 @@ void ucp_fh_piece_find(ucp_fh_t *fh, const ucp_fh_piece_t *piece, uint64_t addre
     ucp_fh_unlock(fh);
 }
 
-/* Merge a rest into the key, so that UCP finds in one key all domains */
+/* Unpack a key with a rest merged into it, so that UCP finds all memory domains in one key */
 static ucs_status_t unpack_merged(ucp_ep_h ep, const ucp_fh_key_t *key,
                                   const ucp_fh_rest_t *rest, ucp_rkey_h *rkey_p)
 {
@@ -129,8 +129,8 @@ static ucs_status_t unpack_merged(ucp_ep_h ep, const ucp_fh_key_t *key,
     return status;
 }
 
-/* Unpack a key, and keep it for other operations. If two threads do so at once, both
- * unpacked keys stay */
+/* Unpack the key of a bucket, and keep the unpacked key for other operations. If two threads
+ * unpack the same key at once, both unpacked keys stay */
 static ucs_status_t unpack(ucp_fh_t *fh, ucp_fh_way_t *way, const ucp_fh_rest_t *rest,
                            ucp_fh_chunk_t *chunk)
 {
@@ -141,7 +141,7 @@ static ucs_status_t unpack(ucp_fh_t *fh, ucp_fh_way_t *way, const ucp_fh_rest_t 
         return UCS_ERR_NO_MEMORY;
     }
 
-    ucp_fh_way_empty_trash(fh, way); /* This key takes the place of another one */
+    ucp_fh_way_empty_trash(fh, way); /* The new key mostly replaces one of the trash */
     status = (rest == NULL) ?
                      ucp_ep_rkey_unpack(way->ep, chunk->key->packed, &unpacked->rkey) :
                      unpack_merged(way->ep, chunk->key, rest, &unpacked->rkey);
@@ -295,7 +295,7 @@ void ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece)
 static void take(ucp_fh_t *fh, ucp_fh_way_t *way, ucs_list_link_t *pieces)
 {
     if (way->num_unflushed == 0) {
-        return; /* All memos are void already */
+        return; /* The way has no valid memos either */
     }
 
     ucs_list_splice_tail(pieces, &way->unflushed);
@@ -454,7 +454,7 @@ ucp_fh_way_t *ucp_fh_ways_find_due(ucp_fh_t *fh, const ucp_fh_ways_t *ways,
 
 void ucp_fh_ways_flush_due(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker)
 {
-    int has_begun = 1; /* If not, UCP has no memory: the next call tries again */
+    int has_begun = 1; /* 0: UCP has no memory, and the next call tries again */
     ucp_fh_way_t *way;
 
     while (has_begun) {

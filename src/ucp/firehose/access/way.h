@@ -75,8 +75,9 @@ typedef struct ucp_fh_way ucp_fh_way_t;
 /** Ways with writes of unknown arrival: those of a public worker, or of all windows. */
 typedef struct ucp_fh_ways {
     ucs_list_link_t list; /**< By ucp_fh_way_t::dirty. Protected by ucp_fh::lock */
-    atomic_uint     num;  /**< Written under ucp_fh::lock, read relaxed without: a
-                               thread sees the writes of its own */
+    atomic_uint     num;  /**< Length of the list. Written under ucp_fh::lock, read without
+                               lock, relaxed: a thread sees its own writes, and needs no
+                               others */
 } ucp_fh_ways_t;
 
 
@@ -89,7 +90,7 @@ typedef struct ucp_fh_piece {
 } ucp_fh_piece_t;
 
 
-/** The bytes of an operation in one bucket. */
+/** The bytes of an operation in one bucket, and the key to these bytes. */
 typedef struct ucp_fh_chunk {
     ucp_fh_key_t *key;
     ucp_rkey_h   rkey;   /**< NULL: not unpacked yet */
@@ -97,8 +98,8 @@ typedef struct ucp_fh_chunk {
 } ucp_fh_chunk_t;
 
 
-/** A packed key to merge into the key of a bucket; the domains of the latter come
- *  first. */
+/** A packed key to merge into the key of a bucket. If both have a part for a memory domain,
+ *  the part of the bucket's key counts. */
 typedef struct ucp_fh_rest {
     const void *packed;
     size_t     length;
@@ -114,13 +115,17 @@ typedef struct ucp_fh_memo {
 
 
 struct ucp_fh_way {
-    /* Do not change, @a peer and @a max_unflushed from ucp_fh_way_connect() on */
+    /* These fields do not change, @a peer and @a max_unflushed from ucp_fh_way_connect() on */
     ucp_worker_h    worker;
-    ucp_ep_h        ep;          /**< NULL once UCP has closed the endpoint */
+    /** Of a window: NULL once UCP has closed the endpoint. The thread that closes the endpoint
+     *  sets is_closing first. Another thread reads @a ep under ucp_fh::lock if is_closing is
+     *  0, or uses the endpoint itself, which the program does not close then */
+    ucp_ep_h        ep;
     int             is_multi;    /**< Whether any thread may use the worker */
     int             owns_ep;     /**< Whether the program cannot close the endpoint */
     uint32_t        peer;
-    unsigned        max_unflushed; /**< A flush begins with so many pieces */
+    unsigned        max_unflushed; /**< The library begins a flush at this number of
+                                        unflushed pieces */
     ucp_fh_ways_t   *ways;
     void            (*flushed)(ucp_fh_way_t *way); /**< A flush has ended: the front
                                                         calls ucp_fh_way_flushed() */
@@ -138,21 +143,22 @@ struct ucp_fh_way {
                                       thread that may use the worker */
     ucs_list_link_t rkeys;       /**< Unpacked keys to buckets */
     ucs_list_link_t trash;       /**< Unpacked keys to destroy */
-    /* Of the threads that may use the worker, one at a time; if any thread may, @a epoch
-     * is written under ucp_fh::lock, and nobody reads these fields */
+    /* Read and written by the threads that may use the worker, one at a time. If any thread
+     * may use the worker, the way has no memos: @a epoch is written under ucp_fh::lock, and
+     * nobody reads these fields */
     uint64_t        epoch;       /**< From 1 on; 0 is that of an empty memo */
     unsigned        num_quick;   /**< Writes by memos since the last look at the table */
-    uint64_t        num_uncounted; /**< Such writes that the table has not counted */
+    uint64_t        num_uncounted; /**< Writes by memos that the table has not counted */
     unsigned        num_memos;   /**< A power of two; 0: the way has no memos */
     ucp_fh_memo_t   *memos;      /**< By bucket */
 };
 
 
-/** Set up a way that is zero, with one reference. */
+/** Fill in a way, whose bytes are 0. The caller has one reference. */
 void ucp_fh_way_init(ucp_fh_way_t *way, ucp_fh_ways_t *ways, ucp_worker_h worker,
                      ucp_ep_h ep, int is_multi, void (*flushed)(ucp_fh_way_t *way));
 
-/** Tell which peer the endpoint leads to. Under lock. Without memory for memos each
+/** Tell which peer the endpoint leads to. Under lock. If there is no memory for memos, each
  *  write asks the table. */
 void ucp_fh_way_connect(ucp_fh_t *fh, ucp_fh_way_t *way, uint32_t peer,
                         unsigned max_unflushed);
@@ -205,8 +211,8 @@ static inline void ucp_fh_piece_free(ucp_fh_piece_t *piece)
 void ucp_fh_pieces_release(ucp_fh_t *fh, ucs_list_link_t *pieces);
 
 
-/** Other requests may want the firehoses of a way: look, and if so, flush the way and
- *  make its memos void. */
+/** Look whether other requests want the firehoses of a way. If so, flush the way and make
+ *  its memos void. */
 void ucp_fh_way_look(ucp_fh_t *fh, ucp_fh_way_t *way);
 
 /** @return the key for a write by a memo, or NULL: the write has to ask the table. */
@@ -251,8 +257,8 @@ ucs_status_ptr_t
 ucp_fh_ways_flush(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep,
                   const ucp_request_param_t *param, ucs_list_link_t *pieces);
 
-/** Release all pieces of a way, those of flushes under way too. No firehose needs its
- *  unpacked keys any more. Under lock. */
+/** Release all pieces of a way, those that flushes under way cover as well, and put all
+ *  unpacked keys of the way into its trash. Under lock. */
 void ucp_fh_way_drop(ucp_fh_t *fh, ucp_fh_way_t *way);
 
 /** Let the next flush cover the pieces of ucp_fh_ways_flush(). */
@@ -303,7 +309,7 @@ ucp_fh_is_write(ucp_fh_op_kind_t kind, const ucp_request_param_t *param)
 
 /* post.c: calls of UCP for a worker of the program, and their parameters */
 
-/** @return whether any thread may use a worker: so it is if UCP does not tell. */
+/** @return whether any thread may use a worker; 1 if UCP does not tell. */
 int ucp_fh_is_multi(ucp_worker_h worker);
 
 /** Call UCP's function for an access or a part of it.
@@ -332,10 +338,10 @@ ucp_fh_access_make(ucp_fh_op_kind_t kind, const void *buffer, size_t count,
     };
 }
 
-/** Copy fields and flags of the parameters of a program, as far as its mask has them: the
- *  structure may be that of another version of UCX.
+/** Copy fields and flags of the parameters of a program, only those that the program has set:
+ *  its structure may be shorter, as of an earlier version of UCX.
  *
- *  @param [in] mask  Known ones. */
+ *  @param [in] mask  The fields and flags to copy, if they are set. */
 void ucp_fh_param_copy(ucp_request_param_t *copy, const ucp_request_param_t *param,
                        uint32_t mask);
 

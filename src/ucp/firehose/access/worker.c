@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* Most calls of ucp_fh_worker_progress() in a row without a look at the tables, while UCP
- * gets on and no operation of the worker waits */
+ * has something to do and no operation of the worker waits */
 #define MAX_QUICK 16
 
 
@@ -171,10 +171,10 @@ int ucp_fh_worker_is_busy(ucp_fh_worker_h worker)
             has_due(worker));
 }
 
-/* Count a call by a worker that has got on. Its list is read without lock: only the
- * threads that may call UCP with the worker write the list, one at a time.
- * @return whether a later call may look at the tables: no operation of the worker waits,
- * and requests of others can wait for so long */
+/* Count a call of progress in which UCP had something to do. The list of the worker is read
+ * without lock: only the threads that may call UCP with the worker write the list, one at a
+ * time. @return whether the look at the tables may be left to a later call: no operation of
+ * the worker waits, and requests of other threads can wait for MAX_QUICK calls */
 static int may_skip_tables(ucp_fh_worker_h worker)
 {
     if (worker->is_multi) {

@@ -73,7 +73,7 @@ static inline ucp_fh_header_t *ucp_fh_parcel_header(const ucp_fh_parcel_t *parce
 /** Another process. All fields but the first two are protected by lock. */
 typedef struct ucp_fh_link {
     ucp_ep_h        ep;       /**< Of the library's worker; NULL before the peer is
-                                   connected. Set once, under both locks */
+                                   connected. Set once, under send_lock and lock */
     ucp_address_t   *address; /**< Of the worker of the peer's library. As @a ep */
     unsigned        shift;    /**< Logarithm of the size of the peer's buckets */
     uint64_t        cookie;
@@ -130,17 +130,16 @@ struct ucp_fh {
     ucs_tree_t      leaving;   /**< Parts of exposed memory that leave, by their buckets */
     ucs_list_link_t withdrawn; /**< Parts that peers have given up: the thread unmaps
                                     them */
-    ucs_list_link_t mail;      /**< Links that may have their next message in the inbox; no
-                                    other link has */
+    ucs_list_link_t mail;      /**< All links whose next message may be in the inbox */
     int             is_working; /**< Whether a thread pins or unpins a bucket. Set and
                                      cleared by that thread */
     uint64_t        pinned_peak; /**< Buckets */
     uint64_t        num_answered;
     uint64_t        num_damaged;
-    uint64_t        refused_number; /**< Of the registration that waits for room of the
-                                         system, or has waited last */
-    uint64_t        refused_since;  /**< Begin of that wait, ns */
-    int             is_waiting;     /**< Whether a registration waits so */
+    uint64_t        refused_number; /**< ucp_fh_reg_t::number of the registration that waits
+                                         for room of the system, or has waited last */
+    uint64_t        refused_since;  /**< When that registration began to wait, ns */
+    int             is_waiting;     /**< Whether that registration still waits */
     uint64_t        recalled_at;    /**< Time of the last recall for room, ns */
     uint64_t        told_requests; /**< Counters at the last @a report */
     uint64_t        told_hits;
@@ -161,13 +160,13 @@ struct ucp_fh {
                                     to */
     ucp_fh_parcel_t *spare;    /**< For a message that comes in a time without memory; NULL:
                                     none */
-    atomic_uint     num_helps; /**< How often threads of the program did the work of the
-                                    library's thread: written by the former, read by the
-                                    latter, both relaxed */
+    atomic_uint     num_helps; /**< How often threads of the program have done the work of the
+                                    library's thread. Written by threads of the program, read
+                                    by the library's thread, relaxed */
     pthread_t       thread;
     int             worker_fd; /**< Of the worker, or -1 */
-    atomic_int      is_ending; /**< The thread is to end. Relaxed: whoever sets it joins the
-                                    thread */
+    atomic_int      is_ending; /**< The thread is to end. Relaxed: the thread that sets the
+                                    flag joins the library's thread */
 };
 
 
@@ -183,15 +182,16 @@ struct ucp_fh_mem {
 };
 
 
-/** A range of exposed memory that peers may access, at first all of the memory; or one that
- *  leaves: that the program has unmapped, or withdraws, until peers have given it up and
- *  the library has unmapped what only peers needed. Protected by ucp_fh::lock. */
+/** A range of exposed memory. At first there is one, which has all of the memory, and peers
+ *  may access it. A range leaves when the program unmaps or withdraws its memory: peers give
+ *  back their firehoses there, and then the library unmaps the pages that were mapped for
+ *  peers alone, and frees the range. Protected by ucp_fh::lock. */
 typedef struct ucp_fh_part {
     struct ucp_fh_mem *mem;
     uint64_t          start;       /**< First byte */
     uint64_t          end;         /**< The byte after the last */
     ucp_fh_exposed_t  exposed;     /**< @a place: in ucp_fh::leaving once it leaves */
-    ucp_fh_withdraw_t withdraw;    /**< Once it leaves, and so the next one */
+    ucp_fh_withdraw_t withdraw;    /**< Used once the range leaves, as is @a has_buckets */
     int               has_buckets; /**< Whether it is in ucp_fh::leaving */
     ucs_list_link_t   link;        /**< In ucp_fh_mem::parts, then in
                                         ucp_fh::withdrawn */
@@ -289,8 +289,9 @@ ucp_fh_parcel_make(ucp_fh_t *fh, uint32_t slot, ucp_fh_message_type_t type,
 /** The active message of all of the library's messages, to workers of the library. */
 #define UCP_FH_AM_ID 0
 
-/** Hold back UCX's messages of this thread with some text. NULL: none any more; "": all.
+/** Keep out of the log what UCX logs in this thread.
  *
+ *  @param [in] text  Messages with this text are kept out; "": all; NULL: none.
  *  @return the text until now. */
 const char *ucp_fh_hush(const char *text);
 
@@ -323,18 +324,20 @@ void ucp_fh_peer_fail(ucp_fh_t *fh, uint32_t slot, ucs_status_t status);
 void ucp_fh_peer_bye(ucp_fh_t *fh, uint32_t slot);
 
 /** There is no memory to go on with a peer. As ucp_fh_peer_fail(), with
- *  UCS_ERR_UNREACHABLE, and tells the peer, which would wait for ever otherwise. */
+ *  UCS_ERR_UNREACHABLE; the last message tells the peer, which would otherwise wait for
+ *  ever. */
 void ucp_fh_peer_give_up(ucp_fh_t *fh, uint32_t slot);
 
-/** A peer has sent nonsense: the same, with another message in the log. Under lock. */
+/** A peer has sent nonsense: as ucp_fh_peer_give_up(), with another message in the log. Under
+ *  lock. */
 void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot);
 
 /**
- * Make an endpoint to the worker of a peer's library, which tells the end of the peer if its
- * transports can.
+ * Make an endpoint to the worker of a peer's library. The endpoint calls its error handler at
+ * the end of the peer, if the transports notice that end.
  *
  * @param [in]  arg               Of the error handler; valid as long as the endpoint.
- * @param [out] has_no_handler_p  Whether the endpoint does not tell.
+ * @param [out] has_no_handler_p  Whether no transport notices the end.
  */
 ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
                             ucp_fh_peer_arg_t *arg, ucp_ep_h *ep_p,
@@ -357,8 +360,10 @@ ucs_status_t ucp_fh_mover_recall(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel);
 /** A peer moves firehoses. */
 ucs_status_t ucp_fh_target_move(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel);
 
-/** Ask all holders of firehoses on the run withdrawn or picked last to give these back.
- *  Under lock. */
+/** Ask all peers with firehoses on a run to give these back.
+ *
+ *  @param [in] run  The run that the local table has withdrawn or picked last. Under
+ *                   lock. */
 void ucp_fh_target_recall(ucp_fh_t *fh, const ucp_fh_run_t *run);
 
 
@@ -380,12 +385,13 @@ ucp_fh_pin_ops_t ucp_fh_pinning_ops(ucp_fh_t *fh);
 uint64_t ucp_fh_preloaded_room(ucp_context_h context);
 
 
-/* drive.c: progress of the library's worker, and messages that have come. The library's
- * thread does this always, and a thread of the program as long as it waits for an answer:
- * the latter runs already, and a wake-up of the former takes longer than a message */
+/* drive.c: to drive is to progress the library's worker and to handle the messages that have
+ * come. The library's thread always does so, and a thread of the program does so while it
+ * waits for an answer: to wake the library's thread takes longer than a message */
 
-/** Receives an active message; the argument is the ucp_fh_t. Called by UCP, under
- *  send_lock. */
+/** UCP calls this function for an active message, under send_lock.
+ *
+ *  @param [in] arg  The ucp_fh_t. */
 ucs_status_t
 ucp_fh_inbox_receive(void *arg, const void *header, size_t header_length,
                      void *data, size_t length,
@@ -412,23 +418,23 @@ int ucp_fh_drive_help(ucp_fh_t *fh);
 /* expose.c: memory that peers may access. Memory that the program unmaps is withdrawn, page
  * by page, and unmapped when no peer has a firehose on it any more */
 
-/** As ucp_fh_expose(), but the log says nothing of memory that shares a bucket: the caller
- *  has another choice. */
+/** As ucp_fh_expose(), but the log says nothing if other exposed memory shares a bucket: the
+ *  caller then exposes less. */
 ucs_status_t ucp_fh_expose_apart(ucp_fh_t *fh, void *address, size_t length,
                                  ucp_fh_mem_h *mem_p);
 
-/** As ucp_fh_unexpose(), with a function that this thread calls while it waits for peers,
- *  which may wait for this thread in another way. Without lock.
+/** As ucp_fh_unexpose(). Without lock.
  *
- *  @param [in] help  Called again and again; NULL: none. */
+ *  @param [in] help  Called again and again while this thread waits for peers, since peers may
+ *                    wait for work that this thread does in @a help; NULL: none. */
 ucs_status_t ucp_fh_unexpose_with(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg);
 
 /** Unmap all withdrawn memory. Without lock. */
 void ucp_fh_unmap_finish(ucp_fh_t *fh);
 
 /** Withdraw memory that the program has unmapped since the last call, if there is any, and
- *  ucp_fh_unmap_finish(). Without lock; by the library's thread, which so tries again after
- *  a time without memory. */
+ *  ucp_fh_unmap_finish(). Without lock; called by the library's thread in each of its rounds,
+ *  so that a withdrawal without memory is tried again. */
 void ucp_fh_unmap_progress(ucp_fh_t *fh);
 
 END_C_DECLS

@@ -173,7 +173,7 @@ static ucp_fh_parcel_t *inbox_next(ucp_fh_t *fh)
             parcel = ucs_list_extract_head(&link->inbox, ucp_fh_parcel_t, link);
             --link->num_inbox;
             ++link->next_in;
-            ucp_fh_peer_look(fh, link); /* After all other peers */
+            ucp_fh_peer_look(fh, link); /* This peer's next turn is after all others */
         }
     }
     ucp_fh_unlock(fh);
@@ -204,8 +204,8 @@ static void inbox_put_back(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
 #define MAX_MESSAGES 16
 
 
-/* The greeting of a peer, which may be connected already: its greeting and that of this
- * process may have met */
+/* Handle the greeting of a peer. The peer may be connected already, since this process may
+ * have sent its own greeting at the same time */
 static ucs_status_t handle_hello(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
 {
     size_t length    = parcel->length - sizeof(ucp_fh_header_t);
@@ -255,7 +255,7 @@ static int handle_one(ucp_fh_t *fh)
 
     status = handle(fh, parcel);
     if (status == UCS_ERR_NO_MEMORY) {
-        /* A greeting: without memory this process can answer nothing, and tries again */
+        /* Of a greeting: this process can answer nothing yet, and tries again later */
         inbox_put_back(fh, parcel);
         return 0;
     }

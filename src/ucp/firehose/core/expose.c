@@ -24,7 +24,8 @@ static void left(ucp_fh_comp_t *self)
     ucp_fh_wake(part->mem->fh);
 }
 
-/* Under lock: withdraw the memory's part of some buckets, if any, for a range in no list */
+/* Under lock: begin to withdraw a range, which is in no list, with the bytes that its memory
+ * has in some buckets, if there are any */
 static void leave(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
 {
     ucp_fh_span_t all = {part->mem->watched.mapping.start,
@@ -124,8 +125,8 @@ static int owns_bucket(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
     return 0;
 }
 
-/* Find the buckets of a range of exposed memory to withdraw: the memory's own. @return
- * whether there are any */
+/* Find the buckets to withdraw for a range of exposed memory: those that still belong to the
+ * memory, see owns_bucket(). @return whether there are any */
 static int cover(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
                  uint64_t start, uint64_t end, ucp_fh_run_t *run)
 {
@@ -254,8 +255,8 @@ try_expose(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
     return status;
 }
 
-/* Wait for memory that was unmapped in the same range: only then have peers no keys to the
- * range. Under lock, which is left meanwhile */
+/* Wait until memory that was unmapped in the same range is withdrawn: from then on peers have
+ * no keys to the range. Under lock, which is left meanwhile */
 static void wait_for_unmapped(ucp_fh_t *fh, const ucp_fh_run_t *run)
 {
     unmap_begin(fh);
@@ -277,7 +278,7 @@ expose(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
     ucp_fh_lock(fh);
     wait_for_unmapped(fh, run);
     status = try_expose(fh, part, run);
-    /* The program may have unmapped the memory meanwhile: the handler has noted that */
+    /* The program may have unmapped the memory meanwhile, which UCM's handler has noted */
     unmap_begin(fh);
     ucp_fh_unlock(fh);
     ucp_fh_settle(fh);
@@ -395,8 +396,8 @@ static void withdraw_all(ucp_fh_t *fh, ucp_fh_mem_h mem)
     }
 }
 
-/* Under lock, which is left meanwhile. Peers may wait for the work of this thread in @a help,
- * and nothing tells when there is some */
+/* Wait until all ranges have left. Under lock, which is left meanwhile. Peers may wait for
+ * work that this thread does in @a help, and nothing wakes this thread for such work */
 static void
 wait_for_parts(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg)
 {

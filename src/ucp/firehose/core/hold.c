@@ -153,8 +153,10 @@ static ucs_status_t wait(ucp_fh_t *fh, ucp_fh_hold_h hold)
     return status;
 }
 
-/* @param peer  LOCAL: a pin of this process. One that goes on and has a callback may be gone
- *              when the function returns */
+/* Begin a pin. If it goes on and has a callback, *hold_p may be released when the function
+ * returns.
+ *
+ * @param peer  LOCAL: a pin of memory of this process. */
 static ucs_status_t
 pin(ucp_fh_h fh, ucp_fh_form_t form, uint32_t peer, uint64_t address, size_t length,
     ucp_fh_pin_callback_t callback, void *arg, ucp_fh_hold_h *hold_p)

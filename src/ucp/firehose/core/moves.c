@@ -17,7 +17,7 @@ void ucp_fh_mover_post(ucp_fh_t *fh, ucp_fh_move_t *move)
                                 ucp_fh_move_size(move->num_unpins,
                                                  move->num_pins));
     if (parcel == NULL) {
-        /* For the table, the move was sent */
+        /* The table counts the move as sent */
         (void)ucp_fh_remote_moved(&fh->remote, move, UCS_ERR_NO_MEMORY, NULL);
         ucp_fh_peer_give_up(fh, slot);
         return;
@@ -91,7 +91,7 @@ static void answered(ucp_fh_t *fh, uint32_t slot, ucp_fh_move_t *move,
                               UCS_ERR_NO_MEMORY : UCS_OK, answers);
     free(answers);
     if (!has_all) {
-        /* For the peer, this process has got the firehoses */
+        /* The peer counts the firehoses as given to this process */
         ucp_fh_peer_give_up(fh, slot);
     }
 }
@@ -134,8 +134,8 @@ ucs_status_t ucp_fh_mover_recall(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
     return UCS_OK;
 }
 
-/* Find the part of exposed memory with a bucket, mostly the part of the bucket before. NULL:
- * withdrawn meanwhile */
+/* @return the part of exposed memory with a bucket; NULL: the part was withdrawn meanwhile.
+ * @a before is the part with the bucket before, and mostly has this bucket as well */
 static const ucp_fh_part_t *
 find_part(const ucp_fh_t *fh, ucp_fh_bucket_t bucket,
           const ucp_fh_part_t *before)
@@ -164,8 +164,8 @@ static size_t get_size(const ucp_fh_t *fh, const ucp_fh_serve_t *serve)
     return size;
 }
 
-/* Find the exposed range of a bucket: peers have to keep within that range, as the key is for
- * whole pages, and perhaps for bytes of a local pin */
+/* Find the exposed bytes of a bucket. Peers have to keep within these bytes: the key is for
+ * whole pages, and perhaps for further bytes of a local pin */
 static void clip(const ucp_fh_span_t *span, const ucp_fh_part_t *part,
                  ucp_fh_reply_pin_t *pin)
 {

@@ -15,11 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NULL where libuct_predreg.so is not preloaded */
+/* The function is NULL where libuct_predreg.so is not preloaded */
 #pragma weak predreg_firehose_count_1
 
 
-/* UCX's messages of this thread with this text are held back; NULL: none */
+/* What UCX logs in this thread with this text is kept out of the log; NULL: nothing is */
 static __thread const char *hushed;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -36,7 +36,7 @@ handle_message(const char *file, unsigned line, const char *function,
                    UCS_LOG_FUNC_RC_STOP : UCS_LOG_FUNC_RC_CONTINUE;
 }
 
-/* The handler stays to the end of the process, and so does the library (-z nodelete) */
+/* The handler stays until the end of the process, as does the library (-z nodelete) */
 static void install_handler(void)
 {
     ucs_log_push_handler(handle_message);
@@ -163,7 +163,8 @@ void ucp_fh_peer_bye(ucp_fh_t *fh, uint32_t slot)
     }
 }
 
-/* Not with UCS_ERR_NO_MEMORY: the program may try again after such an error */
+/* Give a peer up, with UCS_ERR_UNREACHABLE: after UCS_ERR_NO_MEMORY the program would try
+ * again */
 static void say_goodbye(ucp_fh_t *fh, uint32_t slot, const char *what)
 {
     if (fh->links[slot].status == UCS_OK) {
@@ -213,7 +214,7 @@ ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
     const char *before;
     ucs_status_t status;
 
-    /* UCX would log an error if no transport tells the end of a peer */
+    /* UCX would log an error if no transport notices the end of a peer */
     before            = ucp_fh_hush("");
     *has_no_handler_p = (params.err_mode == UCP_ERR_HANDLING_MODE_NONE);
     status            = ucp_ep_create(worker, &params, ep_p);
@@ -222,7 +223,7 @@ ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
         return status;
     }
 
-    /* Shared memory, for one, does not tell */
+    /* Shared memory, for one, does not notice that end */
     ucs_debug("firehose: process %u: no transport tells when it is gone: %s",
               arg->slot, ucs_status_string(status));
     *has_no_handler_p = 1;
@@ -234,7 +235,7 @@ ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
 /* How processes get to know each other */
 
 
-/* Write the address of this process for peers, which is not aligned */
+/* Write the address of this process for peers to a place of any alignment */
 static void write_address(const ucp_fh_t *fh, void *address)
 {
     const ucp_fh_address_t head = {
@@ -270,8 +271,8 @@ void ucp_fh_release_address(ucp_fh_h fh, void *address)
     free(address);
 }
 
-/* Drop messages in the name of a peer, received before its cookie was known, with another
- * cookie */
+/* Drop messages that were received in the name of a peer before its cookie was known, and have
+ * another cookie */
 static void drop_strangers(ucp_fh_t *fh, ucp_fh_link_t *link)
 {
     ucp_fh_parcel_t *parcel, *next;
@@ -286,7 +287,8 @@ static void drop_strangers(ucp_fh_t *fh, ucp_fh_link_t *link)
     }
 }
 
-/* Under both locks: the first message to a peer has the address of this process */
+/* Under send_lock and lock: post the first message to a peer, which has the address of this
+ * process */
 static ucs_status_t say_hello(ucp_fh_t *fh, uint32_t peer)
 {
     size_t size = sizeof(ucp_fh_address_t) + fh->address_length;
@@ -304,7 +306,7 @@ static ucs_status_t say_hello(ucp_fh_t *fh, uint32_t peer)
     return UCS_OK;
 }
 
-/* Under both locks: fill in the link of a peer. Takes @a address and @a ep */
+/* Under send_lock and lock: fill in the link of a peer, which gets @a address and @a ep */
 static ucs_status_t set_link(ucp_fh_t *fh, const ucp_fh_address_t *head,
                              ucp_address_t *address, ucp_ep_h ep)
 {
@@ -365,7 +367,7 @@ static ucs_status_t connect_to(ucp_fh_t *fh, const ucp_fh_address_t *head)
     status = set_link(fh, head, address, ep);
     ucp_fh_unlock(fh);
     if (status != UCS_OK) {
-        /* The endpoint ends with the worker: its close would wait for the peer */
+        /* The endpoint is destroyed with the worker: to close it would wait for the peer */
         free(address);
     }
     return status;

@@ -14,8 +14,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* NULL where libuct_predreg.so is not preloaded: then UCP alone is asked, and there are no
- * bounds but M + MAXVICTIM */
+/* Both functions are NULL where libuct_predreg.so is not preloaded: then UCP maps the memory,
+ * and there are no bounds but M + MAXVICTIM */
 #pragma weak predreg_firehose_map_1
 #pragma weak predreg_firehose_room_2
 
@@ -26,7 +26,7 @@ uint64_t ucp_fh_preloaded_room(ucp_context_h context)
                                                UINT64_MAX;
 }
 
-/* Most messages about memory that could not be pinned */
+/* The log tells so many times of memory that could not be pinned */
 #define MAX_TOLD 10
 
 
@@ -144,7 +144,8 @@ int ucp_fh_is_unsettled(const ucp_fh_t *fh)
            (local->num_victims > local->max_local);
 }
 
-/* Moves and dead keys need no more than the lock */
+/* Under lock: do what needs no other lock. Make messages of moves, and free the keys of
+ * firehoses that were given back */
 static void collect(ucp_fh_t *fh)
 {
     ucp_fh_move_t *move;
@@ -154,7 +155,7 @@ static void collect(ucp_fh_t *fh)
     while ((move = ucp_fh_remote_next_move(&fh->remote)) != NULL) {
         ucp_fh_mover_post(fh, move);
     }
-    /* There is no memory for a move, for which a thread here or at the peer may wait */
+    /* There is no memory for a move. A thread here or at the peer may wait for the move */
     if (ucs_unlikely(!ucs_list_is_empty(&fh->remote.senders))) {
         slot = ucs_list_head(&fh->remote.senders, ucp_fh_peer_t, send)->index;
         ucp_fh_peer_give_up(fh, slot);
@@ -197,9 +198,10 @@ static void do_work(ucp_fh_t *fh, ucp_fh_work_t *work)
 }
 
 /* Under lock. @return whether there is an operation for this thread. While another thread
- * carries one out, there is none: that thread does the next ones as well. UCP registers under
- * a spin lock of its context. Two threads at once gain nothing, and one that has taken the
- * processor from the other would spin for all of its time slice */
+ * carries an operation out, there is none: that thread carries out the next ones as well. UCP
+ * registers under a spin lock of its context, so that two threads at once gain nothing, and a
+ * thread that has taken the processor from the other one would spin for its whole time
+ * slice */
 static int next_work(ucp_fh_t *fh, ucp_fh_work_t *work)
 {
     if (fh->is_working) {

@@ -12,18 +12,18 @@
 #include <string.h>
 
 
-/* What a byte of ucp_fh_mapping_t::pages says: one of these */
+/* A byte of ucp_fh_mapping_t::pages has one of the first four, and maybe PAGE_KEPT */
 enum {
     PAGE_EXPOSED,
-    PAGE_UNMAPPED,  /* By the program, or replaced; to be taken */
-    PAGE_TAKEN,     /* It is being withdrawn, or was */
-    PAGE_RELEASING, /* It is being unmapped */
-    PAGE_STATES     = 0x7f,
-    PAGE_KEPT       = 0x80 /* As well: it is mapped, for peers alone */
+    PAGE_UNMAPPED,  /* The program has unmapped or replaced the page; to be taken */
+    PAGE_TAKEN,     /* The page is being withdrawn, or was withdrawn */
+    PAGE_RELEASING, /* A thread is unmapping the page */
+    PAGE_STATES     = 0x7f, /* The mask of these four */
+    PAGE_KEPT       = 0x80  /* The page is mapped for peers alone */
 };
 
 
-/* Numbers of pages */
+/* A range of pages, by their numbers */
 typedef struct {
     uint64_t first;
     uint64_t end;
@@ -92,15 +92,15 @@ int ucp_fh_page_is_releasing(const ucp_fh_mapping_t *mapping, uint64_t page)
     return (mapping->pages[page] & PAGE_STATES) == PAGE_RELEASING;
 }
 
-/* Whether a page is kept, and nobody else is about to unmap it */
+/* Whether a page is kept, and no other thread is about to unmap the page */
 static int is_releasable(const ucp_fh_mapping_t *mapping, uint64_t page)
 {
     return ucp_fh_page_is_kept(mapping, page) &&
            !ucp_fh_page_is_releasing(mapping, page);
 }
 
-/* Cut a range down to the first pages in a row for which something holds. @return whether
- * there are any; if not, the range is empty, at its end before */
+/* Cut a range down to its first pages in a row with the answer 1. @return whether there are
+ * such pages; if not, the range becomes empty, at its former end */
 static int next_pages(const ucp_fh_mapping_t *mapping, span_t *span,
                       ucp_fh_page_is_t holds)
 {
@@ -111,7 +111,7 @@ static int next_pages(const ucp_fh_mapping_t *mapping, span_t *span,
     }
 
     for (page = span->first; (page < span->end) && holds(mapping, page); ++page) {
-        /* Until there is another one */
+        /* Up to the first page with the answer 0 */
     }
     span->end = page;
     return span->first < span->end;
@@ -136,7 +136,7 @@ int ucp_fh_mapping_first(const ucp_fh_mapping_t *mapping, uint64_t start,
     ret = holds(mapping, span.first);
     for (page = span.first + 1;
          (page < span.end) && (holds(mapping, page) == ret); ++page) {
-        /* Until there is another one */
+        /* Up to the first page with another answer */
     }
 
     *end_p = ucs_min(*end_p, address_of(mapping, page));

@@ -17,16 +17,17 @@ BEGIN_C_DECLS
 
 /** @file mapping.h
  *
- * Exposed memory page by page: what the program has unmapped of it, and what of
- * that is kept mapped until no peer has a firehose on it any more.
+ * Exposed memory, a mapping, page by page: which pages the program has unmapped, and which
+ * of these the library keeps mapped until no peer has a firehose on them any more.
  *
- * A page is exposed first. The program unmaps it, or puts something else in its
- * place; its owner takes it, withdraws it, and releases it. If the program has
- * unmapped it, it is kept until then, and is unmapped by its release.
+ * A page is exposed at first. The program unmaps the page, or puts something else in its
+ * place. Then the owner of the mapping takes the page, withdraws it from peers, and releases
+ * it. A page that the program has unmapped is kept, that is, stays mapped for peers, until
+ * its release unmaps it.
  *
- * No locks: the caller has one for all calls that concern a mapping. None of
- * them allocates, except ucp_fh_mapping_init(). Addresses are bytes; ranges
- * that are not of whole pages are extended to such.
+ * No locks: the caller holds one lock around all calls for a mapping. No function allocates
+ * memory, except ucp_fh_mapping_init(). Addresses are those of bytes; a range that begins or
+ * ends within a page has all of that page.
  */
 
 /** Exposed memory. */
@@ -34,8 +35,8 @@ typedef struct ucp_fh_mapping {
     uint64_t start;      /**< First byte of the first page */
     uint64_t end;        /**< The byte after the last page */
     unsigned page_shift; /**< Logarithm of the size of a page */
-    uint8_t  *pages;     /**< What is known of each */
-    uint64_t first;      /**< No page before it is to be taken */
+    uint8_t  *pages;     /**< The state of each page */
+    uint64_t first;      /**< No page before this one is to be taken */
 } ucp_fh_mapping_t;
 
 
@@ -78,29 +79,28 @@ int ucp_fh_mapping_any(const ucp_fh_mapping_t *mapping, uint64_t start,
  *
  *  @param [in] is_kept  1: the memory stays mapped for peers from now on. 0: nothing is kept
  *                       there any more.
- *  @return whether there is something to be taken. */
+ *  @return whether there are pages to be taken. */
 int ucp_fh_mapping_unmap(ucp_fh_mapping_t *mapping, uint64_t start, uint64_t end,
                          int is_kept);
 
-/** Find the next memory that the program has unmapped or replaced, to be
- * withdrawn.
+/** Find the next pages that the program has unmapped or replaced and the owner has not taken.
  *
- *  @return whether there is any. */
+ *  @return whether there are any. */
 int ucp_fh_mapping_next(ucp_fh_mapping_t *mapping, uint64_t *start_p,
                         uint64_t *end_p);
 
-/** That is being done. */
+/** The owner withdraws the unmapped pages of a range. */
 void ucp_fh_mapping_take(ucp_fh_mapping_t *mapping, uint64_t start,
                          uint64_t end);
 
-/** Find the next memory to be unmapped of a range that was withdrawn.
- *  ucp_fh_mapping_released() has to follow.
+/** Find the next pages to be unmapped in a range that was withdrawn: those that are kept. The
+ *  caller unmaps them, and calls ucp_fh_mapping_released().
  *
- *  @return whether there is any. */
+ *  @return whether there are any. */
 int ucp_fh_mapping_release(ucp_fh_mapping_t *mapping, uint64_t *start_p,
                            uint64_t *end_p);
 
-/** What is kept there was unmapped. */
+/** The kept pages of a range were unmapped, or others keep them. */
 void ucp_fh_mapping_released(ucp_fh_mapping_t *mapping, uint64_t start,
                              uint64_t end);
 

@@ -22,26 +22,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Handlers of negative priority are called before the kernel is, others after
- * it. Before the arena of libuct_predreg.so, which else would have the memory
- * for other uses */
+/* UCM calls handlers of negative priority before it calls the kernel, and others afterwards.
+ * PRIORITY_BEFORE is before the handler of the arena of libuct_predreg.so, which would
+ * otherwise use the unmapped memory for something else */
 #define PRIORITY_BEFORE (-2)
 #define PRIORITY_AFTER  1
 
 
-/* All exposed memory of the process. Hooks of memory take the lock, thus any
- * thread, with signals blocked. Nothing else is called under it but functions of
- * mappings. */
+/* All exposed memory of the process. Memory hooks take the lock, and so any thread does, with
+ * signals blocked. Only functions of mapping.h are called under the lock. */
 static struct {
     ucs_mutex_t        lock;
     /* A thread holds this lock while the thread unmaps kept memory. Threads that wait for
      * the end lend their priority to the holder */
     ucs_mutex_t        releasing;
     ucs_list_link_t    list;
-    /* Bounds of all that is in the list. Written under the lock; read by
-     * handlers without (relaxed: whoever exposes memory and unmaps it at a time
-     * has to order that) so that calls which concern none of it are not held
-     * up */
+    /* Bounds of the memory in the list. Written under the lock. Handlers read the bounds
+     * without the lock, so that the unmapping of other memory is not held up; relaxed: a
+     * program that exposes memory in one thread and unmaps it in another orders both */
     _Atomic(uint64_t)   start;
     _Atomic(uint64_t)   end;
     unsigned           page_shift;
@@ -53,16 +51,16 @@ static struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* This thread unmaps what was kept. Volatile: the handler is called from within
- * munmap(), which libc declares not to call back. Initial-exec: in a library
- * that was opened by dlopen(), libc else allocates it when a thread first asks,
- * which here may be in the midst of free() */
+/* Whether this thread unmaps kept memory. Volatile: munmap() calls the handler, though libc
+ * declares that munmap() does not call back. Initial-exec: in a library that was opened by
+ * dlopen(), libc would otherwise allocate the variable when a thread first reads it, which may
+ * be in the midst of free() */
 static __thread volatile int is_releasing
         __attribute__((tls_model("initial-exec")));
 
 
-/* Any thread may be a rank of a real-time class, whatever the class of the one
- * that has a lock */
+/* A thread of a real-time class may wait for a lock whose holder is of a lower class: the locks
+ * lend the priority of the waiting thread to the holder */
 static void init_locks(void)
 {
     ucs_mutex_init(&registry.lock, UCS_RANK_FH_REGISTRY, UCS_MUTEX_LENDS);
@@ -101,8 +99,8 @@ static void tell(ucp_fh_watched_t *watched)
     (void)ret;
 }
 
-/* Keep the first pages of a range if they are exposed. @return whether they
- * are; *end_p is where others begin */
+/* Keep the first pages of a range if they are exposed. @return whether they are exposed. *end_p
+ * becomes the end of these pages: the pages behind are different, or outside of the range */
 static int keep(uint64_t start, uint64_t *end_p)
 {
     int is_kept = 0;
@@ -122,8 +120,8 @@ static int keep(uint64_t start, uint64_t *end_p)
     return is_kept;
 }
 
-/* Unmap without being asked whether it is exposed. What a handler of a signal
- * unmaps meanwhile may be, so that all signals are blocked */
+/* Unmap a range, and let the own handler ignore the event. All signals are blocked: a handler of
+ * a signal may unmap exposed memory, which must not be ignored */
 static void unmap(uint64_t start, uint64_t end)
 {
     int before_this = is_releasing;
@@ -167,7 +165,8 @@ static void on_munmap(ucm_event_t *event)
     event->munmap.result = 0;
 }
 
-/* @return 0 if some of it is being unmapped just now by another thread */
+/* Note that the program replaces a range. @return 0 if another thread is unmapping some of the
+ * range just now: nothing is noted */
 static int try_replace(uint64_t start, uint64_t end)
 {
     int is_busy = 0;
@@ -193,8 +192,8 @@ static void replace(uint64_t start, uint64_t end)
         return;
     }
 
-    /* No longer than a call of munmap() takes, which would hold up the kernel
-     * as well: what comes to this place next must not be unmapped */
+    /* The other thread must not unmap what the program is about to put here. The wait is not
+     * longer than a call of munmap(), for which the kernel would wait as well */
     while (!try_replace(start, end)) {
         ucs_give_way(&registry.releasing);
     }
@@ -205,7 +204,7 @@ static uint64_t heap_end(void)
     return syscall(SYS_brk, 0);
 }
 
-/* Memory becomes shorter: the page in which it ends from now on stays */
+/* Memory becomes shorter, and ends at @a start from now on: the page of the new end stays */
 static void cut(uint64_t start, uint64_t end)
 {
     uint64_t page = 1ull << registry.page_shift;
@@ -237,7 +236,7 @@ static void handle_before(ucm_event_type_t type, ucm_event_t *event, void *arg)
         }
         break;
     case UCM_EVENT_BRK:
-        if (event->brk.addr != NULL) { /* Which asks where the heap ends */
+        if (event->brk.addr != NULL) { /* brk(NULL) only asks where the heap ends */
             cut((uintptr_t)event->brk.addr, heap_end());
         }
         break;
@@ -248,7 +247,7 @@ static void handle_before(ucm_event_type_t type, ucm_event_t *event, void *arg)
     errno = saved_errno;
 }
 
-/* Where mremap() moves to is not known before, in all versions of UCX */
+/* UCM tells only after mremap() where the memory has moved to, in all versions of UCX */
 static void handle_after(ucm_event_type_t type, ucm_event_t *event, void *arg)
 {
     int saved_errno   = errno;
@@ -272,8 +271,8 @@ static void handle_after(ucm_event_type_t type, ucm_event_t *event, void *arg)
     errno = saved_errno;
 }
 
-/* Nothing is exposed in the child of a fork, where another thread may have had
- * the lock at the fork */
+/* In the child of a fork nothing is exposed. The locks are made anew, since another thread may
+ * have held them at the fork */
 static void forget(void)
 {
     ucs_rank_forget();
@@ -287,9 +286,8 @@ static void ignore(ucm_event_type_t type, ucm_event_t *event, void *arg)
 {
 }
 
-/* Whether UCM has to install its hooks by relocation. If that begins as late as
- * here, it may not end: in UCX 1.13, sbrk() and malloc() call each other for
- * ever */
+/* Whether UCM would install its hooks by relocation. An installation as late as here may not
+ * end: in UCX 1.13, sbrk() and malloc() call each other for ever */
 static int is_by_relocation(void)
 {
     const char *mode = getenv("UCX_MEM_MMAP_HOOK_MODE");
@@ -302,8 +300,8 @@ static ucs_status_t set_handlers(void)
     int flags = is_by_relocation() ? UCM_EVENT_FLAG_NO_INSTALL : 0;
     ucs_status_t status;
 
-    /* This one has UCM install its hooks. Asked for the others, it would try
-     * out whether malloc() causes each of them, and find that it does not */
+    /* UCM installs its hooks for this event alone. For each of the other events UCM would try
+     * out whether malloc() causes the event, and fail since malloc() does not */
     status = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED | flags, PRIORITY_AFTER,
                                    ignore, NULL);
     if (status != UCS_OK) {
@@ -383,7 +381,7 @@ int ucp_fh_watch_next(ucp_fh_watched_t *watched, uint64_t *start_p,
     int has_any;
 
     if (!atomic_load_explicit(&watched->has_news, memory_order_relaxed)) {
-        return 0; /* Of much that is exposed, mostly */
+        return 0; /* The usual case, where much memory is exposed */
     }
 
     lock();
@@ -402,9 +400,9 @@ void ucp_fh_watch_take(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
     unlock();
 }
 
-/* Under the lock. @return whether the first pages of a range are kept for peers
- * of another library as well, to which the same memory was exposed; *end_p is
- * where that changes */
+/* Under the lock. @return whether the first pages of a range are kept for others as well: the
+ * same memory was exposed in two libraries of this process, that is, ucp_fh_h. *end_p becomes the
+ * end of the pages with this answer */
 static int is_kept_by_others(const ucp_fh_watched_t *watched, uint64_t start,
                              uint64_t *end_p)
 {
@@ -420,8 +418,8 @@ static int is_kept_by_others(const ucp_fh_watched_t *watched, uint64_t start,
     return is_kept;
 }
 
-/* Unmap the first that is kept in a range, or leave it to others who keep it.
- * @return where the rest of the range begins */
+/* Unmap the first kept pages of a range, or leave the pages to others who keep them as well.
+ * @return the begin of the rest of the range */
 static uint64_t
 release_next(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
 {
@@ -451,7 +449,8 @@ release_next(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
 void ucp_fh_watch_release(ucp_fh_watched_t *watched, uint64_t start,
                           uint64_t end)
 {
-    /* A handler of a signal in this thread must not wait for it in replace() */
+    /* No signals: a handler of a signal in this thread would wait in replace() for this very
+     * thread */
     ucs_hook_enter();
     ucs_mutex_lock(&registry.releasing);
     while (start < end) {
@@ -461,7 +460,7 @@ void ucp_fh_watch_release(ucp_fh_watched_t *watched, uint64_t start,
     ucs_hook_leave();
 }
 
-/* Take it out of the list, unless some of it is kept */
+/* Take memory out of the list. @return 0 if some pages are kept: nothing has changed */
 static int try_remove(ucp_fh_watched_t *watched)
 {
     uint64_t start = watched->mapping.start;

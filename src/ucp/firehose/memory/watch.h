@@ -17,43 +17,42 @@ BEGIN_C_DECLS
 
 /** @file watch.h
  *
- * What the program does to exposed memory behind the library's back. UCX's
- * memory hooks (UCM) tell; where they are off, it is not noticed.
+ * Notices when the program unmaps or replaces exposed memory. UCX's memory hooks (UCM) call
+ * the handlers of this file; where the hooks are off, nothing is noticed.
  *
- * munmap() of exposed memory returns at once and leaves the memory mapped,
- * until ucp_fh_watch_release(). What is mapped in its place, moved away or cut
- * off the heap is gone at once.
+ * munmap() of exposed memory returns at once, and the memory stays mapped until
+ * ucp_fh_watch_release(). Memory is gone at once if the program maps something else in its
+ * place, moves it away, or cuts it off the heap.
  *
- * All functions may be called by any thread, with ucp_fh::lock or without it;
- * those that unmap, ucp_fh_watch_release() and ucp_fh_watch_remove(), without.
+ * Any thread may call the functions, with ucp_fh::lock or without it. Those that unmap,
+ * ucp_fh_watch_release() and ucp_fh_watch_remove(), are called without that lock.
  */
 
-/** Who is told. */
+/** The library of a process, which the handlers wake. */
 typedef struct ucp_fh_watcher {
-    atomic_int has_news; /**< Whether ucp_fh_watch_next() may find something.
-                              Set by handlers (release: what was noted comes
-                              first), cleared by the library's thread
-                              (acquire) */
-    int        wake_fd;  /**< An eventfd that is written to then. Does not
-                              change */
+    atomic_int has_news; /**< Whether ucp_fh_watch_next() may find something. Set by handlers
+                              after they have noted the pages (release), cleared by the
+                              library's thread before it looks (acquire) */
+    int        wake_fd;  /**< Handlers write to this eventfd, and so do other threads that
+                              wake the library's thread. Does not change */
 } ucp_fh_watcher_t;
 
 
-/** Exposed memory. Protected by a lock of the module. */
+/** Exposed memory. Protected by the lock of watch.c. */
 typedef struct ucp_fh_watched {
     ucs_list_link_t  link;
     ucp_fh_mapping_t mapping;
     ucp_fh_watcher_t *watcher;
-    atomic_int       has_news; /**< As ucp_fh_watcher_t::has_news, for this
-                                    memory. Written under the lock; read without
-                                    as well (relaxed: news that is missed is
-                                    followed by that of the watcher) */
+    atomic_int       has_news; /**< As ucp_fh_watcher_t::has_news, for this memory. Written
+                                    under the lock of watch.c. Read without lock as well,
+                                    relaxed: a reader that misses news here looks again when
+                                    it finds ucp_fh_watcher_t::has_news set */
 } ucp_fh_watched_t;
 
 
 /** Ask UCM for events, once in a process.
  *
- *  @return an error if nothing of what is unmapped will be noticed. */
+ *  @return an error if it will not be noticed when the program unmaps memory. */
 ucs_status_t ucp_fh_watch_start(void);
 
 /** Begin to watch memory.
@@ -63,20 +62,20 @@ ucs_status_t ucp_fh_watch_add(ucp_fh_watched_t *watched,
                               ucp_fh_watcher_t *watcher, uint64_t start,
                               uint64_t end);
 
-/** All of the memory was withdrawn: unmap what is mapped for peers alone, and watch it no
- *  longer. */
+/** All of the memory was withdrawn: unmap the pages that are mapped for peers alone, and end
+ *  the watch. */
 void ucp_fh_watch_remove(ucp_fh_watched_t *watched);
 
-/** Find the next memory that the program has unmapped.
+/** Find the next pages that the program has unmapped.
  *
- *  @return whether there is any. */
+ *  @return whether there are any. */
 int ucp_fh_watch_next(ucp_fh_watched_t *watched, uint64_t *start_p,
                       uint64_t *end_p);
 
-/** It is being withdrawn. */
+/** The caller withdraws the unmapped pages of a range. */
 void ucp_fh_watch_take(ucp_fh_watched_t *watched, uint64_t start, uint64_t end);
 
-/** Some of it was withdrawn: unmap what is mapped of it for peers alone. */
+/** A range was withdrawn: unmap its pages that are mapped for peers alone. */
 void ucp_fh_watch_release(ucp_fh_watched_t *watched, uint64_t start,
                           uint64_t end);
 

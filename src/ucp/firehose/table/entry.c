@@ -32,7 +32,8 @@ static void to_send(ucp_fh_peer_t *peer)
     }
 }
 
-/* Retire an entry that is in no list. Its key is left */
+/* Retire an entry that is in no list: the peer is to unpin its bucket. If the peer has failed,
+ * only the key of the entry is left, for ucp_fh_remote_next_key() */
 static void retire(ucp_fh_entry_t *entry)
 {
     ucp_fh_peer_t *peer = entry->peer;
@@ -155,7 +156,7 @@ void ucp_fh_entry_unreap(ucp_fh_request_t *owner)
     ucp_fh_entry_t *entry = ucs_list_tail(&owner->reaped, ucp_fh_entry_t,
                                           link);
 
-    /* It was the oldest, and is again */
+    /* The entry was the oldest of the victim FIFO, and is so again */
     ucs_list_del(&entry->link);
     ucs_list_add_head(&peer->fifo, &entry->link);
     entry->is_listed = 1;

@@ -108,19 +108,19 @@ typedef struct ucp_fh_reg {
     ucp_fh_reg_state_t state;
     int                is_withdrawn; /**< To be unpinned once it is not in use */
     int                is_kept;      /**< Withdrawn, but could not be unpinned; the
-                                          withdrawals were told */
+                                          withdrawals have counted it as gone */
     uint32_t           uses;         /**< Local ones */
     uint32_t           num_grants;
     ucs_list_link_t    grants;       /**< Firehoses on it */
     void               *handle;      /**< Of the caller, once it is pinned */
     ucs_list_link_t    link;         /**< In to_pin, victims or doomed of the
                                           table; else empty */
-    ucs_list_link_t    waiters;      /**< Pins that wait for this bucket: the first
-                                          of their buckets that is not pinned */
+    ucs_list_link_t    waiters;      /**< Pins that wait for this registration, the
+                                          first of theirs that is not pinned */
 } ucp_fh_reg_t;
 
 
-/** A firehose that a peer has on a bucket of this process. */
+/** A firehose of a peer on a bucket of this process. */
 typedef struct ucp_fh_grant {
     ucs_hlist_link_t hash;      /**< First member, see find() */
     uint32_t         peer;
@@ -162,9 +162,9 @@ typedef struct ucp_fh_pin {
     uint32_t           peer;     /**< Gets a firehose; UCP_FH_LOCAL: a local pin */
     ucp_fh_pin_state_t state;
     uint32_t           passed;   /**< Queued: number of local pins that came later
-                                      and were let in before */
-    uint64_t           num_done; /**< Active: number of buckets, from the first on,
-                                      that are known to be pinned */
+                                      than this one and were let in already */
+    uint64_t           num_done; /**< Active: so many of its buckets, from the first
+                                      on, are known to be pinned */
     ucs_list_link_t    link;     /**< In the queue or the active ones */
     ucs_list_link_t    wait;     /**< In ucp_fh_reg_t::waiters if active */
     ucp_fh_serve_t     *serve;   /**< Message of a peer with this pin, or NULL */
@@ -202,7 +202,7 @@ typedef struct ucp_fh_withdraw {
     ucp_fh_comp_t   comp;
     ucp_fh_place_t  place;    /**< The buckets of the memory */
     ucp_fh_span_t   span;     /**< The memory */
-    uint64_t        num_left; /**< Registrations that are pinned still */
+    uint64_t        num_left; /**< Registrations of the memory still pinned */
     ucs_status_t    result;   /**< Status for the end */
 } ucp_fh_withdraw_t;
 
@@ -333,15 +333,15 @@ void ucp_fh_work_do(ucp_fh_work_t *work, const ucp_fh_pin_ops_t *ops);
 int ucp_fh_local_work_done(ucp_fh_local_t *table, const ucp_fh_work_t *work);
 
 /** Try again to pin the registration for which the system had no room, if
- *  ucp_fh_local_t::is_refused is set. ucp_fh_local_next_work() is to be asked
- *  then.
+ *  ucp_fh_local_t::is_refused is set. The caller then asks
+ *  ucp_fh_local_next_work().
  *
  *  @param [in] is_last  Whether its pins end with the error if there is still no
  *                       room. */
 void ucp_fh_local_try_again(ucp_fh_local_t *table, int is_last);
 
-/** Once a registration has waited in vain for room in the system, all others end
- *  with the error without waiting. From now on they wait again. */
+/** Let registrations wait for room in the system again. After one has waited in vain, the
+ *  pins of others end with the error at once. */
 void ucp_fh_local_be_patient(ucp_fh_local_t *table);
 
 /**

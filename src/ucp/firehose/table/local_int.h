@@ -15,7 +15,7 @@
  * found and counted by reg.c; pins are let in, wait and end by pin.c. Under the
  * lock of the table. */
 
-/** @return the list with all registrations of a bucket, among others. */
+/** @return a list with all registrations of a bucket, and of some other buckets. */
 static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
 ucp_fh_regs(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
 {
@@ -72,12 +72,12 @@ ucp_fh_withdraw_t *
 ucp_fh_reg_next_withdraw(const ucp_fh_local_t *table, const ucp_fh_reg_t *reg,
                          const ucp_fh_withdraw_t *withdraw);
 
-/** A registration was unpinned, or could not be unpinned: tell the withdrawals of its
- *  memory. */
+/** A registration was unpinned, or could not be unpinned: count this for the withdrawals of its
+ *  memory, and end those for which it was the last one. */
 void ucp_fh_reg_gone(ucp_fh_local_t *table, const ucp_fh_reg_t *reg,
                      ucs_status_t status);
 
-/** Count a local use. */
+/** Begin or end a local use of a registration. */
 void ucp_fh_reg_use(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
 void ucp_fh_reg_unuse(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
 

@@ -74,7 +74,7 @@ ucp_fh_move_t *ucp_fh_remote_next_move(ucp_fh_remote_t *table)
     return move;
 }
 
-/* Wake the requests that wait for a bucket, which is present now */
+/* A bucket is present now: let the requests that wait for it go on */
 static void wake_waiters(ucp_fh_entry_t *entry)
 {
     UCS_LIST_HEAD(waiters);
@@ -90,7 +90,7 @@ static void wake_waiters(ucp_fh_entry_t *entry)
     }
 }
 
-/* End all requests in a list with an error that use a pending bucket */
+/* End the requests of a list that use a pending bucket, with an error */
 static void fail_users(ucs_list_link_t *requests, ucp_fh_bucket_t bucket,
                        ucs_status_t status)
 {

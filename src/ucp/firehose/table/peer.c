@@ -137,8 +137,8 @@ ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
     return UCS_OK;
 }
 
-/* Unpin a registration again that could not be unpinned: earlier withdrawals of its
- * memory that are under way have to count it once more */
+/* Let a registration be unpinned again that could not be unpinned before. Earlier
+ * withdrawals of its memory, if under way, have to count the registration once more */
 static void try_again(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
 {
     ucp_fh_withdraw_t *withdraw = NULL;

@@ -70,10 +70,10 @@ static int is_covered(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
     return 1;
 }
 
-/* Find out which part of its buckets a pin needs. A local pin in the midst of
- * exposed memory has as much of a bucket as peers would, so that the next local
- * pin is a hit, and a peer's. @return UCS_ERR_INVALID_ADDR if a peer may not
- * have the bucket */
+/* Find out which part of its buckets a pin needs. A local pin within exposed memory gets
+ * as much of each bucket as a peer would, so that the next pin there, local or of a peer,
+ * finds the memory pinned. @return UCS_ERR_INVALID_ADDR if a peer may not have the
+ * bucket */
 static ucs_status_t set_span(const ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 {
     ucp_fh_run_t first = {pin->run.first, 1};
@@ -193,7 +193,7 @@ add_regs(ucp_fh_local_t *table, const ucp_fh_pin_t *pin, uint64_t *num_p)
     return UCS_OK;
 }
 
-/* Count a pin on its registrations. @return UCS_ERR_NO_MEMORY: nothing is counted */
+/* Let a pin use its registrations. @return UCS_ERR_NO_MEMORY: the pin uses none */
 static ucs_status_t count(ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
 {
     uint64_t i;
@@ -251,7 +251,8 @@ static int passes(const ucp_fh_pin_t *pin, const ucp_fh_pin_t *oldest)
     return (pin->peer == UCP_FH_LOCAL) && (oldest != NULL) && (oldest != pin);
 }
 
-/* @return as ucp_fh_pin_begin(), but UCS_INPROGRESS also for a pin not let in */
+/* Let a pin in if nothing hinders it. @return as ucp_fh_pin_begin(), but UCS_INPROGRESS also
+ * for a pin that was not let in */
 static ucs_status_t try_begin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                               ucp_fh_pin_t *oldest)
 {

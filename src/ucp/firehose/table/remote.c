@@ -124,8 +124,8 @@ static void grant_hit(ucp_fh_request_t *request)
     granted_at_once(request, entry);
 }
 
-/* Try the request that most are, for one bucket, not reaped, with one look into the
- * table. @return whether the request was granted */
+/* Grant a request of the most frequent kind with one look into the table: a hit on one
+ * bucket, whose entry is not reaped. @return whether the request was granted */
 static UCS_F_ALWAYS_INLINE int try_single(ucp_fh_request_t *request)
 {
     ucp_fh_peer_t *peer = request->peer;
@@ -195,8 +195,8 @@ static ucs_status_t acquire_miss(ucp_fh_request_t *request)
         status = UCS_INPROGRESS;
     }
 
-    /* No look for stuck requests is needed: they have got the bit before, and this
-     * request has left their firehoses alone unless it has committed */
+    /* No look for stuck requests is needed: an earlier call has given them the bit. If this
+     * request has not committed, it has taken no firehose from them */
     return status;
 }
 

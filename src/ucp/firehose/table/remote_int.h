@@ -59,7 +59,7 @@ static UCS_F_ALWAYS_INLINE void ucp_fh_entry_hold(ucp_fh_entry_t *entry)
  *  it back if it is recalled or its peer has failed. */
 void ucp_fh_entry_idle(ucp_fh_entry_t *entry);
 
-/** End a use of an entry.
+/** End a use of an entry, except for the rare work.
  *
  *  @return whether ucp_fh_entry_idle() has to follow. */
 static UCS_F_ALWAYS_INLINE int ucp_fh_entry_unuse(ucp_fh_entry_t *entry)
@@ -78,7 +78,8 @@ static UCS_F_ALWAYS_INLINE int ucp_fh_entry_unuse(ucp_fh_entry_t *entry)
     return 0;
 }
 
-/** The same, and ucp_fh_entry_idle(). */
+/** End a use of an entry: ucp_fh_entry_unuse(), and ucp_fh_entry_idle() if that has to
+ *  follow. */
 void ucp_fh_entry_drop(ucp_fh_entry_t *entry);
 
 /** Add an uncommitted entry, with a free firehose, for a request.
@@ -94,13 +95,14 @@ ucp_fh_entry_add(ucp_fh_request_t *owner, ucp_fh_bucket_t bucket);
  *  chance. */
 void ucp_fh_entry_reap(ucp_fh_request_t *owner);
 
-/** Put back the entry that was reaped last for a request. */
+/** Undo the last ucp_fh_entry_reap() for a request: the entry is the oldest victim again. */
 void ucp_fh_entry_unreap(ucp_fh_request_t *owner);
 
-/** Move the firehose of a reaped entry. */
+/** The firehose of a reaped entry goes to another bucket: remove the entry, and let the peer
+ *  unpin the bucket of the entry. */
 void ucp_fh_entry_replace(ucp_fh_entry_t *entry);
 
-/** An uncommitted entry is to be pinned. */
+/** Make an uncommitted entry pending: the next message asks the peer to pin its bucket. */
 void ucp_fh_entry_commit(ucp_fh_entry_t *entry);
 
 /** The peer has pinned a pending entry. */
@@ -139,8 +141,8 @@ void ucp_fh_request_wait(ucp_fh_request_t *request);
 /** A waiting request gives back its entries, and begins anew. */
 void ucp_fh_request_roll_back(ucp_fh_request_t *request);
 
-/** Use a pending or present entry. If another request has reaped the entry, the
- *  other one rolls back. */
+/** Begin a use of a pending or present entry. If a request has reaped the entry, that
+ *  request rolls back. */
 void ucp_fh_request_hold(ucp_fh_request_t *request, ucp_fh_entry_t *entry);
 
 /** A request with all its entries no longer waits: its firehoses are to be moved. The

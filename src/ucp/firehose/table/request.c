@@ -190,8 +190,8 @@ static ucs_status_t take(ucp_fh_request_t *request, uint64_t available)
     return UCS_OK;
 }
 
-/* The request has found a deadlock, or could starve: all other waiting requests
- * return their firehoses */
+/* Give the deadlock-avoidance bit of its peer to a request, which has found a deadlock or
+ * could starve. All other waiting requests return their firehoses */
 static void give_bit(ucp_fh_request_t *request)
 {
     ucp_fh_peer_t *peer = request->peer;
@@ -206,7 +206,8 @@ static void give_bit(ucp_fh_request_t *request)
     }
 }
 
-/* @return UCS_INPROGRESS if the request lacks firehoses */
+/* Try to get all firehoses of a waiting request, and commit it then. @return UCS_INPROGRESS
+ * if the request lacks firehoses */
 static ucs_status_t try_once(ucp_fh_request_t *request)
 {
     estimate_t estimate = get_estimate(request);

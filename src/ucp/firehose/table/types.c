@@ -13,7 +13,8 @@
 #include <stdlib.h>
 
 
-/* The order of places, and what their branches have */
+/* A set of places is a tree in the order of their first buckets. Each place knows the highest
+ * end of the places in its branch */
 
 static const ucp_fh_place_t *
 place_of(const ucs_tree_node_t *node)

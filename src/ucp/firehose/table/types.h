@@ -60,7 +60,7 @@ typedef struct ucp_fh_place {
 } ucp_fh_place_t;
 
 
-/** Some memory, bytes. */
+/** A range of memory, in bytes. */
 typedef struct ucp_fh_span {
     uint64_t start;
     uint64_t end;   /**< The byte after the last one */
@@ -156,7 +156,7 @@ ucp_fh_span_of(unsigned shift, const ucp_fh_run_t *run)
 /** Make an empty set of places, which may overlap. */
 void ucp_fh_places_init(ucs_tree_t *places);
 
-/** Add a place, of 1 bucket and more. O(log n), as the next three. */
+/** Add a place, of 1 bucket and more. This function and the next three take O(log n). */
 void ucp_fh_places_add(ucs_tree_t *places, ucp_fh_place_t *place,
                        const ucp_fh_run_t *run);
 
@@ -170,11 +170,12 @@ ucp_fh_places_remove(ucs_tree_t *places, ucp_fh_place_t *place)
 ucp_fh_place_t *ucp_fh_places_first(const ucs_tree_t *places,
                                     const ucp_fh_run_t *run);
 
-/** @return the next one after it, or NULL. Others may be removed meanwhile. */
+/** @return the next place after @a place that has a bucket in common with a run, or NULL.
+ *          Other places may have been removed since. */
 ucp_fh_place_t *
 ucp_fh_places_next(const ucp_fh_place_t *place, const ucp_fh_run_t *run);
 
-/** @return a number for a bucket and a peer; others rarely have the same. */
+/** @return a hash key for a bucket and a peer: another bucket or peer rarely has the same. */
 static UCS_F_ALWAYS_INLINE uint64_t
 ucp_fh_bucket_key(uint32_t peer, ucp_fh_bucket_t bucket)
 {

@@ -7,7 +7,8 @@
 #include "local_int.h"
 
 
-/* Pin or unpin a registration, which is in no list any more */
+/* Fill in an operation that pins or unpins a registration, which is in no list any more.
+ * @return 1 */
 static int set_work(ucp_fh_reg_t *reg, int is_pin, ucp_fh_work_t *work)
 {
     *work = (ucp_fh_work_t){
@@ -136,7 +137,7 @@ fail_users(ucp_fh_local_t *table, ucp_fh_reg_t *reg, ucs_status_t status)
 {
     uint64_t left = reg->uses + reg->num_grants;
 
-    /* A queued registration goes with the last one */
+    /* A queued registration is freed with the last pin that counts on it */
     for (; left > 0; --left) {
         ucp_fh_pin_fail(table, find_user(table, reg), status);
     }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of memory, in a message */
+/* Each bucket of a reply begins at a multiple of so many bytes */
 #define KEY_ALIGNMENT 8
 
 /* Bytes of a packed key of UCP before its parts: the domains and the type of the memory */
@@ -121,7 +121,7 @@ void ucp_fh_reply_write_pin(void **end_p, const ucp_fh_reply_pin_t *pin,
     *end_p = end;
 }
 
-/* Errors are negative, and a firehose has a key */
+/* Whether one bucket of a reply makes sense: errors are negative, and a firehose has a key */
 static int is_pin_valid(const ucp_fh_reply_pin_t *pin)
 {
     return (pin->status == UCS_OK) ?
@@ -130,7 +130,7 @@ static int is_pin_valid(const ucp_fh_reply_pin_t *pin)
                    (pin->status >= UCS_ERR_LAST);
 }
 
-/* The buckets are what is left of the message, to its last byte */
+/* Check that a reply consists of so many buckets, to its last byte */
 static ucs_status_t check_pins(const uint8_t *pins, size_t length, uint32_t num)
 {
     const uint8_t *end = pins + length;
@@ -258,7 +258,7 @@ static uint64_t read_domains(const void *key)
     return domains;
 }
 
-/* Bytes of a part and of its length */
+/* @return the bytes of a part together with the byte that has its length */
 static size_t part_size(const uint8_t *part)
 {
     return sizeof(uint8_t) + *part;

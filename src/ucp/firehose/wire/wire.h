@@ -20,8 +20,8 @@ BEGIN_C_DECLS
  *
  * The bytes between processes: messages, addresses, and keys. Pure: nothing here calls
  * UCP. Numbers are in the byte order of the machine; the first word of each message and
- * address tells it. Bytes from elsewhere are not trusted: a function that parses reads no
- * byte beyond the given length, and returns nothing beyond it.
+ * address tells the byte order. Bytes of other processes are not trusted: a function that
+ * parses reads no byte beyond the given length, and returns no address beyond it.
  */
 
 #define UCP_FH_MESSAGE_MAGIC   0x46483031u
@@ -90,7 +90,7 @@ typedef struct ucp_fh_address {
     uint16_t unused;
     uint32_t index;  /**< Number of the process */
     uint32_t share;  /**< f: firehoses for each peer */
-    uint64_t cookie; /**< In all of its messages */
+    uint64_t cookie; /**< Is in all messages of the process */
     uint64_t length; /**< Bytes of the UCP address */
 } ucp_fh_address_t;
 
@@ -98,10 +98,10 @@ typedef struct ucp_fh_address {
 /** @return the header of a message; NULL: damaged, or of another version. */
 const ucp_fh_header_t *ucp_fh_message_header(const void *message, size_t length);
 
-/** @return bytes of a move of so many firehoses. */
+/** @return the length of a move with these numbers of buckets, bytes. */
 size_t ucp_fh_move_size(uint32_t num_unpins, uint32_t num_pins);
 
-/** Write a move after its header, into that many bytes. */
+/** Write a move of ucp_fh_move_size() bytes, without its header. */
 void ucp_fh_move_write(void *message, uint32_t num_unpins, uint32_t num_pins,
                        const uint64_t *buckets);
 
@@ -109,13 +109,15 @@ void ucp_fh_move_write(void *message, uint32_t num_unpins, uint32_t num_pins,
 ucs_status_t ucp_fh_move_parse(const void *message, size_t length,
                                ucp_fh_move_message_t *move);
 
-/** @return bytes of a reply without its buckets. */
+/** @return the length of a reply without its buckets, bytes. */
 size_t ucp_fh_reply_size(void);
 
-/** @return bytes of one bucket in a reply, with a packed key of so many bytes, or none. */
+/** @return the length of one bucket in a reply, bytes.
+ *
+ *  @param [in] length  Of its packed key; 0: none. */
 size_t ucp_fh_reply_pin_size(size_t length);
 
-/** Write a reply after its header, without the buckets.
+/** Write a reply without its header and its buckets.
  *
  *  @return the place for the first bucket. */
 void *ucp_fh_reply_write(void *message, uint64_t move, uint32_t num_pins);
@@ -136,10 +138,10 @@ ucs_status_t ucp_fh_reply_parse(const void *message, size_t length,
 const void *ucp_fh_reply_next_pin(const uint8_t **cursor_p,
                                   ucp_fh_reply_pin_t *pin);
 
-/** A recall has always this size. */
+/** @return the length of any recall, bytes. */
 size_t ucp_fh_recall_size(void);
 
-/** Write a recall after its header.
+/** Write a recall without its header.
  *
  *  @param [in] run  Buckets to give back: UCP_FH_MAX_MOVE at most, since the receiver looks
  *                   up each. */
@@ -161,8 +163,8 @@ ucs_status_t ucp_fh_address_check(const void *address, size_t length);
 typedef struct ucp_fh_rkey {
     ucs_list_link_t link;       /**< In ucp_fh_key_t::unpacked */
     ucs_list_link_t owned_link; /**< In a list of the owner */
-    /** Of the owner of the endpoint: the list for @a owned_link when the firehose is gone,
-     *  from where a thread that may use the endpoint destroys the key */
+    /** A list of the owner of the endpoint. When the firehose is gone, @a owned_link moves to
+     *  this list, and a thread that may use the endpoint destroys the key */
     ucs_list_link_t *trash;
     ucp_rkey_h      rkey;
 } ucp_fh_rkey_t;
@@ -184,7 +186,7 @@ ucp_fh_key_t *ucp_fh_key_make(uint64_t start, uint64_t end, const void *packed,
 /** The firehose is gone: free a key, which may be NULL. Unpacked keys go to the trash. */
 void ucp_fh_key_free(ucp_fh_key_t *key);
 
-/** @return the key as unpacked for the owner of this trash, or NULL. */
+/** @return the unpacked key of the owner of a list @a trash, or NULL. */
 static inline ucp_rkey_h
 ucp_fh_key_find(const ucp_fh_key_t *key, const ucs_list_link_t *trash)
 {
@@ -211,8 +213,8 @@ ucp_fh_key_find(const ucp_fh_key_t *key, const ucs_list_link_t *trash)
  *
  * Two keys of one context number the domains alike. */
 
-/** @return bytes of a key up to the end of its parts; 0: no key, the parts do not end within
- *          @a length. */
+/** @return the length of a key up to the end of its parts; 0: no key, since the parts do not
+ *          end within @a length. */
 size_t ucp_fh_packed_size(const void *key, size_t length);
 
 /**
