@@ -125,6 +125,8 @@ static void begin_close(ucp_win_way_t *way)
     ucp_fh_unlock(fh);
     way->is_unflushed = has_keys &&
                         !ucp_fh_way_flush(fh, &way->super, UCP_FH_FLUSH_ALWAYS);
+    way->closing_ep   = way->super.ep;
+    way->super.ep     = NULL; /* UCP may soon give a new endpoint the same address */
 }
 
 void *ucp_win_way_begin_close(ucp_ep_h ep)
@@ -147,6 +149,7 @@ static void reopen(ucp_win_way_t *way)
 
     ucp_fh_lock(fh);
     way->super.is_closing = 0;
+    way->super.ep         = way->closing_ep;
     ucp_fh_unlock(fh);
     if (ucs_map_put(&ucp_win.by_ep, way->super.ep, way) != UCS_OK) {
         ucs_warn("windows: no memory to note an endpoint");
@@ -158,7 +161,6 @@ static void add_closing(ucp_win_way_t *way)
     ucs_mutex_lock(&ucp_win.lock);
     ucs_list_del(&way->link);
     ucs_list_add_tail(&ucp_win.closing_ways, &way->link);
-    way->super.ep = NULL;
     atomic_fetch_add_explicit(&ucp_win.num_closing, 1, memory_order_relaxed);
     ucs_mutex_unlock(&ucp_win.lock);
 }

@@ -29,6 +29,8 @@ typedef struct ucp_win_way {
     ucp_context_h   context; /**< Does not change */
     atomic_int      is_slow; /**< Whether the last call that waited for a request waited in
                                   vain: the next call does not wait. Relaxed */
+    ucp_ep_h        closing_ep; /**< The endpoint that is about to be closed, for the case that
+                                     UCP refuses. Of the thread that closes it */
     ucs_list_link_t link;    /**< In ucp_win_t::open_ways or closing_ways. Protected by
                                   win.lock */
     int             is_unflushed; /**< UCP had no memory for the last flush. Written by the

@@ -117,9 +117,10 @@ typedef struct ucp_fh_memo {
 struct ucp_fh_way {
     /* These fields do not change, @a peer and @a max_unflushed from ucp_fh_way_connect() on */
     ucp_worker_h    worker;
-    /** Of a window: NULL once UCP has closed the endpoint. The thread that closes the endpoint
-     *  sets is_closing first. Another thread reads @a ep under ucp_fh::lock if is_closing is
-     *  0, or uses the endpoint itself, which the program does not close then */
+    /** Of a window: NULL from the time when the program begins to close the endpoint. The thread
+     *  that closes the endpoint writes @a ep, after is_closing. Another thread reads @a ep
+     *  under ucp_fh::lock if is_closing is 0, or uses the endpoint, which the program does not
+     *  close then; or only compares @a ep with another endpoint, see ucp/windows/access.c */
     ucp_ep_h        ep;
     int             is_multi;    /**< Whether any thread may use the worker */
     int             owns_ep;     /**< Whether the program cannot close the endpoint */
