@@ -160,7 +160,7 @@ static void ask_for_room(ucp_fh_t *fh)
     }
 }
 
-/* Try pins again that had no room. @return whether there are any */
+/* Try pins again for which the system had no room. @return whether there are any */
 static int retry_pins(ucp_fh_t *fh)
 {
     int is_refused;

@@ -23,8 +23,8 @@ typedef struct {
                                      operation */
     int              is_apart; /* Whether UCP registers the local buffer of each chunk by
                                   itself, and not the whole buffer once */
-    int              goes_on; /* Whether a chunk is not complete, and nobody has a request
-                                 for it */
+    int              goes_on; /* Whether a chunk that was posted, and whose request was freed,
+                                 is not complete */
     ucp_fh_piece_t   *piece;  /* Of the present chunk, or NULL */
 } access_t;
 
@@ -122,10 +122,10 @@ static int is_scarce(const access_t *access, const ucp_request_param_t *param,
            may_be_flush(param) && ucp_win_ticket_strip(param, plain);
 }
 
-/* An access goes on after its chunks were posted, without requests of the program: the
- * program gets the request of a flush, which does not end before the access, unless the
- * program waits for a flush of its own. A flush accepts the request, the callback and its
- * argument, and no other field */
+/* The chunks of an access were posted without requests for the program, and some of them go
+ * on. @return the request of a flush, which does not end before the access; NULL if the program
+ * waits for a flush of its own. A flush accepts the fields for the request, the callback and
+ * its argument, and no other field */
 static ucs_status_ptr_t
 follow(access_t *access, const ucp_request_param_t *param)
 {
@@ -142,9 +142,9 @@ follow(access_t *access, const ucp_request_param_t *param)
     return ucp_win_flush_nbx(access->way->super.worker, access->way->super.ep, &flush);
 }
 
-/* Complete an access that was posted, if that does not take too long. @return its status,
- * or the request that the program waits for. A callback of UCP may close the endpoint
- * meanwhile: a reference keeps the way */
+/* Complete an access that was posted, if that does not take too long, see ucp_win_way_wait().
+ * @return the status of the access, or the request that the program waits for. A callback of
+ * UCP may close the endpoint meanwhile: a reference keeps the way */
 static ucs_status_ptr_t finish(access_t *access, ucs_status_ptr_t request,
                                const ucp_request_param_t *param)
 {
@@ -280,8 +280,8 @@ check_chunks(const access_t *access, const ucp_request_param_t *param)
     return UCS_OK;
 }
 
-/* A put or get of several chunks. If one goes on, the program's request is a flush, which
- * does not end before it. @a chunk: the first one */
+/* Post a put or get of several chunks. If a chunk goes on, the program gets the request of a
+ * flush, see follow(). @a chunk: the first one */
 static ucs_status_ptr_t access_chunks(access_t *access, ucp_fh_chunk_t *chunk,
                                       const ucp_request_param_t *param)
 {

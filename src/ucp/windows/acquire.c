@@ -16,7 +16,7 @@
 /* How long a callback, which cannot flush, waits for firehoses, ns */
 #define PATIENCE_CALLBACK (10 * UCS_NSEC_PER_SEC)
 
-/* After how long the log tells of an operation that waits for firehoses, ns */
+/* The log tells of an operation that has waited for firehoses for so long, ns */
 #define PATIENCE_TELL (10 * UCS_NSEC_PER_SEC)
 
 /* How long this process asks a peer without room again, ns */

@@ -305,7 +305,7 @@ int ucp_win_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
         return 1;
     }
 
-    /* Nobody has the address of memory that UCP has allocated here */
+    /* The caller maps memory anew. If UCP has allocated this memory, nobody has its address yet */
     ucp_win_tell_pinned(why_pinned(*status_p));
     ucp_mem_unmap(context, *memh_p);
     return 0;

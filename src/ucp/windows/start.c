@@ -27,8 +27,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* A number of the job, the same in all of its processes, which may meet processes of other
- * jobs */
+/* @return a number that tells jobs apart, the same in all processes of a job: processes of two
+ * jobs may meet */
 static uint64_t get_job(void)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID",

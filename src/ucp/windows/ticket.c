@@ -42,8 +42,8 @@ int ucp_win_ticket_strip(const ucp_request_param_t *param,
     return is_known(param);
 }
 
-/* UCP calls this when the request is complete, perhaps before ucp_win_ticket_issued(), which
- * frees the ticket then */
+/* UCP calls this function when the request is complete. If ucp_win_ticket_issued() is still to
+ * come, that function frees the ticket, else this one does */
 static void done(void *request, ucs_status_t status, void *user_data)
 {
     ucp_win_ticket_t *ticket = user_data;

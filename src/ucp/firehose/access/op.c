@@ -416,7 +416,7 @@ static void flush_finished(ucp_fh_op_t *op, ucs_status_t status)
 {
     ucp_fh_t *fh = op->worker->fh;
 
-    /* If the flush failed, the peer is gone, and its memory too */
+    /* Also if the flush has failed: then the peer is gone, and nothing arrives there any more */
     ucp_fh_lock(fh);
     ucp_fh_pieces_release(fh, &op->pieces);
     --op->worker->num_flushing;

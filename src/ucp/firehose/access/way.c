@@ -422,8 +422,10 @@ static int post_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_ep_h ep)
 
 int ucp_fh_way_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_fh_flush_when_t when)
 {
-    /* Where any thread uses the worker, another one may close the program's endpoint meanwhile,
-     * unless this one is about to */
+    /* Where any thread may use the worker, another thread may close the program's endpoint at any
+     * time, and the whole worker is flushed. UCX 1.18 asserts if an endpoint is closed by force
+     * before a flush of the whole worker has ended. With UCP_FH_FLUSH_ALWAYS, this thread is the
+     * one that closes the endpoint */
     int has_ep = !way->is_multi || way->owns_ep || (when == UCP_FH_FLUSH_ALWAYS);
     int begins;
 

@@ -228,7 +228,7 @@ unsigned ucp_fh_worker_progress(ucp_fh_worker_h worker)
     return count;
 }
 
-/* Complete all operations, and flushes of single ways as well */
+/* Complete all operations of a worker, and wait for the flushes of single ways as well */
 static void complete(ucp_fh_worker_h worker)
 {
     ucs_status_ptr_t request = ucp_fh_op_flush(worker->last);
