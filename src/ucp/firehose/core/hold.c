@@ -15,14 +15,13 @@ struct ucp_fh_hold {
     int                   is_local;
     unsigned              shift;   /* Remote: logarithm of a bucket's size */
     union {
+        ucp_fh_comp_t     comp;    /* First member of both */
         ucp_fh_pin_t      pin;     /* Local */
         ucp_fh_request_t  request; /* Remote */
     };
     ucp_fh_call_t         call;
     ucp_fh_pin_callback_t callback; /* NULL: a thread waits */
     void                  *arg;
-    ucs_status_t          status;  /* UCS_INPROGRESS, or the final status. Protected by
-                                      ucp_fh::lock */
 };
 
 
@@ -34,18 +33,22 @@ static void call_back(ucp_fh_call_t *self)
 {
     ucp_fh_hold_h hold = ucs_container_of(self, struct ucp_fh_hold, call);
 
-    if (hold->status == UCS_OK) {
+    if (hold->comp.status == UCS_OK) {
         hold->callback(hold, UCS_OK, hold->arg);
     } else {
-        hold->callback(NULL, hold->status, hold->arg);
+        hold->callback(NULL, hold->comp.status, hold->arg);
         free(hold);
     }
 }
 
-/* Under lock */
-static void ended(ucp_fh_hold_h hold, ucs_status_t status)
+/* Under lock: a pin that has waited has ended */
+static void ended(ucp_fh_comp_t *self)
 {
-    hold->status = status;
+    ucp_fh_hold_h hold = ucs_container_of(self, struct ucp_fh_hold, comp);
+
+    if (!hold->is_local && (self->status == UCS_OK)) {
+        ucp_fh_remote_hold(&hold->request, 1);
+    }
     if (hold->callback == NULL) {
         pthread_cond_broadcast(&hold->fh->cond);
     } else {
@@ -54,39 +57,17 @@ static void ended(ucp_fh_hold_h hold, ucs_status_t status)
     }
 }
 
-static void local_ended(ucp_fh_comp_t *self)
-{
-    ended(ucs_container_of(self, struct ucp_fh_hold, pin.comp), self->status);
-}
-
-/* Under lock */
-static void remote_ended(ucp_fh_comp_t *self)
-{
-    ucp_fh_hold_h hold = ucs_container_of(self, struct ucp_fh_hold,
-                                          request.comp);
-
-    if (self->status == UCS_OK) {
-        ucp_fh_remote_hold(&hold->request, 1);
-    }
-    ended(hold, self->status);
-}
-
 static ucp_fh_hold_h
 make_hold(ucp_fh_t *fh, int is_local, ucp_fh_pin_callback_t callback, void *arg)
 {
     ucp_fh_hold_h hold = calloc(1, sizeof(*hold));
 
     if (hold != NULL) {
-        hold->fh       = fh;
-        hold->is_local = is_local;
-        hold->callback = callback;
-        hold->arg      = arg;
-        hold->status   = UCS_INPROGRESS;
-        if (is_local) {
-            hold->pin.comp.func = local_ended;
-        } else {
-            hold->request.comp.func = remote_ended;
-        }
+        hold->fh        = fh;
+        hold->is_local  = is_local;
+        hold->callback  = callback;
+        hold->arg       = arg;
+        hold->comp.func = ended;
     }
     return hold;
 }
@@ -145,10 +126,10 @@ static ucs_status_t wait(ucp_fh_t *fh, ucp_fh_hold_h hold)
     ucs_status_t status;
 
     ucp_fh_lock(fh);
-    while (hold->status == UCS_INPROGRESS) {
+    while (hold->comp.status == UCS_INPROGRESS) {
         ucs_mutex_wait(&fh->lock, &fh->cond);
     }
-    status = hold->status;
+    status = hold->comp.status;
     ucp_fh_unlock(fh);
     return status;
 }

@@ -169,14 +169,8 @@ static size_t get_size(const ucp_fh_t *fh, const ucp_fh_serve_t *serve)
 static void clip(const ucp_fh_span_t *span, const ucp_fh_part_t *part,
                  ucp_fh_reply_pin_t *pin)
 {
-    pin->start = span->start;
-    pin->end   = span->end;
-    if (part == NULL) {
-        pin->end = pin->start;
-    } else {
-        pin->start = ucs_max(pin->start, part->start);
-        pin->end   = ucs_min(pin->end, part->end);
-    }
+    pin->start = (part == NULL) ? span->end : ucs_max(span->start, part->start);
+    pin->end   = (part == NULL) ? span->end : ucs_min(span->end, part->end);
 }
 
 static void

@@ -329,19 +329,11 @@ static void fail_requests(ucs_list_link_t *requests, ucs_status_t status)
     }
 }
 
-static void fail_listed(ucp_fh_entry_t *entry)
-{
-    if (entry->uses > 0) {
-        ucp_fh_entry_unlist(entry);
-    } else {
-        ucp_fh_entry_give_back(entry);
-    }
-}
-
 void ucp_fh_remote_fail_peer(ucp_fh_remote_t *table, uint32_t index,
                              ucs_status_t status)
 {
     ucp_fh_peer_t *peer = &table->peers[index];
+    ucp_fh_entry_t *entry;
 
     if (peer->status != UCS_OK) {
         return;
@@ -357,7 +349,12 @@ void ucp_fh_remote_fail_peer(ucp_fh_remote_t *table, uint32_t index,
                 ucs_list_head(&peer->to_pin, ucp_fh_entry_t, link));
     }
     while (!ucs_list_is_empty(&peer->fifo)) {
-        fail_listed(ucs_list_head(&peer->fifo, ucp_fh_entry_t, link));
+        entry = ucs_list_head(&peer->fifo, ucp_fh_entry_t, link);
+        if (entry->uses > 0) {
+            ucp_fh_entry_unlist(entry);
+        } else {
+            ucp_fh_entry_give_back(entry);
+        }
     }
 
     ucs_list_splice_tail(&table->dead, &peer->to_unpin);
