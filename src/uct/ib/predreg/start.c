@@ -61,20 +61,12 @@ static void paths_start(uct_predreg_core_t *core)
     }
 }
 
-/* Whether a knob asks for a bound. The limit of locked memory is none of
- * these */
-static int has_own_bounds(const uct_predreg_knobs_t *knobs)
-{
-    return (knobs->max_pinned != SIZE_MAX) ||
-           (knobs->max_regions != ULONG_MAX) ||
-           (knobs->node_max_pinned != SIZE_MAX) ||
-           (knobs->node_max_regions != ULONG_MAX);
-}
-
-/* Warn of what leave-pinned ignores */
+/* Warn of bounds, which leave-pinned ignores */
 static void tell_ignored(const uct_predreg_knobs_t *knobs)
 {
-    if (has_own_bounds(knobs)) {
+    if ((knobs->max_pinned != SIZE_MAX) || (knobs->max_regions != ULONG_MAX) ||
+        (knobs->node_max_pinned != SIZE_MAX) ||
+        (knobs->node_max_regions != ULONG_MAX)) {
         ucs_warn("bounds are not kept under the policy leave-pinned: "
                  "UCX_RCACHE_PRED_MAX_PINNED and the others are ignored");
     }
@@ -157,25 +149,9 @@ uct_predreg_core_init_13(const uct_predreg_real_t *real)
     return &hooks;
 }
 
-/* Say that there was nothing to manage: a user who finds no summary would look for the
- * reason. If this library has stepped aside, the reason was given. */
-static void tell_of_nothing(uct_predreg_core_t *core, const char *nothing)
-{
-    const uct_predreg_knobs_t *knobs = &core->knobs;
-    ucs_rcache_pred_snapshot_t snapshot;
-    char ucx[UCT_PREDREG_UCX_VERSION_MAX];
-
-    if (knobs->summary != UCT_PREDREG_SUMMARY_NONE) {
-        uct_predreg_snapshot(core, &snapshot);
-        uct_predreg_ucx_version(core, ucx, sizeof(ucx));
-        /* No domain was opened, so that the helper was never started */
-        snapshot.mode = UCS_RCACHE_PRED_MODE_NONE;
-        uct_predreg_summary_print(&snapshot, ucx, "", nothing, knobs->summary,
-                                  knobs->summary_file);
-    }
-}
-
-static void print_summary(uct_predreg_core_t *core)
+/* @param [in] nothing  Why nothing was managed: a user who finds no summary would look for the
+ *                      reason. NULL: something was */
+static void print_summary(uct_predreg_core_t *core, const char *nothing)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
     ucs_rcache_pred_snapshot_t snapshot;
@@ -185,11 +161,13 @@ static void print_summary(uct_predreg_core_t *core)
         return;
     }
 
-    /* Count open domains as well */
-    uct_predreg_note_pinned(core);
+    uct_predreg_note_pinned(core); /* Of open domains as well */
     uct_predreg_snapshot(core, &snapshot);
+    if (nothing != NULL) {
+        snapshot.mode = UCS_RCACHE_PRED_MODE_NONE; /* The helper was never started */
+    }
     uct_predreg_ucx_version(core, ucx, sizeof(ucx));
-    uct_predreg_summary_print(&snapshot, ucx, core->told_settings, NULL,
+    uct_predreg_summary_print(&snapshot, ucx, core->told_settings, nothing,
                               knobs->summary, knobs->summary_file);
 }
 
@@ -239,13 +217,13 @@ UCS_F_DTOR static void core_exit(void)
     }
 
     if (core->num_opened > 0) {
-        print_summary(core);
+        print_summary(core, NULL);
     } else if ((num_seen > 0) && !atomic_load(&core->aside)) {
         ucs_string_buffer_appendf(&text, "UCX opened %u memory domains, none of ",
                                   num_seen);
         uct_predreg_components_tell(&core->knobs, &text);
         nothing = ucs_string_buffer_cstr(&text);
-        tell_of_nothing(core, nothing);
+        print_summary(core, nothing);
     }
     uct_predreg_live_stop(core);
     uct_predreg_addons_call(core, exit, core, nothing);

@@ -409,7 +409,7 @@ static void fork_calm(uct_predreg_core_t *core)
     uct_predreg_arena_t *arena = get_arena();
 
     if (arena != NULL) {
-        uct_predreg_arena_before_fork(arena);
+        ucs_arena_before_fork(arena->served.arena);
     }
 }
 
@@ -418,7 +418,7 @@ static void fork_parent(uct_predreg_core_t *core)
     uct_predreg_arena_t *arena = get_arena();
 
     if (arena != NULL) {
-        uct_predreg_arena_after_fork(arena);
+        ucs_arena_after_fork(arena->served.arena);
     }
 }
 

@@ -391,16 +391,6 @@ int uct_predreg_arena_give_way(uct_predreg_arena_t *arena)
                             uct_predreg_served_time(&arena->served)) > 0;
 }
 
-void uct_predreg_arena_before_fork(uct_predreg_arena_t *arena)
-{
-    ucs_arena_before_fork(arena->served.arena);
-}
-
-void uct_predreg_arena_after_fork(uct_predreg_arena_t *arena)
-{
-    ucs_arena_after_fork(arena->served.arena);
-}
-
 void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
                                  uct_predreg_arena_stats_t *stats)
 {

@@ -127,12 +127,6 @@ int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain);
  *  for a registration. @return 0 if there is none. */
 int uct_predreg_arena_give_way(uct_predreg_arena_t *arena);
 
-/** See ucs_arena_before_fork(). */
-void uct_predreg_arena_before_fork(uct_predreg_arena_t *arena);
-
-/** See ucs_arena_after_fork(). */
-void uct_predreg_arena_after_fork(uct_predreg_arena_t *arena);
-
 /** Any thread, but not in memory hooks. */
 void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
                                  uct_predreg_arena_stats_t *stats);

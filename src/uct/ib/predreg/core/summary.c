@@ -38,11 +38,10 @@ static double percent(uint64_t part, uint64_t whole)
 static void format_who(const ucs_rcache_pred_snapshot_t *snapshot,
                        ucs_string_buffer_t *strb)
 {
-    if (snapshot->rank >= 0) {
-        ucs_string_buffer_appendf(strb, "predreg rank %d: ", snapshot->rank);
-    } else {
-        ucs_string_buffer_appendf(strb, "predreg pid %d: ", snapshot->pid);
-    }
+    int has_rank = (snapshot->rank >= 0);
+
+    ucs_string_buffer_appendf(strb, "predreg %s %d: ", has_rank ? "rank" : "pid",
+                              has_rank ? snapshot->rank : snapshot->pid);
 }
 
 /* Append the budget of prediction, and its cost so far. Nothing is appended for other
@@ -108,14 +107,6 @@ static void format_firehose(const ucs_rcache_pred_snapshot_t *snapshot,
     }
 }
 
-/* Append the site's settings of UCX's caches, as taken over by the library */
-static void format_settings(const char *settings, ucs_string_buffer_t *strb)
-{
-    if (settings[0] != '\0') {
-        ucs_string_buffer_appendf(strb, ", of UCX's cache %s", settings);
-    }
-}
-
 static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
                         const char *settings, ucs_string_buffer_t *strb)
 {
@@ -135,8 +126,8 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
             strb,
             "%s, uses %lu, hits %lu (%.1f %%), late %lu, early %lu, wasted "
             "%lu, refused %lu, registered MiB now %.1f peak %.1f average %.1f, "
-            "critical-path registrations %lu taking %.3f ms, helper %s, rounds "
-            "%lu, CPU %.3f ms",
+            "critical-path registrations %lu, critical path %.3f ms, helper %s, "
+            "rounds %lu, CPU %.3f ms",
             ucs_rcache_pred_policy_names[snapshot->policy], stats->uses,
             stats->hits, percent(stats->hits, stats->uses), stats->late,
             stats->early, stats->wasted, stats->refused,
@@ -148,7 +139,13 @@ static void format_text(const ucs_rcache_pred_snapshot_t *snapshot,
     format_budget(snapshot, strb);
     format_arena(snapshot, strb);
     format_firehose(snapshot, strb);
-    format_settings(settings, strb);
+    if (snapshot->eager_sends > 0) {
+        ucs_string_buffer_appendf(strb, ", small sends %lu, without a copy %lu",
+                                  snapshot->eager_sends, snapshot->eager_hot);
+    }
+    if (settings[0] != '\0') {
+        ucs_string_buffer_appendf(strb, ", of UCX's cache %s", settings);
+    }
     ucs_string_buffer_appendf(strb, "\n");
 }
 

@@ -827,7 +827,7 @@ TEST_F(test_arena_calls, fork_without_free_memory) {
     tend(LAZY);
     ASSERT_EQ(0, served_munmap(m_served, buffer + 3 * MIN, MIN));
 
-    uct_predreg_arena_before_fork(m_served);
+    ucs_arena_before_fork(m_served->served.arena);
     pid_t child = ::fork();
     if (child == 0) {
         bool is_ok = reads_as(buffer, MIN, 1) &&
@@ -841,7 +841,7 @@ TEST_F(test_arena_calls, fork_without_free_memory) {
         is_ok &= !is_mapped(buffer, 4 * MIN);
         _exit(is_ok ? 0 : 1);
     }
-    uct_predreg_arena_after_fork(m_served);
+    ucs_arena_after_fork(m_served->served.arena);
     int status;
     ASSERT_EQ(child, waitpid(child, &status, 0));
     EXPECT_EQ(0, status);
@@ -851,7 +851,7 @@ TEST_F(test_arena_calls, fork_without_free_memory) {
     for (auto &address : next) {
         address = filled(MIN, 2);
     }
-    uct_predreg_arena_before_fork(m_served);
+    ucs_arena_before_fork(m_served->served.arena);
     child = ::fork();
     if (child == 0) {
         bool is_ok = true;
@@ -860,7 +860,7 @@ TEST_F(test_arena_calls, fork_without_free_memory) {
         }
         _exit(is_ok ? 0 : 1);
     }
-    uct_predreg_arena_after_fork(m_served);
+    ucs_arena_after_fork(m_served->served.arena);
     ASSERT_EQ(child, waitpid(child, &status, 0));
     EXPECT_EQ(0, status);
     for (auto address : next) {
