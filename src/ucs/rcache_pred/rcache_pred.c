@@ -266,12 +266,12 @@ static int is_one_of(const ucs_rcache_pred_region_t *region, which_t which,
 {
     switch (which) {
     case WHICH_OF_DOMAIN:
-        return region->domain == domain;
+        return region->extent.domain == domain;
     case WHICH_IDLE:
-        return region->refs == region->guarded;
+        return region->refs == region->extent.guarded;
     default:
-        return (region->refs == region->guarded) &&
-               !region->domain->limits.keeps_at_fork;
+        return (region->refs == region->extent.guarded) &&
+               !region->extent.domain->limits.keeps_at_fork;
     }
 }
 
@@ -282,24 +282,26 @@ static void deregister_all(ucs_rcache_pred_t *pred, which_t which,
 {
     ucs_rcache_pred_waiter_t *waiters;
     ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_extent_t *extent;
     pred_handle_t handle;
     uintptr_t start;
 
     pred_lock(pred);
     region = ucs_rcache_pred_table_from(&pred->table, 0);
     while (region != NULL) {
-        if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
+        extent = &region->extent;
+        if ((extent->state != UCS_RCACHE_PRED_EXTENT_REGISTERED) ||
             !is_one_of(region, which, domain)) {
             region = ucs_rcache_pred_region_next(region);
             continue;
         }
 
-        start           = region->known.start;
-        pred_unguard(pred, region);
+        start           = extent->known.start;
+        pred_unguard(pred, extent);
         region->refs    = 0;
-        handle          = pred_take_handle(pred, region);
-        waiters         = region->waiters;
-        region->waiters = NULL;
+        handle          = pred_take_handle(pred, extent);
+        waiters         = extent->waiters;
+        extent->waiters = NULL;
         pred_unlock(pred);
         pred_deregister(&handle, UCS_RCACHE_PRED_BY_HELPER);
         pred_run_waiters(waiters);
@@ -321,12 +323,12 @@ static void forget_all(ucs_rcache_pred_domain_t *domain)
     pred_lock(pred);
     region = ucs_rcache_pred_table_from(&pred->table, 0);
     while (region != NULL) {
-        if (region->domain != domain) {
+        if (region->extent.domain != domain) {
             region = ucs_rcache_pred_region_next(region);
             continue;
         }
 
-        start = region->known.start;
+        start = region->extent.known.start;
         pred_unlock(pred);
         pred_forget_region(pred, region);
         pred_lock(pred);

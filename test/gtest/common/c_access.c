@@ -54,7 +54,7 @@ unsigned test_pred_num_in_lanes(ucs_rcache_pred_t *pred)
     pred_lock(pred);
     for (region = ucs_rcache_pred_table_from(&pred->table, 0); region != NULL;
          region = ucs_rcache_pred_region_next(region)) {
-        num += (region->lane != 0);
+        num += (region->extent.lane != 0);
     }
     pred_unlock(pred);
     return num;
@@ -158,21 +158,21 @@ static const char *validate_subsystems(const ucs_rcache_pred_stats_t *stats)
            "the subsystems do not add up to what is registered" : NULL;
 }
 
-/* Whether an unmap of the last byte of a region would find the region */
+/* Whether an unmap of the last byte of an extent would find the extent */
 static int is_found_by_range(const ucs_rcache_pred_table_t *table,
-                             const ucs_rcache_pred_region_t *region)
+                             const ucs_rcache_pred_extent_t *extent)
 {
     ucs_rcache_pred_range_t last    = {
-        .start = region->known.end - 1,
-        .end   = region->known.end
+        .start = extent->known.end - 1,
+        .end   = extent->known.end
     };
-    ucs_rcache_pred_region_t *found = NULL;
+    ucs_rcache_pred_extent_t *found = NULL;
 
     do {
         found = ucs_rcache_pred_table_overlap(table, found, &last,
                                               UCS_RCACHE_PRED_RANGE_KNOWN);
-    } while ((found != NULL) && (found != region));
-    return found == region;
+    } while ((found != NULL) && (found != extent));
+    return found == extent;
 }
 
 /* Count the entries of regions that there are still, and the lost regions */
@@ -228,49 +228,51 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
     unsigned count                 = 0;
     const ucs_rcache_pred_subsystem_stats_t *cache;
     ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_extent_t *extent;
     const char *error;
 
     for (region = ucs_rcache_pred_table_from(table, 0); region != NULL;
          region = ucs_rcache_pred_region_next(region)) {
+        extent  = &region->extent;
         queued += region->queued;
         ++count;
-        if (region->known.start < last) {
+        if (extent->known.start < last) {
             return "the table is not ordered by start";
         }
-        if (!is_found_by_range(table, region)) {
+        if (!is_found_by_range(table, extent)) {
             return "a region is not found by its range";
         }
         if (!region->noted &&
-            (region->rank < ucs_rcache_pred_region_get_rank(region))) {
+            (extent->rank < ucs_rcache_pred_extent_get_rank(extent))) {
             return "a region would not give way when it should";
         }
-        if (region->stale && (region->refs == 0) && !region->clearing) {
+        if (extent->stale && (region->refs == 0) && !extent->clearing) {
             return "a stale region would not be cleared away";
         }
-        if (!region->stale && !ucs_rcache_pred_range_has(&region->known,
-                                                         &region->registered)) {
+        if (!extent->stale && !ucs_rcache_pred_range_has(&extent->known,
+                                                         &extent->range)) {
             return "more of a region is registered than is known";
         }
-        if (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) {
+        if (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERING) {
             return "a registration is under way";
         }
-        if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
-            bytes += pred_pages(pred, region->registered.start,
+        if (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED) {
+            bytes += pred_pages(pred, extent->range.start,
                                 ucs_rcache_pred_range_length(
-                                        &region->registered)) *
+                                        &extent->range)) *
                      pred->params.page_size;
             if ((ucs_rcache_pred_table_find_memh(table, &no_memo,
-                                                 region->domain,
-                                                 region->memh) != region) ||
+                                                 extent->domain,
+                                                 extent->memh) != extent) ||
                 (ucs_rcache_pred_table_find_memh(table, &table->memo,
-                                                 region->domain,
-                                                 region->memh) != region)) {
+                                                 extent->domain,
+                                                 extent->memh) != extent)) {
                 return "a registered region is not found by its handle";
             }
         } else if (region->refs > 0) {
             return "a region is used and not registered";
         }
-        last = region->known.start;
+        last = extent->known.start;
     }
 
     if (count != table->count) {

@@ -205,10 +205,10 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
 ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
                            unsigned flags, ucs_rcache_pred_time_t *end_p);
 
-/** Take the handle of a registered region, which is IDLE from now on. The
+/** Take the handle of a registered extent, which is IDLE from now on. The
  *  caller has to deregister the handle. Under lock. */
 pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
-                               ucs_rcache_pred_region_t *region);
+                               ucs_rcache_pred_extent_t *extent);
 
 /** Deregister a handle that was taken, and give its room back. Without the
  *  lock. */

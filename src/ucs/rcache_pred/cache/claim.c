@@ -60,17 +60,17 @@ static ucs_status_t new_region(pred_use_t *use)
 static ucs_rcache_pred_range_t
 with_joined(const pred_use_t *use, const ucs_rcache_pred_range_t *range)
 {
-    const ucs_rcache_pred_region_t *region = use->region;
+    const ucs_rcache_pred_extent_t *extent = &use->region->extent;
     const ucs_rcache_pred_t *pred          = use->domain->pred;
     ucs_rcache_pred_range_t all;
 
-    if (!ucs_rcache_pred_range_overlaps(&region->joined, range)) {
+    if (!ucs_rcache_pred_range_overlaps(&extent->joined, range)) {
         return *range;
     }
 
-    all = ucs_rcache_pred_range_hull(&region->joined, range);
-    if (ucs_rcache_pred_region_is_merged(region)) {
-        return (pred_stands_for(region, range, use->time) &&
+    all = ucs_rcache_pred_range_hull(&extent->joined, range);
+    if (ucs_rcache_pred_extent_is_merged(extent)) {
+        return (pred_stands_for(extent, range, use->time) &&
                 pred_range_fits(pred, &all)) ? all : *range;
     }
 
@@ -82,6 +82,7 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
     ucs_rcache_pred_t *pred       = use->domain->pred;
     ucs_rcache_pred_range_t range = use->range;
     unsigned access               = use->access;
+    ucs_rcache_pred_extent_t *extent;
     ucs_rcache_pred_range_t joint;
     ucs_status_t status;
 
@@ -93,7 +94,7 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
         if (status != UCS_OK) {
             return status;
         }
-    } else if (use->region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
+    } else if (use->region->extent.state == UCS_RCACHE_PRED_EXTENT_REGISTERED) {
         if (pred_range_never_fits(pred, &use->range)) {
             /* Others may still use what is registered */
             ++pred->stats.refused;
@@ -103,18 +104,18 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
         /* Uses that need different access or slices and come in turns would
          * otherwise take the registration from each other. All that is between
          * them has to be known */
-        access |= use->region->access;
-        if (ucs_rcache_pred_range_meets(&range, &use->region->known)) {
-            range = ucs_rcache_pred_range_hull(&range,
-                                               &use->region->registered);
+        extent  = &use->region->extent;
+        access |= extent->access;
+        if (ucs_rcache_pred_range_meets(&range, &extent->known)) {
+            range = ucs_rcache_pred_range_hull(&range, &extent->range);
         }
-        *old    = pred_take_handle(pred, use->region);
+        *old    = pred_take_handle(pred, extent);
     }
 
     joint      = with_joined(use, &range);
     use->joint = (ucs_rcache_pred_range_length(&joint) >
                   ucs_rcache_pred_range_length(&range));
-    ucs_rcache_pred_region_claim(&pred->table, use->region, &joint,
+    ucs_rcache_pred_extent_claim(&pred->table, &use->region->extent, &joint,
                                  access | use->region->recent_access);
     return UCS_OK;
 }
@@ -142,14 +143,15 @@ static ucs_status_t register_try(ucs_rcache_pred_t *pred,
  * be room the next time. Without the lock. */
 static void claim_narrow(const pred_use_t *use, ucs_status_t status)
 {
-    ucs_rcache_pred_t *pred = use->domain->pred;
+    ucs_rcache_pred_extent_t *extent = &use->region->extent;
+    ucs_rcache_pred_t *pred          = use->domain->pred;
 
     pred_lock(pred);
-    use->region->access = use->access;
+    extent->access = use->access;
     if (status != UCS_ERR_EXCEEDS_LIMIT) {
-        ucs_rcache_pred_region_part(use->region);
+        ucs_rcache_pred_extent_part(extent);
     }
-    ucs_rcache_pred_region_set_range(&pred->table, use->region, &use->range);
+    ucs_rcache_pred_extent_set_range(&pred->table, extent, &use->range);
     pred_unlock(pred);
 }
 
@@ -164,13 +166,13 @@ static int is_refused(ucs_status_t status)
  * access. Less access takes no less room. */
 static int is_narrower(const pred_use_t *use, ucs_status_t status)
 {
-    const ucs_rcache_pred_region_t *region = use->region;
+    const ucs_rcache_pred_extent_t *extent = &use->region->extent;
 
     return is_refused(status) &&
-           (!ucs_rcache_pred_range_has(&use->range, &region->registered) ||
+           (!ucs_rcache_pred_range_has(&use->range, &extent->range) ||
             ((status != UCS_ERR_NO_MEMORY) &&
              (status != UCS_ERR_EXCEEDS_LIMIT) &&
-             ((use->flags | region->access) != use->flags)));
+             ((use->flags | extent->access) != use->flags)));
 }
 
 /*
@@ -190,7 +192,7 @@ static ucs_status_t claim_try(const pred_use_t *use, unsigned flags,
     pred_reservation_t room;
     ucs_status_t status;
 
-    *handle       = pred_region_handle(use->region);
+    *handle       = pred_extent_handle(&use->region->extent);
     room          = pred_domain_reservation(handle->domain, handle->start,
                                             handle->length, PRED_PART_WHOLE);
     room.own_only = joint;
@@ -212,7 +214,7 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
                                    ucs_rcache_pred_time_t *end_p)
 {
     unsigned quiet = use->domain->pred->params.helper_flags;
-    unsigned flags = use->flags | use->region->access;
+    unsigned flags = use->flags | use->region->extent.access;
     ucs_status_t status;
 
     status = claim_try(use, flags | quiet, use->joint, handle, end_p);
@@ -245,43 +247,43 @@ static void note_lost(const pred_use_t *use, ucs_rcache_pred_time_t elapsed)
         return;
     }
 
-    if (use->region->evicted) {
+    if (use->region->extent.evicted) {
         pred->stats.room_lost += elapsed;
     } else {
         pred->lost += elapsed;
     }
 }
 
-/* The first stale region that is registered, or NULL. Those that are registered
+/* The first stale extent that is registered, or NULL. Those that are registered
  * come first in the list. Under lock. */
-static ucs_rcache_pred_region_t *first_stale(ucs_rcache_pred_table_t *table)
+static ucs_rcache_pred_extent_t *first_stale(ucs_rcache_pred_table_t *table)
 {
-    ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_extent_t *extent;
 
     if (ucs_list_is_empty(&table->stale)) {
         return NULL;
     }
 
-    region = ucs_list_head(&table->stale, ucs_rcache_pred_region_t, list);
-    return (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) ? region : NULL;
+    extent = ucs_list_head(&table->stale, ucs_rcache_pred_extent_t, stale_link);
+    return (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED) ? extent : NULL;
 }
 
 /*
- * Deregister stale regions without uses, before other memory is registered. The
+ * Deregister stale extents without uses, before other memory is registered. The
  * helper does so too, but a program that allocates a buffer for each use would
  * by then have pinned several. UCX's own cache does the same at the begin of each
- * use (ucs_rcache_check_inv_queue() in UCX 1.13). The regions themselves are left
+ * use (ucs_rcache_check_inv_queue() in UCX 1.13). The extents themselves are left
  * to the helper. Any thread, under the lock, which is released meanwhile.
  */
 static void deregister_stale(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_table_t *table = &pred->table;
     unsigned left                  = MAX_STALE;
-    ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_extent_t *extent;
     pred_handle_t handle;
 
-    while ((left-- > 0) && ((region = first_stale(table)) != NULL)) {
-        handle = pred_take_handle(pred, region);
+    while ((left-- > 0) && ((extent = first_stale(table)) != NULL)) {
+        handle = pred_take_handle(pred, extent);
         pred_unlock(pred);
         pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
         pred_lock(pred);
@@ -290,14 +292,15 @@ static void deregister_stale(ucs_rcache_pred_t *pred)
 
 ucs_status_t pred_register_claimed(pred_use_t *use)
 {
-    ucs_rcache_pred_t *pred = use->domain->pred;
+    ucs_rcache_pred_extent_t *extent = &use->region->extent;
+    ucs_rcache_pred_t *pred          = use->domain->pred;
     ucs_rcache_pred_time_t end, elapsed;
     pred_handle_t handle;
     ucs_status_t status;
 
     if (!pred_is_on_demand(pred)) {
         deregister_stale(pred);
-        pred_merge_slices(pred, use->region, UCS_RCACHE_PRED_BY_USE);
+        pred_merge_slices(pred, extent, UCS_RCACHE_PRED_BY_USE);
     }
     pred_unlock(pred);
     status = claim_register(use, &handle, &end);
@@ -314,10 +317,10 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
                                                    handle.length);
         ++pred->bound.taken_regions;
         ++pred->stats.regs_critical;
-        ucs_rcache_pred_region_set_memh(&pred->table, use->region, handle.memh);
+        ucs_rcache_pred_extent_set_memh(&pred->table, extent, handle.memh);
     } else {
-        pred_guard_failed(pred, use->region, status);
-        ucs_rcache_pred_region_unclaim(&pred->table, use->region);
+        pred_guard_failed(pred, extent, status);
+        ucs_rcache_pred_extent_unclaim(&pred->table, extent);
     }
     return status;
 }
@@ -333,7 +336,7 @@ void pred_unclaim(pred_use_t *use)
     if (pred_is_on_demand(pred) ||
         (use->is_new && (use->region->in_pieces == 0))) {
         ucs_rcache_pred_region_free(&pred->table, use->region);
-    } else if (use->region->stale) {
+    } else if (use->region->extent.stale) {
         /* It could not be cleared away while it was claimed */
         ucs_rcache_pred_region_clear(&pred->table, use->region);
         pred_note_stale(pred);

@@ -27,7 +27,7 @@
 
 
 /*
- * Unmap a range that has bytes in common with what is known of a region. What
+ * Unmap a range that has bytes in common with what is known of an extent. What
  * counts is all that may be registered later, not only what is registered now:
  * the helper registers all that was used recently. If what is unmapped is
  * beyond the present registration, or beyond the last one, the region is still
@@ -35,22 +35,22 @@
  *
  * @return whether any byte that might be registered was unmapped.
  */
-static int region_unmap(ucs_rcache_pred_t *pred,
-                        ucs_rcache_pred_region_t *region,
+static int extent_unmap(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_extent_t *extent,
                         const ucs_rcache_pred_range_t *unmapped)
 {
-    if (region->stale) {
+    if (extent->stale) {
         return 0;
     }
 
-    if (!ucs_rcache_pred_range_overlaps(&region->registered, unmapped)) {
-        ucs_rcache_pred_region_cut(&pred->table, region, unmapped);
+    if (!ucs_rcache_pred_range_overlaps(&extent->range, unmapped)) {
+        ucs_rcache_pred_extent_cut(&pred->table, extent, unmapped);
         return 1;
     }
 
-    region->stale = 1;
-    pred_unguard(pred, region);
-    ucs_rcache_pred_region_clear(&pred->table, region);
+    extent->stale = 1;
+    pred_unguard(pred, extent);
+    ucs_rcache_pred_region_clear(&pred->table, ucs_rcache_pred_region_of(extent));
     ++pred->stats.unmapped;
     return 1;
 }
@@ -59,15 +59,15 @@ int pred_unmap(ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *unmapped)
 {
     uint64_t before = pred->stats.unmapped;
     int found       = 0;
-    ucs_rcache_pred_region_t *region, *next;
+    ucs_rcache_pred_extent_t *extent, *next;
 
-    for (region = ucs_rcache_pred_table_overlap(&pred->table, NULL, unmapped,
+    for (extent = ucs_rcache_pred_table_overlap(&pred->table, NULL, unmapped,
                                                 UCS_RCACHE_PRED_RANGE_KNOWN);
-         region != NULL; region = next) {
-        /* Before the region gets another place in the tree */
-        next   = ucs_rcache_pred_table_overlap(&pred->table, region, unmapped,
+         extent != NULL; extent = next) {
+        /* Before the extent gets another place in the tree */
+        next   = ucs_rcache_pred_table_overlap(&pred->table, extent, unmapped,
                                                UCS_RCACHE_PRED_RANGE_KNOWN);
-        found |= region_unmap(pred, region, unmapped);
+        found |= extent_unmap(pred, extent, unmapped);
     }
 
     /* On demand, regions are forgotten with their uses. Only the recording

@@ -42,7 +42,7 @@ use_tell_end(ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *region)
 
     if (pred_has_sink(pred)) {
         now = pred_now(pred);
-        pred_emit_end(region->domain, region->generation, now, now);
+        pred_emit_end(region->extent.domain, region->generation, now, now);
     }
 }
 
@@ -56,13 +56,14 @@ use_tell_end(ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *region)
 static void use_end_release(ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_region_t *region)
 {
-    ucs_rcache_pred_waiter_t *waiters = region->waiters;
+    ucs_rcache_pred_extent_t *extent  = &region->extent;
+    ucs_rcache_pred_waiter_t *waiters = extent->waiters;
     uint64_t id                       = region->generation;
     ucs_rcache_pred_time_t begin, end;
     pred_handle_t handle;
 
-    handle          = pred_take_handle(pred, region);
-    region->waiters = NULL;
+    handle          = pred_take_handle(pred, extent);
+    extent->waiters = NULL;
     if (pred_is_on_demand(pred)) {
         ucs_rcache_pred_region_free(&pred->table, region);
     }
@@ -93,20 +94,23 @@ use_end_in_lane(ucs_rcache_pred_domain_t *domain, pred_lanes_t *lanes,
     pred_lane_t *lane       = pred_lane_find(lanes);
     ucs_status_t status     = UCS_ERR_BUSY;
     ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_extent_t *extent;
 
     if ((lane == NULL) || (lane->skips > 0) || !pred_lane_enter(pred, lane)) {
         return UCS_ERR_BUSY;
     }
 
-    region = ucs_rcache_pred_table_find_memh(&pred->table, &lane->memo, domain,
+    extent = ucs_rcache_pred_table_find_memh(&pred->table, &lane->memo, domain,
                                              memh);
-    if (ucs_unlikely((region == NULL) || (region->lane != lane->number) ||
-                     (region->refs == 0) || region->stale ||
-                     region->maybe_spare || region->frail ||
-                     !pred_lane_has_room(lane, region))) {
+    if (ucs_unlikely((extent == NULL) || (extent->lane != lane->number) ||
+                     !ucs_rcache_pred_extent_is_used(extent) || extent->stale ||
+                     extent->maybe_spare || extent->frail ||
+                     !pred_lane_has_room(
+                             lane, ucs_rcache_pred_region_of(extent)))) {
         goto out;
     }
 
+    region = ucs_rcache_pred_region_of(extent);
     if (--region->refs > 0) {
         status = UCS_INPROGRESS;
         goto out;
@@ -128,42 +132,45 @@ use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh,
 {
     ucs_rcache_pred_t *pred = domain->pred;
     ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_extent_t *extent;
 
     pred_lock(pred);
-    region = ucs_rcache_pred_table_find_memh(&pred->table, &pred->table.memo,
+    extent = ucs_rcache_pred_table_find_memh(&pred->table, &pred->table.memo,
                                              domain, memh);
-    if (ucs_unlikely((region == NULL) || (region->refs == 0))) {
+    if (ucs_unlikely((extent == NULL) ||
+                     !ucs_rcache_pred_extent_is_used(extent))) {
         pred_unlock(pred);
         return UCS_ERR_NO_ELEM;
     }
 
+    region = ucs_rcache_pred_region_of(extent);
     if (--region->refs > 0) {
         use_tell_end(pred, region);
         pred_unlock(pred);
         return UCS_INPROGRESS;
     }
 
-    if (ucs_unlikely(region->frail && !region->stale)) {
-        pred_guard(pred, region, pred_region_pages(pred, region));
+    if (ucs_unlikely(extent->frail && !extent->stale)) {
+        pred_guard(pred, extent, pred_extent_pages(pred, extent));
         use_tell_end(pred, region);
         pred_unlock(pred);
         return UCS_INPROGRESS;
     }
 
     *begin_p = region->begin;
-    if (ucs_unlikely(region->stale)) {
+    if (ucs_unlikely(extent->stale)) {
         ucs_rcache_pred_region_clear(&pred->table, region);
         pred_note_stale(pred);
     }
 
     /* Only somebody who has made it stale waits for it */
     if (ucs_unlikely(pred_is_on_demand(pred) ||
-                     (region->stale && (region->waiters != NULL)))) {
+                     (extent->stale && (extent->waiters != NULL)))) {
         use_end_release(pred, region);
     } else {
         ucs_rcache_pred_dq_push_last_use(&pred->dq, region);
-        if (ucs_unlikely(region->maybe_spare && !region->stale &&
-                         pred_is_slice_spare(region))) {
+        if (ucs_unlikely(extent->maybe_spare && !extent->stale &&
+                         pred_is_slice_spare(extent))) {
             use_end_release(pred, region);
         } else {
             use_tell_end(pred, region);

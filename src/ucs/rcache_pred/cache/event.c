@@ -26,10 +26,10 @@ region_event(const ucs_rcache_pred_region_t *region,
 {
     return (ucs_rcache_pred_event_t){
         .type    = type,
-        .domain  = region->domain->number,
+        .domain  = region->extent.domain->number,
         .id      = region->generation,
-        .address = region->registered.start,
-        .length  = ucs_rcache_pred_range_length(&region->registered)
+        .address = region->extent.range.start,
+        .length  = ucs_rcache_pred_range_length(&region->extent.range)
     };
 }
 
@@ -101,12 +101,12 @@ void pred_emit_unmap(const ucs_rcache_pred_t *pred,
 
 void pred_emit_unmet(const ucs_rcache_pred_region_t *region)
 {
-    ucs_rcache_pred_t *pred = region->domain->pred;
+    ucs_rcache_pred_t *pred = region->extent.domain->pred;
     ucs_rcache_pred_event_t event;
 
     event        = region_event(region, UCS_RCACHE_PRED_EVENT_UNMET);
     event.time   = pred_now(pred);
-    event.result = region->ahead ? UCS_RCACHE_PRED_RESULT_AHEAD : 0;
+    event.result = region->extent.ahead ? UCS_RCACHE_PRED_RESULT_AHEAD : 0;
     emit(pred, &event);
 }
 
@@ -125,5 +125,5 @@ void pred_emit_decision(const ucs_rcache_pred_region_t *region,
         event.deadline = deadline;
         event.period   = history->period;
     }
-    emit(region->domain->pred, &event);
+    emit(region->extent.domain->pred, &event);
 }

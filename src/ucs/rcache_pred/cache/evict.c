@@ -24,15 +24,15 @@
 #define RESERVE_PATIENCE 1000
 
 
-/* Find the idle region whose next use is farthest away, among those whose next
+/* Find the idle extent whose next use is farthest away, among those whose next
  * use is later than the deadline; of a domain, or of any if it is NULL. NULL if
  * there is none. Under lock, which is released for a while if the search takes
  * long. */
-static ucs_rcache_pred_region_t *
+static ucs_rcache_pred_extent_t *
 find_victim(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
             ucs_rcache_pred_time_t deadline)
 {
-    ucs_rcache_pred_region_t *victim;
+    ucs_rcache_pred_extent_t *victim;
 
     while (!ucs_rcache_pred_table_victim(&pred->table, domain, &victim)) {
         pred_unlock(pred);
@@ -40,7 +40,8 @@ find_victim(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
     }
 
     return ((victim != NULL) &&
-            (ucs_rcache_pred_region_deadline(victim) > deadline)) ?
+            (ucs_rcache_pred_region_deadline(ucs_rcache_pred_region_of(victim)) >
+             deadline)) ?
            victim : NULL;
 }
 
@@ -48,7 +49,7 @@ find_victim(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
  * loses that time to what leaves no room, and not to a decision of the helper. Under
  * lock. */
 static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
-                                 ucs_rcache_pred_region_t *victim,
+                                 ucs_rcache_pred_extent_t *victim,
                                  pred_scarce_t scarce)
 {
     victim->evicted = 1;
@@ -59,13 +60,13 @@ static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
 }
 
 /*
- * Deregister one idle region.
+ * Deregister one idle extent.
  *
  * @param [in]  domain    Of which domain; NULL: of any.
  * @param [in]  scarce    What for.
  * @param [in]  releases  How often room had been given back before the caller
  *                        last tried to take room.
- * @param [out] wait_p    Set if there is no such region: whether to try again,
+ * @param [out] wait_p    Set if there is no such extent: whether to try again,
  *                        since room was given back meanwhile, or will be by
  *                        another thread.
  */
@@ -74,7 +75,7 @@ static int evict(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain
                  uint64_t releases, int *wait_p)
 {
     const pred_bound_t *bound = &pred->bound;
-    ucs_rcache_pred_region_t *victim;
+    ucs_rcache_pred_extent_t *victim;
     pred_handle_t handle;
 
     pred_lock(pred);
@@ -102,11 +103,11 @@ int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
     return evict(pred, NULL, deadline, scarce, 0, &wait);
 }
 
-/* Whether others still lack room, and have been offered that of the region */
+/* Whether others still lack room, and have been offered that of the extent */
 static int offer(ucs_rcache_pred_t *pred,
-                 const ucs_rcache_pred_region_t *region)
+                 const ucs_rcache_pred_extent_t *extent)
 {
-    pred_handle_t handle    = pred_region_handle(region);
+    pred_handle_t handle    = pred_extent_handle(extent);
     pred_reservation_t room = pred_reservation(pred, handle.start,
                                                handle.length, PRED_PART_WHOLE);
 
@@ -116,7 +117,7 @@ static int offer(ucs_rcache_pred_t *pred,
 
 void pred_evict_for_others(ucs_rcache_pred_t *pred)
 {
-    ucs_rcache_pred_region_t *victim;
+    ucs_rcache_pred_extent_t *victim;
     pred_handle_t handle;
 
     pred_lock(pred);

@@ -66,18 +66,18 @@ void pred_lane_give_region(ucs_rcache_pred_t *pred,
             atomic_load_explicit(&pred->lanes, memory_order_relaxed));
     unsigned number         = (lane == NULL) ? 0 : lane->number;
 
-    if (region->lane == number) {
+    if (region->extent.lane == number) {
         return;
     }
 
-    if ((region->lane != 0) || (region->claimant != number)) {
-        region->lane     = 0;
-        region->claimant = number;
-        region->claims   = 0;
+    if ((region->extent.lane != 0) || (region->extent.claimant != number)) {
+        region->extent.lane     = 0;
+        region->extent.claimant = number;
+        region->extent.claims   = 0;
     }
 
-    if (++region->claims >= PRED_LANE_CLAIMS) {
-        region->lane = number;
+    if (++region->extent.claims >= PRED_LANE_CLAIMS) {
+        region->extent.lane = number;
     }
 }
 

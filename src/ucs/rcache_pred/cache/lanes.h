@@ -238,7 +238,7 @@ pred_lane_has_room(const pred_lane_t *lane,
     oldest = ucs_rcache_pred_dq_next_dropped(&lane->dq);
     return ucs_likely(oldest == NULL) ||
            (oldest->region->generation != oldest->generation) ||
-           (oldest->region->lane == lane->number);
+           (oldest->region->extent.lane == lane->number);
 }
 
 

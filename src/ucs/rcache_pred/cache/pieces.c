@@ -96,7 +96,7 @@ void pred_pieces_start(ucs_rcache_pred_domain_t *domain,
     if (region != NULL) {
         pieces->generation = region->generation;
         ++region->in_pieces;
-        region->renewed    = 1; /* Its pieces are registered anew as well */
+        region->extent.renewed = 1; /* Its pieces are registered anew as well */
     }
 }
 

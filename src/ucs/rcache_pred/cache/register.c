@@ -82,14 +82,14 @@ ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
 }
 
 pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
-                               ucs_rcache_pred_region_t *region)
+                               ucs_rcache_pred_extent_t *extent)
 {
-    pred_handle_t handle = pred_region_handle(region);
+    pred_handle_t handle = pred_extent_handle(extent);
 
-    handle.memh = ucs_rcache_pred_region_take_memh(&pred->table, region);
+    handle.memh = ucs_rcache_pred_extent_take_memh(&pred->table, extent);
     /* It cannot give way any more. A search for a victim would otherwise find
-     * that out, one region after another. */
-    ucs_rcache_pred_region_rank(&pred->table, region);
+     * that out, one extent after another. */
+    ucs_rcache_pred_extent_rank(&pred->table, extent);
     ++handle.domain->releasing;
     ++pred->bound.releasing;
     return handle;

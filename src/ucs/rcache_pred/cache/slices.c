@@ -33,24 +33,24 @@
 #define UCX_ALIGN 16
 
 
-ucs_rcache_pred_region_t *
+ucs_rcache_pred_extent_t *
 pred_next_registered(const ucs_rcache_pred_domain_t *domain,
-                     ucs_rcache_pred_region_t *region,
+                     ucs_rcache_pred_extent_t *extent,
                      const ucs_rcache_pred_range_t *range)
 {
     do {
-        region = ucs_rcache_pred_table_overlap(
-                &domain->pred->table, region, range,
+        extent = ucs_rcache_pred_table_overlap(
+                &domain->pred->table, extent, range,
                 UCS_RCACHE_PRED_RANGE_REGISTERED);
-    } while ((region != NULL) &&
-             ((region->domain != domain) || region->stale));
+    } while ((extent != NULL) &&
+             ((extent->domain != domain) || extent->stale));
 
-    return region;
+    return extent;
 }
 
-ucs_rcache_pred_region_t *
+ucs_rcache_pred_extent_t *
 pred_next_touching(const ucs_rcache_pred_domain_t *domain,
-                   ucs_rcache_pred_region_t *region,
+                   ucs_rcache_pred_extent_t *extent,
                    const ucs_rcache_pred_range_t *range)
 {
     /* The end of a range above the last multiple would be rounded up to address 0: such an
@@ -61,24 +61,24 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
                          range->end)
     };
 
-    return pred_next_registered(domain, region, &rounded);
+    return pred_next_registered(domain, extent, &rounded);
 }
 
-/* The next region of a domain that had bytes of a range, registered or not.
+/* The next extent of a domain that had bytes of a range, registered or not.
  *
- * @param [in,out] left  How many regions may still be looked at. */
-static ucs_rcache_pred_region_t *
+ * @param [in,out] left  How many extents may still be looked at. */
+static ucs_rcache_pred_extent_t *
 next_known(const ucs_rcache_pred_domain_t *domain,
-           ucs_rcache_pred_region_t *region,
+           ucs_rcache_pred_extent_t *extent,
            const ucs_rcache_pred_range_t *range, unsigned *left)
 {
     while ((*left)-- > 0) {
-        region = ucs_rcache_pred_table_overlap(&domain->pred->table, region,
+        extent = ucs_rcache_pred_table_overlap(&domain->pred->table, extent,
                                                range,
                                                UCS_RCACHE_PRED_RANGE_KNOWN);
-        if ((region == NULL) ||
-            ((region->domain == domain) && !region->stale)) {
-            return region;
+        if ((extent == NULL) ||
+            ((extent->domain == domain) && !extent->stale)) {
+            return extent;
         }
     }
 
@@ -94,58 +94,58 @@ static ucs_rcache_pred_time_t reg_time(const ucs_rcache_pred_domain_t *domain,
                        ucs_rcache_pred_range_length(range)));
 }
 
-int pred_stands_for(const ucs_rcache_pred_region_t *region,
+int pred_stands_for(const ucs_rcache_pred_extent_t *extent,
                     const ucs_rcache_pred_range_t *range,
                     ucs_rcache_pred_time_t time)
 {
-    return ucs_rcache_pred_range_has(&region->joined, range) &&
-           (!ucs_rcache_pred_region_is_merged(region) ||
-            ((time < region->joined_until) &&
-             (reg_time(region->domain, &region->joined) <=
-              MERGED_TIMES * reg_time(region->domain, range))));
+    return ucs_rcache_pred_range_has(&extent->joined, range) &&
+           (!ucs_rcache_pred_extent_is_merged(extent) ||
+            ((time < extent->joined_until) &&
+             (reg_time(extent->domain, &extent->joined) <=
+              MERGED_TIMES * reg_time(extent->domain, range))));
 }
 
-/* Find a region without uses that stands for slices of which a range is one, or
+/* Find an extent without uses that stands for slices of which a range is one, or
  * else one that most likely is the same buffer. NULL: there is none. */
-static ucs_rcache_pred_region_t *
+static ucs_rcache_pred_extent_t *
 find_idle(const ucs_rcache_pred_domain_t *domain,
           const ucs_rcache_pred_range_t *range, ucs_rcache_pred_time_t time)
 {
-    ucs_rcache_pred_region_t *similar = NULL;
-    ucs_rcache_pred_region_t *region  = NULL;
+    ucs_rcache_pred_extent_t *similar = NULL;
+    ucs_rcache_pred_extent_t *extent  = NULL;
     unsigned left                     = MAX_LOOKS;
 
-    while ((region = next_known(domain, region, range, &left)) != NULL) {
-        if ((region->refs > 0) ||
-            (region->state == UCS_RCACHE_PRED_REGION_REGISTERING)) {
+    while ((extent = next_known(domain, extent, range, &left)) != NULL) {
+        if (ucs_rcache_pred_extent_is_used(extent) ||
+            (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERING)) {
             continue;
         }
 
-        if (pred_stands_for(region, range, time)) {
-            return region;
+        if (pred_stands_for(extent, range, time)) {
+            return extent;
         }
 
-        if (ucs_rcache_pred_range_is_similar(&region->registered, range)) {
-            similar = region;
+        if (ucs_rcache_pred_range_is_similar(&extent->range, range)) {
+            similar = extent;
         }
     }
 
     return similar;
 }
 
-ucs_rcache_pred_region_t *
+ucs_rcache_pred_extent_t *
 pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 const ucs_rcache_pred_range_t *range, unsigned access,
                 ucs_rcache_pred_time_t time, uint64_t claims)
 {
-    ucs_rcache_pred_region_t *coming = NULL;
-    ucs_rcache_pred_region_t *region = NULL;
+    ucs_rcache_pred_extent_t *coming = NULL;
+    ucs_rcache_pred_extent_t *extent = NULL;
 
-    while ((region = pred_next_registered(domain, region, range)) != NULL) {
-        if (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) {
-            coming = (region->claim <= claims) ? region : coming;
-        } else if (ucs_rcache_pred_region_covers(region, range, access)) {
-            return region;
+    while ((extent = pred_next_registered(domain, extent, range)) != NULL) {
+        if (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERING) {
+            coming = (extent->claim <= claims) ? extent : coming;
+        } else if (ucs_rcache_pred_extent_covers(extent, range, access)) {
+            return extent;
         }
     }
 
@@ -155,11 +155,11 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
 int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,
                         const ucs_rcache_pred_range_t *range)
 {
-    ucs_rcache_pred_region_t *region = NULL;
+    ucs_rcache_pred_extent_t *extent = NULL;
     unsigned left                    = MAX_LOOKS;
 
-    while ((region = next_known(domain, region, range, &left)) != NULL) {
-        if (ucs_rcache_pred_range_has(&region->known, range)) {
+    while ((extent = next_known(domain, extent, range, &left)) != NULL) {
+        if (ucs_rcache_pred_range_has(&extent->known, range)) {
             return 1;
         }
     }
@@ -169,40 +169,40 @@ int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,
 
 int pred_is_slice_taken(const ucs_rcache_pred_region_t *region)
 {
-    ucs_rcache_pred_range_t range   = ucs_rcache_pred_region_expected(region);
-    ucs_rcache_pred_range_t all     = range;
-    ucs_rcache_pred_region_t *other = NULL;
-    int merge                       = 0;
+    ucs_rcache_pred_range_t range    = ucs_rcache_pred_region_expected(region);
+    ucs_rcache_pred_range_t all      = range;
+    ucs_rcache_pred_domain_t *domain = region->extent.domain;
+    ucs_rcache_pred_extent_t *other  = NULL;
+    int merge                        = 0;
 
-    while ((other = pred_next_registered(region->domain, other, &range)) !=
-           NULL) {
-        if (other == region) {
+    while ((other = pred_next_registered(domain, other, &range)) != NULL) {
+        if (other == &region->extent) {
             continue;
         }
 
-        if ((other->refs > 0) ||
-            (other->state == UCS_RCACHE_PRED_REGION_REGISTERING) ||
-            ucs_rcache_pred_region_covers(other, &range,
+        if (ucs_rcache_pred_extent_is_used(other) ||
+            (other->state == UCS_RCACHE_PRED_EXTENT_REGISTERING) ||
+            ucs_rcache_pred_extent_covers(other, &range,
                                           region->recent_access)) {
             return 1;
         }
 
-        all   = ucs_rcache_pred_range_hull(&all, &other->registered);
+        all   = ucs_rcache_pred_range_hull(&all, &other->range);
         merge = 1;
     }
 
-    return merge && pred_range_never_fits(region->domain->pred, &all);
+    return merge && pred_range_never_fits(domain->pred, &all);
 }
 
-int pred_is_slice_spare(const ucs_rcache_pred_region_t *region)
+int pred_is_slice_spare(const ucs_rcache_pred_extent_t *extent)
 {
-    ucs_rcache_pred_region_t *other = NULL;
+    ucs_rcache_pred_extent_t *other = NULL;
 
-    while ((other = pred_next_registered(region->domain, other,
-                                         &region->registered)) != NULL) {
-        if ((other != region) &&
-            ucs_rcache_pred_region_covers(other, &region->registered,
-                                          region->access)) {
+    while ((other = pred_next_registered(extent->domain, other,
+                                         &extent->range)) != NULL) {
+        if ((other != extent) &&
+            ucs_rcache_pred_extent_covers(other, &extent->range,
+                                          extent->access)) {
             return 1;
         }
     }
@@ -210,91 +210,91 @@ int pred_is_slice_spare(const ucs_rcache_pred_region_t *region)
     return 0;
 }
 
-/* Whether a claimed region is to have all that a region in use has registered.
+/* Whether a claimed region is to have all that an extent in use has registered.
  * Two uses of one buffer at a time begin and end at slightly different places,
  * and the next one needs only one registration for both. What is less similar
  * is left alone: of many slices in use, each of which overlaps the one before,
  * each would register all before it. Under lock. */
 static int takes_in(const ucs_rcache_pred_t *pred,
-                    const ucs_rcache_pred_region_t *region,
-                    const ucs_rcache_pred_region_t *other)
+                    const ucs_rcache_pred_extent_t *extent,
+                    const ucs_rcache_pred_extent_t *other)
 {
     ucs_rcache_pred_range_t hull;
 
-    hull = ucs_rcache_pred_range_hull(&region->registered, &other->registered);
-    return ucs_rcache_pred_range_is_similar(&region->registered,
-                                            &other->registered) &&
+    hull = ucs_rcache_pred_range_hull(&extent->range, &other->range);
+    return ucs_rcache_pred_range_is_similar(&extent->range,
+                                            &other->range) &&
            pred_range_fits(pred, &hull);
 }
 
 /*
- * Extend a claimed region to what others have registered, and take the handles
+ * Extend a claimed extent to what others have registered, and take the handles
  * of those without uses. Regions that touch it stay as they are. Under lock.
  *
- * @param [out] handles  Of at most MAX_HANDLES regions.
+ * @param [out] handles  Of at most MAX_HANDLES extents.
  * @return how many were taken.
  */
 static unsigned take_handles(ucs_rcache_pred_t *pred,
-                             ucs_rcache_pred_region_t *region,
+                             ucs_rcache_pred_extent_t *extent,
                              ucs_rcache_pred_by_t by, pred_handle_t *handles)
 {
-    ucs_rcache_pred_range_t range   = region->registered;
-    ucs_rcache_pred_region_t *other = NULL;
+    ucs_rcache_pred_range_t range   = extent->range;
+    ucs_rcache_pred_extent_t *other = NULL;
     unsigned count                  = 0;
 
     while ((count < MAX_HANDLES) &&
-           ((other = pred_next_touching(region->domain, other, &range)) !=
+           ((other = pred_next_touching(extent->domain, other, &range)) !=
             NULL)) {
-        if (other == region) {
+        if (other == extent) {
             continue;
         }
 
-        if (!ucs_rcache_pred_range_overlaps(&other->registered, &range)) {
-            other->touches = region->touches = 1;
+        if (!ucs_rcache_pred_range_overlaps(&other->range, &range)) {
+            other->touches = extent->touches = 1;
             continue;
         }
 
-        if (other->state == UCS_RCACHE_PRED_REGION_REGISTERING) {
+        if (other->state == UCS_RCACHE_PRED_EXTENT_REGISTERING) {
             other->maybe_spare = 1;
             continue;
         }
 
-        if (other->refs > 0) {
+        if (ucs_rcache_pred_extent_is_used(other)) {
             other->maybe_spare = 1;
             if ((by != UCS_RCACHE_PRED_BY_USE) ||
-                !takes_in(pred, region, other)) {
+                !takes_in(pred, extent, other)) {
                 continue;
             }
         }
 
         range           = ucs_rcache_pred_range_hull(&range,
-                                                     &other->registered);
-        region->access |= other->access;
-        if (other->refs == 0) {
+                                                     &other->range);
+        extent->access |= other->access;
+        if (!ucs_rcache_pred_extent_is_used(other)) {
             handles[count++] = pred_take_handle(pred, other);
         }
     }
 
-    ucs_rcache_pred_region_set_range(&pred->table, region, &range);
+    ucs_rcache_pred_extent_set_range(&pred->table, extent, &range);
     return count;
 }
 
 void pred_merge_slices(ucs_rcache_pred_t *pred,
-                       ucs_rcache_pred_region_t *region,
+                       ucs_rcache_pred_extent_t *extent,
                        ucs_rcache_pred_by_t by)
 {
     pred_handle_t handles[MAX_HANDLES];
     size_t length;
     unsigned count, i;
 
-    if (pred_range_never_fits(pred, &region->registered)) {
+    if (pred_range_never_fits(pred, &extent->range)) {
         return;
     }
 
-    /* A region that has grown may share memory with others than before */
+    /* An extent that has grown may share memory with others than before */
     do {
-        length = ucs_rcache_pred_range_length(&region->registered);
-        count  = take_handles(pred, region, by, handles);
+        length = ucs_rcache_pred_range_length(&extent->range);
+        count  = take_handles(pred, extent, by, handles);
         if (count > 0) {
             pred_unlock(pred);
             for (i = 0; i < count; ++i) {
@@ -303,5 +303,5 @@ void pred_merge_slices(ucs_rcache_pred_t *pred,
             pred_lock(pred);
         }
     } while ((count > 0) ||
-             (ucs_rcache_pred_range_length(&region->registered) > length));
+             (ucs_rcache_pred_range_length(&extent->range) > length));
 }

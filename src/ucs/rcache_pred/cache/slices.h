@@ -18,14 +18,14 @@
  */
 
 /**
- * @return the next region of a domain that is registered, or about to be, and has bytes
+ * @return the next extent of a domain that is registered, or about to be, and has bytes
  *         of a range, but for those whose memory was unmapped; NULL: there are no more.
  *
- * @param [in] region  The one before; NULL: begin.
+ * @param [in] extent  The one before; NULL: begin.
  */
-ucs_rcache_pred_region_t *
+ucs_rcache_pred_extent_t *
 pred_next_registered(const ucs_rcache_pred_domain_t *domain,
-                     ucs_rcache_pred_region_t *region,
+                     ucs_rcache_pred_extent_t *extent,
                      const ucs_rcache_pred_range_t *range);
 
 /**
@@ -35,13 +35,13 @@ pred_next_registered(const ucs_rcache_pred_domain_t *domain,
  * overlaps then (UCS_RCACHE_MIN_ALIGNMENT, UCX 1.13). Slices that touch, but at no such
  * multiple, have the page in common where they do.
  */
-ucs_rcache_pred_region_t *
+ucs_rcache_pred_extent_t *
 pred_next_touching(const ucs_rcache_pred_domain_t *domain,
-                   ucs_rcache_pred_region_t *region,
+                   ucs_rcache_pred_extent_t *extent,
                    const ucs_rcache_pred_range_t *range);
 
 /**
- * Find a region for a use, which begins at a time, ns, among those that share memory with
+ * Find an extent for a use, which begins at a time, ns, among those that share memory with
  * it. That is one which serves it; or else one that is being registered, which the use
  * waits for so that it can serve the use or be merged, unless it was claimed after so
  * many claims as there were when the use began to look; or else one without uses which
@@ -49,18 +49,18 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
  *
  * @return NULL if there is none of these.
  */
-ucs_rcache_pred_region_t *
+ucs_rcache_pred_extent_t *
 pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 const ucs_rcache_pred_range_t *range, unsigned access,
                 ucs_rcache_pred_time_t time, uint64_t claims);
 
-/** @return whether a region stands for slices, of which a use that begins at a time, ns, is
+/** @return whether an extent stands for slices, of which a use that begins at a time, ns, is
  *          one: they were joined, or merged and just given up, see helper/merge.c. */
-int pred_stands_for(const ucs_rcache_pred_region_t *region,
+int pred_stands_for(const ucs_rcache_pred_extent_t *extent,
                     const ucs_rcache_pred_range_t *range,
                     ucs_rcache_pred_time_t time);
 
-/** @return whether a region knows all of a range: some registration had it, as
+/** @return whether an extent knows all of a range: some registration had it, as
  *          leave-pinned would still have. */
 int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,
                         const ucs_rcache_pred_range_t *range);
@@ -75,26 +75,26 @@ int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,
 int pred_is_slice_taken(const ucs_rcache_pred_region_t *region);
 
 /**
- * @return whether another region has all of this one's registered memory
+ * @return whether another extent has all of this one's registered memory
  *         registered, or about to be, so that this registration is of no use to
  *         anybody any more: that one serves the next use.
  */
-int pred_is_slice_spare(const ucs_rcache_pred_region_t *region);
+int pred_is_slice_spare(const ucs_rcache_pred_extent_t *extent);
 
 /**
- * Before a claimed region is registered, deregister all regions without uses
+ * Before a claimed region is registered, deregister all extents without uses
  * that are registered and share memory with it, and extend it to what they had
- * registered. Otherwise two such regions that are used in turns would either
+ * registered. Otherwise two such extents that are used in turns would either
  * pin memory twice, or take it from each other with each use. UCX's own cache
  * does the same (ucs_rcache_check_overlap() in UCX 1.13). For a use, it is also
- * extended to regions in use that most likely are the same buffer, if there is
+ * extended to extents in use that most likely are the same buffer, if there is
  * room. These are spare then, as are all that are inside of it: the end of their
- * last use deregisters them. Of regions that touch it within a page, that is noted
- * (region->touches). Does nothing if the region can never be registered under the
+ * last use deregisters them. Of extents that touch it within a page, that is noted
+ * (extent->touches). Does nothing if the extent can never be registered under the
  * bounds. The lock is released meanwhile.
  */
 void pred_merge_slices(ucs_rcache_pred_t *pred,
-                       ucs_rcache_pred_region_t *region,
+                       ucs_rcache_pred_extent_t *extent,
                        ucs_rcache_pred_by_t by);
 
 #endif

@@ -429,7 +429,7 @@ static inline int
 pred_entry_is_current(const ucs_rcache_pred_dq_entry_t *entry)
 {
     return (entry->region->generation == entry->generation) &&
-           !entry->region->stale;
+           !entry->region->extent.stale;
 }
 
 /** @return the region that an element of a queue belongs to. */
@@ -451,7 +451,7 @@ static inline int pred_region_has_news(const ucs_rcache_pred_region_t *region)
 static inline int pred_region_is_busy(const ucs_rcache_pred_region_t *region)
 {
     return (region->refs > 0) || (region->in_pieces > 0) ||
-           (region->state == UCS_RCACHE_PRED_REGION_REGISTERING) ||
+           (region->extent.state == UCS_RCACHE_PRED_EXTENT_REGISTERING) ||
            pred_region_has_news(region);
 }
 
@@ -476,76 +476,78 @@ static inline int pred_is_unfit(ucs_status_t status)
            (status != UCS_ERR_UNSUPPORTED);
 }
 
-/** @return what has to be registered for a region, without a handle yet. It
+/** @return what has to be registered for an extent, without a handle yet. It
  *          does not change while the region is REGISTERING. */
 static inline pred_handle_t
-pred_region_handle(const ucs_rcache_pred_region_t *region)
+pred_extent_handle(const ucs_rcache_pred_extent_t *extent)
 {
     return (pred_handle_t){
-        .domain = region->domain,
-        .start  = region->registered.start,
-        .length = ucs_rcache_pred_range_length(&region->registered),
-        .id     = region->generation
+        .domain = extent->domain,
+        .start  = extent->range.start,
+        .length = ucs_rcache_pred_range_length(&extent->range),
+        .id     = ucs_rcache_pred_region_of(extent)->generation
     };
 }
 
-/** @return how many pages of a region are registered, or about to be. */
+/** @return how many pages of an extent are registered, or about to be. */
 static inline uint64_t
-pred_region_pages(const ucs_rcache_pred_t *pred,
-                  const ucs_rcache_pred_region_t *region)
+pred_extent_pages(const ucs_rcache_pred_t *pred,
+                  const ucs_rcache_pred_extent_t *extent)
 {
-    return pred_pages(pred, region->registered.start,
-                      ucs_rcache_pred_range_length(&region->registered));
+    return pred_pages(pred, extent->range.start,
+                      ucs_rcache_pred_range_length(&extent->range));
 }
 
-/** Guard a registered region, if it is not. Under lock.
+/** Guard a registered extent, if it is not. Under lock.
  *  @param [in] pages  How many of its pages have lost a right. */
 static inline void
-pred_guard(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+pred_guard(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent,
            uint64_t pages)
 {
-    if (!region->guarded) {
-        region->guarded    = 1;
-        region->ahead      = 0;
-        region->unwritable = pages;
-        ++region->refs;
+    if (!extent->guarded) {
+        extent->guarded    = 1;
+        extent->ahead      = 0;
+        extent->unwritable = pages;
+        ++ucs_rcache_pred_region_of(extent)->refs;
         ++pred->num_guarded;
     }
 }
 
-/** A region has just been registered, and its first use has begun if it was for one:
+/** An extent has just been registered, and its first use has begun if it was for one:
  *  guard it, if it has lost a right meanwhile. Under lock. */
 static inline void
-pred_guard_overtaken(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+pred_guard_overtaken(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent)
 {
-    if (ucs_unlikely(region->overtaken)) {
-        region->overtaken = 0;
-        pred_guard(pred, region, pred_region_pages(pred, region));
+    if (ucs_unlikely(extent->overtaken)) {
+        extent->overtaken = 0;
+        pred_guard(pred, extent, pred_extent_pages(pred, extent));
     }
 }
 
-/** Guard a region no longer, if it is. If no use is under way then, the caller makes it
+/** Guard an extent no longer, if it is. If no use is under way then, the caller makes it
  *  stale, takes its handle, or has the helper decide about it. Under lock. */
 static inline void
-pred_unguard(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+pred_unguard(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent)
 {
-    if (region->guarded) {
-        region->guarded = 0;
+    ucs_rcache_pred_region_t *region = ucs_rcache_pred_region_of(extent);
+
+    if (extent->guarded) {
+        extent->guarded = 0;
         --region->refs;
         --pred->num_guarded;
         ucs_rcache_pred_region_note(&pred->table.noted, region);
     }
 }
 
-/** An attempt to register a claimed region has failed. If the memory was refused though
+/** An attempt to register a claimed extent has failed. If the memory was refused though
  *  there was room, and that of an earlier use would have served, the next registration is
  *  guarded from the end of its first use on, since it may be refused again. Under lock. */
 static inline void pred_guard_failed(const ucs_rcache_pred_t *pred,
-                                     ucs_rcache_pred_region_t *region,
+                                     ucs_rcache_pred_extent_t *extent,
                                      ucs_status_t status)
 {
-    region->frail |= (region->begin > 0) && pred_is_unfit(status) &&
-                     !pred_is_on_demand(pred);
+    extent->frail |= (ucs_rcache_pred_region_of(extent)->begin > 0) &&
+                     pred_is_unfit(status) && !pred_is_on_demand(pred);
 }
 
 #endif

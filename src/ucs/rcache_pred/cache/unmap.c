@@ -37,16 +37,16 @@ ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
 {
     ucs_rcache_pred_t *pred          = domain->pred;
     ucs_rcache_pred_waiter_t *waiter = malloc(sizeof(*waiter));
-    ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_extent_t *extent;
 
     if (waiter == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
     pred_lock(pred);
-    region = ucs_rcache_pred_table_find_memh(&pred->table, &pred->table.memo,
+    extent = ucs_rcache_pred_table_find_memh(&pred->table, &pred->table.memo,
                                              domain, memh);
-    if ((region == NULL) || (region->refs == 0)) {
+    if ((extent == NULL) || !ucs_rcache_pred_extent_is_used(extent)) {
         pred_unlock(pred);
         free(waiter);
         return UCS_ERR_NO_ELEM;
@@ -54,10 +54,10 @@ ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
 
     waiter->cb      = cb;
     waiter->arg     = arg;
-    waiter->next    = region->waiters;
-    region->waiters = waiter;
-    region->stale   = 1;
-    pred_unguard(pred, region);
+    waiter->next    = extent->waiters;
+    extent->waiters = waiter;
+    extent->stale   = 1;
+    pred_unguard(pred, extent);
     pred_unlock(pred);
 
     pred_note_stale(pred);
@@ -103,7 +103,7 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
  * way. Under lock. */
 static void let_go(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
 {
-    pred_unguard(pred, region);
+    pred_unguard(pred, &region->extent);
     if (region->refs == 0) {
         ucs_rcache_pred_dq_lose(&pred->dq, region);
     }
@@ -118,7 +118,7 @@ int ucs_rcache_pred_unguard(ucs_rcache_pred_t *pred)
     found = pred->num_guarded > 0;
     for (region = ucs_rcache_pred_table_from(&pred->table, 0);
          pred->num_guarded > 0; region = ucs_rcache_pred_region_next(region)) {
-        if (region->guarded) {
+        if (region->extent.guarded) {
             let_go(pred, region);
         }
     }
@@ -126,71 +126,71 @@ int ucs_rcache_pred_unguard(ucs_rcache_pred_t *pred)
     return found;
 }
 
-/* @return how many pages of a region a range has. Under lock. */
+/* @return how many pages of an extent a range has. Under lock. */
 static uint64_t common_pages(const ucs_rcache_pred_t *pred,
-                             const ucs_rcache_pred_region_t *region,
+                             const ucs_rcache_pred_extent_t *extent,
                              const ucs_rcache_pred_range_t *range)
 {
-    uintptr_t start = ucs_max(range->start, region->registered.start);
+    uintptr_t start = ucs_max(range->start, extent->range.start);
 
     return pred_pages(pred, start,
-                      ucs_min(range->end, region->registered.end) - start);
+                      ucs_min(range->end, extent->range.end) - start);
 }
 
-/* So many pages of a region lose a right. Under lock. */
-static void region_lose(ucs_rcache_pred_t *pred,
-                        ucs_rcache_pred_region_t *region, uint64_t pages)
+/* So many pages of an extent lose a right. Under lock. */
+static void extent_lose(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_extent_t *extent, uint64_t pages)
 {
-    if (region->state != UCS_RCACHE_PRED_REGION_REGISTERED) {
-        region->overtaken = 1;
-    } else if (region->guarded) {
+    if (extent->state != UCS_RCACHE_PRED_EXTENT_REGISTERED) {
+        extent->overtaken = 1;
+    } else if (extent->guarded) {
         /* Some of them may have lost it before */
-        region->unwritable = ucs_min(region->unwritable + pages,
-                                     pred_region_pages(pred, region));
+        extent->unwritable = ucs_min(extent->unwritable + pages,
+                                     pred_extent_pages(pred, extent));
     } else {
-        pred_guard(pred, region, pages);
+        pred_guard(pred, extent, pages);
     }
 }
 
-/* So many pages of a region get all rights again. A write barrier gives them back page
+/* So many pages of an extent get all rights again. A write barrier gives them back page
  * by page, each once, as the program writes it. Under lock. */
-static void region_regain(ucs_rcache_pred_t *pred,
-                          ucs_rcache_pred_region_t *region, uint64_t pages)
+static void extent_regain(ucs_rcache_pred_t *pred,
+                          ucs_rcache_pred_extent_t *extent, uint64_t pages)
 {
-    if (region->overtaken && (pages == pred_region_pages(pred, region))) {
-        region->overtaken = 0;
+    if (extent->overtaken && (pages == pred_extent_pages(pred, extent))) {
+        extent->overtaken = 0;
     }
 
-    if (region->guarded && !region->frail) {
-        region->unwritable -= ucs_min(region->unwritable, pages);
-        if (region->unwritable == 0) {
-            let_go(pred, region);
+    if (extent->guarded && !extent->frail) {
+        extent->unwritable -= ucs_min(extent->unwritable, pages);
+        if (extent->unwritable == 0) {
+            let_go(pred, ucs_rcache_pred_region_of(extent));
         }
     }
 }
 
-/* A part of a region loses a right, or gets all rights again. Under lock. */
-static void region_protect(ucs_rcache_pred_t *pred,
-                           ucs_rcache_pred_region_t *region,
+/* A part of an extent loses a right, or gets all rights again. Under lock. */
+static void extent_protect(ucs_rcache_pred_t *pred,
+                           ucs_rcache_pred_extent_t *extent,
                            const ucs_rcache_pred_range_t *range, int is_lost)
 {
-    uint64_t pages = common_pages(pred, region, range);
+    uint64_t pages = common_pages(pred, extent, range);
 
-    if (region->stale) {
+    if (extent->stale) {
         return;
     }
 
     if (is_lost) {
-        region_lose(pred, region, pages);
+        extent_lose(pred, extent, pages);
     } else {
-        region_regain(pred, region, pages);
+        extent_regain(pred, extent, pages);
     }
 }
 
 void ucs_rcache_pred_protect(ucs_rcache_pred_t *pred, uintptr_t start,
                              size_t length, int is_lost)
 {
-    ucs_rcache_pred_region_t *region = NULL;
+    ucs_rcache_pred_extent_t *extent = NULL;
     ucs_rcache_pred_range_t range    = {
         .start = start,
         .end   = ucs_round_up(start + length,
@@ -206,10 +206,10 @@ void ucs_rcache_pred_protect(ucs_rcache_pred_t *pred, uintptr_t start,
     }
 
     pred_lock(pred);
-    while ((region = ucs_rcache_pred_table_overlap(
-                    &pred->table, region, &range,
+    while ((extent = ucs_rcache_pred_table_overlap(
+                    &pred->table, extent, &range,
                     UCS_RCACHE_PRED_RANGE_REGISTERED)) != NULL) {
-        region_protect(pred, region, &range, is_lost);
+        extent_protect(pred, extent, &range, is_lost);
     }
     pred_unlock(pred);
 

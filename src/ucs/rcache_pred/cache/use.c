@@ -36,11 +36,10 @@
 
 
 static UCS_F_ALWAYS_INLINE int
-region_serves(const ucs_rcache_pred_region_t *region, const pred_use_t *use)
+extent_serves(const ucs_rcache_pred_extent_t *extent, const pred_use_t *use)
 {
-    return (region != NULL) &&
-           (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-           ucs_rcache_pred_region_covers(region, &use->range, use->access);
+    return (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED) &&
+           ucs_rcache_pred_extent_covers(extent, &use->range, use->access);
 }
 
 /* Start a use of a registered region. Under lock, or in its lane.
@@ -59,9 +58,9 @@ region_use(ucs_rcache_pred_region_t *region, const pred_use_t *use)
         return 0;
     }
 
-    if (region->ahead) {
-        region->ahead = 0;
-        if (use->time > region->early_until) {
+    if (region->extent.ahead) {
+        region->extent.ahead = 0;
+        if (use->time > region->extent.early_until) {
             result = UCS_RCACHE_PRED_RESULT_EARLY;
         }
     }
@@ -71,8 +70,8 @@ region_use(ucs_rcache_pred_region_t *region, const pred_use_t *use)
     region->used       = use->range;
     region->use_access = use->access;
     region->referenced = 1;
-    if (ucs_unlikely(region->flags != use->flags)) {
-        region->flags = use->flags;
+    if (ucs_unlikely(region->extent.flags != use->flags)) {
+        region->extent.flags = use->flags;
     }
     region->decided    = 0;
     return result;
@@ -100,10 +99,10 @@ use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
 /* Give the handle of a use that has started to the caller, who ends the use with
  * it. Under lock, with the table's memo; or in a lane, with that of the lane. */
 static UCS_F_ALWAYS_INLINE void *
-use_memh(ucs_rcache_pred_memo_t *memo, ucs_rcache_pred_region_t *region)
+use_memh(ucs_rcache_pred_memo_t *memo, ucs_rcache_pred_extent_t *extent)
 {
-    ucs_rcache_pred_memo_add(memo, region);
-    return region->memh;
+    ucs_rcache_pred_memo_add(memo, extent);
+    return extent->memh;
 }
 
 /* Emit the event of a use that begins. Under lock. Not inlined, since usually
@@ -141,19 +140,20 @@ use_lookup(const pred_use_t *use)
     ucs_hlist_for_each(region, ucs_rcache_pred_start_bucket(table, use->range.start),
                        start_link) {
         if ((region->start != use->range.start) ||
-            (region->domain != use->domain) ||
-            region->stale) {
+            (region->extent.domain != use->domain) ||
+            region->extent.stale) {
             continue;
         }
 
-        if ((region->state != UCS_RCACHE_PRED_REGION_IDLE) &&
-            ucs_rcache_pred_region_covers(region, &use->range, use->access)) {
-            if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
+        if ((region->extent.state != UCS_RCACHE_PRED_EXTENT_IDLE) &&
+            ucs_rcache_pred_extent_covers(&region->extent, &use->range,
+                                          use->access)) {
+            if (region->extent.state == UCS_RCACHE_PRED_EXTENT_REGISTERED) {
                 return region;
             }
-            best = (region->claim <= use->claims) ? region : best;
+            best = (region->extent.claim <= use->claims) ? region : best;
         } else if ((best == NULL) && (region->refs == 0) &&
-                   (region->state != UCS_RCACHE_PRED_REGION_REGISTERING)) {
+                   (region->extent.state != UCS_RCACHE_PRED_EXTENT_REGISTERING)) {
             best = region;
         }
     }
@@ -161,14 +161,14 @@ use_lookup(const pred_use_t *use)
     return best;
 }
 
-/* Whether a region that shares memory with a use is better for it than the one
+/* Whether an extent that shares memory with a use is better for it than the one
  * that starts where the use does, which does not serve it but knows more about
  * it. Under lock. */
-static int is_better(const ucs_rcache_pred_region_t *slice,
+static int is_better(const ucs_rcache_pred_extent_t *slice,
                      const pred_use_t *use)
 {
-    return region_serves(slice, use) ||
-           (slice->state == UCS_RCACHE_PRED_REGION_REGISTERING) ||
+    return extent_serves(slice, use) ||
+           (slice->state == UCS_RCACHE_PRED_EXTENT_REGISTERING) ||
            pred_stands_for(slice, &use->range, use->time);
 }
 
@@ -177,16 +177,16 @@ static int is_better(const ucs_rcache_pred_region_t *slice,
 static ucs_rcache_pred_region_t *use_find(const pred_use_t *use)
 {
     ucs_rcache_pred_region_t *region = use_lookup(use);
-    ucs_rcache_pred_region_t *slice;
+    ucs_rcache_pred_extent_t *slice;
 
-    if (region_serves(region, use)) {
+    if ((region != NULL) && extent_serves(&region->extent, use)) {
         return region;
     }
 
     slice = pred_find_slice(use->domain, &use->range, use->access, use->time,
                             use->claims);
-    return ((region == NULL) || ((slice != NULL) && is_better(slice, use))) ?
-           slice : region;
+    return ((slice == NULL) || ((region != NULL) && !is_better(slice, use))) ?
+           region : ucs_rcache_pred_region_of(slice);
 }
 
 /* Find the region of a use, and wait until no other thread is registering it. A use that
@@ -201,7 +201,7 @@ static void use_wait(pred_use_t *use)
     for (;;) {
         use->region = use_find(use);
         if ((use->region == NULL) ||
-            (use->region->state != UCS_RCACHE_PRED_REGION_REGISTERING)) {
+            (use->region->extent.state != UCS_RCACHE_PRED_EXTENT_REGISTERING)) {
             break;
         }
 
@@ -219,18 +219,18 @@ static void use_wait(pred_use_t *use)
     pred->lost                += use->waited;
 }
 
-/* Find a region that serves a use on demand: one that is registered for another use, as
+/* Find an extent that serves a use on demand: one that is registered for another use, as
  * for as long as the program maps it. It stays registered until the last of these uses
  * has ended. Under lock. */
 static ucs_rcache_pred_region_t *use_find_shared(const pred_use_t *use)
 {
-    ucs_rcache_pred_region_t *region = NULL;
+    ucs_rcache_pred_extent_t *extent = NULL;
 
     do {
-        region = pred_next_registered(use->domain, region, &use->range);
-    } while ((region != NULL) && !region_serves(region, use));
+        extent = pred_next_registered(use->domain, extent, &use->range);
+    } while ((extent != NULL) && !extent_serves(extent, use));
 
-    return region;
+    return (extent == NULL) ? NULL : ucs_rcache_pred_region_of(extent);
 }
 
 /*
@@ -255,7 +255,7 @@ static ucs_status_t use_acquire(pred_use_t *use)
         use_wait(use);
     }
 
-    if (region_serves(use->region, use)) {
+    if ((use->region != NULL) && extent_serves(&use->region->extent, use)) {
         /* The use counts as a hit if it did not wait: another thread has
          * registered the region since the fast path looked */
         if (use->waited == 0) {
@@ -286,7 +286,7 @@ static ucs_status_t use_acquire(pred_use_t *use)
     }
 
     if (pays) {
-        ucs_rcache_pred_region_unclaim(&pred->table, use->region);
+        ucs_rcache_pred_extent_unclaim(&pred->table, &use->region->extent);
         return UCS_INPROGRESS;
     }
 
@@ -304,8 +304,8 @@ static void use_start_in_pieces(pred_use_t *use)
     pred->stats.late += use->late;
     use->pieces->access = use->access;
     if (region != NULL) {
-        region->flags      = use->flags;
-        region->referenced = 1;
+        region->extent.flags = use->flags;
+        region->referenced   = 1;
         if (region->refs == 0) {
             /* Its entry in the DQ will follow. Should that be overwritten, the
              * region knows the use as well */
@@ -354,9 +354,10 @@ static ucs_status_t use_settle(pred_use_t *use, ucs_status_t status)
     if (status == UCS_OK) {
         use->domain->pred->stats.late += use->late;
         use->result                   |= use_start(use, use->region);
-        pred_guard_overtaken(use->domain->pred, use->region);
+        pred_guard_overtaken(use->domain->pred, &use->region->extent);
         if (use->range.start != use->region->start) {
-            use->region->sliced += ucs_rcache_pred_range_length(&use->range);
+            use->region->extent.sliced +=
+                    ucs_rcache_pred_range_length(&use->range);
         }
         return status;
     }
@@ -398,7 +399,7 @@ use_begin_slow(pred_use_t *use, void **memh_p)
     status = use_acquire(use);
     status = use_settle(use, status);
     if (status == UCS_OK) {
-        *memh_p = use_memh(&pred->table.memo, use->region);
+        *memh_p = use_memh(&pred->table.memo, &use->region->extent);
     }
 
     /* Memory that the cache does not manage is left to the caller, and is no
@@ -432,8 +433,8 @@ hit_lookup(const pred_use_t *use)
                                                     use->range.start),
                        start_link) {
         if ((region->start == use->range.start) &&
-            (region->domain == use->domain) && !region->stale &&
-            region_serves(region, use)) {
+            (region->extent.domain == use->domain) && !region->extent.stale &&
+            extent_serves(&region->extent, use)) {
             return region;
         }
     }
@@ -457,12 +458,12 @@ use_begin_in_lane(const pred_use_t *use, pred_lanes_t *lanes, void **memh_p)
     }
 
     region = hit_lookup(use);
-    is_hit = (region != NULL) && (region->lane == lane->number);
+    is_hit = (region != NULL) && (region->extent.lane == lane->number);
     if (ucs_likely(is_hit)) {
         ++lane->uses;
         ++lane->hits;
         lane->early += (region_use(region, use) != 0);
-        *memh_p      = use_memh(&lane->memo, region);
+        *memh_p      = use_memh(&lane->memo, &region->extent);
     }
     pred_lane_leave(lane);
     pred_lane_note(lane, is_hit);
@@ -501,7 +502,7 @@ static UCS_F_ALWAYS_INLINE ucs_status_t use_begin(pred_use_t use, void **memh_p)
                 copy   = use;
                 use_tell(&copy);
             }
-            *memh_p = use_memh(&pred->table.memo, region);
+            *memh_p = use_memh(&pred->table.memo, &region->extent);
             pred_unlock(pred);
             if (ucs_unlikely(needs_lane)) {
                 pred_lane_take(pred);

@@ -23,17 +23,17 @@
 
 
 int pred_may_claim_ahead(const ucs_rcache_pred_region_t *region,
-                         ucs_rcache_pred_region_state_t state)
+                         ucs_rcache_pred_extent_state_t state)
 {
-    return !region->stale && (region->in_pieces == 0) && (region->refs == 0) &&
-           (region->state == state);
+    return !region->extent.stale && (region->in_pieces == 0) &&
+           (region->refs == 0) && (region->extent.state == state);
 }
 
 void pred_claim_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                       const ucs_rcache_pred_range_t *range)
 {
     ++pred->bound.ahead_now;
-    ucs_rcache_pred_region_claim(&pred->table, region, range,
+    ucs_rcache_pred_extent_claim(&pred->table, &region->extent, range,
                                  region->recent_access);
 }
 
@@ -45,7 +45,7 @@ static ucs_rcache_pred_time_t
 victims_after(const ucs_rcache_pred_t *pred,
               const ucs_rcache_pred_region_t *region)
 {
-    return (region->evicted && !pred_spend_has_own_cpu(pred)) ?
+    return (region->extent.evicted && !pred_spend_has_own_cpu(pred)) ?
            UCS_RCACHE_PRED_TIME_INF :
            ucs_max(ucs_rcache_pred_region_deadline(region), 1ul);
 }
@@ -57,14 +57,15 @@ static ucs_status_t region_register(ucs_rcache_pred_t *pred,
                                     void **memh_p,
                                     ucs_rcache_pred_time_t *end_p)
 {
+    ucs_rcache_pred_extent_t *extent = &region->extent;
     pred_reservation_t room;
     pred_handle_t handle;
     ucs_status_t status;
     int stale;
 
     pred_lock(pred);
-    pred_merge_slices(pred, region, UCS_RCACHE_PRED_BY_HELPER);
-    stale = region->stale;
+    pred_merge_slices(pred, extent, UCS_RCACHE_PRED_BY_HELPER);
+    stale = extent->stale;
     pred_unlock(pred);
 
     *end_p = pred_now(pred);
@@ -72,7 +73,7 @@ static ucs_status_t region_register(ucs_rcache_pred_t *pred,
         return UCS_ERR_BUSY;
     }
 
-    handle = pred_region_handle(region);
+    handle = pred_extent_handle(extent);
     room   = pred_domain_reservation(handle.domain, handle.start,
                                      handle.length, PRED_PART_WHOLE);
     if (!pred_reserve(pred, &room, victims_after(pred, region))) {
@@ -80,7 +81,7 @@ static ucs_status_t region_register(ucs_rcache_pred_t *pred,
     }
 
     status = pred_register(&handle, UCS_RCACHE_PRED_BY_HELPER,
-                           region->flags | region->access |
+                           extent->flags | extent->access |
                            pred->params.helper_flags, end_p);
     if (status != UCS_OK) {
         pred_bound_give(pred, &room);
@@ -96,20 +97,22 @@ static void region_registered(ucs_rcache_pred_t *pred,
                               ucs_status_t status, void *memh,
                               ucs_rcache_pred_time_t end)
 {
+    ucs_rcache_pred_extent_t *extent = &region->extent;
+
     pred_lock(pred);
     --pred->bound.ahead_now;
     if (status == UCS_OK) {
         ++pred->stats.regs_helper;
-        ucs_rcache_pred_region_set_memh(&pred->table, region, memh);
-        region->ahead       = 1;
-        region->early_until = end + (region->forecast.period / 4);
-        pred_guard_overtaken(pred, region);
+        ucs_rcache_pred_extent_set_memh(&pred->table, extent, memh);
+        extent->ahead       = 1;
+        extent->early_until = end + (region->forecast.period / 4);
+        pred_guard_overtaken(pred, extent);
         ucs_rcache_pred_region_note(&pred->table.noted, region);
     } else {
-        pred_guard_failed(pred, region, status);
-        ucs_rcache_pred_region_unclaim(&pred->table, region);
+        pred_guard_failed(pred, extent, status);
+        ucs_rcache_pred_extent_unclaim(&pred->table, extent);
     }
-    if (region->stale) {
+    if (extent->stale) {
         ucs_rcache_pred_region_clear(&pred->table, region);
         pred_note_stale(pred);
     }
@@ -137,7 +140,7 @@ pred_register_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     int may_claim;
 
     pred_lock(pred);
-    may_claim = pred_may_claim_ahead(region, UCS_RCACHE_PRED_REGION_IDLE);
+    may_claim = pred_may_claim_ahead(region, UCS_RCACHE_PRED_EXTENT_IDLE);
     if (may_claim) {
         expected = ucs_rcache_pred_region_expected(region);
         pred_claim_ahead(pred, region, &expected);

@@ -55,14 +55,14 @@ static ucs_rcache_pred_time_t burst_limit(const ucs_rcache_pred_region_t *region
 static void part_all(const ucs_rcache_pred_domain_t *domain,
                      const ucs_rcache_pred_range_t *range)
 {
-    ucs_rcache_pred_region_t *region = NULL;
+    ucs_rcache_pred_extent_t *extent = NULL;
     unsigned left                    = MAX_PARTED;
 
     while ((left-- > 0) &&
-           ((region = ucs_rcache_pred_table_overlap(
-                    &domain->pred->table, region, range,
+           ((extent = ucs_rcache_pred_table_overlap(
+                    &domain->pred->table, extent, range,
                     UCS_RCACHE_PRED_RANGE_KNOWN)) != NULL)) {
-        region->apart |= (region->domain == domain);
+        extent->apart |= (extent->domain == domain);
     }
 }
 
@@ -71,6 +71,7 @@ static void slices_forget(ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_forecast_t *forecast = &region->forecast;
+    ucs_rcache_pred_extent_t *extent     = &region->extent;
     ucs_rcache_pred_time_t last          = forecast->history.last;
 
     region->num_joined = 0;
@@ -83,9 +84,9 @@ static void slices_forget(ucs_rcache_pred_t *pred,
     forecast->history.last = last;
 
     pred_lock(pred);
-    if ((region->state == UCS_RCACHE_PRED_REGION_IDLE) && !region->stale &&
-        ucs_rcache_pred_range_has(&region->known, &region->own)) {
-        region->registered = region->own;
+    if ((extent->state == UCS_RCACHE_PRED_EXTENT_IDLE) && !extent->stale &&
+        ucs_rcache_pred_range_has(&extent->known, &region->own)) {
+        extent->range = region->own;
     }
     pred_unlock(pred);
 }
@@ -101,9 +102,9 @@ static int is_joined(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     }
 
     pred_lock(pred);
-    joined = (region->joined.end != 0);
-    if (!joined && region->apart) {
-        part_all(region->domain, &region->known);
+    joined = (region->extent.joined.end != 0);
+    if (!joined && region->extent.apart) {
+        part_all(region->extent.domain, &region->extent.known);
     }
     pred_unlock(pred);
     if (!joined) {
@@ -126,8 +127,8 @@ int pred_burst_has(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 
     region->burst = begin;
     pred_lock(pred);
-    if (region->joined.end != 0) { /* Still, since an unmap may come any time */
-        *range = region->joined;
+    if (region->extent.joined.end != 0) { /* Still, since an unmap may come any time */
+        *range = region->extent.joined;
     }
     pred_unlock(pred);
     return 0;
@@ -183,6 +184,7 @@ ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
                                       ucs_rcache_pred_region_t *region,
                                       ucs_rcache_pred_time_t now)
 {
+    ucs_rcache_pred_extent_t *extent = &region->extent;
     size_t others, used;
     int is_whole;
 
@@ -191,26 +193,26 @@ ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
     }
 
     pred_lock(pred);
-    is_whole = (region->joined.end != 0) &&
-               (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-               ucs_rcache_pred_range_has(&region->registered, &region->joined);
+    is_whole = (extent->joined.end != 0) &&
+               (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED) &&
+               ucs_rcache_pred_range_has(&extent->range, &extent->joined);
     others   = pred_elapsed(ucs_rcache_pred_range_length(&region->own),
-                            ucs_rcache_pred_range_length(&region->joined));
+                            ucs_rcache_pred_range_length(&extent->joined));
     /* A use of all begins where the region starts, and is not in that number */
-    used     = ucs_rcache_pred_range_has(&region->used, &region->joined) ?
-               others : region->sliced;
+    used     = ucs_rcache_pred_range_has(&region->used, &extent->joined) ?
+               others : extent->sliced;
     if (is_whole && (used < others) && (now >= region->burst) &&
         (now < burst_limit(region))) {
         pred_unlock(pred);
         return burst_limit(region);
     }
 
-    region->sliced = 0;
+    extent->sliced = 0;
     pred_unlock(pred);
 
     region->burst = 0;
     if (is_whole) {
-        /* The slice where the region starts does not count: region->sliced has no uses
+        /* The slice where the region starts does not count: extent->sliced has no uses
          * that begin there */
         region->join_doubt = ucs_min(judge(region->join_doubt,
                                            2 * used < others),
@@ -230,12 +232,12 @@ void pred_part_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
         return;
     }
 
-    ucs_debug("%s: the slices at %p are parted", region->domain->name,
+    ucs_debug("%s: the slices at %p are parted", region->extent.domain->name,
               (void*)region->start);
     pred_lock(pred);
-    part_all(region->domain, &region->joined);
-    ucs_rcache_pred_region_part(region);
-    region->apart = 1;
+    part_all(region->extent.domain, &region->extent.joined);
+    ucs_rcache_pred_extent_part(&region->extent);
+    region->extent.apart = 1;
     pred_unlock(pred);
     slices_forget(pred, region);
 }

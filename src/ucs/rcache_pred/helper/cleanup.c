@@ -51,7 +51,8 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
             return 1;
         }
 
-        region = ucs_list_head(stale, ucs_rcache_pred_region_t, list);
+        region = ucs_rcache_pred_region_of(
+                ucs_list_head(stale, ucs_rcache_pred_extent_t, stale_link));
         pred_unlock(pred);
         pred_region_deregister(pred, region);
         pred_forget_region(pred, region);
@@ -76,7 +77,7 @@ int pred_process_lost(ucs_rcache_pred_t *pred)
 
     ucs_rcache_pred_dq_last_use(region, &last_use);
     /* Otherwise the region is being reaped, or an entry will follow */
-    ended      = !region->stale && (region->refs == 0) &&
+    ended      = !region->extent.stale && (region->refs == 0) &&
                  (region->in_pieces == 0);
     is_unknown = ended && pred_region_has_news(region);
     is_news    = is_unknown && pred_region_learn_needs(pred, &last_use);
@@ -105,14 +106,14 @@ static ucs_rcache_pred_region_t *gc_region(ucs_rcache_pred_t *pred)
 static void gc_next(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
 {
     region               = ucs_rcache_pred_region_next(region);
-    pred->rounds.gc_hand = (region == NULL) ? 0 : region->known.start;
+    pred->rounds.gc_hand = (region == NULL) ? 0 : region->extent.known.start;
 }
 
 /* Whether a region can be forgotten now: it is neither registered nor in use, and
  * no registration of it is scheduled */
 static int is_forgettable(const ucs_rcache_pred_region_t *region)
 {
-    return (region->state == UCS_RCACHE_PRED_REGION_IDLE) &&
+    return (region->extent.state == UCS_RCACHE_PRED_EXTENT_IDLE) &&
            (region->refs == 0) && (region->in_pieces == 0) &&
            !region->scheduled;
 }
@@ -192,7 +193,7 @@ int pred_collect_garbage(ucs_rcache_pred_t *pred)
         }
 
         progress      = 1;
-        region->stale = 1; /* No use finds the region from here on */
+        region->extent.stale = 1; /* No use finds the region from here on */
         ucs_rcache_pred_forgotten_add(&pred->forgotten, region->start);
         pred_spend_on_forgotten(pred, region);
         pred_unlock(pred);

@@ -51,14 +51,14 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
     const ucs_rcache_pred_history_t *history = next->history;
 
     if (history == NULL) {
-        ucs_debug("%s: %p: no use predicted", region->domain->name,
+        ucs_debug("%s: %p: no use predicted", region->extent.domain->name,
                   (void*)region->start);
         return;
     }
 
     ucs_debug("%s: %p: predicted in %.3f ms, %s, period %.3f ms of %u "
               "intervals, lead %.3f, grace %.3f, confidence %u",
-              region->domain->name, (void*)region->start,
+              region->extent.domain->name, (void*)region->start,
               ((double)next->deadline - next->now) / 1e6,
               (region->forecast.source == 0) ? "region" :
               region->forecast.source_next ? "next use" : "call site",
@@ -133,7 +133,7 @@ static void look_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region
 {
     ucs_rcache_pred_range_t expected = ucs_rcache_pred_region_expected(region);
 
-    pred_range_times(pred, region->domain, &expected, &next->times);
+    pred_range_times(pred, region->extent.domain, &expected, &next->times);
     next->deadline   = ucs_rcache_pred_forecast_deadline(&pred->predictor,
                                                          &region->forecast,
                                                          next->now,
@@ -143,7 +143,7 @@ static void look_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region
                                                     next->deadline));
     ucs_rcache_pred_region_note(&pred->table.noted, region);
     ucs_rcache_pred_table_rank_noted(&pred->table, RANK_STEPS);
-    next->registered    = (region->state != UCS_RCACHE_PRED_REGION_IDLE);
+    next->registered    = (region->extent.state != UCS_RCACHE_PRED_EXTENT_IDLE);
     next->in_time       = ucs_rcache_pred_may_deregister(&next->times, next->now,
                                                          next->deadline);
     pred->rounds.found |= next->in_time;
@@ -154,7 +154,7 @@ static void look_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region
 static int should_keep(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                        const outlook_t *next)
 {
-    const ucs_rcache_pred_range_t *range = &region->registered;
+    const ucs_rcache_pred_range_t *range = &region->extent.range;
 
     return next->registered &&
            (!next->in_time ||
@@ -172,8 +172,8 @@ static void region_give_up(ucs_rcache_pred_t *pred,
 {
     pred_handle_t handle;
 
-    if (next->registered && ucs_rcache_pred_region_is_merged(region)) {
-        pred_merge_given_up(pred, region, next->now);
+    if (next->registered && ucs_rcache_pred_extent_is_merged(&region->extent)) {
+        pred_merge_given_up(pred, &region->extent, next->now);
     }
     pred_expect_end(pred, next->now,
                     (next->history == NULL) ? 0 : next->history->period);
@@ -181,7 +181,7 @@ static void region_give_up(ucs_rcache_pred_t *pred,
         pred_spend_on_ahead(pred, region, &next->times);
         pred_enqueue_registration(pred, region, next->deadline, &next->times);
     }
-    handle = pred_take_idle(pred, region);
+    handle = pred_take_idle(pred, &region->extent);
     tell_and_unlock(pred, region, next, 0);
     pred_handle_deregister(pred, &handle);
 }
@@ -337,7 +337,7 @@ static int rq_head_is_needless(ucs_rcache_pred_t *pred,
     int is_needless;
 
     pred_lock(pred);
-    *evicted_p  = region->evicted;
+    *evicted_p  = region->extent.evicted;
     is_needless = pred_is_slice_taken(region) ||
                   (*evicted_p && !pred_spend_may_register(pred, now));
     if (is_needless) {
@@ -400,9 +400,9 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
  * Under lock. */
 static int is_unmet(const ucs_rcache_pred_region_t *region)
 {
-    return (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
+    return (region->extent.state == UCS_RCACHE_PRED_EXTENT_REGISTERED) &&
            (region->refs == 0) &&
-           (region->ahead || !pred_region_has_news(region));
+           (region->extent.ahead || !pred_region_has_news(region));
 }
 
 void pred_process_awaited_head(ucs_rcache_pred_t *pred)
@@ -416,7 +416,7 @@ void pred_process_awaited_head(ucs_rcache_pred_t *pred)
     pred_lock(pred);
     pred_dequeue(pred, region);
     unmet               = is_unmet(region) && !region->kept;
-    pred->stats.wasted += unmet && region->ahead;
+    pred->stats.wasted += unmet && region->extent.ahead;
     if (unmet && pred_has_sink(pred)) {
         pred_emit_unmet(region);
     }

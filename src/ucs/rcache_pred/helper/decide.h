@@ -196,14 +196,14 @@ void pred_part_slices(ucs_rcache_pred_t *pred,
 void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region);
 
 /**
- * A region is given up that was registered. If it was merged, and a use of any part of it
+ * An extent is given up that was registered. If it was merged, and a use of any part of it
  * begins before it was idle for so long that giving it up was worth what that costs, that use
  * registers all of it again if that is not much dearer, see pred_stands_for(): else each would
  * register a part anew, and they would overlap until they are merged again. After that, each
  * part is registered by itself. Under helper_mutex and the lock.
  */
 void pred_merge_given_up(ucs_rcache_pred_t *pred,
-                         ucs_rcache_pred_region_t *region,
+                         ucs_rcache_pred_extent_t *extent,
                          ucs_rcache_pred_time_t now);
 
 
@@ -215,7 +215,7 @@ void pred_merge_given_up(ucs_rcache_pred_t *pred,
 /** @return whether the helper may claim a region of this state now: it is not stale, and no
  *          use of it is under way. Under lock. */
 int pred_may_claim_ahead(const ucs_rcache_pred_region_t *region,
-                         ucs_rcache_pred_region_state_t state);
+                         ucs_rcache_pred_extent_state_t state);
 
 /**
  * Put an IDLE region that may be claimed into the state REGISTERING, so that an unmap of any
@@ -286,10 +286,10 @@ void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
  *          UCS_RCACHE_PRED_TIME_INF if the queue is empty. */
 ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred);
 
-/** Take the handle of a registered region without a use. Of any other region, the
+/** Take the handle of a registered extent without a use. Of any other extent, the
  *  returned handle has no domain. Under the lock. */
 pred_handle_t pred_take_idle(ucs_rcache_pred_t *pred,
-                             ucs_rcache_pred_region_t *region);
+                             ucs_rcache_pred_extent_t *extent);
 
 /** Deregister a handle that was taken from a region, if it has a domain. */
 void pred_handle_deregister(ucs_rcache_pred_t *pred,

@@ -106,8 +106,9 @@ find_next(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *first,
           ucs_rcache_pred_time_t now, ucs_rcache_pred_range_t *range)
 {
     size_t page                      = pred->params.page_size;
-    ucs_rcache_pred_region_t *region = NULL;
+    ucs_rcache_pred_extent_t *extent = NULL;
     unsigned left                    = MAX_LOOKS;
+    ucs_rcache_pred_region_t *region;
     ucs_rcache_pred_range_t edge;
 
     if (is_right) {
@@ -119,12 +120,13 @@ find_next(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *first,
     }
 
     while ((left-- > 0) &&
-           ((region = ucs_rcache_pred_table_overlap(
-                    &pred->table, region, &edge,
+           ((extent = ucs_rcache_pred_table_overlap(
+                    &pred->table, extent, &edge,
                     UCS_RCACHE_PRED_RANGE_KNOWN)) != NULL)) {
+        region = ucs_rcache_pred_region_of(extent);
         *range = ucs_rcache_pred_region_expected(region);
-        if ((region->domain == first->domain) && !region->stale &&
-            !region->apart &&
+        if ((extent->domain == first->extent.domain) && !extent->stale &&
+            !extent->apart &&
             (region->recent_access == first->recent_access) &&
             (pred_region_is_busy(region) || is_ready(region, now)) &&
             (is_right ? touches(all, range, page) :
@@ -154,7 +156,7 @@ static void slices_add(ucs_rcache_pred_t *pred, slices_t *slices,
     ucs_rcache_pred_times_t times;
 
     pred_lock(pred);
-    pred_range_times(pred, region->domain, range, &times);
+    pred_range_times(pred, region->extent.domain, range, &times);
     deadline = ucs_rcache_pred_region_deadline(region);
     pred_unlock(pred);
 
@@ -211,7 +213,7 @@ static int is_gain(ucs_rcache_pred_t *pred, const slices_t *slices,
     double worth;
 
     pred_lock(pred);
-    pred_range_times(pred, slices->leader->domain, &slices->range, &times);
+    pred_range_times(pred, slices->leader->extent.domain, &slices->range, &times);
     takes_much = pred_ranges_never_fit(pred, &slices->range, BOUND_SHARE);
     pred_unlock(pred);
 
@@ -323,7 +325,7 @@ static int is_unchanged(const slices_t *slices)
 
     for (i = 0; i < slices->count; ++i) {
         range = ucs_rcache_pred_region_expected(slices->regions[i]);
-        if (slices->regions[i]->stale ||
+        if (slices->regions[i]->extent.stale ||
             (range.start != slices->ranges[i].start) ||
             (range.end != slices->ranges[i].end)) {
             return 0;
@@ -353,13 +355,13 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
         if (slices->regions[i] != leader) {
             ucs_rcache_pred_region_set_deadline(slices->regions[i],
                                                 UCS_RCACHE_PRED_TIME_INF);
-            slices->regions[i]->joined.start = 0;
-            slices->regions[i]->joined.end   = 0;
+            slices->regions[i]->extent.joined.start = 0;
+            slices->regions[i]->extent.joined.end   = 0;
             ucs_rcache_pred_region_note(&pred->table.noted,
                                         slices->regions[i]);
         }
     }
-    ucs_rcache_pred_region_join(&pred->table, leader, &slices->range,
+    ucs_rcache_pred_extent_join(&pred->table, &leader->extent, &slices->range,
                                 UCS_RCACHE_PRED_TIME_INF);
     for (i = 0; i < slices->count; ++i) {
         pred_dequeue(pred, slices->regions[i]);
@@ -393,8 +395,8 @@ int pred_may_join(const ucs_rcache_pred_t *pred,
 
     /* While others need room, one slice is more likely to find its own than all of
      * them together: nothing is joined then */
-    return !region->stale && !region->apart && !pred_region_is_busy(region) &&
-           is_ready(region, now) &&
+    return !region->extent.stale && !region->extent.apart &&
+           !pred_region_is_busy(region) && is_ready(region, now) &&
            ((find_next(pred, region, &range, 1, now, &other) != NULL) ||
             (find_next(pred, region, &range, 0, now, &other) != NULL)) &&
            !pred_spend_is_pressed(pred, now);
@@ -429,7 +431,7 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     }
 
     pred_lock(pred);
-    pred_range_times(pred, region->domain, &slices.range, &times);
+    pred_range_times(pred, region->extent.domain, &slices.range, &times);
     pred_unlock(pred);
     if (!slices_spend(pred, &slices, &times, now) ||
         !slices_join(pred, &slices)) {
@@ -437,7 +439,7 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     }
 
     ucs_debug("%s: %u slices are joined: %zu bytes at %p, used within %.3f ms",
-              region->domain->name, slices.count,
+              region->extent.domain->name, slices.count,
               ucs_rcache_pred_range_length(&slices.range),
               (void*)slices.range.start, slices_span(&slices) / 1e6);
     pred_expect_end(pred, now, slices.leader->forecast.period);

@@ -33,8 +33,9 @@ static int is_overtaken(const ucs_rcache_pred_dq_entry_t *entry)
 static void note_demand(pred_seat_t *seat, const ucs_rcache_pred_dq_entry_t *entry)
 {
     ucs_rcache_pred_region_t *region = entry->region;
-    size_t joined                    = ucs_rcache_pred_region_is_merged(region) ?
-                                       0 : ucs_rcache_pred_range_length(&region->joined);
+    ucs_rcache_pred_extent_t *extent = &region->extent;
+    size_t joined                    = ucs_rcache_pred_extent_is_merged(extent) ?
+                                       0 : ucs_rcache_pred_range_length(&extent->joined);
 
     if (region->epoch != seat->epoch) {
         region->epoch       = seat->epoch;
@@ -63,15 +64,15 @@ int pred_region_learn_needs(ucs_rcache_pred_t *pred,
     }
 
     ucs_rcache_pred_region_add_recent(region, &entry->range, entry->access,
-                                      region->renewed);
+                                      region->extent.renewed);
     for (i = 0; i < UCS_RCACHE_PRED_RECENT; ++i) {
         access |= region->accesses[i];
     }
 
-    region->renewed       = 0;
-    region->recent_access = access;
-    region->learned       = entry->begin;
-    expected              = ucs_rcache_pred_region_expected(region);
+    region->extent.renewed = 0;
+    region->recent_access  = access;
+    region->learned        = entry->begin;
+    expected               = ucs_rcache_pred_region_expected(region);
     pred_burst_note_use(region, ucs_rcache_pred_range_length(&entry->range),
                         ucs_rcache_pred_range_length(&expected));
     return 1;

@@ -40,18 +40,20 @@ pinned_bytes(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *range
 
 /* Whether a region is registered, and no merge of it has failed before, so that it could be
  * merged with others now. Under lock. */
-static int can_merge(const ucs_rcache_pred_region_t *region)
+static int can_merge(const ucs_rcache_pred_extent_t *extent)
 {
-    return !region->apart &&
-           (region->state == UCS_RCACHE_PRED_REGION_REGISTERED);
+    return !extent->apart &&
+           (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED);
 }
 
 /* Whether others may be merged into a region now, as far as it is known to have something
  * in common with them. Under lock. */
 static int may_merge(const ucs_rcache_pred_region_t *region)
 {
-    return (region->maybe_spare || region->touches) && !region->apart &&
-           pred_may_claim_ahead(region, UCS_RCACHE_PRED_REGION_REGISTERED);
+    const ucs_rcache_pred_extent_t *extent = &region->extent;
+
+    return (extent->maybe_spare || extent->touches) && !extent->apart &&
+           pred_may_claim_ahead(region, UCS_RCACHE_PRED_EXTENT_REGISTERED);
 }
 
 /* Whether a region that overlaps or touches a range is to be merged with what is in there,
@@ -61,13 +63,13 @@ static int may_merge(const ucs_rcache_pred_region_t *region)
  * lock. */
 static int belongs(const ucs_rcache_pred_t *pred,
                    const ucs_rcache_pred_region_t *kept,
-                   const ucs_rcache_pred_region_t *region,
+                   const ucs_rcache_pred_extent_t *extent,
                    const ucs_rcache_pred_range_t *range)
 {
-    return ucs_rcache_pred_range_overlaps(&region->registered, range) ||
-           (can_merge(region) &&
-            !pred_region_is_occupied(region, kept->forecast.period,
-                                     pred->rounds.last));
+    return ucs_rcache_pred_range_overlaps(&extent->range, range) ||
+           (can_merge(extent) &&
+            !pred_region_is_occupied(ucs_rcache_pred_region_of(extent),
+                                     kept->forecast.period, pred->rounds.last));
 }
 
 /* Going to lower addresses from a region, from each to those that overlap or touch it:
@@ -76,16 +78,16 @@ static uint64_t find_start(const ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_region_t *region)
 {
     ucs_rcache_pred_range_t edge    =
-            ucs_rcache_pred_range(region->registered.start, 1);
-    ucs_rcache_pred_region_t *other = NULL;
+            ucs_rcache_pred_range(region->extent.range.start, 1);
+    ucs_rcache_pred_extent_t *other = NULL;
     unsigned left                   = MAX_LOOKS;
 
     while ((left-- > 0) &&
-           ((other = pred_next_touching(region->domain, other, &edge)) !=
+           ((other = pred_next_touching(region->extent.domain, other, &edge)) !=
             NULL)) {
-        if ((other->registered.start < edge.start) &&
+        if ((other->range.start < edge.start) &&
             belongs(pred, region, other, &edge)) {
-            edge  = ucs_rcache_pred_range(other->registered.start, 1);
+            edge  = ucs_rcache_pred_range(other->range.start, 1);
             other = NULL;
         }
     }
@@ -100,13 +102,13 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
                              const ucs_rcache_pred_region_t *region,
                              overlap_t *overlap)
 {
-    ucs_rcache_pred_region_t *other = NULL;
+    ucs_rcache_pred_extent_t *other = NULL;
     unsigned left                   = 2 * MAX_LOOKS;
 
-    *overlap             = (overlap_t){.range = region->registered};
+    *overlap             = (overlap_t){.range = region->extent.range};
     overlap->range.start = find_start(pred, region);
     while ((left-- > 0) &&
-           ((other = pred_next_touching(region->domain, other,
+           ((other = pred_next_touching(region->extent.domain, other,
                                         &overlap->range)) != NULL)) {
         if (!belongs(pred, region, other, &overlap->range)) {
             continue;
@@ -117,9 +119,9 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
         }
 
         overlap->range  = ucs_rcache_pred_range_hull(&overlap->range,
-                                                     &other->registered);
-        overlap->bytes += pinned_bytes(pred, &other->registered);
-        overlap->count += (other != region);
+                                                     &other->range);
+        overlap->bytes += pinned_bytes(pred, &other->range);
+        overlap->count += (other != &region->extent);
     }
 
     return pred_range_never_fits(pred, &overlap->range) ?
@@ -135,7 +137,7 @@ merge_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     ucs_rcache_pred_times_t together, each;
 
     pred_lock(pred);
-    pred_range_times(pred, region->domain, &overlap->range, &together);
+    pred_range_times(pred, region->extent.domain, &overlap->range, &together);
     pred_region_times(pred, region, &each);
     pred_unlock(pred);
     return together.reg + ((overlap->count + 1) * each.dereg);
@@ -147,10 +149,12 @@ static void note_merged(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region,
                         const ucs_rcache_pred_range_t *range)
 {
-    if ((region->num_joined == 0) && !region->stale &&
-        (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-        ucs_rcache_pred_range_has(&region->registered, range)) {
-        ucs_rcache_pred_region_join(&pred->table, region, range, 0);
+    ucs_rcache_pred_extent_t *extent = &region->extent;
+
+    if ((region->num_joined == 0) && !extent->stale &&
+        (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED) &&
+        ucs_rcache_pred_range_has(&extent->range, range)) {
+        ucs_rcache_pred_extent_join(&pred->table, extent, range, 0);
     }
 }
 
@@ -168,7 +172,7 @@ static int claim_merged(ucs_rcache_pred_t *pred,
     pred_lock(pred);
     claimed = may_merge(region) && (find_overlap(pred, region, overlap) > 0);
     if (claimed) {
-        *old = pred_take_handle(pred, region);
+        *old = pred_take_handle(pred, &region->extent);
         pred_claim_ahead(pred, region, &overlap->range);
     }
     pred_unlock(pred);
@@ -194,7 +198,7 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
         /* There is nothing to merge it with. If it looked again each time, others would
          * seldom have their turn. What comes to touch it later notes that anew, and a
          * neighbour that is in use now has a note of its own */
-        region->touches = 0;
+        region->extent.touches = 0;
     }
     pred_unlock(pred);
     if (is_possible) {
@@ -209,21 +213,21 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     pred_handle_deregister(pred, &old);
     status = pred_register_claimed_ahead(pred, region);
     pred_lock(pred);
-    region->ahead = 0; /* Of no use that is predicted */
-    region->apart = (status != UCS_OK);
+    region->extent.ahead = 0; /* Of no use that is predicted */
+    region->extent.apart = (status != UCS_OK);
     note_merged(pred, region, &overlap.range);
     pred_unlock(pred);
     ucs_debug("%s: %p and %u that overlap it are merged: %s",
-              region->domain->name, (void*)region->start, overlap.count,
+              region->extent.domain->name, (void*)region->start, overlap.count,
               ucs_status_string(status));
 }
 
-/* Whether a region is registered with all that it was merged with. If a use has needed less
+/* Whether an extent is registered with all that it was merged with. If a use has needed less
  * since, and registered that, each part goes its own way. Under lock. */
-static int is_still_merged(ucs_rcache_pred_region_t *region)
+static int is_still_merged(ucs_rcache_pred_extent_t *extent)
 {
-    if (!ucs_rcache_pred_range_has(&region->registered, &region->joined)) {
-        region->joined.start = region->joined.end = 0;
+    if (!ucs_rcache_pred_range_has(&extent->range, &extent->joined)) {
+        extent->joined.start = extent->joined.end = 0;
         return 0;
     }
 
@@ -231,16 +235,16 @@ static int is_still_merged(ucs_rcache_pred_region_t *region)
 }
 
 void pred_merge_given_up(ucs_rcache_pred_t *pred,
-                         ucs_rcache_pred_region_t *region,
+                         ucs_rcache_pred_extent_t *extent,
                          ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_times_t times;
 
-    if (is_still_merged(region)) {
-        pred_range_times(pred, region->domain, &region->joined, &times);
-        region->joined_until =
+    if (is_still_merged(extent)) {
+        pred_range_times(pred, extent->domain, &extent->joined, &times);
+        extent->joined_until =
                 now + pred_spend_least_idle(pred,
-                                            pinned_bytes(pred, &region->joined),
+                                            pinned_bytes(pred, &extent->joined),
                                             &times, now);
     }
 }

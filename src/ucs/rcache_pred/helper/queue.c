@@ -91,11 +91,11 @@ void pred_handle_deregister(ucs_rcache_pred_t *pred,
 }
 
 pred_handle_t pred_take_idle(ucs_rcache_pred_t *pred,
-                             ucs_rcache_pred_region_t *region)
+                             ucs_rcache_pred_extent_t *extent)
 {
-    return ((region->state == UCS_RCACHE_PRED_REGION_REGISTERED) &&
-            (region->refs == 0)) ?
-           pred_take_handle(pred, region) : (pred_handle_t){.domain = NULL};
+    return ((extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED) &&
+            !ucs_rcache_pred_extent_is_used(extent)) ?
+           pred_take_handle(pred, extent) : (pred_handle_t){.domain = NULL};
 }
 
 void pred_region_deregister(ucs_rcache_pred_t *pred,
@@ -104,7 +104,7 @@ void pred_region_deregister(ucs_rcache_pred_t *pred,
     pred_handle_t handle;
 
     pred_lock(pred);
-    handle = pred_take_idle(pred, region);
+    handle = pred_take_idle(pred, &region->extent);
     pred_unlock(pred);
     pred_handle_deregister(pred, &handle);
 }

@@ -50,7 +50,7 @@ void pred_region_times(ucs_rcache_pred_t *pred,
 {
     ucs_rcache_pred_range_t expected = ucs_rcache_pred_region_expected(region);
 
-    pred_range_times(pred, region->domain, &expected, times);
+    pred_range_times(pred, region->extent.domain, &expected, times);
 }
 
 ucs_rcache_pred_time_t pred_step_begin(ucs_rcache_pred_t *pred)

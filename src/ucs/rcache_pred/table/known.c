@@ -7,15 +7,15 @@
 #include "known.h"
 
 
-/* Whether a region has a range of that kind that ends after @a start */
+/* Whether an extent has a range of that kind that ends after @a start */
 static int ends_after(const ucs_tree_node_t *node,
                       ucs_rcache_pred_range_kind_t kind, uintptr_t start)
 {
-    return ucs_rcache_pred_region_end(ucs_tree_region(node),
+    return ucs_rcache_pred_extent_end(ucs_tree_extent(node),
                                       kind) > start;
 }
 
-/* @return the first region of a branch whose range ends after the address
+/* @return the first extent of a branch whose range ends after the address
  *         @a start. The caller knows that there is one. */
 static const ucs_tree_node_t *
 first_after(const ucs_tree_node_t *node,
@@ -32,7 +32,7 @@ first_after(const ucs_tree_node_t *node,
     }
 }
 
-/* @return of the regions that follow @a node in the order of the tree, the
+/* @return of the extents that follow @a node in the order of the tree, the
  *         first one whose range ends after the address @a start; NULL: there is
  *         none. */
 static const ucs_tree_node_t *
@@ -60,16 +60,16 @@ next_after(const ucs_tree_node_t *node,
     }
 }
 
-ucs_rcache_pred_region_t *
+ucs_rcache_pred_extent_t *
 ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
-                              ucs_rcache_pred_region_t *region,
+                              ucs_rcache_pred_extent_t *extent,
                               const ucs_rcache_pred_range_t *range,
                               ucs_rcache_pred_range_kind_t kind)
 {
     const ucs_tree_node_t *node = table->tree.root;
 
-    if (region != NULL) {
-        node = next_after(&region->tree_node, kind, range->start);
+    if (extent != NULL) {
+        node = next_after(&extent->tree_node, kind, range->start);
     } else if (ucs_rcache_pred_branch_end(node, kind) > range->start) {
         node = first_after(node, kind, range->start);
     } else {
@@ -79,111 +79,111 @@ ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
     /* The tree is ordered by where known ranges start. A registered one may
      * start later */
     for (; node != NULL; node = next_after(node, kind, range->start)) {
-        region = ucs_tree_region(node);
-        if (region->known.start >= range->end) {
+        extent = ucs_tree_extent(node);
+        if (extent->known.start >= range->end) {
             break;
         }
 
         if ((kind == UCS_RCACHE_PRED_RANGE_KNOWN) ||
-            (region->registered.start < range->end)) {
-            return region;
+            (extent->range.start < range->end)) {
+            return extent;
         }
     }
 
     return NULL;
 }
 
-/* Change what is known of a region */
+/* Change what is known of an extent */
 static void set_known(ucs_rcache_pred_table_t *table,
-                      ucs_rcache_pred_region_t *region,
+                      ucs_rcache_pred_extent_t *extent,
                       const ucs_rcache_pred_range_t *known)
 {
-    if (known->start == region->known.start) {
-        region->known = *known;
-        ucs_tree_update(&table->tree, &region->tree_node);
+    if (known->start == extent->known.start) {
+        extent->known = *known;
+        ucs_tree_update(&table->tree, &extent->tree_node);
         return;
     }
 
-    ucs_tree_remove(&table->tree, &region->tree_node);
-    region->known = *known;
-    ucs_tree_insert(&table->tree, &region->tree_node);
+    ucs_tree_remove(&table->tree, &extent->tree_node);
+    extent->known = *known;
+    ucs_tree_insert(&table->tree, &extent->tree_node);
 }
 
-void ucs_rcache_pred_region_set_range(ucs_rcache_pred_table_t *table,
-                                      ucs_rcache_pred_region_t *region,
+void ucs_rcache_pred_extent_set_range(ucs_rcache_pred_table_t *table,
+                                      ucs_rcache_pred_extent_t *extent,
                                       const ucs_rcache_pred_range_t *range)
 {
     ucs_rcache_pred_range_t known = *range;
 
-    if (ucs_rcache_pred_range_meets(&region->known, range)) {
-        known = ucs_rcache_pred_range_hull(&region->known, range);
+    if (ucs_rcache_pred_range_meets(&extent->known, range)) {
+        known = ucs_rcache_pred_range_hull(&extent->known, range);
     } else {
         /* What lies between was unmapped, or never was used */
-        region->joined.start = region->joined.end = 0;
+        extent->joined.start = extent->joined.end = 0;
     }
-    region->registered = *range;
-    set_known(table, region, &known);
+    extent->range = *range;
+    set_known(table, extent, &known);
 }
 
-void ucs_rcache_pred_region_claim(ucs_rcache_pred_table_t *table,
-                                  ucs_rcache_pred_region_t *region,
+void ucs_rcache_pred_extent_claim(ucs_rcache_pred_table_t *table,
+                                  ucs_rcache_pred_extent_t *extent,
                                   const ucs_rcache_pred_range_t *range,
                                   unsigned access)
 {
-    region->state     = UCS_RCACHE_PRED_REGION_REGISTERING;
-    region->claim     = ++table->claims;
-    region->access    = access;
-    region->overtaken = 0;
-    ucs_rcache_pred_region_set_range(table, region, range);
+    extent->state     = UCS_RCACHE_PRED_EXTENT_REGISTERING;
+    extent->claim     = ++table->claims;
+    extent->access    = access;
+    extent->overtaken = 0;
+    ucs_rcache_pred_extent_set_range(table, extent, range);
 }
 
-void ucs_rcache_pred_region_unclaim(ucs_rcache_pred_table_t *table,
-                                    ucs_rcache_pred_region_t *region)
+void ucs_rcache_pred_extent_unclaim(ucs_rcache_pred_table_t *table,
+                                    ucs_rcache_pred_extent_t *extent)
 {
-    region->state       = UCS_RCACHE_PRED_REGION_IDLE;
-    region->maybe_spare = 0;
-    region->touches     = 0;
-    ucs_tree_update(&table->tree, &region->tree_node);
+    extent->state       = UCS_RCACHE_PRED_EXTENT_IDLE;
+    extent->maybe_spare = 0;
+    extent->touches     = 0;
+    ucs_tree_update(&table->tree, &extent->tree_node);
 }
 
-void ucs_rcache_pred_region_join(ucs_rcache_pred_table_t *table,
-                                 ucs_rcache_pred_region_t *region,
+void ucs_rcache_pred_extent_join(ucs_rcache_pred_table_t *table,
+                                 ucs_rcache_pred_extent_t *extent,
                                  const ucs_rcache_pred_range_t *range,
                                  ucs_rcache_pred_time_t until)
 {
     ucs_rcache_pred_range_t known;
 
-    known                = ucs_rcache_pred_range_hull(&region->known, range);
-    region->joined       = *range;
-    region->joined_until = until;
-    set_known(table, region, &known);
+    known                = ucs_rcache_pred_range_hull(&extent->known, range);
+    extent->joined       = *range;
+    extent->joined_until = until;
+    set_known(table, extent, &known);
 }
 
-void ucs_rcache_pred_region_part(ucs_rcache_pred_region_t *region)
+void ucs_rcache_pred_extent_part(ucs_rcache_pred_extent_t *extent)
 {
-    if (region->joined.end != 0) {
-        region->apart       |= !ucs_rcache_pred_region_is_merged(region);
-        region->joined.start = region->joined.end = 0;
+    if (extent->joined.end != 0) {
+        extent->apart       |= !ucs_rcache_pred_extent_is_merged(extent);
+        extent->joined.start = extent->joined.end = 0;
     }
 }
 
-void ucs_rcache_pred_region_cut(ucs_rcache_pred_table_t *table,
-                                ucs_rcache_pred_region_t *region,
+void ucs_rcache_pred_extent_cut(ucs_rcache_pred_table_t *table,
+                                ucs_rcache_pred_extent_t *extent,
                                 const ucs_rcache_pred_range_t *unmapped)
 {
-    ucs_rcache_pred_range_t known = region->known;
+    ucs_rcache_pred_range_t known = extent->known;
 
-    if (ucs_rcache_pred_range_overlaps(&region->joined, unmapped)) {
+    if (ucs_rcache_pred_range_overlaps(&extent->joined, unmapped)) {
         /* What is left may be joined again */
-        region->joined.start = region->joined.end = 0;
+        extent->joined.start = extent->joined.end = 0;
     }
 
-    if (unmapped->start >= region->registered.end) {
+    if (unmapped->start >= extent->range.end) {
         known.end   = ucs_min(known.end, unmapped->start);
     } else {
         known.start = ucs_max(known.start, unmapped->end);
     }
-    set_known(table, region, &known);
+    set_known(table, extent, &known);
 }
 
 void ucs_rcache_pred_region_add_recent(ucs_rcache_pred_region_t *region,
@@ -215,13 +215,13 @@ ucs_rcache_pred_region_expected(const ucs_rcache_pred_region_t *region)
 
     for (i = 0; i < UCS_RCACHE_PRED_RECENT; ++i) {
         recent = &region->recent[i];
-        if (ucs_rcache_pred_range_overlaps(recent, &region->known)) {
+        if (ucs_rcache_pred_range_overlaps(recent, &region->extent.known)) {
             expected = ucs_rcache_pred_range_hull(&expected, recent);
         }
     }
 
-    expected.start = ucs_max(expected.start, region->known.start);
-    expected.end   = ucs_min(expected.end, region->known.end);
+    expected.start = ucs_max(expected.start, region->extent.known.start);
+    expected.end   = ucs_min(expected.end, region->extent.known.end);
     /* While nothing is known, none of the uses has been learned */
-    return (expected.start < expected.end) ? expected : region->registered;
+    return (expected.start < expected.end) ? expected : region->extent.range;
 }

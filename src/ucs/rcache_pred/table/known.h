@@ -11,49 +11,49 @@
 
 /** @file known.h
  *
- * Which memory a region stands for: what of it is registered, what is known of
- * it, and what to register ahead of its next use. And the regions that share
- * memory with a range. The caller holds the cache's lock, unless a comment says
+ * Which memory an extent stands for: what of it is registered, what is known of
+ * it, and what to register ahead of the next use of its region. And the extents that
+ * share memory with a range. The caller holds the cache's lock, unless a comment says
  * otherwise.
  */
 
-/** Make an IDLE region REGISTERING, for a range and an access, see @ref
- *  ucs_rcache_pred_region_set_range. */
-void ucs_rcache_pred_region_claim(ucs_rcache_pred_table_t *table,
-                                  ucs_rcache_pred_region_t *region,
+/** Make an IDLE extent REGISTERING, for a range and an access, see @ref
+ *  ucs_rcache_pred_extent_set_range. */
+void ucs_rcache_pred_extent_claim(ucs_rcache_pred_table_t *table,
+                                  ucs_rcache_pred_extent_t *extent,
                                   const ucs_rcache_pred_range_t *range,
                                   unsigned access);
 
-/** Make a REGISTERING region IDLE: it was not registered. */
-void ucs_rcache_pred_region_unclaim(ucs_rcache_pred_table_t *table,
-                                    ucs_rcache_pred_region_t *region);
+/** Make a REGISTERING extent IDLE: it was not registered. */
+void ucs_rcache_pred_extent_unclaim(ucs_rcache_pred_table_t *table,
+                                    ucs_rcache_pred_extent_t *extent);
 
-/** Set what is to be registered of a REGISTERING region. What is known of it
+/** Set what is to be registered of a REGISTERING extent. What is known of it
  *  becomes no less than that, or that alone if other memory lies between the two: of
  *  that it is not known that it is there. */
-void ucs_rcache_pred_region_set_range(ucs_rcache_pred_table_t *table,
-                                      ucs_rcache_pred_region_t *region,
+void ucs_rcache_pred_extent_set_range(ucs_rcache_pred_table_t *table,
+                                      ucs_rcache_pred_extent_t *extent,
                                       const ucs_rcache_pred_range_t *range);
 
-/** Let a region stand for all of a range. What is known of it becomes no less than
+/** Let an extent stand for all of a range. What is known of it becomes no less than
  *  that.
  *
  * @param [in] until  Only for uses that begin before that, ns; INF: it is joined with
  *                    slices around it. */
-void ucs_rcache_pred_region_join(ucs_rcache_pred_table_t *table,
-                                 ucs_rcache_pred_region_t *region,
+void ucs_rcache_pred_extent_join(ucs_rcache_pred_table_t *table,
+                                 ucs_rcache_pred_extent_t *extent,
                                  const ucs_rcache_pred_range_t *range,
                                  ucs_rcache_pred_time_t until);
 
-/** The region stands for no others any more, if it did. If it was joined with them, it will
+/** The extent stands for no others any more, if it did. If it was joined with them, it will
  *  not be joined again. */
-void ucs_rcache_pred_region_part(ucs_rcache_pred_region_t *region);
+void ucs_rcache_pred_extent_part(ucs_rcache_pred_extent_t *extent);
 
-/** Cut off what is known of a region at memory that was unmapped, on the side
+/** Cut off what is known of an extent at memory that was unmapped, on the side
  *  where that is.
  *  @param [in] unmapped  Has no bytes in common with what is registered. */
-void ucs_rcache_pred_region_cut(ucs_rcache_pred_table_t *table,
-                                ucs_rcache_pred_region_t *region,
+void ucs_rcache_pred_extent_cut(ucs_rcache_pred_table_t *table,
+                                ucs_rcache_pred_extent_t *extent,
                                 const ucs_rcache_pred_range_t *unmapped);
 
 /** Remember what a use has needed. Only the helper calls this; without the
@@ -71,19 +71,19 @@ ucs_rcache_pred_range_t
 ucs_rcache_pred_region_expected(const ucs_rcache_pred_region_t *region);
 
 /**
- * Find the regions that have bytes in common with a range.
+ * Find the extents that have bytes in common with a range.
  *
- * A call takes O(log n) steps, whatever lengths regions have. With registered
- * ranges it takes so many for each region, too, of which the part that is
+ * A call takes O(log n) steps, whatever lengths extents have. With registered
+ * ranges it takes so many for each extent, too, of which the part that is
  * registered lies behind the range, while another part that is known does not.
  *
- * @param [in] region  The region that was found last; NULL: find the first one.
- * @param [in] kind    Which of the regions' ranges is looked at.
+ * @param [in] extent  The extent that was found last; NULL: find the first one.
+ * @param [in] kind    Which of the extents' ranges is looked at.
  * @return the next one in the order of the table's tree, or NULL.
  */
-ucs_rcache_pred_region_t *
+ucs_rcache_pred_extent_t *
 ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
-                              ucs_rcache_pred_region_t *region,
+                              ucs_rcache_pred_extent_t *extent,
                               const ucs_rcache_pred_range_t *range,
                               ucs_rcache_pred_range_kind_t kind);
 

@@ -38,51 +38,52 @@ static uint64_t start_key(const ucs_hlist_link_t *link)
 
 static uint64_t memh_key(const ucs_hlist_link_t *link)
 {
-    return (uintptr_t)ucs_container_of(link, ucs_rcache_pred_region_t,
+    return (uintptr_t)ucs_container_of(link, ucs_rcache_pred_extent_t,
                                        memh_link)->memh;
 }
 
 static int starts_before(const ucs_tree_node_t *node,
                          const ucs_tree_node_t *other)
 {
-    return ucs_tree_region(node)->known.start <
-           ucs_tree_region(other)->known.start;
+    return ucs_tree_extent(node)->known.start <
+           ucs_tree_extent(other)->known.start;
 }
 
 static int sum_branch(ucs_tree_node_t *node)
 {
-    ucs_rcache_pred_region_t *region = ucs_tree_region(node);
-    uint64_t old_rank                = region->max_rank;
+    ucs_rcache_pred_extent_t *extent = ucs_tree_extent(node);
+    uint64_t old_rank                = extent->max_rank;
     int changed                      = 0;
     ucs_rcache_pred_range_kind_t kind;
     uintptr_t end;
 
     for (kind = 0; kind < UCS_RCACHE_PRED_RANGES; ++kind) {
-        end      = ucs_max(ucs_rcache_pred_region_end(region, kind),
+        end      = ucs_max(ucs_rcache_pred_extent_end(extent, kind),
                            ucs_max(ucs_rcache_pred_branch_end(node->child[0],
                                                               kind),
                                    ucs_rcache_pred_branch_end(node->child[1],
                                                               kind)));
-        changed |= (end != region->max_end[kind]);
-        region->max_end[kind] = end;
+        changed |= (end != extent->max_end[kind]);
+        extent->max_end[kind] = end;
     }
 
-    region->max_rank = ucs_max(region->rank,
+    extent->max_rank = ucs_max(extent->rank,
                                ucs_max(ucs_rcache_pred_branch_rank(
                                                node->child[0]),
                                        ucs_rcache_pred_branch_rank(
                                                node->child[1])));
-    return changed || (region->max_rank != old_rank);
+    return changed || (extent->max_rank != old_rank);
 }
 
 ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table)
 {
     ucs_status_t status;
 
-    /* Two cache lines for hits */
-    UCS_STATIC_ASSERT(ucs_offsetof(ucs_rcache_pred_region_t, begin) == 64);
-    UCS_STATIC_ASSERT(ucs_offsetof(ucs_rcache_pred_region_t, start_link) ==
-                      128);
+    /* Two cache lines for hits, and one for each extent that a search passes by */
+    UCS_STATIC_ASSERT(ucs_offsetof(ucs_rcache_pred_region_t, start) == 64);
+    UCS_STATIC_ASSERT(ucs_offsetof(ucs_rcache_pred_region_t, extent.memh_link) == 128);
+    UCS_STATIC_ASSERT(ucs_offsetof(ucs_rcache_pred_region_t, extent.tree_node) == 192);
+    UCS_STATIC_ASSERT(ucs_offsetof(ucs_rcache_pred_region_t, extent.max_rank) == 256);
 
     memset(table, 0, sizeof(*table));
     ucs_tree_init(&table->tree, starts_before, sum_branch);
@@ -250,29 +251,29 @@ ucs_rcache_pred_region_next(ucs_rcache_pred_region_t *region)
 {
     ucs_tree_node_t *node;
 
-    node = ucs_tree_next(&region->tree_node);
-    return (node == NULL) ? NULL : ucs_tree_region(node);
+    node = ucs_tree_next(&region->extent.tree_node);
+    return (node == NULL) ? NULL : ucs_rcache_pred_region_of(ucs_tree_extent(node));
 }
 
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_table_from(const ucs_rcache_pred_table_t *table,
                            uintptr_t start)
 {
-    const ucs_tree_node_t *node = table->tree.root;
-    ucs_rcache_pred_region_t *first         = NULL;
-    ucs_rcache_pred_region_t *region;
+    const ucs_tree_node_t *node     = table->tree.root;
+    ucs_rcache_pred_extent_t *first = NULL;
+    ucs_rcache_pred_extent_t *extent;
 
     while (node != NULL) {
-        region = ucs_tree_region(node);
-        if (region->known.start >= start) {
-            first = region;
+        extent = ucs_tree_extent(node);
+        if (extent->known.start >= start) {
+            first = extent;
             node  = node->child[0];
         } else {
             node  = node->child[1];
         }
     }
 
-    return first;
+    return (first == NULL) ? NULL : ucs_rcache_pred_region_of(first);
 }
 
 ucs_rcache_pred_region_t *
@@ -280,10 +281,10 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
                            struct ucs_rcache_pred_domain *domain,
                            uintptr_t start, size_t length)
 {
-    ucs_rcache_pred_region_t *region, *next_noted;
+    ucs_rcache_pred_region_t *region = take_free(table);
+    ucs_rcache_pred_extent_t *extent = &region->extent;
+    ucs_rcache_pred_region_t *next_noted;
     uint8_t noted;
-
-    region = take_free(table);
 
     /* A region that was freed is still among those that were noted */
     noted      = region->noted;
@@ -292,18 +293,18 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     region->noted      = noted;
     region->next_noted = next_noted;
     region->generation = ++table->generations;
-    region->domain     = domain;
     region->start      = start;
-    region->registered = ucs_rcache_pred_range(start, length);
-    region->known      = region->registered;
-    region->state      = UCS_RCACHE_PRED_REGION_IDLE;
     region->referenced = 1;
+    extent->domain     = domain;
+    extent->range      = ucs_rcache_pred_range(start, length);
+    extent->known      = extent->range;
+    extent->state      = UCS_RCACHE_PRED_EXTENT_IDLE;
     ucs_rcache_pred_forecast_init(&region->forecast);
 
     ucs_buckets_move(&table->by_start);
     ucs_buckets_move(&table->by_memh);
     ucs_ordered_add(&table->by_start, &region->start_link);
-    ucs_tree_insert(&table->tree, &region->tree_node);
+    ucs_tree_insert(&table->tree, &extent->tree_node);
     ++table->count;
     return region;
 }
@@ -311,7 +312,7 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
 void ucs_rcache_pred_region_introduce(ucs_rcache_pred_table_t *table,
                                       ucs_rcache_pred_region_t *region)
 {
-    if (!region->newcomer && !region->stale) {
+    if (!region->newcomer && !region->extent.stale) {
         region->newcomer = 1;
         ucs_list_add_tail(&table->newcomers, &region->list);
         ++table->num_newcomers;
@@ -333,80 +334,82 @@ void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
 {
     --table->count;
     ucs_rcache_pred_region_settle(table, region);
-    ucs_tree_remove(&table->tree, &region->tree_node);
+    ucs_tree_remove(&table->tree, &region->extent.tree_node);
     ucs_ordered_remove(&table->by_start, &region->start_link);
-    if (region->clearing) {
-        ucs_list_del(&region->list);
+    if (region->extent.clearing) {
+        ucs_list_del(&region->extent.stale_link);
     }
     region->generation = 0;
     ucs_list_add_head(&table->free, &region->list);
     ++table->num_free;
 }
 
-void ucs_rcache_pred_region_set_memh(ucs_rcache_pred_table_t *table,
-                                     ucs_rcache_pred_region_t *region,
+void ucs_rcache_pred_extent_set_memh(ucs_rcache_pred_table_t *table,
+                                     ucs_rcache_pred_extent_t *extent,
                                      void *memh)
 {
-    region->memh    = memh;
-    region->renewed = 1;
-    region->evicted = 0;
-    region->sliced  = 0;
-    region->state   = UCS_RCACHE_PRED_REGION_REGISTERED;
-    if (ucs_rcache_pred_region_is_merged(region)) {
-        region->joined_until = 0; /* Until the helper gives it up again */
+    extent->memh    = memh;
+    extent->renewed = 1;
+    extent->evicted = 0;
+    extent->sliced  = 0;
+    extent->state   = UCS_RCACHE_PRED_EXTENT_REGISTERED;
+    if (ucs_rcache_pred_extent_is_merged(extent)) {
+        extent->joined_until = 0; /* Until the helper gives it up again */
     }
     ucs_hlist_add_head(ucs_bucket(&table->by_memh, (uintptr_t)memh),
-                       &region->memh_link);
+                       &extent->memh_link);
 }
 
-void *ucs_rcache_pred_region_take_memh(ucs_rcache_pred_table_t *table,
-                                       ucs_rcache_pred_region_t *region)
+void *ucs_rcache_pred_extent_take_memh(ucs_rcache_pred_table_t *table,
+                                       ucs_rcache_pred_extent_t *extent)
 {
-    void *memh = region->memh;
+    void *memh = extent->memh;
 
     ucs_hlist_del(ucs_bucket(&table->by_memh, (uintptr_t)memh),
-                  &region->memh_link);
-    region->memh        = NULL;
-    region->ahead       = 0;
-    region->maybe_spare = 0;
-    region->touches     = 0;
-    region->state       = UCS_RCACHE_PRED_REGION_IDLE;
-    if (region->clearing) {
+                  &extent->memh_link);
+    extent->memh        = NULL;
+    extent->ahead       = 0;
+    extent->maybe_spare = 0;
+    extent->touches     = 0;
+    extent->state       = UCS_RCACHE_PRED_EXTENT_IDLE;
+    if (extent->clearing) {
         /* Behind those that are still registered */
-        ucs_list_del(&region->list);
-        ucs_list_add_tail(&table->stale, &region->list);
+        ucs_list_del(&extent->stale_link);
+        ucs_list_add_tail(&table->stale, &extent->stale_link);
     }
-    ucs_tree_update(&table->tree, &region->tree_node);
+    ucs_tree_update(&table->tree, &extent->tree_node);
     return memh;
 }
 
 void ucs_rcache_pred_region_clear(ucs_rcache_pred_table_t *table,
                                   ucs_rcache_pred_region_t *region)
 {
-    if (region->stale && !region->clearing && (region->refs == 0) &&
-        (region->state != UCS_RCACHE_PRED_REGION_REGISTERING)) {
-        region->clearing = 1;
+    ucs_rcache_pred_extent_t *extent = &region->extent;
+
+    if (extent->stale && !extent->clearing && (region->refs == 0) &&
+        (extent->state != UCS_RCACHE_PRED_EXTENT_REGISTERING)) {
+        extent->clearing = 1;
         ucs_rcache_pred_region_settle(table, region);
-        if (region->state == UCS_RCACHE_PRED_REGION_REGISTERED) {
-            ucs_list_add_head(&table->stale, &region->list);
+        if (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED) {
+            ucs_list_add_head(&table->stale, &extent->stale_link);
         } else {
-            ucs_list_add_tail(&table->stale, &region->list);
+            ucs_list_add_tail(&table->stale, &extent->stale_link);
         }
     }
 }
 
-ucs_rcache_pred_region_t *
+ucs_rcache_pred_extent_t *
 ucs_rcache_pred_table_search_memh(const ucs_rcache_pred_table_t *table,
                                   const struct ucs_rcache_pred_domain *domain,
                                   const void *memh)
 {
-    ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_extent_t *extent;
 
-    ucs_hlist_for_each(region,
+    ucs_hlist_for_each(extent,
                        ucs_bucket(&table->by_memh, (uintptr_t)memh),
                        memh_link) {
-        if ((region->memh == memh) && (region->domain == domain)) {
-            return region;
+        if ((extent->memh == memh) && (extent->domain == domain)) {
+            return extent;
         }
     }
 

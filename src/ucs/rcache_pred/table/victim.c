@@ -11,23 +11,24 @@
 /* How many regions are brought up to date while the lock is held once */
 #define RANK_STEPS 64
 
-/* How many regions are looked at for one of a domain, whose limits refuse nothing. Where a
+/* How many extents are looked at for one of a domain, whose limits refuse nothing. Where a
  * process has few domains, and uses its buffers in all of them, it is among the first ones */
 #define DOMAIN_STEPS 256
 
 /*
- * The rank of a region whose next use is expected is its deadline. Above all of
- * these are the regions of which no use is expected, or about which the helper
+ * The rank of an extent is the deadline of its region, if a next use is expected. Above
+ * these ranks are those of regions of which no use is expected, or about which the helper
  * has not decided yet; among them the one that was used longest ago is highest.
  */
 #define RANK_LAST_DEADLINE ((uint64_t)INT64_MAX)
 
 
-uint64_t ucs_rcache_pred_region_get_rank(const ucs_rcache_pred_region_t *region)
+uint64_t ucs_rcache_pred_extent_get_rank(const ucs_rcache_pred_extent_t *extent)
 {
+    const ucs_rcache_pred_region_t *region = ucs_rcache_pred_region_of(extent);
     ucs_rcache_pred_time_t deadline;
 
-    if ((region->state != UCS_RCACHE_PRED_REGION_REGISTERED) ||
+    if ((extent->state != UCS_RCACHE_PRED_EXTENT_REGISTERED) ||
         (region->refs > 0)) {
         return 0;
     }
@@ -38,17 +39,17 @@ uint64_t ucs_rcache_pred_region_get_rank(const ucs_rcache_pred_region_t *region)
            ucs_min(deadline, RANK_LAST_DEADLINE);
 }
 
-int ucs_rcache_pred_region_rank(ucs_rcache_pred_table_t *table,
-                                ucs_rcache_pred_region_t *region)
+int ucs_rcache_pred_extent_rank(ucs_rcache_pred_table_t *table,
+                                ucs_rcache_pred_extent_t *extent)
 {
-    uint64_t rank = ucs_rcache_pred_region_get_rank(region);
+    uint64_t rank = ucs_rcache_pred_extent_get_rank(extent);
 
-    if (rank == region->rank) {
+    if (rank == extent->rank) {
         return 0;
     }
 
-    region->rank = rank;
-    ucs_tree_update(&table->tree, &region->tree_node);
+    extent->rank = rank;
+    ucs_tree_update(&table->tree, &extent->tree_node);
     return 1;
 }
 
@@ -61,16 +62,16 @@ int ucs_rcache_pred_table_rank_noted(ucs_rcache_pred_table_t *table,
         table->noted.first = region->next_noted;
         region->noted      = 0;
         if (region->generation != 0) { /* Not freed meanwhile */
-            ucs_rcache_pred_region_rank(table, region);
+            ucs_rcache_pred_extent_rank(table, &region->extent);
         }
     }
 
     return region != NULL;
 }
 
-/* The region with the highest rank, or NULL if all are 0. Of several it is the
+/* The extent with the highest rank, or NULL if all are 0. Of several it is the
  * one with the lowest start. */
-static ucs_rcache_pred_region_t *
+static ucs_rcache_pred_extent_t *
 table_highest(const ucs_rcache_pred_table_t *table)
 {
     const ucs_tree_node_t *node = table->tree.root;
@@ -83,22 +84,22 @@ table_highest(const ucs_rcache_pred_table_t *table)
     for (;;) {
         if (ucs_rcache_pred_branch_rank(node->child[0]) == rank) {
             node = node->child[0];
-        } else if (ucs_tree_region(node)->rank == rank) {
-            return ucs_tree_region(node);
+        } else if (ucs_tree_extent(node)->rank == rank) {
+            return ucs_tree_extent(node);
         } else {
             node = node->child[1];
         }
     }
 }
 
-/* The region of a domain with the highest rank in a branch, or @a best if that has a
+/* The extent of a domain with the highest rank in a branch, or @a best if that has a
  * rank as high. Branches that have no higher one are passed by. */
-static ucs_rcache_pred_region_t *
+static ucs_rcache_pred_extent_t *
 branch_highest(const ucs_tree_node_t *node,
                const struct ucs_rcache_pred_domain *domain,
-               ucs_rcache_pred_region_t *best, unsigned *steps)
+               ucs_rcache_pred_extent_t *best, unsigned *steps)
 {
-    ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_extent_t *extent;
     int first;
 
     if ((*steps == 0) || (ucs_rcache_pred_branch_rank(node) <=
@@ -109,16 +110,16 @@ branch_highest(const ucs_tree_node_t *node,
     --*steps;
     first  = ucs_rcache_pred_branch_rank(node->child[1]) >
              ucs_rcache_pred_branch_rank(node->child[0]);
-    region = ucs_tree_region(node);
-    if ((region->domain == domain) &&
-        (region->rank > ((best == NULL) ? 0 : best->rank))) {
-        best = region;
+    extent = ucs_tree_extent(node);
+    if ((extent->domain == domain) &&
+        (extent->rank > ((best == NULL) ? 0 : best->rank))) {
+        best = extent;
     }
     best   = branch_highest(node->child[first], domain, best, steps);
     return branch_highest(node->child[!first], domain, best, steps);
 }
 
-static ucs_rcache_pred_region_t *
+static ucs_rcache_pred_extent_t *
 table_highest_of(const ucs_rcache_pred_table_t *table,
                  const struct ucs_rcache_pred_domain *domain)
 {
@@ -131,7 +132,7 @@ table_highest_of(const ucs_rcache_pred_table_t *table,
 
 int ucs_rcache_pred_table_victim(ucs_rcache_pred_table_t *table,
                                  const struct ucs_rcache_pred_domain *domain,
-                                 ucs_rcache_pred_region_t **victim_p)
+                                 ucs_rcache_pred_extent_t **victim_p)
 {
     unsigned steps = RANK_STEPS;
 
@@ -142,7 +143,7 @@ int ucs_rcache_pred_table_victim(ucs_rcache_pred_table_t *table,
     while (steps-- > 0) {
         *victim_p = table_highest_of(table, domain);
         if ((*victim_p == NULL) ||
-            !ucs_rcache_pred_region_rank(table, *victim_p)) {
+            !ucs_rcache_pred_extent_rank(table, *victim_p)) {
             return 1;
         }
     }

@@ -11,16 +11,16 @@
 
 /** @file victim.h
  *
- * Which region gives way when there is no room: of those that are registered
- * and not in use, the one whose next use is expected last. All functions are
+ * Which extent gives way when there is no room: of those that are registered
+ * and not in use, the one whose region is expected to be used last. All functions are
  * called under the cache's lock.
  *
- * Each region has a rank, and the tree of regions knows the highest one. A rank
+ * Each extent has a rank, and the tree of extents knows the highest one. A rank
  * takes O(log n) steps to change, which no use has time for. Hence uses leave
  * the ranks as they are, and whoever looks for a victim brings them up to date:
  *
- * - A rank that is too high is found when its region is at the top. So it is
- *   with regions that are in use.
+ * - A rank that is too high is found when its extent is at the top. So it is
+ *   with extents that are in use.
  * - A rank that is too low would not be found. Whoever lets a region rise, such
  *   as the end of a use, therefore notes the region.
  *
@@ -28,7 +28,7 @@
  * so that this takes O(log n) steps a use on average.
  */
 
-/** Note that the rank of a region may be too low from now on. */
+/** Note that the rank of a region's extent may be too low from now on. */
 static inline void
 ucs_rcache_pred_region_note(ucs_rcache_pred_noted_t *noted,
                             ucs_rcache_pred_region_t *region)
@@ -64,13 +64,13 @@ static inline void ucs_rcache_pred_noted_move(ucs_rcache_pred_noted_t *to,
     from->first = NULL;
 }
 
-/** @return the rank that a region should have now; 0: it cannot give way. */
+/** @return the rank that an extent should have now; 0: it cannot give way. */
 uint64_t
-ucs_rcache_pred_region_get_rank(const ucs_rcache_pred_region_t *region);
+ucs_rcache_pred_extent_get_rank(const ucs_rcache_pred_extent_t *extent);
 
-/** Bring the rank of a region up to date. @return whether it has changed. */
-int ucs_rcache_pred_region_rank(ucs_rcache_pred_table_t *table,
-                                ucs_rcache_pred_region_t *region);
+/** Bring the rank of an extent up to date. @return whether it has changed. */
+int ucs_rcache_pred_extent_rank(ucs_rcache_pred_table_t *table,
+                                ucs_rcache_pred_extent_t *extent);
 
 /** Bring the ranks of regions that were noted up to date, at most @a steps of
  *  them. @return whether there are more. */
@@ -78,16 +78,16 @@ int ucs_rcache_pred_table_rank_noted(ucs_rcache_pred_table_t *table,
                                      unsigned steps);
 
 /**
- * Find the region that gives way first. The search ends after a number of
+ * Find the extent that gives way first. The search ends after a number of
  * steps, so that the lock is not held for long.
  *
  * @param [in]  domain    Of which domain it is to be; NULL: of any.
- * @param [out] victim_p  The region; NULL: there is none, or none of the domain
+ * @param [out] victim_p  The extent; NULL: there is none, or none of the domain
  *                        among the first ones of all domains.
  * @return whether it was found out; 0: there are more steps to do.
  */
 int ucs_rcache_pred_table_victim(ucs_rcache_pred_table_t *table,
                                  const struct ucs_rcache_pred_domain *domain,
-                                 ucs_rcache_pred_region_t **victim_p);
+                                 ucs_rcache_pred_extent_t **victim_p);
 
 #endif

@@ -14,6 +14,7 @@
 class test_region : public ::testing::Test {
 protected:
     typedef ucs_rcache_pred_region_t region_t;
+    typedef ucs_rcache_pred_extent_t extent_t;
     typedef ucs_rcache_pred_domain_t domain_t;
 
     /* So many times that a region was registered count */
@@ -43,10 +44,15 @@ protected:
         return ucs_rcache_pred_region_new(&m_table, domain(dom), start, length);
     }
 
+    static region_t *region_of(const extent_t *extent)
+    {
+        return (extent == NULL) ? NULL : ucs_rcache_pred_region_of(extent);
+    }
+
     region_t *find(void *memh, uintptr_t dom = 1)
     {
-        return ucs_rcache_pred_table_find_memh(&m_table, &m_table.memo,
-                                               domain(dom), memh);
+        return region_of(ucs_rcache_pred_table_find_memh(
+                &m_table, &m_table.memo, domain(dom), memh));
     }
 
     /* Whether a search for the handle does without the buckets: they are those
@@ -58,19 +64,19 @@ protected:
         EXPECT_EQ(UCS_OK, ucs_rcache_pred_table_init(&empty));
         bool is_found = (ucs_rcache_pred_table_find_memh(
                                  &empty, &m_table.memo, domain(dom),
-                                 (void*)memh) == region);
+                                 (void*)memh) == &region->extent);
         ucs_rcache_pred_table_cleanup(&empty);
         return is_found;
     }
 
     void begin(region_t *region)
     {
-        ucs_rcache_pred_memo_add(&m_table.memo, region);
+        ucs_rcache_pred_memo_add(&m_table.memo, &region->extent);
     }
 
     void set(region_t *region, uintptr_t memh)
     {
-        ucs_rcache_pred_region_set_memh(&m_table, region, (void*)memh);
+        ucs_rcache_pred_extent_set_memh(&m_table, &region->extent, (void*)memh);
     }
 
     /* The regions that start at the address */
@@ -91,7 +97,7 @@ protected:
 
     static bool overlaps(const region_t *region, uintptr_t start, uintptr_t end)
     {
-        return (region->known.start < end) && (region->known.end > start);
+        return (region->extent.known.start < end) && (region->extent.known.end > start);
     }
 
     /* The regions that an unmap of the range finds */
@@ -101,32 +107,32 @@ protected:
     {
         const ucs_rcache_pred_range_t range = {start, end};
         std::set<region_t*> regions;
-        region_t *region = NULL;
+        extent_t *extent = NULL;
         uintptr_t last   = 0;
 
-        while ((region = ucs_rcache_pred_table_overlap(&m_table, region, &range,
+        while ((extent = ucs_rcache_pred_table_overlap(&m_table, extent, &range,
                                                        kind)) != NULL) {
-            EXPECT_TRUE(regions.insert(region).second) << "found twice";
-            EXPECT_LE(last, region->known.start) << "in the order of starts";
-            last = region->known.start;
+            EXPECT_TRUE(regions.insert(region_of(extent)).second) << "found twice";
+            EXPECT_LE(last, extent->known.start) << "in the order of starts";
+            last = extent->known.start;
         }
         return regions;
     }
 
     void set_range(region_t *region, ucs_rcache_pred_range_t range)
     {
-        ucs_rcache_pred_region_set_range(&m_table, region, &range);
+        ucs_rcache_pred_extent_set_range(&m_table, &region->extent, &range);
     }
 
     void cut(region_t *region, ucs_rcache_pred_range_t unmapped)
     {
-        ucs_rcache_pred_region_cut(&m_table, region, &unmapped);
+        ucs_rcache_pred_extent_cut(&m_table, &region->extent, &unmapped);
     }
 
     static bool covers(const region_t *region, ucs_rcache_pred_range_t range,
                        unsigned access)
     {
-        return ucs_rcache_pred_region_covers(region, &range, access);
+        return ucs_rcache_pred_extent_covers(&region->extent, &range, access);
     }
 
     /* A use was learned */
@@ -153,11 +159,12 @@ protected:
  * how many cache lines they touch */
 TEST_F(test_region, cache_lines)
 {
-    EXPECT_LE(offsetof(region_t, lost) + sizeof(region_t::lost), 3u * 64);
-    EXPECT_EQ(0u, offsetof(region_t, tree_node) % 64);
-    EXPECT_EQ(offsetof(region_t, tree_node) + 64,
-              offsetof(region_t, max_end) + sizeof(region_t::max_end))
-        << "all that a search for overlaps reads of regions it passes by";
+    EXPECT_EQ(64u, offsetof(region_t, lost) + sizeof(region_t::lost));
+    EXPECT_EQ(2u * 64, offsetof(region_t, extent.claims) + sizeof(extent_t::claims));
+    EXPECT_EQ(0u, offsetof(region_t, extent.tree_node) % 64);
+    EXPECT_EQ(offsetof(extent_t, tree_node) + 64,
+              offsetof(extent_t, max_end) + sizeof(extent_t::max_end))
+        << "all that a search for overlaps reads of extents it passes by";
     EXPECT_EQ(0u, offsetof(region_t, queue_elem) % 64);
     EXPECT_EQ(64u, sizeof(region_t::queue_elem));
     EXPECT_EQ(15u * 64, sizeof(region_t)) << "see docs/design/regions.md";
@@ -186,18 +193,18 @@ TEST_F(test_region, new_one_is_blank)
 {
     region_t *region = make(0x1000, 100);
 
-    EXPECT_EQ(domain(1), region->domain);
+    EXPECT_EQ(domain(1), region->extent.domain);
     EXPECT_EQ(0x1000u, region->start);
-    EXPECT_EQ(0x1000u, region->registered.start);
-    EXPECT_EQ(0x1064u, region->registered.end);
-    EXPECT_EQ(UCS_RCACHE_PRED_REGION_IDLE, region->state);
+    EXPECT_EQ(0x1000u, region->extent.range.start);
+    EXPECT_EQ(0x1064u, region->extent.range.end);
+    EXPECT_EQ(UCS_RCACHE_PRED_EXTENT_IDLE, region->extent.state);
     EXPECT_EQ(NEVER, ucs_rcache_pred_region_deadline(region));
     EXPECT_EQ(0u, region->refs);
-    EXPECT_FALSE(region->stale);
+    EXPECT_FALSE(region->extent.stale);
     EXPECT_FALSE(region->queued);
     EXPECT_TRUE(ucs_list_is_empty(&region->forecast.sites));
-    EXPECT_EQ(0x1000u, region->known.start);
-    EXPECT_EQ(0x1064u, region->known.end);
+    EXPECT_EQ(0x1000u, region->extent.known.start);
+    EXPECT_EQ(0x1064u, region->extent.known.end);
 }
 
 TEST_F(test_region, found_by_handle_while_registered)
@@ -207,12 +214,12 @@ TEST_F(test_region, found_by_handle_while_registered)
     EXPECT_EQ(NULL, find((void*)0x42));
     set(region, 0x42);
     EXPECT_EQ(region, find((void*)0x42));
-    EXPECT_EQ(UCS_RCACHE_PRED_REGION_REGISTERED, region->state);
+    EXPECT_EQ(UCS_RCACHE_PRED_EXTENT_REGISTERED, region->extent.state);
     EXPECT_EQ(NULL, find((void*)0x43));
 
-    EXPECT_EQ((void*)0x42, ucs_rcache_pred_region_take_memh(&m_table, region));
+    EXPECT_EQ((void*)0x42, ucs_rcache_pred_extent_take_memh(&m_table, &region->extent));
     EXPECT_EQ(NULL, find((void*)0x42));
-    EXPECT_EQ(UCS_RCACHE_PRED_REGION_IDLE, region->state);
+    EXPECT_EQ(UCS_RCACHE_PRED_EXTENT_IDLE, region->extent.state);
 }
 
 TEST_F(test_region, handles_of_domains_are_apart)
@@ -254,7 +261,7 @@ TEST_F(test_region, memo_forgets_what_is_not_registered)
     set(region, 0x42);
     begin(region);
     EXPECT_EQ(NULL, find((void*)0x42, 2));
-    ucs_rcache_pred_region_take_memh(&m_table, region);
+    ucs_rcache_pred_extent_take_memh(&m_table, &region->extent);
     EXPECT_EQ(NULL, find((void*)0x42));
     EXPECT_EQ(NULL, find(NULL)) << "an idle region has no handle";
 
@@ -262,7 +269,7 @@ TEST_F(test_region, memo_forgets_what_is_not_registered)
     EXPECT_EQ(NULL, find((void*)0x42));
     EXPECT_EQ(region, find((void*)0x43));
 
-    ucs_rcache_pred_region_take_memh(&m_table, region);
+    ucs_rcache_pred_extent_take_memh(&m_table, &region->extent);
     ucs_rcache_pred_region_free(&m_table, region);
     EXPECT_EQ(NULL, find((void*)0x43));
     EXPECT_EQ(region, make(0x2000, 100, 2));
@@ -282,7 +289,7 @@ TEST_F(test_region, many_handles)
     }
 
     for (uintptr_t i = 0; i < regions.size(); i += 2) {
-        ucs_rcache_pred_region_take_memh(&m_table, regions[i]);
+        ucs_rcache_pred_extent_take_memh(&m_table, &regions[i]->extent);
     }
 
     for (uintptr_t i = 0; i < regions.size(); ++i) {
@@ -395,8 +402,8 @@ TEST_F(test_region, buckets_by_handle_stay_short)
 
     for (uintptr_t i = 0; i < COUNT; ++i) {
         unsigned count = 0;
-        region_t *region;
-        ucs_hlist_for_each(region,
+        extent_t *extent;
+        ucs_hlist_for_each(extent,
                            ucs_bucket(&m_table.by_memh,
                                                   0x7f0000000000 + i * 0x40),
                            memh_link) {
@@ -562,20 +569,20 @@ TEST_F(test_region, overlap_agrees_with_brute_force)
             ucs_rcache_pred_range_t range =
                 ucs_rcache_pred_range(random() % 10000, 1 + random() % 3000);
 
-            if (ucs_rcache_pred_range_overlaps(&region->registered, &range)) {
+            if (ucs_rcache_pred_range_overlaps(&region->extent.range, &range)) {
                 set_range(region, range);
             } else {
-                ucs_rcache_pred_region_cut(&m_table, region, &range);
+                ucs_rcache_pred_extent_cut(&m_table, &region->extent, &range);
             }
         }
 
         if (!regions.empty()) {
             region_t *region = regions[random() % regions.size()];
-            if (region->state == UCS_RCACHE_PRED_REGION_IDLE) {
-                ucs_rcache_pred_range_t range = region->registered;
-                ucs_rcache_pred_region_claim(&m_table, region, &range, 0);
+            if (region->extent.state == UCS_RCACHE_PRED_EXTENT_IDLE) {
+                ucs_rcache_pred_range_t range = region->extent.range;
+                ucs_rcache_pred_extent_claim(&m_table, &region->extent, &range, 0);
             } else {
-                ucs_rcache_pred_region_unclaim(&m_table, region);
+                ucs_rcache_pred_extent_unclaim(&m_table, &region->extent);
             }
         }
 
@@ -587,8 +594,8 @@ TEST_F(test_region, overlap_agrees_with_brute_force)
             if (overlaps(region, start, end)) {
                 known.insert(region);
             }
-            if ((region->state != UCS_RCACHE_PRED_REGION_IDLE) &&
-                ucs_rcache_pred_range_overlaps(&region->registered, &range)) {
+            if ((region->extent.state != UCS_RCACHE_PRED_EXTENT_IDLE) &&
+                ucs_rcache_pred_range_overlaps(&region->extent.range, &range)) {
                 registered.insert(region);
             }
         }
@@ -602,7 +609,7 @@ TEST_F(test_region, covers_length_and_access)
 {
     region_t *region = make(0x1000, 8192);
 
-    region->access = 0x3;
+    region->extent.access = 0x3;
     EXPECT_TRUE(covers(region, {0x1000, 0x3000}, 0x3));
     EXPECT_TRUE(covers(region, {0x1000, 0x1001}, 0x1));
     EXPECT_TRUE(covers(region, {0x2fff, 0x3000}, 0));

@@ -32,13 +32,13 @@ protected:
 
     void set(region_t *region)
     {
-        ucs_rcache_pred_region_set_memh(&m_table, region, region);
+        ucs_rcache_pred_extent_set_memh(&m_table, &region->extent, region);
     }
 
     void take(region_t *region)
     {
-        ucs_rcache_pred_region_take_memh(&m_table, region);
-        ucs_rcache_pred_region_rank(&m_table, region);
+        ucs_rcache_pred_extent_take_memh(&m_table, &region->extent);
+        ucs_rcache_pred_extent_rank(&m_table, &region->extent);
     }
 
     /* What a use does to its region */
@@ -76,11 +76,11 @@ protected:
 
     region_t *victim()
     {
-        region_t *region;
+        ucs_rcache_pred_extent_t *extent;
 
-        while (!ucs_rcache_pred_table_victim(&m_table, NULL, &region)) {
+        while (!ucs_rcache_pred_table_victim(&m_table, NULL, &extent)) {
         }
-        return region;
+        return (extent == NULL) ? NULL : ucs_rcache_pred_region_of(extent);
     }
 
     /* Whether it is a victim, and no other region would be a better one */
@@ -89,11 +89,11 @@ protected:
         uint64_t best = 0;
 
         for (region_t *region : regions) {
-            best = std::max(best, ucs_rcache_pred_region_get_rank(region));
+            best = std::max(best, ucs_rcache_pred_extent_get_rank(&region->extent));
         }
         ASSERT_EQ(best == 0, found == NULL);
         if (found != NULL) {
-            ASSERT_EQ(best, ucs_rcache_pred_region_get_rank(found));
+            ASSERT_EQ(best, ucs_rcache_pred_extent_get_rank(&found->extent));
         }
     }
 
@@ -118,7 +118,7 @@ TEST_F(test_victim, only_what_is_registered_and_idle)
     EXPECT_EQ(used, victim());
     take(used);
     EXPECT_EQ(NULL, victim());
-    EXPECT_EQ(UCS_RCACHE_PRED_REGION_IDLE, unregistered->state);
+    EXPECT_EQ(UCS_RCACHE_PRED_EXTENT_IDLE, unregistered->extent.state);
 }
 
 TEST_F(test_victim, in_the_order_of_deadlines)
@@ -163,7 +163,7 @@ TEST_F(test_victim, in_use_when_it_was_looked_at_and_idle_later)
     EXPECT_EQ(region, victim());
     begin(region);
     EXPECT_EQ(NULL, victim());
-    EXPECT_EQ(0u, region->rank);
+    EXPECT_EQ(0u, region->extent.rank);
     end(region);
     EXPECT_EQ(region, victim());
 }
@@ -189,8 +189,8 @@ TEST_F(test_victim, freed_and_made_anew_while_it_is_noted)
 TEST_F(test_victim, what_is_in_use_is_looked_at_once)
 {
     std::vector<region_t*> regions;
-    region_t *found = NULL;
-    unsigned steps  = 0;
+    ucs_rcache_pred_extent_t *found = NULL;
+    unsigned steps                  = 0;
 
     for (uintptr_t i = 0; i < 1000; ++i) {
         regions.push_back(idle(0x100000 + i * PAGE));
@@ -224,7 +224,7 @@ TEST_F(test_victim, agrees_with_brute_force)
     for (unsigned i = 0; i < 20000; ++i) {
         unsigned k       = random() % regions.size();
         region_t *region = regions[k];
-        bool registered  = (region->state == UCS_RCACHE_PRED_REGION_REGISTERED);
+        bool registered  = (region->extent.state == UCS_RCACHE_PRED_EXTENT_REGISTERED);
 
         switch (random() % 8) {
         case 0:
