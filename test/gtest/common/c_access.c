@@ -257,10 +257,7 @@ const char *test_pred_validate(ucs_rcache_pred_t *pred)
             return "a registration is under way";
         }
         if (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED) {
-            bytes += pred_pages(pred, extent->range.start,
-                                ucs_rcache_pred_range_length(
-                                        &extent->range)) *
-                     pred->params.page_size;
+            bytes += pred_page_bytes(pred, &extent->range);
             if ((ucs_rcache_pred_table_find_memh(table, &no_memo,
                                                  extent->domain,
                                                  extent->memh) != extent) ||

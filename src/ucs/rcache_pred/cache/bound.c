@@ -256,19 +256,10 @@ int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
                        room->regions);
 }
 
-/* The room that one registration of a range takes */
-static pred_reservation_t range_room(const ucs_rcache_pred_t *pred,
-                                     const ucs_rcache_pred_range_t *range)
-{
-    return pred_reservation(pred, range->start,
-                            ucs_rcache_pred_range_length(range),
-                            PRED_PART_WHOLE);
-}
-
 int pred_range_fits(const ucs_rcache_pred_t *pred,
                     const ucs_rcache_pred_range_t *range)
 {
-    pred_reservation_t room = range_room(pred, range);
+    pred_reservation_t room = pred_reservation(pred, range, PRED_PART_WHOLE);
 
     return pred_bound_fits(pred, &room);
 }
@@ -276,7 +267,7 @@ int pred_range_fits(const ucs_rcache_pred_t *pred,
 int pred_ranges_never_fit(const ucs_rcache_pred_t *pred,
                           const ucs_rcache_pred_range_t *range, unsigned num)
 {
-    pred_reservation_t room = range_room(pred, range);
+    pred_reservation_t room = pred_reservation(pred, range, PRED_PART_WHOLE);
 
     room.bytes   *= num;
     room.regions *= num;

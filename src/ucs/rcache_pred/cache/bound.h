@@ -68,27 +68,26 @@ typedef struct pred_reservation {
 
 /** @return the room that a registration of the cache needs. */
 static inline pred_reservation_t
-pred_reservation(const ucs_rcache_pred_t *pred, uintptr_t start, size_t length,
-                 pred_part_t part)
+pred_reservation(const ucs_rcache_pred_t *pred,
+                 const ucs_rcache_pred_range_t *range, pred_part_t part)
 {
     return (pred_reservation_t){
         .subsystem = UCS_RCACHE_PRED_SUBSYSTEM_CACHE,
         .part      = part,
-        .bytes     = pred_page_bytes(pred, start, length),
+        .bytes     = pred_page_bytes(pred, range),
         .regions   = 1
     };
 }
 
 /** @return the same within the limits of a domain. */
 static inline pred_reservation_t
-pred_domain_reservation(const ucs_rcache_pred_domain_t *domain, uintptr_t start,
-                        size_t length, pred_part_t part)
+pred_domain_reservation(const ucs_rcache_pred_domain_t *domain,
+                        const ucs_rcache_pred_range_t *range, pred_part_t part)
 {
-    pred_reservation_t room = pred_reservation(domain->pred, start, length,
-                                               part);
+    pred_reservation_t room = pred_reservation(domain->pred, range, part);
 
     room.domain = domain;
-    room.length = length;
+    room.length = ucs_rcache_pred_range_length(range);
     return room;
 }
 

@@ -82,7 +82,6 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
     ucs_rcache_pred_t *pred       = use->domain->pred;
     ucs_rcache_pred_range_t range = use->range;
     unsigned access               = use->access;
-    ucs_rcache_pred_extent_t *extent;
     ucs_rcache_pred_range_t joint;
     ucs_status_t status;
 
@@ -104,12 +103,11 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
         /* Uses that need different access or slices and come in turns would
          * otherwise take the registration from each other. All that is between
          * them has to be known */
-        extent  = &use->region->extent;
-        access |= extent->access;
-        if (ucs_rcache_pred_range_meets(&range, &extent->known)) {
-            range = ucs_rcache_pred_range_hull(&range, &extent->range);
+        access |= use->region->extent.access;
+        if (ucs_rcache_pred_range_meets(&range, &use->region->extent.known)) {
+            range = ucs_rcache_pred_range_hull(&range, &use->region->extent.range);
         }
-        *old    = pred_take_handle(pred, extent);
+        *old    = pred_take_handle(pred, &use->region->extent);
     }
 
     joint      = with_joined(use, &range);
@@ -193,8 +191,8 @@ static ucs_status_t claim_try(const pred_use_t *use, unsigned flags,
     ucs_status_t status;
 
     *handle       = pred_extent_handle(&use->region->extent);
-    room          = pred_domain_reservation(handle->domain, handle->start,
-                                            handle->length, PRED_PART_WHOLE);
+    room          = pred_domain_reservation(handle->domain, &handle->range,
+                                            PRED_PART_WHOLE);
     room.own_only = joint;
     if (!pred_reserve(pred, &room, joint ? use->time : 0)) {
         *end_p = pred_now(pred);
@@ -254,20 +252,6 @@ static void note_lost(const pred_use_t *use, ucs_rcache_pred_time_t elapsed)
     }
 }
 
-/* The first stale extent that is registered, or NULL. Those that are registered
- * come first in the list. Under lock. */
-static ucs_rcache_pred_extent_t *first_stale(ucs_rcache_pred_table_t *table)
-{
-    ucs_rcache_pred_extent_t *extent;
-
-    if (ucs_list_is_empty(&table->stale)) {
-        return NULL;
-    }
-
-    extent = ucs_list_head(&table->stale, ucs_rcache_pred_extent_t, stale_link);
-    return (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED) ? extent : NULL;
-}
-
 /*
  * Deregister stale extents without uses, before other memory is registered. The
  * helper does so too, but a program that allocates a buffer for each use would
@@ -277,12 +261,17 @@ static ucs_rcache_pred_extent_t *first_stale(ucs_rcache_pred_table_t *table)
  */
 static void deregister_stale(ucs_rcache_pred_t *pred)
 {
-    ucs_rcache_pred_table_t *table = &pred->table;
-    unsigned left                  = MAX_STALE;
+    ucs_list_link_t *stale = &pred->table.stale;
+    unsigned left          = MAX_STALE;
     ucs_rcache_pred_extent_t *extent;
     pred_handle_t handle;
 
-    while ((left-- > 0) && ((extent = first_stale(table)) != NULL)) {
+    while ((left-- > 0) && !ucs_list_is_empty(stale)) {
+        extent = ucs_list_head(stale, ucs_rcache_pred_extent_t, stale_link);
+        if (extent->state != UCS_RCACHE_PRED_EXTENT_REGISTERED) {
+            break; /* Those that are registered come first in the list */
+        }
+
         handle = pred_take_handle(pred, extent);
         pred_unlock(pred);
         pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
@@ -313,8 +302,7 @@ ucs_status_t pred_register_claimed(pred_use_t *use)
     pred->stats.refused_system += (status == UCS_ERR_NO_MEMORY);
     if (status == UCS_OK) {
         note_lost(use, elapsed);
-        pred->bound.taken_bytes += pred_page_bytes(pred, handle.start,
-                                                   handle.length);
+        pred->bound.taken_bytes += pred_page_bytes(pred, &handle.range);
         ++pred->bound.taken_regions;
         ++pred->stats.regs_critical;
         ucs_rcache_pred_extent_set_memh(&pred->table, extent, handle.memh);

@@ -151,7 +151,7 @@ use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh,
     }
 
     if (ucs_unlikely(extent->frail && !extent->stale)) {
-        pred_guard(pred, extent, pred_extent_pages(pred, extent));
+        pred_guard(pred, extent, pred_pages(pred, &extent->range));
         use_tell_end(pred, region);
         pred_unlock(pred);
         return UCS_INPROGRESS;

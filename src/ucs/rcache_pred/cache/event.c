@@ -79,8 +79,8 @@ void pred_emit_registration(ucs_rcache_pred_event_type_t type,
         .time     = begin,
         .duration = pred_elapsed(begin, end),
         .id       = handle->id,
-        .address  = handle->start,
-        .length   = handle->length
+        .address  = handle->range.start,
+        .length   = ucs_rcache_pred_range_length(&handle->range)
     };
 
     emit(handle->domain->pred, &event);

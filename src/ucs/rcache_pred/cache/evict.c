@@ -107,9 +107,8 @@ int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
 static int offer(ucs_rcache_pred_t *pred,
                  const ucs_rcache_pred_extent_t *extent)
 {
-    pred_handle_t handle    = pred_extent_handle(extent);
-    pred_reservation_t room = pred_reservation(pred, handle.start,
-                                               handle.length, PRED_PART_WHOLE);
+    pred_reservation_t room = pred_reservation(pred, &extent->range,
+                                               PRED_PART_WHOLE);
 
     return ucs_rcache_pred_node_offer(pred->params.node, room.bytes,
                                       room.regions);

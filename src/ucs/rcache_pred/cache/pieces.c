@@ -61,11 +61,11 @@ static size_t piece_bytes(ucs_rcache_pred_domain_t *domain, size_t pages)
     return ucs_min(ucs_max(piece, piece_min(pred)), piece_max(pred));
 }
 
-int pred_pieces_pay(ucs_rcache_pred_domain_t *domain, uintptr_t start,
-                    size_t length)
+int pred_pieces_pay(ucs_rcache_pred_domain_t *domain,
+                    const ucs_rcache_pred_range_t *range)
 {
     const ucs_rcache_pred_t *pred = domain->pred;
-    size_t pages                  = pred_pages(pred, start, length);
+    size_t pages                  = pred_pages(pred, range);
 
     return pred->params.pieces &&
            ucs_rcache_pred_pieces_pay(&domain->reg_cost, &domain->dereg_cost,
@@ -74,20 +74,19 @@ int pred_pieces_pay(ucs_rcache_pred_domain_t *domain, uintptr_t start,
                                       pred->params.page_size);
 }
 
-void pred_pieces_start(ucs_rcache_pred_domain_t *domain,
-                       ucs_rcache_pred_region_t *region, uintptr_t start,
-                       size_t length, ucs_rcache_pred_time_t now,
-                       const ucs_rcache_pred_context_t *context,
-                       ucs_rcache_pred_pieces_t *pieces)
+void pred_pieces_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
 {
+    ucs_rcache_pred_domain_t *domain = use->domain;
+    ucs_rcache_pred_pieces_t *pieces = use->pieces;
+
     pieces->domain    = domain;
     pieces->region    = region;
-    pieces->begin     = now;
-    pieces->start     = start;
-    pieces->length    = length;
-    pieces->context   = *context;
-    pieces->piece     = piece_bytes(domain,
-                                    pred_pages(domain->pred, start, length));
+    pieces->begin     = use->time;
+    pieces->start     = use->range.start;
+    pieces->length    = ucs_rcache_pred_range_length(&use->range);
+    pieces->context   = *use->context;
+    pieces->access    = use->access;
+    pieces->piece     = piece_bytes(domain, pred_pages(domain->pred, &use->range));
     pieces->min_piece = 0;
     pieces->id        = pred_has_sink(domain->pred) ?
                         ++domain->pred->table.generations : 0;
@@ -187,8 +186,7 @@ static pred_handle_t piece_handle(ucs_rcache_pred_domain_t *domain,
 {
     return (pred_handle_t){
         .domain = domain,
-        .start  = piece->start,
-        .length = piece->length,
+        .range  = ucs_rcache_pred_range(piece->start, piece->length),
         .held   = piece->held
     };
 }
@@ -230,6 +228,7 @@ static int piece_reserve(ucs_rcache_pred_domain_t *domain, uintptr_t start,
 {
     ucs_rcache_pred_t *pred = domain->pred;
     size_t page             = pred->params.page_size;
+    ucs_rcache_pred_range_t range;
     pred_reservation_t room;
 
     piece->start  = start;
@@ -238,8 +237,8 @@ static int piece_reserve(ucs_rcache_pred_domain_t *domain, uintptr_t start,
         piece->length -= page; /* Left for the last piece */
     }
 
-    room = pred_domain_reservation(domain, piece->start, piece->length,
-                                   PRED_PART_PIECE);
+    range = ucs_rcache_pred_range(piece->start, piece->length);
+    room  = pred_domain_reservation(domain, &range, PRED_PART_PIECE);
     if (!pred_reserve(pred, &room, 0)) {
         return 0;
     }
@@ -248,15 +247,15 @@ static int piece_reserve(ucs_rcache_pred_domain_t *domain, uintptr_t start,
     return 1;
 }
 
-static void
-piece_unreserve(ucs_rcache_pred_t *pred, const ucs_rcache_pred_piece_t *piece)
+static void piece_unreserve(ucs_rcache_pred_domain_t *domain,
+                            const ucs_rcache_pred_piece_t *piece)
 {
-    pred_reservation_t room;
+    pred_handle_t handle    = piece_handle(domain, piece);
+    pred_reservation_t room = pred_reservation(domain->pred, &handle.range,
+                                               PRED_PART_PIECE);
 
-    room      = pred_reservation(pred, piece->start, piece->length,
-                                 PRED_PART_PIECE);
     room.held = piece->held;
-    pred_bound_give(pred, &room);
+    pred_bound_give(domain->pred, &room);
 }
 
 /* Register a piece of the present size or, if there is no room for that, of the
@@ -277,7 +276,7 @@ static ucs_status_t piece_try(ucs_rcache_pred_pieces_t *pieces, uintptr_t start,
 
     status = piece_register(pieces, flags, piece);
     if (status != UCS_OK) {
-        piece_unreserve(pred, piece);
+        piece_unreserve(pieces->domain, piece);
     }
     return status;
 }

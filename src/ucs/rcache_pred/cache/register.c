@@ -45,8 +45,7 @@ static void account(const pred_handle_t *handle,
     if (status == UCS_OK) {
         ucs_rcache_pred_cost_update((type == UCS_RCACHE_PRED_EVENT_REG) ?
                                     &domain->reg_cost : &domain->dereg_cost,
-                                    pred_pages(domain->pred, handle->start,
-                                               handle->length),
+                                    pred_pages(domain->pred, &handle->range),
                                     pred_elapsed(begin, end));
     }
 
@@ -61,19 +60,20 @@ ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
                            unsigned flags, ucs_rcache_pred_time_t *end_p)
 {
     ucs_rcache_pred_t *pred = handle->domain->pred;
+    size_t length           = ucs_rcache_pred_range_length(&handle->range);
     ucs_rcache_pred_time_t begin;
     ucs_status_t status;
 
     domain_enter(handle->domain);
     begin  = pred_now(pred);
-    status = pred->ops.mem_reg(handle->domain->arg, (void*)handle->start,
-                               handle->length, flags, &handle->memh);
+    status = pred->ops.mem_reg(handle->domain->arg, (void*)handle->range.start,
+                               length, flags, &handle->memh);
     *end_p = pred_now(pred);
     domain_leave(handle->domain);
 
     pred_lock(pred);
     if (status == UCS_OK) {
-        handle->domain->bytes_now += handle->length;
+        handle->domain->bytes_now += length;
         ++handle->domain->regions_now;
     }
     account(handle, UCS_RCACHE_PRED_EVENT_REG, by, begin, *end_p, status);
@@ -109,8 +109,7 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
     end    = pred_now(pred);
     domain_leave(domain);
     if (status == UCS_OK) {
-        room         = pred_reservation(pred, handle->start, handle->length,
-                                        PRED_PART_WHOLE);
+        room         = pred_reservation(pred, &handle->range, PRED_PART_WHOLE);
         room.held    = handle->held;
         room.offered = handle->offered;
         /* Before the room of this process: whoever waits for room, since this
@@ -122,7 +121,7 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
         /* Memory that could not be deregistered stays pinned, and stays
          * counted */
         ucs_warn("%s: failed to deregister %p..%p: %s", domain->name,
-                 (void*)handle->start, (void*)(handle->start + handle->length),
+                 (void*)handle->range.start, (void*)handle->range.end,
                  ucs_status_string(status));
     }
 
@@ -131,7 +130,7 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
         (void)pred_bound_give_own(pred, &room, end);
         pred_bound_note_release(&pred->bound);
         ++pred->stats.deregs;
-        domain->bytes_now -= handle->length;
+        domain->bytes_now -= ucs_rcache_pred_range_length(&handle->range);
         --domain->regions_now;
     }
     account(handle, UCS_RCACHE_PRED_EVENT_DEREG, by, begin, end, status);

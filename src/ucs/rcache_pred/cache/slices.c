@@ -89,9 +89,7 @@ static ucs_rcache_pred_time_t reg_time(const ucs_rcache_pred_domain_t *domain,
                                        const ucs_rcache_pred_range_t *range)
 {
     return ucs_rcache_pred_cost_estimate(
-            &domain->reg_cost,
-            pred_pages(domain->pred, range->start,
-                       ucs_rcache_pred_range_length(range)));
+            &domain->reg_cost, pred_pages(domain->pred, range));
 }
 
 int pred_stands_for(const ucs_rcache_pred_extent_t *extent,

@@ -323,8 +323,7 @@ struct ucs_rcache_pred {
 typedef struct pred_handle {
     ucs_rcache_pred_domain_t *domain;
     void                     *memh;    /**< NULL: there is no handle */
-    uintptr_t                start;
-    size_t                   length;
+    ucs_rcache_pred_range_t  range;
     uint64_t                 id;       /**< Generation of the region; 0: the
                                             memory is a piece */
     int                      held;     /**< Not 0: its room is part of what the
@@ -371,16 +370,17 @@ static inline int pred_is_on_demand(const ucs_rcache_pred_t *pred)
 
 /** @return the number of pages that a range touches. */
 static inline size_t
-pred_pages(const ucs_rcache_pred_t *pred, uintptr_t start, size_t length)
+pred_pages(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *range)
 {
-    return ucs_rcache_pred_pages(start, length, pred->params.page_size);
+    return ucs_rcache_pred_pages(range->start, ucs_rcache_pred_range_length(range),
+                                 pred->params.page_size);
 }
 
 /** @return how many bytes a registration of the range pins: whole pages. */
 static inline uint64_t
-pred_page_bytes(const ucs_rcache_pred_t *pred, uintptr_t start, size_t length)
+pred_page_bytes(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *range)
 {
-    return pred_pages(pred, start, length) * pred->params.page_size;
+    return pred_pages(pred, range) * pred->params.page_size;
 }
 
 /** Let other processes see the statistics as they are now. Without the lock. */
@@ -483,19 +483,9 @@ pred_extent_handle(const ucs_rcache_pred_extent_t *extent)
 {
     return (pred_handle_t){
         .domain = extent->domain,
-        .start  = extent->range.start,
-        .length = ucs_rcache_pred_range_length(&extent->range),
+        .range  = extent->range,
         .id     = ucs_rcache_pred_region_of(extent)->generation
     };
-}
-
-/** @return how many pages of an extent are registered, or about to be. */
-static inline uint64_t
-pred_extent_pages(const ucs_rcache_pred_t *pred,
-                  const ucs_rcache_pred_extent_t *extent)
-{
-    return pred_pages(pred, extent->range.start,
-                      ucs_rcache_pred_range_length(&extent->range));
 }
 
 /** Guard a registered extent, if it is not. Under lock.
@@ -520,7 +510,7 @@ pred_guard_overtaken(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent)
 {
     if (ucs_unlikely(extent->overtaken)) {
         extent->overtaken = 0;
-        pred_guard(pred, extent, pred_extent_pages(pred, extent));
+        pred_guard(pred, extent, pred_pages(pred, &extent->range));
     }
 }
 

@@ -131,10 +131,12 @@ static uint64_t common_pages(const ucs_rcache_pred_t *pred,
                              const ucs_rcache_pred_extent_t *extent,
                              const ucs_rcache_pred_range_t *range)
 {
-    uintptr_t start = ucs_max(range->start, extent->range.start);
+    ucs_rcache_pred_range_t common = {
+        .start = ucs_max(range->start, extent->range.start),
+        .end   = ucs_min(range->end, extent->range.end)
+    };
 
-    return pred_pages(pred, start,
-                      ucs_min(range->end, extent->range.end) - start);
+    return pred_pages(pred, &common);
 }
 
 /* So many pages of an extent lose a right. Under lock. */
@@ -146,7 +148,7 @@ static void extent_lose(ucs_rcache_pred_t *pred,
     } else if (extent->guarded) {
         /* Some of them may have lost it before */
         extent->unwritable = ucs_min(extent->unwritable + pages,
-                                     pred_extent_pages(pred, extent));
+                                     pred_pages(pred, &extent->range));
     } else {
         pred_guard(pred, extent, pages);
     }
@@ -157,7 +159,7 @@ static void extent_lose(ucs_rcache_pred_t *pred,
 static void extent_regain(ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_extent_t *extent, uint64_t pages)
 {
-    if (extent->overtaken && (pages == pred_extent_pages(pred, extent))) {
+    if (extent->overtaken && (pages == pred_pages(pred, &extent->range))) {
         extent->overtaken = 0;
     }
 

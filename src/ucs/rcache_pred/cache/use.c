@@ -277,8 +277,7 @@ static ucs_status_t use_acquire(pred_use_t *use)
      * leave-pinned none but the first */
     pays = (use->pieces != NULL) && !use->pieces->last_resort &&
            (!known || isinf(pred->params.budget)) &&
-           pred_pieces_pay(use->domain, use->range.start,
-                           ucs_rcache_pred_range_length(&use->range));
+           pred_pieces_pay(use->domain, &use->range);
     if (old.memh != NULL) {
         pred_unlock(pred);
         pred_deregister(&old, UCS_RCACHE_PRED_BY_USE);
@@ -302,7 +301,6 @@ static void use_start_in_pieces(pred_use_t *use)
 
     use->result       = UCS_RCACHE_PRED_RESULT_PIECES;
     pred->stats.late += use->late;
-    use->pieces->access = use->access;
     if (region != NULL) {
         region->extent.flags = use->flags;
         region->referenced   = 1;
@@ -316,10 +314,7 @@ static void use_start_in_pieces(pred_use_t *use)
         }
     }
 
-    pred_pieces_start(use->domain, pred_is_on_demand(pred) ? NULL : region,
-                      use->range.start,
-                      ucs_rcache_pred_range_length(&use->range), use->time,
-                      use->context, use->pieces);
+    pred_pieces_start(use, pred_is_on_demand(pred) ? NULL : region);
 }
 
 /* Count a use that could not begin. Under lock. */

@@ -24,22 +24,6 @@
  * of a use is public, see api/rcache_pred.h.
  */
 
-/* pieces.c */
-
-/** @return whether it pays to register the memory of a use in pieces, since its
- *          first byte moves earlier then. Under lock. */
-int pred_pieces_pay(ucs_rcache_pred_domain_t *domain, uintptr_t start,
-                    size_t length);
-
-/** Fill in a use in pieces that starts now, and count it. Under lock.
- *  @param [in] region  The region that learns of the use; NULL: none does. */
-void pred_pieces_start(ucs_rcache_pred_domain_t *domain,
-                       ucs_rcache_pred_region_t *region, uintptr_t start,
-                       size_t length, ucs_rcache_pred_time_t now,
-                       const ucs_rcache_pred_context_t *context,
-                       ucs_rcache_pred_pieces_t *pieces);
-
-
 /* end.c */
 
 /**
@@ -148,5 +132,17 @@ ucs_status_t pred_register_claimed(pred_use_t *use);
  * the region became IDLE.
  */
 void pred_unclaim(pred_use_t *use);
+
+
+/* pieces.c */
+
+/** @return whether it pays to register the memory of a use in pieces, since its
+ *          first byte moves earlier then. Under lock. */
+int pred_pieces_pay(ucs_rcache_pred_domain_t *domain,
+                    const ucs_rcache_pred_range_t *range);
+
+/** Let a use go on in pieces, and count it. Under lock.
+ *  @param [in] region  The region that learns of the use; NULL: none does. */
+void pred_pieces_start(const pred_use_t *use, ucs_rcache_pred_region_t *region);
 
 #endif

@@ -74,8 +74,8 @@ static ucs_status_t region_register(ucs_rcache_pred_t *pred,
     }
 
     handle = pred_extent_handle(extent);
-    room   = pred_domain_reservation(handle.domain, handle.start,
-                                     handle.length, PRED_PART_WHOLE);
+    room   = pred_domain_reservation(handle.domain, &handle.range,
+                                     PRED_PART_WHOLE);
     if (!pred_reserve(pred, &room, victims_after(pred, region))) {
         return UCS_ERR_EXCEEDS_LIMIT;
     }
@@ -156,7 +156,7 @@ static pred_reservation_t wanted_room(ucs_rcache_pred_t *pred)
 {
     pred_rounds_t *rounds   = &pred->rounds;
     pred_bound_t *bound     = &pred->bound;
-    pred_reservation_t room = pred_reservation(pred, 0, 0, PRED_PART_WHOLE);
+    pred_reservation_t room = {.part = PRED_PART_WHOLE};
     uint64_t least;
 
     pred_lock(pred);

@@ -154,13 +154,10 @@ static void look_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region
 static int should_keep(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                        const outlook_t *next)
 {
-    const ucs_rcache_pred_range_t *range = &region->extent.range;
-
     return next->registered &&
            (!next->in_time ||
             !pred_spend_on_bytes(pred, region,
-                                 pred_page_bytes(pred, range->start,
-                                                 ucs_rcache_pred_range_length(range)),
+                                 pred_page_bytes(pred, &region->extent.range),
                                  &next->times, next->now, next->deadline));
 }
 

@@ -192,19 +192,12 @@ static ucs_rcache_pred_time_t slices_span(const slices_t *slices)
                    slices->expected[1] - slices->expected[0]);
 }
 
-static uint64_t slices_bytes(const ucs_rcache_pred_t *pred,
-                             const slices_t *slices)
-{
-    return pred_page_bytes(pred, slices->range.start,
-                           ucs_rcache_pred_range_length(&slices->range));
-}
-
 /* Whether it is a gain to register these slices together */
 static int is_gain(ucs_rcache_pred_t *pred, const slices_t *slices,
                    ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_joint_t joint = {
-        .bytes   = slices_bytes(pred, slices),
+        .bytes   = pred_page_bytes(pred, &slices->range),
         .span    = slices_span(slices),
         .idle    = slices->deadline - now
     };
@@ -297,8 +290,8 @@ static int slices_spend(ucs_rcache_pred_t *pred, const slices_t *slices,
     ucs_rcache_pred_time_t together;
     unsigned i;
 
-    if (!pred_spend_on_bytes(pred, leader, slices_bytes(pred, slices), times,
-                             now, slices->deadline)) {
+    if (!pred_spend_on_bytes(pred, leader, pred_page_bytes(pred, &slices->range),
+                             times, now, slices->deadline)) {
         leader->prepaid   = alone;
         leader->set_aside = set_aside;
         slices_put_off(slices);
@@ -355,8 +348,7 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
         if (slices->regions[i] != leader) {
             ucs_rcache_pred_region_set_deadline(slices->regions[i],
                                                 UCS_RCACHE_PRED_TIME_INF);
-            slices->regions[i]->extent.joined.start = 0;
-            slices->regions[i]->extent.joined.end   = 0;
+            slices->regions[i]->extent.joined = (ucs_rcache_pred_range_t){0, 0};
             ucs_rcache_pred_region_note(&pred->table.noted,
                                         slices->regions[i]);
         }

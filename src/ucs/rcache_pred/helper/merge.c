@@ -31,13 +31,6 @@ typedef struct {
 } overlap_t;
 
 
-static uint64_t
-pinned_bytes(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *range)
-{
-    return pred_page_bytes(pred, range->start,
-                           ucs_rcache_pred_range_length(range));
-}
-
 /* Whether a region is registered, and no merge of it has failed before, so that it could be
  * merged with others now. Under lock. */
 static int can_merge(const ucs_rcache_pred_extent_t *extent)
@@ -120,12 +113,12 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
 
         overlap->range  = ucs_rcache_pred_range_hull(&overlap->range,
                                                      &other->range);
-        overlap->bytes += pinned_bytes(pred, &other->range);
+        overlap->bytes += pred_page_bytes(pred, &other->range);
         overlap->count += (other != &region->extent);
     }
 
     return pred_range_never_fits(pred, &overlap->range) ?
-                   0 : pred_elapsed(pinned_bytes(pred, &overlap->range),
+                   0 : pred_elapsed(pred_page_bytes(pred, &overlap->range),
                                     overlap->bytes);
 }
 
@@ -244,7 +237,7 @@ void pred_merge_given_up(ucs_rcache_pred_t *pred,
         pred_range_times(pred, extent->domain, &extent->joined, &times);
         extent->joined_until =
                 now + pred_spend_least_idle(pred,
-                                            pinned_bytes(pred, &extent->joined),
+                                            pred_page_bytes(pred, &extent->joined),
                                             &times, now);
     }
 }

@@ -31,8 +31,7 @@ void pred_range_times(ucs_rcache_pred_t *pred,
                       const ucs_rcache_pred_range_t *range,
                       ucs_rcache_pred_times_t *times)
 {
-    size_t pages = pred_pages(pred, range->start,
-                              ucs_rcache_pred_range_length(range));
+    size_t pages = pred_pages(pred, range);
     int mode;
 
     *times        = pred->rounds.times;
