@@ -234,6 +234,8 @@ typedef struct pred_rounds {
     uintptr_t               gc_hand; /**< Start of the region at which the hand
                                           of the clock is that forgets regions,
                                           or of one that is gone */
+    uintptr_t               check_hand; /**< Likewise, of the check of the invariants of
+                                             extents in a debug build */
     unsigned                gc_steps; /**< Steps that were taken so far while
                                            newcomers passed by, see cleanup.c;
                                            wraps around */

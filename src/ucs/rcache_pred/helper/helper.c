@@ -11,6 +11,9 @@
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/lanes.h>
 
+#include <stdio.h>
+#include <stdlib.h>
+
 /*
  * One round of the helper (CF'11, section 3.2).
  */
@@ -20,6 +23,9 @@
 #define DQ_ITEM_COST 1000
 #define RQ_ITEM_COST 1000
 #define WAKEUP_COST  50000
+
+/* A debug build checks so many extents after each round, the next ones each time */
+#define CHECK_STEPS 64
 
 
 void pred_rounds_init(ucs_rcache_pred_t *pred)
@@ -143,6 +149,29 @@ static void round_begin(ucs_rcache_pred_t *pred)
     answer_node(pred);
 }
 
+/* In a debug build, end the process if an extent breaks an invariant */
+static void check_extents(ucs_rcache_pred_t *pred)
+{
+#if UCS_ASSERT_RANKS
+    unsigned left = CHECK_STEPS;
+    ucs_rcache_pred_region_t *region;
+    const char *broken;
+
+    pred_lock(pred);
+    region = ucs_rcache_pred_table_from(&pred->table, pred->rounds.check_hand);
+    while ((region != NULL) && (left-- > 0)) {
+        broken = ucs_rcache_pred_extent_broken(&pred->table, &region->extent);
+        if (broken != NULL) {
+            fprintf(stderr, "ucx-predreg: %p: %s\n", (void*)region->start, broken);
+            abort();
+        }
+        region = ucs_rcache_pred_region_next(region);
+    }
+    pred->rounds.check_hand = (region == NULL) ? 0 : region->extent.known.start;
+    pred_unlock(pred);
+#endif
+}
+
 ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
                                          unsigned steps)
 {
@@ -168,5 +197,6 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
     pred_spend_round_end(pred);
     pred->rounds.next = (busy || more) ? pred_go_on(pred) : pred_sleep(pred);
     pred_publish(pred);
+    check_extents(pred);
     return pred->rounds.next;
 }

@@ -378,6 +378,11 @@ ucs_rcache_pred_region_next(ucs_rcache_pred_region_t *region);
 void ucs_rcache_pred_region_clear(ucs_rcache_pred_table_t *table,
                                   ucs_rcache_pred_region_t *region);
 
+/** @return which of the invariants in docs/design/regions.md an extent of the table
+ *          breaks; NULL: none. */
+const char *ucs_rcache_pred_extent_broken(const ucs_rcache_pred_table_t *table,
+                                          const ucs_rcache_pred_extent_t *extent);
+
 /** @return the bucket with the regions that start at @a start, among others. */
 static inline ucs_hlist_head_t *
 ucs_rcache_pred_start_bucket(const ucs_rcache_pred_table_t *table,
