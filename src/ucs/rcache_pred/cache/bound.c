@@ -6,10 +6,8 @@
 
 #include "bound.h"
 
-#include <ucs/sys/math.h>
-
 /*
- * Counts what is registered at a time, and keeps the bounds of this process and
+ * Counts what is registered at a time, and says what fits the bounds of this process and
  * of its node. Any thread may call these functions.
  *
  * Room is counted before its memory is registered, and until after the memory
@@ -84,32 +82,6 @@ int pred_limits_fit(const pred_reservation_t *room, int alone)
                        alone ? 0 : domain->regions_now, 1));
 }
 
-/* Count the room as taken, if it fits the bounds of this process. @return
- * whether it fits. */
-static int take_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
-{
-    ucs_rcache_pred_subsystem_stats_t *part =
-            &pred->stats.subsystems[room->subsystem];
-    ucs_rcache_pred_stats_t *stats = &pred->stats;
-    ucs_rcache_pred_time_t now     = pred_now(pred);
-    int has_room;
-
-    pred_lock(pred);
-    has_room = pred_bound_fits(pred, room);
-    if (has_room) {
-        pred_stats_advance(pred, now);
-        stats->bytes_now   += room->bytes;
-        stats->bytes_peak   = ucs_max(stats->bytes_peak, stats->bytes_now);
-        stats->regions_now += room->regions;
-        stats->regions_peak = ucs_max(stats->regions_peak, stats->regions_now);
-        part->bytes_now    += room->bytes;
-        part->bytes_peak    = ucs_max(part->bytes_peak, part->bytes_now);
-        part->regions_now  += room->regions;
-    }
-    pred_unlock(pred);
-    return has_room;
-}
-
 void pred_bound_give_node(ucs_rcache_pred_t *pred,
                           const pred_reservation_t *room)
 {
@@ -143,77 +115,6 @@ int pred_bound_give_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
     part->bytes_now         -= room->bytes;
     part->regions_now       -= room->regions;
     return 1;
-}
-
-/* Take room out of what the node holds for this process. @return whether there
- * was enough left. */
-static int take_held(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
-{
-    pred_bound_t *bound = &pred->bound;
-    int held;
-
-    pred_lock(pred);
-    held = (bound->held_bytes + room->bytes <=
-            ucs_rcache_pred_pieces_reserve(pred->params.page_size)) &&
-           (bound->held_regions + room->regions <=
-            UCS_RCACHE_PRED_NODE_RESERVE_REGIONS);
-    if (held) {
-        bound->held_bytes   += room->bytes;
-        bound->held_regions += room->regions;
-    }
-    pred_unlock(pred);
-    return held;
-}
-
-/* Take room of the node, if it fits the node's bounds. If it does not, a piece
- * may still use what the node holds for this process. @return whether there was
- * room. */
-static int take_node(ucs_rcache_pred_t *pred, pred_reservation_t *room)
-{
-    room->held = 0;
-    if ((pred->params.node == NULL) ||
-        ucs_rcache_pred_node_reserve(pred->params.node, room->bytes,
-                                     room->regions)) {
-        return 1;
-    }
-
-    room->held = (room->part == PRED_PART_PIECE) && take_held(pred, room);
-    return room->held;
-}
-
-int pred_bound_take(ucs_rcache_pred_t *pred, pred_reservation_t *room)
-{
-    if (!take_node(pred, room)) {
-        room->scarce = PRED_SCARCE_NODE;
-        return 0;
-    }
-
-    if (take_own(pred, room)) {
-        return 1;
-    }
-
-    if (pred->params.node != NULL) {
-        pred_bound_give_node(pred, room);
-    }
-    room->scarce = PRED_SCARCE_BOUND;
-    return 0;
-}
-
-void pred_bound_ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
-{
-    int has_own_room;
-
-    if (pred->params.node == NULL) {
-        return;
-    }
-
-    pred_lock(pred);
-    has_own_room              = pred_bound_fits(pred, room);
-    pred->stats.refused_node += has_own_room;
-    pred_unlock(pred);
-    if (has_own_room) {
-        ucs_rcache_pred_node_ask(pred->params.node, room->bytes, room->regions);
-    }
 }
 
 int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room)

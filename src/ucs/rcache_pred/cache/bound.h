@@ -19,10 +19,10 @@
 
 /* bound.c
  *
- * Room for registrations. bound.c counts what is reserved, and keeps the bounds
- * of this process and of the node; evict.c deregisters idle regions until there
- * is room. Any thread may call these functions, without the lock unless their
- * comment says otherwise.
+ * Room for registrations. reserve.c takes room within the bounds, deregisters idle regions
+ * until there is enough, or refuses; bound.c says what fits the bounds, and gives room
+ * back. Any thread may call these functions, without the lock unless their comment says
+ * otherwise.
  */
 
 /** What the room is needed for, when somebody asks for room. */
@@ -98,10 +98,6 @@ pred_domain_reservation(const ucs_rcache_pred_domain_t *domain,
  *  to be called before bytes_now changes. Under lock. */
 void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
-/** @return whether the room fits the bounds; if so, it is taken from now on.
- *          Nothing is deregistered for it. */
-int pred_bound_take(ucs_rcache_pred_t *pred, pred_reservation_t *room);
-
 /** Give room back: its memory is no longer registered, or never was. @return 0
  *  if the subsystem has not taken so much; then nothing was done. */
 int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
@@ -121,10 +117,6 @@ static inline void pred_bound_note_release(pred_bound_t *bound)
     /* Relaxed: see pred_bound_t */
     atomic_fetch_add_explicit(&bound->releases, 1, memory_order_relaxed);
 }
-
-/** Ask the other processes of the node to give up idle memory, if it is the
- *  node's bounds that leave no room. */
-void pred_bound_ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
 
 /** @return whether the room would not fit even if the cache kept nothing else:
  *          what other subsystems have does not give way. Under lock. */
@@ -155,7 +147,7 @@ int pred_range_never_fits(const ucs_rcache_pred_t *pred,
                           const ucs_rcache_pred_range_t *range);
 
 
-/* evict.c */
+/* reserve.c */
 
 /** Deregister one idle region: the one whose next use is farthest away, if that
  *  is later than @a deadline. @return 0 if there is none.

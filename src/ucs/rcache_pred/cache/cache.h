@@ -17,10 +17,9 @@
  * any thread does with registered memory: begin and end of a use (use.c,
  * claim.c, end.c), uses of slices of the same memory (slices.c), uses in pieces
  * (pieces.c), unmap, loss of rights and invalidation (unmap.c, deferred.c),
- * registration (register.c), the bounds (bound.c) and how room is made within
- * them (evict.c), and how threads wait for each other (lock.c) or need not
- * (lanes.c). It may use
- * api/, predict/ and table/. The helper and the files on top call it; it calls
+ * registration (register.c), the bounds (bound.c), how room is taken, made or
+ * refused within them (reserve.c), and how threads wait for each other (lock.c) or need
+ * not (lanes.c). It may use api/, predict/ and table/. The helper and the files on top call it; it calls
  * neither of them.
  *
  * Locks, in the order they are taken; docs/design/locks.md has those in between:

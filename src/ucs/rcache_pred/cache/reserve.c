@@ -9,25 +9,28 @@
 #include <ucs/rcache_pred/table/victim.h>
 
 #include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
 
 #include <inttypes.h>
 
 /*
- * Makes room within the bounds, by deregistering idle regions. Any thread may
- * call these functions.
+ * Takes room within the bounds of the domain, of this process and of the node. If there is
+ * too little, makes room by deregistering idle regions, or refuses. Any thread may call
+ * these functions.
  */
 
 
-/* How often a thread yields while it waits for room, before it gives up. Other
- * threads might go on registering and deregistering for ever, while the room is
- * taken by uses that end only when the waiting thread goes on. */
+/* How many times a thread that waits for room lets other threads run before it is refused.
+ * It must not wait for ever: others may go on registering and deregistering, while the
+ * room is taken by uses that end only once the waiting thread goes on. */
 #define RESERVE_PATIENCE 1000
 
 
-/* Find the idle extent whose next use is farthest away, among those whose next
- * use is later than the deadline; of a domain, or of any if it is NULL. NULL if
- * there is none. Under lock, which is released for a while if the search takes
- * long. */
+/* Find the idle extent whose region is used next the latest, if that is later than the
+ * deadline. NULL: there is none. Under the lock, which is released for a while if the
+ * search takes long.
+ *
+ * @param [in] domain  Of which domain the extent has to be; NULL: of any. */
 static ucs_rcache_pred_extent_t *
 find_victim(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
             ucs_rcache_pred_time_t deadline)
@@ -133,6 +136,107 @@ void pred_evict_for_others(ucs_rcache_pred_t *pred)
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_USE);
 }
 
+/* Count the room as taken, if it fits the bounds of this process. @return
+ * whether it fits. */
+static int take_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
+{
+    ucs_rcache_pred_subsystem_stats_t *part =
+            &pred->stats.subsystems[room->subsystem];
+    ucs_rcache_pred_stats_t *stats = &pred->stats;
+    ucs_rcache_pred_time_t now     = pred_now(pred);
+    int has_room;
+
+    pred_lock(pred);
+    has_room = pred_bound_fits(pred, room);
+    if (has_room) {
+        pred_stats_advance(pred, now);
+        stats->bytes_now   += room->bytes;
+        stats->bytes_peak   = ucs_max(stats->bytes_peak, stats->bytes_now);
+        stats->regions_now += room->regions;
+        stats->regions_peak = ucs_max(stats->regions_peak, stats->regions_now);
+        part->bytes_now    += room->bytes;
+        part->bytes_peak    = ucs_max(part->bytes_peak, part->bytes_now);
+        part->regions_now  += room->regions;
+    }
+    pred_unlock(pred);
+    return has_room;
+}
+
+/* Take room out of what the node holds for this process. @return whether there
+ * was enough left. */
+static int take_held(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
+{
+    pred_bound_t *bound = &pred->bound;
+    int held;
+
+    pred_lock(pred);
+    held = (bound->held_bytes + room->bytes <=
+            ucs_rcache_pred_pieces_reserve(pred->params.page_size)) &&
+           (bound->held_regions + room->regions <=
+            UCS_RCACHE_PRED_NODE_RESERVE_REGIONS);
+    if (held) {
+        bound->held_bytes   += room->bytes;
+        bound->held_regions += room->regions;
+    }
+    pred_unlock(pred);
+    return held;
+}
+
+/* Take room of the node, if it fits the node's bounds. If it does not, a piece
+ * may still use what the node holds for this process. @return whether there was
+ * room. */
+static int take_node(ucs_rcache_pred_t *pred, pred_reservation_t *room)
+{
+    room->held = 0;
+    if ((pred->params.node == NULL) ||
+        ucs_rcache_pred_node_reserve(pred->params.node, room->bytes,
+                                     room->regions)) {
+        return 1;
+    }
+
+    room->held = (room->part == PRED_PART_PIECE) && take_held(pred, room);
+    return room->held;
+}
+
+/* Take room that fits the bounds of the node and of this process. Nothing is deregistered
+ * for it. @return whether the room fits */
+static int take(ucs_rcache_pred_t *pred, pred_reservation_t *room)
+{
+    if (!take_node(pred, room)) {
+        room->scarce = PRED_SCARCE_NODE;
+        return 0;
+    }
+
+    if (take_own(pred, room)) {
+        return 1;
+    }
+
+    if (pred->params.node != NULL) {
+        pred_bound_give_node(pred, room);
+    }
+    room->scarce = PRED_SCARCE_BOUND;
+    return 0;
+}
+
+/* Ask the other processes of the node to give up idle memory, if it is the node's bounds
+ * that leave no room */
+static void ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
+{
+    int has_own_room;
+
+    if (pred->params.node == NULL) {
+        return;
+    }
+
+    pred_lock(pred);
+    has_own_room              = pred_bound_fits(pred, room);
+    pred->stats.refused_node += has_own_room;
+    pred_unlock(pred);
+    if (has_own_room) {
+        ucs_rcache_pred_node_ask(pred->params.node, room->bytes, room->regions);
+    }
+}
+
 /* Whether a domain has limits, which few have. They are constant */
 static int is_limited(const ucs_rcache_pred_domain_t *domain)
 {
@@ -191,7 +295,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
             return 0;
         }
 
-        if (pred_bound_take(pred, room)) {
+        if (take(pred, room)) {
             return 1;
         }
 
@@ -210,7 +314,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
         if (!wait || (patience-- == 0)) {
             /* What is needed now is worth more than what others keep for later;
              * what is registered ahead is not */
-            pred_bound_ask(pred, room);
+            ask(pred, room);
             return 0;
         }
 
