@@ -53,10 +53,10 @@ static ucs_status_t new_region(pred_use_t *use)
     return UCS_OK;
 }
 
-/* What to register for a use of a region: with the slices for which the region
- * stands, if there can be room for all of them. Those that were joined will be used
- * next, so that idle regions give way to them; those that were merged may not be. Under
- * lock. */
+/* What to register for a use of a region: the range, and the slices for which the region
+ * stands if there can be room for all of them. Slices that were joined will be used next, so
+ * that idle regions give way to them. Slices that were merged may not be used soon, so that
+ * they only take room that is free. Under lock. */
 static ucs_rcache_pred_range_t
 with_joined(const pred_use_t *use, const ucs_rcache_pred_range_t *range)
 {
@@ -235,8 +235,9 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
     return status;
 }
 
-/* Count the time that a use has lost against leave-pinned. That would try in vain as
- * well, and register a first use. Under lock. */
+/* Count the time by which a use took longer than with leave-pinned. Only memory counts that
+ * leave-pinned would have kept (use->again): it would register any other memory as well, or
+ * fail to. Under lock. */
 static void note_lost(const pred_use_t *use, ucs_rcache_pred_time_t elapsed)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;

@@ -27,8 +27,9 @@ void pred_close_lanes(ucs_rcache_pred_t *pred)
 
     ucs_for_each_bit(i, lanes->used) {
         lane = &lanes->lanes[i];
-        /* Sequentially consistent, as the lock before, see lanes.h; and acquire:
-         * what was written in the lane is seen */
+        /* Sequentially consistent, like the exchange by which this thread took the lock
+         * (lanes.h says why); and acquire: this thread sees what was written in the
+         * lane */
         if (ucs_unlikely(atomic_load(&lane->busy))) {
             pred_spin_while_busy(pred, &lane->busy);
         }

@@ -98,10 +98,11 @@ struct pred_lanes {
 };
 
 
-/** A use that goes to its lane in vain makes cache lines move that those of other
- *  threads under the lock need. It therefore makes so many more of the next ones
- *  go straight to the lock, up to the maximum, and each that is found in the lane
- *  makes one less: where fewer than two in three are, most take the lock. */
+/** A use that looks for its region in the lane in vain has moved cache lines which uses of
+ *  other threads need that have the lock. So each use in vain makes this many more of the
+ *  next uses go straight to the lock, up to the maximum, and each use that finds its region
+ *  in the lane makes one use less do so. Where fewer than two uses in three find theirs, most
+ *  uses take the lock. */
 #define PRED_LANE_PENALTY     2
 #define PRED_LANE_PENALTY_MAX 64
 

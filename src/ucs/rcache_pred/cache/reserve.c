@@ -48,9 +48,9 @@ find_victim(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
            victim : NULL;
 }
 
-/* Take the handle of a victim, and count what for. The use that registers it again
- * loses that time to what leaves no room, and not to a decision of the helper. Under
- * lock. */
+/* Take the handle of a victim, and count what lacked room. A use that registers the victim
+ * again loses that time because room was scarce, and not because the helper has decided
+ * so: victim->evicted tells. Under lock. */
 static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
                                  ucs_rcache_pred_extent_t *victim,
                                  pred_scarce_t scarce)
@@ -182,9 +182,8 @@ static int take_held(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     return held;
 }
 
-/* Take room of the node, if it fits the node's bounds. If it does not, a piece
- * may still use what the node holds for this process. @return whether there was
- * room. */
+/* Take room that fits the node's bounds. Where none is left, a piece may still use the
+ * reserve that the node holds for this process. @return whether there was room. */
 static int take_node(ucs_rcache_pred_t *pred, pred_reservation_t *room)
 {
     room->held = 0;
@@ -237,7 +236,7 @@ static void ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     }
 }
 
-/* Whether a domain has limits, which few have. They are constant */
+/* Whether a domain has limits. Few domains have any, and limits never change */
 static int is_limited(const ucs_rcache_pred_domain_t *domain)
 {
     return (domain != NULL) && ((domain->limits.max_bytes != UINT64_MAX) ||
@@ -312,8 +311,8 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
         }
 
         if (!wait || (patience-- == 0)) {
-            /* What is needed now is worth more than what others keep for later;
-             * what is registered ahead is not */
+            /* Other processes give up what they keep for later for what is needed now,
+             * and not for what is registered ahead (deadline > 0) */
             ask(pred, room);
             return 0;
         }

@@ -16,16 +16,16 @@
  * lock and deregisters them. The handles are on the stack: 2 KB */
 #define MAX_HANDLES 32
 
-/* A use that needs a registration anyway looks at so many regions that may not
- * be registered. Programs that use more slices of one place hold the lock no
- * longer than that: about 2 us */
+/* A use that has to register memory looks at this many extents at most that may not be
+ * registered, so that it holds the lock for about 2 us, however many slices of one place a
+ * program uses */
 #define MAX_LOOKS 128
 
-/* What was merged is registered again as one if that takes at most so many times as long as
- * to register what the use needs. For a use of a few pages of thousands, it would cost more
- * than it is worth to have no parts that overlap: a
- * program with 128 pages has 0.53 MiB with 2 and 0.51 with 4, one with 1024 pages 3.83 without
- * a limit and 3.43 with 4; with 8 all are as with 4 */
+/* Merged slices are registered again as one if that takes at most this many times as long as
+ * to register what the use needs. For a use of a few pages of thousands, that would take
+ * more time than it is worth to have no parts that overlap. Measured: a program with 128 pages has 0.53 MiB
+ * registered on average with 2 and 0.51 with 4; one with 1024 pages has 3.83 MiB without a
+ * limit and 3.43 with 4. Results with 8 are as with 4 */
 #define MERGED_TIMES 4
 
 /* UCX's own cache rounds what it registers out to multiples of so many bytes, see
@@ -208,11 +208,11 @@ int pred_is_slice_spare(const ucs_rcache_pred_extent_t *extent)
     return 0;
 }
 
-/* Whether a claimed region is to have all that an extent in use has registered.
- * Two uses of one buffer at a time begin and end at slightly different places,
- * and the next one needs only one registration for both. What is less similar
- * is left alone: of many slices in use, each of which overlaps the one before,
- * each would register all before it. Under lock. */
+/* Whether a claimed extent is to be extended to the range of an extent in use. Two uses of
+ * one buffer at the same time may begin and end at slightly different places; one
+ * registration of both ranges serves the next uses. Ranges that are less similar are left
+ * alone: where many slices are in use and each overlaps the one before, each slice would
+ * register all slices before it. Under lock. */
 static int takes_in(const ucs_rcache_pred_t *pred,
                     const ucs_rcache_pred_extent_t *extent,
                     const ucs_rcache_pred_extent_t *other)
@@ -227,7 +227,7 @@ static int takes_in(const ucs_rcache_pred_t *pred,
 
 /*
  * Extend a claimed extent to what others have registered, and take the handles
- * of those without uses. Regions that touch it stay as they are. Under lock.
+ * of those without uses. Extents that touch it stay as they are. Under lock.
  *
  * @param [out] handles  Of at most MAX_HANDLES extents.
  * @return how many were taken.

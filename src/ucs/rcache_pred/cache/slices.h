@@ -11,17 +11,18 @@
 
 /** @file slices.h
  *
- * Regions that share memory. Programs use slices of arrays: a use inside of
+ * Extents that share memory. Programs use slices of arrays: a use inside of
  * what is registered needs no registration of its own, and the same byte is not
  * pinned twice, except while uses are under way that need it in two
  * registrations. Any thread calls these functions, under the lock.
  */
 
 /**
- * @return the next extent of a domain that is registered, or about to be, and has bytes
- *         of a range, but for those whose memory was unmapped; NULL: there are no more.
+ * Find the next extent of a domain that is registered, or about to be, and has bytes of a
+ * range. Stale extents are left out.
  *
- * @param [in] extent  The one before; NULL: begin.
+ * @param [in] extent  The extent that was found last; NULL: find the first one.
+ * @return NULL if there are no more.
  */
 ucs_rcache_pred_extent_t *
 pred_next_registered(const ucs_rcache_pred_domain_t *domain,
@@ -29,11 +30,10 @@ pred_next_registered(const ucs_rcache_pred_domain_t *domain,
                      const ucs_rcache_pred_range_t *range);
 
 /**
- * @return likewise, those included that touch the range within a page.
- *
- * UCX's own cache rounds what it registers out to a multiple of 16 bytes, and merges what
- * overlaps then (UCS_RCACHE_MIN_ALIGNMENT, UCX 1.13). Slices that touch, but at no such
- * multiple, have the page in common where they do.
+ * Find the next extent as @ref pred_next_registered does, and also those that only touch the
+ * range, at an address that is no multiple of 16: they have the page of that address in
+ * common with the range. UCX's own cache merges such slices, since it rounds what it
+ * registers out to multiples of 16 bytes (UCS_RCACHE_MIN_ALIGNMENT, UCX 1.13).
  */
 ucs_rcache_pred_extent_t *
 pred_next_touching(const ucs_rcache_pred_domain_t *domain,
@@ -41,12 +41,19 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
                    const ucs_rcache_pred_range_t *range);
 
 /**
- * Find an extent for a use, which begins at a time, ns, among those that share memory with
- * it. That is one which serves it; or else one that is being registered, which the use
- * waits for so that it can serve the use or be merged, unless it was claimed after so
- * many claims as there were when the use began to look; or else one without uses which
- * stands for slices, see pred_stands_for(), or most likely is the same buffer.
+ * Find an extent for a use among the extents that share memory with the use. The first of
+ * these kinds that there is, in this order:
  *
+ *   1. an extent that serves the use;
+ *   2. an extent that another thread is registering, which the use waits for, since the
+ *      extent will serve the use or be merged with what the use registers;
+ *   3. an idle extent that stands for slices, see pred_stands_for();
+ *   4. an idle extent with half of its bytes in common with the use, most likely of the same
+ *      buffer.
+ *
+ * @param [in] time    When the use began, ns.
+ * @param [in] claims  Of the second kind only extents count that were claimed before:
+ *                     value of table->claims when the use began to look.
  * @return NULL if there is none of these.
  */
 ucs_rcache_pred_extent_t *
@@ -54,8 +61,9 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 const ucs_rcache_pred_range_t *range, unsigned access,
                 ucs_rcache_pred_time_t time, uint64_t claims);
 
-/** @return whether an extent stands for slices, of which a use that begins at a time, ns, is
- *          one: they were joined, or merged and just given up, see helper/merge.c. */
+/** @return whether a use of this range, which begins at @a time, ns, is a use of a slice for
+ *          which the extent stands: the extent was joined with the slice (helper/join.c),
+ *          or merged with it and just given up (helper/merge.c). */
 int pred_stands_for(const ucs_rcache_pred_extent_t *extent,
                     const ucs_rcache_pred_range_t *range,
                     ucs_rcache_pred_time_t time);
@@ -66,32 +74,33 @@ int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,
                         const ucs_rcache_pred_range_t *range);
 
 /**
- * @return whether the memory that is expected to be used next of a region should
- *         not be registered ahead, since others have it: one that has all of it
- *         is registered, or one that cannot be merged, since it is in use, is
- *         being registered, or is too much for a bound together with it, has a
- *         part of it. The helper calls this.
+ * @return whether the memory that is expected to be used next of a region should not be
+ *         registered ahead, since other extents have it: one of them has all of it
+ *         registered, or has a part of it and cannot be merged with the rest. An extent
+ *         cannot be merged while it is in use or being registered, or if both together are
+ *         too much for a bound. The helper calls this.
  */
 int pred_is_slice_taken(const ucs_rcache_pred_region_t *region);
 
 /**
- * @return whether another extent has all of this one's registered memory
- *         registered, or about to be, so that this registration is of no use to
- *         anybody any more: that one serves the next use.
+ * @return whether another extent has all of this extent's memory registered, or is about
+ *         to. Nobody needs this registration then: the other extent serves the next use.
  */
 int pred_is_slice_spare(const ucs_rcache_pred_extent_t *extent);
 
 /**
- * Before a claimed region is registered, deregister all extents without uses
- * that are registered and share memory with it, and extend it to what they had
- * registered. Otherwise two such extents that are used in turns would either
- * pin memory twice, or take it from each other with each use. UCX's own cache
- * does the same (ucs_rcache_check_overlap() in UCX 1.13). For a use, it is also
- * extended to extents in use that most likely are the same buffer, if there is
- * room. These are spare then, as are all that are inside of it: the end of their
- * last use deregisters them. Of extents that touch it within a page, that is noted
- * (extent->touches). Does nothing if the extent can never be registered under the
- * bounds. The lock is released meanwhile.
+ * Before a claimed extent is registered, deregister the idle extents that share memory with
+ * it, and extend the claimed extent to their ranges. Otherwise two extents that are used in
+ * turns would pin memory twice, or take the memory from each other with each use. UCX's
+ * own cache does the same (ucs_rcache_check_overlap() in UCX 1.13).
+ *
+ * For a use, the claimed extent is also extended to extents in use that most likely are of
+ * the same buffer, if there is room. An extent in use of which the claimed extent has all
+ * bytes is spare: the end of its last use deregisters it. Extents that touch the claimed one
+ * within a page stay as they are, with a note in both (touches). If the bounds never have
+ * room for the claimed extent, nothing is done. The lock is released meanwhile.
+ *
+ * @param [in] by  For whom the extent is registered: a use, or the helper.
  */
 void pred_merge_slices(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_extent_t *extent,

@@ -196,11 +196,11 @@ void pred_part_slices(ucs_rcache_pred_t *pred,
 void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region);
 
 /**
- * An extent is given up that was registered. If it was merged, and a use of any part of it
- * begins before it was idle for so long that giving it up was worth what that costs, that use
- * registers all of it again if that is not much dearer, see pred_stands_for(): else each would
- * register a part anew, and they would overlap until they are merged again. After that, each
- * part is registered by itself. Under helper_mutex and the lock.
+ * A merged extent that was registered is given up. It still stands for its slices, see
+ * pred_stands_for(), until it was idle for so long that giving it up was worth the cost. A
+ * use of a part that begins earlier registers all of the extent again, if that is not much
+ * dearer. Otherwise each use would register its own part, and the parts would overlap until
+ * they were merged again. Under helper_mutex and the lock.
  */
 void pred_merge_given_up(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_extent_t *extent,
@@ -221,10 +221,10 @@ int pred_may_claim_ahead(const ucs_rcache_pred_region_t *region,
  * Put an IDLE region that may be claimed into the state REGISTERING, so that an unmap of any
  * part of the range makes it stale. Under helper_mutex and under lock.
  *
- * @param [in] range  What to register. It was found since the lock was taken: of what was
- *                    found before, a part may have been unmapped meanwhile. Only regions that
- *                    were there by then would know, while the memory may yet be pinned,
- *                    because the hook is called before the memory is gone.
+ * @param [in] range  What to register. The caller has found the range since it took the
+ *                    lock. A part of a range that was found earlier may have been unmapped
+ *                    since then, without marking this region stale, and could yet be pinned:
+ *                    the hook is called before the memory is gone.
  */
 void pred_claim_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                       const ucs_rcache_pred_range_t *range);

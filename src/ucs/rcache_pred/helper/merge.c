@@ -49,11 +49,10 @@ static int may_merge(const ucs_rcache_pred_region_t *region)
            pred_may_claim_ahead(region, UCS_RCACHE_PRED_EXTENT_REGISTERED);
 }
 
-/* Whether a region that overlaps or touches a range is to be merged with what is in there,
- * if that can be merged. One that only touches it is left out where it would do harm: if
- * it cannot be merged, the others could not be either, and if it stays in use for long, all
- * of it would be pinned twice meanwhile, which is more than the page in common. Under
- * lock. */
+/* Whether to merge an extent with the extents in a range, which it overlaps or touches. An
+ * extent that only touches the range is left out in two cases. If it cannot be merged, the
+ * others could not be merged with it either. And while it stays in use for long, all of its
+ * memory would be pinned twice, which is more than the one page in common. Under lock. */
 static int belongs(const ucs_rcache_pred_t *pred,
                    const ucs_rcache_pred_region_t *kept,
                    const ucs_rcache_pred_extent_t *extent,

@@ -141,8 +141,7 @@ come_back(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t next)
     return next;
 }
 
-/* When to look at the queues again that can wait until there is budget for
- * it */
+/* When to look again at those queues that wait until there is budget for them */
 static ucs_rcache_pred_time_t
 quiet_time(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {

@@ -29,14 +29,15 @@
  * interrupted. */
 #define PROGRESS_STEPS  2
 
-/* The work is taken from the thread when it was found overdue so many times,
- * with at least so many ns in between, and no round began meanwhile. Then the
- * program's threads have a higher priority and leave it no processor */
+/* The program takes the work from the thread when it has found the thread's round overdue
+ * more than ABSENT_CHECKS times, at least ABSENT_INTERVAL ns apart, and no round has begun
+ * meanwhile. The program's threads then have a higher priority, and leave the thread no
+ * processor */
 #define ABSENT_CHECKS   5
 #define ABSENT_INTERVAL 1000000000
 
-/* A thread that polls for messages looks at the clock so often, ns. A look takes
- * as long as a poll, and so a message would be found later by half as much */
+/* How often a thread that polls for messages looks at the clock, ns. A look takes as long as
+ * a poll: with a look at each poll, messages would be found later */
 #define IDLE_INTERVAL   1000
 
 
@@ -100,9 +101,9 @@ static void check_absent(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     }
 }
 
-/* The helper thread may have been set aside in the middle of a round, by the
- * very threads that have now taken its work. They can do no round before it has
- * ended its own. */
+/* The threads that have taken the work of the helper thread may have kept it from the
+ * processor in the middle of a round. They can do no round before the helper thread has
+ * ended that one. */
 static void let_round_end(ucs_rcache_pred_t *pred)
 {
     if (atomic_load(&pred->absence.found)) {

@@ -19,40 +19,43 @@
  * helper with a processor of its own counts for less.
  */
 
-/* For so long after room had to be made for other processes of the node, or the system
- * refused a registration, the budget does not matter, ns. What the helper does not give
- * up by then, a use has to. For as long a bound of this process counts as full after
- * room had to be made within it */
+/* How long, ns, the budget does not matter after room had to be made for other processes of
+ * the node, or the system refused a registration: what the helper does not give up
+ * meanwhile, uses have to. A bound of this process counts as full for as long after room
+ * had to be made within the bound */
 #define PRESSED_TIME 1000000000
 
-/* Predictions tell which regions to give up for room if they were made after half of
- * the uses or more. Each use changes that by 1 / FORETOLD_FADE of what is missing */
+/* If the next use was predicted after half of the uses or more, predictions tell which
+ * regions to give up for room. The share of such uses is counted in parts of FORETOLD_ALL.
+ * Each use moves it towards 0 or FORETOLD_ALL, by 1 / FORETOLD_FADE of the distance */
 #define FORETOLD_ALL  1024
 #define FORETOLD_FADE 32
 
-/* Whether they do has to be tried, since uses that are not looked at are not predicted:
- * for TRIAL_USES uses of each region that has recurred, or of TRIAL_REGIONS if they are
- * fewer, and once in TRIAL_CYCLE times as many */
+/* Uses that the helper does not look at are never predicted. So it tries now and then whether
+ * predictions would tell: a trial lasts for TRIAL_USES uses of each region that has
+ * recurred (counted as TRIAL_REGIONS regions at least), and of TRIAL_CYCLE such stretches
+ * of uses one is a trial */
 #define TRIAL_USES    4
 #define TRIAL_REGIONS 64
 #define TRIAL_CYCLE   16
 
-/* If they do not, rounds within a full bound take so much less of the budget than they may:
- * whatever they find, what was used longest ago gives way */
+/* While a bound is full and predictions do not tell, the pause after a round is this many
+ * times as long as the budget asks for: whatever the round finds, the region that was used
+ * longest ago gives way */
 #define BLIND_PAUSE 8
 
-/* Where the program makes the rounds, time without any counts for those that
- * follow, up to so much, ns: it computes for long between its messages, and then
- * has to make many of them at once */
+/* Where the program does the rounds, time that has passed without a round pays for the rounds
+ * that follow, up to this much, ns: a program that computes for long between its messages
+ * has to do many rounds at once then */
 #define ROUNDS_CREDIT 100000000
 
-/* Where a program does nothing but communicate, its rounds find no region that
- * there is time to give up, and delay a message each. Their pauses become up to
- * so many times as long */
+/* The rounds of a program that does nothing but communicate find no region that there is time
+ * to give up, and each of them delays a message. The pauses between such rounds become up
+ * to this many times as long */
 #define BACKOFF_MAX 16
 
-/* While the account is empty nothing is worth giving up, however long it is idle. But after
- * so long, ns, it may be full again */
+/* While the account is empty, no region is worth giving up, however long it will be idle.
+ * But after this time, ns, the account may be full again */
 #define LEAST_IDLE_MAX 1e9
 
 
@@ -126,8 +129,8 @@ int pred_spend_is_foretold(const ucs_rcache_pred_t *pred)
 }
 
 /* Whether rounds go on without a pause: to make room for other processes, or because a
- * bound is full and predictions tell what should give way. With a budget of 0 only the
- * former, since rounds cost time */
+ * bound is full and predictions tell what should give way. With a budget of 0 only to make
+ * room for others, since rounds cost time */
 static int goes_on(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     return pred_spend_is_pressed(pred, now) ||
@@ -201,8 +204,8 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     }
 }
 
-/* How much time without rounds counts for those that follow. The thread can make
- * them at any time: fewer of them, which find more to do, cost less */
+/* How much time without rounds pays for the rounds that follow. None for the thread, which
+ * can do rounds at any time: fewer rounds, which find more to do, cost less */
 static ucs_rcache_pred_time_t get_credit(const ucs_rcache_pred_t *pred)
 {
     return is_thread(pred) ? 0 : ROUNDS_CREDIT;
@@ -225,8 +228,8 @@ static unsigned next_backoff(const ucs_rcache_pred_t *pred)
            rounds->backoff : ucs_min(2 * rounds->backoff, BACKOFF_MAX);
 }
 
-/* Put off the next look at entries, by what the budget asks for after a round that has cost
- * so much */
+/* Put off the next look at entries by the pause that the budget asks for after a round of
+ * this cost */
 static void put_off(ucs_rcache_pred_t *pred, double cost, ucs_rcache_pred_time_t now)
 {
     pred_rounds_t *rounds = &pred->rounds;

@@ -15,10 +15,10 @@
  *
  * The deregistration queue, DQ for short (CF'11, sections 3.2 and 4.1), in
  * which uses that have ended are handed to the helper. It is a bounded ring.
- * When it is full, new entries overwrite the oldest, as in the paper. But no
- * region gets lost: if the last of its entries is overwritten, or that of its
- * last use, the region itself goes to a list. It knows its last use, so that only
- * uses before that are forgotten.
+ * When it is full, new entries overwrite the oldest, as in the paper. But the helper hears
+ * of each region: if the last entry of a region, or the entry of its last use, is
+ * overwritten, the region itself goes to a list. The region knows its last use, so that
+ * the helper misses only earlier uses.
  *
  * All functions but the first two are called under the cache's lock, which the
  * end of a use holds anyway. Each takes a bounded number of steps. Entries are
@@ -108,9 +108,8 @@ ucs_rcache_pred_dq_take_oldest(ucs_rcache_pred_dq_t *dq)
     return entry;
 }
 
-/** Add a region to those whose entries were overwritten, or that of whose last use was, if
- *  it is none: the helper has to look at it, whether it has learned of its last use or
- *  not. */
+/** Put a region on the list of lost regions, unless it is there already. The helper will
+ *  look at the region, whether or not it has learned of the last use. */
 static inline void
 ucs_rcache_pred_dq_lose(ucs_rcache_pred_dq_t *dq,
                              ucs_rcache_pred_region_t *region)

@@ -65,39 +65,41 @@ typedef struct ucs_rcache_pred_extent {
     unsigned                       access;      /**< Access that the
                                                      registration allows, or the
                                                      last one allowed */
-    unsigned                       flags;       /**< Flags of the last use, with
-                                                     which it is registered
-                                                     ahead. A use writes them if
-                                                     it has other ones */
+    unsigned                       flags;       /**< Flags of the last use. The
+                                                     helper registers the extent
+                                                     with them ahead of the next
+                                                     use. A use whose flags
+                                                     differ writes its own */
     uint8_t                        state;       /**< One of the states above */
-    uint8_t                        stale;       /**< Not 0: unmapped or
-                                                     invalidated, so that it
-                                                     serves no new use */
+    uint8_t                        stale;       /**< Not 0: memory of it was
+                                                     unmapped, or it was
+                                                     invalidated. No new use is
+                                                     served */
     uint8_t                        ahead;       /**< Not 0: registered by the
                                                      helper, and not used
                                                      since */
-    uint8_t                        maybe_spare : 1; /**< Another extent with
-                                                     bytes of it was registered
-                                                     while it was in use, or was
-                                                     being registered, and may
-                                                     have all of them */
-    uint8_t                        frail : 1;   /**< Its memory was refused for
+    uint8_t                        maybe_spare : 1; /**< While this extent was
+                                                     in use or being registered,
+                                                     another extent was
+                                                     registered that has some of
+                                                     its bytes, perhaps all */
+    uint8_t                        frail : 1;   /**< The memory was refused for
                                                      another reason than lack of
-                                                     room, so that it is guarded
-                                                     once it is registered, see
+                                                     room. Once registered, the
+                                                     extent is guarded, see
                                                      cache/bound.h */
     uint8_t                        guarded : 1; /**< One of the region's refs is
                                                      not a use, but keeps it
                                                      registered */
-    uint8_t                        overtaken : 1; /**< Its memory has lost a right
-                                                     while it is REGISTERING, so
-                                                     that it is guarded once it is
-                                                     registered */
+    uint8_t                        overtaken : 1; /**< The memory has lost a right
+                                                     while the extent is
+                                                     REGISTERING. Once registered,
+                                                     the extent is guarded */
     uint8_t                        evicted;     /**< Not 0: given up for room, and
                                                      not registered since */
-    uint8_t                        lane;        /**< Number of the lane that it
-                                                     belongs to, see
-                                                     cache/lanes.h; 0: to none */
+    uint8_t                        lane;        /**< Number of the lane that the
+                                                     extent belongs to, see
+                                                     cache/lanes.h; 0: none */
     uint8_t                        claimant;    /**< Of the thread that has begun
                                                      the last use under the lock,
                                                      the number of its lane */
@@ -113,57 +115,58 @@ typedef struct ucs_rcache_pred_extent {
     };
     ucs_rcache_pred_waiter_t       *waiters;    /**< NULL unless it is stale */
     union {
-        ucs_rcache_pred_time_t     early_until; /**< Valid if ahead is not 0: a
-                                                     first use that comes later
-                                                     than this shows that the
-                                                     helper has registered it too
+        ucs_rcache_pred_time_t     early_until; /**< Valid if ahead is not 0: if
+                                                     the first use begins after
+                                                     this time, the helper has
+                                                     registered the extent too
                                                      early */
-        uint64_t                   unwritable;  /**< Valid while guarded, where
-                                                     ahead is 0: how many of its
-                                                     pages have lost a right and
-                                                     have not got it back */
+        uint64_t                   unwritable;  /**< Valid while guarded, when
+                                                     ahead is 0: how many pages
+                                                     have lost a right and have
+                                                     not got the right back */
     };
-    ucs_rcache_pred_range_t        joined;      /**< What it and the slices have
+    ucs_rcache_pred_range_t        joined;      /**< This extent and the slices
                                                      that were joined or merged
                                                      with it, see helper/join.c
                                                      and helper/merge.c: a use of
-                                                     any part is one of its
-                                                     region. Empty: none were.
-                                                     The helper sets it, unmaps
-                                                     and failures clear it */
-    ucs_rcache_pred_time_t         joined_until; /**< If they were merged: only a
-                                                     use that begins before that
-                                                     is, see pred_stands_for().
-                                                     INF: they were joined. The
-                                                     helper sets it, and each
-                                                     registration clears it */
+                                                     any part is a use of its
+                                                     region. Empty: no slices
+                                                     were. The helper sets the
+                                                     range, unmaps and failures
+                                                     clear it */
+    ucs_rcache_pred_time_t         joined_until; /**< If slices were merged: until
+                                                     when a use of a part is a
+                                                     use of the region, see
+                                                     pred_stands_for(). INF: the
+                                                     slices were joined. The
+                                                     helper sets the time, and
+                                                     each registration clears
+                                                     it */
     size_t                         sliced;      /**< Bytes of uses, since it was
                                                      registered or a burst has
                                                      ended, that did not begin
                                                      where the region starts */
 
-    /* A search for extents that share memory with a range reads only the
-     * fields from here to max_end of those it passes by. They fill one cache
-     * line */
+    /* A search for extents that share memory with a range passes extents by. Of these the
+     * search reads only the fields from here to max_end, which fill one cache line */
     ucs_tree_node_t                tree_node;   /**< Element of table->tree */
     ucs_rcache_pred_range_t        known;       /**< What may be registered
-                                                     ahead: all that ever was
-                                                     registered, but nothing
-                                                     beyond what was unmapped
-                                                     since. The tree is ordered
-                                                     by its start */
+                                                     ahead: all bytes that ever
+                                                     were registered, up to the
+                                                     nearest bytes that were
+                                                     unmapped since. The tree is
+                                                     ordered by its start */
     uintptr_t                      max_end[UCS_RCACHE_PRED_RANGES];
-                                                /**< Where the last known range,
-                                                     and the last one that is
-                                                     registered or about to be,
-                                                     of this extent and of those
-                                                     below it in the tree ends;
-                                                     0: there is none */
-    uint64_t                       max_rank;    /**< The highest rank of this
-                                                     extent and of those below
-                                                     it in the tree */
-    uint64_t                       rank;        /**< Its place among those that
-                                                     give way, see victim.h */
+                                                /**< The highest end of the
+                                                     ranges of each kind, of this
+                                                     extent and of the extents
+                                                     below it in the tree; 0: no
+                                                     such range */
+    uint64_t                       max_rank;    /**< The highest rank, of the
+                                                     same extents */
+    uint64_t                       rank;        /**< The higher, the sooner the
+                                                     extent gives way, see
+                                                     victim.h */
     ucs_list_link_t                stale_link;  /**< Element of table->stale;
                                                      valid if clearing is not
                                                      0 */
@@ -171,13 +174,13 @@ typedef struct ucs_rcache_pred_extent {
     uint8_t                        renewed;     /**< Not 0: registered since the
                                                      helper learned of a use
                                                      last */
-    uint8_t                        apart;       /**< Not 0: it was joined with
-                                                     others in vain, and is not
-                                                     joined any more */
-    uint8_t                        touches;     /**< Not 0: since it is
-                                                     registered, another extent
-                                                     was that touches it within
-                                                     a page, see
+    uint8_t                        apart;       /**< Not 0: joining or merging it
+                                                     with others was in vain, and
+                                                     is not tried again */
+    uint8_t                        touches;     /**< Not 0: since this extent is
+                                                     registered, another one was
+                                                     registered that touches it
+                                                     within a page, see
                                                      cache/slices.h */
 } ucs_rcache_pred_extent_t;
 

@@ -28,25 +28,25 @@ void ucs_rcache_pred_extent_claim(ucs_rcache_pred_table_t *table,
 void ucs_rcache_pred_extent_unclaim(ucs_rcache_pred_table_t *table,
                                     ucs_rcache_pred_extent_t *extent);
 
-/** Set what is to be registered of a REGISTERING extent. What is known of it
- *  becomes no less than that, or that alone if other memory lies between the two: of
- *  that it is not known that it is there. */
+/** Set what is to be registered of a REGISTERING extent. The known range grows to have all of
+ *  it. If other memory lies between the two, the known range becomes the new range alone,
+ *  since nobody knows whether the memory in between exists. */
 void ucs_rcache_pred_extent_set_range(ucs_rcache_pred_table_t *table,
                                       ucs_rcache_pred_extent_t *extent,
                                       const ucs_rcache_pred_range_t *range);
 
-/** Let an extent stand for all of a range. What is known of it becomes no less than
- *  that.
+/** Let an extent stand for all slices in a range: a use of any of them is a use of the
+ *  extent's region. The known range grows to have all of the range.
  *
- * @param [in] until  Only for uses that begin before that, ns; INF: it is joined with
- *                    slices around it. */
+ * @param [in] until  Uses that begin after this time, ns, are of the slices themselves; INF:
+ *                    the extent is joined with slices around it. */
 void ucs_rcache_pred_extent_join(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_extent_t *extent,
                                  const ucs_rcache_pred_range_t *range,
                                  ucs_rcache_pred_time_t until);
 
-/** The extent stands for no others any more, if it did. If it was joined with them, it will
- *  not be joined again. */
+/** Let an extent stand for itself alone. If it was joined with slices, it will not be joined
+ *  again. */
 void ucs_rcache_pred_extent_part(ucs_rcache_pred_extent_t *extent);
 
 /** Cut off what is known of an extent at memory that was unmapped, on the side
@@ -73,9 +73,9 @@ ucs_rcache_pred_region_expected(const ucs_rcache_pred_region_t *region);
 /**
  * Find the extents that have bytes in common with a range.
  *
- * A call takes O(log n) steps, whatever lengths extents have. With registered
- * ranges it takes so many for each extent, too, of which the part that is
- * registered lies behind the range, while another part that is known does not.
+ * A call takes O(log n) steps, whatever lengths extents have. If it looks at registered
+ * ranges, it takes as many steps again for each extent that it passes by because the
+ * extent is registered behind the range, but known from before the end of the range on.
  *
  * @param [in] extent  The extent that was found last; NULL: find the first one.
  * @param [in] kind    Which of the extents' ranges is looked at.

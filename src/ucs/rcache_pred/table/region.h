@@ -26,12 +26,12 @@
  * memory.
  */
 
-/** Ahead of a use, a region is registered from the first to the last byte that
- *  was used while it was registered the last times, and with the access that any
- *  of these uses needed. There are so many records of that, each of so many
- *  times that it was registered: of 25 to 32 in all. If the limits of a buffer
- *  differ at random from one use to the next, both were reached by one of so
- *  many earlier uses in about 15 cases of 16. */
+/** Ahead of a use, a region is registered from the first to the last byte that was used
+ *  while the region was registered the last 25 to 32 times, and with the access that any of
+ *  these uses needed. A region has 4 records of what was used, and each record is of 8
+ *  times of registration. If both ends of the used range differ at random from one use
+ *  to the next, the next use lies within what the last 25 to 32 reached in about 15 cases
+ *  of 16. */
 #define UCS_RCACHE_PRED_RECENT       4
 #define UCS_RCACHE_PRED_RECENT_TIMES 8
 
@@ -207,15 +207,14 @@ typedef struct ucs_rcache_pred_noted {
 } ucs_rcache_pred_noted_t;
 
 
-/** So many regions are in a memo, as a power of 2. */
+/** So many extents are in a memo, as a power of 2. */
 #define UCS_RCACHE_PRED_MEMO_BITS 6
 
-/** Regions of uses that began lately, by their handles. Most uses end before many
- *  others have begun, so that their regions are found here: in a few cache lines
+/** Extents of uses that began lately, by their handles. Most uses end before many
+ *  others have begun, so that their extents are found here: in a few cache lines
  *  that stay in the processor's own cache, while a search in the buckets of
- *  thousands of regions would wait for one that does not. A region that is no
- *  longer registered, or even free, may still be here: that shows in the
- *  region. */
+ *  thousands of extents would wait for a line that does not. An extent that is no longer
+ *  registered, or whose region is free, may still be here: the extent itself tells. */
 typedef struct ucs_rcache_pred_memo {
     ucs_rcache_pred_extent_t *extents[1 << UCS_RCACHE_PRED_MEMO_BITS];
 } ucs_rcache_pred_memo_t;
@@ -230,24 +229,25 @@ typedef struct ucs_rcache_pred_table {
     ucs_buckets_t by_memh;
     ucs_rcache_pred_memo_t    memo;      /**< Of uses that began under the
                                               lock */
-    ucs_tree_t    tree;      /**< All regions, ordered by the start
+    ucs_tree_t    tree;      /**< All extents, ordered by the start
                                               of what is known */
     unsigned                  count;     /**< Number of regions in the table */
     unsigned                  num_free;  /**< Number of regions in free, and of
                                               those from fresh on */
     uint64_t                  generations; /**< How many generations were given
                                                 to regions and uses so far */
-    uint64_t                  claims;    /**< How often regions became REGISTERING
+    uint64_t                  claims;    /**< How often extents became REGISTERING
                                               so far */
     ucs_list_link_t           free;      /**< Regions that were freed */
     ucs_rcache_pred_region_t  *fresh;    /**< The first region of the last chunk
                                               that never was used. Not linked,
                                               since to link all of a chunk would
                                               take long under the lock */
-    ucs_list_link_t           stale;     /**< Stale regions to clear away: no
-                                              use and no registration of them is
-                                              under way. Those that are still
-                                              registered come first */
+    ucs_list_link_t           stale;     /**< Stale extents, whose regions are to
+                                              be cleared away: no use and no
+                                              registration of them is under way.
+                                              Those that are still registered
+                                              come first */
     ucs_list_link_t           newcomers; /**< Regions of which the helper has
                                               learned one use, those that came
                                               first first. None of them is
