@@ -90,7 +90,6 @@ typedef struct ucs_rcache_pred_counter {
                                         else 1 */
     int                    always; /**< Not 0: known under leave-pinned as
                                         well */
-    const char             *help;
 } ucs_rcache_pred_counter_t;
 
 /** All counters. The array ends with a counter that has no name. */
@@ -109,14 +108,9 @@ ucs_rcache_pred_counter_get(const ucs_rcache_pred_counter_t *counter,
                             const ucs_rcache_pred_snapshot_t *snapshot,
                             unsigned index);
 
-/** Append the name and the value of a counter as in JSON. Times are in seconds,
- *  with a decimal point in every locale; a value that is not known is null. */
-void ucs_rcache_pred_counter_to_json(const ucs_rcache_pred_counter_t *counter,
-                                     const ucs_rcache_pred_snapshot_t *snapshot,
-                                     ucs_string_buffer_t *strb);
-
-/** Append a snapshot as the members of a JSON object, without its braces and
- *  without a comma at the end. */
+/** Append a snapshot as the members of a JSON object, without the braces of the object and
+ *  without a comma at the end. Times are in seconds, with a decimal point in every locale;
+ *  an unknown value is null. */
 void
 ucs_rcache_pred_snapshot_to_json(const ucs_rcache_pred_snapshot_t *snapshot,
                                  ucs_string_buffer_t *strb);

@@ -109,7 +109,6 @@ TEST_F(test_stats, no_two_counters_share_a_name_or_a_place)
             EXPECT_TRUE(places.insert(place).second) << counter->name;
             EXPECT_LE(place + sizeof(uint64_t), sizeof(m_snapshot));
         }
-        EXPECT_STRNE("", counter->help);
     }
 }
 
