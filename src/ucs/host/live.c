@@ -383,26 +383,19 @@ static void vfs_read_counter(void *obj, ucs_string_buffer_t *strb,
                                                           arg_u64));
 }
 
-static void vfs_read_policy(void *obj, ucs_string_buffer_t *strb, void *arg_ptr,
-                            uint64_t arg_u64)
+/* Show the name of a number in the snapshot.
+ * @param [in] arg_ptr  The names.
+ * @param [in] arg_u64  Where the number is in the snapshot */
+static void vfs_read_name(void *obj, ucs_string_buffer_t *strb, void *arg_ptr,
+                          uint64_t arg_u64)
 {
+    const char *const *names   = arg_ptr;
     ucs_rcache_pred_vfs_t *vfs = obj;
     ucs_rcache_pred_snapshot_t snapshot;
 
     vfs->snapshot(vfs->arg, &snapshot);
-    ucs_string_buffer_appendf(strb, "%s\n",
-                              ucs_rcache_pred_policy_names[snapshot.policy]);
-}
-
-static void vfs_read_helper(void *obj, ucs_string_buffer_t *strb, void *arg_ptr,
-                            uint64_t arg_u64)
-{
-    ucs_rcache_pred_vfs_t *vfs = obj;
-    ucs_rcache_pred_snapshot_t snapshot;
-
-    vfs->snapshot(vfs->arg, &snapshot);
-    ucs_string_buffer_appendf(strb, "%s\n",
-                              ucs_rcache_pred_mode_names[snapshot.mode]);
+    ucs_string_buffer_appendf(
+            strb, "%s\n", names[*(uint32_t*)UCS_PTR_BYTE_OFFSET(&snapshot, arg_u64)]);
 }
 
 static void vfs_add_counters(ucs_rcache_pred_vfs_t *vfs)
@@ -437,8 +430,12 @@ void ucs_rcache_pred_vfs_add(ucs_rcache_pred_vfs_t *vfs,
     vfs->arg      = arg;
     status        = ucs_vfs_obj_add_dir(NULL, vfs, UCS_RCACHE_PRED_VFS_DIR);
     if (status == UCS_OK) {
-        ucs_vfs_obj_add_ro_file(vfs, vfs_read_policy, NULL, 0, "policy");
-        ucs_vfs_obj_add_ro_file(vfs, vfs_read_helper, NULL, 0, "helper");
+        ucs_vfs_obj_add_ro_file(vfs, vfs_read_name, ucs_rcache_pred_policy_names,
+                                ucs_offsetof(ucs_rcache_pred_snapshot_t, policy),
+                                "policy");
+        ucs_vfs_obj_add_ro_file(vfs, vfs_read_name, ucs_rcache_pred_mode_names,
+                                ucs_offsetof(ucs_rcache_pred_snapshot_t, mode),
+                                "helper");
         vfs_add_counters(vfs);
     } else if (status != UCS_ERR_ALREADY_EXISTS) {
         ucs_debug("the counters are not in UCX's virtual file system: %s",
