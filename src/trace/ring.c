@@ -6,6 +6,7 @@
 
 #include "ring.h"
 
+#include <ucs/base/relaxed.h>
 #include <ucs/sys/math.h>
 
 #include <stdatomic.h>
@@ -90,22 +91,21 @@ void ucs_rcache_record_ring_destroy(ucs_rcache_record_ring_t *ring)
  * that look at once may both find so, and wake the consumer twice */
 static int ring_check(ucs_rcache_record_ring_t *ring, uint64_t tail)
 {
-    uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    uint64_t head = ucs_relaxed_load(&ring->head);
     int is        = (tail - head) >= (ring->size / 2);
 
-    if (ucs_likely(is == atomic_load_explicit(&ring->half_full,
-                                              memory_order_relaxed))) {
+    if (ucs_likely(is == ucs_relaxed_load(&ring->half_full))) {
         return 0;
     }
 
-    atomic_store_explicit(&ring->half_full, is, memory_order_relaxed);
+    ucs_relaxed_store(&ring->half_full, is);
     return is;
 }
 
 /* Take the next slot. @return NULL if the ring is full */
 static ring_slot_t *ring_take(ucs_rcache_record_ring_t *ring, uint64_t *tail_p)
 {
-    uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    uint64_t tail = ucs_relaxed_load(&ring->tail);
     ring_slot_t *slot;
     int64_t ahead;
 
@@ -123,7 +123,7 @@ static ring_slot_t *ring_take(ucs_rcache_record_ring_t *ring, uint64_t *tail_p)
             slot = NULL; /* It has an event that was not read */
             break;
         } else {
-            tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+            tail = ucs_relaxed_load(&ring->tail);
         }
     }
 
@@ -139,10 +139,10 @@ int ucs_rcache_record_ring_push(ucs_rcache_record_ring_t *ring,
 
     slot = ring_take(ring, &tail);
     if (ucs_unlikely(slot == NULL)) {
-        atomic_fetch_add_explicit(&ring->lost, 1, memory_order_relaxed);
+        ucs_relaxed_add(&ring->lost, 1);
     } else {
         slot->event = *event;
-        slot->lost  = atomic_load_explicit(&ring->lost, memory_order_relaxed);
+        slot->lost  = ucs_relaxed_load(&ring->lost);
         atomic_store_explicit(&slot->turn, tail + 1, memory_order_release);
     }
     return ring_check(ring, tail);
@@ -153,7 +153,7 @@ int ucs_rcache_record_ring_pop(ucs_rcache_record_ring_t *ring,
                                uint64_t *lost_p)
 {
     /* Only the consumer writes it */
-    uint64_t head     = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    uint64_t head     = ucs_relaxed_load(&ring->head);
     ring_slot_t *slot = &ring->slots[head & (ring->size - 1)];
 
     if (atomic_load_explicit(&slot->turn, memory_order_acquire) != head + 1) {
@@ -166,11 +166,11 @@ int ucs_rcache_record_ring_pop(ucs_rcache_record_ring_t *ring,
     *lost_p    = (slot->lost > ring->told) ? (slot->lost - ring->told) : 0;
     ring->told = ucs_max(slot->lost, ring->told);
     atomic_store_explicit(&slot->turn, head + ring->size, memory_order_release);
-    atomic_store_explicit(&ring->head, head + 1, memory_order_relaxed);
+    ucs_relaxed_store(&ring->head, head + 1);
     return 1;
 }
 
 uint64_t ucs_rcache_record_ring_lost(ucs_rcache_record_ring_t *ring)
 {
-    return atomic_load_explicit(&ring->lost, memory_order_relaxed) - ring->told;
+    return ucs_relaxed_load(&ring->lost) - ring->told;
 }

@@ -7,6 +7,7 @@
 #include "sites.h"
 
 #include <ucs/base/hash.h>
+#include <ucs/base/relaxed.h>
 
 #include <execinfo.h>
 #include <limits.h>
@@ -152,13 +153,11 @@ sites_add(ucs_rcache_record_sites_t *sites, _Atomic(uint64_t) *key,
         return 1;
     }
 
-    if (!atomic_compare_exchange_strong_explicit(key, &found, hash,
-                                                 memory_order_relaxed,
-                                                 memory_order_relaxed)) {
+    if (!ucs_relaxed_cas(key, &found, hash)) {
         return found == hash;
     }
 
-    index = atomic_fetch_add_explicit(&sites->count, 1, memory_order_relaxed);
+    index = ucs_relaxed_add(&sites->count, 1);
     if (index < sites->max) {
         entry = &sites->entries[index];
         site_fill(&entry->site, context);
@@ -180,7 +179,7 @@ int ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
 
     for (i = 0; i < SITES_PROBES; ++i) {
         key   = &sites->keys[((hash >> 1) + i) & (2 * sites->max - 1)];
-        found = atomic_load_explicit(key, memory_order_relaxed);
+        found = ucs_relaxed_load(key);
         if (ucs_likely(found == hash) ||
             ((found == 0) && sites_add(sites, key, hash, context, &is_new))) {
             break;
@@ -191,8 +190,7 @@ int ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
 
 int ucs_rcache_record_sites_is_full(ucs_rcache_record_sites_t *sites)
 {
-    return atomic_load_explicit(&sites->count, memory_order_relaxed) >=
-           sites->max;
+    return ucs_relaxed_load(&sites->count) >= sites->max;
 }
 
 const ucs_rcache_trace_site_t *

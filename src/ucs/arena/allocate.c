@@ -53,10 +53,10 @@ static void empty(ucs_arena_t *arena, uint32_t first, uint32_t length)
     void *start  = ucs_arena_address(arena, first);
     size_t bytes = ucs_arena_bytes(arena, length);
 
-    if (atomic_load_explicit(&arena->is_kept, memory_order_relaxed) ||
+    if (ucs_relaxed_load(&arena->is_kept) ||
         (ucs_arena_discard_live(arena, start, bytes) != UCS_OK)) {
         arena->ops.zero(arena->ops.arg, start, bytes);
-        atomic_fetch_add_explicit(&arena->zeroed, bytes, memory_order_relaxed);
+        ucs_relaxed_add(&arena->zeroed, bytes);
     }
 }
 

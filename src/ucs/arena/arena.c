@@ -141,8 +141,8 @@ void ucs_arena_cleanup(ucs_arena_t *arena)
 
 void ucs_arena_child(ucs_arena_t *arena)
 {
-    atomic_store_explicit(&arena->is_off, 1, memory_order_relaxed);
-    atomic_store_explicit(&arena->due, UCS_ARENA_NEVER, memory_order_relaxed);
+    ucs_relaxed_store(&arena->is_off, 1);
+    ucs_relaxed_store(&arena->due, UCS_ARENA_NEVER);
     ucs_arena_slabs_abandon(&arena->slabs);
 }
 
@@ -153,8 +153,8 @@ void ucs_arena_abandon(ucs_arena_t *arena)
      * and the registration is not that of the new pages. The helper may be registering
      * a slab still */
     ucs_arena_slabs_conceal(&arena->slabs);
-    atomic_store_explicit(&arena->is_off, 1, memory_order_relaxed);
-    atomic_store_explicit(&arena->due, UCS_ARENA_NEVER, memory_order_relaxed);
+    ucs_relaxed_store(&arena->is_off, 1);
+    ucs_relaxed_store(&arena->due, UCS_ARENA_NEVER);
     ucs_arena_unlock(arena);
 }
 
@@ -210,7 +210,7 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
 
         ucs_arena_lock(arena);
         due = get_due(arena, now, due);
-        atomic_store_explicit(&arena->due, due, memory_order_relaxed);
+        ucs_relaxed_store(&arena->due, due);
         ucs_arena_unlock(arena);
     }
     ucs_hook_leave();
@@ -234,8 +234,6 @@ void ucs_arena_stats_get(ucs_arena_t *arena, ucs_arena_stats_t *stats)
     stats->fresh      = ucs_arena_bytes(arena, num[UCS_ARENA_KIND_FRESH]);
     ucs_arena_unlock(arena);
 
-    stats->answered = atomic_load_explicit(&arena->answered,
-                                           memory_order_relaxed);
-    stats->zeroed   = atomic_load_explicit(&arena->zeroed,
-                                           memory_order_relaxed);
+    stats->answered = ucs_relaxed_load(&arena->answered);
+    stats->zeroed   = ucs_relaxed_load(&arena->zeroed);
 }

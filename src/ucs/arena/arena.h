@@ -11,6 +11,7 @@
 #include <ucs/arena/memory/slabs.h>
 #include <ucs/arena/memory/types.h>
 #include <ucs/base/mutex.h>
+#include <ucs/base/relaxed.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 
@@ -316,7 +317,7 @@ void ucs_arena_stats_get(ucs_arena_t *arena, ucs_arena_stats_t *stats);
 static UCS_F_ALWAYS_INLINE ucs_arena_time_t
 ucs_arena_due(const ucs_arena_t *arena)
 {
-    return atomic_load_explicit(&arena->due, memory_order_relaxed);
+    return ucs_relaxed_load(&arena->due);
 }
 
 /**
@@ -339,7 +340,7 @@ int ucs_arena_is_full(ucs_arena_t *arena);
 /** Count a registration that was answered by the arena. Any thread. */
 static UCS_F_ALWAYS_INLINE void ucs_arena_count_answered(ucs_arena_t *arena)
 {
-    atomic_fetch_add_explicit(&arena->answered, 1, memory_order_relaxed);
+    ucs_relaxed_add(&arena->answered, 1);
 }
 
 /** @return whether an address is one of the arena's. Any thread. */

@@ -60,10 +60,8 @@ int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length)
 
     ucs_arena_lock(arena);
     /* The slab may be open by now */
-    if (atomic_load_explicit(&slab->state, memory_order_relaxed) &
-        UCS_ARENA_SLAB_PLAIN) {
-        atomic_fetch_or_explicit(&slab->state, UCS_ARENA_SLAB_WANTED,
-                                 memory_order_relaxed);
+    if (ucs_relaxed_load(&slab->state) & UCS_ARENA_SLAB_PLAIN) {
+        ucs_relaxed_or(&slab->state, UCS_ARENA_SLAB_WANTED);
         arena->wants_enrolment = 1;
         ucs_arena_wake(arena, arena->enrol_at);
     }
@@ -245,8 +243,7 @@ void ucs_arena_enrol(ucs_arena_t *arena, ucs_arena_time_t now)
     for (slab = 0; slab < ucs_arena_slabs_num_used(&arena->slabs); ++slab) {
         /* Relaxed: the use that asks has set wants_enrolment after the flag, under the
          * lock. A spoilt slab has no such flag */
-        if (atomic_load_explicit(&arena->slabs.slabs[slab].state,
-                                 memory_order_relaxed) &
+        if (ucs_relaxed_load(&arena->slabs.slabs[slab].state) &
             UCS_ARENA_SLAB_WANTED) {
             is_ok = enrol_slab(arena, slab) && is_ok;
         }

@@ -30,8 +30,7 @@ typedef struct {
 static int is_held(const ucs_arena_t *arena, uint32_t slab, int is_plain)
 {
     return arena->params.is_strict || arena->blocks.usage[slab].is_spoilt ||
-           (is_plain &&
-            !atomic_load_explicit(&arena->is_kept, memory_order_relaxed));
+           (is_plain && !ucs_relaxed_load(&arena->is_kept));
 }
 
 /* Free the first live pages of a range, as far as they are within one slab. To
@@ -175,7 +174,7 @@ ucs_status_t ucs_arena_free(ucs_arena_t *arena, void *start, size_t length,
 
 void ucs_arena_keep(ucs_arena_t *arena)
 {
-    atomic_store_explicit(&arena->is_kept, 1, memory_order_relaxed);
+    ucs_relaxed_store(&arena->is_kept, 1);
 }
 
 void ucs_arena_darken(ucs_arena_t *arena, ucs_arena_time_t now)

@@ -348,8 +348,8 @@ ucs_status_t ucs_arena_stop(ucs_arena_t *arena)
     ucs_mutex_lock(&arena->work);
     ucs_hook_enter();
     ucs_arena_lock(arena);
-    atomic_store_explicit(&arena->is_off, 1, memory_order_relaxed);
-    atomic_store_explicit(&arena->due, UCS_ARENA_NEVER, memory_order_relaxed);
+    ucs_relaxed_store(&arena->is_off, 1);
+    ucs_relaxed_store(&arena->due, UCS_ARENA_NEVER);
     ucs_arena_unlock(arena);
 
     for (slab = 0; slab < ucs_arena_slabs_num_used(&arena->slabs); ++slab) {

@@ -25,8 +25,8 @@ size_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least)
 
 void ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when)
 {
-    if (when < atomic_load_explicit(&arena->due, memory_order_relaxed)) {
-        atomic_store_explicit(&arena->due, when, memory_order_relaxed);
+    if (when < ucs_relaxed_load(&arena->due)) {
+        ucs_relaxed_store(&arena->due, when);
         arena->is_woken = 1;
     }
 }

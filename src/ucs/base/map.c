@@ -6,6 +6,8 @@
 
 #include "map.h"
 
+#include <ucs/base/relaxed.h>
+
 #include <stdlib.h>
 
 /* Places of the first table, as a power of 2: room for 32 handles */
@@ -15,18 +17,17 @@
 /* Relaxed, here and below: under the lock */
 static ucs_map_table_t *get_table(const ucs_map_t *map)
 {
-    return atomic_load_explicit(&map->table, memory_order_relaxed);
+    return ucs_relaxed_load(&map->table);
 }
 
 static const void *get_key(ucs_map_table_t *table, size_t index)
 {
-    return atomic_load_explicit(&ucs_map_place(table, index)->key,
-                                memory_order_relaxed);
+    return ucs_relaxed_load(&ucs_map_place(table, index)->key);
 }
 
 static void fill(ucs_map_place_t *place, const void *key, void *value)
 {
-    atomic_store_explicit(&place->value, value, memory_order_relaxed);
+    ucs_relaxed_store(&place->value, value);
     atomic_store_explicit(&place->key, key, memory_order_release);
 }
 
@@ -62,8 +63,7 @@ static ucs_map_table_t *grow(ucs_map_t *map)
     for (i = 0; (old != NULL) && (i < (1ul << old->bits)); ++i) {
         key = get_key(old, i);
         if ((key != NULL) && (key != UCS_MAP_LEFT)) {
-            insert(table, key, atomic_load_explicit(&old->places[i].value,
-                                                    memory_order_relaxed));
+            insert(table, key, ucs_relaxed_load(&old->places[i].value));
         }
     }
 
@@ -83,8 +83,7 @@ ucs_status_t ucs_map_put(ucs_map_t *map, const void *key, void *value)
         place = ucs_map_search(table, key);
     }
 
-    if ((place != NULL) && (atomic_load_explicit(&place->key,
-                                                 memory_order_relaxed) == key)) {
+    if ((place != NULL) && (ucs_relaxed_load(&place->key) == key)) {
         fill(place, key, value);
         goto out;
     }
@@ -128,7 +127,7 @@ void *ucs_map_take(ucs_map_t *map, const void *key)
     table = get_table(map);
     if (table != NULL) {
         place = ucs_map_search(table, key);
-        value = atomic_load_explicit(&place->value, memory_order_relaxed);
+        value = ucs_relaxed_load(&place->value);
         if (value != NULL) {
             empty(table, place);
         }

@@ -10,6 +10,7 @@
 #include "hash.h"
 #include "mutex.h"
 
+#include <ucs/base/relaxed.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 
@@ -98,8 +99,7 @@ ucs_map_get(const ucs_map_t *map, const void *key)
     ucs_map_table_t *table = atomic_load_explicit(&map->table,
                                                   memory_order_acquire);
 
-    return atomic_load_explicit(&ucs_map_search(table, key)->value,
-                                memory_order_relaxed);
+    return ucs_relaxed_load(&ucs_map_search(table, key)->value);
 }
 
 /** Look up any handle. Any thread; takes no lock.
@@ -122,7 +122,7 @@ ucs_map_find(const ucs_map_t *map, const void *key)
      * entering a handle, and has stored the value, but not yet the key */
     place = ucs_map_search(table, key);
     return (atomic_load_explicit(&place->key, memory_order_acquire) == key) ?
-           atomic_load_explicit(&place->value, memory_order_relaxed) : NULL;
+           ucs_relaxed_load(&place->value) : NULL;
 }
 
 /** Set the value of a handle, in place of the value before; not NULL. Any thread.

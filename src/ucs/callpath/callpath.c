@@ -7,6 +7,7 @@
 #include "callpath.h"
 
 #include <ucs/base/hash.h>
+#include <ucs/base/relaxed.h>
 #include <ucs/sys/math.h>
 
 #include <stdatomic.h>
@@ -140,12 +141,11 @@ static int may_unwind(ucs_callpath_table_t *table, uint64_t key)
         return 1;
     }
 
-    if (atomic_load_explicit(&first->unwinds, memory_order_relaxed) >=
-        UCS_CALLPATH_MAX_UNWINDS) {
+    if (ucs_relaxed_load(&first->unwinds) >= UCS_CALLPATH_MAX_UNWINDS) {
         return 0;
     }
 
-    atomic_fetch_add_explicit(&first->unwinds, 1, memory_order_relaxed);
+    ucs_relaxed_add(&first->unwinds, 1);
     return 1;
 }
 
@@ -188,11 +188,8 @@ add_layout(ucs_callpath_table_t *table, uint64_t key, unsigned way,
         layout = layout_at(table, key, i);
         found  = 0;
         /* Relaxed: the thread reads nothing that another thread has written there */
-        if (atomic_compare_exchange_strong_explicit(&layout->key, &found,
-                                                    key & ~1ul,
-                                                    memory_order_relaxed,
-                                                    memory_order_relaxed)) {
-            atomic_store_explicit(&layout->unwinds, 1, memory_order_relaxed);
+        if (ucs_relaxed_cas(&layout->key, &found, key & ~1ul)) {
+            ucs_relaxed_store(&layout->unwinds, 1);
             layout->count = count;
             memcpy(layout->offset, offset, count * sizeof(*offset));
             /* Release: pairs with the acquire of find_layout() */
@@ -311,8 +308,7 @@ is_known_further_on(ucs_callpath_table_t *table, uint64_t path)
     unsigned i;
 
     for (i = 1; i < PATH_PROBES; ++i) {
-        if (atomic_load_explicit(path_at(table, path, i),
-                                 memory_order_relaxed) == path) {
+        if (ucs_relaxed_load(path_at(table, path, i)) == path) {
             return 1;
         }
     }
@@ -322,8 +318,7 @@ is_known_further_on(ucs_callpath_table_t *table, uint64_t path)
 static UCS_F_ALWAYS_INLINE int is_known(ucs_callpath_table_t *table,
                                         uint64_t path)
 {
-    return ucs_likely(atomic_load_explicit(path_at(table, path, 0),
-                                           memory_order_relaxed) == path) ||
+    return ucs_likely(ucs_relaxed_load(path_at(table, path, 0)) == path) ||
            is_known_further_on(table, path);
 }
 
@@ -338,13 +333,12 @@ static void add_path(ucs_callpath_table_t *table, uint64_t path)
     }
 
     for (i = 0; i < PATH_PROBES; ++i) {
-        if (atomic_load_explicit(path_at(table, path, i),
-                                 memory_order_relaxed) == 0) {
+        if (ucs_relaxed_load(path_at(table, path, i)) == 0) {
             place = path_at(table, path, i);
             break;
         }
     }
-    atomic_store_explicit(place, path, memory_order_relaxed);
+    ucs_relaxed_store(place, path);
 }
 
 /* @return the number of the path by the slots of a layout, or 0 if they are not all on the

@@ -7,6 +7,7 @@
 #include "live.h"
 #include "own_fd.h"
 
+#include <ucs/base/relaxed.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/vfs/base/vfs_obj.h>
 
@@ -152,13 +153,13 @@ static void live_write(live_page_t *page,
     memcpy(words, state, sizeof(words));
     /* Relaxed: only the thread that has set busy writes the number, and busy orders
      * such threads */
-    seq = atomic_load_explicit(&page->seq, memory_order_relaxed);
-    atomic_store_explicit(&page->seq, seq + 1, memory_order_relaxed);
+    seq = ucs_relaxed_load(&page->seq);
+    ucs_relaxed_store(&page->seq, seq + 1);
 
     /* Release: a reader of one of the words sees the odd number as well */
     atomic_thread_fence(memory_order_release);
     for (i = 0; i < LIVE_WORDS; ++i) {
-        atomic_store_explicit(&page->word[i], words[i], memory_order_relaxed);
+        ucs_relaxed_store(&page->word[i], words[i]);
     }
 
     /* Release: a reader of the number sees the words */
@@ -191,12 +192,12 @@ void ucs_rcache_pred_live_update(ucs_rcache_pred_live_t *live,
 
 void ucs_rcache_pred_live_count_use(ucs_rcache_pred_live_t *live)
 {
-    atomic_fetch_add_explicit(&live->page->uses, 1, memory_order_relaxed);
+    ucs_relaxed_add(&live->page->uses, 1);
 }
 
 uint64_t ucs_rcache_pred_live_get_uses(const ucs_rcache_pred_live_t *live)
 {
-    return atomic_load_explicit(&live->page->uses, memory_order_relaxed);
+    return ucs_relaxed_load(&live->page->uses);
 }
 
 int ucs_rcache_pred_live_get_fd(const ucs_rcache_pred_live_t *live)
@@ -264,12 +265,12 @@ static int read_try(const live_page_t *page,
     }
 
     for (i = 0; i < LIVE_WORDS; ++i) {
-        words[i] = atomic_load_explicit(&page->word[i], memory_order_relaxed);
+        words[i] = ucs_relaxed_load(&page->word[i]);
     }
 
     /* Acquire: the number is read again only after the words were read */
     atomic_thread_fence(memory_order_acquire);
-    if (atomic_load_explicit(&page->seq, memory_order_relaxed) != seq) {
+    if (ucs_relaxed_load(&page->seq) != seq) {
         return 0;
     }
 
@@ -308,9 +309,7 @@ static ucs_status_t read_page(const live_page_t *page,
         if (read_try(page, state)) {
             if (state->snapshot.policy ==
                 UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
-                state->snapshot.stats.uses =
-                        atomic_load_explicit(&page->uses,
-                                             memory_order_relaxed);
+                state->snapshot.stats.uses = ucs_relaxed_load(&page->uses);
             }
             return read_check_state(state);
         }

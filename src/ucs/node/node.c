@@ -9,6 +9,7 @@
 #include "node_int.h"
 
 #include <ucs/base/clock.h>
+#include <ucs/base/relaxed.h>
 #include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -48,7 +49,7 @@ void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
                                          atomic_load(&slot->bytes));
         totals->regions  = add_saturated(totals->regions,
                                          atomic_load(&slot->regions));
-        totals->procs   += (pred_node_get(&slot->owner) != 0);
+        totals->procs   += (ucs_relaxed_load(&slot->owner) != 0);
     }
 }
 
@@ -145,7 +146,7 @@ static uint64_t missing(uint64_t sum, uint64_t more, uint64_t max)
 /* Raise the wanted room to a value, if less is wanted */
 static void want(_Atomic(uint64_t) *wanted, uint64_t value)
 {
-    uint64_t old = pred_node_get(wanted);
+    uint64_t old = ucs_relaxed_load(wanted);
 
     while ((old < value) &&
            !atomic_compare_exchange_weak_explicit(wanted, &old, value,
@@ -158,7 +159,7 @@ static void want(_Atomic(uint64_t) *wanted, uint64_t value)
  * @return whether room was wanted. */
 static int satisfy(_Atomic(uint64_t) *wanted, uint64_t value)
 {
-    uint64_t old = pred_node_get(wanted);
+    uint64_t old = ucs_relaxed_load(wanted);
 
     while ((old > 0) &&
            !atomic_compare_exchange_weak_explicit(wanted, &old,
@@ -188,7 +189,7 @@ void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
     /* Release: a thread that sees the new value of asks sees the wanted room; and a
      * thread of this process sees the new value of own_asks as well, and does not
      * take the ask for another process's */
-    atomic_fetch_add_explicit(&node->own_asks, 1, memory_order_relaxed);
+    ucs_relaxed_add(&node->own_asks, 1);
     atomic_fetch_add_explicit(&node->shm->asks, 1, memory_order_release);
 }
 
@@ -222,18 +223,16 @@ int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node)
      * newer, fewer asks of others are found than there are, and the next call
      * finds the rest. */
     asks   = atomic_load_explicit(&node->shm->asks, memory_order_acquire);
-    others = asks - pred_node_get(&node->own_asks);
-    seen   = pred_node_get(&node->asks_seen);
+    others = asks - ucs_relaxed_load(&node->own_asks);
+    seen   = ucs_relaxed_load(&node->asks_seen);
     if (((int64_t)(others - seen) <= 0) ||
-        !atomic_compare_exchange_strong_explicit(&node->asks_seen, &seen,
-                                                 others, memory_order_relaxed,
-                                                 memory_order_relaxed)) {
+        !ucs_relaxed_cas(&node->asks_seen, &seen, others)) {
         return 0;
     }
 
     /* Relaxed: numbers. If they are 0, others have given back enough since */
-    return (pred_node_get(&node->shm->wanted_bytes) > 0) ||
-           (pred_node_get(&node->shm->wanted_regions) > 0);
+    return (ucs_relaxed_load(&node->shm->wanted_bytes) > 0) ||
+           (ucs_relaxed_load(&node->shm->wanted_regions) > 0);
 }
 
 
@@ -308,7 +307,7 @@ static void node_start(ucs_rcache_pred_node_t *node)
     pred_slot_set_cpus(node->slot->usable, &node->usable);
     node->joined = ucs_monotonic_ns();
     pred_node_watch(node, node->joined);
-    pred_node_put(&node->asks_seen, atomic_load(&node->shm->asks));
+    ucs_relaxed_store(&node->asks_seen, atomic_load(&node->shm->asks));
 }
 
 /* @return a number of this process's PID and time name spaces */
@@ -426,7 +425,7 @@ static void tell_helper(ucs_rcache_pred_node_t *node, uint64_t busy)
         .usec = busy / 1000
     };
 
-    pred_node_put(&node->slot->helper, helper.word);
+    ucs_relaxed_store(&node->slot->helper, helper.word);
 }
 
 void pred_node_update_at(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t demand,
@@ -434,7 +433,7 @@ void pred_node_update_at(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t de
 {
     pred_node_word_t word;
 
-    pred_node_put(&node->slot->demand, demand);
+    ucs_relaxed_store(&node->slot->demand, demand);
     tell_helper(node, busy);
     pred_node_watch(node, now);
 

@@ -10,6 +10,8 @@
 #include "node.h"
 #include "segment.h"
 
+#include <ucs/base/relaxed.h>
+
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -254,20 +256,6 @@ struct ucs_rcache_pred_node {
      *  grows */
     _Atomic(uint64_t)              asks_seen;
 };
-
-
-/** Read a number of the shared memory that is a number by itself, of which nothing else
- *  follows: relaxed. */
-static inline uint64_t pred_node_get(const _Atomic(uint64_t) *word)
-{
-    return atomic_load_explicit(word, memory_order_relaxed);
-}
-
-/** Write one. */
-static inline void pred_node_put(_Atomic(uint64_t) *word, uint64_t value)
-{
-    atomic_store_explicit(word, value, memory_order_relaxed);
-}
 
 
 /* slot.c: slots, and whether their owners are dead. Any thread may call these functions, and

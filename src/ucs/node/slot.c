@@ -10,6 +10,7 @@
 
 #include "node_int.h"
 
+#include <ucs/base/relaxed.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -120,7 +121,7 @@ void pred_slot_set_cpus(_Atomic(uint64_t) *words, const cpu_set_t *cpus)
 
     memcpy(values, cpus, sizeof(values));
     for (i = 0; i < UCS_RCACHE_PRED_NODE_CPU_WORDS; ++i) {
-        pred_node_put(&words[i], values[i]);
+        ucs_relaxed_store(&words[i], values[i]);
     }
 }
 
@@ -130,7 +131,7 @@ void pred_slot_get_cpus(const _Atomic(uint64_t) *words, cpu_set_t *cpus)
     unsigned i;
 
     for (i = 0; i < UCS_RCACHE_PRED_NODE_CPU_WORDS; ++i) {
-        values[i] = pred_node_get(&words[i]);
+        values[i] = ucs_relaxed_load(&words[i]);
     }
     memcpy(cpus, values, sizeof(values));
 }
@@ -141,7 +142,7 @@ void pred_slot_free(ucs_rcache_pred_node_slot_t *slot)
 
     /* The numbers to be summed, and the owner, come before all others */
     for (word = &slot->procid; word < (_Atomic(uint64_t)*)(slot + 1); ++word) {
-        pred_node_put(word, 0);
+        ucs_relaxed_store(word, 0);
     }
     atomic_store(&slot->regions, 0);
     atomic_store(&slot->bytes, 0);
@@ -159,8 +160,8 @@ static int slot_is_dead(ucs_rcache_pred_node_t *node,
         return 0;
     }
 
-    procid = pred_node_get(&slot->procid);
-    if ((procid == 0) || (pred_node_get(&slot->names) != node->names)) {
+    procid = ucs_relaxed_load(&slot->procid);
+    if ((procid == 0) || (ucs_relaxed_load(&slot->names) != node->names)) {
         return 1;
     }
 
@@ -172,7 +173,7 @@ static int slot_is_dead(ucs_rcache_pred_node_t *node,
 static int slot_reap(ucs_rcache_pred_node_t *node,
                      ucs_rcache_pred_node_slot_t *slot)
 {
-    uint64_t owner = pred_node_get(&slot->owner);
+    uint64_t owner = ucs_relaxed_load(&slot->owner);
 
     if ((owner == 0) || (owner == node->self) ||
         !slot_is_dead(node, slot, owner)) {
@@ -192,33 +193,31 @@ static int slot_reap(ucs_rcache_pred_node_t *node,
     return 1;
 }
 
-unsigned pred_node_reap(ucs_rcache_pred_node_t *node)
+/* Look at some slots, from the one after the last look on, and take back the slots of dead
+ * processes. @return how many slots were taken back */
+static unsigned reap(ucs_rcache_pred_node_t *node, unsigned max)
 {
     unsigned num_used = pred_node_num_used(node);
-    unsigned count    = 0;
-    unsigned i;
-
-    for (i = 0; i < num_used; ++i) {
-        count += slot_reap(node, &node->shm->slots[i]);
-    }
-
-    return count;
-}
-
-unsigned pred_node_reap_some(ucs_rcache_pred_node_t *node)
-{
-    unsigned num_used = pred_node_num_used(node);
-    unsigned some     = ucs_min(num_used, REAP_SOME);
+    unsigned some     = ucs_min(num_used, max);
     unsigned count    = 0;
     unsigned hand, i;
 
-    hand = atomic_fetch_add_explicit(&node->reap_hand, some,
-                                     memory_order_relaxed);
+    hand = ucs_relaxed_add(&node->reap_hand, some);
     for (i = 0; i < some; ++i) {
         count += slot_reap(node, &node->shm->slots[(hand + i) % num_used]);
     }
 
     return count;
+}
+
+unsigned pred_node_reap(ucs_rcache_pred_node_t *node)
+{
+    return reap(node, UCS_RCACHE_PRED_NODE_SLOTS);
+}
+
+unsigned pred_node_reap_some(ucs_rcache_pred_node_t *node)
+{
+    return reap(node, REAP_SOME);
 }
 
 /* Become the owner of a slot. @return 0 if it has another one. */
@@ -247,8 +246,8 @@ ucs_status_t pred_slot_take_any(ucs_rcache_pred_node_t *node)
     for (i = 0; i < UCS_RCACHE_PRED_NODE_SLOTS; ++i) {
         if (slot_take(node, i)) {
             node->slot = &node->shm->slots[i];
-            pred_node_put(&node->slot->names, node->names);
-            pred_node_put(&node->slot->procid, node->procid);
+            ucs_relaxed_store(&node->slot->names, node->names);
+            ucs_relaxed_store(&node->slot->procid, node->procid);
             return UCS_OK;
         }
     }

@@ -151,7 +151,7 @@ void ucs_rcache_pred_idle_read_cores(const char *root, const cpu_set_t *cpus,
 
 pred_node_word_t pred_node_get_seat(const ucs_rcache_pred_node_t *node)
 {
-    return (pred_node_word_t){.word = pred_node_get(&node->slot->seat)};
+    return (pred_node_word_t){.word = ucs_relaxed_load(&node->slot->seat)};
 }
 
 /* Become the one process that looks, if a look is due. @return whether it is, and
@@ -165,7 +165,7 @@ static int begin_look(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t *last
 
     interval = (now - node->joined < UCS_NSEC_PER_SEC) ? WATCH_INTERVAL_YOUNG :
                                                      WATCH_INTERVAL;
-    interval = ucs_max(interval, WATCH_COST_SHARE * pred_node_get(&watch->cost));
+    interval = ucs_max(interval, WATCH_COST_SHARE * ucs_relaxed_load(&watch->cost));
     interval = ucs_min(interval, WATCH_INTERVAL_MAX);
     *last_p  = last;
     /* A future time is of another time name space */
@@ -179,8 +179,8 @@ static void add_helper(look_t *look, const ucs_rcache_pred_node_slot_t *slot)
 {
     pred_node_helper_t seen, now;
 
-    now.word  = pred_node_get(&slot->helper);
-    seen.word = pred_node_get(&slot->helper_seen);
+    now.word  = ucs_relaxed_load(&slot->helper);
+    seen.word = ucs_relaxed_load(&slot->helper_seen);
     if ((now.cpu == seen.cpu) && (now.cpu > 0) && (now.usec >= seen.usec)) {
         look->busy[now.cpu - 1] += (now.usec - seen.usec) * 1000;
     }
@@ -193,10 +193,10 @@ static void add_user(look_t *look, ucs_rcache_pred_node_slot_t *slot)
     pred_node_word_t seat;
 
     add_helper(look, slot);
-    seat.word = pred_node_get(&slot->seat);
+    seat.word = ucs_relaxed_load(&slot->seat);
     pred_slot_get_cpus(slot->affinity, &user->affinity);
     pred_slot_get_cpus(slot->usable, &user->usable);
-    user->demand = pred_node_get(&slot->demand);
+    user->demand = ucs_relaxed_load(&slot->demand);
     user->cpu    = seat.has_cpu ? ((int)seat.cpu - 1) : -1;
     look->slots[look->num_users++] = slot;
 }
@@ -209,7 +209,7 @@ static void collect_users(ucs_rcache_pred_node_t *node, unsigned max_users,
 
     for (i = 0; i < max_users; ++i) {
         slot = &node->shm->slots[i];
-        if (pred_node_get(&slot->owner) != 0) {
+        if (ucs_relaxed_load(&slot->owner) != 0) {
             add_user(look, slot);
         }
     }
@@ -250,12 +250,12 @@ static void tell_seats(const look_t *look)
             .procs   = look->num_users,
             .share   = ucs_max(seat->share * UCS_RCACHE_PRED_NODE_SHARE_ONE, 1)
         };
-        pred_node_put(&look->slots[i]->seat, word.word);
+        ucs_relaxed_store(&look->slots[i]->seat, word.word);
 
         /* The helper will soon be there */
-        helper.word = pred_node_get(&look->slots[i]->helper);
+        helper.word = ucs_relaxed_load(&look->slots[i]->helper);
         helper.cpu  = seat->cpu + 1;
-        pred_node_put(&look->slots[i]->helper_seen, helper.word);
+        ucs_relaxed_store(&look->slots[i]->helper_seen, helper.word);
     }
 }
 
@@ -299,6 +299,6 @@ void pred_node_watch(ucs_rcache_pred_node_t *node, uint64_t now)
     begin = ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pred_node_reap(node);
     look_at_all(node, ((last == 0) || (now < last)) ? 0 : (now - last));
-    pred_node_put(&node->shm->watch.cost,
+    ucs_relaxed_store(&node->shm->watch.cost,
                   ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
 }

@@ -7,6 +7,7 @@
 #include "buffers.h"
 
 #include <ucs/base/align.h>
+#include <ucs/base/relaxed.h>
 
 #include <stdlib.h>
 
@@ -64,9 +65,8 @@ void ucs_reuse_table_cleanup(ucs_reuse_table_t *table)
 /* Whether so few buffers are hot that chains are not worth growing */
 static int is_wasted(const ucs_reuse_table_t *table)
 {
-    return atomic_load_explicit(&table->num_hot, memory_order_relaxed) <
-           table->min_hot * atomic_load_explicit(&table->num_buffers,
-                                                 memory_order_relaxed);
+    return ucs_relaxed_load(&table->num_hot) <
+           table->min_hot * ucs_relaxed_load(&table->num_buffers);
 }
 
 static void forget_cold(ucs_reuse_table_t *table, ucs_reuse_line_t *line)
@@ -74,15 +74,11 @@ static void forget_cold(ucs_reuse_table_t *table, ucs_reuse_line_t *line)
     unsigned i;
 
     for (i = 0; i < UCS_REUSE_LINE_BUFFERS; ++i) {
-        if ((atomic_load_explicit(&line->buffers[i].address,
-                                  memory_order_relaxed) != 0) &&
+        if ((ucs_relaxed_load(&line->buffers[i].address) != 0) &&
             (ucs_reuse_buffer_handle(&line->buffers[i]) == 0)) {
-            atomic_store_explicit(&line->buffers[i].uses, 0,
-                                  memory_order_relaxed);
-            atomic_store_explicit(&line->buffers[i].address, 0,
-                                  memory_order_relaxed);
-            atomic_fetch_sub_explicit(&table->num_buffers, 1,
-                                      memory_order_relaxed);
+            ucs_relaxed_store(&line->buffers[i].uses, 0);
+            ucs_relaxed_store(&line->buffers[i].address, 0);
+            ucs_relaxed_sub(&table->num_buffers, 1);
         }
     }
 }
@@ -98,23 +94,22 @@ static void start_anew(ucs_reuse_table_t *table)
         line = &table->lines[i];
         do {
             forget_cold(table, line);
-            line = atomic_load_explicit(&line->next, memory_order_relaxed);
+            line = ucs_relaxed_load(&line->next);
         } while (line != NULL);
     }
-    atomic_store_explicit(&table->num_refused, 0, memory_order_relaxed);
-    atomic_store_explicit(&table->is_stopped, 0, memory_order_relaxed);
+    ucs_relaxed_store(&table->num_refused, 0);
+    ucs_relaxed_store(&table->is_stopped, 0);
     ucs_mutex_unlock(&table->lock);
 }
 
 static void refuse(ucs_reuse_table_t *table)
 {
-    uint32_t refused = atomic_load_explicit(&table->num_refused,
-                                            memory_order_relaxed) + 1;
+    uint32_t refused = ucs_relaxed_load(&table->num_refused) + 1;
 
-    atomic_store_explicit(&table->num_refused, refused, memory_order_relaxed);
+    ucs_relaxed_store(&table->num_refused, refused);
     if ((refused >= (1ul << table->bits)) &&
         (refused / REFUSED_PER_BUFFER >=
-         atomic_load_explicit(&table->num_buffers, memory_order_relaxed))) {
+         ucs_relaxed_load(&table->num_buffers))) {
         start_anew(table);
     }
 }
@@ -128,12 +123,8 @@ take_entry(ucs_reuse_table_t *table, ucs_reuse_line_t *line, uint64_t key)
 
     for (i = 0; i < UCS_REUSE_LINE_BUFFERS; ++i) {
         free_entry = 0;
-        if (atomic_compare_exchange_strong_explicit(&line->buffers[i].address,
-                                                    &free_entry, key,
-                                                    memory_order_relaxed,
-                                                    memory_order_relaxed)) {
-            atomic_fetch_add_explicit(&table->num_buffers, 1,
-                                      memory_order_relaxed);
+        if (ucs_relaxed_cas(&line->buffers[i].address, &free_entry, key)) {
+            ucs_relaxed_add(&table->num_buffers, 1);
             return &line->buffers[i];
         }
     }
@@ -149,10 +140,10 @@ static int grow(ucs_reuse_table_t *table, ucs_reuse_line_t *last)
     int grown = 0;
 
     ucs_mutex_lock(&table->lock);
-    if (atomic_load_explicit(&last->next, memory_order_relaxed) != NULL) {
+    if (ucs_relaxed_load(&last->next) != NULL) {
         grown = 1; /* Another thread was faster */
     } else if (is_wasted(table)) {
-        atomic_store_explicit(&table->is_stopped, 1, memory_order_relaxed);
+        ucs_relaxed_store(&table->is_stopped, 1);
     } else {
         line = aligned_alloc(sizeof(*line), sizeof(*line));
         if (line != NULL) {
@@ -174,7 +165,7 @@ ucs_reuse_buffer_t *ucs_reuse_table_add(ucs_reuse_table_t *table,
     ucs_reuse_buffer_t *buffer;
     ucs_reuse_line_t *next;
 
-    if (atomic_load_explicit(&table->is_stopped, memory_order_relaxed)) {
+    if (ucs_relaxed_load(&table->is_stopped)) {
         refuse(table);
         return NULL;
     }
@@ -200,13 +191,12 @@ int ucs_reuse_table_heat(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
     int heated = 0;
 
     ucs_mutex_lock(&table->lock);
-    if ((atomic_load_explicit(&buffer->address, memory_order_relaxed) ==
-         (uintptr_t)address) &&
+    if ((ucs_relaxed_load(&buffer->address) == (uintptr_t)address) &&
         (ucs_reuse_buffer_handle(buffer) == 0)) {
-        atomic_store_explicit(&buffer->handle, handle, memory_order_relaxed);
-        atomic_fetch_add_explicit(&table->num_hot, 1, memory_order_relaxed);
+        ucs_relaxed_store(&buffer->handle, handle);
+        ucs_relaxed_add(&table->num_hot, 1);
         if (!is_wasted(table)) {
-            atomic_store_explicit(&table->is_stopped, 0, memory_order_relaxed);
+            ucs_relaxed_store(&table->is_stopped, 0);
         }
         heated = 1;
     }
@@ -219,9 +209,9 @@ void ucs_reuse_table_cool(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
 {
     ucs_mutex_lock(&table->lock);
     if (ucs_reuse_buffer_handle(buffer) == handle) {
-        atomic_store_explicit(&buffer->handle, 0, memory_order_relaxed);
+        ucs_relaxed_store(&buffer->handle, 0);
         ucs_reuse_buffer_restart(buffer);
-        atomic_fetch_sub_explicit(&table->num_hot, 1, memory_order_relaxed);
+        ucs_relaxed_sub(&table->num_hot, 1);
     }
     ucs_mutex_unlock(&table->lock);
 }
@@ -250,21 +240,15 @@ void ucs_reuse_slots_cleanup(ucs_reuse_slots_t *slots)
     ucs_mutex_destroy(&slots->lock);
 }
 
-static uint64_t state_of(const ucs_reuse_slot_t *slot)
-{
-    return atomic_load_explicit(&slot->state, memory_order_relaxed);
-}
-
 static uint64_t length_of(const ucs_reuse_slot_t *slot)
 {
-    return atomic_load_explicit(&slot->end, memory_order_relaxed) -
-           atomic_load_explicit(&slot->start, memory_order_relaxed);
+    return ucs_relaxed_load(&slot->end) - ucs_relaxed_load(&slot->start);
 }
 
 /* Find a free slot, or one that was never used. To be called under the lock */
 static ucs_reuse_slot_t *find_free(ucs_reuse_slots_t *slots)
 {
-    uint32_t num = atomic_load_explicit(&slots->num, memory_order_relaxed);
+    uint32_t num = ucs_relaxed_load(&slots->num);
     ucs_reuse_slot_t *slot;
 
     for (slot = slots->slots; slot < slots->slots + num; ++slot) {
@@ -277,7 +261,7 @@ static ucs_reuse_slot_t *find_free(ucs_reuse_slots_t *slots)
         return NULL;
     }
 
-    atomic_store_explicit(&slot->state, FLAGS, memory_order_relaxed);
+    ucs_relaxed_store(&slot->state, FLAGS);
     atomic_store_explicit(&slots->num, num + 1, memory_order_release);
     return slot;
 }
@@ -291,14 +275,13 @@ uint32_t ucs_reuse_slots_fill(ucs_reuse_slots_t *slots, uintptr_t start,
     ucs_mutex_lock(&slots->lock);
     slot = find_free(slots);
     if (slot != NULL) {
-        atomic_store_explicit(&slot->start, start, memory_order_relaxed);
-        atomic_store_explicit(&slot->end, end, memory_order_relaxed);
-        atomic_store_explicit(&slot->is_used, 1, memory_order_relaxed);
-        atomic_store_explicit(&slot->is_proven, 0, memory_order_relaxed);
+        ucs_relaxed_store(&slot->start, start);
+        ucs_relaxed_store(&slot->end, end);
+        ucs_relaxed_store(&slot->is_used, 1);
+        ucs_relaxed_store(&slot->is_proven, 0);
         slot->handle = handle;
         slot->buffer = buffer;
-        atomic_fetch_add_explicit(&slots->bytes, end - start,
-                                  memory_order_relaxed);
+        ucs_relaxed_add(&slots->bytes, end - start);
         atomic_fetch_and_explicit(&slot->state, ~FLAGS, memory_order_release);
     }
     ucs_mutex_unlock(&slots->lock);
@@ -308,10 +291,9 @@ uint32_t ucs_reuse_slots_fill(ucs_reuse_slots_t *slots, uintptr_t start,
 
 void ucs_reuse_slots_retire(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot)
 {
-    if (!(state_of(slot) & FLAGS) &&
-        !(atomic_fetch_or_explicit(&slot->state, FLAG_DEAD,
-                                   memory_order_relaxed) & FLAGS)) {
-        atomic_fetch_add_explicit(&slots->num_dead, 1, memory_order_relaxed);
+    if (!(ucs_relaxed_load(&slot->state) & FLAGS) &&
+        !(ucs_relaxed_or(&slot->state, FLAG_DEAD) & FLAGS)) {
+        ucs_relaxed_add(&slots->num_dead, 1);
     }
 }
 
@@ -322,8 +304,8 @@ void ucs_reuse_slots_unmapped(ucs_reuse_slots_t *slots, uintptr_t start,
     ucs_reuse_slot_t *slot;
 
     for (slot = slots->slots; slot < slots->slots + num; ++slot) {
-        if ((atomic_load_explicit(&slot->start, memory_order_relaxed) < end) &&
-            (atomic_load_explicit(&slot->end, memory_order_relaxed) > start)) {
+        if ((ucs_relaxed_load(&slot->start) < end) &&
+            (ucs_relaxed_load(&slot->end) > start)) {
             ucs_reuse_slots_retire(slots, slot);
         }
     }
@@ -343,18 +325,16 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_dead(ucs_reuse_slots_t *slots)
     ucs_reuse_slot_t *slot, *found = NULL;
     uint32_t num;
 
-    if (ucs_likely(atomic_load_explicit(&slots->num_dead,
-                                        memory_order_relaxed) == 0)) {
+    if (ucs_likely(ucs_relaxed_load(&slots->num_dead) == 0)) {
         return NULL;
     }
 
     ucs_mutex_lock(&slots->lock);
-    num = atomic_load_explicit(&slots->num, memory_order_relaxed);
+    num = ucs_relaxed_load(&slots->num);
     for (slot = slots->slots; (slot < slots->slots + num) && (found == NULL);
          ++slot) {
         if (take(slot, FLAG_DEAD)) {
-            atomic_fetch_sub_explicit(&slots->num_dead, 1,
-                                      memory_order_relaxed);
+            ucs_relaxed_sub(&slots->num_dead, 1);
             found = slot;
         }
     }
@@ -368,7 +348,7 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_victim(ucs_reuse_slots_t *slots)
     uint32_t num, i;
 
     ucs_mutex_lock(&slots->lock);
-    num = atomic_load_explicit(&slots->num, memory_order_relaxed);
+    num = ucs_relaxed_load(&slots->num);
 
     /* The hand of a clock: the first round finds slots without a use since the last
      * time, the second round all */
@@ -387,7 +367,7 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_victim(ucs_reuse_slots_t *slots)
 
 ucs_reuse_slot_t *ucs_reuse_slots_take_any(ucs_reuse_slots_t *slots)
 {
-    uint32_t num = atomic_load_explicit(&slots->num, memory_order_relaxed);
+    uint32_t num = ucs_relaxed_load(&slots->num);
     ucs_reuse_slot_t *slot;
     uint64_t state;
 
@@ -396,8 +376,7 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_any(ucs_reuse_slots_t *slots)
                                          memory_order_acquire);
         if (!(state & FLAG_TAKEN)) {
             if (state & FLAG_DEAD) {
-                atomic_fetch_sub_explicit(&slots->num_dead, 1,
-                                          memory_order_relaxed);
+                ucs_relaxed_sub(&slots->num_dead, 1);
             }
             return slot;
         }
@@ -409,15 +388,14 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_any(ucs_reuse_slots_t *slots)
 void ucs_reuse_slots_put_dead(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot)
 {
     atomic_fetch_and_explicit(&slot->state, ~FLAG_TAKEN, memory_order_release);
-    atomic_fetch_add_explicit(&slots->num_dead, 1, memory_order_relaxed);
+    ucs_relaxed_add(&slots->num_dead, 1);
 }
 
 void ucs_reuse_slots_free(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot)
 {
     ucs_mutex_lock(&slots->lock);
-    atomic_fetch_sub_explicit(&slots->bytes, length_of(slot),
-                              memory_order_relaxed);
-    atomic_store_explicit(&slot->start, 0, memory_order_relaxed);
-    atomic_store_explicit(&slot->end, 0, memory_order_relaxed);
+    ucs_relaxed_sub(&slots->bytes, length_of(slot));
+    ucs_relaxed_store(&slot->start, 0);
+    ucs_relaxed_store(&slot->end, 0);
     ucs_mutex_unlock(&slots->lock);
 }

@@ -11,6 +11,7 @@
 
 #include <ucs/base/hash.h>
 #include <ucs/base/mutex.h>
+#include <ucs/base/relaxed.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
 #include <ucs/type/status.h>
@@ -201,8 +202,7 @@ ucs_reuse_table_find(const ucs_reuse_table_t *table, const void *address)
 
     do {
         for (i = 0; i < UCS_REUSE_LINE_BUFFERS; ++i) {
-            if (atomic_load_explicit(&line->buffers[i].address,
-                                     memory_order_relaxed) == key) {
+            if (ucs_relaxed_load(&line->buffers[i].address) == key) {
                 return &line->buffers[i];
             }
         }
@@ -221,24 +221,24 @@ ucs_reuse_table_find(const ucs_reuse_table_t *table, const void *address)
 static UCS_F_ALWAYS_INLINE uint32_t
 ucs_reuse_buffer_count(ucs_reuse_buffer_t *buffer)
 {
-    uint32_t count = atomic_load_explicit(&buffer->uses, memory_order_relaxed);
+    uint32_t count = ucs_relaxed_load(&buffer->uses);
 
     count += (count < UCS_REUSE_MAX_COUNT);
-    atomic_store_explicit(&buffer->uses, count, memory_order_relaxed);
+    ucs_relaxed_store(&buffer->uses, count);
     return count;
 }
 
 /** Count the sends of a buffer from 0 again. */
 static inline void ucs_reuse_buffer_restart(ucs_reuse_buffer_t *buffer)
 {
-    atomic_store_explicit(&buffer->uses, 0, memory_order_relaxed);
+    ucs_relaxed_store(&buffer->uses, 0);
 }
 
 /** @return the handle of a buffer that is hot, or 0. */
 static UCS_F_ALWAYS_INLINE uint32_t
 ucs_reuse_buffer_handle(const ucs_reuse_buffer_t *buffer)
 {
-    return atomic_load_explicit(&buffer->handle, memory_order_relaxed);
+    return ucs_relaxed_load(&buffer->handle);
 }
 
 /**
@@ -309,26 +309,22 @@ ucs_reuse_slots_acquire(ucs_reuse_slots_t *slots, uint32_t number,
     ucs_reuse_slot_t *slot = ucs_reuse_slots_at(slots, number);
 
     /* Read first: a late thread does not disturb the one that has taken the slot */
-    if (ucs_unlikely(atomic_load_explicit(&slot->state, memory_order_relaxed) &
-                     UCS_REUSE_SLOT_FLAGS)) {
+    if (ucs_unlikely(ucs_relaxed_load(&slot->state) & UCS_REUSE_SLOT_FLAGS)) {
         return NULL;
     }
 
     if (ucs_unlikely((atomic_fetch_add_explicit(&slot->state, 1,
                                                 memory_order_acquire) &
                       UCS_REUSE_SLOT_FLAGS) ||
-                     (atomic_load_explicit(&slot->start,
-                                           memory_order_relaxed) > start) ||
-                     (atomic_load_explicit(&slot->end,
-                                           memory_order_relaxed) < end))) {
+                     (ucs_relaxed_load(&slot->start) > start) ||
+                     (ucs_relaxed_load(&slot->end) < end))) {
         ucs_reuse_slot_release(slot);
         return NULL;
     }
 
     /* Read first: the line stays shared among threads that use the slot */
-    if (ucs_unlikely(!atomic_load_explicit(&slot->is_used,
-                                           memory_order_relaxed))) {
-        atomic_store_explicit(&slot->is_used, 1, memory_order_relaxed);
+    if (ucs_unlikely(!ucs_relaxed_load(&slot->is_used))) {
+        ucs_relaxed_store(&slot->is_used, 1);
     }
     return slot;
 }
@@ -337,8 +333,7 @@ ucs_reuse_slots_acquire(ucs_reuse_slots_t *slots, uint32_t number,
 static UCS_F_ALWAYS_INLINE int
 ucs_reuse_slot_is_sent(const ucs_reuse_slot_t *slot)
 {
-    return (uint32_t)atomic_load_explicit(&slot->state,
-                                          memory_order_relaxed) != 0;
+    return (uint32_t)ucs_relaxed_load(&slot->state) != 0;
 }
 
 /** Mark live slots dead whose memory overlaps a range. May be called in a

@@ -7,6 +7,7 @@
 #include "sends.h"
 
 #include <ucs/base/hash.h>
+#include <ucs/base/relaxed.h>
 
 #include <stdlib.h>
 
@@ -44,22 +45,14 @@ void ucs_reuse_tally_reset(ucs_reuse_tally_t *tally)
     memset(tally->others, 0, sizeof(tally->others));
 }
 
-static uint64_t get(const _Atomic(uint64_t) *value)
-{
-    return atomic_load_explicit(value, memory_order_relaxed);
-}
-
 /* @return whether a row is a key's. The key takes a free row */
 static int is_row_of(ucs_reuse_tally_row_t *row, uint64_t key)
 {
-    uint64_t found = get(&row->key);
+    uint64_t found = ucs_relaxed_load(&row->key);
 
     if (found == 0) {
         /* If another thread is faster, it may have added the same buffer */
-        return atomic_compare_exchange_strong_explicit(
-                       &row->key, &found, key, memory_order_relaxed,
-                       memory_order_relaxed) ||
-               (found == key);
+        return ucs_relaxed_cas(&row->key, &found, key) || (found == key);
     }
 
     return found == key;
@@ -91,11 +84,11 @@ void ucs_reuse_tally_note(ucs_reuse_tally_t *tally, const void *address,
 {
     ucs_reuse_tally_row_t *row = row_of(tally, (uintptr_t)address,
                                         ucs_reuse_class(length));
-    uint64_t longest           = get(&row->length);
+    uint64_t longest           = ucs_relaxed_load(&row->length);
 
-    atomic_fetch_add_explicit(&row->count, 1, memory_order_relaxed);
+    ucs_relaxed_add(&row->count, 1);
     if (is_copied) {
-        atomic_fetch_add_explicit(&row->copied, 1, memory_order_relaxed);
+        ucs_relaxed_add(&row->copied, 1);
     }
 
     while ((longest < length) &&
@@ -112,14 +105,14 @@ static void show(const ucs_reuse_tally_row_t *row, uint64_t address,
 {
     ucs_reuse_sends_t sends = {
         .address = address,
-        .length  = get(&row->length),
-        .copied  = get(&row->copied)
+        .length  = ucs_relaxed_load(&row->length),
+        .copied  = ucs_relaxed_load(&row->copied)
     };
 
     /* A send is added to the count before the copied ones, and the count is read
      * last. But all of these are relaxed: a copied send of another thread may be
      * seen before its count */
-    sends.count = ucs_max(get(&row->count), sends.copied);
+    sends.count = ucs_max(ucs_relaxed_load(&row->count), sends.copied);
     if ((sends.count > 0) && (sends.length > 0)) {
         func(arg, &sends);
     }
@@ -134,7 +127,7 @@ void ucs_reuse_tally_for_each(const ucs_reuse_tally_t *tally,
     unsigned i;
 
     for (row = tally->rows; row < tally->rows + num_rows(tally); ++row) {
-        show(row, get(&row->key) >> CLASS_BITS, func, arg);
+        show(row, ucs_relaxed_load(&row->key) >> CLASS_BITS, func, arg);
     }
 
     for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {

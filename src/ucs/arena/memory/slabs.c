@@ -6,6 +6,8 @@
 
 #include "slabs.h"
 
+#include <ucs/base/relaxed.h>
+
 
 /* In the state: the program gets memory of the slab */
 #define SERVED (UCS_ARENA_SLAB_OPEN | UCS_ARENA_SLAB_PLAIN)
@@ -13,8 +15,7 @@
 
 int ucs_arena_slab_is_spoilt(const ucs_arena_slab_t *slab)
 {
-    return (atomic_load_explicit(&slab->state, memory_order_relaxed) &
-            UCS_ARENA_SLAB_SPOILT) != 0;
+    return (ucs_relaxed_load(&slab->state) & UCS_ARENA_SLAB_SPOILT) != 0;
 }
 
 int ucs_arena_slab_is_used(const ucs_arena_slab_t *slab)
@@ -45,7 +46,7 @@ uint32_t ucs_arena_slabs_first_vacant(const ucs_arena_slabs_t *slabs)
 
 size_t ucs_arena_slab_length(const ucs_arena_slab_t *slab)
 {
-    return atomic_load_explicit(&slab->length, memory_order_relaxed);
+    return ucs_relaxed_load(&slab->length);
 }
 
 void ucs_arena_slabs_set(ucs_arena_slabs_t *slabs, uint32_t slab,
@@ -57,9 +58,9 @@ void ucs_arena_slabs_set(ucs_arena_slabs_t *slabs, uint32_t slab,
     slabs->bytes[kind]          += length;
     changed->kind                = kind;
     /* Relaxed: nobody finds the slab before ucs_arena_slab_publish() */
-    atomic_store_explicit(&changed->length, length, memory_order_relaxed);
+    ucs_relaxed_store(&changed->length, length);
     if (slab >= ucs_arena_slabs_num_used(slabs)) {
-        atomic_store_explicit(&slabs->num_used, slab + 1, memory_order_relaxed);
+        ucs_relaxed_store(&slabs->num_used, slab + 1);
     }
 }
 
@@ -72,7 +73,7 @@ size_t ucs_arena_slabs_committed(const ucs_arena_slabs_t *slabs)
 void ucs_arena_slab_publish(ucs_arena_slab_t *slab)
 {
     /* Relaxed: written under the lock */
-    if (atomic_load_explicit(&slab->state, memory_order_relaxed) &
+    if (ucs_relaxed_load(&slab->state) &
         (UCS_ARENA_SLAB_SPOILT | UCS_ARENA_SLAB_CONCEALED)) {
         return;
     }
@@ -83,9 +84,7 @@ void ucs_arena_slab_publish(ucs_arena_slab_t *slab)
         atomic_fetch_or_explicit(&slab->state, UCS_ARENA_SLAB_PLAIN,
                                  memory_order_release);
     } else {
-        atomic_fetch_and_explicit(
-                &slab->state, ~(UCS_ARENA_SLAB_PLAIN | UCS_ARENA_SLAB_WANTED),
-                memory_order_relaxed);
+        ucs_relaxed_and(&slab->state, ~(UCS_ARENA_SLAB_PLAIN | UCS_ARENA_SLAB_WANTED));
         atomic_fetch_or_explicit(&slab->state, UCS_ARENA_SLAB_OPEN,
                                  memory_order_release);
     }
@@ -94,8 +93,7 @@ void ucs_arena_slab_publish(ucs_arena_slab_t *slab)
 void ucs_arena_slab_unwant(ucs_arena_slab_t *slab)
 {
     /* Relaxed: written under the lock */
-    atomic_fetch_and_explicit(&slab->state, ~UCS_ARENA_SLAB_WANTED,
-                              memory_order_relaxed);
+    ucs_relaxed_and(&slab->state, ~UCS_ARENA_SLAB_WANTED);
 }
 
 int ucs_arena_slab_hide(ucs_arena_slab_t *slab)
@@ -116,16 +114,13 @@ int ucs_arena_slab_hide(ucs_arena_slab_t *slab)
 void ucs_arena_slab_spoil(ucs_arena_slab_t *slab)
 {
     /* Relaxed, as below: written under the lock */
-    atomic_fetch_or_explicit(&slab->state, UCS_ARENA_SLAB_SPOILT,
-                             memory_order_relaxed);
-    atomic_fetch_and_explicit(&slab->state, ~(SERVED | UCS_ARENA_SLAB_WANTED),
-                              memory_order_relaxed);
+    ucs_relaxed_or(&slab->state, UCS_ARENA_SLAB_SPOILT);
+    ucs_relaxed_and(&slab->state, ~(SERVED | UCS_ARENA_SLAB_WANTED));
 }
 
 void ucs_arena_slab_mend(ucs_arena_slab_t *slab)
 {
-    atomic_fetch_and_explicit(&slab->state, ~UCS_ARENA_SLAB_SPOILT,
-                              memory_order_relaxed);
+    ucs_relaxed_and(&slab->state, ~UCS_ARENA_SLAB_SPOILT);
 }
 
 int ucs_arena_slabs_clip(const ucs_arena_slabs_t *slabs, uintptr_t *start_p,
@@ -148,10 +143,8 @@ void ucs_arena_slabs_conceal(ucs_arena_slabs_t *slabs)
     uint32_t i;
 
     for (i = 0; i < ucs_arena_slabs_num_used(slabs); ++i) {
-        atomic_fetch_or_explicit(&slabs->slabs[i].state,
-                                 UCS_ARENA_SLAB_CONCEALED, memory_order_relaxed);
-        atomic_fetch_and_explicit(&slabs->slabs[i].state, ~SERVED,
-                                  memory_order_relaxed);
+        ucs_relaxed_or(&slabs->slabs[i].state, UCS_ARENA_SLAB_CONCEALED);
+        ucs_relaxed_and(&slabs->slabs[i].state, ~SERVED);
     }
 }
 
@@ -160,6 +153,6 @@ void ucs_arena_slabs_abandon(ucs_arena_slabs_t *slabs)
     uint32_t i;
 
     for (i = 0; i < ucs_arena_slabs_num_used(slabs); ++i) {
-        atomic_store_explicit(&slabs->slabs[i].state, 0, memory_order_relaxed);
+        ucs_relaxed_store(&slabs->slabs[i].state, 0);
     }
 }

@@ -9,6 +9,7 @@
 
 #include "types.h"
 
+#include <ucs/base/relaxed.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
 #include <ucs/type/status.h>
@@ -114,7 +115,7 @@ ucs_arena_slabs_find(const ucs_arena_slabs_t *slabs, uintptr_t address,
     }
 
     /* A length of 0 is wrapped, and so too long */
-    slab_length = atomic_load_explicit(&slab->length, memory_order_relaxed);
+    slab_length = ucs_relaxed_load(&slab->length);
     start       = offset & slabs->mask;
     return ((start < slab_length) && (length - 1 < slab_length - start)) ?
            slab : NULL;
@@ -129,7 +130,7 @@ static UCS_F_ALWAYS_INLINE int ucs_arena_slab_acquire(ucs_arena_slab_t *slab)
         return 1;
     }
 
-    atomic_fetch_sub_explicit(&slab->state, 1, memory_order_relaxed);
+    ucs_relaxed_sub(&slab->state, 1);
     return 0;
 }
 
@@ -144,7 +145,7 @@ static UCS_F_ALWAYS_INLINE void ucs_arena_slab_release(ucs_arena_slab_t *slab)
 static UCS_F_ALWAYS_INLINE uint32_t
 ucs_arena_slabs_num_used(const ucs_arena_slabs_t *slabs)
 {
-    return atomic_load_explicit(&slabs->num_used, memory_order_relaxed);
+    return ucs_relaxed_load(&slabs->num_used);
 }
 
 /** @return whether registrations of a slab are in use. */

@@ -52,7 +52,7 @@ protected:
                                      uint64_t busy = 0)
     {
         /* A look that has taken long, as under a sanitizer, puts off the next one */
-        pred_node_put(&node->shm->watch.cost, 0);
+        ucs_relaxed_store(&node->shm->watch.cost, 0);
         return update_at(node, m_now, demand, busy);
     }
 

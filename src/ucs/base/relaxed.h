@@ -1,0 +1,50 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+
+#ifndef UCS_RELAXED_H_
+#define UCS_RELAXED_H_
+
+#include <stdatomic.h>
+
+/** @file relaxed.h
+ *
+ * Relaxed operations on atomic variables: for numbers and flags that nothing else depends
+ * on, or that a lock or another operation orders. The comment on each such variable says
+ * which. Any thread may call these, memory hooks included.
+ */
+
+/** @return the value of a variable. */
+#define ucs_relaxed_load(_ptr) atomic_load_explicit(_ptr, memory_order_relaxed)
+
+/** Set the value of a variable. */
+#define ucs_relaxed_store(_ptr, _value) \
+    atomic_store_explicit(_ptr, _value, memory_order_relaxed)
+
+/** Add to a variable. @return the value before. */
+#define ucs_relaxed_add(_ptr, _value) \
+    atomic_fetch_add_explicit(_ptr, _value, memory_order_relaxed)
+
+/** Subtract from a variable. @return the value before. */
+#define ucs_relaxed_sub(_ptr, _value) \
+    atomic_fetch_sub_explicit(_ptr, _value, memory_order_relaxed)
+
+/** Set bits of a variable. @return the value before. */
+#define ucs_relaxed_or(_ptr, _bits) \
+    atomic_fetch_or_explicit(_ptr, _bits, memory_order_relaxed)
+
+/** Clear all bits of a variable but these. @return the value before. */
+#define ucs_relaxed_and(_ptr, _bits) \
+    atomic_fetch_and_explicit(_ptr, _bits, memory_order_relaxed)
+
+/** Replace a value by another one, if the variable has the old value; else get the present
+ *  value. @return whether the value was replaced. */
+#define ucs_relaxed_cas(_ptr, _old_p, _new) \
+    atomic_compare_exchange_strong_explicit(_ptr, _old_p, _new, \
+                                            memory_order_relaxed, \
+                                            memory_order_relaxed)
+
+#endif
