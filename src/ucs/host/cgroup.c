@@ -6,6 +6,7 @@
 
 #include "cgroup.h"
 
+#include <ucs/base/scan.h>
 #include <ucs/sys/math.h>
 
 #include <inttypes.h>
@@ -44,22 +45,17 @@ static const version_t cpu_versions[] = {
      .usage = "/sys/fs/cgroup/cpuacct%s/cpuacct.usage", .usage_nsec = 1}
 };
 
-/* @return whether a list with commas has a word */
-static int has_word(const char *list, const char *word)
+/* @return whether a list with commas, which is cut into words, has a word */
+static int has_word(char *list, const char *word)
 {
-    size_t length = strlen(word);
-    const char *end;
+    const char *first;
 
-    for (;; list = end + 1) {
-        end = list + strcspn(list, ",");
-        if (((size_t)(end - list) == length) &&
-            !strncmp(list, word, length)) {
+    while ((first = strsep(&list, ",")) != NULL) {
+        if (!strcmp(first, word)) {
             return 1;
         }
-        if (*end == '\0') {
-            return 0;
-        }
     }
+    return 0;
 }
 
 /* Take a line of /proc/self/cgroup apart: "number:controllers:path". @return the
@@ -111,20 +107,9 @@ static int find_group(const char *root, const char *controller,
 /* @return UINT64_MAX if there is no file, or no number in it ("max") */
 static uint64_t read_limit(const char *file)
 {
-    uint64_t limit = UINT64_MAX;
-    uint64_t value;
-    FILE *stream;
+    uint64_t limit;
 
-    stream = fopen(file, "re");
-    if (stream == NULL) {
-        return limit;
-    }
-
-    if (fscanf(stream, "%" SCNu64, &value) == 1) {
-        limit = value;
-    }
-    fclose(stream);
-    return limit;
+    return (ucs_scan_file(file, "%" SCNu64, &limit) == 1) ? limit : UINT64_MAX;
 }
 
 static uint64_t limit_of(const char *root, const version_t *version,
@@ -187,20 +172,11 @@ static double quota_of(const char *root, const version_t *version, const char *g
     unsigned count   = 0;
     char file[2 * PATH_MAX];
     const char *const *name;
-    FILE *stream;
 
-    for (name = version->quota; *name != NULL; ++name) {
+    for (name = version->quota; (*name != NULL) && (count < 2); ++name) {
         snprintf(file, sizeof(file), "%s%s%s/%s", root, version->folder, group,
                  *name);
-        stream = fopen(file, "re");
-        if (stream == NULL) {
-            break;
-        }
-
-        while ((count < 2) && (fscanf(stream, "%lf", &values[count]) == 1)) {
-            ++count;
-        }
-        fclose(stream);
+        count += ucs_scan_file(file, "%lf %lf", &values[count], &values[1]);
     }
 
     return ((values[0] > 0) && (values[1] > 0)) ? (values[0] / values[1]) : INFINITY;
@@ -259,20 +235,12 @@ void ucs_rcache_pred_cgroup_quota(const char *root, ucs_rcache_pred_cgroup_quota
 
 uint64_t ucs_rcache_pred_cgroup_usage(const ucs_rcache_pred_cgroup_quota_t *quota)
 {
-    FILE *stream = fopen(quota->usage, "re");
     uint64_t value;
-    int count;
 
-    if (stream == NULL) {
-        return UINT64_MAX;
-    }
-
-    /* The file of version 1 has a number; the first line of that of version 2 has
-     * "usage_usec" before the number */
-    count = fscanf(stream, "%*[a-z_ ]");
-    count = (count == EOF) ? 0 : fscanf(stream, "%" SCNu64, &value);
-    fclose(stream);
-    return (count == 1) ? (value * quota->usage_nsec) : UINT64_MAX;
+    /* The file of version 1 has a number alone */
+    return ((ucs_scan_file(quota->usage, "usage_usec %" SCNu64, &value) == 1) ||
+            (ucs_scan_file(quota->usage, "%" SCNu64, &value) == 1)) ?
+           (value * quota->usage_nsec) : UINT64_MAX;
 }
 
 void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
@@ -328,51 +296,28 @@ double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
 }
 
 
-/* Read how long processes have waited, microseconds. @return 0 if the system does
- * not tell */
-static int read_waited(const char *file, uint64_t *waited_p)
-{
-    FILE *stream;
-    int num;
+/* What the kernel writes of how long processes have waited, microseconds */
+#define WAITED "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64
 
-    if (file[0] == '\0') {
-        return 0;
-    }
-
-    stream = fopen(file, "re");
-    if (stream == NULL) {
-        return 0;
-    }
-
-    num = fscanf(stream, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64,
-                 waited_p);
-    fclose(stream);
-    return num == 1;
-}
-
-static void begin(ucs_rcache_pred_pressure_t *pressure, uint64_t now)
-{
-    memset(pressure->waited, 0, sizeof(pressure->waited));
-    pressure->time = now;
-    /* Earlier waits do not count */
-    (void)ucs_rcache_pred_pressure_look(pressure, now);
-}
 
 void ucs_rcache_pred_pressure_init(ucs_rcache_pred_pressure_t *pressure,
                                    uint64_t now)
 {
-    strcpy(pressure->files[0], "/proc/pressure/memory");
-    ucs_rcache_pred_cgroup_find("", "memory.pressure", pressure->files[1]);
-    begin(pressure, now);
+    char file[PATH_MAX];
+
+    ucs_rcache_pred_cgroup_find("", "memory.pressure", file);
+    ucs_rcache_pred_pressure_init_files(pressure, "/proc/pressure/memory", file, now);
 }
 
 void ucs_rcache_pred_pressure_init_files(ucs_rcache_pred_pressure_t *pressure,
                                          const char *system,
                                          const char *group, uint64_t now)
 {
+    *pressure = (ucs_rcache_pred_pressure_t){.time = now};
     snprintf(pressure->files[0], PATH_MAX, "%s", (system == NULL) ? "" : system);
     snprintf(pressure->files[1], PATH_MAX, "%s", (group == NULL) ? "" : group);
-    begin(pressure, now);
+    /* Earlier waits do not count */
+    (void)ucs_rcache_pred_pressure_look(pressure, now);
 }
 
 int ucs_rcache_pred_pressure_look(ucs_rcache_pred_pressure_t *pressure,
@@ -385,7 +330,8 @@ int ucs_rcache_pred_pressure_look(ucs_rcache_pred_pressure_t *pressure,
     unsigned i;
 
     for (i = 0; i < UCS_RCACHE_PRED_PRESSURE_FILES; ++i) {
-        if (read_waited(pressure->files[i], &waited)) {
+        /* Without such a file, the system does not tell */
+        if (ucs_scan_file(pressure->files[i], WAITED, &waited) == 1) {
             is_short           |= (now > pressure->time) &&
                                   (waited - pressure->waited[i] > limit);
             pressure->waited[i] = waited;

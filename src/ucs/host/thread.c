@@ -7,6 +7,9 @@
 #include "thread.h"
 
 #include <ucs/base/clock.h>
+#include <ucs/base/hook.h>
+#include <ucs/base/relaxed.h>
+#include <ucs/base/scan.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
@@ -20,9 +23,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -84,20 +85,11 @@ static int tsc_is_invariant(void)
  * clock uses them, directly or as a guest of KVM. */
 static int tsc_is_trusted(void)
 {
-    char name[32] = "";
-    FILE *file;
+    char name[32];
 
-    file = fopen("/sys/devices/system/clocksource/clocksource0/"
-                 "current_clocksource", "r");
-    if (file == NULL) {
-        return 0;
-    }
-
-    if (fgets(name, sizeof(name), file) == NULL) {
-        name[0] = '\0';
-    }
-    fclose(file);
-    return !strcmp(name, "tsc\n") || !strcmp(name, "kvm-clock\n");
+    return (ucs_scan_file("/sys/devices/system/clocksource/clocksource0/"
+                          "current_clocksource", "%31s", name) == 1) &&
+           (!strcmp(name, "tsc") || !strcmp(name, "kvm-clock"));
 }
 
 /* Read the counter and the clock at the same instant, as nearly as possible: of
@@ -249,18 +241,16 @@ static void *thread_func(void *arg)
     ucs_rcache_pred_time_t until;
 
     CPU_ZERO(&thread->cpus);
-    atomic_store_explicit(&thread->tid, thread_self(), memory_order_relaxed);
+    ucs_relaxed_store(&thread->tid, thread_self());
     thread_set_manners();
-    while (!atomic_load_explicit(&thread->stop, memory_order_relaxed)) {
+    while (!ucs_relaxed_load(&thread->stop)) {
         until = thread->work(thread->arg);
-        atomic_store_explicit(&thread->cpu_time,
-                              ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID),
-                              memory_order_relaxed);
+        ucs_relaxed_store(&thread->cpu_time, ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID));
         ucs_rcache_pred_thread_wait(thread, until);
     }
 
     /* The system may give the number to another thread next */
-    atomic_store_explicit(&thread->tid, 0, memory_order_relaxed);
+    ucs_relaxed_store(&thread->tid, 0);
     return NULL;
 }
 
@@ -269,7 +259,6 @@ ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
                                           ucs_rcache_pred_work_t work,
                                           void *arg)
 {
-    sigset_t all, old;
     int ret;
 
     if (thread->running) {
@@ -278,14 +267,14 @@ ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
 
     thread->work = work;
     thread->arg  = arg;
-    atomic_store_explicit(&thread->stop, 0, memory_order_relaxed);
+    ucs_relaxed_store(&thread->stop, 0);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    /* The thread inherits the blocked signals: no handler of the program runs there */
+    ucs_hook_enter();
     ret = pthread_create(&thread->thread, NULL, thread_func, thread);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    ucs_hook_leave();
     if (ret != 0) {
-        ucs_diag("failed to create the helper thread: %s", strerror(ret));
+        ucs_diag("failed to create the thread %s: %s", name, strerror(ret));
         return UCS_ERR_NO_RESOURCE;
     }
 
@@ -315,7 +304,7 @@ ucs_status_t ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread,
         return UCS_OK;
     }
 
-    atomic_store_explicit(&thread->stop, 1, memory_order_relaxed);
+    ucs_relaxed_store(&thread->stop, 1);
     ucs_rcache_pred_thread_wake(thread);
 
     until = ucs_clock_timespec(ucs_clock_ns(JOIN_CLOCK) + patience);
@@ -331,7 +320,7 @@ void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
                                 const cpu_set_t *cpus)
 {
     /* Relaxed: the thread has written its own number itself */
-    if ((atomic_load_explicit(&thread->tid, memory_order_relaxed) !=
+    if ((ucs_relaxed_load(&thread->tid) !=
          thread_self()) || CPU_EQUAL(&thread->cpus, cpus)) {
         return;
     }
@@ -348,7 +337,7 @@ ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread)
 {
     /* Relaxed: a number. For 0, the system tells the slice of the calling thread,
      * equally long. */
-    pid_t tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+    pid_t tid = ucs_relaxed_load(&thread->tid);
     struct timespec ts;
 
     /* The system tells 0 for real-time threads of the FIFO class and for
@@ -365,11 +354,10 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread)
 {
     /* Relaxed: see ucs_rcache_pred_thread_pin() */
-    if (atomic_load_explicit(&thread->tid, memory_order_relaxed) ==
-        thread_self()) {
+    if (ucs_relaxed_load(&thread->tid) == thread_self()) {
         /* The thread itself asks. cpu_time is older, of the end of the last poll */
         return ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     }
 
-    return atomic_load_explicit(&thread->cpu_time, memory_order_relaxed);
+    return ucs_relaxed_load(&thread->cpu_time);
 }

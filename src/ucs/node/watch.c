@@ -8,6 +8,7 @@
 #include "node_int.h"
 
 #include <ucs/base/clock.h>
+#include <ucs/base/scan.h>
 #include <ucs/sys/math.h>
 
 #include <ctype.h>
@@ -124,7 +125,6 @@ void ucs_rcache_pred_idle_read_cores(const char *root, const cpu_set_t *cpus,
 {
     char path[PATH_MAX];
     unsigned cpu, first;
-    FILE *stream;
 
     for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
         cores[cpu] = cpu;
@@ -135,16 +135,10 @@ void ucs_rcache_pred_idle_read_cores(const char *root, const cpu_set_t *cpus,
         snprintf(path, sizeof(path),
                  "%s/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list",
                  root, cpu);
-        stream = fopen(path, "re");
-        if (stream == NULL) {
-            continue;
-        }
-
         /* The list, such as "0,64" or "0-1", begins with the first thread of the core */
-        if ((fscanf(stream, "%u", &first) == 1) && (first < CPU_SETSIZE)) {
+        if ((ucs_scan_file(path, "%u", &first) == 1) && (first < CPU_SETSIZE)) {
             cores[cpu] = first;
         }
-        fclose(stream);
     }
 }
 

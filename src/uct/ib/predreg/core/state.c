@@ -8,6 +8,7 @@
 #include "state.h"
 
 #include <ucs/base/clock.h>
+#include <ucs/base/scan.h>
 
 #include <ucs/debug/log_def.h>
 
@@ -103,25 +104,13 @@ uint64_t uct_predreg_num_passed(uct_predreg_core_t *core)
 void uct_predreg_note_pinned(uct_predreg_core_t *core)
 {
     unsigned long kib = 0;
-    char line[128];
-    FILE *status;
 
     if ((core->knobs.summary == UCT_PREDREG_SUMMARY_NONE) &&
         (core->observer == NULL)) {
         return;
     }
 
-    status = fopen("/proc/self/status", "r");
-    if (status == NULL) {
-        return;
-    }
-
-    while (fgets(line, sizeof(line), status) != NULL) {
-        if (sscanf(line, "VmPin: %lu kB", &kib) == 1) {
-            break;
-        }
-    }
-    fclose(status);
+    (void)ucs_scan_file("/proc/self/status", "VmPin: %lu kB", &kib);
 
     /* Relaxed: nothing else depends on the number */
     if (kib * 1024 > atomic_load_explicit(&core->kernel_pinned,
