@@ -9,16 +9,13 @@
 #include "sites.h"
 #include "writer.h"
 
-#include <ucs/base/clock.h>
 #include <ucs/base/mutex.h>
+#include <ucs/base/relaxed.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/host/own_fd.h>
+#include <ucs/host/thread.h>
 
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +24,9 @@
  * much of its trace. Each time takes about 5 us of the processor, 1/20000 of the
  * period. */
 #define PERIOD_NSEC   100000000l
+
+/* The recorder waits for the end of its thread however long a write takes, ns */
+#define PATIENCE      (UINT64_MAX / 4)
 
 /*
  * Events in the ring: 3.3 MB. A ring that becomes half full wakes the thread,
@@ -47,14 +47,13 @@ struct ucs_rcache_recorder {
     ucs_rcache_record_sites_t   *sites;
 
     /* Set by start, cleared by stop, or by the thread when writing fails.
-     * Relaxed: whether an event at either end is recorded does not matter, since
-     * the ring exists all the time; and when stop wakes the thread, the
-     * semaphore orders the store */
+     * Relaxed: the ring exists all the time, so it does not matter whether an event
+     * at either end is recorded */
     _Atomic(int)                recording;
 
-    sem_t                       wakeups;
-    pthread_t                   thread;
-    int                         running; /* Written by start and stop */
+    ucs_rcache_pred_thread_t    *thread; /* Constant */
+    int                         running; /* Whether the thread was started and not
+                                            stopped. Written by start and stop */
 
     /* The file. The lock, which is held while events are packed and written,
      * protects all of the following. Communications do not take it */
@@ -96,11 +95,17 @@ ucs_status_t ucs_rcache_recorder_create(ucs_rcache_recorder_t **recorder_p)
         goto err_destroy_sites;
     }
 
+    status = ucs_rcache_pred_thread_create(&recorder->thread);
+    if (status != UCS_OK) {
+        goto err_destroy_modules;
+    }
+
     ucs_mutex_init(&recorder->lock, UCS_RANK_TRACE, 0);
-    sem_init(&recorder->wakeups, 0, 0);
     *recorder_p = recorder;
     return UCS_OK;
 
+err_destroy_modules:
+    ucs_rcache_record_modules_destroy(recorder->modules);
 err_destroy_sites:
     ucs_rcache_record_sites_destroy(recorder->sites);
 err_destroy_ring:
@@ -113,7 +118,7 @@ err:
 
 void ucs_rcache_recorder_destroy(ucs_rcache_recorder_t *recorder)
 {
-    sem_destroy(&recorder->wakeups);
+    ucs_rcache_pred_thread_destroy(recorder->thread);
     ucs_mutex_destroy(&recorder->lock);
     ucs_rcache_record_modules_destroy(recorder->modules);
     ucs_rcache_record_sites_destroy(recorder->sites);
@@ -123,7 +128,7 @@ void ucs_rcache_recorder_destroy(ucs_rcache_recorder_t *recorder)
 
 static int is_recording(ucs_rcache_recorder_t *recorder)
 {
-    return atomic_load_explicit(&recorder->recording, memory_order_relaxed);
+    return ucs_relaxed_load(&recorder->recording);
 }
 
 void ucs_rcache_recorder_event(void *arg, const ucs_rcache_pred_event_t *event)
@@ -132,7 +137,7 @@ void ucs_rcache_recorder_event(void *arg, const ucs_rcache_pred_event_t *event)
 
     if (ucs_likely(is_recording(recorder)) &&
         ucs_unlikely(ucs_rcache_record_ring_push(recorder->ring, event))) {
-        sem_post(&recorder->wakeups);
+        ucs_rcache_pred_thread_wake(recorder->thread);
     }
 }
 
@@ -144,7 +149,7 @@ void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
      * a period */
     if (is_recording(recorder) &&
         ucs_rcache_record_sites_note(recorder->sites, context)) {
-        sem_post(&recorder->wakeups);
+        ucs_rcache_pred_thread_wake(recorder->thread);
     }
 }
 
@@ -164,7 +169,7 @@ static void check_written(ucs_rcache_recorder_t *recorder, ucs_status_t status)
                  recorder->path);
     }
     recorder->failed = 1;
-    atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
+    ucs_relaxed_store(&recorder->recording, 0);
 }
 
 /* Called under the lock. Put the events of the ring, at most RING_SIZE.
@@ -219,52 +224,18 @@ static int drain(ucs_rcache_recorder_t *recorder)
     return count == RING_SIZE;
 }
 
-/* Wait for the next period, for a half full ring, or for a new call stack */
-static void wait_for_work(ucs_rcache_recorder_t *recorder)
-{
-    struct timespec until;
-
-    until = ucs_clock_timespec(ucs_monotonic_ns() + PERIOD_NSEC);
-    sem_clockwait(&recorder->wakeups, CLOCK_MONOTONIC, &until);
-}
-
-static void *recorder_func(void *arg)
+/* The work of the thread. @return the time of the next turn. A half full ring, or a new
+ * call stack, wakes the thread before that time */
+static ucs_rcache_pred_time_t write_trace(void *arg)
 {
     ucs_rcache_recorder_t *recorder = arg;
-    struct sched_param param        = { .sched_priority = 0 };
+    ucs_rcache_pred_time_t now      = ucs_rcache_pred_thread_now(recorder->thread);
 
-    /* A batch thread that wakes does not preempt the program, see
-     * ucs/host/thread.c */
-    sched_setscheduler(0, SCHED_BATCH, &param);
-    while (is_recording(recorder)) {
-        if (!drain(recorder)) {
-            wait_for_work(recorder);
-        }
+    if (!is_recording(recorder)) {
+        return UCS_RCACHE_PRED_TIME_INF;
     }
 
-    return NULL;
-}
-
-/* All signals are blocked in the thread, so that no handler of the program runs
- * there */
-static ucs_status_t create_thread(ucs_rcache_recorder_t *recorder)
-{
-    sigset_t all, old;
-    int ret;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    ret = pthread_create(&recorder->thread, NULL, recorder_func, recorder);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (ret != 0) {
-        ucs_error("cannot create the thread that writes the trace: %s",
-                  strerror(ret));
-        return UCS_ERR_NO_RESOURCE;
-    }
-
-    pthread_setname_np(recorder->thread, "predreg-trace");
-    recorder->running = 1;
-    return UCS_OK;
+    return drain(recorder) ? now : (now + PERIOD_NSEC);
 }
 
 /* From now on any thread may put records */
@@ -307,16 +278,19 @@ ucs_status_t ucs_rcache_recorder_start(ucs_rcache_recorder_t *recorder, int fd,
         return status;
     }
 
-    atomic_store_explicit(&recorder->recording, 1, memory_order_relaxed);
-    status = create_thread(recorder);
+    ucs_relaxed_store(&recorder->recording, 1);
+    status = ucs_rcache_pred_thread_start(recorder->thread, "predreg-trace",
+                                          write_trace, recorder);
     if (status != UCS_OK) {
+        ucs_error("no thread writes the trace %s", path);
         goto err_destroy_writer;
     }
 
+    recorder->running = 1;
     return UCS_OK;
 
 err_destroy_writer:
-    atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
+    ucs_relaxed_store(&recorder->recording, 0);
     ucs_mutex_lock(&recorder->lock);
     ucs_rcache_trace_writer_destroy(recorder->writer);
     recorder->writer = NULL;
@@ -344,9 +318,8 @@ void ucs_rcache_recorder_stop(ucs_rcache_recorder_t *recorder)
         return;
     }
 
-    atomic_store_explicit(&recorder->recording, 0, memory_order_relaxed);
-    sem_post(&recorder->wakeups);
-    pthread_join(recorder->thread, NULL);
+    ucs_relaxed_store(&recorder->recording, 0);
+    (void)ucs_rcache_pred_thread_stop(recorder->thread, PATIENCE);
     recorder->running = 0;
 
     while (drain(recorder)) {
