@@ -22,7 +22,8 @@ find(const ucs_arena_t *arena, uint32_t length, ucs_arena_kind_t *kind_p)
     for (kind = 0; (kind < UCS_ARENA_KIND_LAST) && (block == UCS_ARENA_NO_PAGE);
          ++kind) {
         *kind_p = kind;
-        block   = ucs_arena_blocks_find(&arena->blocks, kind, length);
+        block   = ucs_arena_fit_find(&arena->blocks.fit[kind], arena->blocks.tags,
+                                     length);
     }
     return block;
 }
@@ -189,14 +190,6 @@ static uint32_t open_slab(ucs_arena_t *arena, uint32_t pages)
     return first;
 }
 
-/* Count a request for more than a slab */
-static void count_too_large(ucs_arena_t *arena)
-{
-    ucs_arena_lock(arena);
-    ++arena->stats.too_large;
-    ucs_arena_unlock(arena);
-}
-
 void *ucs_arena_allocate(ucs_arena_t *arena, size_t length)
 {
     size_t pages          = ucs_arena_pages(arena, length);
@@ -208,7 +201,7 @@ void *ucs_arena_allocate(ucs_arena_t *arena, size_t length)
     }
 
     if (pages > arena->blocks.slab_pages) {
-        count_too_large(arena);
+        ucs_arena_count(arena, &arena->stats.too_large);
         return NULL;
     }
 

@@ -96,11 +96,6 @@ size_t ucs_arena_memory_size(const ucs_arena_params_t *params)
     return is_accepted(params) ? get_layout(params).end : 0;
 }
 
-static unsigned log_of(size_t pow2)
-{
-    return __builtin_ctzl(pow2);
-}
-
 ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
                             const ucs_arena_ops_t *ops, void *memory)
 {
@@ -114,11 +109,11 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
     layout                   = get_layout(params);
     arena->params            = *params;
     arena->ops               = *ops;
-    arena->page_shift        = log_of(params->page_size);
+    arena->page_shift        = ucs_ilog2(params->page_size);
     arena->slabs.base        = params->start;
     arena->slabs.size        = params->size;
     arena->slabs.mask        = params->slab_size - 1;
-    arena->slabs.shift       = log_of(params->slab_size);
+    arena->slabs.shift       = ucs_ilog2(params->slab_size);
     arena->slabs.num         = params->size / params->slab_size;
     arena->slabs.slabs       = UCS_PTR_BYTE_OFFSET(memory, layout.slabs);
     arena->blocks.usage      = UCS_PTR_BYTE_OFFSET(memory, layout.usage);

@@ -62,7 +62,33 @@ ucs_arena_slab_of(const ucs_arena_t *arena, uint32_t page)
  *  lock: a thread of the parent may hold the lock for ever. */
 static UCS_F_ALWAYS_INLINE int ucs_arena_is_off(const ucs_arena_t *arena)
 {
-    return atomic_load_explicit(&arena->is_off, memory_order_relaxed);
+    return ucs_relaxed_load(&arena->is_off);
+}
+
+/** Find the pages of a range that begins with a page, as far as the range is in the arena.
+ *  @return UCS_OK, or another status as ucs_arena_free(). */
+static UCS_F_ALWAYS_INLINE ucs_status_t
+ucs_arena_range(const ucs_arena_t *arena, const void *start, size_t length,
+                size_t *page_p, size_t *end_p)
+{
+    uintptr_t first = (uintptr_t)start;
+    uintptr_t end   = first + length;
+
+    if (!ucs_arena_slabs_clip(&arena->slabs, &first, &end)) {
+        return UCS_ERR_NO_ELEM;
+    }
+
+    if (ucs_unlikely(ucs_arena_is_off(arena))) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+    if ((first & (arena->params.page_size - 1)) != 0) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    *page_p = ucs_arena_pages(arena, first - arena->slabs.base);
+    *end_p  = ucs_arena_pages(arena, end - arena->slabs.base);
+    return UCS_OK;
 }
 
 /** Let the helper be called at a time, or before. Under the lock. */
@@ -72,8 +98,8 @@ void ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when);
  *          multiple of @a least above 0. */
 size_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least);
 
-/** Count an operation that has failed. */
-void ucs_arena_count_failure(ucs_arena_t *arena);
+/** Add 1 to a counter of the statistics. Takes the lock. */
+void ucs_arena_count(ucs_arena_t *arena, uint64_t *counter);
 
 /** Protect held pages, or make them accessible. Without the lock. */
 ucs_status_t ucs_arena_protect(ucs_arena_t *arena, uint32_t first,
@@ -98,9 +124,6 @@ void ucs_arena_note_dirty(ucs_arena_t *arena, ucs_arena_time_t now);
 
 /** Make a slab spoilt, with the helper to look at the slab. Under the lock. */
 void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab);
-
-/** Note whether a thread works at the memory of a slab. Takes the lock. */
-void ucs_arena_set_busy(ucs_arena_t *arena, uint32_t slab, int is_busy);
 
 /*
  * The helper calls the functions below, under its lock, without that of the arena

@@ -113,7 +113,9 @@ static void cut(ucs_arena_t *arena, uint32_t slab)
             ucs_arena_address(arena,
                               (slab << arena->blocks.slab_shift) + end),
             ucs_arena_bytes(arena, length));
-    ucs_arena_set_busy(arena, slab, 0);
+    ucs_arena_lock(arena);
+    arena->slabs.slabs[slab].is_busy = 0;
+    ucs_arena_unlock(arena);
 }
 
 /* Hold the first idle block of one of two kinds from a page on. @return the first page of
@@ -262,7 +264,7 @@ ucs_status_t ucs_arena_deregister(ucs_arena_t *arena, uint32_t slab)
 
     status = arena->ops.dereg(arena->ops.arg, hidden->handle);
     if (status != UCS_OK) {
-        ucs_arena_count_failure(arena);
+        ucs_arena_count(arena, &arena->stats.failures);
         return status;
     }
 

@@ -28,7 +28,7 @@ static uint32_t hold_one(ucs_arena_t *arena)
     uint32_t block;
 
     for (kind = 0; kind < UCS_ARENA_KIND_LAST; ++kind) {
-        block = ucs_arena_blocks_longest(blocks, kind);
+        block = ucs_arena_fit_longest(&blocks->fit[kind]);
         if ((block != UCS_ARENA_NO_PAGE) &&
             (ucs_arena_blocks_length(blocks, block) >= MIN_PAGES)) {
             ucs_arena_blocks_hold(blocks, block, blocks->slab_pages);

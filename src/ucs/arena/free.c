@@ -145,30 +145,15 @@ static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
 ucs_status_t ucs_arena_free(ucs_arena_t *arena, void *start, size_t length,
                             ucs_arena_time_t now)
 {
-    uintptr_t first = (uintptr_t)start;
-    uintptr_t end   = first + length;
     ucs_status_t status;
     range_t range;
 
-    if (!ucs_arena_slabs_clip(&arena->slabs, &first, &end)) {
-        return UCS_ERR_NO_ELEM;
-    }
-
-    if (ucs_unlikely(ucs_arena_is_off(arena))) {
-        return UCS_ERR_UNSUPPORTED;
-    }
-
-    if ((first & (arena->params.page_size - 1)) != 0) {
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    range.page       = ucs_arena_pages(arena, first - arena->slabs.base);
-    range.end        = ucs_arena_pages(arena, end - arena->slabs.base);
     range.now        = now;
     range.is_counted = 0;
-    do {
+    status           = ucs_arena_range(arena, start, length, &range.page, &range.end);
+    while ((status == UCS_OK) && (range.page < range.end)) {
         status = free_some(arena, &range);
-    } while ((status == UCS_OK) && (range.page < range.end));
+    }
     return status;
 }
 
@@ -195,7 +180,7 @@ void ucs_arena_darken(ucs_arena_t *arena, ucs_arena_time_t now)
      * keep the helper here. Later dirty pages are freed from now on */
     arena->dirty_since = now;
     while ((pages > 0) &&
-           ((block = ucs_arena_blocks_longest(blocks, UCS_ARENA_KIND_DIRTY)) !=
+           ((block = ucs_arena_fit_longest(&blocks->fit[UCS_ARENA_KIND_DIRTY])) !=
             UCS_ARENA_NO_PAGE)) {
         pages   -= ucs_min(pages, ucs_arena_blocks_hold(blocks, block,
                                                         blocks->slab_pages));

@@ -49,28 +49,14 @@ static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
 
 ucs_status_t ucs_arena_spoil(ucs_arena_t *arena, void *start, size_t length)
 {
-    uintptr_t start_addr = (uintptr_t)start;
-    uintptr_t end_addr   = start_addr + length;
-    ucs_status_t status  = UCS_OK;
-    uint32_t slab, page, end, part_end;
+    size_t page, end, part_end;
+    ucs_status_t status;
+    uint32_t slab;
 
-    if (!ucs_arena_slabs_clip(&arena->slabs, &start_addr, &end_addr)) {
-        return UCS_ERR_NO_ELEM;
-    }
-
-    if (ucs_arena_is_off(arena)) {
-        return UCS_ERR_UNSUPPORTED;
-    }
-
-    if ((start_addr & (arena->params.page_size - 1)) != 0) {
-        return UCS_ERR_INVALID_PARAM;
-    }
-
-    page = ucs_arena_pages(arena, start_addr - arena->slabs.base);
-    end  = ucs_arena_pages(arena, end_addr - arena->slabs.base);
-    for (; (page < end) && (status == UCS_OK); page = part_end) {
+    status = ucs_arena_range(arena, start, length, &page, &end);
+    for (; (status == UCS_OK) && (page < end); page = part_end) {
         slab     = ucs_arena_blocks_slab(&arena->blocks, page);
-        part_end = ucs_min(end, (slab + 1) << arena->blocks.slab_shift);
+        part_end = ucs_min(end, (size_t)(slab + 1) << arena->blocks.slab_shift);
         status   = spoil_slab(arena, slab, page, part_end);
     }
     return status;

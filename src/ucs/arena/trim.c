@@ -88,7 +88,7 @@ static ucs_status_t unmap(ucs_arena_t *arena, uint32_t slab)
                               ucs_arena_slabs_memory(&arena->slabs, slab),
                               arena->slabs.mask + 1);
     if (status != UCS_OK) {
-        ucs_arena_count_failure(arena);
+        ucs_arena_count(arena, &arena->stats.failures);
     }
     return status;
 }

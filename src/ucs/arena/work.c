@@ -43,10 +43,10 @@ void ucs_arena_unlock(ucs_arena_t *arena)
     }
 }
 
-void ucs_arena_count_failure(ucs_arena_t *arena)
+void ucs_arena_count(ucs_arena_t *arena, uint64_t *counter)
 {
     ucs_arena_lock(arena);
-    ++arena->stats.failures;
+    ++*counter;
     ucs_arena_unlock(arena);
 }
 
@@ -94,7 +94,7 @@ void ucs_arena_conceal(ucs_arena_t *arena, uint32_t block, int is_plain)
     if (status != UCS_OK) {
         /* The memory stays accessible, and counts as protected, but not as zero */
         kind = UCS_ARENA_KIND_MUZZY;
-        ucs_arena_count_failure(arena);
+        ucs_arena_count(arena, &arena->stats.failures);
     }
     ucs_arena_release(arena, block, kind);
 }
@@ -117,13 +117,6 @@ void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab)
     }
     arena->wants_mend = 1;
     ucs_arena_wake(arena, 0);
-}
-
-void ucs_arena_set_busy(ucs_arena_t *arena, uint32_t slab, int is_busy)
-{
-    ucs_arena_lock(arena);
-    arena->slabs.slabs[slab].is_busy = is_busy;
-    ucs_arena_unlock(arena);
 }
 
 ucs_status_t ucs_arena_enter_plain(ucs_arena_t *arena)

@@ -139,18 +139,6 @@ void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab)
     blocks->usage[slab].is_spoilt = 0;
 }
 
-uint32_t ucs_arena_blocks_find(const ucs_arena_blocks_t *blocks,
-                               ucs_arena_kind_t kind, uint32_t length)
-{
-    return ucs_arena_fit_find(&blocks->fit[kind], blocks->tags, length);
-}
-
-uint32_t ucs_arena_blocks_longest(const ucs_arena_blocks_t *blocks,
-                                  ucs_arena_kind_t kind)
-{
-    return ucs_arena_fit_longest(&blocks->fit[kind]);
-}
-
 void ucs_arena_blocks_make_live(ucs_arena_blocks_t *blocks, uint32_t block,
                                 uint32_t length)
 {

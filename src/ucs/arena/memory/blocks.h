@@ -69,7 +69,8 @@ typedef struct ucs_arena_blocks {
     uint64_t          num[UCS_ARENA_KIND_LAST]; /**< Pages of idle blocks */
     uint64_t          num_held;   /**< Pages of held blocks */
     uint64_t          num_live;   /**< Pages that are live */
-    ucs_arena_fit_t   fit[UCS_ARENA_KIND_LAST]; /**< Idle blocks */
+    ucs_arena_fit_t   fit[UCS_ARENA_KIND_LAST]; /**< Finds the idle blocks of each kind
+                                       by their lengths */
 } ucs_arena_blocks_t;
 
 
@@ -123,14 +124,6 @@ ucs_arena_blocks_held_kind(const ucs_arena_blocks_t *blocks, uint32_t block);
  * @param [in] pages  Their number, at most slab_pages. */
 void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
                            uint32_t pages, ucs_arena_time_t now);
-
-/** @ref ucs_arena_fit_find among the idle blocks of a kind. */
-uint32_t ucs_arena_blocks_find(const ucs_arena_blocks_t *blocks,
-                               ucs_arena_kind_t kind, uint32_t length);
-
-/** @ref ucs_arena_fit_longest among the idle blocks of a kind. */
-uint32_t ucs_arena_blocks_longest(const ucs_arena_blocks_t *blocks,
-                                  ucs_arena_kind_t kind);
 
 /** Make the first pages of an idle block live. The rest stays idle.
  *

@@ -17,17 +17,10 @@
 #define MAX_LOOKS 8
 
 
-/* @return the position of the highest bit that is set in a number above 0: its
- *         logarithm to base 2, rounded down */
-static unsigned highest(uint32_t number)
-{
-    return 31 - __builtin_clz(number);
-}
-
 /* How much longer the next list's blocks are, as a power of 2 */
 static unsigned step_of(uint32_t length)
 {
-    return (length < COLUMNS) ? 0 : highest(length / COLUMNS);
+    return (length < COLUMNS) ? 0 : ucs_ilog2(length / COLUMNS);
 }
 
 /* The list of the blocks of a length, from 0 to NUM_LISTS - 1. Rows are spaced
@@ -162,6 +155,6 @@ uint32_t ucs_arena_fit_longest(const ucs_arena_fit_t *fit)
         return UCS_ARENA_NO_PAGE;
     }
 
-    row = highest(fit->rows);
-    return fit->heads[row][highest(fit->columns[row])];
+    row = ucs_ilog2(fit->rows);
+    return fit->heads[row][ucs_ilog2(fit->columns[row])];
 }

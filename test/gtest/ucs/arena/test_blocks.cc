@@ -160,8 +160,7 @@ TEST_F(test_arena_blocks, random_steps) {
 
         switch (random() % 4) {
         case 0: /* Allocate */
-            page = ucs_arena_blocks_find(&m_blocks, (ucs_arena_kind_t)kind,
-                                         length);
+            page = ucs_arena_fit_find(&m_blocks.fit[kind], m_blocks.tags, length);
             if (page != UCS_ARENA_NO_PAGE) {
                 ucs_arena_blocks_make_live(&m_blocks, page, length);
                 set(page, length, LIVE);
@@ -178,7 +177,7 @@ TEST_F(test_arena_blocks, random_steps) {
             }
             break;
         case 2: /* Hold a part of a block */
-            page = ucs_arena_blocks_longest(&m_blocks, (ucs_arena_kind_t)kind);
+            page = ucs_arena_fit_longest(&m_blocks.fit[kind]);
             if (page != UCS_ARENA_NO_PAGE) {
                 length = ucs_arena_blocks_hold(&m_blocks, page, length);
                 set(page, length, kind + HELD);
