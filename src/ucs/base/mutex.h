@@ -125,22 +125,11 @@ void ucs_rank_forget(void);
 
 #else
 
-static UCS_F_ALWAYS_INLINE void
-ucs_rank_take(ucs_rank_t rank, const void *lock, ucs_rank_how_t how)
-{
-}
-
-static UCS_F_ALWAYS_INLINE void ucs_rank_drop(const void *lock)
-{
-}
-
-static UCS_F_ALWAYS_INLINE void ucs_rank_check(ucs_rank_t rank)
-{
-}
-
-static UCS_F_ALWAYS_INLINE void ucs_rank_forget(void)
-{
-}
+/* Macros, since a mutex has no rank in such a build */
+#define ucs_rank_take(_rank, _lock, _how) ((void)0)
+#define ucs_rank_drop(_lock)              ((void)0)
+#define ucs_rank_check(_rank)             ((void)0)
+#define ucs_rank_forget()                 ((void)0)
 
 #endif
 
@@ -179,9 +168,7 @@ void ucs_mutex_destroy(ucs_mutex_t *mutex);
 
 static UCS_F_ALWAYS_INLINE void ucs_mutex_lock(ucs_mutex_t *mutex)
 {
-#if UCS_ASSERT_RANKS
     ucs_rank_take(mutex->rank, mutex, mutex->how);
-#endif
     pthread_mutex_lock(&mutex->mutex);
 }
 
@@ -191,18 +178,15 @@ static UCS_F_ALWAYS_INLINE int ucs_mutex_trylock(ucs_mutex_t *mutex)
     if (pthread_mutex_trylock(&mutex->mutex) != 0) {
         return 0;
     }
-#if UCS_ASSERT_RANKS
+
     ucs_rank_take(mutex->rank, mutex, UCS_RANK_TRY);
-#endif
     return 1;
 }
 
 static UCS_F_ALWAYS_INLINE void ucs_mutex_unlock(ucs_mutex_t *mutex)
 {
     pthread_mutex_unlock(&mutex->mutex);
-#if UCS_ASSERT_RANKS
     ucs_rank_drop(mutex);
-#endif
 }
 
 /** Wait for a condition. This thread does not have the mutex meanwhile, and has no
@@ -210,10 +194,8 @@ static UCS_F_ALWAYS_INLINE void ucs_mutex_unlock(ucs_mutex_t *mutex)
 static UCS_F_ALWAYS_INLINE void
 ucs_mutex_wait(ucs_mutex_t *mutex, pthread_cond_t *cond)
 {
-#if UCS_ASSERT_RANKS
     ucs_rank_drop(mutex);
     ucs_rank_take(mutex->rank, mutex, mutex->how);
-#endif
     pthread_cond_wait(cond, &mutex->mutex);
 }
 

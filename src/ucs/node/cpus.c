@@ -6,11 +6,11 @@
 
 #include "cpus.h"
 
+#include <ucs/base/hook.h>
 #include <ucs/sys/math.h>
 
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -403,15 +403,14 @@ static void *usable_func(void *arg)
 
 void ucs_rcache_pred_cpus_usable(cpu_set_t *usable)
 {
-    sigset_t all, old;
     pthread_t thread;
     int ret;
 
     CPU_ZERO(usable);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    /* The thread inherits the blocked signals: no handler of the program runs there */
+    ucs_hook_enter();
     ret = pthread_create(&thread, NULL, usable_func, usable);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    ucs_hook_leave();
     if (ret == 0) {
         pthread_join(thread, NULL);
     }
