@@ -27,6 +27,12 @@ static uint64_t mix(uint64_t x)
     return x;
 }
 
+/* A signature of 0 stands for none */
+static uint64_t not_zero(uint64_t hash)
+{
+    return (hash == 0) ? 1 : hash;
+}
+
 uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
                                    uint64_t region, uintptr_t address,
                                    uint64_t length)
@@ -38,30 +44,23 @@ uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
     hash = mix(hash ^ context->window);
     hash = mix(hash ^ region);
     hash = mix(hash ^ address);
-    hash = mix(hash ^ length);
-    return (hash == 0) ? 1 : hash;
+    return not_zero(mix(hash ^ length));
 }
 
 uint64_t
 ucs_rcache_pred_signature_of_place(const ucs_rcache_pred_context_t *context)
 {
-    uint64_t hash = mix(mix(context->caller) ^ context->stack);
-
-    return (hash == 0) ? 1 : hash;
+    return not_zero(mix(mix(context->caller) ^ context->stack));
 }
 
 uint64_t ucs_rcache_pred_signature_of_way(uint64_t place, uint64_t length)
 {
-    uint64_t hash = mix(place ^ mix(length));
-
-    return (hash == 0) ? 1 : hash;
+    return not_zero(mix(place ^ mix(length)));
 }
 
 uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase)
 {
-    uint64_t hash = mix(signature ^ mix(phase + 1));
-
-    return (hash == 0) ? 1 : hash;
+    return not_zero(mix(signature ^ mix(phase + 1)));
 }
 
 

@@ -275,6 +275,16 @@ static void judge_told(ucs_rcache_pred_history_t *history,
     }
 }
 
+/* Add the interval from the last begin to a time, if there was an earlier begin */
+static void add_interval_to(ucs_rcache_pred_history_t *history,
+                            ucs_rcache_pred_time_t end, unsigned depth)
+{
+    if ((history->last != 0) && (end > history->last)) {
+        judge_told(history, end - history->last);
+        add_interval(history, end - history->last, depth);
+    }
+}
+
 void ucs_rcache_pred_history_tell(ucs_rcache_pred_history_t *history,
                                   ucs_rcache_pred_time_t interval,
                                   unsigned depth)
@@ -287,10 +297,7 @@ void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
                                  ucs_rcache_pred_time_t begin,
                                  unsigned depth)
 {
-    if ((history->last != 0) && (begin > history->last)) {
-        judge_told(history, begin - history->last);
-        add_interval(history, begin - history->last, depth);
-    }
+    add_interval_to(history, begin, depth);
 
     /* Begins of several threads may come out of order by less than a period. If
      * a begin is earlier than the last one by more than that, the clock went
@@ -303,10 +310,7 @@ void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
 void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
                                    ucs_rcache_pred_time_t end, unsigned depth)
 {
-    if ((history->last != 0) && (end > history->last)) {
-        judge_told(history, end - history->last);
-        add_interval(history, end - history->last, depth);
-    }
+    add_interval_to(history, end, depth);
     history->last = 0;
 }
 
