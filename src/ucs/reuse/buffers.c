@@ -15,33 +15,38 @@
 #define FLAG_TAKEN UCS_REUSE_SLOT_TAKEN
 #define FLAGS      UCS_REUSE_SLOT_FLAGS
 
-/* A stopped table starts anew after turning down so many times its buffers, and as
- * many as its lines: the walk through the table costs each of them little then. The
- * few buffers of one line do not suffice, however unfortunate their addresses */
+#define LINE_SIZE 64
+
+/* A stopped table starts anew once it has refused this many times as many
+ * buffers as it has, and at least as many as it has lines: the walk through the
+ * table costs little for each refused buffer then. A few buffers that happen to
+ * share one line are not enough */
 #define REFUSED_PER_BUFFER 4
 
 
-static size_t lines_size(const ucs_reuse_table_t *table)
+/* Allocate zeroed cache lines. The kernel provides their pages as they are used.
+ * calloc() rather than mmap(), so that leak checkers follow pointers from here.
+ * @return the first line.
+ * @param [out] memory_p  Memory to free; NULL: there is none */
+static void *allocate_lines(size_t num, void **memory_p)
 {
-    return sizeof(*table->lines) << table->bits;
+    *memory_p = calloc(num + 1, LINE_SIZE);
+    return (void*)ucs_round_up((uintptr_t)*memory_p, LINE_SIZE);
 }
 
 ucs_status_t ucs_reuse_table_init(ucs_reuse_table_t *table, unsigned bits,
                                   double min_hot)
 {
-    UCS_STATIC_ASSERT(sizeof(ucs_reuse_line_t) == 64);
+    UCS_STATIC_ASSERT(sizeof(ucs_reuse_line_t) == LINE_SIZE);
 
     *table = (ucs_reuse_table_t){.bits = bits, .min_hot = min_hot};
 
-    /* Zeros are an empty table, and untouched pages take no memory. Memory of the
-     * allocator, so that leak checkers follow the chains */
-    table->memory = calloc(1, lines_size(table) + sizeof(*table->lines));
+    /* Zeros are an empty table */
+    table->lines = allocate_lines(1ul << bits, &table->memory);
     if (table->memory == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    table->lines = (ucs_reuse_line_t*)ucs_round_up(
-            (uintptr_t)table->memory, sizeof(*table->lines));
     ucs_mutex_init(&table->lock, UCS_RANK_REUSE_TABLE, 0);
     return UCS_OK;
 }
@@ -62,7 +67,8 @@ void ucs_reuse_table_cleanup(ucs_reuse_table_t *table)
     ucs_mutex_destroy(&table->lock);
 }
 
-/* Whether so few buffers are hot that chains are not worth growing */
+/* @return whether so few buffers are hot that longer chains are not worth their
+ * memory */
 static int is_wasted(const ucs_reuse_table_t *table)
 {
     return ucs_relaxed_load(&table->num_hot) <
@@ -219,17 +225,14 @@ void ucs_reuse_table_cool(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
 
 ucs_status_t ucs_reuse_slots_init(ucs_reuse_slots_t *slots)
 {
-    *slots = (ucs_reuse_slots_t){};
+    UCS_STATIC_ASSERT(sizeof(ucs_reuse_slot_t) == LINE_SIZE);
 
-    /* The kernel provides the pages of used slots. Memory of the allocator, so that
-     * leak checkers follow the handles */
-    slots->memory = calloc(1, (UCS_REUSE_MAX_SLOTS + 1) * sizeof(ucs_reuse_slot_t));
+    *slots       = (ucs_reuse_slots_t){};
+    slots->slots = allocate_lines(UCS_REUSE_MAX_SLOTS, &slots->memory);
     if (slots->memory == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
-    slots->slots = (ucs_reuse_slot_t*)ucs_round_up(
-            (uintptr_t)slots->memory, sizeof(ucs_reuse_slot_t));
     ucs_mutex_init(&slots->lock, UCS_RANK_REUSE_SLOTS, 0);
     return UCS_OK;
 }
@@ -311,10 +314,11 @@ void ucs_reuse_slots_unmapped(ucs_reuse_slots_t *slots, uintptr_t start,
     }
 }
 
-/* Take a slot without sends in flight, and with exactly these flags */
+/* Take a slot if it has no sends in flight, and exactly these flags. @return
+ * whether it was taken */
 static int take(ucs_reuse_slot_t *slot, uint64_t flags)
 {
-    /* Acquire: after the last send of it */
+    /* Acquire: the caller goes on after the last send from the slot */
     return atomic_compare_exchange_strong_explicit(&slot->state, &flags, FLAGS,
                                                    memory_order_acquire,
                                                    memory_order_relaxed);
@@ -350,8 +354,8 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_victim(ucs_reuse_slots_t *slots)
     ucs_mutex_lock(&slots->lock);
     num = ucs_relaxed_load(&slots->num);
 
-    /* The hand of a clock: the first round finds slots without a use since the last
-     * time, the second round all */
+    /* As the hand of a clock: the first round finds slots without a use since
+     * the last call, the second round finds the others */
     for (i = 0; (i < 2 * num) && (found == NULL); ++i) {
         slot        = &slots->slots[slots->hand];
         slots->hand = (slots->hand + 1) % num;
