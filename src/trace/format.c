@@ -37,7 +37,7 @@
 
 #define NAMES(_names) .names = _names, .max = ucs_static_array_size(_names)
 
-/* An array, with the number of its elements in another member */
+/* An array of a record; another member has the number of its elements */
 #define ARRAY(_record, _member, _count, _name, _style) \
     { \
         .name   = _name, \
@@ -69,7 +69,8 @@ static const char *const by_names[UCS_RCACHE_PRED_BY_LAST] = {
 static const char *const result_names[] = {"hit",    "early",  "late", "miss",
                                            "pieces", "failed", "kept", "ahead"};
 
-/* An event has these fields, as far as they are of the parts of its type */
+/* The fields of all events. An event stores those that belong to one of the
+ * groups of its type (TRACE_HAS_*), and those that belong to none */
 static const trace_field_t event_fields[] = {
     EVENT_FIELD(time,     0,             PLACED, TIME),
     EVENT_FIELD(address,  HAS(RANGE),    PLACED, ADDRESS),
@@ -154,7 +155,8 @@ const trace_type_t trace_types[TRACE_RECORD_LAST] = {
     [TRACE_RECORD_MODULE]    = {"module", 0, 0, FIELDS(module_fields)},
     [TRACE_RECORD_COUNTER]   = {"counter", 0, 0, FIELDS(counter_fields)},
     [TRACE_RECORD_LOST]      = {"lost", 0, 0, FIELDS(lost_fields)},
-    /* No field: the pointer is only not NULL, to which nothing may be added */
+    /* Without fields. The pointer is not NULL, since no number may be added to
+     * NULL */
     [TRACE_RECORD_TRUNCATED] = {"truncated", .fields = lost_fields},
     [TRACE_RECORD_SENDS]     = {"sends", 0, 2, FIELDS(sends_fields)}
 };
@@ -169,7 +171,8 @@ uint64_t trace_field_max(const trace_field_t *field)
     return UINT64_MAX >> (64 - 8 * field->size);
 }
 
-/* Numbers are little-endian, so that a short one is the begin of a long one */
+/* Numbers are little-endian: the bytes of a short number are the first bytes of
+ * the same number in 64 bits */
 uint64_t trace_field_get(const trace_field_t *field, const void *record)
 {
     uint64_t value = 0;

@@ -19,11 +19,11 @@ BEGIN_C_DECLS
 
 /** @file format.h
  *
- * Both forms of a trace, as docs/trace-format.md describes them. A binary file
- * has a head, fields in plain text, and records that zlib has packed. One table
- * has the layout of each record: the writer (writer.h) and the reader, the
- * printer and the parser of text (src/tools/trace) all go by it. Uses event.h
- * and ucs/reuse/sends.h only.
+ * Both forms of a trace, binary and text, as docs/trace-format.md describes
+ * them. A binary file has a head, fields in plain text, and records that zlib
+ * has packed. One table has the layout of each record: the writer (writer.h)
+ * reads it, and so do the reader, the printer and the parser of text
+ * (src/tools/trace). Uses event.h and ucs/reuse/sends.h only.
  *
  * Threads: constants and pure functions, for any thread.
  */
@@ -78,8 +78,8 @@ enum {
 };
 
 
-/* What a record says: an event is an ucs_rcache_pred_event_t, the number of lost
- * events is a uint64_t, and the others follow */
+/* The contents of records. An event is a ucs_rcache_pred_event_t, the number of
+ * lost events is a uint64_t, and the structures below are the others */
 
 typedef ucs_reuse_sends_t ucs_rcache_trace_sends_t;
 
@@ -105,8 +105,8 @@ typedef struct ucs_rcache_trace_counter {
 
 /** A call stack of communications: a place in the program. */
 typedef struct ucs_rcache_trace_site {
-    uint64_t caller; /**< Caller, as in contexts of uses */
-    uint64_t stack;  /**< Path of calls as there */
+    uint64_t caller; /**< Caller, as in ucs_rcache_pred_context_t */
+    uint64_t stack;  /**< Path of calls, as in ucs_rcache_pred_context_t */
     unsigned num_frames;
     uint64_t frames[UCS_RCACHE_TRACE_MAX_FRAMES]; /**< Return addresses,
                                                        innermost first */
@@ -152,8 +152,9 @@ typedef enum {
 
 /** Where the text form writes a value. */
 typedef enum {
-    TRACE_PLACED,   /**< After the field before, without a name */
-    TRACE_OPTIONAL, /**< The same; left out at the end of a line if it is 0 */
+    TRACE_PLACED,   /**< The value alone, after the field before */
+    TRACE_OPTIONAL, /**< The value alone; left out at the end of a line if it is
+                         0 */
     TRACE_NAMED,    /**< NAME=VALUE; left out if it is 0 */
     TRACE_ALWAYS    /**< NAME=VALUE, also if it is 0 */
 } trace_form_t;
@@ -161,15 +162,16 @@ typedef enum {
 /** A field of a record. */
 typedef struct trace_field {
     const char        *name;
-    unsigned          part;    /**< TRACE_HAS_xxx; 0: each type has the field */
+    unsigned          part;    /**< TRACE_HAS_*: the group of the field; 0: each
+                                    type has the field */
     trace_form_t      form;
     trace_style_t     style;
     size_t            offset;  /**< Offset in the structure of the record */
     size_t            size;    /**< 1, 2, 4 or 8 bytes; of arrays, of an
                                     element */
     const char *const *names;
-    unsigned          max;     /**< How many names there are, or how many
-                                    elements an array has room for */
+    unsigned          max;     /**< Number of names, or of elements for which an
+                                    array has room */
     size_t            count;   /**< Offset of the number (unsigned) of an
                                     array's elements */
 } trace_field_t;

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The file is written at least once in this time: a process that dies loses so
- * much of its trace. Each time takes about 5 us of the processor, 1/20000 of the
- * period. */
+/* The file is written at least once in this time: a process that is killed
+ * loses at most this much of its trace. Each turn takes about 5 us of the
+ * processor, 1/20000 of the period. */
 #define PERIOD_NSEC   100000000l
 
 /* The recorder waits for the end of its thread however long a write takes, ns */
@@ -55,8 +55,9 @@ struct ucs_rcache_recorder {
     int                         running; /* Whether the thread was started and not
                                             stopped. Written by start and stop */
 
-    /* The file. The lock, which is held while events are packed and written,
-     * protects all of the following. Communications do not take it */
+    /* The file. The lock protects all of the following fields, and is held
+     * while events are packed and written. Threads that communicate do not take
+     * the lock */
     ucs_mutex_t                 lock;
     ucs_rcache_record_modules_t *modules;
     ucs_rcache_trace_writer_t   *writer; /* NULL: the file is not open.
@@ -144,17 +145,17 @@ void ucs_rcache_recorder_event(void *arg, const ucs_rcache_pred_event_t *event)
 void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
                               const ucs_rcache_pred_context_t *context)
 {
-    /* The thread has to find the libraries on the stack before they are
-     * unloaded, as plug-ins of MPI are at the end: a program may be over within
-     * a period */
+    /* Wake the thread for a new site: it has to find the libraries on the stack
+     * before they are unloaded, as the plug-ins of MPI are at the end, and a
+     * program may end within a period */
     if (is_recording(recorder) &&
         ucs_rcache_record_sites_note(recorder->sites, context)) {
         ucs_rcache_pred_thread_wake(recorder->thread);
     }
 }
 
-/* Called under the lock, while the file is open. If @a status is an error, say
- * so once, and record no events any more, which could not be written */
+/* Called under the lock, while the file is open. If @a status is an error,
+ * warn, and stop recording: no event could be written any more */
 static void check_written(ucs_rcache_recorder_t *recorder, ucs_status_t status)
 {
     if (status == UCS_OK) {
@@ -208,8 +209,8 @@ static void put_sites(ucs_rcache_recorder_t *recorder)
     }
 }
 
-/* Write new call stacks and events to the file, which is open. After a failure
- * none are taken out. @return whether there may be more events */
+/* Write new call stacks and events to the file, which is open. Does nothing
+ * after a write has failed. @return whether there may be more events */
 static int drain(ucs_rcache_recorder_t *recorder)
 {
     unsigned count = 0;
@@ -238,7 +239,7 @@ static ucs_rcache_pred_time_t write_trace(void *arg)
     return drain(recorder) ? now : (now + PERIOD_NSEC);
 }
 
-/* From now on any thread may put records */
+/* Open the trace: from now on any thread may put records into it */
 static ucs_status_t
 open_file(ucs_rcache_recorder_t *recorder, int fd, const char *path)
 {
@@ -299,8 +300,8 @@ err_destroy_writer:
     return status;
 }
 
-/* If the file is open, put a record. After a failure no record is put, since the
- * writer might have to write for it */
+/* Put a record, if the file is open and no write has failed: to make room for
+ * the record, the writer might have to write */
 static void put(ucs_rcache_recorder_t *recorder, unsigned type, const void *record)
 {
     ucs_mutex_lock(&recorder->lock);
@@ -358,9 +359,9 @@ void ucs_rcache_recorder_finish(ucs_rcache_recorder_t *recorder)
     ucs_mutex_unlock(&recorder->lock);
 }
 
-/* The child does not have the thread, takes no lock, since a thread of the
- * parent may have held it, and does not destroy the writer, which would write to
- * the file of the parent */
+/* The child has no thread of the recorder. It takes no lock, which a thread of
+ * the parent may have held at the fork, and does not destroy the writer, which
+ * would write to the file of the parent */
 void ucs_rcache_recorder_abandon(ucs_rcache_recorder_t *recorder)
 {
     if (recorder->writer != NULL) {

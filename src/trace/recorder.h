@@ -66,8 +66,8 @@ void ucs_rcache_recorder_finish(ucs_rcache_recorder_t *recorder);
 void ucs_rcache_recorder_abandon(ucs_rcache_recorder_t *recorder);
 
 
-/* The next two record between start and stop, and do nothing at other times. Any
- * thread may call them. */
+/* The next two functions record between start and stop, and do nothing at other
+ * times. Any thread may call them. */
 
 /**
  * Record an event: the function of a ucs_rcache_pred_sink_t, whose arg is the
@@ -76,14 +76,15 @@ void ucs_rcache_recorder_abandon(ucs_rcache_recorder_t *recorder);
  */
 void ucs_rcache_recorder_event(void *arg, const ucs_rcache_pred_event_t *event);
 
-/** Record the call stack of the calling thread's communication, if none was
- *  recorded from this place. */
+/** Record the call stack of the communication that the calling thread makes,
+ *  unless the stack of the same place was recorded before. */
 void ucs_rcache_recorder_site(ucs_rcache_recorder_t *recorder,
                               const ucs_rcache_pred_context_t *context);
 
 
-/* The next five may wait for the file. They act between start and finish, and
- * do nothing at other times. Any thread may call them. */
+/* The next five functions put a record, or write records to the file, and may
+ * wait for the file. They act between start and finish, and do nothing at other
+ * times. Any thread may call them. */
 
 void ucs_rcache_recorder_meta(ucs_rcache_recorder_t *recorder, const char *key,
                               const char *value);

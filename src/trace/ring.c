@@ -17,11 +17,12 @@
  * one consumer. Each slot has its turn, so that a producer interrupted with
  * a slot taken holds up the consumer at this slot, and nobody else. */
 
-/* Positions only grow; a slot's index is the position modulo size */
+/* A slot of the ring. Events are numbered by positions, which only grow: the
+ * slot of an event is its position modulo size */
 typedef struct ring_slot {
-    /* Position of the event to be written here; plus 1 after the write.
-     * Release and acquire: pass the rest of the slot on, from the producer
-     * with this position to the consumer and back */
+    /* Position of the next event to be written here; the position plus 1 once
+     * the event was written. Release and acquire: pass the rest of the slot
+     * from the producer to the consumer, and back */
     _Atomic(uint64_t)        turn;
     ucs_rcache_pred_event_t event;
     uint64_t                lost; /* Number of events dropped before this one */
@@ -33,8 +34,9 @@ struct ucs_rcache_record_ring {
     ring_slot_t      *slots;
     uint64_t         size;
 
-    /* Written by producers. Relaxed: turns order all else, and when lost is read
-     * for the last time there is no producer any more */
+    /* Written by producers. Relaxed: the turns of the slots order all other
+     * memory, and when lost is read for the last time, there is no producer any
+     * more */
     _Atomic(uint64_t) tail       /* Slot to be taken next */
                      __attribute__((aligned(64)));
     _Atomic(uint64_t) lost;      /* Events dropped so far */
@@ -67,7 +69,7 @@ ucs_status_t ucs_rcache_record_ring_create(unsigned size,
         goto err_free;
     }
 
-    /* All pages are touched now, so that no event has to wait for one */
+    /* Touch all pages now, so that no event has to wait for a page */
     memset(ring->slots, 0, size * sizeof(*ring->slots));
     for (i = 0; i < size; ++i) {
         atomic_init(&ring->slots[i].turn, i);
@@ -120,7 +122,8 @@ static ring_slot_t *ring_take(ucs_rcache_record_ring_t *ring, uint64_t *tail_p)
                 break;
             }
         } else if (ahead < 0) {
-            slot = NULL; /* It has an event that was not read */
+            slot = NULL; /* The slot still has an event that was not read: the
+                            ring is full */
             break;
         } else {
             tail = ucs_relaxed_load(&ring->tail);
@@ -152,7 +155,7 @@ int ucs_rcache_record_ring_pop(ucs_rcache_record_ring_t *ring,
                                ucs_rcache_pred_event_t *event,
                                uint64_t *lost_p)
 {
-    /* Only the consumer writes it */
+    /* Relaxed: only the consumer writes head */
     uint64_t head     = ucs_relaxed_load(&ring->head);
     ring_slot_t *slot = &ring->slots[head & (ring->size - 1)];
 

@@ -18,15 +18,17 @@ BEGIN_C_DECLS
 
 /** @file ring.h
  *
- * Events on their way from the threads in which they happen to the one that
- * writes them. The ring is bounded: an event that finds it full is dropped, and
- * the consumer is told how many events were dropped between which.
+ * A ring of events between the threads in which events happen (producers) and
+ * the thread that writes them to a file (consumer). The ring is bounded: an
+ * event that finds it full is dropped, and the consumer learns how many events
+ * were dropped between two others.
  *
- * Threads: any number of producers, and one consumer at a time. A producer may
- * be interrupted by a signal whose handler is another one.
+ * Threads: any number of producers, and one consumer at a time. The handler of
+ * a signal that interrupts a producer may itself be a producer.
  *
  * Progress: push is lock-free, pop is wait-free, and neither makes a system
- * call. Events that follow one which is just being pushed wait for it.
+ * call. While an event is being pushed, the consumer cannot take out later
+ * events.
  *
  * Uses the events of the cache; recorder.c calls it.
  */
@@ -60,8 +62,8 @@ int ucs_rcache_record_ring_push(ucs_rcache_record_ring_t *ring,
 /**
  * Take the oldest event out of the ring. Only the consumer calls this.
  *
- * @param [out] lost_p  Events dropped between the one taken out last and this
- *                      one.
+ * @param [out] lost_p  Number of events that were dropped between this event
+ *                      and the one taken out before.
  * @return 0 if the ring is empty.
  */
 int ucs_rcache_record_ring_pop(ucs_rcache_record_ring_t *ring,

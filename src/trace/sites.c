@@ -17,12 +17,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Most frames of this library between the program and the call of
+/* The most frames of this library between the program and the call of
  * backtrace() */
 #define SITES_OWN_FRAMES 8
 
-/* How many keys are looked at for one site. The table is at most half full, so
- * that hardly any site needs more. */
+/* How many neighbouring keys are looked at for a site. The table is at most
+ * half full, so that hardly any site would need more. */
 #define SITES_PROBES     16
 
 /* The kind of communication is mixed into the caller's address, see
@@ -46,10 +46,10 @@ struct ucs_rcache_record_sites {
     /* Constant */
     unsigned         max;
     sites_entry_t    *entries;
-    _Atomic(uint64_t) *keys;     /* 2 max keys: hash of a site, or 0. Each is
-                                    written once, by the thread claiming the
-                                    entry. Relaxed: a key guards no other
-                                    memory */
+    _Atomic(uint64_t) *keys;     /* 2 * max keys: the hash of a site each, or 0
+                                    if the key is free. A key is written once,
+                                    by the thread that claims the entry of its
+                                    site. Relaxed: a key guards no other memory */
 
     _Atomic(unsigned) count;     /* Entries claimed, by threads that note sites.
                                    May exceed max by the number of threads.
@@ -112,9 +112,9 @@ static uint64_t sites_hash(const ucs_rcache_pred_context_t *context)
     return (hash ^ (hash >> 32)) | 1;
 }
 
-/* Fill in the frames from the caller in the context outwards. A caller that
- * is not found on the stack, in code without unwind tables, is the only
- * frame. */
+/* Fill in the frames from the caller in the context outwards. If the caller is
+ * not found on the stack, since code without unwind tables is in between, the
+ * caller is the only frame. */
 static UCS_F_NOINLINE void
 site_fill(ucs_rcache_trace_site_t *site,
           const ucs_rcache_pred_context_t *context)
@@ -218,8 +218,8 @@ struct ucs_rcache_record_modules {
     unsigned count;               /* Modules found so far */
     unsigned num_put;             /* How many modules were put into the trace so
                                      far */
-    char     program[PATH_MAX];   /* Path of the program: the loader has none
-                                     for it */
+    char     program[PATH_MAX];   /* Path of the program, which the loader does
+                                     not tell */
     ucs_rcache_trace_module_t modules[MODULES_MAX];
     /* The paths of the modules, copied since the loader frees its own when it
      * unloads a library */
@@ -289,8 +289,8 @@ static void module_find_build_id(ucs_rcache_trace_module_t *module,
     }
 }
 
-/* Whether a segment is in memory. The notes of a program may be in its file
- * only, and must not be read then */
+/* @return whether a segment is in memory. The notes of a program may be only in
+ * its file, and must not be read then */
 static int segment_is_loaded(const struct dl_phdr_info *info,
                              const ElfW(Phdr) *segment)
 {
@@ -342,7 +342,8 @@ static void module_add(ucs_rcache_record_modules_t *modules,
     ++modules->count;
 }
 
-/* Called with the loader's lock held: must neither allocate nor write */
+/* Add the segments with code of one module. The loader has its lock during the
+ * call, so that the function must neither allocate nor write to the file */
 static int module_found(struct dl_phdr_info *info, size_t size, void *arg)
 {
     ucs_rcache_record_modules_t *modules = arg;

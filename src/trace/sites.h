@@ -17,10 +17,10 @@ BEGIN_C_DECLS
 /** @file sites.h
  *
  * Where communications come from, for the symbols in a report: the call stacks
- * of the program, and the program and libraries ("modules") with the code in
- * them. The stack of a place is unwound once, in the program's own thread, when
- * the first communication comes from there; each later communication costs one
- * look into a table.
+ * of the program ("sites"), and the program and libraries ("modules") that have
+ * the code of these stacks. The stack of a place is unwound once, in the
+ * program's own thread, when the first communication comes from there; each
+ * later communication costs one look into a table.
  *
  * Threads: any number of threads may note sites, and one at a time takes them
  * out. Uses writer.h and ucs/base; recorder.c calls it.
@@ -33,8 +33,8 @@ typedef struct ucs_rcache_record_sites ucs_rcache_record_sites_t;
  * Create the table, and load the library that unwinding needs. Pages of the
  * table are touched only as sites are added.
  *
- * @param [in] max  Number of sites that have room, a power of 2; later sites
- *                  are left out.
+ * @param [in] max  The number of sites for which the table has room, a power of
+ *                  2; later sites are left out.
  * @return UCS_ERR_NO_MEMORY.
  */
 ucs_status_t
@@ -54,8 +54,8 @@ void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites);
 int ucs_rcache_record_sites_note(ucs_rcache_record_sites_t *sites,
                                  const ucs_rcache_pred_context_t *context);
 
-/** Take out the next site. @return NULL if all were taken out. The site is valid
- *  as long as the table. */
+/** Take out the next site. @return NULL if all sites were taken out. The site
+ *  is valid as long as the table exists. */
 const ucs_rcache_trace_site_t *
 ucs_rcache_record_sites_next(ucs_rcache_record_sites_t *sites);
 
@@ -73,9 +73,9 @@ ucs_rcache_record_modules_create(ucs_rcache_record_modules_t **modules_p);
 void ucs_rcache_record_modules_destroy(ucs_rcache_record_modules_t *modules);
 
 /**
- * Put the modules into the trace that are mapped now and were not put before.
- * Does not allocate; of more than 1024 modules in all, the last ones are left
- * out. One thread at a time.
+ * Put all modules into the trace that are mapped now and that no earlier call
+ * has put. Does not allocate. From the 1025th module on, modules are left out.
+ * One thread at a time.
  */
 void ucs_rcache_record_modules_put(ucs_rcache_record_modules_t *modules,
                                    ucs_rcache_trace_writer_t *writer);

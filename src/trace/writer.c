@@ -41,9 +41,10 @@ struct ucs_rcache_trace_writer {
     uint8_t                  *next;    /* End of the records in the buffer */
     uint8_t                  *fields;  /* End of the fields in @a packed */
     uint8_t                  records[BUFFER_SIZE];
-    uint8_t                  packed[BUFFER_SIZE / 2]; /* Goes to the file: the
-                                          plain part first, then output of
-                                          zlib */
+    uint8_t                  packed[BUFFER_SIZE / 2]; /* Data on its way to the
+                                                         file: at first the
+                                                         plain part, then output
+                                                         of zlib */
 };
 
 
@@ -60,8 +61,8 @@ ucs_rcache_trace_writer_create(int fd, ucs_rcache_trace_writer_t **writer_p)
         goto err_free;
     }
 
-    /* If the descriptor is not open, the next flush returns the error, as it
-     * does with all errors */
+    /* If the descriptor is not open, the next flush returns the error, like
+     * every other error */
     if (ucs_rcache_pred_own_fd_init(&writer->file, fd) != 0) {
         writer->error = errno;
     }
@@ -127,8 +128,8 @@ static ssize_t write_some(const ucs_rcache_trace_writer_t *writer,
     return write_without_signal(writer->file.fd, data, size);
 }
 
-/* After a write that failed nothing more is written: the write may have left a
- * part of a block in the file, and no reader would find the records after it */
+/* Once a write has failed, nothing more is written: a part of a block may be in
+ * the file, and no reader would find the records behind it */
 static void write_all(ucs_rcache_trace_writer_t *writer, const uint8_t *data,
                          size_t size)
 {
@@ -195,7 +196,8 @@ static ucs_status_t get_status(const ucs_rcache_trace_writer_t *writer)
 
 ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer)
 {
-    /* Before there is anything to write, further fields may come */
+    /* If nothing was put yet, nothing is written: further fields of the plain
+     * part may come */
     if (writer->started || (writer->next > writer->records) ||
         (writer->fields > writer->packed + FIELDS_OFFSET)) {
         pack(writer, Z_SYNC_FLUSH);

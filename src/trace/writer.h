@@ -40,11 +40,11 @@ ucs_rcache_trace_writer_create(int fd, ucs_rcache_trace_writer_t **writer_p);
 /** Finish, and free the writer. */
 void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer);
 
-/** Write all records that were put so far to the file.
+/** Write all records that were put until now to the file.
  *
  *  @return UCS_ERR_IO_ERROR if a write has failed since the writer was created;
- *          errno is that of the first failure. If the file may not grow
- *          (EFBIG), the program gets no SIGXFSZ. */
+ *          errno is set to the error of the first failure. If the file may not
+ *          grow (EFBIG), the program gets no SIGXFSZ. */
 ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer);
 
 /** Write the end of the trace, with a checksum of all records. No record may be
@@ -56,8 +56,9 @@ ucs_status_t ucs_rcache_trace_writer_finish(ucs_rcache_trace_writer_t *writer);
  *  written first. The function does not fail: the next flush tells of errors.
  *
  *  @param [in] type    TRACE_RECORD_*. Domains have to be put in the order of
- *                      their numbers, from 0. The number of lost events stands
- *                      between the event before and the next one.
+ *                      their numbers, from 0. The number of lost events is put
+ *                      between the last event before the loss and the next
+ *                      event.
  *  @param [in] record  Its structure, see format.h. */
 void ucs_rcache_trace_put(ucs_rcache_trace_writer_t *writer, unsigned type,
                           const void *record);

@@ -10,9 +10,10 @@
 #include <ucs/sys/math.h>
 
 
-/* Find a block, dirty memory first, since the caches may have it, and fresh memory
- * last, since that would be more to have in memory. To be called under the lock.
- * @return its first page, or UCS_ARENA_NO_PAGE */
+/* Find an idle block with room: a dirty one first, since the processor's caches
+ * may have its memory, and a fresh one last, since the process would have more
+ * memory then. To be called under the lock. @return the first page of the
+ * block, or UCS_ARENA_NO_PAGE */
 static uint32_t
 find(const ucs_arena_t *arena, uint32_t length, ucs_arena_kind_t *kind_p)
 {
@@ -35,8 +36,10 @@ static void make_live(ucs_arena_t *arena, uint32_t block, uint32_t length)
     ++arena->stats.allocations;
 }
 
-/* The kernel refuses to make live pages accessible: the pages become free again, and the
- * request is refused. Some of the pages may be accessible, so none count as zero */
+/* Undo an allocation, since the kernel refuses to make the live pages
+ * accessible: the pages become free again, and the request is refused. Some of
+ * the pages may be accessible, and a faulty program may write there, so none of
+ * them counts as zero */
 static void give_up(ucs_arena_t *arena, uint32_t first, uint32_t length)
 {
     ucs_arena_lock(arena);
@@ -47,8 +50,10 @@ static void give_up(ucs_arena_t *arena, uint32_t first, uint32_t length)
     ucs_arena_unlock(arena);
 }
 
-/* Let live pages read as zero. Pages of plain slabs go back to the kernel unless freed
- * memory is kept: a program may write to some of the pages only. Without the lock */
+/* Let live pages read as zero. Pages of plain slabs, which are not registered,
+ * go back to the kernel and come as zeros from there, unless freed memory is
+ * kept (ucs_arena_keep()): a program may write to few of the pages only.
+ * Without the lock */
 static void empty(ucs_arena_t *arena, uint32_t first, uint32_t length)
 {
     void *start  = ucs_arena_address(arena, first);
@@ -98,8 +103,8 @@ take(ucs_arena_t *arena, uint32_t length, ucs_arena_kind_t *kind_p)
     return first;
 }
 
-/* The bytes of a slab with room for so many pages; 0: the limit allows none. To be
- * called under the lock */
+/* Choose the length of a new slab that has room for a request, bytes; 0: the
+ * limit does not allow one. To be called under the lock */
 static size_t choose_length(const ucs_arena_t *arena, uint32_t pages)
 {
     size_t first     = arena->params.first_slab;
@@ -112,9 +117,10 @@ static size_t choose_length(const ucs_arena_t *arena, uint32_t pages)
     return (least <= room) ? ucs_max(least, next) : 0;
 }
 
-/* Choose a vacant slab for so many pages, and let the slab be plain and busy. Not while the
- * process forks: there is room again in a moment. @return the number of all slabs: there is
- * none */
+/* Choose a vacant slab for a request, and let the slab be plain (with memory,
+ * not registered) and busy. None is chosen while the process forks, since there
+ * is room again in a moment. @return the number of the slab; the number of all
+ * slabs if none is chosen */
 static uint32_t begin_opening(ucs_arena_t *arena, uint32_t pages)
 {
     ucs_arena_slabs_t *slabs = &arena->slabs;
@@ -167,15 +173,17 @@ static int end_opening(ucs_arena_t *arena, uint32_t slab, uint32_t pages,
     return is_open;
 }
 
-/* Open a slab for pages that find no room: one call of the kernel, as without an arena.
- * @return the first page; UCS_ARENA_NO_PAGE if there is none */
+/* Open a slab for a request that finds no room: one call of the kernel, as
+ * without an arena. @return the first page; UCS_ARENA_NO_PAGE if no slab can be
+ * opened */
 static uint32_t open_slab(ucs_arena_t *arena, uint32_t pages)
 {
     uint32_t first = UCS_ARENA_NO_PAGE;
     ucs_status_t status;
     uint32_t slab;
 
-    /* A handler of a signal could wait for the slab of its own thread */
+    /* A handler of a signal that interrupted this thread could wait for ever
+     * for the busy slab */
     ucs_hook_enter();
     slab = begin_opening(arena, pages);
     if (slab < arena->slabs.num) {
@@ -216,8 +224,9 @@ void *ucs_arena_allocate(ucs_arena_t *arena, size_t length)
                    NULL;
 }
 
-/* The kind of an idle block of so many pages at a page; UCS_ARENA_KIND_LAST if there is
- * none. To be called under the lock */
+/* @return the kind of the idle block that begins with a page and has at least
+ * @a length pages; UCS_ARENA_KIND_LAST if there is no such block. To be called
+ * under the lock */
 static ucs_arena_kind_t
 idle_kind(const ucs_arena_blocks_t *blocks, uint32_t page, uint32_t length)
 {

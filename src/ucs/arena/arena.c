@@ -10,9 +10,10 @@
 #include <ucs/sys/math.h>
 
 
-/* A short slab takes as many addresses as a long one. There are addresses for so
- * many more slabs: an arena whose first slab is a 16th as long as the longest needs 26
- * slabs that are shorter until they are long, see ucs_arena_grown() */
+/* How many slabs the address range has beyond those of the limit, since a short
+ * slab takes as many addresses as a long one. An arena whose first slab is a
+ * 16th of the longest slab has 26 shorter slabs before the first one of full
+ * length, see ucs_arena_grown() */
 #define SHORT_SLABS 64
 
 /* Where the parts of an arena are in its memory, bytes from its beginning */
@@ -144,9 +145,9 @@ void ucs_arena_child(ucs_arena_t *arena)
 void ucs_arena_abandon(ucs_arena_t *arena)
 {
     ucs_arena_lock(arena);
-    /* Before any of it is freed: what the kernel unmaps then, it may map anew,
-     * and the registration is not that of the new pages. The helper may be registering
-     * a slab still */
+    /* Before the program can unmap any memory of the arena itself: the kernel
+     * may map other pages at the same addresses, of which the registration
+     * knows nothing. The helper may still be registering a slab */
     ucs_arena_slabs_conceal(&arena->slabs);
     ucs_relaxed_store(&arena->is_off, 1);
     ucs_relaxed_store(&arena->due, UCS_ARENA_NEVER);
@@ -173,7 +174,8 @@ int ucs_arena_live(ucs_arena_t *arena, const void *start, size_t length)
     return is_live;
 }
 
-/* When there is something to do. To be called under the lock.
+/* @return when the helper has something to do next. To be called under the
+ * lock.
  * @param [in] next  When a slab is to be given back */
 static ucs_arena_time_t
 get_due(const ucs_arena_t *arena, ucs_arena_time_t now, ucs_arena_time_t next)
@@ -198,7 +200,8 @@ ucs_arena_time_t ucs_arena_tend(ucs_arena_t *arena, ucs_arena_time_t now)
     ucs_mutex_lock(&arena->work);
     ucs_hook_enter();
     if (!ucs_arena_is_off(arena)) {
-        /* Freed memory is accessible no longer than the registration of a slab takes */
+        /* First: freed memory does not stay accessible while slabs are
+         * registered, which may take long */
         ucs_arena_darken(arena, now);
         ucs_arena_enrol(arena, now);
         due = ucs_arena_trim(arena, now);

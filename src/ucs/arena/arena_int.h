@@ -26,7 +26,8 @@ static UCS_F_ALWAYS_INLINE void ucs_arena_lock(ucs_arena_t *arena)
     ucs_mutex_lock(&arena->lock);
 }
 
-/** Release the lock, and then wake the helper if ucs_arena_wake() says so. */
+/** Release the lock, and then wake the helper if ucs_arena_wake() was called
+ *  under the lock. */
 void ucs_arena_unlock(ucs_arena_t *arena);
 
 /** @return where a page is. */
@@ -36,7 +37,7 @@ ucs_arena_address(const ucs_arena_t *arena, uint32_t page)
     return (void*)(arena->slabs.base + ((uintptr_t)page << arena->page_shift));
 }
 
-/** @return how many pages have so many bytes. */
+/** @return the number of pages for a number of bytes, rounded up. */
 static UCS_F_ALWAYS_INLINE size_t
 ucs_arena_pages(const ucs_arena_t *arena, size_t bytes)
 {
@@ -44,7 +45,7 @@ ucs_arena_pages(const ucs_arena_t *arena, size_t bytes)
            ((bytes & (arena->params.page_size - 1)) != 0);
 }
 
-/** @return the bytes of so many pages. */
+/** @return the bytes of a number of pages. */
 static UCS_F_ALWAYS_INLINE size_t
 ucs_arena_bytes(const ucs_arena_t *arena, uint64_t pages)
 {
@@ -91,11 +92,12 @@ ucs_arena_range(const ucs_arena_t *arena, const void *start, size_t length,
     return UCS_OK;
 }
 
-/** Let the helper be called at a time, or before. Under the lock. */
+/** Let the helper be called at this time at the latest. Under the lock. */
 void ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when);
 
-/** @return bytes of a new slab, or registration, beside so many bytes: an eighth, a
- *          multiple of @a least above 0. */
+/** @return the length of one more slab, or registration, beside all others with
+ *          @a bytes together: an eighth of them, rounded down to a multiple of
+ *          @a least, but at least that. */
 size_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least);
 
 /** Add 1 to a counter of the statistics. Takes the lock. */
@@ -105,43 +107,46 @@ void ucs_arena_count(ucs_arena_t *arena, uint64_t *counter);
 ucs_status_t ucs_arena_protect(ucs_arena_t *arena, uint32_t first,
                                uint32_t length, int is_accessible);
 
-/** Make a held block idle, of a kind that may be another one. Takes the lock. */
+/** Make a held block idle, of a new kind or of its former one. Takes the lock. */
 void ucs_arena_release(ucs_arena_t *arena, uint32_t block,
                        ucs_arena_kind_t kind);
 
-/** Give a held block of a plain slab back to the kernel. Without the lock. @return the
- *  kind of the block then. */
+/** Give the pages of a held block of a plain slab back to the kernel. Without
+ *  the lock. @return the new kind of the block. */
 ucs_arena_kind_t ucs_arena_discard(ucs_arena_t *arena, uint32_t block);
 
 /** Protect a held block, and make the block idle. Pages of a plain slab go back to the
  *  kernel. Without the lock.
  *
- * @param [in] is_plain  Whether the slab is plain, and stays so meanwhile. */
+ * @param [in] is_plain  Whether the slab is plain, and nobody registers it
+ *                       meanwhile. */
 void ucs_arena_conceal(ucs_arena_t *arena, uint32_t block, int is_plain);
 
 /** Note that pages are about to be dirty. Under the lock. */
 void ucs_arena_note_dirty(ucs_arena_t *arena, ucs_arena_time_t now);
 
-/** Make a slab spoilt, with the helper to look at the slab. Under the lock. */
+/** Make a slab spoilt, and let the helper look at the slab. Under the lock. */
 void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab);
 
 /*
- * The helper calls the functions below, under its lock, without that of the arena
+ * The helper calls the functions below. It has its own lock, and not the lock
+ * of the arena
  */
 
 /** Protect all dirty pages, if the lazy time has passed for some. */
 void ucs_arena_darken(ucs_arena_t *arena, ucs_arena_time_t now);
 
-/** Register the plain slabs that uses have asked for. After a failure a use may ask
- *  again, and the helper tries again after a while. */
+/** Register the plain slabs whose registration uses have asked for. After a
+ *  failure a use may ask again, and the helper tries again after a while. */
 void ucs_arena_enrol(ucs_arena_t *arena, ucs_arena_time_t now);
 
-/** Deregister a hidden slab, which is plain then. @return the status of dereg(): after
- *  an error the slab is still registered. */
+/** Deregister a slab that nobody finds any more (ucs_arena_slab_hide()), which
+ *  is plain then. @return the status of dereg(): after an error the slab is
+ *  still registered. */
 ucs_status_t ucs_arena_deregister(ucs_arena_t *arena, uint32_t slab);
 
-/** Let a registered slab be plain, unless a use needs it. @return whether the slab is
- *  plain. */
+/** Deregister a slab and let it be plain, unless its registration is in use.
+ *  @return whether the slab is plain. */
 int ucs_arena_lay_off_slab(ucs_arena_t *arena, uint32_t slab);
 
 /** Give back slabs that were empty for the idle time, and spoilt slabs without memory of

@@ -10,21 +10,25 @@
 #include <ucs/sys/math.h>
 
 
-/* If strict, the registration of a slab fails while a thread frees memory there: how often
- * the helper tries. A registration without room within the bounds fails as often */
+/* How often the helper tries to register a slab if the arena is strict: the
+ * registration fails while a thread protects freed memory there. A registration
+ * for which the bounds have no room is tried as often */
 #define MAX_ATTEMPTS 4
 
-/* A registration is a multiple of this part of the first slab, a little more than the
- * program has had. Each use that meets an unregistered slab registers by itself, so slabs
- * should not be many */
+/* The length of a registration is a multiple of this part of the first slab: a
+ * little more than the program has allocated. Each use that meets an
+ * unregistered slab has to register its memory by itself, so slabs should be
+ * few */
 #define FIRST_PARTS 16
 
-/* The time to the next attempt is at most so many times the first one */
+/* The time to the next attempt grows with each failure, to at most this many
+ * times the time after the first failure */
 #define MAX_BACKOFF 64
 
 
-/* The plain slab with all of a range, unless a use has asked for the slab already; NULL:
- * there is none */
+/* A plain slab has memory, but no registration. @return the plain slab that
+ * contains a whole range; NULL if there is none, or if a use has already asked
+ * for the registration of the slab */
 static ucs_arena_slab_t *
 find_plain(const ucs_arena_t *arena, uintptr_t address, size_t length)
 {
@@ -70,8 +74,8 @@ int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length)
     return result;
 }
 
-/* How many pages to cut off the end of a slab before the registration, since nobody has had
- * these pages yet. To be called under the lock */
+/* @return how many pages to cut off the end of a slab before the registration,
+ * all of them pages that nobody has allocated yet. To be called under the lock */
 static uint32_t choose_cut(const ucs_arena_t *arena, uint32_t slab)
 {
     size_t registered = arena->slabs.bytes[UCS_ARENA_SLAB_KIND_REGISTERED];
@@ -85,7 +89,7 @@ static uint32_t choose_cut(const ucs_arena_t *arena, uint32_t slab)
     return pages - ucs_min(ucs_arena_pages(arena, keep), pages);
 }
 
-/* Let a slab end where nobody has had memory of it */
+/* Shorten a slab to the part that somebody has allocated, and a little more */
 static void cut(ucs_arena_t *arena, uint32_t slab)
 {
     uint32_t length = 0;
@@ -107,7 +111,7 @@ static void cut(ucs_arena_t *arena, uint32_t slab)
         return;
     }
 
-    /* After an error the pages go with the slab */
+    /* After an error the pages stay mapped until the slab is unmapped */
     (void)arena->ops.unmap(
             arena->ops.arg,
             ucs_arena_address(arena,
@@ -161,8 +165,8 @@ static uint32_t unveil(ucs_arena_t *arena, uint32_t slab)
     return chain;
 }
 
-/* The end of unveil(). All pages are muzzy: a faulty program may have written there
- * meanwhile */
+/* The end of unveil(): protect the pages again. All of them become muzzy, not
+ * retained, since a faulty program may have written there meanwhile */
 static void veil(ucs_arena_t *arena, uint32_t chain)
 {
     uint32_t block;
@@ -188,7 +192,7 @@ static ucs_status_t enter(ucs_arena_t *arena, uint32_t slab)
     return status;
 }
 
-/* Register a plain slab. @return whether that has not failed */
+/* Register a plain slab. @return whether the slab is registered */
 static int enrol_slab(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
@@ -276,7 +280,7 @@ ucs_status_t ucs_arena_deregister(ucs_arena_t *arena, uint32_t slab)
     return UCS_OK;
 }
 
-/* Give muzzy pages of a slab that is plain now back to the kernel */
+/* Give the muzzy pages of a slab that was deregistered back to the kernel */
 static void purge(ucs_arena_t *arena, uint32_t slab)
 {
     uint32_t page = slab << arena->blocks.slab_shift;

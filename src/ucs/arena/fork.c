@@ -7,15 +7,16 @@
 #include "arena_int.h"
 
 /*
- * Free memory at a fork. The kernel copies pinned pages for the child one by
- * one, some microseconds each, while the child can do nothing
- * with free memory of the arena. So the thread that forks holds free blocks, and keeps the
- * blocks from the child. For a block of some pages, a call of the kernel costs
- * less than copying the pages.
+ * Free memory at a fork. The kernel copies each pinned page for the child,
+ * which takes some microseconds a page, although the child can do nothing with
+ * free memory of the arena. So the thread that forks holds the free blocks, and
+ * tells the kernel that the child does not inherit them. For a block of several
+ * pages this call costs less than the copies.
  */
 
-/* The kernel may copy shorter blocks, pages. Two calls, to split a mapping in two and to
- * join both parts again, take about as long as copying a page or two */
+/* The least length of such a block, pages: the kernel may copy shorter ones.
+ * The two calls for a block, before and after the fork, split a mapping and
+ * join it again, and take about as long as copying a page or two */
 #define MIN_PAGES 16
 
 
@@ -57,7 +58,7 @@ void ucs_arena_before_fork(ucs_arena_t *arena)
         ucs_arena_lock(arena);
         arena->is_forking = 1;
         arena->forker     = pthread_self();
-        /* The process may begin to exit meanwhile */
+        /* Checked for each block: another thread may begin to end the process */
         block             = ucs_arena_is_off(arena) ? UCS_ARENA_NO_PAGE :
                                                       hold_one(arena);
         ucs_arena_unlock(arena);
@@ -68,7 +69,8 @@ void ucs_arena_before_fork(ucs_arena_t *arena)
     } while (block != UCS_ARENA_NO_PAGE);
 }
 
-/* Take a held block off the chain; after the last one threads get memory again.
+/* Take a held block off the chain. If there is none left, threads can allocate
+ * again.
  * @return the first page; UCS_ARENA_NO_PAGE: there is none */
 static uint32_t unchain(ucs_arena_t *arena)
 {
@@ -90,15 +92,17 @@ void ucs_arena_after_fork(ucs_arena_t *arena)
     uint32_t block;
 
     while ((block = unchain(arena)) != UCS_ARENA_NO_PAGE) {
-        /* If the kernel refuses, nobody gets memory of the slab any more: a later child
-         * would lack the program's data there */
+        /* If the kernel refuses, nobody may allocate memory of the slab any
+         * more: the children of later forks would lack the data of the program
+         * there */
         if (inherit(arena, block, 1) != UCS_OK) {
             (void)ucs_arena_withdraw(arena, ucs_arena_slab_of(arena, block));
         }
 
         ucs_arena_release(arena, block,
                           ucs_arena_blocks_held_kind(&arena->blocks, block));
-        /* Dirty pages may be overdue: protect all at once */
+        /* The pages may have been dirty for longer than the lazy time: let the
+         * helper protect all dirty pages at once */
         ucs_arena_lock(arena);
         arena->dirty_since = 0;
         ucs_arena_wake(arena, 0);

@@ -20,13 +20,14 @@ typedef struct {
     ucs_arena_time_t now;
     uint32_t         held[BATCH]; /* Blocks that were freed and are held */
     unsigned         num_held;
-    int              has_plain;   /* Whether some are of plain slabs */
+    int              has_plain;   /* Whether some of the held blocks are in
+                                     plain slabs */
     int              is_counted;  /* Whether the call is counted */
 } range_t;
 
 
-/* Whether freed pages of a slab are protected or unmapped at once, and not dirty. To be
- * called under the lock */
+/* @return whether this thread protects or unmaps freed pages of a slab at once,
+ * instead of leaving them dirty for the helper. To be called under the lock */
 static int is_held(const ucs_arena_t *arena, uint32_t slab, int is_plain)
 {
     return arena->params.is_strict || arena->blocks.usage[slab].is_spoilt ||
@@ -67,7 +68,7 @@ static void take_away(ucs_arena_t *arena, uint32_t block)
 {
     uint32_t length = ucs_arena_blocks_length(&arena->blocks, block);
 
-    /* After an error the pages go with the slab */
+    /* After an error the pages stay mapped until the slab is unmapped */
     (void)arena->ops.unmap(arena->ops.arg, ucs_arena_address(arena, block),
                            ucs_arena_bytes(arena, length));
     ucs_arena_lock(arena);
@@ -77,8 +78,8 @@ static void take_away(ucs_arena_t *arena, uint32_t block)
     ucs_arena_unlock(arena);
 }
 
-/* Let a held block be dirty after all, since the helper may be about to register the
- * slab */
+/* Let a held block be dirty after all, for the helper to protect later, since
+ * the helper may be about to register the slab */
 static void let_be_dirty(ucs_arena_t *arena, uint32_t block,
                          ucs_arena_time_t now)
 {
@@ -88,8 +89,9 @@ static void let_be_dirty(ucs_arena_t *arena, uint32_t block,
     ucs_arena_release(arena, block, UCS_ARENA_KIND_DIRTY);
 }
 
-/* Make held blocks idle. Freed pages of plain slabs go back to the kernel at once, and are
- * inaccessible, as without an arena, unless the helper works just now */
+/* Make the held blocks idle. Freed pages of plain slabs (without a
+ * registration) go back to the kernel at once and become inaccessible, as
+ * without an arena, unless the helper is just working */
 static void settle(ucs_arena_t *arena, const range_t *range)
 {
     int is_entered = range->has_plain &&
@@ -132,7 +134,8 @@ static ucs_status_t free_some(ucs_arena_t *arena, range_t *range)
     for (steps = 0; (steps < BATCH) && (range->page < range->end); ++steps) {
         free_run(arena, range);
     }
-    /* A handler of a signal could wait for pages of its own thread */
+    /* A handler of a signal that interrupted this thread could wait for ever
+     * for the held pages */
     ucs_hook_enter();
     ucs_arena_unlock(arena);
     if (range->num_held > 0) {
@@ -176,8 +179,9 @@ void ucs_arena_darken(ucs_arena_t *arena, ucs_arena_time_t now)
         return;
     }
 
-    /* No more than the present number of pages: a program that goes on to free does not
-     * keep the helper here. Later dirty pages are freed from now on */
+    /* Only as many pages as are dirty now: a program that goes on freeing must
+     * not keep the helper here. Pages that become dirty meanwhile were freed
+     * after dirty_since */
     arena->dirty_since = now;
     while ((pages > 0) &&
            ((block = ucs_arena_fit_longest(&blocks->fit[UCS_ARENA_KIND_DIRTY])) !=

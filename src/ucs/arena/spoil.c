@@ -10,8 +10,9 @@
 #include <ucs/sys/math.h>
 
 
-/* Whether this thread waits until nobody works at pages any more. The thread that forks
- * does not: it holds free pages itself, and other handlers of the fork may map something
+/* @return whether this thread has to wait, since another thread works at the
+ * slab or at the pages. The thread that forks does not wait: it holds free
+ * pages itself, and the fork handlers of other libraries may map something
  * there. To be called under the lock */
 static int must_wait(const ucs_arena_t *arena, uint32_t slab, uint32_t first,
                      uint32_t end)
@@ -21,8 +22,9 @@ static int must_wait(const ucs_arena_t *arena, uint32_t slab, uint32_t first,
            !(arena->is_forking && pthread_equal(arena->forker, pthread_self()));
 }
 
-/* Give pages of a slab to the program, when nobody works at the pages. A slab that
- * was given back meanwhile is spoilt anew */
+/* Let pages of a slab be the program's, as soon as no other thread works at
+ * them. If the helper gives the slab back during the wait, the slab is spoilt
+ * once more */
 static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
                                uint32_t first, uint32_t end)
 {

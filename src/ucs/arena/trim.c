@@ -9,7 +9,7 @@
 #include <ucs/sys/math.h>
 
 
-/* Hold all pages of a slab, if nobody has any of them or works at them */
+/* Hold all pages of a slab if all of them are idle. @return whether they are */
 static int hold_slab(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_arena_blocks_t *blocks = &arena->blocks;
@@ -26,7 +26,7 @@ static int hold_slab(ucs_arena_t *arena, uint32_t slab)
     return is_idle;
 }
 
-/* The end of hold_slab() for a slab that stays: the blocks are idle as before, unless
+/* Undo hold_slab(), since the slab stays: the blocks are idle as before, unless
  * the slab is spoilt */
 static void release_slab(ucs_arena_t *arena, uint32_t slab)
 {
@@ -42,8 +42,9 @@ static void release_slab(ucs_arena_t *arena, uint32_t slab)
     }
 }
 
-/* Let nobody find a slab that is to be given back, and let threads wait before they map
- * something there. @return 0 if a thread has, or the slab is in use */
+/* Let nobody find a slab that is about to be unmapped, and let it be busy, so
+ * that threads wait before they map something else there. @return 0 if the slab
+ * is spoilt, or its registration is in use: nothing has changed */
 static int hide(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
@@ -57,9 +58,10 @@ static int hide(ucs_arena_t *arena, uint32_t slab)
     return is_hidden;
 }
 
-/* Let a slab be vacant, and not busy any more: both at once, since a thread that waits to
- * map something there spoils the slab anew.
- * @param [in] status  Whether the memory is gone; else the slab stays */
+/* Let a slab be vacant and not busy any more. Both change under one hold of the
+ * lock, since a thread that waits to map something there spoils the slab once
+ * more.
+ * @param [in] status  UCS_OK: the memory was unmapped; else the slab stays */
 static void end_closing(ucs_arena_t *arena, uint32_t slab, ucs_status_t status)
 {
     ucs_arena_slab_t *closed = &arena->slabs.slabs[slab];
@@ -109,13 +111,14 @@ static void drop_all(ucs_arena_t *arena, uint32_t slab)
     ucs_arena_unlock(arena);
 }
 
-/* Give an empty slab back. If the kernel does not take the memory back, the slab is plain.
+/* Deregister and unmap an empty slab. If the kernel refuses to unmap the
+ * memory, the slab is plain: with memory, not registered.
  * @return whether the slab is vacant */
 static int close_slab(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_status_t status;
 
-    /* Nobody can allocate held pages */
+    /* The pages are held until the end, so that nobody allocates them meanwhile */
     if (ucs_arena_slab_is_used(&arena->slabs.slabs[slab]) ||
         !hold_slab(arena, slab)) {
         return 0;
@@ -139,7 +142,8 @@ static int close_slab(ucs_arena_t *arena, uint32_t slab)
     return status == UCS_OK;
 }
 
-/* Let a spoilt slab without registration be vacant, unless the program has memory there */
+/* Unmap a spoilt slab that is not registered, and let it be vacant, unless the
+ * program has memory there */
 static ucs_status_t take_away(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_status_t status;
@@ -159,8 +163,8 @@ static ucs_status_t take_away(ucs_arena_t *arena, uint32_t slab)
     return status;
 }
 
-/* Deregister a spoilt slab without uses, and take the memory away when the program has
- * none of it any more. @return when to call this again */
+/* Deregister a spoilt slab once its registration is not in use, and unmap it
+ * once the program has no memory there. @return when to call this again */
 static ucs_arena_time_t
 mend(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t now)
 {
@@ -169,7 +173,8 @@ mend(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t now)
     int is_busy;
 
     ucs_arena_lock(arena);
-    is_busy = spoilt->is_busy; /* The thread that opens the slab asks again */
+    is_busy = spoilt->is_busy; /* A thread that is opening the slab calls the
+                                  helper when it is done */
     ucs_arena_unlock(arena);
     if (is_busy) {
         return UCS_ARENA_NEVER;
@@ -198,7 +203,8 @@ static ucs_arena_time_t mend_all(ucs_arena_t *arena, ucs_arena_time_t now)
     arena->wants_mend = 0;
     ucs_arena_unlock(arena);
 
-    /* Even slabs that never had memory: the program may have mapped some */
+    /* All slabs, also those that never had memory: the program may have mapped
+     * something there */
     for (slab = 0; is_any && (slab < arena->slabs.num); ++slab) {
         if (ucs_arena_slab_is_spoilt(&arena->slabs.slabs[slab])) {
             due  = mend(arena, slab, now);
@@ -208,7 +214,8 @@ static ucs_arena_time_t mend_all(ucs_arena_t *arena, ucs_arena_time_t now)
     return next;
 }
 
-/* When a slab is to be given back; UCS_ARENA_NEVER: not at all */
+/* @return when an empty slab is to be unmapped; UCS_ARENA_NEVER if the slab is
+ * not empty */
 static ucs_arena_time_t due_of(ucs_arena_t *arena, uint32_t slab)
 {
     const ucs_arena_slab_t *shown  = &arena->slabs.slabs[slab];
@@ -251,8 +258,8 @@ static int is_registered(ucs_arena_t *arena, uint32_t slab)
     return result;
 }
 
-/* Call a function for registered slabs until so many bytes are deregistered. @return how
- * many are */
+/* Call a function for one registered slab after the other, until this many
+ * bytes are deregistered. @return how many bytes are */
 static size_t each_registered(ucs_arena_t *arena, size_t bytes,
                               int (*func)(ucs_arena_t *arena, uint32_t slab))
 {
@@ -280,8 +287,8 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
 
     ucs_mutex_lock(&arena->work);
     ucs_hook_enter();
-    /* To close a plain slab would give nothing back but pages freed in the last
-     * milliseconds */
+    /* Plain slabs stay: their free pages have gone back to the kernel already,
+     * but for those freed in the last milliseconds */
     given = each_registered(arena, bytes, close_slab);
     if (given < bytes) {
         given += each_registered(arena, bytes - given, ucs_arena_lay_off_slab);
@@ -304,8 +311,8 @@ void ucs_arena_lay_off(ucs_arena_t *arena)
     ucs_mutex_unlock(&arena->work);
 }
 
-/* Deregister a slab at the end, and take the memory away if no page is live, or held
- * by a thread that frees some */
+/* Deregister a slab at the end of the arena, and unmap it unless pages are
+ * live, or held by a thread that frees memory */
 static ucs_status_t stop_slab(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];

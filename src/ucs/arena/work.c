@@ -9,8 +9,9 @@
 #include <ucs/sys/math.h>
 
 
-/* A slab is at most an eighth of all memory of slabs, so that a program has little more in
- * memory than it uses. 18 slabs make the arena ten times as large */
+/* A new slab is an eighth as long as all slabs before together, so that a
+ * program has little more in memory than it uses. 18 slabs make the arena ten
+ * times as large */
 #define GROWTH 8
 
 
@@ -85,14 +86,15 @@ void ucs_arena_conceal(ucs_arena_t *arena, uint32_t block, int is_plain)
     ucs_arena_kind_t kind = UCS_ARENA_KIND_MUZZY;
     ucs_status_t status;
 
-    /* Before the pages are discarded: a late write to discarded pages would be found by
-     * the next owner */
+    /* First protect, then discard: a late write to a discarded page would be
+     * found by the next owner of the page */
     status = ucs_arena_protect(arena, block, length, 0);
     if (is_plain) {
         kind = ucs_arena_discard(arena, block);
     }
     if (status != UCS_OK) {
-        /* The memory stays accessible, and counts as protected, but not as zero */
+        /* The kernel has refused: the memory stays accessible and counts as
+         * protected, but not as zero */
         kind = UCS_ARENA_KIND_MUZZY;
         ucs_arena_count(arena, &arena->stats.failures);
     }
@@ -122,8 +124,8 @@ void ucs_arena_mark_spoilt(ucs_arena_t *arena, uint32_t slab)
 ucs_status_t ucs_arena_enter_plain(ucs_arena_t *arena)
 {
     ucs_hook_enter();
-    /* Nobody waits here: this thread may be the helper itself, with the lock, as when an
-     * operation of the arena maps memory */
+    /* Try only: this thread may be the helper itself, which has the lock
+     * already, such as when an operation of the arena maps memory */
     if (!ucs_mutex_trylock(&arena->work)) {
         ucs_hook_leave();
         return UCS_ERR_BUSY;

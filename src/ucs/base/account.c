@@ -8,8 +8,8 @@
 
 #if UCS_ASSERT_RANKS
 
-/* Linked with libuct_predreg.so alone, see mutex.h.
- * Initial-exec: it is there when a hook of memory asks for it */
+/* Linked with libuct_predreg.so alone, see mutex.h. Initial-exec: the variable
+ * exists before a hook of memory asks for it, and nothing is allocated then */
 static __thread ucs_rank_account_t account
         __attribute__((tls_model("initial-exec")));
 

@@ -12,41 +12,46 @@
 #include <string.h>
 
 /*
- * The index of a scattered bucket is made of the highest bits of the hash. Hence
- * the elements of the old bucket i move to the new buckets 2 i and 2 i + 1. Those
- * of an ordered one may move to any.
+ * The index of a scattered bucket is made of the highest bits of the hash.
+ * Hence the elements of the old bucket i move to the new buckets 2 i and 2 i +
+ * 1. The elements of an ordered bucket may move to any bucket.
  */
 
-/* How many buckets move at a time. Half as many elements as old buckets are to be
- * added until the buckets grow again: 2 would be enough to be done by then; with 4
- * that is so even if elements are removed meanwhile */
+/* How many buckets are emptied for each new element. The buckets grow again
+ * after half as many new elements as there are old buckets: 2 buckets at a time
+ * would be enough to empty all of them by then, and 4 are enough even if
+ * elements are removed meanwhile */
 #define MOVE_STEPS 4
 
-/* How many empty ones are passed over at a time: where a few elements are crowded
- * there are many of these, and nothing is gained before the others have moved */
+/* How many empty old buckets are passed over for each new element: where a few
+ * buckets are crowded, many others are empty, and growing gains nothing before
+ * the crowded ones were emptied */
 #define MOVE_EMPTY 256
 
-/* Too many elements meet others if more than one in four do. Of elements spread at
- * random, one in five did just before the buckets are doubled */
+/* An element meets another one if it follows an element of another key in the
+ * same bucket. More than one element in four is too many. Of elements spread at
+ * random, one in five meets another one just before the buckets are doubled */
 #define MET_PART 4
 
-/* So few elements may meet others in any case: it is not worth more buckets */
+/* So many elements may meet others in any case: they are not worth more buckets */
 #define MET_FEW 64
 
-/* Bits of a key in a grain: at first, how many fewer these become, and the
- * least */
+/* Bits of a key within a grain: their number at first, by how many the number
+ * falls each time that grains become smaller, and the least number */
 #define GRAIN_FIRST 12
 #define GRAIN_STEP  4
 #define GRAIN_MIN   4
 
-/* Bits of a small window: 16 MiB of pages, whose buckets are 32 KiB */
+/* Grains of a small window, as a power of 2: with pages as grains, a window is
+ * 16 MiB, and its buckets take 32 KiB */
 #define SMALL_WINDOW 12
 
 
-/* Let windows be as large as all buckets, 2^bits. Elements s grains apart would
- * have the same buckets in each window if each began f buckets after the last and f
- * - 2^bits were a multiple of s. f - 2^bits is 1 more than a multiple of the primes
- * in the constant, and so has no divisor in common with an s of these primes alone */
+/* Let each window have as many grains as there are buckets, 2^bits, and begin f
+ * buckets after the window before. Elements that are s grains apart would have
+ * the same buckets in every window if f - 2^bits were a multiple of s. So f -
+ * 2^bits is 1 more than a multiple of the primes below, and has no divisor in
+ * common with any s that is made of these primes alone */
 static void set_large_windows(ucs_order_t *order, unsigned bits)
 {
     order->window = order->grain + bits;
@@ -99,7 +104,7 @@ int ucs_ordered_is_crowded(
                             buckets->tolerated));
 }
 
-/* @return whether windows are small ones, which begin where a hash says */
+/* @return whether windows are small: a hash says where each of them begins */
 static int has_small_windows(const ucs_order_t *order)
 {
     return order->factor == UCS_HASH_GOLDEN;
@@ -158,8 +163,8 @@ static int differ(const ucs_buckets_t *buckets,
            buckets->key(ucs_container_of(next, ucs_hlist_link_t, list));
 }
 
-/* @return whether meeting elements of the bucket are counted: elements of old
- * buckets are when they move */
+/* @return whether elements that meet in a bucket are counted now: in old
+ * buckets they are counted when they move */
 static int is_counted(const ucs_buckets_t *buckets,
                       const ucs_hlist_head_t *head)
 {

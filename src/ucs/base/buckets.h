@@ -36,19 +36,21 @@ typedef uint64_t (*ucs_buckets_key_t)(const ucs_hlist_link_t *link);
 
 
 /**
- * The order of the buckets of keys. A key is cut into grains, each with the bucket
- * after the bucket of the grain before, and grains into windows, each of which
- * begins some buckets later than the end of the one before.
+ * How ordered buckets follow the order of keys. The keys are divided into
+ * grains, ranges of equal length: the bucket of a grain is the one after the
+ * bucket of the grain before. Grains are divided into windows: each window
+ * begins some buckets later than the window before has ended.
  *
- * At first a grain is a page, in which hardly two buffers begin, and a window has
- * as many grains as there are buckets; the next one begins a few buckets later. So
- * buffers at equal distances have buckets of their own. If too many keys meet
- * others nevertheless, windows become small, and a hash says where they begin; if
- * too many still meet, grains become smaller.
+ * At first a grain is a page, in which hardly two buffers begin, and a window
+ * has as many grains as there are buckets; the next window begins a few buckets
+ * later. So buffers at equal distances have buckets of their own. If too many
+ * elements share a bucket with another key nevertheless, windows become small,
+ * and a hash says where they begin; if there are still too many, grains become
+ * smaller.
  */
 typedef struct ucs_order {
-    uint64_t factor; /**< A window begins so many 2^32ths of a bucket later than
-                          where the one before ends */
+    uint64_t factor; /**< How much later a window begins than the window before
+                          has ended: in buckets, times 2^32 */
     unsigned grain;  /**< Bits of a key that say where in a grain it is */
     unsigned window; /**< Bits of a key that say where in a window it is */
 } ucs_order_t;
@@ -65,30 +67,32 @@ typedef struct ucs_buckets {
     ucs_hlist_head_t              *old;   /**< 2^(bits - 1) buckets, whose
                                                elements are being moved; NULL:
                                                all have moved */
-    ucs_order_t       old_order; /**< That of the old buckets */
+    ucs_order_t       old_order; /**< The order of the old buckets */
     unsigned                      count;  /**< How many elements ordered buckets
                                                have */
-    unsigned                      met;    /**< How many of them follow one of
-                                               another key in their bucket; those
-                                               that are yet to be moved do not
+    unsigned                      met;    /**< How many elements follow an
+                                               element of another key in their
+                                               bucket ("meet" it); elements that
+                                               are still in old buckets do not
                                                count */
-    unsigned                      tolerated; /**< So many do so since there was no
-                                               memory for more buckets */
+    unsigned                      tolerated; /**< The value of met when there
+                                                  was no memory for more buckets */
     ucs_hlist_head_t              *empty; /**< Old buckets that are to be freed;
                                                NULL: there are none */
     ucs_buckets_key_t key;
 } ucs_buckets_t;
 
 
-/** Allocate the first buckets, for 2^bits elements, 1 <= bits <= 30. They are
- *  scattered. */
+/** Allocate the first buckets, scattered ones, for 2^bits elements, 1 <= bits
+ *  <= 30. */
 ucs_status_t ucs_buckets_init(ucs_buckets_t *buckets,
                                           unsigned bits,
                                           ucs_buckets_key_t key);
 
-/** The same, but they are ordered. Elements are added and
- *  removed by the functions below. 2^(bits + 1) is at least the number of grains in
- *  a small window, see buckets.c. */
+/** Allocate the first buckets, ordered ones, for 2^bits elements.
+ *  ucs_ordered_add() adds the elements, and ucs_ordered_remove() removes them.
+ *  2^(bits + 1) is at least the number of grains in a small window, see
+ *  buckets.c. */
 ucs_status_t
 ucs_buckets_init_ordered(ucs_buckets_t *buckets,
                                      unsigned bits,
@@ -107,15 +111,16 @@ ucs_buckets_capacity(const ucs_buckets_t *buckets)
 /** @return twice as many buckets, for @ref ucs_buckets_grow, or
  *          NULL. Without the lock.
  *
- * @param [in] capacity  How many there are now. */
+ * @param [in] capacity  What ucs_buckets_capacity() says now. */
 ucs_hlist_head_t *ucs_buckets_alloc(unsigned capacity);
 
 /** Begin to move all elements to twice as many buckets.
  *
  * @param [in] heads     New buckets.
- * @param [in] capacity  How many there were when the new ones were allocated.
- * @return memory to be freed without the lock: old buckets, or @a heads if the
- *         buckets have grown meanwhile. It may be NULL. */
+ * @param [in] capacity  The capacity for which the new buckets were allocated.
+ * @return memory that the caller frees after the unlock, or NULL: buckets that
+ *         are empty by now, or @a heads if another thread has let the buckets
+ *         grow meanwhile. */
 ucs_hlist_head_t *
 ucs_buckets_grow(ucs_buckets_t *buckets,
                              ucs_hlist_head_t *heads, unsigned capacity);
@@ -132,20 +137,22 @@ void ucs_ordered_add(ucs_buckets_t *buckets,
 void ucs_ordered_remove(ucs_buckets_t *buckets,
                                     ucs_hlist_link_t *link);
 
-/** @return whether ordered buckets should be doubled before they have all their
- *  elements, since too many of these meet others; 0 while elements move. */
+/** @return whether ordered buckets should be doubled before they are full,
+ *  since too many elements meet others; 0 while elements move. */
 int ucs_ordered_is_crowded(
         const ucs_buckets_t *buckets);
 
-/** There is no memory for that. Ordered buckets are crowded again when as many more
- *  elements meet others. */
+/** There is no memory to double crowded buckets: put up with the elements that
+ *  meet others now. The buckets are crowded again when as many more elements
+ *  do. */
 static inline void
 ucs_ordered_put_up(ucs_buckets_t *buckets)
 {
     buckets->tolerated = buckets->met;
 }
 
-/** @return the scattered bucket with the elements of this key, among others. */
+/** @return the scattered bucket for elements of a key; it may have other keys
+ *  as well. */
 static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
 ucs_bucket(const ucs_buckets_t *buckets, uint64_t key)
 {
@@ -166,7 +173,8 @@ ucs_order_place(const ucs_order_t *order, uint64_t key)
            (((key >> order->window) * order->factor) >> 32);
 }
 
-/** @return the ordered bucket with the elements of this key, among others. */
+/** @return the ordered bucket for elements of a key; it may have other keys as
+ *  well. */
 static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
 ucs_ordered_bucket(const ucs_buckets_t *buckets,
                                uint64_t key)

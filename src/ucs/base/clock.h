@@ -39,7 +39,7 @@ static inline uint64_t ucs_monotonic_ns(void)
     return ucs_clock_ns(CLOCK_MONOTONIC);
 }
 
-/** @return a time, ns, as the system takes it. */
+/** @return a time, ns, as a structure of the system. */
 static inline struct timespec ucs_clock_timespec(uint64_t time)
 {
     return (struct timespec){.tv_sec  = (time_t)(time / UCS_NSEC_PER_SEC),

@@ -8,11 +8,14 @@
 
 #include <signal.h>
 
-/* Both belong to this thread. The depth is above 0 only while signals are blocked: a
- * handler never sees it so, and a handler that comes before they are blocked leaves
- * both as they were. Initial-exec: in a library that was opened by dlopen(), libc
- * else allocates them when a thread first asks, which may be in the midst of free().
- * Volatile: the compiler must not move them past the calls that block signals */
+/* The number of sections that this thread is in, and the signals that were
+ * blocked before the outermost section. The depth is above 0 only while signals
+ * are blocked: no handler ever sees such a depth, and a handler that comes
+ * before the signals are blocked leaves both variables as they were.
+ * Initial-exec: in a library that was opened by dlopen(), libc would otherwise
+ * allocate the variables at the first access of a thread, which may be in the
+ * midst of free(). Volatile: the compiler must not move an access past the
+ * calls that block signals */
 static __thread volatile unsigned depth
         __attribute__((tls_model("initial-exec")));
 static __thread sigset_t before __attribute__((tls_model("initial-exec")));

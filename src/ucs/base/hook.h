@@ -17,17 +17,19 @@ BEGIN_C_DECLS
  *
  * A program may map and unmap memory in the handler of a signal, although POSIX
  * allows neither, and the signal may come while its thread is in a memory hook. The
- * thread does not go on before the handler has returned: if the handler waited for a
- * lock, or for pages, that its own thread has, it would wait for ever. So signals
+ * thread does not go on before the handler has returned: a handler that waited
+ * for a lock, or for pages, of its own thread would wait for ever. So signals
  * wait until the thread has left the hook, and a handler finds every table as
- * another thread would find it: what it unmaps is unmapped when munmap() returns.
+ * another thread would find the table: memory that the handler unmaps is
+ * unmapped when munmap() returns.
  *
- * Deferring what the handler does, in place of the handler, was the alternative. A
- * list of deferred ranges needs an answer for the range that finds the list full, and
- * for the memory that the handler maps where it has just unmapped some, while other
- * threads work at the old pages. A pair of calls here takes two system calls, 0.3 us
- * together on a virtual machine, where munmap() itself takes longer. The lock of the
- * cache, which each use takes for some 25 ns, has no time for them: the cache defers
+ * The alternative was to let the handler run, and to defer the work that its
+ * unmappings cause. But a list of deferred ranges needs an answer for the range
+ * that finds the list full, and for memory that the handler maps where it has
+ * just unmapped some while other threads still work at the old pages. A pair of
+ * calls here takes two system calls, 0.3 us together on a virtual machine,
+ * where munmap() itself takes longer. The lock of the cache, which each use
+ * takes for some 25 ns, has no time for them: the cache defers
  * (cache/deferred.c).
  */
 
@@ -37,8 +39,9 @@ BEGIN_C_DECLS
 void ucs_hook_enter(void);
 
 /** The end of ucs_hook_enter(), by the same thread, or by the only thread of a child
- *  that was forked in between. Signals that have come meanwhile are handled before
- *  the outermost call returns, so this thread has no lock of a hook any more. */
+ *  that was forked in between. Signals that have come meanwhile are handled
+ *  before the outermost call returns: the caller must have unlocked all locks
+ *  of hooks before. */
 void ucs_hook_leave(void);
 
 END_C_DECLS

@@ -27,8 +27,8 @@ static unsigned utf8_length(const unsigned char *c)
         }
     }
 
-    /* Too long forms, the surrogates of UTF-16, and what comes after the last
-     * character */
+    /* Refused: forms longer than needed, the surrogates of UTF-16, and numbers
+     * above the last character */
     return (((c[0] == 0xe0) && (c[1] < 0xa0)) || ((c[0] == 0xed) && (c[1] >= 0xa0)) ||
             ((c[0] == 0xf0) && (c[1] < 0x90)) || ((c[0] == 0xf4) && (c[1] >= 0x90))) ?
            0 : length;
@@ -55,7 +55,7 @@ static void put_quoted(ucs_string_buffer_t *strb, const char *string)
     ucs_string_buffer_appendf(strb, "\"");
 }
 
-/* What comes in front of a value */
+/* Write the comma and the name in front of a value */
 static void put_name(ucs_json_t *json, const char *name)
 {
     if (json->needs_comma) {

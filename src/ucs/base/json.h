@@ -22,15 +22,16 @@ BEGIN_C_DECLS
 
 typedef struct ucs_json {
     ucs_string_buffer_t *strb;
-    int                 needs_comma; /**< Whether something of the same object or array is
-                                          before what comes next */
+    int                 needs_comma; /**< Whether the next member has another
+                                          member of the same object or array
+                                          before it */
 } ucs_json_t;
 
 
 /** Begin an object or an array. @param [in] bracket  '{' or '['. */
 void ucs_json_begin(ucs_json_t *json, const char *name, char bracket);
 
-/** End it. @param [in] bracket  '}' or ']'. */
+/** End the innermost object or array. @param [in] bracket '}' or ']'. */
 void ucs_json_end(ucs_json_t *json, char bracket);
 
 /** Write a string, in which bytes that are no UTF-8 become question marks.
@@ -44,7 +45,8 @@ void ucs_json_uint(ucs_json_t *json, const char *name, uint64_t value);
 /** Write a number with 12 digits; one that is not finite is written as null. */
 void ucs_json_real(ucs_json_t *json, const char *name, double value);
 
-/** Write what is JSON already, such as a number of a certain number of digits. */
+/** Write a value that the format makes JSON, such as a number of a certain
+ *  number of digits. */
 void ucs_json_printf(ucs_json_t *json, const char *name, const char *format, ...)
         UCS_F_PRINTF(3, 4);
 

@@ -22,8 +22,8 @@ BEGIN_C_DECLS
  * The functions are pure.
  */
 
-/** Where the spread of x is a smaller part of sum(x^2) than this, the points say nothing
- *  about the slope. */
+/** The points say nothing about the slope if the spread of x is a smaller part
+ *  of sum(x^2) than this. */
 #define UCS_LINE_MIN_SPREAD 1e-6
 
 
@@ -47,7 +47,7 @@ static inline void ucs_line_add(ucs_line_t *line, double x, double y)
     line->xy += x * y;
 }
 
-/** Let all points so far have such a part of their weights. */
+/** Multiply the weights of all points so far by a factor. */
 static inline void ucs_line_fade(ucs_line_t *line, double part)
 {
     line->n  *= part;
@@ -58,12 +58,12 @@ static inline void ucs_line_fade(ucs_line_t *line, double part)
 }
 
 /**
- * Fit a line to the points, of which there is one at least: the mean replaces a falling
- * line, and the line through the origin one with a negative begin, so that no x has the
- * cost 0.
+ * Fit a line to one or more points. The mean replaces a falling line, and a
+ * line through the origin replaces a line with a negative begin, so that no x
+ * has the cost 0.
  *
- * @param [inout] slope_p  Stays as it is where all x are about the same, which says
- *                         nothing about the slope, unless the begin would be negative.
+ * @param [inout] slope_p  The former slope, which stays if all x are about the
+ *                         same, unless the begin would be negative.
  * @param [out]   begin_p  The line at x = 0.
  * @return whether the points tell the slope.
  */

@@ -14,7 +14,7 @@
 #define FIRST_BITS 6
 
 
-/* Relaxed, here and below: under the lock */
+/* Relaxed, here and below: the caller has the lock, under which all is written */
 static ucs_map_table_t *get_table(const ucs_map_t *map)
 {
     return ucs_relaxed_load(&map->table);
@@ -103,11 +103,14 @@ out:
     return status;
 }
 
-/* Empty the place of a handle, and the places before it that no search goes beyond any
- * more: so a table in which handles come and go does not fill up */
+/* Empty the place of a handle. If the next place was never used, no search goes
+ * beyond the emptied place: it is as never used again, and so are emptied
+ * places right before it. So a table in which handles come and go does not fill
+ * up */
 static void empty(ucs_map_table_t *table, ucs_map_place_t *place)
 {
-    /* Not 0: i - 1 is a place of the ring as well */
+    /* Plus the size of the table: i - 1 is never below 0, and ucs_map_place()
+     * takes the index modulo the size */
     size_t i = (place - table->places) + (1ul << table->bits);
 
     fill(place, UCS_MAP_LEFT, NULL);

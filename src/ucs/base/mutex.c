@@ -31,7 +31,8 @@ void ucs_mutex_init(ucs_mutex_t *mutex, ucs_rank_t rank, unsigned flags)
     int is_recursive = (flags & UCS_MUTEX_RECURSIVE) != 0;
 
     if (flags & UCS_MUTEX_LENDS) {
-        /* The owner may ask whether others have it, see ucs_give_way() */
+        /* Error checking: ucs_give_way() tries to lock the mutex, even in the
+         * thread that has the mutex */
         init_lending(&mutex->mutex, is_recursive ? PTHREAD_MUTEX_RECURSIVE :
                                                    PTHREAD_MUTEX_ERRORCHECK);
     } else {
@@ -62,9 +63,9 @@ static const char *const names[] = {
 #undef NAME
 };
 
-/* The locks of this thread, where there is no account for all libraries. Initial-
- * exec: libc else allocates the variable of a library opened by dlopen() at the
- * first access, possibly in a hook of memory */
+/* The locks that this thread has, as far as this library knows, for a process
+ * without libuct_predreg.so. Initial-exec: libc would otherwise allocate the
+ * variable at the first access, possibly in a hook of memory */
 static __thread ucs_rank_account_t own
         __attribute__((tls_model("initial-exec")));
 
@@ -133,7 +134,7 @@ void ucs_rank_drop(const void *lock)
 
     do {
         if (i == 0) {
-            return; /* Forgotten at a fork */
+            return; /* ucs_rank_forget() has forgotten the lock at a fork */
         }
         --i;
     } while ((held[i].lock != lock) || (held[i].rank == UCS_RANK_NONE));

@@ -25,9 +25,9 @@ BEGIN_C_DECLS
  * check.
  */
 
-/* From the first that is taken to the last. Locks after HOOK are taken in hooks of
- * memory, and so in handlers of signals: nothing is allocated or freed under
- * them. */
+/* In the order in which a thread takes locks. Hooks of memory, and so handlers
+ * of signals, take the locks after HOOK: nothing is allocated or freed under
+ * these locks. */
 #define UCS_RANKS(_rank) \
     _rank(WIN_START) \
     _rank(FH_WAYS) \
@@ -57,7 +57,7 @@ BEGIN_C_DECLS
     _rank(ARENA) \
     _rank(FH_REGISTRY)
 
-/** Ranks of locks. HOOK is none of a lock: see @ref ucs_rank_take. */
+/** Ranks of locks. HOOK is not the rank of a lock: see @ref ucs_rank_take. */
 typedef enum ucs_rank {
     UCS_RANK_NONE, /* Of no lock, and of memory that is not initialised */
 #define UCS_RANK_VALUE(_name) UCS_RANK_##_name,
@@ -70,7 +70,7 @@ typedef enum ucs_rank {
 typedef enum ucs_rank_how {
     UCS_RANK_WAIT,  /**< The thread waits */
     UCS_RANK_AGAIN, /**< The thread waits unless it has the lock already */
-    UCS_RANK_TRY    /**< The thread does not wait: in any order */
+    UCS_RANK_TRY    /**< The thread does not wait, so that any order will do */
 } ucs_rank_how_t;
 
 #if UCS_ASSERT_RANKS
@@ -78,8 +78,9 @@ typedef enum ucs_rank_how {
 /* Most locks that a thread has at a time */
 #define UCS_RANK_MAX_HELD 32
 
-/** A lock of a thread. Volatile: handlers of signals take locks as well, and give
- *  them back before returning. A handler may find an unwritten entry with the rank
+/** A lock that a thread has. Volatile: a handler of a signal that interrupts
+ *  the thread takes locks as well, and gives them back before returning. The
+ *  handler may find an entry that the thread has not written yet: its rank is
  *  NONE. */
 typedef struct ucs_rank_held {
     volatile ucs_rank_t  rank;
@@ -95,15 +96,17 @@ typedef struct ucs_rank_account {
 /**
  * The account of this thread in libuct_predreg.so. All libraries of a process share
  * the account, so that their locks are compared with each other: core, windows and
- * Firehose are linked with mutex.c each. A weak reference: where libuct_predreg.so is
- * not preloaded, it is NULL, and each library has an account of its own.
+ * Firehose are linked with mutex.c each. The other libraries refer to the
+ * function weakly: without libuct_predreg.so its address is NULL, and each
+ * library has an account of its own.
  */
 ucs_rank_account_t *predreg_rank_account_1(void)
         __attribute__((visibility("default")));
 
 /**
- * This thread takes a lock. Ends the process if the lock is out of order, or the
- * second one of a rank. In hooks and handlers of signals too.
+ * Note that this thread takes a lock. Ends the process if the lock is out of
+ * order, or if the thread has another lock of the same rank. May be called in
+ * hooks and in handlers of signals.
  *
  * A hook of memory takes the rank HOOK, by UCS_RANK_TRY, during its run, and must
  * not wait for a lock of a lower rank: the thread may have any lock under which
@@ -113,14 +116,17 @@ ucs_rank_account_t *predreg_rank_account_1(void)
  */
 void ucs_rank_take(ucs_rank_t rank, const void *lock, ucs_rank_how_t how);
 
-/** This thread gives a lock back, in any order. */
+/** Note that this thread gives a lock back. Locks may be given back in any
+ *  order. */
 void ucs_rank_drop(const void *lock);
 
-/** This thread is about to wait for threads with locks of a rank, or of higher
- *  ones: the thread must have none of these. */
+/** Note that this thread is about to wait for threads that may have locks of a
+ *  rank, or of higher ranks. Ends the process if this thread has a lock of such
+ *  a rank. */
 void ucs_rank_check(ucs_rank_t rank);
 
-/** In a forked child, with new locks: the thread has none of them. */
+/** In a forked child, whose locks were made anew: note that the thread has no
+ *  lock. */
 void ucs_rank_forget(void);
 
 #else
@@ -139,7 +145,7 @@ typedef struct ucs_mutex {
     pthread_mutex_t mutex;
 #if UCS_ASSERT_RANKS
     ucs_rank_t      rank;  /* Constant */
-    ucs_rank_how_t  how;   /* How lock() takes it. Constant */
+    ucs_rank_how_t  how;   /* How ucs_mutex_lock() takes the mutex. Constant */
 #endif
 } ucs_mutex_t;
 
@@ -150,13 +156,14 @@ typedef struct ucs_mutex {
 #define UCS_MUTEX_INITIALIZER(_rank) {PTHREAD_MUTEX_INITIALIZER}
 #endif
 
-/** What a mutex does besides. */
+/** Flags of a mutex. */
 enum {
     UCS_MUTEX_LENDS     = 1 << 0, /**< A waiting thread lends its priority to the
                                        owner, see @ref ucs_give_way. A pair of lock
                                        and unlock takes some 20 ns longer */
-    UCS_MUTEX_RECURSIVE = 1 << 1  /**< A thread may take it several times. With
-                                       UCS_MUTEX_LENDS only */
+    UCS_MUTEX_RECURSIVE = 1 << 1  /**< A thread may lock the mutex again while
+                                       it has the mutex. Only together with
+                                       UCS_MUTEX_LENDS */
 };
 
 /** Make a mutex; also in a forked child, whatever state the mutex is in.

@@ -13,9 +13,9 @@ BEGIN_C_DECLS
 
 /** @file number.h
  *
- * Reads numbers as people type them, and as the project prints them. UCX's own
- * functions stop at the first character other than a digit, accept a sign, and turn
- * numbers that do not fit into others. Pure.
+ * Reads numbers as people type them, and as the tools of the project print
+ * them. UCX's own functions stop at the first character other than a digit,
+ * accept a sign, and turn numbers that do not fit into others. Pure.
  */
 
 /**
@@ -23,7 +23,7 @@ BEGIN_C_DECLS
  *
  * @param [in] is_bytes  Whether a unit may follow: b, k, m, g or t, in letters of any
  *                       case; but for b, B or iB may follow: 64m, 64MB, 64MiB.
- * @return whether it is one that fits.
+ * @return whether the text is such a number, and fits.
  */
 int ucs_number_parse(const char *text, int is_bytes, unsigned long *value_p);
 

@@ -12,9 +12,10 @@
 /** @file strb.h
  *
  * A string buffer of UCS in memory of the caller. UCS's own macros, such as
- * UCS_STRING_BUFFER_ONSTACK, write down the capacity as the UCX of the build does,
- * and 1.17 moved the bit that keeps UCS from giving such memory to realloc(). So
- * libucs writes the capacity. Any thread may use the buffer.
+ * UCS_STRING_BUFFER_ONSTACK, compile the layout of the structure into the
+ * caller, and UCX 1.17 moved the bit in the capacity that keeps UCS from giving
+ * such memory to realloc(). So the libucs that runs fills in the structure. Any
+ * thread may use the buffer.
  */
 
 static inline ucs_string_buffer_t ucs_strb_fixed(char *memory,

@@ -57,8 +57,8 @@ static void set_child(node_t *node, int side, node_t *child)
     }
 }
 
-/* Let the child on this side be the parent, and the parent its child on the
- * other side. @return the new parent. */
+/* Let the child on one side take the place of its parent, and the parent become
+ * the child of that child, on the other side. @return the new parent. */
 static node_t *rotate(tree_t *tree, node_t *node, int side)
 {
     node_t *child = node->child[side];
@@ -92,9 +92,9 @@ static node_t *balance(tree_t *tree, node_t *node)
     return rotate(tree, node, side);
 }
 
-/* Bring an element and its parents up to date, and balance them. If @a moved is not
- * NULL, nobody knows which element was in its place before, so that the climb does
- * not end below its parent. */
+/* Bring an element and its parents up to date, and balance them. If @a moved is
+ * not NULL, that element has got a new place, where another element or none was
+ * before: the climb goes on at least to its parent. */
 static void climb(tree_t *tree, node_t *node, const node_t *moved)
 {
     node_t *top;
@@ -143,7 +143,8 @@ void ucs_tree_remove(ucs_tree_t *tree,
         return;
     }
 
-    /* The next element, which has no child before it, takes the place */
+    /* The next element, which has no child on the side of earlier elements,
+     * takes the place */
     next   = ucs_tree_first(node->child[1]);
     lowest = (next->parent == node) ? next : next->parent;
     replace(tree, next, next->child[1]);

@@ -63,7 +63,8 @@ ucs_tree_init(ucs_tree_t *tree,
     tree->sum    = sum;
 }
 
-/** Insert an element, behind all that need not come after it. */
+/** Insert an element. Elements of which neither has to come before the other
+ *  stay in the order of their insertion. */
 void ucs_tree_insert(ucs_tree_t *tree,
                                  ucs_tree_node_t *node);
 

@@ -17,8 +17,8 @@
 #define LOOK_INTERVAL 50000
 
 
-/* @return whether this thread is of a class that the kernel does not set aside for
- * the usual one */
+/* @return whether this thread is of a real-time class: the kernel never lets a
+ * thread of the usual class run in its place */
 static int is_realtime(void)
 {
     int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
@@ -33,8 +33,8 @@ void ucs_sleep_shortly(void)
 
     int saved_errno          = errno;
 
-    /* The C library's function is a point of cancellation: threads that wait for a
-     * cancelled one would wait for ever */
+    /* Not nanosleep(): the function is a point of cancellation, and if this
+     * thread were cancelled, other threads that wait for it would wait for ever */
     syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
     errno = saved_errno;
 }
@@ -46,8 +46,9 @@ static int lend_priority(pthread_mutex_t *mutex)
     struct timespec until;
     int ret;
 
-    /* Every kernel with such mutexes takes this clock alone. Should somebody set
-     * the clock back, this thread sleeps until the mutex is unlocked */
+    /* The kernel accepts only this clock for mutexes that lend priorities.
+     * Should somebody set the clock back, this thread sleeps until the mutex is
+     * unlocked */
     until = ucs_clock_timespec(ucs_clock_ns(CLOCK_REALTIME) + LOOK_INTERVAL);
 
     ret = pthread_mutex_timedlock(mutex, &until);
@@ -65,7 +66,7 @@ void ucs_give_way(ucs_mutex_t *holder)
     if (!is_realtime()) {
         sched_yield();
     } else if ((holder == NULL) || !lend_priority(&holder->mutex)) {
-        /* Another thread than the holder is waited for */
+        /* This thread waits for another thread than the owner of the mutex */
         ucs_sleep_shortly();
     }
 

@@ -31,8 +31,8 @@ BEGIN_C_DECLS
  * Let other threads run, since this thread waits for one of them. A thread of the
  * usual class yields; a real-time thread sleeps for some 50 us at most, and lends
  * its priority to the owner of a mutex. To be called again and again until the wait
- * is over. Leaves errno unchanged. In memory hooks and handlers of signals too,
- * whatever locks this thread has, and also if it has the mutex itself.
+ * is over. Leaves errno unchanged. May be called in memory hooks and in
+ * handlers of signals, whatever locks this thread has, the mutex included.
  *
  * @param [in] holder  Mutex of UCS_MUTEX_LENDS that the other thread may have;
  *                     NULL: there is none, and the priority is not lent.

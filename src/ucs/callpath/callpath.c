@@ -14,53 +14,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The numbers of some thousand paths; programs that were measured have up to 61
- * in one thread */
+/* Words of the table of paths, as a power of 2; programs that were measured
+ * have up to 61 paths in one thread */
 #define PATH_BITS   12
 
-/* A path is in one of so many neighbouring words, so that hardly any path is
- * forgotten for another one */
+/* A path may be in any of this many neighbouring words, so that hardly any path
+ * is forgotten in favour of another one */
 #define PATH_PROBES 4
 
 /* Factor of the depth, odd and without a simple ratio to the factor of the caller:
  * one of the multipliers of SplitMix64 */
 #define STACK_FACTOR 0xbf58476d1ce4e5b9ul
 
-/* A layout is in one of so many neighbours. The table is hardly ever half full, so
- * that nearly all are in the first */
+/* A layout may be in any of this many neighbouring places. The table is hardly
+ * ever half full, so that nearly all layouts are in the first place */
 #define LAYOUT_PROBES 8
 
 /* There is room for 4096 layouts */
 #define LAYOUT_BITS 12
 
-/* How far a slot of the stack may be from the slot of the caller's return address, in
- * words, since a layout stores the distance in 16 bits */
+/* The largest distance from the slot of the caller's return address to another
+ * slot of the stack, in words: a layout stores distances in 16 bits */
 #define MAX_OFFSET  UINT16_MAX
 
-/* The loop over slots does so many at a time: the last slot is repeated until their
- * number is a multiple */
+/* The loop over slots reads this many at a time: the last slot of a layout is
+ * repeated until the number of slots is a multiple */
 #define SLOT_STEP   4
 
-/* Of a function that reads slots: slots of other paths may be in parts of frames
- * where the address sanitizer wants nobody to read */
+/* Attribute of functions that read slots: on another path, a slot of a layout
+ * may be in a part of a frame that the address sanitizer forbids to read */
 #define READS_SLOTS __attribute__((no_sanitize_address))
 
 
-/* In which slots of the stack the return addresses of a path lie. A caller and depth,
- * together called a key, may have several layouts, each at a way of its own. A layout
- * never changes and never goes away, so that it is read without a lock. As long as a
- * cache line */
+/* The slots (words) of the stack in which the return addresses of a path lie. A
+ * caller and a depth of the stack are together called a key. A key may have
+ * several layouts, which are told apart by a number, their way. A layout never
+ * changes and never goes away, so that threads read it without a lock. It fills
+ * a cache line */
 typedef struct layout {
-    /* The key with the way mixed in, which is odd. 0: there is no layout.
-     * Another even number: the thread that wrote the number, by compare-and-swap, is
-     * filling in the layout, and then writes the odd one, with release. */
+    /* An odd number: the key with the way mixed in. 0: there is no layout here.
+     * Another even number: a thread has written it by compare-and-swap, is
+     * filling in the layout, and then writes the odd number, with release. */
     _Atomic(uint64_t) key;
-    /* How often the stack was unwound for the key, in the layout of the first
-     * way. Relaxed: a number. */
+    /* In the layout of the first way: how often the stack was unwound for the
+     * key. Relaxed: a number. */
     _Atomic(uint32_t) unwinds;
     uint32_t         count; /* How many slots there are */
-    /* Distances of the slots from the slot of the caller, in words, not
-     * falling */
+    /* Distances of the slots from the slot of the caller, in words, in rising
+     * order */
     uint16_t         offset[UCS_CALLPATH_MAX_SLOTS];
 } layout_t;
 
@@ -71,9 +72,10 @@ struct ucs_callpath_table {
     /* Constant */
     const ucs_callpath_ops_t *ops;
 
-    /* Numbers of paths that an unwinding has found, or 0. Written by threads
-     * that have just unwound. Relaxed: they lead to no other memory, and of
-     * two threads that write a word at a time, one has to unwind again later */
+    /* Numbers of paths that an unwinding has found; 0: the word is free.
+     * Written by threads that have just unwound. Relaxed: the numbers guard no
+     * other memory; if two threads write the same word, one of them has to
+     * unwind again later */
     _Atomic(uint64_t)         paths[1u << PATH_BITS];
 };
 
@@ -92,7 +94,8 @@ static const uint64_t factors[UCS_CALLPATH_MAX_SLOTS] = {
 };
 
 
-/* @return where a layout may be, the first time with a probe of 0 */
+/* @return the place of a layout at a probe: 0 for its first place, 1 for the
+ * next one */
 static UCS_F_ALWAYS_INLINE layout_t *
 layout_at(ucs_callpath_table_t *table, uint64_t key, unsigned probe)
 {
@@ -100,8 +103,8 @@ layout_at(ucs_callpath_table_t *table, uint64_t key, unsigned probe)
                            UCS_MASK(LAYOUT_BITS)];
 }
 
-/* @return the key of the layout of a way, a number from 0: odd, as the key of way 0. An
- * even one marks a layout that is being written */
+/* @return the number in layout_t::key for a key and a way (from 0). It is odd,
+ * as the key itself */
 static uint64_t key_at(uint64_t key, unsigned way)
 {
     return key + way * (UCS_HASH_GOLDEN << 1);
@@ -131,8 +134,8 @@ find_layout(ucs_callpath_table_t *table, uint64_t key, unsigned way)
     return NULL;
 }
 
-/* Count that the stack is about to be unwound for a key. @return 0 if it was unwound too
- * often */
+/* Count that the stack is about to be unwound for a key. @return 0 if the stack
+ * was unwound too often for the key already */
 static int may_unwind(ucs_callpath_table_t *table, uint64_t key)
 {
     layout_t *first = find_layout(table, key, 0);
@@ -149,8 +152,8 @@ static int may_unwind(ucs_callpath_table_t *table, uint64_t key)
     return 1;
 }
 
-/* Find the offsets of a new layout. Frames from the first one that is too far out are left
- * away. @return how many there are */
+/* Find the offsets of a new layout. The first frame that is too far away is
+ * left out, and so are all frames after it. @return the number of offsets */
 static unsigned offsets_of(uintptr_t stack, uintptr_t high,
                            const ucs_callpath_frame_t *frames,
                            unsigned num_frames, uint16_t *offset)
@@ -200,8 +203,8 @@ add_layout(ucs_callpath_table_t *table, uint64_t key, unsigned way,
     return NULL;
 }
 
-/* Get the layout of the frames that an unwinding has found for a key, or add it. @return
- * NULL if there is no room */
+/* Get the layout for the frames that an unwinding has found for a key; add the
+ * layout if it is new. @return NULL if there is no room */
 static const layout_t *
 get_layout(ucs_callpath_table_t *table, uint64_t key, uintptr_t stack,
            uintptr_t high, const ucs_callpath_frame_t *frames,
@@ -225,7 +228,8 @@ get_layout(ucs_callpath_table_t *table, uint64_t key, uintptr_t stack,
     return NULL;
 }
 
-/* As find_layout(), at the first way, which is nearly always in its first place */
+/* As find_layout(), for the first way, whose layout is nearly always in its
+ * first place */
 static UCS_F_ALWAYS_INLINE const layout_t *
 first_layout(ucs_callpath_table_t *table, uint64_t key)
 {
@@ -240,8 +244,9 @@ first_layout(ucs_callpath_table_t *table, uint64_t key)
 /*
  * Hash the contents of the slots. The products do not wait for each other; factors
  * without a simple ratio keep paths apart whose addresses differ by little, or in
- * their order. @return 0 if slots are beyond the end of the thread's stack, as where the
- * thread of a longer stack was at the same addresses before; else never 0
+ * their order. @return 0 if slots are beyond the end of the thread's stack: a
+ * thread with a longer stack may have had the same addresses before. Otherwise
+ * the result is never 0
  */
 static UCS_F_ALWAYS_INLINE READS_SLOTS uint64_t
 hash_layout(const layout_t *layout, uintptr_t stack, uintptr_t high)
@@ -322,7 +327,7 @@ static UCS_F_ALWAYS_INLINE int is_known(ucs_callpath_table_t *table,
            is_known_further_on(table, path);
 }
 
-/* Remember a path, in the place of another one if there is no room */
+/* Remember a path. If there is no room, it replaces another path */
 static void add_path(ucs_callpath_table_t *table, uint64_t path)
 {
     _Atomic(uint64_t) *place = path_at(table, path, 0);
@@ -341,8 +346,8 @@ static void add_path(ucs_callpath_table_t *table, uint64_t path)
     ucs_relaxed_store(place, path);
 }
 
-/* @return the number of the path by the slots of a layout, or 0 if they are not all on the
- * stack */
+/* @return the number of the path according to the slots of a layout; 0 if some
+ * of the slots are not on the stack */
 static UCS_F_ALWAYS_INLINE READS_SLOTS uint64_t
 path_of(const layout_t *layout, uint64_t key, const void *stack,
         uintptr_t high)
@@ -352,7 +357,8 @@ path_of(const layout_t *layout, uint64_t key, const void *stack,
     return (sum == 0) ? 0 : (ucs_hash_word(sum ^ key) | 1);
 }
 
-/* Unwind, if that is not too often, and remember the path. @return its number, or 0. */
+/* Unwind the stack, unless that happens too often, and remember the path.
+ * @return the number of the path; 0: it is not known. */
 static UCS_F_NOINLINE READS_SLOTS uint64_t
 learn(ucs_callpath_table_t *table, ucs_callpath_thread_t *thread, uint64_t key,
       const void *caller, const void *stack)
@@ -380,7 +386,8 @@ learn(ucs_callpath_table_t *table, ucs_callpath_thread_t *thread, uint64_t key,
     return path;
 }
 
-/* The first call of a thread, and each that gives it credit */
+/* Give a thread credit for one more unwinding, or prepare the thread at its
+ * first call */
 static UCS_F_NOINLINE void give_credit(ucs_callpath_table_t *table,
                                        ucs_callpath_thread_t *thread)
 {
@@ -394,7 +401,9 @@ static UCS_F_NOINLINE void give_credit(ucs_callpath_table_t *table,
     }
 }
 
-/* No known path has the slots of the first way. @return its number, or 0. */
+/* Find the path by the layouts of further ways, since the layout of the first
+ * way has led to no known path; else unwind the stack. @return the number of
+ * the path; 0: it is not known. */
 static UCS_F_NOINLINE READS_SLOTS uint64_t
 find_further_on(ucs_callpath_table_t *table, ucs_callpath_thread_t *thread,
                 uint64_t key, const void *caller, const void *stack)

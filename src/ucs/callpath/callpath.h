@@ -23,11 +23,13 @@ BEGIN_C_DECLS
  * depth they nearly always lie in the same slots of the stack: an unwinding finds
  * these slots, and from then on their contents are read and hashed.
  *
- * Slots may move, since frames between may have other sizes at the same depth
- * altogether, and hold something else then. Hence a hash counts only if an
- * unwinding has found the same path before; else the stack is unwound again,
- * and its slots are remembered beside the others. So a wrong hash needs slots of
- * another path that still hold, all of them, the return addresses of a known one.
+ * But frames in between may have other sizes although the depth is the same:
+ * the return addresses are in other slots then, and the known slots hold
+ * something else. Hence a hash counts only if an unwinding has found the same
+ * hash before; else the stack is unwound again, and the new slots are
+ * remembered beside the others. A hash can be wrong only if all known slots
+ * still hold the return addresses of a known path while the thread is on
+ * another path.
  *
  * The unwinder and the end of a thread's stack are handed in. Uses ucs/base; the core
  * of uct/ib/predreg calls it.
@@ -36,26 +38,26 @@ BEGIN_C_DECLS
  * own. Nobody waits for anybody.
  */
 
-/** So many return addresses make a path, the innermost ones. Programs that were
- *  measured have 6 to 11 on average; addresses further out hardly differ, and each
- *  costs a load and a multiplication. */
+/** The most return addresses that make a path: the innermost ones. Programs
+ *  that were measured have 6 to 11 on average; addresses further out hardly
+ *  tell paths apart, and each costs a load and a multiplication. */
 #define UCS_CALLPATH_MAX_SLOTS     24
 
-/** How many arrangements of slots are remembered of one caller and depth. Of
- *  further ones only the depth is known. */
+/** How many arrangements of slots are remembered for one caller and depth.
+ *  Paths with further arrangements are told apart by the depth alone. */
 #define UCS_CALLPATH_MAX_WAYS      4
 
 /** How often the stack is unwound for one caller and depth. Paths that were
- *  found by then are recognized further on, others are not told apart. */
+ *  found by then are recognized afterwards, and others are not told apart. */
 #define UCS_CALLPATH_MAX_UNWINDS   64
 
 /** How many unwindings a thread has to its credit at first, and at most. */
 #define UCS_CALLPATH_MAX_CREDIT    512
 
-/** After how many calls a thread gets one more. An unwinding takes 1.4 to 6 us,
- *  and up to 20 us after milliseconds of other work, see
- *  docs/benchmarks.md, so that a program in which no call is like
- *  another pays at most 20 ns each. */
+/** After how many calls a thread may do one more unwinding. An unwinding takes
+ *  1.4 to 6 us, and up to 20 us after milliseconds of other work, see
+ *  docs/benchmarks.md, so that a program in which no call is like another one
+ *  pays at most 20 ns for each call. */
 #define UCS_CALLPATH_CREDIT_PERIOD 1024
 
 
@@ -77,7 +79,7 @@ typedef struct ucs_callpath_stack {
 } ucs_callpath_stack_t;
 
 
-/** Threads and stacks. */
+/** What the table needs to know of threads and stacks. */
 typedef struct ucs_callpath_ops {
     /** @return the stack of this thread. Called once a thread. */
     ucs_callpath_stack_t (*stack)(void);
@@ -86,10 +88,11 @@ typedef struct ucs_callpath_ops {
      * Unwind the stack of this thread.
      *
      * @param [in]  caller  A return address on the stack.
-     * @param [out] frames  Those further out, the innermost one first. Slots
-     *                      grow, are aligned, and are on the stack.
-     * @param [in]  max     How many there may be.
-     * @return how many were found; 0 as well if the caller was not.
+     * @param [out] frames  The return addresses further out than the caller,
+     *                      the innermost one first. Their slots are on the
+     *                      stack, aligned, and in rising order.
+     * @param [in]  max     Room for this many frames.
+     * @return how many frames were found; 0 if the caller was not found either.
      */
     unsigned             (*unwind)(const void *caller,
                                    ucs_callpath_frame_t *frames, unsigned max);
@@ -99,8 +102,8 @@ typedef struct ucs_callpath_ops {
 /** Memory of a thread. All 0 at first. Only the thread uses it, without a lock. */
 typedef struct ucs_callpath_thread {
     ucs_callpath_stack_t stack;
-    uint32_t             calls;    /**< Until it is given credit */
-    uint16_t             credit;   /**< How many unwindings it may have */
+    uint32_t             calls;    /**< Calls until the thread is given credit */
+    uint16_t             credit;   /**< How many unwindings the thread may do */
     uint8_t              is_ready; /**< Whether the stack was asked for */
 } ucs_callpath_thread_t;
 
@@ -120,12 +123,12 @@ void ucs_callpath_table_destroy(ucs_callpath_table_t *table);
  *
  * @param [in] caller  A return address of this thread, from which on outwards
  *                     its path counts.
- * @param [in] stack   Where on the stack it is: no slot further out is below
- *                     that. It tells paths apart as well.
+ * @param [in] stack   An address on the stack: no slot further out has a lower
+ *                     one. The address tells paths apart as well.
  * @return a number which is the same for the same path at the same depth; or
- *         @a stack itself if nothing better is known: the stack is not that of
- *         the thread, as in a fiber, it cannot be unwound, or this would happen
- *         too often.
+ *         @a stack itself if nothing better is known: the stack is not the
+ *         thread's own, as in a fiber, or cannot be unwound, or would be
+ *         unwound too often.
  */
 uint64_t ucs_callpath_find(ucs_callpath_table_t *table,
                            ucs_callpath_thread_t *thread, const void *caller,

@@ -17,22 +17,26 @@
 #define NSEC_PER_USEC 1000.
 
 
-/* Folder of the groups of a version and controller, and the files of their limits */
+/* Where the groups of one version and controller are, and the files of their
+ * limits */
 typedef struct {
     const char *folder;
-    const char *controller; /* NULL: of version 2, without a list of controllers */
+    const char *controller; /* NULL: version 2, whose groups have all
+                               controllers */
     const char *limits[3];  /* Names of files of limits on memory, up to a NULL */
-    const char *quota[3];   /* Names of files of the quota: time in a period, and the
-                               period, us, in one file or in two; up to a NULL */
-    const char *accounting; /* Controller whose groups count processor time; NULL:
-                               groups with the quota count the time */
-    const char *usage;      /* Folder and name of the file of the used processor
-                               time, */
-    unsigned   usage_nsec;  /* and its unit, ns */
+    const char *quota[3];   /* Names of the files of the quota, up to a NULL:
+                               one file with time and period, us, or one file
+                               for each of both */
+    const char *accounting; /* Controller whose groups count processor time;
+                               NULL: the groups with the quota do */
+    const char *usage;      /* Path of the file of the used processor time; %s:
+                               the group */
+    unsigned   usage_nsec;  /* Unit of that time, ns */
 } version_t;
 
 static const version_t memory_versions[] = {
-    /* Above "high" a group has its memory taken away, and hardly runs */
+    /* Above "high" the kernel takes memory away from a group, which hardly runs
+     * then */
     {"/sys/fs/cgroup", NULL, .limits = {"memory.max", "memory.high"}},
     {"/sys/fs/cgroup/memory", "memory", .limits = {"memory.limit_in_bytes"}}
 };
@@ -58,9 +62,9 @@ static int has_word(char *list, const char *word)
     return 0;
 }
 
-/* Take a line of /proc/self/cgroup apart: "number:controllers:path". @return the
- * path of a group of the controller, or of version 2 if the controller is NULL;
- * NULL: another group */
+/* Take a line of /proc/self/cgroup apart: "number:controllers:path". @return
+ * the path, if the line is of the controller, or of version 2 where the
+ * controller is NULL; else NULL */
 static const char *get_path(char *line, const char *controller)
 {
     char *list = strchr(line, ':');
@@ -79,8 +83,8 @@ static const char *get_path(char *line, const char *controller)
     return has_word(list, controller) ? path : NULL;
 }
 
-/* Find this process's group of a controller, or of version 2 without one. @return 0
- * if there is none */
+/* Find this process's group of a controller, or of version 2 if the controller
+ * is NULL. @return 0 if there is no such group */
 static int find_group(const char *root, const char *controller,
                       char group[PATH_MAX])
 {
@@ -104,7 +108,8 @@ static int find_group(const char *root, const char *controller,
     return path != NULL;
 }
 
-/* @return UINT64_MAX if there is no file, or no number in it ("max") */
+/* @return the limit in a file; UINT64_MAX if there is no file, or no number in
+ * it ("max") */
 static uint64_t read_limit(const char *file)
 {
     uint64_t limit;
@@ -129,9 +134,9 @@ static uint64_t limit_of(const char *root, const version_t *version,
     return limit;
 }
 
-/* Go on with the group above. In a container the path may be the host's, while the
- * container's own group is mounted: look at the group at the top, too. @return
- * whether there is a group above */
+/* Go on with the group above; the last one is the group at the top, with an
+ * empty path. In a container the path may be the host's while the container's
+ * own group is mounted at the top. @return 0 if the group is the one at the top */
 static int go_up(char *group)
 {
     char *end = strrchr(group, '/');
@@ -164,8 +169,8 @@ uint64_t ucs_rcache_pred_cgroup_limit(const char *root)
     return limit;
 }
 
-/* @return how many processors a group may use on average, by its quota; INFINITY if it has
- *         none ("max", or -1) */
+/* @return how many processors a group may use on average, by its quota;
+ *         INFINITY if the group has no quota ("max", or -1) */
 static double quota_of(const char *root, const version_t *version, const char *group)
 {
     double values[2] = {-1, -1}; /* Time and period */
@@ -182,9 +187,11 @@ static double quota_of(const char *root, const version_t *version, const char *g
     return ((values[0] > 0) && (values[1] > 0)) ? (values[0] / values[1]) : INFINITY;
 }
 
-/* Find the file of the processor time of the processes that share a quota. Where
- * another hierarchy counts the time, and this process is in no group below the same
- * path there, its own group there says the most that is known. */
+/* Find the file with the processor time of the processes that share a quota.
+ * Another hierarchy may count that time. If this process is there in a group
+ * with the same path as the group with the quota, or below that path, the file
+ * is the one of that path; else nothing better is known than the group of this
+ * process there. */
 static void find_usage(const char *root, const version_t *version, const char *group,
                        char file[PATH_MAX])
 {

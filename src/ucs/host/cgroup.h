@@ -22,23 +22,25 @@ BEGIN_C_DECLS
  * 2 in /sys/fs/cgroup, groups of version 1 in /sys/fs/cgroup/memory and so on. Any
  * thread, but not in memory hooks.
  *
- * Each function takes the folder of proc and sys; "" is the system's, others are
- * for tests.
+ * Each function takes the folder that has proc and sys: "" is the system's, and
+ * tests hand in others.
  */
 
-/** @return the limit on the memory of this process and the others of its group,
- *  bytes: the least limit of its groups and the groups above; UINT64_MAX if there
- *  is none. */
+/** @return the limit, bytes, on the memory that this process has together with
+ *  the other processes of its group: the least limit of its groups and the
+ *  groups above; UINT64_MAX if there is none. */
 uint64_t ucs_rcache_pred_cgroup_limit(const char *root);
 
 /** The quota of processor time of the groups of a process. */
 typedef struct ucs_rcache_pred_cgroup_quota {
-    double   cpus;            /**< Processors for this process and the others of the
-                                   group on average; INFINITY: all */
-    char     usage[PATH_MAX]; /**< The file of their used time, or of more processes
-                                   if they have no accounting group of their own;
-                                   empty if nobody counts the time */
-    unsigned usage_nsec;      /**< Its unit, ns */
+    double   cpus;            /**< Processors that all processes of the group
+                                   together may use on average; INFINITY: all
+                                   processors */
+    char     usage[PATH_MAX]; /**< The file with the time that the processes of
+                                   the group have used, or more processes if the
+                                   time is not counted by this group; empty if
+                                   nobody counts the time */
+    unsigned usage_nsec;      /**< Unit of the time in the file, ns */
 } ucs_rcache_pred_cgroup_quota_t;
 
 /** Find the least quota of the groups of this process and the groups above. */
@@ -49,26 +51,29 @@ void ucs_rcache_pred_cgroup_quota(const char *root,
  *          the system does not tell. */
 uint64_t ucs_rcache_pred_cgroup_usage(const ucs_rcache_pred_cgroup_quota_t *quota);
 
-/** Find a file of this process's group of version 2.
+/** Find the path of a file of this process's group of version 2.
  *
- * @param [out] file  Its path, whether it is there or not; empty if there is no
- *                    such group. */
+ * @param [out] file  The path, whether there is such a file or not; empty if
+ *                    the process is in no group of version 2. */
 void ucs_rcache_pred_cgroup_find(const char *root, const char *name,
                                  char file[PATH_MAX]);
 
 
-/* The rest of the group's quota of processor time: a helper may not use a processor
- * that is idle since the quota is used up. One thread at a time */
+/* How much of the group's quota of processor time is left. Once the quota is
+ * used up, the kernel stops the threads of the group: processors are idle then,
+ * but a helper must not use them. One thread at a time */
 
 typedef struct ucs_rcache_pred_quota {
     ucs_rcache_pred_cgroup_quota_t group;
-    uint64_t                       time; /**< Of the last look, CLOCK_MONOTONIC, ns */
-    uint64_t                       used; /**< By others than the helper until then, ns */
+    uint64_t                       time; /**< Time of the last look,
+                                              CLOCK_MONOTONIC, ns */
+    uint64_t                       used; /**< Processor time that others than
+                                              the helper had used by then, ns */
 } ucs_rcache_pred_quota_t;
 
 
 /** Find the quota, and begin to watch it.
- *  @param [in] root  As of @ref ucs_rcache_pred_cgroup_quota. */
+ *  @param [in] root  As for @ref ucs_rcache_pred_cgroup_quota. */
 void ucs_rcache_pred_quota_init(ucs_rcache_pred_quota_t *quota, const char *root,
                                 uint64_t now);
 
@@ -77,22 +82,24 @@ void ucs_rcache_pred_quota_init(ucs_rcache_pred_quota_t *quota, const char *root
  *
  * @param [in] busy  Processor time of the helper so far, ns, which does not count.
  *
- * @return how many processors more than since the last look the processes of the
- *         group may use on average; INFINITY if there is no quota; 0 if the system
- *         does not tell the used time. Less than 0 for a while, if they have used
- *         earlier rest.
+ * @return how many processors of the quota the processes of the group have left
+ *         unused since the last look, on average; INFINITY if there is no
+ *         quota; 0 if the system does not tell the used time. Less than 0 after
+ *         a burst, for which the kernel has let the group use time that was
+ *         left before.
  */
 double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
                                   uint64_t now);
 
 
-/* Whether memory is short: how long processes have waited for it of late, in the whole
- * system and in the group of this process (Linux, Documentation/accounting/psi.rst, and
- * "memory.pressure" of cgroup-v2.rst; groups of version 1 do not tell). No descriptor is kept
- * between two looks. One thread at a time */
+/* Whether memory is short: how long processes have waited for memory of late,
+ * in the whole system and in the group of this process (Linux,
+ * Documentation/accounting/psi.rst, and "memory.pressure" of cgroup-v2.rst;
+ * groups of version 1 do not tell). No descriptor is kept between two looks.
+ * One thread at a time */
 
-/** Memory is short if some process has waited for so much of the time: a clear
- *  slowdown. */
+/** Memory is short if some process has waited for memory during this part of
+ *  the time: a clear slowdown. */
 #define UCS_RCACHE_PRED_PRESSURE_PART 0.1
 
 /** How many files are looked at */
@@ -101,13 +108,14 @@ double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
 typedef struct ucs_rcache_pred_pressure {
     char     files[UCS_RCACHE_PRED_PRESSURE_FILES][PATH_MAX]; /**< Empty: there
                                                                    is none */
-    uint64_t waited[UCS_RCACHE_PRED_PRESSURE_FILES]; /**< At the last look,
-                                                          microseconds */
+    uint64_t waited[UCS_RCACHE_PRED_PRESSURE_FILES]; /**< How long processes had
+                                                          waited at the last
+                                                          look, microseconds */
     uint64_t time;  /**< Of the last look, ns */
 } ucs_rcache_pred_pressure_t;
 
 
-/** Begin to watch, from a time on. */
+/** Begin to watch. @param [in] now The time, ns. */
 void ucs_rcache_pred_pressure_init(ucs_rcache_pred_pressure_t *pressure,
                                    uint64_t now);
 

@@ -28,9 +28,10 @@
  * another process reads it, the reader would be killed with a SIGBUS. */
 #define LIVE_SEALS   (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-/* A reader tries so many times to find the page whole, and waits so long in
- * between. A writer on the processor is done in a microsecond; a writer that was
- * set aside has its next turn after some turns of others. */
+/* A reader looks so many times for a page that nobody is writing, with this
+ * wait between two looks. A running writer is done in a microsecond; a writer
+ * that the scheduler has set aside goes on after the time slices of some other
+ * threads. */
 #define READ_TRIES   50
 #define READ_WAIT_NS 1000000
 
@@ -47,7 +48,8 @@ typedef struct live_page {
     uint32_t         version;
     uint32_t         size;    /* Size of this structure, bytes */
 
-    /* Uses under leave-pinned. Any thread adds to it; relaxed: a number */
+    /* Uses under leave-pinned. Any thread adds to the number; relaxed, since
+     * nothing else depends on it */
     _Atomic(uint64_t) uses;
 
     /* The state, and its sequence number: odd during a write, so that a reader
@@ -224,7 +226,7 @@ static ucs_status_t read_check_file(int fd)
                                                      UCS_ERR_INVALID_PARAM;
     }
 
-    /* All versions have at least what is before uses */
+    /* All versions have the members before uses */
     return (st.st_size < ucs_offsetof(live_page_t, uses)) ?
            UCS_ERR_INVALID_PARAM : UCS_OK;
 }

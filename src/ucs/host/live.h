@@ -19,11 +19,12 @@ BEGIN_C_DECLS
 
 /** @file live.h
  *
- * The live counters: a running process shows them, for others to read without
- * disturbing the process. They are in a page of anonymous memory with a descriptor
- * (memfd); others open the page as /proc/PID/fd/N. The kernel decides who may
- * (ptrace(2), "Ptrace access mode checking", PTRACE_MODE_READ_FSCREDS), and nothing
- * is left of the page after the end of the process.
+ * The live counters of a running process, which other processes read without
+ * disturbing the process. They are in a page of anonymous memory with a
+ * descriptor (memfd); others open the page as /proc/PID/fd/N. The kernel
+ * decides who may open the page (ptrace(2), "Ptrace access mode checking",
+ * PTRACE_MODE_READ_FSCREDS), and nothing is left of the page after the end of
+ * the process.
  *
  * Reading needs no help of the process, which may even be stopped, and does not
  * delay the process.
@@ -50,9 +51,9 @@ typedef struct ucs_rcache_pred_live_state {
     uint64_t                   node_bytes;     /**< Registered or reserved by
                                                     all processes that share the
                                                     bound of the node */
-    uint64_t                   node_max_bytes; /**< That bound. UINT64_MAX:
-                                                    there is none, and
-                                                    node_bytes is 0 */
+    uint64_t                   node_max_bytes; /**< The bound of the node on
+                                                    bytes. UINT64_MAX: there is
+                                                    none, and node_bytes is 0 */
     char                       command[UCS_RCACHE_PRED_LIVE_COMMAND];
 } ucs_rcache_pred_live_state_t;
 
@@ -137,7 +138,8 @@ void ucs_rcache_pred_live_advance(ucs_rcache_pred_live_state_t *state,
 
 #define UCS_RCACHE_PRED_VFS_DIR "predreg"
 
-/** The folder of the counters. Must be valid until it was removed. */
+/** The folder of the counters. The caller keeps the structure until
+ *  ucs_rcache_pred_vfs_remove(). */
 typedef struct ucs_rcache_pred_vfs {
     void  (*snapshot)(void *arg, ucs_rcache_pred_snapshot_t *snapshot);
                      /**< Fills in the snapshot to show. Any thread may call
@@ -148,16 +150,16 @@ typedef struct ucs_rcache_pred_vfs {
 
 /**
  * Add a folder with the counters known now. A forked child inherits the folder,
- * which then shows the child, and may add the folder again.
+ * in which the child's counters appear then, and may add the folder again.
  */
 void ucs_rcache_pred_vfs_add(ucs_rcache_pred_vfs_t *vfs,
                              void (*snapshot)(void *arg,
                                               ucs_rcache_pred_snapshot_t*),
                              void *arg);
 
-/** Remove the folder, if this process has added it. A forked child does not touch
- *  the file system of its parent, locked for good if another thread had the lock at
- *  the fork. */
+/** Remove the folder, if this process has added it. A forked child does not
+ *  touch the file system that it has from its parent: if another thread had the
+ *  lock at the fork, the lock stays locked for ever. */
 void ucs_rcache_pred_vfs_remove(ucs_rcache_pred_vfs_t *vfs);
 
 END_C_DECLS

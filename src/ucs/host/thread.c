@@ -36,8 +36,8 @@
  * registration. */
 #define TIMER_SLACK_NSEC 1000ul
 
-/* How long a thread runs at a time if the scheduler does not tell: a tick at
- * 250 Hz, which Debian and Ubuntu have chosen */
+/* How long a thread runs at a time if the scheduler does not tell: a tick of
+ * the 250 Hz that Debian and Ubuntu have chosen */
 #define SLICE_NSEC       4000000ul
 
 /* Longest sleep that ends by itself. One clock tells the time and another one
@@ -53,7 +53,8 @@ struct ucs_rcache_pred_thread {
     sem_t             wakeups;
     _Atomic(int)       stop;      /* Written by start and stop, read by the
                                     thread. Relaxed: stop wakes the thread
-                                    afterwards, and the semaphore orders it */
+                                    afterwards, and the semaphore orders the
+                                    store */
     _Atomic(pid_t)     tid;       /* Written by the thread; 0 when there is none.
                                     Relaxed: a number */
     cpu_set_t         cpus;      /* Where pin has put the thread. Only the
@@ -249,7 +250,8 @@ static void *thread_func(void *arg)
         ucs_rcache_pred_thread_wait(thread, until);
     }
 
-    /* The system may give the number to another thread next */
+    /* Before the end of the thread: the system may give its number to another
+     * thread next */
     ucs_relaxed_store(&thread->tid, 0);
     return NULL;
 }
@@ -325,7 +327,8 @@ void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
         return;
     }
 
-    /* Set even if the system refuses to move the thread: each call would ask again */
+    /* Noted even if the system refuses to move the thread, since each further
+     * call would ask again */
     thread->cpus = *cpus;
     if (sched_setaffinity(0, sizeof(*cpus), cpus) != 0) {
         ucs_debug("the helper thread stays where it is: %s", strerror(errno));

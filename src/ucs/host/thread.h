@@ -52,13 +52,14 @@ ucs_rcache_pred_time_t ucs_rcache_pred_thread_busy(void *arg);
  *  ever), or until woken. May return early, after 10 s for one. */
 void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until);
 
-/** End the present sleep, or the next one if nobody sleeps. Wait-free, and safe
- *  in a memory hook. */
+/** End the present sleep of the thread, or its next one if the thread does not
+ *  sleep. Wait-free, and safe in a memory hook. */
 void ucs_rcache_pred_thread_wake(void *arg);
 
 
-/** The work of a thread. @return the time of the next call by this clock, possibly
- *  in the past, or UCS_RCACHE_PRED_TIME_INF: when the thread is woken. */
+/** The work of a thread. @return when the thread is to call the function next,
+ *  a time of this clock, possibly in the past; UCS_RCACHE_PRED_TIME_INF: when
+ *  the thread is woken. */
 typedef ucs_rcache_pred_time_t (*ucs_rcache_pred_work_t)(void *arg);
 
 /**
@@ -101,8 +102,8 @@ void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
 ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread);
 
-/** @return the processor time of the thread so far, ns. During its work, others are
- *  told the time at the end of its last poll. */
+/** @return the processor time of the thread so far, ns. While the thread works,
+ *  other threads get the time at the end of its previous turn. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread);
 

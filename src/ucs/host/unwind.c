@@ -13,9 +13,9 @@
 #include <pthread.h>
 #include <unwind.h>
 
-/* Without a return address at the top of a frame, it is among so many words at the
- * bottom: a 64-bit ARM processor stores frame pointer and return address there,
- * below them at most the arguments of later calls */
+/* If the return address is not at the top of a frame, the words at the bottom
+ * are searched, this many: code for 64-bit ARM processors stores frame pointer
+ * and return address near the bottom, above the arguments of further calls */
 #define UNWIND_BOTTOM_WORDS 32
 
 
@@ -56,7 +56,8 @@ find_slot(uintptr_t bottom, uintptr_t top, uintptr_t address)
     uintptr_t slot = top - sizeof(uintptr_t);
     unsigned i;
 
-    /* Where the processor's call instruction stores it, such as on x86 */
+    /* The call instruction of some processors, such as x86, stores the return
+     * address here */
     if (*(const uintptr_t*)slot == address) {
         return slot;
     }

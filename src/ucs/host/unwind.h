@@ -28,13 +28,14 @@ BEGIN_C_DECLS
 /** See @ref ucs_callpath_ops_t. */
 ucs_callpath_stack_t ucs_host_stack(void);
 
-/** See @ref ucs_callpath_ops_t. An address is left out without a word of its frame
- *  that holds it where a return address may be: in a kernel's frame for the handler
- *  of a signal, or with a processor that signs stored addresses. */
+/** See @ref ucs_callpath_ops_t. A return address is left out if no word of its
+ *  frame holds it where a return address may be stored: in the frame that the
+ *  kernel makes for the handler of a signal, or where the processor signs
+ *  stored addresses. */
 unsigned ucs_host_unwind(const void *caller, ucs_callpath_frame_t *frames,
                          unsigned max);
 
-/** Both. */
+/** Both functions. */
 extern const ucs_callpath_ops_t ucs_host_callpath_ops;
 
 END_C_DECLS

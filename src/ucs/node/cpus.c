@@ -33,16 +33,20 @@ typedef struct {
     turn_t                           *turns; /* One for each user */
     unsigned                         num_users;
     cpu_set_t                        left;   /* Idle processors without a helper */
-    cpu_set_t                        whole;  /* Idle, and so are the siblings */
+    cpu_set_t                        whole;  /* Idle processors whose siblings
+                                                are idle, too */
     unsigned                         helpers[CPU_SETSIZE]; /* On each processor */
-    double                           parts[CPU_SETSIZE]; /* Part of each processor
-                                                            for a process: 1 divided
-                                                            by their number */
+    double                           parts[CPU_SETSIZE]; /* Part of each
+                                                            processor for one
+                                                            process: 1 divided
+                                                            by the number of
+                                                            processes that may
+                                                            run there */
 } division_t;
 
 
-/* The processors of a set as bits. A node has many processes, and their sets are
- * much smaller than a set may be, or the same */
+/* The processors of a set as bits, so that a walk through the set skips empty
+ * words: a node has many processes, and most of their sets are small */
 typedef struct {
     uint64_t word[CPU_SETSIZE / 64];
 } bits_t;
@@ -91,7 +95,7 @@ static int first_cpu(const cpu_set_t *cpus)
     return -1;
 }
 
-/* Find the idle processors without a busy known processor on their core */
+/* Find the idle processors on whose core no processor is known to be busy */
 static void find_whole(const ucs_rcache_pred_cpus_t *cpus,
                        const ucs_rcache_pred_cpu_user_t *users, unsigned num_users,
                        cpu_set_t *whole)
@@ -120,8 +124,8 @@ static void find_whole(const ucs_rcache_pred_cpus_t *cpus,
     }
 }
 
-/* @return whether the helper of a process has a processor for itself, found idle by
- * the last look */
+/* @return whether the last look has found the processor idle that the helper of
+ * a process has for itself */
 static int has_idle(const division_t *division, unsigned index)
 {
     const ucs_rcache_pred_cpu_user_t *user = &division->users[index];
@@ -198,8 +202,9 @@ static int choose(const division_t *division, unsigned index)
     return -1;
 }
 
-/* @return whether the helper of a process shall stay: unless its sibling is busy,
- * and there is a better processor */
+/* @return whether the helper of a process shall stay on its idle processor. It
+ * moves if a sibling of that processor is busy and another processor has idle
+ * siblings */
 static int stays(const division_t *division, unsigned index)
 {
     int cpu = division->users[index].cpu;
@@ -265,8 +270,9 @@ static void share_idle(division_t *division, unsigned index)
     }
 }
 
-/* @return whether a process has the same processors as the one before, as where
- * nobody is bound: no need to walk them again */
+/* @return whether a process has the same processors as the process before it,
+ * so that nobody needs to walk through them again: all processes have if none
+ * is bound */
 static int has_same_cpus(const ucs_rcache_pred_cpu_user_t *users, unsigned index)
 {
     return (index > 0) &&
@@ -295,8 +301,10 @@ static void count_users(division_t *division)
     }
 
     for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        division->parts[cpu] = 1 / division->parts[cpu]; /* Nobody asks without a
-                                                            process */
+        division->parts[cpu] = 1 / division->parts[cpu]; /* A processor without
+                                                            a process becomes
+                                                            infinite; nobody
+                                                            reads its part */
     }
 }
 
@@ -381,9 +389,9 @@ int ucs_rcache_pred_cpus_seats(const ucs_rcache_pred_cpus_t *cpus,
     return 1;
 }
 
-/* Ask the kernel for all processors. The kernel binds the thread to the usable
- * ones, and then says which these are. If the kernel's set is longer, the call
- * fails, and they are unknown. */
+/* Ask the kernel to bind this thread to all processors. The kernel binds the
+ * thread to the usable ones, and then tells which they are. On a kernel with
+ * longer sets the call fails, and the usable processors are unknown. */
 static void *usable_func(void *arg)
 {
     cpu_set_t *usable = arg;

@@ -34,19 +34,22 @@ BEGIN_C_DECLS
 /**
  * Read for how long each processor has been idle since the system started.
  *
- * @param [out] times  ns, in steps of a tick, 10 ms; UNKNOWN for those that are
- *                     offline. By number of the processor.
+ * @param [out] times  By number of the processor: ns, in steps of a tick, 10
+ *                     ms; UNKNOWN for a processor that is offline.
  *
- * @return how many are known; 0 if the kernel does not tell.
+ * @return the number of processors with a known time; 0 if the kernel does not
+ *         tell.
  */
 unsigned ucs_rcache_pred_idle_read(const char *root, uint64_t times[CPU_SETSIZE]);
 
 /**
  * Find the processors that nobody but helpers has used between two readings. Pure.
  *
- * @param [in] elapsed  Time between the two, ns. With less than 35 ms no processor is
- *                      found idle: the kernel's steps are too coarse.
- * @param [in] helpers  What helpers have used of each processor meanwhile, ns.
+ * @param [in] elapsed  Time between the two readings, ns. With less than 35 ms
+ *                      no processor is found idle: the kernel counts in steps
+ *                      that are too coarse.
+ * @param [in] helpers  Time that helpers have run on each processor meanwhile,
+ *                      ns.
  */
 void ucs_rcache_pred_idle_find(const uint64_t before[CPU_SETSIZE],
                                const uint64_t after[CPU_SETSIZE], uint64_t elapsed,
@@ -67,19 +70,22 @@ typedef struct ucs_rcache_pred_cpus {
 
 /** A process of the node. */
 typedef struct ucs_rcache_pred_cpu_user {
-    cpu_set_t affinity; /**< Processors to which its launcher has bound it. If there
-                             are none, the process is taken for unbound */
+    cpu_set_t affinity; /**< Processors to which the launcher has bound the
+                             process. If there are none, the process is taken
+                             for unbound */
     cpu_set_t usable;   /**< Processors to which its threads could be bound. If
                              there are none, they are unknown, and the process gets
                              no idle processor */
-    uint64_t  demand;   /**< Bytes it has had registered lately, on average */
-    int       cpu;      /**< Processor that its helper has for itself now; -1: none */
+    uint64_t  demand;   /**< Registered bytes of the process lately, on average */
+    int       cpu;      /**< Processor that the helper of the process has for
+                             itself now; -1: none */
 } ucs_rcache_pred_cpu_user_t;
 
-/** What a process of the node gets: as @ref ucs_rcache_pred_node_seat_t. */
+/** The seat of a process of the node. Fields without a comment are as in @ref
+ *  ucs_rcache_pred_node_seat_t. */
 typedef struct ucs_rcache_pred_cpu_seat {
-    int      cpu; /**< Processor where its helper shall run; -1: those of the
-                       process */
+    int      cpu; /**< Processor where the helper shall run; -1: the processors
+                       of the process */
     double   idle;
     unsigned rank;
     unsigned sharers;
@@ -91,16 +97,18 @@ typedef struct ucs_rcache_pred_cpu_seat {
  * Distribute the idle processors, and find each process's share of all. Pure.
  *
  * Each idle processor goes to one helper, in the order of the demand of their
- * processes; ties by their order in @a users, since any rule will do. A process
- * whose helper has an idle processor counts with a quarter more, so that two of
- * about the same demand do not hand the processor to and fro, and keeps the
- * processor. Others get a processor with idle siblings if there is one, and
- * preferably one of their own mask. The late helpers share the idle processors,
- * beginning with the fewest helpers: for the aggressive way of the paper.
+ * processes; processes of equal demand come in the order of @a users, since any
+ * rule will do. A process whose helper already has an idle processor counts
+ * with a quarter more demand, so that two processes of about the same demand do
+ * not hand a processor to and fro, and its helper keeps the processor. Other
+ * helpers get a processor with idle siblings if there is one, and preferably
+ * one of the mask of their process. Helpers for which no idle processor is left
+ * share the idle processors evenly: the aggressive policy of the paper needs
+ * that, which has a helper in every process.
  *
- * The share of a process adds up, over the processors of its mask, 1 divided by the
- * number of processes whose masks have the processor, and is 1 at most. So all
- * shares together are at most the number of processors.
+ * The share of a process is the sum, over the processors of its mask, of 1
+ * divided by the number of processes whose masks have the processor; it is 1 at
+ * most. So all shares together are at most the number of processors.
  *
  * @param [in]  cpus   The processors.
  * @param [in]  users  All processes of the node.

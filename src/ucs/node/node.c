@@ -21,9 +21,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A process asks for room so many times before it looks for dead processes: others
- * that ask at the same time, and will be refused, may be in the way. Few times,
- * since each yield in between may cost a time slice on a crowded node. */
+/* A process asks for room so many times before it looks for dead processes: the
+ * first refusal may be due to another process that asks at the same time, and
+ * will be refused as well. Only two times, since the yield in between may cost
+ * a time slice on a crowded node. */
 #define RESERVE_ATTEMPTS 2
 
 /* The most one process can have without a bound: its numbers must not wrap */
@@ -68,7 +69,7 @@ static int slot_add(_Atomic(uint64_t) *word, uint64_t value, uint64_t max)
     return 1;
 }
 
-/* Ask once. node_int.h proves that the bound is kept. */
+/* Ask for room once. node_int.h proves that the bound is kept. */
 static int try_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
                        uint64_t regions)
 {
@@ -120,7 +121,8 @@ int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
            try_reserve(node, bytes, regions);
 }
 
-/* @return whether so much is above a bound of which a part is held already */
+/* @return whether a further reservation can never fit a bound, of which the
+ * reserve of this process holds a part */
 static int never_fits(uint64_t more, uint64_t max, uint64_t held)
 {
     return (more > 0) && (more > ucs_min(max, SLOT_MAX) - held);
@@ -155,8 +157,8 @@ static void want(_Atomic(uint64_t) *wanted, uint64_t value)
     }
 }
 
-/* Take room that was given back, or will be, off the wanted room, usually none.
- * @return whether room was wanted. */
+/* Take room that was given back, or that a helper has offered, off the wanted
+ * room. Usually no room is wanted. @return whether room was wanted. */
 static int satisfy(_Atomic(uint64_t) *wanted, uint64_t value)
 {
     uint64_t old = ucs_relaxed_load(wanted);
@@ -262,8 +264,8 @@ static ucs_status_t hold_reserve(ucs_rcache_pred_node_t *node)
     const ucs_rcache_pred_node_params_t *params = &node->params;
     ucs_rcache_pred_node_totals_t totals;
 
-    /* An empty reserve is accepted even if the others have more than this process's
-     * bound: their bound may be larger */
+    /* An empty reserve is accepted even if the other processes together have
+     * more than the bound of this process: their bound may be larger */
     if (((params->reserve == 0) && (params->reserve_regions == 0)) ||
         ucs_rcache_pred_node_reserve(node, params->reserve,
                                      params->reserve_regions)) {

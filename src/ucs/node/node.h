@@ -52,13 +52,13 @@ typedef struct ucs_rcache_pred_node_params {
                                or UNLIMITED. Processes need not have the same
                                bound: each keeps its own */
     uint64_t max_regions; /**< Bound on registered regions, or UNLIMITED */
-    uint64_t reserve;     /**< Bytes of the bound for this process alone, from
-                               joining to leaving: for registrations that must not
-                               fail */
-    uint64_t reserve_regions; /**< Regions, likewise */
+    uint64_t reserve;     /**< Bytes of the bound that belong to this process
+                               from joining to leaving, for registrations that
+                               must not fail */
+    uint64_t reserve_regions; /**< Regions of the bound, likewise */
     const char *bytes_name;   /**< Users' name of the bound on bytes, for messages;
                                    NULL if UNLIMITED */
-    const char *regions_name; /**< Likewise, the bound on regions */
+    const char *regions_name; /**< Users' name of the bound on regions, likewise */
     const char *root;     /**< The folder of proc and sys; NULL: the system's.
                                Others are for tests */
     cpu_set_t affinity;   /**< Processors to which the launcher has bound this
@@ -86,91 +86,94 @@ void ucs_rcache_pred_node_leave(ucs_rcache_pred_node_t *node);
 
 
 /**
- * Ask for room for so many regions with so many bytes together, before they are
- * registered; either may be 0.
- * The bounds are kept at every instant: two processes that ask at once for the
- * last room may both be refused, but never both be served. Before refusing,
- * some of the slots are looked at, 16 system calls at most, and the shares of
- * dead processes are taken back.
+ * Reserve room in the bounds for regions, with their bytes, before they are
+ * registered; either number may be 0. The bounds are kept at every instant: two
+ * processes that ask at once for the last room may both be refused, but never
+ * both be served. Before a refusal, the call looks at 16 slots at most, with a
+ * system call for each, and takes back the shares of dead processes.
  *
  * @return 0 if there is no room.
  */
 int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                  uint64_t regions);
 
-/** @return whether there is no room for so much even if nobody has registered
- *  anything, the reserve of this process apart: the sum is above a bound, or above
- *  2^63 - 1. */
+/** @return whether this reservation does not fit a bound even if no process has
+ *  registered anything: together with the reserve of this process it is above a
+ *  bound, or above 2^63 - 1. */
 int ucs_rcache_pred_node_never_fits(const ucs_rcache_pred_node_t *node,
                                     uint64_t bytes, uint64_t regions);
 
 /**
- * Ask the others to give up idle memory, see @ref ucs_rcache_pred_node_is_asked,
- * until there is so much room: for a process that was refused, cannot make the room
- * itself, and needs it now. Nobody is asked if even all memory of the others would
- * not be enough, see @ref ucs_rcache_pred_node_never_fits.
+ * Ask the other processes to deregister idle memory until there is room for
+ * these bytes and regions, see @ref ucs_rcache_pred_node_is_asked: for a
+ * process that was refused, cannot make the room itself, and needs it now.
+ * Nobody is asked if the room can never be there, see @ref
+ * ucs_rcache_pred_node_never_fits.
  */
 void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
                               uint64_t regions);
 
-/** Give back the room of so many regions with so many bytes together, after
- *  they were deregistered. */
+/** Give back room for regions, with their bytes, after they were deregistered. */
 void ucs_rcache_pred_node_release(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                   uint64_t regions);
 
 /**
- * Offer to give up so much, for processes that have asked. The missing room shrinks
- * at once, so that no other process gives up memory for the same.
+ * Offer to deregister regions for processes that have asked. The missing room
+ * shrinks at once, so that no other process deregisters memory for the same
+ * need.
  *
- * @return 0 if no room is missing any more: then nothing should be given up.
- *         Otherwise the memory has to be deregistered, and @ref
- *         ucs_rcache_pred_node_release_offered called.
+ * @return 0 if no room is missing any more: the regions should stay. Otherwise
+ *         the caller deregisters the regions, and then calls @ref
+ *         ucs_rcache_pred_node_release_offered.
  */
 int ucs_rcache_pred_node_offer(ucs_rcache_pred_node_t *node, uint64_t bytes,
                                uint64_t regions);
 
-/** As @ref ucs_rcache_pred_node_release, after an offer. */
+/** As @ref ucs_rcache_pred_node_release, for regions that were offered: the
+ *  offer has taken them off the missing room already. */
 void ucs_rcache_pred_node_release_offered(ucs_rcache_pred_node_t *node,
                                           uint64_t bytes, uint64_t regions);
 
 /**
  * @return whether another process has asked for room since the last call, and
- *         less has been given back since than it lacked. Costs one load of
- *         shared memory if not.
+ *         some of that room is still missing. If nobody has asked, the call
+ *         takes one load of shared memory.
  */
 int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node);
 
 
-/** What all processes of the node have together. */
+/** The sums over all processes of the node. */
 typedef struct ucs_rcache_pred_node_totals {
     uint64_t bytes;   /**< Bytes registered or reserved */
     uint64_t regions;
     unsigned procs;
 } ucs_rcache_pred_node_totals_t;
 
-/** Get what all processes of the node have together. */
+/** Get the sums over all processes of the node. */
 void ucs_rcache_pred_node_get_totals(ucs_rcache_pred_node_t *node,
                                      ucs_rcache_pred_node_totals_t *totals);
 
 
-/** Part of an idle processor for a helper beside a busy sibling, the other hardware
- *  thread of its core: up to that part, the helper takes its time from the sibling.
- *  Two threads of a core do 1.2 to 1.3 times the work of one. */
+/** The part of an idle processor that counts for a helper if the sibling, the
+ *  other hardware thread of the core, is busy: a busy helper would slow down
+ *  the program on the sibling. Two threads of a core do 1.2 to 1.3 times the
+ *  work of one. */
 #define UCS_RCACHE_PRED_SIBLING_PART 0.5
 
 /** This process's and its helper's part of the node's processors. */
 typedef struct ucs_rcache_pred_node_seat {
     unsigned  procs;   /**< Processes of the node */
-    double    idle;    /**< Part of its processor for the helper alone: 1, @ref
-                            UCS_RCACHE_PRED_SIBLING_PART beside a busy sibling, or 0
-                            without a processor of its own */
+    double    idle;    /**< Part of a processor that the helper has for itself:
+                            1, @ref UCS_RCACHE_PRED_SIBLING_PART beside a busy
+                            sibling, or 0 without a processor of its own */
     unsigned  rank;    /**< How many helpers with a processor of their own belong to
                             processes with more demand */
-    unsigned  sharers; /**< Helpers on this helper's processor, itself included, if
-                            every process has a helper: n of inequality (2) */
-    double    share;   /**< Part of a processor for the process alone, 0 to 1: the
-                            processors of its mask, each divided by the processes
-                            that may run there */
+    unsigned  sharers; /**< Helpers on the processor of this helper, which is
+                            included, if every process has a helper: n of
+                            inequality (2) */
+    double    share;   /**< Part of a processor for this process, 0 to 1: the
+                            sum over the processors of its mask, each divided by
+                            the number of processes that may run there */
     cpu_set_t cpus;    /**< Processors of the helper: an idle one where there is
                             one, else those of the process */
 } ucs_rcache_pred_node_seat_t;
@@ -179,16 +182,17 @@ typedef struct ucs_rcache_pred_node_seat {
  * Tell the others the needs of this process, and find out its seat. Called from
  * time to time, by the helper or in its place, one thread at a time.
  *
- * One process at a time looks for all: how long each processor was idle since the
- * last look, by the kernel's count, which processes have died, and who has which
- * processor. The others read the results. A look is due 200 ms after the last one
- * (50 ms during a process's first second), and 200 times the duration of a look.
- * Before the first look at a process it has no idle processor, and a share of 1.
+ * One process at a time takes a look for all: how long each processor was idle
+ * since the last look, by the kernel's count, which processes have died, and
+ * which helper gets which processor. The other processes read the results. A
+ * look is due 200 ms after the last one (50 ms during a process's first
+ * second), and 200 times the duration of a look. Until the first look at a
+ * process, the process has no idle processor, and a share of 1.
  *
  * @param [in]  demand  Registered bytes of the process lately, on average. Idle
  *                      processors are distributed by demand.
- * @param [in]  busy    Processor time of its helper's thread so far, ns: a
- *                    processor is idle if nobody but helpers uses it.
+ * @param [in]  busy    Processor time of the helper's thread so far, ns, since
+ *                    the time of helpers does not make a processor busy.
  * @param [out] seat    The seat of the process.
  */
 void ucs_rcache_pred_node_update(ucs_rcache_pred_node_t *node, uint64_t demand,

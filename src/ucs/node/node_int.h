@@ -29,7 +29,8 @@ BEGIN_C_DECLS
  * zeros. An owner field names one process for all times, so a slot that names a dead
  * process belongs to the dead process, however often the slot changed hands before.
  *
- * A slot is a dead process's, and its share is registered no more, if both are true:
+ * The owner of a slot is dead, and its share is registered no more, if both of
+ * these are true:
  * - The sign is gone. As long as a forked child of the process has the sign, the child
  * has the descriptors of the process as well, and they keep the memory registered.
  * - The process itself is dead, as far as others can find out: the kernel takes the
@@ -139,8 +140,8 @@ typedef struct ucs_rcache_pred_node_slot {
      *  slot swaps itself in for a dead one, and the owner writes 0 (release). In one
      *  cache line with the numbers to be summed. */
     _Atomic(uint64_t) owner UCS_V_ALIGNED(64);
-    _Atomic(uint64_t) bytes;   /**< Granted, or being asked for. Sequentially
-                                   consistent */
+    _Atomic(uint64_t) bytes;   /**< Bytes granted, or being asked for.
+                                    Sequentially consistent */
     _Atomic(uint64_t) regions; /**< Regions granted, or being asked for.
                                    Sequentially consistent */
     /** The @ref ucs_rcache_pred_procid_t of the owner, and its PID and time
@@ -149,10 +150,11 @@ typedef struct ucs_rcache_pred_node_slot {
      *  no more */
     _Atomic(uint64_t) procid;
     _Atomic(uint64_t) names;
-    /** Relaxed, as all further fields: each word is a number by itself. A reader
-     *  of half of a new mask makes a worse choice, and soon another one. */
+    /** Registered bytes of the owner lately, on average. Relaxed, as all
+     *  further fields: each word is a number by itself. A reader that sees only
+     *  half of a new mask makes a worse choice, and soon another one. */
     _Atomic(uint64_t) demand;
-    /** The time of its helper on a processor, @ref pred_node_helper_t */
+    /** The time of the owner's helper on a processor, @ref pred_node_helper_t */
     _Atomic(uint64_t) helper;
     /** The value of helper at the last look, but with the processor that the look gave;
      *  and the seat of the owner, @ref pred_node_word_t; 0: no look has seen the owner.
@@ -169,8 +171,9 @@ typedef struct ucs_rcache_pred_node_slot {
 /** The time of a helper's thread on its processor so far. */
 typedef union pred_node_helper {
     struct {
-        uint64_t cpu  : 11; /**< Number of the processor and 1; 0: the thread is not
-                                 bound to a single one, or there is none */
+        uint64_t cpu  : 11; /**< Number of the processor plus 1; 0: the thread
+                                 is not bound to a single processor, or there is
+                                 no thread */
         uint64_t usec : 53; /**< Processor time */
     };
     uint64_t word;
@@ -179,10 +182,11 @@ typedef union pred_node_helper {
 /** A seat, as @ref ucs_rcache_pred_node_seat_t. */
 typedef union pred_node_word {
     struct {
-        uint64_t cpu     : 11; /**< Number of the processor and 1; 0: those of the
-                                    process */
-        uint64_t has_cpu : 1;  /**< Whether nobody else uses it */
-        uint64_t is_half : 1;  /**< Whether its sibling is busy */
+        uint64_t cpu     : 11; /**< Number of the processor plus 1; 0: the
+                                    processors of the process */
+        uint64_t has_cpu : 1;  /**< Whether this helper has the processor for
+                                    itself */
+        uint64_t is_half : 1;  /**< Whether a sibling of the processor is busy */
         uint64_t sharers : 11;
         uint64_t rank    : 11;
         uint64_t procs   : 11;
@@ -211,9 +215,9 @@ typedef struct pred_node_watch {
 typedef struct ucs_rcache_pred_node_shm {
     ucs_rcache_pred_segment_header_t header;
     /** Slots from this index on have never had an owner. Only grows, before the slot is
-     *  taken. Sequentially consistent: if a process sums the slots and does not see a
-     *  slot's index here yet, the process has added its own part before that slot's
-     *  owner adds anything. */
+     *  taken. Sequentially consistent: if a process that sums the slots does
+     *  not see the index of a new slot here yet, the process has added its own
+     *  part before the owner of the new slot adds anything. */
     _Atomic(uint32_t)                 num_used UCS_V_ALIGNED(64);
     /** How often a process has asked for room. Release and acquire, see
      *  ucs_rcache_pred_node_is_asked() */
@@ -282,14 +286,14 @@ void pred_slot_set_cpus(_Atomic(uint64_t) *words, const cpu_set_t *cpus);
 void pred_slot_get_cpus(const _Atomic(uint64_t) *words, cpu_set_t *cpus);
 
 /**
- * Take back the slots, and so the shares, of dead processes.
+ * Look at all slots, and take back those of dead processes, with their shares.
  *
  * @return how many.
  */
 unsigned pred_node_reap(ucs_rcache_pred_node_t *node);
 
-/** As @ref pred_node_reap, but look at a few slots only, each time at others, before a
- *  refusal. */
+/** As @ref pred_node_reap, but look at 16 slots only, at others with each call:
+ *  for a process that is about to be refused. */
 unsigned pred_node_reap_some(ucs_rcache_pred_node_t *node);
 
 

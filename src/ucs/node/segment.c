@@ -21,7 +21,8 @@
 /* No other user may attach the memory */
 #define SHM_MODE 0600
 
-/* Bytes of one page, never touched: a size that other programs hardly use */
+/* Size of a sign of life, bytes. Nobody touches its page: the size only tells
+ * such memory apart, since other programs hardly use this size */
 #define TOKEN_SIZE 2903
 
 /*
@@ -59,8 +60,8 @@
 #define PATIENCE      100
 
 
-/* @return whether the memory has this size, and only this user can have made and
- * attach it */
+/* @return whether the memory has this size, and nobody but this user can have
+ * made the memory, or can attach it */
 static int shm_is_own(const struct shmid_ds *ds, size_t size)
 {
     return (ds->shm_perm.uid == geteuid()) &&
@@ -139,8 +140,8 @@ static _Atomic(uint64_t) *state_of(ucs_rcache_pred_segment_header_t *segment)
     return (_Atomic(uint64_t)*)&segment->state;
 }
 
-/* Attach the segment at an index, if the segment is this user's and has this id, in
- * whatever state. */
+/* Attach the memory at an index of the system, if it is a segment of this user
+ * with this id, in whatever state. */
 static ucs_rcache_pred_segment_header_t *
 segment_try(int index, const ucs_rcache_pred_segment_id_t *id, size_t size,
             int *shmid_p)
@@ -216,8 +217,8 @@ ucs_rcache_pred_segment_propose(const ucs_rcache_pred_segment_id_t *id,
     return segment;
 }
 
-/* @return whether the owner of another segment leaves the agreement to this
- * process. Closes the other segment, if this process may do so. */
+/* @return whether the owner of another segment can no longer make that segment
+ * the agreed one. Closes the other segment if this process may do so. */
 static int makes_way(ucs_rcache_pred_segment_header_t *other, int may_close)
 {
     uint64_t state = STATE_OPEN;
@@ -257,7 +258,8 @@ static int segment_elect(const ucs_rcache_pred_segment_id_t *id, size_t size,
         return 1;
     }
 
-    /* A child, forked meanwhile, may keep the segment */
+    /* A child that was forked meanwhile may keep the segment attached, so
+     * others may still find it */
     atomic_store(state_of(own), STATE_CLOSED);
     return 0;
 }

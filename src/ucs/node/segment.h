@@ -29,7 +29,7 @@ BEGIN_C_DECLS
  * segment at the same time each make one, and agree on one without a lock, see
  * segment.c.
  *
- * And signs of life of processes, in memory of the same kind.
+ * This file has signs of life of processes, too, in memory of the same kind.
  *
  * node.c and slot.c call these functions; any thread may.
  */

@@ -22,9 +22,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How many slots a refusal looks at. Each takes a system call of 0.3 us. With
- * more processes, one of the next refusals finds a dead process, or an update,
- * which looks at all */
+/* How many slots a process looks at before it is refused. Each takes a system
+ * call of 0.3 us. Where there are more slots, a later refusal finds the dead
+ * process, or an update does, which looks at all slots */
 #define REAP_SOME 16
 
 
@@ -140,7 +140,8 @@ void pred_slot_free(ucs_rcache_pred_node_slot_t *slot)
 {
     _Atomic(uint64_t) *word;
 
-    /* The numbers to be summed, and the owner, come before all others */
+    /* The sums of others need the bytes and regions until the end, and the
+     * owner is written last */
     for (word = &slot->procid; word < (_Atomic(uint64_t)*)(slot + 1); ++word) {
         ucs_relaxed_store(word, 0);
     }
@@ -165,7 +166,7 @@ static int slot_is_dead(ucs_rcache_pred_node_t *node,
         return 1;
     }
 
-    /* This very process has run another program since */
+    /* This very process has run another program (exec) since it took the slot */
     return (procid == node->procid) || ucs_rcache_pred_procid_is_dead(procid);
 }
 

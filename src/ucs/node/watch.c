@@ -24,8 +24,9 @@
 #define WATCH_INTERVAL       200000000
 #define WATCH_INTERVAL_YOUNG 50000000
 
-/* Looks take at most 1/200 of a processor, but there is one after so long, ns: a
- * single long look, as in a virtual machine that was stopped, says little */
+/* Looks take at most 1/200 of a processor. But a look is due after this time at
+ * the latest, ns: a single long look, as in a virtual machine that was stopped,
+ * says little about the next one */
 #define WATCH_COST_SHARE   200
 #define WATCH_INTERVAL_MAX 5000000000ull
 
@@ -58,7 +59,8 @@ static int parse_line(const char *line, unsigned *cpu_p, uint64_t *ticks_p)
 {
     uint64_t idle, wait;
 
-    /* The sum of all has blanks in place of a number */
+    /* The line with the sum of all processors has a blank in place of the
+     * number */
     if (!isdigit((unsigned char)line[3]) ||
         (sscanf(line, "cpu%u %*u %*u %*u %" SCNu64 " %" SCNu64, cpu_p, &idle,
                 &wait) != 3) ||
@@ -66,7 +68,8 @@ static int parse_line(const char *line, unsigned *cpu_p, uint64_t *ticks_p)
         return 0;
     }
 
-    /* While all threads wait for a disk, none is to be run */
+    /* A processor whose threads all wait for a disk ("iowait") runs none of
+     * them: it is idle as well */
     *ticks_p = idle + wait;
     return 1;
 }
@@ -162,7 +165,7 @@ static int begin_look(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t *last
     interval = ucs_max(interval, WATCH_COST_SHARE * ucs_relaxed_load(&watch->cost));
     interval = ucs_min(interval, WATCH_INTERVAL_MAX);
     *last_p  = last;
-    /* A future time is of another time name space */
+    /* A last look in the future was taken in another time name space */
     return ((last == 0) || (now < last) || (now - last >= interval)) &&
            atomic_compare_exchange_strong(&watch->time, &last, now);
 }
@@ -246,7 +249,7 @@ static void tell_seats(const look_t *look)
         };
         ucs_relaxed_store(&look->slots[i]->seat, word.word);
 
-        /* The helper will soon be there */
+        /* The helper will soon run on the new processor */
         helper.word = ucs_relaxed_load(&look->slots[i]->helper);
         helper.cpu  = seat->cpu + 1;
         ucs_relaxed_store(&look->slots[i]->helper_seen, helper.word);

@@ -20,11 +20,11 @@
 #include <string.h>
 
 /*
- * Creates and destroys a cache and its domains, and has those functions of the
+ * Creates and destroys a cache and its domains, and has the functions of the
  * cache that need the helper as well: the end of a use may do some of the
- * helper's work, and the end of a domain and a fork wait for the helper. The
- * files on top may call all folders; transports, the replay and the tests call
- * them through api/.
+ * helper's work, and the end of a domain and a fork wait for the helper. This
+ * file may call all folders of the cache; transports, the replay and the tests
+ * call it through api/.
  */
 
 
@@ -256,11 +256,13 @@ ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain)
 /* The kinds of regions that deregister_all() deregisters */
 typedef enum {
     WHICH_OF_DOMAIN, /* All of one domain */
-    WHICH_IDLE,      /* All regions without a use, of all domains. A guard keeps none */
+    WHICH_IDLE,      /* All regions without a use, of all domains, even those
+                        that stay registered only since the program has lost the
+                        right to the memory */
     WHICH_AT_FORK    /* The idle regions of domains that deregister at a fork */
 } which_t;
 
-/* Whether a region is of the kind. Under lock. */
+/* @return whether a region is of a kind. Under the lock of the cache. */
 static int is_one_of(const ucs_rcache_pred_region_t *region, which_t which,
                      const ucs_rcache_pred_domain_t *domain)
 {
@@ -275,8 +277,8 @@ static int is_one_of(const ucs_rcache_pred_region_t *region, which_t which,
     }
 }
 
-/* Deregister all of these regions; @a domain: of WHICH_OF_DOMAIN. Under
- * helper_mutex. */
+/* Deregister all regions of a kind. @param [in] domain The domain for
+ * WHICH_OF_DOMAIN. Under helper_mutex. */
 static void deregister_all(ucs_rcache_pred_t *pred, which_t which,
                            const ucs_rcache_pred_domain_t *domain)
 {
@@ -337,8 +339,8 @@ static void forget_all(ucs_rcache_pred_domain_t *domain)
     pred_unlock(pred);
 }
 
-/* Wait until the handles of a domain are deregistered that uses of other
- * domains have taken to make room */
+/* Wait until uses of other domains have deregistered the regions of this domain
+ * that they have taken to make room */
 static void domain_wait_releases(ucs_rcache_pred_domain_t *domain)
 {
     ucs_rcache_pred_t *pred = domain->pred;
@@ -372,10 +374,10 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
     free(domain);
 }
 
-/* Do some of the helper's work after the end of a use, if that work is the
- * program's. The program may compute for a long time now, and so the memory is
- * deregistered before that. What has become due since the use began waits: the
- * clock need not be read here. */
+/* Do some of the helper's work after the end of a use, if the program does the
+ * helper's work. The program may compute for a long time now, so memory is
+ * deregistered before. Work that has become due only since the use began waits
+ * for the next call: so the clock need not be read here. */
 static UCS_F_ALWAYS_INLINE ucs_status_t
 after_end(ucs_rcache_pred_t *pred, ucs_status_t status,
           ucs_rcache_pred_time_t begin)

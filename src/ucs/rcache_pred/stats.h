@@ -52,12 +52,15 @@ typedef struct ucs_rcache_pred_snapshot {
                                                 thread, ns */
     uint64_t                eager_sends;   /**< Small sends that were looked
                                                 at */
-    uint64_t                eager_hot;     /**< Of these, sent without a copy */
-    uint64_t                eager_bytes_saved; /**< Bytes that were not copied */
+    uint64_t                eager_hot;     /**< Small sends without a copy */
+    uint64_t                eager_bytes_saved; /**< Bytes of small sends that
+                                                    were not copied */
     uint64_t                eager_buffers_hot; /**< How often a buffer became
-                                                    hot */
-    uint64_t                arena_answered;  /**< Uses of memory of the arena, without a
-                                                  registration */
+                                                    hot: it was registered for
+                                                    its small sends */
+    uint64_t                arena_answered;  /**< Uses of memory of the arena,
+                                                  which needed no registration
+                                                  of their own */
     uint64_t                arena_committed; /**< Bytes of the arena with
                                                   memory */
     uint64_t                arena_live;      /**< Bytes of the arena that the
@@ -67,8 +70,8 @@ typedef struct ucs_rcache_pred_snapshot {
     uint64_t                arena_zero;      /**< Time for filling memory of the
                                                   arena with zeros, ns */
     uint64_t                firehose_requests; /**< Requests for firehoses */
-    uint64_t                firehose_hits;     /**< Of these, that needed no
-                                                    message */
+    uint64_t                firehose_hits;     /**< Requests for firehoses that
+                                                    needed no message */
 } ucs_rcache_pred_snapshot_t;
 
 
@@ -81,8 +84,7 @@ typedef enum {
 
 /** A number in a snapshot, or an array of numbers of one kind. */
 typedef struct ucs_rcache_pred_counter {
-    const char             *name;  /**< Name; that of a time has no unit in
-                                        it */
+    const char             *name;  /**< Name of the counter, without a unit */
     ucs_rcache_pred_unit_t unit;
     size_t                 offset; /**< Offset of its uint64_t, or of the array,
                                         in the snapshot */

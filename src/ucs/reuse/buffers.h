@@ -29,35 +29,38 @@ BEGIN_C_DECLS
  * message goes.
  *
  * The table is a hash table by address, of cache lines with room for three buffers
- * each. A full line grows a chain of further lines; but if a line overflows while
- * less than a part of all buffers is hot, the table stops taking new ones, and a
- * program that does not reuse its buffers pays for a lookup only. Unlike the
- * paper's table this one starts anew, without its cold buffers, after it has turned
- * down many times as many buffers as it holds, and one for each line: a program may
- * begin to reuse its buffers late.
+ * each. A full line gets a chain of further lines. But if a line overflows
+ * while only a small part of all buffers is hot, the table stops: it takes no
+ * new buffers, and a program that does not reuse its buffers pays for a lookup
+ * only. Unlike the paper's table, this one starts anew, without its cold
+ * buffers, after it has refused several times as many buffers as it holds, and
+ * one for each line: a program may begin to reuse its buffers late.
  *
  * A slot has the memory, the handle and the number of sends in flight of a
  * registration. A slot is
  *
- *   free    nobody's
+ *   free    without a registration
  *   live    sends may use its registration
- *   dead    no further send may: its memory was unmapped, or has to make room.
- *           Once no send is in flight it may be taken
- *   taken   somebody deregisters its memory, after which it is free
+ *   dead    no further send may use its registration, since the memory was
+ *           unmapped, or has to make room. Once no send is in flight, a thread
+ *           may take the slot
+ *   taken   a thread deregisters its memory, and then sets the slot free
  *
  * Any thread may look up, count and acquire, without a lock. Pure: knows neither
  * UCX nor the clock, nor how a handle is deregistered.
  */
 
-/** The paper's table has 2^20 places of one buffer. */
+/** The usual table has 2^16 lines. The paper's table has 2^20 places for one
+ *  buffer each. */
 #define UCS_REUSE_TABLE_BITS 16
 
 #define UCS_REUSE_LINE_BUFFERS 3
 
-/** Sends are counted up to that. */
+/** Sends of a buffer are counted up to this number. */
 #define UCS_REUSE_MAX_COUNT ((1u << 19) - 1)
 
-/** At most so many buffers are hot at a time. A page each, they are 16 MiB. */
+/** The most buffers that are hot at a time. With a page of 4 KiB each, they
+ *  have 16 MiB. */
 #define UCS_REUSE_MAX_SLOTS 4096
 
 
@@ -67,14 +70,15 @@ BEGIN_C_DECLS
 typedef struct ucs_reuse_buffer {
     /** Its address; 0: the entry is free. Changes from 0 by a compare-and-swap of
      *  the thread that adds the buffer, and back to 0 under the lock of the table.
-     *  Relaxed: a thread with another buffer's count or handle counts wrongly, or
-     *  finds that the handle is about other memory. */
+     *  Relaxed: a thread that reads the count or the handle of another buffer,
+     *  which had the entry before, counts wrongly by one, or finds that the
+     *  handle is for other memory. */
     _Atomic(uint64_t) address;
     /** How often the buffer was sent. Relaxed, and not added to atomically: if two
      *  threads send the buffer at a time, one send is not counted, without harm. */
     _Atomic(uint32_t) uses;
     /** Above 0: the buffer is hot, and this is the number of its slot. Written
-     *  under the lock of the table. Relaxed, as address. */
+     *  under the lock of the table. Relaxed, for the same reason as address. */
     _Atomic(uint32_t) handle;
 } ucs_reuse_buffer_t;
 
@@ -82,8 +86,8 @@ typedef struct ucs_reuse_buffer {
 /** A cache line of the table. */
 typedef struct ucs_reuse_line {
     ucs_reuse_buffer_t             buffers[UCS_REUSE_LINE_BUFFERS];
-    /** Further buffers of the same hash. Written once, under the lock, with
-     *  release: a thread that sees the line sees it empty. */
+    /** The line with further buffers of the same hash. Written once, under the
+     *  lock, with release: a thread that sees the pointer sees the empty line. */
     _Atomic(struct ucs_reuse_line*) next;
     uint64_t                       unused;
 } ucs_reuse_line_t;
@@ -97,33 +101,34 @@ typedef struct ucs_reuse_table {
     double           min_hot; /**< Part of the buffers that has to be hot for
                                    chains to grow; 0 to 1 */
 
-    /* Relaxed: these are numbers that nothing else depends on */
+    /* These fields are relaxed: numbers that nothing else depends on */
     _Atomic(uint32_t) num_buffers;
     _Atomic(uint32_t) num_hot;   /**< Written under the lock */
-    _Atomic(uint32_t) is_stopped; /**< No buffer is added. Written under the
-                                      lock */
-    _Atomic(uint32_t) num_refused; /**< Buffers not added since the table stopped;
-                                       counted as uses are */
+    _Atomic(uint32_t) is_stopped; /**< Not 0: the table takes no new buffers.
+                                       Written under the lock */
+    _Atomic(uint32_t) num_refused; /**< Buffers that were refused since the
+                                        table stopped. Not added to atomically,
+                                        as the uses of a buffer */
 
     ucs_mutex_t      lock;
 } ucs_reuse_table_t;
 
 
-/* Flags of the state of a slot. A free slot has both, so that acquiring fails. The
- * number of sends of a dead or taken slot may exceed the sends in flight for a
- * moment, while a late thread finds out. */
+/* Flags of the state of a slot. A free slot has both flags, so that nobody can
+ * acquire it. A late thread counts a send of a dead or taken slot for a moment,
+ * until the thread sees the flag. */
 #define UCS_REUSE_SLOT_DEAD  UCS_BIT(32)
-#define UCS_REUSE_SLOT_TAKEN UCS_BIT(33) /**< Or free */
+#define UCS_REUSE_SLOT_TAKEN UCS_BIT(33) /**< The slot is taken or free */
 #define UCS_REUSE_SLOT_FLAGS (UCS_REUSE_SLOT_DEAD | UCS_REUSE_SLOT_TAKEN)
 
 
 /** A slot. Its registration is constant from when the slot is live until it is
  *  free. */
 typedef struct ucs_reuse_slot {
-    /** Sends in flight in the low 32 bits, and flags above them. A thread changes a
-     *  flag without losing a send of another thread. Acquire and release: the
-     *  thread that takes the slot is after all its sends, and a thread that sends
-     *  sees the fields of the slot. */
+    /** Sends in flight in the low 32 bits, and flags above them. Threads change
+     *  flags by atomic operations that keep the number of sends. Acquire and
+     *  release: a thread that takes the slot goes on after all of its sends,
+     *  and a thread that sends sees the fields of the slot. */
     _Atomic(uint64_t)   state;
     /* Memory of the slot. Relaxed: a memory hook reads the range at any time. The
      * program does not unmap pages during their registration, since it sends from
@@ -132,11 +137,11 @@ typedef struct ucs_reuse_slot {
     _Atomic(uint64_t)   end;
     void               *handle;
     ucs_reuse_buffer_t *buffer; /**< The buffer of the table */
-    /** Whether the slot was used since ucs_reuse_slots_take_victim() passed by.
-     *  Relaxed */
+    /** Whether the slot was used since ucs_reuse_slots_take_victim() last
+     *  looked at it. Relaxed */
     _Atomic(uint32_t)   is_used;
-    /** For the caller: whether a transport was seen to send from the slot without a
-     *  copy. 0 in a new slot. Relaxed */
+    /** Whether a transport was seen to send from the slot without a copy.
+     *  Written by callers; 0 in a new slot. Relaxed */
     _Atomic(uint32_t)   is_proven;
 } __attribute__((aligned(64))) ucs_reuse_slot_t;
 
@@ -155,8 +160,8 @@ typedef struct ucs_reuse_slots {
      *  relaxed. */
     _Atomic(uint64_t) bytes;
     uint32_t         hand;   /**< Next slot to be a victim. Under the lock */
-    /** Held to look for a slot to take or to fill; not to use one, nor in a memory
-     *  hook */
+    /** Held to look for a slot to take or to fill. Neither sends from a slot
+     *  nor memory hooks take the lock */
     ucs_mutex_t      lock;
 } ucs_reuse_slots_t;
 
@@ -165,10 +170,11 @@ typedef struct ucs_reuse_slots {
 typedef enum ucs_reuse_choice {
     UCS_REUSE_COPY,     /**< It is copied */
     UCS_REUSE_HOT,      /**< Without the copy, from a slot that was acquired */
-    UCS_REUSE_REGISTER, /**< The buffer is to be registered; then as HOT, if that
-                             has worked */
-    UCS_REUSE_MISFIT    /**< Copied: the buffer is hot, but its slot is not live, or
-                             does not register all of the message */
+    UCS_REUSE_REGISTER, /**< The caller registers the buffer, and then sends as
+                             with HOT; if the registration fails, as with COPY */
+    UCS_REUSE_MISFIT    /**< It is copied: the buffer is hot, but its slot is
+                             not live, or its registration does not cover the
+                             whole message */
 } ucs_reuse_choice_t;
 
 
@@ -186,7 +192,7 @@ void ucs_reuse_table_cleanup(ucs_reuse_table_t *table);
 /**
  * Add a buffer that was not found.
  *
- * @return NULL if the table takes no new ones, or if there is no memory.
+ * @return NULL if the table takes no new buffers, or if there is no memory.
  */
 ucs_reuse_buffer_t *ucs_reuse_table_add(ucs_reuse_table_t *table,
                                         const void *address);
@@ -215,8 +221,8 @@ ucs_reuse_table_find(const ucs_reuse_table_t *table, const void *address)
 /**
  * Count a send of a buffer.
  *
- * @return how many there were, this one included; UCS_REUSE_MAX_COUNT also
- *         stands for more.
+ * @return the number of sends so far, this one included; UCS_REUSE_MAX_COUNT
+ *         stands for any larger number, too.
  */
 static UCS_F_ALWAYS_INLINE uint32_t
 ucs_reuse_buffer_count(ucs_reuse_buffer_t *buffer)
@@ -242,16 +248,16 @@ ucs_reuse_buffer_handle(const ucs_reuse_buffer_t *buffer)
 }
 
 /**
- * A buffer has become hot.
+ * Make a buffer hot.
  *
  * @param [in] handle  Above 0.
- * @return whether this call has made it hot: another thread may have done so
- *         before, or the entry may belong to another buffer by now.
+ * @return whether this call has made the buffer hot: another thread may have
+ *         been faster, or the entry may belong to another buffer by now.
  */
 int ucs_reuse_table_heat(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
                          const void *address, uint32_t handle);
 
-/** Make a buffer cold, if it has this handle. Its sends are counted anew. */
+/** Make a buffer cold if it has this handle, and count its sends from 0 again. */
 void ucs_reuse_table_cool(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
                           uint32_t handle);
 
@@ -296,11 +302,12 @@ static UCS_F_ALWAYS_INLINE void ucs_reuse_slot_release(ucs_reuse_slot_t *slot)
 /**
  * Begin a send.
  *
- * @param [in] number  A number that ucs_reuse_slots_fill() has returned; the
- *                     slot may be another's by now.
+ * @param [in] number  A number that ucs_reuse_slots_fill() has returned. The
+ *                     slot may belong to another buffer by now.
  * @param [in] start, end  The memory of the message.
- * @return the slot, until ucs_reuse_slot_release(); NULL if it is not live or
- *         does not register all of the message.
+ * @return the slot, which stays registered until ucs_reuse_slot_release(); NULL
+ *         if the slot is not live, or its registration does not cover the whole
+ *         message.
  */
 static UCS_F_ALWAYS_INLINE ucs_reuse_slot_t *
 ucs_reuse_slots_acquire(ucs_reuse_slots_t *slots, uint32_t number,
@@ -308,7 +315,8 @@ ucs_reuse_slots_acquire(ucs_reuse_slots_t *slots, uint32_t number,
 {
     ucs_reuse_slot_t *slot = ucs_reuse_slots_at(slots, number);
 
-    /* Read first: a late thread does not disturb the one that has taken the slot */
+    /* Read before the addition: a late thread does not write to the cache line
+     * of the thread that has taken the slot */
     if (ucs_unlikely(ucs_relaxed_load(&slot->state) & UCS_REUSE_SLOT_FLAGS)) {
         return NULL;
     }
@@ -336,8 +344,8 @@ ucs_reuse_slot_is_sent(const ucs_reuse_slot_t *slot)
     return (uint32_t)ucs_relaxed_load(&slot->state) != 0;
 }
 
-/** Mark live slots dead whose memory overlaps a range. May be called in a
- *  memory hook: waits for nobody. */
+/** A range is unmapped: mark the live slots dead whose memory overlaps the
+ *  range. May be called in a memory hook: waits for nobody. */
 void ucs_reuse_slots_unmapped(ucs_reuse_slots_t *slots, uintptr_t start,
                               uintptr_t end);
 
@@ -355,23 +363,26 @@ ucs_reuse_slot_t *ucs_reuse_slots_take_victim(ucs_reuse_slots_t *slots);
  *  when no send can be in flight any more. @return NULL after the last. */
 ucs_reuse_slot_t *ucs_reuse_slots_take_any(ucs_reuse_slots_t *slots);
 
-/** Put a taken slot back: dead again, for another time. */
+/** Put a taken slot back, since it cannot be deregistered now. The slot is dead
+ *  again. */
 void ucs_reuse_slots_put_dead(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot);
 
-/** The memory of a taken slot is no longer registered. */
+/** Set a taken slot free, after its memory was deregistered. */
 void ucs_reuse_slots_free(ucs_reuse_slots_t *slots, ucs_reuse_slot_t *slot);
 
 
 /**
  * Decide how a message goes, and count it unless its buffer is hot.
  *
- * A buffer is due at the threshold. If it cannot be registered then, as where the
- * program may only read its memory, it is due again more and more rarely, since
- * each attempt takes as long as many copies.
+ * A buffer is to be registered when its number of sends reaches the threshold.
+ * If the registration fails, as where the program may only read the memory,
+ * later attempts come at each power of 2, more and more rarely, since an
+ * attempt takes as long as many copies.
  *
- * @param [in]  threshold  From how many sends on a buffer is registered;
- *                         UCS_REUSE_NEVER: none is.
- * @param [out] buffer_p   The buffer of the table, unless it is to be copied.
+ * @param [in]  threshold  The number of sends from which on a buffer is
+ *                         registered; UCS_REUSE_NEVER: no buffer is.
+ * @param [out] buffer_p   The entry of the buffer in the table. Not set if the
+ *                         table takes no new buffers, or with UCS_REUSE_NEVER.
  * @param [out] slot_p     With HOT: for ucs_reuse_slot_release().
  */
 static UCS_F_ALWAYS_INLINE ucs_reuse_choice_t

@@ -11,8 +11,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Costs as text: parts before the copies, unit and longest time, a second, which
- * has 13 digits */
+/* Costs as text: the number of parts before the copies; the unit; and the
+ * longest time, a second, whose number has 13 digits */
 #define NUM_PARTS     3
 #define PSEC_PER_NSEC 1000
 #define MAX_PSEC      1000000000000ul
@@ -20,8 +20,8 @@
 
 double ucs_reuse_registration(const ucs_reuse_costs_t *costs, size_t length)
 {
-    /* Each byte after the first one begins a further page in one case out of the
-     * size of a page */
+    /* A buffer may begin anywhere in a page: each byte after the first one
+     * begins a new page with the probability 1 / (size of a page) */
     return costs->reg_call +
            (costs->reg_page *
             (1 + ((length - 1.) / ucs_page_size())));

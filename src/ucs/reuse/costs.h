@@ -24,9 +24,9 @@ BEGIN_C_DECLS
  * protocols over RDMA-enabled networks" (2011), section 3.3.1, inequality (3).
  * Pure: times are arguments.
  *
- * And the copy itself: by memcpy(), or by the string instruction of x86. The
- * processor and the length decide which of the two is faster: at 8 KB the
- * instruction was seen to take from half to seven times as long.
+ * This file has the copy itself, too: by memcpy(), or by the string instruction
+ * of x86. The processor and the length decide which of the two is faster: at 8
+ * KB the instruction was seen to take from half to seven times as long.
  */
 
 /** Longest small message, bytes: the eager limit of the paper is 9 KB, and UCX's is
@@ -43,23 +43,25 @@ BEGIN_C_DECLS
 /** Break-even number of sends where registering never pays. */
 #define UCS_REUSE_NEVER      UINT32_MAX
 
-/** So long a text of costs may become, its end included. */
+/** Size of the longest text of costs, its terminating zero included. */
 #define UCS_REUSE_COSTS_TEXT_MAX 2048
 
 /** Key of the costs of small sends among the metadata of a trace. */
 #define UCS_REUSE_COSTS_META "eager_costs"
 
-/** The string instruction makes no shorter copies, bytes. UCX has the same limit
- *  (UCX_BUILTIN_MEMCPY_MIN, cpu.c of UCS, 1.13 to 1.23). */
+/** The string instruction is not used for shorter copies, bytes. UCX has the
+ *  same limit (UCX_BUILTIN_MEMCPY_MIN, cpu.c of UCS, 1.13 to 1.23). */
 #define UCS_REUSE_COPY_STRING_MIN 1024
 
 
-/** What a machine takes, in nanoseconds. */
+/** What operations cost on a machine, nanoseconds. */
 typedef struct ucs_reuse_costs {
-    double reg_call;  /**< R_m: registration and deregistration of a buffer, */
-    double reg_page;  /**< and of each of its pages in addition */
-    double lookup;    /**< V: finding a buffer in the table, and all else that
-                           only a send without the copy does */
+    double reg_call;  /**< R_m: registration and deregistration of a buffer,
+                           without the part of its pages */
+    double reg_page;  /**< R_m: the part of each page of the buffer */
+    double lookup;    /**< V: finding a buffer in the table, and all other work
+                           that a send without the copy has and a copied send
+                           has not */
     double copy[UCS_REUSE_NUM_CLASSES]; /**< C_m: copying as many bytes as the
                                              longest length of a class has */
 } ucs_reuse_costs_t;
@@ -90,8 +92,8 @@ double ucs_reuse_registration(const ucs_reuse_costs_t *costs, size_t length);
 /** Set costs that nobody has measured yet: all are infinite. */
 void ucs_reuse_costs_init(ucs_reuse_costs_t *costs);
 
-/** Take over each part of another measurement that is below the own one: other
- *  programs on the processor, and the first run of some code, only ever add time. */
+/** Take the lesser value of two measurements for each part: other programs on
+ *  the processor, and the first run of some code, only ever add time. */
 void ucs_reuse_costs_refine(ucs_reuse_costs_t *costs,
                             const ucs_reuse_costs_t *other);
 

@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-/* A buffer has its row among so many, four cache lines and a half. Where all of
- * these are other buffers', the tally is full for the buffer */
+/* A buffer has its row among this many neighbouring rows. If all of them are
+ * rows of other buffers, the buffer gets no row of its own */
 #define PROBES     16
 
 /* Addresses of programs are shorter than 2^57 on all processors; a longer address
@@ -45,13 +45,14 @@ void ucs_reuse_tally_reset(ucs_reuse_tally_t *tally)
     memset(tally->others, 0, sizeof(tally->others));
 }
 
-/* @return whether a row is a key's. The key takes a free row */
+/* @return whether a row has a key. A free row takes the key */
 static int is_row_of(ucs_reuse_tally_row_t *row, uint64_t key)
 {
     uint64_t found = ucs_relaxed_load(&row->key);
 
     if (found == 0) {
-        /* If another thread is faster, it may have added the same buffer */
+        /* If another thread takes the row first, it may have done so for the
+         * same buffer */
         return ucs_relaxed_cas(&row->key, &found, key) || (found == key);
     }
 
@@ -98,7 +99,8 @@ void ucs_reuse_tally_note(ucs_reuse_tally_t *tally, const void *address,
     }
 }
 
-/* Show a row with sends. Another thread may have counted a send, and not its length */
+/* Hand a row to a function, unless the row has no sends yet. Another thread may
+ * have counted its first send, but not yet noted the length */
 static void show(const ucs_reuse_tally_row_t *row, uint64_t address,
                  void (*func)(void *arg, const ucs_reuse_sends_t *sends),
                  void *arg)
@@ -109,9 +111,9 @@ static void show(const ucs_reuse_tally_row_t *row, uint64_t address,
         .copied  = ucs_relaxed_load(&row->copied)
     };
 
-    /* A send is added to the count before the copied ones, and the count is read
-     * last. But all of these are relaxed: a copied send of another thread may be
-     * seen before its count */
+    /* A copied send is added to count before it is added to copied, and count
+     * is read last. But all of these operations are relaxed, so that copied may
+     * still be ahead of count */
     sends.count = ucs_max(ucs_relaxed_load(&row->count), sends.copied);
     if ((sends.count > 0) && (sends.length > 0)) {
         func(arg, &sends);
@@ -136,12 +138,13 @@ void ucs_reuse_tally_for_each(const ucs_reuse_tally_t *tally,
 }
 
 
-/* Sends of a buffer that count for the gain: their lengths may pay for a
- * registration, and they are not copied in any case */
+/* The sends of a buffer that count for the gain: sends with lengths for which
+ * registering can pay, less the sends that are copied even from a hot buffer */
 typedef struct counted {
     uint64_t sends;
-    uint32_t threshold; /* The least one of their lengths */
-    uint64_t length;    /* The longest one: so much is registered */
+    uint32_t threshold; /* The least threshold of their lengths */
+    uint64_t length;    /* The longest of these sends, bytes, for which the
+                           buffer is registered */
 } counted_t;
 
 
@@ -188,8 +191,8 @@ void ucs_reuse_gain_find(const ucs_reuse_costs_t *costs,
         return;
     }
 
-    /* The send at the threshold registers the buffer, and goes without the copy
-     * already */
+    /* The send that reaches the threshold registers the buffer, and is itself
+     * sent without the copy */
     gain->hot_buffers = 1;
     gain->sends       = counted.sends - counted.threshold + 1;
     gain->saved      -= ucs_reuse_registration(costs, counted.length);

@@ -20,20 +20,21 @@ BEGIN_C_DECLS
 
 /** @file sends.h
  *
- * For reports: how often each small buffer was sent, and the gain if those sends
- * went without the copy. A recorded process keeps a tally of its sends, by buffer
- * and class of length: the statistics of Tables 1 and 3 of Rashti and Afsahi
- * (2011). A trace has the rows of the tally, and the gain follows from the rows.
+ * For reports: how often each small buffer was sent, and the gain if these
+ * sends went without the copy. A recorded process keeps a tally of its sends,
+ * by buffer and class of length: the statistics of Tables 1 and 3 of Rashti and
+ * Afsahi (2011). A trace has the rows of the tally, and the gain follows from
+ * the rows.
  *
- * The table of hot buffers (buffers.h) does not suffice for that: it forgets
- * buffers, stops counting the hot ones, and tells no lengths apart. A tally forgets
- * nothing. Its size is bounded; the sends of further buffers are counted together,
- * by class of length.
+ * The table of hot buffers (buffers.h) does not suffice for reports: the table
+ * forgets buffers, stops counting hot buffers, and does not tell lengths apart.
+ * A tally forgets nothing. Its size is bounded; the sends of further buffers
+ * are counted together, by class of length.
  *
- * A tally does not tell in which order a buffer was sent with several lengths. So
- * the gain takes a buffer for hot after as many sends as the cheapest of its
- * lengths needs, and the hot sends for as evenly spread over its lengths. All hot
- * buffers are taken to find room.
+ * A tally does not tell in which order a buffer was sent with several lengths.
+ * So the gain is computed as if a buffer became hot after as many sends as the
+ * length with the least threshold needs, and as if its hot sends had all its
+ * lengths in proportion. Every hot buffer is assumed to get a slot.
  *
  * Threads: any number of threads may note sends, without a lock; nothing is
  * allocated then. Pure: knows neither UCX nor the clock.
@@ -41,14 +42,15 @@ BEGIN_C_DECLS
 
 /** Sends of a buffer with the lengths of a class. */
 typedef struct ucs_reuse_sends {
-    uint64_t address; /**< Of the buffer; 0: of buffers that are not told
-                           apart */
-    uint64_t length;  /**< The longest of these sends, bytes. Other lengths of
-                           its class (costs.h) count as it */
+    uint64_t address; /**< Address of the buffer; 0: the row is for buffers that
+                           are not told apart */
+    uint64_t length;  /**< Length of the longest of these sends, bytes. Shorter
+                           sends of the class (costs.h) count as if they had
+                           this length */
     uint64_t count;   /**< How many sends there were */
-    uint64_t copied;  /**< How many of them are copied even from a hot buffer:
-                           the program waits for them, or no context was made
-                           for messages */
+    uint64_t copied;  /**< How many of the sends are copied even from a hot
+                           buffer, since the program waits for them, or no
+                           context of UCP was made for messages */
 } ucs_reuse_sends_t;
 
 
@@ -90,7 +92,7 @@ void ucs_reuse_tally_reset(ucs_reuse_tally_t *tally);
  * Count a send.
  *
  * @param [in] length     1 to UCS_REUSE_MAX_LENGTH, bytes.
- * @param [in] is_copied  Whether it is copied even if its buffer is hot.
+ * @param [in] is_copied  Whether the send is copied even if its buffer is hot.
  */
 void ucs_reuse_tally_note(ucs_reuse_tally_t *tally, const void *address,
                           size_t length, int is_copied);
@@ -118,9 +120,10 @@ typedef struct ucs_reuse_gain {
  *
  * @param [in]  thresholds  After how many sends a buffer is registered, see
  *                          ucs_reuse_thresholds().
- * @param [in]  sends       The classes of length it was sent with, each at most
- *                          once; none longer than UCS_REUSE_MAX_LENGTH.
- * @param [in]  num         How many, 1 and more.
+ * @param [in]  sends       The sends of the buffer, with one element for each
+ *                          class of length; none is longer than
+ *                          UCS_REUSE_MAX_LENGTH.
+ * @param [in]  num         Number of these elements, 1 and more.
  */
 void ucs_reuse_gain_find(const ucs_reuse_costs_t *costs,
                          const uint32_t thresholds[UCS_REUSE_NUM_CLASSES],

@@ -42,9 +42,9 @@ void ucs_arena_bits_clear(uint64_t *bits, size_t first, size_t end)
     }
 }
 
-/* @return the first bit that is set, or clear, of first to end - 1; end if none
- *         is. With flip 0 set bits are looked for. With flip UINT64_MAX clear
- *         ones are: it turns each word around before it is looked at. */
+/* @return the first bit of first to end - 1 that is set, or clear; end if there
+ *         is none. @param [in] flip 0: look for a set bit. UINT64_MAX: invert
+ *         each word before the look, and so look for a clear bit. */
 static size_t next(const uint64_t *bits, size_t first, size_t end,
                    uint64_t flip)
 {

@@ -16,8 +16,8 @@ BEGIN_C_DECLS
 
 /** @file bits.h
  *
- * Ranges of bits, in words of 64. The caller holds the lock of the bits. A range takes a
- * step for each word.
+ * Ranges of bits in words of 64 bits. The caller holds the lock of the bits.
+ * Each function takes a step for each word of the range.
  */
 
 /** Set bits first to end - 1. */

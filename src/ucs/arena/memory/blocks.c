@@ -9,9 +9,11 @@
 #include <ucs/sys/math.h>
 
 
-/* Flags in a tag, beside the kind. A tag without a flag is none */
+/* Flags in a tag, beside the kind. A tag without any of these flags says
+ * nothing */
 #define TAG_FIRST UCS_BIT(8)  /* The first page of a block */
-#define TAG_LAST  UCS_BIT(9)  /* The last one; it may be the first as well */
+#define TAG_LAST  UCS_BIT(9)  /* The last page of a block, which may also be its
+                                 first */
 #define TAG_HELD  UCS_BIT(10) /* The block is held */
 #define TAG_KIND  UCS_MASK(8)
 
@@ -31,7 +33,8 @@ static void tag(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
     }
 }
 
-/* A page that once was the end of a block looks like one no more */
+/* Clear the tags at both ends of a block, so that neither page looks like the
+ * end of a block any more */
 static void untag(ucs_arena_blocks_t *blocks, uint32_t first)
 {
     uint32_t last = first + blocks->tags[first].length - 1;
@@ -99,7 +102,8 @@ static void join(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
     uint32_t end  = first + length;
     uint32_t before;
 
-    /* A free page has a flag only at the end of a block, and live pages have none */
+    /* Only pages at an end of a block have a flag, so that a neighbouring page
+     * with the flag belongs to a block with this kind */
     if (((first & mask) != 0) &&
         ((blocks->tags[first - 1].kind & ~TAG_FIRST) == (kind | TAG_LAST))) {
         before  = blocks->tags[first - 1].length;
@@ -225,7 +229,8 @@ void ucs_arena_blocks_release(ucs_arena_blocks_t *blocks, uint32_t block,
     }
 }
 
-/* The page behind a block, by its first page; else the next page */
+/* @return the page behind a block if @a page is its first page; else the next
+ * page */
 static uint32_t next_of(const ucs_arena_blocks_t *blocks, uint32_t page)
 {
     const ucs_arena_tag_t *tag = &blocks->tags[page];

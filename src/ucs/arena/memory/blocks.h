@@ -19,53 +19,56 @@ BEGIN_C_DECLS
 
 /** @file blocks.h
  *
- * The pages of all slabs, numbered from the beginning of the arena. A page of a slab
- * with memory is either live, the program's, or part of a block: a run of free pages
- * of one slab and of one kind. A block that nobody works at is idle. Idle blocks are
- * found by their length, and two idle neighbours of one kind become one block. A block
- * that a thread works at is held: only this thread may touch the pages, and nobody
- * else finds the block or joins the block with others. A live page has one bit and
- * nothing else, so that a part of an allocation, or several allocations, are freed as
- * easily as one allocation.
+ * The pages of all slabs, numbered from the beginning of the arena. A page of a
+ * slab with memory is either live, which means the program's, or part of a
+ * block: a run of free pages of one slab and of one kind. A block is idle if no
+ * thread works at it. Idle blocks are found by their length, and two idle
+ * neighbours of one kind become one block. A block that a thread works at is
+ * held: only this thread may touch the pages, and nobody else finds the block
+ * or joins the block with others. A live page has one bit and nothing else, so
+ * that a part of an allocation, or several allocations, are freed as easily as
+ * one allocation.
  *
- * The caller holds the lock of the arena around everything here. Nothing here
- * takes longer than a word for each 64 pages.
+ * The caller of each function holds the lock of the arena. No function takes
+ * more than a step for each 64 pages.
  */
 
 /** The state of the pages of a block, see docs/design/arena.md. The pages of a held
  *  block are on their way from one kind to another. The order is the one in which a
  *  request looks for room. */
 typedef enum ucs_arena_kind {
-    UCS_ARENA_KIND_DIRTY,    /**< Accessible, with anything: freed just now */
-    UCS_ARENA_KIND_MUZZY,    /**< Not accessible, with anything */
+    UCS_ARENA_KIND_DIRTY,    /**< Accessible, contents unknown: freed just now */
+    UCS_ARENA_KIND_MUZZY,    /**< Not accessible, contents unknown */
     UCS_ARENA_KIND_RETAINED, /**< Not accessible; would read as zero */
-    UCS_ARENA_KIND_FRESH,    /**< Accessible, reads as zero: nobody has had them */
+    UCS_ARENA_KIND_FRESH,    /**< Accessible, reads as zero: never allocated */
     UCS_ARENA_KIND_LAST
 } ucs_arena_kind_t;
 
 
 /** A slab's pages. All under the lock of the arena. */
 typedef struct ucs_arena_usage {
-    uint32_t         pages;       /**< Of the slab; 0: the slab has no memory */
+    uint32_t         pages;       /**< Pages of the slab; 0: the slab has no
+                                       memory */
     uint32_t         live;        /**< Live pages */
     uint32_t         idle;        /**< Pages of idle blocks */
     uint32_t         held;        /**< Pages of held blocks */
-    uint8_t          is_spoilt;   /**< Whether no page is allocated or becomes idle
-                                       any more */
+    uint8_t          is_spoilt;   /**< Whether the slab is spoilt: no page is
+                                       allocated or becomes idle any more */
     ucs_arena_time_t empty_since; /**< When the last live page was freed; undefined
                                        while there are some */
 } ucs_arena_usage_t;
 
 
-/** All under the lock of the arena, but what is constant. */
+/** The pages of all slabs. All but constant fields are accessed under the lock
+ *  of the arena. */
 typedef struct ucs_arena_blocks {
     ucs_arena_tag_t   *tags;      /**< Of each page. Constant, as memory */
     uint64_t          *live;      /**< A bit for each page. Constant, as
                                        memory */
     ucs_arena_usage_t *usage;     /**< Of each slab. Constant, as memory */
-    uint32_t          slab_pages; /**< Pages of a slab's addresses; it may have
-                                       fewer. Constant */
-    unsigned          slab_shift; /**< Its logarithm. Constant */
+    uint32_t          slab_pages; /**< Pages for which a slab has addresses; it
+                                       may have less memory. Constant */
+    unsigned          slab_shift; /**< Logarithm of slab_pages. Constant */
     uint64_t          num[UCS_ARENA_KIND_LAST]; /**< Pages of idle blocks */
     uint64_t          num_held;   /**< Pages of held blocks */
     uint64_t          num_live;   /**< Pages that are live */
@@ -132,10 +135,10 @@ void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
 void ucs_arena_blocks_make_live(ucs_arena_blocks_t *blocks, uint32_t block,
                                 uint32_t length);
 
-/** Make live pages of a slab, all of them live, an idle dirty block, or a part of
- *  one; or a held block.
+/** Make live pages of one slab an idle dirty block, or a part of one; or a held
+ *  block. All pages of the range are live.
  *
- * @param [in] is_held  Which of both. */
+ * @param [in] is_held  Whether the block is held. */
 void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
                              uint32_t length, ucs_arena_time_t now,
                              int is_held);
@@ -148,29 +151,31 @@ void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
 uint32_t ucs_arena_blocks_live_run(const ucs_arena_blocks_t *blocks,
                                    size_t *page_p, size_t end);
 
-/** Hold an idle block, or the first pages. @return how many.
+/** Hold an idle block, or only its first pages. @return how many pages are
+ *  held.
  *
- * @param [in] length  At most so many pages. */
+ * @param [in] length  How many pages to hold at most. */
 uint32_t ucs_arena_blocks_hold(ucs_arena_blocks_t *blocks, uint32_t block,
                                uint32_t length);
 
-/** Make a held block idle, of a kind that may be another one; in a spoilt slab
- *  nobody has the pages any more. */
+/** Make a held block idle, of a new kind or of its former one. In a spoilt slab
+ *  the block is dropped: its pages are in no block any more. */
 void ucs_arena_blocks_release(ucs_arena_blocks_t *blocks, uint32_t block,
                               ucs_arena_kind_t kind);
 
-/** Forget a held block of a slab that is given back, or spoilt. */
+/** Forget a held block of a slab that is about to be unmapped, or is spoilt. */
 void ucs_arena_blocks_drop(ucs_arena_blocks_t *blocks, uint32_t block);
 
 /** Forget a slab, after all of its blocks were dropped. */
 void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab);
 
-/** @return pages of the fresh idle block at the end of a slab; 0: there is
- *          none. */
+/** @return the length of the fresh idle block at the end of a slab, pages; 0:
+ *          there is none. */
 uint32_t
 ucs_arena_blocks_rest(const ucs_arena_blocks_t *blocks, uint32_t slab);
 
-/** Cut so many pages of ucs_arena_blocks_rest() off. */
+/** Cut pages of the fresh block at the end of a slab off. @param [in] length At
+ *  most as many as ucs_arena_blocks_rest() says. */
 void ucs_arena_blocks_cut(ucs_arena_blocks_t *blocks, uint32_t slab,
                           uint32_t length);
 
@@ -179,15 +184,15 @@ void ucs_arena_blocks_cut(ucs_arena_blocks_t *blocks, uint32_t slab,
 uint32_t ucs_arena_blocks_next_idle(const ucs_arena_blocks_t *blocks,
                                     uint32_t first, uint32_t end);
 
-/** Make a slab spoilt, with memory or without: nobody has the pages of idle blocks any
- *  more. */
+/** Make a slab spoilt, with memory or without. Its idle blocks are dropped:
+ *  their pages are in no block any more. */
 void ucs_arena_blocks_spoil(ucs_arena_blocks_t *blocks, uint32_t slab);
 
 /** @return whether a page of a range, all of it in one slab, is held. */
 int ucs_arena_blocks_has_held(const ucs_arena_blocks_t *blocks, uint32_t first,
                               uint32_t end);
 
-/** Make pages of a spoilt slab live, whatever they are. */
+/** Make pages of a spoilt slab live, whether they are live already or not. */
 void ucs_arena_blocks_claim(ucs_arena_blocks_t *blocks, uint32_t first,
                             uint32_t end);
 

@@ -12,12 +12,13 @@
 #define COLUMNS   UCS_ARENA_FIT_COLUMNS
 #define NUM_LISTS (UCS_ARENA_FIT_ROWS * COLUMNS)
 
-/* At most so many blocks of a list with blocks that may be too short are looked at for one
- * allocation, so that an allocation takes constant time */
+/* An allocation looks at this many blocks at most in a list in which some
+ * blocks may be too short, so that it takes constant time */
 #define MAX_LOOKS 8
 
 
-/* How much longer the next list's blocks are, as a power of 2 */
+/* @return the distance in length between the blocks of a list and of the next
+ * one, as a power of 2 */
 static unsigned step_of(uint32_t length)
 {
     return (length < COLUMNS) ? 0 : ucs_ilog2(length / COLUMNS);
@@ -33,13 +34,15 @@ static unsigned list_of(uint32_t length)
                                 (step * COLUMNS) + (length >> step);
 }
 
-/* The first list with no block shorter than a length, or NUM_LISTS and more */
+/* @return the first list in which no block is shorter than a length; NUM_LISTS
+ * or more: there is none */
 static unsigned list_above(uint32_t length)
 {
     return list_of(length + (1u << step_of(length)) - 1);
 }
 
-/* The first list that is not empty, from the given one on; NUM_LISTS: none */
+/* @return the first list that is not empty, from the given one on; NUM_LISTS:
+ * there is none */
 static unsigned next_list(const ucs_arena_fit_t *fit, unsigned list)
 {
     unsigned row = list / COLUMNS;
@@ -136,8 +139,8 @@ uint32_t ucs_arena_fit_find(const ucs_arena_fit_t *fit,
     unsigned list = list_of(length);
     uint32_t block;
 
-    /* Programs allocate the same lengths again: a block of this very length is in a list
-     * with blocks that may be shorter */
+    /* Programs often allocate the same length again. A block of exactly this
+     * length is in a list whose other blocks may be shorter */
     block = look(fit, tags, list, length);
     if (block != UCS_ARENA_NO_PAGE) {
         return block;

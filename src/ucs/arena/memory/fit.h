@@ -36,8 +36,8 @@ BEGIN_C_DECLS
 #define UCS_ARENA_FIT_ROWS   17
 
 
-/** What is known of a page. A block has its length and kind on its first and
- *  its last page, so that its neighbours find it from either side. */
+/** The tag of a page. The tags of the first and the last page of a block have
+ *  its length and kind, so that the neighbours find the block from either side. */
 typedef struct ucs_arena_tag {
     uint32_t length; /**< Of the block, pages */
     uint32_t kind;   /**< Of the block, see blocks.h; 0 on all pages that are
@@ -58,7 +58,7 @@ typedef struct ucs_arena_fit {
 } ucs_arena_fit_t; /* All zero: empty */
 
 
-/** Add a block, by its first page. It is the first to be found of its
+/** Add a block, by its first page. The block is found before others of its
  *  length. */
 void ucs_arena_fit_add(ucs_arena_fit_t *fit, ucs_arena_tag_t *tags,
                        uint32_t block);
@@ -76,7 +76,8 @@ void ucs_arena_fit_remove(ucs_arena_fit_t *fit, ucs_arena_tag_t *tags,
 uint32_t ucs_arena_fit_find(const ucs_arena_fit_t *fit,
                             const ucs_arena_tag_t *tags, uint32_t length);
 
-/** @return the first page of a block of the longest, or UCS_ARENA_NO_PAGE. */
+/** @return the first page of a block from the list of the longest blocks, or
+ *  UCS_ARENA_NO_PAGE. */
 uint32_t ucs_arena_fit_longest(const ucs_arena_fit_t *fit);
 
 END_C_DECLS

@@ -9,7 +9,7 @@
 #include <ucs/base/relaxed.h>
 
 
-/* In the state: the program gets memory of the slab */
+/* Flags in the state of a slab from which memory is allocated */
 #define SERVED (UCS_ARENA_SLAB_OPEN | UCS_ARENA_SLAB_PLAIN)
 
 
@@ -20,7 +20,8 @@ int ucs_arena_slab_is_spoilt(const ucs_arena_slab_t *slab)
 
 int ucs_arena_slab_is_used(const ucs_arena_slab_t *slab)
 {
-    /* Acquire: what uses have done comes before what follows */
+    /* Acquire: all that ended uses have done comes before the next step of the
+     * caller */
     return (uint32_t)atomic_load_explicit(&slab->state,
                                           memory_order_acquire) != 0;
 }
@@ -30,7 +31,8 @@ void *ucs_arena_slabs_memory(const ucs_arena_slabs_t *slabs, uint32_t slab)
     return (void*)(slabs->base + ((uintptr_t)slab << slabs->shift));
 }
 
-/* The first one: memory in use stays together, and later slabs become empty */
+/* Not any vacant slab, but the first one: so live memory stays together, and
+ * later slabs become empty */
 uint32_t ucs_arena_slabs_first_vacant(const ucs_arena_slabs_t *slabs)
 {
     uint32_t i;

@@ -22,22 +22,26 @@ BEGIN_C_DECLS
 
 /** @file slabs.h
  *
- * The slabs of an arena: parts of the address range, each with memory and one
- * registration, or without. A slab has addresses for the longest slab, and memory from
- * the first address on, as much as was asked for. Any thread finds the registration of
- * an address without a lock. The helper registers slabs and takes their memory away; a
- * thread that needs memory opens a vacant slab. Any thread may spoil a slab: the program
- * has mapped something else there, so nobody finds the registration from then on.
+ * The slabs of an arena: parts of the address range. A vacant slab has no
+ * memory, a plain one has memory without a registration, and a registered one
+ * has memory with one registration. Each slab has addresses for the longest
+ * slab, and memory from its first address on, as much as was chosen when the
+ * slab was opened. Any thread finds the registration of an address without a
+ * lock. The helper registers slabs and takes their memory away; a thread that
+ * needs memory opens a vacant slab. Any thread may spoil a slab: the program
+ * has mapped something else there, so nobody finds the registration from then
+ * on.
  */
 
-/** In the state of a slab: the slab is registered, and found. The bits below this one
- *  count the answered registrations that have not ended. */
+/** In the state of a slab: the slab is registered, and threads find it. The
+ *  bits below this one count the uses of the registration that have not ended. */
 #define UCS_ARENA_SLAB_OPEN   UCS_BIT(32)
 
 /** In the state of a slab: the slab is spoilt. */
 #define UCS_ARENA_SLAB_SPOILT UCS_BIT(33)
 
-/** In the state of a slab: a use may ask for the registration. */
+/** In the state of a slab: the slab is plain (with memory, not registered), and
+ *  a use may ask for the registration. */
 #define UCS_ARENA_SLAB_PLAIN  UCS_BIT(34)
 
 /** In the state of a slab: a use has asked for the registration. */
@@ -50,7 +54,7 @@ BEGIN_C_DECLS
 /** What a slab has. */
 typedef enum ucs_arena_slab_kind {
     UCS_ARENA_SLAB_KIND_VACANT,     /**< Addresses only */
-    UCS_ARENA_SLAB_KIND_PLAIN,      /**< Memory, like any of the kernel's */
+    UCS_ARENA_SLAB_KIND_PLAIN,      /**< Memory without a registration */
     UCS_ARENA_SLAB_KIND_REGISTERED, /**< Memory and a registration */
     UCS_ARENA_SLAB_KIND_LAST
 } ucs_arena_slab_kind_t;
@@ -59,9 +63,10 @@ typedef enum ucs_arena_slab_kind {
 /** A slab. */
 typedef struct ucs_arena_slab {
     /** The flags and the number of uses. The flags are written under the lock
-     *  of the arena. OPEN is set with release, so that whoever sees the flag sees the
-     *  handle; who removes OPEN looks then whether there are uses, with acquire:
-     *  the helper deregisters after all of them have ended. */
+     *  of the arena. OPEN is set with release, so that whoever sees the flag
+     *  sees the handle. A thread that removes OPEN then looks, with acquire,
+     *  whether there are uses: the helper deregisters after all uses have
+     *  ended. */
     _Atomic(uint64_t)     state;
     void                  *handle; /**< From reg(). Written by the helper before the
                                         slab is open; constant while it is */
@@ -80,21 +85,26 @@ typedef struct ucs_arena_slab {
 
 /** The slabs of an arena. */
 typedef struct ucs_arena_slabs {
-    uintptr_t         base;     /**< Where the first one begins. Constant */
-    size_t            size;     /**< Addresses of all, bytes. Constant */
-    size_t            mask;     /**< Those of one, bytes, less 1. Constant */
-    unsigned          shift;    /**< Logarithm of those of one. Constant */
-    uint32_t          num;      /**< How many there are. Constant */
-    _Atomic(uint32_t) num_used; /**< From this one on all were always vacant. Written
-                                     under the lock of the arena, relaxed */
-    size_t            bytes[UCS_ARENA_SLAB_KIND_LAST]; /**< Of the slabs of each kind.
-                                     Under the lock of the arena */
-    ucs_arena_slab_t  *slabs;   /**< All. Constant, as memory */
+    uintptr_t         base;     /**< Where the first slab begins. Constant */
+    size_t            size;     /**< Addresses of all slabs, bytes. Constant */
+    size_t            mask;     /**< Addresses of one slab, bytes, less 1.
+                                     Constant */
+    unsigned          shift;    /**< Logarithm of the addresses of one slab.
+                                     Constant */
+    uint32_t          num;      /**< Number of slabs. Constant */
+    _Atomic(uint32_t) num_used; /**< From this slab on, all slabs have always
+                                     been vacant. Written under the lock of the
+                                     arena, relaxed */
+    size_t            bytes[UCS_ARENA_SLAB_KIND_LAST]; /**< Memory of the slabs
+                                                            of each kind, bytes.
+                                                            Under the lock of
+                                                            the arena */
+    ucs_arena_slab_t  *slabs;   /**< All slabs. The pointer is constant */
 } ucs_arena_slabs_t;
 
 
-/** @return the slab that has all of a range and is open at this moment; NULL if
- *          none has. Wait-free. */
+/** @return the open slab (registered, and not hidden) that contains a whole
+ *          range; NULL if there is none. Wait-free. */
 static UCS_F_ALWAYS_INLINE ucs_arena_slab_t *
 ucs_arena_slabs_find(const ucs_arena_slabs_t *slabs, uintptr_t address,
                      size_t length)
@@ -114,14 +124,15 @@ ucs_arena_slabs_find(const ucs_arena_slabs_t *slabs, uintptr_t address,
         return NULL;
     }
 
-    /* A length of 0 is wrapped, and so too long */
+    /* A length of 0 wraps around, and is too long for any slab */
     slab_length = ucs_relaxed_load(&slab->length);
     start       = offset & slabs->mask;
     return ((start < slab_length) && (length - 1 < slab_length - start)) ?
            slab : NULL;
 }
 
-/** Keep a slab open. @return 0 if it is not open any more. Wait-free. */
+/** Begin a use of the registration of a slab, which keeps the slab open.
+ *  @return 0 if the slab is not open any more. Wait-free. */
 static UCS_F_ALWAYS_INLINE int ucs_arena_slab_acquire(ucs_arena_slab_t *slab)
 {
     if (ucs_likely(atomic_fetch_add_explicit(&slab->state, 1,
@@ -137,7 +148,7 @@ static UCS_F_ALWAYS_INLINE int ucs_arena_slab_acquire(ucs_arena_slab_t *slab)
 /** The end of ucs_arena_slab_acquire(). Wait-free. */
 static UCS_F_ALWAYS_INLINE void ucs_arena_slab_release(ucs_arena_slab_t *slab)
 {
-    /* Release: the helper deregisters after this */
+    /* Release: the helper, which sees the end of the use, deregisters after it */
     atomic_fetch_sub_explicit(&slab->state, 1, memory_order_release);
 }
 
@@ -161,26 +172,27 @@ void *ucs_arena_slabs_memory(const ucs_arena_slabs_t *slabs, uint32_t slab);
  *          there is none. Under the lock of the arena. */
 uint32_t ucs_arena_slabs_first_vacant(const ucs_arena_slabs_t *slabs);
 
-/** @return bytes of a slab's memory. */
+/** @return the length of the memory of a slab, bytes. */
 size_t ucs_arena_slab_length(const ucs_arena_slab_t *slab);
 
-/** Note what a slab has, and bytes of its memory. Under the lock of the arena. */
+/** Note the kind of a slab, and the length of its memory, bytes. Under the lock
+ *  of the arena. */
 void ucs_arena_slabs_set(ucs_arena_slabs_t *slabs, uint32_t slab,
                          ucs_arena_slab_kind_t kind, size_t length);
 
-/** @return bytes of all slabs with memory. Under the lock of the arena. */
+/** @return the memory of all slabs, bytes. Under the lock of the arena. */
 size_t ucs_arena_slabs_committed(const ucs_arena_slabs_t *slabs);
 
-/** Let a registered slab be found, or the registration of a plain one be asked for,
- *  unless the slab is spoilt, or the process exits. Under the lock of the arena, as the
- *  next four. */
+/** Let threads find a registered slab, or ask for the registration of a plain
+ *  one, unless the slab is spoilt or the process exits. Under the lock of the
+ *  arena, as the next four functions. */
 void ucs_arena_slab_publish(ucs_arena_slab_t *slab);
 
 /** Forget that the registration of a slab was asked for. */
 void ucs_arena_slab_unwant(ucs_arena_slab_t *slab);
 
-/** Let a slab not be found any more. @return 0 if the slab is in use, and found as
- *  before. */
+/** Let nobody find a slab any more. @return 0 if the registration is in use:
+ *  threads find the slab as before. */
 int ucs_arena_slab_hide(ucs_arena_slab_t *slab);
 
 /** Make a slab spoilt, in use or not. */
@@ -189,8 +201,8 @@ void ucs_arena_slab_spoil(ucs_arena_slab_t *slab);
 /** The end of ucs_arena_slab_spoil(): the slab is vacant. */
 void ucs_arena_slab_mend(ucs_arena_slab_t *slab);
 
-/** Let a range of addresses be the part that is in the slabs' addresses. Any thread.
- *  @return 0 if there is none: nothing has changed. */
+/** Clip a range to the addresses of the slabs. Any thread. @return 0 if the
+ *  range has none of these addresses, and stays as it is. */
 int ucs_arena_slabs_clip(const ucs_arena_slabs_t *slabs, uintptr_t *start_p,
                          uintptr_t *end_p);
 

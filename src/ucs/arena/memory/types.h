@@ -14,8 +14,7 @@
 
 /** @file types.h
  *
- * Times, the operations and the parameters that an arena is made with, and its
- * counters.
+ * The operations and parameters with which an arena is made, and its counters.
  */
 
 /** A time, nanoseconds, from any clock that never goes back. */
@@ -59,7 +58,8 @@ typedef struct ucs_arena_ops {
     /** Register a slab with the adapter, if the bounds on pinned memory have
      *  room for it.
      *
-     *  @param [out] handle_p  What ucs_arena_slab_t::handle is to be. */
+     *  @param [out] handle_p  The handle of the registration:
+     *                         ucs_arena_slab_t::handle. */
     ucs_status_t (*reg)(void *arg, void *start, size_t length,
                         void **handle_p);
 
@@ -82,23 +82,25 @@ typedef struct ucs_arena_ops {
 typedef struct ucs_arena_params {
     uintptr_t        start;       /**< Address range, reserved by the caller;
                                        a multiple of slab_size */
-    size_t           size;        /**< Of that range, any multiple of slab_size
-                                       below 2^32 - 1 pages */
-    size_t           page_size;   /**< The kernel's, 64 and more */
-    size_t           slab_size;   /**< Of the longest registration: a page and
+    size_t           size;        /**< Size of the address range: any multiple
+                                       of slab_size, below 2^32 - 1 pages */
+    size_t           page_size;   /**< Size of a page of the kernel, 64 and more */
+    size_t           slab_size;   /**< Size of the longest slab: a page and
                                        more, up to 2^20 pages and to
                                        UCS_ARENA_MAX_SLAB */
-    size_t           first_slab;  /**< Of the shortest slab: a page and more, up
-                                       to slab_size. Slabs are multiples of this
-                                       size, and the longer the more memory the
-                                       slabs have already; slab_size: all slabs are
+    size_t           first_slab;  /**< Size of the shortest slab: a page and
+                                       more, up to slab_size. The length of each
+                                       slab is a multiple of this size: the more
+                                       memory all slabs have already, the longer
+                                       a new one is. slab_size: all slabs are
                                        alike */
-    size_t           limit;       /**< Of all slabs together at most: first_slab
-                                       and more, not a power of 2 */
+    size_t           limit;       /**< Most memory of all slabs together:
+                                       first_slab and more; need not be a power
+                                       of 2 */
     ucs_arena_time_t lazy;        /**< Freed memory is protected at the latest
                                        after this time */
-    ucs_arena_time_t idle;        /**< A slab is given back when it was empty
-                                       for this time */
+    ucs_arena_time_t idle;        /**< A slab that was empty for this time is
+                                       unmapped */
     ucs_arena_time_t retry;       /**< A registration that has failed is tried again
                                        after this time, above 0, and after each
                                        further failure after twice as long, up to 64
@@ -111,8 +113,9 @@ typedef struct ucs_arena_params {
  *  slower (LMCache/LMCache#4432). */
 #define UCS_ARENA_MAX_SLAB        (4ul << 30)
 
-/* Defaults, nanoseconds. The lazy time is short for people, and long beside a system
- * call; the other times let slabs come and go a few times a second at most. */
+/* Defaults, nanoseconds. The lazy time is too short for people to notice, and
+ * long beside a system call; the other times let slabs come and go a few times
+ * a second at most. */
 #define UCS_ARENA_DEF_LAZY  10000000ul
 #define UCS_ARENA_DEF_IDLE  1000000000ul
 #define UCS_ARENA_DEF_RETRY 100000000ul

@@ -28,8 +28,8 @@ BEGIN_C_DECLS
  * context into a signature later.
  */
 
-/** Length of the longest context window: how many communications before the
- *  present one it remembers. */
+/** Length of the longest context window: the number of communications before
+ *  the present one that it remembers. */
 #define UCS_RCACHE_PRED_MAX_WINDOW 4
 
 
@@ -45,11 +45,12 @@ typedef enum {
 
 /** A communication as the predictor sees it. Plain data. */
 typedef struct ucs_rcache_pred_context {
-    uint64_t caller;  /**< Address the communication was called from, mixed
-                           with its kind */
-    uint64_t stack;   /**< What tells apart the calls of one caller: the path of
-                           calls that led there, see ucs/callpath, or the value
-                           of the stack pointer if no path is known */
+    uint64_t caller;  /**< The address from which the communication was called,
+                           mixed with the kind of the communication */
+    uint64_t stack;   /**< Tells apart the calls from one caller: the number of
+                           the path of calls that led there, see ucs/callpath,
+                           or the value of the stack pointer if the path is not
+                           known */
     uint64_t window;  /**< Hash of the kinds and addresses of the communications before */
 } ucs_rcache_pred_context_t;
 
@@ -106,19 +107,21 @@ typedef enum {
                                           attempt failed */
     UCS_RCACHE_PRED_EVENT_DEADLINE,  /**< The helper has decided what to do with
                                           a region until its next use */
-    UCS_RCACHE_PRED_EVENT_UNMET,     /**< The use that a region was registered for has not
-                                          come in time */
+    UCS_RCACHE_PRED_EVENT_UNMET,     /**< A region was registered ahead of a
+                                          use, or kept for it, and the use has
+                                          not come in time */
     UCS_RCACHE_PRED_EVENT_UNMAP,     /**< Memory is being unmapped */
-    UCS_RCACHE_PRED_EVENT_MAP,       /**< Memory was mapped that an arena could
-                                          have served. No event of a cache */
+    UCS_RCACHE_PRED_EVENT_MAP,       /**< The program has mapped memory that an
+                                          arena could have served. The cache
+                                          does not send this event */
     UCS_RCACHE_PRED_EVENT_LAST
 } ucs_rcache_pred_event_type_t;
 
 
-/** How an event came out: bits of ucs_rcache_pred_event_t::result. */
+/** The result of an event: bits of ucs_rcache_pred_event_t::result. */
 enum {
-    /* Bits of USE_BEGIN. None is set if UCX's own cache manages the memory, since UCX
-     * does not tell */
+    /* Bits of USE_BEGIN. None is set if UCX's own cache manages the memory,
+     * since UCX does not tell what its cache has done */
     UCS_RCACHE_PRED_RESULT_HIT        = 1 << 0, /**< The use found its region
                                                      registered */
     UCS_RCACHE_PRED_RESULT_EARLY      = 1 << 1, /**< The use was counted as
@@ -163,8 +166,9 @@ typedef enum {
 
 /** Who registered or deregistered memory. */
 typedef enum {
-    UCS_RCACHE_PRED_BY_USE,    /**< A use, on the critical path, or anybody who
-                                    deregistered an idle region to make room */
+    UCS_RCACHE_PRED_BY_USE,    /**< A use, on the critical path; or any thread
+                                    that has deregistered an idle region to make
+                                    room */
     UCS_RCACHE_PRED_BY_HELPER, /**< The helper */
     UCS_RCACHE_PRED_BY_PIECE,  /**< A use in pieces */
     UCS_RCACHE_PRED_BY_LAST
@@ -193,10 +197,11 @@ typedef struct ucs_rcache_pred_event {
                                              the use in pieces; no other region
                                              or use in pieces has the same. 0 in
                                              UNMAP and MAP, and in REG and DEREG
-                                             of pieces. Uses of an arena's memory
-                                             have that of a slab, whatever their
-                                             memory. A USE_END ends any one of
-                                             the uses with its number */
+                                             of pieces. Uses of memory of an
+                                             arena have the number of their
+                                             slab. A USE_END says that one of
+                                             the uses with this number has
+                                             ended, but not which */
     uint64_t                  address;  /**< All but USE_END: start of the
                                              memory */
     uint64_t                  length;   /**< All but USE_END: size of the

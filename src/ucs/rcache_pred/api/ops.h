@@ -19,8 +19,8 @@ BEGIN_C_DECLS
 
 /** @file ops.h
  *
- * What the cache has to be told of the outside world: the time, how memory is registered,
- * and what other processes and other runs know, as one table of functions. Tests hand in a
+ * The outside world of the cache, as one table of functions: the time, the
+ * registration of memory, and the other processes of the node. Tests hand in a
  * fake clock and a fake registration, which makes every decision reproducible.
  */
 
@@ -35,16 +35,18 @@ typedef uint64_t ucs_rcache_pred_time_t;
 
 /** The share of a process and its helper in the processors of the node. */
 typedef struct ucs_rcache_pred_seat {
-    double                 idle;    /**< Part of its processor without users but the
-                                         helper: 1 for a processor of its own, less beside
-                                         a busy sibling, 0 without one */
-    unsigned               sharers; /**< Helpers on the processor, itself included, if
-                                         every process has a helper */
-    ucs_rcache_pred_time_t slice;   /**< How long each of them runs at a time,
-                                         ns */
-    double                 share;   /**< Part of a processor within reach of the process,
-                                         more than 0, at most 1, as the base of the
-                                         budget */
+    double                 idle;    /**< Part of a processor that the helper has
+                                         for itself: 1 for a whole processor,
+                                         less beside a busy sibling, 0 without a
+                                         processor of its own */
+    unsigned               sharers; /**< Helpers on the processor of this
+                                         helper, which is included, if every
+                                         process has a helper */
+    ucs_rcache_pred_time_t slice;   /**< How long each of these helpers runs at
+                                         a time, ns */
+    double                 share;   /**< Part of a processor that the process
+                                         can have, more than 0, at most 1: the
+                                         base of the budget */
 } ucs_rcache_pred_seat_t;
 
 
@@ -85,17 +87,18 @@ typedef struct ucs_rcache_pred_ops {
     /**
      * Called before and after each call of @ref mem_reg and @ref mem_dereg, by
      * the same thread and with the same argument. If a domain lets one thread
-     * in at a time, enter waits for it, so that the wait does not count as a
-     * part of what a registration costs. NULL: nothing is waited for.
+     * in at a time, enter waits for the turn of this thread, so that the wait
+     * does not count as a part of the cost of a registration. NULL: nothing is
+     * waited for.
      */
     void                   (*enter)(void *domain_arg);
     void                   (*leave)(void *domain_arg);
 
     /**
-     * Tell the other processes of the node the need of the process, in bytes, and find
-     * its seat among them. Called from time to time by the thread that does the helper's
-     * work. NULL: nothing is known of other processes, and the helper thread keeps its
-     * work.
+     * Tell the other processes of the node how much memory this process has
+     * registered lately, in bytes, and find its seat among them. Called from
+     * time to time by the thread that does the helper's work. NULL: nothing is
+     * known of other processes, and the helper thread keeps its work.
      */
     void                   (*seat)(void *arg, uint64_t demand,
                                    ucs_rcache_pred_seat_t *seat);
@@ -118,8 +121,8 @@ typedef struct ucs_rcache_pred_ops {
     void                   (*publish)(void *arg);
 
     /** Get the processor time of the calling thread, ns. Called by whoever does
-     *  the helper's work, twice a round. NULL: a thread is taken to run all the
-     *  time. */
+     *  the helper's work, twice a round. NULL: the thread is assumed to run all
+     *  the time. */
     ucs_rcache_pred_time_t (*busy)(void *arg);
 } ucs_rcache_pred_ops_t;
 

@@ -73,8 +73,8 @@ typedef struct ucs_rcache_pred_subsystem_stats {
  * called in a memory hook or under a lock that a memory hook takes.
  *
  * A part of the bound, at most 1/16 of the bytes and one registration, is not
- * handed out here: it stays free for transfers in pieces, which could not go on
- * without it.
+ * reserved for subsystems: it stays free for transfers in pieces, which could
+ * not go on without room.
  *
  * @param [in] subsystem  Any but CACHE, which reserves for itself.
  * @param [in] bytes      Bytes of all pages that the registrations touch, since
@@ -155,20 +155,23 @@ typedef struct ucs_rcache_pred_params {
     ucs_rcache_pred_policy_t    policy;       /**< Any but LEAVE_PINNED, under
                                                    which there is no cache */
     ucs_rcache_pred_helper_t    helper;
-    double                      budget;       /**< What giving up memory may
+    double                      budget;       /**< What deregistering memory,
+                                                   and registering it again, may
                                                    cost, as a part of the run
                                                    time; 0 or more; INFINITY: no
                                                    bound; see
                                                    docs/design/budget.md */
-    unsigned                    history;      /**< How many recent intervals a
-                                                   prediction considers;
-                                                   1..MAX_HISTORY */
+    unsigned                    history;      /**< How many recent intervals
+                                                   each history considers, those
+                                                   of one context and those of a
+                                                   region; 1..MAX_HISTORY */
     unsigned                    max_sites;    /**< Call sites that are
                                                    remembered at most; >= 16 */
-    unsigned                    known_regions; /**< Unregistered regions that
-                                                   are remembered at most, if
-                                                   the program comes back to so
-                                                   many; 16..2^30 */
+    unsigned                    known_regions; /**< The most unregistered
+                                                    regions that are remembered,
+                                                    which is reached only if the
+                                                    program comes back to that
+                                                    many; 16..2^30 */
     uint64_t                    max_bytes;    /**< Bound on registered bytes,
                                                    counted in whole pages and
                                                    never exceeded; >= @ref
@@ -177,10 +180,12 @@ typedef struct ucs_rcache_pred_params {
     uint64_t                    max_regions;  /**< Bound on registrations at a
                                                    time; >= 4; UINT64_MAX: no
                                                    bound */
-    int                         pieces;       /**< Not 0: a use able to register its
-                                                   memory in pieces does so where pieces
-                                                   are faster. 0: only where there is no
-                                                   room for all of its memory */
+    int                         pieces;       /**< Not 0: a use that can
+                                                   register its memory in pieces
+                                                   does so where pieces are
+                                                   faster. 0: it does so only
+                                                   where there is no room for
+                                                   all of its memory */
     ucs_rcache_pred_node_t      *node;        /**< Keeps the bounds of the node;
                                                    NULL: the node has none. It
                                                    was joined with @ref
@@ -204,13 +209,14 @@ typedef struct ucs_rcache_pred_params {
 
 #define UCS_RCACHE_PRED_MAX_HISTORY 16
 
-/** The range of page sizes, bytes. No system that Linux runs on has pages
- *  outside of it, huge ones aside, which may be registered in part. */
+/** The range of page sizes, bytes. All systems on which Linux runs have pages
+ *  in this range. Huge pages do not count, since a part of one can be
+ *  registered. */
 #define UCS_RCACHE_PRED_MIN_PAGE_SIZE (4ul << 10)
 #define UCS_RCACHE_PRED_MAX_PAGE_SIZE (1ul << 20)
 
-/** How many pieces of a transfer are registered at a time: one is in flight
- *  while the next one is registered. */
+/** How many pieces of a transfer are registered at a time: while one piece is
+ *  in flight, the next piece is registered. */
 #define UCS_RCACHE_PRED_PIECES_IN_FLIGHT 2
 
 /** The least size of a piece, bytes. A piece has at least two pages, since its
@@ -231,8 +237,8 @@ static inline uint64_t ucs_rcache_pred_pieces_reserve(size_t page_size)
 }
 #define UCS_RCACHE_PRED_NODE_RESERVE_REGIONS UCS_RCACHE_PRED_PIECES_IN_FLIGHT
 
-/** The least bound. A smaller one would have no room for the pieces of a
- *  transfer that are in flight at a time. */
+/** The least bound on bytes. A smaller bound would have no room for the pieces
+ *  of a transfer that are in flight at a time. */
 #define UCS_RCACHE_PRED_MIN_BYTES   (256ul << 10)
 
 
@@ -246,62 +252,67 @@ static inline uint64_t ucs_rcache_pred_pieces_reserve(size_t page_size)
 /** What a cache has counted since its creation. All numbers are of the same
  *  instant. */
 typedef struct ucs_rcache_pred_stats {
-    uint64_t uses;           /**< Uses begun */
+    uint64_t uses;           /**< Uses begun: how often a communication needed
+                                  its buffer registered */
     uint64_t hits;           /**< Uses that found their region registered */
     uint64_t late;           /**< Uses that came before the registration
                                   predicted for them was complete */
     uint64_t early;          /**< Uses that found a region registered ahead by more than a
                                   quarter of its period */
-    uint64_t wasted;         /**< Registrations ahead of a use that did not
-                                  come */
+    uint64_t wasted;         /**< Registrations ahead of uses that did not come */
     uint64_t regs_critical;  /**< Registrations done by a use */
     uint64_t regs_helper;    /**< Registrations done ahead of a use */
     uint64_t deregs;         /**< Deregistrations */
-    uint64_t precedents;     /**< Uses whose next use was expected as after such uses of
-                                  other regions, or of the region in another context */
+    uint64_t precedents;     /**< Uses after which the next use was expected
+                                  when it came after such uses of other regions,
+                                  or of the region in another context */
     uint64_t evictions;      /**< Idle regions that were deregistered to make
                                   room, to keep a bound or because the system
                                   refused a registration */
-    uint64_t evictions_node; /**< Of these, for a bound of the node, whichever
+    uint64_t evictions_node; /**< Evictions for a bound of the node, whichever
                                   process needed the room */
-    uint64_t evictions_system; /**< Of these, since the system refused a
+    uint64_t evictions_system; /**< Evictions since the system refused a
                                     registration */
     uint64_t reg_failures;   /**< Registrations that failed for good */
     uint64_t dq_dropped;     /**< Entries that the deregistration queue has
-                                  lost. Of their regions the helper learns
-                                  nothing but the last use */
+                                  lost. The helper learns only the last use of a
+                                  region from which it has lost entries */
     uint64_t forgotten;      /**< Uses of memory whose region was forgotten,
-                                  since known_regions does not let more be
+                                  since no more than known_regions are
                                   remembered */
     uint64_t unmapped;       /**< Regions whose memory was unmapped */
     uint64_t helper_rounds;  /**< Rounds of the helper, whoever did them */
     uint64_t time_critical;  /**< Time that uses spent on registering, on
                                   deregistering and on waiting for the helper,
                                   ns */
-    uint64_t budget_spent;   /**< Cost of giving up memory so far, by the rules of the
-                                  budget, ns; see docs/design/budget.md */
-    uint64_t budget_time;    /**< Processor time within reach of the process so far, the
-                                  base of the budget, ns: less than duration where
-                                  processes share processors */
-    uint64_t room_lost;      /**< Time of uses for registering again after a region gave
-                                  way for room, ns. No budget pays for the time */
-    uint64_t refused;        /**< Uses and other reservations that were refused
-                                  because a bound left no room or the system
-                                  refused the memory, and pieces that were put
-                                  off because a bound left no room */
-    uint64_t refused_node;   /**< Times without room in a bound of the node, when other
-                                  processes were asked for room */
+    uint64_t budget_spent;   /**< Cost of deregistering memory and registering
+                                  it again so far, by the rules of the budget,
+                                  ns; see docs/design/budget.md */
+    uint64_t budget_time;    /**< Processor time that the process could have had
+                                  so far, the base of the budget, ns: less than
+                                  duration where processes share processors */
+    uint64_t room_lost;      /**< Time that uses spent on registering regions
+                                  again that were deregistered for room, ns. The
+                                  budget does not count this time */
+    uint64_t refused;        /**< Uses and other reservations that were refused,
+                                  since a bound had no room or the system
+                                  refused the memory, and pieces that had to
+                                  wait, since a bound had no room */
+    uint64_t refused_node;   /**< How often a bound of the node had no room, so
+                                  that other processes were asked for room */
     uint64_t refused_system; /**< Uses and pieces that the system refused */
-    uint64_t in_pieces;      /**< Uses whose memory was registered in pieces */
+    uint64_t in_pieces;      /**< Uses whose memory was registered in pieces,
+                                  or, where the data was moved in another way,
+                                  not at all */
     uint64_t pieces;         /**< Registrations of pieces */
     uint64_t regions_now;    /**< Registrations now, of all subsystems */
     uint64_t regions_peak;   /**< Largest value that regions_now has had */
     uint64_t bytes_now;      /**< Bytes registered now by all subsystems,
                                   counted in whole pages */
     uint64_t bytes_peak;     /**< Largest value that bytes_now has had */
-    uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns; stays at its
-                                  maximum once reached, with gigabytes after some
-                                  minutes */
+    uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns.
+                                  Stops at its maximum, which gigabytes of
+                                  registered memory reach after some minutes */
     uint64_t bytes_avg;      /**< Average of bytes_now over duration; right even
                                   if byte_ns has reached its maximum */
     uint64_t duration;       /**< Time since the first domain was created, ns;
@@ -312,7 +323,7 @@ typedef struct ucs_rcache_pred_stats {
                                   expired one */
     ucs_rcache_pred_subsystem_stats_t
              subsystems[UCS_RCACHE_PRED_SUBSYSTEM_LAST];
-                             /**< What each subsystem has of bytes_now and
+                             /**< The part of each subsystem in bytes_now and
                                   regions_now */
 } ucs_rcache_pred_stats_t;
 
@@ -356,19 +367,21 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
 
 /** Limits of one domain, which takes the place of another cache of UCX. */
 typedef struct ucs_rcache_pred_limits {
-    uint64_t max_bytes;      /**< While more is registered in the domain, its idle regions
-                                  give way to the next registration. No use is refused,
-                                  whatever its length. The lengths of registrations are
-                                  counted, and not their pages; UINT64_MAX: no limit */
-    uint64_t max_regions;    /**< Likewise of registrations; UINT64_MAX: no
-                                  limit */
+    uint64_t max_bytes;      /**< If more bytes are registered in the domain,
+                                  the next registration deregisters idle regions
+                                  of the domain. No use is refused, whatever its
+                                  length. The lengths of registrations count,
+                                  not their pages; UINT64_MAX: no limit */
+    uint64_t max_regions;    /**< Likewise, a limit on the number of
+                                  registrations; UINT64_MAX: no limit */
     int      keeps_at_fork;  /**< Whether idle regions stay registered at a
                                   fork */
 } ucs_rcache_pred_limits_t;
 
 
-/** Limit what a domain keeps. To be called before its first use; else it has no
- *  limits, and idle regions are deregistered at a fork. */
+/** Limit the registrations of a domain. To be called before the first use in
+ *  the domain. Without this call there are no limits, and idle regions are
+ *  deregistered at a fork. */
 void ucs_rcache_pred_domain_limit(ucs_rcache_pred_domain_t *domain,
                                   const ucs_rcache_pred_limits_t *limits);
 
@@ -413,16 +426,16 @@ ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
  * program does the helper's work, some of the work is done here, as in @ref
  * ucs_rcache_pred_progress.
  *
- * @return UCS_ERR_NO_ELEM if the domain has no use with the handle. Somebody else has
- * registered the memory then and has to deregister it.
+ * @return UCS_ERR_NO_ELEM if the domain has no use with the handle: the cache
+ * has not registered the memory, and whoever has done so deregisters it.
  */
 ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh);
 
 /**
  * A use whose memory the caller can register piece by piece while it moves the
- * data. The cache asks the caller to do so if the region is not registered and
- * either pieces are faster than registering the whole region first, or there is
- * no room for more than pieces.
+ * data. The cache asks for pieces if the region is not registered, and either
+ * pieces are faster than registering the whole region first, or there is room
+ * only for pieces.
  *
  * The memory of this structure is the caller's. The caller may access the first
  * field and the last two only.
@@ -431,11 +444,12 @@ typedef struct ucs_rcache_pred_pieces {
     int                           last_resort; /**< Set by the caller before the
                                                     use begins. Not 0: register
                                                     in pieces only if there is
-                                                    no room otherwise, not
-                                                    because it is faster */
+                                                    no room for the whole
+                                                    region, and not because
+                                                    pieces are faster */
     ucs_rcache_pred_domain_t      *domain;
-    struct ucs_rcache_pred_region *region; /**< The region that learns of the
-                                                use; NULL: none does */
+    struct ucs_rcache_pred_region *region; /**< The region whose history gets
+                                                the use; NULL: there is none */
     uint64_t                      generation;
     uint64_t                      id;      /**< Number of the use in events; 0
                                                 if nobody receives events */
@@ -447,25 +461,27 @@ typedef struct ucs_rcache_pred_pieces {
     ucs_rcache_pred_context_t     context;
     size_t                        piece;   /**< Size of the pieces in bytes, a
                                                 multiple of the page size */
-    size_t                        min_piece; /**< The caller may set this after
-                                                the use has begun. The last
-                                                piece has at least so many
-                                                bytes, at most a page, unless it
-                                                is the only piece */
-    int                           unfit;     /**< Not 0: the memory was refused
-                                                for another reason than lack of
-                                                room, as where the program may
-                                                not write it now. Pieces of it
-                                                will be refused as well, so that
-                                                the caller has to move the data
-                                                in another way. Set by the
-                                                begin of the use, and by a piece
-                                                that fails */
+    size_t                        min_piece; /**< The least length of the last
+                                                  piece, at most a page, unless
+                                                  it is the only piece. The
+                                                  caller may set it after the
+                                                  use has begun */
+    int                           unfit;     /**< Not 0: the system has refused
+                                                  the memory for another reason
+                                                  than lack of room, such as
+                                                  that the program may not write
+                                                  to it now. Pieces of the
+                                                  memory will be refused as
+                                                  well, so that the caller has
+                                                  to move the data in another
+                                                  way. Set at the begin of the
+                                                  use, and when a piece fails */
 } ucs_rcache_pred_pieces_t;
 
 /**
- * Begin a use as @ref ucs_rcache_pred_begin does, but let it go on in pieces
- * rather than refuse it.
+ * Begin a use as @ref ucs_rcache_pred_begin does, but let the caller register
+ * pieces where there is no room for the whole region, or where pieces are
+ * faster.
  *
  * @param [inout] pieces  Filled in if UCS_INPROGRESS is returned.
  * @return UCS_INPROGRESS if the memory was not registered. Then the caller
@@ -488,19 +504,19 @@ typedef struct ucs_rcache_pred_piece {
     uintptr_t start;
     size_t    length;
     void      *memh;
-    int       held;   /**< Not 0: its room is part of the node's reserve for the
-                           process */
+    int       held;   /**< Not 0: the room of the piece is part of the reserve
+                           that the process has in the bound of the node */
 } ucs_rcache_pred_piece_t;
 
 /**
- * Register the next piece of a use in pieces: the beginning of the memory that
- * was not registered yet. Thread safe.
+ * Register the next piece of a use in pieces: it begins where the piece before
+ * it has ended. Thread safe.
  *
  * @param [in]  flags   Handed to mem_reg.
  * @param [out] piece   The piece, which starts at @a start and is not longer
  *                      than @a length.
- * @return UCS_ERR_NO_RESOURCE if there is no room now, but will be when another
- *         piece has been deregistered; or the status of mem_reg.
+ * @return UCS_ERR_NO_RESOURCE if the bound has no room for the piece until
+ *         another piece is deregistered; or the status of mem_reg.
  */
 ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_pieces_t *pieces,
                                        uintptr_t start, size_t length,
@@ -511,17 +527,16 @@ ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_pieces_t *pieces,
 void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
                                  const ucs_rcache_pred_piece_t *piece);
 
-/** @return a number that changes whenever room was given back in the cache of the domain.
- *  While the number stays the same, only other processes and ending uses can make room
- *  for a refused piece. Thread safe; takes no lock. */
+/** @return a number that changes with each release of room in the cache of the
+ *  domain. While the number stays the same, only other processes and ending
+ *  uses can make room for a refused piece. Thread safe; takes no lock. */
 uint64_t ucs_rcache_pred_releases(const ucs_rcache_pred_domain_t *domain);
 
 
 /**
- * End a use, and let no later use find the region. When the last use of the
- * region has ended, the memory is deregistered and then @a cb is called. The
- * thread that ends the last use does both; that is the caller of this function
- * if no other use is under way.
+ * End a use, and let no later use find the region. The thread that ends the
+ * last use of the region deregisters the memory and then calls @a cb; if no
+ * other use is under way, that thread is the caller of this function.
  *
  * @return as @ref ucs_rcache_pred_end, or UCS_ERR_NO_MEMORY. On error the use
  *         has not ended, and @a cb is not called.
@@ -532,14 +547,15 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
 
 
 /**
- * Tell the cache before the program changes its rights to memory. Memory without the
- * right to write cannot be registered anew: present registrations, and those under way,
- * stay until calls have given back the rights to as many pages as have lost them.
- * Allocates, logs and registers nothing. Does nothing in the handler of a signal that has
- * interrupted the thread in the cache, or has stopped another thread there, after a wait
- * of 1 ms. Thread safe.
+ * Tell the cache that the program is about to change its rights to memory.
+ * Memory that the program may not write cannot be registered again. So present
+ * registrations, and registrations under way, stay until calls have given back
+ * the rights to as many pages as calls have taken. Allocates, logs and
+ * registers nothing. Does nothing in the handler of a signal that has
+ * interrupted the thread in the cache, or has stopped another thread there,
+ * after a wait of 1 ms. Thread safe.
  *
- * @param [in] start    A page's.
+ * @param [in] start    The first address of a page.
  * @param [in] length   Bytes.
  * @param [in] is_lost  Whether the program may no longer read and write the memory
  * afterwards.
@@ -548,23 +564,25 @@ void ucs_rcache_pred_protect(ucs_rcache_pred_t *pred, uintptr_t start,
                              size_t length, int is_lost);
 
 /**
- * Give up memory that stays registered only for lack of rights to register again, to make
- * room for a use. Thread safe.
+ * Deregister memory that stays registered only since the program has lost the
+ * rights to register it again, to make room for a use. Thread safe.
  *
  * @return 0 if there is no such memory.
  */
 int ucs_rcache_pred_unguard(ucs_rcache_pred_t *pred);
 
 /**
- * Tell the cache of an unmap: of all pages with a byte of the range. From now on no use
- * finds a region in these pages; the helper deregisters the regions later. The helper
- * does not register any of these pages ahead of a use either, unless a use has needed
- * them since. Safe inside a memory hook: the call only marks regions, and does not
- * allocate, log or block. Safe as well in the handler of a signal that has interrupted
- * the thread in a function of the cache. Thread safe.
+ * Tell the cache that memory is unmapped: all pages that the range touches.
+ * From now on no use finds a region in these pages; the helper deregisters the
+ * regions later. The helper does not register any of these pages ahead of a use
+ * either, unless a use has needed them since. Safe inside a memory hook: the
+ * call only marks regions, and does not allocate, log or block. Safe as well in
+ * the handler of a signal that has interrupted the thread in a function of the
+ * cache. Thread safe.
  *
- * @param [in] end  Behind the last byte. An end below @a start: the range goes on to the
- * top of the address space; an equal end: nothing is unmapped.
+ * @param [in] end  The address behind the last byte. If it is below @a start,
+ * the range goes on to the top of the address space; if it is equal to @a
+ * start, nothing is unmapped.
  */
 void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
                               uintptr_t end);
@@ -607,13 +625,14 @@ void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred);
 /** How often a thread that waits for messages looks at the clock. All 0 at first. Only
  *  the thread itself uses the fields. */
 typedef struct ucs_rcache_pred_idle {
-    unsigned               skip;   /**< How many of its next polls that find
-                                        nothing shall not be told */
+    unsigned               skip;   /**< How many of the next polls that find
+                                        nothing the thread skips, without a call */
     unsigned               period; /**< Polls from the last look to the next */
-    ucs_rcache_pred_time_t last;   /**< When it has looked last */
+    ucs_rcache_pred_time_t last;   /**< When the thread has looked at the clock
+                                        last */
 } ucs_rcache_pred_idle_t;
 
-/** So many polls in a row are not told, at most. */
+/** The most polls in a row that a thread skips. */
 #define UCS_RCACHE_PRED_IDLE_MAX 64
 
 /**
@@ -652,8 +671,9 @@ void ucs_rcache_pred_get_stats(ucs_rcache_pred_t *pred,
 
 
 /*
- * For who may have interrupted a function of the cache: the handler of a signal
- * that ends the program, or a call with which the program stops its threads.
+ * For callers that may have interrupted a function of the cache: the handler of
+ * a signal that ends the program, or a call with which the program stops its
+ * threads.
  */
 
 struct ucs_rcache_pred;
@@ -662,17 +682,19 @@ struct ucs_rcache_pred;
  * Wait until each thread that is in the cache has left it, in real time. Thread
  * safe.
  *
- * @param [in] patience  So long at most, ns.
+ * @param [in] patience  The longest wait, ns.
  *
- * @return 0 if its lock was held all that time, or a thread was in its lane, as
- *         for ever if a handler has interrupted this thread there, or another
- *         one and does not return. Then no function of the cache may be called
- *         any more, since it would not return.
+ * @return 0 if some thread has had the lock of the cache, or was in its lane,
+ *         during all of that time: perhaps for ever, if a handler has
+ *         interrupted this thread there, or has interrupted another thread and
+ *         does not return. No function of the cache may be called any more
+ *         then, since it would not return.
  */
 int ucs_rcache_pred_is_free(struct ucs_rcache_pred *pred, uint64_t patience);
 
-/** @return whether this thread does a round of the helper's work, or is about to begin or has
- *          just ended one: as above, for the mutex of the rounds. */
+/** @return whether this thread does a round of the helper's work, or is about
+ *          to begin a round or has just ended one: then it may have the mutex
+ *          of the rounds. */
 int ucs_rcache_pred_is_in_round(void);
 
 /** @return whether the thread has the lock of the cache, or is in its lane. The caller is

@@ -10,25 +10,26 @@
 
 #include <math.h>
 
-/* The account holds the inflow of so many ns, or since its opening if shorter, but at
- * least of CAPACITY_MIN. The account starts full. */
+/* The account holds at most what flows in during CAPACITY_MAX ns, or since the
+ * account was opened if that time is shorter, but at least what flows in during
+ * CAPACITY_MIN. The account starts full. */
 #define CAPACITY_MAX 1e9
 #define CAPACITY_MIN 50e6
 
-/* Deposits have flowed back after so many ns. */
+/* Deposits flow back within this time, ns. */
 #define DEPOSIT_TIME 1e9
 
-/* The least worth of a region while the account is full and when nearly empty, as powers
- * of 2: a page given up for as long as its registration takes, and 64 TiB, more than
- * there is */
+/* The least worth of a step while the account is full, and while it is nearly
+ * empty, bytes as powers of 2: a page that is unpinned for as long as its
+ * registration takes, and 64 TiB, more memory than there is */
 #define WORTH_FULL  12.
 #define WORTH_EMPTY 46.
 
-/* The part of its own processor that a helper may use. The rest is left to other programs
- * of the machine */
+/* The part of a processor of its own that a helper may use. The rest is left to
+ * other programs of the machine */
 #define OWN_SHARE .5
 
-/* The most that rounds of the helper may take of the budget */
+/* The largest part of the budget for rounds of the helper */
 #define ROUNDS_SHARE .5
 
 
@@ -68,8 +69,8 @@ void ucs_rcache_pred_budget_advance(ucs_rcache_pred_budget_t *budget,
     }
 
     if (now < budget->time) {
-        /* The clock went back. The account is as old as before, as far as there
-         * are times so early */
+        /* The clock went back: move the opening back as well, so that the
+         * account stays as old as before, but not to a time of 0 */
         age           = ucs_rcache_pred_budget_age(budget);
         budget->start = (now > age) ? (now - age) : 1;
         budget->time  = now;

@@ -64,12 +64,14 @@ uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase)
 }
 
 
-/* Sites are allocated so many at a time. Sites never move, since lists link them */
+/* How many sites are allocated at a time. Sites never move, since lists link
+ * them */
 #define CHUNK_SITES 4096
 
-/* A region that is used from one place has two sites in the end: of its context,
- * and of the longest phase. Those of shorter phases are not used again, and are
- * replaced. Sites for each region that is known: */
+/* How many sites there may be for each region that is known. A region that is
+ * used from one place needs two sites in the end, one for its context and one
+ * for the longest phase. The sites of shorter phases are not used again, and
+ * are replaced */
 #define SITES_EACH 3
 
 

@@ -7,8 +7,8 @@
 #include "predict.h"
 
 /*
- * Forecasts of regions that were used once: they follow what precedent.c knows of
- * other regions.
+ * Forecasts of regions that were used only once: such a forecast follows a
+ * precedent, the intervals after uses of other regions (precedent.c).
  */
 
 
@@ -33,8 +33,8 @@ uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
     return before;
 }
 
-/* Whether the next use of a region with one use would be too late to be awaited by the
- * precedent */
+/* @return whether a region with one use has waited longer than its precedent
+ * would let it wait for the next use */
 static int is_too_late(const ucs_rcache_pred_predictor_t *predictor,
                        const ucs_rcache_pred_forecast_t *forecast,
                        ucs_rcache_pred_time_t now,
@@ -75,8 +75,8 @@ int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
         return 0;
     }
 
-    /* Buffers without a second use wait for longest: they would take all credit from the
-     * others */
+    /* Buffers that are never used again have waited longest: they would take
+     * all credit from the other buffers */
     if (is_too_late(predictor, forecast, now, intervals, num)) {
         return 0;
     }

@@ -13,17 +13,19 @@
 /* Fewer intervals than this say little about how much the intervals vary */
 #define HISTORY_ENOUGH 4
 
-/* The trend is taken from so many intervals, however many are remembered: the trend may
- * turn */
+/* The trend is computed from this many intervals, even if more are remembered,
+ * since the trend may turn */
 #define TREND_INTERVALS 8
 
-/* So many intervals in a row that are longer than the period by half or more,
- * and each like the one before it within 1 / LONGER_ALIKE, are a new pace */
+/* The program has a new pace after LONGER_ENOUGH intervals in a row that are
+ * longer than the period by half or more, and differ from each other by 1 /
+ * LONGER_ALIKE at most */
 #define LONGER_ENOUGH 3
 #define LONGER_ALIKE  32
 
-/* How slowly errors are forgotten, see fade(). Those of the trend count for
- * longer: it is right in between where intervals grow and then begin anew */
+/* How slowly errors are forgotten, see fade(). Errors of the trend count for
+ * longer: where intervals grow and then start small again, the trend is right
+ * most of the time, but wrong at each start */
 #define SHORTEST_FADES 8
 #define TREND_FADES    16
 
@@ -31,12 +33,14 @@
  * interval */
 #define TREND_BETTER 4
 
-/* Told intervals are of use if the first seen interval is not shorter or longer than all
- * told ones by more than this part, 1/4 */
+/* Intervals that were told, of other regions, are of use if the first interval
+ * of the region itself is not shorter than all told ones, or longer than all,
+ * by more than this part, 1/4 */
 #define TOLD_DIFFERS 4
 
-/* A longer told interval counts as so many ns: more than two years, after which nobody
- * expects a use. The sums of any two or three do not wrap around */
+/* The longest told interval, ns; longer ones are taken as this: more than two
+ * years, after which nobody expects a use. The sum of two or three of these
+ * does not wrap around */
 #define LONGEST_TOLD (1ul << 56)
 
 
@@ -93,8 +97,8 @@ static void history_judge(ucs_rcache_pred_history_t *history,
     }
 }
 
-/* The least lead while few intervals are known. A single interval says nothing
- * about how much intervals vary */
+/* @return the least lead while few intervals are known. A single interval says
+ * nothing about how much intervals vary */
 static ucs_rcache_pred_time_t
 lead_of_few(const ucs_rcache_pred_history_t *history)
 {
@@ -106,7 +110,8 @@ lead_of_few(const ucs_rcache_pred_history_t *history)
                    (shortest / 64), shortest / 8);
 }
 
-/* How much earlier than the shortest interval says a region has to be ready */
+/* @return the lead if the shortest interval is believed: how much earlier than
+ * after that interval a region has to be ready */
 static ucs_rcache_pred_time_t
 shortest_lead(const ucs_rcache_pred_history_t *history)
 {
@@ -119,8 +124,9 @@ shortest_lead(const ucs_rcache_pred_history_t *history)
            ucs_max(lead, lead_of_few(history)) : lead;
 }
 
-/* The same if the trend is believed. Errors of the trend are as often early as late, and
- * a single error above the former ones is a miss */
+/* @return the lead if the trend is believed. Intervals are as often shorter as
+ * longer than the trend, and one that is shorter by more than all before is a
+ * miss */
 static ucs_rcache_pred_time_t
 trend_lead(const ucs_rcache_pred_history_t *history)
 {
@@ -177,8 +183,9 @@ static void history_find_trend(ucs_rcache_pred_history_t *history,
     }
 }
 
-/* How long memory has to be ready before a use as late as any recently, if the memory is
- * ready for a use as early as any */
+/* @return how long memory would have been registered before the latest of the
+ * recent uses, if it was registered in time for the earliest of them, by the
+ * trend */
 static ucs_rcache_pred_time_t trend_span(const ucs_rcache_pred_history_t *history)
 {
     return trend_lead(history) + history->trend.overshoot;
@@ -190,8 +197,8 @@ shortest_span(const ucs_rcache_pred_history_t *history)
     return shortest_lead(history) + history->shortest.overshoot;
 }
 
-/* Believe the trend only if the trend is clearly better: the trend follows each jitter,
- * and the shortest interval does not */
+/* Believe the trend only if it is clearly better than the shortest interval:
+ * the trend follows each jitter, and the shortest interval does not */
 static void history_choose(ucs_rcache_pred_history_t *history)
 {
     ucs_rcache_pred_time_t span = shortest_span(history);
@@ -202,8 +209,8 @@ static void history_choose(ucs_rcache_pred_history_t *history)
                                             history->shortest.interval;
 }
 
-/* Whether an interval is much longer than the period, and like the last one if
- * that was so too */
+/* @return whether an interval is much longer than the period, and also like the
+ * interval before if that one was much longer, too */
 static int is_longer(const ucs_rcache_pred_history_t *history,
                      ucs_rcache_pred_time_t interval, unsigned depth)
 {
@@ -216,8 +223,8 @@ static int is_longer(const ucs_rcache_pred_history_t *history,
            ((history->longer == 0) || (distance <= last / LONGER_ALIKE));
 }
 
-/* If the last intervals show another pace of the program, forget the intervals before:
- * none of these would come again. */
+/* If the last intervals show a new pace of the program, forget the earlier
+ * intervals: such intervals would not come again. */
 static void history_change_pace(ucs_rcache_pred_history_t *history,
                                 ucs_rcache_pred_time_t interval, unsigned depth)
 {
@@ -255,9 +262,9 @@ static void add_interval(ucs_rcache_pred_history_t *history,
     history_choose(history);
 }
 
-/* The first seen interval shows whether told intervals are of any use. Useless told
- * intervals are forgotten: being the shortest, they might be believed for as long as
- * intervals are remembered */
+/* The first interval of the region itself shows whether told intervals are of
+ * any use. If not, forget them: if they were the shortest, they would be
+ * believed until they are no longer among the remembered intervals */
 static void judge_told(ucs_rcache_pred_history_t *history,
                        ucs_rcache_pred_time_t interval)
 {
@@ -329,7 +336,8 @@ ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history)
                    history->period / 4);
 }
 
-/* By how much later than predicted a begin may well come */
+/* @return by how much a begin may come later than predicted, by the recent
+ * errors */
 static ucs_rcache_pred_time_t
 expected_delay(const ucs_rcache_pred_history_t *history)
 {
@@ -347,9 +355,10 @@ ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history)
 {
     ucs_rcache_pred_time_t late;
 
-    /* Told intervals do not count. Otherwise the grace would be shorter than the grace of
-     * a recurrence, which knows no told intervals, and the recurrence would await an
-     * unused region a second time */
+    /* Told intervals do not count here. If they did, this grace could be
+     * shorter than the grace of the region's recurrences, to whose histories
+     * nothing is told; and after this history has given up an unused region, a
+     * recurrence would await its use a second time */
     late = ucs_max(expected_delay(history) + (history->period / 8),
                    (history->count - history->told < HISTORY_ENOUGH) ?
                    (history->period / 2) :
@@ -384,7 +393,7 @@ unsigned ucs_rcache_pred_error_class(ucs_rcache_pred_time_t predicted,
     return i;
 }
 
-/* Whether the history says when the next begin will be */
+/* @return whether the history predicts the next begin */
 static int history_predicts(const ucs_rcache_pred_history_t *history)
 {
     return (history->last != 0) && (history->period != 0) &&

@@ -17,11 +17,12 @@ BEGIN_C_DECLS
 /** @file history.h
  *
  * The history of a recurrence, such as the uses in one context: past begins, and the
- * next expected begin. There are two estimates of the next interval. The shortest of the
- * recent intervals is right on the safe side where intervals vary; but where intervals
- * grow, the shortest is too short by all the growth meanwhile. The trend is right there.
- * The trend is believed if, by its errors so far, memory would have been registered for
- * clearly less time. The functions are pure: the time is an argument, and no lock is
+ * next expected begin. There are two estimates of the next interval. The
+ * shortest of the recent intervals is on the safe side where intervals vary.
+ * But where intervals grow, the shortest one is too short by all the growth
+ * since, and the trend is right. The trend is believed if memory would have
+ * been registered for clearly less time by the trend, going by the errors of
+ * both so far. The functions are pure: the time is an argument, and no lock is
  * needed.
  */
 
@@ -44,7 +45,8 @@ typedef struct ucs_rcache_pred_estimate {
 } ucs_rcache_pred_estimate_t;
 
 
-/** What tells whether a history predicts anything comes first, in one cache line. */
+/** A history. The fields that tell whether it predicts anything come first, in
+ *  one cache line. */
 typedef struct ucs_rcache_pred_history {
     ucs_rcache_pred_time_t last;       /**< Time of the last begin; 0: no begin
                                             is awaited */
@@ -61,19 +63,20 @@ typedef struct ucs_rcache_pred_history {
     uint8_t                confidence;
     uint8_t                by_trend;   /**< Not 0: the trend is believed, and not
                                             the shortest interval */
-    uint8_t                longer;     /**< Number of the last intervals in a row that
-                                            were much longer than the period before, and
-                                            alike; fewer than a new period takes */
+    uint8_t                longer;     /**< How many of the last intervals, in a
+                                            row, were alike and much longer than
+                                            the period; as yet too few for a new
+                                            period */
     uint8_t                streak;     /**< How many of the last intervals, in a
                                             row, were as long as the period
                                             known before them or longer by its
                                             narrow grace at most; stays at its
                                             maximum */
-    uint8_t                told;       /**< How many of the counted intervals, the
-                                            first ones, were told and not seen */
-    ucs_rcache_pred_estimate_t trend;  /**< The last interval, and as much more
-                                            or less as intervals have changed
-                                            on average from one to the next */
+    uint8_t                told;       /**< How many of the counted intervals,
+                                            the first ones, are of other
+                                            regions: told, and not seen */
+    ucs_rcache_pred_estimate_t trend;  /**< The last interval, plus the average
+                                            change from one interval to the next */
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY];
                                        /**< The recent intervals, as a ring */
 } ucs_rcache_pred_history_t;
@@ -103,8 +106,9 @@ void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
 void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
                                    ucs_rcache_pred_time_t end, unsigned depth);
 
-/** Let a history know an interval of other regions, as a precedent. The awaited begin
- *  stays. @param [in] interval > 0. */
+/** Tell a history an interval of another region, to be taken as one of its own
+ *  until there are better ones. The begin from which the next interval is
+ *  counted stays the same. @param [in] interval > 0. */
 void ucs_rcache_pred_history_tell(ucs_rcache_pred_history_t *history,
                                   ucs_rcache_pred_time_t interval,
                                   unsigned depth);
@@ -126,28 +130,29 @@ void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history);
  * than a quarter of the period.
  *
  * If the shortest interval is believed, later ones may be shorter still. Then
- * it is the larger of two terms: 5/4 of the amount by which intervals fell
- * short of it, and 3/4 of the distance from it to the median interval. If only
- * one interval is known, it is at least 1/32 of the period; with two or three
- * intervals it is at least 1/64 of the period plus 3 times their spread, up to
- * 1/8 of the period. If the trend is believed, it is twice the amount by which
- * intervals fell short of that.
+ * the lead is the larger of two terms: 5/4 of the amount by which intervals
+ * fell short of the shortest one before, and 3/4 of the distance from the
+ * shortest interval to the median. If only one interval is known, the lead is
+ * at least 1/32 of the period; with two or three intervals it is at least 1/64
+ * of the period plus 3 times their spread, up to 1/8 of the period. If the
+ * trend is believed, the lead is twice the amount by which intervals fell short
+ * of the trend.
  *
  * The factors are not the paper's. If the lengths of intervals are normally
  * distributed and 8 of them are remembered, 2.9 % of begins come before the
  * deadline of the shortest, whatever the deviation. With the first term alone
- * it would be 7.3 %. Of a period that walks at random, by up to 1 to 10 % each
- * time, 3 to 4 % come before that of the trend.
+ * it would be 7.3 %. If the intervals walk at random, by up to 1 to 10 % each
+ * time, 3 to 4 % of begins come before the deadline of the trend.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history);
 
 /**
- * How long after the predicted begin to go on waiting: 1/8 of the period plus 5/4 of the
- * amount by which intervals were longer than estimated; plus the spread of the recent
- * intervals, if the spread is more and the shortest interval is believed. At least a
- * quarter of the period, or half of the period with fewer than 4 seen intervals, and at
- * most one period.
+ * How long after the predicted begin to wait for it: 1/8 of the period plus 5/4
+ * of the amount by which intervals were longer than estimated; plus the spread
+ * of the recent intervals, if the spread is more and the shortest interval is
+ * believed. At least a quarter of the period, or half of the period with fewer
+ * than 4 seen intervals, and at most one period.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history);
@@ -162,10 +167,10 @@ ucs_rcache_pred_history_narrow_grace(const ucs_rcache_pred_history_t *history)
 
 /**
  * @return when to be ready for the next begin, or UCS_RCACHE_PRED_TIME_INF if
- *         the history makes no prediction. That is so if it knows too little or
- *         has lost its confidence, if the predicted begin and its grace have
- *         passed, or if the last begin is more than a period in the future
- *         because the clock went back.
+ *         the history makes no prediction: it knows too little or has lost its
+ *         confidence, the predicted begin and its grace have passed, or the
+ *         last begin is more than a period in the future, since the clock went
+ *         back.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,
@@ -207,9 +212,10 @@ typedef struct ucs_rcache_pred_site {
     ucs_hlist_link_t          hash_link;
     ucs_list_link_t           region_link; /**< Element of the region's list of
                                                 sites */
-    ucs_list_link_t           recur_link;  /**< Element of the region's list of
-                                                contexts that may recur, or of those
-                                                that are overdue; or alone */
+    ucs_list_link_t           recur_link;  /**< Element of the list of contexts
+                                                of the region that may recur, or
+                                                of the list of those that are
+                                                overdue; or of no list */
     uint64_t                  signature;   /**< 0: the site is free */
     uint32_t                  opened;      /**< How many sites its region had got
                                                 in all when it was used last */
@@ -226,8 +232,8 @@ typedef struct ucs_rcache_pred_site {
 } ucs_rcache_pred_site_t;
 
 
-/** So many sites there may be, however few regions are known: a program may
- *  use one buffer from many places. */
+/** The number of sites that there may be even if few regions are known: a
+ *  program may use one buffer from many places. */
 #define UCS_RCACHE_PRED_FIRST_SITES 16384
 
 
@@ -254,8 +260,8 @@ ucs_status_t
 ucs_rcache_pred_site_table_init(ucs_rcache_pred_site_table_t *table,
                                 unsigned max_sites);
 
-/** So many regions are known now: let there be sites for all of them, within
- *  the bound. There are never fewer again. */
+/** Let there be sites for a number of known regions, within the bound. The
+ *  number of sites never becomes smaller. */
 void ucs_rcache_pred_site_table_expect(ucs_rcache_pred_site_table_t *table,
                                        unsigned regions);
 

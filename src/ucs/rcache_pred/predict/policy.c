@@ -42,14 +42,15 @@ ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, size_t pages)
 }
 
 
-/* Joining slices costs no memory if the helper's time for them one by one is so many
- * times their burst. The slices in the middle of the queue wait for half of the time,
- * less half of the burst, and joined slices are registered for the whole burst and for
- * the registration of all. */
+/* Joining slices costs no memory if the helper takes this many times the length
+ * of their burst to register them one by one. One by one, a slice waits
+ * registered, on average, for half of that time less half of the burst; joined
+ * slices are registered for the whole burst, and while the helper registers all
+ * of them. */
 #define JOIN_FREE     3
 
-/* Slices are joined at a cost of memory only if the slices are idle for so many times
- * their burst afterwards */
+/* Slices are joined at a cost of memory only if they are idle afterwards for
+ * this many times the length of their burst */
 #define JOIN_PAUSE    8
 
 #define RESERVE_SHARE 16
@@ -62,7 +63,8 @@ static ucs_rcache_pred_time_t time_sub(ucs_rcache_pred_time_t a,
     return (a > b) ? (a - b) : 0;
 }
 
-/* The time for a deregistration and a registration, and for all possible delays */
+/* @return the time for a deregistration and a registration, with all possible
+ * delays */
 static ucs_rcache_pred_time_t
 times_total(const ucs_rcache_pred_times_t *times)
 {
@@ -167,7 +169,8 @@ size_t ucs_rcache_pred_piece_pages(const ucs_rcache_pred_cost_t *reg,
     double piece;
 
     if (reg->a <= 0) {
-        return pages; /* Larger registrations cost no more than small ones */
+        return pages; /* Larger registrations cost no more than small ones: one
+                         piece */
     }
 
     piece = sqrt(pages * (reg->b + dereg->b) / reg->a);

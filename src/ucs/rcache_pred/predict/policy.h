@@ -139,15 +139,18 @@ ucs_rcache_pred_own_margin(const ucs_rcache_pred_times_t *times);
 ucs_rcache_pred_time_t
 ucs_rcache_pred_share(const ucs_rcache_pred_seat_t *seat);
 
-/** The thread gets the work only after so many seats in a row have had a processor for
- *  it, since a program may rest for a moment. It gives the work back at once. */
+/** The helper thread takes over the work only after this many seats in a row
+ *  have had an idle processor, since a processor may be idle just because its
+ *  program rests for a moment. The thread gives the work back to the program at
+ *  once. */
 #define UCS_RCACHE_PRED_MODE_VOTES 2
 
 /**
  * Choose who shall do the helper's work, now that the process has this seat.
  *
  * @param [in]    mode   Who does the work so far.
- * @param [inout] votes  How many seats in a row have asked for the thread.
+ * @param [inout] votes  How many seats in a row have had a processor for the
+ *                       thread.
  */
 ucs_rcache_pred_mode_t
 ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,
@@ -162,42 +165,43 @@ ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times);
 /** The effect of registering the slices of one burst together, instead of each by
  *  itself. */
 typedef struct ucs_rcache_pred_joint {
-    uint64_t               bytes;   /**< Of all of them */
+    uint64_t               bytes;   /**< Bytes of all slices */
     ucs_rcache_pred_time_t span;    /**< From the first to the last begin of
                                          their uses in a burst */
     ucs_rcache_pred_time_t spacing; /**< Sum of @ref ucs_rcache_pred_spacing over the
                                          slices */
-    ucs_rcache_pred_time_t idle;    /**< From now to the first of the next
+    ucs_rcache_pred_time_t idle;    /**< Time from now to the first of the next
                                          uses */
-    ucs_rcache_pred_time_t saved;   /**< Time saved in deregistering and registering all
-                                         of them */
+    ucs_rcache_pred_time_t saved;   /**< Time that the helper saves if it
+                                         deregisters and registers all slices
+                                         together */
 } ucs_rcache_pred_joint_t;
 
 
 /**
- * @return whether to register slices together. Each of them is then registered
- *         as long as the burst lasts. By itself it would be so for the time of
- *         its own use alone, but for the queue in which it waits until the
- *         helper has registered those before it: on average for half of the
- *         time that all of them take. So it is a gain if the burst is clearly
- *         shorter than that. If it is not, memory is paid for time: it has to
- *         be worth what memory costs elsewhere, and a burst has to be short
- *         beside the pause that follows, so that a bargain that is none costs
- *         little.
+ * @return whether to register slices together. Joined slices are all registered
+ *         while the burst lasts. Slices that are registered one by one wait
+ *         registered, since the helper has to begin early: on average for half
+ *         of the time that it takes for all of them. So joining saves memory if
+ *         the burst is clearly shorter than that time. If the burst is longer,
+ *         joining costs memory and saves time: the saved time has to be worth
+ *         the memory, at the present worth of memory in the budget, and the
+ *         burst has to be short beside the pause after it, so that a wrong
+ *         decision costs little.
  *
- * @param [in] worth  How many bytes have to be saved for so long as it takes to
- *                    give them up, as @ref ucs_rcache_pred_budget_worth says.
+ * @param [in] worth  The least worth of a step, bytes, as @ref
+ *                    ucs_rcache_pred_budget_worth says.
  */
 int ucs_rcache_pred_may_join(const ucs_rcache_pred_joint_t *joint,
                              double worth);
 
 /**
- * @return how much of a bound on bytes whole regions must leave free, so that
- *         transfers in pieces can go on (see pieces.c). It is 1/16 of the
+ * @return the part of a bound on bytes that whole regions must leave free, so
+ *         that transfers in pieces can go on (see pieces.c). It is 1/16 of the
  *         bound, at most 4 MiB, and at least @ref
- *         ucs_rcache_pred_pieces_reserve, but not more than half of the bound: where
- *         pages are large, the least bound has room for one piece and one region of its
- *         size. 0 if there is no bound.
+ *         ucs_rcache_pred_pieces_reserve, but not more than half of the bound:
+ *         where pages are large, the least bound has room for one piece and one
+ *         region of its size. 0 if there is no bound.
  *
  * @param [in] max_bytes  The bound; UINT64_MAX: there is none.
  */
@@ -220,9 +224,9 @@ size_t ucs_rcache_pred_piece_pages(const ucs_rcache_pred_cost_t *reg,
 
 /**
  * @return whether it pays to register a transfer in pieces of @a piece pages:
- *         whether the first byte moves so much earlier that it makes up for
- *         what the pieces cost more than one registration. The condition is a c
- *         + (pages / c) b <= a pages, with a and b as in @ref
+ *         the time by which the first byte moves earlier has to make up for the
+ *         time by which the pieces cost more than one registration. The
+ *         condition is a c + (pages / c) b <= a pages, with a and b as in @ref
  *         ucs_rcache_pred_piece_pages and c = @a piece. It never pays if there
  *         would be fewer than two pieces.
  */

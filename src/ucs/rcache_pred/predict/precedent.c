@@ -11,8 +11,9 @@
 #include <string.h>
 
 
-/* Find a place in its set, or take the room of the one that was judged longest
- * ago; and move it to the front, as the set is in the order of the verdicts */
+/* Find a place in its set, or let it replace the place that was judged longest
+ * ago. Then move it to the front: a set is in the order in which its places
+ * were judged */
 static ucs_rcache_pred_place_t *
 place_get(ucs_rcache_pred_place_table_t *table, uint64_t hash)
 {
@@ -82,16 +83,17 @@ find(const ucs_rcache_pred_precedent_table_t *table, uint64_t way)
     return NULL;
 }
 
-/* Let nobody wait here any more. There may be very many waiting links: the links stay in
- * a ring of their own, which nobody looks at and each link leaves in time */
+/* Let no link wait for a precedent any more. There may be very many waiting
+ * links, so they are not visited: they stay linked to each other in a ring,
+ * which nobody looks at, and each link leaves the ring later by itself */
 static void abandon(ucs_rcache_pred_precedent_t *precedent)
 {
     ucs_list_del(&precedent->waiting);
     ucs_list_head_init(&precedent->waiting);
 }
 
-/* Find a way of use, or take the room of the one that was added to longest
- * ago */
+/* Find the precedent of a way of use, or let it replace the precedent of its
+ * set whose last addition is longest ago */
 static ucs_rcache_pred_precedent_t *
 get(ucs_rcache_pred_precedent_table_t *table, uint64_t way)
 {
@@ -115,7 +117,8 @@ get(ucs_rcache_pred_precedent_table_t *table, uint64_t way)
     precedent->way    = way;
     precedent->count  = 0;
     precedent->credit = UCS_RCACHE_PRED_PRECEDENT_CREDIT;
-    /* A new precedent is not the first to be replaced */
+    /* A new precedent counts as added to, so that it is not the first to be
+     * replaced */
     precedent->added  = ++table->additions;
     return precedent;
 }
@@ -148,14 +151,14 @@ void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
     }
 }
 
-/* Whether a precedent may be followed */
+/* @return whether a precedent may be followed */
 static int is_good(const ucs_rcache_pred_precedent_t *precedent)
 {
     return (precedent != NULL) && (precedent->count > 0) &&
            (precedent->credit > 0);
 }
 
-/* Get the last intervals. @return how many there are */
+/* Get the last intervals of a precedent. @return their number */
 static unsigned get_intervals(const ucs_rcache_pred_precedent_t *precedent,
                               ucs_rcache_pred_time_t *intervals)
 {

@@ -24,31 +24,31 @@
  * use. The paper has no phases.
  */
 
-/* Longest run of intervals of about the same length that makes a phase of its
- * own; all longer runs are one phase. It is enough for inner loops with one
- * iteration more than this. Each phase takes a site for each context of the
- * region. */
+/* The longest run of intervals of about the same length that is a phase of its
+ * own; all longer runs are one phase. So inner loops of up to one iteration
+ * more are told apart. Each phase takes a site for each context of the region. */
 #define PHASE_MAX_RUN 7
 
 /* Two histories predict different things if their periods differ by more than
  * this part of the period, 1/8 */
 #define PHASE_DIFFERS 8
 
-/* The number of recurring contexts of a region to search for the next one: the last used
- * ones. A context is left out once the region has got as many sites since. No loop is
- * known that uses one buffer in so many contexts and phases. */
+/* How many recurring contexts of a region are searched for the next use: the
+ * last used ones. A context is left out once the region has got this many new
+ * sites since. No loop is known that uses one buffer in more contexts and
+ * phases. */
 #define MAX_RECURRENCES 128
 
 /*
  * If uses come at random, the confidence of histories does not help: each
  * context predicts wrongly once or twice before it loses its confidence, an
  * accidental match restores the confidence, and there are always new contexts.
- * Hence each region has a doubt as well. A deadline that is met lowers the
- * doubt by one, and a deadline that is not met doubles it. For every DOUBT_STEP
- * of doubt, a history is believed only if one more of its last intervals in a
- * row was as it would have predicted. Two unmet deadlines in a row change
- * nothing yet, since every loop ends at some time; six raise the doubt to its
- * maximum. The paper has no doubt.
+ * Hence each region has a number for its doubt as well. A deadline that is met
+ * lowers the doubt by one, and a deadline that is not met doubles the doubt.
+ * For every DOUBT_STEP of doubt, a history is believed only if one more of its
+ * last intervals in a row was as it would have predicted. Two unmet deadlines
+ * in a row change nothing yet, since every loop ends at some time; six raise
+ * the doubt to its maximum. The paper has no doubt.
  */
 #define DOUBT_UNMET 3                /* Least increase by an unmet deadline */
 #define DOUBT_STEP  8
@@ -57,20 +57,22 @@
 
 /*
  * Of many regions that are used at random, each would still be registered for
- * nothing some times. Hence places are doubted as well (precedent.c), with two
- * differences. Whatever is predicted for a region is put to the trial when its
- * use comes, even if nobody has acted on it: so the trial costs nothing, and a
- * place can be believed again. A use that is early by no more than the narrow
- * grace has met its deadline, though it may have been a miss: where the program
- * has waited for the helper, all intervals are too long, and those after it come
- * early. And a place is asked when a registration is due,
- * not only when it is decided: of regions that wait for their second use at the
- * beginning of the program, the first few tell about all others.
+ * nothing several times. Hence places of the program are doubted as well
+ * (precedent.c), with two differences. First, each prediction for a region is
+ * tried when the next use comes, even if nobody has acted on the prediction:
+ * the trial costs nothing, and so a doubted place can be believed again. A use
+ * that is early by no more than the narrow grace has met its deadline, though
+ * it may have been a miss: if the program has once waited for the helper, the
+ * measured interval was too long, and later uses come early. Second, the place
+ * is asked again when a registration is due, not only when it is decided: of
+ * many regions that wait for their second use at the beginning of the program,
+ * the first few tell about all others.
  *
- * A region that has met so many deadlines in a row is believed wherever it is
- * used. Where a quarter of them are met by accident, that happens once in 65000
- * times. The record is at most twice that, so that three which are not met in a
- * row end it.
+ * A region that has met RECORD_ENOUGH deadlines in a row is believed even if
+ * its place is doubted. Where a quarter of all deadlines are met by accident,
+ * RECORD_ENOUGH in a row are once in 65000 times. The record is RECORD_MAX at
+ * most, and an unmet deadline halves it, so that two unmet deadlines in a row
+ * are enough to end the trust.
  */
 #define RECORD_ENOUGH 8
 #define RECORD_MAX    (2 * RECORD_ENOUGH)
@@ -122,7 +124,7 @@ void ucs_rcache_pred_forecast_merge(ucs_rcache_pred_predictor_t *predictor,
     forecast->source_next = 0;
 }
 
-/* Move a link of a list, or one that is alone, to the front of another list */
+/* Move a link, which may be in a list, to the front of another list */
 static void move_link(ucs_list_link_t *head, ucs_list_link_t *link)
 {
     ucs_list_del(link);
@@ -144,8 +146,8 @@ forecast_expiry(const ucs_rcache_pred_forecast_t *forecast,
             ucs_rcache_pred_history_narrow_grace(history));
 }
 
-/* The deadline that a history predicts; UCS_RCACHE_PRED_TIME_INF if the region
- * does not believe the history */
+/* @return the deadline that a history predicts; UCS_RCACHE_PRED_TIME_INF if it
+ * predicts none, or the region does not believe the history */
 static ucs_rcache_pred_time_t
 believed_deadline(const ucs_rcache_pred_forecast_t *forecast,
                   const ucs_rcache_pred_history_t *history,
@@ -157,8 +159,8 @@ believed_deadline(const ucs_rcache_pred_forecast_t *forecast,
            ucs_rcache_pred_history_deadline(history, now);
 }
 
-/* Take a site off its list if so many others came since its last use that it is left
- * out. @return whether it is. */
+/* Take a site off its list if the region has got so many new sites since its
+ * last use that the site is left out. @return whether the site is left out. */
 static int
 is_left_out(const ucs_rcache_pred_forecast_t *forecast, ucs_rcache_pred_site_t *site)
 {
@@ -171,7 +173,8 @@ is_left_out(const ucs_rcache_pred_forecast_t *forecast, ucs_rcache_pred_site_t *
     return 1;
 }
 
-/* Whether any context of the region, of those that count, was seen twice */
+/* @return whether any context of the region was seen twice, apart from contexts
+ * that are left out */
 static int is_any_known(ucs_rcache_pred_forecast_t *forecast)
 {
     ucs_rcache_pred_site_t *site, *tmp;
@@ -184,9 +187,10 @@ static int is_any_known(ucs_rcache_pred_forecast_t *forecast)
     return !ucs_list_is_empty(&forecast->recurring);
 }
 
-/* Find the call site of the region that, going by its own recurrence, has the
- * earliest next begin. Those that are overdue are not looked at again before they are
- * used again: of a buffer that ever new contexts use, most are. */
+/* Find the history of the call site that, by its own recurrence, predicts the
+ * earliest next use of the region. Sites that are overdue are set aside until
+ * they are used again: a buffer that always new contexts use has mostly overdue
+ * sites. */
 static ucs_rcache_pred_history_t *
 find_recurrence(ucs_rcache_pred_forecast_t *forecast, ucs_rcache_pred_time_t now)
 {
@@ -222,8 +226,8 @@ find_recurrence(ucs_rcache_pred_forecast_t *forecast, ucs_rcache_pred_time_t now
     return history;
 }
 
-/* The history of how long after the uses at a site the region's next use comes;
- * NULL if no next use has come yet. */
+/* @return the history of the times from uses at a site to the region's next
+ * use; NULL if no such next use has come yet. */
 static ucs_rcache_pred_history_t *
 site_next(ucs_rcache_pred_predictor_t *predictor, uint64_t signature)
 {
@@ -293,10 +297,10 @@ int ucs_rcache_pred_forecast_is_trusted(
                                              forecast->place);
 }
 
-/* It is known now whether the expected use has come in time. What was expected
- * since it was so with others says nothing about the region or its place. Has to be called
- * before the region's next use is added, since it is about the place of the
- * last one. */
+/* Judge the last prediction: the expected use has come in time, or has not. A
+ * prediction that followed other regions says nothing about this region or its
+ * place. Has to be called before the region's next use is added, since the
+ * verdict is about the place of the last use. */
 static void forecast_judge(ucs_rcache_pred_predictor_t *predictor,
                            ucs_rcache_pred_forecast_t *forecast, int met)
 {
@@ -352,7 +356,8 @@ ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
     return forecast->predicted ? deadline : UCS_RCACHE_PRED_TIME_INF;
 }
 
-/* The history from which the present deadline came; NULL if its site is gone */
+/* @return the history from which the present deadline came; NULL if its site
+ * was removed */
 static ucs_rcache_pred_history_t *
 forecast_source(ucs_rcache_pred_predictor_t *predictor,
                 ucs_rcache_pred_forecast_t *forecast)
@@ -387,7 +392,7 @@ void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
     }
 }
 
-/* The class of the error of the prediction for a use that has come, or
+/* @return the class of the error of the prediction for a use that has come, or
  * UCS_RCACHE_PRED_ERROR_CLASSES if there was no prediction. Has to be called
  * before the use is added to the histories. */
 static unsigned error_class(ucs_rcache_pred_predictor_t *predictor,
@@ -435,8 +440,8 @@ static int find_phase(ucs_rcache_pred_forecast_t *forecast,
            (forecast->run + PHASE_MAX_RUN + 1) : forecast->run;
 }
 
-/* A use has come that was awaited since the last use at this site: add the
- * interval in between to the site's history of next uses. */
+/* The region has been used again after its use at this site: add the interval
+ * in between to the site's history of next uses. */
 static void close_site(ucs_rcache_pred_predictor_t *predictor,
                        uint64_t signature, ucs_rcache_pred_time_t begin)
 {
@@ -448,7 +453,7 @@ static void close_site(ucs_rcache_pred_predictor_t *predictor,
     }
 }
 
-/* A use has come at this site: await the region's next use from now on. */
+/* The region was used at this site: await its next use from now on. */
 static ucs_rcache_pred_site_t *
 open_site(ucs_rcache_pred_predictor_t *predictor,
           ucs_rcache_pred_forecast_t *forecast, uint64_t signature,
@@ -458,7 +463,7 @@ open_site(ucs_rcache_pred_predictor_t *predictor,
 
     site = ucs_rcache_pred_site_get(&predictor->sites, signature,
                                     &forecast->sites);
-    /* A site that was used before has counted an interval since, or has begun one */
+    /* A site is new unless it has counted an interval, or has begun one */
     forecast->opened += (site->history.last == 0) && (site->next.last == 0) &&
                         (site->next.count == 0);
     site->opened      = forecast->opened;

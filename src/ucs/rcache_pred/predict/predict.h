@@ -22,8 +22,8 @@ BEGIN_C_DECLS
 /** @file predict.h
  *
  * Predicts when a region is needed next: its deadline, which comes from the
- * histories of its call sites. The functions here get all times as arguments
- * and know neither the cache nor a clock nor a lock. The helper calls them, and
+ * histories of its call sites. The functions get all times as arguments, and
+ * use neither the cache nor a clock nor a lock. The helper calls them, and
  * holds its mutex whenever it touches a predictor or a forecast.
  */
 
@@ -36,10 +36,10 @@ BEGIN_C_DECLS
 /**
  * @return the signature of a communication on a region, which is never 0.
  *
- * @param [in] region  Number of the region. It tells apart regions that start
- *                     at the same address, because they belong to different
- *                     domains or are used with different lengths at the same
- *                     time.
+ * @param [in] region  Number of the region, which tells apart regions that
+ *                     start at the same address: regions of different domains,
+ *                     or regions that are used with different lengths at the
+ *                     same time.
  */
 uint64_t ucs_rcache_pred_signature(const ucs_rcache_pred_context_t *context,
                                    uint64_t region, uintptr_t address,
@@ -67,23 +67,24 @@ uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
  * itself. The functions are pure; only the helper calls them, without a lock.
  */
 
-/** A place has a score. A met deadline raises the score, an unmet one lowers the score:
- *  the score falls where fewer than two fifths of the deadlines are met. Of deadlines
- *  from intervals at random, 10 to 35 % are met, and of deadlines from the first
- *  intervals of a period that varies by 20 %, more than half. */
+/** A place has a score. A met deadline raises the score by MET, and an unmet
+ *  one lowers it by UNMET: the score falls where fewer than two fifths of the
+ *  deadlines are met. If intervals are random, 10 to 35 % of deadlines are met;
+ *  if a period varies by 20 %, more than half of the first deadlines are. */
 #define UCS_RCACHE_PRED_PLACE_MET   3
 #define UCS_RCACHE_PRED_PLACE_UNMET 2
 
-/** The score of a place that is not believed any more. The benefit of the doubt
- *  costs so many registrations for nothing. */
+/** The score from which down a place is not believed. A new place has 0: three
+ *  unmet deadlines, registrations for nothing, are accepted first. */
 #define UCS_RCACHE_PRED_PLACE_DOUBTED -6
 
-/** The score is from -MAX to MAX, so that a changed place is not held to its distant
- *  past: 31 met deadlines make up for any past. */
+/** The score is from -MAX to MAX, so that a place that changes is not judged by
+ *  its distant past: 31 met deadlines make up for any past. */
 #define UCS_RCACHE_PRED_PLACE_MAX 96
 
-/* Places are kept in sets of so many, by their hash. In each set, the one that
- * was judged last comes first, and a new one replaces the last one. */
+/* Places are kept in SETS sets of WAYS places each, by their hash. In a set,
+ * the place that was judged last comes first, and a new place replaces the last
+ * one. */
 #define UCS_RCACHE_PRED_PLACE_SETS 256
 #define UCS_RCACHE_PRED_PLACE_WAYS 4
 
@@ -105,57 +106,63 @@ typedef struct ucs_rcache_pred_place_table {
 
 
 /**
- * Learn that a deadline of a region that was last used from this place was met,
- * or was not. Several verdicts in a row about one region count once: what
- * becomes of it alone is its own matter, and says little about others.
+ * Learn whether a deadline of a region was met that was last used from this
+ * place. Several verdicts in a row about one region count once, since they say
+ * little about other regions.
  *
- * @param [in] hash    Of the place, not 0.
- * @param [in] region  Tells regions apart.
+ * @param [in] hash    Hash of the place, not 0.
+ * @param [in] region  A number of the region, to tell regions apart.
  */
 void ucs_rcache_pred_place_judge(ucs_rcache_pred_place_table_t *table,
                                  uint64_t hash, uint64_t region, int met);
 
-/** @return whether predictions for regions of the place are not to be believed unless
- *  right for the region itself. An unknown place is believed. */
+/** @return whether a place is doubted: predictions for a region of the place
+ *  are not to be believed, unless earlier ones for this region were right. An
+ *  unknown place is believed. */
 int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
                                      uint64_t hash);
 
 
 /*
- * The next uses after uses of any region in one place of the program, with one length: a
- * precedent for other regions that were used once in the same way. A region asks for a
- * precedent, and waits if there is none yet.
+ * Precedents. A way of use is a place of the program and a length. When a
+ * region is used again after a use of some way, the interval is a precedent for
+ * other regions that were used only once, in the same way. Such a region asks
+ * for a precedent, and waits if there is none yet.
  *
  * In some places buffers are used once and never again, or the next uses of buffers
- * belong to different loops. So a precedent has credit: each following region takes some,
- * and gives back more if its use comes when expected. Regions beyond the credit wait.
+ * belong to different loops. So a precedent has credit: each region that
+ * follows it takes some, and gives back more if its next use comes when
+ * expected. If the credit is used up, further regions wait.
  *
  * The functions are pure; only the helper calls them, without a lock.
  */
 
-/** Number of remembered intervals of a way of use, the last ones. The intervals tell less
- *  than as many intervals of one region, being of about the same time: with more of them,
- *  a told history would take intervals for steady before seeing one. */
+/** How many intervals of a way of use are remembered, the last ones. They tell
+ *  less than as many intervals of one region, since they are of about the same
+ *  time: with more of them, a history to which they are told would look steady
+ *  before it has seen any interval. */
 #define UCS_RCACHE_PRED_PRECEDENT_DEPTH 2
 
-/** So many regions may follow a precedent before any of them has shown the precedent to
- *  be right: so many registrations may be for nothing. */
+/** The credit of a new precedent: how many regions may follow it before any of
+ *  them has shown that it is right. That many registrations may be for nothing. */
 #define UCS_RCACHE_PRED_PRECEDENT_CREDIT 4
 
-/** The credit given back for each right one: two more regions may follow in its place. So
- *  regions in turns are told faster than used. */
+/** The credit that a region gives back if its next use comes when expected: two
+ *  more regions may follow. So where regions are used in turn, more and more of
+ *  them follow before their second use. */
 #define UCS_RCACHE_PRED_PRECEDENT_MET 2
 
 /** The highest credit of a precedent, so that the precedent is not followed for long
  *  after the program has changed. */
 #define UCS_RCACHE_PRED_PRECEDENT_MAX_CREDIT 64
 
-/** With each so many intervals that are added, a precedent without credit gets
- *  some for one region. */
+/** Each time that this many intervals were added, a precedent without credit
+ *  gets credit for one region. */
 #define UCS_RCACHE_PRED_PRECEDENT_RETRY 64
 
-/* Precedents are kept in sets of so many, by the hash of the way of use. A new
- * one replaces the one of its set that was added to longest ago. */
+/* Precedents are kept in SETS sets of WAYS precedents each, by the hash of the
+ * way of use. A new precedent replaces the one of its set whose last addition
+ * is longest ago. */
 #define UCS_RCACHE_PRED_PRECEDENT_SETS 256
 #define UCS_RCACHE_PRED_PRECEDENT_WAYS 4
 
@@ -165,8 +172,8 @@ typedef struct ucs_rcache_pred_precedent {
     uint64_t               way;     /**< See @ref
                                          ucs_rcache_pred_signature_of_way;
                                          0: none is here */
-    uint64_t               added;   /**< Number of the table's last addition
-                                         here */
+    uint64_t               added;   /**< Value of the table's additions at the
+                                         last addition to this precedent */
     ucs_list_link_t        waiting; /**< Links that wait for the next interval: the
                                          longest waiting link comes first */
     uint64_t               count;   /**< How many intervals there were */
@@ -177,7 +184,7 @@ typedef struct ucs_rcache_pred_precedent {
 
 /** The lately seen ways of use. */
 typedef struct ucs_rcache_pred_precedent_table {
-    uint64_t                    additions; /**< How many there were */
+    uint64_t                    additions; /**< Number of additions so far */
     ucs_rcache_pred_precedent_t sets[UCS_RCACHE_PRED_PRECEDENT_SETS]
                                     [UCS_RCACHE_PRED_PRECEDENT_WAYS];
 } ucs_rcache_pred_precedent_table_t;
@@ -186,13 +193,14 @@ typedef struct ucs_rcache_pred_precedent_table {
 /** Let a table have no precedents. */
 void ucs_rcache_pred_precedent_init(ucs_rcache_pred_precedent_table_t *table);
 
-/** Add how long after a use of a region its next one has begun, ns, > 0. */
+/** Add an interval: how long after a use of a region its next use has begun,
+ *  ns, > 0. */
 void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
                                    uint64_t way,
                                    ucs_rcache_pred_time_t interval);
 
 /**
- * Ask what is to be followed.
+ * Ask for the intervals to be followed.
  *
  * @param [out] intervals  Room for UCS_RCACHE_PRED_PRECEDENT_DEPTH. The last one
  *                         was added last.
@@ -203,7 +211,8 @@ unsigned
 ucs_rcache_pred_precedent_ask(const ucs_rcache_pred_precedent_table_t *table,
                               uint64_t way, ucs_rcache_pred_time_t *intervals);
 
-/** Follow a found precedent: takes credit for one. */
+/** Follow a precedent that ucs_rcache_pred_precedent_ask() has found: takes
+ *  credit for one region. */
 void ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
                                       uint64_t way);
 
@@ -211,17 +220,17 @@ void ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
 void ucs_rcache_pred_precedent_met(ucs_rcache_pred_precedent_table_t *table,
                                    uint64_t way);
 
-/** Let a link wait until a way of use can be followed. It is not waiting
- *  yet. If the precedent is replaced, it waits no more. */
+/** Let a link, which is not waiting yet, wait until a way of use can be
+ *  followed. If the precedent is replaced meanwhile, nobody tells the link. */
 void ucs_rcache_pred_precedent_wait(ucs_rcache_pred_precedent_table_t *table,
                                     uint64_t way, ucs_list_link_t *link);
 
 /** Stop waiting. A link of all zeros has not waited. */
 void ucs_rcache_pred_precedent_leave(ucs_list_link_t *link);
 
-/** @return whoever has waited for longest for a way of use, and does not wait any
- *          more; NULL if nobody waits, or nothing is known yet, or there is no
- *          credit. */
+/** Let the link that has waited longest for a way of use stop waiting. @return
+ *  the link; NULL if none waits, if the way has no interval yet, or if there is
+ *  no credit. */
 ucs_list_link_t *
 ucs_rcache_pred_precedent_release(ucs_rcache_pred_precedent_table_t *table,
                                   uint64_t way);
@@ -239,32 +248,35 @@ typedef struct ucs_rcache_pred_predictor {
 
 /** The uses of one region. */
 typedef struct ucs_rcache_pred_forecast {
-    ucs_list_link_t           sites;      /**< Call sites of the region, the last used
-                                               first */
-    ucs_list_link_t           recurring;  /**< Those of them that were used twice and
-                                               may be used again in time, the last used
-                                               first */
-    ucs_list_link_t           overdue;    /**< Those of them that were used twice and
-                                               were not used again in time */
+    ucs_list_link_t           sites;      /**< Call sites of the region, in the
+                                               order of their last use, the
+                                               latest first */
+    ucs_list_link_t           recurring;  /**< The call sites that were used
+                                               twice and are not overdue, in the
+                                               same order */
+    ucs_list_link_t           overdue;    /**< The call sites that were used
+                                               twice, and whose next use has not
+                                               come in time */
     ucs_rcache_pred_history_t history;    /**< History of all uses of the
                                                region, whatever their context */
     uint64_t                  last_site;  /**< Signature of the last use; 0: the
                                                region was never used */
     uint64_t                  last_phase; /**< Signature of the last use in a phase, with
                                                the phase; 0: none */
-    ucs_rcache_pred_time_t    earliest;   /**< A use before that was not the one
-                                               that the last decision expected;
-                                               has a meaning if predicted or
-                                               in_trial is not 0, as the next two
-                                               have */
+    ucs_rcache_pred_time_t    earliest;   /**< The earliest begin of the use
+                                               that the last decision has
+                                               expected. Valid if predicted or
+                                               in_trial is not 0, as the next
+                                               two fields */
     ucs_rcache_pred_time_t    expiry;     /**< When to stop waiting for the use */
     ucs_rcache_pred_time_t    period;     /**< Period of the predicting history */
     uint64_t                  place;      /**< Hash of the place of the last
                                                use */
-    uint64_t                  way;        /**< Hash of the place of the last use
-                                               and of its length; 0: it is no
-                                               precedent for others */
-    ucs_list_link_t           waits;      /**< Waits for a precedent of the way of use */
+    uint64_t                  way;        /**< Hash of the way of the last use:
+                                               its place and length; 0: the use
+                                               is no precedent for others */
+    ucs_list_link_t           waits;      /**< Link in the list of those that
+                                               wait for a precedent of the way */
     uint64_t                  source;     /**< Signature of the site behind the deadline;
                                                0: the deadline comes from the history of
                                                all uses */
@@ -277,21 +289,21 @@ typedef struct ucs_rcache_pred_forecast {
     uint8_t                   predicted;  /**< Not 0: the last decision about
                                                the region expected a use */
     uint8_t                   in_trial;   /**< Not 0: a use is expected, even if
-                                               nobody acts on it, and whether it
-                                               has come in time is not known
-                                               yet */
-    uint8_t                   record;     /**< Rises when deadlines are met, even
-                                               if nobody has acted on them, and
-                                               is halved when one is not */
+                                               nobody acts on the prediction,
+                                               and it is not known yet whether
+                                               the use comes in time */
+    uint8_t                   record;     /**< Rises with each met deadline,
+                                               even if nobody has acted on it,
+                                               and is halved by each unmet one */
     uint8_t                   follows;    /**< Not 0: the region was used once,
-                                               and its next use is expected as
-                                               that of others was */
+                                               and its next use is expected
+                                               after the interval of a precedent */
     uint8_t                   run;        /**< How many intervals in a row
-                                               before the last one were about as
-                                               long as each other; up to the
-                                               longest run that is told apart */
-    uint8_t                   doubt;      /**< Rises when deadlines are not met
-                                               and falls when they are, see
+                                               before the last one were about
+                                               equally long; up to the longest
+                                               run that is told apart */
+    uint8_t                   doubt;      /**< Rises with each unmet deadline,
+                                               and falls with each met one, see
                                                predict.c */
 } ucs_rcache_pred_forecast_t;
 
@@ -327,8 +339,8 @@ void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast);
 void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
                                      ucs_rcache_pred_forecast_t *forecast);
 
-/** Forget in which contexts a region was used. What is known of its uses whatever
- *  their context stays, and predicts the next one. */
+/** Forget in which contexts a region was used. The history of all its uses
+ *  stays, and predicts the next one. */
 void ucs_rcache_pred_forecast_merge(ucs_rcache_pred_predictor_t *predictor,
                                     ucs_rcache_pred_forecast_t *forecast);
 
@@ -352,40 +364,42 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
                                         int awaited);
 
 /**
- * A use has begun, and is to be added to the histories of a region after this call: learn
- * what the use tells about regions used as the region was before.
+ * A use has begun, and the caller adds it to the histories of its region after
+ * this call: let the interval since the region's use before be a precedent for
+ * the way of that former use.
  *
  * @param [in] way  Hash of the place and the length of the use, see @ref
  * ucs_rcache_pred_signature_of_way.
  *
- * @return the way of the use before, now with a precedent for waiting regions; 0: none.
+ * @return the way of the former use, for which regions may be waiting; 0: there
+ *         was none.
  */
 uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
                                       ucs_rcache_pred_forecast_t *forecast,
                                       ucs_rcache_pred_time_t begin,
                                       uint64_t way);
 
-/** Let a forecast follow other regions, if one use alone was added to the forecast and
- *  there is a precedent for that use. Without a precedent yet, the forecast waits for one;
- *  if the next use should have come by now, the forecast does not wait. @return whether
- *  the forecast follows. */
+/** Let a forecast follow other regions, if it has one use only and there is a
+ *  precedent for that use. If there is no precedent yet, the forecast waits for
+ *  one. If the next use should have come by now, going by the precedent, the
+ *  forecast neither follows nor waits. @return whether the forecast follows. */
 int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
                                     ucs_rcache_pred_forecast_t *forecast,
                                     ucs_rcache_pred_time_t now);
 
-/** @return a forecast that has waited for a precedent, which there is now, and
- *          does not wait any more. NULL: there is none. */
+/** Let one forecast that waits for a precedent stop waiting, since there is one
+ *  now. @return the forecast; NULL: none waits. */
 ucs_rcache_pred_forecast_t *
 ucs_rcache_pred_forecast_next_waiting(ucs_rcache_pred_predictor_t *predictor,
                                    uint64_t way);
 
 /**
- * Predict the region's deadline. It comes from the first of these that predicts
- * one:
+ * Predict the region's deadline. It comes from the first of these sources that
+ * predicts a use:
  *
- * - how long after earlier uses in the context of the last use the next use
- *   came; only those in the same phase of a loop are considered, if they
- *   predict something else, or predict it more exactly;
+ * - the intervals from earlier uses in the context of the last use to the next
+ *   use; only uses in the same phase of a loop are considered if they predict
+ *   another time, or predict it more exactly;
  * - the earliest recurrence of any context of the region, which is the paper's
  *   rule. It applies after the last iteration of a loop, when the first
  *   prediction has turned out wrong;
@@ -408,9 +422,9 @@ ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
                                   ucs_rcache_pred_time_t now,
                                   ucs_rcache_pred_history_t **history_p);
 
-/** @return whether to act on what is predicted for the region. To be asked when
- *          that is due: other regions may meanwhile have shown that the place of
- *          the last use is not to be believed. */
+/** @return whether to act on the prediction for the region. To be asked when
+ *          the registration is due: other regions may meanwhile have shown that
+ *          the place of the last use is not to be believed. */
 int ucs_rcache_pred_forecast_is_trusted(
         const ucs_rcache_pred_predictor_t *predictor,
         const ucs_rcache_pred_forecast_t *forecast);

@@ -71,8 +71,8 @@ void ucs_rcache_pred_timeq_remove(ucs_rcache_pred_timeq_t *queue,
     ucs_tree_remove(&queue->tree, &elem->node);
 }
 
-/* Set the times of a branch from the bottom up, so that each summary is made
- * once. It calls itself as deep as the tree is, 1.44 log2(n) */
+/* Set the times of a branch from the bottom up, so that each summary is
+ * computed once. The recursion is as deep as the tree, 1.44 log2(n) */
 static void set_branch(ucs_tree_node_t *node,
                        ucs_rcache_pred_time_t time)
 {

@@ -15,12 +15,12 @@
  * A queue that is ordered by time. Only the helper uses it, so that it needs no
  * lock. Elements of equal time stay in the order in which they were inserted.
  *
- * An element may ask for a gap: whatever comes before it then has to be ready
- * so much earlier than it. Where deadlines are closer together than that, those
- * before have to be met earlier than they say (CF'11, "Adjusting Registration
+ * An element may ask for a gap: the element before has to be ready this much
+ * earlier. Where deadlines are closer together than their gaps, the earlier
+ * ones have to be met before their times (CF'11, "Adjusting Registration
  * Deadlines"). The paper moves the deadlines themselves, one after the other.
- * Here they stay as they are, and the queue knows when the first element has to
- * be ready for all later ones to be in time:
+ * Here the deadlines stay as they are, and the queue tells when the first
+ * element has to be ready so that all later ones can be in time:
  *
  *     min over i of (t(i) - (g(2) + ... + g(i)))
  *
@@ -40,17 +40,19 @@ typedef struct ucs_rcache_pred_timeq_elem {
     ucs_rcache_pred_time_t      gap;
     int64_t                     gaps;  /**< Sum of the gaps of the element and of the
                                             elements below in the tree */
-    int64_t                     ready; /**< When all elements before have to be ready, for
-                                            these to be in time */
+    int64_t                     ready; /**< When all elements before this branch
+                                            of the tree have to be ready, so
+                                            that the elements of the branch can
+                                            be in time */
 } ucs_rcache_pred_timeq_elem_t;
 
 
 /** Initialize an empty queue. */
 void ucs_rcache_pred_timeq_init(ucs_rcache_pred_timeq_t *queue);
 
-/** Insert an element with this time, behind all that are not later.
+/** Insert an element with this time, behind all elements that are not later.
  *
- * @param [in] gap  How much earlier those before it have to be ready, ns. */
+ * @param [in] gap  How much earlier the element before has to be ready, ns. */
 void ucs_rcache_pred_timeq_insert(ucs_rcache_pred_timeq_t *queue,
                                   ucs_rcache_pred_timeq_elem_t *elem,
                                   ucs_rcache_pred_time_t time,

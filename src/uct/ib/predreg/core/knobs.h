@@ -144,8 +144,8 @@ typedef struct uct_predreg_knobs {
     unsigned window;        /**< Length of the context window, in
                                  communications */
     int      unwind;        /**< Whether paths of calls tell contexts apart */
-    unsigned history;       /**< How many recent intervals of a region are
-                                 kept */
+    unsigned history;       /**< How many recent intervals between the
+                                 communications of one context are kept */
     unsigned max_sites;     /**< How many call sites are kept */
     unsigned known_regions; /**< Number of unregistered regions to remember */
     unsigned dq_size;       /**< Entries of the helper's queue, a power of 2 */
