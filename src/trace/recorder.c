@@ -225,8 +225,8 @@ static int drain(ucs_rcache_recorder_t *recorder)
     return count == RING_SIZE;
 }
 
-/* The work of the thread. @return the time of the next turn. A half full ring, or a new
- * call stack, wakes the thread before that time */
+/* The work of the thread: write what was recorded. @return the time of the next
+ * turn, unless a half full ring or a new call stack wakes the thread before */
 static ucs_rcache_pred_time_t write_trace(void *arg)
 {
     ucs_rcache_recorder_t *recorder = arg;

@@ -14,8 +14,9 @@
 #include <string.h>
 
 /* The bounded queue of D. Vyukov ("Bounded MPMC queue", 1024cores.net) with
- * one consumer. Each slot has its turn, so that a producer interrupted with
- * a slot taken holds up the consumer at this slot, and nobody else. */
+ * one consumer. Each slot has a number, its turn, that says whether it may be
+ * written or read. So a producer that is interrupted after taking a slot holds
+ * up the consumer at this slot, and nobody else. */
 
 /* A slot of the ring. Events are numbered by positions, which only grow: the
  * slot of an event is its position modulo size */

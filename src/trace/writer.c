@@ -118,7 +118,7 @@ static ssize_t write_without_signal(int fd, const uint8_t *data, size_t size)
  * another file, which got the number: that file must not be written to.
  * @return as write(2) */
 static ssize_t write_some(const ucs_rcache_trace_writer_t *writer,
-                                 const uint8_t *data, size_t size)
+                          const uint8_t *data, size_t size)
 {
     if (!ucs_rcache_pred_own_fd_is_ours(&writer->file)) {
         errno = EBADF;
@@ -131,7 +131,7 @@ static ssize_t write_some(const ucs_rcache_trace_writer_t *writer,
 /* Once a write has failed, nothing more is written: a part of a block may be in
  * the file, and no reader would find the records behind it */
 static void write_all(ucs_rcache_trace_writer_t *writer, const uint8_t *data,
-                         size_t size)
+                      size_t size)
 {
     ssize_t count;
 
@@ -163,8 +163,8 @@ static void write_plain(ucs_rcache_trace_writer_t *writer)
     writer->started = 1;
 }
 
-/* Pack the records in the buffer, and write the output of zlib, which with
- * Z_NO_FLUSH may hold back some of it */
+/* Pack the records in the buffer, and write the output of zlib. With Z_NO_FLUSH
+ * zlib may hold back some of its output */
 static void pack(ucs_rcache_trace_writer_t *writer, int flush)
 {
     z_stream *zlib = &writer->zlib;

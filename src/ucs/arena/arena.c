@@ -84,7 +84,7 @@ static layout_t get_layout(const ucs_arena_params_t *params)
     layout_t layout;
 
     layout.slabs = ucs_round_up(sizeof(ucs_arena_t),
-                                            sizeof(ucs_arena_slab_t));
+                                sizeof(ucs_arena_slab_t));
     layout.usage = layout.slabs + (num_slabs * sizeof(ucs_arena_slab_t));
     layout.live  = layout.usage + (num_slabs * sizeof(ucs_arena_usage_t));
     layout.tags  = layout.live + ((num_pages + 63) / 64 * sizeof(uint64_t));

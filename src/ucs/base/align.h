@@ -18,7 +18,7 @@
 
 /** @return the largest multiple that is not above a number. */
 static inline uint64_t ucs_round_down(uint64_t number,
-                                                  uint64_t unit)
+                                      uint64_t unit)
 {
     return number - (number % unit);
 }

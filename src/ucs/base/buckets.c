@@ -60,7 +60,7 @@ static void set_large_windows(ucs_order_t *order, unsigned bits)
 
 ucs_status_t
 ucs_buckets_init(ucs_buckets_t *buckets, unsigned bits,
-                             ucs_buckets_key_t key)
+                 ucs_buckets_key_t key)
 {
     memset(buckets, 0, sizeof(*buckets));
     buckets->heads = ucs_buckets_alloc(1u << (bits - 1));
@@ -72,8 +72,8 @@ ucs_buckets_init(ucs_buckets_t *buckets, unsigned bits,
 
 ucs_status_t
 ucs_buckets_init_ordered(ucs_buckets_t *buckets,
-                                     unsigned bits,
-                                     ucs_buckets_key_t key)
+                         unsigned bits,
+                         ucs_buckets_key_t key)
 {
     ucs_status_t status = ucs_buckets_init(buckets, bits, key);
 
@@ -133,7 +133,7 @@ next_order(const ucs_buckets_t *buckets)
 
 ucs_hlist_head_t *
 ucs_buckets_grow(ucs_buckets_t *buckets,
-                             ucs_hlist_head_t *heads, unsigned capacity)
+                 ucs_hlist_head_t *heads, unsigned capacity)
 {
     ucs_hlist_head_t *empty = buckets->empty;
 
@@ -218,7 +218,7 @@ void ucs_buckets_move(ucs_buckets_t *buckets)
 }
 
 void ucs_ordered_add(ucs_buckets_t *buckets,
-                                 ucs_hlist_link_t *link)
+                     ucs_hlist_link_t *link)
 {
     ucs_hlist_head_t *head =
             ucs_ordered_bucket(buckets, buckets->key(link));
@@ -230,7 +230,7 @@ void ucs_ordered_add(ucs_buckets_t *buckets,
 }
 
 void ucs_ordered_remove(ucs_buckets_t *buckets,
-                                    ucs_hlist_link_t *link)
+                        ucs_hlist_link_t *link)
 {
     ucs_hlist_head_t *head =
             ucs_ordered_bucket(buckets, buckets->key(link));

@@ -57,28 +57,26 @@ typedef struct ucs_order {
 
 
 typedef struct ucs_buckets {
-    ucs_hlist_head_t              *heads; /**< 2^bits buckets */
-    uint64_t                      mask;   /**< 2^bits - 1 */
-    ucs_order_t       order;  /**< Of ordered buckets */
-    unsigned                      bits;
-    int                           ordered;
-    unsigned                      moved;  /**< How many of the old buckets are
-                                               empty, from the first one on */
-    ucs_hlist_head_t              *old;   /**< 2^(bits - 1) buckets, whose
-                                               elements are being moved; NULL:
-                                               all have moved */
+    ucs_hlist_head_t  *heads;    /**< 2^bits buckets */
+    uint64_t          mask;      /**< 2^bits - 1 */
+    ucs_order_t       order;     /**< The order of ordered buckets */
+    unsigned          bits;
+    int               ordered;
+    unsigned          moved;     /**< How many of the old buckets are empty, from
+                                      the first one on */
+    ucs_hlist_head_t  *old;      /**< 2^(bits - 1) buckets, whose elements are
+                                      being moved; NULL: all elements have
+                                      moved */
     ucs_order_t       old_order; /**< The order of the old buckets */
-    unsigned                      count;  /**< How many elements ordered buckets
-                                               have */
-    unsigned                      met;    /**< How many elements follow an
-                                               element of another key in their
-                                               bucket ("meet" it); elements that
-                                               are still in old buckets do not
-                                               count */
-    unsigned                      tolerated; /**< The value of met when there
-                                                  was no memory for more buckets */
-    ucs_hlist_head_t              *empty; /**< Old buckets that are to be freed;
-                                               NULL: there are none */
+    unsigned          count;     /**< Number of elements in ordered buckets */
+    unsigned          met;       /**< How many elements follow an element of
+                                      another key in their bucket ("meet" it);
+                                      elements that are still in old buckets do
+                                      not count */
+    unsigned          tolerated; /**< The value of met when there was no memory
+                                      for more buckets */
+    ucs_hlist_head_t  *empty;    /**< Old buckets that are to be freed; NULL:
+                                      there are none */
     ucs_buckets_key_t key;
 } ucs_buckets_t;
 
@@ -86,8 +84,8 @@ typedef struct ucs_buckets {
 /** Allocate the first buckets, scattered ones, for 2^bits elements, 1 <= bits
  *  <= 30. */
 ucs_status_t ucs_buckets_init(ucs_buckets_t *buckets,
-                                          unsigned bits,
-                                          ucs_buckets_key_t key);
+                              unsigned bits,
+                              ucs_buckets_key_t key);
 
 /** Allocate the first buckets, ordered ones, for 2^bits elements.
  *  ucs_ordered_add() adds the elements, and ucs_ordered_remove() removes them.
@@ -95,8 +93,8 @@ ucs_status_t ucs_buckets_init(ucs_buckets_t *buckets,
  *  buckets.c. */
 ucs_status_t
 ucs_buckets_init_ordered(ucs_buckets_t *buckets,
-                                     unsigned bits,
-                                     ucs_buckets_key_t key);
+                         unsigned bits,
+                         ucs_buckets_key_t key);
 
 /** Free all buckets. */
 void ucs_buckets_cleanup(ucs_buckets_t *buckets);
@@ -123,7 +121,7 @@ ucs_hlist_head_t *ucs_buckets_alloc(unsigned capacity);
  *         grow meanwhile. */
 ucs_hlist_head_t *
 ucs_buckets_grow(ucs_buckets_t *buckets,
-                             ucs_hlist_head_t *heads, unsigned capacity);
+                 ucs_hlist_head_t *heads, unsigned capacity);
 
 /** Move the elements of two old buckets, if there are any. To be called for each
  *  new element, so that all have moved before the buckets have to grow again. */
@@ -131,11 +129,11 @@ void ucs_buckets_move(ucs_buckets_t *buckets);
 
 /** Add an element to ordered buckets. */
 void ucs_ordered_add(ucs_buckets_t *buckets,
-                                 ucs_hlist_link_t *link);
+                     ucs_hlist_link_t *link);
 
 /** Remove an element from ordered buckets. */
 void ucs_ordered_remove(ucs_buckets_t *buckets,
-                                    ucs_hlist_link_t *link);
+                        ucs_hlist_link_t *link);
 
 /** @return whether ordered buckets should be doubled before they are full,
  *  since too many elements meet others; 0 while elements move. */
@@ -177,7 +175,7 @@ ucs_order_place(const ucs_order_t *order, uint64_t key)
  *  well. */
 static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
 ucs_ordered_bucket(const ucs_buckets_t *buckets,
-                               uint64_t key)
+                   uint64_t key)
 {
     uint64_t index;
 

@@ -18,9 +18,9 @@
  * to the next. With one multiplication alone (D. Knuth, The Art of Computer
  * Programming, volume 3, section 6.4, "Fibonacci hashing") such keys are spread
  * evenly for some distances, and heaped up for others: with 200 000 buffers
- * 64 KiB apart, nine of them were looked at to find one. Hence the differences
- * that the multiplication has carried to the high bits are folded into the low
- * ones, and multiplied again.
+ * 64 KiB apart, nine of them were looked at to find one. Hence the high bits of
+ * the product, where the differences are, are folded into the low bits, and the
+ * result is multiplied again.
  */
 
 /** The odd number next to 2^64 divided by the golden ratio. */
@@ -46,7 +46,7 @@ static inline uint64_t ucs_hash_bits(uint64_t key, unsigned bits)
 
 /** A hash of 32 bits of two words, in which their order counts. */
 static inline uint32_t ucs_hash_pair(uint64_t first,
-                                                 uint64_t second)
+                                     uint64_t second)
 {
     uint64_t hash = ucs_hash_word(first);
 

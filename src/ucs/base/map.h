@@ -53,7 +53,8 @@ typedef struct ucs_map_table {
 
 /** A map. */
 typedef struct ucs_map {
-    ucs_mutex_t               lock;  /**< Held by writers, while memory is allocated too */
+    ucs_mutex_t               lock;  /**< Held by writers, even while they
+                                          allocate memory */
     _Atomic(ucs_map_table_t*) table; /**< NULL: empty. Written under the lock, with
                                           release */
 } ucs_map_t;

@@ -59,7 +59,7 @@ BEGIN_C_DECLS
 
 /** Ranks of locks. HOOK is not the rank of a lock: see @ref ucs_rank_take. */
 typedef enum ucs_rank {
-    UCS_RANK_NONE, /* Of no lock, and of memory that is not initialised */
+    UCS_RANK_NONE, /* The rank of memory that was not made a lock */
 #define UCS_RANK_VALUE(_name) UCS_RANK_##_name,
     UCS_RANKS(UCS_RANK_VALUE)
 #undef UCS_RANK_VALUE

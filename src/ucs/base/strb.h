@@ -19,7 +19,7 @@
  */
 
 static inline ucs_string_buffer_t ucs_strb_fixed(char *memory,
-                                                             size_t capacity)
+                                                 size_t capacity)
 {
     ucs_string_buffer_t strb;
 

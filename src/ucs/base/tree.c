@@ -114,7 +114,7 @@ static void climb(tree_t *tree, node_t *node, const node_t *moved)
 }
 
 void ucs_tree_insert(ucs_tree_t *tree,
-                                 ucs_tree_node_t *node)
+                     ucs_tree_node_t *node)
 {
     node_t **link  = &tree->root;
     node_t *parent = NULL;
@@ -133,7 +133,7 @@ void ucs_tree_insert(ucs_tree_t *tree,
 }
 
 void ucs_tree_remove(ucs_tree_t *tree,
-                                 ucs_tree_node_t *node)
+                     ucs_tree_node_t *node)
 {
     node_t *next, *lowest;
 
@@ -155,7 +155,7 @@ void ucs_tree_remove(ucs_tree_t *tree,
 }
 
 void ucs_tree_update(ucs_tree_t *tree,
-                                 ucs_tree_node_t *node)
+                     ucs_tree_node_t *node)
 {
     climb(tree, node, NULL);
 }

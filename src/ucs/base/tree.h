@@ -29,8 +29,9 @@
 /** The links of an element. */
 typedef struct ucs_tree_node {
     struct ucs_tree_node *parent;
-    struct ucs_tree_node *child[2]; /**< Elements before, and after */
-    unsigned                         height;    /**< 1: it has no children */
+    struct ucs_tree_node *child[2]; /**< The branches before and after the
+                                         element */
+    unsigned             height;    /**< 1: the element has no children */
 } ucs_tree_node_t;
 
 
@@ -55,8 +56,8 @@ typedef struct ucs_tree {
 /** Initialize an empty tree. */
 static inline void
 ucs_tree_init(ucs_tree_t *tree,
-                          ucs_tree_before_t before,
-                          ucs_tree_sum_t sum)
+              ucs_tree_before_t before,
+              ucs_tree_sum_t sum)
 {
     tree->root   = NULL;
     tree->before = before;
@@ -66,15 +67,15 @@ ucs_tree_init(ucs_tree_t *tree,
 /** Insert an element. Elements of which neither has to come before the other
  *  stay in the order of their insertion. */
 void ucs_tree_insert(ucs_tree_t *tree,
-                                 ucs_tree_node_t *node);
+                     ucs_tree_node_t *node);
 
 void ucs_tree_remove(ucs_tree_t *tree,
-                                 ucs_tree_node_t *node);
+                     ucs_tree_node_t *node);
 
 /** Update the summaries after the value of an element has changed. Its place in
  *  the order must not have changed. */
 void ucs_tree_update(ucs_tree_t *tree,
-                                 ucs_tree_node_t *node);
+                     ucs_tree_node_t *node);
 
 /** @return the first element of a branch, or NULL if there is no branch. */
 ucs_tree_node_t *

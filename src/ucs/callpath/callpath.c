@@ -293,7 +293,8 @@ void ucs_callpath_table_destroy(ucs_callpath_table_t *table)
     free(table);
 }
 
-/* The key of a caller and depth, which is odd. Its high bits are an index */
+/* @return the key of a caller and a depth of the stack. It is odd, and its high
+ * bits are an index into the table */
 static uint64_t key_of(const void *caller, const void *stack)
 {
     return (ucs_hash_word((uintptr_t)caller) +

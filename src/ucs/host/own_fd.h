@@ -22,9 +22,10 @@ BEGIN_C_DECLS
  * A descriptor of this library in a program that does not know of it. Some
  * programs close all descriptors, as daemons do, and so the one of the library
  * as well; a later file of the program may get the same number. That file is
- * the program's: the library must neither write to the file nor close it. Uses
- * system calls only; live.c and the writers of traces call these functions. All
- * but ucs_rcache_pred_own_fd_move() are inline, for programs without the core.
+ * the program's: the library must neither write to the file nor close it.
+ * live.c and the writers of traces call these functions. All but
+ * ucs_rcache_pred_own_fd_move() use system calls only, and are inline, for
+ * programs without the core.
  *
  * Threads: functions on a descriptor must not run at the same time as its closing.
  */

@@ -47,21 +47,22 @@
 
 struct ucs_rcache_pred_thread {
     ucs_rcache_pred_work_t work; /* Constant while the thread runs, as arg */
-    void              *arg;
-    pthread_t         thread;
-    int               running;   /* Written by start and stop */
-    sem_t             wakeups;
-    _Atomic(int)       stop;      /* Written by start and stop, read by the
-                                    thread. Relaxed: stop wakes the thread
-                                    afterwards, and the semaphore orders the
-                                    store */
-    _Atomic(pid_t)     tid;       /* Written by the thread; 0 when there is none.
-                                    Relaxed: a number */
-    cpu_set_t         cpus;      /* Where pin has put the thread. Only the
-                                    thread itself uses it */
-    _Atomic(uint64_t)  cpu_time;  /* Written by the thread; relaxed, a number */
-    uint64_t          tsc_mult;  /* ns a tick, times 2^TSC_SHIFT; 0: the
-                                    counter is not used. Constant */
+    void                   *arg;
+    pthread_t              thread;
+    int                    running;  /* Written by start and stop */
+    sem_t                  wakeups;
+    _Atomic(int)           stop;     /* Written by start and stop, read by the
+                                        thread. Relaxed: stop wakes the thread
+                                        afterwards, and the semaphore orders the
+                                        store */
+    _Atomic(pid_t)         tid;      /* Written by the thread; 0 when there is
+                                        none. Relaxed: a number */
+    cpu_set_t              cpus;     /* Where pin has put the thread. Only the
+                                        thread itself uses it */
+    _Atomic(uint64_t)      cpu_time; /* Written by the thread; relaxed, a
+                                        number */
+    uint64_t               tsc_mult; /* ns a tick, times 2^TSC_SHIFT; 0: the
+                                        counter is not used. Constant */
 };
 
 /* With 32 bits the rate has 9 digits. The product of the two needs 128 bits. */

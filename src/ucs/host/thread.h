@@ -17,9 +17,11 @@ BEGIN_C_DECLS
 
 /** @file thread.h
  *
- * A helper thread, which works when work is due, and sleeps in between. Also a
- * clock and a sleep for the table of functions of a cache in real time. Uses the
- * cache's public header; the core of uct/ib/predreg calls these functions.
+ * A thread that works when work is due, and sleeps in between: the helper of
+ * the cache, the helper of the arena, and the recorder of a trace. Its clock
+ * and its sleep are functions for the table of a cache that runs in real time
+ * (ops.h), too. Uses the cache's public header; the core of uct/ib/predreg and
+ * src/trace call these functions.
  *
  * Threads: now, wait, wake, slice and cpu_time may be called by any thread; the
  * others by one at a time.
@@ -28,8 +30,8 @@ BEGIN_C_DECLS
 typedef struct ucs_rcache_pred_thread ucs_rcache_pred_thread_t;
 
 
-/** Create the state of the thread, but not the thread. The state is the arg of the
- *  three functions below, and so comes before the cache.
+/** Create the state of a thread, but not the thread itself. The state is the
+ *  argument of the clock and the sleep, and so exists before the cache.
  *  @return UCS_ERR_NO_MEMORY. */
 ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p);
 
@@ -39,8 +41,8 @@ void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread);
 /**
  * @return the time since an arbitrary instant, ns: by the processor's time stamp
  *         counter where its rate is constant and the kernel's clock uses it,
- *         otherwise by CLOCK_MONOTONIC. The rates of the two differ by some 1e-4:
- *         the system must not get a time of this clock.
+ *         otherwise by CLOCK_MONOTONIC. The rates of the two differ by some
+ *         1e-4, so a time of this clock must not be handed to system calls.
  */
 ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg);
 
@@ -89,15 +91,15 @@ ucs_status_t ucs_rcache_pred_thread_stop(ucs_rcache_pred_thread_t *thread,
 
 /**
  * Keep the thread on some processors from now on. To be called by the thread
- * itself, within a poll; does nothing in another one. If the system refuses, the
- * thread stays on its processors.
+ * itself, during its work; does nothing in another thread. If the system
+ * refuses, the thread stays on its processors.
  */
 void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
                                 const cpu_set_t *cpus);
 
 /**
- * @return how long the scheduler lets the thread run before another waiting one,
- *         ns; 4 ms if the system does not tell.
+ * @return how long the scheduler lets the thread run while another thread waits
+ *         for the processor, ns; 4 ms if the system does not tell.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread);

@@ -49,22 +49,24 @@ BEGIN_C_DECLS
  * The bounds are kept without a lock. A process first adds its wish to its slot, then
  * sums all slots; if the sum is above the bound, the process takes its part back and
  * fails. Hence a slot holds at all times at least the grants that its process has not
- * given back. The proof that the bound is kept: suppose that at some instant more is
- * granted than the bound. Take the grant whose addition to a slot came last. All other
- * grants were in their slots before, and stayed there until that instant. The sum for
- * the last grant, in between, had all of them in it and was above the bound; but then
- * the last one was not granted: a contradiction. Several grants in one slot, of threads
- * of a process, make no difference. "Before" refers to the single order in which all
- * processes see the sequentially consistent operations on bytes, regions and num_used.
- * Memory is registered after its grant and deregistered before the grant is given back,
- * and a dead process has none registered; so registered memory does not exceed the
- * bound either.
+ * given back. The proof that the bound is kept: suppose that at some instant
+ * more than the bound is granted. Take the grant that was added to its slot
+ * last. All other grants were in their slots before, and stayed there until
+ * that instant. The sum that the last grant has computed in between had all
+ * grants in it, and so was above the bound; but then the last one was not
+ * granted: a contradiction. It makes no difference whether threads of one
+ * process have several grants in one slot. "Before" refers to the single order
+ * in which all processes see the sequentially consistent operations on bytes,
+ * regions and num_used. Memory is registered after its grant and deregistered
+ * before the grant is given back, and a dead process has none registered; so
+ * registered memory does not exceed the bound either.
  *
  * A process that is refused and can make no room itself asks the others for the missing
- * room (wanted). The others give up idle memory until as much has been given back: each
- * release takes its size off the wanted room. Deregistering takes time, so a helper
- * takes the size off before (an offer), and others stop at once. If the process asks
- * again before the offer was released, more may be given up than missing.
+ * room (wanted). The others deregister idle memory until the room is there:
+ * each release takes its size off the wanted room. Deregistering takes time, so
+ * a helper takes the size off before it begins (an offer), and the other
+ * helpers stop at once. If the process asks again before the offered memory was
+ * released, more may be deregistered than is missing.
  */
 
 #define UCS_RCACHE_PRED_NODE_MAGIC   0x7072656472656721ull /* "predreg!" */
@@ -201,10 +203,12 @@ typedef union pred_node_word {
 
 /** The processors, for all processes. Written by the process that looks, see watch.c. */
 typedef struct pred_node_watch {
-    /** When the last look began, CLOCK_MONOTONIC, ns; 0: there was none. The process that
-     *  changes it looks. Acquire and release: the next one finds the fields of the last */
+    /** When the last look began, CLOCK_MONOTONIC, ns; 0: there was none. The
+     *  process that changes the time takes the look. Acquire and release: the
+     *  process that looks next finds the fields that the last look has written */
     _Atomic(uint64_t) time;
-    _Atomic(uint64_t) cost; /**< Processor time of the last look, ns. Relaxed, as idle */
+    _Atomic(uint64_t) cost; /**< Processor time that the last look took, ns.
+                                 Relaxed, as idle */
     /** For how long each processor had been idle at the last look, ns. If two
      *  processes look at a time, since the first one was stopped meanwhile, a
      *  busy processor may be taken for idle until the next look */
@@ -224,8 +228,8 @@ typedef struct ucs_rcache_pred_node_shm {
     _Atomic(uint64_t)                 asks UCS_V_ALIGNED(64);
     /** The missing room: the most that one process has asked for, less the room
      *  given back since. In one cache line with asks, which a reader has just
-     *  read. Relaxed: each is a number, and a little more or less is
-     *  given up if processes meet here */
+     *  read. Relaxed: each is a number by itself; if several processes change
+     *  them at a time, a little more or less is deregistered */
     _Atomic(uint64_t)                 wanted_bytes;
     _Atomic(uint64_t)                 wanted_regions;
     pred_node_watch_t                watch UCS_V_ALIGNED(64);

@@ -75,8 +75,9 @@ ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
                              size_t size);
 
 /**
- * Make a segment that others find, without agreement: as a process that stops in
- * the middle of attach leaves behind until its end. For tests.
+ * Make an open segment, which others find, but do not agree on it: a process
+ * that stops in the middle of attach leaves such a segment behind until its
+ * end. For tests.
  *
  * @return NULL if the kernel refuses, logged.
  */

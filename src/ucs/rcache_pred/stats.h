@@ -90,8 +90,8 @@ typedef struct ucs_rcache_pred_counter {
                                         in the snapshot */
     unsigned               num;    /**< Number of elements if it is an array,
                                         else 1 */
-    int                    always; /**< Not 0: known under leave-pinned as
-                                        well */
+    int                    always; /**< Not 0: the counter is known under
+                                        leave-pinned as well */
 } ucs_rcache_pred_counter_t;
 
 /** All counters. The array ends with a counter that has no name. */

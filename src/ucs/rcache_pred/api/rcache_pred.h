@@ -263,11 +263,12 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t regs_critical;  /**< Registrations done by a use */
     uint64_t regs_helper;    /**< Registrations done ahead of a use */
     uint64_t deregs;         /**< Deregistrations */
-    uint64_t precedents;     /**< Uses after which the next use was expected
-                                  when it came after such uses of other regions,
-                                  or of the region in another context */
+    uint64_t precedents;     /**< Uses after which the next use was predicted
+                                  from other regions that were used in the same
+                                  way, or from uses of the same region in
+                                  another context */
     uint64_t evictions;      /**< Idle regions that were deregistered to make
-                                  room, to keep a bound or because the system
+                                  room, since a bound had none or the system
                                   refused a registration */
     uint64_t evictions_node; /**< Evictions for a bound of the node, whichever
                                   process needed the room */

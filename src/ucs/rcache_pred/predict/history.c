@@ -306,9 +306,9 @@ void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
 {
     add_interval_to(history, begin, depth);
 
-    /* Begins of several threads may come out of order by less than a period. If
-     * a begin is earlier than the last one by more than that, the clock went
-     * back */
+    /* The begins of several threads may come out of order by less than a
+     * period. If a begin is earlier than the last one by more than a period,
+     * the clock went back */
     if ((begin > history->last) || (history->last - begin > history->period)) {
         history->last = begin;
     }

@@ -407,14 +407,14 @@ ucs_rcache_pred_forecast_next_waiting(ucs_rcache_pred_predictor_t *predictor,
  *   been seen twice.
  *
  * There is no deadline if the place of the last use is doubted, and the region
- * has no record of its own. Whether the use comes when it was due is found out
- * all the same.
+ * has no record of its own. The forecast finds out nevertheless whether the use
+ * comes when it was due.
  *
  * @param [out] history_p  The history from which the deadline comes; NULL if
  *                         there is no deadline.
- * @return the deadline, or UCS_RCACHE_PRED_TIME_INF if no use is predicted. What
- *         was predicted stays in the forecast until the next call, even if the
- *         table of sites forgets the site from which it comes.
+ * @return the deadline, or UCS_RCACHE_PRED_TIME_INF if no use is predicted. The
+ *         prediction stays in the forecast until the next call, even if the
+ *         table of sites forgets the site from which the prediction comes.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,

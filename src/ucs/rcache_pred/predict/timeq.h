@@ -35,15 +35,14 @@ typedef struct ucs_rcache_pred_timeq {
 
 
 typedef struct ucs_rcache_pred_timeq_elem {
-    ucs_tree_node_t node;
-    ucs_rcache_pred_time_t      time;
-    ucs_rcache_pred_time_t      gap;
-    int64_t                     gaps;  /**< Sum of the gaps of the element and of the
-                                            elements below in the tree */
-    int64_t                     ready; /**< When all elements before this branch
-                                            of the tree have to be ready, so
-                                            that the elements of the branch can
-                                            be in time */
+    ucs_tree_node_t        node;
+    ucs_rcache_pred_time_t time;
+    ucs_rcache_pred_time_t gap;
+    int64_t                gaps;  /**< Sum of the gaps of the element and of the
+                                       elements below in the tree */
+    int64_t                ready; /**< When all elements before this branch of
+                                       the tree have to be ready, so that the
+                                       elements of the branch can be in time */
 } ucs_rcache_pred_timeq_elem_t;
 
 
