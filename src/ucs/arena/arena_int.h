@@ -59,8 +59,9 @@ ucs_arena_slab_of(const ucs_arena_t *arena, uint32_t page)
     return &arena->slabs.slabs[ucs_arena_blocks_slab(&arena->blocks, page)];
 }
 
-/** Whether the arena has ended, or the process is a forked child, where nobody takes the
- *  lock: a thread of the parent may hold the lock for ever. */
+/** @return whether the arena has ended, or the process is a forked child, in
+ *  which nobody may take the lock: a thread that only the parent has may have
+ *  held the lock at the fork. */
 static UCS_F_ALWAYS_INLINE int ucs_arena_is_off(const ucs_arena_t *arena)
 {
     return ucs_relaxed_load(&arena->is_off);

@@ -135,9 +135,10 @@ ucs_status_t ucs_map_put(ucs_map_t *map, const void *key, void *value);
 /** Take a handle out of the map. Any thread. @return its value, as ucs_map_find(). */
 void *ucs_map_take(ucs_map_t *map, const void *key);
 
-/** Make the lock of a map usable in a forked child, which has no other thread: a thread
- *  that only the parent has may have held the lock. The map keeps its handles.
- *  @param [in] rank  That of the lock. */
+/** Make the lock of a map anew in a forked child, which has no other thread
+ *  yet: a thread that only the parent has may have held the lock at the fork.
+ *  The map keeps its handles.
+ *  @param [in] rank  The rank of the lock. */
 void ucs_map_forked(ucs_map_t *map, ucs_rank_t rank);
 
 /** Free the tables of a map that no thread uses any more. */

@@ -131,7 +131,7 @@ void ucs_rank_forget(void);
 
 #else
 
-/* Macros, since a mutex has no rank in such a build */
+/* Builds without checks. These are macros, since a mutex has no rank there */
 #define ucs_rank_take(_rank, _lock, _how) ((void)0)
 #define ucs_rank_drop(_lock)              ((void)0)
 #define ucs_rank_check(_rank)             ((void)0)

@@ -110,8 +110,9 @@ static uint64_t key_at(uint64_t key, unsigned way)
     return key + way * (UCS_HASH_GOLDEN << 1);
 }
 
-/* The table keeps up to UCS_CALLPATH_MAX_WAYS layouts of one caller and depth (the key),
- * numbered by their way. @return the layout with this number, or NULL if there is none */
+/* The table keeps up to UCS_CALLPATH_MAX_WAYS layouts of one caller and depth
+ * (the key), numbered by their way. @return the layout of a key and a way; NULL
+ * if there is none */
 static UCS_F_NOINLINE layout_t *
 find_layout(ucs_callpath_table_t *table, uint64_t key, unsigned way)
 {

@@ -111,7 +111,7 @@ typedef struct ucs_rcache_pred_pressure {
     uint64_t waited[UCS_RCACHE_PRED_PRESSURE_FILES]; /**< How long processes had
                                                           waited at the last
                                                           look, microseconds */
-    uint64_t time;  /**< Of the last look, ns */
+    uint64_t time;  /**< Time of the last look, ns */
 } ucs_rcache_pred_pressure_t;
 
 

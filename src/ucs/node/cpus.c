@@ -271,8 +271,8 @@ static void share_idle(division_t *division, unsigned index)
 }
 
 /* @return whether a process has the same processors as the process before it,
- * so that nobody needs to walk through them again: all processes have if none
- * is bound */
+ * so that nobody needs to walk through them again. Where no process is bound,
+ * all have the same ones */
 static int has_same_cpus(const ucs_rcache_pred_cpu_user_t *users, unsigned index)
 {
     return (index > 0) &&

@@ -23,8 +23,8 @@ BEGIN_C_DECLS
  * others are for tests.
  */
 
-/** A processor is idle if nobody uses more than so much of it. A rank that computes
- *  for less time can wait for a helper. */
+/** A processor is idle if the programs use at most this part of it. A rank that
+ *  computes for so little of its time can wait for a helper. */
 #define UCS_RCACHE_PRED_IDLE_BUSY_PART 0.125
 
 /** Stands for a processor that the kernel does not list. */

@@ -77,9 +77,10 @@ typedef struct ucs_arena_slab {
     ucs_arena_slab_kind_t kind;    /**< Written under the lock of the arena: by the
                                         thread that opens a vacant slab, else by the
                                         helper */
-    int                   is_busy; /**< Whether a thread gives the slab memory or takes
-                                        memory away, without the lock. Under the lock
-                                        of the arena */
+    int                   is_busy; /**< Whether a thread, which does not have
+                                        the lock meanwhile, is mapping or
+                                        unmapping memory of the slab. Written
+                                        under the lock of the arena */
 } __attribute__((aligned(64))) ucs_arena_slab_t;
 
 

@@ -226,9 +226,9 @@ typedef struct ucs_rcache_pred_site {
                                                 context */
     ucs_rcache_pred_history_t next;        /**< Intervals from each use in this
                                                 context to the region's next use
-                                                in any context. A begin is
-                                                awaited here only after the
-                                                region's last use */
+                                                in any context. Only the site of
+                                                the region's last use awaits a
+                                                begin here */
 } ucs_rcache_pred_site_t;
 
 
