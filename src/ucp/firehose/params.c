@@ -6,7 +6,7 @@
 
 #include "firehose_int.h"
 
-#include <ucs/base/page.h>
+#include <ucs/base/align.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 #include <ucs/sys/string.h>

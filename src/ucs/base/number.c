@@ -8,9 +8,15 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* Longer lines are taken for several ones: short, since threads with small stacks read
+ * files, too */
+#define LINE_SIZE 256
 
 
 /* @return the power of 2 of a unit of bytes, or -1 for any other text. */
@@ -51,4 +57,24 @@ int ucs_number_parse(const char *text, int is_bytes, unsigned long *value_p)
 
     *value_p = number << shift;
     return 1;
+}
+
+int ucs_scan_file(const char *path, const char *format, ...)
+{
+    FILE *stream = fopen(path, "re");
+    int count    = 0;
+    char line[LINE_SIZE];
+    va_list args;
+
+    if (stream == NULL) {
+        return 0;
+    }
+
+    while ((count <= 0) && (fgets(line, sizeof(line), stream) != NULL)) {
+        va_start(args, format);
+        count = vsscanf(line, format, args);
+        va_end(args);
+    }
+    fclose(stream);
+    return (count > 0) ? count : 0;
 }

@@ -13,19 +13,31 @@ BEGIN_C_DECLS
 
 /** @file number.h
  *
- * Reads numbers as people type them, and as the tools of the project print
- * them. UCX's own functions stop at the first character other than a digit,
- * accept a sign, and turn numbers that do not fit into others. Pure.
+ * Reads numbers as people type them, as the tools of the project print them, and
+ * as the kernel shows them in small files. UCX's own functions stop at the first
+ * character other than a digit, accept a sign, and turn numbers that do not fit
+ * into others.
  */
 
 /**
- * Read a whole number: decimal digits and nothing else.
+ * Read a whole number: decimal digits and nothing else. Pure.
  *
  * @param [in] is_bytes  Whether a unit may follow: b, k, m, g or t, in letters of any
  *                       case; but for b, B or iB may follow: 64m, 64MB, 64MiB.
  * @return whether the text is such a number, and fits.
  */
 int ucs_number_parse(const char *text, int is_bytes, unsigned long *value_p);
+
+/**
+ * Find the first line of a file in /proc or /sys that begins as a format says, such as
+ * "VmPin: %lu", and read the values of the line. Any thread, but not in memory hooks: the
+ * C library allocates the stream.
+ *
+ * @param [in] format  Of sscanf(3).
+ * @return how many values of the line were read; 0 if there is no such line, or no file.
+ */
+int ucs_scan_file(const char *path, const char *format, ...)
+        __attribute__((format(scanf, 2, 3)));
 
 END_C_DECLS
 

@@ -6,7 +6,7 @@
 
 #include "own_fd.h"
 
-#include <ucs/base/scan.h>
+#include <ucs/base/number.h>
 #include <ucs/sys/math.h>
 
 

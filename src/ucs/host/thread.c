@@ -8,8 +8,8 @@
 
 #include <ucs/base/clock.h>
 #include <ucs/base/hook.h>
+#include <ucs/base/number.h>
 #include <ucs/base/relaxed.h>
-#include <ucs/base/scan.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>

@@ -8,7 +8,7 @@
 #include "node_int.h"
 
 #include <ucs/base/clock.h>
-#include <ucs/base/scan.h>
+#include <ucs/base/number.h>
 #include <ucs/sys/math.h>
 
 #include <ctype.h>

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include <ucs/base/page.h>
+#include <ucs/base/align.h>
 #include <ucs/rcache_pred/cache/bound.h>
 #include <ucs/rcache_pred/cache/cache.h>
 #include <ucs/rcache_pred/cache/lanes.h>

@@ -6,7 +6,7 @@
 
 #include "costs.h"
 
-#include <ucs/base/page.h>
+#include <ucs/base/align.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include <tools/predreg/common/command.h>
 #include <tools/predreg/common/knob.h>
 #include <tools/predreg/run/run.h>
-#include <ucs/base/page.h>
+#include <ucs/base/align.h>
 
 #include <ucs/sys/math.h>
 

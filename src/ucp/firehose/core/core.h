@@ -13,8 +13,8 @@
 #include <ucp/firehose/table/remote.h>
 #include <ucp/firehose/wire/wire.h>
 
+#include <ucs/base/align.h>
 #include <ucs/base/mutex.h>
-#include <ucs/base/page.h>
 #include <ucs/sys/math.h>
 
 #include <pthread.h>

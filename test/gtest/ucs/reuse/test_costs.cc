@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <ucs/base/page.h>
+#include <ucs/base/align.h>
 #include <ucs/reuse/costs.h>
 
 #include <cmath>

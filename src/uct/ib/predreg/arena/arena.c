@@ -8,7 +8,6 @@
 #include "system.h"
 
 #include <ucs/base/align.h>
-#include <ucs/base/page.h>
 #include <ucs/base/wait.h>
 
 #include <ucs/sys/math.h>

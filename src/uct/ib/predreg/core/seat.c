@@ -6,8 +6,8 @@
 
 #include "state.h"
 
+#include <ucs/base/align.h>
 #include <ucs/base/clock.h>
-#include <ucs/base/page.h>
 #include <ucs/host/cgroup.h>
 #include <ucs/node/cpus.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>

@@ -8,7 +8,7 @@
 #include "state.h"
 
 #include <ucs/base/clock.h>
-#include <ucs/base/scan.h>
+#include <ucs/base/number.h>
 
 #include <ucs/debug/log_def.h>
 

@@ -7,7 +7,6 @@
 #include "eager_int.h"
 
 #include <ucs/base/align.h>
-#include <ucs/base/page.h>
 #include <ucs/sys/math.h>
 #include <uct/ib/predreg/core/state.h>
 

@@ -6,9 +6,9 @@
 
 #include "measure.h"
 
+#include <ucs/base/align.h>
 #include <ucs/base/clock.h>
 #include <ucs/base/line.h>
-#include <ucs/base/page.h>
 
 #include <ucs/sys/compiler_def.h>
 

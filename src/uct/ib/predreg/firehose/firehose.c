@@ -6,7 +6,7 @@
 
 #include "firehose.h"
 
-#include <ucs/base/page.h>
+#include <ucs/base/align.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/core/state.h>

@@ -7,8 +7,8 @@
 
 #include "iface_int.h"
 
+#include <ucs/base/align.h>
 #include <ucs/base/map.h>
-#include <ucs/base/page.h>
 
 #include <ucs/datastruct/callbackq.h>
 #include <ucs/debug/log_def.h>

@@ -8,7 +8,7 @@
 #include "domain.h"
 #include "memlock.h"
 
-#include <ucs/base/page.h>
+#include <ucs/base/align.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <uct/ib/predreg/core/state.h>
 

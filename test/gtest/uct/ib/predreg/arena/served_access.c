@@ -6,7 +6,7 @@
 
 #include "served_access.h"
 
-#include <ucs/base/page.h>
+#include <ucs/base/align.h>
 #include <ucs/host/thread.h>
 #include <uct/ib/predreg/arena/arena.h>
 

@@ -9,7 +9,7 @@
 
 #include <uct/ib/predreg/eager/measure.h>
 
-#include <ucs/base/page.h>
+#include <ucs/base/align.h>
 
 #include <gtest/gtest.h>
 
