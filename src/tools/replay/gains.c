@@ -6,8 +6,8 @@
 
 #include "gains.h"
 
+#include <tools/base/containers.h>
 #include <tools/base/fields.h>
-#include <tools/base/memory.h>
 
 #include <ucs/sys/math.h>
 
@@ -38,17 +38,7 @@ const char *predreg_eager_advice_name(predreg_eager_advice_t advice)
     return names[advice];
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-    const ucs_reuse_sends_t *left  = a;
-    const ucs_reuse_sends_t *right = b;
-
-    if (left->address != right->address) {
-        return (left->address < right->address) ? -1 : 1;
-    }
-
-    return (left->length < right->length) ? -1 : (left->length > right->length);
-}
+PREDREG_COMPARE(compare_sends, ucs_reuse_sends_t, address, length)
 
 static void span_add(predreg_sends_span_t *span, uint64_t value)
 {
@@ -64,8 +54,7 @@ static uint64_t most_used_length(const ucs_rcache_trace_t *trace)
     const ucs_reuse_sends_t *sends;
     unsigned i, best = 0;
 
-    for (sends = trace->sends; sends < trace->sends + trace->num_sends;
-         ++sends) {
+    predreg_for_each(sends, trace->sends, trace->num_sends) {
         i          = ucs_reuse_class(sends->length);
         counts[i] += sends->count;
         lengths[i] = ucs_max(lengths[i], sends->length);
@@ -185,7 +174,7 @@ void predreg_sends_add(predreg_sends_t *sends, const ucs_rcache_trace_t *trace,
 
     sorted = predreg_alloc(trace->num_sends, sizeof(*sorted));
     memcpy(sorted, trace->sends, trace->num_sends * sizeof(*sorted));
-    qsort(sorted, trace->num_sends, sizeof(*sorted), compare_addresses);
+    qsort(sorted, trace->num_sends, sizeof(*sorted), compare_sends);
     if (costs != NULL) {
         ucs_reuse_thresholds(costs, fraction, rank.thresholds);
     }

@@ -6,7 +6,6 @@
 
 #include "replay.h"
 
-#include <tools/base/memory.h>
 #include <uct/ib/predreg/core/knobs.h>
 
 #include <ucs/debug/log_def.h>
@@ -95,8 +94,7 @@ static ucs_status_t total_check(const predreg_timeline_t *timeline,
     uint64_t sum = 0;
     const predreg_use_t *use;
 
-    for (use = timeline->uses; use < timeline->uses + timeline->num_uses;
-         ++use) {
+    predreg_for_each(use, timeline->uses, timeline->num_uses) {
         sum += predreg_cost_of(&params->reg, use->address, use->length) +
                predreg_cost_of(&params->dereg, use->address, use->length);
         if (sum > MAX_TIME) {

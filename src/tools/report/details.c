@@ -6,8 +6,6 @@
 
 #include "report_int.h"
 
-#include <tools/base/memory.h>
-
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -175,8 +173,7 @@ static void write_places(ucs_json_t *json, const report_data_t *report)
 
     ucs_json_uint(json, "num_places", num);
     ucs_json_begin(json, "places", '[');
-    for (place = report->sites.places;
-         place < report->sites.places + ucs_min(num, MAX_PLACES); ++place) {
+    predreg_for_each(place, report->sites.places, ucs_min(num, MAX_PLACES)) {
         ucs_json_begin(json, NULL, '{');
         JSON_STRING(place, function);
         JSON_STRING(place, kind);
@@ -205,8 +202,7 @@ static void write_modules(ucs_json_t *json, const report_data_t *report)
     const predreg_module_t *module;
 
     ucs_json_begin(json, "unread_modules", '[');
-    for (module = symbols->modules;
-         module < symbols->modules + symbols->num_modules; ++module) {
+    predreg_for_each(module, symbols->modules, symbols->num_modules) {
         if (module->state != PREDREG_MODULE_READ) {
             ucs_json_begin(json, NULL, '{');
             JSON_STRING(module, path);
@@ -243,8 +239,7 @@ static void write_metas(ucs_json_t *json, const report_data_t *report,
     int is_knob;
 
     ucs_json_begin(json, name, '[');
-    for (meta = report->metas; meta < report->metas + report->num_metas;
-         ++meta) {
+    predreg_for_each(meta, report->metas, report->num_metas) {
         is_knob = !strncmp(meta->key, KNOB_PREFIX, length);
         if ((is_knob == knobs) && !is_left_out(meta->key) &&
             !(is_knob && (meta->value[0] == '\0'))) {

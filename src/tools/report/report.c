@@ -7,7 +7,6 @@
 #include "report_int.h"
 #include "page_html.h"
 
-#include <tools/base/memory.h>
 #include <tools/report/page/template.h>
 
 #include <ucs/sys/math.h>
@@ -78,8 +77,7 @@ static void add_outcomes(predreg_findings_t *findings,
     const predreg_replay_result_t *result;
     unsigned i;
 
-    for (result = input->results; result < input->results + input->num_results;
-         ++result) {
+    predreg_for_each(result, input->results, input->num_results) {
         predreg_outcome_add(&findings->outcomes[result->policy], result);
     }
 
@@ -215,8 +213,7 @@ static void add_rank(predreg_report_t *report,
         .dereg_known   = timeline->dereg_known,
         .by_first_uses = timeline->first_uses.num_points > 0
     };
-    for (result = input->results; result < input->results + input->num_results;
-         ++result) {
+    predreg_for_each(result, input->results, input->num_results) {
         memory    = figures + REPORT_FIGURE_MEMORY + (2 * result->policy);
         memory[0] = result->pinned_avg_bytes;
         memory[1] = result->pinned.peak_bytes;
@@ -290,8 +287,7 @@ static void find_costs(predreg_report_t *report)
     findings->most_reg      = 0;
     findings->common_reg    = 0;
     findings->guessed_dereg = 0;
-    for (rank = report->ranks; rank < report->ranks + report->num_ranks;
-         ++rank) {
+    predreg_for_each(rank, report->ranks, report->num_ranks) {
         if (rank->figures[REPORT_FIGURE_USES] == 0) {
             continue;
         }

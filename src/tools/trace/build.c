@@ -6,7 +6,7 @@
 
 #include "trace_int.h"
 
-#include <tools/base/memory.h>
+#include <tools/base/containers.h>
 #include <ucs/reuse/costs.h>
 
 #include <ucs/debug/log_def.h>
@@ -253,17 +253,7 @@ ucs_status_t trace_build(trace_builder_t *builder, unsigned type,
     return status;
 }
 
-static int build_compare(const void *a, const void *b)
-{
-    const trace_origin_t *origin_a = a;
-    const trace_origin_t *origin_b = b;
-
-    if (origin_a->time != origin_b->time) {
-        return (origin_a->time < origin_b->time) ? -1 : 1;
-    }
-
-    return (origin_a->index < origin_b->index) ? -1 : 1;
-}
+PREDREG_COMPARE(build_compare, trace_origin_t, time, index)
 
 /* Move the events into the order of their origins, which are sorted and have
  * the former place of each event. Follows the cycles of the permutation, so

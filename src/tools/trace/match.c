@@ -6,29 +6,18 @@
 
 #include "trace_int.h"
 
-#include <tools/base/memory.h>
+#include <tools/base/containers.h>
 
-#include <ucs/base/hash.h>
-
-#include <ucs/datastruct/khash.h>
 #include <ucs/debug/log_def.h>
 
 
-/* The key of a region in events without an id. */
-typedef struct match_key {
-    uint64_t address;
-    uint16_t domain;
-} match_key_t;
+/* By the address and the domain of a region */
+KHASH_INIT(match_ids, predreg_pair_t, uint64_t, 1, PREDREG_PAIR_HASH,
+           PREDREG_PAIR_EQUAL)
 
-#define MATCH_HASH(_value) \
-    ((khint32_t)ucs_hash_bits(_value, 32))
-#define MATCH_KEY_HASH(_key) MATCH_HASH((_key).address + (_key).domain)
-#define MATCH_KEY_EQUAL(_a, _b) \
-    (((_a).address == (_b).address) && ((_a).domain == (_b).domain))
-#define MATCH_EQUAL(_a, _b) ((_a) == (_b))
-
-KHASH_INIT(match_ids, match_key_t, uint64_t, 1, MATCH_KEY_HASH, MATCH_KEY_EQUAL)
-KHASH_INIT(match_uses, uint64_t, size_t, 1, MATCH_HASH, MATCH_EQUAL)
+/* By the id of a region */
+#define MATCH_HASH(_id) ((khint_t)ucs_hash_bits(_id, 32))
+KHASH_INIT(match_uses, uint64_t, size_t, 1, MATCH_HASH, kh_int64_hash_equal)
 
 
 typedef struct match {
@@ -62,15 +51,11 @@ static uint64_t match_first_id(const trace_builder_t *builder)
 static ucs_status_t match_region(match_t *match, ucs_rcache_pred_event_t *event,
                                  const trace_origin_t *origin)
 {
-    const match_key_t key = { event->address, event->domain };
+    const predreg_pair_t key = { event->address, event->domain };
     khiter_t iter;
     int result;
 
-    iter = kh_put(match_ids, &match->ids, key, &result);
-    if (result == UCS_KH_PUT_FAILED) {
-        predreg_no_memory();
-    }
-
+    iter = predreg_kh_put(match_ids, &match->ids, key, &result);
     if (!(origin->open & TRACE_NO_ID)) {
         kh_val(&match->ids, iter) = event->id;
         return UCS_OK;
@@ -99,11 +84,7 @@ static void match_begin(match_t *match, const ucs_rcache_pred_event_t *event)
         return;
     }
 
-    iter = kh_put(match_uses, &match->uses, event->id, &result);
-    if (result == UCS_KH_PUT_FAILED) {
-        predreg_no_memory();
-    }
-
+    iter = predreg_kh_put(match_uses, &match->uses, event->id, &result);
     if (result != UCS_KH_PUT_KEY_PRESENT) {
         kh_val(&match->uses, iter) = 0;
     }

@@ -6,6 +6,8 @@
 
 #include "text.h"
 
+#include <tools/base/containers.h>
+
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -17,7 +19,7 @@ static void read_record(trace_text_t *text)
     const char *name = text->token;
     const trace_type_t *type;
 
-    for (type = trace_types; type < trace_types + TRACE_RECORD_LAST; ++type) {
+    predreg_for_each(type, trace_types, TRACE_RECORD_LAST) {
         if ((type->name != NULL) && !strcmp(name, type->name) &&
             (text->version >= type->version)) {
             trace_text_record(text, type - trace_types);

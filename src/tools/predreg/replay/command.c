@@ -142,7 +142,7 @@ static void print_paragraph(const predreg_rank_t *ranks, size_t num_ranks,
     costs_t reg = {}, dereg = {};
     const predreg_rank_t *rank;
 
-    for (rank = ranks; rank < ranks + num_ranks; ++rank) {
+    predreg_for_each(rank, ranks, num_ranks) {
         num_uses    += rank->num_uses;
         duration     = ucs_max(duration, rank->duration);
         waited       = ucs_max(waited, rank->waited);

@@ -6,9 +6,7 @@
 
 #include "account.h"
 
-#include <tools/base/memory.h>
 #include <tools/replay/program/costs.h>
-#include <ucs/base/hash.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
 #include <ucs/sys/math.h>
@@ -18,12 +16,6 @@
 
 #define NSEC_PER_SEC 1e9
 
-
-khint_t predreg_site_hash(predreg_site_key_t key)
-{
-    return kh_int64_hash_func(key.caller ^
-                              ucs_hash_word(key.stack));
-}
 
 void predreg_account_init(predreg_account_t *account,
                           predreg_replay_result_t *result)
@@ -45,23 +37,19 @@ void predreg_account_cleanup(predreg_account_t *account)
 predreg_site_t *predreg_account_site(predreg_account_t *account,
                                      const ucs_rcache_pred_context_t *context)
 {
-    predreg_site_key_t key = { context->caller, context->stack };
+    predreg_pair_t key = { context->caller, context->stack };
     predreg_site_t *site;
     khiter_t iter;
     int ret;
 
-    iter = kh_put(predreg_sites, &account->sites, key, &ret);
-    if (ret == 0) {
+    iter = predreg_kh_put(predreg_sites, &account->sites, key, &ret);
+    if (ret == UCS_KH_PUT_KEY_PRESENT) {
         return kh_val(&account->sites, iter);
     }
 
-    if (ret < 0) {
-        predreg_no_memory();
-    }
-
     site                          = predreg_alloc(1, sizeof(*site));
-    site->sum.caller              = key.caller;
-    site->sum.stack               = key.stack;
+    site->sum.caller              = context->caller;
+    site->sum.stack               = context->stack;
     kh_val(&account->sites, iter) = site;
     return site;
 }
@@ -227,23 +215,8 @@ void predreg_holding_close(predreg_account_t *account,
     predreg_ledger_hold(&account->ledger, holding->begin, now, holding->bytes);
 }
 
-static int site_compare(const void *a, const void *b)
-{
-    const predreg_replay_site_t *first = a, *second = b;
-
-    if (first->caller != second->caller) {
-        return (first->caller > second->caller) ? 1 : -1;
-    }
-
-    return (first->stack > second->stack) - (first->stack < second->stack);
-}
-
-static int helper_op_compare(const void *a, const void *b)
-{
-    const predreg_helper_op_t *first = a, *second = b;
-
-    return (first->time > second->time) - (first->time < second->time);
-}
+PREDREG_COMPARE(site_compare, predreg_replay_site_t, caller, stack)
+PREDREG_COMPARE(helper_op_compare, predreg_helper_op_t, time)
 
 static void list_sites(predreg_account_t *account)
 {

@@ -9,9 +9,8 @@
 
 #include "ledger.h"
 
+#include <tools/base/containers.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
-
-#include <ucs/datastruct/khash.h>
 
 BEGIN_C_DECLS
 
@@ -113,18 +112,9 @@ typedef struct predreg_site {
     unsigned __int128     byte_ns;
 } predreg_site_t;
 
-typedef struct predreg_site_key {
-    uint64_t caller;
-    uint64_t stack;
-} predreg_site_key_t;
-
-khint_t predreg_site_hash(predreg_site_key_t key);
-
-#define PREDREG_SITE_EQUAL(_a, _b) \
-    (((_a).caller == (_b).caller) && ((_a).stack == (_b).stack))
-
-KHASH_INIT(predreg_sites, predreg_site_key_t, predreg_site_t*, 1,
-           predreg_site_hash, PREDREG_SITE_EQUAL)
+/** By caller and stack. */
+KHASH_INIT(predreg_sites, predreg_pair_t, predreg_site_t*, 1, PREDREG_PAIR_HASH,
+           PREDREG_PAIR_EQUAL)
 
 /** The account of a policy. The functions below access the fields. */
 typedef struct predreg_account {

@@ -6,7 +6,7 @@
 
 #include "ledger.h"
 
-#include <tools/base/memory.h>
+#include <tools/base/containers.h>
 
 #include <ucs/sys/math.h>
 
@@ -49,12 +49,7 @@ void predreg_ledger_cleanup(predreg_ledger_t *ledger)
     free(ledger->changes);
 }
 
-static int change_compare(const void *a, const void *b)
-{
-    const predreg_change_t *first = a, *second = b;
-
-    return (first->time > second->time) - (first->time < second->time);
-}
+PREDREG_COMPARE(change_compare, predreg_change_t, time)
 
 /* Sort changes, and add up changes of the same time.
  * @return the number of changes afterwards. */

@@ -7,8 +7,6 @@
 #include "policies.h"
 #include "segments.h"
 
-#include <tools/base/memory.h>
-
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -152,7 +150,7 @@ static void bound_add_mapping(bound_t *bound, visit_t *visits,
     bound_set_starts(bound, visits, num_visits, mapped);
     bound_add(bound, visits, visits->start, bound->spans[visits->use].begin,
               PREDREG_CAUSE_REG);
-    for (visit = visits; visit < visits + num_visits; ++visit) {
+    predreg_for_each(visit, visits, num_visits) {
         span = &bound->spans[visit->use];
         if (span->begin > bound->spans[last->use].end) {
             bound_add(bound, first, bound->spans[first->use].begin,
@@ -233,8 +231,7 @@ static void bound_count_regs(const bound_t *bound,
     int64_t stop = 0;
     const span_t *span;
 
-    for (range = bound->segments.uses;
-         range < bound->segments.uses + bound->timeline->num_uses; ++range) {
+    predreg_for_each(range, bound->segments.uses, bound->timeline->num_uses) {
         span = &bound->spans[range->index];
         if ((last == NULL) || (range->domain != last->domain) ||
             (range->first != last->first) || (range->end != last->end) ||

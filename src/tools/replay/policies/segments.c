@@ -6,7 +6,7 @@
 
 #include "segments.h"
 
-#include <tools/base/memory.h>
+#include <tools/base/containers.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
 #include <stdlib.h>
@@ -22,12 +22,7 @@ static void cover_init(predreg_cover_t *cover, const predreg_pages_t *ranges,
     };
 }
 
-static int index_compare(const void *a, const void *b)
-{
-    const predreg_pages_t *first = a, *second = b;
-
-    return (first->index > second->index) - (first->index < second->index);
-}
+PREDREG_COMPARE(index_compare, predreg_pages_t, index)
 
 /* Move the sweep on to a higher page */
 static void cover_move(predreg_cover_t *cover, uint64_t page)
@@ -61,30 +56,14 @@ static int cover_is_done(const predreg_cover_t *cover)
     return (cover->num_ranges == 0) && (cover->next == cover->end);
 }
 
-static int compare(uint64_t first, uint64_t second)
-{
-    return (first > second) - (first < second);
-}
-
 static int page_compare(const void *a, const void *b)
 {
-    return compare(*(const uint64_t*)a, *(const uint64_t*)b);
+    const uint64_t *first = a, *second = b;
+
+    return (*first > *second) - (*first < *second);
 }
 
-static int range_compare(const void *a, const void *b)
-{
-    const predreg_pages_t *first = a, *second = b;
-    int ret;
-
-    ret = compare(first->domain, second->domain);
-    if (ret == 0) {
-        ret = compare(first->first, second->first);
-    }
-    if (ret == 0) {
-        ret = compare(first->end, second->end);
-    }
-    return (ret != 0) ? ret : compare(first->index, second->index);
-}
+PREDREG_COMPARE(range_compare, predreg_pages_t, domain, first, end, index)
 
 static void add_cuts(predreg_segments_t *segments, const predreg_pages_t *range)
 {
@@ -186,8 +165,7 @@ uint64_t predreg_segments_steps(const predreg_segments_t *segments)
     uint64_t steps = 0;
     const predreg_pages_t *range;
 
-    for (range = segments->uses;
-         range < segments->uses + segments->timeline->num_uses; ++range) {
+    predreg_for_each(range, segments->uses, segments->timeline->num_uses) {
         steps += find_cut(segments, range->end) -
                  find_cut(segments, range->first);
     }

@@ -6,7 +6,6 @@
 
 #include "sim.h"
 
-#include <tools/base/memory.h>
 #include <tools/replay/program/ranges.h>
 #include <ucs/arena/arena.h>
 #include <ucs/base/align.h>
@@ -325,10 +324,9 @@ void predreg_served_end(predreg_served_t *served, void *found, uint64_t now)
 void predreg_served_finish(predreg_served_t *served, uint64_t now,
                            predreg_replay_result_t *result)
 {
-    size_t num = served->arena->slabs.num;
     slab_t *slab;
 
-    for (slab = served->slabs; slab < served->slabs + num; ++slab) {
+    predreg_for_each(slab, served->slabs, served->arena->slabs.num) {
         settle(served, slab, now);
         if (slab->state != SLAB_GONE) {
             predreg_holding_close(served->account, &slab->holding, now);

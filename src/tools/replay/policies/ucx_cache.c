@@ -7,7 +7,6 @@
 #include "policies.h"
 #include "ucx_regions.h"
 
-#include <tools/base/memory.h>
 #include <ucs/base/align.h>
 
 #include <ucs/sys/math.h>
@@ -262,8 +261,7 @@ static void finish(model_t *model, uint64_t duration)
     region_t *region;
 
     predreg_ucx_dereg_finish(&model->dereg, duration);
-    for (cache = model->caches;
-         cache < model->caches + model->timeline->num_domains; ++cache) {
+    predreg_for_each(cache, model->caches, model->timeline->num_domains) {
         model->peak_bytes   = ucs_max(model->peak_bytes, cache->peak_pinned);
         model->peak_regions = ucs_max(model->peak_regions, cache->peak_regions);
         ucs_list_for_each(region, &cache->all, link) {

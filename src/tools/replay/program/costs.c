@@ -7,7 +7,7 @@
 #include "costs.h"
 #include "ranges.h"
 
-#include <tools/base/memory.h>
+#include <tools/base/containers.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
 #include <ucs/sys/math.h>
@@ -173,13 +173,7 @@ static double median_slope(const weighted_t *points, unsigned count)
     return high;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    double left  = ((const weighted_t*)a)->point.time;
-    double right = ((const weighted_t*)b)->point.time;
-
-    return (left > right) - (left < right);
-}
+PREDREG_COMPARE(compare_times, weighted_t, point.time)
 
 /* Sort the points by time.
  * @return the median of the times, by their weights; of two, the lower one. */

@@ -6,7 +6,7 @@
 
 #include "timeline.h"
 
-#include <tools/base/memory.h>
+#include <tools/base/containers.h>
 
 #include <ucs/sys/math.h>
 
@@ -37,16 +37,7 @@ typedef struct play {
 } play_t;
 
 
-static int end_compare(const void *a, const void *b)
-{
-    const end_t *first = a, *second = b;
-
-    if (first->time != second->time) {
-        return (first->time > second->time) ? 1 : -1;
-    }
-
-    return (first->use > second->use) - (first->use < second->use);
-}
+PREDREG_COMPARE(end_compare, end_t, time, use)
 
 /* Make the sorted list of the ends of uses. A use without duration is not in
  * the list, and ends right after its begin. */

@@ -6,10 +6,9 @@
 
 #include "timeline.h"
 
-#include <tools/base/memory.h>
+#include <tools/base/containers.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
-#include <ucs/datastruct/khash.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
@@ -102,13 +101,9 @@ static void open_use(builder_t *builder, uint64_t id, size_t index)
     int ret;
 
     builder->next[index] = NO_USE;
-    iter                 = kh_put(open_uses, &builder->open, id, &ret);
-    if (ret < 0) {
-        predreg_no_memory();
-    }
-
-    uses = &kh_val(&builder->open, iter);
-    if (ret == 0) {
+    iter                 = predreg_kh_put(open_uses, &builder->open, id, &ret);
+    uses                 = &kh_val(&builder->open, iter);
+    if (ret == UCS_KH_PUT_KEY_PRESENT) {
         builder->next[uses->last] = index;
     } else {
         uses->first = index;
@@ -288,8 +283,7 @@ static ucs_status_t add_events(builder_t *builder)
     }
 
     previous = builder->origin = builder->until = trace->events[0].time;
-    for (event = trace->events; event < trace->events + trace->num_events;
-         ++event) {
+    predreg_for_each(event, trace->events, trace->num_events) {
         fault = event_fault(event, builder->origin, previous);
         if (fault != NULL) {
             ucs_error("%s: event %zu, at %lu ns, %s", trace->path,

@@ -6,8 +6,7 @@
 
 #include "scale.h"
 
-#include <tools/base/memory.h>
-#include <ucs/base/hash.h>
+#include <tools/base/containers.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -171,16 +170,7 @@ static void add_memory(model_t *model, unsigned first, unsigned end,
     predreg_sum_cleanup(&sum);
 }
 
-static int op_compare(const void *a, const void *b)
-{
-    const job_op_t *first = a, *second = b;
-
-    if (first->time != second->time) {
-        return (first->time > second->time) ? 1 : -1;
-    }
-
-    return (first->rank > second->rank) - (first->rank < second->rank);
-}
+PREDREG_COMPARE(op_compare, job_op_t, time, rank)
 
 /* List the operations of all helpers of a node, sorted by time, for the caller
  * to free */
@@ -202,8 +192,7 @@ static job_op_t *list_ops(const model_t *model, unsigned first, unsigned end,
     for (rank = first; rank < end; ++rank) {
         result = rank_result(model, rank);
         shift  = rank_shift(model, rank);
-        for (op = result->helper_ops;
-             op < result->helper_ops + result->num_helper_ops; ++op) {
+        predreg_for_each(op, result->helper_ops, result->num_helper_ops) {
             *next++ = (job_op_t){
                 .time     = time_of(model, op->time, shift),
                 .duration = op->duration,
@@ -251,7 +240,7 @@ static void run_ops(model_t *model, const job_op_t *ops, size_t num_ops,
     uint64_t delay;
     int64_t begin;
 
-    for (op = ops; op < ops + num_ops; ++op) {
+    predreg_for_each(op, ops, num_ops) {
         helper       = &free_at[num_cores + op->rank];
         begin        = ucs_max(ucs_max(op->time, *helper), free_at[0]);
         *helper      = begin + op->duration;

@@ -6,9 +6,8 @@
 
 #include "curves.h"
 
-#include <tools/base/memory.h>
+#include <tools/base/containers.h>
 
-#include <ucs/datastruct/khash.h>
 #include <ucs/sys/math.h>
 
 #include <stdlib.h>
@@ -17,19 +16,8 @@
 #define NSEC_PER_SEC 1e9
 
 
-/* A buffer, as the key of a table */
-typedef struct buffer {
-    uint64_t address;
-    unsigned domain;
-} buffer_t;
-
-#define BUFFER_HASH(_buffer) \
-    kh_int64_hash_func((_buffer).address ^ (_buffer).domain)
-#define BUFFER_EQUAL(_a, _b) \
-    (((_a).address == (_b).address) && ((_a).domain == (_b).domain))
-
-/* For each buffer, the begin of its last use so far, ns */
-KHASH_INIT(buffers, buffer_t, uint64_t, 1, BUFFER_HASH, BUFFER_EQUAL)
+/* For each buffer, by its address and domain, the begin of its last use so far, ns */
+KHASH_INIT(buffers, predreg_pair_t, uint64_t, 1, PREDREG_PAIR_HASH, PREDREG_PAIR_EQUAL)
 
 /* The time between the begins of two consecutive uses of a buffer */
 typedef struct interval {
@@ -39,17 +27,7 @@ typedef struct interval {
 } interval_t;
 
 
-static int interval_compare(const void *a, const void *b)
-{
-    const interval_t *left  = a;
-    const interval_t *right = b;
-
-    if (left->length != right->length) {
-        return (left->length < right->length) ? -1 : 1;
-    }
-
-    return (left->begin < right->begin) ? -1 : (left->begin > right->begin);
-}
+PREDREG_COMPARE(interval_compare, interval_t, length, begin)
 
 /* Collect the time from each use of a buffer to the next one. Uses with the
  * same begin are one. @return the number of intervals. */
@@ -58,19 +36,15 @@ static size_t find_intervals(const predreg_timeline_t *timeline,
 {
     size_t count = 0;
     const predreg_use_t *use;
-    buffer_t buffer;
+    predreg_pair_t buffer;
     khiter_t iter;
     int ret;
 
-    for (use = timeline->uses; use < timeline->uses + timeline->num_uses;
-         ++use) {
-        buffer = (buffer_t){ .address = use->address, .domain = use->domain };
-        iter   = kh_put(buffers, buffers, buffer, &ret);
-        if (ret < 0) {
-            predreg_no_memory();
-        }
-
-        if ((ret == 0) && (use->begin > kh_val(buffers, iter))) {
+    predreg_for_each(use, timeline->uses, timeline->num_uses) {
+        buffer = (predreg_pair_t){ use->address, use->domain };
+        iter   = predreg_kh_put(buffers, buffers, buffer, &ret);
+        if ((ret == UCS_KH_PUT_KEY_PRESENT) &&
+            (use->begin > kh_val(buffers, iter))) {
             intervals[count++] = (interval_t){
                 .length = use->begin - kh_val(buffers, iter),
                 .begin  = kh_val(buffers, iter),
@@ -125,8 +99,7 @@ static void add_uses(const predreg_timeline_t *timeline,
     const predreg_use_t *use;
     double byte_seconds;
 
-    for (use = timeline->uses; use < timeline->uses + timeline->num_uses;
-         ++use) {
+    predreg_for_each(use, timeline->uses, timeline->num_uses) {
         byte_seconds         = use->length * ((use->end - use->begin) /
                                               NSEC_PER_SEC);
         evidence->use_bytes += use->length;

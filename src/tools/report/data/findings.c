@@ -22,8 +22,7 @@ static double crowded_time(const predreg_replay_result_t *result)
     uint64_t time, end, next;
     unsigned slot;
 
-    for (op = result->helper_ops;
-         op < result->helper_ops + result->num_helper_ops; ++op) {
+    predreg_for_each(op, result->helper_ops, result->num_helper_ops) {
         end = op->time + op->duration;
         for (time = op->time; time < end; time = next) {
             slot        = ucs_min(time / width, PREDREG_OUTCOME_SLOTS - 1);
@@ -126,7 +125,7 @@ void predreg_bounds_add(predreg_outcome_t *outcomes,
         if (bytes >= pinned->pinned.peak_bytes) {
             predreg_outcome_add(&outcomes[index], pinned);
         } else {
-            for (result = tried; result < tried + num_tried; ++result) {
+            predreg_for_each(result, tried, num_tried) {
                 if (result->limit == bytes) {
                     predreg_outcome_add(&outcomes[index], result);
                 }

@@ -6,7 +6,6 @@
 
 #include "sites.h"
 
-#include <tools/base/memory.h>
 #include <ucs/base/strb.h>
 
 #include <ucs/sys/math.h>
@@ -175,12 +174,8 @@ static predreg_place_t *take_place(predreg_sites_t *sites,
     khiter_t iter;
     int ret;
 
-    iter = kh_put(predreg_places, &sites->index, candidate->key, &ret);
-    if (ret < 0) {
-        predreg_no_memory();
-    }
-
-    if (ret == 0) {
+    iter = predreg_kh_put(predreg_places, &sites->index, candidate->key, &ret);
+    if (ret == UCS_KH_PUT_KEY_PRESENT) {
         place_cleanup(candidate);
         return &sites->places[kh_val(&sites->index, iter)];
     }

@@ -10,8 +10,6 @@
 #include <tools/replay/account/account.h>
 #include <tools/trace/trace.h>
 
-#include <ucs/datastruct/khash.h>
-
 BEGIN_C_DECLS
 
 /** @file sites.h
