@@ -53,9 +53,8 @@ static int look_at_paths(dump_opts_t *opts)
                       S_ISDIR(output.st_mode);
     if (opts->is_folder && opts->to_folder &&
         (input.st_dev == output.st_dev) && (input.st_ino == output.st_ino)) {
-        predreg_error("dump: -o: '%s' is the folder that is read; accepted: "
-                      "another one", opts->output);
-        return PREDREG_EXIT_USAGE;
+        return predreg_error("dump: -o: '%s' is the folder that is read; accepted: "
+                             "another one", opts->output);
     }
 
     return 0;
@@ -88,8 +87,7 @@ static int parse(int argc, char **argv, dump_opts_t *opts)
 
     opts->input = argv[optind];
     if (opts->binary && (opts->output == NULL)) {
-        predreg_error("dump: --binary needs a file to write to: --output FILE");
-        return PREDREG_EXIT_USAGE;
+        return predreg_error("dump: --binary needs a file to write to: --output FILE");
     }
 
     return look_at_paths(opts);

@@ -64,13 +64,14 @@ void predreg_verror(const char *format, va_list args)
     }
 }
 
-void predreg_error(const char *format, ...)
+int predreg_error(const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
     predreg_verror(format, args);
     va_end(args);
+    return PREDREG_EXIT_USAGE;
 }
 
 char *predreg_vformat(const char *format, va_list args)
@@ -264,8 +265,7 @@ int predreg_options_read(const predreg_options_t *options, int argc, char **argv
             if (options->unknown != NULL) {
                 options->unknown(argv[optind - 1]);
             }
-            predreg_error("%s --help lists what is accepted", options->command);
-            return PREDREG_EXIT_USAGE;
+            return predreg_error("%s --help lists what is accepted", options->command);
         }
 
         option = find_option(options, &tables, value);
@@ -275,9 +275,8 @@ int predreg_options_read(const predreg_options_t *options, int argc, char **argv
     }
 
     if (options->only_input && (argc != optind + 1)) {
-        predreg_error("%s: %d arguments; accepted: one file or folder",
-                      options->command, argc - optind);
-        return PREDREG_EXIT_USAGE;
+        return predreg_error("%s: %d arguments; accepted: one file or folder",
+                             options->command, argc - optind);
     }
 
     return 0;

@@ -51,8 +51,9 @@ int predreg_info(int argc, char **argv);
 int predreg_calibrate(int argc, char **argv);
 
 
-/** Print the program's name and an error on standard error. */
-void predreg_error(const char *format, ...)
+/** Print the program's name and an error on standard error.
+ *  @return PREDREG_EXIT_USAGE, for callers that refuse an argument to return. */
+int predreg_error(const char *format, ...)
         __attribute__((format(printf, 1, 2)));
 
 void predreg_verror(const char *format, va_list args);
@@ -112,7 +113,7 @@ typedef struct predreg_option {
     const char *help;   /**< What it does; is broken into lines */
 
     /** Take the option. @a value is NULL if there is none.
-     *  @return 0, or -1, and the reason has been printed. */
+     *  @return 0, or PREDREG_EXIT_USAGE, and the reason has been printed. */
     int        (*read)(const struct predreg_option *option, const char *value,
                        void *opts);
 

@@ -110,7 +110,7 @@ const char *predreg_knob_nearest(const char *name)
 
 /* Check that there is a knob of this name.
  * @param [in] source  Origin of the name, for the message.
- * @return 0, or -1 if not, and the reason has been printed. */
+ * @return 0 or the exit status; the reason has been printed. */
 static int check_name(const char *source, const char *name)
 {
     const char *nearest = predreg_knob_nearest(name);
@@ -123,10 +123,9 @@ static int check_name(const char *source, const char *name)
     }
 
     if ((nearest == NULL) || strcmp(nearest, name)) {
-        predreg_error("%s: there is no knob '%s'%s%s; accepted: %s", source, name,
-                      (nearest != NULL) ? ", the nearest is " : "",
-                      (nearest != NULL) ? nearest : "", all);
-        ret = -1;
+        ret = predreg_error("%s: there is no knob '%s'%s%s; accepted: %s", source, name,
+                            (nearest != NULL) ? ", the nearest is " : "",
+                            (nearest != NULL) ? nearest : "", all);
     }
     free(all);
     return ret;
@@ -160,14 +159,15 @@ static int check_knob(const char *name, const char *value)
         return 0;
     }
 
-    if (check_name("--set", name) != 0) {
-        return -1;
+    ret = check_name("--set", name);
+    if (ret != 0) {
+        return ret;
     }
 
     if (uct_predreg_knobs_default(&knobs) != UCS_OK) {
         predreg_no_memory(); /* The table accepts its own defaults */
     }
-    ret = (uct_predreg_knobs_set(&knobs, name, value) == UCS_OK) ? 0 : -1;
+    ret = (uct_predreg_knobs_set(&knobs, name, value) == UCS_OK) ? 0 : PREDREG_EXIT_USAGE;
     uct_predreg_knobs_cleanup(&knobs);
     return ret;
 }
@@ -180,7 +180,7 @@ int predreg_knob_set_variable(const char *arg, int is_checked)
 
     name = predreg_knob_split(arg, &value);
     if (name == NULL) {
-        return -1;
+        return PREDREG_EXIT_USAGE;
     }
 
     ret = is_checked ? check_knob(name, value) : 0;
@@ -213,19 +213,14 @@ static int check_variable(const char *string)
 
 int predreg_knob_check_environment(void)
 {
-    int ret = 0;
     uct_predreg_knobs_t knobs;
     char **var;
+    int ret;
 
-    if (uct_predreg_knobs_read(&knobs) != UCS_OK) {
-        ret = -1;
-    }
+    ret = (uct_predreg_knobs_read(&knobs) == UCS_OK) ? 0 : PREDREG_EXIT_USAGE;
     uct_predreg_knobs_cleanup(&knobs);
-
     for (var = environ; *var != NULL; ++var) {
-        if (check_variable(*var) != 0) {
-            ret = -1;
-        }
+        ret |= check_variable(*var);
     }
 
     return ret;

@@ -42,7 +42,7 @@ char *predreg_knob_split(const char *arg, const char **value_p);
 /** Set the variable of a knob in the environment.
  *  @param [in] arg         KNOB=VALUE, as above.
  *  @param [in] is_checked  Whether the knob has to exist, and to accept the value.
- *  @return 0, or -1 if not, and the reason has been printed. */
+ *  @return 0 or the exit status; the reason has been printed. */
 int predreg_knob_set_variable(const char *arg, int is_checked);
 
 /** @return the values of a knob whose values have names, up to a NULL. */
@@ -53,8 +53,7 @@ const char *predreg_knob_nearest(const char *name);
 
 /** Check the values of all knobs in the environment, and that each variable with the
  *  prefix is a knob.
- *  @return 0, or -1 if a name or a value is not accepted, and the reason has
- *  been printed. */
+ *  @return 0 or the exit status; the reason has been printed. */
 int predreg_knob_check_environment(void);
 
 END_C_DECLS

@@ -70,12 +70,12 @@ static int read_knob(const predreg_option_t *option, const char *arg, void *opts
 {
     const uct_predreg_knob_t *knob = uct_predreg_knob_table;
     const char *value;
-    int ret = -1;
+    int ret = PREDREG_EXIT_USAGE;
     char *name;
 
     name = predreg_knob_split(arg, &value);
     if (name == NULL) {
-        return -1;
+        return ret;
     }
 
     while ((knob->field.name != NULL) &&
@@ -130,14 +130,14 @@ static int parse_limit(const char *whole, unsigned policy, const char *number,
         accepted = list_policies(1);
         predreg_error("--policy: '%s'; only %s have a limit", whole, accepted);
         free(accepted);
-        return -1;
+        return PREDREG_EXIT_USAGE;
     }
 
     limits[policy] = predreg_bytes(number);
     if (limits[policy] == 0) {
-        predreg_error("--policy: '%s'; accepted: a number from 1, as in %s=%s", whole,
-                      predreg_policies[policy].name, limit_kind(policy)->example);
-        return -1;
+        return predreg_error("--policy: '%s'; accepted: a number from 1, as in %s=%s",
+                             whole, predreg_policies[policy].name,
+                             limit_kind(policy)->example);
     }
 
     return 0;
@@ -154,13 +154,12 @@ static int parse_policy(const char *arg, predreg_replay_opts_t *opts)
         accepted = list_policies(0);
         predreg_error("--policy: '%s'; accepted: %s", arg, accepted);
         free(accepted);
-        return -1;
+        return PREDREG_EXIT_USAGE;
     }
 
     if (opts->policies[policy]) {
-        predreg_error("--policy: '%s' is given twice",
-                      predreg_policies[policy].name);
-        return -1;
+        return predreg_error("--policy: '%s' is given twice",
+                             predreg_policies[policy].name);
     }
 
     opts->policies[policy] = 1;
@@ -206,10 +205,9 @@ static int read_cost(const predreg_option_t *option, const char *value, void *op
         }
     }
 
-    predreg_error("--%s: '%s'; accepted: OP,PAGE, ns an operation and a page, "
-                  "each from 0 to %g, as in 10000,50", option->name, value,
-                  PREDREG_REPLAY_MAX_COST);
-    return -1;
+    return predreg_error("--%s: '%s'; accepted: OP,PAGE, ns an operation and a page, "
+                         "each from 0 to %g, as in 10000,50", option->name, value,
+                         PREDREG_REPLAY_MAX_COST);
 }
 
 static int read_ranks(const predreg_option_t *option, const char *value, void *opts)
@@ -218,8 +216,8 @@ static int read_ranks(const predreg_option_t *option, const char *value, void *o
 
     *number_p = predreg_number(value, MAX_RANKS);
     if (*number_p == 0) {
-        predreg_error("--%s: '%s'; accepted: 1 to %u", option->name, value, MAX_RANKS);
-        return -1;
+        return predreg_error("--%s: '%s'; accepted: 1 to %u", option->name, value,
+                             MAX_RANKS);
     }
 
     return 0;
@@ -231,9 +229,8 @@ static int read_bytes(const predreg_option_t *option, const char *value, void *o
 
     *bytes_p = predreg_bytes(value);
     if (*bytes_p == 0) {
-        predreg_error("--%s: '%s'; accepted: a number of bytes from 1, as in "
-                      "512m", option->name, value);
-        return -1;
+        return predreg_error("--%s: '%s'; accepted: a number of bytes from 1, as in "
+                             "512m", option->name, value);
     }
 
     return 0;
@@ -248,28 +245,24 @@ static int check_ranks(const predreg_replay_opts_t *opts)
     if ((opts->num_ranks == 0) &&
         ((ranks_per_node > 0) || (opts->cores_per_node > 0) ||
          (opts->node_max > 0))) {
-        predreg_error("--ranks-per-node, --cores-per-node and --node-max are "
-                      "of the job that --ranks asks for");
-        return -1;
+        return predreg_error("--ranks-per-node, --cores-per-node and --node-max are "
+                             "of the job that --ranks asks for");
     }
 
     if ((opts->curve || opts->per_rank) && (opts->num_ranks > 0)) {
-        predreg_error("%s is of the job that was recorded, and --ranks of a "
-                      "larger one: accepted is one of the two",
-                      opts->curve ? "--curve" : "--per-rank");
-        return -1;
+        return predreg_error("%s is of the job that was recorded, and --ranks of a "
+                             "larger one: accepted is one of the two",
+                             opts->curve ? "--curve" : "--per-rank");
     }
 
     if ((opts->cores_per_node > 0) && (ranks_per_node == 0)) {
-        predreg_error("--cores-per-node needs --ranks-per-node");
-        return -1;
+        return predreg_error("--cores-per-node needs --ranks-per-node");
     }
 
     if ((opts->cores_per_node > 0) && (opts->cores_per_node < ranks_per_node)) {
-        predreg_error("--cores-per-node: %u; accepted: at least one for each "
-                      "of the %u ranks of a node", opts->cores_per_node,
-                      ranks_per_node);
-        return -1;
+        return predreg_error("--cores-per-node: %u; accepted: at least one for each "
+                             "of the %u ranks of a node", opts->cores_per_node,
+                             ranks_per_node);
     }
 
     return 0;
@@ -349,14 +342,14 @@ int predreg_replay_opts_parse(int argc, char **argv,
         return status;
     }
 
-    if (check_ranks(opts) != 0) {
-        return PREDREG_EXIT_USAGE;
+    status = check_ranks(opts);
+    if (status != 0) {
+        return status;
     }
 
     if (optind == argc) {
-        predreg_error("replay: what was recorded is missing; accepted: folders "
-                      "of traces, or traces");
-        return PREDREG_EXIT_USAGE;
+        return predreg_error("replay: what was recorded is missing; accepted: folders "
+                             "of traces, or traces");
     }
 
     default_policies(opts);

@@ -65,16 +65,14 @@ static int is_trace(const char *path, const char *name)
 static int check_file(const char *folder, const char *name, const char *path, int force)
 {
     if (!force) {
-        predreg_error("-o: '%s' has traces in it, as %s; accepted: another "
-                      "folder, or --force to remove them", folder, name);
-        return PREDREG_EXIT_USAGE;
+        return predreg_error("-o: '%s' has traces in it, as %s; accepted: another "
+                             "folder, or --force to remove them", folder, name);
     }
 
     if (!is_trace(path, name)) {
-        predreg_error("--force: '%s' in '%s' is no trace and is not removed, "
-                      "but would be read as one; accepted: another folder",
-                      name, folder);
-        return PREDREG_EXIT_USAGE;
+        return predreg_error("--force: '%s' in '%s' is no trace and is not removed, "
+                             "but would be read as one; accepted: another folder",
+                             name, folder);
     }
 
     return 0;
@@ -83,9 +81,8 @@ static int check_file(const char *folder, const char *name, const char *path, in
 static int remove_file(const char *folder, const char *name, const char *path, int force)
 {
     if (unlink(path) != 0) {
-        predreg_error("--force: cannot remove '%s' from '%s': %s", name, folder,
-                      strerror(errno));
-        return PREDREG_EXIT_USAGE;
+        return predreg_error("--force: cannot remove '%s' from '%s': %s", name, folder,
+                             strerror(errno));
     }
 
     return 0;
@@ -93,9 +90,8 @@ static int remove_file(const char *folder, const char *name, const char *path, i
 
 static int refuse_folder(const char *option, const char *folder)
 {
-    predreg_error("%s: '%s': %s; accepted: a folder that can be written to", option,
-                  folder, strerror(errno));
-    return PREDREG_EXIT_USAGE;
+    return predreg_error("%s: '%s': %s; accepted: a folder that can be written to",
+                         option, folder, strerror(errno));
 }
 
 /* Call a function for each file of a folder that would be read as a trace, until one
@@ -139,9 +135,8 @@ int predreg_trace_folder_prepare(const char *folder, int force, int *is_new_p)
 
     *is_new_p = (mkdir(folder, 0777) == 0);
     if (!*is_new_p && (errno != EEXIST)) {
-        predreg_error("-o: cannot make '%s': %s; accepted: a folder in one "
-                      "that can be written to", folder, strerror(errno));
-        return PREDREG_EXIT_USAGE;
+        return predreg_error("-o: cannot make '%s': %s; accepted: a folder in one "
+                             "that can be written to", folder, strerror(errno));
     }
 
     status = each_file("-o", folder, force, check_file);
@@ -157,9 +152,8 @@ int predreg_env_set_path(const char *what, const char *name, const char *path)
     char *absolute;
 
     if ((path[0] != '/') && (cwd == NULL)) {
-        predreg_error("%s: the present folder is unknown (%s); accepted: an "
-                      "absolute path", what, strerror(errno));
-        return -1;
+        return predreg_error("%s: the present folder is unknown (%s); accepted: an "
+                             "absolute path", what, strerror(errno));
     }
 
     absolute = (path[0] == '/') ? predreg_format("%s", path) :
@@ -199,7 +193,7 @@ static int set_choice(const predreg_option_t *option, const char *knob, const ch
     }
     predreg_error("--%s: unknown value '%s'; accepted: %s", option->name, value, text);
     free(text);
-    return -1;
+    return PREDREG_EXIT_USAGE;
 }
 
 /* Have the summary written to a file, which is made if need be */
@@ -215,10 +209,9 @@ static int set_output(const char *path, int *is_new_p)
     }
 
     if (fd < 0) {
-        predreg_error("--output: cannot write to '%s': %s; accepted: a file "
-                      "in a folder that can be written to", path,
-                      strerror(errno));
-        return -1;
+        return predreg_error("--output: cannot write to '%s': %s; accepted: a file "
+                             "in a folder that can be written to", path,
+                             strerror(errno));
     }
     close(fd);
     return predreg_env_set_path("--output", PREDREG_KNOB_OUTPUT, path);
@@ -317,11 +310,8 @@ static int set_folder(predreg_run_opts_t *opts)
     int status = predreg_trace_folder_prepare(opts->folder, opts->force,
                                               &opts->is_new_folder);
 
-    if ((status == 0) &&
-        (predreg_env_set_path("-o", PREDREG_KNOB_TRACE, opts->folder) != 0)) {
-        status = PREDREG_EXIT_USAGE;
-    }
-    return status;
+    return (status != 0) ? status :
+           predreg_env_set_path("-o", PREDREG_KNOB_TRACE, opts->folder);
 }
 
 int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *opts)
@@ -337,16 +327,14 @@ int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *op
     }
 
     if (argv[optind] == NULL) {
-        predreg_error("no command to run; accepted: ucx_predreg %s [OPTIONS] "
-                      "COMMAND [ARGS...]", options->command);
-        return PREDREG_EXIT_USAGE;
+        return predreg_error("no command to run; accepted: ucx_predreg %s [OPTIONS] "
+                             "COMMAND [ARGS...]", options->command);
     }
 
     if ((opts->no_format == optind) && is_choice("SUMMARY", argv[optind])) {
-        predreg_error("--summary: its format follows an equals sign; accepted: "
-                      "--summary=%s COMMAND, or --summary -- COMMAND",
-                      argv[optind]);
-        return PREDREG_EXIT_USAGE;
+        return predreg_error("--summary: its format follows an equals sign; accepted: "
+                             "--summary=%s COMMAND, or --summary -- COMMAND",
+                             argv[optind]);
     }
 
     /* The options are in the environment by now */
@@ -361,8 +349,9 @@ int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *op
             predreg_set_variable(PREDREG_KNOB_SUMMARY, "text");
             opts->summary = 1;
         }
-        if (set_output(opts->output, &opts->is_new) != 0) {
-            return PREDREG_EXIT_USAGE;
+        status = set_output(opts->output, &opts->is_new);
+        if (status != 0) {
+            return status;
         }
     }
 

@@ -215,7 +215,7 @@ char **predreg_env_vars(const char *library);
  * Set a variable to a path, made absolute for ranks in other folders.
  *
  * @param [in] what  Option with the path, for messages.
- * @return 0, or -1, and the reason has been printed.
+ * @return 0 or the exit status; the reason has been printed.
  */
 int predreg_env_set_path(const char *what, const char *name, const char *path);
 

@@ -47,9 +47,8 @@ static int read_interval(const predreg_option_t *option, const char *value, void
     opts->interval = strtod(value, &end);
     if ((end == value) || (*end != '\0') ||
         !(opts->interval >= INTERVAL_MIN) || !(opts->interval <= INTERVAL_MAX)) {
-        predreg_error("--interval: '%s'; accepted: seconds from 0.1 to 86400",
-                      value);
-        return -1;
+        return predreg_error("--interval: '%s'; accepted: seconds from 0.1 to 86400",
+                             value);
     }
 
     return 0;
@@ -61,8 +60,7 @@ static int read_count(const predreg_option_t *option, const char *value, void *a
 
     opts->count = predreg_number(value, LONG_MAX);
     if (opts->count == 0) {
-        predreg_error("--count: '%s'; accepted: whole numbers from 1", value);
-        return -1;
+        return predreg_error("--count: '%s'; accepted: whole numbers from 1", value);
     }
 
     return 0;
@@ -78,9 +76,8 @@ static int parse_pids(char **args, predreg_stat_opts_t *opts)
     for (; *args != NULL; ++args) {
         pid = predreg_number(*args, PREDREG_PID_MAX);
         if (pid == 0) {
-            predreg_error("'%s' is no process; accepted: process ids, 1 to %ld",
-                          *args, PREDREG_PID_MAX);
-            return -1;
+            return predreg_error("'%s' is no process; accepted: process ids, 1 to %ld",
+                                 *args, PREDREG_PID_MAX);
         }
 
         for (i = 0; (i < opts->num_pids) && (opts->pids[i] != pid); ++i);
@@ -128,7 +125,7 @@ int predreg_stat_parse(int argc, char **argv, int is_screen,
         opts->count = 1;
     }
 
-    return (parse_pids(argv + optind, opts) == 0) ? 0 : PREDREG_EXIT_USAGE;
+    return parse_pids(argv + optind, opts);
 }
 
 void predreg_stat_opts_cleanup(predreg_stat_opts_t *opts)

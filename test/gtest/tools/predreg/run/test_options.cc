@@ -309,7 +309,7 @@ TEST_F(test_environment, path) {
     EXPECT_EQ(path("here/traces"), variable("PATH_OF_TEST"));
 
     std::filesystem::remove(path("here"));
-    EXPECT_EQ(-1, capture([] {
+    EXPECT_EQ(PREDREG_EXIT_USAGE, capture([] {
         return predreg_env_set_path("-o", "PATH_OF_TEST", "traces");
     }));
     EXPECT_TRUE(contains(m_errors, "-o: the present folder is unknown"));
