@@ -12,8 +12,8 @@
 #include <string.h>
 
 /*
- * The table of policies, and the policies of this library's own cache: predict
- * and on-demand, and predict with an arena.
+ * The table of policies, and the function of the policies of this library's own cache:
+ * predict, on-demand, and arena, which is predict with an arena.
  */
 
 /* The default size of the arena, bytes: no program maps more. Only mapped
@@ -63,62 +63,42 @@ predreg_replay_policy_t predreg_policy_at(unsigned place)
     return policy;
 }
 
-/* Play predict with an arena of this size, bytes; 0: without one */
-static ucs_status_t replay_predict(const predreg_timeline_t *timeline,
-                                   const predreg_replay_params_t *params,
-                                   size_t arena,
-                                   predreg_replay_result_t *result)
+/* @return the size of the arena, bytes; 0: the policy has no arena, or the program has no
+ * large mappings, and the arena would be an unused slab. */
+static size_t arena_size(const predreg_timeline_t *timeline,
+                         const predreg_replay_params_t *params)
 {
-    predreg_replay_params_t changed = *params;
-    ucs_rcache_pred_stats_t stats;
-    ucs_status_t status;
-
-    changed.limit        = arena;
-    changed.cache.policy = UCS_RCACHE_PRED_POLICY_PREDICT;
-    result->budget       = params->cache.budget;
-    status = predreg_sim_replay(timeline, &changed, result, &stats);
-    if (status == UCS_OK) {
-        result->spent = stats.budget_spent;
+    if ((params->policy != PREDREG_REPLAY_ARENA) || (timeline->num_maps == 0)) {
+        return 0;
     }
-    return status;
+
+    return (params->limit == 0) ? MAX_ARENA : ucs_min(params->limit, MAX_ARENA);
 }
 
-ucs_status_t predreg_replay_predict(const predreg_timeline_t *timeline,
-                                    const predreg_replay_params_t *params,
-                                    predreg_replay_result_t *result)
-{
-    return replay_predict(timeline, params, 0, result);
-}
-
-ucs_status_t predreg_replay_arena(const predreg_timeline_t *timeline,
+ucs_status_t predreg_replay_cache(const predreg_timeline_t *timeline,
                                   const predreg_replay_params_t *params,
                                   predreg_replay_result_t *result)
 {
-    size_t size = (params->limit == 0) ? MAX_ARENA :
-                                         ucs_min(params->limit, MAX_ARENA);
-    ucs_status_t status;
-
-    /* For a program without large mappings the arena would be an unused slab */
-    if (timeline->num_maps == 0) {
-        size = 0;
-    }
-
-    status = replay_predict(timeline, params, size, result);
-    if ((size > 0) && (params->limit > 0)) {
-        result->limit = size;
-    }
-    return status;
-}
-
-ucs_status_t predreg_replay_on_demand(const predreg_timeline_t *timeline,
-                                      const predreg_replay_params_t *params,
-                                      predreg_replay_result_t *result)
-{
+    int predicts                    = params->policy != PREDREG_REPLAY_ON_DEMAND;
     predreg_replay_params_t changed = *params;
     ucs_rcache_pred_stats_t stats;
+    ucs_status_t status;
 
-    changed.limit        = 0;
-    changed.cache.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
-    changed.cache.pieces = 0; /* Only predict registers in pieces */
-    return predreg_sim_replay(timeline, &changed, result, &stats);
+    changed.limit = arena_size(timeline, params);
+    if (predicts) {
+        changed.cache.policy = UCS_RCACHE_PRED_POLICY_PREDICT;
+        result->budget       = params->cache.budget;
+    } else {
+        changed.cache.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
+        changed.cache.pieces = 0; /* Only predict registers in pieces */
+    }
+
+    status = predreg_sim_replay(timeline, &changed, result, &stats);
+    if (predicts && (status == UCS_OK)) {
+        result->spent = stats.budget_spent;
+    }
+    if ((changed.limit > 0) && (params->limit > 0)) {
+        result->limit = changed.limit;
+    }
+    return status;
 }

@@ -18,9 +18,9 @@ BEGIN_C_DECLS
  * command, its help, the report, and the tests of the documentation read this
  * table.
  *
- * To add a policy, write its function in a file here, and give it a row in
- * rows.h. The row makes the number, the declaration of the function, and the
- * entry in the table.
+ * To add a policy, write its function in a file here, declare the function below, and
+ * give the policy a row in rows.h. The row makes the number of the policy and the entry
+ * in the table.
  */
 
 /** The numbers of the policies, such as PREDREG_REPLAY_PREDICT, in the order of
@@ -122,12 +122,14 @@ predreg_replay_policy_t predreg_policy_find(const char *name, size_t length);
 predreg_replay_policy_t predreg_policy_at(unsigned place);
 
 
-/* The functions of the table, such as predreg_replay_predict(). policies.c has
- * the policies of this library's own cache, ucx_cache.c those of UCX's cache,
- * and clairvoyant.c the one of this name. */
-#define PREDREG_POLICY_ROW(_number, _func, ...) \
-    predreg_policy_func_t predreg_replay_##_func;
-#include "rows.h"
+/** Plays predict, on-demand and arena, the policies of this library's own cache. */
+predreg_policy_func_t predreg_replay_cache;
+
+/** Plays leave-pinned, lru and regions, the policies of UCX's cache. */
+predreg_policy_func_t predreg_replay_ucx_cache;
+
+/** Plays clairvoyant. */
+predreg_policy_func_t predreg_replay_clairvoyant;
 
 END_C_DECLS
 

@@ -15,7 +15,7 @@
  */
 
 /* Prediction, by this library's own code */
-PREDREG_POLICY_ROW(PREDICT, predict,
+PREDREG_POLICY_ROW(PREDICT, cache,
                    .name   = "predict",
                    .label  = "predict",
                    .brief  = "this library",
@@ -25,7 +25,7 @@ PREDREG_POLICY_ROW(PREDICT, predict,
                    .is_key = 1)
 
 /* Registration on demand, likewise */
-PREDREG_POLICY_ROW(ON_DEMAND, on_demand,
+PREDREG_POLICY_ROW(ON_DEMAND, cache,
                    .name   = "on-demand",
                    .label  = "on-demand",
                    .brief  = "at each use",
@@ -33,7 +33,7 @@ PREDREG_POLICY_ROW(ON_DEMAND, on_demand,
                    .place  = 3)
 
 /* PREDICT, with large mappings served from registered memory */
-PREDREG_POLICY_ROW(ARENA, arena,
+PREDREG_POLICY_ROW(ARENA, cache,
                    .name   = "arena",
                    .label  = "arena",
                    .brief  = "this library, arena",
@@ -43,7 +43,7 @@ PREDREG_POLICY_ROW(ARENA, arena,
                    .place  = 6)
 
 /* Memory stays registered, as in UCX's cache */
-PREDREG_POLICY_ROW(LEAVE_PINNED, leave_pinned,
+PREDREG_POLICY_ROW(LEAVE_PINNED, ucx_cache,
                    .name   = "leave-pinned",
                    .label  = "leave-pinned",
                    .brief  = "UCX today",
@@ -52,7 +52,7 @@ PREDREG_POLICY_ROW(LEAVE_PINNED, leave_pinned,
                    .is_key = 1)
 
 /* As LEAVE_PINNED, but only so many bytes */
-PREDREG_POLICY_ROW(LRU, lru,
+PREDREG_POLICY_ROW(LRU, ucx_cache,
                    .name   = "lru",
                    .label  = "bound on bytes",
                    .brief  = "UCX, bounded",
@@ -61,7 +61,7 @@ PREDREG_POLICY_ROW(LRU, lru,
                    .place  = 4)
 
 /* As LEAVE_PINNED, but only so many regions */
-PREDREG_POLICY_ROW(REGIONS, regions,
+PREDREG_POLICY_ROW(REGIONS, ucx_cache,
                    .name   = "regions",
                    .label  = "bound on regions",
                    .brief  = "UCX, bounded",

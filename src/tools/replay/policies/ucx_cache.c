@@ -300,50 +300,26 @@ static void replay(const predreg_timeline_t *timeline,
     model_destroy(model);
 }
 
-ucs_status_t predreg_replay_leave_pinned(const predreg_timeline_t *timeline,
-                                         const predreg_replay_params_t *params,
-                                         predreg_replay_result_t *result)
+/* lru and regions take the limit of the parameters, or else half of the peak that caches
+ * without a limit have, but at least 1 */
+ucs_status_t predreg_replay_ucx_cache(const predreg_timeline_t *timeline,
+                                      const predreg_replay_params_t *params,
+                                      predreg_replay_result_t *result)
 {
-    model_t model;
-
-    replay(timeline, params, UINT64_MAX, UINT64_MAX, &model, result);
-    return UCS_OK;
-}
-
-/* Play caches with a limit on bytes or on regions: that of the parameters, else
- * half of the peak without a limit, but at least 1 */
-static ucs_status_t replay_limited(const predreg_timeline_t *timeline,
-                                   const predreg_replay_params_t *params,
-                                   int is_bytes,
-                                   predreg_replay_result_t *result)
-{
+    int is_lru                        = params->policy == PREDREG_REPLAY_LRU;
+    int is_regions                    = params->policy == PREDREG_REPLAY_REGIONS;
     predreg_replay_result_t unlimited = { .policy = result->policy };
     uint64_t limit                    = params->limit;
     model_t model;
 
-    if (limit == 0) {
+    if ((is_lru || is_regions) && (limit == 0)) {
         replay(timeline, params, UINT64_MAX, UINT64_MAX, &model, &unlimited);
         predreg_replay_result_cleanup(&unlimited);
-        limit = ucs_max((is_bytes ? model.peak_bytes : model.peak_regions) / 2,
-                        1ul);
+        limit = ucs_max((is_lru ? model.peak_bytes : model.peak_regions) / 2, 1ul);
     }
 
-    result->limit = limit;
-    replay(timeline, params, is_bytes ? limit : UINT64_MAX,
-           is_bytes ? UINT64_MAX : limit, &model, result);
+    result->limit = (is_lru || is_regions) ? limit : 0;
+    replay(timeline, params, is_lru ? limit : UINT64_MAX, is_regions ? limit : UINT64_MAX,
+           &model, result);
     return UCS_OK;
-}
-
-ucs_status_t predreg_replay_lru(const predreg_timeline_t *timeline,
-                                const predreg_replay_params_t *params,
-                                predreg_replay_result_t *result)
-{
-    return replay_limited(timeline, params, 1, result);
-}
-
-ucs_status_t predreg_replay_regions(const predreg_timeline_t *timeline,
-                                    const predreg_replay_params_t *params,
-                                    predreg_replay_result_t *result)
-{
-    return replay_limited(timeline, params, 0, result);
 }
