@@ -12,8 +12,16 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
+/* The thread sanitizer has to know of coroutines, which it calls fibers: it keeps a stack
+ * of calls for each fiber, and would take a switch between two fibers for calls that never
+ * return */
 #ifdef __SANITIZE_THREAD__
 #  include <sanitizer/tsan_interface.h>
+#else
+#  define __tsan_create_fiber(_flags)           NULL
+#  define __tsan_destroy_fiber(_fiber)
+#  define __tsan_get_current_fiber()            NULL
+#  define __tsan_switch_to_fiber(_fiber, _flags)
 #endif
 
 /* The size allows for UCS, which formats messages of several KB on the stack */
@@ -30,40 +38,6 @@ struct predreg_coroutine {
     void       *outside_fiber;
 };
 
-
-/* Tell the thread sanitizer of a coroutine, which it calls a fiber: it keeps a stack of
- * calls for each fiber, and would take a switch between two for calls that never return */
-static void *fiber_create(void)
-{
-#ifdef __SANITIZE_THREAD__
-    return __tsan_create_fiber(0);
-#else
-    return NULL;
-#endif
-}
-
-static void fiber_destroy(void *fiber)
-{
-#ifdef __SANITIZE_THREAD__
-    __tsan_destroy_fiber(fiber);
-#endif
-}
-
-static void *fiber_current(void)
-{
-#ifdef __SANITIZE_THREAD__
-    return __tsan_get_current_fiber();
-#else
-    return NULL;
-#endif
-}
-
-static inline void fiber_switch(void *fiber)
-{
-#ifdef __SANITIZE_THREAD__
-    __tsan_switch_to_fiber(fiber, 0);
-#endif
-}
 
 /* Start of the flow. makecontext() passes its argument as two integers */
 static void coroutine_main(unsigned high, unsigned low)
@@ -87,7 +61,7 @@ predreg_coroutine_t *predreg_coroutine_create(void (*func)(void *arg), void *arg
     coroutine->inside.uc_stack.ss_sp   = coroutine->stack;
     coroutine->inside.uc_stack.ss_size = STACK_SIZE;
     coroutine->inside.uc_link          = NULL;
-    coroutine->inside_fiber            = fiber_create();
+    coroutine->inside_fiber            = __tsan_create_fiber(0);
     makecontext(&coroutine->inside, (void (*)(void))coroutine_main, 2,
                 (unsigned)(self >> 32), (unsigned)self);
     return coroutine;
@@ -95,20 +69,20 @@ predreg_coroutine_t *predreg_coroutine_create(void (*func)(void *arg), void *arg
 
 void predreg_coroutine_destroy(predreg_coroutine_t *coroutine)
 {
-    fiber_destroy(coroutine->inside_fiber);
+    __tsan_destroy_fiber(coroutine->inside_fiber);
     free(coroutine->stack);
     free(coroutine);
 }
 
 void predreg_coroutine_resume(predreg_coroutine_t *coroutine)
 {
-    coroutine->outside_fiber = fiber_current();
-    fiber_switch(coroutine->inside_fiber);
+    coroutine->outside_fiber = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(coroutine->inside_fiber, 0);
     swapcontext(&coroutine->outside, &coroutine->inside);
 }
 
 void predreg_coroutine_suspend(predreg_coroutine_t *coroutine)
 {
-    fiber_switch(coroutine->outside_fiber);
+    __tsan_switch_to_fiber(coroutine->outside_fiber, 0);
     swapcontext(&coroutine->inside, &coroutine->outside);
 }
