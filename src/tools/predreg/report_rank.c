@@ -102,11 +102,13 @@ static ucs_status_t play_budget(const predreg_timeline_t *timeline,
                                 const predreg_replay_params_t *params,
                                 double rate, predreg_outcome_t *outcome)
 {
+    predreg_replay_params_t changed = *params;
     predreg_replay_result_t result;
     ucs_status_t status;
 
     memset(outcome, 0, sizeof(*outcome));
-    status = predreg_budgets_play(timeline, params, rate, &result);
+    changed.cache.budget = rate;
+    status               = predreg_replay(timeline, &changed, &result);
     if (status == UCS_OK) {
         predreg_outcome_add(outcome, &result);
         predreg_replay_result_cleanup(&result);

@@ -207,13 +207,3 @@ unsigned predreg_budgets_choose(const predreg_budgets_t *budgets,
 
     return chosen;
 }
-
-ucs_status_t predreg_budgets_play(const predreg_timeline_t *timeline,
-                                  const predreg_replay_params_t *params,
-                                  double rate, predreg_replay_result_t *result)
-{
-    predreg_replay_params_t changed = *params;
-
-    changed.cache.budget = rate;
-    return predreg_replay(timeline, &changed, result);
-}

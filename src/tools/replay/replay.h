@@ -17,8 +17,8 @@ BEGIN_C_DECLS
  * curve of registered memory against run time, by budgets of predict. The same
  * trace and parameters always give the same result, bit for bit.
  *
- * The functions on budgets are pure, but for @ref predreg_budgets_play. `replay
- * --curve` and the report call the same functions, and so agree.
+ * The functions on budgets are pure. `replay --curve` and the report call the same
+ * functions, and so agree.
  */
 
 /** Set the default parameters of a policy: the defaults of the library's own
@@ -89,16 +89,6 @@ char *predreg_budget_name(double rate, char *buf);
 unsigned predreg_budgets_choose(const predreg_budgets_t *budgets,
                                 const predreg_budget_point_t *points,
                                 const predreg_budget_point_t *pinned);
-
-/**
- * Replay a program under predict with one of the budgets.
- *
- * @param [in] params  Of PREDICT, with any budget.
- * @return the status of @ref predreg_replay.
- */
-ucs_status_t predreg_budgets_play(const predreg_timeline_t *timeline,
-                                  const predreg_replay_params_t *params,
-                                  double rate, predreg_replay_result_t *result);
 
 END_C_DECLS
 

@@ -219,9 +219,10 @@ static ucs_status_t replay_budgets(loader_t *loader, const char *path,
             continue;
         }
 
+        params.cache.budget = budgets->rates[i];
+
         result = add_result(loader->job, PREDREG_REPLAY_LAST + i);
-        status = predreg_budgets_play(timeline, &params, budgets->rates[i],
-                                      result);
+        status = predreg_replay(timeline, &params, result);
         keep_result(loader->opts, status, result);
         if (status != UCS_OK) {
             predreg_error("replay: %s: predict with BUDGET=%s cannot be "

@@ -161,8 +161,8 @@ TEST_F(test_budgets, played)
     predreg_replay_params_default(timeline, PREDREG_REPLAY_PREDICT, &params);
     params.shared = 1;
     for (double rate : {0., 0.01, (double)INFINITY}) {
-        ASSERT_EQ(UCS_OK, predreg_budgets_play(timeline, &params, rate,
-                                               &result));
+        params.cache.budget = rate;
+        ASSERT_EQ(UCS_OK, predreg_replay(timeline, &params, &result));
         EXPECT_EQ(rate, result.budget);
         EXPECT_EQ(50u, result.uses);
         EXPECT_EQ(rate == 0, result.regs == 1) << rate;
