@@ -25,18 +25,22 @@ typedef struct rank {
 } rank_t;
 
 
-const char *predreg_eager_advice_name(predreg_eager_advice_t advice)
-{
-    static const char *const names[] = {
-        [PREDREG_EAGER_UNKNOWN] = "unknown",
-        [PREDREG_EAGER_NEVER]   = "never",
-        [PREDREG_EAGER_LOSES]   = "loses",
-        [PREDREG_EAGER_LITTLE]  = "little",
-        [PREDREG_EAGER_YES]     = "yes"
-    };
+const char *const predreg_eager_advice_names[] = {
+    [PREDREG_EAGER_UNKNOWN] = "unknown",
+    [PREDREG_EAGER_NEVER]   = "never",
+    [PREDREG_EAGER_LOSES]   = "loses",
+    [PREDREG_EAGER_LITTLE]  = "little",
+    [PREDREG_EAGER_YES]     = "yes"
+};
 
-    return names[advice];
-}
+static const char *const gain_advice_names[] = {
+    [PREDREG_GAIN_NONE]   = "none",
+    [PREDREG_GAIN_UNUSED] = "unused",
+    [PREDREG_GAIN_LOSES]  = "loses",
+    [PREDREG_GAIN_LITTLE] = "little",
+    [PREDREG_GAIN_YES]    = "yes"
+};
+
 
 PREDREG_COMPARE(compare_sends, ucs_reuse_sends_t, address, length)
 
@@ -197,19 +201,6 @@ predreg_eager_advice_t predreg_sends_advise(const predreg_sends_t *sends)
            PREDREG_EAGER_LITTLE : PREDREG_EAGER_YES;
 }
 
-const char *predreg_gain_advice_name(predreg_gain_advice_t advice)
-{
-    static const char *const names[] = {
-        [PREDREG_GAIN_NONE]   = "none",
-        [PREDREG_GAIN_UNUSED] = "unused",
-        [PREDREG_GAIN_LOSES]  = "loses",
-        [PREDREG_GAIN_LITTLE] = "little",
-        [PREDREG_GAIN_YES]    = "yes"
-    };
-
-    return names[advice];
-}
-
 void predreg_gain_add(predreg_gain_t *gain,
                       const predreg_replay_result_t *predict,
                       const predreg_replay_result_t *arena)
@@ -242,10 +233,19 @@ predreg_gain_advice_t predreg_gain_advise(const predreg_gain_t *gain)
            PREDREG_GAIN_LITTLE : PREDREG_GAIN_YES;
 }
 
+void predreg_gain_put(ucs_json_t *json, const predreg_gain_t *gain)
+{
+    ucs_json_string(json, "arena", gain_advice_names[predreg_gain_advise(gain)]);
+    JSON_UINT(gain, ranks);
+    JSON_UINT(gain, size);
+    JSON_UINT(gain, uses);
+    JSON_UINT(gain, answered);
+}
+
 void predreg_sends_put(ucs_json_t *json, const predreg_sends_t *sends)
 {
     ucs_json_string(json, "eager",
-                    predreg_eager_advice_name(predreg_sends_advise(sends)));
+                    predreg_eager_advice_names[predreg_sends_advise(sends)]);
     JSON_UINT(sends, ranks);
     JSON_UINT(sends, calibrated);
     JSON_UINT(sends, buffers);

@@ -73,8 +73,8 @@ typedef enum {
     PREDREG_EAGER_YES      /**< Recommended */
 } predreg_eager_advice_t;
 
-/** @return "unknown", "never", "loses", "little" or "yes". */
-const char *predreg_eager_advice_name(predreg_eager_advice_t advice);
+/** By advice: "unknown", "never", "loses", "little", "yes". */
+extern const char *const predreg_eager_advice_names[];
 
 
 /**
@@ -116,16 +116,16 @@ typedef enum {
     PREDREG_GAIN_YES     /**< Recommended */
 } predreg_gain_advice_t;
 
-/** @return "none", "unused", "loses", "little" or "yes". */
-const char *predreg_gain_advice_name(predreg_gain_advice_t advice);
-
-
 /** Add a rank with the results of both, if it has mappings for an arena. */
 void predreg_gain_add(predreg_gain_t *gain,
                       const predreg_replay_result_t *predict,
                       const predreg_replay_result_t *arena);
 
 predreg_gain_advice_t predreg_gain_advise(const predreg_gain_t *gain);
+
+/** Append the members that replay and report have in common to an open JSON object: the
+ *  advice, and the numbers of ranks, bytes and uses. */
+void predreg_gain_put(ucs_json_t *json, const predreg_gain_t *gain);
 
 END_C_DECLS
 

@@ -311,12 +311,7 @@ static void write_arena(ucs_json_t *json, const predreg_gain_t *gain)
     }
 
     ucs_json_begin(json, "arena", '{');
-    ucs_json_string(json, "arena",
-                    predreg_gain_advice_name(predreg_gain_advise(gain)));
-    JSON_UINT(gain, ranks);
-    JSON_UINT(gain, size);
-    JSON_UINT(gain, uses);
-    JSON_UINT(gain, answered);
+    predreg_gain_put(json, gain);
     ucs_json_real(json, "pinned_avg_bytes", gain->average / gain->ranks);
     ucs_json_real(json, "predict_avg_bytes",
                   gain->predict_average / gain->ranks);

@@ -216,11 +216,7 @@ static void print_json_arena(const predreg_gain_t *gain)
 {
     ucs_json_t *json = predreg_json_begin();
 
-    ucs_json_string(json, "arena", predreg_gain_advice_name(predreg_gain_advise(gain)));
-    JSON_UINT(gain, ranks);
-    JSON_UINT(gain, size);
-    JSON_UINT(gain, uses);
-    JSON_UINT(gain, answered);
+    predreg_gain_put(json, gain);
     ucs_json_printf(json, "pinned_avg_bytes", "%.0f", gain->average);
     ucs_json_printf(json, "predict_avg_bytes", "%.0f", gain->predict_average);
     ucs_json_printf(json, "seconds_saved", "%.9f", (double)gain->saved / NSEC_PER_SEC);

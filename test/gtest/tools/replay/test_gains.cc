@@ -36,8 +36,8 @@ protected:
 
     void expect_advice(predreg_eager_advice_t advice)
     {
-        EXPECT_STREQ(predreg_eager_advice_name(advice),
-                     predreg_eager_advice_name(predreg_sends_advise(&m_sends)));
+        EXPECT_STREQ(predreg_eager_advice_names[advice],
+                     predreg_eager_advice_names[predreg_sends_advise(&m_sends)]);
     }
 
     ucs_reuse_costs_t m_costs;
