@@ -20,17 +20,12 @@ enum {
 };
 
 
-static const predreg_outcome_t *pinned_of(const predreg_findings_t *findings)
-{
-    return &findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED];
-}
-
 int predreg_saves(const predreg_findings_t *findings,
                   const predreg_outcome_t *outcome)
 {
     return predreg_is_played(findings, outcome) &&
            (predreg_outcome_average(outcome) <=
-            PREDREG_SAVES_PART * predreg_outcome_average(pinned_of(findings)));
+            PREDREG_SAVES_PART * predreg_outcome_average(predreg_pinned(findings)));
 }
 
 int predreg_costs_nothing(const predreg_findings_t *findings,
@@ -133,7 +128,7 @@ int predreg_choose_predict(const predreg_findings_t *findings,
 int predreg_choose_budget(const predreg_findings_t *findings,
                           predreg_choice_t *choice)
 {
-    const predreg_outcome_t *pinned        = pinned_of(findings);
+    const predreg_outcome_t *pinned        = predreg_pinned(findings);
     const predreg_budget_point_t as_pinned = {
         predreg_outcome_average(pinned), pinned->longest
     };

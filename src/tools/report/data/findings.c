@@ -139,8 +139,7 @@ int predreg_is_played(const predreg_findings_t *findings,
                       const predreg_outcome_t *outcome)
 {
     return (outcome->ranks > 0) &&
-           (outcome->ranks ==
-            findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED].ranks);
+           (outcome->ranks == predreg_pinned(findings)->ranks);
 }
 
 int predreg_has_curve(const predreg_findings_t *findings)
@@ -159,7 +158,7 @@ int predreg_has_curve(const predreg_findings_t *findings)
 double predreg_extra_time(const predreg_findings_t *findings,
                           const predreg_outcome_t *outcome)
 {
-    double pinned = findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED].longest;
+    double pinned = predreg_pinned(findings)->longest;
 
     return (pinned == 0) ? 0 : ((outcome->longest - pinned) / pinned);
 }

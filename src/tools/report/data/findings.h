@@ -144,6 +144,13 @@ typedef struct predreg_findings {
 } predreg_findings_t;
 
 
+/** @return the outcome of leave-pinned, with which all others are compared. */
+static inline const predreg_outcome_t *
+predreg_pinned(const predreg_findings_t *findings)
+{
+    return &findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED];
+}
+
 /** @return whether all ranks were played under a setting. */
 int predreg_is_played(const predreg_findings_t *findings,
                       const predreg_outcome_t *outcome);

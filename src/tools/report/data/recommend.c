@@ -7,11 +7,6 @@
 #include "recommend.h"
 
 
-static const predreg_outcome_t *pinned_of(const predreg_findings_t *findings)
-{
-    return &findings->outcomes[PREDREG_REPLAY_LEAVE_PINNED];
-}
-
 /* @param [in] predict  The outcome of predict to compare with. */
 static int as_good_as_predict(const predreg_findings_t *findings,
                               const predreg_outcome_t *predict,
@@ -27,7 +22,7 @@ static int as_good_as_predict(const predreg_findings_t *findings,
 /* Whether the program registers little beside pools of this size */
 static int is_tiny(const predreg_findings_t *findings, double pools)
 {
-    return predreg_outcome_average(pinned_of(findings)) <
+    return predreg_outcome_average(predreg_pinned(findings)) <
            PREDREG_TINY_PART * pools;
 }
 
@@ -47,7 +42,7 @@ static void recommend(const predreg_findings_t *findings,
     const predreg_choice_t untouched = {
         .setting = PREDREG_SETTING_LEAVE_PINNED,
         .budget  = -1,
-        .outcome = pinned_of(findings)
+        .outcome = predreg_pinned(findings)
     };
 
     advice->choice = (choice == NULL) ? untouched : *choice;
@@ -113,7 +108,7 @@ static int has_no_gaps(const predreg_findings_t *findings)
 static void recommend_policy(const predreg_findings_t *findings,
                              predreg_advice_t *advice)
 {
-    const predreg_outcome_t *pinned = pinned_of(findings);
+    const predreg_outcome_t *pinned = predreg_pinned(findings);
     const predreg_choice_t *on_demand, *bound, *simple;
     predreg_choice_t idle, busy; /* Predict with an idle processor, or none */
     predreg_choice_t choices[2];
@@ -215,7 +210,7 @@ static unsigned find_caveats(const predreg_findings_t *findings,
 void predreg_recommend(const predreg_findings_t *findings,
                        predreg_advice_t *advice)
 {
-    const predreg_outcome_t *pinned = pinned_of(findings);
+    const predreg_outcome_t *pinned = predreg_pinned(findings);
 
     *advice = (predreg_advice_t){ .misses = predreg_misses_find(findings) };
     if (pinned->uses == 0) {
