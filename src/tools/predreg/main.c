@@ -37,8 +37,6 @@ static const struct {
      "say from how many sends on registering a small buffer pays"}
 };
 
-#define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
 
 /* Print messages of the libraries on standard error. Otherwise UCS would write them to
  * standard output (UCX 1.13, UCX_LOG_FILE), in between the output of this program */
@@ -71,7 +69,7 @@ static void usage(FILE *stream)
     fprintf(stream, "usage: ucx_predreg COMMAND [OPTIONS]\n"
                     "       ucx_predreg --help | --version\n\n"
                     "Commands (ucx_predreg COMMAND --help says more):\n");
-    for (i = 0; i < NUM_COMMANDS; ++i) {
+    for (i = 0; i < ucs_static_array_size(commands); ++i) {
         fprintf(stream, "  %-9s %s\n", commands[i].name,
                 commands[i].help);
     }
@@ -82,7 +80,7 @@ static void print_accepted(const char *name)
     char *list = predreg_format("%s", "");
     size_t i;
 
-    for (i = 0; i < NUM_COMMANDS; ++i) {
+    for (i = 0; i < ucs_static_array_size(commands); ++i) {
         list = predreg_list(list, commands[i].name);
     }
 
@@ -113,7 +111,7 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
 
-    for (i = 0; i < NUM_COMMANDS; ++i) {
+    for (i = 0; i < ucs_static_array_size(commands); ++i) {
         if (!strcmp(argv[1], commands[i].name)) {
             /* getopt_long() begins its messages with this name */
             argv[1] = predreg_format("ucx_predreg %s", commands[i].name);

@@ -65,8 +65,8 @@ static char *cut_at(char *text, const char *line)
     return found + strlen(line);
 }
 
-/* Print text without giving roff a request */
-static void put_text(FILE *page, const char *text, size_t length)
+/* Print text without giving roff a request. @param [in] end  Printed behind the text. */
+static void put_text(FILE *page, const char *text, size_t length, const char *end)
 {
     size_t i;
 
@@ -83,6 +83,7 @@ static void put_text(FILE *page, const char *text, size_t length)
             fputc(text[i], page);
         }
     }
+    fputs(end, page);
 }
 
 /* Print a line of a knob's help. A line with one space in front and " - " in it begins
@@ -98,14 +99,12 @@ static int put_help_line(FILE *page, const char *line, size_t length, int in_lis
         if (in_list) {
             fprintf(page, ".El\n.Pp\n");
         }
-        put_text(page, line, length);
-        fputc('\n', page);
+        put_text(page, line, length, "\n");
         return 0;
     }
 
     if ((indent > 1) || (text == NULL)) {
-        put_text(page, line + indent, length - indent);
-        fputc('\n', page);
+        put_text(page, line + indent, length - indent, "\n");
         return in_list;
     }
 
@@ -114,8 +113,7 @@ static int put_help_line(FILE *page, const char *line, size_t length, int in_lis
             in_list ? "" : ".Bl -tag -width conservative\n", (int)name,
             line + indent);
     text += strlen(" - ");
-    put_text(page, text, line + length - text);
-    fputc('\n', page);
+    put_text(page, text, line + length - text, "\n");
     return 1;
 }
 
@@ -150,8 +148,7 @@ static void put_knob(void *arg, const uct_predreg_knob_t *knob)
             UCT_PREDREG_KNOB_PREFIX "%s\n", name);
     put_help(manual->page, knob->field.doc);
     fprintf(manual->page, "Default: ");
-    put_text(manual->page, shown, strlen(shown));
-    fprintf(manual->page, ".\n");
+    put_text(manual->page, shown, strlen(shown), ".\n");
     if ((knob->field.type == &uct_predreg_knob_number) ||
         (knob->field.type == &uct_predreg_knob_percent)) {
         uct_predreg_knob_accepted(knob, &accepted);

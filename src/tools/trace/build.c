@@ -291,11 +291,3 @@ void trace_builder_sort(trace_builder_t *builder)
         }
     }
 }
-
-ucs_rcache_trace_t *trace_builder_take(trace_builder_t *builder)
-{
-    ucs_rcache_trace_t *trace = builder->trace;
-
-    builder->trace = NULL;
-    return trace;
-}

@@ -156,7 +156,8 @@ ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
         status = trace_match(&builder);
     }
     if (status == UCS_OK) {
-        *trace_p = trace_builder_take(&builder);
+        *trace_p      = builder.trace;
+        builder.trace = NULL;
     }
 
     predreg_loaded = NULL;

@@ -77,16 +77,13 @@ typedef union trace_any {
  *  builder. */
 void trace_builder_init(trace_builder_t *builder, const trace_source_t *source);
 
-/** Free the builder, and a trace that was not taken. */
+/** Free the builder, and its trace, unless the caller has taken the trace and left a NULL
+ *  in its place. */
 void trace_builder_cleanup(trace_builder_t *builder);
 
 /** Sort the events, with their origins, by time; those of the same time stay in
  *  the order of the file. */
 void trace_builder_sort(trace_builder_t *builder);
-
-/** @return the trace, for the caller to free. No record can be added any
- *  more. */
-ucs_rcache_trace_t *trace_builder_take(trace_builder_t *builder);
 
 
 /**

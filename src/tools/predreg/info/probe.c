@@ -65,11 +65,6 @@ static predreg_probe_domain_t *last_domain(predreg_probe_t *probe)
            &probe->domains[probe->num_domains - 1];
 }
 
-static predreg_probe_domain_t *add_domain(predreg_probe_t *probe)
-{
-    return predreg_add(probe->domains, probe->num_domains);
-}
-
 /* The probe prints lines that begin with a word (probe.h). For each word, one of the
  * functions below reads the rest of the line into the results */
 
@@ -94,7 +89,7 @@ static void read_version(predreg_probe_t *probe, const char *rest)
 
 static void read_domain(predreg_probe_t *probe, const char *rest)
 {
-    predreg_probe_domain_t *domain = add_domain(probe);
+    predreg_probe_domain_t *domain = predreg_add(probe->domains, probe->num_domains);
 
     sscanf(rest, "%31s %63s %d %d", domain->component, domain->name,
            &domain->registers, &domain->needs_handles);
@@ -102,7 +97,7 @@ static void read_domain(predreg_probe_t *probe, const char *rest)
 
 static void read_unopened(predreg_probe_t *probe, const char *rest)
 {
-    predreg_probe_domain_t *domain = add_domain(probe);
+    predreg_probe_domain_t *domain = predreg_add(probe->domains, probe->num_domains);
 
     sscanf(rest, "%31s %63s %1023[^\n]", domain->component, domain->name,
            domain->failure);

@@ -99,14 +99,6 @@ static void helper_suspend(predreg_world_t *world, helper_state_t state,
     world->helper_state = HELPER_RUNNING;
 }
 
-/* Let the helper's flow go on when it is due, until it stops again. Only the
- * program calls this. */
-static void helper_resume(predreg_world_t *world)
-{
-    helper_pass_time(world);
-    predreg_coroutine_resume(world->helper);
-}
-
 static void helper_main(void *arg)
 {
     predreg_world_t *world = arg;
@@ -121,7 +113,8 @@ static void program_advance(predreg_world_t *world,
 {
     world->horizon = until;
     while (world->helper_next <= until) {
-        helper_resume(world);
+        helper_pass_time(world);
+        predreg_coroutine_resume(world->helper);
     }
     world->horizon = 0;
     world->now     = ucs_max(world->now, until);
