@@ -9,7 +9,7 @@
 
 #include <tools/replay/gains.h>
 #include <tools/replay/replay.h>
-#include <tools/replay/scale/ranks.h>
+#include <tools/replay/scale/scale.h>
 #include <ucs/base/json.h>
 #include <uct/ib/predreg/core/knobs.h>
 

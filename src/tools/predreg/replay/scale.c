@@ -7,7 +7,6 @@
 #include "replay_int.h"
 
 #include <tools/predreg/common/command.h>
-#include <tools/replay/scale/scale.h>
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "ranks.h"
+#include "scale.h"
 
 #include <tools/base/memory.h>
 

@@ -12,7 +12,7 @@ extern "C" {
 
 #include <gtest/gtest.h>
 #include <tools/replay/policies/policies.h>
-#include <tools/replay/scale/ranks.h>
+#include <tools/replay/scale/scale.h>
 
 #include <memory>
 #include <string>
