@@ -145,6 +145,16 @@ ucs_json_t *predreg_json_begin(void)
     return &json;
 }
 
+void predreg_json_known(ucs_json_t *json, const char *name, int is_known, double value,
+                        int digits)
+{
+    if (is_known) {
+        ucs_json_printf(json, name, "%.*f", digits, value);
+    } else {
+        ucs_json_string(json, name, NULL);
+    }
+}
+
 void predreg_json_print(ucs_json_t *json)
 {
     ucs_json_end(json, '}');

@@ -100,6 +100,11 @@ uint64_t predreg_bytes(const char *text);
 /** Begin a JSON object. @return its writer; there is only one. */
 ucs_json_t *predreg_json_begin(void);
 
+/** Write a number as a member of a JSON object, or null if the number is not known.
+ *  @param [in] digits  After the point. */
+void predreg_json_known(ucs_json_t *json, const char *name, int is_known, double value,
+                        int digits);
+
 /** End the JSON object, and print it on a line of standard output. */
 void predreg_json_print(ucs_json_t *json);
 

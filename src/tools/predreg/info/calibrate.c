@@ -21,8 +21,6 @@ static const size_t lengths[] = {
     128, 256, 512, 1024, 2048, 3072, 4096, 5120, 6144, 7168, 8192
 };
 
-#define NUM_LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
-
 
 /* A row of the table: consequences of measured costs for a length */
 typedef struct {
@@ -114,7 +112,7 @@ static void print_table(const predreg_facts_t *facts,
     printf(ROW "%.1f ns\n", "lookup", costs->lookup);
     printf("  %7s %10s %16s %18s %16s\n", "bytes", "copy, ns",
            "registration, us", "break-even, sends", "registered after");
-    for (i = 0; i < NUM_LENGTHS; ++i) {
+    for (i = 0; i < ucs_static_array_size(lengths); ++i) {
         row = row_of(facts, costs, lengths[i]);
         printf("  %7zu %10.1f %16.2f %18s %16s\n", lengths[i], row.copy, row.reg,
                sends_text(row.break_even, break_even), sends_text(row.after, after));
@@ -161,15 +159,6 @@ void predreg_calibrate_print_text(const predreg_facts_t *facts)
     }
 }
 
-static void put_sends(ucs_json_t *json, const char *name, uint32_t sends)
-{
-    if (sends == UCS_REUSE_NEVER) {
-        ucs_json_string(json, name, NULL);
-    } else {
-        ucs_json_printf(json, name, "%u", sends);
-    }
-}
-
 /* The members of an object with costs */
 static void put_table(ucs_json_t *json, const predreg_facts_t *facts,
                       const ucs_reuse_costs_t *costs)
@@ -181,16 +170,18 @@ static void put_table(ucs_json_t *json, const predreg_facts_t *facts,
     ucs_json_printf(json, "registration_call_us", "%.4f", costs->reg_call / NSEC_PER_USEC);
     ucs_json_printf(json, "registration_page_us", "%.4f", costs->reg_page / NSEC_PER_USEC);
     ucs_json_printf(json, "lookup_ns", "%.3f", costs->lookup);
-    put_sends(json, "pays_from", (from == 0) ? UCS_REUSE_NEVER : from);
+    predreg_json_known(json, "pays_from", from > 0, from, 0);
     ucs_json_begin(json, "lengths", '[');
-    for (i = 0; i < NUM_LENGTHS; ++i) {
+    for (i = 0; i < ucs_static_array_size(lengths); ++i) {
         row = row_of(facts, costs, lengths[i]);
         ucs_json_begin(json, NULL, '{');
         ucs_json_printf(json, "bytes", "%zu", lengths[i]);
         ucs_json_printf(json, "copy_ns", "%.3f", row.copy);
         ucs_json_printf(json, "registration_us", "%.4f", row.reg);
-        put_sends(json, "break_even", row.break_even);
-        put_sends(json, "registered_after", row.after);
+        predreg_json_known(json, "break_even", row.break_even != UCS_REUSE_NEVER,
+                           row.break_even, 0);
+        predreg_json_known(json, "registered_after", row.after != UCS_REUSE_NEVER,
+                           row.after, 0);
         ucs_json_end(json, '}');
     }
     ucs_json_end(json, ']');
@@ -253,15 +244,6 @@ static int complain(const predreg_facts_t *facts)
     return EXIT_FAILURE;
 }
 
-/* Print errors, one a line; the text is changed */
-static void print_lines(char *text)
-{
-
-    predreg_for_each_word(line, text, "\n") {
-        predreg_error("%s", line);
-    }
-}
-
 int predreg_calibrate_from(const char *folder, int argc, char **argv)
 {
     predreg_facts_t facts = {};
@@ -288,8 +270,9 @@ int predreg_calibrate_from(const char *folder, int argc, char **argv)
     }
 
     if (facts.knob_errors[0] != '\0') {
-        print_lines(facts.knob_errors);
-        status = PREDREG_EXIT_USAGE;
+        predreg_for_each_word(line, facts.knob_errors, "\n") {
+            status = predreg_error("%s", line);
+        }
         goto out;
     }
 

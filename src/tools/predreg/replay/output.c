@@ -29,16 +29,6 @@ static void put_seconds(ucs_json_t *json, const char *name, uint64_t time)
     ucs_json_printf(json, name, "%lu.%09lu", time / NSEC_PER_SEC, time % NSEC_PER_SEC);
 }
 
-void predreg_replay_put_known(ucs_json_t *json, const char *name, int is_known,
-                              double value, int digits)
-{
-    if (is_known) {
-        ucs_json_printf(json, name, "%.*f", digits, value);
-    } else {
-        ucs_json_string(json, name, NULL);
-    }
-}
-
 void predreg_replay_put_damage(ucs_json_t *json, const predreg_damage_t *damage)
 {
     JSON_BOOL(damage, guessed);
@@ -69,8 +59,7 @@ static void put_budget(ucs_json_t *json, const predreg_replay_result_t *result)
     unsigned i;
 
     put_seconds(json, "helper_seconds", result->helper);
-    predreg_replay_put_known(json, "budget", !isinf(result->budget),
-                             100 * result->budget, 6);
+    predreg_json_known(json, "budget", !isinf(result->budget), 100 * result->budget, 6);
     put_seconds(json, "budget_spent_seconds", result->spent);
     ucs_json_begin(json, "prediction_errors", '[');
     for (i = 0; i < UCS_RCACHE_PRED_ERROR_CLASSES; ++i) {
@@ -261,11 +250,10 @@ static void print_json_sends(const predreg_sends_t *sends)
     predreg_sends_put(json, sends);
     ucs_json_printf(json, "length", "%.0f", sends->length.sum / sends->ranks);
     ucs_json_printf(json, "reused_percent", "%.4f", 100 * sends->reused / sends->ranks);
-    predreg_replay_put_known(json, "hot_buffers", is_known, gain->hot_buffers, 0);
-    predreg_replay_put_known(json, "hot_sends", is_known, gain->sends, 0);
-    predreg_replay_put_known(json, "bytes_saved", is_known, gain->bytes, 0);
-    predreg_replay_put_known(json, "seconds_saved", is_known,
-                             gain->saved / NSEC_PER_SEC, 9);
+    predreg_json_known(json, "hot_buffers", is_known, gain->hot_buffers, 0);
+    predreg_json_known(json, "hot_sends", is_known, gain->sends, 0);
+    predreg_json_known(json, "bytes_saved", is_known, gain->bytes, 0);
+    predreg_json_known(json, "seconds_saved", is_known, gain->saved / NSEC_PER_SEC, 9);
     ucs_json_printf(json, "seconds", "%.9f", (double)sends->time / NSEC_PER_SEC);
     predreg_json_print(json);
 }

@@ -170,11 +170,6 @@ void predreg_replay_print_results(const predreg_job_t *job,
 /** Put the missing parts of traces into a JSON object. */
 void predreg_replay_put_damage(ucs_json_t *json, const predreg_damage_t *damage);
 
-/** Put a number into a JSON object, or null if the number is not known.
- *  @param [in] digits  After the point. */
-void predreg_replay_put_known(ucs_json_t *json, const char *name, int is_known,
-                              double value, int digits);
-
 /** Print in words how many uses come to buffers forgotten by predict, if there are any. */
 void predreg_replay_print_forgotten(const predreg_replay_result_t *result);
 

@@ -109,15 +109,15 @@ static void print_json(const predreg_job_t *job,
     JSON_UINT(scale, node_peak_bytes);
     ucs_json_printf(json, "job_avg_bytes", "%.0f", scale->job_avg_bytes);
     JSON_UINT(scale, job_peak_bytes);
-    predreg_replay_put_known(json, "node_max_bytes", has_max, params->node_max, 0);
-    predreg_replay_put_known(json, "above", has_max, scale->above, 6);
-    predreg_replay_put_known(json, "above_avg_bytes", has_max, scale->above_avg_bytes, 0);
+    predreg_json_known(json, "node_max_bytes", has_max, params->node_max, 0);
+    predreg_json_known(json, "above", has_max, scale->above, 6);
+    predreg_json_known(json, "above_avg_bytes", has_max, scale->above_avg_bytes, 0);
     JSON_UINT(scale, idle_cores);
-    predreg_replay_put_known(json, "helper_cores", has, scale->helper_cores, 6);
-    predreg_replay_put_known(json, "helper_regs", has, scale->helper_regs, 0);
-    predreg_replay_put_known(json, "delayed_regs", has, scale->delayed_regs, 0);
-    predreg_replay_put_known(json, "delay_avg_ns", has, scale->delay_avg, 0);
-    predreg_replay_put_known(json, "delay_max_ns", has, scale->delay_max, 0);
+    predreg_json_known(json, "helper_cores", has, scale->helper_cores, 6);
+    predreg_json_known(json, "helper_regs", has, scale->helper_regs, 0);
+    predreg_json_known(json, "delayed_regs", has, scale->delayed_regs, 0);
+    predreg_json_known(json, "delay_avg_ns", has, scale->delay_avg, 0);
+    predreg_json_known(json, "delay_max_ns", has, scale->delay_max, 0);
     predreg_replay_put_damage(json, &job->damage);
     predreg_json_print(json);
 }
