@@ -8,6 +8,7 @@
 
 #include <ucs/sys/math.h>
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,55 @@ void *predreg_alloc(size_t num, size_t size)
 char *predreg_copy(const char *string, size_t length)
 {
     return memcpy(predreg_alloc(length + 1, 1), string, length);
+}
+
+char *predreg_vformat(const char *format, va_list args)
+{
+    char *string = NULL;
+
+    return predreg_check_memory((vasprintf(&string, format, args) < 0) ? NULL : string);
+}
+
+char *predreg_format(const char *format, ...)
+{
+    va_list args;
+    char *string;
+
+    va_start(args, format);
+    string = predreg_vformat(format, args);
+    va_end(args);
+    return string;
+}
+
+char *predreg_append(char *string, const char *format, ...)
+{
+    char *end, *longer;
+    va_list args;
+
+    va_start(args, format);
+    end = predreg_vformat(format, args);
+    va_end(args);
+
+    longer = predreg_format("%s%s", string, end);
+    free(string);
+    free(end);
+    return longer;
+}
+
+char *predreg_list(char *list, const char *item)
+{
+    return predreg_append(list, "%s%s", (list[0] == '\0') ? "" : ", ", item);
+}
+
+int predreg_is_any(const char *string, const char *const *names, int by_begin)
+{
+    for (; *names != NULL; ++names) {
+        if (!strncmp(string, *names, by_begin ? strlen(*names) : SIZE_MAX)) {
+            return 1;
+        }
+    }
+
+    return 0;
 }
 
 void *predreg_grow(void *array, size_t num, size_t size)

@@ -218,16 +218,9 @@ static void write_modules(ucs_json_t *json, const report_data_t *report)
 static int is_left_out(const char *key)
 {
     static const char *const keys[] = {"rank", "pid", "host", "clock_ns",
-                                       "realtime_ns"};
-    unsigned i;
+                                       "realtime_ns", NULL};
 
-    for (i = 0; i < ucs_static_array_size(keys); ++i) {
-        if (!strcmp(key, keys[i])) {
-            return 1;
-        }
-    }
-
-    return 0;
+    return predreg_is_any(key, keys, 0);
 }
 
 /* Write the meta lines of the traces: set knobs, or all other lines */

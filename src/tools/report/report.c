@@ -155,10 +155,8 @@ static void add_meta(predreg_report_t *report, const ucs_rcache_trace_t *trace)
 
     for (i = 0; (report->num_ranks == 0) && (i < trace->num_meta); ++i) {
         meta        = predreg_add(report->metas, report->num_metas);
-        value       = trace->meta[i].value;
-        meta->key   = predreg_copy(trace->meta[i].key,
-                                   strlen(trace->meta[i].key));
-        meta->value = predreg_copy(value, strlen(value));
+        meta->key   = predreg_format("%s", trace->meta[i].key);
+        meta->value = predreg_format("%s", trace->meta[i].value);
     }
 
     for (i = 0; i < report->num_metas; ++i) {
@@ -174,14 +172,9 @@ static void add_meta(predreg_report_t *report, const ucs_rcache_trace_t *trace)
 static char *rank_name(const ucs_rcache_trace_t *trace)
 {
     const char *rank = ucs_rcache_trace_get_meta(trace, "rank");
-    char *name;
 
-    if (asprintf(&name, "%s%s", (rank == NULL) ? "" : "rank ",
-                 (rank == NULL) ? basename(trace->path) : rank) < 0) {
-        predreg_no_memory();
-    }
-
-    return name;
+    return predreg_format("%s%s", (rank == NULL) ? "" : "rank ",
+                          (rank == NULL) ? basename(trace->path) : rank);
 }
 
 static void add_rank(predreg_report_t *report,
@@ -202,8 +195,7 @@ static void add_rank(predreg_report_t *report,
     *rank = (report_rank_t){
         .name          = rank_name(trace),
         .number        = (number == NULL) ? -1 : strtol(number, NULL, 10),
-        .host          = (host == NULL) ?
-                         NULL : predreg_copy(host, strlen(host)),
+        .host          = (host == NULL) ? NULL : predreg_format("%s", host),
         .ended         = !trace->truncated && !is_unended(trace),
         .reg           = timeline->reg,
         .own_reg       = (input->own_reg != NULL) ? *input->own_reg :

@@ -74,44 +74,6 @@ int predreg_error(const char *format, ...)
     return PREDREG_EXIT_USAGE;
 }
 
-char *predreg_vformat(const char *format, va_list args)
-{
-    char *string = NULL;
-
-    return predreg_check_memory((vasprintf(&string, format, args) < 0) ? NULL : string);
-}
-
-char *predreg_format(const char *format, ...)
-{
-    va_list args;
-    char *string;
-
-    va_start(args, format);
-    string = predreg_vformat(format, args);
-    va_end(args);
-    return string;
-}
-
-char *predreg_append(char *string, const char *format, ...)
-{
-    char *end, *longer;
-    va_list args;
-
-    va_start(args, format);
-    end = predreg_vformat(format, args);
-    va_end(args);
-
-    longer = predreg_format("%s%s", string, end);
-    free(string);
-    free(end);
-    return longer;
-}
-
-char *predreg_list(char *list, const char *item)
-{
-    return predreg_append(list, "%s%s", (list[0] == '\0') ? "" : ", ", item);
-}
-
 void predreg_set_variable(const char *name, const char *value)
 {
     if (setenv(name, value, 1) != 0) {

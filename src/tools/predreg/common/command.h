@@ -62,23 +62,6 @@ void predreg_verror(const char *format, va_list args);
  *  caller frees the string. @param [out] text_p  NULL: print errors again. */
 void predreg_errors_collect(char **text_p);
 
-/** @return a formatted string, never NULL. The caller may free the string, or leave it
- *  to the end of the program. */
-char *predreg_format(const char *format, ...)
-        __attribute__((format(printf, 1, 2)));
-
-char *predreg_vformat(const char *format, va_list args);
-
-/** Append to a string made by predreg_format(), and free that string.
- *  @return the longer one. */
-char *predreg_append(char *string, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
-
-
-/** Append an item to a list made by predreg_format(), behind a comma, and free that
- *  string. @return the longer one. */
-char *predreg_list(char *list, const char *item);
-
 /** Go through the words of a text, which is changed. */
 #define predreg_for_each_word(_word, _text, _separators) \
     for (char *_rest, *_word = strtok_r(_text, _separators, &_rest); \

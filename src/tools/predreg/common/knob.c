@@ -135,17 +135,10 @@ static int check_name(const char *source, const char *name)
  * and keeps no job from running. UCX warns of the variable in each process */
 static int is_gone(const char *name)
 {
-    static const char *names[] = {"PEERS", "PROFILE", "ARENA_REGISTER",
-                                  "ARENA_SLAB", "ARENA_SLAB_MIN"};
-    size_t i;
+    static const char *const names[] = {"PEERS", "PROFILE", "ARENA_REGISTER",
+                                        "ARENA_SLAB", "ARENA_SLAB_MIN", NULL};
 
-    for (i = 0; i < ucs_static_array_size(names); ++i) {
-        if (!strcmp(name, names[i])) {
-            return 1;
-        }
-    }
-
-    return 0;
+    return predreg_is_any(name, names, 0);
 }
 
 static int check_knob(const char *name, const char *value)

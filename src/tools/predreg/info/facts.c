@@ -105,10 +105,9 @@ static void run_probe(predreg_facts_t *facts, predreg_probe_mode_t mode)
 
 unsigned predreg_facts_processes(char *const *command)
 {
-    static const char *const names[] = {"-np", "-n", "-c", "--np", "--n",
-                                        "--ntasks"};
+    static const char *const names[] = {"-np", "-n", "-c", "--np", "--n", "--ntasks",
+                                        NULL};
     long number;
-    unsigned i;
 
     if ((command[0] == NULL) ||
         (predreg_launcher_by_name(command[0]) == PREDREG_LAUNCHER_NONE)) {
@@ -116,11 +115,9 @@ unsigned predreg_facts_processes(char *const *command)
     }
 
     for (; command[1] != NULL; ++command) {
-        for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
-            if (!strcmp(command[0], names[i])) {
-                number = predreg_number(command[1], INT_MAX);
-                return (number > 0) ? number : 1;
-            }
+        if (predreg_is_any(command[0], names, 0)) {
+            number = predreg_number(command[1], INT_MAX);
+            return (number > 0) ? number : 1;
         }
     }
 

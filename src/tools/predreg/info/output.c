@@ -70,17 +70,13 @@ static const struct {
  * there is no other. @param [inout] var_p  The variable to begin with. */
 static const char *next_setting(char ***var_p)
 {
-    static const char *const begins[] = {"UCX_", "LD_PRELOAD=", "LD_LIBRARY_PATH="};
+    static const char *const begins[] = {"UCX_", "LD_PRELOAD=", "LD_LIBRARY_PATH=", NULL};
     const char *var;
-    unsigned i;
 
     while ((var = *(*var_p)) != NULL) {
         ++*var_p;
-        for (i = 0; i < sizeof(begins) / sizeof(begins[0]); ++i) {
-            if (!strncmp(var, begins[i], strlen(begins[i])) &&
-                (strchr(var, '=') != NULL)) {
-                return var;
-            }
+        if (predreg_is_any(var, begins, 1) && (strchr(var, '=') != NULL)) {
+            return var;
         }
     }
 

@@ -251,17 +251,10 @@ char *predreg_find_command(const char *name)
 static int is_sanitizer(const char *path)
 {
     static const char *const names[] = {
-        "libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so", "libclang_rt."
+        "libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so", "libclang_rt.", NULL
     };
-    unsigned i;
 
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
-        if (!strncmp(basename(path), names[i], strlen(names[i]))) {
-            return 1;
-        }
-    }
-
-    return 0;
+    return predreg_is_any(basename(path), names, 1);
 }
 
 char *predreg_preload_join(const char *library, const char *present)

@@ -132,13 +132,6 @@ program_frame(const predreg_frame_t *frames, unsigned count)
     return &frames[0];
 }
 
-static char *copy(const ucs_string_buffer_t *strb)
-{
-    const char *string = ucs_string_buffer_cstr(strb);
-
-    return predreg_copy(string, strlen(string));
-}
-
 static void place_init(predreg_place_t *place, const char *kind,
                        const predreg_frame_t *frames, unsigned count)
 {
@@ -157,10 +150,10 @@ static void place_init(predreg_place_t *place, const char *kind,
     print_path(&key, frames, count);
 
     *place = (predreg_place_t){
-        .key      = copy(&key),
+        .key      = predreg_format("%s", ucs_string_buffer_cstr(&key)),
         .kind     = kind,
-        .function = copy(&function),
-        .source   = copy(&source)
+        .function = predreg_format("%s", ucs_string_buffer_cstr(&function)),
+        .source   = predreg_format("%s", ucs_string_buffer_cstr(&source))
     };
     ucs_string_buffer_cleanup(&key);
     place->path = place->key + strlen(kind) + 1;

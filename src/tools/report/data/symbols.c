@@ -317,16 +317,8 @@ int predreg_module_is_communication(const char *path)
     static const char *const prefixes[] = {
         "libuct",    "libucp",     "libucs",    "libucm",   "libucc",
         "libmpi",    "libpmpi",    "libopen-",  "libopal",  "liboshmem",
-        "mca_",      "libfabric",  "libibverbs"
+        "mca_",      "libfabric",  "libibverbs", NULL
     };
-    const char *name = basename(path);
-    unsigned i;
 
-    for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); ++i) {
-        if (!strncmp(name, prefixes[i], strlen(prefixes[i]))) {
-            return 1;
-        }
-    }
-
-    return 0;
+    return predreg_is_any(basename(path), prefixes, 1);
 }
