@@ -43,20 +43,29 @@ typedef struct {
 } status_t;
 
 
-/* Explain a failed look: set *why_p to a string, to be freed by the caller.
- * @param [out] why_p  NULL: no explanation is wanted.
- * @return the look. */
+/* A look at a process while it lasts */
+typedef struct {
+    const predreg_system_t *system;
+    pid_t                  pid;
+    status_t               status;
+    predreg_stat_proc_t    *proc;  /* Gets the counters */
+    char                   **why_p; /* Gets the explanation of a failed look, a string to
+                                       be freed by the caller; NULL: none is wanted */
+} look_t;
+
+
+/* Explain a failed look. @return its result */
 static predreg_look_t __attribute__((format(printf, 3, 4)))
-explain(predreg_look_t look, char **why_p, const char *format, ...)
+explain(const look_t *look, predreg_look_t result, const char *format, ...)
 {
     va_list args;
 
-    if (why_p != NULL) {
+    if (look->why_p != NULL) {
         va_start(args, format);
-        *why_p = predreg_vformat(format, args);
+        *look->why_p = predreg_vformat(format, args);
         va_end(args);
     }
-    return look;
+    return result;
 }
 
 static int open_file(const char *path)
@@ -91,10 +100,9 @@ static void parse_line(const char *line, status_t *status)
 }
 
 /* @return 0, or -1 if the process has no status */
-static int read_status(const predreg_system_t *system, pid_t pid,
-                       status_t *status)
+static int read_status(look_t *look)
 {
-    char *path = predreg_format("%s/%d/status", system->proc, (int)pid);
+    char *path = predreg_format("%s/%d/status", look->system->proc, look->pid);
     char line[256];
     FILE *file;
 
@@ -104,15 +112,14 @@ static int read_status(const predreg_system_t *system, pid_t pid,
         return -1;
     }
 
-    memset(status, 0, sizeof(*status));
-    status->own_pid = pid;
+    look->status = (status_t){.own_pid = look->pid};
     while (fgets(line, sizeof(line), file) != NULL) {
-        parse_line(line, status);
+        parse_line(line, &look->status);
     }
     fclose(file);
 
     /* If the state is missing, the process ended while its status was read */
-    return (status->state == '\0') ? -1 : 0;
+    return (look->status.state == '\0') ? -1 : 0;
 }
 
 static char *user_name(uid_t uid)
@@ -124,110 +131,105 @@ static char *user_name(uid_t uid)
                                            (unsigned)uid);
 }
 
-static char *why_foreign(pid_t pid, uid_t owner, uid_t user)
+static predreg_look_t look_foreign(const look_t *look, uid_t user)
 {
-    char *theirs = user_name(owner);
-    char *ours   = user_name(user);
-    char *why    = predreg_format("process %d belongs to user %s; accepted are "
-                                  "processes of %s, and for root all",
-                                  (int)pid, theirs, ours);
+    char *theirs          = user_name(look->status.euid);
+    char *ours            = user_name(user);
+    predreg_look_t result = explain(look, PREDREG_LOOK_FOREIGN,
+                                    "process %d belongs to user %s; accepted are "
+                                    "processes of %s, and for root all", look->pid,
+                                    theirs, ours);
 
     free(theirs);
     free(ours);
-    return why;
+    return result;
 }
 
 /* Find out why the status of a process cannot be read */
-static predreg_look_t
-look_without_status(const predreg_system_t *system, pid_t pid, char **why_p)
+static predreg_look_t look_without_status(const look_t *look)
 {
-    if ((system->signal(pid, 0) == 0) || (errno == EPERM)) {
-        return explain(PREDREG_LOOK_FOREIGN, why_p,
+    if ((look->system->signal(look->pid, 0) == 0) || (errno == EPERM)) {
+        return explain(look, PREDREG_LOOK_FOREIGN,
                        "process %d is hidden, as those of other users are where /proc is "
                        "mounted with hidepid; accepted are processes of the own user, "
-                       "and for root all", (int)pid);
+                       "and for root all", look->pid);
     }
 
-    return explain(PREDREG_LOOK_GONE, why_p,
-                   "process %d: there is no such process", (int)pid);
+    return explain(look, PREDREG_LOOK_GONE, "process %d: there is no such process",
+                   look->pid);
 }
 
 /* Read the status of a process, and find out whether this user may look into it */
-static predreg_look_t look_status(const predreg_system_t *system, pid_t pid,
-                                  status_t *status, char **why_p)
+static predreg_look_t look_status(look_t *look)
 {
-    uid_t user = system->user();
+    const status_t *status = &look->status;
+    uid_t user             = look->system->user();
 
-    if (read_status(system, pid, status) != 0) {
-        return look_without_status(system, pid, why_p);
+    if (read_status(look) != 0) {
+        return look_without_status(look);
     }
 
-    if (status->tgid != pid) {
-        return explain(PREDREG_LOOK_GONE, why_p,
+    if (status->tgid != look->pid) {
+        return explain(look, PREDREG_LOOK_GONE,
                        "%d is a thread of process %d; accepted are processes",
-                       (int)pid, (int)status->tgid);
+                       look->pid, status->tgid);
     }
 
     if ((user != 0) && (status->euid != user)) {
-        if (why_p != NULL) {
-            *why_p = why_foreign(pid, status->euid, user);
-        }
-        return PREDREG_LOOK_FOREIGN;
+        return (look->why_p == NULL) ? PREDREG_LOOK_FOREIGN : look_foreign(look, user);
     }
 
     if ((status->state == 'Z') || (status->state == 'X')) {
-        return explain(PREDREG_LOOK_GONE, why_p,
-                       "process %d has ended", (int)pid);
+        return explain(look, PREDREG_LOOK_GONE, "process %d has ended", look->pid);
     }
 
     return PREDREG_LOOK_OK;
 }
 
-static predreg_look_t look_denied(pid_t pid, char **why_p)
+static predreg_look_t look_denied(const look_t *look)
 {
     if ((errno == ENOENT) || (errno == ESRCH)) {
-        return explain(PREDREG_LOOK_GONE, why_p,
-                       "process %d has ended", (int)pid);
+        return explain(look, PREDREG_LOOK_GONE, "process %d has ended", look->pid);
     }
 
-    return explain(PREDREG_LOOK_DENIED, why_p,
+    return explain(look, PREDREG_LOOK_DENIED,
                    "process %d cannot be looked into (%s): the kernel protects set-uid "
                    "programs, programs with capabilities, those that asked for it (prctl "
                    "PR_SET_DUMPABLE), and other name spaces; accepted is to be root there",
-                   (int)pid, strerror(errno));
+                   look->pid, strerror(errno));
 }
 
 /* Read the counters in a file with the name of such files */
-static predreg_look_t
-look_page(pid_t pid, const status_t *status, int fd,
-          predreg_stat_proc_t *proc, char **why_p)
+static predreg_look_t look_page(const look_t *look, int fd)
 {
+    predreg_stat_proc_t *proc           = look->proc;
     ucs_rcache_pred_live_state_t *state = &proc->state;
-    unsigned version                      = 0;
+    pid_t pid                           = look->pid;
+    unsigned version                    = 0;
 
     switch (ucs_rcache_pred_live_read(fd, state, &version)) {
     case UCS_OK:
         break;
     case UCS_ERR_UNSUPPORTED:
-        return explain(PREDREG_LOOK_BAD, why_p,
+        return explain(look, PREDREG_LOOK_BAD,
                        "process %d has counters of version %u; accepted is version %u: "
                        "use the ucx_predreg that belongs to its library",
-                       (int)pid, version, UCS_RCACHE_PRED_LIVE_VERSION);
+                       pid, version, UCS_RCACHE_PRED_LIVE_VERSION);
     case UCS_ERR_BUSY:
-        return explain(PREDREG_LOOK_BAD, why_p,
+        return explain(look, PREDREG_LOOK_BAD,
                        "process %d is just writing its counters, and does not get on "
-                       "with it: it starts, or was stopped", (int)pid);
+                       "with it: it starts, or was stopped", pid);
     default:
-        return explain(PREDREG_LOOK_BAD, why_p,
+        return explain(look, PREDREG_LOOK_BAD,
                        "process %d: what should be its counters is damaged, or none",
-                       (int)pid);
+                       pid);
     }
 
-    if (state->snapshot.pid != status->own_pid) {
-        return explain(PREDREG_LOOK_HEIR, why_p,
+    if (state->snapshot.pid != look->status.own_pid) {
+        return explain(look, PREDREG_LOOK_HEIR,
                        "process %d shows no counters but those of process %d, from which "
                        "it was forked: it has not opened an RDMA device itself",
-                       (int)pid, state->snapshot.pid);
+                       pid, state->snapshot.pid);
     }
 
     proc->pid    = pid;
@@ -236,18 +238,15 @@ look_page(pid_t pid, const status_t *status, int fd,
                    (proc->looked - state->time) : 0;
     ucs_rcache_pred_live_advance(state, proc->looked);
     state->snapshot.pid           = pid;
-    state->snapshot.kernel_pinned = status->pinned * 1024;
+    state->snapshot.kernel_pinned = look->status.pinned * 1024;
     return PREDREG_LOOK_OK;
 }
 
 /* Read the counters in the file of a descriptor, if it has any */
-static predreg_look_t
-look_fd(const predreg_system_t *system, pid_t pid,
-        const status_t *status, const char *path,
-        predreg_stat_proc_t *proc, char **why_p)
+static predreg_look_t look_fd(const look_t *look, const char *path)
 {
     char link[sizeof(UCS_RCACHE_PRED_LIVE_LINK) + 1];
-    predreg_look_t look;
+    predreg_look_t result;
     ssize_t length;
     int fd;
 
@@ -261,39 +260,35 @@ look_fd(const predreg_system_t *system, pid_t pid,
         return PREDREG_LOOK_NONE;
     }
 
-    fd = system->open(path);
+    fd = look->system->open(path);
     if (fd < 0) {
-        return (errno == ENOENT) ? PREDREG_LOOK_NONE :
-                                   look_denied(pid, why_p);
+        return (errno == ENOENT) ? PREDREG_LOOK_NONE : look_denied(look);
     }
 
-    look = look_page(pid, status, fd, proc, why_p);
+    result = look_page(look, fd);
     close(fd);
-    return look;
+    return result;
 }
 
 /* Look at the files of all descriptors of a process, until one has the counters */
-static predreg_look_t
-look_fds(const predreg_system_t *system, pid_t pid,
-         const status_t *status, predreg_stat_proc_t *proc,
-         char **why_p)
+static predreg_look_t look_fds(const look_t *look)
 {
-    predreg_look_t look = PREDREG_LOOK_NONE;
-    char *folder        = predreg_format("%s/%d/fd", system->proc, (int)pid);
+    predreg_look_t result = PREDREG_LOOK_NONE;
+    char *folder          = predreg_format("%s/%d/fd", look->system->proc, look->pid);
     struct dirent *entry;
     char *path;
     DIR *dir;
 
     dir = opendir(folder);
     if (dir == NULL) {
-        look = look_denied(pid, why_p);
+        result = look_denied(look);
         goto out;
     }
 
-    while ((look == PREDREG_LOOK_NONE) && ((entry = readdir(dir)) != NULL)) {
+    while ((result == PREDREG_LOOK_NONE) && ((entry = readdir(dir)) != NULL)) {
         if (isdigit((unsigned char)entry->d_name[0])) {
-            path = predreg_format("%s/%s", folder, entry->d_name);
-            look = look_fd(system, pid, status, path, proc, why_p);
+            path   = predreg_format("%s/%s", folder, entry->d_name);
+            result = look_fd(look, path);
             free(path);
         }
     }
@@ -301,7 +296,7 @@ look_fds(const predreg_system_t *system, pid_t pid,
     closedir(dir);
 out:
     free(folder);
-    return look;
+    return result;
 }
 
 /* The libraries of this project in a process */
@@ -312,9 +307,9 @@ typedef struct {
     int counters;
 } mapped_t;
 
-static mapped_t read_maps(const predreg_system_t *system, pid_t pid)
+static mapped_t read_maps(const look_t *look)
 {
-    char *path      = predreg_format("%s/%d/maps", system->proc, (int)pid);
+    char *path      = predreg_format("%s/%d/maps", look->system->proc, look->pid);
     mapped_t mapped = {0};
     char line[1024];
     FILE *file;
@@ -335,44 +330,38 @@ static mapped_t read_maps(const predreg_system_t *system, pid_t pid)
 }
 
 /* Find out why a process shows no counters */
-static char *why_none(const predreg_system_t *system, pid_t pid)
+static predreg_look_t look_in_vain(const look_t *look)
 {
-    mapped_t mapped = read_maps(system, pid);
+    mapped_t mapped  = read_maps(look);
+    const char *name = PREDREG_LIBRARY;
+    int pid          = look->pid;
 
-    if (mapped.counters) {
-        return predreg_format("process %d shows no counters: the program has "
-                              "closed a descriptor that is the library's, or "
-                              "was forked from one that shows them", (int)pid);
-    } else if (mapped.core) {
-        return predreg_format("process %d shows no counters: the library is "
-                              "loaded, but the program has not opened an RDMA "
-                              "device by UCX, or the library has stepped aside "
-                              "and has said why", (int)pid);
-    } else if (mapped.library) {
-        return predreg_format("process %d shows no counters: %s is loaded, but "
-                              "the program does not use UCX, so far", (int)pid,
-                              PREDREG_LIBRARY);
-    }
-
-    return predreg_format("process %d does not have %s loaded; accepted are "
-                          "processes that were started with it, as by "
-                          "ucx_predreg run", (int)pid, PREDREG_LIBRARY);
+    return mapped.counters ?
+           explain(look, PREDREG_LOOK_NONE, "process %d shows no counters: the program has "
+                   "closed a descriptor that is the library's, or was forked from one that "
+                   "shows them", pid) :
+           mapped.core ?
+           explain(look, PREDREG_LOOK_NONE, "process %d shows no counters: the library is "
+                   "loaded, but the program has not opened an RDMA device by UCX, or the "
+                   "library has stepped aside and has said why", pid) :
+           mapped.library ?
+           explain(look, PREDREG_LOOK_NONE, "process %d shows no counters: %s is loaded, "
+                   "but the program does not use UCX, so far", pid, name) :
+           explain(look, PREDREG_LOOK_NONE, "process %d does not have %s loaded; accepted "
+                   "are processes that were started with it, as by ucx_predreg run", pid,
+                   name);
 }
 
 predreg_look_t predreg_stat_look(const predreg_system_t *system, pid_t pid,
                                  predreg_stat_proc_t *proc, char **why_p)
 {
-    status_t status;
-    predreg_look_t look;
+    look_t look = {.system = system, .pid = pid, .proc = proc, .why_p = why_p};
+    predreg_look_t result;
 
-    look = look_status(system, pid, &status, why_p);
-    if (look != PREDREG_LOOK_OK) {
-        return look;
+    result = look_status(&look);
+    if (result == PREDREG_LOOK_OK) {
+        result = look_fds(&look);
     }
-
-    look = look_fds(system, pid, &status, proc, why_p);
-    if ((look == PREDREG_LOOK_NONE) && (why_p != NULL)) {
-        *why_p = why_none(system, pid);
-    }
-    return look;
+    return ((result == PREDREG_LOOK_NONE) && (why_p != NULL)) ? look_in_vain(&look) :
+                                                                result;
 }
