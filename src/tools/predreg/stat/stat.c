@@ -27,6 +27,9 @@
 
 #define EXIT_NO_PROCESS 1
 
+/* printf() prints all of a string under a negative precision */
+#define NO_WIDTH        (-1)
+
 #define INTERVAL_MIN    0.1
 #define INTERVAL_MAX    86400.
 
@@ -133,16 +136,11 @@ void predreg_stat_opts_cleanup(predreg_stat_opts_t *opts)
     free(opts->pids);
 }
 
-/* Print as much of the text as fits into a line of the terminal, or all of it
- * if the width is 0 */
+/* Print as much of the text as fits into a line of the terminal.
+ * @param [in] width  Of the terminal; NO_WIDTH: print all of the text. */
 static void put_line(ucs_string_buffer_t *line, int width, const char *end)
 {
-    if (width > 0) {
-        printf("%.*s", width, ucs_string_buffer_cstr(line));
-    } else {
-        printf("%s", ucs_string_buffer_cstr(line));
-    }
-    printf("%s\n", end);
+    printf("%.*s%s\n", width, ucs_string_buffer_cstr(line), end);
     ucs_string_buffer_reset(line);
 }
 
@@ -211,7 +209,7 @@ static void put_json(const predreg_view_t *view)
 
     for (i = 0; i < view->num_procs; ++i) {
         predreg_stat_json(&view->procs[i], now / 1000000, &line);
-        put_line(&line, 0, "");
+        put_line(&line, NO_WIDTH, "");
     }
     ucs_string_buffer_cleanup(&line);
 }
@@ -227,7 +225,7 @@ void predreg_stat_print(const predreg_stat_opts_t *opts,
     } else if (opts->json) {
         put_json(view);
     } else if (view->num_procs > 0) {
-        put_table(view, before, 0, UINT_MAX, "");
+        put_table(view, before, NO_WIDTH, UINT_MAX, "");
     }
     fflush(stdout);
 
