@@ -44,12 +44,6 @@ static const char *const gain_advice_names[] = {
 
 PREDREG_COMPARE(compare_sends, ucs_reuse_sends_t, address, length)
 
-static void span_add(predreg_sends_span_t *span, uint64_t value)
-{
-    span->most  = ucs_max(span->most, value);
-    span->sum  += value;
-}
-
 /* @return the length of most sends; of several such, the longest. */
 static uint64_t most_used_length(const ucs_rcache_trace_t *trace)
 {
@@ -150,9 +144,9 @@ static void add_rank(predreg_sends_t *sends, const ucs_rcache_trace_t *trace,
     uint64_t before = sends->sends;
 
     add_totals(sends, trace);
-    span_add(&sends->most, rank->most);
-    span_add(&sends->length, most_used_length(trace));
-    sends->buffers += rank->buffers;
+    sends->most        = ucs_max(sends->most, rank->most);
+    sends->length_sum += most_used_length(trace);
+    sends->buffers    += rank->buffers;
     if (rank->sends > 0) {
         sends->reused += (double)(rank->sends - rank->buffers) / rank->sends;
     }
@@ -253,5 +247,5 @@ void predreg_sends_put(ucs_json_t *json, const predreg_sends_t *sends)
     JSON_UINT(sends, copied);
     JSON_UINT(sends, others);
     JSON_UINT(sends, went);
-    ucs_json_uint(json, "most_sends", sends->most.most);
+    ucs_json_uint(json, "most_sends", sends->most);
 }

@@ -32,12 +32,6 @@ BEGIN_C_DECLS
 #define PREDREG_GAIN_WORTH_PART 0.001
 
 
-/** A number of each rank. */
-typedef struct predreg_sends_span {
-    uint64_t most;
-    double   sum;
-} predreg_sends_span_t;
-
 /** The small sends of a job. */
 typedef struct predreg_sends {
     unsigned             ranks;      /**< Ranks with small sends. Other ranks do
@@ -52,8 +46,9 @@ typedef struct predreg_sends {
                                        own */
     uint64_t             went;    /**< Sends without the copy in the recorded
                                        run itself */
-    predreg_sends_span_t most;    /**< Sends of a rank's most used buffer */
-    predreg_sends_span_t length;  /**< Length of most sends of a rank, bytes */
+    uint64_t             most;    /**< Sends of the most used buffer of any rank */
+    double               length_sum; /**< Sum over the ranks of the length of most sends,
+                                          bytes */
     double               reused;  /**< Sum over the ranks of the part of sends
                                        from a reused buffer */
     uint64_t             time;    /**< Time of the calibrated ranks' recordings,

@@ -327,7 +327,7 @@ static void write_sends(ucs_json_t *json, const predreg_sends_t *sends)
 
     ucs_json_begin(json, "sends", '{');
     predreg_sends_put(json, sends);
-    ucs_json_real(json, "length", sends->length.sum / sends->ranks);
+    ucs_json_real(json, "length", sends->length_sum / sends->ranks);
     ucs_json_real(json, "reused_percent", 100 * sends->reused / sends->ranks);
     JSON_UINT(sends, known_sends);
     JSON_UINT(sends, known_buffers);

@@ -248,7 +248,7 @@ static void print_json_sends(const predreg_sends_t *sends)
     ucs_json_t *json             = predreg_json_begin();
 
     predreg_sends_put(json, sends);
-    ucs_json_printf(json, "length", "%.0f", sends->length.sum / sends->ranks);
+    ucs_json_printf(json, "length", "%.0f", sends->length_sum / sends->ranks);
     ucs_json_printf(json, "reused_percent", "%.4f", 100 * sends->reused / sends->ranks);
     predreg_json_known(json, "hot_buffers", is_known, gain->hot_buffers, 0);
     predreg_json_known(json, "hot_sends", is_known, gain->sends, 0);
@@ -298,6 +298,6 @@ void predreg_replay_print_sends(const predreg_sends_t *sends, int is_json)
     printf("\nsmall sends: %lu, of %lu buffers; %.2f %% of a buffer that was "
            "sent before,\n  one of them %lu times\n", sends->sends,
            sends->buffers, 100 * sends->reused / sends->ranks,
-           sends->most.most);
+           sends->most);
     print_sends_gain(sends);
 }
