@@ -299,18 +299,13 @@ static void find_costs(predreg_report_t *report)
     findings->least_reg = ucs_min(findings->least_reg, findings->most_reg);
 }
 
-/* Sort by number, ranks without a number last; then by name */
 static int compare_ranks(const void *a, const void *b)
 {
     const report_rank_t *left  = a;
     const report_rank_t *right = b;
 
-    if (left->number != right->number) {
-        return ((unsigned long)left->number < (unsigned long)right->number) ?
-               -1 : 1;
-    }
-
-    return strcmp(left->name, right->name);
+    return ucs_rcache_trace_compare(left->number, left->name, right->number,
+                                    right->name);
 }
 
 /* Make the advice, and the object */

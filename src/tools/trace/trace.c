@@ -233,3 +233,14 @@ ucs_rcache_trace_find_site(const ucs_rcache_trace_t *trace,
 
     return NULL;
 }
+
+int ucs_rcache_trace_compare(long rank_a, const char *name_a, long rank_b,
+                             const char *name_b)
+{
+    if (rank_a != rank_b) {
+        /* As an unsigned number, -1 is the largest one */
+        return ((unsigned long)rank_a < (unsigned long)rank_b) ? -1 : 1;
+    }
+
+    return strcmp(name_a, name_b);
+}

@@ -85,6 +85,11 @@ const ucs_rcache_trace_site_t *
 ucs_rcache_trace_find_site(const ucs_rcache_trace_t *trace,
                            const ucs_rcache_pred_context_t *context);
 
+/** Compare two traces for qsort(): by the rank of the process, then by a name. Traces
+ *  without a rank (-1) come last. */
+int ucs_rcache_trace_compare(long rank_a, const char *name_a, long rank_b,
+                             const char *name_b);
+
 
 /**
  * Load a file, in either form.

@@ -78,17 +78,6 @@ long predreg_trace_rank(const ucs_rcache_trace_t *trace)
            -1 : rank;
 }
 
-int predreg_trace_compare(long rank_a, const char *path_a, long rank_b,
-                          const char *path_b)
-{
-    if (rank_a != rank_b) {
-        /* As an unsigned number, -1 is the largest one */
-        return ((unsigned long)rank_a < (unsigned long)rank_b) ? -1 : 1;
-    }
-
-    return strcmp(path_a, path_b);
-}
-
 int predreg_trace_costs(const ucs_rcache_trace_t *trace, ucs_reuse_costs_t *costs)
 {
     const char *text = ucs_rcache_trace_get_meta(trace, UCS_REUSE_COSTS_META);
@@ -101,8 +90,8 @@ static int compare_seen(const void *a, const void *b)
     const seen_trace_t *seen_a = a;
     const seen_trace_t *seen_b = b;
 
-    return predreg_trace_compare(seen_a->rank, seen_a->path, seen_b->rank,
-                                 seen_b->path);
+    return ucs_rcache_trace_compare(seen_a->rank, seen_a->path, seen_b->rank,
+                                    seen_b->path);
 }
 
 /* Load and use a file. An unusable trace is left out, so the others can be used */

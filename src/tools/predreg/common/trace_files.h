@@ -79,13 +79,6 @@ ucs_status_t predreg_traces_each(char *const *paths, unsigned num_paths,
 long predreg_trace_rank(const ucs_rcache_trace_t *trace);
 
 /**
- * Compare two traces for qsort(): by rank, then by the name of the file. Traces
- * without a rank (-1) come last.
- */
-int predreg_trace_compare(long rank_a, const char *path_a, long rank_b,
-                          const char *path_b);
-
-/**
  * Get the costs of small sends on the machine of a trace, as the recorded process has
  * measured them.
  *

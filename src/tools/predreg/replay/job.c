@@ -317,8 +317,8 @@ static int rank_compare(const void *a, const void *b)
         return (first->input > second->input) ? 1 : -1;
     }
 
-    return predreg_trace_compare(first->number, first->path, second->number,
-                                 second->path);
+    return ucs_rcache_trace_compare(first->number, first->path, second->number,
+                                    second->path);
 }
 
 /* Put the results of a policy or budget, which are in the order of loading, into the
