@@ -302,16 +302,13 @@ typedef struct {
 typedef struct {
     predreg_problem_t *list; /**< First those that stop the library */
     unsigned          count;
-    unsigned          num_stops;
+    unsigned          num_stops; /**< Of those; 0: memory would be managed */
 } predreg_problems_t;
 
 /** Find the problems in the facts. Pure, but for the setting of Open MPI in the
  *  environment.
  *  @param [out] problems  Empty at first; to be cleaned up. */
 void predreg_judge(const predreg_facts_t *facts, predreg_problems_t *problems);
-
-/** @return whether memory would be managed in spite of them. */
-int predreg_problems_works(const predreg_problems_t *problems);
 
 void predreg_problems_cleanup(predreg_problems_t *problems);
 

@@ -58,11 +58,6 @@ add(predreg_problems_t *problems, int stops, const char *advice, const char *for
     va_end(args);
 }
 
-int predreg_problems_works(const predreg_problems_t *problems)
-{
-    return problems->num_stops == 0;
-}
-
 void predreg_problems_cleanup(predreg_problems_t *problems)
 {
     unsigned i;

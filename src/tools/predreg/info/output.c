@@ -247,7 +247,7 @@ void predreg_info_print_text(const predreg_facts_t *facts,
     printf(ROW "%s\n", "tried in UCX", facts->probe.is_started ?
                                        outcomes[predreg_facts_outcome(facts)].text :
                                        "not tried, see the problems");
-    printf(ROW "%s\n", "all in all", predreg_problems_works(problems) ?
+    printf(ROW "%s\n", "all in all", (problems->num_stops == 0) ?
                                      "memory would be managed" :
                                      "nothing would be managed");
     for (i = 0; i < problems->count; ++i) {
@@ -391,6 +391,6 @@ void predreg_info_print_json(const predreg_facts_t *facts,
     put(json, "tried", outcomes[predreg_facts_outcome(facts)].name);
     put(json, "aside", facts->probe.aside);
     ucs_json_string(json, "policy", ucs_rcache_pred_policy_names[facts->knobs.policy]);
-    ucs_json_bool(json, "works", predreg_problems_works(problems));
+    ucs_json_bool(json, "works", problems->num_stops == 0);
     predreg_json_print(json);
 }
