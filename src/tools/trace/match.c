@@ -8,7 +8,7 @@
 
 #include <tools/base/containers.h>
 
-#include <ucs/debug/log_def.h>
+#include <ucs/sys/math.h>
 
 
 /* By the address and the domain of a region */
@@ -34,13 +34,11 @@ typedef struct match {
  * that no id stands for two regions. */
 static uint64_t match_first_id(const trace_builder_t *builder)
 {
+    const ucs_rcache_pred_event_t *event;
     uint64_t max = 0;
-    size_t i;
 
-    for (i = 0; i < builder->trace->num_events; ++i) {
-        if (builder->trace->events[i].id > max) {
-            max = builder->trace->events[i].id;
-        }
+    predreg_for_each(event, builder->trace->events, builder->trace->num_events) {
+        max = ucs_max(max, event->id);
     }
 
     return max + 1;

@@ -189,7 +189,7 @@ static void read_line(predreg_probe_t *probe, const char *line)
     const char *rest = line + length + (line[length] == ' ');
     unsigned i;
 
-    for (i = 0; i < sizeof(words) / sizeof(words[0]); ++i) {
+    for (i = 0; i < ucs_static_array_size(words); ++i) {
         if ((length != strlen(words[i].word)) ||
             strncmp(line, words[i].word, length)) {
             continue;

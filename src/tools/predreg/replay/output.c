@@ -106,11 +106,11 @@ static void print_json(const predreg_replay_result_t *result,
 
 void predreg_replay_print_head(void)
 {
-    printf("%-12s  %10s  %10s  %12s  %6s  %6s  %6s  %6s  %10s  %10s\n",
-           "policy", "average", "peak", "MiB * s", "hits", "late", "early",
-           "wasted", "waits", "run time");
-    printf("%-12s  %10s  %10s  %12s  %6s  %6s  %6s  %6s  %10s  %10s\n", "",
-           "MiB", "MiB", "", "%", "", "", "", "ms", "s");
+    static const char head[] = "%-12s  %10s  %10s  %12s  %6s  %6s  %6s  %6s  %10s  %10s\n";
+
+    printf(head, "policy", "average", "peak", "MiB * s", "hits", "late", "early", "wasted",
+           "waits", "run time");
+    printf(head, "", "MiB", "MiB", "", "%", "", "", "", "ms", "s");
 }
 
 /* Print a result as a row of the table */

@@ -18,6 +18,9 @@
 
 #define MIB (1024. * 1024.)
 
+#define HEAD \
+    "%-12s  %-8s  %10s  %10s  %8s  %10s  %10s  %8s  %10s  %8s  %8s  %10s  %10s\n"
+
 
 /* Fill in the parameters of the larger job. If no option says otherwise, a node has as
  * many ranks as were recorded */
@@ -43,15 +46,10 @@ static void print_head(const predreg_job_t *job,
     scale_params(job, opts, PREDREG_PHASE_RECORDED, &params);
     printf("%u ranks, %u a node, as the %zu recorded\n\n", params.num_ranks,
            params.ranks_per_node, job->num_ranks);
-    printf("%-12s  %-8s  %10s  %10s  %8s  %10s  %10s", "policy", "phases",
-           "node avg", "node peak", "avg of", "job avg", "job peak");
-    printf("  %8s  %10s", "above", "above by");
-    printf("  %8s  %8s  %10s  %10s\n", "helpers", "delayed", "by avg",
-           "by max");
-    printf("%-12s  %-8s  %10s  %10s  %8s  %10s  %10s", "", "", "MiB", "MiB",
-           "l-p, %", "MiB", "MiB");
-    printf("  %8s  %10s", "% time", "MiB");
-    printf("  %8s  %8s  %10s  %10s\n", "cores", "% regs", "us", "us");
+    printf(HEAD, "policy", "phases", "node avg", "node peak", "avg of", "job avg",
+           "job peak", "above", "above by", "helpers", "delayed", "by avg", "by max");
+    printf(HEAD, "", "", "MiB", "MiB", "l-p, %", "MiB", "MiB", "% time", "MiB", "cores",
+           "% regs", "us", "us");
 }
 
 /* Whether it is known when the helpers run */

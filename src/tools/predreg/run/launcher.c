@@ -82,7 +82,7 @@ predreg_launcher_t predreg_launcher_by_name(const char *command)
         return PREDREG_LAUNCHER_SRUN;
     }
 
-    for (i = 0; i < sizeof(several) / sizeof(several[0]); ++i) {
+    for (i = 0; i < ucs_static_array_size(several); ++i) {
         if ((length == strlen(several[i])) &&
             !strncmp(name, several[i], length)) {
             return PREDREG_LAUNCHER_ASK;
@@ -107,7 +107,7 @@ predreg_launcher_t predreg_launcher_by_version(const char *text)
     };
     size_t i;
 
-    for (i = 0; i < sizeof(known) / sizeof(known[0]); ++i) {
+    for (i = 0; i < ucs_static_array_size(known); ++i) {
         if (strstr(text, known[i].text) != NULL) {
             return known[i].kind;
         }

@@ -8,12 +8,9 @@
 
 #include <tools/base/fields.h>
 
-#include <ucs/sys/math.h>
-
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /** @file show.c
  *

@@ -9,10 +9,7 @@
 #include <tools/replay/program/costs.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
-#include <ucs/sys/math.h>
-
 #include <stdlib.h>
-#include <string.h>
 
 #define NSEC_PER_SEC 1e9
 
@@ -20,8 +17,7 @@
 void predreg_account_init(predreg_account_t *account,
                           predreg_replay_result_t *result)
 {
-    memset(account, 0, sizeof(*account));
-    account->result = result;
+    *account = (predreg_account_t){ .result = result };
 }
 
 void predreg_account_cleanup(predreg_account_t *account)
@@ -72,13 +68,6 @@ void predreg_account_use(predreg_account_t *account, predreg_site_t *site,
     ++site->sum.uses;
     site->sum.hits += hit;
     site->sum.late += late;
-    predreg_account_wait(account, site, waited);
-}
-
-void predreg_account_refused(predreg_account_t *account, predreg_site_t *site,
-                             uint64_t waited)
-{
-    ++account->result->refused;
     predreg_account_wait(account, site, waited);
 }
 

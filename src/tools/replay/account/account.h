@@ -170,10 +170,6 @@ predreg_site_t *predreg_account_site(predreg_account_t *account,
 void predreg_account_use(predreg_account_t *account, predreg_site_t *site,
                          int hit, int late, uint64_t waited);
 
-/** Count a refused use, which goes on without a registration. */
-void predreg_account_refused(predreg_account_t *account, predreg_site_t *site,
-                             uint64_t waited);
-
 /** Count a wait of the program for a site, other than at the begin of a use,
  *  ns. */
 void predreg_account_wait(predreg_account_t *account, predreg_site_t *site,

@@ -215,7 +215,8 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
     status = begin_use(sim, use, state);
     begun  = predreg_world_now(sim->world);
     if (UCS_STATUS_IS_ERR(status)) {
-        predreg_account_refused(&sim->account, site, begun - now);
+        ++sim->result->refused;
+        predreg_account_wait(&sim->account, site, begun - now);
         return begun - now; /* The use goes on without a registration, by
                                copying */
     }
@@ -297,10 +298,9 @@ static void sim_map(void *arg, const predreg_map_t *map, uint64_t now)
 static ucs_status_t sim_create_pred(sim_t *sim,
                                     const predreg_replay_params_t *params)
 {
-    ucs_rcache_pred_sink_t sink    = { .event = on_event, .arg = sim };
     ucs_rcache_pred_params_t cache = params->cache;
 
-    sim->sink       = sink;
+    sim->sink       = (ucs_rcache_pred_sink_t){ .event = on_event, .arg = sim };
     sim->user_sink  = cache.sink;
     cache.ops       = &predreg_world_ops;
     cache.arg       = sim->world;

@@ -200,7 +200,7 @@ static unsigned find_caveats(const predreg_findings_t *findings,
     unsigned bits = 0;
     unsigned i;
 
-    for (i = 0; i < sizeof(caveats) / sizeof(caveats[0]); ++i) {
+    for (i = 0; i < ucs_static_array_size(caveats); ++i) {
         bits |= caveats[i].holds ? caveats[i].bit : 0;
     }
 
