@@ -11,8 +11,9 @@
 
 /** @file fields.h
  *
- * Members of JSON objects that have the names of fields of structures. The function
- * around has the writer, a pointer, as `json`. Uses ucs/base/json.h.
+ * Writes fields of structures as members of JSON objects, with the names of the fields.
+ * The calling function has a variable `json`, a pointer to the writer of the object. Uses
+ * ucs/base/json.h.
  */
 
 #define JSON_UINT(_object, _field) \
@@ -27,7 +28,7 @@
 #define JSON_STRING(_object, _field) \
     ucs_json_string(json, #_field, (_object)->_field)
 
-/** A field in nanoseconds, as a member in seconds. */
+/** Write a field in nanoseconds as a member in seconds. */
 #define JSON_SECONDS(_object, _field) \
     ucs_json_real(json, #_field "_seconds", (_object)->_field / 1e9)
 

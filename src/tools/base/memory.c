@@ -14,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Arrays begin with room for so many elements, a power of 2, and double */
+/* The number of elements in the first allocation of an array, a power of 2. A full array
+ * doubles, so that the numbers of elements of full arrays are powers of 2 */
 #define MIN_ROOM 8ul
 
 

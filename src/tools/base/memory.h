@@ -16,8 +16,9 @@ BEGIN_C_DECLS
 
 /** @file memory.h
  *
- * Memory and strings of the tools. A tool that gets no more memory prints so and ends: half of
- * a result is of no use, so no function above passes such an error on.
+ * Memory and strings of the tools. A tool that gets no more memory prints an error and
+ * ends, because half of a result is of no use. So no function of the tools returns an
+ * error for lack of memory.
  *
  * Threads: only predreg_loaded is shared, and each thread has its own.
  */
@@ -25,15 +26,16 @@ BEGIN_C_DECLS
 /** Exit status of a tool without memory. */
 #define PREDREG_EXIT_NO_MEMORY 126
 
-/** Name of the trace that the thread is loading, for the message: the trace may be
- *  too large. NULL: it loads none. Written by tools/trace. */
+/** Name of the trace that the thread is loading, for the message about lack of memory,
+ *  since the trace may be too large; NULL: the thread is loading no trace. The functions
+ *  of tools/trace write it. */
 extern __thread const char *predreg_loaded;
 
 
 /** Print that there is no memory, and end the program. */
 void UCS_F_NORETURN predreg_no_memory(void);
 
-/** @return the pointer, which is not NULL, or end the program. */
+/** End the program if the pointer is NULL. @return the pointer. */
 void *predreg_check_memory(void *pointer);
 
 /** @return @a num elements of zeros, never NULL; @a num may be 0. */
@@ -58,17 +60,18 @@ char *predreg_append(char *string, const char *format, ...)
  *  string. @return the longer one. */
 char *predreg_list(char *list, const char *item);
 
-/** @return whether a string is one of some names, up to a NULL, or begins with one.
- *  @param [in] by_begin  Whether its begin is enough. */
+/** @return whether a string is in a list of names, which ends with a NULL.
+ *  @param [in] by_begin  Whether a string that only begins with a name counts, too. */
 int predreg_is_any(const char *string, const char *const *names, int by_begin);
 
 
-/** Make room behind the @a num elements of an array for one more, of zeros.
+/** Make room for one more element behind the @a num elements of an array, and fill the
+ *  element with zeros.
  *  @return the array, which may have moved. */
 void *predreg_grow(void *array, size_t num, size_t size);
 
-/** Add an element to an array that only this macro lets grow.
- *  @param [inout] _num  Number of elements. @return the element, zeros. */
+/** Add an element to an array, which nothing else may reallocate.
+ *  @param [inout] _num  Number of elements. @return the new element, of zeros. */
 #define predreg_add(_array, _num) \
     ({ \
         (_array) = predreg_grow(_array, _num, sizeof(*(_array))); \

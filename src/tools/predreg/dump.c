@@ -35,13 +35,13 @@ typedef struct {
     dump_opts_t        opts;
     FILE               *stream; /* Gets the text of all traces; NULL before the first
                                    one */
-    ucs_rcache_trace_t *only;   /* To be written to a single file of binary form, unless
-                                   another trace follows */
+    ucs_rcache_trace_t *only;   /* The trace to be written to a single binary file after
+                                   the last trace was read; a second one is an error */
 } dump_t;
 
 
-/* Find out which paths are folders. Writing to the folder that is read would lose the
- * recording on a full disk */
+/* Find out which paths are folders, and refuse an output folder that is the input folder:
+ * on a full disk, dump would destroy the recording */
 static int look_at_paths(dump_opts_t *opts)
 {
     struct stat input, output;
@@ -128,7 +128,7 @@ static ucs_status_t close_output(dump_t *dump, const char *path, ucs_status_t st
     return ((status == UCS_OK) && !is_lost) ? UCS_OK : write_error(path);
 }
 
-/* Write a trace, and no other, to a file */
+/* Write a trace to a file of its own */
 static ucs_status_t write_file(dump_t *dump, const ucs_rcache_trace_t *trace,
                                const char *path)
 {
@@ -150,7 +150,7 @@ static ucs_status_t write_to_folder(dump_t *dump, const ucs_rcache_trace_t *trac
     return status;
 }
 
-/* Print a trace behind those before it */
+/* Print a trace to the output that all traces share */
 static ucs_status_t print_trace(dump_t *dump, const ucs_rcache_trace_t *trace)
 {
     ucs_status_t status;
@@ -171,7 +171,7 @@ static ucs_status_t print_trace(dump_t *dump, const ucs_rcache_trace_t *trace)
            close_output(dump, dump->opts.output, status);
 }
 
-/* Keep a trace until all others are read: there must be none */
+/* Keep a trace until the whole input is read, and refuse a second trace */
 static ucs_status_t keep_only(dump_t *dump, ucs_rcache_trace_t *trace)
 {
     if (dump->only != NULL) {

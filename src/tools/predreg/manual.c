@@ -26,7 +26,7 @@
 
 typedef struct {
     char       *more;    /* The lines between @KNOBS@ and @END@ */
-    unsigned   num_used; /* Lines @NAME@ of knobs */
+    unsigned   num_used; /* Number of lines @NAME@ whose knob was printed */
     FILE       *page;
 } manual_t;
 
@@ -52,7 +52,7 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* Cut a text in two at a line. @return the text behind the line. */
+/* End a text before a line. @return the text behind the line. */
 static char *cut_at(char *text, const char *line)
 {
     char *found = strstr(text, line);

@@ -19,8 +19,8 @@
 
 /** @file report.c
  *
- * Reads the options and traces, has report_rank.c play each rank, and writes the page or
- * the JSON object that src/tools/report makes of the results.
+ * Reads the options and the traces, replays each rank by report_rank.c, and writes the
+ * page or the JSON object that src/tools/report makes of the results.
  */
 
 #define PREDREG_REPORT_OUTPUT "report.html"
@@ -73,12 +73,12 @@ typedef struct {
                                      names */
     predreg_paths_t  left_out;
     predreg_points_t first_uses;  /* Of all ranks together */
-    predreg_cost_t   reg;         /* Cost of registrations by the first uses */
+    predreg_cost_t   reg;         /* Cost of registrations, fitted to the first uses */
     int              reg_page_known;
 } job_t;
 
 
-/* Look at a trace of a folder, and free the trace */
+/* Note the path of a trace and the measurements of its first uses, and free the trace */
 static ucs_status_t look_at_trace(ucs_rcache_trace_t *trace, unsigned input, void *arg)
 {
     job_t *job = arg;
@@ -132,8 +132,8 @@ static ucs_status_t add_only_trace(ucs_rcache_trace_t *trace, unsigned input, vo
     return add_trace(arg, trace, NULL);
 }
 
-/* Add a trace of a job. A trace with numbers beyond the range of a replay, which has
- * been printed, is left out as well. */
+/* Add a trace of a job. A trace that cannot be loaded or replayed is left out, and the
+ * reason has been printed. */
 static void add_path(predreg_report_t *report, job_t *job, const char *path,
                      size_t *num_added)
 {
@@ -225,7 +225,8 @@ static char *make_text(predreg_report_t *report, const predreg_report_opts_t *op
     return text;
 }
 
-/* Without memory for the report, a file that is there already stays as it is */
+/* Make the whole text before the file is opened: if there is no memory for the text, an
+ * existing file stays as it is */
 static int write_file(predreg_report_t *report,
                       const predreg_report_opts_t *opts)
 {

@@ -88,10 +88,10 @@ static ucs_status_t play_bounds(const predreg_timeline_t *timeline,
     return UCS_OK;
 }
 
-/* The outcome of predict with each budget, by a helper on the program's processor. To
- * play all budgets takes as long as the rest of a report (of a trace of 300 000 uses 2.6
- * of 4.9 s of a processor): a child process plays them, and writes the outcomes into a
- * pipe */
+/* The replays of predict with each budget, in which the helper runs on the program's
+ * processor. They take as long as the rest of a report (2.6 of 4.9 s of a processor for a
+ * trace of 300 000 uses), so a child process plays them at the same time, and writes the
+ * outcomes into a pipe */
 typedef struct {
     predreg_replay_params_t params;
     pid_t                   child; /* -1: there is none */
@@ -117,8 +117,9 @@ static ucs_status_t play_budget(const predreg_timeline_t *timeline,
     return status;
 }
 
-/* Play in the child, which ends with its parent. The child prints no errors: its parent
- * plays the same again after an error, and prints the error then */
+/* Play the budgets in the child, which the kernel ends when the parent ends. After an error
+ * the child stops without a message: the parent plays the same budget again, and prints
+ * the error */
 static void child_main(const predreg_timeline_t *timeline, const curve_t *curve,
                        const predreg_budgets_t *budgets, int fd)
 {
@@ -158,7 +159,8 @@ static void start_curve(const predreg_timeline_t *timeline, curve_t *curve,
     curve->fd = fds[0];
 }
 
-/* Read the outcomes of the child, and play the rest: without a child, all budgets */
+/* Read the outcomes of the budgets that the child has played, and play the other budgets
+ * here; without a child, play all budgets here */
 static ucs_status_t finish_curve(const predreg_timeline_t *timeline,
                                  const curve_t *curve,
                                  const predreg_budgets_t *budgets,

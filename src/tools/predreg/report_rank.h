@@ -20,8 +20,8 @@ BEGIN_C_DECLS
 /**
  * Replay a rank, and add the results to a report.
  *
- * @param [in]  own_reg  Cost of registrations by the rank's own trace; the timeline may
- *                       have another one.
+ * @param [in]  own_reg  Cost of registrations by the rank's own trace. The timeline may
+ *                       have the cost by all traces of the job.
  * @return the status of a failed replay.
  */
 ucs_status_t predreg_report_play(predreg_report_t *report,

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* So many registrations and deregistrations make a median. The probe makes one more
- * before, which takes longer than all others and is left out */
+/* Number of registrations and deregistrations of which the median is taken. One more before
+ * them is left out, since the first takes longer than all others */
 #define REPEAT 21
 
 /* From two lengths the reader gets the cost of a call and that of a page */
@@ -60,7 +60,7 @@ measure_once(const predreg_probe_ucx_t *ucx, uct_md_h md, void *buffer,
     return status;
 }
 
-/* @return whether it was possible */
+/* Measure, and say the costs, or why there are none. @return whether there are costs */
 static int measure(const predreg_probe_ucx_t *ucx, uct_md_h md, void *buffer,
                    size_t length)
 {
@@ -95,7 +95,7 @@ static void say_cost(const predreg_probe_ucx_t *ucx, uct_md_h md)
         return;
     }
 
-    memset(buffer, 1, LARGE); /* A program's pages are there as well */
+    memset(buffer, 1, LARGE); /* Give the buffer its pages, as a program has done */
     if (measure(ucx, md, buffer, SMALL)) {
         measure(ucx, md, buffer, LARGE);
     }
@@ -258,7 +258,7 @@ static void unmapped(ucm_event_type_t type, ucm_event_t *event, void *arg)
 
 void predreg_probe_events(const predreg_probe_ucx_t *ucx)
 {
-    static unmap_t unmap; /* The handler stays */
+    static unmap_t unmap; /* UCM keeps the handler, and its argument, for ever */
     ucs_status_t status;
 
     predreg_say("stage asking for memory events");

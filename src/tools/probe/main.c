@@ -13,7 +13,7 @@
  * usage: ucx_predreg_probe DESCRIPTOR look|start|small COMPONENTS LIBRARY...
  *   look        only look at UCX
  *   small       also wait until the library knows the costs of small sends
- *   COMPONENTS  those whose memory domains are measured, a comma after each
+ *   COMPONENTS  names of components whose memory domains are measured, a comma after each
  */
 
 #include "probe.h"
@@ -26,8 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Time for the library to measure small sends, ms: the first measurement begins after
- * 50, further ones ever more rarely */
+/* Time for the library to measure small sends, ms. The library measures for the first time
+ * after 50 ms, and then ever more rarely */
 #define SMALL_TIME 300
 
 /* The functions called by a program; the library overrides some of them */
@@ -144,7 +144,7 @@ static void start(const predreg_probe_ucx_t *ucx, int is_small)
         goto err;
     }
 
-    /* The library changes the configuration while UCP reads its file and variables */
+    /* The library has changed the configuration while UCP read its file and variables */
     predreg_probe_protocols(ucx, config);
 
     /* The interface of the structures above; all known versions of UCX accept it */

@@ -53,8 +53,8 @@ void predreg_say(const char *format, ...)
         __attribute__((format(printf, 1, 2)));
 
 
-/** Expands _f for each function called by the probe itself; compat/ucx_api.h has those for
- *  the facts about versions. */
+/** Expands _f for each function of UCX that only the probe calls. compat/ucx_api.h lists
+ *  the functions by which the library tells versions of UCX apart. */
 #define PREDREG_PROBE_FUNCTIONS(_f) \
     _f(ucm_set_event_handler) \
     _f(ucs_status_string) \
@@ -66,7 +66,7 @@ void predreg_say(const char *format, ...)
     _f(ucp_config_release)
 
 typedef struct {
-    uct_predreg_real_t         real;    /**< NULL: UCX lacks that function */
+    uct_predreg_real_t         real;    /**< A function that UCX lacks is NULL */
     PREDREG_PROBE_FUNCTIONS(UCT_PREDREG_REAL_MEMBER)
     const uct_predreg_compat_t *compat; /**< NULL: this version is not known */
 } predreg_probe_ucx_t;

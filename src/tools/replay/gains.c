@@ -44,7 +44,7 @@ static const char *const gain_advice_names[] = {
 
 PREDREG_COMPARE(compare_sends, ucs_reuse_sends_t, address, length)
 
-/* @return the length of most sends; of several such, the longest. */
+/* @return the length with the most sends; if several lengths have as many, the longest. */
 static uint64_t most_used_length(const ucs_rcache_trace_t *trace)
 {
     uint64_t counts[UCS_REUSE_NUM_CLASSES]  = {};

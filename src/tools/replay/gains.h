@@ -36,8 +36,8 @@ BEGIN_C_DECLS
 typedef struct predreg_sends {
     unsigned             ranks;      /**< Ranks with small sends. Other ranks do
                                           not count in any number */
-    unsigned             calibrated; /**< Of these, ranks with known costs of
-                                          the machine */
+    unsigned             calibrated; /**< Number of these ranks whose trace has the
+                                          costs of the machine */
     uint64_t             buffers;
     uint64_t             sends;
     uint64_t             copied;  /**< Of these, sends with a copy even from a
@@ -54,8 +54,8 @@ typedef struct predreg_sends {
     uint64_t             time;    /**< Time of the calibrated ranks' recordings,
                                        together, ns */
     ucs_reuse_gain_t     gain;    /**< Of the calibrated ranks */
-    uint64_t             known_sends;   /**< Their sends */
-    uint64_t             known_buffers; /**< Their buffers */
+    uint64_t             known_sends;   /**< Sends of the calibrated ranks */
+    uint64_t             known_buffers; /**< Buffers of the calibrated ranks */
 } predreg_sends_t;
 
 
@@ -99,7 +99,7 @@ typedef struct predreg_gain {
     uint64_t size;            /**< Of the largest arena, bytes */
     double   average;         /**< Registered memory with the arena, sum of the
                                    ranks' averages, bytes */
-    double   predict_average; /**< The same without one */
+    double   predict_average; /**< The same without an arena */
 } predreg_gain_t;
 
 /** The advice on UCX_RCACHE_PRED_ARENA. */
@@ -111,7 +111,8 @@ typedef enum {
     PREDREG_GAIN_YES     /**< Recommended */
 } predreg_gain_advice_t;
 
-/** Add a rank with the results of both, if it has mappings for an arena. */
+/** Add the results of a rank without and with an arena, if the rank has mappings for an
+ *  arena. */
 void predreg_gain_add(predreg_gain_t *gain,
                       const predreg_replay_result_t *predict,
                       const predreg_replay_result_t *arena);

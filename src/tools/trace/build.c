@@ -116,8 +116,8 @@ void trace_builder_cleanup(trace_builder_t *builder)
     ucs_rcache_trace_free(builder->trace);
 }
 
-/* A use or registration must be of some memory, unless it failed, maybe for
- * this reason */
+/* A use or registration must have a length above 0, unless it failed, maybe because its
+ * length was 0 */
 static ucs_status_t check_length(const trace_builder_t *builder,
                                  const ucs_rcache_pred_event_t *event,
                                  size_t place)
@@ -158,7 +158,7 @@ build_event(trace_builder_t *builder, const ucs_rcache_pred_event_t *event,
     return UCS_OK;
 }
 
-/* A known domain gets the new name */
+/* Add a domain, or give a known domain a new name */
 static ucs_status_t
 build_domain(trace_builder_t *builder, const ucs_rcache_trace_domain_t *domain,
              size_t place)

@@ -85,8 +85,8 @@ int trace_parse_size(const char *text, uint64_t *value_p)
  * fit 64 bits are left out: in times that large they are less than a
  * nanosecond.
  *
- * @return where they end, or NULL if there is no digit, or if those before the
- *         point do not fit.
+ * @return the end of the digits, or NULL if there is no digit, or if the digits before
+ *         the point do not fit.
  */
 static const char *number_decimal(const char *text, uint64_t *digits_p,
                                  int *exponent_p)

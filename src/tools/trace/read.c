@@ -19,11 +19,11 @@
  * longest have room */
 #define READ_BUFFER   131072ul
 
-/* Most input for a call of zlib, which counts it with 32 bits, bytes */
+/* The most input of a call of zlib, which counts its input with 32 bits, bytes */
 #define READ_MAX_PART (1ul << 30)
 
 
-/* The rest of a record */
+/* The part of a record that is not read yet */
 typedef struct content {
     trace_builder_t *builder;
     size_t          place;  /* Offset of the record among all records */
@@ -164,9 +164,9 @@ typedef struct reader {
     z_stream        zlib;
     size_t          left;   /* Rest of the file for zlib, bytes */
     uint64_t        offset; /* Of the buffer in the unpacked records */
-    size_t          filled; /* How much of the buffer is, bytes */
-    int             between; /* What was unpacked ends between two blocks, with
-                                no bit left (zlib.h, data_type) */
+    size_t          filled; /* Bytes of the buffer that are filled */
+    int             between; /* Whether the unpacked input ends between two blocks of
+                                zlib, with no bit left (zlib.h, data_type) */
     uint8_t         buffer[READ_BUFFER];
 } reader_t;
 
@@ -218,7 +218,7 @@ static int read_unpack(reader_t *reader)
     reader->zlib.avail_out = READ_BUFFER - reader->filled;
     result                 = inflate(&reader->zlib, Z_NO_FLUSH);
     reader->filled         = READ_BUFFER - reader->zlib.avail_out;
-    if (result == Z_OK) { /* A call without input forgets it */
+    if (result == Z_OK) { /* A call without input does not set data_type */
         reader->between = (reader->zlib.data_type == 128);
     }
     return result;

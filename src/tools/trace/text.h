@@ -54,7 +54,9 @@ void trace_text_unexpected(trace_text_t *text, const char *word,
 void trace_text_record(trace_text_t *text, unsigned type);
 
 
-/* Parse a word. Pure. The functions return 0 if the word is anything else. */
+/* Functions that parse a word. Pure. Each function returns 0 if the whole word does not
+ * have the form that its comment describes; trace_hex_digit(), which takes one character,
+ * returns -1 instead. */
 
 /** A number, decimal or (0x) hexadecimal. */
 int trace_parse_number(const char *text, uint64_t *value_p);

@@ -39,8 +39,8 @@ typedef struct record_line {
     const trace_type_t *type;
     trace_any_t        record;
     unsigned           given;  /* A bit for each named field on the line */
-    int                has_id; /* The id is one of them: the only field that is
-                                  always printed */
+    int                has_id; /* Whether the id, the only field of form TRACE_ALWAYS,
+                                  is on the line */
     unsigned           open;   /* For trace_build() */
 } record_line_t;
 

@@ -27,8 +27,9 @@
  * all memory */
 #define LOAD_MAX_STREAM (4ul << 30)
 
-/* The records of a binary trace may have so many times the size of the file, or
- * LOAD_MAX_STREAM. Those of real traces have four to ten times its size */
+/* The records of a binary trace, unpacked, may have this multiple of the size of the file,
+ * or LOAD_MAX_STREAM. The records of real traces have four to ten times the size of their
+ * file */
 #define LOAD_MAX_RATIO  32
 
 

@@ -56,7 +56,7 @@ typedef struct trace_builder {
     ucs_rcache_trace_t *trace;
     trace_origin_t     *origins; /**< One for each of trace->events */
     trace_source_t     source;
-    size_t             num_open; /**< How many origins have open bits */
+    size_t             num_open; /**< Number of origins whose field open is not 0 */
 } trace_builder_t;
 
 
@@ -81,8 +81,8 @@ void trace_builder_init(trace_builder_t *builder, const trace_source_t *source);
  *  in its place. */
 void trace_builder_cleanup(trace_builder_t *builder);
 
-/** Sort the events, with their origins, by time; those of the same time stay in
- *  the order of the file. */
+/** Sort the events, with their origins, by time. Events of the same time stay in the order
+ *  of the file. */
 void trace_builder_sort(trace_builder_t *builder);
 
 
@@ -128,9 +128,9 @@ int trace_is_binary(const void *data, size_t size);
  * @ref trace_is_binary says, to the trace that is built. If the file ends too
  * early, what is before its end is added, and the trace is marked truncated.
  *
- * @param [in] max_size  The records may have so many bytes after unpacking. A
- *                       small file that unpacks to a thousand times its size
- *                       must not take all memory.
+ * @param [in] max_size  The most bytes of the records after unpacking: a small
+ *                       file that unpacks to a thousand times its size must not
+ *                       take all memory.
  *
  * @return UCS_ERR_UNSUPPORTED if it is of another version,
  *         UCS_ERR_INVALID_PARAM if it is damaged, or

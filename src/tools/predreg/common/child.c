@@ -22,14 +22,16 @@
 
 /** @file child.c
  *
- * Runs another program in a process group of its own, reads its output and its words
- * until it ends or the time is over, and then ends the whole group. Output beyond the
- * space for it is read and thrown away, so that the program never waits for a reader.
+ * Runs another program in a process group of its own, reads the two texts that the
+ * program prints and writes to PREDREG_CHILD_FD, until it ends or the time is over, and
+ * after the time limit ends the whole group. A text beyond MAX_TEXT is read and thrown
+ * away, so that the program never waits for a reader.
  */
 
-/* More than this is read and thrown away, bytes */
+/* The longest text that is kept, bytes */
 #define MAX_TEXT (256ul << 10)
 
+/* The output and the errors of the program, and the text from PREDREG_CHILD_FD */
 enum { PRINTED, SAID, NUM_TEXTS };
 
 /* A pipe from the child, and the text read from the pipe */
@@ -60,7 +62,7 @@ static void become(const predreg_child_params_t *params, stream_t *streams)
     dup2(streams[PRINTED].fds[1], STDOUT_FILENO);
     dup2(streams[PRINTED].fds[1], STDERR_FILENO);
     if (streams[SAID].fds[1] == PREDREG_CHILD_FD) {
-        fcntl(PREDREG_CHILD_FD, F_SETFD, 0); /* Which dup2() would not do */
+        fcntl(PREDREG_CHILD_FD, F_SETFD, 0); /* dup2() would leave O_CLOEXEC set */
     } else {
         dup2(streams[SAID].fds[1], PREDREG_CHILD_FD);
     }
@@ -126,7 +128,7 @@ static int read_streams(stream_t *streams, int timeout)
         for (i = 0; i < NUM_TEXTS; ++i) {
             if ((polled[i].fd >= 0) && (polled[i].revents != 0) &&
                 !read_stream(&streams[i])) {
-                polled[i].fd = -1; /* poll() passes over it */
+                polled[i].fd = -1; /* poll() skips a negative descriptor */
                 --open;
             }
         }
@@ -135,7 +137,7 @@ static int read_streams(stream_t *streams, int timeout)
     return 0;
 }
 
-/* Wait until the child has ended, and note how it did */
+/* Wait until the child has ended, and note how it ended */
 static void wait_for(pid_t pid, int timeout, int is_late,
                      predreg_child_t *child)
 {
@@ -220,7 +222,7 @@ void predreg_child_run(const predreg_child_params_t *params,
         is_late = (read_streams(streams, params->timeout) != 0);
         if (is_late) {
             kill(-pid, SIGKILL);
-            kill(pid, SIGKILL); /* It may not have called setpgid() yet */
+            kill(pid, SIGKILL); /* The child may not have called setpgid() yet */
         }
         wait_for(pid, params->timeout, is_late, child);
     }

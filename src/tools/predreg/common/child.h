@@ -13,12 +13,14 @@ BEGIN_C_DECLS
 
 /** @file child.h
  *
- * Runs another program to the end, or to a time limit, and keeps what it
- * prints. Whatever happens to it, this program goes on. probe.c and target.c of
- * `info` call this. Not thread safe: the caller has a single thread.
+ * Runs another program to its end, or to a time limit, and keeps the text that it prints.
+ * If the other program crashes or hangs, this program goes on. probe.c and target.c of
+ * `info`, and launcher.c of `run`, call this. Not thread safe: the caller has a single
+ * thread.
  */
 
-/** The descriptor through which a program may say what is not for people. */
+/** The descriptor to which the other program may write a text that is for this program and
+ *  not for people. */
 #define PREDREG_CHILD_FD 3
 
 /** A change of the environment; a value of NULL removes the variable. */
@@ -28,24 +30,25 @@ typedef struct {
 } predreg_child_var_t;
 
 typedef struct {
-    const char                *const *argv; /**< Up to a NULL; execvp() takes
-                                                 it */
+    const char                *const *argv; /**< Arguments for execvp(), up to a
+                                                 NULL */
     const predreg_child_var_t *vars;        /**< Up to a name that is NULL; may
                                                  be NULL */
     int                       timeout;      /**< How long it may take, ms */
 } predreg_child_params_t;
 
-/** What came of it. */
+/** The result of running a program. */
 typedef struct {
-    int  is_ended;   /**< Whether it was started, and ended in time */
-    int  is_good;    /**< Whether it did so by itself, with the status 0 */
-    char end[128];   /**< Else, how it ended; may follow the program's name */
+    int  is_ended;   /**< Whether the program was started, and ended in time */
+    int  is_good;    /**< Whether it also ended with the status 0, and by no signal */
+    char end[128];   /**< If it is not good: how the program ended, as words that follow
+                          the name of the program */
     char *printed;   /**< Its standard output and standard error */
     char *said;      /**< What it wrote to @ref PREDREG_CHILD_FD */
 } predreg_child_t;
 
 
-/** Run a program. The caller has to clean up what came of it. */
+/** Run a program. @param [out] child  To be cleaned up. */
 void predreg_child_run(const predreg_child_params_t *params,
                        predreg_child_t *child);
 

@@ -15,12 +15,12 @@
 
 /** @file command.c
  *
- * Errors go to standard error, or into a string where a sub-command makes findings of
- * them (info). Options are read with getopt_long() by the same table that the help is
- * printed from, so that no option lacks a line in the help.
+ * Errors go to standard error, or into a string if a sub-command wants to print them later
+ * in its own form, as info does. Options are read with getopt_long() by the same table
+ * that the help is printed from, so that no option lacks a line in the help.
  */
 
-/* More options than any sub-command has */
+/* The most options of a sub-command */
 #define MAX_OPTIONS  32
 
 /* getopt_long() returns this number for the first long option without a letter */
@@ -204,7 +204,7 @@ static void fill_tables(const predreg_options_t *options, tables_t *tables)
         if (option->letter != 0) {
             row->val  = option->letter;
             *letter++ = option->letter;
-            *letter++ = ':'; /* Each that has a letter has a value */
+            *letter++ = ':'; /* Each option with a letter has a value */
         }
     }
     *row = (struct option){"help", no_argument, NULL, 'h'};

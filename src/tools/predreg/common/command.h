@@ -25,8 +25,8 @@ BEGIN_C_DECLS
  * program has one thread; no function here is thread safe.
  */
 
-/** Exit statuses of this program, besides that of the command run by it. Shells use the
- *  last two in the same way. */
+/** Exit statuses of this program. `run` and `record` have the exit status of their command
+ *  besides. Shells use the last two statuses in the same way. */
 enum {
     PREDREG_EXIT_USAGE      = 2,   /**< Bad arguments; nothing was started */
     PREDREG_EXIT_CANNOT_RUN = 126, /**< Found, but could not be run */
@@ -71,16 +71,16 @@ void predreg_errors_collect(char **text_p);
 void predreg_set_variable(const char *name, const char *value);
 
 
-/** Read a positive whole number. @return the number, or 0 if @a text is
- *  anything else, or a number above @a max. */
+/** Read a whole number from 1 to @a max. @return the number, or 0 if @a text is no such
+ *  number. */
 long predreg_number(const char *text, long max);
 
 /** Read a positive number with a unit, as knobs have: 64m, 64MiB.
- *  @return the number, or 0 if @a text is anything else, or does not fit. */
+ *  @return the number, or 0 if @a text is no such number, or has more than 64 bits. */
 uint64_t predreg_bytes(const char *text);
 
 
-/** Begin a JSON object. @return its writer; there is only one. */
+/** Begin a JSON object, after the one before was printed. @return its writer. */
 ucs_json_t *predreg_json_begin(void);
 
 /** Write a number as a member of a JSON object, or null if the number is not known.

@@ -88,7 +88,8 @@ static unsigned distance(const char *a, const char *b)
     return row[strlen(b)];
 }
 
-/* A name is similar to another one if up to a third of its letters differ */
+/* A name is similar to another one if at most a third of its letters, and one more,
+ * differ */
 const char *predreg_knob_nearest(const char *name)
 {
     unsigned least      = 2 + (strlen(name) / 3);

@@ -21,7 +21,8 @@
  * others.
  */
 
-/* A trace is freed after its use. This remains, to find two traces of the same rank */
+/* The facts that are kept of a used trace, which is freed, to find two traces of the same
+ * rank */
 typedef struct {
     long rank; /* -1: none */
     char *path;
@@ -32,8 +33,8 @@ typedef struct {
     predreg_trace_func_t *func;
     void                 *arg;
     unsigned             input;     /* Index of the path that is being read */
-    size_t               num_read;  /* Traces of this path */
-    int                  is_any_read;
+    size_t               num_read;  /* Number of loaded traces of this path */
+    int                  is_any_read; /* Whether a trace of any path was loaded */
     seen_trace_t         *seen;     /* Traces used so far */
     size_t               num_seen;
     predreg_paths_t      *left_out;
@@ -135,7 +136,8 @@ int predreg_trace_names(const char *folder, struct dirent ***entries_p)
     return scandir(folder, entries_p, is_trace, alphasort);
 }
 
-/* @return the kind of a file that cannot be read to its end, or NULL if it can. */
+/* @return the kind of a file that has no end, such as a pipe; NULL: it is a regular file,
+ * or there is none. */
 static const char *special_file(const char *path)
 {
     struct stat st;

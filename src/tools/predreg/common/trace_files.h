@@ -60,8 +60,8 @@ int predreg_trace_names(const char *folder, struct dirent ***entries_p);
  * trace is in memory at a time, so jobs may be of any size. If two traces are of the
  * same rank, a warning is printed at the end.
  *
- * Unreadable traces are left out if there are others. So is anything but a file in a
- * folder, such as a pipe.
+ * An unreadable trace is left out if there are others. An entry of a folder that is no
+ * regular file, such as a pipe, is left out, too.
  *
  * @param [in,out] left_out  Gets the traces left out; NULL: warn of them at the end,
  *                           if other traces were used.

@@ -16,7 +16,7 @@
 #define NSEC_PER_USEC 1000.
 #define ROW           "  %-16s "
 
-/* The lengths of the paper's Table 2, and shorter ones */
+/* The lengths of Table 2 of Rashti and Afsahi, and shorter ones */
 static const size_t lengths[] = {
     128, 256, 512, 1024, 2048, 3072, 4096, 5120, 6144, 7168, 8192
 };
@@ -24,12 +24,12 @@ static const size_t lengths[] = {
 
 /* A row of the table: consequences of measured costs for a length */
 typedef struct {
-    double   copy;       /* C_m, ns */
-    double   reg;        /* R_m, us */
-    uint32_t break_even; /* Registering a buffer pays if it is sent more often;
-                            UCS_REUSE_NEVER: never */
-    uint32_t after;      /* The library registers a buffer after so many
-                            sends; UCS_REUSE_NEVER: never */
+    double   copy;       /* Time to copy a message of this length, ns (C_m of the paper) */
+    double   reg;        /* Time to register and deregister a buffer, us (R_m) */
+    uint32_t break_even; /* A buffer with more sends than this is worth a registration;
+                            UCS_REUSE_NEVER: none is */
+    uint32_t after;      /* Number of sends after which the library registers a buffer;
+                            UCS_REUSE_NEVER: it never does */
 } row_t;
 
 static row_t row_of(const predreg_facts_t *facts, const ucs_reuse_costs_t *costs,
@@ -68,8 +68,9 @@ static int has_costs(const predreg_facts_t *facts)
            (predreg_facts_outcome(facts) == PREDREG_OUTCOME_MANAGED);
 }
 
-/* Find the costs of small sends with a domain alone: those with UCP, but for
- * registrations. @return whether they are known. */
+/* Find the costs of small sends if they registered memory with a single domain: the costs
+ * with UCP, but for a registration, which costs as much as measured with the domain.
+ * @return whether the costs are known. */
 static int domain_costs(const predreg_facts_t *facts, const predreg_probe_domain_t *domain,
                         ucs_reuse_costs_t *costs)
 {
@@ -159,7 +160,7 @@ void predreg_calibrate_print_text(const predreg_facts_t *facts)
     }
 }
 
-/* The members of an object with costs */
+/* Write the members of an object with costs */
 static void put_table(ucs_json_t *json, const predreg_facts_t *facts,
                       const ucs_reuse_costs_t *costs)
 {

@@ -20,12 +20,13 @@
 
 /** @file facts.c
  *
- * Fills in the facts, but for those of the machine, and draws the conclusions that both
- * the problems and the output need.
+ * Fills in the facts about the command, the settings and UCX (target.c has the facts about
+ * the machine), and draws the conclusions that both the problems and the output need.
  */
 
 
-/* Errors of functions of other sub-commands become facts */
+/* The next two functions call functions of other sub-commands, which print errors. Here the
+ * errors are collected, and become facts */
 
 static void find_knobs(predreg_facts_t *facts)
 {
@@ -34,7 +35,7 @@ static void find_knobs(predreg_facts_t *facts)
     predreg_errors_collect(&facts->knob_errors);
     predreg_knob_check_environment();
     predreg_errors_collect(&ignored);
-    uct_predreg_knobs_read(&facts->knobs); /* It has complained already */
+    uct_predreg_knobs_read(&facts->knobs); /* Its errors are in knob_errors already */
     predreg_errors_collect(NULL);
     free(ignored);
 }
@@ -50,7 +51,7 @@ static void find_library(const char *folder, const char *wanted,
     predreg_errors_collect(NULL);
     for (c = facts->library_errors; *c != '\0'; ++c) {
         if (*c == '\n') {
-            *c = (c[1] == '\0') ? '\0' : ' '; /* It becomes one problem */
+            *c = (c[1] == '\0') ? '\0' : ' '; /* All lines become one problem */
         }
     }
 
@@ -174,7 +175,7 @@ predreg_outcome_t predreg_facts_outcome(const predreg_facts_t *facts)
         return PREDREG_OUTCOME_ASIDE;
     }
 
-    /* If UCX fails, the library has no chance to manage the rest */
+    /* If UCX fails, it is not known what the library would have managed */
     if (!probe->has_status || (probe->end[0] != '\0') || (probe->error[0] != '\0')) {
         return PREDREG_OUTCOME_UNKNOWN;
     }
@@ -268,8 +269,8 @@ predreg_facts_cost_t predreg_facts_cost(double small, double large,
     size_t small_pages        = domain->small.bytes / page;
     size_t large_pages        = domain->large.bytes / page;
 
-    /* Noise may make the large buffer cheaper, or its pages dearer than all of the small
-     * one */
+    /* By noise, the large buffer may seem to cost less than the small one, or the pages of
+     * the small buffer alone more than the small buffer */
     if ((large_pages > small_pages) && (large > small)) {
         cost.page = (large - small) / (large_pages - small_pages);
         cost.op   = ucs_max(small - (cost.page * small_pages), 0);

@@ -36,7 +36,7 @@ typedef enum {
                                   linked with UCX */
     PREDREG_TARGET_PLUGIN,   /**< A program without UCX, unless it loads UCX when it
                                   runs */
-    PREDREG_TARGET_SCRIPT,   /**< No program, but a text for one */
+    PREDREG_TARGET_SCRIPT,   /**< A script, or a program of another kind of machine */
     PREDREG_TARGET_STATIC    /**< A program without a dynamic loader */
 } predreg_target_kind_t;
 
@@ -46,8 +46,9 @@ typedef struct {
     int  is_privileged;  /**< Whether the program gets rights beyond its user's */
     char *missing;       /**< A library of UCX linked with the program and not found;
                               else NULL */
-    char *libraries[PREDREG_NUM_LIBRARIES + 1]; /**< To be loaded, in this order, for its
-                                                     UCX, to a NULL */
+    char *libraries[PREDREG_NUM_LIBRARIES + 1]; /**< Libraries that the probe loads, in
+                                                     this order, to have the UCX of the
+                                                     command; up to a NULL */
 } predreg_target_t;
 
 /**
@@ -104,10 +105,10 @@ void predreg_host_find(const char *launcher, predreg_host_t *host);
 void predreg_host_read_version(char *text, char *version, unsigned max);
 
 
-/** Time for the probe, ms; then its UCX hangs. */
+/** Time limit of the probe, ms. A probe that takes longer has a UCX that hangs. */
 #define PREDREG_PROBE_TIMEOUT   60000
 
-#define PREDREG_PROBE_TEXT      1024 /* Longer ones are cut off */
+#define PREDREG_PROBE_TEXT      1024 /* Size of a text; longer texts are cut off */
 
 #define PREDREG_PROBE_DELIVERED "delivered"
 
@@ -115,8 +116,8 @@ void predreg_host_read_version(char *text, char *version, unsigned max);
 typedef struct {
     unsigned long bytes;
     double        reg;   /**< Median, microseconds */
-    double        dereg; /**< Likewise, of the deregistration */
-    unsigned      count; /**< Of measurements; 0: not measured */
+    double        dereg; /**< Median of the deregistrations, microseconds */
+    unsigned      count; /**< Number of measurements; 0: not measured */
 } predreg_probe_cost_t;
 
 /** A memory domain. */
@@ -135,36 +136,40 @@ typedef struct {
                                                            empty: none did */
 } predreg_probe_domain_t;
 
-/** The words of the probe. Texts are empty if it has not said them. */
+/** The findings of the probe, of which src/tools/probe/probe.h has a list. A text that the
+ *  probe has not sent is empty. */
 typedef struct {
-    char     stage[PREDREG_PROBE_TEXT];  /**< Its last action */
-    char     end[128];                   /**< How it ended; empty: well */
-    char     error[PREDREG_PROBE_TEXT];  /**< Why it could not go on */
-    char     libraries[PREDREG_NUM_LIBRARIES][PATH_MAX]; /**< Those loaded */
+    char     stage[PREDREG_PROBE_TEXT];  /**< The last action of the probe */
+    char     end[128];                   /**< How the probe ended; empty: well */
+    char     error[PREDREG_PROBE_TEXT];  /**< Why the probe could not go on */
+    char     libraries[PREDREG_NUM_LIBRARIES][PATH_MAX]; /**< Paths of the loaded
+                                                              libraries */
     int      has_version;
     unsigned major, minor, release;
     int      is_known;                    /**< Whether the library knows the version */
-    char     unknown[PREDREG_PROBE_TEXT]; /**< Why it does not */
+    char     unknown[PREDREG_PROBE_TEXT]; /**< Why the library does not know it */
     char     events[PREDREG_PROBE_TEXT];  /**< PREDREG_PROBE_DELIVERED, or an error */
     predreg_probe_domain_t *domains;
     unsigned num_domains;
     char     protocols_alone[16]; /**< UCX_PROTO_ENABLE as UCP gets it without the
                                        library */
 
-    /* Once the probe has begun to start UCX, with the library */
+    /* Known once the probe has begun to start UCX with the library */
     int      is_started;
     char     protocols[16];
     long     pinned;   /**< Bytes; -1: not known */
 
     /* The status of the library (status/aside.h) */
     int      has_status;
-    char     aside[32];                   /**< Reason of stepping aside, */
+    char     aside[32];                   /**< The reason why the library steps aside, that
+                                               is, leaves all memory to UCX; */
     char     why[PREDREG_PROBE_TEXT];     /**< its message, */
     char     advice[PREDREG_PROBE_TEXT];  /**< and a remedy */
-    char     policy[32];                  /**< In force */
-    char     settings[PREDREG_PROBE_TEXT]; /**< Taken over from UCX's caches */
+    char     policy[32];                  /**< The policy in force */
+    char     settings[PREDREG_PROBE_TEXT]; /**< Settings of UCX's caches that the library
+                                                has taken over */
     int      num_managed;                 /**< Managed domains */
-    int      has_small;                   /**< Whether the next is valid */
+    int      has_small;                   /**< Whether the costs are valid */
     ucs_reuse_costs_t costs;              /**< Of small sends with UCP */
 
     char     *printed; /**< Output of UCX and the library */
@@ -173,8 +178,9 @@ typedef struct {
 /** Tasks of the probe. */
 typedef enum {
     PREDREG_PROBE_LOOK,  /**< Look at UCX */
-    PREDREG_PROBE_START, /**< and start it, */
-    PREDREG_PROBE_SMALL  /**< and wait until the library knows the costs of small sends */
+    PREDREG_PROBE_START, /**< Look at UCX, and start UCX with the library */
+    PREDREG_PROBE_SMALL  /**< The same, and wait until the library knows the costs of small
+                              sends */
 } predreg_probe_mode_t;
 
 /** @return the path of the probe for a ucx_predreg in this folder, to be freed; NULL: it
@@ -188,7 +194,8 @@ char *predreg_probe_find(const char *folder);
  *
  * @param [in]  path        Of the probe.
  * @param [in]  libraries   To be loaded, up to a NULL.
- * @param [in]  components  Those whose domains are measured, a comma after each.
+ * @param [in]  components  Names of the components whose domains are measured, a comma
+ *                          after each.
  * @param [in]  preload     Value of LD_PRELOAD; NULL: none.
  * @param [out] probe       To be cleaned up.
  */
@@ -219,22 +226,23 @@ typedef struct {
                                            MPI communicates */
     predreg_target_t    target;
     predreg_host_t      host;
-    uct_predreg_knobs_t knobs;        /**< Their defaults if one is not
-                                           accepted */
+    uct_predreg_knobs_t knobs;        /**< If a value is not accepted, the
+                                           defaults of all knobs */
     char                *knob_errors; /**< Wrong knobs, one a line; empty: none */
     char                *library;     /**< Path of the library; NULL: it was not
                                            found */
-    char                *library_errors; /**< Why */
+    char                *library_errors; /**< Why it was not found */
     char                *probe_path;  /**< NULL: there is no probe */
     predreg_probe_t     probe;
 } predreg_facts_t;
 
 /** The library's decision in a process that started UCX. */
 typedef enum {
-    PREDREG_OUTCOME_UNKNOWN, /**< There was none, or it did not get so far */
-    PREDREG_OUTCOME_ASIDE,   /**< It has stepped aside */
-    PREDREG_OUTCOME_NOTHING, /**< There was nothing to manage */
-    PREDREG_OUTCOME_LEFT,    /**< Memory was left to UCX, as the policy says */
+    PREDREG_OUTCOME_UNKNOWN, /**< There was no decision, since UCX was not started, or
+                                  failed */
+    PREDREG_OUTCOME_ASIDE,   /**< The library has stepped aside */
+    PREDREG_OUTCOME_NOTHING, /**< UCP had no memory domain for the library to manage */
+    PREDREG_OUTCOME_LEFT,    /**< The policy leave-pinned left all memory to UCX */
     PREDREG_OUTCOME_MANAGED, /**< A memory domain was managed */
     PREDREG_OUTCOME_LAST
 } predreg_outcome_t;
@@ -265,7 +273,7 @@ predreg_outcome_t predreg_facts_outcome(const predreg_facts_t *facts);
 int predreg_facts_manages(const predreg_facts_t *facts,
                           const predreg_probe_domain_t *domain);
 
-/** @return the number of domains that the library would manage if UCP uses them. */
+/** @return the number of domains that the library would manage if UCP used all domains. */
 unsigned predreg_facts_num_managed(const predreg_facts_t *facts);
 
 /** @return a domain's component and name. The text lasts until the next call. */
@@ -296,13 +304,14 @@ unsigned predreg_facts_processes(char *const *command);
 typedef struct {
     char *what;
     char *advice; /**< The remedy */
-    int  stops;   /**< Whether nothing is managed because of it */
+    int  stops;   /**< Whether this problem keeps the library from managing memory */
 } predreg_problem_t;
 
 typedef struct {
-    predreg_problem_t *list; /**< First those that stop the library */
+    predreg_problem_t *list; /**< First the problems that stop the library */
     unsigned          count;
-    unsigned          num_stops; /**< Of those; 0: memory would be managed */
+    unsigned          num_stops; /**< Number of problems that stop the library; 0: it would
+                                      manage memory */
 } predreg_problems_t;
 
 /** Find the problems in the facts. Pure, but for the setting of Open MPI in the
@@ -325,7 +334,7 @@ void predreg_info_print_json(const predreg_facts_t *facts,
  * Read the options of info, or of another sub-command with the same options. Knobs that
  * are set get into the environment.
  *
- * @param [in] command  Its name; @a intro and @a end are parts of the help.
+ * @param [in] command  Name of the sub-command; @a intro and @a end are parts of its help.
  * @return 0, or the exit status, and the reason has been printed.
  */
 int predreg_info_parse(const char *command, const char *intro, const char *end, int argc,

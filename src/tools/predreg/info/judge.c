@@ -30,7 +30,7 @@
 #define IB_COMPONENT "ib"
 #define IB_POOLS     (80ul << 20)
 
-/* The limit of a shell is not that of the jobs of a batch system */
+/* A batch system may set another limit for its jobs than a shell has */
 #define WHERE_LIMIT \
     "for jobs where they are started (limits.conf, LimitMEMLOCK= of the service)"
 
@@ -38,7 +38,8 @@
 #define MAX_COMPLAINTS 5
 
 
-/* Add a problem: first come those that stop the library. @param [in] advice  Is copied. */
+/* Add a problem to the list, behind the problems that stop the library if this one does
+ * too, else at the end. @param [in] advice  The remedy, which is copied. */
 static void __attribute__((format(printf, 4, 5)))
 add(predreg_problems_t *problems, int stops, const char *advice, const char *format, ...)
 {
@@ -69,7 +70,7 @@ void predreg_problems_cleanup(predreg_problems_t *problems)
     free(problems->list);
 }
 
-/* The command itself */
+/* Judge the command itself */
 static void judge_target(const predreg_facts_t *facts,
                          predreg_problems_t *problems)
 {
@@ -92,7 +93,7 @@ static void judge_target(const predreg_facts_t *facts,
     }
 }
 
-/* The installation, and the settings */
+/* Judge the installation, and the settings */
 static void judge_installation(const predreg_facts_t *facts,
                                predreg_problems_t *problems)
 {
@@ -120,7 +121,7 @@ static void judge_installation(const predreg_facts_t *facts,
     }
 }
 
-/* UCX as it is. @return whether the probe could look at UCX. */
+/* Judge UCX without the library. @return whether the probe could look at UCX. */
 static int judge_ucx(const predreg_facts_t *facts,
                      predreg_problems_t *problems)
 {
@@ -189,7 +190,7 @@ static int judge_line(const predreg_facts_t *facts, const char *line, int tell,
     return 1;
 }
 
-/* UCX with the library */
+/* Judge the start of UCX with the library */
 static void judge_start(const predreg_facts_t *facts,
                         predreg_problems_t *problems)
 {
@@ -313,7 +314,8 @@ static uint64_t pools(const predreg_facts_t *facts)
     return bytes;
 }
 
-/* Room for registrations of a program, beside those of UCX for itself */
+/* Judge whether the limit of locked memory has room for the registrations of a program
+ * beside the registrations of UCX for itself */
 static void judge_limit(const predreg_facts_t *facts,
                         predreg_problems_t *problems)
 {
@@ -334,7 +336,8 @@ static void judge_limit(const predreg_facts_t *facts,
         (taken == 0) ? "" : taken_size);
 }
 
-/* Programs may become slower by it, and nothing else says why */
+/* Judge a change of UCX's protocols by the library: programs may become slower, and nothing
+ * else says why */
 static void judge_protocols(const predreg_facts_t *facts,
                             predreg_problems_t *problems)
 {

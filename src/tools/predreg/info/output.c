@@ -43,7 +43,7 @@ static const struct {
     [PREDREG_OUTCOME_MANAGED] = {"managed", "memory is managed"}
 };
 
-/* The same of kinds of commands */
+/* Names in JSON, and texts, of the kinds of commands */
 static const struct {
     const char *name;
     const char *text;

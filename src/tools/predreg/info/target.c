@@ -27,13 +27,13 @@
 /** @file target.c
  *
  * The dynamic loader of a command lists the libraries that the command would load, and
- * runs nothing of it. The machine is described by files of the kernel and of the
+ * does not run the command. The machine is described by files of the kernel and of the
  * distribution.
  */
 
 #define RDMA_DEVICES "/sys/class/infiniband"
 
-/* The loader reads libraries, perhaps from a slow file system, ms */
+/* Time limit of the dynamic loader, ms. It may read libraries from a slow file system */
 #define LIST_TIMEOUT 30000
 
 const char *const predreg_ucx_libraries[PREDREG_NUM_LIBRARIES] = {

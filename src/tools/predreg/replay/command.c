@@ -21,11 +21,12 @@
 
 #define NSEC_PER_SEC 1e9
 
-/* Up to so many ranks are described, and damaged traces named, one by one */
+/* The most ranks that are described, and the most damaged traces that are named, one by
+ * one */
 #define MAX_DESCRIBED 16
 
 
-/* @return whether anything is missing. */
+/* Warn of missing parts of a trace, if @a is_named. @return whether parts are missing. */
 static int warn_rank(const predreg_rank_t *rank, int is_named)
 {
     if (is_named && (rank->damage.lost > 0)) {

@@ -14,8 +14,9 @@
 
 /** @file job.c
  *
- * Results are kept by policy in the order of loading, since totals and larger jobs need
- * them side by side, and are sorted once all ranks are there.
+ * The results of each policy are an array in the order in which the ranks were loaded,
+ * since totals and larger jobs need the results of all ranks together. Once all ranks are
+ * loaded, the arrays are sorted by rank.
  */
 
 
@@ -105,7 +106,7 @@ static predreg_known_t known(int is_known, int is_page_known)
                            PREDREG_KNOWN_NOT;
 }
 
-/* Add a rank whose results are there */
+/* Add a rank after its results */
 static void add_rank(loader_t *loader, const ucs_rcache_trace_t *trace,
                      unsigned input, const predreg_timeline_t *timeline)
 {
@@ -263,8 +264,8 @@ static ucs_status_t replay_rank(loader_t *loader, const ucs_rcache_trace_t *trac
     return status;
 }
 
-/* Replay the rank of a trace, and free the trace. Its costs or sizes may be beyond the
- * range of a replay */
+/* Replay the rank of a trace, and free the trace. This fails if the costs or sizes of the
+ * trace are beyond the range of a replay */
 static ucs_status_t add_trace(ucs_rcache_trace_t *trace, unsigned input, void *arg)
 {
     loader_t *loader = arg;

@@ -19,7 +19,7 @@
  * do the lists of accepted values in messages and in the help.
  */
 
-/* The most ranks of a job. No job has so many, and numbers computed from it are
+/* The most ranks of a larger job. No job has more, and numbers computed from this one are
  * far from overflowing */
 #define MAX_RANKS 16777216u
 
@@ -236,8 +236,8 @@ static int read_bytes(const predreg_option_t *option, const char *value, void *o
     return 0;
 }
 
-/* Accept the options of a larger job only with --ranks, and no others of the recorded
- * one with it */
+/* Refuse options about a larger job without --ranks, and options about the recorded job
+ * with --ranks */
 static int check_ranks(const predreg_replay_opts_t *opts)
 {
     unsigned ranks_per_node = opts->ranks_per_node;
@@ -268,8 +268,9 @@ static int check_ranks(const predreg_replay_opts_t *opts)
     return 0;
 }
 
-/* Choose all policies if none is named. A curve needs predict and leave-pinned; without
- * a choice, the policies beside it are those of the report's picture */
+/* Choose all policies if none is named. A curve needs predict and leave-pinned; if none is
+ * named, on-demand and clairvoyant are played beside the curve, as in the picture of a
+ * report */
 static void default_policies(predreg_replay_opts_t *opts)
 {
     unsigned policy;

@@ -40,12 +40,13 @@ typedef struct {
                                                 its own */
     unsigned             num_ranks;      /**< Of a larger job; 0: there is none */
     unsigned             ranks_per_node; /**< Of the larger job; 0: not given */
-    unsigned             cores_per_node; /**< Likewise */
+    unsigned             cores_per_node; /**< Of the larger job; 0: not given */
     uint64_t             node_max;       /**< Bound of a node of the larger job, bytes;
                                               0: not given */
-    int                  curve;          /**< Whether predict is played with all
-                                              budgets: */
-    predreg_budgets_t    budgets;        /**< the usual one is that of the knob */
+    int                  curve;          /**< Whether predict is played with several
+                                              budgets */
+    predreg_budgets_t    budgets;        /**< The budgets of the curve; the usual one is
+                                              the value of the knob BUDGET */
     int                  json;
     int                  per_rank;
     int                  num_paths;

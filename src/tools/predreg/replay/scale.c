@@ -12,8 +12,8 @@
 
 /** @file scale.c
  *
- * A larger job is computed from the results of the recorded ranks: for each way in which
- * its ranks may lie in time, a row or a JSON object for each policy.
+ * Computes a larger job from the results of the recorded ranks, and prints a row or a JSON
+ * object for each policy and phase: a phase says how the ranks lie in time.
  */
 
 #define MIB (1024. * 1024.)

@@ -26,13 +26,13 @@
 
 #define EXPORT        "--export"
 
-/* A launcher's command line needs at most so many words for one variable: "-genv NAME
- * VALUE" of Hydra */
+/* The most words for one variable on the command line of a launcher: "-genv NAME VALUE" of
+ * Hydra */
 #define WORDS_PER_VAR 3
 
 
-/* The forms in which a launcher is told the variables for the ranks: options, each with
- * one variable, or a list of variables */
+/* How a launcher is told the variables for the ranks: by options with one variable each, or
+ * by a list of variables */
 typedef struct {
     const char *option;       /* The option to add; NULL: only lists are understood */
     const char *names[3];     /* Options with a variable, up to a NULL. The first one

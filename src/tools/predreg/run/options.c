@@ -31,12 +31,12 @@
 
 #define DEFAULT_FOLDER "predreg.traces"
 
-/* So many bytes of a file are enough to recognise a trace */
+/* Bytes at the begin of a file that are enough to recognise a trace */
 #define HEAD_SIZE      64
 
 
-/* Whether a file is a trace. A file that is named as ranks name their traces is
- * one, even if it is empty */
+/* Whether a file is a trace, by its content. A file with a name that the recorder gives
+ * counts as a trace even if it is empty */
 static int is_trace(const char *path, const char *name)
 {
     char head[HEAD_SIZE];

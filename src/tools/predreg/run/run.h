@@ -70,7 +70,7 @@ char *predreg_find_command(const char *name);
  */
 char *predreg_preload_join(const char *library, const char *present);
 
-/** @return 1 if a value of LD_PRELOAD names our library in any folder. */
+/** @return whether a value of LD_PRELOAD names our library, in any folder. */
 int predreg_preload_has_library(const char *present);
 
 /**
@@ -133,8 +133,8 @@ int predreg_launcher_preloads(predreg_launcher_t kind, char *const *argv);
  * @param [in] argv  The command, up to a NULL.
  * @param [in] vars  "NAME=VALUE" up to a NULL; the first one is LD_PRELOAD.
  *
- * @return a vector up to a NULL, whose strings may be those of @a argv and @a vars. The
- *         caller frees it, or leaves it to the end of the program.
+ * @return a vector up to a NULL, which may contain strings of @a argv and @a vars. The
+ *         caller frees the vector, or leaves it to the end of the program.
  */
 char **predreg_launcher_args(predreg_launcher_t kind, char *const *argv,
                              char *const *vars);
@@ -150,17 +150,17 @@ char **predreg_launcher_args(predreg_launcher_t kind, char *const *argv,
 char *predreg_slurm_export(const char *value, char *const *vars);
 
 
-/** Options besides those passed on in the environment. */
+/** The options that are no variables of the environment. */
 typedef struct {
     const char *library;  /**< Path of the library; NULL: look for it */
     const char *output;   /**< File of the summary, or NULL */
-    int        is_new;    /**< Whether that file was made for this command */
+    int        is_new;    /**< Whether the file of the summary was made for this command */
     int        summary;   /**< Whether a summary is printed */
     int        no_format; /**< Index of the argument after a --summary without
                                a format; 0: there is no such option */
     const char *folder;   /**< Of traces; NULL: nothing is recorded */
-    int        is_new_folder; /**< Whether it was made for this command */
-    int        force;     /**< Whether traces in it are to be removed */
+    int        is_new_folder; /**< Whether the folder was made for this command */
+    int        force;     /**< Whether to remove the traces in the folder */
 } predreg_run_opts_t;
 
 /**

@@ -20,7 +20,7 @@
 
 #define NSEC_PER_SEC 1e9
 
-/* Bytes that hold any number as it is shown in a column, with the final 0 */
+/* Bytes for the longest number in a column, with the 0 at its end */
 #define CELL_SIZE 24
 
 
@@ -36,6 +36,8 @@ typedef struct {
 } rates_t;
 
 
+/* Whether the counters of the library are known: under leave-pinned the library only
+ * watches UCX's own cache */
 static int is_known(const predreg_stat_proc_t *proc)
 {
     return proc->state.snapshot.policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED;

@@ -175,7 +175,7 @@ static void put_table(const predreg_view_t *view, const predreg_view_t *before,
     ucs_string_buffer_cleanup(&line);
 }
 
-/* Draw the table on a terminal, over the former one */
+/* Draw the table on a terminal, over the table that was drawn before */
 static void draw(const predreg_view_t *view, const predreg_view_t *before)
 {
     unsigned width = 80, height = 24;
@@ -229,8 +229,8 @@ void predreg_stat_print(const predreg_stat_opts_t *opts,
     }
     fflush(stdout);
 
-    /* Each look at the processes finds problems, as texts. Print a problem at the first look
-     * that finds it, and not at the looks after it that find the same */
+    /* The texts of a view are problems. Print a problem only if the view before did not
+     * have the same text */
     for (i = 0; (i < view->num_texts) && !opts->screen; ++i) {
         if (!predreg_view_says(before, view->texts[i])) {
             predreg_error("%s", view->texts[i]);
@@ -270,8 +270,8 @@ static int look_repeatedly(const predreg_stat_opts_t *opts)
             sleep_for(opts->interval);
         }
 
-        /* A process missing at the first look was never there, which is an error. Later
-         * it has ended, which is none */
+        /* If a process is missing at the first look, the user has named a wrong one, which
+         * is an error. A process that is missing later has ended, which is no error */
         if (!predreg_view_take(&view, &predreg_system, opts->pids,
                                opts->num_pids) && (i == 0)) {
             status = EXIT_NO_PROCESS;

@@ -41,19 +41,19 @@ extern const predreg_system_t predreg_system;
 /** The result of looking at a process. */
 typedef enum {
     PREDREG_LOOK_OK,
-    PREDREG_LOOK_GONE,    /**< There is no such process, or no longer */
-    PREDREG_LOOK_FOREIGN, /**< It belongs to another user */
-    PREDREG_LOOK_DENIED,  /**< The kernel does not let this user look */
-    PREDREG_LOOK_NONE,    /**< It shows no counters */
+    PREDREG_LOOK_GONE,    /**< There is no such process, or it has ended */
+    PREDREG_LOOK_FOREIGN, /**< The process belongs to another user */
+    PREDREG_LOOK_DENIED,  /**< The kernel does not let this user look into the process */
+    PREDREG_LOOK_NONE,    /**< The process shows no counters */
     PREDREG_LOOK_HEIR,    /**< After a fork, the process shows its parent's counters */
-    PREDREG_LOOK_BAD      /**< Its counters cannot be read */
+    PREDREG_LOOK_BAD      /**< The counters cannot be read */
 } predreg_look_t;
 
 /** A process with counters. */
 typedef struct {
     pid_t                        pid;    /**< In the name space of this program */
     uint64_t                     looked; /**< Time of the look: CLOCK_MONOTONIC, ns */
-    uint64_t                     age;    /**< Of the state then, ns */
+    uint64_t                     age;    /**< Age of the counters at the look, ns */
     ucs_rcache_pred_live_state_t state;  /**< The live counters; but kernel_pinned is the
                                               kernel's present count */
 } predreg_stat_proc_t;
@@ -72,7 +72,7 @@ predreg_look_t predreg_stat_look(const predreg_system_t *system, pid_t pid,
 typedef struct {
     predreg_stat_proc_t *procs;  /**< In the order of the table */
     unsigned            num_procs;
-    char                **texts; /**< For the user, about other processes */
+    char                **texts; /**< Messages to the user: why a process is not shown */
     unsigned            num_texts;
 } predreg_view_t;
 
@@ -91,11 +91,11 @@ int predreg_view_take(predreg_view_t *view, const predreg_system_t *system,
 
 void predreg_view_cleanup(predreg_view_t *view);
 
-/** @return the process with this pid, or NULL if the view does not have it. */
+/** @return the process with this pid in a view, or NULL. */
 const predreg_stat_proc_t *predreg_view_find(const predreg_view_t *view,
                                              pid_t pid);
 
-/** @return whether a text is among those for the user. */
+/** @return whether a view has this message to the user. */
 int predreg_view_says(const predreg_view_t *view, const char *text);
 
 

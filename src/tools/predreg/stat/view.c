@@ -63,7 +63,7 @@ int predreg_view_says(const predreg_view_t *view, const char *text)
     return 0;
 }
 
-/* Sorts jobs by the names of their programs, and ranks by their numbers */
+/* Sort processes by the name of their program, then by rank, then by pid */
 static int compare_procs(const void *a, const void *b)
 {
     const predreg_stat_proc_t *first  = a;
@@ -139,8 +139,8 @@ static void say_none(predreg_view_t *view, const predreg_system_t *system,
     }
 }
 
-/* Look at all processes. Processes that this user may not look into are told only if
- * there is nothing else to show. @return whether any process shows counters. */
+/* Look at all processes. Only if no process shows counters, tell the user how many could
+ * not be looked into. @return whether any process shows counters. */
 static int look_around(predreg_view_t *view, const predreg_system_t *system)
 {
     unsigned denied = 0;

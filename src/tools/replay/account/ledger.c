@@ -21,11 +21,11 @@
  * exact: neither the order of the entries nor rounding has an effect.
  *
  * The ledger keeps no entries, only changes of the curve of registered bytes,
- * at the begin and end of entries. A full array adds up the changes of the same
- * time, and grows only if more than half of it stays full. So the array has
- * room for at most four times as many changes as there are different times,
- * whatever the number of entries: clairvoyant makes some for each use of each
- * segment.
+ * at the begin and end of entries. If the array of changes is full, changes of
+ * the same time are added up, and the array grows only if more than half of it
+ * stays full. So the array has room for at most four times as many changes as
+ * there are different times, whatever the number of entries: clairvoyant makes
+ * several entries for each use of each segment.
  */
 
 /* Room of the first allocation, in changes */

@@ -72,8 +72,8 @@ typedef struct predreg_sum {
 
 void predreg_ledger_cleanup(predreg_ledger_t *ledger);
 
-/** Add an entry: so many bytes are registered for this cause, from begin to
- *  end; nothing if end is not after begin. */
+/** Add an entry: @a bytes are registered for this cause, from begin to end. If end is not
+ *  after begin, nothing is added. */
 void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
                         uint64_t bytes, predreg_cause_t cause);
 

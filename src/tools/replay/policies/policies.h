@@ -114,7 +114,7 @@ typedef struct predreg_policy {
 extern const predreg_policy_t predreg_policies[PREDREG_REPLAY_LAST];
 
 
-/** @return the policy with a name of so many characters, or
+/** @return the policy whose name is the first @a length characters of @a name, or
  *          PREDREG_REPLAY_LAST. */
 predreg_replay_policy_t predreg_policy_find(const char *name, size_t length);
 

@@ -24,7 +24,7 @@ PREDREG_POLICY_ROW(PREDICT, cache,
                    .place  = 1,
                    .is_key = 1)
 
-/* Registration on demand, likewise */
+/* Registration on demand, by this library's own code */
 PREDREG_POLICY_ROW(ON_DEMAND, cache,
                    .name   = "on-demand",
                    .label  = "on-demand",
@@ -51,7 +51,7 @@ PREDREG_POLICY_ROW(LEAVE_PINNED, ucx_cache,
                    .place  = 0,
                    .is_key = 1)
 
-/* As LEAVE_PINNED, but only so many bytes */
+/* As LEAVE_PINNED, with a limit on bytes */
 PREDREG_POLICY_ROW(LRU, ucx_cache,
                    .name   = "lru",
                    .label  = "bound on bytes",
@@ -60,7 +60,7 @@ PREDREG_POLICY_ROW(LRU, ucx_cache,
                    .limit  = PREDREG_LIMIT_BYTES,
                    .place  = 4)
 
-/* As LEAVE_PINNED, but only so many regions */
+/* As LEAVE_PINNED, with a limit on the number of regions */
 PREDREG_POLICY_ROW(REGIONS, ucx_cache,
                    .name   = "regions",
                    .label  = "bound on regions",

@@ -40,8 +40,8 @@ typedef struct predreg_segments {
     const predreg_timeline_t *timeline;
     predreg_pages_t          *uses;     /**< Sorted by domain, first, end,
                                              index */
-    predreg_pages_t          *unmaps;   /**< Without empty ones, sorted
-                                             likewise */
+    predreg_pages_t          *unmaps;   /**< Unmaps of at least one page, sorted in
+                                             the same order */
     size_t                   num_unmaps;
     uint64_t                 *cuts;     /**< First pages of segments, sorted,
                                              each once */
@@ -52,7 +52,7 @@ typedef struct predreg_segments {
  * Called for each used segment of a domain.
  *
  * @param [in] uses    The uses that cover the segment, sorted by index.
- * @param [in] unmaps  The unmaps that cover it, sorted likewise.
+ * @param [in] unmaps  The unmaps that cover the segment, sorted by index.
  * @param [in] bytes   Size of the segment.
  */
 typedef void (*predreg_segment_func_t)(void *arg, const predreg_cover_t *uses,

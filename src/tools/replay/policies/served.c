@@ -67,7 +67,7 @@ static void settle(predreg_served_t *served, slab_t *slab, uint64_t now)
     }
 }
 
-/* The helper begins an operation, for which it is busy */
+/* The helper begins an operation, and is busy until the operation ends */
 static void take_time(predreg_served_t *served, slab_t *slab, uint64_t cost,
                       int is_reg)
 {
@@ -333,7 +333,7 @@ void predreg_served_finish(predreg_served_t *served, uint64_t now,
         }
     }
     result->helper += served->helper;
-    /* Fewer slabs would be enough in sum, but have no room for long mappings */
+    /* Fewer slabs would have the same bytes, but no room for long mappings */
     result->limit   = ucs_round_up(served->peak,
                                                served->arena->params.slab_size);
 }

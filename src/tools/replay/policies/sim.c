@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A program that waits for messages makes progress all the time; the simulated
- * one once in so many ns, if there is something to do. A helper thread looks at
- * its queue at least as often while uses of regions in doubt end (POLL_MAX of
- * src/ucs/rcache_pred/helper/pace.c). */
+/* A real program that waits for messages makes progress all the time. The simulated
+ * program makes progress once in this time, ns, if there is something to do. A helper
+ * thread looks at its queue at least as often while uses of regions in doubt end (POLL_MAX
+ * of src/ucs/rcache_pred/helper/pace.c). */
 #define PROGRESS_INTERVAL 1000000
 
 

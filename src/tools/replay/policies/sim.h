@@ -37,7 +37,7 @@ typedef struct predreg_coroutine predreg_coroutine_t;
  *  @param [in] func  Must not return. */
 predreg_coroutine_t *predreg_coroutine_create(void (*func)(void *arg), void *arg);
 
-/** Give up a flow in any place. Only the other flow may call this. */
+/** Free a flow, wherever it is suspended. Only the other flow may call this. */
 void predreg_coroutine_destroy(predreg_coroutine_t *coroutine);
 
 /** Let a flow run until it suspends itself. Only the other flow may call

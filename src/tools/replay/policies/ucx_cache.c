@@ -14,31 +14,32 @@
 #include <stdlib.h>
 
 /*
- * The policies of UCX's own cache: leave-pinned, without a limit, and lru and
- * regions, with a limit on bytes or on the number of regions. A model of the
- * registration caches of UCX's memory domains, one each (UCX 1.13.1,
+ * The policies of UCX's own cache: leave-pinned has no limit, lru has a limit on the bytes
+ * in the cache, and regions has a limit on the number of regions. The code is a model of
+ * UCX's registration caches, of which each memory domain has one (UCX 1.13.1,
  * src/ucs/memory/rcache.c).
  *
- * A cache deregisters a region after an unmap, in favour of a larger region,
- * and for the limit. The program does all of this itself, and waits for it, but
- * for the cleanup below.
+ * A cache deregisters a region in three cases: the region's memory was unmapped, a larger
+ * region replaces the region, or the cache is above its limit. The program deregisters by
+ * itself, and waits meanwhile, but for the cleanup below.
  *
- *   - Regions do not overlap. Without a covering region, a use makes a new
- *     region, which also covers the overlapping regions. The cache deregisters
- *     the latter at the end of their last use.
- *   - A region with unmapped memory serves no further use. The cache
- *     deregisters it before it makes the next region of the domain.
+ *   - Regions do not overlap. If no region covers the memory of a use, the cache makes a
+ *     new region, which also covers all regions that overlap this memory. The cache
+ *     deregisters such an overlapped region at the end of its last use.
+ *   - A region with unmapped memory serves no further use. The cache deregisters this
+ *     region before it makes the next region of the domain.
  *   - If a cache has more than RCACHE_MAX_UNRELEASED bytes of unmapped regions
  *     at another unmap, UCX's asynchronous thread cleans up
  *     (ucs_rcache_unmapped_callback(), ucs_rcache_invalidate_handler()): it
  *     deregisters the earlier unmapped regions of all caches, one after the
  *     other. Meanwhile it holds the locks of the caches, so that the begin of a
  *     use waits.
- *   - After the registration of a new region, the cache gives up idle regions
- *     until it keeps the limit, in the order of a list. The end of a use puts
- *     its region at the end of the list, and a begin takes it off. Of
- *     overlapping uses the first end counts (as in ucs_rcache_region_put()).
- *     Regions in use stay registered, whatever the limit.
+ *   - After the registration of a new region, the cache deregisters idle regions, in the
+ *     order of a list, until the cache keeps its limit. The begin of a use takes the
+ *     region off the list. The end of a use puts the region at the end of the list, also
+ *     if another use of the region goes on (as in ucs_rcache_region_put()); the end of
+ *     this other use does not move the region again. A region in use stays registered,
+ *     whatever the limit.
  */
 
 /* UCX 1.13.1, src/uct/ib/base/ib_md.c: UCT_IB_MD_RCACHE_DEFAULT_ALIGN */
@@ -49,7 +50,7 @@
 
 
 typedef predreg_ucx_region_t  region_t;
-typedef predreg_ucx_regions_t cache_t; /* All that the cache of a domain has */
+typedef predreg_ucx_regions_t cache_t; /* The cache of a domain is its regions */
 
 typedef struct model {
     const predreg_timeline_t      *timeline;
@@ -94,7 +95,7 @@ static void dereg_unmapped(model_t *model, cache_t *cache)
 }
 
 /* Extend the range of a new region over all overlapping regions, and invalidate
- * the latter */
+ * the overlapping regions */
 static void merge(model_t *model, cache_t *cache, ucs_pgt_region_t *range)
 {
     ucs_list_link_t found;

@@ -26,8 +26,8 @@ BEGIN_C_DECLS
 
 /** The regions of a cache. */
 typedef struct predreg_ucx_regions {
-    ucs_pgtable_t   table;        /**< The found regions: a use finds them. They
-                                       do not overlap */
+    ucs_pgtable_t   table;        /**< The found regions, that is, regions that a use
+                                       can find. They do not overlap */
     ucs_list_link_t all;
     ucs_list_link_t idle;         /**< Regions after the end of a use and before
                                        the next begin, in the order of the ends.
@@ -43,7 +43,7 @@ typedef struct predreg_ucx_regions {
 
 typedef struct predreg_ucx_region {
     ucs_pgt_region_t      super;
-    predreg_ucx_regions_t *regions;  /**< Those of its cache */
+    predreg_ucx_regions_t *regions;  /**< All regions of its cache */
     int                   is_found;
     unsigned              refs;      /**< Uses under way, counted by the
                                           caller */

@@ -23,7 +23,7 @@
 #define CLASSES_PER_OCTAVE 4
 /* 2^52 pages make fewer classes */
 #define MAX_CLASSES        256
-/* After so many halvings an interval is as narrow as a double can tell */
+/* Number of halvings after which an interval is as narrow as a double can tell */
 #define NUM_HALVINGS       200
 
 

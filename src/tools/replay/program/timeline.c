@@ -111,7 +111,7 @@ static void open_use(builder_t *builder, uint64_t id, size_t index)
     uses->last = index;
 }
 
-/* @return the index of the use that an end with this number ends, or NO_USE. */
+/* End the oldest open use with this number. @return the index of the use, or NO_USE. */
 static size_t close_use(builder_t *builder, uint64_t id)
 {
     khiter_t iter = kh_get(open_uses, &builder->open, id);
@@ -201,7 +201,8 @@ static void add_map(builder_t *builder, const ucs_rcache_pred_event_t *event)
 {
     predreg_timeline_t *timeline = builder->timeline;
 
-    /* No kernel maps more. Like a lost event, such an event may be left out. */
+    /* No kernel maps memory beyond the address space. Such an event of a damaged trace is
+     * left out, as if the recorder had lost the event */
     if (has_memory(event)) {
         timeline->maps[timeline->num_maps++] = (predreg_map_t){
             time_of(builder, event), event->address,

@@ -129,7 +129,7 @@ static void add_curve(const model_t *model, predreg_ledger_t *ledger,
     }
 }
 
-/* Add the curve of a node, which stands for this many equal nodes */
+/* Add the curve of a node. @param [in] count  Number of equal nodes for which it stands. */
 static void add_node_sum(model_t *model, const predreg_sum_t *sum,
                          unsigned count)
 {
@@ -207,8 +207,8 @@ static job_op_t *list_ops(const model_t *model, unsigned first, unsigned end,
     return ops;
 }
 
-/* Let the core that becomes free first become free at this time. The cores are
- * a heap, of which this is the first one. */
+/* Let the core that becomes free first become free at a later time. The array is a heap of
+ * the times when the cores become free: the first element is the earliest time. */
 static void take_core(int64_t *cores, unsigned num_cores, int64_t free_at)
 {
     unsigned i = 0;
@@ -280,7 +280,7 @@ static void add_helpers(model_t *model, unsigned first, unsigned end,
     free(free_at);
 }
 
-/* Add a node of the job, which stands for this many equal nodes */
+/* Add a node of the job. @param [in] count  Number of equal nodes for which it stands. */
 static void add_node(model_t *model, unsigned node, unsigned count)
 {
     unsigned first = node * model->params->ranks_per_node;

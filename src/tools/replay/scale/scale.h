@@ -85,16 +85,16 @@ typedef struct predreg_scale {
     double   node_avg_bytes;
     uint64_t node_peak_bytes; /**< Largest peak of a node */
     double   job_avg_bytes;   /**< Average of all nodes together */
-    uint64_t job_peak_bytes;  /**< Sum of the peaks of the nodes, which they
-                                   must be able to register */
+    uint64_t job_peak_bytes;  /**< Sum of the peaks of the nodes: each node must
+                                   be able to register its peak */
     double   above;           /**< Part of the time of a node above node_max */
     double   above_avg_bytes; /**< Average bytes above it, in this time */
     unsigned idle_cores;      /**< Cores of a node without a rank, for its
                                    helpers */
     double   helper_cores;    /**< Average number of busy idle cores */
     uint64_t helper_regs;     /**< Registrations by helpers */
-    uint64_t delayed_regs;    /**< Of these, registrations that begin later than
-                                   with a core for each helper */
+    uint64_t delayed_regs;    /**< Number of these registrations that begin later
+                                   than with a core for each helper */
     double   delay_avg;       /**< Average delay of a registration, ns */
     uint64_t delay_max;
 } predreg_scale_t;

@@ -67,14 +67,15 @@ void predreg_curve_columns(const predreg_step_t *steps, size_t num_steps,
                            predreg_column_t *columns, unsigned num_columns);
 
 
-/** The page shows a period only if it is shorter than this part of the program:
- *  the whole is nothing but peaks side by side then. */
+/** The page shows a period by itself only if the period is shorter than this part of the
+ *  program: in the curve of the whole program, so short periods are nothing but peaks side
+ *  by side. */
 #define PREDREG_ZOOM_PART     0.125
 /** The length of a zoom, in periods: more than one, to show the time before the
  *  use as well. */
 #define PREDREG_ZOOM_PERIODS  1.25
-/** A zoom is at most so many times longer, for policies under which the program
- *  is slower. */
+/** A zoom is longer if the program is slower under some policy, but at most this many
+ *  times. */
 #define PREDREG_ZOOM_SLOWEST  4
 
 
@@ -85,7 +86,7 @@ typedef struct report_curve {
     uint64_t         peak;
     uint64_t         zoom_begin; /**< Time of the left edge of the zoom, ns */
     predreg_column_t columns[PREDREG_CURVE_COLUMNS]; /**< The whole program */
-    predreg_column_t zoom[PREDREG_CURVE_COLUMNS];    /**< A period of it */
+    predreg_column_t zoom[PREDREG_CURVE_COLUMNS];    /**< A period of the program */
 } report_curve_t;
 
 /** The curves of the rank with the most memory under leave-pinned. */

@@ -11,8 +11,9 @@
 #include <string.h>
 
 
-/* @return the time of the helper's work, each part of it times the busy part of
- *         its slot of the run. */
+/* The run is divided into slots of equal length. @return the sum, over all slots, of the
+ *         helper's working time in the slot, times the part of the slot in which the
+ *         helper works. */
 static double crowded_time(const predreg_replay_result_t *result)
 {
     uint64_t width = result->duration / PREDREG_OUTCOME_SLOTS + 1;

@@ -33,8 +33,8 @@ typedef struct predreg_outcome {
     PREDREG_RESULT_NUMBERS(PREDREG_NUMBER_FIELD)
     uint64_t duration;     /**< ns */
     uint64_t longest;      /**< Highest duration of a rank, ns */
-    double   helper_crowded; /**< Time of the helper, each part of it times the
-                                  load of the helper then, ns */
+    double   helper_crowded; /**< Working time of the helper, ns, in which each moment
+                                  counts by the load of the helper around it */
     uint64_t prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
 } predreg_outcome_t;
 

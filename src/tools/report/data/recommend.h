@@ -28,7 +28,7 @@ BEGIN_C_DECLS
  * comment names a goal of the project.
  */
 
-/** A setting saves memory if it needs at most this part of leave-pinned's. */
+/** A setting saves memory if it needs at most this part of the memory of leave-pinned. */
 #define PREDREG_SAVES_PART        0.75
 /** A program with less than this part of the registered memory of UCX's own
  *  pools has too little memory for a noticeable saving. */
@@ -44,23 +44,23 @@ BEGIN_C_DECLS
 /** This part of the run time is too much to pay for memory, unless the program
  *  could not run otherwise. */
 #define PREDREG_TOO_SLOW_PART     0.25
-/** A simpler policy is as good as predict if it needs at most so many times the
+/** A simpler policy is as good as predict if its memory is at most this multiple of the
  *  memory of predict ... */
 #define PREDREG_AS_GOOD_MEMORY    1.1
 /** ... and waits longer by at most this part of the run time. */
 #define PREDREG_AS_GOOD_WAITED    0.001
 /** The report has a caveat if more than this part of the uses is late, */
 #define PREDREG_LATE_PART         0.05
-/** if registrations cost more than so many times the cost in another rank, */
+/** if registrations cost more than this multiple of the cost in another rank, */
 #define PREDREG_COSTS_SPREAD      4
 /** or if more than this part of the events was lost. */
 #define PREDREG_LOST_PART         0.01
-/** A cause answers for the misses if it has at least this part of them. */
+/** A cause explains the misses if at least this part of the misses has this cause. */
 #define PREDREG_CAUSE_PART        0.5
 /** The helper is busy if its load is higher than this while it has work. */
 #define PREDREG_BUSY_PART         0.25
-/** Predict cannot predict so many uses of a buffer: the first use, and the
- *  second use, before which it knows no interval. */
+/** Number of uses of a buffer that predict cannot predict: the first use, and the second
+ *  use, before which predict knows no interval. */
 #define PREDREG_NEW_USES          2
 /** Predict has few hits if fewer than this part of the uses hit. */
 #define PREDREG_FEW_HITS_PART     0.5
@@ -160,8 +160,8 @@ enum {
 
 typedef struct predreg_advice {
     predreg_choice_t choice;
-    predreg_choice_t cheapest; /**< TOO_SLOW: the setting with the lowest costs
-                                    of those that save memory */
+    predreg_choice_t cheapest; /**< TOO_SLOW: of the settings that save memory, the
+                                    setting with the lowest costs */
     predreg_reason_t reason;
     predreg_misses_t misses;   /**< Cause of the misses under predict */
     predreg_answer_t answer;

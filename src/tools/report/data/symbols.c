@@ -47,7 +47,8 @@ static int has_build_id(Dwfl_Module *symbols, const predreg_module_t *module)
            !memcmp(bits, module->build_id, length);
 }
 
-/* Open the file of a module. Without memory, it counts as missing */
+/* Open the file of a module, and set the state of the module. If memory runs out, the
+ * module counts as missing */
 static void open_module(predreg_module_t *module)
 {
     struct stat st;
@@ -64,7 +65,7 @@ static void open_module(predreg_module_t *module)
         return;
     }
 
-    /* At address 0 of the module, addresses are those in the file itself */
+    /* If the module begins at address 0, addresses in memory are addresses in the file */
     module->symbols = dwfl_report_elf(dwfl, module->path, module->path, -1, 0,
                                       1);
     if ((module->symbols != NULL) && (dwfl_report_end(dwfl, NULL, NULL) == 0)) {
@@ -97,8 +98,8 @@ static void find_line(const predreg_module_t *module, uint64_t address,
     }
 }
 
-/* Find the place of an inlined function, which is the line of the frame around
- * it */
+/* Find the line at which a function was inlined: it is the line of the frame around the
+ * inlined function */
 static void find_call(Dwarf_Die *cu, Dwarf_Die *scope, predreg_frame_t *frame)
 {
     Dwarf_Files *files;
@@ -286,8 +287,8 @@ unsigned predreg_symbols_find(predreg_symbols_t *symbols,
     unsigned count = 0;
     unsigned i;
 
-    /* The return address may belong to the next function already, but the
-     * address before it does not */
+    /* A return address may be the begin of the next function, if the call is the last
+     * instruction of its own function. The byte before belongs to the call */
     recorded = find_recorded(trace, address - 1);
     if (recorded == NULL) {
         frames[0] = (predreg_frame_t){ .offset = address };

@@ -167,7 +167,8 @@ static void write_character(FILE *out, unsigned c)
     }
 }
 
-/* Write a string or number of the JSON, whose writer has these escapes only */
+/* Write a string or number of the JSON. The writer of the JSON uses no other escape
+ * sequences than \uXXXX, and a backslash before the character itself */
 static void write_text(FILE *out, const char *value)
 {
     const char *end = value_end(value);

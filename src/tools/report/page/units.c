@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A space that does not break, which keeps a number and its unit on one line */
+/* A no-break space, which keeps a number and its unit on one line */
 #define UNITS_SPACE "\xc2\xa0"
 
 /* A value from here on would be rounded to four digits, and gets the next
