@@ -32,8 +32,8 @@ BEGIN_C_DECLS
     for ((_element) = (_array); (_element) < (_array) + (_num); ++(_element))
 
 
-/** Define a function for qsort(), which sorts structures in the ascending order of up to
- *  four fields: of two elements, the first field that differs decides. */
+/** Define a function for qsort(), which sorts structures in the ascending order of some
+ *  fields: of two structures, the first field that differs decides. */
 #define PREDREG_COMPARE(_name, _type, ...) \
     static int _name(const void *a, const void *b) \
     { \

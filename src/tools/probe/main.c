@@ -117,7 +117,7 @@ static void start_worker(const predreg_probe_ucx_t *ucx, const program_t *progra
     program->ucp_worker_destroy(worker);
 }
 
-/* Start UCX as a program with messages does */
+/* Start UCX as a program that sends messages does */
 static void start(const predreg_probe_ucx_t *ucx, int is_small)
 {
     const ucp_params_t params = {

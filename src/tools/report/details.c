@@ -13,7 +13,7 @@
 #include <time.h>
 
 #define KNOB_PREFIX "knob."
-/* The most listed call sites */
+/* The most call sites that are listed */
 #define MAX_PLACES  12
 /* The most ranks with a row each. Of more ranks, the page has the least, the
  * median and the most of each figure, and the ranks that stand out */

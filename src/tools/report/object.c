@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 
-/* The member of a number of an outcome, by its unit */
+/* Write a number of an outcome as a member, by the unit of the number */
 #define WRITE_COUNT(_name, _number) ucs_json_uint(json, _name, _number);
 #define WRITE_NSEC(_name, _number)  report_write_seconds(json, _name, _number);
 #define WRITE_NUMBER(_field, _name, _unit) \

@@ -32,8 +32,8 @@ typedef struct predreg_report_rank {
     const predreg_replay_result_t *results; /**< Of the policies with their
                                                  defaults, in any order, with
                                                  LEAVE_PINNED. The report leaves
-                                                 out a policy without some
-                                                 rank */
+                                                 out a policy that lacks the
+                                                 result of some rank */
     unsigned                      num_results;
     const predreg_replay_result_t *bounds;  /**< Of LRU, with the limits of
                                                  @ref predreg_bounds_to_try */

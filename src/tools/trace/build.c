@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most sends of a small buffer in a trace: the sums over all buffers have 64
- * bits as well */
+/* The most sends of a small buffer in a trace, so that sums over all buffers fit
+ * into 64 bits */
 #define BUILD_MAX_COUNT (1ul << 40)
 
 

@@ -119,7 +119,7 @@ static const char *number_decimal(const char *text, uint64_t *digits_p,
     return (num_digits > 0) ? text : NULL;
 }
 
-/* Read an exponent as in 1.5e-3; none is 0. @return the end, or NULL for an
+/* Read an exponent as in 1.5e-3, which may be missing: 0. @return the end, or NULL for an
  * exponent without digits */
 static const char *number_exponent(const char *text, int *exponent_p)
 {

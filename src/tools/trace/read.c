@@ -204,7 +204,7 @@ static ucs_status_t read_records(reader_t *reader)
     return status;
 }
 
-/* Unpack as much as fits into the buffer. @return as inflate() */
+/* Unpack as much as fits into the buffer. @return the result of inflate() */
 static int read_unpack(reader_t *reader)
 {
     int result;

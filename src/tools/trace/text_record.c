@@ -75,7 +75,7 @@ static int find_name(const trace_field_t *field, const char *name,
     return 0;
 }
 
-/* Parse names with commas between them, each of a bit */
+/* Parse names with commas between them, each of which stands for a bit */
 static int
 parse_set(const trace_field_t *field, const char *value, uint64_t *set_p)
 {

@@ -97,8 +97,8 @@ int ucs_rcache_trace_compare(long rank_a, const char *name_a, long rank_b,
  * @param [in]  path     The file. It may be one without a size, such as a pipe.
  * @param [out] trace_p  The trace, for @ref ucs_rcache_trace_free.
  *
- * What turns out to be no trace is not read to its end, and a file without a
- * size up to 4 GiB only.
+ * A file that turns out to be no trace is not read to its end, and a file
+ * without a size is read up to 4 GiB only.
  *
  * @return UCS_ERR_NO_ELEM if there is no such file, UCS_ERR_UNSUPPORTED if it
  *         is no trace or of a newer version, UCS_ERR_INVALID_PARAM if it is

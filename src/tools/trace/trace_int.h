@@ -108,9 +108,9 @@ void trace_for_each(const ucs_rcache_trace_t *trace,
                     void *arg);
 
 /**
- * Give each event the id of its region where its record did not say it, by the
- * memory it is about, and check that each end of a use has a begin. Where
- * events were lost, begins may be missing.
+ * Give each event whose record has no id the id of its region, by the memory of the
+ * event, and check that each end of a use has a begin. If events were lost, begins may
+ * be missing.
  *
  * @param [inout] builder  Its events have been sorted.
  *
@@ -126,7 +126,7 @@ int trace_is_binary(const void *data, size_t size);
 /**
  * Add all records of a file, @a size bytes that begin as
  * @ref trace_is_binary says, to the trace that is built. If the file ends too
- * early, what is before its end is added, and the trace is marked truncated.
+ * early, the records before its end are added, and the trace is marked truncated.
  *
  * @param [in] max_size  The most bytes of the records after unpacking: a small
  *                       file that unpacks to a thousand times its size must not

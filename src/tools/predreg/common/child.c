@@ -54,8 +54,8 @@ static void become(const predreg_child_params_t *params, stream_t *streams)
     const predreg_child_var_t *var;
 
     /* A process group of its own lets this program end the child together with all
-     * children of the child. An interrupt from the terminal does not reach that group, so
-     * the kernel is asked to end the child with this program */
+     * children of the child. An interrupt from the terminal does not reach the group of
+     * the child, so the kernel is asked to end the child with this program */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(null, STDIN_FILENO);

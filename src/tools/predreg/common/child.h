@@ -34,7 +34,8 @@ typedef struct {
                                                  NULL */
     const predreg_child_var_t *vars;        /**< Up to a name that is NULL; may
                                                  be NULL */
-    int                       timeout;      /**< How long it may take, ms */
+    int                       timeout;      /**< How long the program may
+                                                 take, ms */
 } predreg_child_params_t;
 
 /** The result of running a program. */
@@ -43,8 +44,8 @@ typedef struct {
     int  is_good;    /**< Whether it also ended with the status 0, and by no signal */
     char end[128];   /**< If it is not good: how the program ended, as words that follow
                           the name of the program */
-    char *printed;   /**< Its standard output and standard error */
-    char *said;      /**< What it wrote to @ref PREDREG_CHILD_FD */
+    char *printed;   /**< Standard output and standard error of the program */
+    char *said;      /**< The text that the program wrote to @ref PREDREG_CHILD_FD */
 } predreg_child_t;
 
 

@@ -25,8 +25,9 @@ BEGIN_C_DECLS
  * program has one thread; no function here is thread safe.
  */
 
-/** Exit statuses of this program. `run` and `record` have the exit status of their command
- *  besides. Shells use the last two statuses in the same way. */
+/** Exit statuses of this program. `run` and `record` end with the exit status of their
+ *  command, unless the command cannot be started. Shells use the last two statuses in the
+ *  same way. */
 enum {
     PREDREG_EXIT_USAGE      = 2,   /**< Bad arguments; nothing was started */
     PREDREG_EXIT_CANNOT_RUN = 126, /**< Found, but could not be run */
@@ -94,18 +95,19 @@ void predreg_json_print(ucs_json_t *json);
 
 /** An option. A table of options ends with a name of NULL. */
 typedef struct predreg_option {
-    const char *name;   /**< With two dashes in front of it */
-    char       letter;  /**< With one dash; 0: there is none */
+    const char *name;   /**< Stands behind two dashes */
+    char       letter;  /**< The short form, behind one dash; 0: there is none */
     const char *value;  /**< Name of the value in the help; NULL: the option has none;
                              in brackets: the value may be missing, and follows "=" */
-    const char *help;   /**< What it does; is broken into lines */
+    const char *help;   /**< What the option does; print_help() breaks the text into
+                             lines */
 
     /** Take the option. @a value is NULL if there is none.
      *  @return 0, or PREDREG_EXIT_USAGE, and the reason has been printed. */
     int        (*read)(const struct predreg_option *option, const char *value,
                        void *opts);
 
-    size_t     offset;  /**< Of a field in the options, for the two functions below */
+    size_t     offset;  /**< Place of the field that the two functions below set */
 } predreg_option_t;
 
 /** Set an int to 1. */
@@ -118,9 +120,9 @@ int predreg_option_string(const predreg_option_t *option, const char *value, voi
 /** The options of a sub-command, and its help. */
 typedef struct predreg_options {
     const char             *command; /**< Name of the sub-command */
-    const char             *usage;   /**< What stands behind the name */
-    const char             *intro;   /**< What it does; lines */
-    const char             *end;     /**< After the options; lines; NULL: nothing */
+    const char             *usage;   /**< Arguments, behind the name of the sub-command */
+    const char             *intro;   /**< What the sub-command does, in lines */
+    const char             *end;     /**< Lines after the options; NULL: none */
     const predreg_option_t *list;
     int                    runs;     /**< Whether the first argument without a dash ends
                                           the options */

@@ -27,7 +27,7 @@ BEGIN_C_DECLS
 extern const char *const predreg_ucx_libraries[PREDREG_NUM_LIBRARIES];
 
 
-/** How a command comes to its UCX. */
+/** From where a command gets its UCX. */
 typedef enum {
     PREDREG_TARGET_NONE,     /**< No command was given */
     PREDREG_TARGET_LAUNCHER, /**< A launcher, such as mpirun, whose ranks may load any
@@ -43,7 +43,7 @@ typedef enum {
 typedef struct {
     predreg_target_kind_t kind;
     char *path;          /**< The command's file; NULL: no command */
-    int  is_privileged;  /**< Whether the program gets rights beyond its user's */
+    int  is_privileged;  /**< Whether the program gets rights that its user does not have */
     char *missing;       /**< A library of UCX linked with the program and not found;
                               else NULL */
     char *libraries[PREDREG_NUM_LIBRARIES + 1]; /**< Libraries that the probe loads, in
@@ -77,15 +77,16 @@ void predreg_target_cleanup(predreg_target_t *target);
 typedef struct {
     char     kernel[PREDREG_HOST_TEXT];
     char     distribution[PREDREG_HOST_TEXT];
-    char     launcher[PREDREG_HOST_TEXT]; /**< Of MPI; empty: there is none */
-    char     mpi[PREDREG_HOST_TEXT];      /**< Version, by the launcher */
+    char     launcher[PREDREG_HOST_TEXT]; /**< Path of the launcher of MPI; empty: there is
+                                               none */
+    char     mpi[PREDREG_HOST_TEXT];      /**< Version of MPI, as the launcher prints it */
     char     devices[PREDREG_HOST_TEXT];  /**< RDMA devices of the kernel, separated by
                                                spaces */
     uint64_t memlock;                     /**< Limit of locked memory, bytes, or
                                                UINT64_MAX */
     int      is_unlimited; /**< Whether CAP_IPC_LOCK lifts the limit */
-    unsigned processors;   /**< That a thread of a process here may use */
-    unsigned managed;      /**< Processes of this user with the library now */
+    unsigned processors;   /**< Processors that a thread of a process here may use */
+    unsigned managed;      /**< Processes of this user that have the library now */
 } predreg_host_t;
 
 /**
@@ -96,8 +97,8 @@ typedef struct {
  */
 void predreg_host_find(const char *launcher, predreg_host_t *host);
 
-/** Take the version from the output of a launcher: the first line with a number in it,
- *  after the first line. Pure.
+/** Take the version from the output of a launcher: the first line with a digit, and in
+ *  front of it the first line of the output, if that one has no digit. Pure.
  *
  * @param [in]  text     It is changed.
  * @param [out] version  Empty if there is none.
@@ -157,14 +158,14 @@ typedef struct {
     /* Known once the probe has begun to start UCX with the library */
     int      is_started;
     char     protocols[16];
-    long     pinned;   /**< Bytes; -1: not known */
+    long     pinned;   /**< Bytes that UCX has pinned when it has started; -1: not known */
 
     /* The status of the library (status/aside.h) */
     int      has_status;
     char     aside[32];                   /**< The reason why the library steps aside, that
-                                               is, leaves all memory to UCX; */
-    char     why[PREDREG_PROBE_TEXT];     /**< its message, */
-    char     advice[PREDREG_PROBE_TEXT];  /**< and a remedy */
+                                               is, leaves all memory to UCX */
+    char     why[PREDREG_PROBE_TEXT];     /**< The message of the reason */
+    char     advice[PREDREG_PROBE_TEXT];  /**< A remedy */
     char     policy[32];                  /**< The policy in force */
     char     settings[PREDREG_PROBE_TEXT]; /**< Settings of UCX's caches that the library
                                                 has taken over */
@@ -220,8 +221,9 @@ typedef struct {
 /** All facts. */
 typedef struct {
     const char          *command;     /**< As the user gave it; NULL: none */
-    unsigned            processes;    /**< Of the command, on this node: by a
-                                           launcher's options, else 1 */
+    unsigned            processes;    /**< Processes of the command on this node, by
+                                           the options of a launcher; 1 without a
+                                           launcher */
     int                 chooses_pml;  /**< Whether its options choose how Open
                                            MPI communicates */
     predreg_target_t    target;
@@ -269,7 +271,8 @@ void predreg_facts_cleanup(predreg_facts_t *facts);
 
 predreg_outcome_t predreg_facts_outcome(const predreg_facts_t *facts);
 
-/** @return whether the library manages the domain, or would as far as is known. */
+/** @return whether the library manages the domain; if UCX was not started with the library,
+ *  whether the library would manage the domain as far as is known. */
 int predreg_facts_manages(const predreg_facts_t *facts,
                           const predreg_probe_domain_t *domain);
 
@@ -292,11 +295,12 @@ unsigned predreg_facts_idle(const predreg_facts_t *facts);
 /** @return whether both costs of a domain were measured. */
 int predreg_facts_is_measured(const predreg_probe_domain_t *domain);
 
-/** @return the line through the times for a small and a large buffer of a domain. */
+/** @return the costs of a call and of a page, by the times for a small and a large buffer
+ *  of a domain. */
 predreg_facts_cost_t predreg_facts_cost(double small, double large,
                                         const predreg_probe_domain_t *domain);
 
-/** @return how many processes the options of a launcher ask for; 1 of others. */
+/** @return how many processes the options of a launcher ask for; 1 for other commands. */
 unsigned predreg_facts_processes(char *const *command);
 
 

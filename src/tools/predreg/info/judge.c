@@ -25,8 +25,8 @@
  * itself says why it steps aside; the rest is only visible from outside.
  */
 
-/* UCX's own pools take so much of the limit of locked memory with an adapter, once a
- * process communicates: 33 to 76 MB were seen with UCX 1.13 and 1.18 */
+/* Locked memory that UCX's own pools may take with an adapter, once a process communicates:
+ * 33 to 76 MB were seen with UCX 1.13 and 1.18 */
 #define IB_COMPONENT "ib"
 #define IB_POOLS     (80ul << 20)
 
@@ -154,7 +154,8 @@ static int judge_ucx(const predreg_facts_t *facts,
 }
 
 /* Judge a line of the output. UCX and the library write warnings and errors to the same
- * log. @return whether the line is a complaint. */
+ * log. @param [in] tell  Whether to add a complaint to the problems.
+ * @return whether the line is a complaint. */
 static int judge_line(const predreg_facts_t *facts, const char *line, int tell,
                       predreg_problems_t *problems)
 {

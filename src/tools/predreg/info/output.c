@@ -24,8 +24,8 @@
 
 /** @file output.c
  *
- * The same facts twice: sections of rows for people, and the members of one JSON
- * object.
+ * Prints the same facts in two forms: sections of rows for people, and the members of one
+ * JSON object.
  */
 
 #define ROW "  %-16s "
@@ -257,7 +257,7 @@ void predreg_info_print_text(const predreg_facts_t *facts,
     }
 }
 
-/* A string that is null if it is empty */
+/* Write a string, or null if the string is empty */
 static void put(ucs_json_t *json, const char *name, const char *value)
 {
     ucs_json_string(json, name, ((value == NULL) || (value[0] == '\0')) ? NULL : value);

@@ -166,7 +166,8 @@ static void read_line(predreg_probe_t *probe, const char *line)
 {
     static const struct {
         const char *word;
-        size_t     offset, size; /* Of a text; size 0: of an int, which is set */
+        size_t     offset, size; /* Place and size of a text in the results; size 0: place
+                                    of an int, which becomes 1 */
         void       (*read)(predreg_probe_t *probe, const char *rest);
     } words[] = {
         TEXT(stage), TEXT(error), TEXT(unknown), TEXT(events), TEXT(aside), TEXT(why),

@@ -43,8 +43,8 @@ const char *const predreg_ucx_libraries[PREDREG_NUM_LIBRARIES] = {
 typedef enum { ELF_NONE, ELF_STATIC, ELF_DYNAMIC } elf_kind_t;
 
 
-/* Whether a program is for the same kind of processor and word as this one, by the header
- * of its file: headers for other kinds cannot be read as ElfW() */
+/* Whether a program is for the same processor and word size as this one, by the header of
+ * its file: a header for another word size cannot be read as ElfW() */
 static int is_native(const ElfW(Ehdr) *header)
 {
     ElfW(Ehdr) own;
@@ -176,7 +176,7 @@ void predreg_target_read_list(char *list, predreg_target_t *target)
         }
     }
 
-    /* A program communicates by UCT or UCP */
+    /* A program uses UCX if it is linked with UCT or UCP, the last two libraries */
     target->kind = ((found[2] != NULL) || (found[3] != NULL) ||
                     (target->missing != NULL)) ?
                    PREDREG_TARGET_LINKED : PREDREG_TARGET_PLUGIN;

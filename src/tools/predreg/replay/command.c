@@ -68,7 +68,7 @@ typedef struct {
     predreg_cost_t  least;
     predreg_cost_t  most;
     size_t          guessed; /* Number of ranks whose costs are a guess, at least in part */
-    predreg_known_t known;   /* Of the last rank */
+    predreg_known_t known;   /* How much the trace of the last rank says of the costs */
 } costs_t;
 
 static void costs_add(costs_t *costs, const predreg_cost_t *cost,

@@ -61,7 +61,7 @@ void predreg_job_cleanup(predreg_job_t *job)
 }
 
 /* Make room for a result, of a policy or budget, for the next rank, before the rank is
- * added, and for the total. Both are 0.
+ * added, and for the total. Both results are 0.
  * @return the result of the next rank, which moves with the next call. */
 static predreg_replay_result_t *add_result(predreg_job_t *job, unsigned index)
 {

@@ -85,15 +85,15 @@ typedef struct {
 /** A rank whose trace was replayed and freed. */
 typedef struct {
     char                 *path;       /**< Of the trace */
-    long                 number;      /**< Of the rank in the job; a trace may say none:
-                                           -1, and once the ranks are in order, the
+    long                 number;      /**< Number of the rank in the job. If the trace has
+                                           none: -1, and after the ranks were sorted, the
                                            index */
     unsigned             input;       /**< Index of the path given by the user */
     size_t               order;       /**< Index in the order of loading */
     predreg_rank_start_t start;
     size_t               num_uses;
-    uint64_t             duration;    /**< Without waits, ns */
-    uint64_t             waited;      /**< The waits taken out, ns */
+    uint64_t             duration;    /**< Recorded run time without the waits, ns */
+    uint64_t             waited;      /**< Sum of the recorded waits, ns */
     predreg_cost_t       reg;         /**< As fitted to the recording */
     predreg_cost_t       dereg;
     predreg_known_t      reg_known;

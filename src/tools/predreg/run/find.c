@@ -21,8 +21,8 @@
 /** @file find.c
  *
  * The library is found beside this program, in the build tree or in the installation, so
- * that a moved installation works. LD_PRELOAD gets the library as the first one, except
- * for sanitizers.
+ * that a moved installation works. In LD_PRELOAD the library comes before all others but
+ * libraries of sanitizers.
  */
 
 /* The library's folder in a build tree, seen from the folder of the program */

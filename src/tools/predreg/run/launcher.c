@@ -35,8 +35,8 @@
  * by a list of variables */
 typedef struct {
     const char *option;       /* The option to add; NULL: only lists are understood */
-    const char *names[3];     /* Options with a variable, up to a NULL. The first one
-                                 counts for all programs */
+    const char *names[3];     /* Options that set a variable, up to a NULL. The first one
+                                 is for all programs of the command line */
     int        is_split;      /* Whether name and value are words of their own;
                                  NAME=VALUE is accepted, too */
     int        has_programs;  /* Whether ":" begins another program, for which all
@@ -53,8 +53,8 @@ static const form_t forms[] = {
     /* The option holds only for one of the programs (seen with 4.1) */
     [PREDREG_LAUNCHER_OPENMPI] = {"-x", {"x"}, 0, 1, ';', 1},
 
-    /* If -genv is given twice for one name, the first one counts; -env, of one program,
-     * counts more than both (seen with 4.0) */
+    /* If -genv is given twice for one name, the first one counts; -env, which is for one
+     * program, overrides both (seen with 4.0) */
     [PREDREG_LAUNCHER_HYDRA]   = {"-genv", {"genv", "env"}, 1, 0},
 
     [PREDREG_LAUNCHER_SRUN]    = {NULL, {NULL}, 0, 0, ',', 0}

@@ -32,8 +32,7 @@ char *predreg_executable_folder(void);
  * Find another folder of the installation, also if the whole installation was moved.
  *
  * @param [in] folder  Folder of this program.
- * @param [in] other   Place of the other folder if the folder of programs is the
- *                     configured one.
+ * @param [in] other   Configured path of the other folder.
  *
  * @return the path of the other folder, to be freed.
  */

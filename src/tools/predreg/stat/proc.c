@@ -36,7 +36,7 @@
  * hides the processes of other users. */
 typedef struct {
     char          state;   /* A letter, as ps(1) shows it */
-    pid_t         tgid;    /* The process, if this is a thread */
+    pid_t         tgid;    /* Pid of the process to which this thread belongs */
     pid_t         own_pid; /* Pid of the process in its own name space */
     uid_t         euid;    /* Effective user */
     unsigned long pinned;  /* Pinned memory as the kernel counts it, KiB */
@@ -199,7 +199,7 @@ static predreg_look_t look_denied(const look_t *look)
                    look->pid, strerror(errno));
 }
 
-/* Read the counters in a file with the name of such files */
+/* Read the counters in a file that has the name of files with counters */
 static predreg_look_t look_page(const look_t *look, int fd)
 {
     predreg_stat_proc_t *proc           = look->proc;

@@ -30,8 +30,8 @@ typedef struct {
     uint64_t uses;
     uint64_t hits;
     uint64_t critical; /* ns */
-    uint64_t spent;    /* Of the budget, ns, */
-    uint64_t budget;   /* which is a part of this time, ns */
+    uint64_t spent;    /* Spent part of the budget, ns */
+    uint64_t budget;   /* Processor time of which the budget is a part, ns */
     uint64_t cpu;      /* ns */
 } rates_t;
 
@@ -52,9 +52,9 @@ static int is_known(const predreg_stat_proc_t *proc)
     _rate(budget, stats.budget_time) \
     _rate(cpu, helper_cpu)
 
-/* @param [in] before  May be NULL: the rates are of the whole run, as they are if the
- *                     looks are at two processes with one pid, of which the second
- *                     counts from 0 again. */
+/* @param [in] before  NULL: the rates are of the whole run. They are of the whole run, too,
+ *                     if a counter has become smaller: then another process has got the
+ *                     pid, and counts from 0 again. */
 static rates_t rates_between(const predreg_stat_proc_t *proc,
                              const predreg_stat_proc_t *before)
 {

@@ -15,8 +15,8 @@
 
 /** @file view.c
  *
- * Processes asked for by number are told about in any case; among all processes, those
- * without counters are passed over.
+ * A process that the user names by its pid gets a row or a message. If the user names no
+ * process, processes without counters are left out.
  */
 
 

@@ -92,9 +92,10 @@ void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
     }
 }
 
-/* End the present state of a registration, which has this cause. Its memory
- * over time counts for the uses from the site. If the site is NULL, it counts
- * for the first use, which may still come. */
+/* End the present state of a registration: since the begin of the state, the
+ * memory was registered for this cause. The memory over time counts for the
+ * uses from the site or, if the site is NULL, for the first use, which may
+ * still come. */
 static void holding_enter(predreg_account_t *account,
                           predreg_holding_t *holding, predreg_cause_t cause,
                           predreg_site_t *site, uint64_t now)

@@ -112,7 +112,7 @@ typedef struct predreg_site {
     unsigned __int128     byte_ns;
 } predreg_site_t;
 
-/** By caller and stack. */
+/** Call sites, by caller and stack. */
 KHASH_INIT(predreg_sites, predreg_pair_t, predreg_site_t*, 1, PREDREG_PAIR_HASH,
            PREDREG_PAIR_EQUAL)
 
@@ -126,8 +126,9 @@ typedef struct predreg_account {
 } predreg_account_t;
 
 
-/** Bytes times ns. The lower alignment equals that of a list's head: a loop
- *  over a list treats the head as if it were inside of a structure. */
+/** Bytes times ns. Lists link structures with such a field, and a loop over a
+ *  list treats the head of the list as if it were inside of such a structure. So
+ *  the alignment is that of a head, lower than usual for this type. */
 typedef unsigned __int128 predreg_byte_ns_t __attribute__((aligned(8)));
 
 /**

@@ -13,10 +13,11 @@
 #include <stdlib.h>
 
 /*
- * Computes the schedule with the fewest byte-seconds. In this schedule each use
- * has a registration of its own, which is complete at the begin of the use, and
- * given up at its end. A page counts once, however many registrations hold it.
- * docs/clairvoyant.md proves that no schedule has fewer byte-seconds.
+ * Computes the schedule with the fewest byte-seconds. In this schedule each use has a
+ * registration of its own, which is complete at the begin of the use, and whose
+ * deregistration begins at the end of the use. A page counts once, however many
+ * registrations hold it. docs/clairvoyant.md proves that no schedule has fewer
+ * byte-seconds.
  *
  * The begins and ends of uses and unmaps in memory divide memory into segments.
  * All pages of a segment are registered at the same times. At any time a

@@ -50,9 +50,9 @@ typedef struct predreg_replay_params {
                                               the program while it runs. The
                                               program does the work of a
                                               conservative helper */
-    uint64_t                 max_steps;  /**< CLAIRVOYANT: it is not played
-                                              beyond so many steps of some 0.1
-                                              us, see
+    uint64_t                 max_steps;  /**< CLAIRVOYANT: the most steps, of
+                                              some 0.1 us each, that a replay
+                                              may take, see
                                               predreg_segments_steps() */
     ucs_rcache_pred_params_t cache;      /**< PREDICT, ON_DEMAND, ARENA:
                                               parameters of the cache, from the

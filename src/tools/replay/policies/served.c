@@ -17,8 +17,9 @@
 #include <sys/mman.h>
 
 
-/* The address of the arena. Nobody accesses this memory: in the trace,
- * addresses of the program's own mappings stand for it */
+/* The address of the arena. Nobody accesses this memory: the uses in the trace
+ * have addresses of the program's own mappings, and each mapping that the arena
+ * would have served has a place in the arena */
 #define ARENA_START (1ul << 46)
 
 /* The state of a slab, besides its state in the arena */
@@ -164,7 +165,7 @@ static void create_arena(predreg_served_t *served,
     served->slabs = predreg_alloc(params->size / params->slab_size,
                                   sizeof(*served->slabs));
 
-    /* The arena accesses only the part of opened slabs */
+    /* The arena accesses only the parts of this memory that belong to opened slabs */
     served->arena_size = ucs_arena_memory_size(params);
     memory             = mmap(NULL, served->arena_size, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,

@@ -52,9 +52,9 @@ void predreg_coroutine_suspend(predreg_coroutine_t *coroutine);
 /*
  * The world around a cache (world.c): a virtual clock, registrations that let
  * time pass, and two flows of time, those of the program and of the helper.
- * Only the program calls the functions of the world. They alone move the clock,
- * and let the helper run whenever it is due. At the same time the helper comes
- * first.
+ * Only the program calls the functions of the world. Only these functions move
+ * the clock, and they let the helper run whenever it is due. If both flows are
+ * due at the same time, the helper comes first.
  */
 
 typedef struct predreg_world predreg_world_t;
@@ -157,7 +157,8 @@ void predreg_transfer_end(predreg_transfers_t *transfers,
  * The mappings of a program in an arena (served.c), with the library's own code
  * in ucs/arena: which uses the arena answers, and which slabs are registered
  * meanwhile. Zeroing and protecting memory take no time. The helper that
- * registers slabs has a processor of its own. Times never go back.
+ * registers slabs has a processor of its own. The times of
+ * calls never go back.
  */
 
 typedef struct predreg_served predreg_served_t;

@@ -35,7 +35,7 @@ typedef struct memory {
     uint64_t          address;
     uint64_t          length;
     int               is_used;   /* Whether the number has a registration */
-    size_t            next_free; /* Number of the next unused one; 0: none */
+    size_t            next_free; /* The next unused number; 0: none */
 } memory_t;
 
 struct predreg_world {
@@ -59,8 +59,9 @@ struct predreg_world {
     helper_state_t         helper_state;
     ucs_rcache_pred_time_t helper_next; /* When the helper goes on; INF: not by
                                            itself */
-    int                    helper_woken; /* Whether its next sleep ends at
-                                            once */
+    int                    helper_woken; /* Whether somebody woke the helper
+                                            while it was awake, so that its
+                                            next sleep ends at once */
     ucs_rcache_pred_time_t helper_since; /* Begin of its sleep or operation */
     uint64_t               helper_time;
 };

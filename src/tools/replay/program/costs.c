@@ -21,7 +21,7 @@
 /* A size below this many pages is a class of its own */
 #define EXACT_PAGES        8
 #define CLASSES_PER_OCTAVE 4
-/* 2^52 pages make fewer classes */
+/* More classes than there are: 2^52 pages make fewer */
 #define MAX_CLASSES        256
 /* Number of halvings after which an interval is as narrow as a double can tell */
 #define NUM_HALVINGS       200

@@ -138,10 +138,11 @@ static void add_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
 
     remove_wait(builder, event);
     if (event->result & UCS_RCACHE_PRED_RESULT_FAILED) {
-        return; /* A refused use is none */
+        return; /* The timeline has no refused uses */
     }
 
-    /* With a result, the trace has an event of the registration itself */
+    /* Without a result, UCX's own cache has served the use. Else this library has, and the
+     * trace has an event of the registration itself */
     if (event->result == 0) {
         predreg_first_uses_begin(&builder->first_uses, event->domain,
                                  event->address, event->length,

@@ -25,13 +25,14 @@ typedef struct model {
     const predreg_scale_params_t  *params;
     predreg_scale_t               *scale;     /* The result */
     int64_t                       duration;   /* Of the job, ns */
-    double                        above;      /* Nodes above node_max, times
-                                                 ns */
-    double                        above_byte_ns; /* Their bytes above it, over
-                                                    time */
-    double                        busy;       /* Sum over all helpers, ns */
-    double                        delay;      /* Sum over all registrations,
-                                                 ns */
+    double                        above;      /* Sum over the nodes of the time
+                                                 above node_max, ns */
+    double                        above_byte_ns; /* Sum over the nodes of the bytes
+                                                    above node_max, times ns */
+    double                        busy;       /* Sum of the working times of all
+                                                 helpers, ns */
+    double                        delay;      /* Sum of the delays of all
+                                                 registrations, ns */
 } model_t;
 
 /* An operation of one of a node's helpers */

@@ -58,9 +58,10 @@ static void make_choice(const predreg_findings_t *findings, unsigned number,
     }
 }
 
-/* Find the choice with the least memory among all that save memory, and take at
- * most so much longer than leave-pinned.
- * @param [in] setting  Of this setting only; negative: of all. */
+/* Find the choice with the least memory among the choices that save memory.
+ * @param [in] setting     Only choices of this setting count; negative: all do.
+ * @param [in] extra_time  Only choices count that take at most this part of the
+ *                         run time longer than leave-pinned. */
 static const predreg_choice_t *
 find_least(const predreg_findings_t *findings, int setting, double extra_time,
            predreg_choice_t *least)
@@ -154,7 +155,8 @@ static uint64_t misses_of(const predreg_outcome_t *outcome)
     return outcome->uses - ucs_min(outcome->hits, outcome->uses);
 }
 
-/* @return the number of uses that are too early in the life of their buffer. */
+/* @return the number of uses that come too early in the life of their buffer to be
+ *         predicted. */
 static uint64_t misses_new(const predreg_findings_t *findings)
 {
     return PREDREG_NEW_USES * findings->sum_buffers;

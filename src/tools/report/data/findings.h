@@ -159,7 +159,7 @@ int predreg_is_played(const predreg_findings_t *findings,
 int predreg_has_curve(const predreg_findings_t *findings);
 
 /** @return the increase of the run time against leave-pinned, as a part of the
- *          latter; negative for a decrease. */
+ *          run time of leave-pinned; negative for a decrease. */
 double predreg_extra_time(const predreg_findings_t *findings,
                           const predreg_outcome_t *outcome);
 

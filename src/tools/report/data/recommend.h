@@ -20,8 +20,8 @@ BEGIN_C_DECLS
  *
  * A report plays predict twice: with its defaults and a helper with a processor
  * of its own, and with several budgets and a helper without one. The advice is
- * predict with the budget that @ref predreg_budgets_choose finds among the
- * latter, so that predict keeps its promise in both cases.
+ * predict with the budget that @ref predreg_budgets_choose finds among these
+ * several budgets, so that predict keeps its promise in both cases.
  *
  * The rules compare the average of memory over time, and times as parts of the
  * run time of the slowest rank. The constants are our own choice, unless a
@@ -93,7 +93,8 @@ typedef struct predreg_choice {
 /** The cause of most misses under predict: the first that holds. */
 typedef enum {
     PREDREG_MISSES_NONE,      /**< No misses, or predict was not played */
-    PREDREG_MISSES_FORGOTTEN, /**< More buffers than regions in memory */
+    PREDREG_MISSES_FORGOTTEN, /**< The program has more buffers than predict
+                                   remembers */
     PREDREG_MISSES_BUSY,      /**< The helper has too much work, and uses come
                                    before it registers their memory */
     PREDREG_MISSES_LATE,      /**< The same although the helper is not busy */

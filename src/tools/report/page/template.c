@@ -18,9 +18,9 @@
 
 typedef struct {
     FILE         *out;
-    const char   *objects[MAX_DEPTH]; /* Of the open sections, for the search of
-                                         names from the last one to the first,
-                                         the whole JSON */
+    const char   *objects[MAX_DEPTH]; /* The whole JSON, and then the objects of
+                                         the open sections. A name is looked up
+                                         in the last object first */
     unsigned     depth;
     int          open;                /* Sections that have not ended */
     ucs_status_t status;
