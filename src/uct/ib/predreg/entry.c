@@ -27,8 +27,8 @@ static int is_managing(uct_predreg_core_t *core)
     return atomic_load_explicit(&core->num_managed, memory_order_relaxed) > 0;
 }
 
-/* A number that differs between calls of one caller: of the path of calls, or the depth
- * of the stack */
+/* A number that tells the calls of one caller apart: the number of the path of calls that
+ * led there or, without a table of paths, the depth of the stack */
 static uint64_t path_of(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                         const uct_predreg_comm_t *comm)
 {
@@ -107,7 +107,8 @@ static int is_keyless(const uct_predreg_domain_t *domain, uct_mem_h memh)
     return (pieces != NULL) && pieces->keyless;
 }
 
-/* Withdraw the key: UCP packs a part with a keyless handle */
+/* Withdraw the key that this thread packs: UCP packs a part of the key with a keyless
+ * handle, whose memory is not registered */
 static ucs_status_t withdraw(const uct_predreg_core_t *core)
 {
     /* Relaxed: see state.h */
@@ -123,7 +124,7 @@ static ucs_status_t withdraw(const uct_predreg_core_t *core)
     return status;
 }
 
-/* Pack a key, as the only thread in the domain if that is managed */
+/* Pack a key. In a managed domain this thread is the only one in the domain meanwhile */
 static UCS_F_ALWAYS_INLINE ucs_status_t
 pack(const uct_predreg_core_t *core, uct_predreg_domain_t *domain, uct_md_h md,
      uct_mem_h memh, const uintptr_t *args)
@@ -219,7 +220,8 @@ static void iface_opened(uct_md_h md, uct_worker_h worker, uct_iface_h iface)
     uct_predreg_iface_opened(&uct_predreg_core, md, worker, iface);
 }
 
-/* Domains outside of the table are UCX's business alone */
+/* The hooks look their domain up in the table of domains. A call for a domain outside of
+ * the table is passed on to UCX unchanged */
 
 static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length,
                             unsigned flags, uct_predreg_purpose_t purpose,

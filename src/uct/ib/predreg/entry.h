@@ -67,8 +67,8 @@ uct_predreg_mkey_pack_v2(uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
 
 /* process.c */
 
-/** From now on have forked children start without anything of their parent's. The handlers stay
- *  for good, so the state has to be that of the process. */
+/** Install fork handlers: from now on a forked child starts without anything of its
+ *  parent's. The handlers stay for good, so @a core has to be the state of the process. */
 ucs_status_t uct_predreg_fork_handlers_install(uct_predreg_core_t *core);
 
 END_C_DECLS

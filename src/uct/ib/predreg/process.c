@@ -32,14 +32,14 @@
  * free memory.
  *
  * The handler of a signal may fork where the handler has interrupted this library: where
- * its thread has a lock that the fork handler would take, or that the helper waits for with
- * another lock. There the fork handler can wait for nothing, and deregister nothing.
- * Instead no use finds older registrations from the fork on, as if all memory had been
- * unmapped, and the helper deregisters them: the parent does not write to pages that the
- * child got. The child goes without two gains: it misses memory that is withheld from
- * children, and it copies free memory of the arena. The child may do what POSIX allows in
- * the child of a process with threads: call functions that are safe in handlers, and run
- * another program or end. The child must not return from the handler.
+ * its thread has a lock that the fork handler would take, or a lock that the helper waits
+ * for while the helper holds another one. There the fork handler can wait for nothing, and
+ * deregister nothing. Instead no use finds older registrations from the fork on, as if all
+ * memory had been unmapped, and the helper deregisters them: the parent does not write to
+ * pages that the child got. The child goes without two gains: it misses memory that is
+ * withheld from children, and it copies free memory of the arena. The child may do what
+ * POSIX allows in the child of a process with threads: call functions that are safe in
+ * handlers, and run another program or end. The child must not return from the handler.
  */
 
 /* The state of the fork handlers, which get no argument. Written before the handlers are
@@ -72,8 +72,8 @@ static void fork_prepare(void)
         return;
     }
 
-    /* A handler in this thread could wait for a lock of the thread until the thread has
-     * forked */
+    /* Defer signals until the fork is over: a signal's handler in this thread could wait
+     * for ever for a lock that the thread itself holds */
     ucs_hook_enter();
     ucs_mutex_lock(&core->lock);
     if (core->pred != NULL) {
@@ -104,8 +104,9 @@ static void fork_child(void)
     uct_predreg_core_t *core = forking;
 
     ucs_rank_forget();
-    /* The lock is held by the thread that forked, now the only one, or by nobody; or by
-     * another thread of the parent */
+    /* Make the lock anew. The child's copy may be held by the thread that forked, which is
+     * the only one now, or by another thread of the parent, which would never release the
+     * copy */
     ucs_mutex_init(&core->lock, UCS_RANK_CORE, 0);
     uct_predreg_ucm_lock_forked();
     uct_predreg_domains_reset();

@@ -26,15 +26,17 @@
  */
 
 
-/* At exit, the cache is waited for so long, and then the helper thread, ns. The
- * lock of the cache is held for microseconds; a registration takes longer. */
+/* How long the exit waits for the lock of the cache, and then for the end of the helper
+ * thread, ns. The lock of the cache is held for microseconds; the helper may be in a
+ * registration, which takes longer. */
 #define CACHE_PATIENCE  1000000000ul
 #define THREAD_PATIENCE 5000000000ul
 
 
-/* A trace without its uses would be of no use. Leave-pinned keeps a cache of UCX on.
- * Where the cache of UCX hides uses, the cache of this library takes its place, and
- * leaves everything registered as well */
+/* See to it that a trace has all uses. The leave-pinned policy keeps UCX's own cache on.
+ * Where that cache answers uses without a call of this library, the trace would lack them:
+ * there the cache of this library takes its place, and leaves everything registered as
+ * well */
 static void record_without_ucx_cache(uct_predreg_core_t *core)
 {
     uct_predreg_knobs_t *knobs = &core->knobs;
@@ -61,7 +63,7 @@ static void paths_start(uct_predreg_core_t *core)
     }
 }
 
-/* Warn of bounds, which leave-pinned ignores */
+/* Warn of bounds, which the leave-pinned policy ignores */
 static void tell_ignored(const uct_predreg_knobs_t *knobs)
 {
     if ((knobs->max_pinned != SIZE_MAX) || (knobs->max_regions != ULONG_MAX) ||
@@ -161,7 +163,8 @@ static void print_summary(uct_predreg_core_t *core, const char *nothing)
         return;
     }
 
-    uct_predreg_note_pinned(core); /* Of open domains as well */
+    /* Domains that are still open have pinned memory, which the summary is to show */
+    uct_predreg_note_pinned(core);
     uct_predreg_snapshot(core, &snapshot);
     if (nothing != NULL) {
         snapshot.mode = UCS_RCACHE_PRED_MODE_NONE; /* The helper was never started */
@@ -205,7 +208,7 @@ UCS_F_DTOR static void core_exit(void)
     }
 
     if (!calm_down(core)) {
-        core->pid = 0; /* Unmap events are none of its business any more */
+        core->pid = 0; /* From now on the handlers of memory events do nothing */
         uct_predreg_addons_call(core, stop, core, 0);
         if ((core->knobs.summary != UCT_PREDREG_SUMMARY_NONE) ||
             uct_predreg_is_traced(&core->knobs)) {
@@ -262,7 +265,7 @@ uct_predreg_core_status(uct_predreg_tell_t tell, void *arg)
 
     uct_predreg_aside_tell(atomic_load(&core->aside), core->why_aside, tell, arg);
     if (core->compat == NULL) {
-        return; /* It was not started */
+        return; /* The core was not started */
     }
 
     tell(arg, "policy", ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);

@@ -23,16 +23,18 @@
 #include <string.h>
 
 
-/* The bounds have room for so many slabs at least: some slabs can be given back while
- * others are in use, and other memory has a place */
+/* The size of slabs is chosen so that the bounds have room for so many of them at least:
+ * then some slabs can be given back while others are in use, and memory outside of the
+ * arena has a place, too */
 #define MIN_SLABS 4
 
 /* The answer of rdma-core where fork() needs no care: ibv_fork_status of its verbs.h,
  * from version 35 on */
 #define FORK_UNNEEDED 2
 
-/* As far as glibc raises its threshold: DEFAULT_MMAP_THRESHOLD_MAX of its malloc.c,
- * 2.3 and later, where a word has 8 bytes */
+/* The length up to which glibc itself raises the threshold from which on it maps
+ * allocations: DEFAULT_MMAP_THRESHOLD_MAX of its malloc.c, 2.3 and later, where a word has
+ * 8 bytes */
 #define MAX_THRESHOLD (32ul << 20)
 
 #define VARIABLE "UCX_RCACHE_PRED_ARENA"
@@ -41,11 +43,12 @@
 /* The arena of the process. A forked child, which has a single thread, forgets it */
 static uct_predreg_arena_events_t events;
 
-/* Whether it was made, or could not be, and whether it is there. Under core.lock */
+/* Whether this process has tried to make its arena, and whether the attempt succeeded.
+ * Under core.lock */
 static int is_tried;
 static int is_made;
 
-/* Written when the core starts */
+/* The hook alter() that was there before. Written when the core starts */
 static int (*inner_alter)(const void *address, size_t length, int prot);
 
 
@@ -224,7 +227,7 @@ static ucs_status_t start_events(const uct_predreg_core_t *core)
     return status;
 }
 
-/* @return the reason why there is none; NULL: there is */
+/* @return why the arena could not be made; NULL: it was made */
 static const char *create(uct_predreg_core_t *core)
 {
     uct_predreg_arena_params_t params;
@@ -326,8 +329,9 @@ static void domain_closing(uct_predreg_core_t *core, uct_predreg_domain_t *domai
     }
 }
 
-/* Record an event. There is a trace. Regions are numbered from 1 on, and no handle has
- * such an address */
+/* Record an event of a use that the arena has answered; to be called only if there is a
+ * trace. The address of the handle is the number of the region: the cache numbers its
+ * regions from 1 on, and no handle has so low an address */
 static void record(uct_predreg_domain_t *domain, ucs_rcache_pred_event_t *event,
                    uct_mem_h memh)
 {
@@ -363,8 +367,9 @@ static int answer(uct_predreg_domain_t *domain, const void *address, size_t leng
     return 1;
 }
 
-/* If the peer's access is to end, the peer has the key of a slab, and the slab is
- * deregistered when all uses in the slab have ended */
+/* End a use, if the arena has answered it. If the use ends because a peer's access must
+ * end, the slab is deregistered when all uses in the slab have ended, since the peer has
+ * the key of the whole slab */
 static int
 end_answered(uct_predreg_domain_t *domain, const uct_md_mem_dereg_params_t *params)
 {

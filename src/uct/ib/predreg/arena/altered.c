@@ -52,13 +52,13 @@ void uct_predreg_altered_add(uct_predreg_altered_t *altered, uintptr_t start,
     atomic_store_explicit(&altered->is_any, 1, memory_order_relaxed);
 }
 
-/* @return the first noted page of a range, or the first other one; the end, if there is
- *         none */
+/* @return the first noted page of a range if @a noted is 1, or the first page that is not
+ *         noted if it is 0; the end of the range, if there is no such page */
 static size_t find(const uct_predreg_altered_t *altered, size_t page,
                    size_t end, int noted)
 {
     while ((page < end) && (is_noted(altered, page) != noted)) {
-        /* Words of nothing are passed at once */
+        /* A word of 0 has no noted page: all its 64 pages are passed at once */
         page += (noted && (page % 64 == 0) &&
                  (atomic_load_explicit(&altered->bits[page / 64],
                                        memory_order_relaxed) == 0)) ? 64 : 1;

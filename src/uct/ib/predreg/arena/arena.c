@@ -80,7 +80,8 @@ static void op_wake(void *arg)
     ucs_rcache_pred_thread_wake(arena->thread);
 }
 
-/* All but where the addresses begin */
+/* The parameters of the inner arena (ucs/arena), all but the address where its slabs
+ * begin */
 static ucs_arena_params_t inner_params(const uct_predreg_arena_params_t *params)
 {
     ucs_arena_params_t inner;
@@ -179,7 +180,8 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
     layout_t layout;
     char *start;
 
-    /* Behind the last slab is a page that stays, so that nothing grows there */
+    /* Behind the last slab one page stays reserved: otherwise the kernel could let memory
+     * at the end of the last slab grow in place (mremap), beyond the arena */
     start = uct_predreg_system_reserve(size, params->slab_size);
     if (start == NULL) {
         return UCS_ERR_NO_MEMORY;
@@ -256,7 +258,7 @@ give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 }
 
 /* Have the program's allocations come here, see attract.h. The program's allocator would
- * have kept freed memory, so the arena does */
+ * have kept memory that the program frees, so the arena keeps it as well */
 static void
 attract_wanted(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 {
@@ -345,13 +347,13 @@ collapse(uct_predreg_arena_t *arena, const void *address, size_t length)
     }
 }
 
-/* A use of a slab that nobody has used. malloc() would take memory of the same length from
+/* Handle the first use of a plain slab. malloc() would take memory of the same length from
  * the heap after the first free, unless told to map */
 static void want_slab(uct_predreg_arena_t *arena, const void *address,
                       size_t length, int wanted)
 {
-    /* Now, since the use registers the pages in a moment, and pinned pages stay as they are
-     * for all later uses */
+    /* Huge pages are made now, since the use registers the pages in a moment, and pinned
+     * pages stay as they are for all later uses */
     if (wanted > 0) {
         collapse(arena, address, length);
     }

@@ -42,14 +42,15 @@ typedef struct uct_predreg_arena_params {
     size_t                      min_length; /**< Shortest mapping that is
                                                  served, bytes */
     int                         is_strict;  /**< See ucs_arena_params_t */
-    unsigned                    flags;      /**< Access that registrations of
-                                                 slabs allow, and how they are
-                                                 made */
-    unsigned                    access;     /**< The first of these */
+    unsigned                    flags;      /**< Flags of the registrations of slabs: the
+                                                 allowed access, and how the memory is
+                                                 registered */
+    unsigned                    access;     /**< The allowed access alone: a use that needs
+                                                 more is not answered */
     uct_predreg_arena_reg_ops_t ops;
     /** Show other processes the statistics. The helper thread calls this, outside of
-     *  all locks, once a second, with ops.arg: answered uses tell
-     *  nobody. NULL: nobody is shown the statistics */
+     *  all locks, once a second, with ops.arg: a use that the arena answers does not show
+     *  them. NULL: nobody is shown the statistics */
     void                        (*publish)(void *arg);
     /** Let the program map allocations of a length and more, so that the arena
      *  gets to see them. Called by the helper thread outside of all locks, see attract.h:
@@ -57,7 +58,7 @@ typedef struct uct_predreg_arena_params {
      *  less than before.
      *  @param [in] length   SIZE_MAX: the program is to map as little as possible.
      *  @param [in] is_eager Whether free memory goes back to the kernel at once.
-     *  NULL: the program maps anyway */
+     *  NULL: nobody is told */
     void                        (*attract)(size_t length, int is_eager);
 } uct_predreg_arena_params_t;
 
@@ -85,14 +86,15 @@ typedef struct uct_predreg_arena {
                                            Constant */
     /** Whether this process has made the arena: a page that
      *  the kernel fills with zeros in a forked child, since memory hooks may
-     *  run there before any handler of the fork. Constant here, 1. */
+     *  run in the child before any handler of the fork. In the process that made the arena
+     *  always 1. */
     volatile int             *is_here;
     _Atomic(int)              has_events; /**< Whether a call of the program has
                                               come here. Written by any thread,
                                               relaxed: nothing is read through
                                               it */
     _Atomic(uint64_t)         zero_time;  /**< See the statistics. Relaxed */
-    ucs_rcache_pred_pressure_t pressure; /**< The helper's, as the next one */
+    ucs_rcache_pred_pressure_t pressure; /**< Used by the helper alone, as the next one */
     ucs_rcache_pred_time_t   look_at;    /**< When memory is looked at again, and
                                               statistics are shown */
     size_t                   size;       /**< Bytes of the mapping that has this
@@ -131,8 +133,9 @@ int uct_predreg_arena_give_way(uct_predreg_arena_t *arena);
 void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
                                  uct_predreg_arena_stats_t *stats);
 
-/** A use was not answered for lack of a registration: let the helper register the slab, if
- *  there is a plain one. Any thread. */
+/** A use was not answered for lack of a registration: let the helper register the slab of
+ *  the memory, if the slab is a plain one, which has memory and no registration. Any
+ *  thread. */
 void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
                             size_t length);
 
@@ -176,7 +179,7 @@ uct_predreg_arena_begin(uct_predreg_arena_t *arena, unsigned number,
  *
  * @param [in] is_invalid  Whether no peer may have access any more: then the
  *                         slab is deregistered after the last use.
- * @return whether the arena has.
+ * @return whether the arena had answered the use.
  */
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_arena_end(uct_predreg_arena_t *arena, uct_mem_h memh,

@@ -39,7 +39,8 @@ int uct_predreg_attract_note(uct_predreg_attract_t *attract, size_t length)
         return 0;
     }
 
-    /* Of two threads one may be forgotten: there will be further uses */
+    /* If two threads write at the same time, the shorter length may be lost: a further use
+     * of the buffer will note it */
     atomic_store_explicit(&attract->wanted, length, memory_order_relaxed);
     return 1;
 }
@@ -56,8 +57,9 @@ uct_predreg_attract_is_malloced(const void *address, size_t page_size)
            ((chunk[1] & CHUNK_BITS) == CHUNK_MAPPED);
 }
 
-/* Whether more requests have found no room than uses were answered, since the last
- * look. The kernel maps and unmaps memory for each, and UCX registers each */
+/* Whether more requests have found no room than uses were answered, since the look that
+ * attract->refused is from. For each such request the kernel maps and unmaps memory, and
+ * UCX registers it */
 static int is_too_small(uct_predreg_attract_t *attract, uint64_t answered,
                         uint64_t refused, int is_full)
 {
@@ -83,7 +85,7 @@ static int is_too_small(uct_predreg_attract_t *attract, uint64_t answered,
     return 0;
 }
 
-/* From a length on malloc() maps */
+/* Begin to have malloc() map allocations from a length on */
 static void begin(uct_predreg_attract_t *attract, size_t length,
                   ucs_rcache_pred_time_t now, uint64_t answered,
                   uint64_t refused)
@@ -98,7 +100,8 @@ static void begin(uct_predreg_attract_t *attract, size_t length,
 static int is_unused(uct_predreg_attract_t *attract, size_t wanted)
 {
     attract->is_trial  = 0;
-    attract->attracted = SIZE_MAX; /* Or what is wanted, in a moment */
+    attract->attracted = SIZE_MAX; /* The caller sets the wanted length in a moment, if
+                                      there is one */
     attract->settle_at = UCS_RCACHE_PRED_TIME_INF;
     return wanted == SIZE_MAX;
 }

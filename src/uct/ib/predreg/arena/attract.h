@@ -20,19 +20,23 @@ BEGIN_C_DECLS
  * at first all, since programs often allocate buffers before the first communication, and
  * then those as long as communicated buffers. Memory in malloc()'s heap is warm, and nobody
  * fills it with zeros: the heap is better for all others, and for all allocations if the
- * arena has no room. Uses the times of the cache; arena.c calls these functions.
+ * arena has no room. The times are those of the cache's clock; arena.c calls these
+ * functions.
  */
 
-/** How long free memory at the end of the heap goes back to the kernel at once: or else the
- *  heap would serve allocations to be mapped, ns. */
+/** After malloc() was told to map more, free memory at the end of its heap goes back to the
+ *  kernel at once for this time, ns: otherwise the heap would serve allocations that are to
+ *  be mapped. */
 #define UCT_PREDREG_ATTRACT_SETTLE (1ul * 1000 * 1000 * 1000)
 
-/** When the program has unmapped memory of the arena so often, malloc() maps only
- *  allocations as long as communicated buffers. An allocation that stays costs the same in
- *  either place; one that comes and goes is slower if mapped. */
+/** The trial, in which malloc() maps all allocations, ends when the program has unmapped
+ *  memory of the arena so often. Then malloc() maps only allocations as long as
+ *  communicated buffers. An allocation that stays costs the same in either place; one that
+ *  comes and goes is slower if mapped. */
 #define UCT_PREDREG_ATTRACT_TRIAL 64
 
-/** Malloc() maps from this length on, where the heap is to serve all. */
+/** The length from which on malloc() is told to map where its heap is to serve all
+ *  allocations. */
 #define UCT_PREDREG_ATTRACT_NONE (SIZE_MAX - 1)
 
 /** An arena that refuses so many requests may be too small. */
@@ -46,7 +50,7 @@ typedef enum {
     UCT_PREDREG_ATTRACT_UNUSED,  /**< Malloc uses its heap: nothing was communicated */
     UCT_PREDREG_ATTRACT_MORE,    /**< Malloc maps from the shortest communicated length
                                       on */
-    UCT_PREDREG_ATTRACT_SETTLED, /**< The heap keeps what is free again */
+    UCT_PREDREG_ATTRACT_SETTLED, /**< The heap keeps its free memory again */
     UCT_PREDREG_ATTRACT_OVER     /**< Malloc maps as little as possible from now on */
 } uct_predreg_attract_change_t;
 
@@ -55,7 +59,7 @@ typedef enum {
 typedef struct uct_predreg_attract {
     size_t           min;       /**< Shortest mapping that is served. Constant */
     size_t           max;       /**< Longest one. Constant */
-    /** The shortest communicated length between both; SIZE_MAX: there was none.
+    /** The shortest communicated length between min and max; SIZE_MAX: there was none.
      *  Written by any thread, relaxed: nothing is read through it */
     _Atomic(size_t)   wanted;
     /** How often memory of the arena was unmapped since malloc() maps all. Written by
@@ -63,10 +67,13 @@ typedef struct uct_predreg_attract {
     _Atomic(unsigned) num_unmapped;
     size_t           attracted; /**< From this length on malloc() maps; SIZE_MAX: malloc()
                                      was told nothing. The helper's, as all below */
-    ucs_rcache_pred_time_t settle_at; /**< UCS_RCACHE_PRED_TIME_INF: it has */
-    uint64_t         answered;  /**< Uses by the last look at which */
-    uint64_t         refused;   /**< so many requests had found no room */
-    int              is_trial;  /**< Whether malloc() maps all, or is to */
+    ucs_rcache_pred_time_t settle_at; /**< When the heap is to keep its free memory again;
+                                           UCS_RCACHE_PRED_TIME_INF: it keeps it already */
+    uint64_t         answered;  /**< How many uses the arena had answered, */
+    uint64_t         refused;   /**< and how many requests had found no room, at an earlier
+                                     look, from which is_too_small() counts */
+    int              is_trial;  /**< Whether the trial is under way or to come: malloc()
+                                     maps all allocations that the arena serves */
     int              is_over;
 } uct_predreg_attract_t;
 
@@ -83,7 +90,8 @@ int uct_predreg_attract_note(uct_predreg_attract_t *attract, size_t length);
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_attract_unmapped(uct_predreg_attract_t *attract)
 {
-    /* No line is taken from other threads after the trial */
+    /* After the trial the number is only read, so that threads do not take its cache line
+     * from each other */
     return (atomic_load_explicit(&attract->num_unmapped, memory_order_relaxed) <
             UCT_PREDREG_ATTRACT_TRIAL) &&
            (atomic_fetch_add_explicit(&attract->num_unmapped, 1,

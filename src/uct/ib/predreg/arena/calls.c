@@ -92,7 +92,8 @@ int uct_predreg_arena_munmap(uct_predreg_served_t *served, void **address_p,
         return 1;
     }
 
-    /* Memory before and behind the arena is the kernel's */
+    /* The kernel is to unmap the memory before and behind the arena. Of two such parts the
+     * last one is unmapped here, and the caller hands the first one to the kernel */
     if (pages.start < part.start) {
         *length_p = part.start - pages.start;
         if (pages.end > part.end) {
@@ -112,7 +113,7 @@ int uct_predreg_arena_alter(uct_predreg_served_t *served, const void *address,
     uintptr_t offset = (uintptr_t)address & (served->page_size - 1);
     uct_predreg_pages_t pages, part;
 
-    /* mlock() takes any address */
+    /* mlock() takes an address within a page: begin at the start of the page */
     if (!uct_predreg_served_pages(served, (const char*)address - offset,
                                   length + offset, &pages) ||
         !uct_predreg_served_part(served, &pages, &part)) {
@@ -143,7 +144,8 @@ static void advise_rest(const uct_predreg_pages_t *pages,
     }
 }
 
-/* Let unneeded memory read as zero. The kernel refuses to discard locked memory */
+/* Answer advice by which the program discards the contents of memory: the memory reads as
+ * zero afterwards. The kernel refuses to discard locked memory */
 static int discard(uct_predreg_served_t *served,
                    const uct_predreg_pages_t *pages,
                    const uct_predreg_pages_t *part, int advice)
@@ -158,7 +160,8 @@ static int discard(uct_predreg_served_t *served,
     return 1;
 }
 
-/* Advice about memory, with only live pages in the arena, none of them spoilt */
+/* Handle advice about memory whose pages in the arena are all live, i.e. the program's, and
+ * not in a spoilt slab, whose pages the kernel may have taken away */
 static int advise_live(uct_predreg_served_t *served,
                        const uct_predreg_pages_t *pages,
                        const uct_predreg_pages_t *part, int advice)

@@ -29,12 +29,15 @@ BEGIN_C_DECLS
  * kernel refuse an impossible call as without an arena.
  */
 
-/** Flags of a mapping for pages at once, or for none before the first access, as jemalloc
- *  has for all memory. Programs that reserve memory ask for more than a slab. */
+/** Flags by which a program asks for all pages at once (MAP_POPULATE), or for no
+ *  reservation of memory before the first access (MAP_NORESERVE, which jemalloc sets for
+ *  all memory): neither matters to whether the arena can serve a mapping. Programs that
+ *  reserve memory ask for more than a slab. */
 #define UCT_PREDREG_ARENA_ANY_MEMORY (MAP_POPULATE | MAP_NORESERVE)
 
-/** @return whether a long mapping with these arguments of mmap() can come from an arena: one
- *          without an address, a file, a kind or a lock. */
+/** @return whether a long mapping with these arguments of mmap() can come from an arena: a
+ *          mapping without a wanted address, of no file, and without flags for another kind
+ *          of memory or for locking the memory. */
 static inline int uct_predreg_arena_may_serve(const void *address, int prot, int flags)
 {
     return (address == NULL) && (prot == (PROT_READ | PROT_WRITE)) &&
@@ -56,7 +59,7 @@ typedef struct uct_predreg_mremap {
     size_t old_length;
     size_t new_length;
     int    flags;
-    int    is_target_known; /**< Whether the next one is known */
+    int    is_target_known; /**< Whether target is known */
     void   *target;         /**< With MREMAP_FIXED */
 } uct_predreg_mremap_t;
 

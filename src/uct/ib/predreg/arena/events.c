@@ -83,7 +83,8 @@ static void on_madvise(uct_predreg_served_t *served, ucm_event_t *event)
     }
 }
 
-/* Shared memory in place of what is there */
+/* The program is about to attach shared memory. With SHM_REMAP it replaces the memory that
+ * is there */
 static void on_shmat(uct_predreg_served_t *served, const ucm_event_t *event)
 {
     uintptr_t address = (uintptr_t)event->shmat.shmaddr;
@@ -102,7 +103,7 @@ static void on_shmat(uct_predreg_served_t *served, const ucm_event_t *event)
 }
 
 /* @return the arena of this process; NULL if there is none. A child that was forked just now
- * sees the parent's arena, whose memory is like any other there */
+ * sees the parent's arena, whose memory is ordinary memory in the child */
 static uct_predreg_arena_t *find_arena(uct_predreg_arena_events_t *events)
 {
     uct_predreg_arena_t *arena;
@@ -123,7 +124,7 @@ handle_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
         return;
     }
 
-    /* The flag is read first, so that threads do not take the line from each other */
+    /* The flag is read first, so that threads do not take its cache line from each other */
     if (!atomic_load_explicit(&arena->has_events, memory_order_relaxed)) {
         atomic_store_explicit(&arena->has_events, 1, memory_order_relaxed);
     }
@@ -173,7 +174,8 @@ int uct_predreg_arena_events_arrive(uct_predreg_arena_events_t *events)
     }
 
     munmap(page, size);
-    /* If a call of another thread has come, these two come as well */
+    /* If a call of another thread has set the flag, the calls of mmap() and munmap() above
+     * reach the arena as well */
     return atomic_load_explicit(&arena->has_events, memory_order_relaxed);
 }
 

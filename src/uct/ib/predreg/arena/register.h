@@ -56,7 +56,8 @@ typedef struct uct_predreg_handles {
 } uct_predreg_handles_t;
 
 
-/** What registers. Called by one thread at a time, and not in memory hooks. */
+/** The functions that register slabs and keep the bounds. Called by one thread at a time,
+ *  and not in memory hooks. */
 typedef struct uct_predreg_arena_reg_ops {
     ucs_status_t (*mem_reg)(void *domain, void *address, size_t length,
                             unsigned flags, uct_mem_h *memh_p);
@@ -98,7 +99,7 @@ typedef struct uct_predreg_arena_regs {
 } uct_predreg_arena_regs_t;
 
 
-/** @return bytes for the tables of up to so many handles. */
+/** @return how many bytes the tables of up to @a max handles need. */
 size_t uct_predreg_handles_memory_size(size_t max);
 
 /** @param [in] memory  uct_predreg_handles_memory_size() bytes, zero. */
@@ -152,7 +153,7 @@ uct_predreg_handles_find(const uct_predreg_handles_t *handles, uint64_t handle)
     return slab;
 }
 
-/** @return bytes that are needed for so many slabs. */
+/** @return how many bytes the registrations of @a num_slabs slabs need. */
 size_t uct_predreg_arena_regs_memory_size(uint32_t num_slabs);
 
 /** @param [in] memory  uct_predreg_arena_regs_memory_size() bytes, zero. The
@@ -161,7 +162,7 @@ void uct_predreg_arena_regs_init(uct_predreg_arena_regs_t *regs, void *memory);
 
 void uct_predreg_arena_regs_cleanup(uct_predreg_arena_regs_t *regs);
 
-/** Register later slabs in a domain, too.
+/** Register slabs in one more domain from now on.
  *
  * @return its number; -1: there are too many domains. */
 int uct_predreg_arena_regs_add(uct_predreg_arena_regs_t *regs, void *domain);
@@ -179,8 +180,9 @@ ucs_status_t uct_predreg_arena_regs_reg(uct_predreg_arena_regs_t *regs,
 void uct_predreg_arena_regs_dereg(uct_predreg_arena_regs_t *regs,
                                   uct_predreg_arena_memhs_t *memhs);
 
-/** @return the registration of a slab that is kept open; NULL: there is none in the
- *          domain. Wait-free; any thread. */
+/** @return the registration of a slab in a domain; NULL: there is none in the domain. The
+ *          caller has begun a use of the slab, so that the registration stays. Wait-free;
+ *          any thread. */
 static UCS_F_ALWAYS_INLINE uct_mem_h
 uct_predreg_arena_regs_get(const ucs_arena_slab_t *slab, unsigned number)
 {

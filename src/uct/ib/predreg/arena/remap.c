@@ -41,7 +41,8 @@ static int refuse_to_grow(const uct_predreg_served_t *served,
                           uct_predreg_mremap_t *call)
 {
     call->flags &= ~MREMAP_KNOWN;
-    /* A move with the same length fails as one that grows */
+    /* Have a move with the same length grow, so that the kernel refuses it for the same
+     * reason */
     call->new_length = ucs_max(call->new_length,
                                call->old_length + served->page_size);
     return 0;
@@ -94,8 +95,8 @@ static void *map_target(uct_predreg_served_t *served,
     return (target == NULL) ? uct_predreg_system_map(NULL, length) : target;
 }
 
-/* Move the pages of live, unregistered memory; the addresses stay mapped. @return 0 if the
- * pages are to be copied */
+/* Move the pages of live, unregistered memory to the target; the old addresses stay mapped.
+ * @return 0 if the pages are to be copied */
 static int move_pages(uct_predreg_served_t *served,
                       const uct_predreg_pages_t *old, void *target,
                       size_t length)
@@ -225,8 +226,9 @@ static int move_spoilt(uct_predreg_served_t *served,
                                         uct_predreg_pages_length(old), length,
                                         target);
     if ((*result_p == NULL) && !uct_predreg_served_is_altered(served, old)) {
-        /* The kernel may see two mappings only because the rest of the slab consists of huge
-         * pages */
+        /* The kernel moves no range of two mappings. Memory without advice for huge pages
+         * is a mapping apart from the rest of its slab, which has the advice: join the two,
+         * and try again */
         (void)uct_predreg_system_madvise(call->address,
                                          uct_predreg_pages_length(old),
                                          MADV_HUGEPAGE);

@@ -24,10 +24,11 @@ ucs_rcache_pred_time_t uct_predreg_served_time(uct_predreg_served_t *served)
     uint64_t last = atomic_load_explicit(&served->last, memory_order_relaxed);
     uint64_t now  = served->now(served->arg);
 
-    /* Rarely, so that threads do not take the line from each other: the clock may have been
-     * later than the noted time by the slack, so the slack is made up for as well. Of several
-     * threads that find a jump, one notes the new time. If another thread has read the clock
-     * before the jump and comes late, the time goes ahead once, and work is done early */
+    /* The time is noted rarely, so that threads do not take the cache line from each other.
+     * So the clock may have been later than the noted time by the slack, and the slack is
+     * made up for as well. Of several threads that find a jump, one notes the new time. If
+     * another thread has read the clock before the jump and comes late, the time goes ahead
+     * once, and work is done early */
     if (((now > last + CLOCK_SLACK) || (last > now + CLOCK_SLACK)) &&
         atomic_compare_exchange_strong_explicit(&served->last, &last, now,
                                                 memory_order_relaxed,
@@ -59,8 +60,8 @@ int uct_predreg_served_pages(const uct_predreg_served_t *served,
     pages->end   = pages->start + size;
     return !(pages->start & mask) && (size >= length) && (size > 0) &&
            (pages->end > pages->start) &&
-           /* Few programs ask for addresses beyond, and none for memory on both
-            * sides */
+           /* Few programs ask for addresses beyond the usual ones, and none for memory that
+            * is partly below their end and partly beyond */
            ((pages->start >= USUAL_ADDRESSES) ||
             (pages->end <= USUAL_ADDRESSES));
 }

@@ -85,7 +85,7 @@ int uct_predreg_served_part(const uct_predreg_served_t *served,
                             uct_predreg_pages_t *part);
 
 /*
- * Of pages in the addresses of the arena
+ * Functions about a part, i.e. pages in the addresses of the arena
  */
 
 /** @return whether some are in spoilt slabs. */
@@ -121,8 +121,9 @@ int uct_predreg_served_renew(uct_predreg_served_t *served,
 void uct_predreg_served_spoil(uct_predreg_served_t *served,
                               const uct_predreg_pages_t *part);
 
-/** Before a call of the kernel for live memory with a spoilt slab: spoil all slabs, since
- *  the kernel may take pages away in any, which must not stay registered. */
+/** Before a call of the kernel for live memory that is partly in a spoilt slab: spoil all
+ *  slabs of the memory, since the kernel may take pages away from any of them, and such
+ *  pages must not stay registered. */
 void uct_predreg_served_spoil_others(uct_predreg_served_t *served,
                                      const uct_predreg_pages_t *part);
 

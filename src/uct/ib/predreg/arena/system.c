@@ -69,7 +69,8 @@ void *uct_predreg_system_move(void *address, size_t length, size_t new_length,
 
     grown = sys_mremap(moved, length, new_length, MREMAP_MAYMOVE, NULL);
     if (grown == MAP_FAILED) {
-        /* Where it was there still is a mapping, which makes room */
+        /* Move the memory back. MREMAP_DONTUNMAP has left a mapping at the old addresses,
+         * which the memory replaces, so that this move does not fail for lack of room */
         (void)sys_mremap(moved, length, length, MREMAP_MAYMOVE | MREMAP_FIXED,
                          address);
         return NULL;
@@ -123,8 +124,9 @@ int uct_predreg_system_anew(void *address, size_t length)
 
 int uct_predreg_system_renew(void *address, size_t length)
 {
-    /* The opposites of what madvise() changes. Which of them a kernel knows
-     * makes no difference: it cannot have done then what is undone */
+    /* The opposites of what madvise() changes. A kernel that does not know one of them
+     * refuses it, which does no harm: such a kernel did not know the advice to be undone
+     * either */
     static const int advices[] = {
         MADV_NORMAL, MADV_DOFORK, MADV_KEEPONFORK, MADV_DODUMP,
         MADV_UNMERGEABLE, MADV_HUGEPAGE
@@ -163,7 +165,7 @@ ucs_status_t uct_predreg_system_op_map(void *arg, void *start, size_t length)
 ucs_status_t
 uct_predreg_system_op_discard(void *arg, void *start, size_t length)
 {
-    /* Not of locked memory */
+    /* The kernel refuses MADV_DONTNEED for locked memory */
     return (uct_predreg_system_madvise(start, length, MADV_DONTNEED) == 0) ?
                    UCS_OK :
                    UCS_ERR_UNSUPPORTED;

@@ -25,7 +25,7 @@ BEGIN_C_DECLS
  *
  * @param [in] length  Bytes, a multiple of the page size, as align.
  * @param [in] align   A power of 2.
- * @return NULL if there are none. */
+ * @return NULL if there are no such addresses. */
 void *uct_predreg_system_reserve(size_t length, size_t align);
 
 /** Map new memory that may be read and written. @return NULL if that failed.

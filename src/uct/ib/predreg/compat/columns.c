@@ -122,7 +122,7 @@ static ucs_status_t reg_error(ucs_status_t status, int error)
         .kept          = UCT_PREDREG_ASIDE_CACHE_ON \
     }, \
     .quiet_flag        = UCT_MD_MEM_FLAG_HIDE_ERRORS, \
-    /* UCX's own handlers of memory events have 1000 and below */ \
+    /* UCX's own handlers of memory events have the priority 1000 or less */ \
     .vm_event_priority = 1500, \
     .md_facts          = md_facts, \
     .reg_error         = reg_error
@@ -339,7 +339,7 @@ static const char *const kept_components_1_18[] = {
     .proto                  = PROTO("y"), \
     /* UCP_RCACHE_OVERHEAD_DEFAULT of ucp_mm.h */ \
     .hit_cost               = 50e-9, \
-    /* ucp_memh_dereg() has it on the stack (ucp_mm.c) */ \
+    /* ucp_memh_dereg() has the completion on its stack (ucp_mm.c) */ \
     .waits_for_invalidation = 1, \
     .mremap_target_offset   = 40, /* ucm.h, from 1.15 on */ \
     .tells_local            = 1, \
@@ -348,9 +348,9 @@ static const char *const kept_components_1_18[] = {
 
 /*
  * ib_md.c. EAGAIN is transient where memory is paged on demand: the retries are meant for
- * that. EAGAIN is also the answer of an adapter that has no key left (mlx5: "no resources"),
- * and of the limit of the control group for RDMA, and then only a deregistration helps. 7 is
- * the default of 1.16 and 1.17.
+ * such memory. EAGAIN is also the answer of an adapter that has no key left (mlx5: "no
+ * resources"), and of the limit of the control group for RDMA, and then only a
+ * deregistration helps. 7 is the default of 1.16 and 1.17.
  */
 #define FACTS_1_18 \
     FACTS_1_16, \

@@ -43,9 +43,9 @@ static void add_accepted(char *reason, size_t max)
              (*last)->last_minor);
 }
 
-/* UCT tells its version by its functions only: 1.13 is the first one that packs
- * keys through the second interface, and the last one that does not register
- * through it (uct_v2.h) */
+/* UCT tells its version by its functions only: 1.13 is the first version that packs keys
+ * through the second interface (uct_v2.h), and the last version that does not register
+ * memory through this interface */
 static const uct_predreg_compat_t *
 find_by_functions(const uct_predreg_real_t *real, char *reason, size_t max)
 {
@@ -127,7 +127,7 @@ char *uct_predreg_ucp_settings(const uct_predreg_real_t *real,
     real->ucp_config_print(config, stream, "", UCS_CONFIG_PRINT_CONFIG);
     if (fclose(stream) != 0) { /* The text is complete only now */
         free(text);
-        return NULL; /* There was no memory for it */
+        return NULL; /* There was no memory for the text */
     }
     return text;
 }

@@ -47,8 +47,8 @@ typedef enum {
     UCT_PREDREG_PURPOSE_WHOLE,     /**< Local data of a put or get that goes in parts.
                                         UCP registers each part: all data is registered
                                         in place of one part. The part alone does as well */
-    UCT_PREDREG_PURPOSE_PINNED,    /**< As MAPPED, for somebody who decides how long the
-                                        memory stays pinned */
+    UCT_PREDREG_PURPOSE_PINNED,    /**< As MAPPED, but the caller, such as Firehose, decides
+                                        how long the memory stays pinned */
     UCT_PREDREG_PURPOSE_WINDOW     /**< As MAPPED, but managed domains get a page of it.
                                         The core is told MAPPED */
 } uct_predreg_purpose_t;
@@ -71,7 +71,8 @@ typedef enum {
                                       does not fit */
     UCT_PREDREG_MAY_KEYLESS,     /**< Register as a whole; if the memory does not fit, a
                                       key that leads nowhere (packed_key.h) has UCP go
-                                      another way, unlike a refusal */
+                                      another way. A refusal would make the operation
+                                      fail */
     UCT_PREDREG_MAY_LAST
 } uct_predreg_may_t;
 
@@ -112,8 +113,9 @@ typedef struct uct_predreg_compat {
      *  whose name only begins so. An entry with the name NULL ends the list. */
     const uct_predreg_setting_t *md_caches;
 
-    /** How often a domain registers memory again while the system says EAGAIN, if that is
-     *  without end: "off" is a number. The name is NULL if there is an end. */
+    /** The setting for how often a domain repeats a registration that fails with EAGAIN, in
+     *  versions that repeat it without end by default: "off" is a finite number. The name
+     *  is NULL in versions whose default is finite. */
     uct_predreg_setting_t reg_retry;
 
     /** Whether UCP's cache, where it is on, answers uses without a call of this library */
@@ -239,8 +241,9 @@ uct_predreg_compat_read_params(const uct_md_mem_reg_params_t *params,
 
 /**
  * @return whether a request that uct_predreg_compat_read_params() does not accept is for
- *         memory of a device, for UCP's cache to keep: the request has a dmabuf or names
- *         the type of the memory, and asks for access only.
+ *         memory of a device, which stays registered (md/kept.c) as in UCP's own cache: the
+ *         request has a dmabuf or names the type of the memory, and its flags ask for
+ *         access only.
  */
 int uct_predreg_compat_is_of_device(const uct_md_mem_reg_params_t *params);
 

@@ -31,9 +31,9 @@ static const struct {
 };
 
 
-/* @return the libucs of this library: a process may have another one. To be closed
- *         unless NULL, for which dlsym() takes the place where the program looks for
- *         functions. */
+/* @return the libucs of this library: a process may have another one, too. The caller
+ *         closes it. NULL: it was not found, and the caller searches where the program
+ *         looks for functions (RTLD_DEFAULT). */
 static void *open_libucs(void)
 {
     Dl_info info;
@@ -67,7 +67,7 @@ unsigned uct_predreg_ucs_minor(void)
     static _Atomic(unsigned) found;
     unsigned minor;
 
-    /* Relaxed: threads that come here at the same time find the same */
+    /* Relaxed: threads that come here at the same time find the same version */
     minor = atomic_load_explicit(&found, memory_order_relaxed);
     if (minor == 0) {
         minor = find_minor();

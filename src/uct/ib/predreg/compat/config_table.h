@@ -53,20 +53,20 @@ typedef struct uct_predreg_config_field {
     size_t                          offset;     /**< Of its value in the
                                                      structure of all values */
     const uct_predreg_config_type_t *type;
-    int                             is_hidden;  /**< Whether UCX reads it and
-                                                     lists it not */
+    int                             is_hidden;  /**< Whether UCX reads the setting, but does
+                                                     not list it */
 } uct_predreg_config_field_t;
 
 
 /** A table of settings. */
 typedef struct uct_predreg_config_table {
-    const char                       *title;  /**< What ucx_info prints above
-                                                   them */
-    const char                       *prefix; /**< Their variables are UCX_,
-                                                   this and their names */
-    const uct_predreg_config_field_t *fields; /**< One whose name is NULL ends
-                                                   them */
-    size_t                           stride;  /**< From one to the next, bytes */
+    const char                       *title;  /**< What ucx_info prints above the
+                                                   settings */
+    const char                       *prefix; /**< The variable of a setting is UCX_, then
+                                                   this prefix, then the setting's name */
+    const uct_predreg_config_field_t *fields; /**< The settings; one with the name NULL ends
+                                                   the array */
+    size_t                           stride;  /**< From one setting to the next, bytes */
     size_t                           size;    /**< Of the structure of all
                                                    values, bytes */
 } uct_predreg_config_table_t;

@@ -19,7 +19,7 @@ BEGIN_C_DECLS
  * The key to memory that UCP packs into a message for a peer, while the domains
  * pack their parts of it one after the other. UCX 1.16 to 1.23, ucp_rkey.c:
  *
- *   8 bytes    a bit for each of this process's domains that has a part in it
+ *   8 bytes    a bit for each of this process's domains that has a part in the key
  *   1 byte     type of the memory
  *   for each of these domains, in their order:
  *     1 byte   length of its part
@@ -43,8 +43,8 @@ typedef struct uct_predreg_packed_key {
     char     *start;  /**< Where it starts */
     char     *part;   /**< The part that is packed at present, or was last */
     uint64_t domains; /**< Which domains it names now */
-    unsigned left;    /**< How many parts are to follow this one */
-    char     *next;   /**< Where the next one would be */
+    unsigned left;    /**< How many parts are to follow the present one */
+    char     *next;   /**< Where the next part would be */
 } uct_predreg_packed_key_t;
 
 

@@ -136,7 +136,8 @@ ucs_status_t uct_predreg_rcache_get(uct_predreg_rcache_t *rcache, void *address,
 
 /* Settings */
 
-/* uct_md.c of UCX up to 1.15; later it is inf */
+/* The default of RCACHE_MAX_UNRELEASED in uct_md.c of UCX up to 1.15; later versions have
+ * inf */
 #define MAX_UNRELEASED (512ul << 20)
 
 
@@ -174,11 +175,11 @@ static int read_nothing(const char *text, void *dest, const void *arg)
 
 #define FIELD(_name) ucs_offsetof(uct_predreg_settings_t, _name)
 
-/* What has no effect: unmapped memory is deregistered by the helper or by the next
- * registration, slices are joined by how they are used, and the handler of memory
- * events has a place of its own. Of the settings, where UCX's structure takes the
- * place (md/kept.c), all but the alignment have their effect. Defaults are those of
- * all versions and components. */
+/* The settings of UCX's caches. The last three have no effect on the cache of this library
+ * (is_in_vain): the helper or the next registration deregisters unmapped memory, slices are
+ * joined by how they are used, and the handler of memory events has a priority of its own.
+ * In UCX's structure, which md/kept.c uses, all but the alignment have their effect.
+ * Defaults are those of all versions and components. */
 static const struct {
     const char *name;
     /* As UCS's functions for settings. @return whether UCX could have written the text */

@@ -111,7 +111,7 @@ typedef struct uct_predreg_rcache_params {
     int          events;         /**< Events of UCM after which a region is
                                       invalid */
     int          event_priority; /**< Of their handler */
-    int          purge_on_fork;  /**< Whether nothing is kept at a fork */
+    int          purge_on_fork;  /**< Whether idle regions are deregistered at a fork */
     unsigned long max_regions;   /**< While there are more, idle ones give way */
     size_t       max_size;       /**< While they have more bytes, likewise */
     size_t       max_unreleased; /**< So many bytes of invalid regions may wait

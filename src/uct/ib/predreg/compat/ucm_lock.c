@@ -33,7 +33,7 @@ typedef struct {
     uintptr_t end;
 } segment_t;
 
-/* More than a library has */
+/* More writable segments than a library has */
 #define MAX_SEGMENTS 4
 
 typedef struct {
@@ -42,10 +42,10 @@ typedef struct {
 } segments_t;
 
 
-/* More than there are */
+/* More variables than ever look like the lock at the same time */
 #define MAX_CANDIDATES 8
 
-/* What may be the lock */
+/* Variables that may be the lock */
 typedef struct {
     pthread_rwlock_t *locks[MAX_CANDIDATES];
     unsigned         num;
@@ -108,8 +108,8 @@ static int is_writer(const pthread_rwlock_t *lock, int tid)
            (__atomic_load_n(&lock->__data.__readers, __ATOMIC_RELAXED) != 0);
 }
 
-/* Find variables that look like a lock of the thread. Another variable does so if its
- * value happens to be the thread's number */
+/* Find variables that look like a lock of the thread. A variable that is no lock looks like
+ * one if its value happens to be the thread's number */
 static void search(const segments_t *segments, int tid, candidates_t *candidates)
 {
     const uintptr_t align = __alignof__(pthread_rwlock_t);
@@ -160,8 +160,9 @@ void uct_predreg_ucm_lock_find(void)
         return;
     }
 
-    /* dl_iterate_phdr() may call for memory. From the lock on nothing may, nor the
-     * handler of a signal: it would wait for this thread */
+    /* dl_iterate_phdr() may call for memory. While this thread has the lock, nothing may
+     * call for memory, and no handler of a signal may run: the thread would wait for
+     * itself */
     dl_iterate_phdr(note_segments, &segments);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);

@@ -30,16 +30,16 @@ BEGIN_C_DECLS
 /**
  * Find the lock of the UCM of this library. May be called again. For a moment the lock is
  * held for writing. Not in memory hooks; one thread at a time. If the lock is not found,
- * since UCM or the C library is another one than is known, children are as without this
- * module.
+ * since UCM or the C library is another one than is known, forked children may hang as
+ * described above.
  */
 void uct_predreg_ucm_lock_find(void);
 
 /**
  * In a forked child: let go of the lock for the threads that only the parent has. To be
- * called before the child has other threads. If the handler of a signal has interrupted
- * such a call and forks, and the child returns from the handler, the child lets go of the
- * lock once more, and may only read from then on.
+ * called before the child has other threads. If the handler of a signal has interrupted a
+ * call that holds the lock, and forks, and the child returns from the handler, then the
+ * child releases the lock a second time, and may only read from then on.
  */
 void uct_predreg_ucm_lock_forked(void);
 

@@ -18,8 +18,8 @@ BEGIN_C_DECLS
 
 /** @file ucx_api.h
  *
- * What this library calls and overrides of UCX, and no header of a distribution declares, or not
- * in the form of each version.
+ * The functions and structures of UCX that this library calls or overrides, and that no
+ * header of a distribution declares, or not in the form of each version.
  */
 
 
@@ -178,8 +178,8 @@ static inline void uct_predreg_ucp_params_copy(uct_predreg_ucp_params_t *copy,
 }
 
 
-/* ucp_rkey_compare() exists since 1.16, of which the headers of the build may know
- * nothing */
+/* ucp_rkey_compare() exists since 1.16. The headers of the build may be older, and lack its
+ * parameters */
 #if UCP_API_VERSION < UCP_VERSION(1, 16)
 typedef struct ucp_rkey_compare_params ucp_rkey_compare_params_t;
 
