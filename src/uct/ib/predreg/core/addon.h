@@ -36,8 +36,8 @@ enum {
 
 /** An add-on. A function may be NULL. */
 struct uct_predreg_addon {
-    /** @return what the knobs make it want to know, UCT_PREDREG_NEEDS_*. Of unmapped memory
-     *  the core is told anyway, except under leave-pinned. */
+    /** @return what the knobs make it want to know, UCT_PREDREG_NEEDS_*. UCM tells the core
+     *  of unmapped memory anyway, except under the leave-pinned policy. */
     unsigned (*needs)(const uct_predreg_core_t *core);
 
     /**
@@ -56,8 +56,8 @@ struct uct_predreg_addon {
      *  was, or the user was told. */
     void     (*exit)(uct_predreg_core_t *core, const char *nothing);
 
-    /** Before that: end the add-on's own threads. @param [in] patience  Wait so long at
-     *  most, ns. */
+    /** Called before exit(): end the add-on's own threads. @param [in] patience  Wait so
+     *  long at most, ns. */
     void     (*stop)(uct_predreg_core_t *core, uint64_t patience);
 
     /** The cache is about to be made, or, under leave-pinned, the first domain to be
@@ -76,7 +76,8 @@ struct uct_predreg_addon {
      *  nothing, and waits for no lock before HOOK in docs/design/locks.md. */
     void     (*unmapped)(uct_predreg_core_t *core, uintptr_t start, uintptr_t end);
 
-    /** Memory was mapped or moved, or not: UCM's event after the call of the kernel. */
+    /** The program has asked the kernel to map or to move memory, and the kernel has
+     *  answered: the result in UCM's event tells whether it did so. */
     void     (*mapped)(uct_predreg_core_t *core, ucm_event_type_t type,
                        const ucm_event_t *event);
 

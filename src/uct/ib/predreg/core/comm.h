@@ -28,9 +28,9 @@ BEGIN_C_DECLS
  * points of UCP. The description lives as long as the call, on the stack of the calling
  * thread.
  *
- * And the core's changes of a small send before UCP gets the send. The entry point has
- * the changes on its stack until UCP has returned: sends may be nested, since UCP may
- * call back.
+ * The file also describes the changes that the core makes to a small send before UCP gets
+ * the send. The entry point has the changes on its stack until UCP has returned: sends may
+ * be nested, since UCP may call back.
  */
 
 /**
@@ -45,10 +45,10 @@ typedef struct uct_predreg_comm {
 } uct_predreg_comm_t;
 
 
-/** The memory of a thread about its communications. All 0 at first. Only the thread
- *  itself uses the fields, without a lock. */
+/** What a thread remembers of its communications. All 0 at first. Only the thread itself
+ *  uses the fields, without a lock. */
 typedef struct uct_predreg_issuer {
-    ucs_rcache_pred_window_t window; /**< The preceding ones */
+    ucs_rcache_pred_window_t window; /**< The preceding communications */
     ucs_callpath_thread_t    path;   /**< The paths of their calls */
 } uct_predreg_issuer_t;
 
@@ -62,7 +62,7 @@ typedef enum {
 } uct_predreg_message_t;
 
 
-/** The changes. */
+/** Kinds of changes that the core makes to a send, as bits. */
 enum {
     /** The message is bytes of another datatype, named in @ref uct_predreg_send_t. The
      *  count is the length. */
@@ -88,7 +88,8 @@ enum {
     ((UCP_OP_ATTR_FLAG_NO_IMM_CMPL - 1) & ~UCT_PREDREG_KNOWN_FIELDS)
 
 
-/** The present send of a thread from a hot buffer, while UCP is called. */
+/** The present send of a thread from a hot buffer (one that is registered since it was sent
+ *  often), while UCP is called. */
 typedef struct uct_predreg_issuing {
     struct ucs_reuse_slot *slot;    /**< NULL: there is none */
     const void            *buffer;

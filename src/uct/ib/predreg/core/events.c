@@ -87,8 +87,9 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
         return status;
     }
 
-    /* The first handler has installed what causes these events, too. Without the flag, UCM
-     * tries out whether malloc() causes each of these, and finds that it does not */
+    /* UCM has installed its hooks for the handler above, and the same hooks cause these
+     * events. UCM_EVENT_FLAG_NO_INSTALL keeps UCM from trying out whether malloc() causes
+     * each of these events: malloc() does not, and the call would fail */
     status = ucm_set_event_handler(UCM_EVENT_MMAP | UCM_EVENT_MREMAP |
                                    UCM_EVENT_FLAG_NO_INSTALL,
                                    MAPPED_PRIORITY, handle_event, core);
@@ -104,7 +105,7 @@ void uct_predreg_vm_protected(uct_predreg_core_t *core, const void *address,
 {
     const int all = PROT_READ | PROT_WRITE;
 
-    /* See above */
+    /* In a forked child the cache is still the parent's, see handle_event() */
     if ((core->pred != NULL) && (core->pid == getpid())) {
         ucs_rcache_pred_protect(core->pred, (uintptr_t)address, length,
                                 (prot & all) != all);

@@ -99,7 +99,8 @@ typedef struct uct_predreg_hooks {
                             unsigned flags, uct_predreg_purpose_t purpose,
                             uct_mem_h *memh_p);
 
-    /** Memory is to be registered by more than flags. */
+    /** Memory is to be registered, and the request has more than flags, such as a
+     *  dmabuf. */
     ucs_status_t (*device_mem_reg)(uct_md_h md, void *address, size_t length,
                                    const uct_md_mem_reg_params_t *params,
                                    uct_predreg_purpose_t purpose,
@@ -161,7 +162,8 @@ typedef struct uct_predreg_hooks {
      *          domains, bytes; see preload/firehose.h. 0: that is not known. */
     uint64_t     (*firehose_room)(unsigned domains);
 
-    /** Firehose was asked for so much more; see preload/firehose.h. */
+    /** Count further requests to Firehose, and the hits among them; see
+     *  preload/firehose.h. */
     void         (*firehose_count)(uint64_t requests, uint64_t hits);
 
     /* The hooks from here on are called only if the first of them is not NULL:
@@ -171,7 +173,7 @@ typedef struct uct_predreg_hooks {
      * Before the thread sends a message of bytes in a row, UCT_PREDREG_SEND_MIN to
      * UCT_PREDREG_SEND_MAX bytes long, by a call with request parameters.
      *
-     * @param [inout] sender_p  The memory of the thread; NULL at first.
+     * @param [inout] sender_p  What the thread remembers of its sends; NULL at first.
      * @param [inout] send  The changes.
      *
      * @return the kinds of changes, UCT_PREDREG_SEND_*; 0: UCP gets the call unchanged.

@@ -64,8 +64,8 @@ static const char *bool_names[] = {"y", "n", NULL};
      _type, _is_hidden}, \
     sizeof(((uct_predreg_knobs_t*)NULL)->_member)
 
-/* All knobs. To add one: a field in knobs.h and a row here. ucx_info, the manual page
- * and the messages have the rest from it */
+/* All knobs. A new knob needs a field in knobs.h and a row here. ucx_info, the manual page
+ * and the messages take all they print from the row */
 const uct_predreg_knob_t uct_predreg_knob_table[] = {
     {ROW(&uct_predreg_knob_name, "POLICY", "predict", policy,
      "What is done with a buffer's registration between its communications:\n"
@@ -278,7 +278,7 @@ static void *value_of(const uct_predreg_knobs_t *knobs,
     return UCS_PTR_BYTE_OFFSET(knobs, knob->field.offset);
 }
 
-/* Free the values of the knobs of the table before one */
+/* Free the values of all knobs of the table that come before @a end */
 static void release_until(uct_predreg_knobs_t *knobs,
                           const uct_predreg_knob_t *end)
 {

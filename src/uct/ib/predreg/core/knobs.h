@@ -48,8 +48,8 @@ typedef struct uct_predreg_knob {
     unsigned long     max;           /**< ULONG_MAX: none, and "inf" is
                                           accepted */
     int               is_bytes;      /**< Whether a unit may follow */
-    int               is_zero_ok;    /**< Whether 0 is accepted below min: none;
-                                          of bytes with a max */
+    int               is_zero_ok;    /**< Whether 0, which means none, is accepted although
+                                          it is less than min; only for bytes with a max */
     int               is_power_of_2; /**< Whether other numbers are refused */
     int               is_percent;    /**< Whether decimals may follow, and "inf"
                                           is accepted; the field is a double */
@@ -158,8 +158,8 @@ typedef struct uct_predreg_knobs {
                                  without the copy */
     double   eager_fraction; /**< The part of the break-even number of sends before a
                                   buffer is registered, percent */
-    double   eager_adapt;   /**< Where fewer of the buffers are registered so,
-                                 no more are counted, percent */
+    double   eager_adapt;   /**< If fewer of the counted buffers become registered, the
+                                 counting of new ones stops, percent */
     size_t   arena;         /**< Memory of the arena, bytes at most; 0: none */
     size_t   arena_min;     /**< Shortest mapping from the arena, bytes */
     unsigned arena_keys;    /**< @ref uct_predreg_arena_keys_t */

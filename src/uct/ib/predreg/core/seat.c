@@ -109,9 +109,9 @@ void uct_predreg_node_join(void)
     }
 }
 
-/* Keep to the quota of the control groups. If the group has used it up, the helper gets no
- * processor, even if one is idle; and the process can have no more than the quota divided
- * by the processes of the node */
+/* Keep to the quota of the control groups. If a group has used its quota up, the helper
+ * gets no processor, even if one is idle; and the process can have no more than the quota
+ * divided by the processes of the node */
 static void keep_quota(const ucs_rcache_pred_node_seat_t *node_seat, uint64_t busy,
                        ucs_rcache_pred_seat_t *seat)
 {

@@ -33,8 +33,8 @@ BEGIN_C_DECLS
 
 /** @file state.h
  *
- * The state of the core, one for each process, and the functions with no other needs.
- * Everything else of the core may use state.h.
+ * The state of the core, one for each process, and the functions that need nothing but the
+ * state. Everything else of the core may use state.h.
  *
  * entry.h names the state of the process. All functions below the entry points get the
  * state as an argument, so that a unit test can hand in a state of its own.
@@ -43,7 +43,7 @@ BEGIN_C_DECLS
 /** Who looks on. The observer gets the events of uses and registrations; the functions are
  *  called in memory hooks, too. */
 typedef struct uct_predreg_observer {
-    ucs_rcache_pred_sink_t super; /**< The argument is also that of the next one */
+    ucs_rcache_pred_sink_t super; /**< Its argument is also the argument of site() */
     /** The context of a communication that is about to be issued. */
     void (*site)(void *arg, const ucs_rcache_pred_context_t *context);
 } uct_predreg_observer_t;
@@ -82,8 +82,8 @@ struct uct_predreg_core {
      *  be under way and read the pointer. A forked child clears the pointer while
      *  single-threaded. */
     _Atomic(ucs_rcache_pred_live_t*) live;
-    ucs_rcache_pred_vfs_t    vfs;     /**< Their place in UCX's virtual file
-                                           system. Under the lock */
+    ucs_rcache_pred_vfs_t    vfs;     /**< The place of the live counters in UCX's virtual
+                                           file system. Under the lock */
 
     /** Why the library has stepped aside, so that nothing is managed, @ref
      *  uct_predreg_aside_t. Relaxed: written while UCX is being configured, and read
@@ -93,7 +93,8 @@ struct uct_predreg_core {
      *  by a tool alone (status/aside.h). */
     char                     why_aside[UCT_PREDREG_ASIDE_MAX];
 
-    /** Protects the fields whose comments name it, and the table of domains. */
+    /** The core's lock (core.lock). It protects the fields whose comments say "under the
+     *  lock", and the table of domains. */
     ucs_mutex_t              lock;
     /** Whether UCP chooses its protocols by its cost model (UCX_PROTO_ENABLE). UCP orders
      *  the puts of messages by fences then, instead of waiting for completions. Relaxed,
@@ -192,7 +193,7 @@ void uct_predreg_step_aside(uct_predreg_core_t *core, uct_predreg_aside_t reason
 extern __thread unsigned uct_predreg_within
         __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/** To be called before such a lock is taken. */
+/** To be called before a lock of the core or of a domain is taken. */
 static inline void uct_predreg_enter(void)
 {
     ++uct_predreg_within;

@@ -25,8 +25,8 @@
 #define MIB           (1024. * 1024.)
 
 
-/* Standard error of the program at first. Written by the initialising thread, read at
- * exit */
+/* The standard error that the program had at its start. Written by the initialising thread,
+ * read at exit */
 static ucs_rcache_pred_own_fd_t first_stderr = {.fd = -1};
 
 

@@ -18,7 +18,7 @@ typedef struct uct_predreg_core uct_predreg_core_t;
 /** An add-on, see addon.h. */
 typedef struct uct_predreg_addon uct_predreg_addon_t;
 
-/** The memory of a thread about its small sends, see comm.h. */
+/** What a thread remembers of its small sends, see eager/sender.h. */
 typedef struct uct_predreg_sender uct_predreg_sender_t;
 
 /** A memory domain of the table, see md/domain.h. */

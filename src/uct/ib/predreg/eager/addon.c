@@ -13,8 +13,8 @@
 #include <ucs/debug/log_def.h>
 
 /*
- * What the core calls of this folder, as an add-on. The hooks do something before or after
- * those that were there.
+ * What the core calls of this folder, as an add-on. Each hook does something before or
+ * after the hook that was there before (inner).
  */
 
 
@@ -65,8 +65,9 @@ static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length, unsigned 
            inner.mem_reg(md, address, length, flags, purpose, memh_p);
 }
 
-/* UCP returns handles whose uses have ended before. UCX may have given the same handle to a
- * new registration meanwhile, so that only the thread tells */
+/* Ignore handles that UCP returns although their uses have ended before, when their memory
+ * gave way. UCX may have given such a handle to a new registration meanwhile, so the handle
+ * does not tell: uct_predreg_hot_is_returning() tells by the thread */
 static ucs_status_t mem_dereg(uct_md_h md, const uct_md_mem_dereg_params_t *params)
 {
     uct_predreg_domain_t *domain;

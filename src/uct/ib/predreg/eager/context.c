@@ -26,9 +26,9 @@ static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_EAGER_CONTEXTS);
 static worker_t *workers;
 static _Atomic(uct_predreg_eager_context_t*) contexts;
 
-/* Where the lists of the parent begin, at the end of those of a forked process; NULL: there
- * is no such parent. Threads of the parent may have held locks of the contexts, so that the
- * child neither uses nor frees them */
+/* In a forked child, where the lists that the child has inherited from its parent begin, at
+ * the end of the child's own lists; NULL: it has inherited none. Threads of the parent may
+ * have held locks of the contexts, so that the child neither uses nor frees them */
 static uct_predreg_eager_context_t *inherited_contexts;
 static worker_t *inherited_workers;
 
@@ -45,7 +45,7 @@ static __thread int making_rma;
 static _Atomic(unsigned) walkers;
 
 
-/* Relaxed: for the holder of the lock, or to see whether there is any */
+/* Relaxed: the caller holds the lock, or only wants to know whether there is any context */
 static uct_predreg_eager_context_t *first_context(void)
 {
     return atomic_load_explicit(&contexts, memory_order_relaxed);
@@ -134,7 +134,7 @@ static _Atomic(uct_predreg_eager_context_t*) *find_context(ucp_context_h ucp)
     return &no_context;
 }
 
-/* @return the link to a worker, likewise */
+/* @return the link of the list to a worker, or to NULL. Under the lock */
 static worker_t **find_worker(ucp_worker_h worker)
 {
     worker_t **link;

@@ -96,14 +96,14 @@ void uct_predreg_eager_making_worker(ucp_context_h ucp);
 /** A worker was made; NULL: UCP has failed. */
 void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker);
 
-/** A worker goes. */
+/** A worker is about to be destroyed. */
 void uct_predreg_eager_remove_worker(ucp_worker_h worker);
 
 /** UCP has queried an interface for a worker that is being made. */
 void uct_predreg_eager_iface_query(uct_iface_attr_t *attr);
 
-/** An interface was opened. Has its zero-copy operation tell of each call: UCP
- *  chooses the protocol of a send, and a transport may lack the operation, as
+/** An interface was opened. Replaces its zero-copy operation by one that notes each call:
+ *  UCP chooses the protocol of a send, and a transport may lack the operation, as
  *  transports within a node do. */
 void uct_predreg_eager_iface_opened(uct_iface_h iface);
 
@@ -111,10 +111,10 @@ void uct_predreg_eager_iface_opened(uct_iface_h iface);
 /* Sends */
 
 /**
- * This thread is about to send a message of bytes in a row, of
- * UCT_PREDREG_SEND_MIN to UCT_PREDREG_SEND_MAX bytes.
+ * This thread is about to send a contiguous message of UCT_PREDREG_SEND_MIN to
+ * UCT_PREDREG_SEND_MAX bytes.
  *
- * @param [inout] sender_p  Memory of this thread's sends; NULL at first.
+ * @param [inout] sender_p  What this thread remembers of its sends; NULL at first.
  * @param [inout] send      Its message is set; filled with the changes.
  * @return the changes, UCT_PREDREG_SEND_*; 0: the send is left alone.
  */
@@ -144,8 +144,8 @@ void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
 
 /* Registrations of hot buffers, for the memory domains */
 
-/** A domain has made a registration in this thread: one of a hot buffer, if the
- *  thread is registering one. */
+/** A domain has made a registration in this thread. If the thread is registering a hot
+ *  buffer, the registration is noted as a part of the buffer's. */
 void uct_predreg_hot_registered(void *domain, uct_mem_h memh);
 
 /** Mark registrations dead that overlap a range of memory. May be called in a memory
@@ -184,7 +184,8 @@ size_t uct_predreg_eager_gain_from(void);
  * memory, by memory domains that do not manage the memory meanwhile: it is in no
  * count and no trace, and is deregistered at once. Also without EAGER.
  *
- * @param [inout] costs  The least of its value and the measurement.
+ * @param [inout] costs  Each cost becomes the least of its present value and the measured
+ *                       one.
  * @return as uct_predreg_measure(); UCS_OK if the costs are a guess.
  */
 ucs_status_t uct_predreg_eager_measure(const uct_predreg_real_t *real,

@@ -86,7 +86,8 @@ typedef struct uct_predreg_registration {
         uct_mem_h memh;
     }                   parts[UCT_PREDREG_HOT_DOMAINS];
     unsigned            num_parts;
-    int                 is_detached; /**< The parts are gone already */
+    int                 is_detached; /**< The uses of the parts have ended already, and the
+                                          memory gave way */
 } uct_predreg_registration_t;
 
 
@@ -100,7 +101,7 @@ typedef struct uct_predreg_thresholds {
      *  looks just now, which has the fields below to itself. Acquire and release */
     _Atomic(uint64_t)  next;
     uint64_t          interval; /**< From the last look to the next one, ns */
-    unsigned          looks;    /**< How many there were */
+    unsigned          looks;    /**< How many looks there were */
     ucs_reuse_costs_t costs;    /**< The least of all looks */
 } uct_predreg_thresholds_t;
 
@@ -117,7 +118,7 @@ typedef struct uct_predreg_eager_context {
     ucs_reuse_slots_t  slots;
     uct_predreg_flights_t flights;
     size_t             min_length; /**< Shorter messages are left alone, bytes */
-    size_t             max_length; /**< Longer ones as well */
+    size_t             max_length; /**< Longer messages are left alone, bytes */
     int                flag_decides; /**< Whether UCP chooses between the copy and
                                           zero-copy of a tag send by
                                           UCP_OP_ATTR_FLAG_FAST_CMPL, not by its
@@ -177,7 +178,8 @@ void uct_predreg_eager_reset(void);
 /* thresholds.c */
 
 /** The lengths that cold sends copy by the string instruction; at first all lengths
- *  from its minimum on. Relaxed: each value copies all bytes. */
+ *  from the instruction's minimum on. Relaxed: with any value, all bytes of a send are
+ *  copied. */
 extern _Atomic(ucs_reuse_copy_classes_t) uct_predreg_copies_by_string;
 
 /** Measure the costs of a context, which takes some milliseconds, and find its thresholds.
@@ -185,9 +187,10 @@ extern _Atomic(ucs_reuse_copy_classes_t) uct_predreg_copies_by_string;
 void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context);
 
 /**
- * Look again at the costs if it is time to: a busy start may have shown many times the
- * costs. A look takes less than a millisecond, and the longer ago the start is, the fewer
- * looks there are. To be called where the program waits; any thread.
+ * Look again at the costs if it is time to: a busy start of the program may have made the
+ * measured costs many times too high. A look takes less than a millisecond, and the longer
+ * ago the start is, the fewer looks there are. To be called where the program waits; any
+ * thread.
  *
  * @param [in] now  A clock that is the same in each call, ns; not 0.
  */
@@ -247,7 +250,7 @@ void uct_predreg_hot_refit(uct_predreg_eager_context_t *context,
  *  calls UCP. */
 void uct_predreg_hot_reap(uct_predreg_eager_context_t *context);
 
-/** Deregister all, since the context goes. */
+/** Deregister all hot buffers of a context that is about to be destroyed. */
 void uct_predreg_hot_close(uct_predreg_eager_context_t *context);
 
 /** In a forked child, where there is no other thread. */
@@ -264,8 +267,8 @@ static UCS_F_ALWAYS_INLINE void uct_predreg_hot_prove(ucs_reuse_slot_t *slot)
 }
 
 
-/* flight.c: hot sends, and endpoints that copy in spite of all. Any thread takes a
- * flight and gives it back, without waiting */
+/* flight.c: hot sends, and endpoints whose transports copy messages from registered
+ * buffers, too. Any thread takes a flight and gives it back, without waiting */
 
 /* Transports within a node copy all messages, and UCP sends by rendezvous from a
  * length on, and does not tell from which. Both show when a message from a

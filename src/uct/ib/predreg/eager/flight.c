@@ -15,8 +15,8 @@
 #define ENDPOINT_BITS 10
 #define KEY_BITS      48
 
-/* Classes of length (ucs_reuse_class()) of one kind of messages of an endpoint:
- * lengths below or above these are left alone. */
+/* The classes of length (ucs_reuse_class()) from min to max, in which one kind of messages
+ * of an endpoint may go without a copy: shorter and longer messages are left alone. */
 typedef struct range {
     uint8_t min;
     uint8_t max;
@@ -231,8 +231,8 @@ int uct_predreg_flight_free(uct_predreg_flights_t *flights, void *request)
 /*
  * A message of a slot is over, and no transport was seen to send a message of the
  * slot without a copy. If UCP has not yet returned from the program's call, UCP has
- * copied the message; else UCP may have sent the message by rendezvous, as all
- * messages that are as long.
+ * copied the message; else UCP may have sent the message by rendezvous, as UCP then sends
+ * all messages of this length and longer.
  */
 static UCS_F_NOINLINE void not_proven(const ucs_reuse_slot_t *slot)
 {

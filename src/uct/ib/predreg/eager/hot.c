@@ -12,8 +12,8 @@
 
 #include <stdlib.h>
 
-/* Hot buffers may have a part of a bound on pinned memory: the rest is for messages
- * that cannot be copied */
+/* Hot buffers may have this part (1/8) of a bound on pinned memory: the rest is for
+ * messages that cannot be copied */
 #define BOUND_SHARE 8
 
 typedef uct_predreg_registration_t registration_t;
@@ -95,7 +95,7 @@ static uint64_t max_bytes(const uct_predreg_core_t *core)
                    core->knobs.node_max_pinned);
 }
 
-/* @return whether hot buffers may have so many bytes more */
+/* @return whether hot buffers may have @a length bytes more */
 static int is_within_share(const uct_predreg_eager_context_t *context,
                            size_t length)
 {
@@ -193,8 +193,8 @@ void uct_predreg_hot_refit(uct_predreg_eager_context_t *context,
     }
 
     /* A slot that registers the first byte is the one of this buffer, and too
-     * short. Without one, the sends are counted anew: the slot was reaped before
-     * the buffer became hot, and nobody has told the table */
+     * short. Without such a slot, the sends are counted anew: the slot was reaped before
+     * the buffer became hot, and the table still holds its number */
     slot = ucs_reuse_slots_acquire(&context->slots, number, start, start + 1);
     if (slot != NULL) {
         ucs_reuse_slots_retire(&context->slots, slot);
@@ -226,7 +226,8 @@ void uct_predreg_hot_unmapped(uintptr_t start, uintptr_t end)
     uct_predreg_eager_for_each(context_unmapped, &range);
 }
 
-/* Room for a domain */
+/* A search for a registration that can give way. end() ends a use in a domain; is_made
+ * tells whether a registration gave way */
 typedef struct room {
     uct_predreg_hot_end_func_t end;
     int                        is_made;
@@ -262,8 +263,8 @@ static void context_give_way(uct_predreg_eager_context_t *context, void *arg)
     }
 
     registration = slot->handle;
-    /* The registration may have further parts, which were not noted: UCP returns
-     * all of them together */
+    /* A registration with UCT_PREDREG_HOT_DOMAINS parts may have further parts, which were
+     * not noted. It stays registered until UCP returns all of its parts together */
     if (registration->num_parts < UCT_PREDREG_HOT_DOMAINS) {
         room->is_made = detach(registration, room->end);
     }

@@ -21,19 +21,19 @@
 #define SETTING_RNDV    "RNDV_THRESH"
 #define SETTING_DEFAULT "auto"
 
-/* Shorter puts and gets are copied in contexts that are for messages as well: the
- * setting would have UCP register the buffers of all of them, and nothing else can
- * choose the copy for a single one. Bytes. UCX 1.13 copies puts of less than the
- * first number (ucp_ep_config_init()); gets carry rendezvous, too, and rendezvous
- * begins above the lengths of small sends */
+/* From how many bytes on puts and gets go without a copy, in contexts that are for messages
+ * as well. The lowered setting for messages (UCX_ZCOPY_THRESH) would have UCP register the
+ * buffers of all small puts and gets, and no flag of a single put or get asks UCP for the
+ * copy. UCX 1.13 copies puts of less than PUT_ZCOPY_MIN (ucp_ep_config_init()); gets carry
+ * rendezvous, too, and rendezvous begins above the lengths of small sends */
 #define PUT_ZCOPY_MIN 16384
 #define GET_ZCOPY_MIN (UCT_PREDREG_SEND_MAX + 1)
 
 /*
- * UCT's structure of an interface has no room for a pointer to its own
- * operation, and looking for it would cost each message. But there are as many
- * operations as there are kinds of transports, which are few: each gets a
- * replacement of its own.
+ * UCT's structure of an interface has no room for a pointer to the original of a replaced
+ * operation, and a search for the original would cost each message. But each kind of
+ * transport has one such operation, and kinds are few: each original gets a replacement of
+ * its own.
  */
 #define MAX_KINDS 16
 
@@ -67,8 +67,9 @@ static void set_threshold(const uct_predreg_real_t *real, ucp_config_t *config,
     real->ucp_config_modify(config, SETTING, value);
 }
 
-/* @return the longest message to look at. Above the user's length UCP sends by
- * rendezvous, and would not if a message were to be copied */
+/* @return the longest message to look at. Messages above the user's length
+ * (UCX_RNDV_THRESH) go by rendezvous, and a message that is marked to be copied would
+ * not */
 static size_t
 max_length(const uct_predreg_real_t *real, const ucp_config_t *config)
 {
@@ -107,7 +108,7 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
     }
 
     making->max_length = max_length(real, config);
-    /* Measures also which of two copies is the faster one */
+    /* gain_from() also measures which of the two ways of copying is the faster one */
     gain = gain_from();
     if (!strcmp(value, SETTING_DEFAULT)) {
         if (gain == 0) {

@@ -19,15 +19,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Registrations: as often for each number of pages */
+/* Registrations of 1 to MAX_PAGES pages. Each round registers each number of pages once */
 #define MAX_PAGES    3
 #define MAX_ROUNDS   21
 #define ROUND_PAGES  (1 + 2 + 3)
 
-/* Copies, and lookups. The least of several times counts, each the time of several
- * copies, so that neither the clock nor an interruption counts. UCX hands the
- * bounce buffers of a pool out in turn while sends are in flight; the copies here
- * are as far apart as bounce buffers of an adapter (8 KB and their headers) */
+/* Copies, and lookups. A batch of copies is timed as a whole, so that reading the clock
+ * hardly matters, and the least time of several batches counts, so that interruptions do
+ * not matter. UCX hands the bounce buffers of a pool out in turn while sends are in flight;
+ * the copies here are as far apart as bounce buffers of an adapter (8 KB and their
+ * headers) */
 #define BATCH        16
 #define BATCHES      6
 #define NUM_STEPS    17 /* Measured lengths */
@@ -42,8 +43,7 @@
  * ones may take much longer than later ones */
 #define MIN_ROUNDS   2
 
-/* How many times as much time may pass for registrations that are made even without
- * time */
+/* Until MIN_ROUNDS rounds are done, measuring may take so many times the allowed time */
 #define MIN_PART     4
 
 /* With fewer registrations of a length, the costs are a guess */
@@ -77,7 +77,7 @@ static uint64_t now(const measure_t *measure)
            measure->params->now();
 }
 
-/* @return the time since then, less the time of asking the clock */
+/* @return the time since @a begin, less the time of asking the clock */
 static uint64_t since(const measure_t *measure, uint64_t begin)
 {
     uint64_t time = now(measure) - begin;
@@ -100,7 +100,7 @@ static void measure_clock(measure_t *measure)
     measure->clock = best;
 }
 
-/* @return whether less time has passed since the beginning than a part of the time */
+/* @return whether less than a part of the allowed time has passed since measuring began */
 static int is_before(const measure_t *measure, double part)
 {
     uint64_t max_nsec = measure->params->max_nsec;
@@ -179,8 +179,8 @@ static ucs_reuse_copy_classes_t faster_by_string(const copies_t *copies)
 }
 
 /* Find the copies of all classes: some lengths are measured, and a line is drawn
- * between them. UCX may take either of both ways: the better one makes a
- * registration pay later */
+ * between them. UCX may copy in either of two ways, memcpy() or the string instruction. The
+ * faster one counts, by which a registration pays later */
 static ucs_reuse_copy_classes_t
 measure_copies(measure_t *measure, double *copy)
 {
@@ -332,8 +332,7 @@ static int measure_begin(measure_t *measure, size_t pages_size)
 {
     measure->start  = now(measure);
     measure->size   = pages_size + ((RING + 1) * RING_STRIDE);
-    /* By a system call, which nobody hooks: the memory is in no arena, nor in a
-     * trace */
+    /* By a system call, which no hook sees: the memory is in no arena, nor in a trace */
     measure->memory = (void*)syscall(SYS_mmap, NULL, measure->size,
                                      PROT_READ | PROT_WRITE,
                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0l);
@@ -341,7 +340,7 @@ static int measure_begin(measure_t *measure, size_t pages_size)
         return 0;
     }
 
-    /* As a program's: its pages are there */
+    /* Touch the memory, so that its pages exist, as those of a program's buffer do */
     memset(measure->memory, 1, measure->size);
     measure->pages  = measure->memory;
     measure->source = measure->memory + pages_size;

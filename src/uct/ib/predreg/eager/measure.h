@@ -23,21 +23,21 @@ BEGIN_C_DECLS
  *  may take longer, and so may other programs on the processor. */
 #define UCT_PREDREG_MEASURE_MAX_NSEC 5000000
 
-/** The same for the copies alone: a program waits for them when it makes its first
- *  context. */
+/** How long measuring the copies alone may take: a program waits for them when it makes its
+ *  first context. */
 #define UCT_PREDREG_MEASURE_GAIN_MAX_NSEC 1000000
 
-/** V where no lookup is given, nanoseconds: the longest hit of the table of
- *  ucs/reuse, by its test. */
+/** V, the cost of a lookup in the table (ucs/reuse/costs.h), where the caller gives no
+ *  lookup, nanoseconds: the longest hit of the table that its test has seen. */
 #define UCT_PREDREG_MEASURE_LOOKUP_NSEC 15
 
-/** The same for a further look while the program runs. */
+/** How long a further measurement may take while the program runs. */
 #define UCT_PREDREG_MEASURE_LOOK_MAX_NSEC 250000
 
-/** Part of V, nanoseconds: a send without the copy takes so much longer than one
- *  with it, for changed parameters, a callback, and UCP's zero-copy protocol. With
- *  the copies as measured here, V is then as large as the copy of 2.2 KB, where
- *  both were seen to take equally long on an AMD EPYC. */
+/** A part of V, nanoseconds: the copy apart, a send from a registered buffer takes so much
+ *  longer than a copied one, for changed parameters, a callback, and UCP's zero-copy
+ *  protocol. With the copies as measured here, V is then as large as the copy of 2.2 KB,
+ *  where both were seen to take equally long on an AMD EPYC. */
 #define UCT_PREDREG_MEASURE_HOT_NSEC 20
 
 

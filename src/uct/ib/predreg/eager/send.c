@@ -54,7 +54,8 @@ static void finish(void *state)
 {
 }
 
-/* Nobody receives with the datatype */
+/* The datatype of cold sends is for sending only: its functions for receiving are never
+ * called */
 
 static void *start_unpack(void *context, void *buffer, size_t count)
 {
@@ -177,7 +178,7 @@ find_slot(uct_predreg_eager_context_t *context, const void *address,
     }
 }
 
-/* Remember an endpoint */
+/* Find out all facts about an endpoint, and remember them */
 static UCS_F_NOINLINE void
 find_ep(uct_predreg_sender_t *sender, uct_predreg_sender_ep_t *known,
         ucp_ep_h ep, ucp_worker_h worker)
@@ -219,7 +220,8 @@ unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
     }
 
     /* The first word of an endpoint is its worker, from UCX 1.13 to 1.23
-     * (ucp_ep.h). Any other word would find no context */
+     * (ucp_ep.h). If the first word were not the worker, no context would be found for it,
+     * and the send would be left alone */
     worker = *(ucp_worker_h*)ep;
     known  = uct_predreg_sender_ep(sender, ep);
     if (ucs_unlikely((known->ep != ep) || (known->worker != worker) ||
@@ -249,7 +251,7 @@ unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
     return send_cold(context, buffer, length, param, send);
 }
 
-/* A search for a request */
+/* A search for the hot send that has a request */
 typedef struct search {
     void *request;
     int  is_found;

@@ -21,12 +21,12 @@ _Atomic(uint32_t) uct_predreg_sender_generation = 1;
 
 __thread uct_predreg_sender_t *uct_predreg_sender_mine;
 
-/* Counts without a sending thread. Relaxed: only shown */
+/* Counts of events outside of a thread's own send. Relaxed: the counts are only shown */
 static _Atomic(uint64_t) late_hot;
 static _Atomic(uint64_t) late_bytes;
 static _Atomic(uint64_t) heated;
 
-/* Its destructor runs at the end of each thread */
+/* The key's destructor gives the sender of a thread back when the thread ends */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static int has_key;
@@ -43,7 +43,7 @@ static void thread_ended(void *arg)
 
 static void make_key(void)
 {
-    /* Without one each new thread has a sender of its own */
+    /* Without a key no sender is given back, and each new thread gets a new one */
     has_key = (pthread_key_create(&key, thread_ended) == 0);
 }
 

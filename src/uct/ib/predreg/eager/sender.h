@@ -23,13 +23,13 @@ BEGIN_C_DECLS
 
 /** @file sender.h
  *
- * The memory of a thread from one small send to the next, and its counters. The preloaded
+ * What a thread remembers from one small send to the next, and its counters. The preloaded
  * library keeps a pointer to the structure, since one instruction finds the preloaded
  * library's thread-local storage; the core makes the structure.
  */
 
 /** How many workers, and endpoints as the logarithm to base 2, a thread
- *  remembers. The first is a power of 2. */
+ *  remembers. The number of workers is a power of 2. */
 #define UCT_PREDREG_SENDER_WORKERS 4
 #define UCT_PREDREG_SENDER_EP_BITS 6
 
@@ -81,10 +81,10 @@ struct uct_predreg_sender {
 };
 
 
-/** Raised whenever the memory of senders may be out of date: they look anew. Release for
- *  raising, and acquire before a look: a thread with a new number sees the change as
- *  well. Relaxed where the memory is used: a program that closes a worker or a context in
- *  another thread tells the sending thread by stronger means. */
+/** Raised whenever what senders remember may be out of date: an entry with another number
+ *  is looked up anew. Release for raising, and acquire before a look: a thread with a new
+ *  number sees the change as well. Relaxed where an entry is used: a program that closes a
+ *  worker or a context in another thread tells the sending thread by stronger means. */
 extern _Atomic(uint32_t) uct_predreg_sender_generation;
 
 static inline void uct_predreg_senders_forget(void)
@@ -93,7 +93,7 @@ static inline void uct_predreg_senders_forget(void)
                               memory_order_release);
 }
 
-/** @return whether something remembered is still true. */
+/** @return whether an entry that has this generation is still true. */
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_sender_is_recent(uint32_t generation)
 {
@@ -102,7 +102,7 @@ uct_predreg_sender_is_recent(uint32_t generation)
                                 memory_order_relaxed);
 }
 
-/** @return the place of an endpoint in the sender's memory. */
+/** @return the sender's entry for an endpoint, perhaps taken by another endpoint. */
 static UCS_F_ALWAYS_INLINE uct_predreg_sender_ep_t *
 uct_predreg_sender_ep(uct_predreg_sender_t *sender, ucp_ep_h ep)
 {
@@ -110,8 +110,8 @@ uct_predreg_sender_ep(uct_predreg_sender_t *sender, ucp_ep_h ep)
                                                   UCT_PREDREG_SENDER_EP_BITS)];
 }
 
-/** @return the place of a worker in the sender's memory. Workers are several pages long,
- *  so bits above a page's tell workers apart. */
+/** @return the sender's entry for a worker, perhaps taken by another worker. Workers are
+ *  several pages long, so bits above a page's tell workers apart. */
 static UCS_F_ALWAYS_INLINE uct_predreg_sender_worker_t *
 uct_predreg_sender_place(uct_predreg_sender_t *sender, ucp_worker_h worker)
 {

@@ -13,14 +13,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* From the start to the first further look at the costs, ns; each further one comes so many
- * times as long after the one before it, up to the last number. Looks of 0.5 ms are then
- * 1 % of the first 50 ms at most, and 0.1 % of the first 2 s */
+/* From the start to the first further look at the costs, ns; each interval after that is
+ * LOOK_TIMES as long as the one before, up to MAX_LOOK. If a look takes 0.5 ms, looks are
+ * then 1 % of the first 50 ms at most, and 0.1 % of the first 2 s */
 #define FIRST_LOOK 50000000ull
 #define LOOK_TIMES 4
 #define MAX_LOOK   60000000000ull
 
-/* After so many looks the library says if no length gains */
+/* If no length of message gains from registering after so many looks, the library says
+ * so */
 #define SURE_LOOKS 3
 
 /* Tests of the project set the costs, as ucs_reuse_costs_parse() reads them: the
@@ -107,8 +108,8 @@ size_t uct_predreg_eager_gain_from(void)
     return gain_from;
 }
 
-/* As uct_predreg_eager_measure(), in some time, ns (0: the usual one), and with lookups in a
- * table if that is not NULL */
+/* As uct_predreg_eager_measure(), but in at most max_nsec (0: the usual time), and with
+ * lookups in a table unless the table is NULL */
 static ucs_status_t
 measure(const uct_predreg_real_t *real, ucp_context_h ucp,
         const ucs_reuse_table_t *table, uint64_t max_nsec,

@@ -29,7 +29,8 @@ extern const uct_predreg_addon_t uct_predreg_firehose_addon;
  *          node take as much; UINT64_MAX: there are no bounds. */
 uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains);
 
-/** Firehose was asked for so much more. Any thread. */
+/** Count further requests to Firehose, and how many of them were hits, which need no
+ *  message. Any thread. */
 void uct_predreg_firehose_count(uint64_t requests, uint64_t hits);
 
 END_C_DECLS

@@ -29,7 +29,9 @@ record(uct_predreg_core_t *core, unsigned type, uintptr_t address, size_t length
 
 static void unmapped(uct_predreg_core_t *core, uintptr_t start, uintptr_t end)
 {
-    /* Under leave-pinned nobody else records what has been used */
+    /* Memory too short for an arena is recorded here only under the leave-pinned policy,
+     * where no cache (pred) records it. Memory shorter than the shortest use so far was
+     * never used */
     if ((core->observer != NULL) &&
         ((end - start >= core->knobs.arena_min) ||
          ((core->pred == NULL) && (end - start >= uct_predreg_record_shortest())))) {

@@ -35,7 +35,8 @@
 /* Set as core.observer once it is complete. Its argument is the recorder */
 static uct_predreg_observer_t observer;
 
-/* Whether the file of the trace was made, or could not be. Under core.lock, but at exit */
+/* Whether the file of the trace was made, or could not be. Under core.lock; at the exit of
+ * the process it is read without the lock */
 static int is_begun;
 
 /* The shortest use so far, bytes. Relaxed: the number only decreases, and nothing else

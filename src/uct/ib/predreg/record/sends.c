@@ -17,8 +17,10 @@
 
 /* Constant after the start */
 static uct_predreg_core_t *counting; /* NULL: nothing is counted */
-static uct_predreg_hooks_t inner;    /* What is called as well */
-static int is_eager;                 /* Whether that looks at sends */
+static uct_predreg_hooks_t inner;    /* The hooks that were there before, which are called
+                                        as well */
+static int is_eager;                 /* Whether the hooks that were there before look at
+                                        sends */
 static ucs_reuse_tally_t tally;
 
 /* Threads that send, and threads that make contexts, read and write these three. Relaxed:
@@ -173,7 +175,8 @@ static void finish(uct_predreg_core_t *core, const char *nothing)
 
 static void fork_child(uct_predreg_core_t *core)
 {
-    /* Else the pages of the tally are not even there */
+    /* Before the first send nothing was written to the tally: a reset would only allocate
+     * its pages */
     if ((counting != NULL) && is_set(&is_begun)) {
         ucs_reuse_tally_reset(&tally);
         set(&is_begun, 0);
