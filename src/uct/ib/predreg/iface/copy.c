@@ -50,8 +50,9 @@ static int copy_is_same(const uct_predreg_copy_op_t *a,
            (a->comp == b->comp);
 }
 
-/* Go on with an operation if it is stuck, else start it, and give up a stuck one: when
- * called again, the latter starts anew. */
+/* Go on with an operation that is stuck half-way, or start a new operation. Another
+ * operation that is stuck is given up then: if UCP calls again with that one, it starts
+ * anew. */
 static void copy_resume(uct_predreg_copy_t *copy, char kind,
                         uct_ep_h ep, const uct_iov_t *iov, uint64_t remote_addr,
                         uct_rkey_t rkey, uct_completion_t *comp)

@@ -21,13 +21,14 @@ typedef struct flush {
     uct_predreg_entry_t entry;  /* First */
     uct_ep_h            ep;
     unsigned            flags;
-    uint64_t            ticket; /* Taken when it started or was last tried */
+    uint64_t            ticket; /* Taken when the flush started or was last tried */
     uct_completion_t    *comp;  /* UCP's completion */
 } flush_t;
 
 
-/* Interfaces of this process whose retry_func progress calls. Relaxed: a thread that
- * asks whether it may sleep has itself started the work that it would miss. */
+/* Number of interfaces of this process on which something waits, so that the worker's
+ * progress calls retry_func. Relaxed: a thread that asks whether it may sleep would miss
+ * only work that it has started itself. */
 static _Atomic(unsigned) num_retrying;
 
 
@@ -241,7 +242,8 @@ ucs_status_t uct_predreg_flush_start(uct_predreg_iface_t *iface, uct_ep_h ep,
     return UCS_INPROGRESS;
 }
 
-/* Take the first flush out of a list, if its ticket is an earlier one */
+/* Take the first flush out of a list, if its ticket was taken before @a end. NULL: there is
+ * no such flush */
 static flush_t *take_first(ucs_list_link_t *list, uint64_t end)
 {
     flush_t *flush;

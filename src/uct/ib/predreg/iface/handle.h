@@ -39,7 +39,7 @@ typedef struct uct_predreg_copy_op {
 /** How far an operation that is copied has got. Zeroed at first, and written by copy.c while
  *  an operation is stuck half-way. */
 typedef struct uct_predreg_copy {
-    uct_predreg_copy_op_t       stuck; /**< That operation */
+    uct_predreg_copy_op_t       stuck; /**< The stuck operation */
     size_t                      done;  /**< How many of its bytes were posted */
     struct uct_predreg_copy_get *get;  /**< A get: its fragments that were posted; NULL if
                                             none was */
@@ -55,8 +55,9 @@ typedef struct uct_predreg_pieces_memh {
                                              withdrawn (uct_predreg_mkey_pack_v2()). No
                                              operation of an interface gets the handle, as
                                              peers would access the memory */
-    uct_predreg_copy_t       copy;      /**< Of operations that are copied from the start; a
-                                             transfer has its own */
+    uct_predreg_copy_t       copy;      /**< How far an operation has got that is copied
+                                             from its start. A transfer in pieces has a
+                                             field of its own */
 } uct_predreg_pieces_memh_t;
 
 /** Set in pieces handles. A handle of the domain is the address of a structure, and has 0

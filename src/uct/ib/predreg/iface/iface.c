@@ -200,7 +200,8 @@ iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t *comp)
         return self->ops.iface_flush(iface, flags, comp);
     }
 
-    /* As UCX's own interfaces: they flush an interface only for callers that ask again */
+    /* UCX's own interfaces, too, flush a whole interface only for callers that ask again,
+     * and refuse a completion */
     return (comp == NULL) ? UCS_INPROGRESS : UCS_ERR_UNSUPPORTED;
 }
 
@@ -212,7 +213,7 @@ static void iface_ep_destroy(uct_ep_h ep)
     uct_predreg_watch_begin(self, ep, 1, &watch);
     uct_predreg_transfer_cancel(self, ep);
     uct_predreg_flush_cancel(self, ep);
-    self->ops.ep_destroy(ep); /* Pieces in flight land in there */
+    self->ops.ep_destroy(ep); /* Pieces in flight land in this call */
     uct_predreg_endpoint_forget(self, ep);
     uct_predreg_watch_end(self, &watch);
 }
@@ -240,7 +241,7 @@ static void iface_close(uct_iface_h iface)
     free(self);
 }
 
-/* The worker's progress calls this while something waits */
+/* The worker's progress calls this function while transfers or flushes wait */
 static unsigned iface_retry(void *arg)
 {
     uct_predreg_iface_t *self = arg;
@@ -249,7 +250,8 @@ static unsigned iface_retry(void *arg)
     count  = uct_predreg_transfer_retry(self);
     count += uct_predreg_flush_retry(self);
 
-    /* UCP's callbacks may have started what waits now */
+    /* Checked at the end, since UCP's callbacks may have started transfers or flushes that
+     * wait now */
     if (uct_predreg_transfer_is_idle(self) && ucs_list_is_empty(&self->ready)) {
         uct_predreg_retry_stop(self);
     }

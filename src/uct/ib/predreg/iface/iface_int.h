@@ -16,8 +16,8 @@
 
 /** @file iface_int.h
  *
- * The state of an interface whose operations were replaced, and what the files of this
- * folder call of each other.
+ * The state of an interface whose operations were replaced, and the functions of this
+ * folder's files that other files of the folder call.
  *
  * Threads: UCT demands of its users that one thread at a time is in the functions of an
  * interface, or in the progress of its worker. Only that thread touches the state of the
@@ -61,13 +61,15 @@ typedef struct uct_predreg_iface {
     uct_worker_cb_id_t     retry_id;  /**< Registration of retry_func;
                                            UCS_CALLBACKQ_ID_NULL: none */
     uint64_t               tickets;   /**< Tickets so far. A transfer or flush that gets in
-                                           line takes one. A round that serves a line ends
-                                           at the tickets of after its begin */
+                                           line takes one. A round that serves a line stops
+                                           at the first ticket taken since the round
+                                           began */
 
     /* Written by endpoint.c */
     khash_t(uct_predreg_endpoints) endpoints; /**< Endpoints with something under way, by
                                                    UCT's handle */
-    ucs_list_link_t        all_endpoints; /**< The same, and destroyed ones */
+    ucs_list_link_t        all_endpoints; /**< The endpoints of the map, and destroyed
+                                               endpoints whose transfers have not ended */
     struct uct_predreg_watch *watches;    /**< Endpoints that are being destroyed or
                                                cancelled, the last one first; NULL: none */
     ucs_list_link_t        ready;     /**< Flushes whose transfers have all ended, to be
@@ -146,7 +148,8 @@ uct_predreg_endpoint_find(uct_predreg_iface_t *iface, uct_ep_h ep);
 ucs_status_t uct_predreg_endpoint_add(uct_predreg_iface_t *iface, uct_ep_h ep,
                                       uct_predreg_entry_t *entry);
 
-/** Note the end of a transfer. Flushes that have waited for it alone become ready. */
+/** Note the end of a transfer. Flushes that have waited for this transfer alone become
+ *  ready. */
 void uct_predreg_endpoint_remove(uct_predreg_iface_t *iface, uct_predreg_entry_t *entry);
 
 /** Note that an endpoint was destroyed: its transfers end when their pieces have landed, and
@@ -252,8 +255,9 @@ typedef struct uct_predreg_piece {
     struct uct_predreg_transfer *transfer;
     uint64_t                    remote_addr;
     uct_predreg_piece_state_t   state;
-    int                         is_copied; /**< Memory that cannot be registered: the piece
-                                                is all that is left of the transfer */
+    int                         is_copied; /**< Whether the piece is copied, since its
+                                                memory cannot be registered. Such a piece is
+                                                the whole rest of the transfer */
 } uct_predreg_piece_t;
 
 typedef struct uct_predreg_transfer {
@@ -261,11 +265,11 @@ typedef struct uct_predreg_transfer {
     uct_predreg_iface_t       *iface;
     uct_ep_get_zcopy_func_t   post;
     uct_predreg_copy_func_t   copy_func;
-    uct_predreg_copy_t        copy;        /**< Of the piece that is copied */
+    uct_predreg_copy_t        copy;        /**< How far the copied piece has got */
     uct_ep_h                  ep;
     uct_rkey_t                rkey;
     uct_predreg_pieces_memh_t *memh;
-    ucs_rcache_pred_domain_t  *domain;     /**< That of memh */
+    ucs_rcache_pred_domain_t  *domain;     /**< The domain of memh */
     uct_completion_t          *comp;       /**< UCP's completion */
     ucs_status_t              status;      /**< The first error */
     uintptr_t                 start;       /**< Data without a piece yet: local address, */
@@ -275,7 +279,7 @@ typedef struct uct_predreg_transfer {
 
     /* Written by transfer.c */
     uct_predreg_line_t        line;
-    ucs_list_link_t           link;        /**< In that line */
+    ucs_list_link_t           link;        /**< In the list of the line */
     uint64_t                  ticket;      /**< Taken when the transfer got in line */
     ucs_rcache_pred_time_t    lined_up_at; /**< When it got in line for room; 0: never */
 } uct_predreg_transfer_t;
@@ -283,8 +287,8 @@ typedef struct uct_predreg_transfer {
 /**
  * Bring a transfer as far as possible now.
  *
- * @param [in] may_register  Whether further pieces may be registered; if not, registered
- *                           pieces are posted.
+ * @param [in] may_register  Whether further pieces may be registered; if not, only pieces
+ *                           that are registered already are posted.
  * @return the line in which the transfer waits from now on. NONE if it is over or only waits
  *         for pieces to land.
  */

@@ -114,7 +114,9 @@ static ucs_status_t piece_register(uct_predreg_piece_t *piece)
     }
 
     if ((status == UCS_OK) || (status == UCS_ERR_NO_RESOURCE)) {
-        transfer->iface->refused_at = 0; /* There is memory, or will be */
+        transfer->iface->refused_at = 0; /* The system refuses no memory: the piece is
+                                            registered, or waits for room within the
+                                            bounds */
     }
     return status;
 }
@@ -239,8 +241,8 @@ uct_predreg_line_t uct_predreg_pieces_push(uct_predreg_transfer_t *transfer,
             may_register = 0; /* No use to ask for room again at once */
         }
 
-        /* A transfer that waits for both stands in the line for a place, which is served
-         * first */
+        /* A transfer that waits for room and for a place in the send queue stands in the
+         * line for a place, which is served first */
         if ((line == UCT_PREDREG_LINE_NONE) ||
             (other == UCT_PREDREG_LINE_PLACE)) {
             line = other;

@@ -9,9 +9,9 @@
 
 #include <stdlib.h>
 
-/* How long the first in line for room waits, if the cache has given no room
- * back, before it asks again, ns: room may come from other processes, and from
- * uses that have ended. */
+/* How long the first transfer in line for room waits before it asks the cache for room
+ * again, ns, if no use of the cache has given room back meanwhile: room may come from other
+ * processes, and from uses that have ended. */
 #define ASK_INTERVAL 100000ull
 
 /* Transfers refused by the send queue in a progress call, at most. They may be on
@@ -35,7 +35,7 @@ static void leave_line(uct_predreg_transfer_t *transfer)
     }
 }
 
-/* Get to the end of a line */
+/* Put a transfer at the end of a line */
 static void line_up(uct_predreg_transfer_t *transfer, uct_predreg_line_t line)
 {
     uct_predreg_iface_t *iface = transfer->iface;
@@ -79,7 +79,7 @@ static void transfer_settle(uct_predreg_transfer_t *transfer,
     }
 }
 
-/* Whether nobody waits for room, and one more may ask */
+/* Whether no transfer waits for room, so that a new transfer may ask for room at once */
 static int nobody_wants_room(uct_predreg_iface_t *iface)
 {
     return ucs_list_is_empty(&iface->lines[UCT_PREDREG_LINE_ROOM]);
@@ -160,8 +160,8 @@ uct_predreg_transfer_start(uct_predreg_iface_t *iface,
         return UCS_INPROGRESS;
     }
 
-    /* The transfer landed or failed at once. The value returned tells UCP so,
-     * which is not called back */
+    /* The transfer landed or failed at once. The value returned tells UCP so, and UCP is
+     * not called back */
     status = transfer->status;
     uct_predreg_endpoint_remove(iface, &transfer->entry);
 
@@ -170,8 +170,8 @@ out_free:
     return status;
 }
 
-/* Whether the first in line for room would be refused again. In a forked child
- * nobody is: all transfers fail. */
+/* Whether the first transfer in line for room would be refused again. In a forked child no
+ * transfer waits for room: all of them fail. */
 static int is_in_vain(const uct_predreg_iface_t *iface,
                       const uct_predreg_transfer_t *first)
 {
@@ -192,7 +192,8 @@ static unsigned serve_room(uct_predreg_iface_t *iface)
            (transfer->ticket < end) && !is_in_vain(iface, transfer)) {
         line = uct_predreg_pieces_push(transfer, 1);
         if (line == UCT_PREDREG_LINE_ROOM) {
-            /* Read afterwards: a registration that fails gives room back */
+            /* Read after the attempt, since a registration that fails gives room back
+             * itself */
             iface->releases = ucs_rcache_pred_releases(transfer->domain);
             iface->asked_at = iface->env.now(iface->env.now_arg);
             break;

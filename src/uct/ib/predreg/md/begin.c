@@ -115,8 +115,8 @@ pinned_mem_reg(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *me
     return status;
 }
 
-/* Append the name of a bound and its value to a list for a message; nothing if the user
- * has not set the bound: ULONG_MAX */
+/* Append the name of a bound and its value to a list for a message. A bound that the user
+ * has not set has the value ULONG_MAX, and is left out */
 static void list_bound(ucs_string_buffer_t *list, const char *name,
                        unsigned long value, int is_bytes)
 {
@@ -171,9 +171,9 @@ static int is_one_sided(const uct_predreg_core_t *core, const request_t *req)
 /*
  * Decide how to treat a registration in this domain and process, within the choice of the
  * UCX version. An interface of the domain without pieces needs memory registered as a
- * whole. Messages put under fences are treated like one-sided puts. And beside memory of
- * devices UCP may be about to hand out a key, of which there is none for memory in
- * pieces.
+ * whole. Messages put under fences are treated like one-sided puts. And in a process with
+ * memory of devices, UCP may be about to hand out a key to the memory; memory in pieces has
+ * no key. Both get pieces only as a last resort.
  */
 static UCS_F_ALWAYS_INLINE uct_predreg_may_t
 may_do(const uct_predreg_domain_t *domain, const request_t *req)
@@ -300,7 +300,7 @@ managed_go_on(uct_predreg_domain_t *domain, const request_t *req,
     }
 
     if (req->purpose == UCT_PREDREG_PURPOSE_OPTIONAL) {
-        return status; /* It can do without */
+        return status; /* The caller can do without the registration */
     }
 
     if (status == UCS_ERR_UNSUPPORTED) {
@@ -380,7 +380,8 @@ keeper_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
            kept_mem_reg(domain, req, memh_p);
 }
 
-/* Begin a use without the cache. An optional use has a registration of its own */
+/* Let the answerer of the domain, such as the arena, begin a use in place of the cache. The
+ * answerer is not asked for optional uses, which have registrations of their own */
 static UCS_F_NOINLINE int
 is_answered(uct_predreg_domain_t *domain, const request_t *req,
             uct_predreg_may_t may, uct_mem_h *memh_p)

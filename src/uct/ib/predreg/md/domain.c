@@ -23,8 +23,8 @@
 _Atomic(uct_predreg_domain_t*) uct_predreg_domains;
 
 
-/* Add a place to the end of the table, in which there is no domain: most uses are in the
- * domain that was opened first, and is found first */
+/* Add an empty place at the end of the table: most uses are in the domain that was opened
+ * first, so this domain is to be found first */
 static uct_predreg_domain_t *add_place(void)
 {
     _Atomic(uct_predreg_domain_t*) *link = &uct_predreg_domains;
@@ -73,8 +73,8 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
         atomic_store_explicit(&domain->is_kept_refused, 0,
                               memory_order_relaxed);
         atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
-        /* A forked child does not free the parent's: another thread of the parent may have
-         * been in the allocator at the fork */
+        /* A forked child does not free the parent's map of owners: another thread of the
+         * parent may have been in the allocator at the fork */
         memset(&domain->owners, 0, sizeof(domain->owners));
         ucs_mutex_init(&domain->owners.lock, UCS_RANK_OWNERS, 0);
         ucs_mutex_init(&domain->entered, UCS_RANK_DOMAIN, UCS_MUTEX_LENDS | UCS_MUTEX_RECURSIVE);
@@ -105,7 +105,8 @@ void uct_predreg_domains_for_each(void (*func)(uct_predreg_domain_t *domain, voi
     }
 }
 
-/* The child forgets a domain inherited by its parent */
+/* In a forked child: take a domain out of the table, and note that it is inherited from the
+ * parent */
 static void inherit(uct_predreg_domain_t *domain, void *arg)
 {
     atomic_store_explicit(&domain->inherited, domain->md, memory_order_relaxed);
@@ -241,9 +242,9 @@ int uct_predreg_is_host_memory(const void *address, size_t length)
     case UCS_OK:
         return memory.info.type == UCS_MEMORY_TYPE_HOST;
     case UCS_ERR_NO_ELEM:
-        return 1; /* The cache holds memory of devices only */
+        return 1; /* UCX's cache of memory types knows memory of devices only */
     default:
-        tell_of_types(); /* The cache is switched off */
+        tell_of_types(); /* UCX's cache of memory types is switched off */
         return 0;
     }
 }

@@ -44,10 +44,10 @@ typedef struct uct_predreg_owner {
 } uct_predreg_owner_t;
 
 /** Who answers uses of some memory before the cache is asked: the memory is registered anyway.
- *  An add-on sets it when a domain is opened. */
+ *  An add-on sets the answerer of a domain when the domain is opened. */
 typedef struct uct_predreg_answerer {
-    /** Begin a use. @param [in] kind  ucs_rcache_pred_use_kind_t. @return whether it is
-     *  answered; then end() ends it. */
+    /** Begin a use. @param [in] kind  ucs_rcache_pred_use_kind_t. @return whether the use
+     *  is answered; end() ends an answered use. */
     int (*begin)(uct_predreg_domain_t *domain, const void *address, size_t length,
                  unsigned flags, unsigned kind, uct_mem_h *memh_p);
 
@@ -76,7 +76,7 @@ struct uct_predreg_domain {
     ucs_rcache_pred_domain_t *cache; /**< Its domain in the cache; NULL: the domain is
                                           only watched, or all memory is kept */
     const uct_predreg_answerer_t *answerer; /**< NULL: none */
-    unsigned                 answerer_number; /**< The domain's number there */
+    unsigned                 answerer_number; /**< The domain's number at the answerer */
     unsigned                 number; /**< Its number in traces: numbers count from 0 in
                                           the order of opening */
     uct_predreg_settings_t   settings; /**< The settings of UCX's cache, which is off for
@@ -96,10 +96,10 @@ struct uct_predreg_domain {
     /** The owners of handles that the cache does not know. Any thread. */
     ucs_map_t                owners;
 
-    /** Held by the thread in UCX's domain. Other locks held then, and locks taken
-     *  meanwhile, as by hooks of memory freed by UCX: docs/design/locks.md. The thread
-     *  may come again: UCX calls some of its functions by others, and callbacks from
-     *  within a deregistration. */
+    /** Held by the thread in UCX's domain. docs/design/locks.md tells which locks may be
+     *  held when this mutex is taken, and which are taken while it is held, as by hooks of
+     *  memory freed by UCX. The thread may enter again: UCX calls some of its functions by
+     *  others, and callbacks from within a deregistration. */
     ucs_mutex_t              entered;
 };
 
@@ -226,7 +226,8 @@ uct_predreg_domain_leave(uct_predreg_domain_t *domain)
  *  is the state of the core; for registrations, the domain. */
 extern const ucs_rcache_pred_ops_t uct_predreg_pred_ops;
 
-/** @return whether the memory is the host's. No other memory is managed: see below. */
+/** @return whether the memory is the host's. Memory of devices is not managed but kept: see
+ *  uct_predreg_kept_create(). */
 int uct_predreg_is_host_memory(const void *address, size_t length);
 
 /** Register memory with the domain exactly as the program asked for it. If the
@@ -291,12 +292,12 @@ void uct_predreg_kept_destroy(uct_predreg_kept_t *kept);
 /**
  * Begin a use. The memory stays registered after its end, unless the program invalidates it.
  *
- * @param [in] params  What it asks for besides flags, as a dmabuf, see @ref
- *                     uct_predreg_compat_is_of_device; NULL: nothing. If what the
- *                     cache would register is not all in the dmabuf, as where it is
- *                     one with other memory, exactly what is asked for is registered,
- *                     for this use alone.
- * @return what the registration returned, if it takes one.
+ * @param [in] params  What the use asks for besides flags, such as a dmabuf, see @ref
+ *                     uct_predreg_compat_is_of_device; NULL: nothing. If the region that
+ *                     the cache would register is not wholly in the dmabuf, as where the
+ *                     memory is joined with other memory, exactly the requested memory is
+ *                     registered, for this use alone.
+ * @return UCS_OK, or the error of the registration that the use needs.
  */
 ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
                                   size_t length, unsigned flags,

@@ -20,7 +20,8 @@
  */
 
 
-/* An inherited use belongs to the parent's cache: leave the cache alone */
+/* End a use of memory in pieces. An inherited use belongs to the parent's cache: the cache
+ * is left alone */
 static ucs_status_t end_in_pieces(uct_predreg_pieces_memh_t *pieces,
                                   const uct_md_mem_dereg_params_t *params,
                                   int is_inherited)
@@ -51,7 +52,7 @@ uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
     return core->real.uct_md_mem_dereg_v2(md, params);
 }
 
-/* End a use that the cache was not asked for */
+/* End a use if the answerer of the domain has begun it. @return whether it has */
 static int ends_answered(uct_predreg_domain_t *domain,
                          const uct_md_mem_dereg_params_t *params)
 {
@@ -94,7 +95,8 @@ other_mem_dereg(uct_predreg_domain_t *domain, const uct_md_mem_dereg_params_t *p
                              owner->end(owner, domain, params);
 }
 
-/* End a use with something unusual: another owner of handles may have its handle */
+/* End a use for which is_usual_end() is false: the handle may be of another owner than the
+ * cache */
 static UCS_F_NOINLINE ucs_status_t
 mem_dereg_rare(uct_predreg_domain_t *domain,
                const uct_md_mem_dereg_params_t *params)

@@ -154,7 +154,7 @@ void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
     };
 
     if (note(domain, memh, &foreign) == NULL) {
-        return; /* The kernel alone counts it */
+        return; /* Without a note only the kernel counts the memory */
     }
 
     atomic_fetch_add_explicit(&memlock.bytes, foreign.bytes, memory_order_relaxed);

@@ -98,7 +98,8 @@ region_register(uct_predreg_kept_t *kept, const request_t *request,
         params.dmabuf_offset -= before;
     } else if ((params.field_mask & UCT_MD_MEM_REG_FIELD_DMABUF_FD) &&
                (before != 0)) {
-        return UCS_ERR_INVALID_ADDR; /* The use begins where the dmabuf does */
+        return UCS_ERR_INVALID_ADDR; /* The region would begin before the dmabuf, since the
+                                        use begins where the dmabuf does */
     }
 
     return uct_predreg_pass_mem_reg_v2(kept->domain, (void*)range->start,

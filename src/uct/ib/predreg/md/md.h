@@ -198,8 +198,7 @@ void uct_predreg_foreign_reset(void);
  * for each send of read-only memory.
  *
  * Only messages of the calling thread are dropped. Where UCX registers a large
- * buffer by several threads of its own (UCX_IB_REG_MT_THRESH), those log as
- * ever.
+ * buffer by several threads of its own (UCX_IB_REG_MT_THRESH), these threads log as ever.
  */
 
 /** Have UCX's log ask for each message from now on. To be called once. */

@@ -18,7 +18,8 @@
 #include <string.h>
 
 
-/* What was made stays after a failure, for the next attempt */
+/* Make the cache and its clock. After a failure the parts that were made stay, for the next
+ * attempt */
 static ucs_status_t pred_create(uct_predreg_core_t *core)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
@@ -178,7 +179,8 @@ static int keeps_all(const uct_predreg_core_t *core, const char *component)
     return *name != NULL;
 }
 
-/* If there is no memory for the cache, the domain registers for each use */
+/* Enter an unmanaged domain whose memory stays registered into the table. If there is no
+ * memory for its cache, UCX registers memory for each use */
 static void kept_domain_add(uct_predreg_core_t *core, uct_md_h md,
                             const char *name,
                             const uct_predreg_md_facts_t *facts)

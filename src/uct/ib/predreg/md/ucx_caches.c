@@ -124,7 +124,7 @@ void uct_predreg_components_check(const uct_predreg_core_t *core)
  */
 
 
-/* The user's variable for a setting. @param component  NULL: one of UCP. */
+/* The user's variable for a setting. @param component  NULL: it is a setting of UCP. */
 static void variable_name(char *name, size_t max, const char *component,
                           const uct_predreg_setting_t *setting)
 {
@@ -153,9 +153,9 @@ static void cache_kept(uct_predreg_core_t *core, const char *component,
     uct_predreg_step_aside(core, setting->kept, detail);
 }
 
-/* Whether a user's value switches the cache of a setting off. Where UCX takes "n", UCX
- * takes these three as well (ucs_config_sscanf_bool()); of all others UCX takes the very
- * word. */
+/* Whether a user's value switches the cache of a setting off. Where the value for off is
+ * "n", UCX also takes "no" and "0", and capital letters (ucs_config_sscanf_bool()). Any
+ * other value for off must be written exactly so. */
 static int is_off(const uct_predreg_setting_t *setting, const char *value)
 {
     if (strcmp(setting->off, "n")) {
@@ -183,8 +183,8 @@ static int user_keeps(uct_predreg_core_t *core, const char *component,
     return 1;
 }
 
-/* Whether the user keeps the cache of UCP or of a managed component on. All are
- * looked at before any is switched off */
+/* Whether the user keeps the cache of UCP or of a managed component on. All caches are
+ * looked at before any cache is switched off */
 static int is_forced_on(uct_predreg_core_t *core)
 {
     const ucs_config_names_array_t *components = &core->knobs.components;
@@ -209,8 +209,8 @@ static int is_forced_on(uct_predreg_core_t *core)
 }
 
 /* Note how UCP chooses its protocols. Where UCP's pools might starve, let UCP choose as
- * earlier versions do: with 30 MB of locked memory, UCP was seen to go on so, and to hang
- * otherwise. A setting of the user stays. */
+ * earlier versions do: with 30 MB of locked memory, UCP was seen to go on with this choice,
+ * and to hang with its own. A setting of the user stays. */
 static void choose_protocols(uct_predreg_core_t *core,
                              const uct_predreg_real_t *real,
                              ucp_config_t *config)
@@ -342,9 +342,9 @@ static int md_cache_off(uct_predreg_core_t *core, const char *component,
     return 1;
 }
 
-/* Bound the number of attempts of a registration without a key. The library registers
- * with the domain's lock held, so that nobody could deregister anything meanwhile, and
- * gives up idle memory after a failure */
+/* Bound how often a domain repeats a registration for which the adapter has no key left.
+ * The library registers with the domain's lock held, so that nobody could deregister
+ * anything meanwhile, and deregisters idle memory after a failure */
 static void bound_retries(uct_predreg_core_t *core, const char *component,
                           uct_md_config_t *config)
 {
