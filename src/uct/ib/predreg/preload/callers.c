@@ -25,8 +25,8 @@
 typedef struct caller {
     predreg_range_t library;
     unsigned        ucx;
-    _Atomic(int)     is_known; /* The rest was written, by the one thread that has taken
-                                * the entry. Release and acquire */
+    _Atomic(int)     is_known; /* Whether the other fields are written, by the one thread
+                                * that has taken the entry. Release and acquire */
 } caller_t;
 
 
@@ -38,7 +38,8 @@ static _Atomic(const void*) ucx_functions[PREDREG_UCX_REST];
  * libraries are kept. */
 static caller_t callers[MAX_CALLERS];
 
-/* How many entries were taken. Relaxed: each says itself whether it is known */
+/* How many entries were taken. Relaxed: each entry says itself (is_known) whether it is
+ * complete */
 static _Atomic(unsigned) num_callers;
 
 
@@ -69,7 +70,7 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
     return addr;
 }
 
-/* Let so many UCXs be counted, at least. */
+/* Raise the number of counted UCXs to @a count, unless it is as high already. */
 static void count_ucx(unsigned count)
 {
     /* Relaxed: see callers.h */
@@ -165,7 +166,7 @@ unsigned predreg_find_ucx(const void *caller)
 
     function = predreg_lookup(caller, PREDREG_UCX_FUNCTION);
     if (function == NULL) {
-        return PREDREG_UCX_REST; /* It has none, so all its calls fail */
+        return PREDREG_UCX_REST; /* The caller has no UCX, so all its calls fail */
     }
 
     ucx = number_of(function);

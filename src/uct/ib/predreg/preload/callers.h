@@ -22,9 +22,9 @@
  * to the UCX whose function the caller would have got without this library. The core is
  * told of the call only if the core is linked with the same UCX.
  *
- * Each object of UCX descends from a configuration or a domain, so calls for these
- * notice a further UCX: they look up their caller's UCX, and other calls do so only if
- * there is more than one.
+ * Each object of UCX descends from a configuration or a domain. So functions that make a
+ * configuration or a domain notice a further UCX: they look up their caller's UCX. Other
+ * functions do so only if there is more than one UCX.
  */
 
 /** The function that called the present one; to be used in an overriding

@@ -20,7 +20,7 @@ BEGIN_C_DECLS
  * is raised when the meaning changes; libraries of versions that do not fit each other
  * go on without the functions.
  *
- * Any thread may call the functions. They belong to the UCX of their caller.
+ * Any thread may call the functions. A call is about the UCX of its caller.
  */
 
 /**
@@ -41,8 +41,8 @@ ucs_status_t predreg_firehose_map_1(ucp_context_h context,
  *          less, where locked memory is limited and UCX takes more for itself. */
 uint64_t predreg_firehose_room_2(ucp_context_h context);
 
-/** Firehose has got so many requests more, of which so many were hits: for the
- *  summary. Does not wait. */
+/** Count further requests to Firehose, and the hits among them, which needed no message,
+ *  for the summary. Waits for nothing. */
 void predreg_firehose_count_1(uint64_t requests, uint64_t hits);
 
 END_C_DECLS

@@ -47,7 +47,8 @@ static char core_path[PATH_MAX];
 static uct_predreg_aside_t aside;
 static char why_aside[UCT_PREDREG_ASIDE_MAX];
 
-/* The core's function for tools; NULL: the core is not loaded. Written as core_init */
+/* The core's function for tools; NULL: the core is not loaded. Written together with
+ * core_init */
 static uct_predreg_status_func_t core_status;
 
 /* The core's function that starts the core; NULL: the core is not loaded. Written with
@@ -146,8 +147,9 @@ static int may_manage(void)
     return 0;
 }
 
-/* Load the core, once, into a process with a UCX that the core may work with. The first
- * thread here loads this library, or is alone in start_core(). */
+/* Load the core, once, into a process with a UCX that the core may work with. The
+ * constructor of this library calls this first, while the library is being loaded, or else
+ * start_core(), which one thread runs. */
 static void load_core(const void *caller)
 {
     char detail[2 * PATH_MAX];
@@ -437,7 +439,7 @@ static pid_t loaded_by;
 static ucs_rcache_pred_own_fd_t first_stderr;
 
 
-/* @return whether a variable is set, and not to nothing */
+/* @return whether a variable is set and not empty */
 static int is_set(const char *name)
 {
     const char *value = getenv(name);

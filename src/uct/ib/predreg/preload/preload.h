@@ -18,14 +18,14 @@
 
 /** @file preload.h
  *
- * Finds the core, and what the overriding functions call of each other.
+ * How the overriding functions find the core, and the functions that their files share.
  */
 
 #define PREDREG_EXPORT __attribute__((visibility("default")))
 
 /** As ucp_mem_map() of a UCX, but managed domains register a page at most.
  *
- *  @param [out] num_p  How many have registered something. */
+ *  @param [out] num_p  How many domains have registered a page. */
 ucs_status_t
 predreg_map_window(unsigned ucx, ucp_context_h context,
                    const ucp_mem_map_params_t *params, ucp_mem_h *memh_p,
@@ -45,8 +45,8 @@ void predreg_windows_load(void);
 int predreg_sibling(const char *name, char *path, size_t max);
 
 
-/** @return what libucp_windows.so does for operations with a key; NULL: the key is none of
- *          a window, and the operation goes to UCP. */
+/** @return the functions of libucp_windows.so for operations with a key; NULL: the key is
+ *          not that of a window, and the operation goes to UCP. */
 const predreg_windows_t *predreg_serving(unsigned ucx, ucp_rkey_h rkey);
 
 /** In an overriding function of an operation with a key: the function that the operation

@@ -34,7 +34,7 @@ typedef struct send {
     comm_t                    comm;
     unsigned                  changes; /* UCT_PREDREG_SEND_* */
     size_t                    length;  /* Bytes */
-    size_t                    count;   /* For UCP, as the next one */
+    size_t                    count;   /* Handed to UCP, as the next field */
     const ucp_request_param_t *param;
 } send_t;
 
@@ -130,9 +130,9 @@ static UCS_F_ALWAYS_INLINE ucs_status_t end_status(comm_t comm, ucs_status_t sta
 }
 
 
-/* Request parameters have the fields up to user_data since UCX 1.9 (ucp.h), where the
- * structure is new: these may be read whether they are set or not. A later field may be
- * missing in the structure of a program that was compiled with an older header. */
+/* UCX 1.9 has introduced the structure of request parameters, with the fields up to
+ * user_data (ucp.h). So these fields may be read whether they are set or not. A later field
+ * may be missing in the structure of a program that was compiled with an older header. */
 #define OLD_PART (offsetof(ucp_request_param_t, user_data) + sizeof(void*))
 
 #define NEW_FIELDS \

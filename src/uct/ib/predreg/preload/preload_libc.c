@@ -41,8 +41,8 @@ static UCS_F_ALWAYS_INLINE int tell(uintptr_t address, size_t length, int prot)
     return error;
 }
 
-/* The overridden function. Threads that look for it at the same time find the same:
- * relaxed */
+/* The overridden function. Relaxed: threads that look for the function at the same time
+ * find the same address */
 #define NEXT(_name) \
     ({ \
         void *found = atomic_load_explicit(&next_##_name, \
@@ -62,7 +62,7 @@ static _Atomic(void*) next_mlock2;
 static _Atomic(void*) next_mallopt;
 
 /* Whether the program has chosen where malloc() gets its memory from. Relaxed: the arena
- * changes that much later, or again */
+ * makes its own choice much later, and may repeat it */
 static _Atomic(int) is_malloc_set;
 
 /* Programs call the functions in handlers of signals, such as the handlers of garbage

@@ -51,8 +51,8 @@ static const uct_predreg_hooks_t *making_hooks(unsigned ucx)
     return ((hooks == NULL) || (hooks->send == NULL)) ? NULL : hooks;
 }
 
-/* Parameters of a context with fields that are not known here can be copied by UCX
- * alone */
+/* Complain that a program's parameters of a context have fields that this library does not
+ * know: it cannot copy such parameters, and so cannot change them */
 static void complain_of_params(const ucp_params_t *params, const char *what)
 {
     PREDREG_COMPLAIN("%s in a UCP context that the program makes with parameters which "
@@ -60,9 +60,10 @@ static void complain_of_params(const ucp_params_t *params, const char *what)
                      (unsigned long long)params->field_mask);
 }
 
-/* The parameters of a context that threads of this library's choice register memory
- * with: Firehose pins windows by a thread of its own, and hot buffers are registered
- * by whichever thread sends, outside of the lock of its worker */
+/* Copy the parameters of a context, and ask for a lock of the context (mt_workers_shared),
+ * since not only the thread of a worker registers memory with the context: Firehose pins
+ * windows by a thread of its own, and hot buffers are registered by whichever thread sends,
+ * outside of the lock of its worker */
 static void share_context(uct_predreg_ucp_params_t *copy, const ucp_params_t *params)
 {
     uct_predreg_ucp_params_copy(copy, params);
@@ -107,7 +108,8 @@ static int prepare(const uct_predreg_hooks_t *hooks, const uct_predreg_real_t *r
     static atomic_flag is_told        = ATOMIC_FLAG_INIT;
     int is_known                      = uct_predreg_ucp_params_known(params);
 
-    /* The configuration is as it was when ucp_init_version() returns */
+    /* The hook may change the program's configuration, although it is const: before
+     * ucp_init_version() returns, the change is undone */
     hooks->making(real, is_known ? params : &nothing, (ucp_config_t*)config, making);
     if (!is_known && (params->field_mask & UCP_PARAM_FIELD_FEATURES) &&
         (params->features & (UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM)) &&
@@ -261,7 +263,8 @@ PREDREG_EXPORT ucs_status_t ucp_worker_arm(ucp_worker_h worker)
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
 
-    predreg_thread.idle.skip = 0; /* Who sleeps polls seldom */
+    predreg_thread.idle.skip = 0; /* A program that sleeps polls seldom: the core is to be
+                                     told at the next poll without work */
 
     /* A transfer that waits for room can go on without an event of UCX, so the
      * program must not sleep until there is one */

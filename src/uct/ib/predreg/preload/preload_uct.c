@@ -419,7 +419,7 @@ uct_md_mem_attach(uct_md_h md, const void *mkey_buffer,
                                                                  memh_p));
 }
 
-/* Memory that is registered afterwards with one domain after the other */
+/* Note memory that UCX allocates, and then registers with one domain after the other */
 PREDREG_EXPORT ucs_status_t
 uct_mem_alloc(size_t length, const uct_alloc_method_t *methods,
               unsigned num_methods, const uct_mem_alloc_params_t *params,
@@ -442,9 +442,9 @@ PREDREG_EXPORT ucs_status_t uct_mem_free(const uct_allocated_memory_t *mem)
     return PREDREG_REAL(ucx, uct_mem_free)(mem);
 }
 
-/* A domain with memory of its own registers the memory inside of UCX. This function
- * enters the domain, and uct_mem_alloc() does not, which also maps memory: no mapping is
- * waited for in a domain, and a thread is in one domain at a time. */
+/* A domain with memory of its own registers the memory inside of UCX. This function enters
+ * the domain. uct_mem_alloc(), which may map memory instead, does not: no mapping is waited
+ * for in a domain, and a thread is in one domain at a time. */
 PREDREG_EXPORT ucs_status_t
 uct_md_mem_alloc(uct_md_h md, uintptr_t arg1, uintptr_t arg2, uintptr_t arg3,
                  uintptr_t arg4, uintptr_t arg5, uintptr_t arg6, uintptr_t arg7)

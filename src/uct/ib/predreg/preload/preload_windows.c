@@ -140,7 +140,9 @@ static void *ep_closing(unsigned ucx, ucp_ep_h ep)
     return (windows != NULL) ? windows->ep_closing(ep) : NULL;
 }
 
-/* UCP refuses to close an endpoint with force that does not handle errors */
+/* Tell libucp_windows.so whether an endpoint was closed. UCP refuses
+ * (UCS_ERR_INVALID_PARAM) to close an endpoint with force if the endpoint does not handle
+ * errors */
 static ucs_status_ptr_t
 ep_closed(unsigned ucx, void *closing, ucs_status_ptr_t request)
 {
@@ -211,7 +213,8 @@ PREDREG_EXPORT void ucp_request_free(void *request)
 }
 
 
-/* The windows' functions, if a flush is theirs */
+/* The functions of libucp_windows.so, if a flush has to complete operations that were begun
+ * by them; else NULL */
 static UCS_F_ALWAYS_INLINE const predreg_windows_t *
 flusher(unsigned ucx, ucp_worker_h worker, ucp_ep_h ep)
 {
@@ -281,7 +284,7 @@ PREDREG_EXPORT ucs_status_t ucp_ep_flush(ucp_ep_h ep)
 }
 
 
-/* Atomic operations go where their keys do */
+/* Atomic operations with the key of a window go to libucp_windows.so, all others to UCP */
 
 PREDREG_EXPORT ucs_status_ptr_t
 ucp_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer, size_t count,
@@ -405,8 +408,8 @@ predreg_map_window(unsigned ucx, ucp_context_h context,
     return status;
 }
 
-/* @return how many managed domains a context has, as a page of memory finds; 0: that
- *         is not known */
+/* @return how many managed domains a context has, by registering a page of memory with the
+ *         context; 0: that is not known */
 static unsigned count_domains(unsigned ucx, ucp_context_h context)
 {
     size_t page = sysconf(_SC_PAGESIZE);

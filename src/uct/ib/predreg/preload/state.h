@@ -22,8 +22,8 @@
  */
 
 /** How many UCXs of a process are told apart. All further ones share the last
- *  number: their functions are searched for at each call, and none of them is
- *  told to the core. */
+ *  number: their functions are searched for at each call, and the core is told of none of
+ *  them. */
 #define PREDREG_MAX_UCX  4
 #define PREDREG_UCX_REST (PREDREG_MAX_UCX - 1)
 
@@ -148,9 +148,10 @@ static UCS_F_ALWAYS_INLINE const predreg_windows_t *predreg_windows(unsigned ucx
            atomic_load_explicit(&predreg_windows_table, memory_order_acquire) : NULL;
 }
 
-/** Where UCP is, of the core's UCX. There is no lock, since the thread that holds the
- *  lock may be missing in a forked child: all threads that find UCP write the same
- *  addresses. The end is written with release, after the start; NULL: not known. */
+/** Where in memory the UCP of the core's UCX begins and ends. There is no lock, since the
+ *  thread that holds the lock may be missing in a forked child: all threads that find UCP
+ *  write the same addresses. The end is written with release, after the start; NULL: not
+ *  known. */
 extern _Atomic(const char*) predreg_ucp_start;
 extern _Atomic(const char*) predreg_ucp_end;
 

@@ -12,9 +12,10 @@
 
 
 /*
- * The UCX that the dynamic loader has bound a library to. The UCX for all changes while a
- * process runs: a library keeps the UCX of its binding, and a later search by the loader
- * finds another one.
+ * The UCX that the dynamic loader has bound a library to. Libraries "for all" are those
+ * whose names every library sees: the program, its dependencies, and libraries loaded with
+ * RTLD_GLOBAL. The UCX for all may change while a process runs: a library keeps the UCX of
+ * its binding, and a later search by the loader finds another one.
  *
  * A library has tables of the names that the loader binds, with the place of each address
  * ("Relocation" in the System V ABI). The loader binds some functions at their first call.
@@ -29,7 +30,7 @@ typedef Elf64_Rela entry_t;
 typedef struct tables {
     const Elf64_Sym *symbols;
     const char      *names;
-    const entry_t   *functions; /* What is called */
+    const entry_t   *functions; /* Functions that are called */
     size_t          functions_size; /* Bytes, as those of others */
     const entry_t   *others;
     size_t          others_size;
@@ -42,7 +43,8 @@ typedef struct wanted {
 } wanted_t;
 
 
-/* Some loaders replace offsets in these by addresses, some do not */
+/* The address that an entry of the loader's description means: some loaders replace the
+ * offsets there by addresses, some do not */
 static const void *address_of(const struct link_map *map, ElfW(Addr) value)
 {
     return (const void*)((value < map->l_addr) ? (map->l_addr + value) : value);
@@ -238,11 +240,11 @@ static void *lookup_for(const struct link_map *map, const char *name)
     const struct link_map *own = map_of(is_preload);
     predreg_bound_t bound      = predreg_find_bound(map, name, own);
     void *addr                 = NULL;
-    int is_same;               /* Whether it is of the name's own library */
+    int is_same;               /* Whether the bound function is of the library of UCX that
+                                  the name belongs to */
 
-    /* The loader searches first the libraries for all. If there was a UCX when the
-     * loader bound the caller, the loader has found the same UCX for all names of the
-     * search */
+    /* The loader searches first the libraries for all. If these had a UCX when the loader
+     * bound the caller, the caller has that UCX for all names of its functions */
     is_same = (bound.name != NULL);
     if (!is_same) {
         bound = predreg_find_bound(map, "ucp_", own);

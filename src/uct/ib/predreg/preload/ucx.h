@@ -63,8 +63,8 @@ predreg_range_has(const predreg_range_t *range, const void *address)
  */
 void *predreg_lookup(const void *caller, const char *name);
 
-/** Find where the library is that an address belongs to. @return nothing known
- *  if the address belongs to none. */
+/** Find where the library is that an address belongs to. @return a range with the start
+ *  NULL if the address belongs to no library. */
 predreg_range_t predreg_library_range(const void *address);
 
 /** @return the name of the file that an address belongs to. */
@@ -83,12 +83,14 @@ void predreg_keep_library(const void *address);
  */
 int predreg_is_cores_ucx(const void *caller);
 
-/** @return whether the loader, if it now loaded a library that depends on another
- *          library, would bind the former to the function of the latter. Else there is
- *          another function of the name for all. */
+/** @return whether the loader would bind calls of a library that it loaded now, and that
+ *          depends on @a library, to the function @a name of @a library. If not, it would
+ *          find another function of the name first, in the program or a library whose names
+ *          all others see. */
 int predreg_is_bound_to(const char *library, const char *name);
 
-/** Length of the begin of a name that tells the library of UCX. */
+/** Length of the beginning of a name that tells which library of UCX has the function:
+ *  "ucp_", "uct_" or "ucs_". */
 #define PREDREG_PREFIX_LENGTH 4
 
 /** A function of UCX that a library calls. */
@@ -101,12 +103,12 @@ typedef struct predreg_bound {
 
 
 /**
- * Find such a function in the tables of a library. Any thread; takes the lock of the
- * dynamic loader.
+ * Find a function of UCX that a library calls, in the tables of the library. Any thread;
+ * takes the lock of the dynamic loader.
  *
  * @param [in] map     The loader's description of the library, or of the program.
- * @param [in] prefix  Its name has the same beginning as this one: "ucp_", "uct_" or
- *                     "ucs_".
+ * @param [in] prefix  The name of the function begins as this name does, with "ucp_",
+ *                     "uct_" or "ucs_".
  * @param [in] except  Functions that are bound to this library do not count.
  */
 predreg_bound_t

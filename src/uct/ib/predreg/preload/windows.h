@@ -32,11 +32,12 @@ BEGIN_C_DECLS
 /** Functions of libuct_predreg.so for libucp_windows.so. */
 typedef struct predreg_windows_env {
     const char *num_procs; /**< Processes of the job, as text; NULL: not known */
-    int        index;      /**< Number of this one; -1: not known */
+    int        index;      /**< Number of this process in the job; -1: not known */
 
     /** As ucp_mem_map(), but managed memory domains register a page at most.
      *
-     *  @param [out] num_p  How many have registered less than all. */
+     *  @param [out] num_p  How many domains have registered a page in place of all
+     *  memory. */
     ucs_status_t (*map)(ucp_context_h context,
                         const ucp_mem_map_params_t *params, ucp_mem_h *memh_p,
                         unsigned *num_p);
@@ -106,8 +107,8 @@ typedef struct predreg_windows {
     PREDREG_WINDOWS_ACCESS(PREDREG_WINDOWS_MEMBER)
     PREDREG_WINDOWS_ATOMICS(PREDREG_WINDOWS_MEMBER)
 
-    /** In place of ucp_mem_map(). @return 0: it is UCP's business; else *@a status_p
-     *  is the status. */
+    /** In place of ucp_mem_map(). @return 0: UCP's function is to be called; else *@a
+     *  status_p is the status. */
     int  (*mem_map)(ucp_context_h context, const ucp_mem_map_params_t *params,
                     ucp_mem_h *memh_p, ucs_status_t *status_p);
 
@@ -141,9 +142,9 @@ typedef struct predreg_windows {
      *          ucp_request_release(). */
     int  (*request_freeing)(void *request);
 
-    /** A context for one-sided communication was made. This library may call its
-     *  functions by threads of its own. @param [in] is_shared  Whether the program has
-     *  asked for mt_workers_shared. */
+    /** A context for one-sided communication was made. libucp_windows.so may call functions
+     *  of UCP for the context in threads of its own. @param [in] is_shared  Whether the
+     *  program has asked for mt_workers_shared. */
     void (*context_made)(ucp_context_h context, int is_shared);
 
     /** A worker was made; a worker or context is about to be destroyed. */
@@ -162,9 +163,9 @@ typedef struct predreg_windows {
      *  nevertheless. */
     void (*ep_closed)(void *closing, int is_refused);
 
-    /** @return whether operations were begun by the functions above that a flush of
-     *          a worker, or of an endpoint if that is not NULL, has to complete for
-     *          their firehoses to be free. Takes no lock if there are none. */
+    /** @return whether a flush of the worker, or of the endpoint unless that is NULL, has
+     *          to complete operations that the functions above have begun: only then are
+     *          the firehoses of the operations free. Takes no lock if there are none. */
     int  (*needs_flush)(ucp_worker_h worker, ucp_ep_h ep);
 
     /** As ucp_worker_flush_nbx(), or ucp_ep_flush_nbx() if the endpoint is not
