@@ -12,8 +12,8 @@
 
 BEGIN_C_DECLS
 
-/** The add-ons, in the order in which they are called; NULL at the end. An add-on comes after
- *  those whose hooks it calls. */
+/** The add-ons, in the order in which they are called; NULL at the end. An add-on that
+ *  calls hooks of other add-ons comes after these add-ons. */
 extern const uct_predreg_addon_t *const uct_predreg_addons[];
 
 END_C_DECLS

@@ -57,8 +57,8 @@ uct_predreg_mkey_begin(uct_predreg_domain_t *domain, uct_mem_h memh);
  * (compat/packed_key.h), so that the peer looks for another way. Packing leaves the handle as
  * it is: UCP may pack keys any number of times.
  *
- * @return what UCX returns; UCS_ERR_UNSUPPORTED as above; UCS_ERR_EXCEEDS_LIMIT, and the reason
- *         is logged, if the key cannot be withdrawn.
+ * @return what UCX returns; UCS_ERR_UNSUPPORTED as uct_predreg_mkey_begin();
+ *         UCS_ERR_EXCEEDS_LIMIT, and the reason is logged, if the key cannot be withdrawn.
  */
 ucs_status_t
 uct_predreg_mkey_pack_v2(uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,

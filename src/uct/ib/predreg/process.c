@@ -46,8 +46,8 @@
  * installed */
 static uct_predreg_core_t *forking;
 
-/* Whether this thread forks in a handler that has interrupted this
- * library. Written before the fork, by the thread that forks */
+/* Whether this thread forks in a signal's handler that has interrupted a function of this
+ * library. The forking thread writes it before the fork, for the handlers after the fork */
 static __thread int is_interrupting __attribute__((tls_model("initial-exec")));
 
 /* The handler may have interrupted a hook of memory, which takes the lock of the cache. No

@@ -90,8 +90,8 @@ static uint64_t get_bound(const uct_predreg_knobs_t *knobs)
     return ucs_min(pinned, group);
 }
 
-/* The size of slabs with room for some of them within the bounds; 0: there is no such
- * size */
+/* The size of slabs: the largest one, up to UCT_PREDREG_SLAB, of which MIN_SLABS fit into
+ * the bounds; 0: there is no such size */
 static size_t get_slab_size(const uct_predreg_knobs_t *knobs)
 {
     uint64_t room = get_bound(knobs) / MIN_SLABS;

@@ -38,7 +38,7 @@ typedef struct uct_predreg_altered {
 } uct_predreg_altered_t;
 
 
-/** @return bytes for the bits of so many pages. */
+/** @return how many bytes the bits of @a num_pages pages need. */
 size_t uct_predreg_altered_memory_size(size_t num_pages);
 
 /** @param [in] bits  uct_predreg_altered_memory_size() bytes, zero. */

@@ -38,7 +38,8 @@ typedef struct uct_predreg_arena_params {
     size_t                      slab_size;  /**< Of the longest slab, bytes, a
                                                  power of 2, at least 16
                                                  pages */
-    size_t                      first_slab; /**< Of the shortest one, likewise */
+    size_t                      first_slab; /**< Of the shortest slab, bytes, a power of 2
+                                                 as well */
     size_t                      min_length; /**< Shortest mapping that is
                                                  served, bytes */
     int                         is_strict;  /**< See ucs_arena_params_t */
@@ -118,7 +119,7 @@ ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena);
 /** At the exit of the process: end the helper thread, and leave the program's
  *  memory to the kernel.
  *
- * @param [in] patience  Wait so long for the thread at most, ns. */
+ * @param [in] patience  How long to wait for the end of the thread at most, ns. */
 void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience);
 
 /** Register slabs in a domain, too: @ref uct_predreg_arena_regs_add. Unused slabs are
@@ -129,7 +130,7 @@ int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain);
  *  for a registration. @return 0 if there is none. */
 int uct_predreg_arena_give_way(uct_predreg_arena_t *arena);
 
-/** Any thread, but not in memory hooks. */
+/** Get the present numbers of the arena. Any thread, but not in memory hooks. */
 void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
                                  uct_predreg_arena_stats_t *stats);
 

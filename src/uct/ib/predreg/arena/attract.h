@@ -39,7 +39,7 @@ BEGIN_C_DECLS
  *  allocations. */
 #define UCT_PREDREG_ATTRACT_NONE (SIZE_MAX - 1)
 
-/** An arena that refuses so many requests may be too small. */
+/** The least number of refused requests by which the arena is taken to be too small. */
 #define UCT_PREDREG_ATTRACT_MIN_REFUSED 64
 
 
@@ -63,7 +63,7 @@ typedef struct uct_predreg_attract {
      *  Written by any thread, relaxed: nothing is read through it */
     _Atomic(size_t)   wanted;
     /** How often memory of the arena was unmapped since malloc() maps all. Written by
-     *  any thread, relaxed as above */
+     *  any thread, relaxed for the same reason as wanted */
     _Atomic(unsigned) num_unmapped;
     size_t           attracted; /**< From this length on malloc() maps; SIZE_MAX: malloc()
                                      was told nothing. The helper's, as all below */
@@ -74,7 +74,8 @@ typedef struct uct_predreg_attract {
                                      look, from which is_too_small() counts */
     int              is_trial;  /**< Whether the trial is under way or to come: malloc()
                                      maps all allocations that the arena serves */
-    int              is_over;
+    int              is_over;   /**< Whether malloc() uses its heap for good, since the
+                                     arena was too small */
 } uct_predreg_attract_t;
 
 

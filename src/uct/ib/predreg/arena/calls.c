@@ -120,8 +120,9 @@ int uct_predreg_arena_alter(uct_predreg_served_t *served, const void *address,
         return 0;
     }
 
-    /* The kernel would change the pages, which are still there, and the program's next
-     * mapping might get protected or locked ones */
+    /* The program has freed some of the pages, but the kernel still has them: it would
+     * change them, and a later mapping of the program might get protected or locked
+     * pages */
     if (!uct_predreg_served_is_live(served, &part)) {
         return ENOMEM;
     }

@@ -49,8 +49,8 @@ typedef struct uct_predreg_handles {
     unsigned                    bits;      /**< Logarithm of the entries of a
                                                 table. Constant, as the next
                                                 one */
-    uct_predreg_handles_entry_t *tables[2]; /**< Readers read the table of the
-                                                 version's lowest bit */
+    uct_predreg_handles_entry_t *tables[2]; /**< Readers read the table whose number is the
+                                                 lowest bit of version */
     _Atomic(uint64_t)           version;   /**< Written with release, when the
                                                 other table is complete */
 } uct_predreg_handles_t;
@@ -63,7 +63,7 @@ typedef struct uct_predreg_arena_reg_ops {
                             unsigned flags, uct_mem_h *memh_p);
     ucs_status_t (*mem_dereg)(void *domain, uct_mem_h memh);
 
-    /** Room within the bounds for one registration. */
+    /** Take room within the bounds for one registration, and give the room back. */
     ucs_status_t (*reserve)(void *arg, size_t length);
     void         (*release)(void *arg, size_t length);
     void         *arg; /**< Of reserve and release */

@@ -21,22 +21,24 @@
 #define MREMAP_KNOWN (MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP)
 
 
-/* Let the kernel refuse a call: there is nothing at this address (EFAULT) */
+/* Have the kernel refuse the program's call (EFAULT): pass on the address 0, where there is
+ * no memory */
 static int refuse_address(uct_predreg_mremap_t *call)
 {
     call->address = NULL;
     return 0;
 }
 
-/* Let the kernel refuse a call: there are no such flags (EINVAL) */
+/* Have the kernel refuse the program's call (EINVAL): pass on flags that do not exist */
 static int refuse_flags(uct_predreg_mremap_t *call)
 {
     call->flags = ~MREMAP_KNOWN;
     return 0;
 }
 
-/* Let the kernel refuse a call: the memory cannot grow in place, since other memory, or
- * inaccessible memory of the arena, is behind (ENOMEM) */
+/* Have the kernel refuse the program's call (ENOMEM): pass on a request to grow in place,
+ * which is impossible, since other memory, or inaccessible memory of the arena, is
+ * behind */
 static int refuse_to_grow(const uct_predreg_served_t *served,
                           uct_predreg_mremap_t *call)
 {

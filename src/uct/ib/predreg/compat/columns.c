@@ -22,7 +22,8 @@
  * not logged */
 #define USUAL_FLAGS (UCT_MD_MEM_ACCESS_ALL | UCT_MD_MEM_FLAG_HIDE_ERRORS)
 
-/* @return whether a registration asks for something special, for which it is passed on */
+/* @return whether a registration asks for more than the usual flags. The cache has no such
+ * registrations: may_pass() says what becomes of them */
 static int is_special(unsigned flags)
 {
     return (flags & ~USUAL_FLAGS) != 0;
@@ -46,8 +47,8 @@ static uct_predreg_may_t may_pass(unsigned flags, uct_predreg_purpose_t purpose)
     return is_nonblock(flags) ? UCT_PREDREG_MAY_KEEP : UCT_PREDREG_MAY_PASS;
 }
 
-/* What may be done with a registration that is not passed on and whose failure fails the
- * operation, by its purpose */
+/* What may be done, by its purpose, with a registration that is not passed on to UCX. If
+ * the registration fails, UCP's operation fails */
 static uct_predreg_may_t may_by_purpose(uct_predreg_purpose_t purpose)
 {
     switch (purpose) {

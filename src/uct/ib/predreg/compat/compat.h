@@ -118,7 +118,8 @@ typedef struct uct_predreg_compat {
      *  is NULL in versions whose default is finite. */
     uct_predreg_setting_t reg_retry;
 
-    /** Whether UCP's cache, where it is on, answers uses without a call of this library */
+    /** Whether UCP's own cache, while it is switched on, answers uses without calling this
+     *  library */
     int                   ucp_cache_hides_uses;
 
     /** Components with dear registrations whose domains have no cache but UCP's. Where
@@ -270,7 +271,7 @@ char *uct_predreg_ucp_settings(const uct_predreg_real_t *real,
                                const ucp_config_t *config);
 
 /**
- * @param [in]  text   That of all settings; NULL: there are none.
+ * @param [in]  text   The text of all settings; NULL: there are none.
  * @param [in]  name   Name of the setting, without UCX_.
  * @param [out] value  Filled with the value as text.
  * @return whether the configuration has this setting.
@@ -278,7 +279,7 @@ char *uct_predreg_ucp_settings(const uct_predreg_real_t *real,
 int uct_predreg_ucp_settings_find(const char *text, const char *name,
                                   char *value, size_t max);
 
-/** Find one setting of a configuration, as above. */
+/** Find one setting of a configuration, as uct_predreg_ucp_settings_find(). */
 int uct_predreg_ucp_setting(const uct_predreg_real_t *real,
                             const ucp_config_t *config, const char *name,
                             char *value, size_t max);

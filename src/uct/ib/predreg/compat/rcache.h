@@ -27,9 +27,9 @@ BEGIN_C_DECLS
  * (uct_md.c up to 1.15, ucs/memory/rcache.c from 1.16 on). Pure.
  *
  * The structure: 1.17 changed the parameters, the lookup and the regions, and 1.18 the
- * operations. The same in all versions, and not here: ucs_rcache_destroy(),
- * ucs_rcache_region_put() and ucs_rcache_region_invalidate(), and the range of addresses
- * of a region. The functions are as thread safe as UCS's.
+ * operations. Some parts are the same in all versions, and so are used directly:
+ * ucs_rcache_destroy(), ucs_rcache_region_put(), ucs_rcache_region_invalidate(), and the
+ * range of addresses of a region. The functions below are as thread safe as UCS's.
  */
 
 typedef struct uct_predreg_settings {
@@ -112,8 +112,8 @@ typedef struct uct_predreg_rcache_params {
                                       invalid */
     int          event_priority; /**< Of their handler */
     int          purge_on_fork;  /**< Whether idle regions are deregistered at a fork */
-    unsigned long max_regions;   /**< While there are more, idle ones give way */
-    size_t       max_size;       /**< While they have more bytes, likewise */
+    unsigned long max_regions;   /**< While there are more regions, idle ones give way */
+    size_t       max_size;       /**< While regions have more bytes, idle ones give way */
     size_t       max_unreleased; /**< So many bytes of invalid regions may wait
                                       to be deregistered */
 } uct_predreg_rcache_params_t;

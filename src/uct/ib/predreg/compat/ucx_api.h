@@ -97,8 +97,8 @@ ucs_status_t uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, uintptr_t arg2,
 
 /* uct_mem_alloc() and uct_mem_free() call these for memory of a domain's own, from 1.13
  * on; no installed header has them. Until 1.21 the first has seven arguments, from 1.22
- * on eight. This library passes the arguments on as they are, as above. A missing
- * argument on the stack is a word of the caller's. */
+ * on eight. This library passes the arguments on as they are, as those of
+ * uct_md_mkey_pack_v2(). A missing argument on the stack is a word of the caller's. */
 ucs_status_t uct_md_mem_alloc(uct_md_h md, uintptr_t arg1, uintptr_t arg2,
                               uintptr_t arg3, uintptr_t arg4, uintptr_t arg5,
                               uintptr_t arg6, uintptr_t arg7);

@@ -88,7 +88,7 @@ typedef struct uct_predreg_hooks {
     /** A memory domain was queried. */
     void         (*md_query)(uct_md_h md, uct_md_attr_t *attr);
 
-    /** The same through UCT's second interface. */
+    /** A memory domain was queried through UCT's second interface. */
     void         (*md_query_v2)(uct_md_h md, uct_md_attr_v2_t *attr);
 
     /** A transport interface was opened on a memory domain. */
@@ -134,8 +134,9 @@ typedef struct uct_predreg_hooks {
     int          (*may_sleep)(void);
 
     /** The progress function of UCP found nothing to do, so the program
-     *  waits. The first argument is that of send. The second one, which is the
-     *  thread's, says of how many further times the core need not be told. */
+     *  waits. The first argument is the same as that of send(). The second one belongs to
+     *  the thread: it says how many of the thread's next waits the core need not be told
+     *  of. */
     void         (*idle)(uct_predreg_sender_t **sender_p,
                          ucs_rcache_pred_idle_t *idle, ucp_worker_h worker);
 
@@ -158,8 +159,8 @@ typedef struct uct_predreg_hooks {
      *  is managed, and the memory is no device's. NULL: no memory is meant. */
     int          (*is_managed)(uct_md_h md, const void *address, size_t length);
 
-    /** @return how much Firehose may ever pin in a context with so many managed
-     *          domains, bytes; see preload/firehose.h. 0: that is not known. */
+    /** @return how much Firehose may ever pin in a context with @a domains managed domains,
+     *          bytes; see preload/firehose.h. 0: that is not known. */
     uint64_t     (*firehose_room)(unsigned domains);
 
     /** Count further requests to Firehose, and the hits among them; see

@@ -55,7 +55,7 @@ static const char *bool_names[] = {"y", "n", NULL};
 #define ROW(_type, _name, _default, _member, _doc) \
     ROW_THAT(0, _type, _name, _default, _member, _doc)
 
-/* The same of a knob for papers and tests */
+/* The beginning of the row of a knob for papers and tests, which users are not shown */
 #define HIDDEN(_type, _name, _default, _member, _doc) \
     ROW_THAT(1, _type, _name, _default, _member, _doc)
 

@@ -47,13 +47,15 @@ typedef struct uct_predreg_knob {
     unsigned long     min;
     unsigned long     max;           /**< ULONG_MAX: none, and "inf" is
                                           accepted */
-    int               is_bytes;      /**< Whether a unit may follow */
+    int               is_bytes;      /**< Whether a unit, such as K, may follow the
+                                          number */
     int               is_zero_ok;    /**< Whether 0, which means none, is accepted although
                                           it is less than min; only for bytes with a max */
     int               is_power_of_2; /**< Whether other numbers are refused */
     int               is_percent;    /**< Whether decimals may follow, and "inf"
                                           is accepted; the field is a double */
-    int               is_finite;     /**< Whether "inf" is no percentage */
+    int               is_finite;     /**< Whether "inf" is refused although the value is a
+                                          percentage */
     int               is_replayed;   /**< Whether `ucx_predreg replay` depends on the
                                           knob: it replays one process, with the context
                                           windows of the recording */
@@ -97,7 +99,7 @@ void uct_predreg_knob_accepted(const uct_predreg_knob_t *knob,
 #define UCT_PREDREG_MIN_REGIONS 4
 #define UCT_PREDREG_MIN_FRACTION 1       /* Percent; 0 would register at once */
 
-/* The same of knobs in bytes */
+/* Ranges of knobs in bytes, outside of the cache's parameters */
 #define UCT_PREDREG_MAX_ARENA     (1ul << 40) /* An arena can have 2^32 pages less one */
 #define UCT_PREDREG_MIN_SLAB      (1ul << 20) /* An adapter looks up few registrations
                                                  fast */
@@ -200,8 +202,9 @@ void uct_predreg_knobs_describe(void (*cb)(void *arg,
                                            const uct_predreg_knob_t *knob),
                                 void *arg);
 
-/** Set all knobs to their defaults, without the environment. The caller has to clean up
- *  the knobs, or may if there was no memory for their values. */
+/** Set all knobs to their defaults, without the environment. The caller has to clean up the
+ *  knobs afterwards. After an error, for lack of memory, the caller may do so, but need
+ *  not. */
 ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs);
 
 /** Change one knob, named without UCX_RCACHE_PRED_. For an unknown name or a refused

@@ -125,9 +125,9 @@ struct uct_predreg_core {
     /* The counters from here on are relaxed: nothing else depends on their values. */
     _Atomic(unsigned)         num_managed;   /**< How many domains are managed
                                                  now */
-    _Atomic(uint64_t)         passed_uses;   /**< Uses that were left to UCX's
-                                                 own cache before live was set,
-                                                 which counts the later ones */
+    _Atomic(uint64_t)         passed_uses;   /**< Uses that were left to UCX's own cache
+                                                 before live was set. The live counters have
+                                                 the later ones */
     _Atomic(uint64_t)         pool_bytes;    /**< The most bytes that UCX's own
                                                  pools had registered at a time;
                                                  under leave-pinned, the sum of

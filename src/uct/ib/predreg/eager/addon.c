@@ -31,8 +31,8 @@ static void iface_opened(uct_md_h md, uct_worker_h worker, uct_iface_h iface)
 }
 
 /* Begin a use of a hot buffer. A buffer that cannot be registered, such as read-only
- * memory, is copied as ever, without a message. Registrations for measuring costs are not
- * managed */
+ * memory, is copied, as without this library, and no error is logged. Registrations for
+ * measuring costs are not managed */
 static UCS_F_NOINLINE ucs_status_t
 hot_reg(uct_md_h md, void *address, size_t length, unsigned flags, uct_mem_h *memh_p)
 {

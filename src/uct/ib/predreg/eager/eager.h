@@ -148,7 +148,8 @@ void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
  *  buffer, the registration is noted as a part of the buffer's. */
 void uct_predreg_hot_registered(void *domain, uct_mem_h memh);
 
-/** Mark registrations dead that overlap a range of memory. May be called in a memory
+/** Mark registrations that overlap a range of memory as dead: nothing is sent from them any
+ *  more, and uct_predreg_hot_reap() deregisters them later. May be called in a memory
  *  hook. */
 void uct_predreg_hot_unmapped(uintptr_t start, uintptr_t end);
 

@@ -62,11 +62,11 @@ typedef struct {
     uint64_t                             start;
     char                                 *memory; /* Memory of all buffers */
     size_t                               size;    /* Bytes of the memory */
-    char                                 *pages;  /* Next to be registered */
+    char                                 *pages;  /* The next pages to be registered */
     size_t                               page_size;
     char                                 *source;
     char                                 *ring;
-    unsigned                             place; /* In the ring */
+    unsigned                             place; /* Number of the next place in the ring */
     uint64_t                             clock; /* Time of asking the clock */
 } measure_t;
 
@@ -117,7 +117,7 @@ static void copy_libc(void *dest, const void *src, size_t length)
     memcpy(dest, src, length);
 }
 
-/* @return the time of one copy */
+/* @return the time of one copy, from a batch of copies, ns */
 static double copy_batch(measure_t *measure, size_t length,
                          void (*copy)(void*, const void*, size_t))
 {
@@ -326,8 +326,8 @@ measure_registration(measure_t *measure, ucs_reuse_costs_t *costs)
 }
 
 
-/* Begin, with so many bytes of pages to be registered. @return 0 if there is no
- * memory */
+/* Allocate the memory of a measurement, with @a pages_size bytes of pages to be registered,
+ * and take the time. @return 0 if there is no memory */
 static int measure_begin(measure_t *measure, size_t pages_size)
 {
     measure->start  = now(measure);

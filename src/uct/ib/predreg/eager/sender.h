@@ -59,7 +59,8 @@ typedef struct uct_predreg_sender_ep {
     uct_predreg_sender_range_t       ranges[UCT_PREDREG_MESSAGE_LAST];
 } uct_predreg_sender_ep_t;
 
-/** A sending thread. Only the thread itself writes the fields. */
+/** What a sending thread remembers, and its counters. Only the thread itself writes the
+ *  fields. */
 struct uct_predreg_sender {
     uct_predreg_sender_worker_t workers[UCT_PREDREG_SENDER_WORKERS];
     uct_predreg_sender_ep_t     eps[1 << UCT_PREDREG_SENDER_EP_BITS];
@@ -68,9 +69,9 @@ struct uct_predreg_sender {
      *  UCP has returned from the callback's send */
     uct_predreg_issuing_t       issuing;
 
-    /* Counters, eager_* of @ref ucs_rcache_pred_snapshot_t. Relaxed: a reader gets values
-     * of some time. The counters stay when the thread ends, and another thread goes on
-     * counting */
+    /* Counters, eager_* of @ref ucs_rcache_pred_snapshot_t. Relaxed: the values that a
+     * reader gets may be of slightly different times. The counters stay when the thread
+     * ends, and another thread goes on counting */
     _Atomic(uint64_t)            sends;
     _Atomic(uint64_t)            hot;
     _Atomic(uint64_t)            bytes_saved;
@@ -136,7 +137,8 @@ uct_predreg_sender_t *uct_predreg_sender_take(void);
  *  alone. */
 extern __thread uct_predreg_sender_t *uct_predreg_sender_mine;
 
-/** Count a message sent without the copy after UCP's call had returned, by any thread. */
+/** Count a message that went out without the copy only after UCP's call had returned. Any
+ *  thread. */
 void uct_predreg_count_late(size_t length);
 
 /** Count a new hot buffer. */

@@ -20,8 +20,9 @@
 /* Written when the core starts */
 static uct_predreg_core_t *core_of_hooks;
 
-/* The requests of all Firehoses of the process, and those without a message. Relaxed: numbers
- * that nothing else depends on. A forked child clears them while it has a single thread */
+/* The number of requests to all Firehoses of the process, and of hits, which needed no
+ * message. Relaxed: nothing else depends on the numbers. A forked child clears them while
+ * it has a single thread */
 static _Atomic(uint64_t) num_requests;
 static _Atomic(uint64_t) num_hits;
 

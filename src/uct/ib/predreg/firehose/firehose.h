@@ -22,11 +22,11 @@ BEGIN_C_DECLS
 
 extern const uct_predreg_addon_t uct_predreg_firehose_addon;
 
-/** @param [in] domains  In so many managed domains each byte is registered. 0: in
- *                       all that there are.
- *  @return how many bytes the bounds of the process and of the node leave for
- *          that, if nothing else is registered, and other ranks of the job on the
- *          node take as much; UINT64_MAX: there are no bounds. */
+/** @param [in] domains  In how many managed domains each byte is registered. 0: in all of
+ *                       the process.
+ *  @return how many bytes the bounds of the process and of the node leave for Firehose, if
+ *          nothing else is registered, and other ranks of the job on the node take as much;
+ *          UINT64_MAX: there are no bounds. */
 uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains);
 
 /** Count further requests to Firehose, and how many of them were hits, which need no

@@ -137,8 +137,8 @@ static void copy_get_landed(uct_completion_t *comp)
     uct_predreg_completion_invoke(user, status);
 }
 
-/* Allocate the structure that keeps track of a get of so many bytes, in
- * fragments of max bytes */
+/* Allocate the structure that keeps track of a get of @a length bytes, in fragments of @a
+ * max bytes */
 static copy_get_t *copy_get_new(size_t length, size_t max)
 {
     size_t count    = ucs_div_round_up(length, max);

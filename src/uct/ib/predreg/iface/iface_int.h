@@ -118,9 +118,9 @@ typedef struct uct_predreg_entry {
 typedef struct uct_predreg_endpoint {
     ucs_list_link_t list;    /**< In iface->all_endpoints */
     uct_ep_h        ep;      /**< UCT's handle; NULL: it was destroyed */
-    ucs_list_link_t entries; /**< In the order of their start. Never empty, and never
-                                  with a flush at the front: a flush that comes first has
-                                  waited long enough */
+    ucs_list_link_t entries; /**< The transfers and flushes of the endpoint, in the order of
+                                  their start. Never empty, and never with a flush at the
+                                  front: a flush that comes first has waited long enough */
 } uct_predreg_endpoint_t;
 
 /** A function that calls UCP back on behalf of an endpoint, and has to know what UCP does to
@@ -241,8 +241,8 @@ ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_predreg_copy_t
 
 typedef enum {
     UCT_PREDREG_PIECE_FREE,
-    UCT_PREDREG_PIECE_READY, /**< Registered or to be copied; the send queue had no place yet
-                                  for all of it */
+    UCT_PREDREG_PIECE_READY, /**< Registered or to be copied; the send queue had no place
+                                  yet for the whole piece */
     UCT_PREDREG_PIECE_IN_FLIGHT
 } uct_predreg_piece_state_t;
 

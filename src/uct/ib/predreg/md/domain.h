@@ -81,11 +81,12 @@ struct uct_predreg_domain {
                                           the order of opening */
     uct_predreg_settings_t   settings; /**< The settings of UCX's cache, which is off for
                                             the domain */
-    /** Its memory that stays registered; NULL: none. The first such memory of a managed
-     *  domain makes the cache, under core.lock, with release. */
+    /** The cache of the domain's memory that stays registered (kept.c); NULL: none. In a
+     *  managed domain the first use of such memory makes the cache, under core.lock, and
+     *  writes the pointer with release. */
     _Atomic(uct_predreg_kept_t*) kept;
-    /** Whether making the cache has failed, once and for all. Under core.lock;
-     *  relaxed. */
+    /** Whether making the cache of kept memory has failed, once and for all. Under
+     *  core.lock; relaxed. */
     _Atomic(int)              is_kept_refused;
     /** Whether the domain gives out no pieces handles, because one of its interfaces
      *  would not understand a pieces handle. Relaxed: a handle given out during the
@@ -188,8 +189,8 @@ uct_predreg_is_invalidation(const uct_md_mem_dereg_params_t *params)
            (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE);
 }
 
-/** Tell a completion the end of the peer's access. @param [in] comp Of UCT; NULL: nobody
- *  waits. */
+/** Tell a completion the end of the peer's access. @param [in] comp  A uct_completion_t;
+ *  NULL: nobody waits for the end. */
 void uct_predreg_invalidated(void *comp);
 
 
@@ -236,14 +237,14 @@ ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p);
 
-/** The same through UCT's second interface, of UCX 1.14 and later. */
+/** As uct_predreg_pass_mem_reg(), through UCT's second interface, of UCX 1.14 and later. */
 ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
                                          void *address, size_t length,
                                          const uct_md_mem_reg_params_t *params,
                                          uct_mem_h *memh_p);
 
 /**
- * Register any kind of memory with the domain, as above.
+ * Register any kind of memory with the domain, as uct_predreg_pass_mem_reg().
  * @return UCS_ERR_NO_MEMORY if there may be no room for it.
  */
 ucs_status_t uct_predreg_try_mem_reg(uct_predreg_domain_t *domain,

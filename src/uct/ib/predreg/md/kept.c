@@ -194,7 +194,7 @@ uct_predreg_kept_t *uct_predreg_kept_of(uct_predreg_domain_t *domain)
     return atomic_load_explicit(&domain->kept, memory_order_acquire);
 }
 
-/* Relaxed: a thread that looks too early finds out under core.lock */
+/* Relaxed: a thread that misses the refusal of another thread finds out under core.lock */
 static int is_refused(const uct_predreg_domain_t *domain)
 {
     return atomic_load_explicit(&domain->is_kept_refused,

@@ -65,8 +65,8 @@ ucs_status_t uct_predreg_mem_reg(uct_predreg_domain_t *domain, void *address,
                                  uct_predreg_purpose_t purpose,
                                  uct_mem_h *memh_p);
 
-/** The same through UCT's second interface, where something besides flags is asked
- *  for: memory of a device, by its type or its dmabuf. */
+/** As uct_predreg_mem_reg(), through UCT's second interface, where UCP asks for something
+ *  besides flags: memory of a device, by its type or its dmabuf. */
 ucs_status_t
 uct_predreg_device_mem_reg(uct_predreg_domain_t *domain, void *address,
                            size_t length, const uct_md_mem_reg_params_t *params,
@@ -75,9 +75,9 @@ uct_predreg_device_mem_reg(uct_predreg_domain_t *domain, void *address,
 ucs_status_t uct_predreg_mem_dereg(uct_predreg_domain_t *domain,
                                    const uct_md_mem_dereg_params_t *params);
 
-/** The same for a domain outside of the table. UCX deregisters, unless a forked child has
- *  inherited a pieces handle: the child's copy is freed, and the use goes on in the
- *  parent. */
+/** End a use in a domain outside of the table. UCX deregisters the memory, unless a forked
+ *  child has inherited a pieces handle: the child's copy is freed, and the use goes on in
+ *  the parent. */
 ucs_status_t
 uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
                               const uct_md_mem_dereg_params_t *params);
@@ -160,7 +160,7 @@ int uct_predreg_has_bounds(const uct_predreg_knobs_t *knobs);
  *  to grow. */
 int uct_predreg_pools_are_limited(void);
 
-/** Count a pool of so many bytes in a watched domain. The pool counts for good, since
+/** Count a pool of @a length bytes in a watched domain. The pool counts for good, since
  *  UCX's own cache decides when to deregister the pool. */
 void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length);
 
@@ -198,7 +198,8 @@ void uct_predreg_foreign_reset(void);
  * for each send of read-only memory.
  *
  * Only messages of the calling thread are dropped. Where UCX registers a large
- * buffer by several threads of its own (UCX_IB_REG_MT_THRESH), these threads log as ever.
+ * buffer by several threads of its own (UCX_IB_REG_MT_THRESH), these threads log their
+ * errors.
  */
 
 /** Have UCX's log ask for each message from now on. To be called once. */

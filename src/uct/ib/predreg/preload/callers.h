@@ -79,7 +79,8 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
         (__typeof__(&_name))addr_##_name; \
     })
 
-/** The same in an overriding function itself. */
+/** The overridden function of a UCX, as PREDREG_REAL_OF(), for use in the overriding
+ *  function itself. */
 #define PREDREG_REAL(_ucx, _name) PREDREG_REAL_OF(_ucx, PREDREG_CALLER, _name)
 
 #endif

@@ -23,7 +23,7 @@
  *  not known here, so it is taken to be as long as can be. */
 #define PREDREG_LENGTH_UNKNOWN SIZE_MAX
 
-/** @return the length of so many elements of a datatype, bytes. */
+/** @return the length of @a count elements of a datatype, bytes. */
 static UCS_F_ALWAYS_INLINE size_t
 predreg_length(size_t count, ucp_datatype_t datatype)
 {

@@ -78,7 +78,7 @@ static void find_core_path(void)
     }
 }
 
-/* Find a function that the UCX of this process may lack */
+/* Find a function of the caller's UCX; NULL: this UCX lacks the function */
 #define FIND(_name) found._name = predreg_lookup(caller, #_name);
 
 /* Have nothing managed, and say why */

@@ -77,7 +77,7 @@ comm_purpose(ucs_rcache_pred_comm_t kind, ucp_datatype_t datatype)
     }
 }
 
-/* Begin a communication of so many bytes. The core is told of a communication that may
+/* Begin a communication of @a length bytes. The core is told of a communication that may
  * register memory. The frame address lies a constant distance below the frame of the
  * caller, and so stands for the depth of the stack. */
 static UCS_F_ALWAYS_INLINE comm_t

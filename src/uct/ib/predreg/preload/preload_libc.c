@@ -127,7 +127,7 @@ PREDREG_EXPORT int mallopt(int param, int value)
         if (!is_core(PREDREG_CALLER)) {
             atomic_store_explicit(&is_malloc_set, 1, memory_order_relaxed);
         } else if (atomic_load_explicit(&is_malloc_set, memory_order_relaxed)) {
-            return 0; /* As if malloc() did not know the parameter */
+            return 0; /* The answer of mallopt() for a parameter that it does not know */
         }
     }
     return NEXT(mallopt)(param, value);

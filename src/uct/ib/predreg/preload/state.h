@@ -38,8 +38,8 @@ extern _Atomic(const uct_predreg_hooks_t*) predreg_hooks_of[PREDREG_MAX_UCX];
 extern _Atomic(unsigned) predreg_num_ucx;
 
 
-/** Parts of a key, in the order in which UCP packs them, and the parts of managed domains
- *  among them. */
+/** The parts of a key that UCP is packing, counted in the order of their packing, and which
+ *  of the parts are those of managed domains. */
 typedef struct predreg_packing {
     unsigned num;   /**< Parts so far */
     uint64_t parts; /**< Bit i: part i is that of a managed domain */
@@ -112,7 +112,7 @@ extern _Atomic(const void*) predreg_core;
  *  Written once, with release. */
 extern _Atomic(const predreg_windows_t*) predreg_windows_table;
 
-/** @return the hooks of a UCX, or NULL if the core is not told of it. */
+/** @return the hooks of a UCX, or NULL if the core is not told of calls of this UCX. */
 static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *
 predreg_hooks(unsigned ucx)
 {

@@ -157,8 +157,8 @@ const char *predreg_library_name(const void *address)
            info.dli_fname : "an unknown library";
 }
 
-/* Whether an address belongs to this library, or to another copy of the library, which
- * would forward to this copy */
+/* Whether an address belongs to this library or to another copy of this library. A call of
+ * the other copy would come back to this copy */
 static int is_preload(const void *address)
 {
     return !strcmp(base_name(predreg_library_name(address)),

@@ -13,7 +13,8 @@
 #include <sys/mman.h>
 
 
-/* Record what happens to memory that an arena serves, or could have served. In memory hooks */
+/* Record that memory was mapped or unmapped, for memory that an arena serves or could have
+ * served. Called in memory hooks */
 static void
 record(uct_predreg_core_t *core, unsigned type, uintptr_t address, size_t length)
 {
