@@ -125,7 +125,8 @@ static void fork_child(void)
     atomic_init(&core->kernel_pinned, 0);
     uct_predreg_foreign_reset();
     uct_predreg_addons_call(core, fork_child, core);
-    core->pid = getpid(); /* Written after pred, see vm_unmapped() */
+    core->pid = getpid(); /* Written after pred: handle_event() (core/events.c) reads pid
+                             before pred */
     if (!is_interrupting) {
         ucs_hook_leave();
     }

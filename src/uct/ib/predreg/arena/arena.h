@@ -68,7 +68,7 @@ typedef struct uct_predreg_arena_params {
 typedef struct uct_predreg_arena_stats {
     uint64_t answered;  /**< Uses that were answered, number */
     uint64_t committed; /**< Slabs with memory */
-    uint64_t live;      /**< The program's */
+    uint64_t live;      /**< Memory that the program has now */
     uint64_t refused;   /**< Mappings without room, or longer than a slab, number */
     uint64_t zero_time; /**< Time for filling memory with zeros, ns */
 } uct_predreg_arena_stats_t;

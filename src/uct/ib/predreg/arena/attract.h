@@ -58,7 +58,7 @@ typedef enum {
 /** What malloc() is told. */
 typedef struct uct_predreg_attract {
     size_t           min;       /**< Shortest mapping that is served. Constant */
-    size_t           max;       /**< Longest one. Constant */
+    size_t           max;       /**< Longest mapping that is served. Constant */
     /** The shortest communicated length between min and max; SIZE_MAX: there was none.
      *  Written by any thread, relaxed: nothing is read through it */
     _Atomic(size_t)   wanted;

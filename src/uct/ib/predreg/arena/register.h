@@ -83,15 +83,16 @@ typedef struct uct_predreg_arena_memhs {
 
 typedef struct uct_predreg_arena_regs {
     uct_predreg_arena_reg_ops_t ops;       /**< Constant, as the next five */
-    unsigned                    flags;     /**< Of each registration */
-    uintptr_t                   base;      /**< Of the first slab */
+    unsigned                    flags;     /**< Flags of each registration */
+    uintptr_t                   base;      /**< Address of the first slab */
     size_t                      spacing;   /**< From the beginning of a slab
                                                 to that of the next, bytes */
     uint32_t                    num_slabs;
-    uct_predreg_arena_memhs_t   *slabs;    /**< Of each slab */
+    uct_predreg_arena_memhs_t   *slabs;    /**< The registrations of each slab */
     const uct_predreg_altered_t *advised;  /**< Memory with advice of the program, which
                                                 gets no huge pages. Constant */
-    uct_predreg_handles_t       handles;   /**< Of all slabs. Written under the lock */
+    uct_predreg_handles_t       handles;   /**< The handles of all slabs. Written under the
+                                                lock */
     ucs_mutex_t                 lock;      /**< Around all registrations; held
                                                 during each */
     void                        *domains[UCT_PREDREG_ARENA_DOMAINS];

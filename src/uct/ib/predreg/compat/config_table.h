@@ -108,7 +108,7 @@ size_t uct_predreg_config_make(const uct_predreg_config_table_t *table,
 
 /** The minor versions of UCX 1 with a changed layout of UCS. */
 enum {
-    UCT_PREDREG_UCS_OLDEST       = 13, /**< Nothing is older than this */
+    UCT_PREDREG_UCS_OLDEST       = 13, /**< The oldest supported version */
     UCT_PREDREG_UCS_CONFIG_ENTRY = 15, /**< The function that reads settings takes
                                             the entry of their table */
     UCT_PREDREG_UCS_CONFIG_DOC   = 17, /**< A type of settings has one function

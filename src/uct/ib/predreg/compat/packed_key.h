@@ -40,9 +40,9 @@ BEGIN_C_DECLS
 
 /** A key, half packed. All zero: there is none. */
 typedef struct uct_predreg_packed_key {
-    char     *start;  /**< Where it starts */
+    char     *start;  /**< Where the key starts */
     char     *part;   /**< The part that is packed at present, or was last */
-    uint64_t domains; /**< Which domains it names now */
+    uint64_t domains; /**< Which domains the key names now */
     unsigned left;    /**< How many parts are to follow the present one */
     char     *next;   /**< Where the next part would be */
 } uct_predreg_packed_key_t;

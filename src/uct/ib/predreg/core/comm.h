@@ -70,7 +70,7 @@ enum {
     /** The send has a memory handle, and UCP calls the library back: UCP sends without a
      *  copy, and the core is to be told after UCP's return. */
     UCT_PREDREG_SEND_HOT      = UCS_BIT(1),
-    /** UCP_OP_ATTR_FLAG_FAST_CMPL is set */
+    /** The core sets UCP_OP_ATTR_FLAG_FAST_CMPL in the parameters of the send. */
     UCT_PREDREG_SEND_FAST     = UCS_BIT(2)
 };
 

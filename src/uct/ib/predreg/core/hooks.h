@@ -57,7 +57,7 @@ BEGIN_C_DECLS
 typedef struct uct_predreg_making {
     size_t min_length;   /**< Shortest message to look at, bytes; 0: the context is left
                               alone */
-    size_t max_length;   /**< Longest one, bytes */
+    size_t max_length;   /**< Longest message to look at, bytes */
     int    is_changed;   /**< Whether the configuration was changed */
     int    flag_decides; /**< Whether UCP chooses between the copy and zero-copy of
                               a send by tag by UCP_OP_ATTR_FLAG_FAST_CMPL, not by

@@ -19,7 +19,7 @@
  * bounds until UCX has deregistered the memory */
 typedef struct counted {
     uct_predreg_owner_t owner;
-    uint64_t            bytes; /* Of its pages */
+    uint64_t            bytes; /* Bytes of all pages of the memory */
     size_t              pool;  /* Bytes that count as a pool as well */
 } counted_t;
 

@@ -26,7 +26,7 @@
 /* A communication between begin() and end() */
 typedef struct comm {
     unsigned              ucx;
-    uct_predreg_purpose_t outer; /* Purpose of the thread before */
+    uct_predreg_purpose_t outer; /* Purpose of the thread before the communication */
 } comm_t;
 
 /* A send between begin_send() and end_send() */

@@ -98,7 +98,7 @@ typedef struct predreg_bound {
     const char            *name;     /**< NULL: the library has none, or none is
                                           bound yet */
     const void            *function; /**< What the name is bound to */
-    const struct link_map *library;  /**< Where that function is */
+    const struct link_map *library;  /**< The library that the function is in */
 } predreg_bound_t;
 
 

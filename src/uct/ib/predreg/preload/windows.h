@@ -103,7 +103,7 @@ typedef struct predreg_windows {
      *          below. Takes no lock. */
     int (*serves)(ucp_rkey_h rkey);
 
-    /** In place of UCP's, if the key is served. */
+    /** In place of the functions of UCP with the same names, if the key is served. */
     PREDREG_WINDOWS_ACCESS(PREDREG_WINDOWS_MEMBER)
     PREDREG_WINDOWS_ATOMICS(PREDREG_WINDOWS_MEMBER)
 

@@ -84,7 +84,8 @@ send_counted(uct_predreg_sender_t **sender_p, ucp_ep_h ep, const void *buffer,
                       0;
 }
 
-/* A context is made. One for no messages is left alone */
+/* A context is about to be made. Until there is a context for messages, all sends count as
+ * copied */
 static void making_counted(const uct_predreg_real_t *real,
                            const ucp_params_t *params, ucp_config_t *config,
                            uct_predreg_making_t *making)
