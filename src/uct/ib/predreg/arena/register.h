@@ -23,10 +23,10 @@ BEGIN_C_DECLS
  *
  * The registrations of slabs: one in each memory domain known when the helper registers
  * the slab. Uses in a later domain register for themselves, until the slab is registered
- * anew. A use ends with nothing but a handle of UCT, mostly of others than the arena: the
- * lookup from a handle to the slab takes no lock and waits for nobody. Slabs come and go a
- * few times a second at most: then the helper makes a table anew, in the one of two places
- * that nobody reads.
+ * anew. At the end of a use only UCT's handle is known, and most handles are not of the
+ * arena: the lookup from a handle to the slab takes no lock and waits for nobody. Slabs
+ * come and go a few times a second at most: then the helper makes a table anew, in the one
+ * of two places that nobody reads.
  */
 
 /** In how many domains at most slabs are registered. Uses in others register for

@@ -40,8 +40,8 @@ int uct_predreg_system_munmap(void *address, size_t length);
  *
  * @param [in] target  Where to, whatever is there; then the length stays what it
  *                     is. NULL: anywhere.
- * @return NULL if that failed, and nothing was done; before Linux 5.7, and up to
- *         5.12 for files, it always does. */
+ * @return NULL if that failed, and nothing was done; before Linux 5.7, and up to 5.12 for
+ *         files, it always fails. */
 void *uct_predreg_system_move(void *address, size_t length, size_t new_length,
                               void *target);
 

@@ -109,8 +109,9 @@ typedef struct uct_predreg_compat {
      * in upper case and "_" are between the two. */
     uct_predreg_setting_t ucp_cache; /**< The cache of UCP */
     /** The caches of memory domains. The first setting of the list that a component has
-     *  is the setting of its cache: uct_config_get() of later ones may find a setting
-     *  whose name only begins so. An entry with the name NULL ends the list. */
+     *  is the setting of its cache: uct_config_get() of later ones may find another setting
+     *  whose name begins with the wanted name. An entry with the name NULL ends the
+     *  list. */
     const uct_predreg_setting_t *md_caches;
 
     /** The setting for how often a domain repeats a registration that fails with EAGAIN, in

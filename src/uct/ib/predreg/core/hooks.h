@@ -33,8 +33,8 @@ BEGIN_C_DECLS
  */
 
 /** The core's function for its start. A change of a structure between the two libraries
- *  raises the number at the end: a library without a partner of its own number says so,
- *  and steps aside. */
+ *  raises the number at the end: a library that does not find the other one with the same
+ *  number says so, and steps aside. */
 #define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_13"
 
 /** The core's function for tools, see status/aside.h. */
@@ -62,8 +62,8 @@ typedef struct uct_predreg_making {
     int    flag_decides; /**< Whether UCP chooses between the copy and zero-copy of
                               a send by tag by UCP_OP_ATTR_FLAG_FAST_CMPL, not by
                               its cost model */
-    int    has_rma;      /**< Whether the context is for puts and gets as well, for which
-                              the change is not meant */
+    int    has_rma;      /**< Whether the context is for puts and gets as well, which are to
+                              go as without the change of the configuration */
 } uct_predreg_making_t;
 
 
@@ -167,8 +167,8 @@ typedef struct uct_predreg_hooks {
      *  preload/firehose.h. */
     void         (*firehose_count)(uint64_t requests, uint64_t hits);
 
-    /* The hooks from here on are called only if the first of them is not NULL:
-     * small sends are looked at (UCX_RCACHE_PRED_EAGER) */
+    /* The hooks from here on are called only if send is not NULL: then small sends are
+     * looked at (UCX_RCACHE_PRED_EAGER) */
 
     /**
      * Before the thread sends a message of bytes in a row, UCT_PREDREG_SEND_MIN to

@@ -30,7 +30,7 @@ BEGIN_C_DECLS
  * would not have the whole name of the variable.
  */
 
-/** The begin of all names of variables: both, one after the other. */
+/** The beginning of the names of all variables: the first prefix, then the second. */
 #define UCT_PREDREG_ENV_PREFIX  "UCX_"
 #define UCT_PREDREG_KNOB_PREFIX "RCACHE_PRED_"
 
@@ -104,9 +104,9 @@ void uct_predreg_knob_accepted(const uct_predreg_knob_t *knob,
 #define UCT_PREDREG_MIN_SLAB      (1ul << 20) /* An adapter looks up few registrations
                                                  fast */
 
-/* The longest slab of an arena, if the bounds have room for some, and the first slab,
- * bytes. A first slab of 16 MiB would cost a program with little communication 17 MiB of
- * memory */
+/* The longest slab of an arena, if the bounds have room for several slabs so long, and the
+ * first slab, bytes. A first slab of 16 MiB would cost a program with little communication
+ * 17 MiB of memory */
 #define UCT_PREDREG_SLAB          (64ul << 20)
 #define UCT_PREDREG_FIRST_SLAB    (4ul << 20)
 

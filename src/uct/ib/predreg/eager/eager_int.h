@@ -42,8 +42,8 @@ typedef struct uct_predreg_flight {
     void                    *user_data; /**< The program's */
     struct uct_predreg_flights *owner;
     /** The request of the send; NULL: UCP has not returned yet, or the send is not
-     *  taken; or one of the values below. Two write it, the call of UCP, and UCP's
-     *  callback: the last one gives the send back. Acquire and release, since two
+     *  taken; or one of the values below. It is written after the call of UCP, and in UCP's
+     *  callback: the later of the two gives the send back. Acquire and release, since two
      *  threads may write */
     _Atomic(void*)          request;
     /** Number of the next free send plus one; 0: there is none. Relaxed: a thread
@@ -125,8 +125,8 @@ typedef struct uct_predreg_eager_context {
                                           cost model */
     int                has_rma; /**< See @ref uct_predreg_making_t */
 
-    /** Found by the first thread that makes a worker, under the lock of the list,
-     *  before the worker is listed. */
+    /** Measured by the first thread that makes a worker of the context, under the lock of
+     *  the list, before the worker is listed. */
     uct_predreg_thresholds_t thresholds;
     int                is_calibrated;
 

@@ -23,11 +23,12 @@ typedef struct range {
 } range_t;
 
 /*
- * Endpoints, each where the hash of its key says; a later one overwrites an earlier
- * one. A word holds the key, and above its 48 bits the range, the lower end first.
- * Relaxed: a word only decides how a message goes. A new endpoint at the address of
- * a former one is taken for the former one until another worker is made. Senders
- * remember the range, and are told of changes (uct_predreg_senders_forget()).
+ * A table of endpoints, with an entry for each kind of messages. The hash of an entry's key
+ * tells its place; a later entry overwrites an earlier one there. A word holds the key, and
+ * above its 48 bits the range, the lower end first. Relaxed: a word only decides how a
+ * message goes. A new endpoint at the address of a former one is taken for the former one
+ * until another worker is made. Senders remember the range, and are told of changes
+ * (uct_predreg_senders_forget()).
  */
 static _Atomic(uint64_t) endpoints[1 << ENDPOINT_BITS];
 

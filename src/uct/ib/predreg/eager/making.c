@@ -44,7 +44,7 @@ static _Atomic(uct_ep_am_zcopy_func_t) originals[MAX_KINDS];
 static ucs_mutex_t                     lock =
         UCS_MUTEX_INITIALIZER(UCS_RANK_ZCOPY);
 
-/* @return whether a context is for one of some features */
+/* @return whether a context is for any of the features in a mask */
 static int has_feature(const ucp_params_t *params, uint64_t features)
 {
     return (params->field_mask & UCP_PARAM_FIELD_FEATURES) &&

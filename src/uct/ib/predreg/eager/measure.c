@@ -291,8 +291,8 @@ register_once(measure_t *measure, unsigned num_pages, uint64_t *time_p)
     return UCS_OK;
 }
 
-/* The first time of each length is taken only where there is no other: what is
- * underneath may have to be woken up */
+/* The first time of each length counts only if there is no later one: the first
+ * registration may have to wake up UCX, the kernel or the adapter */
 static ucs_status_t
 measure_registration(measure_t *measure, ucs_reuse_costs_t *costs)
 {

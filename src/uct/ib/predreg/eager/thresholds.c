@@ -24,8 +24,8 @@
  * so */
 #define SURE_LOOKS 3
 
-/* Tests of the project set the costs, as ucs_reuse_costs_parse() reads them: the
- * number of hot sends does not depend on the machine then */
+/* Tests of the project set the costs by this variable, as ucs_reuse_costs_parse() reads
+ * them: then the number of hot sends does not depend on the machine */
 #define TEST_COSTS "PREDREG_TEST_EAGER_COSTS"
 
 /* Instrumented by a sanitizer, a lookup takes longer than a copy by the C library,
@@ -184,8 +184,8 @@ void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context)
     decide(context);
     thresholds->interval = FIRST_LOOK;
     thresholds->looks    = 0;
-    /* The first call of a look sets the time of the next one: only the caller knows
-     * the time */
+    /* The first call of uct_predreg_thresholds_look() sets the time of the first further
+     * look: only its caller has a clock */
     atomic_store_explicit(&thresholds->next, 0, memory_order_release);
 }
 

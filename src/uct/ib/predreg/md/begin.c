@@ -396,8 +396,8 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {
     uct_predreg_may_t may;
 
-    /* A use may wait for another thread's registration, and the other thread for the
-     * domain */
+    /* This thread must not be in the domain: a use may wait for another thread's
+     * registration, and the other thread would wait for the domain */
     ucs_rank_check(UCS_RANK_DOMAIN);
     if (ucs_unlikely(uct_predreg_domain_keeps_all(domain))) {
         return keeper_mem_reg(domain, req, memh_p);

@@ -66,9 +66,9 @@ static int ends_answered(uct_predreg_domain_t *domain,
     return 1;
 }
 
-/* End a use and invalidate its registration. Some versions of UCP do not wait for other
- * uses of the region to end. The completion comes at once then, and the region stays for
- * the other uses, which may access the memory anyway. */
+/* End a use and invalidate its registration. Where UCP's completion must be called before
+ * the end of this use returns (waits_for_invalidation), it is called at once, and the
+ * region stays for other uses that have not ended: these may access the memory anyway. */
 static ucs_status_t invalidate(uct_predreg_domain_t *domain,
                                const uct_md_mem_dereg_params_t *params)
 {

@@ -44,8 +44,9 @@ static region_t *region_of(ucs_rcache_region_t *super)
     return ucs_container_of(super, region_t, super.super);
 }
 
-/* If UCP does not wait for other uses of the region to end, the region outlives the
- * completion until the other uses end, which may access the memory anyway. */
+/* Invalidate a region at the end of a use. Where UCP's completion must be called before
+ * this use's end returns (waits_for_invalidation), it is called at once, and the region
+ * stays for other uses that have not ended: these may access the memory anyway. */
 static void region_invalidate(uct_predreg_kept_t *kept, region_t *region,
                               void *comp)
 {

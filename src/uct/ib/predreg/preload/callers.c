@@ -84,7 +84,7 @@ static void count_ucx(unsigned count)
     }
 }
 
-/* Find the number of a UCX, or give it the next one. */
+/* Find the number of a UCX. A UCX without a number gets the next number. */
 static unsigned number_of(const void *function)
 {
     const void *known;

@@ -89,8 +89,8 @@ static void step_aside(uct_predreg_aside_t reason, const char *detail)
     PREDREG_COMPLAIN("stepping aside: %s", why_aside);
 }
 
-/* @return whether the core can work beside a caller's UCX because of its version, or there
- * is no UCX yet. Else this library has stepped aside. */
+/* @return whether the core can work beside the version of a caller's UCX, or the caller has
+ * no UCX yet. If not, this library has stepped aside. */
 static int is_known_version(const void *caller)
 {
     char reason[128];
@@ -395,10 +395,11 @@ void predreg_windows_load(void)
 
 /* Open MPI may replace UCX's memory hooks by its own, which tell UCX of unmapped memory
  * and of nothing else; the arena, and a trace with mappings, need UCX's hooks
- * (opal/mca/common/ucx of Open MPI 4 and 5). A setting of the user stays. Where UCX was
- * told to have no hooks, memory is managed by Open MPI's hooks alone. Open MPI's hooks
- * in the tables of libraries (reloc) let Open MPI 4.1 hang in its start with UCX 1.13,
- * which allocates memory in a hook */
+ * (opal/mca/common/ucx of Open MPI 4 and 5). So have Open MPI leave UCX's hooks in place. A
+ * setting of the user stays. Where UCX was told to have no hooks, memory is managed by Open
+ * MPI's hooks alone. Where UCX was told to put its hooks into the tables of libraries
+ * (reloc), Open MPI's hooks stay: without these, Open MPI 4.1 hangs in its start with UCX
+ * 1.13, which allocates memory in a hook */
 static void keep_ucx_hooks(void)
 {
     const char *arena = getenv("UCX_RCACHE_PRED_ARENA");

@@ -97,8 +97,8 @@ static int has_windows(unsigned ucx, const ucp_params_t *params)
 
 /* Let the core prepare a context. UCP protects its cache by the lock of the context
  * (ucp_memh_get() of 1.14 and later). There is no lock unless the program asks for one,
- * and a program whose threads share one worker need not ask. So this library must be
- * able to ask.
+ * and a program whose threads share one worker need not ask. So buffers become hot only in
+ * a context for which this library can ask for the lock.
  * @return whether buffers may become hot in the context */
 static int prepare(const uct_predreg_hooks_t *hooks, const uct_predreg_real_t *real,
                    const ucp_params_t *params, const ucp_config_t *config,

@@ -18,8 +18,8 @@
  * that a call comes through here again: the allocation of memory of a domain's own, and
  * from UCX 1.14 on the plain registration and the plain packing of a key, by the second
  * interface. The core is told of a registration once, since the core registers by the
- * second interface itself; a key is packed within itself, without harm, since the lock of a
- * domain is recursive.
+ * second interface itself; the packing of a key comes through here twice, one call within
+ * the other, which does no harm, since the lock of a domain is recursive.
  */
 
 
@@ -217,7 +217,7 @@ static int has_registered_whole(const uct_predreg_hooks_t *hooks, uct_md_h md,
 }
 
 /* Register memory by the core. Of a window, a managed domain gets the first page: so
- * UCP has a handle like any other. Peers get no key made of it, see
+ * UCP has a handle like any other. Peers get no key made from this handle, see
  * ucp/windows */
 static ucs_status_t
 mem_reg(const uct_predreg_hooks_t *hooks, uct_md_h md, void *address,

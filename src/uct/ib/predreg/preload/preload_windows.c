@@ -59,12 +59,12 @@ PREDREG_EXPORT void ucp_rkey_buffer_release(void *rkey_buffer)
     }
 }
 
-/* MPI_Rput() and MPI_Rget() of Open MPI 4 look for the state of a dynamic window among
- * the memory attached to the window, where the state is not (get_dynamic_win_info() in
- * osc_ucx_comm.c). They unpack the key of the entry before the first one, i.e. bytes of
- * the heap before the table, and make no use of the key. UCX crashes if the bytes happen
- * to be the wrong ones, likelier with the allocations of this library. @return the key;
- * in place of such a stray key, a key to nothing */
+/* MPI_Rput() and MPI_Rget() of Open MPI 4 look for the state of a dynamic window among the
+ * memory that is attached to the window, but the state is elsewhere (get_dynamic_win_info()
+ * in osc_ucx_comm.c). They unpack the key of the entry before the first one, i.e. bytes of
+ * the heap before the table, and make no use of the key. UCX crashes if the bytes happen to
+ * be the wrong ones, likelier with the allocations of this library. @return the key; in
+ * place of such a stray key, a key to nothing */
 static const void *replace_stray_key(const void *key)
 {
     static const char nothing[64]; /* No domain has a part in it */
