@@ -50,8 +50,9 @@ static uct_predreg_core_t *forking;
  * library. The forking thread writes it before the fork, for the handlers after the fork */
 static __thread int is_interrupting __attribute__((tls_model("initial-exec")));
 
-/* The handler may have interrupted a hook of memory, which takes the lock of the cache. No
- * handler interrupts hooks of the arena and of Firehose (ucs/base/hook.h) */
+/* Whether this thread is in a signal's handler that may have interrupted a function of this
+ * library, such as a hook of memory, which takes the lock of the cache. No handler
+ * interrupts hooks of the arena and of Firehose (ucs/base/hook.h) */
 static int has_interrupted(uct_predreg_core_t *core)
 {
     return (uct_predreg_within > 0) || ucs_rcache_pred_is_in_round() ||

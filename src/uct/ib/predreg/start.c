@@ -76,7 +76,7 @@ static void tell_ignored(const uct_predreg_knobs_t *knobs)
 
 /* Prepare for managing memory. Everything that can fail is done here, before
  * UCX's own caches are switched off
- * @param [out] events_p  Whether unmapped memory is told */
+ * @param [out] events_p  UCS_OK if UCM tells of unmapped memory, else UCM's error */
 static ucs_status_t core_start(uct_predreg_core_t *core, ucs_status_t *events_p)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;

@@ -28,8 +28,8 @@
 #define TERA_SHIFT 40
 
 
-/* @return the largest number. A larger one cannot be counted, and UCX prints some of
- * these as words */
+/* @return the largest accepted number. For a knob without a maximum it is LONG_MAX: no
+ * count is larger, and UCX prints some larger numbers as words */
 static unsigned long largest(const uct_predreg_knob_t *knob)
 {
     return (knob->max == ULONG_MAX) ? LONG_MAX : knob->max;

@@ -42,8 +42,9 @@ typedef struct uct_predreg_knob {
                                            " for the meaning of a value */
     size_t            size;          /**< Of its field in uct_predreg_knobs_t,
                                           bytes */
-    const char *const *names;        /**< The values, up to a NULL; NULL: the values are
-                                          numbers, described by the rest, or any text */
+    const char *const *names;        /**< The values, up to a NULL; NULL: the values are any
+                                          text, or numbers, which the fields below
+                                          describe */
     unsigned long     min;
     unsigned long     max;           /**< ULONG_MAX: none, and "inf" is
                                           accepted */

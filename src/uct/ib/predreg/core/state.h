@@ -71,8 +71,7 @@ struct uct_predreg_core {
                                            cache behind the pointer */
     ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred, and the
                                            clock of the observer */
-    pid_t                    pid;     /**< Process that all of this belongs
-                                           to */
+    pid_t                    pid;     /**< The process that the state belongs to */
     /** NULL: nobody looks on. Sequentially consistent, for the same reason as pred.
      *  Constant once it is set. */
     _Atomic(const uct_predreg_observer_t*) observer;

@@ -20,8 +20,8 @@
 #define AMBIGUOUS_FIELDS \
     (UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE)
 
-/* The state of a cold send is a pointer to UCP. The address of the buffer and its
- * length fit into the pointer, so that nothing is allocated */
+/* UCP keeps the state of a cold send for this library, as a pointer. The address of the
+ * buffer and its length fit into the pointer, so that nothing is allocated */
 #define STATE_LENGTH_SHIFT 48
 
 

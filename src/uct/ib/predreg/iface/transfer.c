@@ -67,8 +67,8 @@ static void transfer_end(uct_predreg_transfer_t *transfer)
     uct_predreg_completion_invoke(comp, status);
 }
 
-/* To be called after a push of a transfer, which ends, or waits in a line. The transfer
- * keeps its place if it stands in the same line. */
+/* After uct_predreg_pieces_push(): end the transfer if it is over, or put it into the line
+ * that it waits in. The transfer keeps its place if it stands in the same line. */
 static void transfer_settle(uct_predreg_transfer_t *transfer,
                             uct_predreg_line_t line)
 {

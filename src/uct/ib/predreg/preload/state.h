@@ -77,8 +77,8 @@ typedef struct predreg_thread {
                                                thread posts a part */
     uct_predreg_sender_t   *sender;       /**< The core's state of small sends; NULL: the
                                                thread has sent none */
-    ucs_rcache_pred_idle_t idle;          /**< How often the thread, while it waits, tells
-                                               the core so */
+    ucs_rcache_pred_idle_t idle;          /**< Of how many of the thread's next waits the
+                                               core need not be told */
     uct_predreg_issuer_t   issuer;        /**< The preceding communications, and where on
                                                the stack calls come from */
 } predreg_thread_t;

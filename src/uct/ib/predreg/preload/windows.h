@@ -53,9 +53,10 @@ typedef struct predreg_windows_env {
      *          worker. */
     int          (*is_in_progress)(void);
 
-    /** Until end_whole(), this thread posts parts of a put or get with such local data.
-     *  If UCP registers a part, managed domains register all data, unless refused, so
-     *  that all parts have one registration, as without Firehose.
+    /** Until end_whole(), this thread posts parts of a put or get whose local data are the
+     *  @a length bytes at @a buffer. If UCP registers a part, managed domains register all
+     *  of the data, unless a domain refuses, so that all parts have one registration, as
+     *  without Firehose.
      *
      *  @param [in] length  Bytes, 1 and more. */
     void         (*begin_whole)(void *buffer, size_t length);

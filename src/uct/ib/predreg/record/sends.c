@@ -111,7 +111,8 @@ static void made_counted(const uct_predreg_real_t *real,
     }
 }
 
-/* A report tells the gain of sends without a copy from their costs on this machine */
+/* Measure the costs of small sends once, and keep them for the trace: from the costs on
+ * this machine a report tells the gain of sends without a copy */
 static void worker_made_counted(ucp_context_h context, ucp_worker_h worker)
 {
     const uct_predreg_real_t *real = atomic_load_explicit(&real_ucp,
