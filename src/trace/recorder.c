@@ -230,13 +230,15 @@ static int drain(ucs_rcache_recorder_t *recorder)
 static ucs_rcache_pred_time_t write_trace(void *arg)
 {
     ucs_rcache_recorder_t *recorder = arg;
-    ucs_rcache_pred_time_t now      = ucs_rcache_pred_thread_now(recorder->thread);
+    int has_more;
 
     if (!is_recording(recorder)) {
         return UCS_RCACHE_PRED_TIME_INF;
     }
 
-    return drain(recorder) ? now : (now + PERIOD_NSEC);
+    /* The period begins after the writing, which may take longer on a shared file system */
+    has_more = drain(recorder);
+    return ucs_rcache_pred_thread_now(recorder->thread) + (has_more ? 0 : PERIOD_NSEC);
 }
 
 /* Open the trace: from now on any thread may put records into it */

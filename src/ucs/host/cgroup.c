@@ -303,8 +303,9 @@ double ucs_rcache_pred_quota_look(ucs_rcache_pred_quota_t *quota, uint64_t busy,
 }
 
 
-/* What the kernel writes of how long processes have waited, microseconds */
-#define WAITED "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64
+/* What the kernel writes of how long processes have waited, microseconds. The averages are
+ * skipped as words: a number would follow the decimal point of the program's locale */
+#define WAITED "some avg10=%*s avg60=%*s avg300=%*s total=%" SCNu64
 
 
 void ucs_rcache_pred_pressure_init(ucs_rcache_pred_pressure_t *pressure,
