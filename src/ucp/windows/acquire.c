@@ -309,7 +309,8 @@ ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint64_t address, size_t length
     if ((status == UCS_OK) && (is_answer || (end != 0)) && way->super.is_closing) {
         /* A callback of UCP has closed the endpoint while this thread has waited */
         ucp_win_piece_end(*piece_p);
-        status = UCS_ERR_CANCELED;
+        *piece_p = NULL; /* The caller ends the piece that it has */
+        status   = UCS_ERR_CANCELED;
     } else if (is_refusal(status) && is_answer && (end != 0)) {
         complain_of_room(way->super.peer, length, status);
     }

@@ -19,8 +19,9 @@
 
 
 /* Take a way of a worker out of the closing ways: one without flushes under way, or an abandoned
- * one. @return NULL: there is none */
-static ucp_win_way_t *take_complete(ucp_worker_h worker)
+ * one. A way whose last flush UCP has refused is complete only when the worker ends.
+ * @param [in] is_last  Whether the worker ends. @return NULL: there is none */
+static ucp_win_way_t *take_complete(ucp_worker_h worker, int is_last)
 {
     ucp_fh_t *fh         = ucp_win_tables();
     ucp_win_way_t *found = NULL;
@@ -31,7 +32,7 @@ static ucp_win_way_t *take_complete(ucp_worker_h worker)
     ucs_list_for_each(way, &ucp_win.closing_ways, link) {
         if ((way->super.worker == worker) &&
             (way->is_abandoned ||
-             ((way->super.num_flushes == 0) && !way->is_unflushed))) {
+             ((way->super.num_flushes == 0) && (is_last || !way->is_unflushed)))) {
             ucs_list_del(&way->link);
             ucp_fh_way_drop(fh, &way->super);
             atomic_fetch_sub_explicit(&ucp_win.num_closing, 1,
@@ -47,11 +48,11 @@ static ucp_win_way_t *take_complete(ucp_worker_h worker)
 
 /* Do what is due for closing ways of a worker. By a thread that may use the worker, and not in
  * a callback */
-static void end_complete(ucp_worker_h worker)
+static void end_complete(ucp_worker_h worker, int is_last)
 {
     ucp_win_way_t *way;
 
-    while ((way = take_complete(worker)) != NULL) {
+    while ((way = take_complete(worker, is_last)) != NULL) {
         ucp_fh_way_empty_trash(ucp_win_tables(), &way->super);
         ucp_fh_way_put(&way->super);
     }
@@ -78,7 +79,7 @@ static void look(ucp_fh_t *fh, ucp_worker_h worker)
     if ((atomic_load_explicit(&ucp_win.num_closing, memory_order_relaxed) > 0) &&
         !ucp_win.env->is_in_progress() &&
         (ucs_map_find(&ucp_win.contexts, worker) != NULL)) {
-        end_complete(worker);
+        end_complete(worker, 0);
     }
 }
 
@@ -176,7 +177,7 @@ void ucp_win_way_closed(void *closing, int is_refused)
     } else {
         add_closing(way);
         if (!ucp_win.env->is_in_progress()) {
-            end_complete(worker);
+            end_complete(worker, 0);
         }
     }
     ucp_win_leave(entry);
@@ -214,14 +215,14 @@ static void end_all(ucp_worker_h worker)
     uint64_t end          = ucs_monotonic_ns() + UCP_WIN_PATIENCE;
     ucp_win_way_t *way;
 
-    end_complete(worker);
+    end_complete(worker, 1);
     while ((way = ucp_win_way_get(&ucp_win.closing_ways, worker, is_any)) != NULL) {
         ucp_fh_way_put(&way->super);
         if (ucs_monotonic_ns() > end) {
             abandon_closing(worker);
         }
         ucp_win_worker_progress(context, worker);
-        end_complete(worker);
+        end_complete(worker, 1);
     }
 }
 

@@ -26,15 +26,26 @@ int ucp_win_serves(ucp_rkey_h rkey)
 static ucs_status_t get_known(ucp_fh_t *fh, const ucp_win_key_t *key)
 {
     size_t length = key->head.lengths[UCP_WIN_KEY_ADDRESS];
-    void *address = malloc(length); /* Aligned, unlike the one in the key */
+    uint32_t peer = key->head.index;
     ucs_status_t status;
+    void *address;
+    int is_known;
 
+    /* To connect waits for the lock under which messages are sent */
+    ucp_fh_lock(fh);
+    is_known = (peer < fh->num_procs) && (fh->links[peer].ep != NULL);
+    ucp_fh_unlock(fh);
+    if (is_known) {
+        return UCS_OK;
+    }
+
+    address = malloc(length); /* Aligned, unlike the one in the key */
     if (address == NULL) {
         return UCS_ERR_NO_MEMORY;
     }
 
     memcpy(address, key->parts[UCP_WIN_KEY_ADDRESS], length);
-    status = ucp_fh_connect(fh, key->head.index, address, length);
+    status = ucp_fh_connect(fh, peer, address, length);
     free(address);
     return (status == UCS_ERR_ALREADY_EXISTS) ? UCS_OK : status;
 }

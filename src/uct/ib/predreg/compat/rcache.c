@@ -160,7 +160,7 @@ static int read_time(const char *text, void *dest, const void *arg)
 {
     double seconds;
 
-    if (!ucs_config_sscanf_time(text, &seconds, arg) || isinf(seconds)) {
+    if (!ucs_config_sscanf_time(text, &seconds, arg) || isinf(seconds) || (seconds < 0)) {
         return 0;
     }
 
