@@ -152,6 +152,16 @@ typedef struct pred_absence {
 } pred_absence_t;
 
 
+/** A region at which a later round goes on. */
+typedef struct pred_hand {
+    uintptr_t                start;      /**< Where the region started; the region
+                                              may be gone. 0: the first region */
+    ucs_rcache_pred_region_t *region;    /**< One of those that start there, as
+                                              buffers do that two domains use */
+    uint64_t                 generation; /**< Of the region, see region.h */
+} pred_hand_t;
+
+
 /** The state of the helper's rounds. Protected by helper_mutex. */
 typedef struct pred_rounds {
     ucs_rcache_pred_timeq_t rq;       /**< The registration queue, ordered by
@@ -231,11 +241,10 @@ typedef struct pred_rounds {
     ucs_rcache_pred_time_t  poll_interval; /**< How long to wait from one look
                                            at the DQ to the next, until the time
                                            in urgent */
-    uintptr_t               gc_hand; /**< Start of the region at which the hand
-                                          of the clock is that forgets regions,
-                                          or of one that is gone */
-    uintptr_t               check_hand; /**< Likewise, of the check of the invariants of
-                                             extents in a debug build */
+    pred_hand_t             gc_hand; /**< Where the hand of the clock is that
+                                          forgets regions */
+    pred_hand_t             check_hand; /**< Where the check of the invariants of
+                                             extents is, in a debug build */
     unsigned                gc_steps; /**< Steps that were taken so far while
                                            newcomers passed by, see cleanup.c;
                                            wraps around */

@@ -92,21 +92,30 @@ int pred_process_lost(ucs_rcache_pred_t *pred)
     return 1;
 }
 
-/* The region at which the hand of the clock is */
-static ucs_rcache_pred_region_t *gc_region(ucs_rcache_pred_t *pred)
+ucs_rcache_pred_region_t *
+pred_hand_region(ucs_rcache_pred_t *pred, const pred_hand_t *hand)
 {
-    ucs_rcache_pred_region_t *region;
+    ucs_rcache_pred_region_t *region = hand->region;
 
-    region = ucs_rcache_pred_table_from(&pred->table, pred->rounds.gc_hand);
+    /* The memory of a region stays when the region is gone */
+    if ((region != NULL) && (region->generation == hand->generation) &&
+        (region->extent.known.start == hand->start)) {
+        return region;
+    }
+
+    region = ucs_rcache_pred_table_from(&pred->table, hand->start);
     return (region != NULL) ? region :
                               ucs_rcache_pred_table_from(&pred->table, 0);
 }
 
-/* Move the hand of the clock on from a region. */
-static void gc_next(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+void pred_hand_set(pred_hand_t *hand, ucs_rcache_pred_region_t *region)
 {
-    region               = ucs_rcache_pred_region_next(region);
-    pred->rounds.gc_hand = (region == NULL) ? 0 : region->extent.known.start;
+    *hand = (pred_hand_t){};
+    if (region != NULL) {
+        hand->start      = region->extent.known.start;
+        hand->region     = region;
+        hand->generation = region->generation;
+    }
 }
 
 /* Whether a region can be forgotten now: it is neither registered nor in use, and
@@ -141,9 +150,10 @@ static ucs_rcache_pred_region_t *gc_newcomer(ucs_rcache_pred_table_t *table)
 static ucs_rcache_pred_region_t *gc_hand_step(ucs_rcache_pred_t *pred,
                                               int *progress_p)
 {
-    ucs_rcache_pred_region_t *region = gc_region(pred);
+    ucs_rcache_pred_region_t *region = pred_hand_region(pred,
+                                                        &pred->rounds.gc_hand);
 
-    gc_next(pred, region);
+    pred_hand_set(&pred->rounds.gc_hand, ucs_rcache_pred_region_next(region));
     if (!is_forgettable(region)) {
         return NULL;
     }

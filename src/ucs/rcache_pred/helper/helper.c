@@ -158,7 +158,7 @@ static void check_extents(ucs_rcache_pred_t *pred)
     const char *broken;
 
     pred_lock(pred);
-    region = ucs_rcache_pred_table_from(&pred->table, pred->rounds.check_hand);
+    region = pred_hand_region(pred, &pred->rounds.check_hand);
     while ((region != NULL) && (left-- > 0)) {
         broken = ucs_rcache_pred_extent_broken(&pred->table, &region->extent);
         if (broken != NULL) {
@@ -167,7 +167,7 @@ static void check_extents(ucs_rcache_pred_t *pred)
         }
         region = ucs_rcache_pred_region_next(region);
     }
-    pred->rounds.check_hand = (region == NULL) ? 0 : region->extent.known.start;
+    pred_hand_set(&pred->rounds.check_hand, region);
     pred_unlock(pred);
 #endif
 }

@@ -107,6 +107,15 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps);
  *  there is such a region. @return whether there was. */
 int pred_process_lost(ucs_rcache_pred_t *pred);
 
+/** @return the region at which a round goes on: that of the hand or, if it is gone or
+ *          starts elsewhere now, the next one in the table, or the first; NULL if the table
+ *          is empty. Under lock. */
+ucs_rcache_pred_region_t *
+pred_hand_region(ucs_rcache_pred_t *pred, const pred_hand_t *hand);
+
+/** Let a later round go on at a region; NULL: at the first one. Under lock. */
+void pred_hand_set(pred_hand_t *hand, ucs_rcache_pred_region_t *region);
+
 /** If there are too many unregistered regions, forget some that were not used
  *  for long. @return whether another round may find more of them. */
 int pred_collect_garbage(ucs_rcache_pred_t *pred);
