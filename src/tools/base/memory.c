@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* The number of elements in the first allocation of an array, a power of 2. A full array
- * doubles, so that the numbers of elements of full arrays are powers of 2 */
+ * doubles, and therefore the number of elements in a full array is always a power of 2 */
 #define MIN_ROOM 8ul
 
 

@@ -56,8 +56,9 @@ char *predreg_vformat(const char *format, va_list args);
 char *predreg_append(char *string, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
-/** Append an item to a list made by predreg_format(), behind a comma, and free that
- *  string. @return the longer one. */
+/** Append an item to a list made by predreg_format(), after a comma unless the list is
+ *  empty, and free the old list.
+ *  @return the longer list. */
 char *predreg_list(char *list, const char *item);
 
 /** @return whether a string is in a list of names, which ends with a NULL.
@@ -70,7 +71,8 @@ int predreg_is_any(const char *string, const char *const *names, int by_begin);
  *  @return the array, which may have moved. */
 void *predreg_grow(void *array, size_t num, size_t size);
 
-/** Add an element to an array, which nothing else may reallocate.
+/** Add an element to an array. Only predreg_grow() may reallocate the array, since the
+ *  number of elements stands for the size of the allocation.
  *  @param [inout] _num  Number of elements. @return the new element, of zeros. */
 #define predreg_add(_array, _num) \
     ({ \

@@ -13,11 +13,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Number of registrations and deregistrations of which the median is taken. One more before
- * them is left out, since the first takes longer than all others */
+/* Number of registrations and deregistrations of which the median is taken. The probe
+ * registers once before them without counting the time, since the first registration
+ * takes longest */
 #define REPEAT 21
 
-/* From two lengths the reader gets the cost of a call and that of a page */
+/* The two lengths that are measured. The reader of the probe's lines computes from both
+ * times the cost of a call and the cost of a page */
 #define SMALL  (4ul << 10)
 #define LARGE  (1ul << 20)
 
@@ -60,7 +62,8 @@ measure_once(const predreg_probe_ucx_t *ucx, uct_md_h md, void *buffer,
     return status;
 }
 
-/* Measure, and say the costs, or why there are none. @return whether there are costs */
+/* Measure registrations, and say their costs, or why one failed. @return whether the
+ * costs were said */
 static int measure(const predreg_probe_ucx_t *ucx, uct_md_h md, void *buffer,
                    size_t length)
 {
@@ -102,8 +105,8 @@ static void say_cost(const predreg_probe_ucx_t *ucx, uct_md_h md)
     munmap(buffer, LARGE);
 }
 
-/* Switch a cache of the domain off, as the library does: a cached registration costs
- * nothing */
+/* Switch off the memory domain's own registration cache, as the library does: to register
+ * a buffer that is in a cache takes no time, and would make the costs too low */
 static void cache_off(const predreg_probe_ucx_t *ucx, uct_md_config_t *config)
 {
     const uct_predreg_setting_t *setting;

@@ -30,7 +30,8 @@
  * after 50 ms, and then ever more rarely */
 #define SMALL_TIME 300
 
-/* The functions called by a program; the library overrides some of them */
+/* The functions that this file calls as a program would; the library overrides some of
+ * them */
 #define FUNCTIONS(_f) \
     _f(ucp_cleanup) \
     _f(ucp_config_read) \
@@ -144,10 +145,12 @@ static void start(const predreg_probe_ucx_t *ucx, int is_small)
         goto err;
     }
 
-    /* The library has changed the configuration while UCP read its file and variables */
+    /* While ucp_config_read() read UCP's file and the environment, the library has
+     * changed the configuration: the probe says the values that UCP will use */
     predreg_probe_protocols(ucx, config);
 
-    /* The interface of the structures above; all known versions of UCX accept it */
+    /* The structures above follow version 1.13 of UCP's interface, which all known
+     * versions of UCX accept */
     status = program.ucp_init_version(1, 13, &params, config, &context);
     program.ucp_config_release(config);
     if (status != UCS_OK) {

@@ -21,20 +21,22 @@ BEGIN_C_DECLS
  * The probe tells its parent its findings in lines of words, through a descriptor. Each
  * line is written at once, so that it arrives even if the probe crashes later.
  *
- *   stage TEXT                      the next action, in case it does not end well
+ *   stage TEXT                      the next action: if UCX crashes or hangs, then in
+ *                                   the stage said last
  *   library NAME PATH               a loaded library of UCX
  *   version MAJOR MINOR RELEASE     the version, by UCP
  *   known                           the library works with this version
- *   unknown TEXT                    it does not, and why
+ *   unknown TEXT                    why the library does not work with this version
  *   error TEXT                      why the probe ends here
  *   events TEXT                     "delivered", or an error of memory events
  *   domain COMPONENT NAME REG MEMH  a memory domain, whether it registers, and
  *                                   whether its transports need handles (0, 1)
  *   unopened COMPONENT NAME TEXT    a domain that could not be opened, and why
- *   cost BYTES REG DEREG COUNT      of the domain before: medians, nanoseconds,
- *                                   of COUNT registrations
- *   nocost TEXT                     of the domain before: a failed registration, and
- *                                   why
+ *   cost BYTES REG DEREG COUNT      of the domain said last: medians, nanoseconds,
+ *                                   of COUNT registrations and deregistrations of
+ *                                   BYTES
+ *   nocost TEXT                     of the domain said last: a failed registration,
+ *                                   and why
  *   protocols VALUE                 UCX_PROTO_ENABLE for a program that reads UCP's
  *                                   configuration
  *   started                         from here on UCX is used as by a program
@@ -42,13 +44,13 @@ BEGIN_C_DECLS
  *   pinned BYTES                    pinned memory as the kernel counts (VmPin)
  *   status                          the library is there, and its status follows, in
  *                                   the words of status/aside.h
- *   end                             there is no more
+ *   end                             the probe has said everything
  */
 
 /** Say everything through this descriptor from now on. */
 void predreg_say_to(int fd);
 
-/** Say a line, to which an end is added. */
+/** Say a line to the parent. The function adds the newline. */
 void predreg_say(const char *format, ...)
         __attribute__((format(printf, 1, 2)));
 
@@ -66,19 +68,20 @@ void predreg_say(const char *format, ...)
     _f(ucp_config_release)
 
 typedef struct {
-    uct_predreg_real_t         real;    /**< A function that UCX lacks is NULL */
+    uct_predreg_real_t         real;    /**< NULL: UCX lacks this function */
     PREDREG_PROBE_FUNCTIONS(UCT_PREDREG_REAL_MEMBER)
     const uct_predreg_compat_t *compat; /**< NULL: this version is not known */
 } predreg_probe_ucx_t;
 
 
 /**
- * Load libraries and say which UCX there is then.
+ * Load libraries, and say which UCX the process has then.
  *
- * @param [in] libraries  To be loaded, in this order: names, which are looked
- *                        for, or paths; up to a NULL.
+ * @param [in] libraries  Names, which are looked for, or paths of the libraries, in the
+ *                        order of loading; a NULL ends the list.
  * @param [out] ucx       UCX's own functions, even where the library overrides them.
- * @return whether its version is known. If not, the reason has been said.
+ * @return whether the preloaded library works with this version of UCX. If not, the
+ *         function has said the reason.
  */
 int predreg_probe_load(char *const *libraries, predreg_probe_ucx_t *ucx);
 
@@ -86,7 +89,7 @@ int predreg_probe_load(char *const *libraries, predreg_probe_ucx_t *ucx);
 const char *predreg_probe_text(const predreg_probe_ucx_t *ucx,
                                ucs_status_t status);
 
-/** Say how UCP chooses its protocols by a configuration. */
+/** Say which protocols UCP chooses by a configuration: the value of UCX_PROTO_ENABLE. */
 void predreg_probe_protocols(const predreg_probe_ucx_t *ucx,
                              const ucp_config_t *config);
 
@@ -94,9 +97,9 @@ void predreg_probe_protocols(const predreg_probe_ucx_t *ucx,
  *  result: without events a registration cache would keep unmapped buffers. */
 void predreg_probe_events(const predreg_probe_ucx_t *ucx);
 
-/** Open each memory domain and say its properties; and the costs of registrations, if it
- *  registers, its transports need the handles, and its component is in the list, which
- *  has a comma after each. */
+/** Open each memory domain, and say its properties. Also say the costs of registrations
+ *  if the domain registers, its transports need the handles, and @a components has the
+ *  name of its component, with a comma after each name. */
 void predreg_probe_domains(const predreg_probe_ucx_t *ucx, const char *components);
 
 END_C_DECLS

@@ -40,13 +40,13 @@ void predreg_say(const char *format, ...)
 
     for (end = line; *end != '\0'; ++end) {
         if (*end == '\n') {
-            *end = ' '; /* Of a message of UCX or the system */
+            *end = ' '; /* A message of UCX or of the system may have several lines */
         }
     }
 
     *end++ = '\n';
     if (write(output, line, end - line) != end - line) {
-        _exit(1); /* Nobody listens any more */
+        _exit(1); /* The parent has ended, or has closed the descriptor */
     }
 }
 
@@ -83,8 +83,9 @@ static void say_library(const char *name)
     dlclose(handle);
 }
 
-/* @return UCX's own function, which the library may override, of libucp or its
- * dependencies, or of libuct, if there is no UCP; NULL: there is none. */
+/* Find a function in libucp and the libraries that libucp depends on, or in libuct if
+ * libucp is not loaded. @return UCX's own function, even if the preloaded library
+ * overrides it; NULL: there is no such function. */
 static void *find(const char *name)
 {
     void *handle   = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
@@ -114,8 +115,9 @@ static void find_functions(predreg_probe_ucx_t *ucx)
     PREDREG_PROBE_FUNCTIONS(FIND)
 }
 
-/* A UCX of a known version must have all functions called by the probe. A UCT without UCP
- * will do. */
+/* Return the name of a function if UCX lacks it. A UCX of a known version must have all
+ * functions of UCT that the probe calls; the functions of UCP may be missing, as UCT can
+ * be used without UCP */
 #define LACKS(_name) \
     if (ucx->real._name == NULL) { \
         return #_name; \

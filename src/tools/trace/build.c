@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The most sends of a small buffer in a trace, so that sums over all buffers fit
- * into 64 bits */
+/* The largest number of sends that a trace may have for a small buffer. With a larger
+ * number, a sum over all buffers might not fit into 64 bits */
 #define BUILD_MAX_COUNT (1ul << 40)
 
 
@@ -84,7 +84,8 @@ void trace_free_strings(unsigned type, const void *record)
     }
 }
 
-/* Events, the most records by far, have no strings */
+/* Free the strings of a record. An event has no strings, and most records by far are
+ * events */
 static void free_strings(void *arg, unsigned type, const void *record)
 {
     if (type >= TRACE_RECORD_META) {
@@ -116,8 +117,8 @@ void trace_builder_cleanup(trace_builder_t *builder)
     ucs_rcache_trace_free(builder->trace);
 }
 
-/* A use or registration must have a length above 0, unless it failed, maybe because its
- * length was 0 */
+/* The begin of a use, a registration and a deregistration must have a length above 0,
+ * unless the event failed: a length of 0 may be the reason of the failure */
 static ucs_status_t check_length(const trace_builder_t *builder,
                                  const ucs_rcache_pred_event_t *event,
                                  size_t place)
@@ -158,7 +159,7 @@ build_event(trace_builder_t *builder, const ucs_rcache_pred_event_t *event,
     return UCS_OK;
 }
 
-/* Add a domain, or give a known domain a new name */
+/* Add a domain. If the trace already has the domain, only give the domain the new name */
 static ucs_status_t
 build_domain(trace_builder_t *builder, const ucs_rcache_trace_domain_t *domain,
              size_t place)
@@ -255,9 +256,9 @@ ucs_status_t trace_build(trace_builder_t *builder, unsigned type,
 
 PREDREG_COMPARE(build_compare, trace_origin_t, time, index)
 
-/* Move the events into the order of their origins, which are sorted and have
- * the former place of each event. Follows the cycles of the permutation, so
- * that one event at a time is set aside. */
+/* Move the events into the order of their origins. The origins have been sorted, and have
+ * the former place of each event. The function follows the cycles of the permutation, and
+ * so needs room for only one event that is out of place. */
 static void build_permute(trace_builder_t *builder)
 {
     trace_origin_t *origins         = builder->origins;

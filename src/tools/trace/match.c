@@ -11,11 +11,11 @@
 #include <ucs/sys/math.h>
 
 
-/* By the address and the domain of a region */
+/* Hash table with ids of regions; the key is the address and the domain of a region */
 KHASH_INIT(match_ids, predreg_pair_t, uint64_t, 1, PREDREG_PAIR_HASH,
            PREDREG_PAIR_EQUAL)
 
-/* By the id of a region */
+/* Hash table with numbers of uses; the key is the id of a region */
 #define MATCH_HASH(_id) ((khint_t)ucs_hash_bits(_id, 32))
 KHASH_INIT(match_uses, uint64_t, size_t, 1, MATCH_HASH, kh_int64_hash_equal)
 
@@ -89,8 +89,8 @@ static void match_begin(match_t *match, const ucs_rcache_pred_event_t *event)
     ++kh_val(&match->uses, iter);
 }
 
-/* An end without a begin is an error, unless events were lost, perhaps with
- * the begin. */
+/* Count the end of a use. An end without a begin is an error, unless the recorder lost
+ * events: the begin may be one of the lost events. */
 static ucs_status_t match_end(match_t *match,
                               const ucs_rcache_pred_event_t *event,
                               const trace_origin_t *origin)
@@ -109,8 +109,9 @@ static ucs_status_t match_end(match_t *match,
     return UCS_OK;
 }
 
-/* Whether the memory of an event is a region. The memory of an unmap need
- * not be one, and pieces are registered for a use and belong to no region. */
+/* @return whether match_region() has to look at the event, since the event tells the
+ *         address of a region. An unmap tells the address of any memory. The registration
+ *         of a piece of a use belongs to no region. */
 static int match_has_region(const ucs_rcache_pred_event_t *event,
                             const trace_origin_t *origin)
 {

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With an exponent beyond this, of either sign, a time is 0 or too large */
+/* A time with a larger exponent, of either sign, is 0 or too large, as it is with this
+ * exponent. So larger exponents count as this one */
 #define NUMBER_MAX_EXPONENT 1000l
 
 
@@ -81,9 +82,9 @@ int trace_parse_size(const char *text, uint64_t *value_p)
 }
 
 /*
- * Read decimal digits with at most one point. Digits of a fraction that do not
- * fit 64 bits are left out: in times that large they are less than a
- * nanosecond.
+ * Read decimal digits with at most one point. If the digits fill 64 bits, further digits
+ * of the fraction are left out: in a time of less than 2^64 ns, these further digits are
+ * less than a nanosecond.
  *
  * @return the end of the digits, or NULL if there is no digit, or if the digits before
  *         the point do not fit.
@@ -119,8 +120,8 @@ static const char *number_decimal(const char *text, uint64_t *digits_p,
     return (num_digits > 0) ? text : NULL;
 }
 
-/* Read an exponent as in 1.5e-3, which may be missing: 0. @return the end, or NULL for an
- * exponent without digits */
+/* Read an exponent, such as the e-3 of 1.5e-3. Without an 'e', the exponent is 0. @return
+ * the end of the exponent, or NULL if the 'e' has no digits */
 static const char *number_exponent(const char *text, int *exponent_p)
 {
     char *end;
@@ -140,8 +141,8 @@ static const char *number_exponent(const char *text, int *exponent_p)
     return end;
 }
 
-/* @return the decimal exponent of a unit in nanoseconds, or -1 for another
- * word */
+/* @return the decimal logarithm of a unit of time in nanoseconds, such as 6 for ms; -1:
+ *         the word is no unit of time */
 static int number_time_unit(const char *text)
 {
     static const struct {

@@ -11,8 +11,9 @@
 
 #define PRINT_NSEC_PER_SEC 1000000000ul
 
-/* Characters of strings without quotation marks. '#' would begin a comment,
- * and shells have uses of their own for ';' and '&'. */
+/* A string of only these characters is printed without quotation marks. '#' is missing
+ * since it begins a comment, and ';' and '&' since shells have uses of their own for
+ * both. */
 #define PRINT_PLAIN \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" \
     "_-+./:,@%="
@@ -100,8 +101,9 @@ static void print_value(const trace_field_t *field, const void *record,
     }
 }
 
-/* Whether a reader finds the value of the field if the field is left out. A
- * reader without the id would give the event another one */
+/* @return whether to leave out the field, since a reader takes the value of a missing
+ *         field for the value that the field has. The id is never left out: a reader
+ *         would give the event another id. */
 static int is_left_out(const trace_field_t *field, const void *record)
 {
     if ((field->style == TRACE_FRAMES) || (field->style == TRACE_BYTES)) {

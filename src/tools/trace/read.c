@@ -14,19 +14,20 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Size of the buffer of unpacked records, bytes. Whole records are read, and
- * the begin of the next one moves to the begin of the buffer: two of the
- * longest have room */
+/* Size of the buffer of unpacked records, bytes. The reader reads all records that are
+ * whole, and moves the begin of the next record to the begin of the buffer. The buffer
+ * has room for two of the longest records */
 #define READ_BUFFER   131072ul
 
-/* The most input of a call of zlib, which counts its input with 32 bits, bytes */
+/* The largest number of bytes given to zlib in one call: zlib counts its input with 32
+ * bits */
 #define READ_MAX_PART (1ul << 30)
 
 
 /* The part of a record that is not read yet */
 typedef struct content {
     trace_builder_t *builder;
-    size_t          place;  /* Offset of the record among all records */
+    size_t          place;  /* Offset of the record in the unpacked records */
     const uint8_t   *next;
     const uint8_t   *end;
     ucs_status_t    status; /* The first error, which has been logged */
@@ -56,8 +57,8 @@ static const void *take_bytes(content_t *content, size_t count)
     return bytes;
 }
 
-/* @return the next number, of 1, 2, 4 or 8 bytes; 0 at the end of the
- * record: older writers do not put newer fields */
+/* @return the next number, of 1, 2, 4 or 8 bytes; 0 at the end of the record: the records
+ *         of older writers end before the fields that were added later */
 static uint64_t take_number(content_t *content, size_t size, uint64_t max,
                             const char *problem)
 {
@@ -162,11 +163,11 @@ static ucs_status_t read_record(trace_builder_t *builder,
 typedef struct reader {
     trace_builder_t *builder;
     z_stream        zlib;
-    size_t          left;   /* Rest of the file for zlib, bytes */
-    uint64_t        offset; /* Of the buffer in the unpacked records */
+    size_t          left;   /* Bytes of the file that zlib has not been given yet */
+    uint64_t        offset; /* Offset of the buffer's begin in the unpacked records */
     size_t          filled; /* Bytes of the buffer that are filled */
-    int             between; /* Whether the unpacked input ends between two blocks of
-                                zlib, with no bit left (zlib.h, data_type) */
+    int             between; /* Whether the input unpacked so far ends between two
+                                blocks of zlib, with no bit left (zlib.h, data_type) */
     uint8_t         buffer[READ_BUFFER];
 } reader_t;
 
@@ -179,7 +180,7 @@ static ucs_status_t read_truncated(trace_builder_t *builder)
     return UCS_OK;
 }
 
-/* Read the whole records in the buffer */
+/* Add the records that are whole in the buffer, and move the rest to its begin */
 static ucs_status_t read_records(reader_t *reader)
 {
     ucs_status_t status = UCS_OK;
@@ -224,7 +225,8 @@ static int read_unpack(reader_t *reader)
     return result;
 }
 
-/* Whether the file ends where its writer has flushed */
+/* @return whether the file ends where its writer has flushed: then no record is cut
+ *         off */
 static int read_is_flushed(const reader_t *reader)
 {
     return (reader->filled == 0) &&
@@ -291,8 +293,8 @@ static ucs_status_t read_packed(trace_builder_t *builder, const uint8_t *data,
     return status;
 }
 
-/* @return a copy of the string at @a *next_p, up to the zero at its end, and move
- * on, or NULL after an error */
+/* Copy the string at @a *next_p, up to the zero at its end, and move @a *next_p behind
+ * this zero. @return the copy, or NULL after an error */
 static char *read_plain(trace_builder_t *builder, const char **next_p,
                         const char *end, ucs_status_t *status_p)
 {

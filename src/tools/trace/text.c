@@ -39,7 +39,7 @@ static void read_record(trace_text_t *text)
     }
 }
 
-/* Check that at most a comment follows */
+/* Log an error if the line goes on with anything but a comment */
 static void end_line(trace_text_t *text)
 {
     if (trace_text_token(text)) {
@@ -69,7 +69,7 @@ static int next_line(trace_text_t *text, const char *end)
 }
 
 /* Go to the first line with a token, and to this token.
- * @return the length of the line from there on; 0: there is no such line */
+ * @return the length of the line from the token on; 0: no line has a token */
 static size_t first_line(trace_text_t *text, const char *end)
 {
     size_t length = 0;
@@ -89,7 +89,8 @@ static void read_header(trace_text_t *text, const char *end)
     size_t length              = first_line(text, end);
     const char *name           = text->builder->source.name;
 
-    /* A file without this start is no trace, rather than a bad one */
+    /* The error for a file without the header says that the file is no trace, and not
+     * that a line of a trace is wrong */
     if ((length < strlen(header)) ||
         (memcmp(text->next, header, strlen(header)) != 0)) {
         ucs_error("%s: not a trace: expected the line '%s%u', or the binary "

@@ -26,7 +26,7 @@ BEGIN_C_DECLS
 typedef struct trace_text {
     trace_builder_t *builder; /**< Gets the records */
     ucs_status_t    status;   /**< The first error */
-    uint64_t        version;  /**< Of the file */
+    uint64_t        version;  /**< Version of the text form, by the header */
     const char      *next;    /**< The next character */
     const char      *end;     /**< End of the line */
     size_t          number;   /**< Number of the line, from 1 */
@@ -44,13 +44,13 @@ int trace_text_has_token(trace_text_t *text);
 /** Read the next token. @return 0 if the line ends, or after an error. */
 int trace_text_token(trace_text_t *text);
 
-/** Log an error: @a expected was expected in place of the token, or, if @a word is
- *  NULL, of the end of the line. Nothing happens if there was an error before. */
+/** Log an error: the text has @a word, or the end of the line if @a word is NULL, where
+ *  @a expected was expected. After an earlier error the function does nothing. */
 void trace_text_unexpected(trace_text_t *text, const char *word,
                            const char *expected);
 
-/** Read a record, whose first word, the name of @a type, was read, and add the
- *  record to the trace. */
+/** Read the rest of a record, and add the record to the trace. The caller has read the
+ *  first word, which is the name of @a type. */
 void trace_text_record(trace_text_t *text, unsigned type);
 
 

@@ -41,7 +41,8 @@ typedef struct record_line {
     unsigned           given;  /* A bit for each named field on the line */
     int                has_id; /* Whether the id, the only field of form TRACE_ALWAYS,
                                   is on the line */
-    unsigned           open;   /* For trace_build() */
+    unsigned           open;   /* What the line does not tell: argument open of
+                                  trace_build() */
 } record_line_t;
 
 
@@ -75,7 +76,8 @@ static int find_name(const trace_field_t *field, const char *name,
     return 0;
 }
 
-/* Parse names with commas between them, each of which stands for a bit */
+/* Parse a list of names with commas between the names. Each name stands for a bit of the
+ * set */
 static int
 parse_set(const trace_field_t *field, const char *value, uint64_t *set_p)
 {
@@ -121,7 +123,8 @@ static int is_named(const trace_field_t *field)
     return (field->form == TRACE_NAMED) || (field->form == TRACE_ALWAYS);
 }
 
-/* Log that a word, or the end of the line (NULL), is no value of a field */
+/* Log that a word is no value of a field, or that the line ends before the value (@a word
+ * is NULL) */
 static void reject_value(trace_text_t *text, const trace_field_t *field,
                          const char *word)
 {
@@ -185,7 +188,7 @@ static void read_value(record_line_t *line, const trace_field_t *field)
     }
 }
 
-/* Read the values without names */
+/* Read the values without names, which a reader knows by their place on the line */
 static void read_placed(record_line_t *line)
 {
     trace_text_t *text = line->text;
@@ -242,7 +245,7 @@ find_field(const trace_type_t *type, const char *token)
     return NULL;
 }
 
-/* Take the token apart, NAME=VALUE */
+/* Store the value of a token NAME=VALUE in the field of this name */
 static void set_named(record_line_t *line)
 {
     trace_text_t *text         = line->text;
@@ -267,8 +270,8 @@ static void set_named(record_line_t *line)
     }
 }
 
-/* The end of a use may name its region by an address before the fields. A
- * field as the next token means no address */
+/* The end of a use may name its region by an address, before all fields NAME=VALUE. If
+ * the next token is such a field, the line has no address */
 static void read_end_address(record_line_t *line)
 {
     trace_text_t *text = line->text;
@@ -286,7 +289,8 @@ static void read_end_address(record_line_t *line)
     }
 }
 
-/* An event without an id is about the region at its address */
+/* Have trace_match() find the id if the line has none: the event is about the region at
+ * its address. The end of a use must have either an address or an id */
 static void check_id(record_line_t *line)
 {
     if (line->record.event.type != UCS_RCACHE_PRED_EVENT_USE_END) {

@@ -8,7 +8,7 @@
 
 #include <ctype.h>
 
-/* Longest part of a word in messages */
+/* The most characters of a word that an error message shows */
 #define MAX_SHOWN 40
 
 

@@ -27,9 +27,9 @@
  * all memory */
 #define LOAD_MAX_STREAM (4ul << 30)
 
-/* The records of a binary trace, unpacked, may have this multiple of the size of the file,
- * or LOAD_MAX_STREAM. The records of real traces have four to ten times the size of their
- * file */
+/* The unpacked records of a binary trace may have this multiple of the size of the file,
+ * or LOAD_MAX_STREAM bytes if the multiple is less. The records of real traces have four
+ * to ten times the size of their file */
 #define LOAD_MAX_RATIO  32
 
 
@@ -52,7 +52,7 @@ static ucs_status_t load_block(int fd, const char *name, char *data,
         }
     }
 
-    return UCS_INPROGRESS; /* There may be more */
+    return UCS_INPROGRESS; /* The buffer is full; the file may have more bytes */
 }
 
 static int may_be_trace(const char *data, size_t size)
@@ -69,8 +69,8 @@ static ucs_status_t load_read(int fd, const char *name, size_t max_size,
     ucs_status_t status;
 
     do {
-        /* One byte more than accepted tells longer files from the longest
-         * one */
+        /* Room for one byte more than is accepted: if this byte is read, the file is too
+         * long */
         room    = ucs_min(ucs_max(2 * room, LOAD_MIN_SIZE), max_size + 1);
         *data_p = predreg_check_memory(realloc(*data_p, room));
         status  = load_block(fd, name, *data_p, room, size_p);
@@ -147,7 +147,7 @@ ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
 
     predreg_loaded = name;
     trace_builder_init(&builder, &source);
-    /* The reader of the text form refuses files of neither form */
+    /* A file of neither form goes to the reader of the text form, which refuses it */
     status = is_binary ? trace_read(&builder, data, size,
                                     ucs_max(size * LOAD_MAX_RATIO,
                                             LOAD_MAX_STREAM)) :
@@ -239,7 +239,8 @@ int ucs_rcache_trace_compare(long rank_a, const char *name_a, long rank_b,
                              const char *name_b)
 {
     if (rank_a != rank_b) {
-        /* As an unsigned number, -1 is the largest one */
+        /* A rank that is not known is -1, the largest unsigned number, and so comes
+         * last */
         return ((unsigned long)rank_a < (unsigned long)rank_b) ? -1 : 1;
     }
 

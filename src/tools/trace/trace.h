@@ -37,7 +37,7 @@ BEGIN_C_DECLS
 
 /** A whole trace in memory. */
 typedef struct ucs_rcache_trace {
-    char                       *path;      /**< File it was read from */
+    char                       *path;      /**< Path of the file that was read */
     ucs_rcache_trace_meta_t    *meta;
     unsigned                   num_meta;
     ucs_rcache_trace_domain_t  *domains;   /**< By number */
@@ -120,9 +120,8 @@ ucs_status_t ucs_rcache_trace_load_fd(int fd, const char *name, size_t max_size,
 ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
                                     size_t size, ucs_rcache_trace_t **trace_p);
 
-/** @return whether a file with this begin is meant to be a trace, of any
- *  version: ucs_rcache_trace_write() and ucs_rcache_trace_print() write such
- *  begins. */
+/** @return whether @a data is the begin of a trace, of either form and any version, as
+ *          ucs_rcache_trace_write() and ucs_rcache_trace_print() write it. */
 int ucs_rcache_trace_is_trace(const void *data, size_t size);
 
 /** Write a whole trace to a file, in the binary form.

@@ -13,13 +13,13 @@ BEGIN_C_DECLS
 
 /** @file trace_int.h
  *
- * A trace in memory while its file is read. The readers of both forms, read.c
- * and text.c, add the records in the order of the file (build.c); then events
- * are sorted and completed (match.c), and the trace is taken. Uses trace.h; the
+ * A trace in memory while its file is read. The readers of both forms, read.c and text.c,
+ * add the records in the order of the file (build.c). Then the events are sorted and
+ * completed (match.c), and trace.c takes the trace out of the builder. Uses trace.h; the
  * files of this folder call it.
  *
- * Threads: one at a time for each builder. A function that fails has logged why,
- * and returns UCS_ERR_INVALID_PARAM. Without memory the program ends.
+ * Threads: a builder belongs to one thread at a time. A function that fails has logged
+ * the reason, and returns UCS_ERR_INVALID_PARAM. If memory runs out, the program ends.
  */
 
 /** The file, for messages. */
@@ -87,12 +87,13 @@ void trace_builder_sort(trace_builder_t *builder);
 
 
 /**
- * Add a record. Its strings are the builder's from now on, also after an error. A
- * known domain gets the new name, and numbers of lost events add up.
+ * Add a record. Its strings are the builder's from now on, also after an error. A known
+ * domain gets the new name, and numbers of lost events add up.
  *
  * @param [in] type   TRACE_RECORD_*.
  * @param [in] place  Line or offset of the record.
- * @param [in] open   TRACE_NO_ID, TRACE_AT_ADDR. Of events only.
+ * @param [in] open   For an event, the bits TRACE_NO_ID and TRACE_AT_ADDR; for another
+ *                    record, 0.
  */
 ucs_status_t trace_build(trace_builder_t *builder, unsigned type,
                          const trace_any_t *record, size_t place,
@@ -124,17 +125,16 @@ ucs_status_t trace_match(trace_builder_t *builder);
 int trace_is_binary(const void *data, size_t size);
 
 /**
- * Add all records of a file, @a size bytes that begin as
- * @ref trace_is_binary says, to the trace that is built. If the file ends too
- * early, the records before its end are added, and the trace is marked truncated.
+ * Add all records of a file in the binary form, @a size bytes, to the trace that is
+ * built. If the file ends too early, the records before its end are added, and the trace
+ * is marked truncated.
  *
- * @param [in] max_size  The most bytes of the records after unpacking: a small
- *                       file that unpacks to a thousand times its size must not
- *                       take all memory.
+ * @param [in] max_size  The most bytes of the records after unpacking: a small file that
+ *                       unpacks to a thousand times its size must not take all memory.
  *
- * @return UCS_ERR_UNSUPPORTED if it is of another version,
- *         UCS_ERR_INVALID_PARAM if it is damaged, or
- *         UCS_ERR_EXCEEDS_LIMIT if it has more than @a max_size. Logged.
+ * @return UCS_ERR_UNSUPPORTED if the file is of another version, UCS_ERR_INVALID_PARAM if
+ *         it is damaged, or UCS_ERR_EXCEEDS_LIMIT if its records have more than @a
+ *         max_size bytes. Logged.
  */
 ucs_status_t trace_read(trace_builder_t *builder, const void *data, size_t size,
                         uint64_t max_size);
@@ -157,10 +157,10 @@ int trace_is_text(const void *data, size_t size);
 int trace_may_be_text(const void *data, size_t size);
 
 /**
- * Add all records of a file, @a size bytes, to the trace that is built.
+ * Add all records of a file in the text form, @a size bytes, to the trace that is built.
  *
- * @return UCS_ERR_UNSUPPORTED if the file is no trace or of a newer version,
- *         or UCS_ERR_INVALID_PARAM if a line is wrong. Logged.
+ * @return UCS_ERR_UNSUPPORTED if the file is no trace or of a newer version, or
+ *         UCS_ERR_INVALID_PARAM if a line is wrong. Logged.
  */
 ucs_status_t trace_read_text(trace_builder_t *builder, const void *data,
                              size_t size);
