@@ -103,8 +103,8 @@ static void write_spread(ucs_json_t *json, const report_data_t *report,
     }
 }
 
-/* Show the ranks with most of a figure among the ranks that are not shown yet;
- * of equal ones the first */
+/* Mark as shown the MAX_TOPS ranks with the highest values of a figure, of the ranks not
+ * shown yet. Of ranks with equal values, the first is taken */
 static void show_tops(const report_data_t *report, unsigned figure,
                       unsigned char *is_shown)
 {
@@ -119,11 +119,12 @@ static void show_tops(const report_data_t *report, unsigned figure,
                 top = i;
             }
         }
-        is_shown[top] = 1; /* Some ranks are not shown yet */
+        is_shown[top] = 1; /* A rank was found: there are more ranks than MAX_ROWS, and
+                              at most 2 * MAX_TOPS are shown */
     }
 }
 
-/* Write the spread of all ranks, and show the ranks that stand out */
+/* Write the spread of all ranks, and mark the ranks that stand out as shown */
 static void write_many(ucs_json_t *json, const report_data_t *report,
                        unsigned char *is_shown)
 {
@@ -189,7 +190,7 @@ static void write_places(ucs_json_t *json, const report_data_t *report)
     ucs_json_end(json, ']');
 }
 
-/* Write the unread files with the names of functions */
+/* Write the programs and libraries whose function names could not be read */
 static void write_modules(ucs_json_t *json, const report_data_t *report)
 {
     static const char *const states[] = {
@@ -213,8 +214,8 @@ static void write_modules(ucs_json_t *json, const report_data_t *report)
     ucs_json_end(json, ']');
 }
 
-/* Whether the object has a meta line elsewhere, or the line differs between
- * ranks by its nature */
+/* @return whether to leave out a meta line, since another member of the object has its
+ *         value, or since each rank has a value of its own */
 static int is_left_out(const char *key)
 {
     static const char *const keys[] = {"rank", "pid", "host", "clock_ns",
@@ -223,7 +224,8 @@ static int is_left_out(const char *key)
     return predreg_is_any(key, keys, 0);
 }
 
-/* Write the meta lines of the traces: set knobs, or all other lines */
+/* Write the meta lines of the traces: only the knobs that were set (knobs is 1), or all
+ * other lines */
 static void write_metas(ucs_json_t *json, const report_data_t *report,
                         const char *name, int knobs)
 {
@@ -261,8 +263,8 @@ static void write_date(ucs_json_t *json, const report_data_t *report)
                                &tm) > 0)) ? text : NULL);
 }
 
-/* Write a curve: the registered bytes at the end of a column, and the least and
- * the most within the column, where one of them has changed */
+/* Write the columns of a curve: the registered bytes at the end of a column, and the
+ * least and the most within the column. A column without a change is left out */
 static void write_columns(ucs_json_t *json, const char *name,
                           const predreg_column_t *columns)
 {

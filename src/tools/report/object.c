@@ -91,7 +91,8 @@ static int report_has_curve(const report_data_t *report)
            (report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED)->uses > 0);
 }
 
-/* Write predict with each budget, while all processors are busy */
+/* Write the outcomes of predict with each budget, for a job whose processors are all
+ * busy */
 static void write_budgets(ucs_json_t *json, const report_data_t *report)
 {
     const predreg_budgets_t *budgets = &report->findings.budgets;
@@ -119,7 +120,7 @@ static void write_bounds(ucs_json_t *json, const report_data_t *report)
     ucs_json_begin(json, "bounds", '[');
     for (i = PREDREG_NUM_BOUNDS; i-- > 0;) {
         bound = &report->findings.bounds[i];
-        /* A bound above all peaks bounds nothing */
+        /* A bound above the peaks of all ranks changes nothing */
         if (predreg_is_played(&report->findings, bound) &&
             (bound->limit <
              report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED)->peak)) {

@@ -54,8 +54,8 @@ find_result(const predreg_report_rank_t *rank, predreg_replay_policy_t policy)
     return NULL;
 }
 
-/* Whether the recorder wrote the trace. A made-up trace need not have the lines
- * that the recorder writes at the end. */
+/* @return whether the recorder wrote the trace. Another trace need not have the lines
+ *         that the recorder writes at the end. */
 static int is_recorded(const ucs_rcache_trace_t *trace)
 {
     return ucs_rcache_trace_get_meta(trace, "clock_ns") != NULL;
@@ -93,8 +93,8 @@ static void add_outcomes(predreg_findings_t *findings,
     }
 }
 
-/* @return the least number of opened memory domains of a process: a made-up
- *         trace need not name them. */
+/* @return the number of memory domains that a process has opened. A made-up trace need
+ *         not name its domains, and counts as at least one. */
 static unsigned num_domains(const ucs_rcache_trace_t *trace)
 {
     return is_recorded(trace) ? trace->num_domains :

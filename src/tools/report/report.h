@@ -38,11 +38,11 @@ typedef struct predreg_report_rank {
     const predreg_replay_result_t *bounds;  /**< Of LRU, with the limits of
                                                  @ref predreg_bounds_to_try */
     unsigned                      num_bounds;
-    const predreg_cost_t          *own_reg; /**< Cost of registrations by the
-                                                 trace of this rank alone; NULL:
+    const predreg_cost_t          *own_reg; /**< Cost of registrations by the trace of
+                                                 this rank alone; NULL: the same cost
                                                  as in the timeline */
-    uint64_t                      known_regions; /**< Most regions in the memory
-                                                      of PREDICT */
+    uint64_t                      known_regions; /**< The most regions that PREDICT
+                                                      remembers */
     const predreg_budgets_t       *budgets; /**< Budgets of the curve, the same
                                                  for all ranks; NULL: there is
                                                  no curve */
@@ -52,10 +52,9 @@ typedef struct predreg_report_rank {
     const ucs_reuse_costs_t       *small_costs; /**< Costs of small sends on
                                                      this machine; NULL: not
                                                      known */
-    double                        eager_fraction; /**< Part of the break-even
-                                                       number of sends, after
-                                                       which the library
-                                                       registers a buffer */
+    double                        eager_fraction; /**< The library registers a buffer
+                                                       after this part of the
+                                                       break-even number of sends */
 } predreg_report_rank_t;
 
 
@@ -66,7 +65,7 @@ void predreg_report_destroy(predreg_report_t *report);
 ucs_status_t predreg_report_add(predreg_report_t *report,
                                 const predreg_report_rank_t *rank);
 
-/** Tell the number of damaged traces of the job, which are not added. */
+/** Tell the report how many traces of the job are damaged, and are not added. */
 void predreg_report_leave_out(predreg_report_t *report, unsigned count);
 
 /**

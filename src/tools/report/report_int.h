@@ -28,9 +28,10 @@ BEGIN_C_DECLS
  *  most. */
 enum {
     REPORT_FIGURE_USES,
-    REPORT_FIGURE_HITS,     /**< Under predict, as are the next two */
-    REPORT_FIGURE_WAITED,   /**< s */
-    REPORT_FIGURE_DURATION, /**< s */
+    REPORT_FIGURE_HITS,     /**< Under predict */
+    REPORT_FIGURE_WAITED,   /**< Waits under predict, s */
+    REPORT_FIGURE_DURATION, /**< Run time under predict, or that of the recorded
+                                 program without waits if predict was not played, s */
     REPORT_FIGURE_LOST,     /**< Lost events */
     REPORT_FIGURE_MEMORY,   /**< bytes: for each policy, by number, the average
                                  and the peak */
@@ -43,8 +44,9 @@ typedef struct report_rank {
     long           number;        /**< In the job; -1: not known */
     char           *host;         /**< NULL: not known */
     int            ended;         /**< Whether the process came to its end */
-    predreg_cost_t reg;           /**< Cost of registrations in its replay */
-    predreg_cost_t own_reg;       /**< The same, by its own trace alone */
+    predreg_cost_t reg;           /**< Cost of registrations in the replay of the rank */
+    predreg_cost_t own_reg;       /**< Cost of registrations by the trace of this rank
+                                       alone */
     predreg_cost_t dereg;
     int            reg_known;     /**< Whether reg was measured */
     int            dereg_known;
@@ -65,7 +67,7 @@ typedef struct predreg_report {
     predreg_advice_t   advice;    /**< Made when the page is written */
     uint64_t           pool_sum;  /**< Sum of pool_bytes over the ranks with
                                        this counter */
-    unsigned           num_pools; /**< Number of these ranks */
+    unsigned           num_pools; /**< Number of ranks with this counter */
     double             use_bytes; /**< Sum of the lengths of all uses */
     uint64_t           num_uses;
     report_rank_t      *ranks;

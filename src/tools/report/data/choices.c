@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-/* The numbers of settings: on-demand, the bounds, predict with its defaults,
- * and predict with each budget */
+/* Each choice that the advice can make has a number: first on-demand, then the bounds,
+ * then predict with its defaults, and last predict with each budget */
 enum {
     NUMBER_ON_DEMAND,
     NUMBER_BOUNDS,
@@ -60,8 +60,8 @@ static void make_choice(const predreg_findings_t *findings, unsigned number,
 
 /* Find the choice with the least memory among the choices that save memory.
  * @param [in] setting     Only choices of this setting count; negative: all do.
- * @param [in] extra_time  Only choices count that take at most this part of the
- *                         run time longer than leave-pinned. */
+ * @param [in] extra_time  Only choices count whose run time is at most this part longer
+ *                         than the run time of leave-pinned. */
 static const predreg_choice_t *
 find_least(const predreg_findings_t *findings, int setting, double extra_time,
            predreg_choice_t *least)
@@ -111,7 +111,8 @@ predreg_choose_cheapest(const predreg_findings_t *findings,
     return find_least(findings, -1, least + PREDREG_COSTS_PART, choice);
 }
 
-/* @return whether a choice pays. */
+/* Make the choice with this number. @return whether the choice pays: it saves memory, and
+ * costs no time. */
 static int choose(const predreg_findings_t *findings, unsigned number,
                   predreg_choice_t *choice)
 {
@@ -162,8 +163,8 @@ static uint64_t misses_new(const predreg_findings_t *findings)
     return PREDREG_NEW_USES * findings->sum_buffers;
 }
 
-/* @return the number of uses at the predicted time, up to a quarter of the time
- *         between two uses. */
+/* @return the number of uses that differed from their predicted time by at most a quarter
+ *         of the time between two uses. */
 static uint64_t misses_predicted(const predreg_outcome_t *outcome)
 {
     uint64_t sum = 0;
@@ -185,8 +186,10 @@ uint64_t predreg_misses_irregular(const predreg_findings_t *findings)
     uint64_t others                  = predict->late + misses_new(findings);
     uint64_t predicted               = misses_predicted(predict);
 
-    /* An unpredicted use may have hit kept memory. So the misses without
-     * another cause are a second limit. */
+    /* The result is the lower one of two upper limits. The number of uses that did not
+     * come at a predicted time is a limit, but a high one: such a use is no miss if its
+     * memory was still registered. The number of misses without another known cause is
+     * the other limit. */
     return ucs_min(misses - ucs_min(others, misses),
                    predict->uses - ucs_min(predicted, predict->uses));
 }

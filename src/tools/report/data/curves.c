@@ -16,7 +16,8 @@
 #define NSEC_PER_SEC 1e9
 
 
-/* For each buffer, by its address and domain, the begin of its last use so far, ns */
+/* Hash table: for each buffer, by its address and domain, the begin of its last use so
+ * far, ns */
 KHASH_INIT(buffers, predreg_pair_t, uint64_t, 1, PREDREG_PAIR_HASH, PREDREG_PAIR_EQUAL)
 
 /* The time between the begins of two consecutive uses of a buffer */
@@ -29,8 +30,8 @@ typedef struct interval {
 
 PREDREG_COMPARE(interval_compare, interval_t, length, begin)
 
-/* Collect the time from each use of a buffer to the next one. Uses with the
- * same begin are one. @return the number of intervals. */
+/* Collect the time from each use of a buffer to the next use of the buffer. Uses with the
+ * same begin count as one. @return the number of intervals. */
 static size_t find_intervals(const predreg_timeline_t *timeline,
                              khash_t(buffers) *buffers, interval_t *intervals)
 {
@@ -57,8 +58,8 @@ static size_t find_intervals(const predreg_timeline_t *timeline,
     return count;
 }
 
-/* Find the period, which is the median of the intervals, and an interval of
- * about this length near the middle of the program */
+/* Find the period, which is the median of the intervals, weighted by bytes, and the
+ * interval of about this length that begins nearest to the middle of the program */
 static void find_period(interval_t *intervals, size_t count, uint64_t duration,
                         predreg_evidence_t *evidence)
 {
@@ -125,8 +126,9 @@ void predreg_evidence_find(const predreg_timeline_t *timeline,
     free(intervals);
 }
 
-/* @return the begin of a column, computed in two parts: the nanoseconds of a
- *         long run times the number of columns would not fit into 64 bits. */
+/* @return the time at which a column begins. The function computes this time in two
+ *         parts: the nanoseconds of a long run times the number of columns would not fit
+ *         into 64 bits. */
 static int64_t edge_of(int64_t begin, int64_t end, unsigned column,
                        unsigned num_columns)
 {
@@ -169,9 +171,9 @@ void predreg_curve_columns(const predreg_step_t *steps, size_t num_steps,
     }
 }
 
-/* Take the period in the middle of the program. Under a slower policy it comes
- * later and takes longer. The delay is known for the whole program only, so
- * that the zoom may show a neighbouring part of the program. */
+/* Take the zoom of a curve: the period in the middle of the program. A slower policy
+ * plays this period later and longer. By how much is known only for the whole program,
+ * and therefore the zoom may show a neighbouring part of the program instead. */
 static void zoom(report_curve_t *curve, const report_curves_t *curves,
                  const predreg_evidence_t *evidence, double slower,
                  const predreg_sum_t *pinned)
@@ -185,7 +187,7 @@ static void zoom(report_curve_t *curve, const report_curves_t *curves,
                           PREDREG_CURVE_COLUMNS);
 }
 
-/* @return the run time under a policy, as a multiple of that without waits. */
+/* @return the run time under a policy, as a multiple of the run time without waits. */
 static double slowdown(const predreg_replay_result_t *result,
                        const predreg_timeline_t *timeline)
 {
@@ -193,7 +195,8 @@ static double slowdown(const predreg_replay_result_t *result,
            1 : ((double)result->duration / timeline->duration);
 }
 
-/* Take the curves of a period, if the program has many */
+/* Take the zoom of each policy's curve, if periods are so short that the whole curve does
+ * not show one */
 static void take_zoom(report_curves_t *curves,
                       const predreg_timeline_t *timeline,
                       const predreg_evidence_t *evidence,

@@ -25,14 +25,14 @@ typedef struct predreg_evidence {
     double   use_bytes;  /**< Sum of the lengths of all uses, bytes */
     double   in_use;     /**< Bytes of uses times their duration, byte * s.
                               Memory in several uses counts several times */
-    double   in_long_use; /**< The same, of uses longer than half of the
+    double   in_long_use; /**< The same sum, but only of uses longer than half of the
                                program */
     uint64_t period;     /**< Time from one use of a buffer to the next, ns: the
                               median of all, weighted by bytes; 0: the program
                               uses no buffer twice */
-    uint64_t period_begin; /**< Begin of a period near the middle of the
-                                program: of a use whose buffer is used again
-                                after this time, ns without waits */
+    uint64_t period_begin; /**< Begin of a use near the middle of the program, ns
+                                without waits; its buffer is used again after about
+                                this period */
 } predreg_evidence_t;
 
 
@@ -67,15 +67,15 @@ void predreg_curve_columns(const predreg_step_t *steps, size_t num_steps,
                            predreg_column_t *columns, unsigned num_columns);
 
 
-/** The page shows a period by itself only if the period is shorter than this part of the
- *  program: in the curve of the whole program, so short periods are nothing but peaks side
- *  by side. */
+/** The page has a zoom, a curve of a single period, only if the period is shorter than
+ *  this part of the program: the curve of the whole program shows so short periods as
+ *  nothing but peaks side by side. */
 #define PREDREG_ZOOM_PART     0.125
 /** The length of a zoom, in periods: more than one, to show the time before the
  *  use as well. */
 #define PREDREG_ZOOM_PERIODS  1.25
-/** A zoom is longer if the program is slower under some policy, but at most this many
- *  times. */
+/** If the program is slower under some policy, the zoom is longer by the factor of the
+ *  slowest policy, but at most by this factor. */
 #define PREDREG_ZOOM_SLOWEST  4
 
 
@@ -92,10 +92,10 @@ typedef struct report_curve {
 /** The curves of the rank with the most memory under leave-pinned. */
 typedef struct report_curves {
     const char     *rank;     /**< Its name */
-    uint64_t       duration;  /**< Under the slowest policy, ns */
+    uint64_t       duration;  /**< Run time under the slowest policy, ns */
     uint64_t       period;    /**< Time from one use of a buffer to the next,
                                    ns; 0: there is no zoom */
-    uint64_t       zoom;      /**< Time of the zoom, ns */
+    uint64_t       zoom;      /**< Length of the zoom, ns */
     report_curve_t curves[PREDREG_REPLAY_LAST];
 } report_curves_t;
 

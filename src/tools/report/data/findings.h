@@ -33,8 +33,9 @@ typedef struct predreg_outcome {
     PREDREG_RESULT_NUMBERS(PREDREG_NUMBER_FIELD)
     uint64_t duration;     /**< ns */
     uint64_t longest;      /**< Highest duration of a rank, ns */
-    double   helper_crowded; /**< Working time of the helper, ns, in which each moment
-                                  counts by the load of the helper around it */
+    double   helper_crowded; /**< The sum over parts of the run: the working time of
+                                  the helper in a part, ns, times the load of the
+                                  helper in this part */
     uint64_t prediction_errors[UCS_RCACHE_PRED_ERROR_CLASSES];
 } predreg_outcome_t;
 
@@ -53,8 +54,9 @@ static inline double predreg_outcome_average(const predreg_outcome_t *outcome)
     return (outcome->ranks == 0) ? 0 : (outcome->average / outcome->ranks);
 }
 
-/** @return the load of the helper while it has work, 0 .. 1. A helper with too
- *          much work for a while may be idle for most of the run. */
+/** @return the load of the helper while it has work, 0 .. 1. The load over the whole run
+ *          would say less: a helper with too much work for a while may be idle for most
+ *          of the run. */
 static inline double predreg_outcome_load(const predreg_outcome_t *outcome)
 {
     return (outcome->helper == 0) ?
@@ -63,10 +65,10 @@ static inline double predreg_outcome_load(const predreg_outcome_t *outcome)
 
 
 /*
- * The bounds on UCX's own cache that a report tries: 2 MiB, 3 MiB, 4 MiB, 6
- * MiB, and so on, the same for all ranks, since a job has one setting. A report
- * plays the largest bounds below the peak of a rank. Smaller ones stay unknown,
- * and larger ones do not bound the rank.
+ * The bounds on UCX's own cache that a report tries: 2 MiB, 3 MiB, 4 MiB, 6 MiB, and so
+ * on. The bounds are the same for all ranks, since a job has one setting. For each rank,
+ * a report plays the largest bounds below the peak of the rank. It does not play smaller
+ * bounds, and a larger bound changes nothing for this rank.
  */
 
 /** Number of bounds, from 2 MiB to 6 PiB. */
@@ -110,15 +112,16 @@ typedef struct predreg_findings {
     predreg_budgets_t budgets;     /**< Played budgets of predict, with a helper
                                         on the program's processor; none: num is
                                         0 */
-    predreg_outcome_t curve[PREDREG_BUDGETS_MAX]; /**< By budget */
-    uint64_t          known_regions; /**< Most regions in the memory of
-                                          predict; 0: not known */
+    predreg_outcome_t curve[PREDREG_BUDGETS_MAX]; /**< Outcome of predict with each of
+                                                       the budgets */
+    uint64_t          known_regions; /**< The most regions that predict remembers; 0:
+                                          not known */
     uint64_t          max_buffers; /**< Most used buffers of a rank */
     uint64_t          sum_buffers; /**< Used buffers of all ranks */
     double            in_use;      /**< Bytes of uses times their duration, byte
                                         * s, of all ranks */
-    double            in_long_use; /**< The same, of uses longer than half of
-                                        the program */
+    double            in_long_use; /**< The same sum, but only of uses longer than half
+                                        of the program */
     int               pools_known; /**< Whether a trace has pool_bytes */
     uint64_t          pool_bytes;  /**< Registered bytes of UCX's own pools,
                                         mean of the ranks with this number */
@@ -127,20 +130,21 @@ typedef struct predreg_findings {
     uint64_t          lost;        /**< Lost events, all ranks */
     unsigned          truncated;   /**< Ranks whose trace has no end */
     unsigned          unended;     /**< Ranks that did not come to their end */
-    unsigned          left_out;    /**< Damaged traces, of other ranks */
+    unsigned          left_out;    /**< Damaged traces, which are not among the ranks */
     unsigned          reg_guessed; /**< Ranks with uses and a guessed cost of
                                         registrations */
-    unsigned          dereg_guessed; /**< The same of deregistrations */
+    unsigned          dereg_guessed; /**< Ranks with uses and a guessed cost of
+                                          deregistrations */
     uint64_t          use_bytes;   /**< Mean length of a use, bytes */
-    uint64_t          least_reg;   /**< Time of a registration of this length in
-                                        the fastest rank, by the ranks' own
-                                        measurements, ns; 0: not measured */
-    uint64_t          most_reg;    /**< The same in the slowest rank */
-    uint64_t          common_reg;  /**< The same in the replay of ranks
-                                        recorded under leave-pinned, ns; 0:
-                                        there are none */
+    uint64_t          least_reg;   /**< Time of a registration of use_bytes in the
+                                        fastest rank, by the ranks' own measurements,
+                                        ns; 0: not measured */
+    uint64_t          most_reg;    /**< The same time in the slowest rank */
+    uint64_t          common_reg;  /**< Time of a registration of use_bytes in the
+                                        replay of ranks recorded under leave-pinned,
+                                        ns; 0: there are no such ranks */
     uint64_t          guessed_dereg; /**< Guessed time of a deregistration of
-                                          this length, ns; 0: no guess */
+                                          use_bytes, ns; 0: no guess */
 } predreg_findings_t;
 
 

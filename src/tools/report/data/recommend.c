@@ -7,7 +7,9 @@
 #include "recommend.h"
 
 
-/* @param [in] predict  The outcome of predict to compare with. */
+/* @return whether an outcome has hardly more memory and waits than predict, or there is
+ *         nothing to compare with, since predict was not played.
+ * @param [in] predict  The outcome of predict. */
 static int as_good_as_predict(const predreg_findings_t *findings,
                               const predreg_outcome_t *predict,
                               const predreg_outcome_t *outcome)
@@ -19,22 +21,23 @@ static int as_good_as_predict(const predreg_findings_t *findings,
              predict->waited + PREDREG_AS_GOOD_WAITED * predict->duration));
 }
 
-/* Whether the program registers little beside pools of this size */
+/* @return whether the program registers little memory in comparison with UCX's own pools,
+ *         of @a pools bytes */
 static int is_tiny(const predreg_findings_t *findings, double pools)
 {
     return predreg_outcome_average(predreg_pinned(findings)) <
            PREDREG_TINY_PART * pools;
 }
 
-/* Whether memory is in use for so much of the time that no policy saves
- * memory */
+/* @return whether no policy can save memory, since the memory is in use for most of the
+ *         time for which it is registered */
 static int is_in_use(const predreg_outcome_t *pinned)
 {
     return pinned->by_cause[PREDREG_CAUSE_USE] >
            PREDREG_SAVES_PART * pinned->byte_seconds;
 }
 
-/* Recommend a choice; NULL: UCX as it is */
+/* Recommend a choice, for a reason. choice NULL: recommend to leave UCX as it is */
 static void recommend(const predreg_findings_t *findings,
                       predreg_advice_t *advice, const predreg_choice_t *choice,
                       predreg_reason_t reason)
@@ -49,7 +52,7 @@ static void recommend(const predreg_findings_t *findings,
     advice->reason = reason;
 }
 
-/* Recommend a setting although none pays */
+/* Recommend a setting for a program with which no setting pays */
 static void recommend_without_pay(const predreg_findings_t *findings,
                                   predreg_advice_t *advice)
 {
@@ -66,12 +69,13 @@ static void recommend_without_pay(const predreg_findings_t *findings,
     }
 }
 
-/* Recommend a policy simpler than predict, if one pays and is as good.
+/* Recommend a policy simpler than predict, if it pays and is as good as predict, or if it
+ * is on-demand and predict has few hits.
  *
  * @param [in] on_demand  On-demand if it pays, or NULL.
  * @param [in] bound      The best bound that pays, or NULL.
  * @param [in] predict    The outcome of predict to compare with.
- * @return whether one is recommended. */
+ * @return whether a simpler policy is recommended. */
 static int recommend_simpler(const predreg_findings_t *findings,
                              const predreg_choice_t *on_demand,
                              const predreg_choice_t *bound,
@@ -94,7 +98,8 @@ static int recommend_simpler(const predreg_findings_t *findings,
     return 1;
 }
 
-/* Whether even a policy that knows the future has no time to deregister */
+/* @return whether even clairvoyant, a policy that knows the future, saves no memory: then
+ *         no gap between uses is long enough for a deregistration */
 static int has_no_gaps(const predreg_findings_t *findings)
 {
     const predreg_outcome_t *clairvoyant =
@@ -110,7 +115,8 @@ static void recommend_policy(const predreg_findings_t *findings,
 {
     const predreg_outcome_t *pinned = predreg_pinned(findings);
     const predreg_choice_t *on_demand, *bound, *simple;
-    predreg_choice_t idle, busy; /* Predict with an idle processor, or none */
+    predreg_choice_t idle, busy; /* Predict with the default budget and a processor for
+                                    each helper, and predict without one */
     predreg_choice_t choices[2];
     const predreg_outcome_t *rival;
     int idle_pays, busy_pays;
@@ -151,7 +157,7 @@ static predreg_answer_t find_answer(const predreg_findings_t *findings,
            PREDREG_ANSWER_YES : PREDREG_ANSWER_IF_SHORT;
 }
 
-/* Whether the advice depends on times */
+/* @return whether the advice depends on a comparison of run times */
 static int compares_times(const predreg_advice_t *advice)
 {
     return (advice->reason != PREDREG_REASON_NO_USES) &&

@@ -44,16 +44,18 @@ BEGIN_C_DECLS
 /** This part of the run time is too much to pay for memory, unless the program
  *  could not run otherwise. */
 #define PREDREG_TOO_SLOW_PART     0.25
-/** A simpler policy is as good as predict if its memory is at most this multiple of the
- *  memory of predict ... */
+/** A simpler policy that is as good as predict has at most this multiple of predict's
+ *  memory. */
 #define PREDREG_AS_GOOD_MEMORY    1.1
-/** ... and waits longer by at most this part of the run time. */
+/** A simpler policy that is as good as predict waits longer than predict by at most this
+ *  part of the run time. */
 #define PREDREG_AS_GOOD_WAITED    0.001
-/** The report has a caveat if more than this part of the uses is late, */
+/** The report has a caveat if more than this part of the uses is late. */
 #define PREDREG_LATE_PART         0.05
-/** if registrations cost more than this multiple of the cost in another rank, */
+/** The report has a caveat if registrations cost more than this multiple of the cost in
+ *  another rank. */
 #define PREDREG_COSTS_SPREAD      4
-/** or if more than this part of the events was lost. */
+/** The report has a caveat if more than this part of the events was lost. */
 #define PREDREG_LOST_PART         0.01
 /** A cause explains the misses if at least this part of the misses has this cause. */
 #define PREDREG_CAUSE_PART        0.5
@@ -67,7 +69,7 @@ BEGIN_C_DECLS
 /** With at least this part of hits, the misses need no explanation. */
 #define PREDREG_MANY_HITS_PART    0.9
 
-/** The advice if no RDMA device was opened, after "Check that". */
+/** If no RDMA device was opened, the advice is "Check that" and this text. */
 #define PREDREG_CHECK_DEVICE \
     "ucx_info -d lists one with the transport rc or dc, that UCX_TLS and " \
     "UCX_NET_DEVICES allow it, and that MPI uses UCX (Open MPI: --mca pml ucx)."
@@ -90,14 +92,16 @@ typedef struct predreg_choice {
     const predreg_outcome_t *outcome; /**< In the findings */
 } predreg_choice_t;
 
-/** The cause of most misses under predict: the first that holds. */
+/** The cause of most misses under predict. If several causes hold, the first one of this
+ *  list counts. */
 typedef enum {
     PREDREG_MISSES_NONE,      /**< No misses, or predict was not played */
     PREDREG_MISSES_FORGOTTEN, /**< The program has more buffers than predict
                                    remembers */
     PREDREG_MISSES_BUSY,      /**< The helper has too much work, and uses come
                                    before it registers their memory */
-    PREDREG_MISSES_LATE,      /**< The same although the helper is not busy */
+    PREDREG_MISSES_LATE,      /**< Uses come before the helper registers their memory,
+                                   although the helper is not busy */
     PREDREG_MISSES_NEW,       /**< Too few uses of a buffer to predict from */
     PREDREG_MISSES_IRREGULAR, /**< Most misses come at another time than
                                    predicted, or without a prediction */
@@ -119,8 +123,8 @@ typedef enum {
     /* A simpler policy is recommended */
     PREDREG_REASON_FEW_USES,  /**< Too few uses to learn from; on-demand if it
                                    pays, else leave-pinned */
-    PREDREG_REASON_ON_DEMAND_AS_GOOD, /**< On-demand */
-    PREDREG_REASON_BOUND_AS_GOOD,     /**< A bound */
+    PREDREG_REASON_ON_DEMAND_AS_GOOD, /**< On-demand pays, and is as good as predict */
+    PREDREG_REASON_BOUND_AS_GOOD,     /**< A bound pays, and is as good as predict */
     PREDREG_REASON_PREDICT_WORSE,     /**< On-demand or a bound pays; predict
                                            does not pay, or has few hits */
 
@@ -129,9 +133,12 @@ typedef enum {
                                    costs of time */
 
     /* No policy pays */
-    PREDREG_REASON_COSTS,     /**< The cheapest policy that saves memory */
-    PREDREG_REASON_TOO_SLOW,  /**< That policy costs too much: leave-pinned */
-    PREDREG_REASON_NO_SAVING, /**< No policy saves memory: leave-pinned */
+    PREDREG_REASON_COSTS,     /**< Saving memory costs time; the policy with the lowest
+                                   costs is recommended */
+    PREDREG_REASON_TOO_SLOW,  /**< Saving memory costs too much time, even with the
+                                   policy with the lowest costs; leave-pinned is
+                                   recommended */
+    PREDREG_REASON_NO_SAVING, /**< No policy saves memory; leave-pinned is recommended */
     PREDREG_REASON_LAST
 } predreg_reason_t;
 
@@ -161,8 +168,8 @@ enum {
 
 typedef struct predreg_advice {
     predreg_choice_t choice;
-    predreg_choice_t cheapest; /**< TOO_SLOW: of the settings that save memory, the
-                                    setting with the lowest costs */
+    predreg_choice_t cheapest; /**< For TOO_SLOW: the setting with the lowest costs, of
+                                    the settings that save memory */
     predreg_reason_t reason;
     predreg_misses_t misses;   /**< Cause of the misses under predict */
     predreg_answer_t answer;
@@ -170,9 +177,9 @@ typedef struct predreg_advice {
 } predreg_advice_t;
 
 
-/** @param [in] findings  With LEAVE_PINNED of all ranks. A policy without some
- *                        rank is never recommended. The advice points into the
- *                        findings. */
+/** @param [in] findings  All ranks were played under LEAVE_PINNED. A policy under which
+ *                        some rank was not played is never recommended. The advice points
+ *                        into the findings. */
 void predreg_recommend(const predreg_findings_t *findings,
                        predreg_advice_t *advice);
 
@@ -181,8 +188,8 @@ void predreg_recommend(const predreg_findings_t *findings,
  * The settings (choices.c)
  */
 
-/** @return whether a setting was played of all ranks, and needs noticeably less
- *          memory than leave-pinned. */
+/** @return whether all ranks were played under a setting, and the setting needs
+ *          noticeably less memory than leave-pinned. */
 int predreg_saves(const predreg_findings_t *findings,
                   const predreg_outcome_t *outcome);
 
@@ -198,20 +205,20 @@ const predreg_choice_t *predreg_choose(const predreg_findings_t *findings,
                                        predreg_setting_t setting,
                                        predreg_choice_t *choice);
 
-/** Find the choice with the least memory among those that save memory and cost
- *  hardly more time than the fastest of them.
+/** Find the cheapest choice that saves memory: of the choices that save memory and take
+ *  hardly more time than the fastest of such choices, the choice with the least memory.
  *  @return choice, or NULL if there is none. */
 const predreg_choice_t *
 predreg_choose_cheapest(const predreg_findings_t *findings,
                         predreg_choice_t *choice);
 
 /** Choose predict with the default budget and a processor for each helper.
- *  @return whether predict pays. */
+ *  @return whether predict pays with this choice. */
 int predreg_choose_predict(const predreg_findings_t *findings,
                            predreg_choice_t *choice);
 
-/** Choose the budget of predict without an idle processor.
- *  @return whether a budget pays. */
+/** Choose predict with the budget that is best if no processor is idle.
+ *  @return whether predict pays with this budget. */
 int predreg_choose_budget(const predreg_findings_t *findings,
                           predreg_choice_t *choice);
 
@@ -237,9 +244,9 @@ static inline int predreg_misses_matter(const predreg_outcome_t *outcome)
 /** @return the cause of most misses. */
 predreg_misses_t predreg_misses_find(const predreg_findings_t *findings);
 
-/** @return an upper limit on the misses that are neither late nor of new
- *          buffers, and come without a prediction, or differ from it by more
- *          than a quarter of the time between two uses. */
+/** @return an upper limit on the misses that come without a prediction, or more than a
+ *          quarter of the time between two uses before or after the prediction. Late
+ *          misses, and misses of new buffers, do not count. */
 uint64_t predreg_misses_irregular(const predreg_findings_t *findings);
 
 END_C_DECLS

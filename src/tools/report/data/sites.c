@@ -59,7 +59,7 @@ static void print_function(ucs_string_buffer_t *strb,
     if (frame->function != NULL) {
         ucs_string_buffer_appendf(strb, "%s", frame->function);
     } else if (frame->offset == 0) {
-        /* Only a registration for one communication has a caller */
+        /* There is no caller: the memory was not registered for a single communication */
         ucs_string_buffer_appendf(strb, "(unknown)");
     } else {
         ucs_string_buffer_appendf(strb, "%s%s0x%lx",
@@ -159,7 +159,8 @@ static void place_init(predreg_place_t *place, const char *kind,
     place->path = place->key + strlen(kind) + 1;
 }
 
-/* @return the place with the candidate's key: the candidate, if it is new. */
+/* @return the place with the same key as the candidate. If there is none, the candidate
+ *         becomes this place. */
 static predreg_place_t *take_place(predreg_sites_t *sites,
                                    predreg_place_t *candidate)
 {

@@ -45,7 +45,8 @@ typedef struct predreg_module {
     struct Dwfl_Module     *symbols;
 } predreg_module_t;
 
-/** The needed modules of all traces; all 0 before the first one. */
+/** The modules of all traces that have been needed. All fields are 0 before the first
+ *  module. */
 typedef struct predreg_symbols {
     predreg_module_t *modules;
     unsigned         num_modules;
@@ -83,9 +84,9 @@ unsigned predreg_symbols_find(predreg_symbols_t *symbols,
                               const ucs_rcache_trace_t *trace, uint64_t address,
                               predreg_frame_t *frames, unsigned max);
 
-/** @return whether a module is a communication library, which cannot contain
- *          the program's own call, by its name: UCX, Open MPI, MPICH,
- *          OpenSHMEM, libfabric, this project. */
+/** @return whether a module is, by its name, a communication library: UCX, Open MPI,
+ *          MPICH, OpenSHMEM, libfabric, or this project. Such a library cannot contain
+ *          the program's own call. */
 int predreg_module_is_communication(const char *path);
 
 
@@ -101,13 +102,13 @@ typedef struct predreg_place {
     uint64_t   uses;
     uint64_t   hits;
     uint64_t   late;
-    uint64_t   waited;    /**< On the critical path, ns */
+    uint64_t   waited;    /**< Waits of the program for registrations, ns */
     double     byte_seconds;
 } predreg_place_t;
 
 KHASH_MAP_INIT_STR(predreg_places, unsigned)
 
-/** The places of all ranks; all 0 before the first one. */
+/** The places of all ranks. All fields are 0 before the first rank. */
 typedef struct predreg_sites {
     predreg_symbols_t       symbols;
     predreg_place_t         *places;

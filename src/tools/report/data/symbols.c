@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 
 
-/* The search path of separate files with debug information, NULL: that of
+/* The search path of separate files with debug information; NULL: the search path of
  * debuggers */
 static char *debuginfo_path;
 
@@ -41,7 +41,7 @@ static int has_build_id(Dwfl_Module *symbols, const predreg_module_t *module)
         return 1;
     }
 
-    /* libdw finds the build ID of an open file only */
+    /* libdw tells the build ID only of a file that it has opened */
     return (dwfl_module_getelf(symbols, &bias) != NULL) &&
            (dwfl_module_build_id(symbols, &bits, &address) == length) &&
            !memcmp(bits, module->build_id, length);

@@ -79,8 +79,8 @@ static const char *value_of(const char *p)
     return (*end == ':') ? (end + 1) : p;
 }
 
-/* @return the first member's value of an object, the first element of an array,
- *         or NULL. */
+/* @return the value of an object's first member, or an array's first element; NULL: there
+ *         is none. */
 static const char *value_first(const char *value)
 {
     return (((*value == '{') && (value[1] != '}')) ||
@@ -131,7 +131,8 @@ static const char *value_find(const char *object, const word_t *path)
     return object;
 }
 
-/* @return a number, 1 for true, 0 for false and null, else NaN. */
+/* @return the value of a number; 1 for true, 0 for false and null; NaN for any other
+ *         value, and for none. */
 static double value_number(const char *value)
 {
     if ((value == NULL) || (strchr("{[\"", *value) != NULL)) {
@@ -141,7 +142,7 @@ static double value_number(const char *value)
     return (*value == 't') ? 1 : strtod(value, NULL);
 }
 
-/* Whether a value is there, and not null, false, 0, "", [] or {} */
+/* Whether a value exists, and is not null, false, 0, "", [] or {} */
 static int value_is_true(const char *value)
 {
     return (value != NULL) &&
@@ -159,7 +160,8 @@ static void write_character(FILE *out, unsigned c)
     };
 
     if ((c == 0x7f) || ((c < 0x20) && (c != '\n') && (c != '\t'))) {
-        fputs("\xef\xbf\xbd", out); /* HTML has no control characters */
+        fputs("\xef\xbf\xbd", out); /* U+FFFD in place of a control character, which
+                                       HTML must not have */
     } else if ((c < 0x80) && (entities[c] != NULL)) {
         fputs(entities[c], out);
     } else {
@@ -193,9 +195,9 @@ static void write_text(FILE *out, const char *value)
     }
 }
 
-/* Write the JSON for a script element, without the end of an element, and as
- * JavaScript of any version: with escapes for line separators (U+2028,
- * U+2029) */
+/* Write the JSON as the content of a script element. The characters < > & become escapes,
+ * so nothing looks like the end of the element, and so do line separators (U+2028,
+ * U+2029), which older versions of JavaScript do not accept in strings */
 static void write_json(FILE *out, const char *json)
 {
     for (; *json != '\0'; ++json) {
@@ -245,7 +247,7 @@ static double number_of(const writer_t *writer, const word_t *word)
            value_number(look_up(writer, word));
 }
 
-/* Whether a value is a string, and is the text in the quotes of a word */
+/* Whether a value is a string with the same text as a word in quotes */
 static int is_text(const char *value, const word_t *word)
 {
     return (value != NULL) && (*value == '"') &&
@@ -374,7 +376,7 @@ static void write_tag(writer_t *writer, const char *p, const char *end)
     }
 }
 
-/* Write the content of a section, with a search of names in an object first.
+/* Write the content of a section, whose names are looked up in @a object first.
  * @return the text after the end of the section. */
 static const char *
 render_in(writer_t *writer, const char *p, const char *object)

@@ -20,7 +20,8 @@
 #define UNITS_MAX_VALUE 999.5
 
 
-/* @return the decimals of a value below 1000 with three significant digits. */
+/* @return the number of decimals with which a value below 1000 has three significant
+ *         digits. */
 static int units_decimals(double value)
 {
     return (value >= 99.95) ? 0 : (value >= 9.995) ? 1 : 2;
