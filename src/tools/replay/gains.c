@@ -20,7 +20,7 @@ typedef struct rank {
     const ucs_reuse_costs_t *costs; /* NULL: not known */
     uint32_t                thresholds[UCS_REUSE_NUM_CLASSES];
     uint64_t                buffers;
-    uint64_t                sends;  /* Of its buffers */
+    uint64_t                sends;  /* Sends of all buffers of the rank */
     uint64_t                most;
 } rank_t;
 
@@ -65,7 +65,7 @@ static uint64_t most_used_length(const ucs_rcache_trace_t *trace)
     return lengths[best];
 }
 
-/* @return the time of a recording, ns; 0: not in its trace. */
+/* @return how long a process was recorded, ns; 0: its trace does not tell. */
 static uint64_t recorded_time(const ucs_rcache_trace_t *trace)
 {
     const char *begin = ucs_rcache_trace_get_meta(trace, "clock_ns");
@@ -81,7 +81,7 @@ static uint64_t recorded_time(const ucs_rcache_trace_t *trace)
     return (to > from) ? (to - from) : 0;
 }
 
-/* Add a buffer, by its classes of length */
+/* Add a buffer, whose sends are counted by classes of length */
 static void add_buffer(predreg_sends_t *sends, rank_t *rank,
                        const ucs_reuse_sends_t *classes, unsigned num)
 {
@@ -102,7 +102,8 @@ static void add_buffer(predreg_sends_t *sends, rank_t *rank,
     }
 }
 
-/* Add all buffers of a rank. @param [in] sorted  By address and length. */
+/* Add all buffers of a rank. @param [in] sorted  Counts of sends, sorted by the address
+ * of the buffer, then by length. */
 static void add_buffers(predreg_sends_t *sends, rank_t *rank,
                         const ucs_reuse_sends_t *sorted, size_t num)
 {

@@ -27,8 +27,8 @@ BEGIN_C_DECLS
  * arguments.
  */
 
-/** A part of the library is recommended if it saves this part of the run time.
- *  Our own choice. */
+/** An optional part of the library is recommended if it saves at least this part of the
+ *  run time. Our own choice. */
 #define PREDREG_GAIN_WORTH_PART 0.001
 
 
@@ -40,19 +40,19 @@ typedef struct predreg_sends {
                                           costs of the machine */
     uint64_t             buffers;
     uint64_t             sends;
-    uint64_t             copied;  /**< Of these, sends with a copy even from a
-                                       hot buffer */
-    uint64_t             others;  /**< Sends of buffers without a count of their
-                                       own */
-    uint64_t             went;    /**< Sends without the copy in the recorded
-                                       run itself */
-    uint64_t             most;    /**< Sends of the most used buffer of any rank */
-    double               length_sum; /**< Sum over the ranks of the length of most sends,
-                                          bytes */
-    double               reused;  /**< Sum over the ranks of the part of sends
-                                       from a reused buffer */
-    uint64_t             time;    /**< Time of the calibrated ranks' recordings,
-                                       together, ns */
+    uint64_t             copied;  /**< Sends that are copied in any case, even if their
+                                       buffer is hot, that is, sent often */
+    uint64_t             others;  /**< Sends of buffers for which the recorder had no
+                                       count of their own */
+    uint64_t             went;    /**< Sends that went without the copy while the job
+                                       was recorded */
+    uint64_t             most;    /**< The most sends of a single buffer in any rank */
+    double               length_sum; /**< Sum over the ranks: the length, bytes, at
+                                          which a rank has most of its sends */
+    double               reused;  /**< Sum over the ranks: the part of a rank's sends
+                                       that come from a reused buffer */
+    uint64_t             time;    /**< Sum of the times for which the calibrated ranks
+                                       were recorded, ns */
     ucs_reuse_gain_t     gain;    /**< Of the calibrated ranks */
     uint64_t             known_sends;   /**< Sends of the calibrated ranks */
     uint64_t             known_buffers; /**< Buffers of the calibrated ranks */
@@ -73,11 +73,11 @@ extern const char *const predreg_eager_advice_names[];
 
 
 /**
- * Add a rank, if its trace has small sends.
+ * Add a rank. A rank whose trace has no small sends changes nothing.
  *
  * @param [in] costs     Costs of the machine; NULL: not known.
- * @param [in] fraction  Of the break-even number of sends, after which the
- *                       library registers a buffer; above 0, at most 1.
+ * @param [in] fraction  The library registers a buffer after this part of the break-even
+ *                       number of sends; above 0, at most 1.
  */
 void predreg_sends_add(predreg_sends_t *sends, const ucs_rcache_trace_t *trace,
                        const ucs_reuse_costs_t *costs, double fraction);
@@ -89,30 +89,31 @@ predreg_eager_advice_t predreg_sends_advise(const predreg_sends_t *sends);
 void predreg_sends_put(ucs_json_t *json, const predreg_sends_t *sends);
 
 
-/** A job with an arena, beside predict without one. */
+/** A job with an arena, in comparison with predict without one. */
 typedef struct predreg_gain {
     unsigned ranks;           /**< Ranks with mappings for an arena */
-    uint64_t uses;            /**< Of these ranks */
-    uint64_t answered;        /**< Uses of registered memory of the arena */
-    int64_t  saved;           /**< Decrease of the waits, ns */
+    uint64_t uses;            /**< Uses of the ranks with mappings */
+    uint64_t answered;        /**< Uses whose memory lies in registered memory of the
+                                   arena */
+    int64_t  saved;           /**< Waits under predict minus waits with the arena, ns */
     uint64_t time;            /**< Run time under predict, ns */
-    uint64_t size;            /**< Of the largest arena, bytes */
+    uint64_t size;            /**< Size of the largest arena of a rank, bytes */
     double   average;         /**< Registered memory with the arena, sum of the
                                    ranks' averages, bytes */
-    double   predict_average; /**< The same without an arena */
+    double   predict_average; /**< Sum of the ranks' averages without an arena, bytes */
 } predreg_gain_t;
 
 /** The advice on UCX_RCACHE_PRED_ARENA. */
 typedef enum {
     PREDREG_GAIN_NONE,   /**< The trace has no mappings for an arena */
-    PREDREG_GAIN_UNUSED, /**< No use is in its memory */
-    PREDREG_GAIN_LOSES,  /**< The program would wait longer */
+    PREDREG_GAIN_UNUSED, /**< No use has its memory in registered memory of the arena */
+    PREDREG_GAIN_LOSES,  /**< With the arena the program would wait longer */
     PREDREG_GAIN_LITTLE, /**< The arena would save little of the run time */
     PREDREG_GAIN_YES     /**< Recommended */
 } predreg_gain_advice_t;
 
-/** Add the results of a rank without and with an arena, if the rank has mappings for an
- *  arena. */
+/** Add the results of a rank under predict and under arena. A rank without mappings for
+ *  an arena changes nothing. */
 void predreg_gain_add(predreg_gain_t *gain,
                       const predreg_replay_result_t *predict,
                       const predreg_replay_result_t *arena);

@@ -14,20 +14,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The time of the helper's thread to run after a wake or at its due time, ns.
- * The cache assumes the same before its first measurement */
+/* How long it takes until the helper's thread runs after a wake, or after its due time,
+ * ns. The cache assumes the same time until its first measurement */
 #define WAKEUP 50000
 
-/* The most steps of clairvoyant: half a minute on a slow machine. Only programs
- * with very many different overlapping ranges take as many */
+/* The most steps of clairvoyant, which take half a minute on a slow machine. Only
+ * programs with very many different overlapping ranges need more */
 #define MAX_STEPS (1ul << 28)
 
-/* The longest time of all operations of a program together, ns: 73 years. Times
- * of a replay, and differences between them, fit into 64 bits. */
+/* The limit of the sum of the times of all operations of a program, ns: 73 years. With
+ * this limit, times of a replay and differences between them fit into 64 bits. */
 #define MAX_TIME (INT64_MAX / 4)
 
-/* Budgets with a smaller difference are the same: a part of the run time, made
- * of percent by a division, is not always exact */
+/* Two budgets with a smaller difference count as equal: a budget is a part of the run
+ * time, computed from percent by a division, and is not always exact */
 #define SAME_RATE 1e-9
 
 
@@ -86,8 +86,8 @@ static ucs_status_t params_check(const predreg_replay_params_t *params)
                                 status;
 }
 
-/* Check that the costs of all operations add up to MAX_TIME at most. With many
- * or large uses, even costs in range may add up to more */
+/* Check that the times of all operations add up to MAX_TIME at most. Even if the cost of
+ * each operation is in range, many or large uses may add up to more */
 static ucs_status_t total_check(const predreg_timeline_t *timeline,
                                 const predreg_replay_params_t *params)
 {
@@ -129,7 +129,7 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
     result->budget = INFINITY;
     status = predreg_policies[params->policy].replay(timeline, params, result);
     if (status == UCS_ERR_NO_MEMORY) {
-        predreg_no_memory(); /* For the cache of the library */
+        predreg_no_memory(); /* The cache of the library has found no memory */
     }
 
     return status;
@@ -137,7 +137,8 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
 
 static int is_same_rate(double a, double b)
 {
-    return (a == b) || (fabs(a - b) < SAME_RATE); /* Both may be INFINITY */
+    return (a == b) || (fabs(a - b) < SAME_RATE); /* The first comparison is for two
+                                                     times INFINITY */
 }
 
 void predreg_budgets_list(double usual, predreg_budgets_t *budgets)
@@ -172,7 +173,8 @@ char *predreg_budget_name(double rate, char *buf)
     return buf;
 }
 
-/* Whether nobody would notice the costs of a setting */
+/* Whether a setting takes at most PREDREG_COSTS_PART more time than leave-pinned, which
+ * nobody would notice */
 static int is_in_time(const predreg_budget_point_t *point,
                       const predreg_budget_point_t *pinned)
 {

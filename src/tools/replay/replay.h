@@ -31,20 +31,21 @@ void predreg_replay_params_default(const predreg_timeline_t *timeline,
  * Play the policy of the parameters.
  *
  * @param [out] result  The caller has to clean it up after UCS_OK.
- * @return UCS_ERR_INVALID_PARAM (logged, with the value and the accepted
- *         range), or UCS_ERR_UNSUPPORTED (logged) if the parameters do not allow
- *         as much time as the policy takes.
+ * @return UCS_ERR_INVALID_PARAM if a parameter is out of range (logged, with the value
+ *         and the accepted range), or UCS_ERR_UNSUPPORTED (logged) if the policy would
+ *         take longer than the parameters allow.
  */
 ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
                             const predreg_replay_params_t *params,
                             predreg_replay_result_t *result);
 
 
-/** A setting with a smaller increase of the run time costs nothing: the goal of
+/** A setting costs nothing if it increases the run time by at most this part: the goal of
  *  the project is to stay within 1 % of leave-pinned. */
 #define PREDREG_COSTS_PART 0.01
 
-/** Memory with a smaller difference is the same: tables show three digits. */
+/** Two sizes of memory with a smaller difference count as equal: tables show three
+ *  digits. */
 #define PREDREG_SAME_MEMORY_PART 0.001
 
 /** The most budgets of a curve. */
@@ -69,8 +70,8 @@ typedef struct predreg_budget_point {
 } predreg_budget_point_t;
 
 
-/** List 0, 0.2, 0.5, 1, 2 and 5 %, no bound, and the usual budget.
- *  @param [in] usual  Part of the run time. */
+/** List the budgets 0, 0.2, 0.5, 1, 2 and 5 %, no bound, and the usual budget.
+ *  @param [in] usual  The usual budget, as a part of the run time. */
 void predreg_budgets_list(double usual, predreg_budgets_t *budgets);
 
 /** @return the budget in the form of the knob BUDGET, in percent or "inf"; in
@@ -78,12 +79,12 @@ void predreg_budgets_list(double usual, predreg_budgets_t *budgets);
 char *predreg_budget_name(double rate, char *buf);
 
 /**
- * Choose the budget with the least memory among those with at most
- * PREDREG_COSTS_PART more run time than leave-pinned. Of budgets with the same
- * memory, choose the usual one, or else the smallest, which can cost least.
+ * Choose a budget with which predict takes at most PREDREG_COSTS_PART more time than
+ * leave-pinned. Of such budgets, choose the one with the least memory. Of budgets with
+ * the same memory, choose the usual one, or else the smallest, which can cost least.
  *
- * @param [in] points  For each budget.
- * @param [in] pinned  Of leave-pinned.
+ * @param [in] points  Memory and run time with each budget.
+ * @param [in] pinned  Memory and run time under leave-pinned.
  * @return the index, or the number of budgets if no budget saves memory.
  */
 unsigned predreg_budgets_choose(const predreg_budgets_t *budgets,

@@ -92,10 +92,10 @@ void predreg_account_add(predreg_account_t *account, predreg_site_t *site,
     }
 }
 
-/* End the present state of a registration: since the begin of the state, the
- * memory was registered for this cause. The memory over time counts for the
- * uses from the site or, if the site is NULL, for the first use, which may
- * still come. */
+/* End the present state of a registration: from the begin of the state until now, the
+ * memory was registered for this cause. The bytes times this time count for the uses from
+ * the site. If the site is NULL, the memory has had no use yet, and they count for the
+ * first use, if one comes. */
 static void holding_enter(predreg_account_t *account,
                           predreg_holding_t *holding, predreg_cause_t cause,
                           predreg_site_t *site, uint64_t now)
@@ -144,7 +144,7 @@ void predreg_holding_use(predreg_account_t *account, predreg_holding_t *holding,
                          predreg_site_t *site, uint64_t now)
 {
     if (holding->uses++ > 0) {
-        return; /* The first of the overlapping uses has ended the idle time */
+        return; /* The memory was in use already, and the idle time has ended */
     }
 
     holding_enter(account, holding,
@@ -166,7 +166,7 @@ void predreg_holding_unuse(predreg_account_t *account,
     holding_set_state(holding, PREDREG_HOLDING_IDLE, now);
 }
 
-/* Enter the idle time of a registration without a further use */
+/* End the idle time of a registration that has no further use */
 static void holding_release(predreg_account_t *account,
                             predreg_holding_t *holding, uint64_t now)
 {

@@ -23,10 +23,10 @@ BEGIN_C_DECLS
  */
 
 /**
- * The numbers of a result, a row each: the field, the name in JSON, and the
- * unit, COUNT or NSEC. Results, sums over ranks, the outcomes of a report and
- * its JSON have a number from its row; a policy counts the number where it
- * happens.
+ * The numbers of a result, a row each: the field, the name in JSON, and the unit, COUNT
+ * or NSEC. The structures of results, of sums over ranks and of a report's outcomes, and
+ * the JSON of a report, get all numbers from these rows; a policy counts each number
+ * where the event happens.
  */
 #define PREDREG_RESULT_NUMBERS(_row) \
     _row(uses,      "uses",                  COUNT) \
@@ -65,8 +65,8 @@ typedef struct predreg_replay_site {
     uint64_t hits;
     uint64_t late;
     uint64_t waited;       /**< On the critical path, ns */
-    double   byte_seconds; /**< Memory over time registered for the uses:
-                                before, during and after them */
+    double   byte_seconds; /**< Bytes times the time for which memory was registered
+                                for the uses: before, during and after them */
 } predreg_replay_site_t;
 
 /** An operation of the helper. */
@@ -78,12 +78,12 @@ typedef struct predreg_helper_op {
 
 typedef struct predreg_replay_result {
     unsigned              policy;    /**< predreg_replay_policy_t */
-    uint64_t              limit;     /**< LRU, REGIONS, ARENA: the limit in
-                                          force */
+    uint64_t              limit;     /**< LRU, REGIONS, ARENA: the limit that the
+                                          policy kept */
     predreg_sum_t         pinned;
-    double                pinned_avg_bytes; /**< Average over the duration and,
-                                                 under CLAIRVOYANT, the time
-                                                 before 0 with registrations */
+    double                pinned_avg_bytes; /**< Average over the duration. CLAIRVOYANT
+                                                 may register before time 0, and then
+                                                 the average includes this time */
     PREDREG_RESULT_NUMBERS(PREDREG_NUMBER_FIELD)
     uint64_t              duration;  /**< ns */
     double                budget;    /**< PREDICT, ARENA: bound on the costs of
@@ -101,8 +101,8 @@ typedef struct predreg_replay_result {
 /** Free the arrays of a result. */
 void predreg_replay_result_cleanup(predreg_replay_result_t *result);
 
-/** Free the call sites and the operations of the helper, without which ranks
- *  can still be summed up. */
+/** Free the arrays of call sites and of the helper's operations. A sum over ranks does
+ *  not need them. */
 void predreg_replay_result_shrink(predreg_replay_result_t *result);
 
 
@@ -126,15 +126,16 @@ typedef struct predreg_account {
 } predreg_account_t;
 
 
-/** Bytes times ns. Lists link structures with such a field, and a loop over a
- *  list treats the head of the list as if it were inside of such a structure. So
- *  the alignment is that of a head, lower than usual for this type. */
+/** Bytes times ns. UCS's list macros cast the head of a list to the structure of the
+ *  elements, as if the head were inside of one. A structure with this field must not need
+ *  a higher alignment than such a head has, so the alignment of this type is lower than
+ *  usual. */
 typedef unsigned __int128 predreg_byte_ns_t __attribute__((aligned(8)));
 
 /**
- * A registration from its begin to its end. The account learns only afterwards
- * for which use the memory was idle. The policy owns the structure, and only
- * the functions below access it.
+ * A registration from its begin to its end. For which use the memory was idle, the
+ * account learns only after the idle time. The policy owns the structure, and only the
+ * functions below access it.
  */
 typedef struct predreg_holding {
     uint64_t          bytes;  /**< Bytes of the pages */
@@ -142,8 +143,9 @@ typedef struct predreg_holding {
     uint64_t          since;  /**< Begin of the present state */
     unsigned          uses;   /**< Uses under way */
     uint8_t           state;  /**< predreg_holding_state_t */
-    predreg_site_t    *site;  /**< Site of the last use; NULL: none yet */
-    predreg_byte_ns_t unused; /**< Memory over time until the first use */
+    predreg_site_t    *site;  /**< Site of the last use that began on idle memory;
+                                   NULL: there was no use yet */
+    predreg_byte_ns_t unused; /**< Bytes times ns before the first use */
 } predreg_holding_t;
 
 typedef enum {
@@ -171,8 +173,8 @@ predreg_site_t *predreg_account_site(predreg_account_t *account,
 void predreg_account_use(predreg_account_t *account, predreg_site_t *site,
                          int hit, int late, uint64_t waited);
 
-/** Count a wait of the program for a site, other than at the begin of a use,
- *  ns. */
+/** Count a wait of the program, ns, for a site, if the wait is not at the begin of a
+ *  use. */
 void predreg_account_wait(predreg_account_t *account, predreg_site_t *site,
                           uint64_t waited);
 
@@ -206,14 +208,13 @@ void predreg_holding_unuse(predreg_account_t *account,
 void predreg_holding_dereg(predreg_account_t *account,
                            predreg_holding_t *holding, uint64_t now);
 
-/** Close a holding in any state: the deregistration has ended, or the
- *  program. */
+/** Close a holding in any state, since its deregistration or the program has ended. */
 void predreg_holding_close(predreg_account_t *account,
                            predreg_holding_t *holding, uint64_t now);
 
 
 /**
- * Complete the result of an account without open holdings: everything but
+ * Complete the result of an account whose holdings are all closed. The policy itself sets
  * limit, budget and prediction_errors.
  *
  * @param [in] duration  Duration of the program under the policy, ns.

@@ -58,7 +58,7 @@ static size_t changes_combine(predreg_change_t *changes, size_t num_changes)
     size_t count = 0;
     size_t i;
 
-    if (num_changes > 0) { /* Else there may be no array */
+    if (num_changes > 0) { /* qsort() must not get the NULL of an empty ledger */
         qsort(changes, num_changes, sizeof(*changes), change_compare);
     }
 
@@ -73,8 +73,8 @@ static size_t changes_combine(predreg_change_t *changes, size_t num_changes)
     return count;
 }
 
-/* Make room for another change: add up changes of the same time and, if this
- * leaves the array half full, get more memory */
+/* Make room for another change: add up changes of the same time. If this leaves the array
+ * half full or more, double its size */
 static void make_room(predreg_ledger_t *ledger)
 {
     ledger->num_changes = changes_combine(ledger->changes,

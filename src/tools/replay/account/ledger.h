@@ -28,24 +28,26 @@ typedef enum {
     PREDREG_CAUSE_USE,      /**< The memory is in use */
     PREDREG_CAUSE_REG,      /**< During its registration */
     PREDREG_CAUSE_DEREG,    /**< During its deregistration */
-    PREDREG_CAUSE_AHEAD,    /**< Registered ahead of a use that then comes */
+    PREDREG_CAUSE_AHEAD,    /**< Registered before the begin of a use that then comes */
     PREDREG_CAUSE_KEPT,     /**< Kept registered from one use to the next */
-    PREDREG_CAUSE_RELEASE,  /**< After the last use before deregistration */
-    PREDREG_CAUSE_WASTED,   /**< Registered ahead of a use that never comes */
+    PREDREG_CAUSE_RELEASE,  /**< Between the last use and the deregistration */
+    PREDREG_CAUSE_WASTED,   /**< Registered for a use that never comes */
     PREDREG_CAUSE_LAST
 } predreg_cause_t;
 
-/** By cause; NULL at the end. */
+/** Names of the causes, indexed by predreg_cause_t, with a NULL at the end. */
 extern const char *predreg_cause_names[];
 
 
 /** The change of the registered bytes at a time. */
 typedef struct predreg_change {
     int64_t  time;
-    uint64_t bytes; /**< The rise, modulo 2^64: a fall is negative */
+    uint64_t bytes; /**< The rise of the registered bytes, modulo 2^64: a fall is a
+                         negative rise */
 } predreg_change_t;
 
-/** A ledger; all 0 before the first entry. The functions below access it. */
+/** A ledger. All fields are 0 before the first entry. Only the functions below access
+ *  them. */
 typedef struct predreg_ledger {
     predreg_change_t  *changes;
     size_t            num_changes;
@@ -64,8 +66,8 @@ typedef struct predreg_sum {
     double         by_cause[PREDREG_CAUSE_LAST]; /**< byte * s; the sum is
                                                       byte_seconds */
     uint64_t       peak_bytes;
-    predreg_step_t *curve;   /**< Sorted by time, one step a time; begins and
-                                  ends at 0 bytes */
+    predreg_step_t *curve;   /**< Sorted by time, with one step for each time; the
+                                  bytes begin and end at 0 */
     size_t         num_steps;
 } predreg_sum_t;
 
@@ -78,17 +80,18 @@ void predreg_ledger_add(predreg_ledger_t *ledger, int64_t begin, int64_t end,
                         uint64_t bytes, predreg_cause_t cause);
 
 /**
- * The two halves of an entry, for memory whose cause changes while it is
- * registered: bytes by time, once, and by cause, in any number of parts. The
- * first half costs far more time than the second. The parts must add up to the
- * bytes by time.
+ * The two halves of an entry, for memory whose cause changes while it is registered.
+ * predreg_ledger_hold() adds the memory to the curve, once for the whole time, and takes
+ * far longer than the other half. predreg_ledger_attribute() adds a part of the time to a
+ * cause. The parts of an entry must add up to its whole time.
  */
 void predreg_ledger_hold(predreg_ledger_t *ledger, int64_t begin, int64_t end,
                          uint64_t bytes);
 void predreg_ledger_attribute(predreg_ledger_t *ledger, uint64_t time,
                               uint64_t bytes, predreg_cause_t cause);
 
-/** Sum up all entries. The ledger is empty afterwards: the sum has its memory. */
+/** Sum up all entries. The sum takes over the memory of the ledger, which is empty
+ *  afterwards. */
 void predreg_ledger_sum(predreg_ledger_t *ledger, predreg_sum_t *sum);
 
 /**
@@ -100,9 +103,9 @@ void predreg_sum_merge(const predreg_sum_t *const *sums, const int64_t *offsets,
                        size_t num_sums, predreg_sum_t *total);
 
 /**
- * @return the average of the registered bytes, until the given time, from 0 or,
- *         if it is earlier, from the first registration. The average over no
- *         time is 0.
+ * @return the average of the registered bytes from time 0 until @a duration. If the first
+ *         registration begins before time 0, the average begins there. The average over
+ *         no time is 0.
  */
 double predreg_sum_average(const predreg_sum_t *sum, uint64_t duration);
 

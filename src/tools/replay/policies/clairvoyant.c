@@ -33,14 +33,14 @@
 #define STEP_TIME 100
 
 
-/* The shortest registration that serves a use, in times of the ledger */
+/* The shortest registration that serves a use; times of the ledger */
 typedef struct span {
     int64_t        start;   /* Registration begins */
     int64_t        begin;
     int64_t        end;
     int64_t        stop;    /* Deregistration ends */
-    uint64_t       mapping; /* Number of earlier unmaps of its segments, summed
-                               up. If it is equal for two uses of a range, they
+    uint64_t       mapping; /* Number of unmaps, before the use, of the segments of the
+                               use, summed up. Two uses of a range with the same number
                                see the same memory */
     predreg_site_t *site;
 } span_t;
@@ -95,12 +95,13 @@ static void bound_add_use(bound_t *bound, size_t index,
         .site  = predreg_account_site(&bound->account, &use->context)
     };
 
-    /* Each use finds its memory registered, and does not wait */
+    /* Under clairvoyant, each use finds its memory registered, and does not wait */
     predreg_account_use(&bound->account, span->site, 1, 0, 0);
 }
 
-/* Add a registration of the present segment from begin to end, for this cause
- * and use. Under no policy does the time after the end of the program count. */
+/* Add to the account that the present segment is registered from begin to end, for a
+ * cause and the use of a visit. The time after the end of the program is cut off, as
+ * under all policies. */
 static void bound_add(bound_t *bound, const visit_t *visit, int64_t begin,
                       int64_t end, predreg_cause_t cause)
 {
@@ -123,8 +124,8 @@ static void bound_add_gap(bound_t *bound, const visit_t *last, int64_t end,
     }
 }
 
-/* Set the begins of registrations for visits. Nothing can register memory
- * before its mapping. */
+/* Set the fields start of visits. No registration begins before the mapping of its
+ * memory. */
 static void bound_set_starts(const bound_t *bound, visit_t *visits,
                              size_t num_visits, int64_t mapped)
 {
@@ -205,8 +206,8 @@ static void bound_add_segment(void *arg, const predreg_cover_t *uses,
     bound_add_mapping(bound, bound->visits, num_visits, mapped);
 }
 
-/* Whether the schedule takes as many steps as allowed, or fewer; logged if
- * not. */
+/* @return whether the schedule takes at most as many steps as allowed. If not, the reason
+ *         has been logged. */
 static int bound_is_feasible(const bound_t *bound,
                              const predreg_replay_params_t *params)
 {
@@ -222,9 +223,9 @@ static int bound_is_feasible(const bound_t *bound,
     return 0;
 }
 
-/* Count the registrations of the schedule, and their time. Two uses of the same
- * memory share a registration, if the first registration ends after the second
- * one begins. */
+/* Count the registrations of the schedule, and their time. Two uses of the same memory
+ * share a registration if the registration for the second use would begin before the
+ * deregistration after the first use ends. */
 static void bound_count_regs(const bound_t *bound,
                              predreg_replay_result_t *result)
 {

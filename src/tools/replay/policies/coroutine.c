@@ -34,7 +34,7 @@ struct predreg_coroutine {
     ucontext_t inside;
     ucontext_t outside;
     void       *stack;
-    void       *inside_fiber;  /* For the thread sanitizer: the flow */
+    void       *inside_fiber;  /* The fiber of the flow, for the thread sanitizer */
     void       *outside_fiber;
 };
 

@@ -16,8 +16,8 @@
  * predict, on-demand, and arena, which is predict with an arena.
  */
 
-/* The default size of the arena, bytes: no program maps more. Only mapped
- * memory counts */
+/* The default size of the arena, bytes. No program maps more memory, and an arena of this
+ * size costs nothing, as only mapped memory counts */
 #define MAX_ARENA (256ul << 30)
 
 
@@ -63,8 +63,8 @@ predreg_replay_policy_t predreg_policy_at(unsigned place)
     return policy;
 }
 
-/* @return the size of the arena, bytes; 0: the policy has no arena, or the program has no
- * large mappings, and the arena would be an unused slab. */
+/* @return the size of the arena, bytes, or 0 for no arena: the policy has none, or the
+ *         program has no large mappings and would leave the arena's first slab unused. */
 static size_t arena_size(const predreg_timeline_t *timeline,
                          const predreg_replay_params_t *params)
 {
@@ -90,7 +90,7 @@ ucs_status_t predreg_replay_cache(const predreg_timeline_t *timeline,
         result->budget       = params->cache.budget;
     } else {
         changed.cache.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
-        changed.cache.pieces = 0; /* Only predict registers in pieces */
+        changed.cache.pieces = 0; /* Only predict may register a use in pieces */
     }
 
     status = predreg_sim_replay(timeline, &changed, result, &stats);

@@ -14,9 +14,8 @@ BEGIN_C_DECLS
 
 /** @file policies.h
  *
- * The policies of the replay, as one table. The options and the output of the
- * command, its help, the report, and the tests of the documentation read this
- * table.
+ * The policies of the replay, as one table. The command's options, output and help, the
+ * report, and the tests of the documentation read this table.
  *
  * To add a policy, write its function in a file here, declare the function below, and
  * give the policy a row in rows.h. The row makes the number of the policy and the entry
@@ -64,12 +63,12 @@ typedef struct predreg_replay_params {
 } predreg_replay_params_t;
 
 /**
- * Plays a policy. predreg_replay() calls this with checked parameters, and a
- * result of zeros but for the policy and an infinite budget. After a failure
- * the result needs no cleanup.
+ * Plays a policy. predreg_replay() has checked the parameters, and has set all of the
+ * result to 0, except the policy and an infinite budget. After a failure the result needs
+ * no cleanup.
  *
- * @return UCS_ERR_UNSUPPORTED (logged) if the parameters do not allow as much
- *         time.
+ * @return UCS_ERR_UNSUPPORTED (logged) if the policy would take longer than the
+ *         parameters allow.
  */
 typedef ucs_status_t
 predreg_policy_func_t(const predreg_timeline_t *timeline,
@@ -85,7 +84,8 @@ typedef enum {
     PREDREG_LIMIT_LAST
 } predreg_limit_t;
 
-/** The form of a limit in options, as in "lru=64m"; NULL for NONE. */
+/** How options write a limit, as in "lru=64m". For PREDREG_LIMIT_NONE, the strings are
+ *  NULL. */
 typedef struct predreg_limit_kind {
     const char *placeholder; /**< Stands for the number in help texts */
     const char *example;
@@ -99,12 +99,13 @@ typedef struct predreg_policy {
     const char            *name;  /**< In options, tables and JSON */
     const char            *label; /**< In a report */
     const char            *brief; /**< A description in a few words */
-    const char            *note;  /**< A sentence on its work; the limit, if
-                                       any, follows this text */
+    const char            *note;  /**< A sentence on how the policy works; a report
+                                       appends the limit, if any */
     predreg_limit_t       limit;
-    unsigned              place;  /**< Place in a report, from 0: first today's
-                                       state of programs, then the possible
-                                       gain, then the least memory */
+    unsigned              place;  /**< Place in a report, from 0. A report begins with
+                                       the policy that shows how programs run today,
+                                       and goes on with the possible gain, and then the
+                                       least memory */
     int                   is_key; /**< Whether a report shows the policy also
                                        among the most important ones */
     predreg_policy_func_t *replay;

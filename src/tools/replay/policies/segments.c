@@ -24,7 +24,8 @@ static void cover_init(predreg_cover_t *cover, const predreg_pages_t *ranges,
 
 PREDREG_COMPARE(index_compare, predreg_pages_t, index)
 
-/* Move the sweep on to a higher page */
+/* Move the sweep on to a higher page: drop ranges that end before it, and add ranges that
+ * have begun */
 static void cover_move(predreg_cover_t *cover, uint64_t page)
 {
     size_t num_old = 0;

@@ -22,8 +22,8 @@ BEGIN_C_DECLS
 typedef struct predreg_pages {
     uint64_t first;
     uint64_t end;    /**< The page after the last one */
-    size_t   index;  /**< Of the use or unmap */
-    unsigned domain; /**< Of a use */
+    size_t   index;  /**< Index of the use or unmap in the timeline */
+    unsigned domain; /**< Domain of the use; not set for an unmap */
 } predreg_pages_t;
 
 /** The ranges that hold a page, by a sweep from the lowest page to the
@@ -60,15 +60,15 @@ typedef void (*predreg_segment_func_t)(void *arg, const predreg_cover_t *uses,
                                        uint64_t bytes);
 
 
-/** @param [out] segments  To be cleaned up. */
+/** @param [out] segments  For predreg_segments_cleanup(). */
 void predreg_segments_init(predreg_segments_t *segments,
                            const predreg_timeline_t *timeline);
 
 void predreg_segments_cleanup(predreg_segments_t *segments);
 
-/** @return the number of uses that cover a segment, summed up over all
- *          segments: the steps of a visit of all segments. n uses of disjoint
- *          buffers take n steps, and n overlapping uses up to 2 n^2. */
+/** @return the steps that a visit of all segments takes: for each segment, the number of
+ *          uses that cover it. n uses of disjoint buffers take n steps, and n overlapping
+ *          uses up to 2 n^2. */
 uint64_t predreg_segments_steps(const predreg_segments_t *segments);
 
 /** Visit all segments, domain by domain and upwards in memory. */

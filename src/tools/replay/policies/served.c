@@ -17,9 +17,9 @@
 #include <sys/mman.h>
 
 
-/* The address of the arena. Nobody accesses this memory: the uses in the trace
- * have addresses of the program's own mappings, and each mapping that the arena
- * would have served has a place in the arena */
+/* The address of the arena. Nobody accesses its memory. The uses in the trace have
+ * addresses of the program's own mappings; for each mapping that the arena would have
+ * served, the simulation keeps the place that the mapping gets in the arena */
 #define ARENA_START (1ul << 46)
 
 /* The state of a slab, besides its state in the arena */
@@ -27,9 +27,9 @@ typedef struct {
     predreg_holding_t holding;
     enum {
         SLAB_GONE,
-        SLAB_REGISTERING,   /* Until 'until' */
+        SLAB_REGISTERING,   /* An operation is under way, which ends at 'until' */
         SLAB_REGISTERED,
-        SLAB_DEREGISTERING  /* Until 'until' */
+        SLAB_DEREGISTERING  /* An operation is under way, which ends at 'until' */
     }                 state;
     uint64_t          until;
     size_t            length;
@@ -37,21 +37,23 @@ typedef struct {
 
 struct predreg_served {
     ucs_arena_t                   *arena;
-    size_t                        arena_size; /* Of its own data, bytes */
+    size_t                        arena_size; /* Size of the memory for the arena's own
+                                                 data, bytes */
     predreg_account_t             *account;
     const predreg_replay_params_t *params;
     slab_t                        *slabs;
-    void                          *mappings;  /* Of the program, by their places
-                                                 in the arena; see ranges.h */
+    void                          *mappings;  /* The program's mappings that have a
+                                                 place in the arena; see ranges.h */
     uint64_t                      now;        /* Time of the running call */
-    uint64_t                      busy_until; /* End of the last operation */
-    uint64_t                      helper;     /* Time of the helper, ns */
-    size_t                        peak;       /* The largest sum of open slabs,
-                                                 registered or not, bytes */
+    uint64_t                      busy_until; /* When the helper's last operation ends */
+    uint64_t                      helper;     /* Sum of the times of the helper's
+                                                 operations, ns */
+    size_t                        peak;       /* The largest sum of the lengths of open
+                                                 slabs, registered or not, bytes */
 };
 
 
-/* Complete an operation on a slab that has ended by now */
+/* If the operation on a slab has ended by now, set the state that follows */
 static void settle(predreg_served_t *served, slab_t *slab, uint64_t now)
 {
     if (slab->until > now) {
@@ -116,7 +118,7 @@ static ucs_status_t op_dereg(void *arg, void *handle)
     return UCS_OK;
 }
 
-/* Call this after each operation that may open a slab */
+/* Update the peak, after each operation that may open a slab */
 static void note_peak(predreg_served_t *served)
 {
     ucs_arena_stats_t stats;
@@ -187,7 +189,7 @@ predreg_served_t *predreg_served_create(const predreg_replay_params_t *params,
     served->account = account;
     served->params  = params;
 
-    /* Like the library, take shorter slabs for a small arena */
+    /* A small arena gets shorter slabs, as in the library */
     while ((slab_size > params->limit) && (slab_size > UCT_PREDREG_MIN_SLAB)) {
         slab_size /= 2;
     }
@@ -260,8 +262,8 @@ void predreg_served_map(predreg_served_t *served, const predreg_map_t *map,
     void *place;
 
     served->now = now;
-    /* The kernel replaces an earlier mapping, even without an unmap in the
-     * trace */
+    /* As the kernel does, replace an earlier mapping at this place, even if the trace has
+     * no unmap of it */
     unmap(served, mapping.start, mapping.end);
     place = ucs_arena_allocate(served->arena, length);
     note_peak(served);
@@ -334,7 +336,8 @@ void predreg_served_finish(predreg_served_t *served, uint64_t now,
         }
     }
     result->helper += served->helper;
-    /* Fewer slabs would have the same bytes, but no room for long mappings */
+    /* The limit counts whole slabs of the longest length: an arena of fewer slabs with
+     * the same bytes would have no room for long mappings */
     result->limit   = ucs_round_up(served->peak,
                                                served->arena->params.slab_size);
 }

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A real program that waits for messages makes progress all the time. The simulated
- * program makes progress once in this time, ns, if there is something to do. A helper
- * thread looks at its queue at least as often while uses of regions in doubt end (POLL_MAX
- * of src/ucs/rcache_pred/helper/pace.c). */
+/* The simulated program makes progress once in this time, ns, if there is something to
+ * do; a real program that waits for messages makes progress all the time. A helper thread
+ * looks at its queue at least as often while uses of regions in doubt end (POLL_MAX of
+ * src/ucs/rcache_pred/helper/pace.c). */
 #define PROGRESS_INTERVAL 1000000
 
 
@@ -25,8 +25,8 @@
  * and for a refused use */
 typedef struct sim_use {
     void               *memh;
-    predreg_transfer_t *transfer; /* Of a use in pieces */
-    void               *slab;     /* Of a use that the arena answers */
+    predreg_transfer_t *transfer; /* For a use in pieces */
+    void               *slab;     /* For a use that the arena answers */
 } sim_use_t;
 
 typedef struct sim {
@@ -35,18 +35,18 @@ typedef struct sim {
     predreg_account_t            account;
     predreg_world_t              *world;
     predreg_served_t             *served;     /* NULL: there is no arena */
-    ucs_rcache_pred_sink_t       sink;        /* Sink of the cache, calls
-                                                 on_event() */
-    const ucs_rcache_pred_sink_t *user_sink;  /* Sink of the caller, or NULL */
+    ucs_rcache_pred_sink_t       sink;        /* The sink that the cache gets, which
+                                                 calls on_event() */
+    const ucs_rcache_pred_sink_t *user_sink;  /* The sink in the parameters, or NULL */
     ucs_rcache_pred_t            *pred;
     ucs_rcache_pred_domain_t     **domains;
     unsigned                     num_domains; /* Number of created domains */
-    sim_use_t                    *uses;       /* By use of the timeline */
+    sim_use_t                    *uses;       /* Indexed as the uses of the timeline */
     size_t                       under_way;   /* Number of uses under way */
     predreg_transfers_t          transfers;   /* Uses in pieces */
     uint64_t                     progressed;  /* Time of the last progress */
-    unsigned                     begun_as;    /* Result of the last begin of a
-                                                 use, by the cache's event */
+    unsigned                     begun_as;    /* The result of the last begin of a use,
+                                                 as the cache's event says it */
 } sim_t;
 
 
@@ -63,9 +63,9 @@ static void on_event(void *arg, const ucs_rcache_pred_event_t *event)
     }
 }
 
-/* Whether the program, and not a helper thread, carries out the decisions of
- * the cache. This may change during a run: the cache asks for the number of
- * idle processors. */
+/* @return whether the program carries out the decisions of the cache, and no helper
+ *         thread does. The answer may change during a run: the cache asks for the number
+ *         of idle processors. */
 static int sim_does_progress(const sim_t *sim)
 {
     return ucs_rcache_pred_get_mode(sim->pred) ==
@@ -80,7 +80,7 @@ static void sim_progress(sim_t *sim)
     }
 }
 
-/* @return when progress of the program next finds something due. */
+/* @return the time of the next progress that finds something to do. */
 static uint64_t sim_next_progress(const sim_t *sim)
 {
     uint64_t first = sim->progressed + PROGRESS_INTERVAL;
@@ -96,9 +96,10 @@ static uint64_t sim_next_progress(const sim_t *sim)
                      PROGRESS_INTERVAL));
 }
 
-/* @return the time of the next step between two events of the timeline: a piece
- * lands, the program makes progress, or the helper of the arena works. The
- * program makes progress while uses are under way; without uses it computes. */
+/* @return the time of the next step before the next event of the timeline. In a step,
+ *         a piece lands, the program makes progress, or the helper of the arena works.
+ *         The program makes progress only while uses are under way; without uses it
+ *         computes. */
 static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p, uint64_t *due_p)
 {
     uint64_t progress = UINT64_MAX;
@@ -115,7 +116,7 @@ static uint64_t sim_next_step(sim_t *sim, uint64_t *landing_p, uint64_t *due_p)
     return ucs_min(ucs_min(*landing_p, *due_p), progress);
 }
 
-/* Let the program go on until this time */
+/* Let the program go on until this time, with all steps before it */
 static void sim_advance(sim_t *sim, uint64_t until)
 {
     uint64_t step, landing, due;
@@ -135,8 +136,8 @@ static void sim_advance(sim_t *sim, uint64_t until)
     predreg_world_advance(sim->world, until);
 }
 
-/* Begin a use of which the cache may register one piece after another, in place of all of
- * its memory */
+/* Begin a use whose kind lets the cache register the memory piece by piece, instead of
+ * all at once */
 static ucs_status_t begin_in_pieces(sim_t *sim, const predreg_use_t *use,
                                     sim_use_t *state)
 {
@@ -169,8 +170,8 @@ static ucs_status_t begin_use(sim_t *sim, const predreg_use_t *use,
                                  &use->context, &state->memh);
 }
 
-/* Let the program go on until this time, and then for the time that the helper
- * has used the program's processor */
+/* Let the program go on until this time, and after that for as long as the helper has
+ * used the program's processor */
 static void sim_advance_shared(sim_t *sim, uint64_t until)
 {
     sim_advance(sim, until);
@@ -217,8 +218,7 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
     if (UCS_STATUS_IS_ERR(status)) {
         ++sim->result->refused;
         predreg_account_wait(&sim->account, site, begun - now);
-        return begun - now; /* The use goes on without a registration, by
-                               copying */
+        return begun - now; /* The program copies the data instead */
     }
 
     ++sim->under_way;
@@ -235,7 +235,8 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
                         !!(sim->begun_as & UCS_RCACHE_PRED_RESULT_HIT),
                         !!(sim->begun_as & UCS_RCACHE_PRED_RESULT_LATE),
                         begun - now);
-    sim_progress(sim); /* From here on the program waits for the message */
+    sim_progress(sim); /* The program begins to wait for the message, and a program
+                          that waits makes progress */
     return begun - now;
 }
 
@@ -246,7 +247,7 @@ static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
     uint64_t ended;
 
     sim_advance_shared(sim, now);
-    sim_progress(sim); /* Progress finds that the use has ended */
+    sim_progress(sim); /* It is progress that finds the end of the use */
     ended = predreg_world_now(sim->world);
     if (state->slab != NULL) {
         --sim->under_way;
@@ -256,7 +257,8 @@ static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
         --sim->under_way;
         predreg_transfer_end(&sim->transfers, state->transfer);
         free(state->transfer);
-        state->transfer = NULL; /* The program does not wait for the pieces */
+        state->transfer = NULL; /* The program has not waited for the registration of
+                                   the pieces */
     } else if (state->memh != NULL) {
         --sim->under_way;
         predreg_holding_unuse(&sim->account,
@@ -309,8 +311,9 @@ static ucs_status_t sim_create_pred(sim_t *sim,
     cache.page_size = PREDREG_PAGE_SIZE;
     if (params->shared &&
         (cache.helper == UCS_RCACHE_PRED_HELPER_CONSERVATIVE)) {
-        /* Without an idle processor the program does the work. A cache learns
-         * this after a while; the recording may be a part of a longer run */
+        /* Without an idle processor, the program does the work of a conservative helper.
+         * A cache finds this out only after a while, but in a recording of a part of a
+         * longer run it has found this out before */
         cache.helper = UCS_RCACHE_PRED_HELPER_PROGRESS;
     }
     return ucs_rcache_pred_create(&cache, &sim->pred);
@@ -396,7 +399,8 @@ static void sim_run(sim_t *sim, ucs_rcache_pred_stats_t *stats)
     duration = predreg_world_now(sim->world);
     ucs_rcache_pred_get_stats(sim->pred, stats);
 
-    sim->user_sink      = NULL; /* Later events do not belong to the program */
+    sim->user_sink      = NULL; /* The caller's sink gets no event after the end of the
+                                   program */
     sim->result->helper = predreg_world_finish(sim->world);
     if (sim->served != NULL) {
         predreg_served_finish(sim->served, duration, sim->result);

@@ -26,8 +26,8 @@ BEGIN_C_DECLS
  */
 
 /*
- * A second flow of control within one thread (coroutine.c). The program itself,
- * and not a scheduler, decides which flow runs, so that results repeat.
+ * A second flow of control within one thread (coroutine.c). The simulation decides which
+ * of the two flows runs, and no scheduler does, so a replay always has the same result.
  */
 
 typedef struct predreg_coroutine predreg_coroutine_t;
@@ -37,29 +37,28 @@ typedef struct predreg_coroutine predreg_coroutine_t;
  *  @param [in] func  Must not return. */
 predreg_coroutine_t *predreg_coroutine_create(void (*func)(void *arg), void *arg);
 
-/** Free a flow, wherever it is suspended. Only the other flow may call this. */
+/** Free a flow, wherever it is suspended. A flow must not call this for itself. */
 void predreg_coroutine_destroy(predreg_coroutine_t *coroutine);
 
-/** Let a flow run until it suspends itself. Only the other flow may call
- *  this. */
+/** Let a flow run until it suspends itself. A flow must not call this for itself. */
 void predreg_coroutine_resume(predreg_coroutine_t *coroutine);
 
-/** Suspend the flow that calls this: the other flow returns from its resume,
- *  and this function returns with the next resume. */
+/** Suspend the flow that calls this function: the other flow returns from
+ *  predreg_coroutine_resume(). This function returns when the flow is resumed. */
 void predreg_coroutine_suspend(predreg_coroutine_t *coroutine);
 
 
 /*
- * The world around a cache (world.c): a virtual clock, registrations that let
- * time pass, and two flows of time, those of the program and of the helper.
- * Only the program calls the functions of the world. Only these functions move
- * the clock, and they let the helper run whenever it is due. If both flows are
- * due at the same time, the helper comes first.
+ * The world around a cache (world.c): a virtual clock, and two flows of time, those of
+ * the program and of the helper, in which registrations take time. Only the program calls
+ * the functions below. Only they move the clock, and they let the helper run whenever it
+ * is due. If both flows are due at the same time, the helper comes first.
  */
 
 typedef struct predreg_world predreg_world_t;
 
-/** Operations for a cache; the argument, also of domains, is the world. */
+/** The operations that a cache needs. Their argument, and that of domains, is the
+ *  world. */
 extern const ucs_rcache_pred_ops_t predreg_world_ops;
 
 
@@ -67,7 +66,7 @@ extern const ucs_rcache_pred_ops_t predreg_world_ops;
 predreg_world_t *predreg_world_create(const predreg_replay_params_t *params,
                                       predreg_account_t *account);
 
-/** Destroy a world, after its cache. */
+/** Destroy a world. Its cache must have been destroyed before. */
 void predreg_world_destroy(predreg_world_t *world);
 
 /** Begin the flow of the helper, which looks after the cache from now on. */
@@ -76,12 +75,12 @@ void predreg_world_start_helper(predreg_world_t *world, ucs_rcache_pred_t *pred)
 /** @return the present time of the program. */
 uint64_t predreg_world_now(const predreg_world_t *world);
 
-/** @return the time of the account for a time of the cache's clock; UINT64_MAX:
- *          never. */
+/** @return the time of the account that is a time of the cache's clock; UINT64_MAX: the
+ *          time is infinite. */
 uint64_t predreg_world_time(ucs_rcache_pred_time_t time);
 
-/** @return for how long the helper has used the program's processor since the
- *          last call, ns; 0 with a processor of its own. */
+/** @return for how long the helper has used the program's processor since the last call
+ *          of this function, ns; 0 if the helper has a processor of its own. */
 uint64_t predreg_world_take_stolen(predreg_world_t *world);
 
 /** Let the program compute until this time, while the helper works. */
@@ -91,9 +90,9 @@ void predreg_world_advance(predreg_world_t *world, uint64_t until);
 predreg_holding_t *predreg_world_holding(predreg_world_t *world, void *memh);
 
 /**
- * End the program: the account takes the open registrations as they are. From
- * now on operations take no time, and the account takes no entries. The helper
- * leaves the code of the cache, and stops.
+ * End the program: the account closes the holdings of all registrations that are left, in
+ * whatever state. From now on operations take no time, and the account takes no entries.
+ * The helper leaves the code of the cache, and stops.
  *
  * @return the time of the helper for registrations and deregistrations, ns.
  */
@@ -101,21 +100,22 @@ uint64_t predreg_world_finish(predreg_world_t *world);
 
 
 /*
- * Uses in pieces (transfer.c): each is a transfer at a constant speed, as long
- * as the use. Up to UCS_RCACHE_PRED_PIECES_IN_FLIGHT pieces are in flight at a
- * time. Whenever a piece lands, the transfer registers the next one.
+ * Uses in pieces (transfer.c). Each is simulated as a transfer at a constant speed that
+ * takes as long as the use. Up to UCS_RCACHE_PRED_PIECES_IN_FLIGHT pieces are in flight
+ * at a time. Whenever a piece lands, the transfer registers the next one.
  */
 
-/** A transfer. The caller allocates it with all fields 0, and passes it to the
- *  cache for a use in pieces. */
+/** A transfer. The caller allocates it with all fields 0, and passes its field super to
+ *  the cache when the use begins. */
 typedef struct predreg_transfer {
     ucs_rcache_pred_pieces_t    super;
     const predreg_use_t         *use;
     predreg_site_t              *site;
     uint64_t                    begun;
-    uint64_t                    next; /**< Start of the data without a piece */
+    uint64_t                    next; /**< Address of the first byte that no piece has
+                                           had yet */
     ucs_rcache_pred_piece_t     pieces[UCS_RCACHE_PRED_PIECES_IN_FLIGHT];
-                                      /**< In flight, oldest first */
+                                      /**< The pieces in flight, oldest first */
     unsigned                    num_pieces;
     uint64_t                    lands; /**< When the oldest piece lands;
                                             UINT64_MAX: when the use ends */
@@ -125,7 +125,7 @@ typedef struct predreg_transfer {
 /** All transfers under way. */
 typedef struct predreg_transfers {
     predreg_account_t      *account;
-    predreg_world_t        *world;   /**< The clock */
+    predreg_world_t        *world;   /**< For the clock */
     ucs_tree_t tree;     /**< Sorted by lands */
 } predreg_transfers_t;
 
@@ -133,8 +133,8 @@ typedef struct predreg_transfers {
 void predreg_transfers_init(predreg_transfers_t *transfers,
                             predreg_account_t *account, predreg_world_t *world);
 
-/** Begin the transfer of a use that has begun. The program waits for the
- *  registration of the first piece, and goes on during the other ones.
+/** Begin the transfer of a use that has begun. The program waits for the registration of
+ *  the first piece, and does not wait for further pieces.
  *  @return when the program goes on. */
 uint64_t predreg_transfer_begin(predreg_transfers_t *transfers,
                                 predreg_transfer_t *transfer,
@@ -185,18 +185,18 @@ void predreg_served_unmap(predreg_served_t *served,
                           const predreg_unmap_t *unmap, uint64_t now);
 
 /** A use begins.
- *  @return the slab with its memory, for predreg_served_end(); NULL: no slab
- *          answers the use. */
+ *  @return the slab that has the memory of the use, for predreg_served_end(); NULL: the
+ *          memory is not in a registered slab. */
 void *predreg_served_begin(predreg_served_t *served, const predreg_use_t *use,
                            predreg_site_t *site, uint64_t now);
 
 void predreg_served_end(predreg_served_t *served, void *slab, uint64_t now);
 
 /**
- * End the program: the account takes the slabs as they are.
+ * End the program: the account closes the holdings of all slabs, in whatever state.
  *
- * @param [in,out] result  Gets the time of the helper for slabs, and as its
- *                         limit the largest size of the arena at a time, bytes.
+ * @param [in,out] result  Gets the time of the helper for slabs, and as its limit the
+ *                         largest size of the arena at a time, bytes.
  */
 void predreg_served_finish(predreg_served_t *served, uint64_t now,
                            predreg_replay_result_t *result);
@@ -205,11 +205,11 @@ void predreg_served_finish(predreg_served_t *served, uint64_t now,
 /**
  * Play the cache over a program (sim.c).
  *
- * @param [in]  params  cache.policy is the policy of the cache, and limit the
- *                      size of an arena for large mappings, bytes; 0: no arena.
- * @param [out] result  All 0 before but policy and budget.
+ * @param [in]  params  cache.policy is the policy of the cache, and limit is the size of
+ *                      an arena for large mappings, bytes; 0: no arena.
+ * @param [out] result  The caller has set all fields but policy and budget to 0.
  * @param [out] stats   Statistics of the cache at the end of the program.
- * @return the error of the cache for its parameters.
+ * @return the error with which the cache refuses its parameters, or UCS_OK.
  */
 ucs_status_t predreg_sim_replay(const predreg_timeline_t *timeline,
                                 const predreg_replay_params_t *params,

@@ -23,7 +23,8 @@ static int lands_earlier(const ucs_tree_node_t *node,
     return node_transfer(node)->lands < node_transfer(other)->lands;
 }
 
-/* The only search is for the transfer that lands first */
+/* The tree of transfers needs no sums: the only search is for the transfer that lands
+ * first */
 static int no_sum(ucs_tree_node_t *node)
 {
     return 0;
@@ -37,7 +38,7 @@ void predreg_transfers_init(predreg_transfers_t *transfers,
     ucs_tree_init(&transfers->tree, lands_earlier, no_sum);
 }
 
-/* Compute when the oldest piece lands: all bytes up to its end are moved then.
+/* Compute when the oldest piece lands, which is when all bytes up to its end have moved.
  * The last piece lands at the end of the use. */
 static void set_landing(predreg_transfer_t *transfer)
 {

@@ -50,26 +50,27 @@
 
 
 typedef predreg_ucx_region_t  region_t;
-typedef predreg_ucx_regions_t cache_t; /* The cache of a domain is its regions */
+typedef predreg_ucx_regions_t cache_t; /* The regions of a domain stand for the cache
+                                          of the domain */
 
 typedef struct model {
     const predreg_timeline_t      *timeline;
     const predreg_replay_params_t *params;
-    uint64_t                      max_bytes;   /* Limits of each cache, on idle
-                                                  and used regions */
+    uint64_t                      max_bytes;   /* Limits of each cache, on the sum of
+                                                  idle and used regions */
     uint64_t                      max_regions;
     predreg_account_t             account;
     cache_t                       *caches;     /* By domain */
     region_t                      **uses;      /* Region of each use */
     predreg_ucx_dereg_t           dereg;
     uint64_t                      now;         /* Time of the program, ns */
-    uint64_t                      peak_bytes;  /* Largest peak of a cache: bytes
-                                                  of pages, and regions */
+    uint64_t                      peak_bytes;  /* The largest peak of any cache: bytes
+                                                  of pages, and number of regions */
     uint64_t                      peak_regions;
 } model_t;
 
 
-/* Let the program deregister a hidden region, and wait */
+/* Let the program deregister a region that no use can find, and wait for it */
 static void dereg(model_t *model, region_t *region)
 {
     model->now = predreg_ucx_dereg_region(&model->dereg, region, model->now);
@@ -127,7 +128,7 @@ static void enforce_limit(model_t *model, cache_t *cache)
     }
 }
 
-/* Register a region for a use, which begins then, and give up other regions for
+/* Register a region for a use, let the use begin, and deregister other regions to keep
  * the limit */
 static region_t *region_register(model_t *model, const predreg_use_t *use,
                                  predreg_site_t *site)
@@ -216,7 +217,7 @@ static void model_unmap(void *arg, const predreg_unmap_t *unmap, uint64_t now)
         return;
     }
 
-    /* The present unmap does not count for the limit yet */
+    /* UCX looks at the limit before it adds the regions of the present unmap */
     for (i = 0; i < model->timeline->num_domains; ++i) {
         if (model->caches[i].unreleased > MAX_UNRELEASED) {
             clean(model, now);
@@ -271,8 +272,8 @@ static void finish(model_t *model, uint64_t duration)
     }
 }
 
-/* Play caches with these limits.
- * @param [out] model  Its peaks. */
+/* Play the policy with these limits of each cache.
+ * @param [out] model  Has the peaks of the caches afterwards. */
 static void replay(const predreg_timeline_t *timeline,
                    const predreg_replay_params_t *params, uint64_t max_bytes,
                    uint64_t max_regions, model_t *model,
@@ -301,8 +302,8 @@ static void replay(const predreg_timeline_t *timeline,
     model_destroy(model);
 }
 
-/* lru and regions take the limit of the parameters, or else half of the peak that caches
- * without a limit have, but at least 1 */
+/* For lru and regions, the limit is that of the parameters. If they have none, the limit
+ * is half of the peak of a cache without a limit, but at least 1 */
 ucs_status_t predreg_replay_ucx_cache(const predreg_timeline_t *timeline,
                                       const predreg_replay_params_t *params,
                                       predreg_replay_result_t *result)

@@ -20,8 +20,8 @@
 typedef predreg_ucx_region_t region_t;
 
 
-/* Allocate a directory of a page table. Without memory, UCS ends the program
- * with a message */
+/* Allocate a directory of a page table. If this returns NULL, UCS ends the program with a
+ * message */
 static ucs_pgt_dir_t *dir_alloc(const ucs_pgtable_t *table)
 {
     return aligned_alloc(TABLE_ALIGN, sizeof(ucs_pgt_dir_t));

@@ -17,9 +17,9 @@ BEGIN_C_DECLS
 
 /** @file ucx_regions.h
  *
- * The regions of one of UCX's registration caches, and their deregistration by
- * the program, which waits for it, or by UCX's asynchronous thread. ucx_cache.c
- * decides when a region is deregistered.
+ * The regions of one of UCX's registration caches, and their deregistration. Either the
+ * program deregisters a region and waits, or UCX's asynchronous thread does so.
+ * ucx_cache.c decides when a region is deregistered.
  *
  * Times are times of the program, ns.
  */
@@ -29,10 +29,11 @@ typedef struct predreg_ucx_regions {
     ucs_pgtable_t   table;        /**< The found regions, that is, regions that a use
                                        can find. They do not overlap */
     ucs_list_link_t all;
-    ucs_list_link_t idle;         /**< Regions after the end of a use and before
-                                       the next begin, in the order of the ends.
-                                       If uses overlap, some may be in use */
-    ucs_list_link_t unmapped;     /**< Wait for their deregistration */
+    ucs_list_link_t idle;         /**< Regions between the end of a use and the begin
+                                       of the next one, in the order of the ends. Some
+                                       may be in use by another use that overlaps */
+    ucs_list_link_t unmapped;     /**< Regions whose memory was unmapped, and that are
+                                       to be deregistered */
     uint64_t        unreleased;   /**< Bytes of the unmapped regions */
     uint64_t        bytes;        /**< Bytes of all regions */
     uint64_t        num_regions;
@@ -43,7 +44,7 @@ typedef struct predreg_ucx_regions {
 
 typedef struct predreg_ucx_region {
     ucs_pgt_region_t      super;
-    predreg_ucx_regions_t *regions;  /**< All regions of its cache */
+    predreg_ucx_regions_t *regions;  /**< All regions of the same cache */
     int                   is_found;
     unsigned              refs;      /**< Uses under way, counted by the
                                           caller */
@@ -51,21 +52,22 @@ typedef struct predreg_ucx_region {
                                           idle regions */
     ucs_list_link_t       idle_link;
     ucs_list_link_t       link;      /**< In the list of all regions */
-    ucs_list_link_t       tmp_link;  /**< In the result of a search, in the list
-                                          of unmapped regions, or in that of
-                                          cleaned regions */
-    uint64_t              cleaned;   /**< When the asynchronous thread begins
-                                          with the region */
-    predreg_holding_t     holding;   /**< The caller's */
+    ucs_list_link_t       tmp_link;  /**< In a list of found regions, in the list of
+                                          unmapped regions, or in the list of regions
+                                          that the asynchronous thread deregisters */
+    uint64_t              cleaned;   /**< When the asynchronous thread begins to
+                                          deregister the region */
+    predreg_holding_t     holding;   /**< For the account; the caller opens it */
 } predreg_ucx_region_t;
 
 /** The deregistrations of all caches. */
 typedef struct predreg_ucx_dereg {
     predreg_account_t *account;
     predreg_cost_t    cost;
-    ucs_list_link_t   cleaned;  /**< Regions of the asynchronous thread, in the
-                                     order of their deregistration */
-    uint64_t          cleaning; /**< End of the asynchronous thread's work */
+    ucs_list_link_t   cleaned;  /**< Regions that the asynchronous thread deregisters,
+                                     in this order */
+    uint64_t          cleaning; /**< When the asynchronous thread ends its last
+                                     deregistration */
 } predreg_ucx_dereg_t;
 
 
@@ -74,8 +76,8 @@ void predreg_ucx_regions_init(predreg_ucx_regions_t *regions);
 /** Free all regions that are left. */
 void predreg_ucx_regions_cleanup(predreg_ucx_regions_t *regions);
 
-/** Add a region, to be found from now on.
- *  @param [in] range  Overlaps no found region. */
+/** Add a region, which uses can find from now on.
+ *  @param [in] range  Overlaps no region that uses can find. */
 predreg_ucx_region_t *predreg_ucx_regions_add(predreg_ucx_regions_t *regions,
                                               const ucs_pgt_region_t *range);
 
@@ -103,8 +105,8 @@ predreg_ucx_regions_extract_unmapped(predreg_ucx_regions_t *regions);
 /** Let no use find the region any more. */
 void predreg_ucx_region_hide(predreg_ucx_region_t *region);
 
-/** Put the region at the end of the list of idle regions, unless it is in the
- *  list, or take it off. */
+/** If @a is_idle is set, put the region at the end of the list of idle regions, unless
+ *  the region is in the list already. Otherwise, take it off the list. */
 void predreg_ucx_region_set_idle(predreg_ucx_region_t *region, int is_idle);
 
 static inline uint64_t
@@ -114,18 +116,18 @@ predreg_ucx_region_length(const predreg_ucx_region_t *region)
 }
 
 
-/** @param [in] cost  Of deregistrations. */
+/** @param [in] cost  Cost of deregistrations. */
 void predreg_ucx_dereg_init(predreg_ucx_dereg_t *dereg,
                             predreg_account_t *account,
                             const predreg_cost_t *cost);
 
-/** Let the program deregister and free a hidden region.
+/** Let the program deregister and free a region that no use can find.
  *  @return when the program goes on. */
 uint64_t predreg_ucx_dereg_region(predreg_ucx_dereg_t *dereg,
                                   predreg_ucx_region_t *region, uint64_t now);
 
-/** Let the asynchronous thread deregister all unmapped regions of a cache,
- *  after its earlier regions. */
+/** Let the asynchronous thread deregister all unmapped regions of a cache. It begins
+ *  after the regions that it already has. */
 void predreg_ucx_dereg_clean(predreg_ucx_dereg_t *dereg,
                              predreg_ucx_regions_t *regions, uint64_t now);
 
@@ -134,8 +136,8 @@ void predreg_ucx_dereg_clean(predreg_ucx_dereg_t *dereg,
  *  @return when the program goes on. */
 uint64_t predreg_ucx_dereg_wait(predreg_ucx_dereg_t *dereg, uint64_t now);
 
-/** End the work of the asynchronous thread at this time, in the account too,
- *  and free its regions. */
+/** End the work of the asynchronous thread at this time: close the holdings of its
+ *  regions, and free the regions. */
 void predreg_ucx_dereg_finish(predreg_ucx_dereg_t *dereg, uint64_t now);
 
 END_C_DECLS

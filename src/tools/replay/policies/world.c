@@ -17,7 +17,7 @@
  * of 0 means no time. */
 #define EPOCH 1000000000ul
 
-/* How long a waiting helper lets the program go on, ns */
+/* For how long a helper that waits for the program lets the program go on, ns */
 #define HELPER_YIELD 1000
 
 
@@ -41,28 +41,28 @@ typedef struct memory {
 struct predreg_world {
     const predreg_replay_params_t *params;
     predreg_account_t      *account;
-    uint64_t               stolen;      /* Time of the helper on the program's
-                                           processor, which the program has not
-                                           noticed yet */
+    uint64_t               stolen;      /* For how long the helper has used the
+                                           program's processor since the program took
+                                           note the last time, ns */
     ucs_rcache_pred_time_t now;         /* Time of the running flow */
-    ucs_rcache_pred_time_t horizon;     /* Until then the program only lets the
-                                           helper go on; 0: the program
-                                           works */
+    ucs_rcache_pred_time_t horizon;     /* While the program only lets the helper go
+                                           on, the time until which it does so; 0: the
+                                           program does something else */
     int                    over;        /* The program is over: operations take
                                            no time */
     memory_t               *memories;   /* By number; 0 is not used */
-    size_t                 num_memories; /* Used and unused numbers, and 0 */
+    size_t                 num_memories; /* All numbers: used, unused, and 0 */
     size_t                 first_free;  /* First unused number; 0: none */
 
     ucs_rcache_pred_t      *pred;
     predreg_coroutine_t    *helper;
     helper_state_t         helper_state;
-    ucs_rcache_pred_time_t helper_next; /* When the helper goes on; INF: not by
-                                           itself */
+    ucs_rcache_pred_time_t helper_next; /* When the helper goes on; INF: only after a
+                                           wake */
     int                    helper_woken; /* Whether somebody woke the helper
                                             while it was awake, so that its
                                             next sleep ends at once */
-    ucs_rcache_pred_time_t helper_since; /* Begin of its sleep or operation */
+    ucs_rcache_pred_time_t helper_since; /* When the helper's sleep or operation began */
     uint64_t               helper_time;
 };
 
@@ -72,8 +72,8 @@ static int is_helper(const predreg_world_t *world)
     return world->helper_state == HELPER_RUNNING;
 }
 
-/* Set the clock to the time when the helper goes on. On a shared processor, a
- * sleeping helper takes the time of two switches from the program */
+/* Set the clock to the time when the helper goes on. If the helper shares the program's
+ * processor and was asleep, the program loses the time of two switches of threads */
 static void helper_pass_time(predreg_world_t *world)
 {
     world->now         = ucs_max(world->now, world->helper_next);
@@ -83,9 +83,10 @@ static void helper_pass_time(predreg_world_t *world)
     }
 }
 
-/* Let the helper's flow stop here until it is due, and the program's flow go
- * on. Within the horizon the program would only resume the helper: no switch
- * then, since each switch makes a system call. Only the helper calls this. */
+/* Stop the flow of the helper until it is due, and let the flow of the program go on. If
+ * the helper is due within the horizon, the program would only resume it at once. Then
+ * the flows are not switched, since a switch makes a system call. Only the helper calls
+ * this. */
 static void helper_suspend(predreg_world_t *world, helper_state_t state,
                            ucs_rcache_pred_time_t until)
 {
@@ -246,8 +247,8 @@ static ucs_rcache_pred_time_t op_now(void *arg)
     return world->now;
 }
 
-/* Let the helper sleep. After the end of a sleep, by time or by a wake, the
- * helper takes the time to wake up. */
+/* Let the helper sleep until this time, or until a wake. After either, it takes the
+ * helper the time 'wakeup' to go on. */
 static void op_wait(void *arg, ucs_rcache_pred_time_t until)
 {
     predreg_world_t *world = arg;
@@ -278,8 +279,8 @@ static void op_wake(void *arg)
     }
 }
 
-/* Let the other flow go on, because the running flow waits for it. Only
- * registrations and deregistrations take time, so the other flow is in one. */
+/* The running flow waits for the other flow: let the other flow go on. The other flow is
+ * within a registration or deregistration, since nothing else takes time. */
 static void op_yield(void *arg)
 {
     predreg_world_t *world = arg;

@@ -15,15 +15,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The longest time of an operation, ns: 36 years. Sums of times fit into 64
- * bits. */
+/* The longest time of an operation, ns: 36 years. With this limit, sums of times fit into
+ * 64 bits. */
 #define MAX_COST           (UINT64_MAX >> 4)
-/* A size below this many pages is a class of its own */
+/* Each size below this many pages has a class of its own */
 #define EXACT_PAGES        8
 #define CLASSES_PER_OCTAVE 4
-/* More classes than there are: 2^52 pages make fewer */
+/* Room for classes: all sizes up to 2^52 pages have fewer */
 #define MAX_CLASSES        256
-/* Number of halvings after which an interval is as narrow as a double can tell */
+/* Number of halvings of an interval; after so many halvings, its ends are next to each
+ * other for a double */
 #define NUM_HALVINGS       200
 
 
@@ -44,7 +45,7 @@ uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
                          uint64_t length)
 {
     double time = (cost->page * num_pages(address, length)) + cost->op +
-                  0.5; /* Rounded */
+                  0.5; /* Round to the nearest number */
 
     return (time >= MAX_COST) ? MAX_COST : time;
 }
@@ -127,8 +128,8 @@ static unsigned find_quartiles(predreg_points_t *points, weighted_t *quartiles)
     return count;
 }
 
-/* @return whether more slopes between any two points are above a value than
- * below, by their weights. All points differ in size. */
+/* @return whether, of all slopes between two points, those above a value have more weight
+ *         than those below. All points differ in size. */
 static int slopes_are_above(const weighted_t *points, unsigned count,
                             double value)
 {
@@ -148,7 +149,7 @@ static int slopes_are_above(const weighted_t *points, unsigned count,
     return sum > 0;
 }
 
-/* @return the median slope, but not less than 0. */
+/* @return the median slope, or 0 if it is negative. */
 static double median_slope(const weighted_t *points, unsigned count)
 {
     double low  = 0;
@@ -156,7 +157,7 @@ static double median_slope(const weighted_t *points, unsigned count)
     double middle;
     unsigned i;
 
-    /* No slope is higher: sizes differ by a page at least */
+    /* No slope is higher than the longest time: two sizes differ by a page at least */
     for (i = 0; i < count; ++i) {
         high = ucs_max(high, points[i].point.time);
     }
@@ -176,7 +177,8 @@ static double median_slope(const weighted_t *points, unsigned count)
 PREDREG_COMPARE(compare_times, weighted_t, point.time)
 
 /* Sort the points by time.
- * @return the median of the times, by their weights; of two, the lower one. */
+ * @return the median of the times, by their weights; between two medians, the lower
+ *         one. */
 static double median_time(weighted_t *points, unsigned count)
 {
     double half = 0;
@@ -266,7 +268,8 @@ void predreg_first_uses_begin(predreg_first_uses_t *uses, unsigned domain,
             return;
         }
 
-        /* UCX registers the whole anew if a smaller part was registered */
+        /* If the use covers this registered range, UCX registers just the range of the
+         * use anew, and the use measures that. Otherwise UCX registers a larger range */
         is_alone     = is_alone && covers(&used, other);
         merged.start = ucs_min(merged.start, other->start);
         merged.end   = ucs_max(merged.end, other->end);

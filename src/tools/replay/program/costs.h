@@ -64,15 +64,14 @@ void predreg_fit_add(ucs_line_t *fit, uint64_t address, uint64_t length,
                      uint64_t time);
 
 /**
- * Fit a line to all measurements. Neither cost can be negative: the mean
- * replaces a falling line, and the line through the origin replaces a line with
- * a negative begin.
+ * Fit a line to all measurements. No cost can be negative. So if the line falls, the
+ * level line through the mean of the times replaces it, and if the line begins below 0, a
+ * line through the origin replaces it.
  *
- * @param [in]  guess         The result without a measurement. If all
- *                            measurements have the same size, the cost of a
- *                            page is the guess, too.
- * @param [out] page_known_p  Whether the sizes of the measurements differ
- *                            enough to tell the cost of a page.
+ * @param [in]  guess         The result if there is no measurement. If all measurements
+ *                            have the same size, the cost of a page is that of the guess.
+ * @param [out] page_known_p  Whether the sizes of the measurements differ enough to tell
+ *                            the cost of a page.
  * @return whether there is a measurement.
  */
 int predreg_fit_line(const ucs_line_t *fit, const predreg_cost_t *guess,
@@ -121,14 +120,14 @@ int predreg_points_line(predreg_points_t *points, const predreg_cost_t *guess,
 
 
 /**
- * The first uses in a recording under leave-pinned, where UCX's own cache
- * registers. The first use of memory waits for its registration, and so
- * measures the registration. Two other kinds of uses measure nothing: a use of
- * registered memory, and a use of partly registered memory, for which UCX
- * registers both parts as one region.
+ * The first uses in a recording under leave-pinned, where UCX's own cache registers. The
+ * first use of some memory waits for the registration of this memory, and so the wait
+ * measures the registration. A use of registered memory measures nothing. A use that
+ * overlaps a registered region and does not cover all of it measures nothing either,
+ * since UCX registers both together as one region.
  *
- * The replay cannot see that UCX's full cache has given up memory. A later use
- * of such memory is no measurement, either.
+ * If UCX's cache was full and has deregistered memory, the replay does not know. A later
+ * use of such memory is not taken for a measurement.
  */
 typedef struct predreg_first_uses {
     predreg_points_t points;      /**< The measurements */
@@ -137,9 +136,9 @@ typedef struct predreg_first_uses {
                                        1 */
 } predreg_first_uses_t;
 
-/** Add a use. The caller passes the events of a trace in the order of their
- *  times, and a structure of zeros with the first one.
- *  @param [in]  duration  The time until the use began, ns; 0: not measured. */
+/** Add a use. The caller passes the uses and unmaps of a trace in the order of their
+ *  times. Before the first one, the structure is all zeros.
+ *  @param [in]  duration  How long the use took to begin, ns; 0: not measured. */
 void predreg_first_uses_begin(predreg_first_uses_t *uses, unsigned domain,
                               uint64_t address, uint64_t length,
                               uint64_t duration);

@@ -32,15 +32,15 @@ typedef struct play {
     size_t                   next_end;
     size_t                   next_unmap;
     size_t                   next_map;
-    uint64_t                 waited;    /* Sum of all waits so far: the delay of
-                                           the next events, ns */
+    uint64_t                 waited;    /* Sum of all waits so far, ns: events of the
+                                           timeline happen later by this time */
 } play_t;
 
 
 PREDREG_COMPARE(end_compare, end_t, time, use)
 
-/* Make the sorted list of the ends of uses. A use without duration is not in
- * the list, and ends right after its begin. */
+/* Make the sorted list of the ends of uses. A use without duration is left out, since it
+ * ends right after its begin. */
 static void sort_ends(play_t *play)
 {
     const predreg_timeline_t *timeline = play->timeline;
@@ -70,7 +70,7 @@ static void play_begin(play_t *play, const predreg_use_t *use)
     }
 }
 
-/* @return 0 after the last event of the timeline. */
+/* Play the next event of the timeline. @return 0 if there is none. */
 static int play_next(play_t *play)
 {
     const predreg_timeline_t *timeline = play->timeline;

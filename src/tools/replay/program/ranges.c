@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 
-/* Overlapping ranges are equal, so that a search by any overlapping range finds
- * a range. The ranges of a set are disjoint, so that they have an order. */
+/* Compare overlapping ranges as equal: a search then finds the range of a set that
+ * overlaps the wanted range. The ranges of a set are disjoint, and so have an order. */
 static int compare(const void *a, const void *b)
 {
     const predreg_range_t *left  = a;

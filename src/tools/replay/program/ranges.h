@@ -23,16 +23,16 @@ typedef struct predreg_range {
     uint64_t start;
     uint64_t end;    /**< > start */
     unsigned domain;
-    uint64_t place;  /**< The caller's: an address that stands for start */
+    uint64_t place;  /**< For the caller: an address that the caller has for start */
 } predreg_range_t;
 
 
-/** @return a range of the set with memory in common, in the same domain, or
+/** @return a range of the set that overlaps the given range, in the same domain, or
  *          NULL. */
 predreg_range_t *predreg_ranges_find(void *const *ranges,
                                      const predreg_range_t *range);
 
-/** Add a range without memory in common with the set. */
+/** Add a range, which overlaps no range of the set. */
 void predreg_ranges_insert(void **ranges, const predreg_range_t *range);
 
 /** Remove a range of the set, and free it. */

@@ -19,14 +19,14 @@
  * the order of their times.
  */
 
-/* Used or registered memory ends below this address: no processor that UCX runs
- * on has longer virtual addresses (five levels of page tables on x86-64).
- * Lengths and ends of whole pages do not overflow, and searches of page tables
- * end. */
+/* The upper limit of addresses of used or registered memory: no processor that UCX runs
+ * on has longer virtual addresses (five levels of page tables on x86-64). With this
+ * limit, neither lengths nor ends rounded up to pages overflow, and searches of page
+ * tables end. */
 #define MAX_ADDRESS (1ul << 57)
 
-/* The longest time from the first event to the last one, ns: 146 years. Under
- * another policy the program may take longer by its waits. */
+/* The longest time from the first event to the last one, ns: 146 years. There is room for
+ * the waits that another policy adds to it. */
 #define MAX_SPAN ((uint64_t)INT64_MAX / 2)
 
 /* Stands for no use */
@@ -54,14 +54,16 @@ typedef struct builder {
     predreg_timeline_t       *timeline;
     const ucs_rcache_trace_t *trace;
     uint64_t                 origin;     /* Recorded time of the first event */
-    uint64_t                 until;      /* Recorded end of all waits so far */
-    khash_t(open_uses)       open;       /* By the number that the events of
-                                            begin and end have in common */
+    uint64_t                 until;      /* The latest end of all waits so far, as
+                                            recorded */
+    khash_t(open_uses)       open;       /* The uses that have not ended. The key is
+                                            the number that the events of a use's begin
+                                            and end have in common */
     size_t                   *next;      /* For each open use, the next one with
                                             the same number, or NO_USE */
     ucs_line_t               reg;
     ucs_line_t               dereg;
-    predreg_first_uses_t     first_uses; /* Of memory that UCX's own cache
+    predreg_first_uses_t     first_uses; /* First uses of memory that UCX's own cache
                                             registered */
 } builder_t;
 
@@ -71,15 +73,15 @@ typedef struct builder {
 static uint64_t time_of(const builder_t *builder,
                         const ucs_rcache_pred_event_t *event)
 {
-    /* During a wait of another thread, the rest of this wait lies after the
-     * event */
+    /* If the event is within a wait of another thread, the rest of this wait comes after
+     * the event, and is not subtracted */
     uint64_t rest = ucs_max(builder->until, event->time) - event->time;
 
     return event->time - builder->origin - (builder->timeline->waited - rest);
 }
 
-/* Remove the wait that begins with an event. While several threads wait, time
- * passes only once for the rest of the program, and is removed once. */
+/* Remove the wait that begins with an event. If several threads wait at a time, the
+ * program as a whole loses this time only once, so it is removed only once. */
 static void remove_wait(builder_t *builder,
                         const ucs_rcache_pred_event_t *event)
 {
@@ -92,8 +94,8 @@ static void remove_wait(builder_t *builder,
     }
 }
 
-/* Note that a use begins; a later end with its number may end it. Uses with the
- * same number end in the order of their begins */
+/* Note that a use begins. An end with the same number will end it; uses with the same
+ * number end in the order of their begins */
 static void open_use(builder_t *builder, uint64_t id, size_t index)
 {
     same_uses_t *uses;
@@ -138,11 +140,12 @@ static void add_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
 
     remove_wait(builder, event);
     if (event->result & UCS_RCACHE_PRED_RESULT_FAILED) {
-        return; /* The timeline has no refused uses */
+        return; /* A refused use is not in the timeline */
     }
 
-    /* Without a result, UCX's own cache has served the use. Else this library has, and the
-     * trace has an event of the registration itself */
+    /* If the event has no result, UCX's own cache has served the use. Otherwise this
+     * library has served the use, and the trace has an event of the registration
+     * itself */
     if (event->result == 0) {
         predreg_first_uses_begin(&builder->first_uses, event->domain,
                                  event->address, event->length,
@@ -169,7 +172,7 @@ static void end_use(builder_t *builder, const ucs_rcache_pred_event_t *event)
     size_t index = close_use(builder, event->id);
 
     remove_wait(builder, event);
-    if (index != NO_USE) { /* Else the use began before the recording, or the
+    if (index != NO_USE) { /* Otherwise the use began before the recording, or the
                               event of its begin was lost */
         builder->timeline->uses[index].end = end;
     }
@@ -182,7 +185,8 @@ static void add_unmap(builder_t *builder, const ucs_rcache_pred_event_t *event)
     uint64_t end                 = start + ucs_min(event->length,
                                                    MAX_ADDRESS - start);
 
-    /* The hooks record an unmap before the kernel may refuse it */
+    /* A range of an unmap may be wrong: the hooks record an unmap before the kernel
+     * refuses it */
     if (start < end) {
         timeline->unmaps[timeline->num_unmaps++] = (predreg_unmap_t){
             time_of(builder, event), start, end
@@ -202,8 +206,8 @@ static void add_map(builder_t *builder, const ucs_rcache_pred_event_t *event)
 {
     predreg_timeline_t *timeline = builder->timeline;
 
-    /* No kernel maps memory beyond the address space. Such an event of a damaged trace is
-     * left out, as if the recorder had lost the event */
+    /* No kernel maps memory beyond the address space. If a damaged trace has such an
+     * event, the event is left out, as if the recorder had lost it */
     if (has_memory(event)) {
         timeline->maps[timeline->num_maps++] = (predreg_map_t){
             time_of(builder, event), event->address,
@@ -236,14 +240,14 @@ static void add_event(builder_t *builder, const ucs_rcache_pred_event_t *event)
         add_map(builder, event);
         break;
     default:
-        break; /* The other events belong to the recorded policy */
+        break; /* All other events are decisions of the recorded policy */
     }
 }
 
 /*
- * Find an event that no program can have had: a replay relies on everything
- * checked here. Unmaps and failed events may have any memory, since a program
- * can ask the kernel for anything.
+ * Find the fault of an event that no program can have had. A replay relies on everything
+ * that is checked here. The memory of unmaps and failed events is not checked, since a
+ * program can ask the kernel for anything.
  *
  * @param [in] previous  Time of the event before, ns.
  * @return the fault, as a phrase without a subject, or NULL.
@@ -328,8 +332,8 @@ int predreg_timeline_fit_reg(predreg_points_t *first_uses, predreg_cost_t *cost,
     return predreg_points_line(first_uses, &reg_guess, cost, page_known_p);
 }
 
-/* Let uses without an end last until the end of the timeline, and fit the costs
- * to all events */
+/* Let uses without an end last until the end of the timeline, and fit the costs to all
+ * measurements */
 static void finish(builder_t *builder)
 {
     predreg_timeline_t *timeline = builder->timeline;
@@ -357,8 +361,8 @@ static void finish(builder_t *builder)
                                      &timeline->reg_page_known);
 }
 
-/* Warn, once, if the pages of the recorded machine are not those of replays:
- * the traces of all ranks say the same. */
+/* Warn if the pages of the recorded machine do not have the size that replays take. Only
+ * the first such trace makes a warning, since all ranks have the same size. */
 static void check_page_size(const ucs_rcache_trace_t *trace)
 {
     static int warned = 0;

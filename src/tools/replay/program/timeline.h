@@ -55,14 +55,13 @@ typedef struct predreg_timeline {
     predreg_cost_t   reg;         /**< Cost of registrations, fitted to the
                                        recording */
     predreg_cost_t   dereg;
-    predreg_points_t first_uses;  /**< The measurements behind reg, if the
-                                       recording has no registration */
+    predreg_points_t first_uses;  /**< The measurements that reg comes from if the
+                                       recording has no event of a registration */
     int              reg_known;   /**< 0: the recording has no measurement; reg
                                        is a first guess */
     int              dereg_known;
-    int              reg_page_known;   /**< 0: all measurements have the same
-                                            size; the cost of a page is a first
-                                            guess */
+    int              reg_page_known;   /**< 0: all measurements have the same size, and
+                                            the cost of a page is a first guess */
     int              dereg_page_known;
 } predreg_timeline_t;
 
@@ -74,12 +73,11 @@ ucs_status_t predreg_timeline_create(const ucs_rcache_trace_t *trace,
 
 void predreg_timeline_destroy(predreg_timeline_t *timeline);
 
-/** Fit the cost of registrations to the first uses of one rank, as in its
- *  timeline, or to the larger number of first uses of several ranks.
+/** Fit the cost of registrations to first uses: those of one rank, as its timeline has
+ *  done, or those of several ranks together.
  *  @param [in,out] first_uses    Sorted by this function.
- *  @param [out]    page_known_p  Whether the first uses tell the cost of a
- *                                page.
- *  @return 0 if there are none, and the cost is a first guess. */
+ *  @param [out]    page_known_p  Whether the first uses tell the cost of a page.
+ *  @return 0 if there are no first uses, and the cost is a first guess. */
 int predreg_timeline_fit_reg(predreg_points_t *first_uses, predreg_cost_t *cost,
                              int *page_known_p);
 
@@ -88,7 +86,7 @@ int predreg_timeline_fit_reg(predreg_points_t *first_uses, predreg_cost_t *cost,
  *  the program under the policy. */
 typedef struct predreg_player {
     void     *arg;
-    /** A use begins, or ends. @return how long the program waits, ns. */
+    /** A use begins, or ends. @return how long the program waits then, ns. */
     uint64_t (*begin)(void *arg, const predreg_use_t *use, uint64_t now);
     uint64_t (*end)(void *arg, const predreg_use_t *use, uint64_t now);
     void     (*unmap)(void *arg, const predreg_unmap_t *unmap, uint64_t now);

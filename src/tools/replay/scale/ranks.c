@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longest time between the starts of two ranks of one job, ns: 10 years.
- * Clocks that say more are wrong */
+/* The longest time between the starts of two ranks of one job, ns: 10 years. If clocks
+ * tell a longer time, they are wrong */
 #define MAX_DISTANCE (10ul * 365 * 24 * 3600 * 1000000000)
 
 

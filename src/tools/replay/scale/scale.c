@@ -20,11 +20,11 @@
 /* The larger job, summed up node by node */
 typedef struct model {
     const predreg_replay_result_t *results;   /* One for each recorded rank */
-    const int64_t                 *offsets;   /* Of each recorded rank, ns */
+    const int64_t                 *offsets;   /* The delay of each recorded rank, ns */
     size_t                        num_results;
     const predreg_scale_params_t  *params;
     predreg_scale_t               *scale;     /* The result */
-    int64_t                       duration;   /* Of the job, ns */
+    int64_t                       duration;   /* Duration of the job, ns */
     double                        above;      /* Sum over the nodes of the time
                                                  above node_max, ns */
     double                        above_byte_ns; /* Sum over the nodes of the bytes
@@ -62,14 +62,15 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* @return the result of the recorded rank that a rank of the job repeats. */
+/* @return the result of a recorded rank, which this rank of the job repeats. */
 static const predreg_replay_result_t *rank_result(const model_t *model,
                                                   unsigned rank)
 {
     return &model->results[rank % model->num_results];
 }
 
-/* @return the delay of a rank of the job against its recording, ns. */
+/* @return how much later than in its recording the events of a rank of the job happen,
+ *         ns. */
 static int64_t rank_shift(const model_t *model, unsigned rank)
 {
     if (model->params->phase == PREDREG_PHASE_RECORDED) {
@@ -79,7 +80,7 @@ static int64_t rank_shift(const model_t *model, unsigned rank)
     return (model->duration == 0) ? 0 : (mix(rank) % model->duration);
 }
 
-/* Whether events beyond the end of the job come at its begin instead */
+/* @return whether an event after the end of the job is moved to the begin of the job */
 static int is_ring(const model_t *model)
 {
     return (model->params->phase == PREDREG_PHASE_RANDOM) &&
@@ -98,8 +99,8 @@ static int64_t time_of(const model_t *model, int64_t time, int64_t shift)
     return (time < 0) ? (time + model->duration) : time;
 }
 
-/* Add a part of the curve of a rank, which may reach beyond the end of the
- * job */
+/* Add a part of the curve of a rank. If events after the end of the job are moved to its
+ * begin, so is the rest of the part that is after the end */
 static void add_part(const model_t *model, predreg_ledger_t *ledger,
                      int64_t begin, int64_t length, uint64_t bytes)
 {
@@ -130,7 +131,8 @@ static void add_curve(const model_t *model, predreg_ledger_t *ledger,
     }
 }
 
-/* Add the curve of a node. @param [in] count  Number of equal nodes for which it stands. */
+/* Add the curve of a node. @param [in] count  Number of equal nodes for which this node
+ * stands. */
 static void add_node_sum(model_t *model, const predreg_sum_t *sum,
                          unsigned count)
 {
@@ -227,11 +229,11 @@ static void take_core(int64_t *cores, unsigned num_cores, int64_t free_at)
     cores[i] = free_at;
 }
 
-/* Run the operations. Helpers take the cores in the order in which they need
- * one, and each helper does one operation at a time. An operation waits only
- * for a free core or for its helper.
- * @param [in] free_at  When each core, and then the helper of each rank,
- *                      becomes free, ns. */
+/* Run the operations. Helpers take the cores in the order in which they need one, and
+ * each helper does one operation at a time. So an operation waits only for a free core,
+ * and for the operation before of its own helper.
+ * @param [in] free_at  When each core becomes free, and after the cores, when the helper
+ *                      of each rank becomes free, ns. */
 static void run_ops(model_t *model, const job_op_t *ops, size_t num_ops,
                     int64_t *free_at, unsigned num_cores, unsigned count)
 {
@@ -259,7 +261,8 @@ static void run_ops(model_t *model, const job_op_t *ops, size_t num_ops,
     }
 }
 
-/* Add the work of the helpers of a node on its idle cores, at least one */
+/* Add the work of the helpers of a node, which share the idle cores; there is at least
+ * one */
 static void add_helpers(model_t *model, unsigned first, unsigned end,
                         unsigned count)
 {
@@ -281,7 +284,8 @@ static void add_helpers(model_t *model, unsigned first, unsigned end,
     free(free_at);
 }
 
-/* Add a node of the job. @param [in] count  Number of equal nodes for which it stands. */
+/* Add a node of the job. @param [in] count  Number of equal nodes for which this node
+ * stands. */
 static void add_node(model_t *model, unsigned node, unsigned count)
 {
     unsigned first = node * model->params->ranks_per_node;

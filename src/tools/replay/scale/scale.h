@@ -30,9 +30,9 @@ typedef struct predreg_rank_start {
 predreg_rank_start_t predreg_rank_start(const ucs_rcache_trace_t *trace);
 
 /**
- * Find the delay of each rank's first event against the earliest rank, ns. All
- * offsets are 0 if the start of a rank is not known, or if the first events are
- * years apart.
+ * Find how much later than the earliest rank each rank has its first event, ns. All
+ * offsets are 0 if the start of a rank is not known, or if the first events are years
+ * apart.
  *
  * @return whether the offsets are known.
  */
@@ -40,11 +40,11 @@ int predreg_ranks_align(const predreg_rank_start_t *starts, size_t num_ranks,
                         int64_t *offsets);
 
 /**
- * Sum up the numbers, the byte-seconds and, shifted by the offsets, the curves
- * of all ranks. The duration is the longest one of a rank. The average of the
- * memory is from the start of the first rank to the end of the last one, which
- * is a longer time for two jobs one after the other. The sum has no call sites,
- * since addresses differ between processes. The caller cleans it up.
+ * Sum up the numbers, the byte-seconds and the curves of all ranks. The curves are
+ * shifted by the offsets. The duration is that of the longest rank. The average of the
+ * memory is taken from the start of the first rank to the end of the last one; if two
+ * jobs ran one after the other, this is longer than the duration. The sum has no call
+ * sites, since addresses differ between processes. The caller cleans it up.
  *
  * @param [in] results  Results of one policy, one for each rank.
  */
@@ -53,18 +53,17 @@ void predreg_ranks_total(const predreg_replay_result_t *results,
                          predreg_replay_result_t *total);
 
 
-/** The places of ranks in time. */
+/** Where in its run each rank is at the same time. */
 typedef enum {
     PREDREG_PHASE_RECORDED, /**< As recorded: all ranks communicate at the same
                                  time, the worst case for a node */
-    PREDREG_PHASE_RANDOM,   /**< Each rank starts at another place of its run,
-                                 and goes on from its begin after its end: the
-                                 mildest case. The places are the same each
-                                 time */
+    PREDREG_PHASE_RANDOM,   /**< Each rank starts at another place of its run, and
+                                 after the end goes on from the begin: the mildest
+                                 case. In each call a rank has the same place */
     PREDREG_PHASE_LAST
 } predreg_phase_t;
 
-/** By phase. */
+/** Names of the phases, indexed by predreg_phase_t. */
 extern const char *predreg_phase_names[];
 
 
@@ -87,14 +86,14 @@ typedef struct predreg_scale {
     double   job_avg_bytes;   /**< Average of all nodes together */
     uint64_t job_peak_bytes;  /**< Sum of the peaks of the nodes: each node must
                                    be able to register its peak */
-    double   above;           /**< Part of the time of a node above node_max */
-    double   above_avg_bytes; /**< Average bytes above it, in this time */
+    double   above;           /**< Part of the time for which a node is above node_max */
+    double   above_avg_bytes; /**< Average bytes above node_max during this part */
     unsigned idle_cores;      /**< Cores of a node without a rank, for its
                                    helpers */
-    double   helper_cores;    /**< Average number of busy idle cores */
+    double   helper_cores;    /**< Average number of cores that the helpers keep busy */
     uint64_t helper_regs;     /**< Registrations by helpers */
-    uint64_t delayed_regs;    /**< Number of these registrations that begin later
-                                   than with a core for each helper */
+    uint64_t delayed_regs;    /**< Number of these registrations that begin later than
+                                   they would with a core for each helper */
     double   delay_avg;       /**< Average delay of a registration, ns */
     uint64_t delay_max;
 } predreg_scale_t;
