@@ -35,8 +35,9 @@ typedef struct {
     dump_opts_t        opts;
     FILE               *stream; /* Gets the text of all traces; NULL before the first
                                    one */
-    ucs_rcache_trace_t *only;   /* The trace to be written to a single binary file after
-                                   the last trace was read; a second one is an error */
+    ucs_rcache_trace_t *only;   /* If all traces go to a single binary file: the trace,
+                                   which is written after the last trace was read. A
+                                   second trace is an error */
 } dump_t;
 
 

@@ -46,7 +46,8 @@ log_message(const char *file, unsigned line, const char *function,
             const char *message, va_list ap)
 {
     if (level == UCS_LOG_LEVEL_FATAL) {
-        return UCS_LOG_FUNC_RC_CONTINUE; /* UCS also ends the program */
+        return UCS_LOG_FUNC_RC_CONTINUE; /* UCS itself prints the message, and then
+                                            ends the program */
     }
 
     predreg_verror(message, ap);

@@ -65,7 +65,8 @@ static char *cut_at(char *text, const char *line)
     return found + strlen(line);
 }
 
-/* Print text without giving roff a request. @param [in] end  Printed behind the text. */
+/* Print text with escapes, so that roff takes no character of the text for a request or
+ * an escape. @param [in] end  Printed behind the text. */
 static void put_text(FILE *page, const char *text, size_t length, const char *end)
 {
     size_t i;
@@ -86,8 +87,9 @@ static void put_text(FILE *page, const char *text, size_t length, const char *en
     fputs(end, page);
 }
 
-/* Print a line of a knob's help. A line with one space in front and " - " in it begins
- * the meaning of a value, and other lines with spaces in front continue the meaning.
+/* Print a line of a knob's help. If the line begins with one space and contains " - ", it
+ * begins the meaning of a value; any other line that begins with spaces continues the
+ * meaning.
  * @return whether a list of values is open after the line. */
 static int put_help_line(FILE *page, const char *line, size_t length, int in_list)
 {

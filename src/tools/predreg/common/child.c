@@ -22,10 +22,11 @@
 
 /** @file child.c
  *
- * Runs another program in a process group of its own, reads the two texts that the
- * program prints and writes to PREDREG_CHILD_FD, until it ends or the time is over, and
- * after the time limit ends the whole group. A text beyond MAX_TEXT is read and thrown
- * away, so that the program never waits for a reader.
+ * Runs another program in a process group of its own, and reads two texts until the
+ * program ends or the time is over: the output of the program, and what it writes to
+ * PREDREG_CHILD_FD. After the time limit, the whole group is killed. If a text is longer
+ * than MAX_TEXT, the rest is read and thrown away, so the program never waits for a
+ * reader.
  */
 
 /* The longest text that is kept, bytes */
@@ -47,7 +48,7 @@ static long long now_ms(void)
     return ucs_monotonic_ns() / 1000000;
 }
 
-/* In the child: become the program */
+/* In the child: replace this program by the other one */
 static void become(const predreg_child_params_t *params, stream_t *streams)
 {
     int null = open("/dev/null", O_RDONLY);
@@ -184,7 +185,7 @@ static int open_streams(stream_t *streams)
     return 0;
 }
 
-/* Close one end of all pipes */
+/* Close one end of all pipes: the end for reading (0), or for writing (1) */
 static void close_end(stream_t *streams, int end)
 {
     unsigned i;
@@ -222,7 +223,8 @@ void predreg_child_run(const predreg_child_params_t *params,
         is_late = (read_streams(streams, params->timeout) != 0);
         if (is_late) {
             kill(-pid, SIGKILL);
-            kill(pid, SIGKILL); /* The child may not have called setpgid() yet */
+            kill(pid, SIGKILL); /* If the child has not called setpgid() yet, its group
+                                   does not exist */
         }
         wait_for(pid, params->timeout, is_late, child);
     }

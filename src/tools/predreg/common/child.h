@@ -32,8 +32,8 @@ typedef struct {
 typedef struct {
     const char                *const *argv; /**< Arguments for execvp(), up to a
                                                  NULL */
-    const predreg_child_var_t *vars;        /**< Up to a name that is NULL; may
-                                                 be NULL */
+    const predreg_child_var_t *vars;        /**< Changes of the environment, up to a
+                                                 name that is NULL; NULL: no changes */
     int                       timeout;      /**< How long the program may
                                                  take, ms */
 } predreg_child_params_t;
@@ -41,7 +41,8 @@ typedef struct {
 /** The result of running a program. */
 typedef struct {
     int  is_ended;   /**< Whether the program was started, and ended in time */
-    int  is_good;    /**< Whether it also ended with the status 0, and by no signal */
+    int  is_good;    /**< Whether the program was started, ended in time and with the
+                          status 0, and by no signal */
     char end[128];   /**< If it is not good: how the program ended, as words that follow
                           the name of the program */
     char *printed;   /**< Standard output and standard error of the program */

@@ -15,9 +15,9 @@
 
 /** @file command.c
  *
- * Errors go to standard error, or into a string if a sub-command wants to print them later
- * in its own form, as info does. Options are read with getopt_long() by the same table
- * that the help is printed from, so that no option lacks a line in the help.
+ * Errors go to standard error, or into a string if a sub-command wants to print them
+ * later in its own form, as info does. getopt_long() reads the options by a table, and
+ * the help is printed from the same table. So no option lacks a line in the help.
  */
 
 /* The most options of a sub-command */

@@ -53,14 +53,15 @@ int predreg_calibrate(int argc, char **argv);
 
 
 /** Print the program's name and an error on standard error.
- *  @return PREDREG_EXIT_USAGE, for callers that refuse an argument to return. */
+ *  @return PREDREG_EXIT_USAGE, which a caller may return if it refuses an argument. */
 int predreg_error(const char *format, ...)
         __attribute__((format(printf, 1, 2)));
 
 void predreg_verror(const char *format, va_list args);
 
-/** Append further errors to a string instead of printing them, a line for each. The
- *  caller frees the string. @param [out] text_p  NULL: print errors again. */
+/** Append further errors to a string, a line for each, instead of printing them. The
+ *  caller frees the string.
+ *  @param [out] text_p  The string; if @a text_p is NULL, errors are printed again. */
 void predreg_errors_collect(char **text_p);
 
 /** Go through the words of a text, which is changed. */
@@ -81,11 +82,12 @@ long predreg_number(const char *text, long max);
 uint64_t predreg_bytes(const char *text);
 
 
-/** Begin a JSON object, after the one before was printed. @return its writer. */
+/** Begin the only JSON object of the program. The object before must have been printed.
+ *  @return the writer of the object. */
 ucs_json_t *predreg_json_begin(void);
 
 /** Write a number as a member of a JSON object, or null if the number is not known.
- *  @param [in] digits  After the point. */
+ *  @param [in] digits  Number of digits after the point. */
 void predreg_json_known(ucs_json_t *json, const char *name, int is_known, double value,
                         int digits);
 
@@ -107,7 +109,8 @@ typedef struct predreg_option {
     int        (*read)(const struct predreg_option *option, const char *value,
                        void *opts);
 
-    size_t     offset;  /**< Place of the field that the two functions below set */
+    size_t     offset;  /**< Offset, in the structure of options, of the field that
+                             predreg_option_flag() or predreg_option_string() sets */
 } predreg_option_t;
 
 /** Set an int to 1. */
@@ -124,10 +127,12 @@ typedef struct predreg_options {
     const char             *intro;   /**< What the sub-command does, in lines */
     const char             *end;     /**< Lines after the options; NULL: none */
     const predreg_option_t *list;
-    int                    runs;     /**< Whether the first argument without a dash ends
-                                          the options */
-    int                    only_input; /**< Whether there has to be exactly one other
-                                            argument, a file or a folder */
+    int                    runs;     /**< Whether the rest is a command, so that the
+                                          first argument without a dash ends the
+                                          options */
+    int                    only_input; /**< Whether there has to be exactly one
+                                            argument that is no option, a file or a
+                                            folder */
     void                   (*unknown)(const char *arg); /**< Gets each unknown option;
                                                              may be NULL */
 } predreg_options_t;
@@ -136,8 +141,8 @@ typedef struct predreg_options {
  * Read the options. If help is asked for, print it and end the program.
  *
  * @param [out] opts  Handed to the functions of the options.
- * @return 0, and optind is the index of the first other argument; or the exit status,
- *         and the reason has been printed.
+ * @return 0, and optind is the index of the first argument that is no option; or the exit
+ *         status, and the reason has been printed.
  */
 int predreg_options_read(const predreg_options_t *options, int argc, char **argv,
                          void *opts);

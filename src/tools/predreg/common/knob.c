@@ -88,8 +88,8 @@ static unsigned distance(const char *a, const char *b)
     return row[strlen(b)];
 }
 
-/* A name is similar to another one if at most a third of its letters, and one more,
- * differ */
+/* The name of a knob is similar to @a name if at most a third of the letters of @a name,
+ * and one more letter, have to be changed to make the name of the knob */
 const char *predreg_knob_nearest(const char *name)
 {
     unsigned least      = 2 + (strlen(name) / 3);
@@ -132,8 +132,8 @@ static int check_name(const char *source, const char *name)
     return ret;
 }
 
-/* Whether a former version had a knob of this name. Setting such a knob has no effect,
- * and keeps no job from running. UCX warns of the variable in each process */
+/* Whether a former version had a knob of this name. To set such a knob is no error, and
+ * has no effect; UCX warns of the variable in each process */
 static int is_gone(const char *name)
 {
     static const char *const names[] = {"PEERS", "PROFILE", "ARENA_REGISTER",

@@ -16,13 +16,11 @@
 
 /** @file trace_files.c
  *
- * A job has a trace for each rank. Damaged traces, and traces beyond the range of a
- * replay, are left out in one place, read_file(), whatever the sub-command does with the
- * others.
+ * A job has a trace for each rank. The function read_file() leaves out damaged traces,
+ * and traces beyond the range of a replay, in the same way for all sub-commands.
  */
 
-/* The facts that are kept of a used trace, which is freed, to find two traces of the same
- * rank */
+/* What is kept of a trace that was used and freed, to find two traces of the same rank */
 typedef struct {
     long rank; /* -1: none */
     char *path;
@@ -95,7 +93,8 @@ static int compare_seen(const void *a, const void *b)
                                     seen_b->path);
 }
 
-/* Load and use a file. An unusable trace is left out, so the others can be used */
+/* Load a trace, and have the sub-command use it. If either is not possible, the trace is
+ * left out, and reading goes on */
 static ucs_status_t read_file(reader_t *reader, const char *path)
 {
     ucs_rcache_trace_t *trace;
@@ -136,8 +135,8 @@ int predreg_trace_names(const char *folder, struct dirent ***entries_p)
     return scandir(folder, entries_p, is_trace, alphasort);
 }
 
-/* @return the kind of a file that has no end, such as a pipe; NULL: it is a regular file,
- * or there is none. */
+/* @return the kind of a file that is not regular, such as a pipe, which may have no end;
+ *         NULL: the file is regular, or does not exist. */
 static const char *special_file(const char *path)
 {
     struct stat st;
@@ -218,8 +217,9 @@ static ucs_status_t read_path(reader_t *reader, const char *path)
     return S_ISDIR(st.st_mode) ? read_folder(reader, path) : read_file(reader, path);
 }
 
-/* Warn if two jobs have written their traces to one folder, or both were given: the
- * traces look like one job of more processes */
+/* Warn if two traces are of the same rank. Most likely two jobs have written their traces
+ * to one folder, or the user has named the traces of two jobs: together they look like
+ * one job of more processes */
 static void check_ranks(reader_t *reader)
 {
     seen_trace_t *seen = reader->seen;

@@ -41,11 +41,13 @@ void predreg_paths_cleanup(predreg_paths_t *paths);
 
 
 /**
- * Use a trace after it was loaded, and free the trace.
+ * Use a trace after it was loaded. The function owns the trace from now on, and has to
+ * free the trace at once or later.
  *
- * @param [in] input  Index of the path to which the trace belongs.
- * @return UCS_OK if the next trace is to be loaded; UCS_ERR_INVALID_PARAM if the trace
- *         is to be left out, and the reason has been printed.
+ * @param [in] input  Index of the path, of those given by the user, that has the trace.
+ * @return UCS_OK to go on with the next trace; UCS_ERR_INVALID_PARAM to leave out this
+ *         trace, and go on (the reason has been printed); any other status ends the
+ *         loading.
  */
 typedef ucs_status_t predreg_trace_func_t(ucs_rcache_trace_t *trace, unsigned input,
                                           void *arg);
@@ -56,20 +58,20 @@ int predreg_trace_names(const char *folder, struct dirent ***entries_p);
 
 /**
  * Load traces one after another: each file given, and in each folder given the files
- * named *.trace, in the order of their names. If @a func frees each trace, only one
- * trace is in memory at a time, so jobs may be of any size. If two traces are of the
+ * named *.trace, in the order of their names. If @a func frees each trace at once, only
+ * one trace is in memory at a time, so jobs may be of any size. If two traces are of the
  * same rank, a warning is printed at the end.
  *
- * An unreadable trace is left out if there are others. An entry of a folder that is no
- * regular file, such as a pipe, is left out, too.
+ * A trace that cannot be read is left out if other traces can be. An entry of a folder
+ * that is no regular file, such as a pipe, is left out, too.
  *
- * @param [in,out] left_out  Gets the traces left out; NULL: warn of them at the end,
- *                           if other traces were used.
+ * @param [in,out] left_out  Gets the traces left out. NULL: the function warns of these
+ *                           traces at the end, if it has used other traces.
  *
  * @return UCS_ERR_NO_ELEM if a path is missing, or is a folder without traces;
- *         UCS_ERR_IO_ERROR if no trace can be read; UCS_ERR_INVALID_PARAM if no trace
- *         is left; any other status but UCS_OK of @a func, at once. The reason has been
- *         printed, but for that of @a func.
+ *         UCS_ERR_IO_ERROR if no trace can be read; UCS_ERR_INVALID_PARAM if @a func has
+ *         refused all traces. The reason has been printed. If @a func returns any other
+ *         error, the function returns the same error at once, and prints nothing.
  */
 ucs_status_t predreg_traces_each(char *const *paths, unsigned num_paths,
                                  predreg_trace_func_t *func, void *arg,
