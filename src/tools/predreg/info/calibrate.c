@@ -22,7 +22,7 @@ static const size_t lengths[] = {
 };
 
 
-/* A row of the table: consequences of measured costs for a length */
+/* A row of the table: what follows from measured costs for messages of a length */
 typedef struct {
     double   copy;       /* Time to copy a message of this length, ns (C_m of the paper) */
     double   reg;        /* Time to register and deregister a buffer, us (R_m) */
@@ -50,8 +50,8 @@ size_t predreg_calibrate_pays_from(const ucs_reuse_costs_t *costs)
 {
     unsigned i;
 
-    /* A longer copy never takes less time, so registering pays for all lengths
-     * from the first one on for which it does */
+    /* A longer copy never takes less time. So if registering pays for a length, it pays
+     * for all longer ones, and the first length for which it pays is the answer */
     for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
         if (ucs_reuse_break_even(costs, (i + 1) * UCS_REUSE_STEP) !=
             UCS_REUSE_NEVER) {
@@ -68,8 +68,9 @@ static int has_costs(const predreg_facts_t *facts)
            (predreg_facts_outcome(facts) == PREDREG_OUTCOME_MANAGED);
 }
 
-/* Find the costs of small sends if they registered memory with a single domain: the costs
- * with UCP, but for a registration, which costs as much as measured with the domain.
+/* Find the costs that small sends would have if they registered memory with a single
+ * domain: a registration costs as much as measured with the domain, and all else as much
+ * as measured with UCP.
  * @return whether the costs are known. */
 static int domain_costs(const predreg_facts_t *facts, const predreg_probe_domain_t *domain,
                         ucs_reuse_costs_t *costs)
@@ -223,8 +224,8 @@ void predreg_calibrate_print_json(const predreg_facts_t *facts)
     predreg_json_print(json);
 }
 
-/* If the probe has measured no costs of UCP's sends, print the reasons that info would
- * find. @return the exit status. */
+/* If the probe has not measured the costs of UCP's sends, print the problems that info
+ * would print. @return the exit status. */
 static int complain(const predreg_facts_t *facts)
 {
     predreg_problems_t problems = {};

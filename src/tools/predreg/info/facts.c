@@ -25,8 +25,8 @@
  */
 
 
-/* The next two functions call functions of other sub-commands, which print errors. Here the
- * errors are collected, and become facts */
+/* The next two functions call functions of the folders common and run, which print
+ * errors. While they run, errors are collected instead of printed, and become facts */
 
 static void find_knobs(predreg_facts_t *facts)
 {
@@ -51,19 +51,20 @@ static void find_library(const char *folder, const char *wanted,
     predreg_errors_collect(NULL);
     for (c = facts->library_errors; *c != '\0'; ++c) {
         if (*c == '\n') {
-            *c = (c[1] == '\0') ? '\0' : ' '; /* All lines become one problem */
+            *c = (c[1] == '\0') ? '\0' : ' '; /* The lines become one line, since they
+                                                 are one problem */
         }
     }
 
     facts->probe_path = predreg_probe_find(folder);
 }
 
-/* Make the value of LD_PRELOAD for the probe. If the command is linked with UCX, the value
- * ends with the libraries found by the dynamic loader, which are then loaded all at once,
- * as with the command.
+/* Make the value of LD_PRELOAD for the probe. If the command is linked with UCX, the
+ * value ends with the libraries of UCX that the dynamic loader found for the command. The
+ * loader then loads all these libraries at once, as it does for the command.
  *
- * @param [in] with_library  If not, the library is left out, also if it is in the
- *                           environment. */
+ * @param [in] with_library  Whether the value has the library. If not, it is left out
+ *                           even if the environment preloads it. */
 static char *make_preload(const predreg_facts_t *facts, int with_library)
 {
     char *joined = predreg_preload_join(with_library ? facts->library : PREDREG_LIBRARY,
@@ -84,8 +85,8 @@ static char *make_preload(const predreg_facts_t *facts, int with_library)
     return value;
 }
 
-/* Have the probe look at UCX, and start UCX with the library, unless a missing library or
- * a wrong knob makes that useless */
+/* Have the probe look at UCX, and start UCX with the library. UCX is not started if the
+ * library is missing or a knob is wrong, since the library could not work then */
 static void run_probe(predreg_facts_t *facts, predreg_probe_mode_t mode)
 {
     int may_start    = (facts->library != NULL) && (facts->knob_errors[0] == '\0');

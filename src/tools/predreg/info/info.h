@@ -97,8 +97,8 @@ typedef struct {
  */
 void predreg_host_find(const char *launcher, predreg_host_t *host);
 
-/** Take the version from the output of a launcher: the first line with a digit, and in
- *  front of it the first line of the output, if that one has no digit. Pure.
+/** Take the version from the output of a launcher: the first line with a digit. If the
+ * first line of the output has no digit, the version begins with it. Pure.
  *
  * @param [in]  text     It is changed.
  * @param [out] version  Empty if there is none.
@@ -106,7 +106,7 @@ void predreg_host_find(const char *launcher, predreg_host_t *host);
 void predreg_host_read_version(char *text, char *version, unsigned max);
 
 
-/** Time limit of the probe, ms. A probe that takes longer has a UCX that hangs. */
+/** Time limit of the probe, ms. If the probe takes longer, UCX hangs in it. */
 #define PREDREG_PROBE_TIMEOUT   60000
 
 #define PREDREG_PROBE_TEXT      1024 /* Size of a text; longer texts are cut off */
@@ -125,30 +125,35 @@ typedef struct {
 typedef struct {
     char                 component[32];
     char                 name[64];
-    int                  registers; /**< Whether it registers memory */
-    int                  needs_handles; /**< Whether its transports need registrations */
-    int                  is_managed;    /**< Whether the library manages it, once UCX
-                                             was started */
-    char                 failure[PREDREG_PROBE_TEXT]; /**< Why it cannot be opened;
-                                                           empty: it can */
+    int                  registers; /**< Whether the domain registers memory */
+    int                  needs_handles; /**< Whether the domain's transports need
+                                             registrations */
+    int                  is_managed;    /**< Whether the library manages the domain,
+                                             once UCX was started */
+    char                 failure[PREDREG_PROBE_TEXT]; /**< Why the domain cannot be
+                                                           opened; empty: it can be
+                                                           opened */
     predreg_probe_cost_t small;
     predreg_probe_cost_t large;
     char                 no_cost[PREDREG_PROBE_TEXT]; /**< Why a registration failed;
-                                                           empty: none did */
+                                                           empty: no registration
+                                                           failed */
 } predreg_probe_domain_t;
 
 /** The findings of the probe, of which src/tools/probe/probe.h has a list. A text that the
  *  probe has not sent is empty. */
 typedef struct {
     char     stage[PREDREG_PROBE_TEXT];  /**< The last action of the probe */
-    char     end[128];                   /**< How the probe ended; empty: well */
+    char     end[128];                   /**< How the probe ended badly; empty: it
+                                              ended well */
     char     error[PREDREG_PROBE_TEXT];  /**< Why the probe could not go on */
     char     libraries[PREDREG_NUM_LIBRARIES][PATH_MAX]; /**< Paths of the loaded
                                                               libraries */
     int      has_version;
     unsigned major, minor, release;
     int      is_known;                    /**< Whether the library knows the version */
-    char     unknown[PREDREG_PROBE_TEXT]; /**< Why the library does not know it */
+    char     unknown[PREDREG_PROBE_TEXT]; /**< Why the library does not know the
+                                               version */
     char     events[PREDREG_PROBE_TEXT];  /**< PREDREG_PROBE_DELIVERED, or an error */
     predreg_probe_domain_t *domains;
     unsigned num_domains;
@@ -170,8 +175,8 @@ typedef struct {
     char     settings[PREDREG_PROBE_TEXT]; /**< Settings of UCX's caches that the library
                                                 has taken over */
     int      num_managed;                 /**< Managed domains */
-    int      has_small;                   /**< Whether the costs are valid */
-    ucs_reuse_costs_t costs;              /**< Of small sends with UCP */
+    int      has_small;                   /**< Whether costs is set */
+    ucs_reuse_costs_t costs;              /**< Costs of small sends with UCP */
 
     char     *printed; /**< Output of UCX and the library */
 } predreg_probe_t;
@@ -180,8 +185,8 @@ typedef struct {
 typedef enum {
     PREDREG_PROBE_LOOK,  /**< Look at UCX */
     PREDREG_PROBE_START, /**< Look at UCX, and start UCX with the library */
-    PREDREG_PROBE_SMALL  /**< The same, and wait until the library knows the costs of small
-                              sends */
+    PREDREG_PROBE_SMALL  /**< Look at UCX, start UCX with the library, and wait until
+                              the library knows the costs of small sends */
 } predreg_probe_mode_t;
 
 /** @return the path of the probe for a ucx_predreg in this folder, to be freed; NULL: it
@@ -189,12 +194,12 @@ typedef enum {
 char *predreg_probe_find(const char *folder);
 
 /**
- * Run the probe, a program that loads the UCX of another program, looks at it, starts it
- * under the preloaded library, and asks the library for its status. src/tools/probe/probe.h
- * has the lines.
+ * Run the probe: a program that loads the UCX of another program, looks at this UCX,
+ * starts it under the preloaded library, and asks the library for its status.
+ * src/tools/probe/probe.h has the lines that the probe says.
  *
- * @param [in]  path        Of the probe.
- * @param [in]  libraries   To be loaded, up to a NULL.
+ * @param [in]  path        Path of the probe.
+ * @param [in]  libraries   Libraries that the probe loads, up to a NULL.
  * @param [in]  components  Names of the components whose domains are measured, a comma
  *                          after each.
  * @param [in]  preload     Value of LD_PRELOAD; NULL: none.
@@ -213,7 +218,7 @@ void predreg_probe_cleanup(predreg_probe_t *probe);
 /** The options. */
 typedef struct {
     int         json;
-    const char  *library; /**< NULL: the one that 'run' would preload */
+    const char  *library; /**< NULL: the library that 'run' would preload */
     char *const *command; /**< With its arguments, up to a NULL; without a command, only
                                the NULL */
 } predreg_info_opts_t;
@@ -224,16 +229,16 @@ typedef struct {
     unsigned            processes;    /**< Processes of the command on this node, by
                                            the options of a launcher; 1 without a
                                            launcher */
-    int                 chooses_pml;  /**< Whether its options choose how Open
-                                           MPI communicates */
+    int                 chooses_pml;  /**< Whether the options of the command choose
+                                           how Open MPI communicates */
     predreg_target_t    target;
     predreg_host_t      host;
-    uct_predreg_knobs_t knobs;        /**< If a value is not accepted, the
-                                           defaults of all knobs */
+    uct_predreg_knobs_t knobs;        /**< The knobs in the environment; the defaults
+                                           of all knobs if a value is not accepted */
     char                *knob_errors; /**< Wrong knobs, one a line; empty: none */
     char                *library;     /**< Path of the library; NULL: it was not
                                            found */
-    char                *library_errors; /**< Why it was not found */
+    char                *library_errors; /**< Why the library was not found */
     char                *probe_path;  /**< NULL: there is no probe */
     predreg_probe_t     probe;
 } predreg_facts_t;
@@ -258,8 +263,8 @@ typedef struct {
 /**
  * Find all facts but those of the machine.
  *
- * @param [in]  folder  Of ucx_predreg; NULL: that of this program.
- * @param [in]  mode    Of the probe, if it may start UCX at all.
+ * @param [in]  folder  Folder of ucx_predreg; NULL: the folder of this program.
+ * @param [in]  mode    Task of the probe, if the probe may start UCX at all.
  * @param [out] facts   To be cleaned up.
  * @return 0, or the exit status if there is no such command, and the reason has been
  *         printed.
@@ -271,8 +276,9 @@ void predreg_facts_cleanup(predreg_facts_t *facts);
 
 predreg_outcome_t predreg_facts_outcome(const predreg_facts_t *facts);
 
-/** @return whether the library manages the domain; if UCX was not started with the library,
- *  whether the library would manage the domain as far as is known. */
+/** @return whether the library manages the domain. If the library has stepped aside, or
+ *          its decision is not known: whether the library would manage the domain, by the
+ *          component of the domain and the knobs. */
 int predreg_facts_manages(const predreg_facts_t *facts,
                           const predreg_probe_domain_t *domain);
 
@@ -292,7 +298,8 @@ int predreg_facts_protocols_differ(const predreg_facts_t *facts);
 /** @return how many processors would be idle if each process keeps one busy. */
 unsigned predreg_facts_idle(const predreg_facts_t *facts);
 
-/** @return whether both costs of a domain were measured. */
+/** @return whether the costs of both a small and a large buffer of a domain were
+ *          measured. */
 int predreg_facts_is_measured(const predreg_probe_domain_t *domain);
 
 /** @return the costs of a call and of a page, by the times for a small and a large buffer
@@ -314,12 +321,12 @@ typedef struct {
 typedef struct {
     predreg_problem_t *list; /**< First the problems that stop the library */
     unsigned          count;
-    unsigned          num_stops; /**< Number of problems that stop the library; 0: it would
-                                      manage memory */
+    unsigned          num_stops; /**< Number of problems that stop the library; 0: the
+                                      library would manage memory */
 } predreg_problems_t;
 
-/** Find the problems in the facts. Pure, but for the setting of Open MPI in the
- *  environment.
+/** Find the problems in the facts. The function is pure, except that it reads Open MPI's
+ *  setting from the environment.
  *  @param [out] problems  Empty at first; to be cleaned up. */
 void predreg_judge(const predreg_facts_t *facts, predreg_problems_t *problems);
 
@@ -358,7 +365,7 @@ int predreg_calibrate_from(const char *folder, int argc, char **argv);
  *  inequality is the same. */
 void predreg_calibrate_print_text(const predreg_facts_t *facts);
 
-/** Print the same as one JSON object on a line. */
+/** Print the numbers of predreg_calibrate_print_text() as one JSON object on a line. */
 void predreg_calibrate_print_json(const predreg_facts_t *facts);
 
 /** @return the least length for which registering pays, bytes; 0: there is none. */

@@ -34,12 +34,14 @@
 #define WHERE_LIMIT \
     "for jobs where they are started (limits.conf, LimitMEMLOCK= of the service)"
 
-/* Further complaints are likely to repeat the first ones */
+/* The most complaints in the log that become problems: further ones are likely to repeat
+ * the first ones */
 #define MAX_COMPLAINTS 5
 
 
-/* Add a problem to the list, behind the problems that stop the library if this one does
- * too, else at the end. @param [in] advice  The remedy, which is copied. */
+/* Add a problem to the list. A problem that stops the library goes behind the other
+ * problems that stop it, and any other problem goes to the end. @param [in] advice  The
+ * remedy, which is copied. */
 static void __attribute__((format(printf, 4, 5)))
 add(predreg_problems_t *problems, int stops, const char *advice, const char *format, ...)
 {
@@ -153,8 +155,9 @@ static int judge_ucx(const predreg_facts_t *facts,
     return probe->is_known;
 }
 
-/* Judge a line of the output. UCX and the library write warnings and errors to the same
- * log. @param [in] tell  Whether to add a complaint to the problems.
+/* Judge a line of the output for a complaint: a warning or an error in UCX's log, to
+ * which the library writes as well. @param [in] tell  Whether to add a complaint to the
+ * problems.
  * @return whether the line is a complaint. */
 static int judge_line(const predreg_facts_t *facts, const char *line, int tell,
                       predreg_problems_t *problems)
@@ -299,8 +302,8 @@ static void judge_domains(const predreg_facts_t *facts,
     }
 }
 
-/* Memory registered by UCX for itself, as far as is known. Transports make pools when
- * they connect, which the probe does not do */
+/* @return how much memory UCX registers for itself, as far as is known, bytes. The probe
+ *         does not connect, and transports make pools when they connect */
 static uint64_t pools(const predreg_facts_t *facts)
 {
     uint64_t bytes = ucs_max(facts->probe.pinned, 0);

@@ -67,7 +67,8 @@ static const struct {
 
 
 /* @return the next variable of the environment with an effect on UCX, NAME=VALUE; NULL:
- * there is no other. @param [inout] var_p  The variable to begin with. */
+ *         there is no further one. @param [inout] var_p  The variable with which the
+ *         search begins. */
 static const char *next_setting(char ***var_p)
 {
     static const char *const begins[] = {"UCX_", "LD_PRELOAD=", "LD_LIBRARY_PATH=", NULL};

@@ -166,8 +166,10 @@ static void read_line(predreg_probe_t *probe, const char *line)
 {
     static const struct {
         const char *word;
-        size_t     offset, size; /* Place and size of a text in the results; size 0: place
-                                    of an int, which becomes 1 */
+        size_t     offset, size; /* For a word without a function: offset and size of
+                                    the text in the results that gets the rest of the
+                                    line; if the size is 0, offset of an int that
+                                    becomes 1 */
         void       (*read)(predreg_probe_t *probe, const char *rest);
     } words[] = {
         TEXT(stage), TEXT(error), TEXT(unknown), TEXT(events), TEXT(aside), TEXT(why),

@@ -43,8 +43,8 @@ const char *const predreg_ucx_libraries[PREDREG_NUM_LIBRARIES] = {
 typedef enum { ELF_NONE, ELF_STATIC, ELF_DYNAMIC } elf_kind_t;
 
 
-/* Whether a program is for the same processor and word size as this one, by the header of
- * its file: a header for another word size cannot be read as ElfW() */
+/* Whether a program is for the same processor and word size as this program, by the
+ * header of its file: only then can the file be read with ElfW() */
 static int is_native(const ElfW(Ehdr) *header)
 {
     ElfW(Ehdr) own;
