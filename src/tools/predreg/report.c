@@ -173,8 +173,8 @@ static ucs_status_t add_job(predreg_report_t *report, job_t *job)
     return UCS_OK;
 }
 
-/* Add the traces in a folder. They are read twice: the cost of registrations follows
- * from all traces together. */
+/* Add the traces in a folder. Each trace is read twice: first to get the cost of
+ * registrations from all traces together, and then to replay the trace with this cost. */
 static ucs_status_t add_folder(predreg_report_t *report, char *path)
 {
     job_t job = {};
@@ -206,7 +206,7 @@ static ucs_status_t add_input(predreg_report_t *report, char *path)
         return add_folder(report, path);
     }
 
-    /* A pipe can be read only once */
+    /* A single file is read only once, since it may be a pipe */
     return predreg_traces_each(&path, 1, add_only_trace, report, NULL);
 }
 

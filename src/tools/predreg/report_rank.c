@@ -42,7 +42,8 @@ static ucs_status_t play_policies(const predreg_timeline_t *timeline,
 
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
         if ((policy == PREDREG_REPLAY_ARENA) && (timeline->num_maps == 0)) {
-            continue; /* The same as predict */
+            continue; /* A program without large mappings has the same result under
+                         predict */
         }
 
         predreg_replay_params_default(timeline, policy, &params);
@@ -149,7 +150,8 @@ static void start_curve(const predreg_timeline_t *timeline, curve_t *curve,
                                   &curve->params);
     curve->params.shared = 1;
     predreg_budgets_list(curve->params.cache.budget, budgets);
-    fflush(NULL); /* The child must not write again what is buffered */
+    fflush(NULL); /* The child gets a copy of what is buffered, and would write it
+                     again */
     curve->child = (pipe2(fds, O_CLOEXEC) == 0) ? fork() : -1;
     if (curve->child == 0) {
         child_main(timeline, curve, budgets, fds[1]);
@@ -172,7 +174,7 @@ static ucs_status_t finish_curve(const predreg_timeline_t *timeline,
 
     for (i = 0; (i < budgets->num) && (status == UCS_OK); ++i) {
         if (length == sizeof(*outcomes)) {
-            /* A pipe takes all outcomes at once */
+            /* The child never waits for this read: the pipe has room for all outcomes */
             length = read(curve->fd, &outcomes[i], sizeof(*outcomes));
         }
         if (length != sizeof(*outcomes)) {

@@ -21,8 +21,8 @@ BEGIN_C_DECLS
  * Replay a rank, and add the results to a report.
  *
  * @param [in]  own_reg  Cost of registrations by the rank's own trace. The timeline may
- *                       have the cost by all traces of the job.
- * @return the status of a failed replay.
+ *                       have a cost by all traces of the job instead.
+ * @return the status of the first replay that fails.
  */
 ucs_status_t predreg_report_play(predreg_report_t *report,
                                  const ucs_rcache_trace_t *trace,

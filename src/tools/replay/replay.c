@@ -137,8 +137,8 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
 
 static int is_same_rate(double a, double b)
 {
-    return (a == b) || (fabs(a - b) < SAME_RATE); /* The first comparison is for two
-                                                     times INFINITY */
+    return (a == b) || (fabs(a - b) < SAME_RATE); /* a == b is for two rates that
+                                                     are INFINITY */
 }
 
 void predreg_budgets_list(double usual, predreg_budgets_t *budgets)

@@ -60,8 +60,8 @@ void predreg_job_cleanup(predreg_job_t *job)
     free(job->ranks);
 }
 
-/* Make room for a result, of a policy or budget, for the next rank, before the rank is
- * added, and for the total. Both results are 0.
+/* Make room for two results of a policy or budget: the result of the rank that will be
+ * added next, and the total. Both results are 0.
  * @return the result of the next rank, which moves with the next call. */
 static predreg_replay_result_t *add_result(predreg_job_t *job, unsigned index)
 {
@@ -75,7 +75,7 @@ static predreg_replay_result_t *add_result(predreg_job_t *job, unsigned index)
     return &results[job->num_ranks];
 }
 
-/* Drop the results of the next rank, which will not be added */
+/* Drop the results of the next rank, since the rank will not be added */
 static void drop_next(predreg_job_t *job)
 {
     unsigned index;
@@ -106,7 +106,7 @@ static predreg_known_t known(int is_known, int is_page_known)
                            PREDREG_KNOWN_NOT;
 }
 
-/* Add a rank after its results */
+/* Add a rank whose results have been added */
 static void add_rank(loader_t *loader, const ucs_rcache_trace_t *trace,
                      unsigned input, const predreg_timeline_t *timeline)
 {
@@ -140,8 +140,8 @@ static void add_rank(loader_t *loader, const ucs_rcache_trace_t *trace,
     job->damage.truncated |= rank->damage.truncated;
 }
 
-/* Get the parameters of a replay of a rank under a policy: those given by options, and
- * the defaults of the others */
+/* Get the parameters for the replay of a rank under a policy: the values given by
+ * options, and defaults for all others */
 static void params_of(const predreg_replay_opts_t *opts,
                       const predreg_timeline_t *timeline,
                       predreg_replay_policy_t policy,
@@ -158,11 +158,13 @@ static void params_of(const predreg_replay_opts_t *opts,
         params->dereg = opts->dereg.cost;
     }
     if (opts->policies_given) {
-        params->max_steps = UINT64_MAX; /* The user wants it */
+        params->max_steps = UINT64_MAX; /* A policy that the user has named may take
+                                           any time */
     }
 }
 
-/* Keep the needed part of a result, or nothing after an error */
+/* After a success, keep the parts of a result that are needed later; after an error, keep
+ * nothing */
 static void keep_result(const predreg_replay_opts_t *opts, ucs_status_t status,
                         predreg_replay_result_t *result)
 {
@@ -174,7 +176,7 @@ static void keep_result(const predreg_replay_opts_t *opts, ucs_status_t status,
 }
 
 /* Replay a rank under a policy, and add the result to the job.
- * @param [in] path  Of the trace, for messages. */
+ * @param [in] path  Path of the trace, for messages. */
 static ucs_status_t replay_policy(loader_t *loader, const char *path,
                                   const predreg_timeline_t *timeline,
                                   predreg_replay_policy_t policy)
@@ -202,8 +204,8 @@ static ucs_status_t replay_policy(loader_t *loader, const char *path,
     return status;
 }
 
-/* Replay a rank under predict with the budgets of a curve, but for the usual one, and
- * add the results to the job */
+/* Replay a rank under predict with each budget of a curve, and add the results to the
+ * job. The usual budget is left out, since the policy predict has this result */
 static ucs_status_t replay_budgets(loader_t *loader, const char *path,
                                    const predreg_timeline_t *timeline)
 {

@@ -167,7 +167,7 @@ static int parse_policy(const char *arg, predreg_replay_opts_t *opts)
            0 : parse_limit(arg, policy, &arg[length + 1], opts->limits);
 }
 
-/* The option may be given several times */
+/* Read a list of policies. The option may be given several times */
 static int read_policies(const predreg_option_t *option, const char *value, void *arg)
 {
     predreg_replay_opts_t *opts = arg;
@@ -184,13 +184,13 @@ static int read_policies(const predreg_option_t *option, const char *value, void
     return ret;
 }
 
-/* @return the field of an option */
+/* @return the field that an option sets */
 static void *field(const predreg_option_t *option, void *opts)
 {
     return (char*)opts + option->offset;
 }
 
-/* Read OP,PAGE */
+/* Read a cost, written as OP,PAGE */
 static int read_cost(const predreg_option_t *option, const char *value, void *opts)
 {
     predreg_given_cost_t *given = field(option, opts);
@@ -268,9 +268,9 @@ static int check_ranks(const predreg_replay_opts_t *opts)
     return 0;
 }
 
-/* Choose all policies if none is named. A curve needs predict and leave-pinned; if none is
- * named, on-demand and clairvoyant are played beside the curve, as in the picture of a
- * report */
+/* If the user has named no policy, choose all policies or, with a curve, on-demand and
+ * clairvoyant, which a report shows beside the curve as well. A curve always needs
+ * predict and leave-pinned */
 static void default_policies(predreg_replay_opts_t *opts)
 {
     unsigned policy;

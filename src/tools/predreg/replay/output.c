@@ -39,7 +39,7 @@ void predreg_replay_put_damage(ucs_json_t *json, const predreg_damage_t *damage)
     }
 }
 
-/* Put how long the program waits, and why memory is registered */
+/* Put how long the program waits, and for which causes memory is registered */
 static void put_times(ucs_json_t *json, const predreg_replay_result_t *result)
 {
     unsigned i;
@@ -53,7 +53,8 @@ static void put_times(ucs_json_t *json, const predreg_replay_result_t *result)
     ucs_json_end(json, '}');
 }
 
-/* Put the budget and its use, under the names of the summary of a real run */
+/* Put the budget, and how much of it is spent, under the names that the summary of a real
+ * run has */
 static void put_budget(ucs_json_t *json, const predreg_replay_result_t *result)
 {
     unsigned i;
@@ -69,7 +70,7 @@ static void put_budget(ucs_json_t *json, const predreg_replay_result_t *result)
 }
 
 /* Print a result as a JSON object on a line.
- * @param [in] damage  Missing parts of the traces of the result.
+ * @param [in] damage  What is missing in the traces of which this is the result.
  * @param [in] rank    Number of the rank, or ALL_RANKS. */
 static void print_json(const predreg_replay_result_t *result,
                        const predreg_damage_t *damage, size_t num_ranks,
@@ -163,7 +164,7 @@ void predreg_replay_print_forgotten(const predreg_replay_result_t *result)
 void predreg_replay_print_excess(const predreg_replay_result_t *predict,
                                  const predreg_replay_result_t *clairvoyant)
 {
-    /* Why memory is registered, behind its share */
+    /* The cause for which memory is registered, printed after the share of the cause */
     static const char *causes[] = {
         [PREDREG_CAUSE_USE]     = "while uses last",
         [PREDREG_CAUSE_REG]     = "while it is being registered",
@@ -215,7 +216,7 @@ static void print_json_arena(const predreg_gain_t *gain)
 
 void predreg_replay_print_gain(const predreg_gain_t *gain, int is_json)
 {
-    /* The end of the sentence about the time saved */
+    /* The end of the sentence that begins with the time saved */
     static const char *advice[] = {
         [PREDREG_GAIN_UNUSED] = "of no use: no use is of its memory.\n  What is "
                                 "longer than 64M does not come from it, "

@@ -38,7 +38,8 @@ typedef struct {
     predreg_given_cost_t dereg;
     int                  shared_processor; /**< Whether the helper has no processor of
                                                 its own */
-    unsigned             num_ranks;      /**< Of a larger job; 0: there is none */
+    unsigned             num_ranks;      /**< Number of ranks of a larger job; 0: there
+                                              is no larger job */
     unsigned             ranks_per_node; /**< Of the larger job; 0: not given */
     unsigned             cores_per_node; /**< Of the larger job; 0: not given */
     uint64_t             node_max;       /**< Bound of a node of the larger job, bytes;
@@ -69,7 +70,8 @@ void predreg_replay_opts_cleanup(predreg_replay_opts_t *opts);
 /** How much a trace says of the cost of an operation. */
 typedef enum {
     PREDREG_KNOWN_NOT,    /**< Nothing: the operation was not recorded */
-    PREDREG_KNOWN_SIZE,   /**< The cost at one size. The cost of a page is a guess */
+    PREDREG_KNOWN_SIZE,   /**< The cost of an operation on one size of memory. The cost
+                               of a page is a guess */
     PREDREG_KNOWN_ALL
 } predreg_known_t;
 
@@ -84,7 +86,7 @@ typedef struct {
 
 /** A rank whose trace was replayed and freed. */
 typedef struct {
-    char                 *path;       /**< Of the trace */
+    char                 *path;       /**< Path of the trace */
     long                 number;      /**< Number of the rank in the job. If the trace has
                                            none: -1, and after the ranks were sorted, the
                                            index */
@@ -94,44 +96,47 @@ typedef struct {
     size_t               num_uses;
     uint64_t             duration;    /**< Recorded run time without the waits, ns */
     uint64_t             waited;      /**< Sum of the recorded waits, ns */
-    predreg_cost_t       reg;         /**< As fitted to the recording */
+    predreg_cost_t       reg;         /**< Cost of registrations, fitted to the
+                                           recording */
     predreg_cost_t       dereg;
     predreg_known_t      reg_known;
     predreg_known_t      dereg_known;
-    predreg_damage_t     damage;      /**< Its left_out is 0 */
+    predreg_damage_t     damage;      /**< Missing parts of its trace; left_out is 0 */
 } predreg_rank_t;
 
-/** Number of results of a rank: one for each policy, by its number; then one of predict
- *  for each budget of a curve, but for the usual budget, whose result is that of the
- *  policy predict. */
+/** Number of results of a rank. First comes a result for each policy, by the number of
+ *  the policy, and then a result of predict for each budget of a curve. For the usual
+ *  budget there is none, since the result of the policy predict is the same. */
 #define PREDREG_JOB_RESULTS (PREDREG_REPLAY_LAST + PREDREG_BUDGETS_MAX)
 
 /** A recorded job. Initialize with zeros. */
 typedef struct {
-    predreg_rank_t          *ranks;   /**< In order: by path given, by rank, ranks
-                                           without a number last, by name */
+    predreg_rank_t          *ranks;   /**< Sorted by the path given, then by rank, with
+                                           ranks without a number last, then by name */
     size_t                  num_ranks;
-    int64_t                 *offsets; /**< Start of each rank after the first start, ns */
+    int64_t                 *offsets; /**< How much later than the first rank each rank
+                                           starts, ns */
     int                     aligned;  /**< Whether the offsets are known */
     predreg_damage_t        damage;   /**< Of all ranks together */
     predreg_sends_t         sends;    /**< Small sends of all ranks */
     predreg_replay_result_t *results[PREDREG_JOB_RESULTS];
-                                      /**< For each policy or budget, the results of the
-                                           ranks, then the total; NULL: not asked for, or
-                                           a replay would have taken too long */
+                                      /**< For each policy or budget, the results of all
+                                       *   ranks, and then the total. NULL: the user has
+                                       *   not asked for it, or its replay would have
+                                       *   taken too long */
 } predreg_job_t;
 
 /**
- * Replay the traces of a job, put the ranks in order and in time, and sum up the
+ * Replay the traces of a job, sort the ranks, find when each rank starts, and sum up the
  * results. Each trace is loaded, replayed under all policies and freed before the next
- * one is loaded, so that a job of any size fits into memory: some numbers of each rank
- * remain, and for each policy its curve of registered memory.
+ * one is loaded. So a job of any size fits into memory, which keeps some numbers of each
+ * rank and, for each policy, its curve of registered memory.
  *
- * Damaged traces are left out with a warning, unless there are no others. Policies
- * whose replay would take too long for one of the ranks are left out for all.
+ * Damaged traces are left out with a warning, unless there are no others. A policy whose
+ * replay would take too long for one of the ranks is left out for all ranks.
  *
- * @param [out] job  Has at least one rank if this returns UCS_OK. To be cleaned up in
- *                   any case.
+ * @param [out] job  Has at least one rank if this returns UCS_OK. To be cleaned up in any
+ *                   case.
  * @return the first error; the reason has been printed.
  */
 ucs_status_t predreg_job_replay(const predreg_replay_opts_t *opts,
@@ -139,13 +144,13 @@ ucs_status_t predreg_job_replay(const predreg_replay_opts_t *opts,
 
 void predreg_job_cleanup(predreg_job_t *job);
 
-/** @return the results with one of the budgets of the curve. */
+/** @return the results of predict with one of the budgets of the curve. */
 const predreg_replay_result_t *
 predreg_job_budget_results(const predreg_job_t *job,
                            const predreg_budgets_t *budgets, unsigned index);
 
 
-/** Whether a budget of the curve is the one to use. */
+/** Whether a result is of the budget that the curve recommends. */
 typedef enum {
     PREDREG_NO_BUDGET = -1, /**< The results are not of a curve */
     PREDREG_NOT_RECOMMENDED,
@@ -171,10 +176,11 @@ void predreg_replay_print_results(const predreg_job_t *job,
 /** Put the missing parts of traces into a JSON object. */
 void predreg_replay_put_damage(ucs_json_t *json, const predreg_damage_t *damage);
 
-/** Print in words how many uses come to buffers forgotten by predict, if there are any. */
+/** Print in words how many uses are of buffers that predict has forgotten; print nothing
+ *  if there are none. */
 void predreg_replay_print_forgotten(const predreg_replay_result_t *result);
 
-/** Print in words the memory registered by predict beyond clairvoyant. */
+/** Print in words how much more memory predict registers than clairvoyant. */
 void predreg_replay_print_excess(const predreg_replay_result_t *predict,
                                  const predreg_replay_result_t *clairvoyant);
 

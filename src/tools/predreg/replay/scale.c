@@ -52,7 +52,8 @@ static void print_head(const predreg_job_t *job,
            "% regs", "us", "us");
 }
 
-/* Whether it is known when the helpers run */
+/* Whether the load and the delays of helpers are known: helpers share cores, and
+ * register */
 static int has_helpers(const predreg_scale_t *scale)
 {
     return (scale->idle_cores > 0) && (scale->helper_regs > 0);

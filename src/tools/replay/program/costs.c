@@ -269,7 +269,8 @@ void predreg_first_uses_begin(predreg_first_uses_t *uses, unsigned domain,
         }
 
         /* If the use covers this registered range, UCX registers just the range of the
-         * use anew, and the use measures that. Otherwise UCX registers a larger range */
+         * use anew, and the use measures this registration. Otherwise UCX registers a
+         * larger range, and the use measures nothing */
         is_alone     = is_alone && covers(&used, other);
         merged.start = ucs_min(merged.start, other->start);
         merged.end   = ucs_max(merged.end, other->end);

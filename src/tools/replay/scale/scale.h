@@ -92,8 +92,8 @@ typedef struct predreg_scale {
                                    helpers */
     double   helper_cores;    /**< Average number of cores that the helpers keep busy */
     uint64_t helper_regs;     /**< Registrations by helpers */
-    uint64_t delayed_regs;    /**< Number of these registrations that begin later than
-                                   they would with a core for each helper */
+    uint64_t delayed_regs;    /**< Number of registrations by helpers that begin later
+                                   than they would with a core for each helper */
     double   delay_avg;       /**< Average delay of a registration, ns */
     uint64_t delay_max;
 } predreg_scale_t;
