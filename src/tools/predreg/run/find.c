@@ -73,9 +73,10 @@ char *predreg_relative_folder(const char *folder, const char *other)
 }
 
 /*
- * Make the path of a file absolute, so that every rank can use it; NULL and
- * errno if that fails. A symbolic link is not followed, because the name of the
- * file tells whether this project's library is preloaded already.
+ * Make the path of a regular file absolute, so that every rank can use it. If there is
+ * no such file, or it cannot be read, return NULL, and errno says why. A symbolic link is
+ * not followed, because the name of the file tells whether this project's library is
+ * preloaded already.
  */
 static char *absolute_path(const char *path)
 {
@@ -139,8 +140,9 @@ static int is_our_library(const char *path)
     return is_ours;
 }
 
-/* Find the library named by the user.
- * @return NULL if the file is another one, and the reason has been printed. */
+/* Find the library at a path named by the user.
+ * @return the absolute path, to be freed. NULL: there is no such file, or it is not this
+ *         project's library, and the reason has been printed. */
 static char *named(const char *path)
 {
     char *found = absolute_path(path);
@@ -297,8 +299,8 @@ char *predreg_preload_merge(const char *our_value, const char *user_value)
     char *copy = predreg_format("%s", our_value);
     char *value, *library, *saveptr;
 
-    /* In our value only libraries of sanitizers come before this project's. All others
-     * are from the environment, and the user's value replaces them */
+    /* Before our library, our value has only libraries of sanitizers. After it come
+     * libraries of the environment; the user's value replaces these */
     for (library = strtok_r(copy, SEPARATORS, &saveptr);
          (library != NULL) && is_sanitizer(library);
          library = strtok_r(NULL, SEPARATORS, &saveptr));

@@ -35,22 +35,23 @@
  * by a list of variables */
 typedef struct {
     const char *option;       /* The option to add; NULL: only lists are understood */
-    const char *names[3];     /* Options that set a variable, up to a NULL. The first one
-                                 is for all programs of the command line */
+    const char *names[3];     /* Options that set a variable, up to a NULL. The first
+                                 option sets it for all programs of the command line */
     int        is_split;      /* Whether name and value are words of their own;
                                  NAME=VALUE is accepted, too */
     int        has_programs;  /* Whether ":" begins another program, for which all
                                  variables are set anew */
-    char       separator;     /* Between the variables of a list; Open MPI's setting
-                                 mca_base_env_list_delimiter would change it */
-    int        has_values;    /* Whether lists have values; names stand for the values
-                                 in the launcher's environment */
+    char       separator;     /* Stands between the variables of a list. Open MPI's
+                                 setting mca_base_env_list_delimiter could change it */
+    int        has_values;    /* Whether a list may have NAME=VALUE. A NAME without a
+                                 value stands for the value in the launcher's
+                                 environment */
 } form_t;
 
 static const form_t forms[] = {
     [PREDREG_LAUNCHER_NONE]    = {NULL},
 
-    /* The option holds only for one of the programs (seen with 4.1) */
+    /* Option -x holds for only one of the programs (seen with 4.1) */
     [PREDREG_LAUNCHER_OPENMPI] = {"-x", {"x"}, 0, 1, ';', 1},
 
     /* If -genv is given twice for one name, the first one counts; -env, which is for one
@@ -63,7 +64,7 @@ static const form_t forms[] = {
 /* A vector of arguments under construction */
 typedef struct {
     const form_t *form;
-    char *const  *vars;    /* To be set, first LD_PRELOAD */
+    char *const  *vars;    /* Variables to set; the first is LD_PRELOAD */
     char         **out;
     size_t       count;
 } args_t;
@@ -167,8 +168,8 @@ int predreg_launcher_preloads(predreg_launcher_t kind, char *const *argv)
            (kind == PREDREG_LAUNCHER_SRUN);
 }
 
-/* Whether two strings, "NAME" or "NAME=VALUE", name the same variable. The second may be
- * in a list, whose elements end with a separator. */
+/* Whether two strings, each "NAME" or "NAME=VALUE", name the same variable. @a other may
+ * also be the rest of a list, in which a separator ends each element. */
 static int is_same_var(const char *var, const char *other, char separator)
 {
     size_t length = strcspn(var, "=");
@@ -183,9 +184,10 @@ static void add(args_t *args, const char *arg)
     args->out[args->count++] = (char*)arg;
 }
 
-/* @return the variable of an option at @a argv, NAME or NAME=VALUE, in that argument or
- * in the next; NULL: there is none.
- * @param [in] names  Options with a variable. */
+/* @return NAME or NAME=VALUE, if the argument at @a argv is an option that sets a
+ *         variable; the text is in the same argument or in the next one. NULL: the
+ *         argument is no such option.
+ * @param [in] names  The options that set a variable, up to a NULL. */
 static const char *var_at(char *const *argv, const char *const *names)
 {
     const char *var;
@@ -200,7 +202,8 @@ static const char *var_at(char *const *argv, const char *const *names)
     return NULL;
 }
 
-/* Whether the user sets a variable for all ranks of the program at @a argv */
+/* Whether the user sets a variable for all ranks of the program whose arguments begin at
+ * @a argv */
 static int user_sets(const form_t *form, char *const *argv, const char *var)
 {
     const char *const for_all[] = {form->names[0], NULL};
@@ -216,7 +219,8 @@ static int user_sets(const form_t *form, char *const *argv, const char *var)
     return 0;
 }
 
-/* Add our variables as options for the program at @a argv, unless the user sets them */
+/* Add options that set our variables, for the program whose arguments begin at @a argv. A
+ * variable that the user sets for this program is left out */
 static void add_vars(args_t *args, char *const *argv)
 {
     char *const *var;
@@ -236,7 +240,7 @@ static void add_vars(args_t *args, char *const *argv)
     }
 }
 
-/* Put our library in front of the user's value of LD_PRELOAD, at the end of @a arg.
+/* @a arg ends with the user's value of LD_PRELOAD: put our library in front of the value.
  * @return the longer argument. */
 static char *with_library(char *const *vars, const char *arg, const char *value)
 {
@@ -247,9 +251,10 @@ static char *with_library(char *const *vars, const char *arg, const char *value)
     return result;
 }
 
-/* Copy the words of an option that sets LD_PRELOAD, with our library.
- * @param [in] var  LD_PRELOAD, or with a value.
- * @return the last of these words. */
+/* Copy the words of the user's option that sets LD_PRELOAD, and add our library to its
+ * value.
+ * @param [in] var  The word, or the part of it, that is LD_PRELOAD or LD_PRELOAD=VALUE.
+ * @return the last of the copied words of @a argv. */
 static char *const *copy_preload(args_t *args, char *const *argv, const char *var)
 {
     const char *equals = strchr(var, '=');
@@ -261,8 +266,8 @@ static char *const *copy_preload(args_t *args, char *const *argv, const char *va
     if (equals != NULL) {
         add(args, with_library(args->vars, *argv, equals + 1));
     } else if (!args->form->is_split) {
-        /* A name without a value stands for the value in the environment, which our
-         * value already contains */
+        /* A name without a value stands for the value in the environment. Our value
+         * already contains that value */
         add(args, predreg_format("%.*s%s", (int)(var - *argv), *argv, args->vars[0]));
     } else {
         add(args, *argv);
@@ -274,7 +279,7 @@ static char *const *copy_preload(args_t *args, char *const *argv, const char *va
     return argv;
 }
 
-/* Copy a command, with our variables as options */
+/* Copy a command, and add options that set our variables */
 static void copy_options(args_t *args, char *const *argv)
 {
     const char *var;
@@ -306,8 +311,8 @@ static int list_has(const char *list, const char *var, char separator)
     return 0;
 }
 
-/* Add our variables to a list. Variables of the list keep the user's value; to that of
- * LD_PRELOAD our library is added. @return a string to be freed. */
+/* Add our variables to a list. A variable that is in the list keeps the user's value, but
+ * our library is added to the value of LD_PRELOAD. @return a string to be freed. */
 static char *add_to_list(const form_t *form, char *const *vars, const char *value)
 {
     const char separators[] = {form->separator, '\0'};
@@ -339,9 +344,9 @@ static char *add_to_list(const form_t *form, char *const *vars, const char *valu
     return list;
 }
 
-/* Our values may contain commas, so only names are added to a list of Slurm. NONE and NIL
- * cannot be combined with names, and a list of names alone means the same: no other
- * variable is exported */
+/* A list of Slurm gets only the names of our variables, since our values may contain
+ * commas. NONE and NIL cannot be combined with names, and are replaced by our names: a
+ * list of names means the same, that is, no other variable is exported */
 char *predreg_slurm_export(const char *value, char *const *vars)
 {
     int is_empty = !strcasecmp(value, "NONE") || !strcasecmp(value, "NIL");
@@ -349,8 +354,9 @@ char *predreg_slurm_export(const char *value, char *const *vars)
     return add_to_list(&forms[PREDREG_LAUNCHER_SRUN], vars, is_empty ? "" : value);
 }
 
-/* @return the user's list of variables, if the word at an index is one: mpirun refuses
- * the option -x beside a list (seen with 4.1), or prefers the option (5.0). */
+/* @return the user's list of variables, if the argument at index @a i is such a list. Our
+ *         variables have to go into this list: mpirun refuses the option -x beside a list
+ *         (seen with 4.1), or ignores the list (5.0). */
 static const char *openmpi_list(char *const *argv, size_t i)
 {
     return ((i >= 2) && !strcmp(argv[i - 1], LIST) &&

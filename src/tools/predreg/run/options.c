@@ -35,8 +35,8 @@
 #define HEAD_SIZE      64
 
 
-/* Whether a file is a trace, by its content. A file with a name that the recorder gives
- * counts as a trace even if it is empty */
+/* Whether a file is a trace, by its name or by its content. A name that the recorder
+ * gives is enough: such a file may be empty */
 static int is_trace(const char *path, const char *name)
 {
     char head[HEAD_SIZE];
@@ -59,8 +59,9 @@ static int is_trace(const char *path, const char *name)
     return (size > 0) && ucs_rcache_trace_is_trace(head, size);
 }
 
-/* Check a file named like a trace of this job: only a trace may be removed, and only by
- * --force */
+/* Check a file in the folder that would be read as a trace of this job. The file is
+ * refused unless --force is given, and then it is refused if it is no trace, as only
+ * traces may be removed */
 static int check_file(const char *folder, const char *name, const char *path, int force)
 {
     if (!force) {
@@ -163,7 +164,8 @@ int predreg_env_set_path(const char *what, const char *name, const char *path)
     return 0;
 }
 
-/* Whether a value is one of a knob's, in letters of any case, as in UCX */
+/* Whether a value is one of the values of a knob, in letters of any case, as UCX accepts
+ * them */
 static int is_choice(const char *knob, const char *value)
 {
     const char *const *choice = predreg_knob_values(knob);
@@ -174,7 +176,7 @@ static int is_choice(const char *knob, const char *value)
     return *choice != NULL;
 }
 
-/* Set the knob of an option */
+/* Set the knob that an option stands for */
 static int set_choice(const predreg_option_t *option, const char *knob, const char *value)
 {
     const char *const *choice = predreg_knob_values(knob);
@@ -195,7 +197,7 @@ static int set_choice(const predreg_option_t *option, const char *knob, const ch
     return PREDREG_EXIT_USAGE;
 }
 
-/* Have the summary written to a file, which is made if need be */
+/* Have the library write the summary to a file, and make the file if there is none */
 static int set_output(const char *path, int *is_new_p)
 {
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
@@ -302,7 +304,7 @@ static const predreg_options_t record_options = {
     .unknown = tell_of_knob
 };
 
-/* Have traces written to a folder, which is made if need be.
+/* Have the library write traces to a folder, and make the folder if there is none.
  * @return 0 or the exit status. */
 static int set_folder(predreg_run_opts_t *opts)
 {
@@ -336,7 +338,7 @@ int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *op
                              argv[optind]);
     }
 
-    /* The options are in the environment by now */
+    /* By now the options have set their variables of the environment */
     summary       = getenv(PREDREG_KNOB_SUMMARY);
     opts->summary = (summary != NULL) && strcasecmp(summary, "n");
     if (predreg_knob_check_environment() != 0) {
@@ -366,7 +368,8 @@ void predreg_run_cancel(const predreg_run_opts_t *opts)
     struct stat st;
 
     if (opts->is_new_folder) {
-        rmdir(opts->folder); /* Others may have put something in it */
+        rmdir(opts->folder); /* Fails if somebody has put a file into the folder, which
+                                then stays */
     }
 
     if (opts->is_new && (stat(opts->output, &st) == 0) && (st.st_size == 0)) {

@@ -72,8 +72,9 @@ char **predreg_env_vars(const char *library)
     return vars;
 }
 
-/* Add arguments to the command with which its launcher passes the variables on to the
- * ranks, or set the variables in the environment, where the launcher takes them from */
+/* Add the library. Some launchers pass variables on to the ranks by their arguments, and
+ * these arguments are added to the command. Other launchers pass on the environment, and
+ * the variables are set there */
 static char **add_library(char **argv, const char *library)
 {
     predreg_launcher_t kind = predreg_launcher_by_name(argv[0]);
@@ -101,8 +102,8 @@ static char **add_library(char **argv, const char *library)
 }
 
 /* Whether the command needs the library. A command for plain UCX, without a summary or a
- * trace, does not need the library, unless a preloaded library has to be told the
- * policy */
+ * trace, needs no library. But if the environment already preloads the library, it has to
+ * be told the policy */
 static int needs_library(const predreg_run_opts_t *opts)
 {
     const char *policy = getenv(PREDREG_KNOB_POLICY);
@@ -113,7 +114,7 @@ static int needs_library(const predreg_run_opts_t *opts)
            predreg_preload_has_library(getenv(PREDREG_PRELOAD));
 }
 
-/* Become the command. Returning is an error.
+/* Become the command. The function returns only after an error.
  * @return the exit status, and the reason has been printed. */
 static int become(char **argv, const predreg_run_opts_t *opts)
 {

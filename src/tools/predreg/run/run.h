@@ -42,12 +42,12 @@ char *predreg_relative_folder(const char *folder, const char *other);
  * Find the library to preload.
  *
  * @param [in]  folder    Folder of this program.
- * @param [in]  wanted    Path given by the user, or NULL to look for the
- *                        library: if @a folder is part of a build tree, in that
- *                        tree; then in the installation of @a folder; then in the
- *                        configured folder of libraries.
- * @param [out] status_p  Exit status if there is none; then the reason has been
- *                        printed.
+ * @param [in]  wanted    Path given by the user. NULL: look for the library in three
+ *                        places: in the build tree, if @a folder is part of one; then in
+ *                        the installation of @a folder; then in the configured folder of
+ *                        libraries.
+ * @param [out] status_p  If the library is not found, the exit status; the reason has
+ *                        been printed.
  *
  * @return an absolute path to be freed, or NULL.
  */
@@ -60,9 +60,10 @@ char *predreg_find_command(const char *name);
 
 
 /**
- * Make a value of LD_PRELOAD: the library, then the present value, without other files
- * that have the name of the library. Libraries of sanitizers stay in front: they end a
- * program in which they are not the first.
+ * Make a value of LD_PRELOAD: first the library, then the present value. Other files in
+ * the present value that have the name of the library are left out. Libraries of
+ * sanitizers stay in front of the library: such a library ends a program in which it is
+ * not the first.
  *
  * @param [in] present  Present value; may be NULL.
  * @return a string to be freed.
@@ -73,12 +74,12 @@ char *predreg_preload_join(const char *library, const char *present);
 int predreg_preload_has_library(const char *present);
 
 /**
- * Put our library in front of the value of LD_PRELOAD that a user gave to a
- * launcher.
+ * Put our library in front of the value of LD_PRELOAD that a user gave to a launcher.
  *
- * @param [in] our_value   A value without the user's: our library behind libraries of
- *                         sanitizers, then libraries of the environment, which are
- *                         replaced by the user's value.
+ * @param [in] our_value   Our value, which does not have the user's: libraries of
+ *                         sanitizers, then our library, then libraries of the
+ *                         environment. The user's value replaces those of the
+ *                         environment.
  * @return a string to be freed.
  */
 char *predreg_preload_merge(const char *our_value, const char *user_value);
@@ -86,14 +87,15 @@ char *predreg_preload_merge(const char *our_value, const char *user_value);
 
 typedef enum {
     PREDREG_LAUNCHER_NONE,    /**< A program, or an unknown launcher */
-    PREDREG_LAUNCHER_ASK,     /**< Several launchers have this name: see the version */
+    PREDREG_LAUNCHER_ASK,     /**< Several launchers have this name: the output of
+                                   --version tells which */
     PREDREG_LAUNCHER_OPENMPI, /**< mpirun of Open MPI or PRRTE: -x NAME=VALUE */
     PREDREG_LAUNCHER_HYDRA,   /**< mpiexec of MPICH: -genv NAME VALUE */
     PREDREG_LAUNCHER_SRUN     /**< Slurm: the environment, and --export */
 } predreg_launcher_t;
 
-/** Time for a launcher to print its version, ms. A slower launcher is started like any
- *  program. */
+/** Time limit for a launcher to print its version, ms. A launcher that takes longer is
+ *  started like a program that is no launcher. */
 #define PREDREG_VERSION_TIMEOUT 10000
 
 /** The variable of Slurm that is like --export. */
@@ -139,25 +141,26 @@ char **predreg_launcher_args(predreg_launcher_t kind, char *const *argv,
                              char *const *vars);
 
 /**
- * Add our variables to a list of variables for --export or SLURM_EXPORT_ENV. Without
- * such a list the ranks get the whole environment.
+ * Add our variables to a list of variables for --export or SLURM_EXPORT_ENV. A caller
+ * without such a list adds nothing, as the ranks then get the whole environment.
  *
- * @param [in] value   Present list.
- * @param [in] vars    As above; they have to be in the environment as well.
+ * @param [in] value   The user's list.
+ * @param [in] vars    As for predreg_launcher_args(); each variable has to be in the
+ *                     environment as well.
  * @return the list, to be freed.
  */
 char *predreg_slurm_export(const char *value, char *const *vars);
 
 
-/** The options that are no variables of the environment. */
+/** The options that do not become variables of the environment. */
 typedef struct {
-    const char *library;  /**< Path of the library; NULL: look for it */
+    const char *library;  /**< Path of the library; NULL: the program looks for it */
     const char *output;   /**< File of the summary, or NULL */
     int        is_new;    /**< Whether the file of the summary was made for this command */
     int        summary;   /**< Whether a summary is printed */
     int        no_format; /**< Index of the argument after a --summary without
                                a format; 0: there is no such option */
-    const char *folder;   /**< Of traces; NULL: nothing is recorded */
+    const char *folder;   /**< Folder of traces; NULL: nothing is recorded */
     int        is_new_folder; /**< Whether the folder was made for this command */
     int        force;     /**< Whether to remove the traces in the folder */
 } predreg_run_opts_t;
@@ -179,11 +182,11 @@ int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *op
 void predreg_run_cancel(const predreg_run_opts_t *opts);
 
 /**
- * Make a folder for traces if it does not exist, and check that it can be written to
- * and contains no traces: they would be taken for ranks of this job.
+ * Make a folder for traces if it does not exist. Check that files can be written to it,
+ * and that it contains no traces: they would be taken for ranks of this job.
  *
- * @param [in]  force     Whether the folder may contain traces. Other files named like
- *                        traces are refused in any case.
+ * @param [in]  force     Whether the folder may contain traces. If another file has a
+ *                        name like that of a trace, the folder is refused in any case.
  * @param [out] is_new_p  Whether this function has made the folder.
  *
  * @return 0 or the exit status; the reason has been printed.
@@ -195,8 +198,8 @@ int predreg_trace_folder_prepare(const char *folder, int force, int *is_new_p);
 int predreg_trace_folder_clear(const char *folder);
 
 
-/** Remove all knobs from the environment. Without the library, UCX would warn of
- *  unused variables. */
+/** Remove all knobs from the environment, for a command without the library: UCX would
+ *  warn of these variables as unused. */
 void predreg_env_unset_knobs(void);
 
 /**
