@@ -54,7 +54,7 @@ typedef struct {
 } look_t;
 
 
-/* Explain a failed look. @return its result */
+/* Store the explanation of a failed look. @return the result of the look */
 static predreg_look_t __attribute__((format(printf, 3, 4)))
 explain(const look_t *look, predreg_look_t result, const char *format, ...)
 {
@@ -199,7 +199,7 @@ static predreg_look_t look_denied(const look_t *look)
                    look->pid, strerror(errno));
 }
 
-/* Read the counters in a file that has the name of files with counters */
+/* Read the counters in a file whose name says that it has counters */
 static predreg_look_t look_page(const look_t *look, int fd)
 {
     predreg_stat_proc_t *proc           = look->proc;
@@ -242,7 +242,7 @@ static predreg_look_t look_page(const look_t *look, int fd)
     return PREDREG_LOOK_OK;
 }
 
-/* Read the counters in the file of a descriptor, if it has any */
+/* Read the counters behind a descriptor of the process, if its file has any */
 static predreg_look_t look_fd(const look_t *look, const char *path)
 {
     char link[sizeof(UCS_RCACHE_PRED_LIVE_LINK) + 1];
@@ -252,7 +252,7 @@ static predreg_look_t look_fd(const look_t *look, const char *path)
 
     length = readlink(path, link, sizeof(link) - 1);
     if (length < 0) {
-        return PREDREG_LOOK_NONE; /* The process has closed it meanwhile */
+        return PREDREG_LOOK_NONE; /* The process has closed the descriptor meanwhile */
     }
 
     link[length] = '\0';

@@ -30,9 +30,9 @@ typedef struct {
     uint64_t uses;
     uint64_t hits;
     uint64_t critical; /* ns */
-    uint64_t spent;    /* Spent part of the budget, ns */
-    uint64_t budget;   /* Processor time of which the budget is a part, ns */
-    uint64_t cpu;      /* ns */
+    uint64_t spent;    /* Spent part of the budget, in processor time, ns */
+    uint64_t budget;   /* Processor time of which the budget is a percentage, ns */
+    uint64_t cpu;      /* Processor time of the helper, ns */
 } rates_t;
 
 
@@ -52,9 +52,10 @@ static int is_known(const predreg_stat_proc_t *proc)
     _rate(budget, stats.budget_time) \
     _rate(cpu, helper_cpu)
 
-/* @param [in] before  NULL: the rates are of the whole run. They are of the whole run, too,
- *                     if a counter has become smaller: then another process has got the
- *                     pid, and counts from 0 again. */
+/* @return the rates since an earlier look at the process.
+ * @param [in] before  The earlier look; NULL: the rates are of the whole run. If a
+ *                     counter has become smaller, another process has got the pid, and
+ *                     counts from 0: then the rates are of the whole run as well. */
 static rates_t rates_between(const predreg_stat_proc_t *proc,
                              const predreg_stat_proc_t *before)
 {

@@ -27,7 +27,7 @@
 
 #define EXIT_NO_PROCESS 1
 
-/* printf() prints all of a string under a negative precision */
+/* A negative precision makes printf() print the whole string */
 #define NO_WIDTH        (-1)
 
 #define INTERVAL_MIN    0.1
@@ -137,7 +137,7 @@ void predreg_stat_opts_cleanup(predreg_stat_opts_t *opts)
 }
 
 /* Print as much of the text as fits into a line of the terminal.
- * @param [in] width  Of the terminal; NO_WIDTH: print all of the text. */
+ * @param [in] width  Width of the terminal; NO_WIDTH: print all of the text. */
 static void put_line(ucs_string_buffer_t *line, int width, const char *end)
 {
     printf("%.*s%s\n", width, ucs_string_buffer_cstr(line), end);
@@ -188,8 +188,8 @@ static void draw(const predreg_view_t *view, const predreg_view_t *before)
         height = size.ws_row;
     }
 
-    /* Rows left beside the title, the names of columns, the texts, and a line for the
-     * cursor */
+    /* The height of the table: the terminal also shows the title, the names of columns,
+     * the texts, and a line for the cursor */
     height = (height > view->num_texts + 3) ? (height - view->num_texts - 3) :
                                               1;
     printf(TERM_HOME);
@@ -270,8 +270,9 @@ static int look_repeatedly(const predreg_stat_opts_t *opts)
             sleep_for(opts->interval);
         }
 
-        /* If a process is missing at the first look, the user has named a wrong one, which
-         * is an error. A process that is missing later has ended, which is no error */
+        /* At the first look it is an error if a process that the user has named shows no
+         * counters, or if no process shows any. Later it is no error, since the process
+         * has ended */
         if (!predreg_view_take(&view, &predreg_system, opts->pids,
                                opts->num_pids) && (i == 0)) {
             status = EXIT_NO_PROCESS;

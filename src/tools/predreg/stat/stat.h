@@ -45,7 +45,8 @@ typedef enum {
     PREDREG_LOOK_FOREIGN, /**< The process belongs to another user */
     PREDREG_LOOK_DENIED,  /**< The kernel does not let this user look into the process */
     PREDREG_LOOK_NONE,    /**< The process shows no counters */
-    PREDREG_LOOK_HEIR,    /**< After a fork, the process shows its parent's counters */
+    PREDREG_LOOK_HEIR,    /**< The process was forked, and shows only the counters of
+                               its parent */
     PREDREG_LOOK_BAD      /**< The counters cannot be read */
 } predreg_look_t;
 
@@ -54,8 +55,9 @@ typedef struct {
     pid_t                        pid;    /**< In the name space of this program */
     uint64_t                     looked; /**< Time of the look: CLOCK_MONOTONIC, ns */
     uint64_t                     age;    /**< Age of the counters at the look, ns */
-    ucs_rcache_pred_live_state_t state;  /**< The live counters; but kernel_pinned is the
-                                              kernel's present count */
+    ucs_rcache_pred_live_state_t state;  /**< The live counters, advanced to the time
+                                              of the look; kernel_pinned is the
+                                              kernel's count at the look */
 } predreg_stat_proc_t;
 
 /**
@@ -77,14 +79,14 @@ typedef struct {
 } predreg_view_t;
 
 /**
- * Look at some processes, or at all.
+ * Look at some processes, or at all processes.
  *
  * @param [out] view      To be cleaned up.
- * @param [in]  num_pids  How many processes are asked for; 0: all processes that this
- *                        user may look at.
+ * @param [in]  num_pids  Number of processes that the user has named; 0: look at all
+ *                        processes that this user may look into.
  *
- * @return whether all processes asked for show counters; if none was asked for,
- *         whether any process does.
+ * @return whether each named process shows counters; if none was named, whether any
+ *         process shows counters.
  */
 int predreg_view_take(predreg_view_t *view, const predreg_system_t *system,
                       const pid_t *pids, unsigned num_pids);
@@ -105,8 +107,8 @@ void predreg_stat_header(ucs_string_buffer_t *line);
 /**
  * Append a process as a row of the table, without a newline.
  *
- * @param [in] before  The same process at an earlier time: rates are of the time
- *                     between. NULL: rates are of the whole run.
+ * @param [in] before  The same process at an earlier look: rates are of the time between
+ *                     the two looks. NULL: rates are of the whole run.
  */
 void predreg_stat_row(const predreg_stat_proc_t *proc,
                       const predreg_stat_proc_t *before,
@@ -150,8 +152,9 @@ void predreg_stat_opts_cleanup(predreg_stat_opts_t *opts);
 /**
  * Print a view as the options say.
  *
- * @param [in] before  The view printed before: rates are of the time since then, and
- *                     its texts are not printed again.
+ * @param [in] before  The view printed before. Rates are of the time between the two
+ *                     views, and a message that was in the view before is not printed
+ *                     again.
  */
 void predreg_stat_print(const predreg_stat_opts_t *opts,
                         const predreg_view_t *view,

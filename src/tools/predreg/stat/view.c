@@ -104,8 +104,9 @@ static int look_at(predreg_view_t *view, const predreg_system_t *system,
     return view->num_texts == 0;
 }
 
-/* Look at a process not asked for by the user, and leave it out if it shows no counters.
- * @return whether the kernel does not let us look. */
+/* Look at a process that the user has not named, and leave it out if it shows no
+ * counters.
+ * @return whether the kernel does not let this user look into the process. */
 static int look_past(predreg_view_t *view, const predreg_system_t *system,
                      pid_t pid)
 {
@@ -116,7 +117,7 @@ static int look_past(predreg_view_t *view, const predreg_system_t *system,
         *predreg_add(view->procs, view->num_procs) = proc;
         return 0;
     case PREDREG_LOOK_BAD:
-        /* Look once more for a text for the user. This time the look may succeed */
+        /* Look a second time, to get a text for the user. The second look may succeed */
         look_or_say(view, system, pid);
         return 0;
     case PREDREG_LOOK_DENIED:
@@ -139,8 +140,9 @@ static void say_none(predreg_view_t *view, const predreg_system_t *system,
     }
 }
 
-/* Look at all processes. Only if no process shows counters, tell the user how many could
- * not be looked into. @return whether any process shows counters. */
+/* Look at all processes. If no process shows counters, tell the user how many
+ * processes the kernel did not let this user look into. @return whether any process
+ * shows counters. */
 static int look_around(predreg_view_t *view, const predreg_system_t *system)
 {
     unsigned denied = 0;
