@@ -23,7 +23,7 @@
 
 typedef struct {
     char       *input;
-    const char *output;     /* NULL: standard output */
+    const char *output;     /* Path of the output; NULL: standard output */
     int        is_folder;   /* Whether the input is a folder */
     int        to_folder;   /* Whether the output is a folder, for a file of each
                                trace */

@@ -72,7 +72,7 @@ typedef struct {
     predreg_paths_t  paths;       /* Traces to be replayed, in the order of their
                                      names */
     predreg_paths_t  left_out;
-    predreg_points_t first_uses;  /* Of all ranks together */
+    predreg_points_t first_uses;  /* First uses of all ranks together */
     predreg_cost_t   reg;         /* Cost of registrations, fitted to the first uses */
     int              reg_page_known;
 } job_t;

@@ -95,7 +95,7 @@ static ucs_status_t play_bounds(const predreg_timeline_t *timeline,
  * outcomes into a pipe */
 typedef struct {
     predreg_replay_params_t params;
-    pid_t                   child; /* -1: there is none */
+    pid_t                   child; /* -1: no child was started */
     int                     fd;    /* End of the pipe for reading */
 } curve_t;
 

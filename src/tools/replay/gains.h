@@ -36,8 +36,8 @@ BEGIN_C_DECLS
 typedef struct predreg_sends {
     unsigned             ranks;      /**< Ranks with small sends. Other ranks do
                                           not count in any number */
-    unsigned             calibrated; /**< Number of these ranks whose trace has the
-                                          costs of the machine */
+    unsigned             calibrated; /**< Number of ranks with small sends whose trace
+                                          has the costs of the machine */
     uint64_t             buffers;
     uint64_t             sends;
     uint64_t             copied;  /**< Sends that are copied in any case, even if their
@@ -53,7 +53,7 @@ typedef struct predreg_sends {
                                        that come from a reused buffer */
     uint64_t             time;    /**< Sum of the times for which the calibrated ranks
                                        were recorded, ns */
-    ucs_reuse_gain_t     gain;    /**< Of the calibrated ranks */
+    ucs_reuse_gain_t     gain;    /**< Gain in the calibrated ranks */
     uint64_t             known_sends;   /**< Sends of the calibrated ranks */
     uint64_t             known_buffers; /**< Buffers of the calibrated ranks */
 } predreg_sends_t;
@@ -63,12 +63,15 @@ typedef struct predreg_sends {
 typedef enum {
     PREDREG_EAGER_UNKNOWN, /**< The costs of the machine are not known */
     PREDREG_EAGER_NEVER,   /**< The program sends no buffer often enough */
-    PREDREG_EAGER_LOSES,   /**< EAGER would take more time than it saves */
-    PREDREG_EAGER_LITTLE,  /**< EAGER would save little of the run time */
-    PREDREG_EAGER_YES      /**< Recommended */
+    PREDREG_EAGER_LOSES,   /**< Sends without the copy would take more time than they
+                                save */
+    PREDREG_EAGER_LITTLE,  /**< Sends without the copy would save little of the run
+                                time */
+    PREDREG_EAGER_YES      /**< Sends without the copy are recommended */
 } predreg_eager_advice_t;
 
-/** By advice: "unknown", "never", "loses", "little", "yes". */
+/** Names of the advice, indexed by predreg_eager_advice_t: "unknown", "never", "loses",
+ *  "little", "yes". */
 extern const char *const predreg_eager_advice_names[];
 
 

@@ -38,7 +38,8 @@ void predreg_replay_params_default(const predreg_timeline_t *timeline,
     uct_predreg_knobs_t knobs;
 
     if (uct_predreg_knobs_default(&knobs) != UCS_OK) {
-        predreg_no_memory(); /* The table accepts its own defaults */
+        predreg_no_memory(); /* The default values are in the accepted ranges, so only
+                                memory can be missing */
     }
 
     *params = (predreg_replay_params_t){

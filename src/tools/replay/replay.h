@@ -58,9 +58,9 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
 /** The budgets of a curve. */
 typedef struct predreg_budgets {
     unsigned num;
-    unsigned usual;                      /**< Index of the default */
-    double   rates[PREDREG_BUDGETS_MAX]; /**< Ascending, parts of the run time;
-                                              the last is INFINITY */
+    unsigned usual;                      /**< Index of the default budget */
+    double   rates[PREDREG_BUDGETS_MAX]; /**< Parts of the run time, ascending; the
+                                              last one is INFINITY, that is, no bound */
 } predreg_budgets_t;
 
 /** The memory and run time under a setting. */

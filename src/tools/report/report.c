@@ -69,8 +69,8 @@ static int is_unended(const ucs_rcache_trace_t *trace)
            (ucs_rcache_trace_get_meta(trace, "clock_end_ns") == NULL);
 }
 
-/* Add the results of a rank. All ranks have the same budgets; a budget that some rank was
- * not played with counts as not played */
+/* Add the results of a rank. All ranks have the same budgets. If some rank was not played
+ * with a budget, the report treats the budget as not played */
 static void add_outcomes(predreg_findings_t *findings,
                          const predreg_report_rank_t *input)
 {

@@ -29,14 +29,14 @@ typedef struct predreg_report_rank {
     const ucs_rcache_trace_t      *trace;
     const predreg_timeline_t      *timeline;
     const predreg_evidence_t      *evidence;
-    const predreg_replay_result_t *results; /**< Of the policies with their
-                                                 defaults, in any order, with
-                                                 LEAVE_PINNED. The report leaves
-                                                 out a policy that lacks the
-                                                 result of some rank */
+    const predreg_replay_result_t *results; /**< Results of the policies with their
+                                                 defaults, in any order; the policy
+                                                 LEAVE_PINNED must be among them. The
+                                                 report leaves out a policy if the
+                                                 result of some rank is missing */
     unsigned                      num_results;
-    const predreg_replay_result_t *bounds;  /**< Of LRU, with the limits of
-                                                 @ref predreg_bounds_to_try */
+    const predreg_replay_result_t *bounds;  /**< Results of LRU with the limits of @ref
+                                                 predreg_bounds_to_try */
     unsigned                      num_bounds;
     const predreg_cost_t          *own_reg; /**< Cost of registrations by the trace of
                                                  this rank alone; NULL: the same cost

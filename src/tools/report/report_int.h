@@ -77,8 +77,8 @@ typedef struct predreg_report {
     report_curves_t    curves;
     predreg_sites_t    sites;
     predreg_sends_t    sends;
-    predreg_gain_t     gain;      /**< Of the ranks that were played with an
-                                       arena */
+    predreg_gain_t     gain;      /**< Gain of an arena, in the ranks that were played
+                                       with one */
 } report_data_t;
 
 

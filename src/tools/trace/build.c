@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The largest number of sends that a trace may have for a small buffer. With a larger
- * number, a sum over all buffers might not fit into 64 bits */
+/* The largest number of sends in a record about a small buffer. With a larger number, a
+ * sum over all buffers might not fit into 64 bits */
 #define BUILD_MAX_COUNT (1ul << 40)
 
 

@@ -30,8 +30,8 @@ typedef struct match {
 } match_t;
 
 
-/* Regions without an id get numbers above the largest id in the trace, so
- * that no id stands for two regions. */
+/* @return the first id for regions without an id: a number above the largest id in the
+ *         trace, since no id may stand for two regions. */
 static uint64_t match_first_id(const trace_builder_t *builder)
 {
     const ucs_rcache_pred_event_t *event;

@@ -32,8 +32,8 @@ int trace_hex_digit(char c)
     return (found == NULL) ? -1 : (found - digits) % 16;
 }
 
-/* @return the end of the number, or NULL if there is none, or one of more than 64
- * bits */
+/* @return the end of the number, or NULL if there is no number, or if it has more than 64
+ *         bits */
 static const char *number_integer(const char *text, uint64_t *value_p)
 {
     int is_hex = (text[0] == '0') && (text[1] == 'x');

@@ -40,7 +40,7 @@ typedef struct ucs_rcache_trace {
     char                       *path;      /**< Path of the file that was read */
     ucs_rcache_trace_meta_t    *meta;
     unsigned                   num_meta;
-    ucs_rcache_trace_domain_t  *domains;   /**< By number */
+    ucs_rcache_trace_domain_t  *domains;   /**< Indexed by the number of the domain */
     unsigned                   num_domains;
     ucs_rcache_pred_event_t    *events;    /**< Ordered by time; events of
                                                 the same time in the order of

@@ -80,8 +80,8 @@ static void become(const predreg_child_params_t *params, stream_t *streams)
     _exit((errno == ENOENT) ? PREDREG_EXIT_NOT_FOUND : PREDREG_EXIT_CANNOT_RUN);
 }
 
-/* Read once from a pipe of the child, and keep what there is room for.
- * @return 0 if the child has closed its end, so that nothing more comes */
+/* Read once from a pipe of the child, and keep as much as MAX_TEXT has room for.
+ * @return 0 if the child has closed its end of the pipe, so nothing more comes */
 static int read_stream(stream_t *stream)
 {
     char rest[512];

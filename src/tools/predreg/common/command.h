@@ -98,13 +98,14 @@ void predreg_json_print(ucs_json_t *json);
 /** An option. A table of options ends with a name of NULL. */
 typedef struct predreg_option {
     const char *name;   /**< Stands behind two dashes */
-    char       letter;  /**< The short form, behind one dash; 0: there is none */
+    char       letter;  /**< The short form, behind one dash; 0: the option has no
+                             short form */
     const char *value;  /**< Name of the value in the help; NULL: the option has none;
                              in brackets: the value may be missing, and follows "=" */
     const char *help;   /**< What the option does; print_help() breaks the text into
                              lines */
 
-    /** Take the option. @a value is NULL if there is none.
+    /** Take the option. @a value is NULL if the user has given no value.
      *  @return 0, or PREDREG_EXIT_USAGE, and the reason has been printed. */
     int        (*read)(const struct predreg_option *option, const char *value,
                        void *opts);

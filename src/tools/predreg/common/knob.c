@@ -159,7 +159,8 @@ static int check_knob(const char *name, const char *value)
     }
 
     if (uct_predreg_knobs_default(&knobs) != UCS_OK) {
-        predreg_no_memory(); /* The table accepts its own defaults */
+        predreg_no_memory(); /* The default values are in the accepted ranges, so only
+                                memory can be missing */
     }
     ret = (uct_predreg_knobs_set(&knobs, name, value) == UCS_OK) ? 0 : PREDREG_EXIT_USAGE;
     uct_predreg_knobs_cleanup(&knobs);

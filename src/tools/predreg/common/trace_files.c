@@ -22,7 +22,7 @@
 
 /* What is kept of a trace that was used and freed, to find two traces of the same rank */
 typedef struct {
-    long rank; /* -1: none */
+    long rank; /* Rank of the trace; -1: not known */
     char *path;
 } seen_trace_t;
 

@@ -35,7 +35,8 @@ static void find_knobs(predreg_facts_t *facts)
     predreg_errors_collect(&facts->knob_errors);
     predreg_knob_check_environment();
     predreg_errors_collect(&ignored);
-    uct_predreg_knobs_read(&facts->knobs); /* Its errors are in knob_errors already */
+    uct_predreg_knobs_read(&facts->knobs); /* knob_errors already has the errors that
+                                              this call prints */
     predreg_errors_collect(NULL);
     free(ignored);
 }

@@ -27,7 +27,7 @@ BEGIN_C_DECLS
 extern const char *const predreg_ucx_libraries[PREDREG_NUM_LIBRARIES];
 
 
-/** From where a command gets its UCX. */
+/** Where a command gets its UCX from. */
 typedef enum {
     PREDREG_TARGET_NONE,     /**< No command was given */
     PREDREG_TARGET_LAUNCHER, /**< A launcher, such as mpirun, whose ranks may load any
@@ -52,11 +52,12 @@ typedef struct {
 } predreg_target_t;
 
 /**
- * Look at a command, which is never run.
+ * Look at a command, without running it.
  *
- * @param [in]  name    As execvp() takes it; NULL: there is none.
+ * @param [in]  name    Name of the command, as execvp() takes it; NULL: no command was
+ *                      given.
  * @param [out] target  To be cleaned up.
- * @return 0, or -1 if there is no such command.
+ * @return 0, or -1 if the command does not exist.
  */
 int predreg_target_find(const char *name, predreg_target_t *target);
 
@@ -77,8 +78,8 @@ void predreg_target_cleanup(predreg_target_t *target);
 typedef struct {
     char     kernel[PREDREG_HOST_TEXT];
     char     distribution[PREDREG_HOST_TEXT];
-    char     launcher[PREDREG_HOST_TEXT]; /**< Path of the launcher of MPI; empty: there is
-                                               none */
+    char     launcher[PREDREG_HOST_TEXT]; /**< Path of MPI's launcher; empty: no
+                                               launcher was found */
     char     mpi[PREDREG_HOST_TEXT];      /**< Version of MPI, as the launcher prints it */
     char     devices[PREDREG_HOST_TEXT];  /**< RDMA devices of the kernel, separated by
                                                spaces */
@@ -116,8 +117,8 @@ void predreg_host_read_version(char *text, char *version, unsigned max);
 /** Times of registrations of some length. */
 typedef struct {
     unsigned long bytes;
-    double        reg;   /**< Median, microseconds */
-    double        dereg; /**< Median of the deregistrations, microseconds */
+    double        reg;   /**< Median time of a registration, microseconds */
+    double        dereg; /**< Median time of a deregistration, microseconds */
     unsigned      count; /**< Number of measurements; 0: not measured */
 } predreg_probe_cost_t;
 
@@ -163,7 +164,8 @@ typedef struct {
     /* Known once the probe has begun to start UCX with the library */
     int      is_started;
     char     protocols[16];
-    long     pinned;   /**< Bytes that UCX has pinned when it has started; -1: not known */
+    long     pinned;   /**< Bytes that UCX has pinned once it has started; -1: not
+                            known */
 
     /* The status of the library (status/aside.h) */
     int      has_status;
@@ -219,13 +221,14 @@ void predreg_probe_cleanup(predreg_probe_t *probe);
 typedef struct {
     int         json;
     const char  *library; /**< NULL: the library that 'run' would preload */
-    char *const *command; /**< With its arguments, up to a NULL; without a command, only
-                               the NULL */
+    char *const *command; /**< The command with its arguments, up to a NULL; if the
+                               user gives no command, only the NULL */
 } predreg_info_opts_t;
 
 /** All facts. */
 typedef struct {
-    const char          *command;     /**< As the user gave it; NULL: none */
+    const char          *command;     /**< The command as the user gave it; NULL: no
+                                           command was given */
     unsigned            processes;    /**< Processes of the command on this node, by
                                            the options of a launcher; 1 without a
                                            launcher */

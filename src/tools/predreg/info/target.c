@@ -60,7 +60,7 @@ static int is_native(const ElfW(Ehdr) *header)
     return is;
 }
 
-/* Read the path of the loader. @return NULL if there is none */
+/* Read the path of the program's dynamic loader. @return NULL if the program has none */
 static char *read_loader(int fd, const ElfW(Ehdr) *header)
 {
     char path[PATH_MAX] = "";
@@ -106,7 +106,7 @@ static elf_kind_t find_loader(const char *path, char **loader_p)
     return kind;
 }
 
-/* Whether a program gets rights beyond those of its user */
+/* @return whether the system gives a program more rights than its user has */
 static int is_privileged(const char *path)
 {
     struct stat st;

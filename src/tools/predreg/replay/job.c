@@ -169,7 +169,8 @@ static void keep_result(const predreg_replay_opts_t *opts, ucs_status_t status,
                         predreg_replay_result_t *result)
 {
     if (status != UCS_OK) {
-        memset(result, 0, sizeof(*result)); /* There is nothing to clean up */
+        memset(result, 0, sizeof(*result)); /* After an error, the result has nothing
+                                               that must be freed */
     } else if (opts->num_ranks == 0) {
         predreg_replay_result_shrink(result);
     }

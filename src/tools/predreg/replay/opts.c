@@ -19,8 +19,8 @@
  * do the lists of accepted values in messages and in the help.
  */
 
-/* The most ranks of a larger job. No job has more, and numbers computed from this one are
- * far from overflowing */
+/* The most ranks of a larger job. No real job has more, and with this limit no number
+ * computed from the ranks comes close to overflow */
 #define MAX_RANKS 16777216u
 
 
@@ -98,8 +98,8 @@ static const predreg_limit_kind_t *limit_kind(unsigned policy)
     return &predreg_limit_kinds[predreg_policies[policy].limit];
 }
 
-/* @return a list of the policies, or of those with a limit, as in "predict, lru[=BYTES]",
- * to be freed. */
+/* @return a list of all policies, or only of the policies with a limit (with_limit is 1),
+ *         as in "predict, lru[=BYTES]"; to be freed. */
 static char *list_policies(int with_limit)
 {
     char *list = predreg_format("%s", "");

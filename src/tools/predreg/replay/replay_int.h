@@ -40,8 +40,10 @@ typedef struct {
                                                 its own */
     unsigned             num_ranks;      /**< Number of ranks of a larger job; 0: there
                                               is no larger job */
-    unsigned             ranks_per_node; /**< Of the larger job; 0: not given */
-    unsigned             cores_per_node; /**< Of the larger job; 0: not given */
+    unsigned             ranks_per_node; /**< Ranks of the larger job on a node; 0: not
+                                              given */
+    unsigned             cores_per_node; /**< Cores of a node of the larger job; 0: not
+                                              given */
     uint64_t             node_max;       /**< Bound of a node of the larger job, bytes;
                                               0: not given */
     int                  curve;          /**< Whether predict is played with several
@@ -90,8 +92,10 @@ typedef struct {
     long                 number;      /**< Number of the rank in the job. If the trace has
                                            none: -1, and after the ranks were sorted, the
                                            index */
-    unsigned             input;       /**< Index of the path given by the user */
-    size_t               order;       /**< Index in the order of loading */
+    unsigned             input;       /**< Index, among the paths given by the user, of
+                                           the path with this trace */
+    size_t               order;       /**< Index in the order in which ranks were
+                                           loaded */
     predreg_rank_start_t start;
     size_t               num_uses;
     uint64_t             duration;    /**< Recorded run time without the waits, ns */
@@ -105,8 +109,8 @@ typedef struct {
 } predreg_rank_t;
 
 /** Number of results of a rank. First comes a result for each policy, by the number of
- *  the policy, and then a result of predict for each budget of a curve. For the usual
- *  budget there is none, since the result of the policy predict is the same. */
+ *  the policy, and then a result of predict for each budget of a curve. The usual budget
+ *  has no result among these: the policy predict has the same one. */
 #define PREDREG_JOB_RESULTS (PREDREG_REPLAY_LAST + PREDREG_BUDGETS_MAX)
 
 /** A recorded job. Initialize with zeros. */
@@ -117,7 +121,7 @@ typedef struct {
     int64_t                 *offsets; /**< How much later than the first rank each rank
                                            starts, ns */
     int                     aligned;  /**< Whether the offsets are known */
-    predreg_damage_t        damage;   /**< Of all ranks together */
+    predreg_damage_t        damage;   /**< Missing parts of all ranks together */
     predreg_sends_t         sends;    /**< Small sends of all ranks */
     predreg_replay_result_t *results[PREDREG_JOB_RESULTS];
                                       /**< For each policy or budget, the results of all

@@ -20,9 +20,9 @@
 
 /** @file find.c
  *
- * The library is found beside this program, in the build tree or in the installation, so
- * that a moved installation works. In LD_PRELOAD the library comes before all others but
- * libraries of sanitizers.
+ * The library is found beside this program, in the build tree or in the installation. So
+ * an installation still works after it was moved. In LD_PRELOAD, only libraries of
+ * sanitizers come before the library.
  */
 
 /* The library's folder in a build tree, seen from the folder of the program */
@@ -299,8 +299,8 @@ char *predreg_preload_merge(const char *our_value, const char *user_value)
     char *copy = predreg_format("%s", our_value);
     char *value, *library, *saveptr;
 
-    /* Before our library, our value has only libraries of sanitizers. After it come
-     * libraries of the environment; the user's value replaces these */
+    /* In our value, only libraries of sanitizers come before our library. All that comes
+     * after our library is from the environment, and the user's value replaces it */
     for (library = strtok_r(copy, SEPARATORS, &saveptr);
          (library != NULL) && is_sanitizer(library);
          library = strtok_r(NULL, SEPARATORS, &saveptr));

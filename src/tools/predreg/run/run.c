@@ -18,8 +18,8 @@
 
 /** @file run.c
  *
- * Both sub-commands become the command by execvp(): its exit status, signals and process
- * id are those of the command itself.
+ * Both sub-commands replace this program by the command, with execvp(). So the exit
+ * status, signals and process id are those of the command itself.
  */
 
 

@@ -118,9 +118,9 @@ predreg_launcher_t predreg_launcher_by_version(const char *text);
 predreg_launcher_t predreg_launcher_ask(const char *command, int timeout);
 
 /**
- * @return 1 if LD_PRELOAD has to be in the environment of the command for the
- *         ranks to get it; 0 if the arguments of the command set it for the
- *         ranks, so that the library is not preloaded into the launcher itself.
+ * @return 1 if LD_PRELOAD has to be in the environment of the launcher, since the ranks
+ *         get it from there; 0 if the arguments of the launcher set it for the ranks
+ *         only, and the library must not be preloaded into the launcher itself.
  */
 int predreg_launcher_preloads(predreg_launcher_t kind, char *const *argv);
 
@@ -166,15 +166,15 @@ typedef struct {
 } predreg_run_opts_t;
 
 /**
- * Read the options, set their knobs in the environment, and make the file of the
- * summary and the folder of traces. Knobs of the environment are checked like the
- * options, so that a mistake is found before a job is started. If help is asked for,
+ * Read the options, set their knobs in the environment, and make the file of the summary
+ * and the folder of traces. The knobs that were in the environment before are checked
+ * like the options, so a mistake is found before a job starts. If help is asked for,
  * print it and end the program.
  *
- * @param [in]  records  Whether this is `record`.
+ * @param [in]  records  1: the sub-command is `record`; 0: it is `run`.
  *
- * @return 0, and optind is the index of the command in @a argv; or the exit
- *         status, and the reason has been printed; then nothing is left behind.
+ * @return 0, and optind is the index of the command in @a argv; or the exit status: the
+ *         reason has been printed, and a file or folder that was made has been removed.
  */
 int predreg_run_parse(int argc, char **argv, int records, predreg_run_opts_t *opts);
 

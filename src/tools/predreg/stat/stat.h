@@ -52,7 +52,7 @@ typedef enum {
 
 /** A process with counters. */
 typedef struct {
-    pid_t                        pid;    /**< In the name space of this program */
+    pid_t                        pid;    /**< Process id, as seen by this program */
     uint64_t                     looked; /**< Time of the look: CLOCK_MONOTONIC, ns */
     uint64_t                     age;    /**< Age of the counters at the look, ns */
     ucs_rcache_pred_live_state_t state;  /**< The live counters, advanced to the time

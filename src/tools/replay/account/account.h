@@ -138,7 +138,7 @@ typedef unsigned __int128 predreg_byte_ns_t __attribute__((aligned(8)));
  * functions below access it.
  */
 typedef struct predreg_holding {
-    uint64_t          bytes;  /**< Bytes of the pages */
+    uint64_t          bytes;  /**< Bytes of all pages of the registered range */
     uint64_t          begin;  /**< Begin of the registration */
     uint64_t          since;  /**< Begin of the present state */
     unsigned          uses;   /**< Uses under way */

@@ -26,12 +26,12 @@ BEGIN_C_DECLS
 /** The cause of registered memory at an instant. */
 typedef enum {
     PREDREG_CAUSE_USE,      /**< The memory is in use */
-    PREDREG_CAUSE_REG,      /**< During its registration */
-    PREDREG_CAUSE_DEREG,    /**< During its deregistration */
-    PREDREG_CAUSE_AHEAD,    /**< Registered before the begin of a use that then comes */
+    PREDREG_CAUSE_REG,      /**< The memory is being registered */
+    PREDREG_CAUSE_DEREG,    /**< The memory is being deregistered */
+    PREDREG_CAUSE_AHEAD,    /**< Registered ahead, before a use that then comes */
     PREDREG_CAUSE_KEPT,     /**< Kept registered from one use to the next */
     PREDREG_CAUSE_RELEASE,  /**< Between the last use and the deregistration */
-    PREDREG_CAUSE_WASTED,   /**< Registered for a use that never comes */
+    PREDREG_CAUSE_WASTED,   /**< Registered ahead of a use that never comes */
     PREDREG_CAUSE_LAST
 } predreg_cause_t;
 
@@ -51,8 +51,8 @@ typedef struct predreg_change {
 typedef struct predreg_ledger {
     predreg_change_t  *changes;
     size_t            num_changes;
-    size_t            room;   /**< Of the array, in changes */
-    unsigned __int128 by_cause[PREDREG_CAUSE_LAST]; /**< Bytes times ns */
+    size_t            room;   /**< Number of changes that the array has room for */
+    unsigned __int128 by_cause[PREDREG_CAUSE_LAST]; /**< Bytes times ns for each cause */
 } predreg_ledger_t;
 
 /** A step of the curve of registered memory: the bytes from this time on. */

@@ -47,7 +47,7 @@ typedef struct span {
 
 /* A use of a segment */
 typedef struct visit {
-    size_t  use;      /* Index of the use */
+    size_t  use;      /* Index of the use in the timeline */
     int64_t start;    /* Begin of the first registration for this use or for a
                          later use of the same memory */
 } visit_t;
@@ -56,7 +56,8 @@ typedef struct bound {
     const predreg_timeline_t *timeline;
     predreg_account_t        account;
     predreg_segments_t       segments;
-    span_t                   *spans;   /* By use */
+    span_t                   *spans;   /* Span of each use, indexed as the uses of the
+                                          timeline */
     visit_t                  *visits;  /* Room for the visits of a segment */
     uint64_t                 bytes;    /* Size of the present segment */
 } bound_t;

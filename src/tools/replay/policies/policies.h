@@ -39,8 +39,8 @@ typedef struct predreg_replay_params {
                                               needed */
     size_t                   arena_slab; /**< ARENA: length of the longest slab,
                                               a power of 2, bytes */
-    predreg_cost_t           reg;        /**< Cost of registrations, usually
-                                              that of the timeline */
+    predreg_cost_t           reg;        /**< Cost of registrations, usually the cost
+                                              in the timeline */
     predreg_cost_t           dereg;
     uint64_t                 wakeup;     /**< PREDICT, ARENA: time of the helper
                                               to wake up, ns */
@@ -53,13 +53,12 @@ typedef struct predreg_replay_params {
                                               some 0.1 us each, that a replay
                                               may take, see
                                               predreg_segments_steps() */
-    ucs_rcache_pred_params_t cache;      /**< PREDICT, ON_DEMAND, ARENA:
-                                              parameters of the cache, from the
-                                              knobs. ops, arg, node and policy
-                                              are ignored. The sink, if any,
-                                              gets the events of the cache,
-                                              whose clock is ahead of the
-                                              program's */
+    ucs_rcache_pred_params_t cache;      /**< PREDICT, ON_DEMAND, ARENA: parameters of
+                                              the cache, from the knobs. The replay
+                                              ignores ops, arg, node and policy. The
+                                              sink, if any, gets the events of the
+                                              cache; the cache's clock, which gives
+                                              their times, is ahead of the program's */
 } predreg_replay_params_t;
 
 /**
@@ -96,8 +95,8 @@ extern const predreg_limit_kind_t predreg_limit_kinds[PREDREG_LIMIT_LAST];
 
 /** A row of the table. */
 typedef struct predreg_policy {
-    const char            *name;  /**< In options, tables and JSON */
-    const char            *label; /**< In a report */
+    const char            *name;  /**< Name of the policy in options, tables and JSON */
+    const char            *label; /**< Name of the policy in a report */
     const char            *brief; /**< A description in a few words */
     const char            *note;  /**< A sentence on how the policy works; a report
                                        appends the limit, if any */

@@ -42,7 +42,7 @@ PREDREG_POLICY_ROW(ARENA, cache,
                    .limit  = PREDREG_LIMIT_BYTES,
                    .place  = 6)
 
-/* Memory stays registered, as in UCX's cache */
+/* UCX's cache without a limit: memory stays registered */
 PREDREG_POLICY_ROW(LEAVE_PINNED, ucx_cache,
                    .name   = "leave-pinned",
                    .label  = "leave-pinned",
@@ -51,7 +51,7 @@ PREDREG_POLICY_ROW(LEAVE_PINNED, ucx_cache,
                    .place  = 0,
                    .is_key = 1)
 
-/* As LEAVE_PINNED, with a limit on bytes */
+/* UCX's cache, with a limit on the bytes in the cache */
 PREDREG_POLICY_ROW(LRU, ucx_cache,
                    .name   = "lru",
                    .label  = "bound on bytes",
@@ -60,7 +60,7 @@ PREDREG_POLICY_ROW(LRU, ucx_cache,
                    .limit  = PREDREG_LIMIT_BYTES,
                    .place  = 4)
 
-/* As LEAVE_PINNED, with a limit on the number of regions */
+/* UCX's cache, with a limit on the number of regions */
 PREDREG_POLICY_ROW(REGIONS, ucx_cache,
                    .name   = "regions",
                    .label  = "bound on regions",

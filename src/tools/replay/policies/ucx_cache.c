@@ -60,7 +60,8 @@ typedef struct model {
                                                   idle and used regions */
     uint64_t                      max_regions;
     predreg_account_t             account;
-    cache_t                       *caches;     /* By domain */
+    cache_t                       *caches;     /* Cache of each domain, indexed by its
+                                                  number */
     region_t                      **uses;      /* Region of each use */
     predreg_ucx_dereg_t           dereg;
     uint64_t                      now;         /* Time of the program, ns */
@@ -255,8 +256,8 @@ static void model_destroy(model_t *model)
     free(model->uses);
 }
 
-/* At the end of the program, close the account of all remaining
- * registrations */
+/* At the end of the program, close the holdings of all regions that are still
+ * registered */
 static void finish(model_t *model, uint64_t duration)
 {
     cache_t *cache;

@@ -50,7 +50,7 @@ struct predreg_world {
                                            program does something else */
     int                    over;        /* The program is over: operations take
                                            no time */
-    memory_t               *memories;   /* By number; 0 is not used */
+    memory_t               *memories;   /* Indexed by number; number 0 is not used */
     size_t                 num_memories; /* All numbers: used, unused, and 0 */
     size_t                 first_free;  /* First unused number; 0: none */
 

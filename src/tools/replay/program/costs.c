@@ -23,8 +23,8 @@
 #define CLASSES_PER_OCTAVE 4
 /* Room for classes: all sizes up to 2^52 pages have fewer */
 #define MAX_CLASSES        256
-/* Number of halvings of an interval; after so many halvings, its ends are next to each
- * other for a double */
+/* Number of halvings of an interval. After so many halvings, a double cannot tell the
+ * ends of the interval apart */
 #define NUM_HALVINGS       200
 
 
@@ -128,8 +128,8 @@ static unsigned find_quartiles(predreg_points_t *points, weighted_t *quartiles)
     return count;
 }
 
-/* @return whether, of all slopes between two points, those above a value have more weight
- *         than those below. All points differ in size. */
+/* @return whether the slopes above a value have more weight than the slopes below it,
+ *         over all pairs of points. All points differ in size. */
 static int slopes_are_above(const weighted_t *points, unsigned count,
                             double value)
 {

@@ -23,7 +23,7 @@ typedef struct predreg_range {
     uint64_t start;
     uint64_t end;    /**< > start */
     unsigned domain;
-    uint64_t place;  /**< For the caller: an address that the caller has for start */
+    uint64_t place;  /**< Address chosen by the caller, which stands for start */
 } predreg_range_t;
 
 

@@ -309,7 +309,7 @@ static void alloc_arrays(builder_t *builder)
 {
     const ucs_rcache_trace_t *trace = builder->trace;
     predreg_timeline_t *timeline    = builder->timeline;
-    size_t count[UINT8_MAX + 1]     = {0}; /* By type */
+    size_t count[UINT8_MAX + 1]     = {0}; /* Number of events of each type */
     size_t i;
 
     for (i = 0; i < trace->num_events; ++i) {

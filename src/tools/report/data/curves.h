@@ -48,7 +48,7 @@ void predreg_evidence_find(const predreg_timeline_t *timeline,
 typedef struct predreg_column {
     uint64_t min;
     uint64_t max;
-    uint64_t last; /**< At the end of the column's time */
+    uint64_t last; /**< Registered memory at the end of the column's time */
 } predreg_column_t;
 
 /**
@@ -91,7 +91,7 @@ typedef struct report_curve {
 
 /** The curves of the rank with the most memory under leave-pinned. */
 typedef struct report_curves {
-    const char     *rank;     /**< Its name */
+    const char     *rank;     /**< Name of the rank */
     uint64_t       duration;  /**< Run time under the slowest policy, ns */
     uint64_t       period;    /**< Time from one use of a buffer to the next,
                                    ns; 0: there is no zoom */

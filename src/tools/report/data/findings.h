@@ -107,8 +107,11 @@ void predreg_bounds_add(predreg_outcome_t *outcomes,
 
 
 typedef struct predreg_findings {
-    predreg_outcome_t outcomes[PREDREG_REPLAY_LAST]; /**< By policy */
-    predreg_outcome_t bounds[PREDREG_NUM_BOUNDS]; /**< Of UCX's cache */
+    predreg_outcome_t outcomes[PREDREG_REPLAY_LAST]; /**< Outcome of each policy,
+                                                          indexed by
+                                                          predreg_replay_policy_t */
+    predreg_outcome_t bounds[PREDREG_NUM_BOUNDS]; /**< Outcome of each bound on UCX's
+                                                       own cache */
     predreg_budgets_t budgets;     /**< Played budgets of predict, with a helper
                                         on the program's processor; none: num is
                                         0 */

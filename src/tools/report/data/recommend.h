@@ -198,8 +198,8 @@ int predreg_saves(const predreg_findings_t *findings,
 int predreg_costs_nothing(const predreg_findings_t *findings,
                           const predreg_outcome_t *outcome);
 
-/** Find the choice with the least memory among the choices of a setting that
- *  save memory and cost nothing.
+/** Find, for a setting, the choice with the least memory of all choices that save memory
+ *  and cost nothing.
  *  @return choice, or NULL if there is none. */
 const predreg_choice_t *predreg_choose(const predreg_findings_t *findings,
                                        predreg_setting_t setting,

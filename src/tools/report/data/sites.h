@@ -41,7 +41,8 @@ typedef struct predreg_module {
     uint8_t                build_id[UCS_RCACHE_TRACE_MAX_BUILD_ID];
     unsigned               build_id_length; /**< 0: not known */
     predreg_module_state_t state;
-    struct Dwfl            *dwfl;   /**< Of libdw, if the state is READ */
+    struct Dwfl            *dwfl;   /**< Handle of libdw for the module, if the state
+                                         is READ */
     struct Dwfl_Module     *symbols;
 } predreg_module_t;
 
@@ -113,7 +114,7 @@ typedef struct predreg_sites {
     predreg_symbols_t       symbols;
     predreg_place_t         *places;
     unsigned                num_places;
-    khash_t(predreg_places) index;   /**< Of places, by key */
+    khash_t(predreg_places) index;   /**< Index in places of each place, by its key */
 } predreg_sites_t;
 
 

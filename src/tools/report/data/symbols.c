@@ -55,7 +55,8 @@ static void open_module(predreg_module_t *module)
     Dwfl *dwfl;
 
     module->state = PREDREG_MODULE_MISSING;
-    /* For a pipe in a trace, libdw would wait until somebody writes to it */
+    /* If the path in a trace is that of a pipe, libdw would wait until somebody writes to
+     * the pipe */
     if ((stat(module->path, &st) != 0) || !S_ISREG(st.st_mode)) {
         return;
     }
