@@ -118,9 +118,9 @@ static ucs_status_t play_budget(const predreg_timeline_t *timeline,
     return status;
 }
 
-/* Play the budgets in the child, which the kernel ends when the parent ends. After an error
- * the child stops without a message: the parent plays the same budget again, and prints
- * the error */
+/* Play the budgets in the child. The kernel ends the child when the parent ends. After an
+ * error the child stops without a message: the parent plays the same budget again, and
+ * prints the error */
 static void child_main(const predreg_timeline_t *timeline, const curve_t *curve,
                        const predreg_budgets_t *budgets, int fd)
 {

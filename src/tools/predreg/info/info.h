@@ -44,8 +44,8 @@ typedef struct {
     predreg_target_kind_t kind;
     char *path;          /**< The command's file; NULL: no command */
     int  is_privileged;  /**< Whether the program gets rights that its user does not have */
-    char *missing;       /**< A library of UCX linked with the program and not found;
-                              else NULL */
+    char *missing;       /**< A library of UCX that the program is linked with, and
+                              that was not found; NULL: all were found */
     char *libraries[PREDREG_NUM_LIBRARIES + 1]; /**< Libraries that the probe loads, in
                                                      this order, to have the UCX of the
                                                      command; up to a NULL */

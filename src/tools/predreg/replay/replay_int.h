@@ -89,9 +89,9 @@ typedef struct {
 /** A rank whose trace was replayed and freed. */
 typedef struct {
     char                 *path;       /**< Path of the trace */
-    long                 number;      /**< Number of the rank in the job. If the trace has
-                                           none: -1, and after the ranks were sorted, the
-                                           index */
+    long                 number;      /**< Number of the rank in the job. If the trace
+                                           does not tell the number: -1 at first, and
+                                           the index of the rank after sorting */
     unsigned             input;       /**< Index, among the paths given by the user, of
                                            the path with this trace */
     size_t               order;       /**< Index in the order in which ranks were

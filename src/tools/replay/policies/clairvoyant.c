@@ -33,12 +33,13 @@
 #define STEP_TIME 100
 
 
-/* The shortest registration that serves a use; times of the ledger */
+/* A use, and the shortest registration that serves it. The times are times of the
+ * ledger */
 typedef struct span {
-    int64_t        start;   /* Registration begins */
+    int64_t        start;   /* The registration begins */
     int64_t        begin;
     int64_t        end;
-    int64_t        stop;    /* Deregistration ends */
+    int64_t        stop;    /* The deregistration ends */
     uint64_t       mapping; /* Number of unmaps, before the use, of the segments of the
                                use, summed up. Two uses of a range with the same number
                                see the same memory */

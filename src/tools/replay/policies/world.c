@@ -28,14 +28,14 @@ typedef enum {
     HELPER_BUSY     /* It registers or deregisters until helper_next */
 } helper_state_t;
 
-/* Memory with a registration. Its handle is its number in the world: addresses
- * differ between runs */
+/* Registered memory. The cache gets the number of the memory in this world as its handle:
+ * an address would differ from run to run */
 typedef struct memory {
     predreg_holding_t holding;
     uint64_t          address;
     uint64_t          length;
     int               is_used;   /* Whether the number has a registration */
-    size_t            next_free; /* The next unused number; 0: none */
+    size_t            next_free; /* The next number without a registration; 0: none */
 } memory_t;
 
 struct predreg_world {
@@ -51,8 +51,9 @@ struct predreg_world {
     int                    over;        /* The program is over: operations take
                                            no time */
     memory_t               *memories;   /* Indexed by number; number 0 is not used */
-    size_t                 num_memories; /* All numbers: used, unused, and 0 */
-    size_t                 first_free;  /* First unused number; 0: none */
+    size_t                 num_memories; /* Number of elements, with element 0 */
+    size_t                 first_free;  /* The first number without a registration; 0:
+                                           none */
 
     ucs_rcache_pred_t      *pred;
     predreg_coroutine_t    *helper;

@@ -132,8 +132,7 @@ int predreg_points_line(predreg_points_t *points, const predreg_cost_t *guess,
 typedef struct predreg_first_uses {
     predreg_points_t points;      /**< The measurements */
     void             *registered; /**< The registered memory; see ranges.h */
-    unsigned         num_domains; /**< Number of the highest used domain, plus
-                                       1 */
+    unsigned         num_domains; /**< The highest number of a used domain, plus 1 */
 } predreg_first_uses_t;
 
 /** Add a use. The caller passes the uses and unmaps of a trace in the order of their

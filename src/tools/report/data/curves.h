@@ -74,8 +74,8 @@ void predreg_curve_columns(const predreg_step_t *steps, size_t num_steps,
 /** The length of a zoom, in periods: more than one, to show the time before the
  *  use as well. */
 #define PREDREG_ZOOM_PERIODS  1.25
-/** If the program is slower under some policy, the zoom is longer by the factor of the
- *  slowest policy, but at most by this factor. */
+/** The zoom has the same length for all policies. The length grows with the run time of
+ *  the slowest policy, but at most by this factor. */
 #define PREDREG_ZOOM_SLOWEST  4
 
 

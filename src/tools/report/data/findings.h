@@ -31,7 +31,7 @@ typedef struct predreg_outcome {
     double   byte_seconds;
     double   by_cause[PREDREG_CAUSE_LAST]; /**< byte * s */
     PREDREG_RESULT_NUMBERS(PREDREG_NUMBER_FIELD)
-    uint64_t duration;     /**< ns */
+    uint64_t duration;     /**< Sum over the ranks of their run times, ns */
     uint64_t longest;      /**< Highest duration of a rank, ns */
     double   helper_crowded; /**< The sum over parts of the run: the working time of
                                   the helper in a part, ns, times the load of the
@@ -82,22 +82,22 @@ static inline double predreg_outcome_load(const predreg_outcome_t *outcome)
 uint64_t predreg_bound_bytes(unsigned index);
 
 /**
- * List the bounds to play of a rank.
+ * List the bounds on UCX's cache under which a rank is to be played.
  *
  * @param [in]  peak    Peak of the rank under leave-pinned, bytes.
- * @param [out] limits  Room for PREDREG_MAX_TRIED. The largest comes first.
+ * @param [out] limits  Room for PREDREG_MAX_TRIED bounds. The largest comes first.
  * @return the number of bounds.
  */
 unsigned predreg_bounds_to_try(uint64_t peak, uint64_t *limits);
 
 /**
- * Add a rank to the outcomes of its known bounds.
+ * Add a rank to the outcomes of the bounds whose result is known for the rank.
  *
- * @param [in,out] outcomes  By bound, PREDREG_NUM_BOUNDS of them. A bound that
- *                           is not known of all ranks has fewer ranks than the
+ * @param [in,out] outcomes  PREDREG_NUM_BOUNDS outcomes, indexed by bound. If a bound is
+ *                           not known for all ranks, its outcome has fewer ranks than the
  *                           job.
- * @param [in]     pinned    Result under leave-pinned, which is also the result
- *                           of each bound that is not below the peak.
+ * @param [in]     pinned    Result under leave-pinned, which is also the result of each
+ *                           bound that is not below the peak.
  * @param [in]     tried     Results of smaller bounds, in any order.
  */
 void predreg_bounds_add(predreg_outcome_t *outcomes,
@@ -119,8 +119,9 @@ typedef struct predreg_findings {
                                                        the budgets */
     uint64_t          known_regions; /**< The most regions that predict remembers; 0:
                                           not known */
-    uint64_t          max_buffers; /**< Most used buffers of a rank */
-    uint64_t          sum_buffers; /**< Used buffers of all ranks */
+    uint64_t          max_buffers; /**< The largest number of buffers used in a rank */
+    uint64_t          sum_buffers; /**< Sum over the ranks of the numbers of used
+                                        buffers */
     double            in_use;      /**< Bytes of uses times their duration, byte
                                         * s, of all ranks */
     double            in_long_use; /**< The same sum, but only of uses longer than half
@@ -128,7 +129,8 @@ typedef struct predreg_findings {
     int               pools_known; /**< Whether a trace has pool_bytes */
     uint64_t          pool_bytes;  /**< Registered bytes of UCX's own pools,
                                         mean of the ranks with this number */
-    unsigned          domains;     /**< Most opened memory domains of a rank */
+    unsigned          domains;     /**< The largest number of memory domains opened in
+                                        a rank */
     uint64_t          events;      /**< Recorded events, all ranks */
     uint64_t          lost;        /**< Lost events, all ranks */
     unsigned          truncated;   /**< Ranks whose trace has no end */

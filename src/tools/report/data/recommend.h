@@ -161,9 +161,9 @@ enum {
                                             of pools is not known */
     PREDREG_CAVEAT_SPREAD    = 1 << 7, /**< Registrations cost far more in some
                                             ranks than in others */
-    PREDREG_CAVEAT_IDLE      = 1 << 8  /**< Predict pays, or costs as little,
-                                            only with a processor for each
-                                            helper */
+    PREDREG_CAVEAT_IDLE      = 1 << 8  /**< Predict does what the report says only with
+                                            a processor for each helper: without one,
+                                            no budget is recommended */
 };
 
 typedef struct predreg_advice {
