@@ -29,11 +29,13 @@
 #define MOVE_EMPTY 256
 
 /* An element meets another one if it follows an element of another key in the
- * same bucket. More than one element in four is too many. Of elements spread at
- * random, one in five meets another one just before the buckets are doubled */
+ * same bucket. Buckets are crowded if more than one element in MET_PART meets
+ * another one. Of elements spread at random, one in five does just before the
+ * buckets are doubled */
 #define MET_PART 4
 
-/* So many elements may meet others in any case: they are not worth more buckets */
+/* Buckets are never crowded if at most this many elements meet others: so few
+ * elements are not worth more buckets */
 #define MET_FEW 64
 
 /* Bits of a key within a grain: their number at first, by how many the number
@@ -48,7 +50,7 @@
 
 
 /* Let each window have as many grains as there are buckets, 2^bits, and begin f
- * buckets after the window before. Elements that are s grains apart would have
+ * buckets after the end of the window before. Elements s grains apart would have
  * the same buckets in every window if f - 2^bits were a multiple of s. So f -
  * 2^bits is 1 more than a multiple of the primes below, and has no divisor in
  * common with any s that is made of these primes alone */
@@ -163,8 +165,8 @@ static int differ(const ucs_buckets_t *buckets,
            buckets->key(ucs_container_of(next, ucs_hlist_link_t, list));
 }
 
-/* @return whether elements that meet in a bucket are counted now: in old
- * buckets they are counted when they move */
+/* @return whether the caller is to count the elements of a bucket that meet
+ * others. Elements of old buckets are counted when they move instead */
 static int is_counted(const ucs_buckets_t *buckets,
                       const ucs_hlist_head_t *head)
 {

@@ -15,20 +15,22 @@
 
 /** @file buckets.h
  *
- * The buckets of a hash table whose elements bring their own links. There are
- * always two to four times as many buckets as elements, so that a bucket holds one
- * or two elements, whatever their number. When the buckets are doubled, the
- * elements move a few buckets at a time, with each new element: nobody ever waits
- * for all of them to move. khash of UCS moves all at once and allocates then, so
- * that nobody can use it under a lock.
+ * The buckets of a hash table whose elements bring their own links. The caller
+ * doubles the buckets once there are half as many elements as buckets, and so most
+ * buckets hold one or two elements at most. After a doubling, the elements of a
+ * few buckets move with each new element: nobody ever waits for all elements to
+ * move. khash of UCS moves all elements at once, and allocates memory then, which
+ * a thread with a lock must not do.
  *
  * Buckets are scattered or ordered. A hash of the key says which scattered bucket
  * has the key. In ordered ones close keys have close buckets: a walk through a
  * million buffers in the order of their addresses is a walk through neighbouring
  * memory, and the processor fetches ahead. See @ref ucs_order_t.
  *
- * Two functions that need no lock allocate and free memory; for all others the
- * caller holds the lock of the table, if there is one.
+ * The caller holds the lock of the table, if there is one, except in
+ * ucs_buckets_alloc(), and before and after all use of the table
+ * (initialization and cleanup). These are the only functions that allocate or
+ * free memory.
  */
 
 /** @return the key of an element, by its link. */
@@ -37,9 +39,9 @@ typedef uint64_t (*ucs_buckets_key_t)(const ucs_hlist_link_t *link);
 
 /**
  * How ordered buckets follow the order of keys. The keys are divided into
- * grains, ranges of equal length: the bucket of a grain is the one after the
- * bucket of the grain before. Grains are divided into windows: each window
- * begins some buckets later than the window before has ended.
+ * grains, ranges of equal length, and each grain has one bucket. A window is a
+ * row of grains whose buckets are a row as well; the first bucket of a window
+ * comes some buckets after the last bucket of the window before.
  *
  * At first a grain is a page, in which hardly two buffers begin, and a window
  * has as many grains as there are buckets; the next window begins a few buckets
@@ -89,8 +91,8 @@ ucs_status_t ucs_buckets_init(ucs_buckets_t *buckets,
 
 /** Allocate the first buckets, ordered ones, for 2^bits elements.
  *  ucs_ordered_add() adds the elements, and ucs_ordered_remove() removes them.
- *  2^(bits + 1) is at least the number of grains in a small window, see
- *  buckets.c. */
+ *  The caller chooses bits so that 2^(bits + 1) is at least the number of
+ *  grains in a small window, see buckets.c. */
 ucs_status_t
 ucs_buckets_init_ordered(ucs_buckets_t *buckets,
                          unsigned bits,
@@ -106,8 +108,8 @@ ucs_buckets_capacity(const ucs_buckets_t *buckets)
     return 1u << (buckets->bits - 1);
 }
 
-/** @return twice as many buckets, for @ref ucs_buckets_grow, or
- *          NULL. Without the lock.
+/** @return memory for twice as many buckets, for @ref ucs_buckets_grow; NULL if
+ *          there is none. The caller need not hold the lock.
  *
  * @param [in] capacity  What ucs_buckets_capacity() says now. */
 ucs_hlist_head_t *ucs_buckets_alloc(unsigned capacity);
@@ -116,15 +118,17 @@ ucs_hlist_head_t *ucs_buckets_alloc(unsigned capacity);
  *
  * @param [in] heads     New buckets.
  * @param [in] capacity  The capacity for which the new buckets were allocated.
- * @return memory that the caller frees after the unlock, or NULL: buckets that
- *         are empty by now, or @a heads if another thread has let the buckets
- *         grow meanwhile. */
+ * @return memory that the caller frees after the unlock, or NULL. It is the old
+ *         buckets of an earlier growth, which are empty by now; or @a heads, if
+ *         nothing begins: elements still move, or another thread has let the
+ *         buckets grow since the caller read the capacity. */
 ucs_hlist_head_t *
 ucs_buckets_grow(ucs_buckets_t *buckets,
                  ucs_hlist_head_t *heads, unsigned capacity);
 
-/** Move the elements of two old buckets, if there are any. To be called for each
- *  new element, so that all have moved before the buckets have to grow again. */
+/** Move the elements of a few old buckets (MOVE_STEPS in buckets.c), if there are
+ *  old buckets. To be called for each new element: then all old buckets are empty
+ *  before the buckets have to grow again. */
 void ucs_buckets_move(ucs_buckets_t *buckets);
 
 /** Add an element to ordered buckets. */
@@ -135,22 +139,23 @@ void ucs_ordered_add(ucs_buckets_t *buckets,
 void ucs_ordered_remove(ucs_buckets_t *buckets,
                         ucs_hlist_link_t *link);
 
-/** @return whether ordered buckets should be doubled before they are full,
- *  since too many elements meet others; 0 while elements move. */
+/** @return whether the caller should double ordered buckets before they are
+ *  full, since too many elements meet others; 0 while elements move, and once
+ *  grains are as small as they get. */
 int ucs_ordered_is_crowded(
         const ucs_buckets_t *buckets);
 
-/** There is no memory to double crowded buckets: put up with the elements that
- *  meet others now. The buckets are crowded again when as many more elements
- *  do. */
+/** For a caller that has no memory to double crowded buckets: tolerate the
+ *  elements that meet others now. The buckets count as crowded again once too
+ *  many further elements meet others. */
 static inline void
 ucs_ordered_put_up(ucs_buckets_t *buckets)
 {
     buckets->tolerated = buckets->met;
 }
 
-/** @return the scattered bucket for elements of a key; it may have other keys
- *  as well. */
+/** @return the scattered bucket for elements of a key; elements of other keys may
+ *  be there as well. */
 static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
 ucs_bucket(const ucs_buckets_t *buckets, uint64_t key)
 {
@@ -163,7 +168,8 @@ ucs_bucket(const ucs_buckets_t *buckets, uint64_t key)
     return &buckets->heads[index];
 }
 
-/** @return the number of the bucket of a key: its low bits, for up to 2^32 buckets. */
+/** @return a number whose low bits, up to 32, are the number of a key's bucket; the
+ *          caller cuts off the bits above. */
 static UCS_F_ALWAYS_INLINE uint64_t
 ucs_order_place(const ucs_order_t *order, uint64_t key)
 {
@@ -171,8 +177,8 @@ ucs_order_place(const ucs_order_t *order, uint64_t key)
            (((key >> order->window) * order->factor) >> 32);
 }
 
-/** @return the ordered bucket for elements of a key; it may have other keys as
- *  well. */
+/** @return the ordered bucket for elements of a key; elements of other keys may be
+ *  there as well. */
 static UCS_F_ALWAYS_INLINE ucs_hlist_head_t *
 ucs_ordered_bucket(const ucs_buckets_t *buckets,
                    uint64_t key)

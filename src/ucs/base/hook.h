@@ -18,7 +18,8 @@ BEGIN_C_DECLS
  * A program may map and unmap memory in the handler of a signal, although POSIX
  * allows neither, and the signal may come while its thread is in a memory hook. The
  * thread does not go on before the handler has returned: a handler that waited
- * for a lock, or for pages, of its own thread would wait for ever. So signals
+ * for a lock that its own thread has, or for pages at which its own thread works,
+ * would wait for ever. So signals
  * wait until the thread has left the hook, and a handler finds every table as
  * another thread would find the table: memory that the handler unmaps is
  * unmapped when munmap() returns.
@@ -28,9 +29,9 @@ BEGIN_C_DECLS
  * that finds the list full, and for memory that the handler maps where it has
  * just unmapped some while other threads still work at the old pages. A pair of
  * calls here takes two system calls, 0.3 us together on a virtual machine,
- * where munmap() itself takes longer. The lock of the cache, which each use
- * takes for some 25 ns, has no time for them: the cache defers
- * (cache/deferred.c).
+ * where munmap() itself takes longer. Each use of the cache holds the lock of the
+ * cache for some 25 ns, and two system calls would take far longer: so the cache
+ * does defer unmappings (ucs/rcache_pred/cache/deferred.c).
  */
 
 /** No handler of a signal interrupts this thread from now on until ucs_hook_leave().
@@ -38,8 +39,8 @@ BEGIN_C_DECLS
  *  and with any lock. Leaves errno as it was. */
 void ucs_hook_enter(void);
 
-/** The end of ucs_hook_enter(), by the same thread, or by the only thread of a child
- *  that was forked in between. Signals that have come meanwhile are handled
+/** End a section that ucs_hook_enter() has begun in the same thread, or in the parent
+ *  of this forked child. Signals that have come meanwhile are handled
  *  before the outermost call returns: the caller must have unlocked all locks
  *  of hooks before. */
 void ucs_hook_leave(void);

@@ -13,23 +13,25 @@ BEGIN_C_DECLS
 
 /** @file line.h
  *
- * A line of least squares through points, slope * x + begin, for costs: neither part is
- * ever negative. The cache fits what registrations cost while the program runs, the replay
- * what was recorded, EAGER what it measures at the start. First uses of buffers, some of
+ * A line of least squares through points, slope * x + begin, for costs: neither slope nor
+ * begin is ever negative. The cache fits the costs of registrations while the program
+ * runs, the replay fits recorded costs, and the part for small sends (EAGER) fits costs
+ * that it measures at the start. First uses of buffers, some of
  * which take far too long for other reasons, need medians in place of squares, see
  * tools/replay/program/costs.h.
  *
  * The functions are pure.
  */
 
-/** The points say nothing about the slope if the spread of x is a smaller part
- *  of sum(x^2) than this. */
+/** The points say nothing about the slope if the spread of x is less than this
+ *  part of sum(x^2). */
 #define UCS_LINE_MIN_SPREAD 1e-6
 
 
-/** Sums over the points, each with a weight. All 0: there is no point. */
+/** Sums over the points, each times the weight of its point. All 0: there is no
+ *  point. */
 typedef struct ucs_line {
-    double n;  /**< Of the weights */
+    double n;  /**< Sum of the weights */
     double x;
     double y;
     double xx;
@@ -65,7 +67,7 @@ static inline void ucs_line_fade(ucs_line_t *line, double part)
  * @param [inout] slope_p  The former slope, which stays if all x are about the
  *                         same, unless the begin would be negative.
  * @param [out]   begin_p  The line at x = 0.
- * @return whether the points tell the slope.
+ * @return whether the points tell the slope; 0 if all x are about the same.
  */
 static inline int
 ucs_line_fit(const ucs_line_t *line, double *slope_p, double *begin_p)

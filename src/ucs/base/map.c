@@ -103,10 +103,10 @@ out:
     return status;
 }
 
-/* Empty the place of a handle. If the next place was never used, no search goes
- * beyond the emptied place: it is as never used again, and so are emptied
- * places right before it. So a table in which handles come and go does not fill
- * up */
+/* Empty the place of a handle. If the next place has the key NULL (never used), no
+ * search needs to go beyond the emptied place: its key becomes NULL, too, and so do
+ * the keys of emptied places right before it. So a table in which handles come and
+ * go does not fill up */
 static void empty(ucs_map_table_t *table, ucs_map_place_t *place)
 {
     /* Plus the size of the table: i - 1 is never below 0, and ucs_map_place()

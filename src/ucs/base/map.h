@@ -39,7 +39,8 @@ typedef struct ucs_map_place {
     _Atomic(void*)       value; /**< Relaxed; NULL if no handle is here */
 } ucs_map_place_t;
 
-/** A key that no handle has: the search goes on behind the place. */
+/** The key of a place whose handle was taken out: no handle has this key, and a search
+ *  goes on behind such a place. */
 #define UCS_MAP_LEFT ((const void*)1)
 
 /** A table. Only the functions below use it. */
@@ -126,13 +127,16 @@ ucs_map_find(const ucs_map_t *map, const void *key)
            ucs_relaxed_load(&place->value) : NULL;
 }
 
-/** Set the value of a handle, in place of the value before; not NULL. Any thread.
+/** Give a handle a value; if the map has the handle already, the new value replaces the
+ *  old one. Any thread.
  *
- *  @param [in] key  Neither NULL nor UCS_MAP_LEFT.
+ *  @param [in] key    Neither NULL nor UCS_MAP_LEFT.
+ *  @param [in] value  Not NULL.
  *  @return UCS_OK or UCS_ERR_NO_MEMORY. */
 ucs_status_t ucs_map_put(ucs_map_t *map, const void *key, void *value);
 
-/** Take a handle out of the map. Any thread. @return its value, as ucs_map_find(). */
+/** Take a handle out of the map. Any thread. @return the value of the handle; NULL if the
+ *  map does not have the handle. */
 void *ucs_map_take(ucs_map_t *map, const void *key);
 
 /** Make the lock of a map anew in a forked child, which has no other thread

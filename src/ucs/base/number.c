@@ -14,12 +14,13 @@
 #include <string.h>
 #include <strings.h>
 
-/* Longer lines are taken for several ones: short, since threads with small stacks read
- * files, too */
+/* Room for a line of a file; a longer line is taken for several lines. The room is small,
+ * since threads with small stacks read files, too */
 #define LINE_SIZE 256
 
 
-/* @return the power of 2 of a unit of bytes, or -1 for any other text. */
+/* @return the exponent n of a unit of 2^n bytes, such as 10 for "k"; -1 for any other
+ *         text. */
 static int unit_shift(const char *unit)
 {
     static const char letters[] = "kmgt";

@@ -14,7 +14,7 @@
  *
  * Relaxed operations on atomic variables: for numbers and flags that nothing else depends
  * on, or that a lock or another operation orders. The comment on each such variable says
- * which. Any thread may call these, memory hooks included.
+ * which. Any thread may use these macros, memory hooks included.
  */
 
 /** @return the value of a variable. */
@@ -36,12 +36,12 @@
 #define ucs_relaxed_or(_ptr, _bits) \
     atomic_fetch_or_explicit(_ptr, _bits, memory_order_relaxed)
 
-/** Clear all bits of a variable but these. @return the value before. */
+/** Clear all bits of a variable but the ones in @a _bits. @return the value before. */
 #define ucs_relaxed_and(_ptr, _bits) \
     atomic_fetch_and_explicit(_ptr, _bits, memory_order_relaxed)
 
-/** Replace a value by another one, if the variable has the old value; else get the present
- *  value. @return whether the value was replaced. */
+/** Set a variable to @a _new if it has the value *_old_p; else store its present value
+ *  in *_old_p. @return whether the variable was set. */
 #define ucs_relaxed_cas(_ptr, _old_p, _new) \
     atomic_compare_exchange_strong_explicit(_ptr, _old_p, _new, \
                                             memory_order_relaxed, \

@@ -14,8 +14,8 @@
  * A string buffer of UCS in memory of the caller. UCS's own macros, such as
  * UCS_STRING_BUFFER_ONSTACK, compile the layout of the structure into the
  * caller, and UCX 1.17 moved the bit in the capacity that keeps UCS from giving
- * such memory to realloc(). So the libucs that runs fills in the structure. Any
- * thread may use the buffer.
+ * such memory to realloc(). So a function of the libucs that the process has loaded
+ * fills in the structure. Any thread may use the buffer.
  */
 
 static inline ucs_string_buffer_t ucs_strb_fixed(char *memory,
@@ -27,8 +27,8 @@ static inline ucs_string_buffer_t ucs_strb_fixed(char *memory,
     return strb;
 }
 
-/** Define an empty string buffer, in which longer texts are cut off. Nothing of
- *  it needs to be freed. */
+/** Define an empty string buffer with its memory, two local variables that nobody
+ *  frees. A text longer than the capacity is cut off. */
 #define UCS_STRB(_var, _capacity) \
     char _var##_memory[_capacity]; \
     ucs_string_buffer_t _var = \

@@ -143,8 +143,8 @@ void ucs_tree_remove(ucs_tree_t *tree,
         return;
     }
 
-    /* The next element, which has no child on the side of earlier elements,
-     * takes the place */
+    /* The element after the removed one takes its place. That element has no
+     * child on the side of earlier elements */
     next   = ucs_tree_first(node->child[1]);
     lowest = (next->parent == node) ? next : next->parent;
     replace(tree, next, next->child[1]);

@@ -15,8 +15,9 @@ BEGIN_C_DECLS
  *
  * How a thread waits, without a lock, for an act of another thread: the end of a
  * registration, the release of memory, the leaving of a list. Most often the other
- * thread is a helper, whose scheduling class is the usual one (SCHED_BATCH), while
- * the ranks may belong to a real-time class. A real-time thread that spins, or
+ * thread is a helper, which the kernel schedules as a usual thread (SCHED_BATCH),
+ * while the program's threads may be of a real-time class. A real-time thread that
+ * spins, or
  * calls sched_yield(), keeps the helper from their common processor, and would wait
  * for ever. The thread has to sleep; and if a third thread has a priority between
  * the two, the helper must inherit the priority of the sleeper (sched(7), futex(2)
