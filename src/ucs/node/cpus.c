@@ -35,7 +35,8 @@ typedef struct {
     cpu_set_t                        left;   /* Idle processors without a helper */
     cpu_set_t                        whole;  /* Idle processors whose siblings
                                                 are idle, too */
-    unsigned                         helpers[CPU_SETSIZE]; /* On each processor */
+    unsigned                         helpers[CPU_SETSIZE]; /* Number of helpers
+                                                              on each processor */
     double                           parts[CPU_SETSIZE]; /* Part of each
                                                             processor for one
                                                             process: 1 divided
@@ -270,9 +271,9 @@ static void share_idle(division_t *division, unsigned index)
     }
 }
 
-/* @return whether a process has the same processors as the process before it,
- * so that nobody needs to walk through them again. Where no process is bound,
- * all have the same ones */
+/* @return whether a process has the same processors as the process before it: then
+ * the caller need not walk through them again. Where no process is bound, all
+ * processes have the same processors */
 static int has_same_cpus(const ucs_rcache_pred_cpu_user_t *users, unsigned index)
 {
     return (index > 0) &&
@@ -308,7 +309,8 @@ static void count_users(division_t *division)
     }
 }
 
-/* @return the sum of a process's parts of its processors; 1 if they are unknown */
+/* @return the sum of a process's parts of its processors, at most 1; 1 also if its
+ *         processors are unknown */
 static double sum_shares(const division_t *division, unsigned index)
 {
     const ucs_rcache_pred_cpu_user_t *user = &division->users[index];
@@ -325,7 +327,7 @@ static double sum_shares(const division_t *division, unsigned index)
     return (sum > 0) ? ucs_min(sum, 1) : 1;
 }
 
-/* Write the part of the processors of each seat, and its sharers */
+/* Write the share, the sharers and the rank into each seat */
 static void finish_seats(division_t *division)
 {
     unsigned rank = 0;
@@ -415,7 +417,8 @@ void ucs_rcache_pred_cpus_usable(cpu_set_t *usable)
     int ret;
 
     CPU_ZERO(usable);
-    /* The thread inherits the blocked signals: no handler of the program runs there */
+    /* The new thread inherits the blocked signals, so no handler of the program runs in
+     * the thread */
     ucs_hook_enter();
     ret = pthread_create(&thread, NULL, usable_func, usable);
     ucs_hook_leave();

@@ -23,8 +23,8 @@ BEGIN_C_DECLS
  * others are for tests.
  */
 
-/** A processor is idle if the programs use at most this part of it. A rank that
- *  computes for so little of its time can wait for a helper. */
+/** A processor is idle if the programs use at most this part of its time. A process
+ *  that computes so little can wait for a helper on its processor. */
 #define UCS_RCACHE_PRED_IDLE_BUSY_PART 0.125
 
 /** Stands for a processor that the kernel does not list. */
@@ -64,8 +64,8 @@ void ucs_rcache_pred_idle_read_cores(const char *root, const cpu_set_t *cpus,
 /** The processors. */
 typedef struct ucs_rcache_pred_cpus {
     cpu_set_t idle;              /**< Used by helpers alone */
-    uint16_t  core[CPU_SETSIZE]; /**< Number of each one's core. Hardware threads of
-                                      one core have the same number */
+    uint16_t  core[CPU_SETSIZE]; /**< Number of each processor's core. Hardware
+                                      threads of one core have the same number */
 } ucs_rcache_pred_cpus_t;
 
 /** A process of the node. */
@@ -121,14 +121,15 @@ int ucs_rcache_pred_cpus_seats(const ucs_rcache_pred_cpus_t *cpus,
                                unsigned num_users,
                                ucs_rcache_pred_cpu_seat_t *seats);
 
-/** The processors of a process: the usable ones of its mask, as far as both are
- *  known. Pure. */
+/** Find the processors of a process: those that are both usable and in its affinity
+ *  mask. If the mask is empty, all usable ones; if no processor is both, the mask.
+ *  Pure. */
 void ucs_rcache_pred_cpus_own(const cpu_set_t *affinity, const cpu_set_t *usable,
                               cpu_set_t *own);
 
 /**
- * Processors to which a thread of this process could be bound: online and in its
- * cpuset, whatever its affinity mask is. Starts a thread.
+ * Find the processors to which a thread of this process could be bound: online and in
+ * the cpuset of the process, whatever its affinity mask is. Starts a thread for that.
  *
  * @param [out] usable  None if the kernel does not tell.
  */

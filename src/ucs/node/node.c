@@ -27,7 +27,8 @@
  * a time slice on a crowded node. */
 #define RESERVE_ATTEMPTS 2
 
-/* The most one process can have without a bound: its numbers must not wrap */
+/* The most bytes, and regions, that a process can have if there is no bound: the
+ * numbers in its slot must not wrap around */
 #define SLOT_MAX (UINT64_MAX / 2)
 
 
@@ -121,8 +122,8 @@ int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
            try_reserve(node, bytes, regions);
 }
 
-/* @return whether a further reservation can never fit a bound, of which the
- * reserve of this process holds a part */
+/* @return whether a further reservation can never fit a bound.
+ * @param [in] held  The part of the bound that the reserve of this process holds */
 static int never_fits(uint64_t more, uint64_t max, uint64_t held)
 {
     return (more > 0) && (more > ucs_min(max, SLOT_MAX) - held);
@@ -138,7 +139,8 @@ int ucs_rcache_pred_node_never_fits(const ucs_rcache_pred_node_t *node,
            never_fits(regions, params->max_regions, params->reserve_regions);
 }
 
-/* @return by how much a sum exceeds its maximum, if so much is added to the sum */
+/* @return by how much a sum would exceed its maximum with @a more added; 0 if it would
+ *         not */
 static uint64_t missing(uint64_t sum, uint64_t more, uint64_t max)
 {
     sum = add_saturated(sum, more);
@@ -232,14 +234,15 @@ int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node)
         return 0;
     }
 
-    /* Relaxed: numbers. If they are 0, others have given back enough since */
+    /* Relaxed: plain numbers. If both are 0, other processes have given back enough room
+     * since the ask */
     return (ucs_relaxed_load(&node->shm->wanted_bytes) > 0) ||
            (ucs_relaxed_load(&node->shm->wanted_regions) > 0);
 }
 
 
-/* Say that a bound has no room for the reserve of this process. @param [in] values  Bound,
- * reserve and what the others have: bytes, or numbers of regions */
+/* Log that a bound has no room for the reserve of this process. @param [in] values  The
+ * bound, the reserve, and what the other processes have: bytes, or numbers of regions */
 static void complain(const char *name, int is_bytes, const uint64_t values[3],
                      unsigned num_others)
 {
@@ -312,7 +315,7 @@ static void node_start(ucs_rcache_pred_node_t *node)
     ucs_relaxed_store(&node->asks_seen, atomic_load(&node->shm->asks));
 }
 
-/* @return a number of this process's PID and time name spaces */
+/* @return a number that stands for the PID and time name spaces of this process */
 static uint64_t name_spaces(void)
 {
     static const char *const paths[] = {

@@ -19,16 +19,17 @@ BEGIN_C_DECLS
 
 /** @file node.h
  *
- * Knowledge of each other of the processes of one user on one node: how much memory
- * each has registered, so that all of them together keep a bound, which processors
- * are idle, and which processes keep their helper threads where there are too few
- * processors (CF'11, section 5).
+ * What the processes of one user on one node tell each other: how much memory each
+ * has registered, for a bound that all of them keep together; which processors are
+ * idle; and which processes keep their helper threads where there are too few
+ * processors (section 5 of the paper CF'11, see ucs/rcache_pred/api/rcache_pred.h).
  *
  * Each process has a slot in shared memory, and is its only writer. The share of a
  * killed process is not lost: another process that finds its slot clears the slot.
- * The memory is freed with the last process, however the process ended. The share
- * stays as long as a forked child lives and has not run another program (exec),
- * since the child keeps the memory of its parent registered. A process that runs
+ * The shared memory is freed with the last process, however the process ended. The
+ * share of an ended process stays as long as a forked child of the process lives
+ * and has not run another program (exec), since the child keeps the memory of its
+ * parent registered. A process that runs
  * another program without leaving keeps its share until the process ends or joins
  * again.
  *
@@ -55,10 +56,12 @@ typedef struct ucs_rcache_pred_node_params {
     uint64_t reserve;     /**< Bytes of the bound that belong to this process
                                from joining to leaving, for registrations that
                                must not fail */
-    uint64_t reserve_regions; /**< Regions of the bound, likewise */
+    uint64_t reserve_regions; /**< Regions of the bound that belong to this process,
+                                   as reserve */
     const char *bytes_name;   /**< Users' name of the bound on bytes, for messages;
                                    NULL if UNLIMITED */
-    const char *regions_name; /**< Users' name of the bound on regions, likewise */
+    const char *regions_name; /**< Users' name of the bound on regions; NULL if
+                                   UNLIMITED */
     const char *root;     /**< The folder of proc and sys; NULL: the system's.
                                Others are for tests */
     cpu_set_t affinity;   /**< Processors to which the launcher has bound this
@@ -168,9 +171,9 @@ typedef struct ucs_rcache_pred_node_seat {
                             sibling, or 0 without a processor of its own */
     unsigned  rank;    /**< How many helpers with a processor of their own belong to
                             processes with more demand */
-    unsigned  sharers; /**< Helpers on the processor of this helper, which is
-                            included, if every process has a helper: n of
-                            inequality (2) */
+    unsigned  sharers; /**< How many helpers share the processor of this helper,
+                            itself included, supposing that every process has a
+                            helper: n of the paper's inequality (2) */
     double    share;   /**< Part of a processor for this process, 0 to 1: the
                             sum over the processors of its mask, each divided by
                             the number of processes that may run there */

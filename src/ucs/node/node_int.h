@@ -44,7 +44,8 @@ BEGIN_C_DECLS
  * freed at the end as well; held by a mapping, the lock even outlives the
  * registrations. But its file needs a name: another user could take the name, a process
  * with a /dev/shm of its own would not find the file, and systemd-logind removes the
- * file when the user logs out from the node. Then the living are taken for dead.
+ * file when the user logs out from the node. Then living processes would be taken for
+ * dead.
  *
  * The bounds are kept without a lock. A process first adds its wish to its slot, then
  * sums all slots; if the sum is above the bound, the process takes its part back and
@@ -73,15 +74,16 @@ BEGIN_C_DECLS
 /** Version of the layout of the shared memory: every change of the layout raises it. */
 #define UCS_RCACHE_PRED_NODE_VERSION 5
 
-/** Slots: more processes than processors of any node so far. */
+/** Number of slots, and so of processes at most: more than any node has processors so
+ *  far. */
 #define UCS_RCACHE_PRED_NODE_SLOTS   1024
 
 /** Words of an affinity mask. */
 #define UCS_RCACHE_PRED_NODE_CPU_WORDS (CPU_SETSIZE / 64)
 
 
-/** A process by its pid and its start time: the kernel gives pids to others later, the
- *  pair never. 0: none. */
+/** The name of a process: its pid and its start time. The kernel may give the pid to
+ *  another process later, but no other process has the same pair. 0: none. */
 typedef uint64_t ucs_rcache_pred_procid_t;
 
 /** Bits of a pid: Linux gives out none above 2^22 (PID_MAX_LIMIT). The other 42
@@ -114,7 +116,7 @@ typedef struct ucs_rcache_pred_procstat {
 /**
  * Read the line of /proc/PID/stat. Pure.
  *
- * @return UCS_ERR_INVALID_PARAM if it is not one.
+ * @return UCS_ERR_INVALID_PARAM if the text is no such line.
  */
 ucs_status_t ucs_rcache_pred_procstat_parse(const char *line,
                                             ucs_rcache_pred_procstat_t *stat);
@@ -126,7 +128,7 @@ ucs_status_t ucs_rcache_pred_procstat_parse(const char *line,
 int ucs_rcache_pred_procstat_is_dead(const ucs_rcache_pred_procstat_t *stat,
                                      uint64_t start_time);
 
-/** @return the calling process, or 0 if /proc cannot be read. */
+/** @return the name of the calling process, or 0 if /proc cannot be read. */
 ucs_rcache_pred_procid_t ucs_rcache_pred_procid_self(void);
 
 /**
@@ -201,7 +203,8 @@ typedef union pred_node_word {
 #define UCS_RCACHE_PRED_NODE_SHARE_ONE 65536
 
 
-/** The processors, for all processes. Written by the process that looks, see watch.c. */
+/** What the last look has found out about the processors. Written by the process that
+ *  looks for all processes, see watch.c. */
 typedef struct pred_node_watch {
     /** When the last look began, CLOCK_MONOTONIC, ns; 0: there was none. The
      *  process that changes the time takes the look. Acquire and release: the
@@ -240,9 +243,9 @@ typedef struct ucs_rcache_pred_node_shm {
 struct ucs_rcache_pred_node {
     /* Constant after join */
     ucs_rcache_pred_node_params_t params;
-    ucs_rcache_pred_token_t       self;      /**< Sign of life, the owner of
-                                                  the slot */
-    void                          *token;    /**< Its memory */
+    ucs_rcache_pred_token_t       self;      /**< Sign of life of this process, in
+                                                  the owner field of its slot */
+    void                          *token;    /**< Memory of the sign of life */
     ucs_rcache_pred_procid_t      procid;
     uint64_t                      names;     /**< PID and time name spaces */
     ucs_rcache_pred_node_shm_t    *shm;
@@ -266,33 +269,33 @@ struct ucs_rcache_pred_node {
 };
 
 
-/* slot.c: slots, and whether their owners are dead. Any thread may call these functions, and
- * waits for nobody, unless something else is said */
+/* slot.c: slots, and whether their owners are dead. Any thread may call these functions,
+ * and waits for nobody in them, unless a comment says otherwise */
 
 /** @return how many slots, from the first one, have ever had an owner. */
 unsigned pred_node_num_used(ucs_rcache_pred_node_t *node);
 
 /**
  * Give this process a slot, after taking back the slots of dead processes. One thread
- * of the owner at a time, as the next two functions.
+ * of the process at a time may call this function and the next two.
  *
- * @return UCS_ERR_NO_RESOURCE if all have other owners, logged.
+ * @return UCS_ERR_NO_RESOURCE if all slots have other owners, logged.
  */
 ucs_status_t pred_slot_take_any(ucs_rcache_pred_node_t *node);
 
 /** Clear a slot of this process, and then set the slot free. */
 void pred_slot_free(ucs_rcache_pred_node_slot_t *slot);
 
-/** Set a set of processors of a slot. */
+/** Write a set of processors into a field of a slot. */
 void pred_slot_set_cpus(_Atomic(uint64_t) *words, const cpu_set_t *cpus);
 
-/** Get a set of processors of a slot. */
+/** Read a set of processors from a field of a slot. */
 void pred_slot_get_cpus(const _Atomic(uint64_t) *words, cpu_set_t *cpus);
 
 /**
- * Look at all slots, and take back those of dead processes, with their shares.
+ * Look at all slots, and take back the slots of dead processes, with their shares.
  *
- * @return how many.
+ * @return how many slots were taken back.
  */
 unsigned pred_node_reap(ucs_rcache_pred_node_t *node);
 
@@ -318,8 +321,8 @@ pred_node_word_t pred_node_get_seat(const ucs_rcache_pred_node_t *node);
 ucs_rcache_pred_segment_id_t pred_node_segment_id(uint64_t key);
 
 /**
- * As @ref ucs_rcache_pred_node_join, but under the name of any process, and among
- * processes with the same key. Tests make processes of their own so.
+ * As @ref ucs_rcache_pred_node_join, but join under the name of any process, and only
+ * processes with the same key. Tests let one process join as several processes by this.
  */
 ucs_status_t pred_node_join_as(const ucs_rcache_pred_node_params_t *params,
                                uint64_t key, ucs_rcache_pred_procid_t procid,

@@ -27,7 +27,8 @@
 
 /*
  * How processes that start together agree on one segment. A lock would need a name,
- * and the first one to hold the name, another user for one, keeps all others out.
+ * and anybody who takes the name first, such as another user, could keep all other
+ * processes out.
  *
  * A process that finds no agreed segment makes one, which is open, marks the
  * segment for removal, so that others find it, and then looks at all segments. The
@@ -41,7 +42,7 @@
  * last sees the other segment when looking, since a segment keeps its index as long
  * as it exists, and closes the other one, or gives up its own. One of them gets on:
  * nobody closes the open segment with the lowest number. A process that stops with
- * its segment open would keep others waiting; after so many tries, others close the
+ * its segment open would keep others waiting; after PATIENCE tries, they close its
  * segment. If the process was killed, its segment is gone.
  */
 
@@ -50,13 +51,15 @@
 #define STATE_AGREED 1
 #define STATE_CLOSED 2
 
-/* How often a process looks, and the wait in between, ns. At first the wait is
- * shorter: ranks that start together have agreed within microseconds */
+/* How often a process looks for an agreed segment, and the wait in between, ns. At
+ * first the wait is shorter: processes that start together have agreed within
+ * microseconds */
 #define ATTEMPTS          500
 #define INTERVAL_NSEC     2000000
 #define INTERVAL_NSEC_MIN 50000
 
-/* After so many attempts an open segment with a lower number is closed */
+/* After so many attempts a process closes even open segments whose numbers are lower
+ * than the one of its own segment */
 #define PATIENCE      100
 
 

@@ -75,9 +75,9 @@ ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
                              size_t size);
 
 /**
- * Make an open segment, which others find, but do not agree on it: a process
- * that stops in the middle of attach leaves such a segment behind until its
- * end. For tests.
+ * Make an open segment, the first step of @ref ucs_rcache_pred_segment_attach:
+ * other processes find the segment, but have not agreed on it. By this function
+ * alone, tests do what a process does that stops in the middle of attach.
  *
  * @return NULL if the kernel refuses, logged.
  */
@@ -96,18 +96,18 @@ typedef uint64_t ucs_rcache_pred_token_t;
  * that is marked for removal, and so exists as long as one of them has the memory
  * attached. A forked child inherits the sign, as it inherits the descriptors that
  * keep registrations of its parent alive; and a process loses both when it runs
- * another program or ends. The program cannot close the sign, as it could a
- * descriptor, and nobody can remove the sign, as a file. The sign means the same in
+ * another program or ends. The program could close a descriptor, and somebody could
+ * remove a file, but nobody can do either to the sign. The sign means the same in
  * all PID, network and mount name spaces.
  *
- * @param [out] addr_p  Its memory, for @ref ucs_rcache_pred_token_destroy.
+ * @param [out] addr_p  Memory of the sign, for @ref ucs_rcache_pred_token_destroy.
  * @return UCS_ERR_UNSUPPORTED, logged.
  */
 ucs_status_t ucs_rcache_pred_token_create(ucs_rcache_pred_token_t *token_p,
                                           void **addr_p);
 
-/** Give up the part of this process in a sign. Forked children may still have
- *  theirs. */
+/** Detach the memory of a sign from this process. Forked children keep the memory
+ *  attached, and so keep the sign. */
 void ucs_rcache_pred_token_destroy(void *addr);
 
 /** @return whether no process has the sign any more. Takes one system call, and

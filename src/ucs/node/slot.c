@@ -140,8 +140,8 @@ void pred_slot_free(ucs_rcache_pred_node_slot_t *slot)
 {
     _Atomic(uint64_t) *word;
 
-    /* The sums of others need the bytes and regions until the end, and the
-     * owner is written last */
+    /* Bytes and regions, which other processes sum, are cleared after the other
+     * fields, and the owner last: that sets the slot free */
     for (word = &slot->procid; word < (_Atomic(uint64_t)*)(slot + 1); ++word) {
         ucs_relaxed_store(word, 0);
     }
@@ -166,7 +166,8 @@ static int slot_is_dead(ucs_rcache_pred_node_t *node,
         return 1;
     }
 
-    /* This very process has run another program (exec) since it took the slot */
+    /* A slot with this process's own procid, but another sign of life, is from before
+     * this process has run another program (exec) */
     return (procid == node->procid) || ucs_rcache_pred_procid_is_dead(procid);
 }
 
@@ -221,7 +222,7 @@ unsigned pred_node_reap_some(ucs_rcache_pred_node_t *node)
     return reap(node, REAP_SOME);
 }
 
-/* Become the owner of a slot. @return 0 if it has another one. */
+/* Become the owner of a slot. @return 0 if the slot has another owner. */
 static int slot_take(ucs_rcache_pred_node_t *node, unsigned index)
 {
     ucs_rcache_pred_node_slot_t *slot = &node->shm->slots[index];

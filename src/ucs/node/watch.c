@@ -19,14 +19,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The least time from one look to the next, ns; and during the first second of a
- * process, since it has to know soon whether its helper has a processor */
+/* The least time from one look to the next, ns; and the least time during the first
+ * second of a process, which has to know soon whether its helper has a processor */
 #define WATCH_INTERVAL       200000000
 #define WATCH_INTERVAL_YOUNG 50000000
 
-/* Looks take at most 1/200 of a processor. But a look is due after this time at
- * the latest, ns: a single long look, as in a virtual machine that was stopped,
- * says little about the next one */
+/* Looks take at most 1 / WATCH_COST_SHARE of a processor. But a look is due
+ * WATCH_INTERVAL_MAX ns after the last one at the latest: a single long look, as in
+ * a virtual machine that was stopped, says little about how long the next one takes */
 #define WATCH_COST_SHARE   200
 #define WATCH_INTERVAL_MAX 5000000000ull
 
@@ -40,8 +40,8 @@ typedef struct {
     ucs_rcache_pred_node_slot_t **slots;
     uint64_t                    busy[CPU_SETSIZE]; /* Time of helpers on each processor
                                                       since the last look, ns */
-    uint64_t                    before[CPU_SETSIZE]; /* Idle times */
-    uint64_t                    after[CPU_SETSIZE];
+    uint64_t                    before[CPU_SETSIZE]; /* Idle times at the last look, ns */
+    uint64_t                    after[CPU_SETSIZE];  /* Idle times at this look, ns */
 } look_t;
 
 /* Room for the line of a processor in /proc/stat, and for the file's name: short, since
@@ -151,8 +151,9 @@ pred_node_word_t pred_node_get_seat(const ucs_rcache_pred_node_t *node)
     return (pred_node_word_t){.word = ucs_relaxed_load(&node->slot->seat)};
 }
 
-/* Become the one process that looks, if a look is due. @return whether it is, and
- * the time of the last look: 0 if there was none. */
+/* Become the one process that looks, if a look is due. @return whether this process is
+ * to look.
+ * @param [out] last_p  The time of the last look; 0 if there was none. */
 static int begin_look(ucs_rcache_pred_node_t *node, uint64_t now, uint64_t *last_p)
 {
     pred_node_watch_t *watch = &node->shm->watch;
