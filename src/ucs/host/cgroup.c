@@ -134,9 +134,10 @@ static uint64_t limit_of(const char *root, const version_t *version,
     return limit;
 }
 
-/* Go on with the group above; the last one is the group at the top, with an
- * empty path. In a container the path may be the host's while the container's
- * own group is mounted at the top. @return 0 if the group is the one at the top */
+/* Replace a group by the group above; the last one is the group at the top, with
+ * an empty path, which is worth a look, too: in a container the path may be the
+ * host's while the container's own group is mounted at the top. @return 0 if there
+ * is no group above */
 static int go_up(char *group)
 {
     char *end = strrchr(group, '/');
@@ -188,10 +189,10 @@ static double quota_of(const char *root, const version_t *version, const char *g
 }
 
 /* Find the file with the processor time of the processes that share a quota.
- * Another hierarchy may count that time. If this process is there in a group
- * with the same path as the group with the quota, or below that path, the file
- * is the one of that path; else nothing better is known than the group of this
- * process there. */
+ * Another hierarchy of groups may count that time. If the group of this process
+ * in that hierarchy has the same path as the group with the quota, or is below
+ * that path, the file is the one of that path; else the file is the one of this
+ * process's group there, since nothing better is known. */
 static void find_usage(const char *root, const version_t *version, const char *group,
                        char file[PATH_MAX])
 {

@@ -36,10 +36,11 @@ typedef struct ucs_rcache_pred_cgroup_quota {
     double   cpus;            /**< Processors that all processes of the group
                                    together may use on average; INFINITY: all
                                    processors */
-    char     usage[PATH_MAX]; /**< The file with the time that the processes of
-                                   the group have used, or more processes if the
-                                   time is not counted by this group; empty if
-                                   nobody counts the time */
+    char     usage[PATH_MAX]; /**< The file with the processor time that the
+                                   processes of the group have used. If nobody
+                                   counts the time of this group alone, the file
+                                   counts other processes, too; empty: there is
+                                   no such file */
     unsigned usage_nsec;      /**< Unit of the time in the file, ns */
 } ucs_rcache_pred_cgroup_quota_t;
 
@@ -119,7 +120,8 @@ typedef struct ucs_rcache_pred_pressure {
 void ucs_rcache_pred_pressure_init(ucs_rcache_pred_pressure_t *pressure,
                                    uint64_t now);
 
-/** The same with files of the caller's choice, for tests. NULL: none. */
+/** As @ref ucs_rcache_pred_pressure_init, but with files that the caller chooses, for
+ *  tests. NULL: no file. */
 void ucs_rcache_pred_pressure_init_files(ucs_rcache_pred_pressure_t *pressure,
                                          const char *system,
                                          const char *group, uint64_t now);
@@ -127,7 +129,7 @@ void ucs_rcache_pred_pressure_init_files(ucs_rcache_pred_pressure_t *pressure,
 /** @return whether memory has been short since the last look. 0 where the system
  *          does not tell.
  *
- * @param [in] now  Nanoseconds, by the same clock as before. */
+ * @param [in] now  The time, ns, by the clock of the call before. */
 int ucs_rcache_pred_pressure_look(ucs_rcache_pred_pressure_t *pressure,
                                   uint64_t now);
 

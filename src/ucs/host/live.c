@@ -183,8 +183,8 @@ void ucs_rcache_pred_live_update(ucs_rcache_pred_live_t *live,
 
     atomic_store(&live->wanted, 1);
     while (atomic_load(&live->wanted) && !atomic_exchange(&live->busy, 1)) {
-        /* An exchange rather than a store: the thread reads the value of others, so
-         * that collect sees their changes from before */
+        /* An exchange rather than a store: this thread reads the value that another
+         * thread has stored, and so collect() sees what that thread changed before */
         atomic_exchange(&live->wanted, 0);
         collect(arg, &state);
         live_write(live->page, &state);
@@ -208,7 +208,7 @@ int ucs_rcache_pred_live_get_fd(const ucs_rcache_pred_live_t *live)
 }
 
 
-/* @return whether the file can be mapped and read without a SIGBUS: long enough,
+/* @return UCS_OK if the file can be mapped and read without a SIGBUS: long enough,
  * and sealed against truncation. */
 static ucs_status_t read_check_file(int fd)
 {
@@ -237,7 +237,7 @@ static ucs_status_t read_check_page(int fd, const live_page_t *page,
     struct stat st;
     uint64_t magic;
 
-    /* Acquire: with it, version and size are there as well */
+    /* Acquire: a reader that sees the magic sees version and size as well */
     magic = atomic_load_explicit(&page->magic, memory_order_acquire);
     if (magic != LIVE_MAGIC) {
         return (magic == 0) ? UCS_ERR_BUSY : UCS_ERR_INVALID_PARAM;

@@ -46,8 +46,9 @@ typedef struct ucs_rcache_pred_live_state {
     ucs_rcache_pred_snapshot_t snapshot;
     uint64_t                   time;     /**< When the snapshot was taken:
                                               CLOCK_MONOTONIC, ns */
-    uint64_t                   counting; /**< Not 0: the process has domains, so
-                                              that the duration goes on */
+    uint64_t                   counting; /**< Not 0: the process has memory
+                                              domains, and so the duration in the
+                                              statistics grows with time */
     uint64_t                   node_bytes;     /**< Registered or reserved by
                                                     all processes that share the
                                                     bound of the node */
@@ -57,9 +58,9 @@ typedef struct ucs_rcache_pred_live_state {
     char                       command[UCS_RCACHE_PRED_LIVE_COMMAND];
 } ucs_rcache_pred_live_state_t;
 
-/** Version of the page, of which a reader accepts no other. A counter that is added, or
- *  taken away, changes the number of words; another change of the page takes a higher
- *  first number. */
+/** Version of the page; a reader refuses a page of another version. A counter that is
+ *  added, or taken away, changes the number of words; for any other change of the page
+ *  we raise the first number. */
 #define UCS_RCACHE_PRED_LIVE_VERSION \
     ((uint32_t)((10 * 1000) + \
                 (sizeof(ucs_rcache_pred_live_state_t) / sizeof(uint64_t))))
@@ -69,8 +70,10 @@ typedef struct ucs_rcache_pred_live_state {
 typedef struct ucs_rcache_pred_live ucs_rcache_pred_live_t;
 
 /**
- * @return UCS_ERR_UNSUPPORTED if the system has no such memory, or refuses it;
- *         UCS_ERR_NO_MEMORY. errno says more.
+ * Make the page of this process, without a state.
+ *
+ * @return UCS_ERR_UNSUPPORTED if the system has no memory with a descriptor, or
+ *         refuses it; UCS_ERR_NO_MEMORY. errno says more.
  */
 ucs_status_t ucs_rcache_pred_live_create(ucs_rcache_pred_live_t **live_p);
 
@@ -96,13 +99,15 @@ void ucs_rcache_pred_live_update(ucs_rcache_pred_live_t *live,
                                  void *arg);
 
 /**
- * Count a use under leave-pinned, where nothing else changes. The count is in the
- * page itself, without an update; readers find it among the statistics. Any thread;
+ * Count a use of registered memory under the policy leave-pinned, where a use changes
+ * nothing else. The function adds to the count in the page itself, without an update;
+ * ucs_rcache_pred_live_read() puts the count into the statistics. Any thread;
  * wait-free.
  */
 void ucs_rcache_pred_live_count_use(ucs_rcache_pred_live_t *live);
 
-/** @return how many uses were counted so. Any thread; wait-free. */
+/** @return how many uses ucs_rcache_pred_live_count_use() has counted. Any thread;
+ *          wait-free. */
 uint64_t ucs_rcache_pred_live_get_uses(const ucs_rcache_pred_live_t *live);
 
 /** @return the descriptor of the page, for tests. */
@@ -158,8 +163,9 @@ void ucs_rcache_pred_vfs_add(ucs_rcache_pred_vfs_t *vfs,
                              void *arg);
 
 /** Remove the folder, if this process has added it. A forked child does not
- *  touch the file system that it has from its parent: if another thread had the
- *  lock at the fork, the lock stays locked for ever. */
+ *  touch the file system that it has from its parent: if another thread of the
+ *  parent had the lock of the file system at the fork, the child's copy of the
+ *  lock stays locked for ever. */
 void ucs_rcache_pred_vfs_remove(ucs_rcache_pred_vfs_t *vfs);
 
 END_C_DECLS

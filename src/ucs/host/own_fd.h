@@ -57,13 +57,13 @@ static inline int ucs_rcache_pred_own_fd_lowest(int size)
  * an RCU grace period then (fs/file.c, expand_fdtable()): 15 to 25 ms on busy
  * processors. Programs run by the process do not inherit the descriptor.
  *
- * @return the descriptor with its new number, or @a fd if there is none
- *         (RLIMIT_NOFILE).
+ * @return the descriptor with its new number, or @a fd if the system gives no such
+ *         number (RLIMIT_NOFILE).
  */
 int ucs_rcache_pred_own_fd_move(int fd);
 
-/** Remember which file is behind @a fd. @return 0, or -1 and errno if there is
- *  none. */
+/** Remember which file is behind @a fd. @return 0, or -1 and errno if no file is
+ *  behind it. */
 static inline int ucs_rcache_pred_own_fd_init(ucs_rcache_pred_own_fd_t *own,
                                               int fd)
 {

@@ -31,8 +31,8 @@
 #include <unistd.h>
 
 
-/* The kernel may end a sleep so much later in order to save wake-ups. With its
- * default of 50 us the helper would have to wake so much earlier for each
+/* The kernel may end a sleep up to this many ns late, in order to save wake-ups.
+ * With its default of 50 us the helper would have to wake 50 us earlier for each
  * registration. */
 #define TIMER_SLACK_NSEC 1000ul
 
@@ -57,15 +57,17 @@ struct ucs_rcache_pred_thread {
                                         store */
     _Atomic(pid_t)         tid;      /* Written by the thread; 0 when there is
                                         none. Relaxed: a number */
-    cpu_set_t              cpus;     /* Where pin has put the thread. Only the
-                                        thread itself uses it */
+    cpu_set_t              cpus;     /* Processors to which the thread has pinned
+                                        itself last. Only the thread uses the
+                                        field */
     _Atomic(uint64_t)      cpu_time; /* Written by the thread; relaxed, a
                                         number */
     uint64_t               tsc_mult; /* ns a tick, times 2^TSC_SHIFT; 0: the
                                         counter is not used. Constant */
 };
 
-/* With 32 bits the rate has 9 digits. The product of the two needs 128 bits. */
+/* With a fraction of 32 bits the rate has 9 digits. Its product with the counter needs
+ * 128 bits. */
 #define TSC_SHIFT 32
 
 
@@ -272,7 +274,8 @@ ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
     thread->arg  = arg;
     ucs_relaxed_store(&thread->stop, 0);
 
-    /* The thread inherits the blocked signals: no handler of the program runs there */
+    /* The new thread inherits the blocked signals, so no handler of the program runs in
+     * the thread */
     ucs_hook_enter();
     ret = pthread_create(&thread->thread, NULL, thread_func, thread);
     ucs_hook_leave();
@@ -339,8 +342,8 @@ void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
 ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_slice(ucs_rcache_pred_thread_t *thread)
 {
-    /* Relaxed: a number. For 0, the system tells the slice of the calling thread,
-     * equally long. */
+    /* Relaxed: a number. If it is 0 (no thread runs), the system tells the slice of the
+     * calling thread, which is equally long. */
     pid_t tid = ucs_relaxed_load(&thread->tid);
     struct timespec ts;
 
@@ -359,7 +362,8 @@ ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread)
 {
     /* Relaxed: see ucs_rcache_pred_thread_pin() */
     if (ucs_relaxed_load(&thread->tid) == thread_self()) {
-        /* The thread itself asks. cpu_time is older, of the end of the last poll */
+        /* The thread itself asks. cpu_time is older: it is of the end of the last call of
+         * the work */
         return ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     }
 

@@ -18,9 +18,9 @@ BEGIN_C_DECLS
 /** @file thread.h
  *
  * A thread that works when work is due, and sleeps in between: the helper of
- * the cache, the helper of the arena, and the recorder of a trace. Its clock
- * and its sleep are functions for the table of a cache that runs in real time
- * (ops.h), too. Uses the cache's public header; the core of uct/ib/predreg and
+ * the cache, the helper of the arena, and the recorder of a trace. A cache that
+ * runs in real time has the clock and the sleep in its table of operations
+ * (ops.h). Uses the cache's public header; the core of uct/ib/predreg and
  * src/trace call these functions.
  *
  * Threads: now, wait, wake, slice and cpu_time may be called by any thread; the
@@ -50,8 +50,9 @@ ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg);
  *          argument. */
 ucs_rcache_pred_time_t ucs_rcache_pred_thread_busy(void *arg);
 
-/** Sleep until a time of this clock (@a until, or UCS_RCACHE_PRED_TIME_INF for
- *  ever), or until woken. May return early, after 10 s for one. */
+/** Sleep until @a until, a time of ucs_rcache_pred_thread_now(), or until woken;
+ *  with UCS_RCACHE_PRED_TIME_INF only until woken. May return early: a sleep with
+ *  an end lasts 10 s at most. */
 void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until);
 
 /** End the present sleep of the thread, or its next one if the thread does not
@@ -59,14 +60,14 @@ void ucs_rcache_pred_thread_wait(void *arg, ucs_rcache_pred_time_t until);
 void ucs_rcache_pred_thread_wake(void *arg);
 
 
-/** The work of a thread. @return when the thread is to call the function next,
- *  a time of this clock, possibly in the past; UCS_RCACHE_PRED_TIME_INF: when
- *  the thread is woken. */
+/** The work of a thread. @return when the thread is to call the function next: a
+ *  time of ucs_rcache_pred_thread_now(), possibly in the past;
+ *  UCS_RCACHE_PRED_TIME_INF: not before the thread is woken. */
 typedef ucs_rcache_pred_time_t (*ucs_rcache_pred_work_t)(void *arg);
 
 /**
- * Start the thread, unless it is running. All signals are blocked there, and no
- * handler of the program ever runs in the thread.
+ * Start the thread, unless it is running. All signals are blocked in the thread, so
+ * no handler of the program ever runs there.
  *
  * @param [in] name       Shown by the system, at most 15 characters.
  * @param [in] work, arg  Called at first, when due and when the thread is woken.

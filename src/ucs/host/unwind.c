@@ -13,9 +13,9 @@
 #include <pthread.h>
 #include <unwind.h>
 
-/* If the return address is not at the top of a frame, the words at the bottom
- * are searched, this many: code for 64-bit ARM processors stores frame pointer
- * and return address near the bottom, above the arguments of further calls */
+/* If the return address is not at the top of a frame, this many words at the
+ * bottom are searched: code for 64-bit ARM processors stores frame pointer and
+ * return address near the bottom, above the arguments of further calls */
 #define UNWIND_BOTTOM_WORDS 32
 
 
@@ -24,8 +24,8 @@ typedef struct walk {
     ucs_callpath_frame_t *frames;
     unsigned             count;
     unsigned             max;
-    uintptr_t            bottom; /* Of the present frame; 0: the caller was not
-                                    found yet */
+    uintptr_t            bottom; /* Lowest address of the present frame; 0: the
+                                    walk has not found the caller yet */
 } walk_t;
 
 
@@ -91,7 +91,7 @@ walk_frame(struct _Unwind_Context *context, void *arg)
         return _URC_NO_REASON;
     }
 
-    /* The frames of callers have higher addresses. Where the next one has not,
+    /* A caller's frame is above the frame of the called function. If this frame is not,
      * the unwinder has left this stack */
     if ((walk->count == walk->max) || (top <= walk->bottom) ||
         (top % sizeof(uintptr_t) != 0)) {

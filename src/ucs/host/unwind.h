@@ -35,7 +35,7 @@ ucs_callpath_stack_t ucs_host_stack(void);
 unsigned ucs_host_unwind(const void *caller, ucs_callpath_frame_t *frames,
                          unsigned max);
 
-/** Both functions. */
+/** Both functions above, as a table. */
 extern const ucs_callpath_ops_t ucs_host_callpath_ops;
 
 END_C_DECLS
