@@ -50,10 +50,11 @@ static void give_up(ucs_arena_t *arena, uint32_t first, uint32_t length)
     ucs_arena_unlock(arena);
 }
 
-/* Let live pages read as zero. Pages of plain slabs, which are not registered,
- * go back to the kernel and come as zeros from there, unless freed memory is
- * kept (ucs_arena_keep()): a program may write to few of the pages only.
- * Without the lock */
+/* Let live pages read as zero. Without the lock. Pages of plain slabs (without a
+ * registration) go back to the kernel, which gives zero pages in their place as
+ * the program touches them, perhaps only a few. Pages of registered slabs are
+ * filled with zeros here, and all pages are if freed memory is kept
+ * (ucs_arena_keep()) */
 static void empty(ucs_arena_t *arena, uint32_t first, uint32_t length)
 {
     void *start  = ucs_arena_address(arena, first);
@@ -142,8 +143,9 @@ static uint32_t begin_opening(ucs_arena_t *arena, uint32_t pages)
     return slab;
 }
 
-/* The chosen slab has memory by now: let the first pages be live, unless the program has
- * mapped something there meanwhile. @return whether the pages are live */
+/* The kernel has given the chosen slab memory, or has refused the memory (@a status).
+ * Let the first pages be live, unless the kernel has refused, or the program has mapped
+ * something there meanwhile. @return whether the pages are live */
 static int end_opening(ucs_arena_t *arena, uint32_t slab, uint32_t pages,
                        ucs_status_t status)
 {

@@ -12,8 +12,8 @@
 
 /* How many slabs the address range has beyond those of the limit, since a short
  * slab takes as many addresses as a long one. An arena whose first slab is a
- * 16th of the longest slab has 26 shorter slabs before the first one of full
- * length, see ucs_arena_grown() */
+ * 16th of the longest slab has 35 shorter slabs before the first one of full
+ * length, see ucs_arena_grown(), if no request asks for a longer slab */
 #define SHORT_SLABS 64
 
 /* Where the parts of an arena are in its memory, bytes from its beginning */

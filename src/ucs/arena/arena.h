@@ -36,9 +36,10 @@ BEGIN_C_DECLS
  * are arguments, which do not go back but for the difference between the clocks
  * of two processors.
  *
- * Threads of the program allocate, free and look up, in memory hooks: they take
- * one lock for a moment, in which nothing is called. Outside of the lock, their
- * calls of the kernel take no longer than the mapping or unmapping without an
+ * Threads of the program allocate, free and look up, also in memory hooks. To
+ * allocate or free, a thread takes the lock of the arena for moments, and calls
+ * no operation under the lock. The operations that it calls without the lock take
+ * no longer than the system call that maps or unmaps memory where there is no
  * arena. One thread at a time is the helper, in ucs_arena_tend() and
  * ucs_arena_shrink(); the helper calls the operations, which may take long,
  * without that lock.
@@ -51,7 +52,7 @@ BEGIN_C_DECLS
 
 /** An arena. */
 typedef struct ucs_arena {
-    ucs_arena_slabs_t   slabs;      /**< See there */
+    ucs_arena_slabs_t   slabs;      /**< See slabs.h */
     ucs_arena_ops_t     ops;        /**< Constant */
     ucs_arena_params_t  params;     /**< Constant */
     unsigned            page_shift; /**< Logarithm of the page size. Constant */
@@ -67,8 +68,8 @@ typedef struct ucs_arena {
     /** Whether freed memory of plain slabs is kept for the next request, see
      *  ucs_arena_keep(). Relaxed: nothing is read through it */
     _Atomic(int)        is_kept;
-    _Atomic(uint64_t)   answered;   /**< See the statistics. Relaxed */
-    _Atomic(uint64_t)   zeroed;     /**< Likewise */
+    _Atomic(uint64_t)   answered;   /**< A counter of ucs_arena_stats_t. Relaxed */
+    _Atomic(uint64_t)   zeroed;     /**< A counter of ucs_arena_stats_t. Relaxed */
 
     ucs_mutex_t         lock;       /**< Held to access any of the fields below
                                          but work. Held for moments; nothing is
@@ -82,17 +83,19 @@ typedef struct ucs_arena {
     ucs_arena_blocks_t  blocks;
     ucs_arena_time_t    dirty_since; /**< A time before which no dirty page was
                                           freed; undefined if no page is dirty */
-    int                 is_out_of_slabs; /**< Whether the last slab could not be given
-                                              memory */
+    int                 is_out_of_slabs; /**< Whether the kernel has refused memory for
+                                              the last slab that was to be opened */
     unsigned            num_spoilt; /**< Slabs that are spoilt */
     int                 wants_mend; /**< Whether a slab was spoilt, or pages of a spoilt
-                                         slab were freed, since the helper looked */
+                                         slab were freed, since the helper last looked
+                                         at spoilt slabs */
     int                 wants_enrolment; /**< Whether a use has asked for the
                                               registration of a plain slab */
     ucs_arena_time_t    enrol_at;   /**< The next registration of a slab is
                                          tried at this time at the earliest */
-    ucs_arena_time_t    enrol_step; /**< How long a registration waits after the next
-                                         failure; 0: none has failed of late */
+    ucs_arena_time_t    enrol_step; /**< If the next registration of a slab fails, the
+                                         helper waits this long before another one; 0:
+                                         the last one has not failed */
     uint32_t            withheld;   /**< While the process forks: first page of
                                          the first block in the chain of held
                                          blocks that the child does not inherit;
@@ -128,9 +131,10 @@ void ucs_arena_params_default(size_t slab_size, ucs_arena_params_t *params);
 void ucs_arena_params_grow(ucs_arena_params_t *params, size_t first_slab,
                            size_t limit);
 
-/** @return bytes of an arena's own memory: a structure, and
- *          16 bytes and a bit for each page. The part of a slab is accessed
- *          only once the slab has memory. 0: the parameters are not accepted. */
+/** @return how many bytes an arena needs for itself: a structure, 128 bytes at most
+ *          for each slab, and 16 bytes and a bit for each page. The bytes for the
+ *          pages of a slab are accessed only once the slab has memory. 0: the
+ *          parameters are not accepted. */
 size_t ucs_arena_memory_size(const ucs_arena_params_t *params);
 
 /**
@@ -148,9 +152,9 @@ ucs_arena_t *ucs_arena_init(const ucs_arena_params_t *params,
  * End an arena: deregister all slabs, and unmap the empty ones; live memory
  * stays, and ucs_arena_free() lets its caller unmap it. May be called again.
  *
- * @return UCS_ERR_BUSY if registrations of slabs are in use: such slabs stay
- *         registered. Else the status of the last operation that failed, or
- *         UCS_OK.
+ * @return UCS_OK, or the status of the last slab for which the call has failed:
+ *         UCS_ERR_BUSY if its registration is in use and so stays, else the status
+ *         of the operation that failed.
  */
 ucs_status_t ucs_arena_stop(ucs_arena_t *arena);
 
@@ -250,7 +254,7 @@ ucs_status_t ucs_arena_spoil(ucs_arena_t *arena, void *start, size_t length);
  * registration or allocates memory of the slab any more, and the helper
  * deregisters the slab after the last use. Otherwise as ucs_arena_spoil().
  *
- * @param [in] slab  A slab that was found.
+ * @param [in] slab  A slab of the arena, such as one from ucs_arena_find().
  */
 ucs_status_t ucs_arena_withdraw(ucs_arena_t *arena, ucs_arena_slab_t *slab);
 
@@ -321,8 +325,8 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
                         ucs_arena_time_t now);
 
 /** Deregister all slabs whose registration nobody uses. The slabs are plain
- *  then, and are registered anew when a use asks, such as in one more domain.
- *  Called by the helper, as ucs_arena_tend(). */
+ *  then. When a use asks again, the helper registers its slab anew, for example
+ *  in one more domain than before. Called by the helper, as ucs_arena_tend(). */
 void ucs_arena_lay_off(ucs_arena_t *arena);
 
 /** Get the counters. Takes the lock for a moment; any thread, but not in a

@@ -96,9 +96,9 @@ ucs_arena_range(const ucs_arena_t *arena, const void *start, size_t length,
 /** Let the helper be called at this time at the latest. Under the lock. */
 void ucs_arena_wake(ucs_arena_t *arena, ucs_arena_time_t when);
 
-/** @return the length of one more slab, or registration, beside all others with
- *          @a bytes together: an eighth of them, rounded down to a multiple of
- *          @a least, but at least that. */
+/** @return the length of one more slab, or of one more registration, bytes: an
+ *          eighth of @a bytes, the length of all others together, rounded down to a
+ *          multiple of @a least; at least @a least, and at most the longest slab. */
 size_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least);
 
 /** Add 1 to a counter of the statistics. Takes the lock. */
@@ -141,9 +141,9 @@ void ucs_arena_darken(ucs_arena_t *arena, ucs_arena_time_t now);
  *  failure a use may ask again, and the helper tries again after a while. */
 void ucs_arena_enrol(ucs_arena_t *arena, ucs_arena_time_t now);
 
-/** Deregister a slab that nobody finds any more (ucs_arena_slab_hide()), which
- *  is plain then. @return the status of dereg(): after an error the slab is
- *  still registered. */
+/** Deregister a slab that nobody finds any more (ucs_arena_slab_hide()). @return
+ *  UCS_OK: the slab is plain now; an error of dereg(): the slab is still
+ *  registered. */
 ucs_status_t ucs_arena_deregister(ucs_arena_t *arena, uint32_t slab);
 
 /** Deregister a slab and let it be plain, unless its registration is in use.
@@ -151,7 +151,7 @@ ucs_status_t ucs_arena_deregister(ucs_arena_t *arena, uint32_t slab);
 int ucs_arena_lay_off_slab(ucs_arena_t *arena, uint32_t slab);
 
 /** Give back slabs that were empty for the idle time, and spoilt slabs without memory of
- *  the program. @return when to call this again. */
+ *  the program. @return when to call the function again. */
 ucs_arena_time_t ucs_arena_trim(ucs_arena_t *arena, ucs_arena_time_t now);
 
 END_C_DECLS

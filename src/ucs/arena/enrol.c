@@ -15,10 +15,10 @@
  * for which the bounds have no room is tried as often */
 #define MAX_ATTEMPTS 4
 
-/* The length of a registration is a multiple of this part of the first slab: a
- * little more than the program has allocated. Each use that meets an
- * unregistered slab has to register its memory by itself, so slabs should be
- * few */
+/* A slab is cut before its registration, to a little more than the program has
+ * allocated: to a multiple of first_slab (ucs_arena_params_t) divided by this
+ * number. Much shorter slabs would be many, and each use that meets an
+ * unregistered slab has to register its memory by itself */
 #define FIRST_PARTS 16
 
 /* The time to the next attempt grows with each failure, to at most this many
@@ -63,7 +63,7 @@ int ucs_arena_want(ucs_arena_t *arena, const void *address, size_t length)
     }
 
     ucs_arena_lock(arena);
-    /* The slab may be open by now */
+    /* The helper may have registered the slab meanwhile */
     if (ucs_relaxed_load(&slab->state) & UCS_ARENA_SLAB_PLAIN) {
         ucs_relaxed_or(&slab->state, UCS_ARENA_SLAB_WANTED);
         arena->wants_enrolment = 1;
@@ -178,7 +178,7 @@ static void veil(ucs_arena_t *arena, uint32_t chain)
     }
 }
 
-/* Register a plain slab once */
+/* Try once to register a plain slab */
 static ucs_status_t enter(ucs_arena_t *arena, uint32_t slab)
 {
     uint32_t chain = unveil(arena, slab);
@@ -192,7 +192,8 @@ static ucs_status_t enter(ucs_arena_t *arena, uint32_t slab)
     return status;
 }
 
-/* Register a plain slab. @return whether the slab is registered */
+/* Register a plain slab, in several attempts if the arena is strict. @return whether
+ * the slab is registered */
 static int enrol_slab(ucs_arena_t *arena, uint32_t slab)
 {
     ucs_arena_slab_t *shown = &arena->slabs.slabs[slab];
@@ -218,7 +219,7 @@ static int enrol_slab(ucs_arena_t *arena, uint32_t slab)
     return status == UCS_OK;
 }
 
-/* Note when the next attempt may be */
+/* Note when the helper may try to register slabs again */
 static void note_attempt(ucs_arena_t *arena, int is_ok, ucs_arena_time_t now)
 {
     ucs_arena_time_t step = ucs_max(arena->enrol_step, arena->params.retry);

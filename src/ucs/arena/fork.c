@@ -14,8 +14,8 @@
  * pages this call costs less than the copies.
  */
 
-/* The least length of such a block, pages: the kernel may copy shorter ones.
- * The two calls for a block, before and after the fork, split a mapping and
+/* The least length of a block that a fork holds, pages: the kernel may copy shorter
+ * blocks. The two calls for a block, before and after the fork, split a mapping and
  * join it again, and take about as long as copying a page or two */
 #define MIN_PAGES 16
 

@@ -164,7 +164,7 @@ static ucs_status_t take_away(ucs_arena_t *arena, uint32_t slab)
 }
 
 /* Deregister a spoilt slab once its registration is not in use, and unmap it
- * once the program has no memory there. @return when to call this again */
+ * once the program has no memory there. @return when to call this function again */
 static ucs_arena_time_t
 mend(ucs_arena_t *arena, uint32_t slab, ucs_arena_time_t now)
 {
@@ -258,8 +258,8 @@ static int is_registered(ucs_arena_t *arena, uint32_t slab)
     return result;
 }
 
-/* Call a function for one registered slab after the other, until this many
- * bytes are deregistered. @return how many bytes are */
+/* Call a function that deregisters a slab for one registered slab after the other,
+ * until @a bytes are deregistered. @return how many bytes were deregistered */
 static size_t each_registered(ucs_arena_t *arena, size_t bytes,
                               int (*func)(ucs_arena_t *arena, uint32_t slab))
 {

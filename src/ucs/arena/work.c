@@ -9,9 +9,9 @@
 #include <ucs/sys/math.h>
 
 
-/* A new slab is an eighth as long as all slabs before together, so that a
- * program has little more in memory than it uses. 18 slabs make the arena ten
- * times as large */
+/* A new slab is 1 / GROWTH as long as all slabs before together, so that a
+ * program has little more in memory than it uses. About 20 further slabs make
+ * the arena ten times as large */
 #define GROWTH 8
 
 

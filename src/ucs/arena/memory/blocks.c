@@ -71,7 +71,7 @@ usage_of(ucs_arena_blocks_t *blocks, uint32_t page)
     return &blocks->usage[ucs_arena_blocks_slab(blocks, page)];
 }
 
-/* Make pages an idle block, apart from the neighbours */
+/* Make pages an idle block, without joining it with its neighbours */
 static void add(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
                 ucs_arena_kind_t kind)
 {
@@ -102,8 +102,9 @@ static void join(ucs_arena_blocks_t *blocks, uint32_t first, uint32_t length,
     uint32_t end  = first + length;
     uint32_t before;
 
-    /* Only pages at an end of a block have a flag, so that a neighbouring page
-     * with the flag belongs to a block with this kind */
+    /* Only the first and the last page of a block have a flag. So a page with TAG_LAST
+     * right before these pages ends a block of the kind in its tag, and a page with
+     * TAG_FIRST right behind them begins one */
     if (((first & mask) != 0) &&
         ((blocks->tags[first - 1].kind & ~TAG_FIRST) == (kind | TAG_LAST))) {
         before  = blocks->tags[first - 1].length;

@@ -29,8 +29,9 @@ BEGIN_C_DECLS
  * that a part of an allocation, or several allocations, are freed as easily as
  * one allocation.
  *
- * The caller of each function holds the lock of the arena. No function takes
- * more than a step for each 64 pages.
+ * The caller of each function holds the lock of the arena. Most functions take a
+ * step for each 64 pages at most; ucs_arena_blocks_has_held() may take one for
+ * each page of a slab.
  */
 
 /** The state of the pages of a block, see docs/design/arena.md. The pages of a held
@@ -62,14 +63,17 @@ typedef struct ucs_arena_usage {
 /** The pages of all slabs. All but constant fields are accessed under the lock
  *  of the arena. */
 typedef struct ucs_arena_blocks {
-    ucs_arena_tag_t   *tags;      /**< Of each page. Constant, as memory */
-    uint64_t          *live;      /**< A bit for each page. Constant, as
-                                       memory */
-    ucs_arena_usage_t *usage;     /**< Of each slab. Constant, as memory */
+    ucs_arena_tag_t   *tags;      /**< A tag for each page. The pointer is
+                                       constant */
+    uint64_t          *live;      /**< A bit for each page. The pointer is
+                                       constant */
+    ucs_arena_usage_t *usage;     /**< One for each slab. The pointer is
+                                       constant */
     uint32_t          slab_pages; /**< Pages for which a slab has addresses; it
                                        may have less memory. Constant */
     unsigned          slab_shift; /**< Logarithm of slab_pages. Constant */
-    uint64_t          num[UCS_ARENA_KIND_LAST]; /**< Pages of idle blocks */
+    uint64_t          num[UCS_ARENA_KIND_LAST]; /**< Pages of the idle blocks of
+                                                     each kind */
     uint64_t          num_held;   /**< Pages of held blocks */
     uint64_t          num_live;   /**< Pages that are live */
     ucs_arena_fit_t   fit[UCS_ARENA_KIND_LAST]; /**< Finds the idle blocks of each kind
@@ -96,7 +100,7 @@ ucs_arena_blocks_next(const ucs_arena_blocks_t *blocks, uint32_t block)
     return blocks->tags[block].next;
 }
 
-/** @return pages of a block, by its first page. */
+/** @return how many pages a block has, by its first page. */
 static UCS_F_ALWAYS_INLINE uint32_t
 ucs_arena_blocks_length(const ucs_arena_blocks_t *blocks, uint32_t block)
 {
@@ -135,19 +139,21 @@ void ucs_arena_blocks_open(ucs_arena_blocks_t *blocks, uint32_t slab,
 void ucs_arena_blocks_make_live(ucs_arena_blocks_t *blocks, uint32_t block,
                                 uint32_t length);
 
-/** Make live pages of one slab an idle dirty block, or a part of one; or a held
- *  block. All pages of the range are live.
+/** Free live pages of one slab. All pages of the range are live.
  *
- * @param [in] is_held  Whether the block is held. */
+ * @param [in] is_held  Whether the pages become a held block; else they become an
+ *                      idle dirty block, joined with dirty neighbours. */
 void ucs_arena_blocks_retire(ucs_arena_blocks_t *blocks, uint32_t first,
                              uint32_t length, ucs_arena_time_t now,
                              int is_held);
 
-/** The first run of live pages in a range, as far as the range is within its first slab.
+/** Find the first run of live pages in a range, as far as the range is within its first
+ *  slab.
  *
  * @param [inout] page_p  The beginning of the range; then the end of the run.
  * @param [in]    end     The end of the range.
- * @return the first page of the run; the new @a page_p: there is none. */
+ * @return the first page of the run; if there is no run, the same page as in
+ *         @a page_p then. */
 uint32_t ucs_arena_blocks_live_run(const ucs_arena_blocks_t *blocks,
                                    size_t *page_p, size_t end);
 
@@ -174,8 +180,9 @@ void ucs_arena_blocks_close(ucs_arena_blocks_t *blocks, uint32_t slab);
 uint32_t
 ucs_arena_blocks_rest(const ucs_arena_blocks_t *blocks, uint32_t slab);
 
-/** Cut pages of the fresh block at the end of a slab off. @param [in] length At
- *  most as many as ucs_arena_blocks_rest() says. */
+/** Cut off the last pages of a slab, which belong to its fresh block at the end.
+ *
+ *  @param [in] length  How many pages; at most ucs_arena_blocks_rest(). */
 void ucs_arena_blocks_cut(ucs_arena_blocks_t *blocks, uint32_t slab,
                           uint32_t length);
 

@@ -17,15 +17,15 @@
 #define MAX_LOOKS 8
 
 
-/* @return the distance in length between the blocks of a list and of the next
- * one, as a power of 2 */
+/* @return n, if 2^n neighbouring lengths share the list for a length */
 static unsigned step_of(uint32_t length)
 {
     return (length < COLUMNS) ? 0 : ucs_ilog2(length / COLUMNS);
 }
 
-/* The list of the blocks of a length, from 0 to NUM_LISTS - 1. Rows are spaced
- * so that the highest bit of a length makes up for the row's number. */
+/* @return the list of the blocks of a length, from 0 to NUM_LISTS - 1. The list is in
+ * row step + 1 from length COLUMNS on: length >> step is from COLUMNS to
+ * 2 * COLUMNS - 1, which adds the 1. */
 static unsigned list_of(uint32_t length)
 {
     unsigned step = step_of(length);

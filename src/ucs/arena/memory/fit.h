@@ -18,8 +18,8 @@ BEGIN_C_DECLS
  * Finding a free block of pages that is long enough, in constant time: a
  * two-level segregated fit (Masmano, Ripoll, Crespo and Real, "TLSF: a new
  * dynamic memory allocator for real-time systems", 2004). Blocks are in lists
- * by length; the lengths from one power of 2 to the next have 32 lists, so that
- * a list's longest block is at most 1/32 longer than the shortest. The tags of
+ * by length. The lengths from one power of 2 to the next have 32 lists: the
+ * longest block of a list is at most 1/32 longer than the shortest. The tags of
  * blocks are in a table outside of the memory, which may be inaccessible.
  * The caller has a lock around all calls.
  */
@@ -32,16 +32,18 @@ BEGIN_C_DECLS
 
 #define UCS_ARENA_FIT_COLUMNS 32
 
-/** Row 0 has the lengths below 32, each further row the lengths of a power of 2. */
+/** Rows of lists. Row 0 has the lengths below 32, each further row the lengths from one
+ *  power of 2 to the next. */
 #define UCS_ARENA_FIT_ROWS   17
 
 
 /** The tag of a page. The tags of the first and the last page of a block have
  *  its length and kind, so that the neighbours find the block from either side. */
 typedef struct ucs_arena_tag {
-    uint32_t length; /**< Of the block, pages */
-    uint32_t kind;   /**< Of the block, see blocks.h; 0 on all pages that are
-                          neither the first nor the last one of a block */
+    uint32_t length; /**< Length of the block, pages */
+    uint32_t kind;   /**< Kind and flags of the block, see blocks.c; 0 on all
+                          pages that are neither the first nor the last one of
+                          a block */
     uint32_t next;   /**< First page: the block after it in the list, or in a
                           chain, see ucs_arena_blocks_chain() */
     uint32_t prev;   /**< First page: the block before it in the list */
@@ -53,7 +55,7 @@ typedef struct ucs_arena_fit {
     uint32_t rows;
     /** Bit i: list i of the row is not empty. */
     uint32_t columns[UCS_ARENA_FIT_ROWS];
-    /** First page of the first block of a list. Undefined in an empty one. */
+    /** First page of the first block of each list; undefined if the list is empty. */
     uint32_t heads[UCS_ARENA_FIT_ROWS][UCS_ARENA_FIT_COLUMNS];
 } ucs_arena_fit_t; /* All zero: empty */
 
@@ -67,8 +69,9 @@ void ucs_arena_fit_remove(ucs_arena_fit_t *fit, ucs_arena_tag_t *tags,
                           uint32_t block);
 
 /**
- * Find a block with room, in the list of the shortest blocks that have room for sure. Of
- * the blocks that may have room, only the first 8 are looked at.
+ * Find a block with room. The function looks at the first 8 blocks of the list for this
+ * length, some of which may be too short; if none has room, it takes the first block of
+ * the next list that is not empty, where all blocks have room.
  *
  * @param [in] length  Pages, 1 to UCS_ARENA_FIT_MAX.
  * @return the first page of the block, or UCS_ARENA_NO_PAGE.

@@ -80,8 +80,9 @@ void ucs_arena_slab_publish(ucs_arena_slab_t *slab)
         return;
     }
 
-    /* Flags are added and removed, since a thread that found the slab before the slab
-     * was closed may be about to notice that, see ucs_arena_slab_acquire() */
+    /* Flags are set and cleared one by one, so that the number of uses stays: a thread
+     * that found the slab before it was closed may have added 1 to the number, and may
+     * be about to take the 1 off, see ucs_arena_slab_acquire() */
     if (slab->kind == UCS_ARENA_SLAB_KIND_PLAIN) {
         atomic_fetch_or_explicit(&slab->state, UCS_ARENA_SLAB_PLAIN,
                                  memory_order_release);

@@ -68,8 +68,9 @@ typedef struct ucs_arena_slab {
      *  whether there are uses: the helper deregisters after all uses have
      *  ended. */
     _Atomic(uint64_t)     state;
-    void                  *handle; /**< From reg(). Written by the helper before the
-                                        slab is open; constant while it is */
+    void                  *handle; /**< The registration, from reg(). Written by the
+                                        helper before the slab is open; constant
+                                        while the slab is open */
     /** Bytes of memory; 0: the slab is vacant. Written under the lock of the arena
      *  while the slab is not open. Atomic and relaxed, since a thread that has found
      *  the slab may read the length late, while it changes. */
@@ -166,7 +167,7 @@ int ucs_arena_slab_is_used(const ucs_arena_slab_t *slab);
 /** @return whether a slab is spoilt. */
 int ucs_arena_slab_is_spoilt(const ucs_arena_slab_t *slab);
 
-/** @return the memory of a slab, by its number. */
+/** @return where the memory of a slab begins, by the number of the slab. */
 void *ucs_arena_slabs_memory(const ucs_arena_slabs_t *slabs, uint32_t slab);
 
 /** @return the first vacant slab that is not spoilt; the number of all slabs if
