@@ -53,8 +53,9 @@
  * a cache line */
 typedef struct layout {
     /* An odd number: the key with the way mixed in. 0: there is no layout here.
-     * Another even number: a thread has written it by compare-and-swap, is
-     * filling in the layout, and then writes the odd number, with release. */
+     * Another even number: a thread, which has written this number by
+     * compare-and-swap, is filling in the layout, and will then write the odd
+     * number, with release. */
     _Atomic(uint64_t) key;
     /* In the layout of the first way: how often the stack was unwound for the
      * key. Relaxed: a number. */
@@ -245,9 +246,9 @@ first_layout(ucs_callpath_table_t *table, uint64_t key)
 /*
  * Hash the contents of the slots. The products do not wait for each other; factors
  * without a simple ratio keep paths apart whose addresses differ by little, or in
- * their order. @return 0 if slots are beyond the end of the thread's stack: a
- * thread with a longer stack may have had the same addresses before. Otherwise
- * the result is never 0
+ * their order. @return the hash, which is not 0; or 0 if slots of the layout are beyond
+ * the end of this thread's stack: an earlier thread, whose stack had the same addresses
+ * and reached further, has added the layout
  */
 static UCS_F_ALWAYS_INLINE READS_SLOTS uint64_t
 hash_layout(const layout_t *layout, uintptr_t stack, uintptr_t high)
@@ -277,7 +278,7 @@ hash_layout(const layout_t *layout, uintptr_t stack, uintptr_t high)
 ucs_status_t ucs_callpath_table_create(const ucs_callpath_ops_t *ops,
                                        ucs_callpath_table_t **table_p)
 {
-    /* calloc rather than malloc: it need not touch the pages */
+    /* calloc(), since all is 0 at first, and the pages need not be touched for that */
     ucs_callpath_table_t *table = calloc(1, sizeof(*table));
 
     if (table == NULL) {
@@ -359,8 +360,8 @@ path_of(const layout_t *layout, uint64_t key, const void *stack,
     return (sum == 0) ? 0 : (ucs_hash_word(sum ^ key) | 1);
 }
 
-/* Unwind the stack, unless that happens too often, and remember the path.
- * @return the number of the path; 0: it is not known. */
+/* Unwind the stack, unless the thread, or all threads for this key, have unwound too
+ * often, and remember the path. @return the number of the path; 0: it is not known. */
 static UCS_F_NOINLINE READS_SLOTS uint64_t
 learn(ucs_callpath_table_t *table, ucs_callpath_thread_t *thread, uint64_t key,
       const void *caller, const void *stack)

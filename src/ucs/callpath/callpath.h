@@ -18,10 +18,10 @@ BEGIN_C_DECLS
  *
  * A number for the path of calls that a thread is on, without unwinding its
  * stack each time. The caller of a function and the depth of the stack say much
- * about the path, but not from which of several places a function further out
- * has made its call: the return addresses further out do. For one caller and one
- * depth they nearly always lie in the same slots of the stack: an unwinding finds
- * these slots, and from then on their contents are read and hashed.
+ * about the path; from which of several places a function further out has made its
+ * call, only the return addresses further out say. For one caller and one depth
+ * these addresses nearly always lie in the same words of the stack (slots): an
+ * unwinding finds the slots, and from then on their contents are read and hashed.
  *
  * But frames in between may have other sizes although the depth is the same:
  * the return addresses are in other slots then, and the known slots hold
@@ -31,8 +31,8 @@ BEGIN_C_DECLS
  * still hold the return addresses of a known path while the thread is on
  * another path.
  *
- * The unwinder and the end of a thread's stack are handed in. Uses ucs/base; the core
- * of uct/ib/predreg calls it.
+ * The caller hands in functions that unwind and that find the end of a thread's stack
+ * (ucs_callpath_ops_t). Uses ucs/base; the core of uct/ib/predreg calls it.
  *
  * Threads: any number of threads may use one table, each with a state of its
  * own. Nobody waits for anybody.
@@ -51,7 +51,7 @@ BEGIN_C_DECLS
  *  found by then are recognized afterwards, and others are not told apart. */
 #define UCS_CALLPATH_MAX_UNWINDS   64
 
-/** How many unwindings a thread has to its credit at first, and at most. */
+/** How many unwindings a thread may do (its credit) at first, and at most. */
 #define UCS_CALLPATH_MAX_CREDIT    512
 
 /** After how many calls a thread may do one more unwinding. An unwinding takes
@@ -108,8 +108,8 @@ typedef struct ucs_callpath_thread {
 } ucs_callpath_thread_t;
 
 
-/** Create a table; @a ops must live as long. The table has 288 KiB, of which
- *  pages are touched as they are used. @return UCS_ERR_NO_MEMORY. */
+/** Create a table; @a ops must exist as long as the table. The table has 288 KiB, whose
+ *  pages are touched only as paths are added. @return UCS_ERR_NO_MEMORY. */
 ucs_status_t ucs_callpath_table_create(const ucs_callpath_ops_t *ops,
                                        ucs_callpath_table_t **table_p);
 
@@ -123,8 +123,8 @@ void ucs_callpath_table_destroy(ucs_callpath_table_t *table);
  *
  * @param [in] caller  A return address of this thread, from which on outwards
  *                     its path counts.
- * @param [in] stack   An address on the stack: no slot further out has a lower
- *                     one. The address tells paths apart as well.
+ * @param [in] stack   An address on the stack, not above any slot further out. Paths
+ *                     with different such addresses get different numbers.
  * @return a number which is the same for the same path at the same depth; or
  *         @a stack itself if nothing better is known: the stack is not the
  *         thread's own, as in a fiber, or cannot be unwound, or would be

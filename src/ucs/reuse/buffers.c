@@ -17,10 +17,10 @@
 
 #define LINE_SIZE 64
 
-/* A stopped table starts anew once it has refused this many times as many
- * buffers as it has, and at least as many as it has lines: the walk through the
- * table costs little for each refused buffer then. A few buffers that happen to
- * share one line are not enough */
+/* A stopped table starts anew once it has refused this many buffers for each
+ * buffer that it has, and at least one for each line. The walk through all lines
+ * costs little for each refused buffer then, and a few buffers that happen to
+ * share one line do not lead to it */
 #define REFUSED_PER_BUFFER 4
 
 
@@ -67,8 +67,8 @@ void ucs_reuse_table_cleanup(ucs_reuse_table_t *table)
     ucs_mutex_destroy(&table->lock);
 }
 
-/* @return whether so few buffers are hot that longer chains are not worth their
- * memory */
+/* @return whether longer chains of lines are not worth their memory, since too few
+ * buffers are hot */
 static int is_wasted(const ucs_reuse_table_t *table)
 {
     return ucs_relaxed_load(&table->num_hot) <

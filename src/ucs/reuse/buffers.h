@@ -33,8 +33,9 @@ BEGIN_C_DECLS
  * while only a small part of all buffers is hot, the table stops: it takes no
  * new buffers, and a program that does not reuse its buffers pays for a lookup
  * only. Unlike the paper's table, this one starts anew, without its cold
- * buffers, after it has refused several times as many buffers as it holds, and
- * one for each line: a program may begin to reuse its buffers late.
+ * buffers, once it has refused several times as many buffers as it holds, and
+ * at least as many as it has lines: a program may begin to reuse its buffers
+ * late.
  *
  * A slot has the memory, the handle and the number of sends in flight of a
  * registration. A slot is
@@ -44,7 +45,8 @@ BEGIN_C_DECLS
  *   dead    no further send may use its registration, since the memory was
  *           unmapped, or has to make room. Once no send is in flight, a thread
  *           may take the slot
- *   taken   a thread deregisters its memory, and then sets the slot free
+ *   taken   a thread deregisters the memory of the slot, and then sets the slot
+ *           free
  *
  * Any thread may look up, count and acquire, without a lock. Pure: knows neither
  * UCX nor the clock, nor how a handle is deregistered.
@@ -68,11 +70,11 @@ BEGIN_C_DECLS
  * A buffer. All fields may be read by any thread at any time.
  */
 typedef struct ucs_reuse_buffer {
-    /** Its address; 0: the entry is free. Changes from 0 by a compare-and-swap of
-     *  the thread that adds the buffer, and back to 0 under the lock of the table.
-     *  Relaxed: a thread that reads the count or the handle of another buffer,
-     *  which had the entry before, counts wrongly by one, or finds that the
-     *  handle is for other memory. */
+    /** Address of the buffer; 0: the entry is free. Changes from 0 by a
+     *  compare-and-swap of the thread that adds the buffer, and back to 0 under the
+     *  lock of the table. Relaxed: a thread may read the count or the handle of
+     *  another buffer, which had the entry before; then it counts wrongly by one, or
+     *  finds that the handle is for other memory. */
     _Atomic(uint64_t) address;
     /** How often the buffer was sent. Relaxed, and not added to atomically: if two
      *  threads send the buffer at a time, one send is not counted, without harm. */
@@ -95,11 +97,11 @@ typedef struct ucs_reuse_line {
 
 typedef struct ucs_reuse_table {
     /* These fields are constant */
-    ucs_reuse_line_t *lines;  /**< 2^bits */
+    ucs_reuse_line_t *lines;  /**< Array of 2^bits lines */
     void             *memory; /**< Memory of the lines */
     unsigned         bits;
-    double           min_hot; /**< Part of the buffers that has to be hot for
-                                   chains to grow; 0 to 1 */
+    double           min_hot; /**< Chains of lines grow only while at least
+                                   this part of the buffers is hot, 0 to 1 */
 
     /* These fields are relaxed: numbers that nothing else depends on */
     _Atomic(uint32_t) num_buffers;
@@ -107,8 +109,9 @@ typedef struct ucs_reuse_table {
     _Atomic(uint32_t) is_stopped; /**< Not 0: the table takes no new buffers.
                                        Written under the lock */
     _Atomic(uint32_t) num_refused; /**< Buffers that were refused since the
-                                        table stopped. Not added to atomically,
-                                        as the uses of a buffer */
+                                        table stopped. If two threads add to the
+                                        number at a time, one buffer is not
+                                        counted, without harm */
 
     ucs_mutex_t      lock;
 } ucs_reuse_table_t;
@@ -136,7 +139,7 @@ typedef struct ucs_reuse_slot {
     _Atomic(uint64_t)   start;
     _Atomic(uint64_t)   end;
     void               *handle;
-    ucs_reuse_buffer_t *buffer; /**< The buffer of the table */
+    ucs_reuse_buffer_t *buffer; /**< The entry of the buffer in the table */
     /** Whether the slot was used since ucs_reuse_slots_take_victim() last
      *  looked at it. Relaxed */
     _Atomic(uint32_t)   is_used;
@@ -147,8 +150,8 @@ typedef struct ucs_reuse_slot {
 
 
 typedef struct ucs_reuse_slots {
-    ucs_reuse_slot_t *slots; /**< UCS_REUSE_MAX_SLOTS, all free at first.
-                                  Constant, as memory */
+    ucs_reuse_slot_t *slots; /**< Array of UCS_REUSE_MAX_SLOTS slots, all free
+                                  at first. The two pointers are constant */
     void             *memory; /**< Memory of the slots */
     /** Slots from this one on have never been used. Written under the lock,
      *  with release: a thread that sees a slot sees its fields. */
@@ -168,19 +171,21 @@ typedef struct ucs_reuse_slots {
 
 /** How a message goes. */
 typedef enum ucs_reuse_choice {
-    UCS_REUSE_COPY,     /**< It is copied */
+    UCS_REUSE_COPY,     /**< The message is copied */
     UCS_REUSE_HOT,      /**< Without the copy, from a slot that was acquired */
     UCS_REUSE_REGISTER, /**< The caller registers the buffer, and then sends as
                              with HOT; if the registration fails, as with COPY */
-    UCS_REUSE_MISFIT    /**< It is copied: the buffer is hot, but its slot is
-                             not live, or its registration does not cover the
-                             whole message */
+    UCS_REUSE_MISFIT    /**< The message is copied: its buffer is hot, but the
+                             slot is not live, or the registration does not
+                             cover the whole message */
 } ucs_reuse_choice_t;
 
 
 /**
- * @param [in] bits     4 to 24: the table has 2^bits lines, of which the kernel
- *                      provides those that are used.
+ * Make an empty table.
+ *
+ * @param [in] bits     4 to 24: the table has 2^bits lines; the kernel provides memory
+ *                      for the lines that are used.
  * @param [in] min_hot  See @ref ucs_reuse_table_t; the paper uses 0.2.
  */
 ucs_status_t ucs_reuse_table_init(ucs_reuse_table_t *table, unsigned bits,
@@ -251,8 +256,8 @@ ucs_reuse_buffer_handle(const ucs_reuse_buffer_t *buffer)
  * Make a buffer hot.
  *
  * @param [in] handle  Above 0.
- * @return whether this call has made the buffer hot: another thread may have
- *         been faster, or the entry may belong to another buffer by now.
+ * @return whether this call has made the buffer hot; 0 if another thread was
+ *         faster, or if the entry belongs to another buffer by now.
  */
 int ucs_reuse_table_heat(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
                          const void *address, uint32_t handle);
@@ -264,15 +269,15 @@ void ucs_reuse_table_cool(ucs_reuse_table_t *table, ucs_reuse_buffer_t *buffer,
 
 ucs_status_t ucs_reuse_slots_init(ucs_reuse_slots_t *slots);
 
-/** Frees the memory of the slots. No other thread may use them. */
+/** Free the memory of the slots. No other thread may use the slots. */
 void ucs_reuse_slots_cleanup(ucs_reuse_slots_t *slots);
 
 /**
  * Fill a free slot.
  *
  * @param [in] start, end  The memory that is registered.
- * @return its number, above 0, for ucs_reuse_slots_acquire(); 0: all slots are
- *         in use.
+ * @return the number of the slot, above 0, for ucs_reuse_slots_acquire(); 0: all
+ *         slots are in use.
  */
 uint32_t ucs_reuse_slots_fill(ucs_reuse_slots_t *slots, uintptr_t start,
                               uintptr_t end, void *handle,
@@ -315,8 +320,8 @@ ucs_reuse_slots_acquire(ucs_reuse_slots_t *slots, uint32_t number,
 {
     ucs_reuse_slot_t *slot = ucs_reuse_slots_at(slots, number);
 
-    /* Read before the addition: a late thread does not write to the cache line
-     * of the thread that has taken the slot */
+    /* Look at the flags before the addition: a late thread then does not write to
+     * the cache line of a slot that another thread has taken */
     if (ucs_unlikely(ucs_relaxed_load(&slot->state) & UCS_REUSE_SLOT_FLAGS)) {
         return NULL;
     }
@@ -330,7 +335,8 @@ ucs_reuse_slots_acquire(ucs_reuse_slots_t *slots, uint32_t number,
         return NULL;
     }
 
-    /* Read first: the line stays shared among threads that use the slot */
+    /* Store only if the flag is not set: the cache line stays shared among the
+     * threads that use the slot */
     if (ucs_unlikely(!ucs_relaxed_load(&slot->is_used))) {
         ucs_relaxed_store(&slot->is_used, 1);
     }

@@ -25,8 +25,9 @@ BEGIN_C_DECLS
  * Pure: times are arguments.
  *
  * This file has the copy itself, too: by memcpy(), or by the string instruction
- * of x86. The processor and the length decide which of the two is faster: at 8
- * KB the instruction was seen to take from half to seven times as long.
+ * of x86. The processor and the length decide which of the two is faster: for 8
+ * KB the instruction was seen to take from half to seven times the time of
+ * memcpy().
  */
 
 /** Longest small message, bytes: the eager limit of the paper is 9 KB, and UCX's is
@@ -60,8 +61,8 @@ typedef struct ucs_reuse_costs {
                            without the part of its pages */
     double reg_page;  /**< R_m: the part of each page of the buffer */
     double lookup;    /**< V: finding a buffer in the table, and all other work
-                           that a send without the copy has and a copied send
-                           has not */
+                           of a send without the copy that a copied send does
+                           not have */
     double copy[UCS_REUSE_NUM_CLASSES]; /**< C_m: copying as many bytes as the
                                              longest length of a class has */
 } ucs_reuse_costs_t;
@@ -92,13 +93,14 @@ double ucs_reuse_registration(const ucs_reuse_costs_t *costs, size_t length);
 /** Set costs that nobody has measured yet: all are infinite. */
 void ucs_reuse_costs_init(ucs_reuse_costs_t *costs);
 
-/** Take the lesser value of two measurements for each part: other programs on
- *  the processor, and the first run of some code, only ever add time. */
+/** Take the lesser value of two measurements for each part, but the two parts of a
+ *  registration from one measurement: other programs on the processor, and the first
+ *  run of some code, only ever add time. */
 void ucs_reuse_costs_refine(ucs_reuse_costs_t *costs,
                             const ucs_reuse_costs_t *other);
 
 /**
- * The break-even number of sends.
+ * Compute the break-even number of sends.
  *
  * @param [in] length  1 to UCS_REUSE_MAX_LENGTH, bytes.
  * @return the least n > R_m / (C_m - V); UCS_REUSE_NEVER if V >= C_m, or if n
@@ -107,9 +109,9 @@ void ucs_reuse_costs_refine(ucs_reuse_costs_t *costs,
 uint32_t ucs_reuse_break_even(const ucs_reuse_costs_t *costs, size_t length);
 
 /**
- * After how many sends a buffer is registered, by class of length: a fraction
- * of the break-even number, since a program is expected to go on using a buffer
- * that it has used so often (section 3.3.1 of the paper).
+ * Compute after how many sends a buffer is registered, for each class of length: a
+ * fraction of the break-even number, since a program that has sent a buffer that
+ * often is expected to go on (section 3.3.1 of the paper).
  *
  * @param [in]  fraction  Above 0, at most 1; the paper uses 0.25.
  * @param [out] sends     Filled with at least 1 for each class, or
@@ -149,8 +151,9 @@ ucs_reuse_copy_string(void *dest, const void *src, size_t length)
 #endif
 }
 
-/** Copy in the faster one of the two ways.
- *  @param [in] length  Not 0. The last class stands for all longer messages too. */
+/** Copy by the string instruction, or by memcpy().
+ *  @param [in] length     Not 0. The last class stands for all longer messages too.
+ *  @param [in] by_string  The classes of length for which the instruction is faster. */
 static UCS_F_ALWAYS_INLINE void
 ucs_reuse_copy(void *dest, const void *src, size_t length,
                ucs_reuse_copy_classes_t by_string)

@@ -15,8 +15,9 @@
  * rows of other buffers, the buffer gets no row of its own */
 #define PROBES     16
 
-/* Addresses of programs are shorter than 2^57 on all processors; a longer address
- * has no row of its own */
+/* Bits of a key for the class of length; the address is in the bits above. Addresses
+ * of programs are below 2^57 on all processors, and fit; a buffer whose address does
+ * not has no row of its own */
 #define CLASS_BITS 6
 
 static size_t num_rows(const ucs_reuse_tally_t *tally)
@@ -45,14 +46,14 @@ void ucs_reuse_tally_reset(ucs_reuse_tally_t *tally)
     memset(tally->others, 0, sizeof(tally->others));
 }
 
-/* @return whether a row has a key. A free row takes the key */
+/* @return whether a row has a key; a free row takes the key first */
 static int is_row_of(ucs_reuse_tally_row_t *row, uint64_t key)
 {
     uint64_t found = ucs_relaxed_load(&row->key);
 
     if (found == 0) {
-        /* If another thread takes the row first, it may have done so for the
-         * same buffer */
+        /* If another thread takes the row first, the other thread may send the
+         * same buffer, and has stored the same key */
         return ucs_relaxed_cas(&row->key, &found, key) || (found == key);
     }
 
@@ -143,8 +144,8 @@ void ucs_reuse_tally_for_each(const ucs_reuse_tally_t *tally,
 typedef struct counted {
     uint64_t sends;
     uint32_t threshold; /* The least threshold of their lengths */
-    uint64_t length;    /* The longest of these sends, bytes, for which the
-                           buffer is registered */
+    uint64_t length;    /* Length of the longest of these sends, bytes: the
+                           buffer is registered with this length */
 } counted_t;
 
 

@@ -20,8 +20,8 @@ BEGIN_C_DECLS
 
 /** @file sends.h
  *
- * For reports: how often each small buffer was sent, and the gain if these
- * sends went without the copy. A recorded process keeps a tally of its sends,
+ * For reports: how often each small buffer was sent, and what would be gained if
+ * these sends went without the copy. A recorded process keeps a tally of its sends,
  * by buffer and class of length: the statistics of Tables 1 and 3 of Rashti and
  * Afsahi (2011). A trace has the rows of the tally, and the gain follows from
  * the rows.
@@ -73,19 +73,21 @@ typedef struct ucs_reuse_tally {
     /* These two are constant */
     ucs_reuse_tally_row_t *rows; /**< 2^bits */
     unsigned              bits;
-    /** Sends of buffers without a row of their own. Their keys stay 0. */
+    /** Sends of buffers without a row of their own, one row for each class of
+     *  length. The keys of these rows stay 0. */
     ucs_reuse_tally_row_t others[UCS_REUSE_NUM_CLASSES];
 } ucs_reuse_tally_t;
 
 
-/** @param [in] bits  4 to 24: the tally has 2^bits rows, of which the kernel
- *                    provides those that are used. */
+/** Make an empty tally.
+ *  @param [in] bits  4 to 24: the tally has 2^bits rows; the kernel provides memory
+ *                    for the rows that are used. */
 ucs_status_t ucs_reuse_tally_init(ucs_reuse_tally_t *tally, unsigned bits);
 
 /** No other thread may use the tally. */
 void ucs_reuse_tally_cleanup(ucs_reuse_tally_t *tally);
 
-/** Begin anew. No other thread may use the tally. */
+/** Forget all sends. No other thread may use the tally. */
 void ucs_reuse_tally_reset(ucs_reuse_tally_t *tally);
 
 /**
@@ -97,9 +99,9 @@ void ucs_reuse_tally_reset(ucs_reuse_tally_t *tally);
 void ucs_reuse_tally_note(ucs_reuse_tally_t *tally, const void *address,
                           size_t length, int is_copied);
 
-/** Call a function for each buffer and class that was sent, in no particular
- *  order, and then for the buffers that are counted together. Other threads may
- *  note sends meanwhile. */
+/** Call a function for each buffer and class of length that was sent, in no
+ *  particular order, and then for the buffers that are counted together. Other
+ *  threads may note sends meanwhile. */
 void ucs_reuse_tally_for_each(const ucs_reuse_tally_t *tally,
                               void (*func)(void *arg,
                                            const ucs_reuse_sends_t *sends),
@@ -111,8 +113,9 @@ typedef struct ucs_reuse_gain {
     uint64_t hot_buffers; /**< Buffers that would be registered */
     uint64_t sends;       /**< Sends without the copy */
     double   bytes;       /**< Bytes that would not be copied */
-    double   saved;       /**< Time, ns. Below 0: sends would take longer, since
-                               buffers are looked up that do not become hot */
+    double   saved;       /**< Time that sends would save, ns. Below 0: sends
+                               would take longer, since buffers that do not
+                               become hot are looked up, too */
 } ucs_reuse_gain_t;
 
 /**
