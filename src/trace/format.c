@@ -10,7 +10,7 @@
 
 #define HAS(_part) TRACE_HAS_##_part
 
-/* A field of a record, which has the name of a member */
+/* A field of a record, named after its member of the record's structure */
 #define FIELD(_record, _member, _form, _style) \
     { \
         .name   = #_member, \
@@ -20,7 +20,7 @@
         .size   = ucs_field_sizeof(ucs_rcache_trace_##_record##_t, _member) \
     }
 
-/* A field of events, which has the name of a member */
+/* A field of events, named after its member of ucs_rcache_pred_event_t */
 #define EVENT_FIELD(_member, _part, _form, _style, ...) \
     EVENT_PATH(#_member, _member, _part, _form, _style, ##__VA_ARGS__)
 
@@ -69,8 +69,8 @@ static const char *const by_names[UCS_RCACHE_PRED_BY_LAST] = {
 static const char *const result_names[] = {"hit",    "early",  "late", "miss",
                                            "pieces", "failed", "kept", "ahead"};
 
-/* The fields of all events. An event stores those that belong to one of the
- * groups of its type (TRACE_HAS_*), and those that belong to none */
+/* The fields of all events. An event stores the fields of the groups that its type has
+ * (TRACE_HAS_*), and the fields that are in no group */
 static const trace_field_t event_fields[] = {
     EVENT_FIELD(time,     0,             PLACED, TIME),
     EVENT_FIELD(address,  HAS(RANGE),    PLACED, ADDRESS),

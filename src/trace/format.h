@@ -78,8 +78,8 @@ enum {
 };
 
 
-/* The contents of records. An event is a ucs_rcache_pred_event_t, the number of
- * lost events is a uint64_t, and the structures below are the others */
+/* The contents of records. An event is a ucs_rcache_pred_event_t, and the number of
+ * lost events is a uint64_t; the structures below are the contents of other records */
 
 typedef ucs_reuse_sends_t ucs_rcache_trace_sends_t;
 
@@ -140,7 +140,8 @@ typedef enum {
     TRACE_NUMBER,
     TRACE_SIZE,    /**< A number of bytes */
     TRACE_HEX,
-    TRACE_ADDRESS, /**< As TRACE_HEX; messages ask for an address */
+    TRACE_ADDRESS, /**< As TRACE_HEX, but the parser's messages ask for an
+                        address */
     TRACE_TIME,    /**< A point in time */
     TRACE_SPAN,    /**< A length of time */
     TRACE_NAME,    /**< One of @a names */
@@ -167,8 +168,8 @@ typedef struct trace_field {
     trace_form_t      form;
     trace_style_t     style;
     size_t            offset;  /**< Offset in the structure of the record */
-    size_t            size;    /**< 1, 2, 4 or 8 bytes; of arrays, of an
-                                    element */
+    size_t            size;    /**< Size of the field, or of one element of an
+                                    array: 1, 2, 4 or 8 bytes */
     const char *const *names;
     unsigned          max;     /**< Number of names, or of elements for which an
                                     array has room */
@@ -182,12 +183,13 @@ typedef struct trace_type {
                                          such type */
     unsigned            has;        /**< TRACE_HAS_xxx */
     unsigned            version;    /**< First version of the text form with such
-                                         records; 0: all have them */
-    const trace_field_t *fields;    /**< In the order of both forms */
+                                         records; 0: all versions have them */
+    const trace_field_t *fields;    /**< In the order in which both forms write
+                                         them */
     unsigned            num_fields;
 } trace_type_t;
 
-/** By TRACE_RECORD_*. */
+/** All types of records, by TRACE_RECORD_*. */
 extern const trace_type_t trace_types[TRACE_RECORD_LAST];
 
 /** Go through the fields of a type. */
@@ -212,7 +214,7 @@ uint64_t trace_field_get(const trace_field_t *field, const void *record);
 /** Set a field that is a number. @a value is at most @ref trace_field_max. */
 void trace_field_set(const trace_field_t *field, void *record, uint64_t value);
 
-/** @return how many elements an array has. */
+/** @return where a record has the number of elements of an array. */
 static inline unsigned *
 trace_field_count(const trace_field_t *field, const void *record)
 {

@@ -31,8 +31,9 @@
 /*
  * Events in the ring: 3.3 MB. A ring that becomes half full wakes the thread,
  * which has to run before the other half is full. Where the thread shares the
- * processor with a rank that spins, waking may take some scheduler ticks of
- * 4 ms. A use makes three to five events; even messages of 64 KB back to back at
+ * processor with a thread of the program that spins, waking may take some
+ * scheduler ticks of 4 ms. A use makes three to five events; even messages of
+ * 64 KB back to back at
  * 12 GB/s, 190000 a second, fill half of the ring in no less than 17 ms.
  */
 #define RING_SIZE     32768
@@ -46,9 +47,9 @@ struct ucs_rcache_recorder {
     ucs_rcache_record_ring_t    *ring;
     ucs_rcache_record_sites_t   *sites;
 
-    /* Set by start, cleared by stop, or by the thread when writing fails.
-     * Relaxed: the ring exists all the time, so it does not matter whether an event
-     * at either end is recorded */
+    /* Whether events are recorded. Set by start, cleared by stop, or by a thread whose
+     * write fails. Relaxed: the ring exists all the time, so an event that happens
+     * during start or stop may be recorded or not */
     _Atomic(int)                recording;
 
     ucs_rcache_pred_thread_t    *thread; /* Constant */
@@ -302,8 +303,8 @@ err_destroy_writer:
     return status;
 }
 
-/* Put a record, if the file is open and no write has failed: to make room for
- * the record, the writer might have to write */
+/* Put a record, if the file is open and no write has failed. After a failure nothing
+ * is put, since the writer might write in order to make room for the record */
 static void put(ucs_rcache_recorder_t *recorder, unsigned type, const void *record)
 {
     ucs_mutex_lock(&recorder->lock);

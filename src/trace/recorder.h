@@ -20,11 +20,11 @@ BEGIN_C_DECLS
 /** @file recorder.h
  *
  * Writes the trace of the process it runs in. Threads copy events into a ring as
- * these happen; a thread of the recorder takes the events out, packs them and
- * writes the file, ten times a second and whenever the ring is half full. A
- * process that is killed, or calls _exit or exec, loses what it did since the
- * last turn: up to 100 ms, or half a ring, and more if the thread finds no
- * processor.
+ * the events happen; a thread of the recorder takes the events out, packs them and
+ * writes the file, ten times a second and whenever the ring is half full. The trace
+ * of a process that is killed, or calls _exit or exec, lacks what the process did
+ * since the last turn of the recorder's thread: up to 100 ms, or half a ring, and
+ * more if the thread finds no processor.
  *
  * If the file cannot be written, one warning says so, recording stops and the
  * process goes on. Uses ring.h, sites.h and writer.h; the core of
@@ -44,9 +44,9 @@ void ucs_rcache_recorder_destroy(ucs_rcache_recorder_t *recorder);
 /**
  * Start the thread, and record events from now on.
  *
- * @param [in] fd    File, which becomes the recorder's. On failure it stays the
- *                   caller's.
- * @param [in] path  Of the file, for messages; copied.
+ * @param [in] fd    Open file, which the recorder will close. On failure the caller
+ *                   has to close the file.
+ * @param [in] path  Path of the file, for messages; copied.
  * @return UCS_ERR_IO_ERROR, UCS_ERR_NO_MEMORY, or UCS_ERR_NO_RESOURCE if the
  *         system has no room for a thread; logged.
  */
@@ -54,8 +54,8 @@ ucs_status_t ucs_rcache_recorder_start(ucs_rcache_recorder_t *recorder, int fd,
                                        const char *path);
 
 /** Record no more events, and wait until all recorded events were put into the
- *  file. Records that are put later come after them. Does nothing if the
- *  recorder is not recording. */
+ *  file. Records that are put afterwards come behind these events. Does nothing if
+ *  the recorder is not recording. */
 void ucs_rcache_recorder_stop(ucs_rcache_recorder_t *recorder);
 
 /** After stop: write the end of the trace and close the file. */
@@ -95,8 +95,8 @@ void ucs_rcache_recorder_counter(ucs_rcache_recorder_t *recorder,
 void ucs_rcache_recorder_sends(ucs_rcache_recorder_t *recorder,
                                const ucs_reuse_sends_t *sends);
 
-/** Write all records put so far to the file, before the next turn of the
- *  thread. */
+/** Write all records put so far to the file now, instead of at the next turn of the
+ *  recorder's thread. */
 void ucs_rcache_recorder_flush(ucs_rcache_recorder_t *recorder);
 
 END_C_DECLS

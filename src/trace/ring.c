@@ -38,16 +38,16 @@ struct ucs_rcache_record_ring {
     /* Written by producers. Relaxed: the turns of the slots order all other
      * memory, and when lost is read for the last time, there is no producer any
      * more */
-    _Atomic(uint64_t) tail       /* Slot to be taken next */
+    _Atomic(uint64_t) tail       /* Position of the next event to be pushed */
                      __attribute__((aligned(64)));
     _Atomic(uint64_t) lost;      /* Events dropped so far */
     _Atomic(int)      half_full; /* The ring was half full at the last look */
 
     /* Written by the consumer. Producers read head, relaxed, as an estimate
      * of how full the ring is */
-    _Atomic(uint64_t) head       /* Slot to be read next */
+    _Atomic(uint64_t) head       /* Position of the next event to be read */
                      __attribute__((aligned(64)));
-    uint64_t         told;      /* Lost events that pop has told of */
+    uint64_t         told;      /* How many lost events pop has told of so far */
 };
 
 
@@ -164,8 +164,8 @@ int ucs_rcache_record_ring_pop(ucs_rcache_record_ring_t *ring,
         return 0;
     }
 
-    /* A producer with an earlier slot may have seen more losses than the
-     * next one */
+    /* The producer of an earlier event may have seen more losses than the producer
+     * of this event */
     *event     = slot->event;
     *lost_p    = (slot->lost > ring->told) ? (slot->lost - ring->told) : 0;
     ring->told = ucs_max(slot->lost, ring->told);

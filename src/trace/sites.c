@@ -21,12 +21,12 @@
  * backtrace() */
 #define SITES_OWN_FRAMES 8
 
-/* How many neighbouring keys are looked at for a site. The table is at most
- * half full, so that hardly any site would need more. */
+/* How many neighbouring keys are looked at for a site. At most about half of the keys
+ * are taken, so hardly any site would need more. */
 #define SITES_PROBES     16
 
-/* The kind of communication is mixed into the caller's address, see
- * ucs_rcache_pred_context_add() */
+/* Bits of the caller's address in a context; the kind of communication is in the bits
+ * above, see ucs_rcache_pred_context_add() */
 #define SITES_ADDRESS    ((1ul << 56) - 1)
 
 /* MPI programs have some hundred modules, plug-ins included. A module that is
@@ -103,7 +103,7 @@ void ucs_rcache_record_sites_destroy(ucs_rcache_record_sites_t *sites)
 }
 
 /* Hash the caller and the path of calls of a context, which together name its
- * call site. The result is never 0, since a key of 0 marks a free entry. */
+ * call site. The result is never 0: a key of 0 is free. */
 static uint64_t sites_hash(const ucs_rcache_pred_context_t *context)
 {
     uint64_t hash = ucs_hash_word(context->caller);
@@ -137,9 +137,9 @@ site_fill(ucs_rcache_trace_site_t *site,
     }
 }
 
-/* Add a site under a free key. @return 0 if another thread has meanwhile taken
- * the key for another site.
- * @param [out] is_new_p  Set to 1 if it was added */
+/* Add a site under a free key, if there is room. @return 0 if another thread has
+ * meanwhile taken the key for another site: the caller has to try the next key.
+ * @param [out] is_new_p  Set to 1 if this call has added the site */
 static UCS_F_NOINLINE int
 sites_add(ucs_rcache_record_sites_t *sites, _Atomic(uint64_t) *key,
           uint64_t hash, const ucs_rcache_pred_context_t *context,

@@ -86,10 +86,10 @@ void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer)
     free(writer);
 }
 
-/* Where the file may not grow (RLIMIT_FSIZE), write(2) fails with EFBIG and
- * also sends the thread a SIGXFSZ, which would end the program. This function
- * takes its own signal back, and leaves one that was pending before. @return as
- * write(2) */
+/* Write without a signal. Where the file may not grow (RLIMIT_FSIZE), write(2)
+ * fails with EFBIG and also sends the thread a SIGXFSZ, which would end the
+ * program. This function takes this signal back, unless a SIGXFSZ was pending
+ * before. @return as write(2) */
 static ssize_t write_without_signal(int fd, const uint8_t *data, size_t size)
 {
     const struct timespec no_time = { 0 };
@@ -114,8 +114,8 @@ static ssize_t write_without_signal(int fd, const uint8_t *data, size_t size)
     return count;
 }
 
-/* The program may have closed the descriptor since the last write, and opened
- * another file, which got the number: that file must not be written to.
+/* Write, unless the descriptor is no longer of the trace: the program may have closed
+ * the descriptor since the last write, and opened another file, which got its number.
  * @return as write(2) */
 static ssize_t write_some(const ucs_rcache_trace_writer_t *writer,
                           const uint8_t *data, size_t size)
@@ -196,8 +196,7 @@ static ucs_status_t get_status(const ucs_rcache_trace_writer_t *writer)
 
 ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer)
 {
-    /* If nothing was put yet, nothing is written: further fields of the plain
-     * part may come */
+    /* If nothing was put yet, nothing is written: the plain part may still get fields */
     if (writer->started || (writer->next > writer->records) ||
         (writer->fields > writer->packed + FIELDS_OFFSET)) {
         pack(writer, Z_SYNC_FLUSH);

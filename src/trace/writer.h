@@ -26,11 +26,13 @@ BEGIN_C_DECLS
 typedef struct ucs_rcache_trace_writer ucs_rcache_trace_writer_t;
 
 /**
- * @param [in] fd  File that is written to, which stays the caller's. Records go
- *                 to the file when the buffer is full and when the writer is
+ * Create a writer.
+ *
+ * @param [in] fd  File to write to; the caller has to close it afterwards. Records
+ *                 go to the file when the buffer is full and when the writer is
  *                 flushed. If the program closes the descriptor and another
- *                 file gets its number, that file is left alone, and writing
- *                 fails with EBADF.
+ *                 file gets its number, the writer leaves that file alone, and
+ *                 writing fails with EBADF.
  *
  * @return UCS_ERR_NO_MEMORY, logged.
  */
@@ -52,14 +54,14 @@ ucs_status_t ucs_rcache_trace_writer_flush(ucs_rcache_trace_writer_t *writer);
 ucs_status_t ucs_rcache_trace_writer_finish(ucs_rcache_trace_writer_t *writer);
 
 
-/** Put a record. If the buffer is full, the records before are packed and
+/** Put a record into the buffer. If the buffer is full, its records are packed and
  *  written first. The function does not fail: the next flush tells of errors.
  *
  *  @param [in] type    TRACE_RECORD_*. Domains have to be put in the order of
  *                      their numbers, from 0. The number of lost events is put
  *                      between the last event before the loss and the next
  *                      event.
- *  @param [in] record  Its structure, see format.h. */
+ *  @param [in] record  The structure of a record of this type, see format.h. */
 void ucs_rcache_trace_put(ucs_rcache_trace_writer_t *writer, unsigned type,
                           const void *record);
 
