@@ -33,8 +33,8 @@
  * which has to run before the other half is full. Where the thread shares the
  * processor with a thread of the program that spins, waking may take some
  * scheduler ticks of 4 ms. A use makes three to five events; even messages of
- * 64 KB back to back at
- * 12 GB/s, 190000 a second, fill half of the ring in no less than 17 ms.
+ * 64 KB back to back at 12 GB/s, 190000 a second, fill half of the ring in no less
+ * than 17 ms.
  */
 #define RING_SIZE     32768
 

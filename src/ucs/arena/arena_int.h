@@ -104,7 +104,7 @@ size_t ucs_arena_grown(const ucs_arena_t *arena, size_t bytes, size_t least);
 /** Add 1 to a counter of the statistics. Takes the lock. */
 void ucs_arena_count(ucs_arena_t *arena, uint64_t *counter);
 
-/** Protect held pages, or make them accessible. Without the lock. */
+/** Protect held pages, or make held or live pages accessible. Without the lock. */
 ucs_status_t ucs_arena_protect(ucs_arena_t *arena, uint32_t first,
                                uint32_t length, int is_accessible);
 

@@ -22,9 +22,9 @@ static int must_wait(const ucs_arena_t *arena, uint32_t slab, uint32_t first,
            !(arena->is_forking && pthread_equal(arena->forker, pthread_self()));
 }
 
-/* Let pages of a slab be the program's, as soon as no other thread works at
- * them. If the helper gives the slab back during the wait, the slab is spoilt
- * once more */
+/* Let pages of a slab be the program's, as soon as no other thread works at them.
+ * Each turn of the loop marks the slab spoilt, since the helper may unmap the slab
+ * during the wait, and then clears the mark */
 static ucs_status_t spoil_slab(ucs_arena_t *arena, uint32_t slab,
                                uint32_t first, uint32_t end)
 {

@@ -59,8 +59,8 @@ static int hide(ucs_arena_t *arena, uint32_t slab)
 }
 
 /* Let a slab be vacant and not busy any more. Both change under one hold of the
- * lock, since a thread that waits to map something there spoils the slab once
- * more.
+ * lock: as soon as the slab is not busy, a thread that has waited to map something
+ * there marks the slab spoilt, and this mark must stay.
  * @param [in] status  UCS_OK: the memory was unmapped; else the slab stays */
 static void end_closing(ucs_arena_t *arena, uint32_t slab, ucs_status_t status)
 {

@@ -19,10 +19,9 @@ BEGIN_C_DECLS
  * allows neither, and the signal may come while its thread is in a memory hook. The
  * thread does not go on before the handler has returned: a handler that waited
  * for a lock that its own thread has, or for pages at which its own thread works,
- * would wait for ever. So signals
- * wait until the thread has left the hook, and a handler finds every table as
- * another thread would find the table: memory that the handler unmaps is
- * unmapped when munmap() returns.
+ * would wait for ever. So signals wait until the thread has left the hook, and a
+ * handler finds every table as another thread would find the table: memory that
+ * the handler unmaps is unmapped when munmap() returns.
  *
  * The alternative was to let the handler run, and to defer the work that its
  * unmappings cause. But a list of deferred ranges needs an answer for the range

@@ -16,9 +16,8 @@ BEGIN_C_DECLS
  * A line of least squares through points, slope * x + begin, for costs: neither slope nor
  * begin is ever negative. The cache fits the costs of registrations while the program
  * runs, the replay fits recorded costs, and the part for small sends (EAGER) fits costs
- * that it measures at the start. First uses of buffers, some of
- * which take far too long for other reasons, need medians in place of squares, see
- * tools/replay/program/costs.h.
+ * that it measures at the start. First uses of buffers, some of which take far too long
+ * for other reasons, need medians in place of squares, see tools/replay/program/costs.h.
  *
  * The functions are pure.
  */

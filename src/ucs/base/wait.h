@@ -17,11 +17,10 @@ BEGIN_C_DECLS
  * registration, the release of memory, the leaving of a list. Most often the other
  * thread is a helper, which the kernel schedules as a usual thread (SCHED_BATCH),
  * while the program's threads may be of a real-time class. A real-time thread that
- * spins, or
- * calls sched_yield(), keeps the helper from their common processor, and would wait
- * for ever. The thread has to sleep; and if a third thread has a priority between
- * the two, the helper must inherit the priority of the sleeper (sched(7), futex(2)
- * "Priority-inheritance futexes").
+ * spins, or calls sched_yield(), keeps the helper from their common processor, and
+ * would wait for ever. The thread has to sleep; and if a third thread has a priority
+ * between the two, the helper must inherit the priority of the sleeper (sched(7),
+ * futex(2) "Priority-inheritance futexes").
  *
  * A mutex of UCS_MUTEX_LENDS serves for inheritance. The helper holds the mutex
  * during its work, so that a thread which tries to lock the mutex lends its

@@ -25,8 +25,8 @@ typedef struct {
                                controllers */
     const char *limits[3];  /* Names of files of limits on memory, up to a NULL */
     const char *quota[3];   /* Names of the files of the quota, up to a NULL:
-                               one file with time and period, us, or one file
-                               for each of both */
+                               one file with time and period, us, or a file
+                               for the time and another one for the period */
     const char *accounting; /* Controller whose groups count processor time;
                                NULL: the groups with the quota do */
     const char *usage;      /* Path of the file of the used processor time; %s:

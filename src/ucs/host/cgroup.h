@@ -116,7 +116,7 @@ typedef struct ucs_rcache_pred_pressure {
 } ucs_rcache_pred_pressure_t;
 
 
-/** Begin to watch. @param [in] now The time, ns. */
+/** Begin to watch whether memory is short. @param [in] now  The time, ns. */
 void ucs_rcache_pred_pressure_init(ucs_rcache_pred_pressure_t *pressure,
                                    uint64_t now);
 

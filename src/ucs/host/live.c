@@ -169,10 +169,10 @@ static void live_write(live_page_t *page,
 }
 
 /*
- * Why no change is missed: a thread that finds busy set has set wanted before. The
- * thread with busy looks at wanted again after clearing busy, finds wanted set and
- * starts over, unless the same thread has cleared wanted in between; then it
- * collected later, and has seen the change. All operations are sequentially
+ * Why no change is missed: a thread A with a change sets wanted, and gives up if a
+ * thread B has set busy. After clearing busy, B looks at wanted again, and starts over
+ * if it is still set. If it is not, B has cleared it after A has set it, has collected
+ * the state after that, and so has seen the change. All operations are sequentially
  * consistent.
  */
 void ucs_rcache_pred_live_update(ucs_rcache_pred_live_t *live,

@@ -28,10 +28,10 @@ BEGIN_C_DECLS
 /** See @ref ucs_callpath_ops_t. */
 ucs_callpath_stack_t ucs_host_stack(void);
 
-/** See @ref ucs_callpath_ops_t. A return address is left out if no word of its
- *  frame holds it where a return address may be stored: in the frame that the
- *  kernel makes for the handler of a signal, or where the processor signs
- *  stored addresses. */
+/** See @ref ucs_callpath_ops_t. A return address is left out if the words of its frame
+ *  where compilers store return addresses do not hold it: that is so in the frame that
+ *  the kernel makes for the handler of a signal, and where the processor signs stored
+ *  addresses. */
 unsigned ucs_host_unwind(const void *caller, ucs_callpath_frame_t *frames,
                          unsigned max);
 

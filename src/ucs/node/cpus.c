@@ -22,7 +22,7 @@
 /* A process in the order of demand */
 typedef struct {
     uint64_t demand;
-    unsigned index; /* Among the users */
+    unsigned index; /* Place of the process among the users */
 } turn_t;
 
 /* The distribution of the idle processors. Too large for the stack, see watch.c */

@@ -75,7 +75,7 @@ typedef struct ucs_rcache_pred_node_params {
  * join at the same time.
  *
  * @return UCS_ERR_EXCEEDS_LIMIT if the reserve does not fit the bound beside
- *         what the others have; UCS_ERR_NO_RESOURCE if there are too many
+ *         what other processes have; UCS_ERR_NO_RESOURCE if there are too many
  *         processes; UCS_ERR_UNSUPPORTED if there is no shared memory, or
  *         UCS_ERR_NO_MEMORY. Logged, naming the bound and its
  *         value.

@@ -247,7 +247,8 @@ struct ucs_rcache_pred_node {
                                                   the owner field of its slot */
     void                          *token;    /**< Memory of the sign of life */
     ucs_rcache_pred_procid_t      procid;
-    uint64_t                      names;     /**< PID and time name spaces */
+    uint64_t                      names;     /**< Number of the PID and time name
+                                                  spaces of this process */
     ucs_rcache_pred_node_shm_t    *shm;
     ucs_rcache_pred_node_slot_t   *slot;
     cpu_set_t                     usable;    /**< Processors on which this process could

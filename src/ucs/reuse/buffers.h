@@ -130,8 +130,8 @@ typedef struct ucs_reuse_table {
 typedef struct ucs_reuse_slot {
     /** Sends in flight in the low 32 bits, and flags above them. Threads change
      *  flags by atomic operations that keep the number of sends. Acquire and
-     *  release: a thread that takes the slot goes on after all of its sends,
-     *  and a thread that sends sees the fields of the slot. */
+     *  release: all sends from the slot have ended for a thread that takes the
+     *  slot, and a thread that sends sees the fields of the slot. */
     _Atomic(uint64_t)   state;
     /* Memory of the slot. Relaxed: a memory hook reads the range at any time. The
      * program does not unmap pages during their registration, since it sends from
@@ -191,7 +191,7 @@ typedef enum ucs_reuse_choice {
 ucs_status_t ucs_reuse_table_init(ucs_reuse_table_t *table, unsigned bits,
                                   double min_hot);
 
-/** No other thread may use the table. */
+/** Free the memory of the table. No other thread may use the table. */
 void ucs_reuse_table_cleanup(ucs_reuse_table_t *table);
 
 /**

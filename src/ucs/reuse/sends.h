@@ -84,7 +84,7 @@ typedef struct ucs_reuse_tally {
  *                    for the rows that are used. */
 ucs_status_t ucs_reuse_tally_init(ucs_reuse_tally_t *tally, unsigned bits);
 
-/** No other thread may use the tally. */
+/** Free the rows of a tally. No other thread may use the tally. */
 void ucs_reuse_tally_cleanup(ucs_reuse_tally_t *tally);
 
 /** Forget all sends. No other thread may use the tally. */

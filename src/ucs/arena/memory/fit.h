@@ -44,9 +44,11 @@ typedef struct ucs_arena_tag {
     uint32_t kind;   /**< Kind and flags of the block, see blocks.c; 0 on all
                           pages that are neither the first nor the last one of
                           a block */
-    uint32_t next;   /**< First page: the block after it in the list, or in a
-                          chain, see ucs_arena_blocks_chain() */
-    uint32_t prev;   /**< First page: the block before it in the list */
+    uint32_t next;   /**< In the tag of a block's first page: the next block in
+                          the list, or in a chain, see
+                          ucs_arena_blocks_chain() */
+    uint32_t prev;   /**< In the tag of a block's first page: the block before
+                          in the list */
 } ucs_arena_tag_t;
 
 

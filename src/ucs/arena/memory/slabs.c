@@ -9,7 +9,8 @@
 #include <ucs/base/relaxed.h>
 
 
-/* Flags in the state of a slab from which memory is allocated */
+/* The flags by which threads find a slab with memory: a registered slab that is not
+ * hidden has the first flag, a plain slab the second */
 #define SERVED (UCS_ARENA_SLAB_OPEN | UCS_ARENA_SLAB_PLAIN)
 
 

@@ -126,7 +126,8 @@ typedef struct ucs_arena_stats {
     uint64_t committed;      /**< Slabs with memory */
     uint64_t registered;     /**< Slabs that are registered */
     uint64_t live;           /**< The program's pages */
-    uint64_t dirty;          /**< Free pages by state */
+    uint64_t dirty;          /**< Free pages in this state, as the next three
+                                  counters */
     uint64_t muzzy;
     uint64_t retained;
     uint64_t fresh;
@@ -136,11 +137,11 @@ typedef struct ucs_arena_stats {
     uint64_t too_large;      /**< Requests for more than a slab, number */
     uint64_t frees;          /**< Calls that have freed live memory, number */
     uint64_t answered;       /**< Calls of ucs_arena_count_answered(), number */
-    uint64_t zeroed;         /**< Filled with zeros */
-    uint64_t slabs_spoilt;   /**< Number, ever */
-    uint64_t slabs_opened;   /**< Number, ever */
-    uint64_t slabs_enrolled; /**< Registered, number, ever */
-    uint64_t slabs_closed;   /**< Number, ever */
+    uint64_t zeroed;         /**< Memory that was filled with zeros */
+    uint64_t slabs_spoilt;   /**< Slabs spoilt so far, number */
+    uint64_t slabs_opened;   /**< Slabs that got memory so far, number */
+    uint64_t slabs_enrolled; /**< Slabs registered so far, number */
+    uint64_t slabs_closed;   /**< Empty slabs unmapped so far, number */
     uint64_t failures;       /**< Attempts that have failed, number: to open,
                                   register or close a slab, to protect memory or
                                   make it accessible */
