@@ -21,7 +21,7 @@ BEGIN_C_DECLS
  * A ring of events between the threads in which events happen (producers) and
  * the thread that writes them to a file (consumer). The ring is bounded: an
  * event that finds it full is dropped, and the consumer learns how many events
- * were dropped between two others.
+ * were dropped between two events that it takes out.
  *
  * Threads: any number of producers, and one consumer at a time. The handler of
  * a signal that interrupts a producer may itself be a producer.

@@ -76,8 +76,9 @@ typedef struct ucs_arena {
                                          called under the lock. Taken after the
                                          lock of the helper (work). Hooks take
                                          the lock with signals blocked, and wait
-                                         without the lock for pages that others
-                                         work at (busy slabs, held blocks) */
+                                         without the lock for pages at which
+                                         other threads work (busy slabs, held
+                                         blocks) */
     int                 is_woken;   /**< Whether due was lowered under this hold of the
                                          lock */
     ucs_arena_blocks_t  blocks;
@@ -178,8 +179,8 @@ void ucs_arena_cleanup(ucs_arena_t *arena);
  */
 void ucs_arena_before_fork(ucs_arena_t *arena);
 
-/** In the parent after the fork, or if there was none: the end of
- *  ucs_arena_before_fork(), by the same thread. */
+/** Undo ucs_arena_before_fork(), in the parent after the fork, or if the fork has
+ *  failed. Called by the thread that has called ucs_arena_before_fork(). */
 void ucs_arena_after_fork(ucs_arena_t *arena);
 
 /** In a forked child, before it has other threads: the child has no

@@ -22,7 +22,8 @@ typedef struct {
     unsigned         num_held;
     int              has_plain;   /* Whether some of the held blocks are in
                                      plain slabs */
-    int              is_counted;  /* Whether the call is counted */
+    int              is_counted;  /* Whether the statistics count the call
+                                     already */
 } range_t;
 
 

@@ -25,9 +25,9 @@ BEGIN_C_DECLS
  * check.
  */
 
-/* In the order in which a thread takes locks. Hooks of memory, and so handlers
- * of signals, take the locks after HOOK: nothing is allocated or freed under
- * these locks. */
+/* The ranks, in the order in which a thread takes locks. Hooks of memory, and so
+ * handlers of signals, take the locks whose ranks come after HOOK: nothing is
+ * allocated or freed under such a lock. */
 #define UCS_RANKS(_rank) \
     _rank(WIN_START) \
     _rank(FH_WAYS) \
@@ -131,7 +131,8 @@ void ucs_rank_forget(void);
 
 #else
 
-/* Builds without checks. These are macros, since a mutex has no rank there */
+/* In builds without checks the functions are macros, which do not use their
+ * arguments: a mutex has no rank there */
 #define ucs_rank_take(_rank, _lock, _how) ((void)0)
 #define ucs_rank_drop(_lock)              ((void)0)
 #define ucs_rank_check(_rank)             ((void)0)

@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A real-time thread looks again after so many ns. A registration takes about as
- * long. */
+/* How long a real-time thread sleeps before it looks again, ns: about as long as a
+ * registration takes. */
 #define LOOK_INTERVAL 50000
 
 
@@ -40,7 +40,7 @@ void ucs_sleep_shortly(void)
 }
 
 /* Lend the priority of this thread to the owner of a mutex, for a short time.
- * @return 0 if there is no other owner. */
+ * @return 0 if no other thread has the mutex now; else the time is over. */
 static int lend_priority(pthread_mutex_t *mutex)
 {
     struct timespec until;

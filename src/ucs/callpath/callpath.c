@@ -33,8 +33,8 @@
 /* There is room for 4096 layouts */
 #define LAYOUT_BITS 12
 
-/* The largest distance from the slot of the caller's return address to another
- * slot of the stack, in words: a layout stores distances in 16 bits */
+/* The largest distance from the address "stack" of ucs_callpath_find() to a slot,
+ * in words: a layout stores distances in 16 bits */
 #define MAX_OFFSET  UINT16_MAX
 
 /* The loop over slots reads this many at a time: the last slot of a layout is
@@ -61,8 +61,8 @@ typedef struct layout {
      * key. Relaxed: a number. */
     _Atomic(uint32_t) unwinds;
     uint32_t         count; /* How many slots there are */
-    /* Distances of the slots from the slot of the caller, in words, in rising
-     * order */
+    /* Distances of the slots from the address "stack" of ucs_callpath_find(), in
+     * words, in rising order */
     uint16_t         offset[UCS_CALLPATH_MAX_SLOTS];
 } layout_t;
 

@@ -68,8 +68,9 @@ typedef struct ucs_rcache_pred_quota {
     ucs_rcache_pred_cgroup_quota_t group;
     uint64_t                       time; /**< Time of the last look,
                                               CLOCK_MONOTONIC, ns */
-    uint64_t                       used; /**< Processor time that others than
-                                              the helper had used by then, ns */
+    uint64_t                       used; /**< Processor time that the group but
+                                              its helper had used by then, ns;
+                                              UINT64_MAX: not known */
 } ucs_rcache_pred_quota_t;
 
 

@@ -28,10 +28,9 @@
  * another process reads it, the reader would be killed with a SIGBUS. */
 #define LIVE_SEALS   (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-/* A reader looks so many times for a page that nobody is writing, with this
- * wait between two looks. A running writer is done in a microsecond; a writer
- * that the scheduler has set aside goes on after the time slices of some other
- * threads. */
+/* How often a reader looks for a moment in which nobody writes the page, and the
+ * wait between two looks. A running writer is done in a microsecond; a writer that
+ * the scheduler has set aside goes on after the time slices of some other threads. */
 #define READ_TRIES   50
 #define READ_WAIT_NS 1000000
 
@@ -40,10 +39,10 @@
 #endif
 
 
-/* The memory that others map */
+/* The page, which other processes map, too */
 typedef struct live_page {
-    /* Constant once magic is there. These three have the same sizes and places
-     * in all versions. */
+    /* Constant once magic is written. Magic, version and size have the same sizes
+     * and places in all versions of the page. */
     _Atomic(uint64_t) magic;  /* Release, acquire: written after the two others */
     uint32_t         version;
     uint32_t         size;    /* Size of this structure, bytes */
@@ -360,7 +359,7 @@ void ucs_rcache_pred_live_advance(ucs_rcache_pred_live_state_t *state,
     age      = now - state->time;
     duration = stats->duration + age;
     if (duration < age) {
-        return; /* The page is nonsense, and the sum may be 0 */
+        return; /* The sum has wrapped around, perhaps to 0: the page is nonsense */
     }
 
     integral         = (unsigned __int128)stats->bytes_avg * stats->duration +

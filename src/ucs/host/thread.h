@@ -35,7 +35,7 @@ typedef struct ucs_rcache_pred_thread ucs_rcache_pred_thread_t;
  *  @return UCS_ERR_NO_MEMORY. */
 ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p);
 
-/** The thread must have been stopped. */
+/** Free the state of a thread, which must have been stopped. */
 void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread);
 
 /**

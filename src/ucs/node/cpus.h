@@ -19,8 +19,8 @@ BEGIN_C_DECLS
  * them are hardware threads of one core (Documentation/admin-
  * guide/cputopology.rst): watch.c. Any thread, but not in memory hooks.
  *
- * The functions that read take the folder of proc and sys; "" is the system's,
- * others are for tests.
+ * The functions that read files take the folder that has proc and sys: "" is the
+ * system's, and tests hand in other folders.
  */
 
 /** A processor is idle if the programs use at most this part of its time. A process

@@ -21,10 +21,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A process asks for room so many times before it looks for dead processes: the
- * first refusal may be due to another process that asks at the same time, and
- * will be refused as well. Only two times, since the yield in between may cost
- * a time slice on a crowded node. */
+/* How often a process asks for room before it looks for dead processes: the first
+ * refusal may be due to another process that asks at the same time, and will be
+ * refused as well. Only two times, since the yield in between may cost a time slice
+ * on a crowded node. */
 #define RESERVE_ATTEMPTS 2
 
 /* The most bytes, and regions, that a process can have if there is no bound: the
@@ -223,9 +223,9 @@ int ucs_rcache_pred_node_is_asked(ucs_rcache_pred_node_t *node)
 {
     uint64_t asks, others, seen;
 
-    /* Acquire: own_asks is at least as new as the own part of asks. If it is
-     * newer, fewer asks of others are found than there are, and the next call
-     * finds the rest. */
+    /* Acquire: own_asks is at least as new as this process's part of asks. If it is
+     * newer, this call finds fewer asks of other processes than there are, and the
+     * next call finds the rest. */
     asks   = atomic_load_explicit(&node->shm->asks, memory_order_acquire);
     others = asks - ucs_relaxed_load(&node->own_asks);
     seen   = ucs_relaxed_load(&node->asks_seen);
@@ -303,7 +303,8 @@ ucs_rcache_pred_segment_id_t pred_node_segment_id(uint64_t key)
     return id;
 }
 
-/* Tell the others where this process may run, and begin to watch the processors */
+/* Tell the other processes where this process may run, and begin to watch the
+ * processors */
 static void node_start(ucs_rcache_pred_node_t *node)
 {
     ucs_rcache_pred_cpus_usable(&node->usable);
@@ -421,7 +422,7 @@ void ucs_rcache_pred_node_leave(ucs_rcache_pred_node_t *node)
     pred_node_close(node);
 }
 
-/* Tell the others the time of the helper on its idle processor, if it has one */
+/* Tell the other processes the processor time of the helper so far, and its processor */
 static void tell_helper(ucs_rcache_pred_node_t *node, uint64_t busy)
 {
     pred_node_word_t seat     = pred_node_get_seat(node);

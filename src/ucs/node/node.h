@@ -29,9 +29,8 @@ BEGIN_C_DECLS
  * The shared memory is freed with the last process, however the process ended. The
  * share of an ended process stays as long as a forked child of the process lives
  * and has not run another program (exec), since the child keeps the memory of its
- * parent registered. A process that runs
- * another program without leaving keeps its share until the process ends or joins
- * again.
+ * parent registered. A process that runs another program without leaving keeps its
+ * share until the process ends or joins again.
  *
  * The processes of a node are those of one effective user with the same IPC name
  * space, whatever other name spaces they are in; others have bounds of their own.
@@ -182,7 +181,7 @@ typedef struct ucs_rcache_pred_node_seat {
 } ucs_rcache_pred_node_seat_t;
 
 /**
- * Tell the others the needs of this process, and find out its seat. Called from
+ * Tell the other processes the needs of this one, and find out its seat. Called from
  * time to time, by the helper or in its place, one thread at a time.
  *
  * One process at a time takes a look for all: how long each processor was idle

@@ -263,9 +263,9 @@ struct ucs_rcache_pred_node {
     /** This process's part of shm->asks. Written by any thread that asks, before
      *  shm->asks. Relaxed: see ucs_rcache_pred_node_is_asked() */
     _Atomic(uint64_t)              own_asks;
-    /** The others' part of shm->asks at the last look of
-     *  ucs_rcache_pred_node_is_asked(), which is the writer. Relaxed: the number only
-     *  grows */
+    /** The other processes' part of shm->asks at the last look of
+     *  ucs_rcache_pred_node_is_asked(), which writes the number. Relaxed: the number
+     *  only grows */
     _Atomic(uint64_t)              asks_seen;
 };
 
@@ -300,7 +300,7 @@ void pred_slot_get_cpus(const _Atomic(uint64_t) *words, cpu_set_t *cpus);
  */
 unsigned pred_node_reap(ucs_rcache_pred_node_t *node);
 
-/** As @ref pred_node_reap, but look at 16 slots only, at others with each call:
+/** As @ref pred_node_reap, but look at 16 slots only, with each call at the next 16:
  *  for a process that is about to be refused. */
 unsigned pred_node_reap_some(ucs_rcache_pred_node_t *node);
 

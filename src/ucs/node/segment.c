@@ -152,7 +152,7 @@ segment_try(int index, const ucs_rcache_pred_segment_id_t *id, size_t size,
     ucs_rcache_pred_segment_header_t *segment;
     struct shmid_ds ds;
 
-    /* Fails for an unused index, and for segments of others */
+    /* Fails for an unused index, and for segments of other users */
     *shmid_p = shmctl(index, SHM_STAT, &ds);
     if ((*shmid_p < 0) || !shm_is_own(&ds, size) ||
         !(ds.shm_perm.mode & SHM_DEST)) {
@@ -209,8 +209,9 @@ ucs_rcache_pred_segment_propose(const ucs_rcache_pred_segment_id_t *id,
     }
 
     segment->id = *id;
-    /* Not earlier: others find the segment from now on, and a marked segment
-     * that is not attached is removed at once */
+    /* Mark the segment last, when it is attached and has its id: other processes find
+     * it from now on, and the kernel removes a marked segment at once if nobody has
+     * attached it */
     if (shmctl(*shmid_p, IPC_RMID, NULL) != 0) {
         ucs_error("failed to mark System V shared memory for removal: %m");
         shmdt(segment);

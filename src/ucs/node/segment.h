@@ -65,8 +65,8 @@ ucs_rcache_pred_segment_attach(const ucs_rcache_pred_segment_id_t *id,
                                size_t size,
                                ucs_rcache_pred_segment_header_t **segment_p);
 
-/** Detach the segment. Its memory is freed when the last process has done so,
- *  or has ended. */
+/** Detach the segment. Its memory is freed when the last process has detached
+ *  it, or has ended. */
 void ucs_rcache_pred_segment_detach(ucs_rcache_pred_segment_header_t *segment);
 
 /** @return this user's agreed segment, attached, or NULL if there is none. */

@@ -45,7 +45,7 @@ typedef struct {
 } look_t;
 
 /* Room for the line of a processor in /proc/stat, and for the file's name: short, since
- * threads with small stacks read it */
+ * threads with small stacks read the file */
 #define LINE_SIZE 512
 
 /* The kernel counts idle time in ticks of USER_HZ, 100 a second: a reading may be wrong by

@@ -70,7 +70,7 @@ typedef struct ucs_reuse_tally_row {
 } ucs_reuse_tally_row_t;
 
 typedef struct ucs_reuse_tally {
-    /* These two are constant */
+    /* Rows and bits are constant */
     ucs_reuse_tally_row_t *rows; /**< 2^bits */
     unsigned              bits;
     /** Sends of buffers without a row of their own, one row for each class of

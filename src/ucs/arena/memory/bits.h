@@ -20,10 +20,10 @@ BEGIN_C_DECLS
  * Each function takes a step for each word of the range.
  */
 
-/** Set bits first to end - 1. */
+/** Set the bits @a first to @a end - 1. */
 void ucs_arena_bits_set(uint64_t *bits, size_t first, size_t end);
 
-/** Clear bits first to end - 1. */
+/** Clear the bits @a first to @a end - 1. */
 void ucs_arena_bits_clear(uint64_t *bits, size_t first, size_t end);
 
 /** @return the first bit of @a first to @a end - 1 that is set; @a end if none

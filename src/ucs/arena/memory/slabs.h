@@ -200,7 +200,7 @@ int ucs_arena_slab_hide(ucs_arena_slab_t *slab);
 /** Make a slab spoilt, in use or not. */
 void ucs_arena_slab_spoil(ucs_arena_slab_t *slab);
 
-/** The end of ucs_arena_slab_spoil(): the slab is vacant. */
+/** Undo ucs_arena_slab_spoil(), for a slab whose memory was unmapped. */
 void ucs_arena_slab_mend(ucs_arena_slab_t *slab);
 
 /** Clip a range to the addresses of the slabs. Any thread. @return 0 if the

@@ -32,13 +32,13 @@ typedef uint64_t ucs_arena_time_t;
  *  that the caller has reserved, and without any lock that ucs_arena_allocate() or
  *  ucs_arena_free() takes. */
 typedef struct ucs_arena_ops {
-    /** Give a slab memory that reads as zero, and may be read and written. Threads
-     *  that allocate call this. */
+    /** Give a slab memory that reads as zero, and may be read and written. Called by
+     *  threads that allocate. */
     ucs_status_t (*map)(void *arg, void *start, size_t length);
 
     /** Take away the memory of a slab, or pages of a spoilt slab, even if the program
      *  has mapped something else there. The addresses stay reserved, and may not be
-     *  accessed. Threads that free call this, too. */
+     *  accessed. Called by threads that free, too. */
     ucs_status_t (*unmap)(void *arg, void *start, size_t length);
 
     /** Let memory be read and written, or neither. After an error the memory may be
@@ -66,11 +66,11 @@ typedef struct ucs_arena_ops {
     /** Deregister a slab. After an error the slab is still registered. */
     ucs_status_t (*dereg)(void *arg, void *handle);
 
-    /** Fill accessible memory with zeros. Threads that allocate call this. */
+    /** Fill accessible memory with zeros. Called by threads that allocate. */
     void (*zero)(void *arg, void *start, size_t length);
 
-    /** Call the helper earlier, see ucs_arena_due(). Threads that allocate or free call
-     *  this. */
+    /** Let the helper run earlier, since ucs_arena_due() is earlier now. Called by
+     *  threads that allocate or free. */
     void (*wake)(void *arg);
 
     void *arg; /**< Handed to each operation */
