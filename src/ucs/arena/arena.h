@@ -101,11 +101,12 @@ typedef struct ucs_arena {
                                          the first block in the chain of held
                                          blocks that the child does not inherit;
                                          UCS_ARENA_NO_PAGE: the chain is empty */
-    int                 is_forking; /**< From ucs_arena_before_fork() to
-                                         ucs_arena_after_fork() */
+    int                 is_forking; /**< 1 from ucs_arena_before_fork() to the end
+                                         of ucs_arena_after_fork() */
     pthread_t           forker;     /**< The thread that forks; undefined if none
                                          does */
-    ucs_arena_stats_t   stats;      /**< Counters that are not kept elsewhere */
+    ucs_arena_stats_t   stats;      /**< Only the counters that no other field
+                                         has; see ucs_arena_stats_get() */
 
     ucs_mutex_t         work;       /**< Lock of the helper, which holds it
                                          during ucs_arena_tend() and

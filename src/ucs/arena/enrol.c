@@ -122,8 +122,8 @@ static void cut(ucs_arena_t *arena, uint32_t slab)
     ucs_arena_unlock(arena);
 }
 
-/* Hold the first idle block of one of two kinds from a page on. @return the first page of
- * the block; the end if there is none */
+/* Hold the first idle block, from a page on, that is of one of two kinds. @return the
+ * first page of the block; the end if there is no such block */
 static uint32_t hold_next(ucs_arena_t *arena, uint32_t page, uint32_t end,
                           ucs_arena_kind_t first, ucs_arena_kind_t second)
 {

@@ -288,7 +288,7 @@ size_t ucs_arena_shrink(ucs_arena_t *arena, size_t bytes,
     ucs_mutex_lock(&arena->work);
     ucs_hook_enter();
     /* Plain slabs stay: their free pages have gone back to the kernel already,
-     * but for those freed in the last milliseconds */
+     * except for pages that were freed in the last milliseconds */
     given = each_registered(arena, bytes, close_slab);
     if (given < bytes) {
         given += each_registered(arena, bytes - given, ucs_arena_lay_off_slab);

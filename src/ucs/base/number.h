@@ -15,8 +15,8 @@ BEGIN_C_DECLS
  *
  * Reads numbers as people type them, as the tools of the project print them, and
  * as the kernel shows them in small files. UCX's own functions stop at the first
- * character other than a digit, accept a sign, and turn numbers that do not fit
- * into others.
+ * character other than a digit, accept a sign, and return a wrong number for one
+ * that does not fit.
  */
 
 /**

@@ -104,7 +104,8 @@ typedef struct ucs_callpath_thread {
     ucs_callpath_stack_t stack;
     uint32_t             calls;    /**< Calls until the thread is given credit */
     uint16_t             credit;   /**< How many unwindings the thread may do */
-    uint8_t              is_ready; /**< Whether the stack was asked for */
+    uint8_t              is_ready; /**< Whether the table has asked for the stack
+                                        of the thread */
 } ucs_callpath_thread_t;
 
 

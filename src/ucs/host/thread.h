@@ -80,7 +80,7 @@ ucs_status_t ucs_rcache_pred_thread_start(ucs_rcache_pred_thread_t *thread,
                                           void *arg);
 
 /**
- * Stop the thread and wait for its end. Does nothing without a thread.
+ * Stop the thread and wait for its end. Does nothing if the thread is not running.
  *
  * @param [in] patience  Longest wait, ns.
  *

@@ -83,7 +83,7 @@ void ucs_rcache_pred_cpus_own(const cpu_set_t *affinity, const cpu_set_t *usable
     }
 }
 
-/* The first processor of a set; -1 if it has none */
+/* @return the first processor of a set; -1 if the set is empty */
 static int first_cpu(const cpu_set_t *cpus)
 {
     bits_t bits = bits_of(cpus);
@@ -176,7 +176,8 @@ static void give(division_t *division, unsigned index, int cpu)
     ++division->helpers[cpu];
 }
 
-/* The first processor that is left for the helper of a process; -1 if there is none */
+/* Choose a processor for the helper of a process among the idle ones that are left, see
+ * ucs_rcache_pred_cpus_seats(). @return -1 if the process can use none of them */
 static int choose(const division_t *division, unsigned index)
 {
     const ucs_rcache_pred_cpu_user_t *user = &division->users[index];
@@ -302,10 +303,10 @@ static void count_users(division_t *division)
     }
 
     for (cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        division->parts[cpu] = 1 / division->parts[cpu]; /* A processor without
-                                                            a process becomes
-                                                            infinite; nobody
-                                                            reads its part */
+        division->parts[cpu] = 1 / division->parts[cpu]; /* Infinite for a
+                                                            processor without a
+                                                            process; nobody
+                                                            reads it then */
     }
 }
 

@@ -84,8 +84,8 @@ typedef struct ucs_rcache_pred_cpu_user {
 /** The seat of a process of the node. Fields without a comment are as in @ref
  *  ucs_rcache_pred_node_seat_t. */
 typedef struct ucs_rcache_pred_cpu_seat {
-    int      cpu; /**< Processor where the helper shall run; -1: the processors
-                       of the process */
+    int      cpu; /**< Processor where the helper shall run; -1: the helper may
+                       run on all processors of the process */
     double   idle;
     unsigned rank;
     unsigned sharers;

@@ -171,7 +171,7 @@ static int slot_is_dead(ucs_rcache_pred_node_t *node,
     return (procid == node->procid) || ucs_rcache_pred_procid_is_dead(procid);
 }
 
-/* Take back a slot, if its owner is dead. @return whether the owner was dead. */
+/* Take back a slot, if its owner is dead. @return whether this call has taken it back. */
 static int slot_reap(ucs_rcache_pred_node_t *node,
                      ucs_rcache_pred_node_slot_t *slot)
 {
@@ -195,8 +195,8 @@ static int slot_reap(ucs_rcache_pred_node_t *node,
     return 1;
 }
 
-/* Look at some slots, from the one after the last look on, and take back the slots of dead
- * processes. @return how many slots were taken back */
+/* Look at @a max slots at most, from the slot after the last look on, and take back the
+ * slots of dead processes. @return how many slots were taken back */
 static unsigned reap(ucs_rcache_pred_node_t *node, unsigned max)
 {
     unsigned num_used = pred_node_num_used(node);

@@ -172,7 +172,8 @@ typedef struct ucs_reuse_slots {
 /** How a message goes. */
 typedef enum ucs_reuse_choice {
     UCS_REUSE_COPY,     /**< The message is copied */
-    UCS_REUSE_HOT,      /**< Without the copy, from a slot that was acquired */
+    UCS_REUSE_HOT,      /**< The message is sent without the copy, from a slot
+                             that ucs_reuse_decide() has acquired */
     UCS_REUSE_REGISTER, /**< The caller registers the buffer, and then sends as
                              with HOT; if the registration fails, as with COPY */
     UCS_REUSE_MISFIT    /**< The message is copied: its buffer is hot, but the

@@ -71,7 +71,7 @@ typedef struct ucs_reuse_tally_row {
 
 typedef struct ucs_reuse_tally {
     /* Rows and bits are constant */
-    ucs_reuse_tally_row_t *rows; /**< 2^bits */
+    ucs_reuse_tally_row_t *rows; /**< Array of 2^bits rows */
     unsigned              bits;
     /** Sends of buffers without a row of their own, one row for each class of
      *  length. The keys of these rows stay 0. */

@@ -69,8 +69,8 @@ typedef struct ucs_arena_blocks {
                                        constant */
     ucs_arena_usage_t *usage;     /**< One for each slab. The pointer is
                                        constant */
-    uint32_t          slab_pages; /**< Pages for which a slab has addresses; it
-                                       may have less memory. Constant */
+    uint32_t          slab_pages; /**< Pages for which each slab has addresses;
+                                       a slab may have less memory. Constant */
     unsigned          slab_shift; /**< Logarithm of slab_pages. Constant */
     uint64_t          num[UCS_ARENA_KIND_LAST]; /**< Pages of the idle blocks of
                                                      each kind */

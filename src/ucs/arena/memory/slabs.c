@@ -75,7 +75,7 @@ size_t ucs_arena_slabs_committed(const ucs_arena_slabs_t *slabs)
 
 void ucs_arena_slab_publish(ucs_arena_slab_t *slab)
 {
-    /* Relaxed: written under the lock */
+    /* Relaxed: the flags are written under the lock */
     if (ucs_relaxed_load(&slab->state) &
         (UCS_ARENA_SLAB_SPOILT | UCS_ARENA_SLAB_CONCEALED)) {
         return;
@@ -96,7 +96,7 @@ void ucs_arena_slab_publish(ucs_arena_slab_t *slab)
 
 void ucs_arena_slab_unwant(ucs_arena_slab_t *slab)
 {
-    /* Relaxed: written under the lock */
+    /* Relaxed: the flags are written under the lock */
     ucs_relaxed_and(&slab->state, ~UCS_ARENA_SLAB_WANTED);
 }
 
@@ -117,7 +117,7 @@ int ucs_arena_slab_hide(ucs_arena_slab_t *slab)
 
 void ucs_arena_slab_spoil(ucs_arena_slab_t *slab)
 {
-    /* Relaxed, as below: written under the lock */
+    /* Relaxed, as in ucs_arena_slab_mend(): the flags are written under the lock */
     ucs_relaxed_or(&slab->state, UCS_ARENA_SLAB_SPOILT);
     ucs_relaxed_and(&slab->state, ~(SERVED | UCS_ARENA_SLAB_WANTED));
 }

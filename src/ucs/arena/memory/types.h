@@ -28,7 +28,7 @@ typedef uint64_t ucs_arena_time_t;
 #define UCS_ARENA_MAX_TIME (1ul << 48)
 
 
-/** The system. The arena calls each operation with whole pages of the address range
+/** Operations of the system. The arena calls each with whole pages of the address range
  *  that the caller has reserved, and without any lock that ucs_arena_allocate() or
  *  ucs_arena_free() takes. */
 typedef struct ucs_arena_ops {
@@ -123,9 +123,9 @@ typedef struct ucs_arena_params {
 
 /** Counters of an arena, bytes if nothing else is said. */
 typedef struct ucs_arena_stats {
-    uint64_t committed;      /**< Slabs with memory */
-    uint64_t registered;     /**< Slabs that are registered */
-    uint64_t live;           /**< The program's pages */
+    uint64_t committed;      /**< Memory of all slabs */
+    uint64_t registered;     /**< Memory of registered slabs */
+    uint64_t live;           /**< Pages that are the program's */
     uint64_t dirty;          /**< Free pages in this state, as the next three
                                   counters */
     uint64_t muzzy;
