@@ -166,7 +166,7 @@ ucs_status_t ucs_arena_stop(ucs_arena_t *arena);
  *  for a moment; any thread, and handlers of signals. */
 void ucs_arena_abandon(ucs_arena_t *arena);
 
-/** Undo ucs_arena_init(). The memory is the caller's. */
+/** Undo ucs_arena_init(). The caller then gives the memory of the arena back. */
 void ucs_arena_cleanup(ucs_arena_t *arena);
 
 /**

@@ -19,13 +19,14 @@
 #define HOLDER_SHARE 4
 
 
-/* A process in the order of demand */
+/* An entry of the order in which processes get idle processors */
 typedef struct {
     uint64_t demand;
     unsigned index; /* Place of the process among the users */
 } turn_t;
 
-/* The distribution of the idle processors. Too large for the stack, see watch.c */
+/* The distribution of the idle processors. Too large for the stack of some threads, see
+ * watch.c */
 typedef struct {
     const ucs_rcache_pred_cpus_t     *cpus;
     const ucs_rcache_pred_cpu_user_t *users;

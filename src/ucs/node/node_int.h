@@ -323,7 +323,7 @@ ucs_rcache_pred_segment_id_t pred_node_segment_id(uint64_t key);
 
 /**
  * As @ref ucs_rcache_pred_node_join, but join under the name of any process, and only
- * processes with the same key. Tests let one process join as several processes by this.
+ * processes with the same key. So a test can let one process join as several processes.
  */
 ucs_status_t pred_node_join_as(const ucs_rcache_pred_node_params_t *params,
                                uint64_t key, ucs_rcache_pred_procid_t procid,

@@ -180,8 +180,8 @@ ucs_rcache_pred_segment_find(const ucs_rcache_pred_segment_id_t *id,
     ucs_rcache_pred_segment_header_t *segment;
     int index, shmid;
 
-    /* A segment keeps its index as long as it exists: the walk finds the segment
-     * even if others come and go meanwhile */
+    /* A segment keeps its index as long as it exists: the walk finds the agreed one
+     * even if other segments come and go meanwhile */
     for (index = 0; index <= last; ++index) {
         segment = segment_try(index, id, size, &shmid);
         if (segment == NULL) {
