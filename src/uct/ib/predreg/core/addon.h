@@ -36,32 +36,37 @@ enum {
 
 /** An add-on. A function may be NULL. */
 struct uct_predreg_addon {
-    /** @return what the knobs make it want to know, UCT_PREDREG_NEEDS_*. UCM tells the core
-     *  of unmapped memory anyway, except under the leave-pinned policy. */
+    /** @return which changes of memory the add-on is to be told of with the present
+     *  knobs, UCT_PREDREG_NEEDS_*. UCM tells the core of unmapped memory anyway, except
+     *  under the leave-pinned policy. */
     unsigned (*needs)(const uct_predreg_core_t *core);
 
     /**
      * The core starts, in the only thread that uses it.
      *
-     * @param [inout] hooks   What the preloaded library is to call. The add-on may put
-     *                        functions of its own in place of some, which call those that
-     *                        were there. So what an add-on does not look at costs nothing.
-     * @param [in]    events  Whether the core is told of unmapped memory: UCS_OK, or the
-     *                        error of UCM. Only under leave-pinned is it not always UCS_OK.
+     * @param [inout] hooks   The functions that the preloaded library calls. The add-on
+     *                        may replace some of them by functions of its own, which call
+     *                        the replaced ones. Hooks that no add-on replaces cost
+     *                        nothing more.
+     * @param [in]    events  Whether UCM tells the core of unmapped memory: UCS_OK, or
+     *                        the error of UCM. Under other policies than leave-pinned the
+     *                        value is always UCS_OK.
      */
     void     (*start)(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks,
                       ucs_status_t events);
 
-    /** The process exits. @param [in] nothing  Why nothing was managed; NULL: something
-     *  was, or the user was told. */
+    /** The process exits. @param [in] nothing  Why the library managed no domain,
+     *  although UCX opened some; NULL: the library managed or watched a domain, UCX
+     *  opened none, or a warning has told the user why nothing was managed. */
     void     (*exit)(uct_predreg_core_t *core, const char *nothing);
 
-    /** Called before exit(): end the add-on's own threads. @param [in] patience  Wait so
-     *  long at most, ns. */
+    /** The process exits, and exit() may follow: end the add-on's own threads. @param
+     *  [in] patience  How long the function may wait for the threads at most, ns. */
     void     (*stop)(uct_predreg_core_t *core, uint64_t patience);
 
-    /** The cache is about to be made, or, under leave-pinned, the first domain to be
-     *  watched: the time to set uct_predreg_core_t::observer. Under core.lock. */
+    /** Called before the cache is made or, under leave-pinned, before the first domain is
+     *  watched. Here an add-on that observes sets uct_predreg_core_t::observer. Under
+     *  core.lock. */
     void     (*observe)(uct_predreg_core_t *core);
 
     /** A domain is managed or watched from now on, and not used yet. Under core.lock.
@@ -72,8 +77,9 @@ struct uct_predreg_addon {
     /** Nobody uses the domain any more: it is about to be closed. Under core.lock. */
     void     (*domain_closing)(uct_predreg_core_t *core, uct_predreg_domain_t *domain);
 
-    /** Memory was unmapped. In a memory hook, as the next function: allocates nothing, logs
-     *  nothing, and waits for no lock before HOOK in docs/design/locks.md. */
+    /** Memory was unmapped. This function and mapped() are called in a memory hook: they
+     *  allocate nothing, log nothing, and wait for no lock before HOOK in
+     *  docs/design/locks.md. */
     void     (*unmapped)(uct_predreg_core_t *core, uintptr_t start, uintptr_t end);
 
     /** The program has asked the kernel to map or to move memory, and the kernel has
@@ -85,12 +91,15 @@ struct uct_predreg_addon {
      *  the library is held. @return 0 if there is no such memory. */
     int      (*give_way)(uct_predreg_core_t *core);
 
-    /** The process is about to fork. Waits for nothing: a handler of a signal may fork. */
+    /** The process is about to fork. The function waits for nothing, not even for a lock:
+     *  the handler of a signal may fork, and may have interrupted this thread
+     *  anywhere. */
     void     (*fork_prepare)(uct_predreg_core_t *core);
 
-    /** The next moment before a fork, in which the core holds its lock and the cache; left
-     *  out where the handler of a signal forks that has interrupted the library. Signals
-     *  are deferred (ucs/base/hook.h) from here to the next function. */
+    /** Called after fork_prepare() and before the fork, while the core holds its own lock
+     *  and the cache. Not called if the handler of a signal forks that has interrupted
+     *  the library. Signals are deferred (ucs/base/hook.h) from here until fork_parent()
+     *  or fork_child(). */
     void     (*fork_calm)(uct_predreg_core_t *core);
 
     /** The parent goes on after fork_calm(). */
@@ -123,7 +132,8 @@ struct uct_predreg_addon {
 /** @return what the add-ons want to know of memory, UCT_PREDREG_NEEDS_*. */
 unsigned uct_predreg_addons_need(const uct_predreg_core_t *core);
 
-/** As uct_predreg_addon_t::give_way, of one add-on after the other. */
+/** Call give_way() of one add-on after the other until one of them has made room. @return
+ *  0 if none has. */
 int uct_predreg_addons_give_way(uct_predreg_core_t *core);
 
 

@@ -21,10 +21,11 @@
 #define BLOCK 16
 
 
-/* An entry. Any thread writes the words. Relaxed, word by word: a reader beside a writer,
- * or after two writers at the same time, may get a context composed of two. Nobody has
- * made such a call, so the context predicts nothing, as if unknown; and each message is
- * spared the atomic operation for certainty. */
+/* An entry. Any thread reads and writes the words, relaxed and one by one: a thread that
+ * reads while another one writes, or after two have written at the same time, may get
+ * words of two contexts. No call has such a mixed context, so the context predicts
+ * nothing, as an unknown one. In return no message pays for an atomic operation on the
+ * whole entry. */
 typedef struct posted {
     _Atomic(uint64_t) block;
     _Atomic(uint64_t) caller;

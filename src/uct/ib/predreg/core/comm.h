@@ -40,8 +40,9 @@ typedef struct uct_predreg_comm {
     ucs_rcache_pred_comm_t kind;
     const void             *buffer;
     const void             *caller; /**< Return address of the call */
-    const void             *stack;  /**< Stands for the depth of the stack: no
-                                         frame further out begins below */
+    const void             *stack;  /**< An address that stands for the depth of the
+                                         stack: no frame of a caller begins below the
+                                         address */
 } uct_predreg_comm_t;
 
 
@@ -67,17 +68,18 @@ enum {
     /** The message is bytes of another datatype, named in @ref uct_predreg_send_t. The
      *  count is the length. */
     UCT_PREDREG_SEND_DATATYPE = UCS_BIT(0),
-    /** The send has a memory handle, and UCP calls the library back: UCP sends without a
-     *  copy, and the core is to be told after UCP's return. */
+    /** The core gives UCP a memory handle, with which UCP sends without a copy, and a
+     *  callback of the core in place of the program's. After UCP's return the preloaded
+     *  library calls the hook sent(). */
     UCT_PREDREG_SEND_HOT      = UCS_BIT(1),
     /** The core sets UCP_OP_ATTR_FLAG_FAST_CMPL in the parameters of the send. */
     UCT_PREDREG_SEND_FAST     = UCS_BIT(2)
 };
 
 
-/** The known fields of request parameters, and the unknown ones: the bits from
- *  UCP_OP_ATTR_FLAG_NO_IMM_CMPL on are flags of the operation, and all below are
- *  fields. */
+/** The fields of request parameters that this library knows, and those that it does not
+ *  know. In the mask of request parameters the bits from UCP_OP_ATTR_FLAG_NO_IMM_CMPL on
+ *  are flags of the operation, and all lower bits are fields. */
 #define UCT_PREDREG_KNOWN_FIELDS \
     (UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | \
      UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE | \
@@ -96,8 +98,8 @@ typedef struct uct_predreg_issuing {
     int                   is_zcopy; /**< Whether a transport has sent without a copy */
 } uct_predreg_issuing_t;
 
-/** A small send. The entry point writes the first field, and the core those of
- *  its changes; the others are not initialized. */
+/** A small send. The entry point writes the first field. The core writes the fields of
+ *  the changes that it returns, and leaves the other fields uninitialized. */
 typedef struct uct_predreg_send {
     uct_predreg_message_t      message;
 
@@ -105,12 +107,12 @@ typedef struct uct_predreg_send {
 
     /* With SEND_HOT */
     ucp_mem_h                  memh;
-    ucp_send_nbx_callback_t    cb;
-    void                       *user_data; /**< Of cb */
+    ucp_send_nbx_callback_t    cb;         /**< The core's callback, for UCP */
+    void                       *user_data; /**< The argument of cb */
     struct ucs_reuse_slot      *slot;      /**< The registered buffer */
-    struct uct_predreg_flight  *flight;    /**< The argument of UCP's callback */
-    uct_predreg_issuing_t      outer;      /**< The send of the thread when a callback
-                                                began the present send */
+    struct uct_predreg_flight  *flight;    /**< The core's record of the send */
+    uct_predreg_issuing_t      outer;      /**< The send from a hot buffer during which a
+                                                callback began the present send */
 } uct_predreg_send_t;
 
 

@@ -51,7 +51,7 @@ static void handle_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
     uintptr_t start, end;
 
     /* In a forked child whose handler has not run yet, the cache is still the parent's,
-     * and another thread of the parent may have held the lock */
+     * and another thread of the parent may have held the lock of the cache at the fork */
     if (core->pid != getpid()) {
         return;
     }

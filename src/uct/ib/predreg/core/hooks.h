@@ -32,16 +32,17 @@ BEGIN_C_DECLS
  * the core next to UCX.
  */
 
-/** The core's function for its start. A change of a structure between the two libraries
- *  raises the number at the end: a library that does not find the other one with the same
- *  number says so, and steps aside. */
+/** The core's function for its start. The number at the end is raised when a structure
+ *  that both libraries use changes: if one library does not find the other with its own
+ *  number, the library says so, and steps aside. */
 #define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_13"
 
 /** The core's function for tools, see status/aside.h. */
 #define UCT_PREDREG_CORE_STATUS "uct_predreg_core_status"
 
-/** Shorter communications, in bytes, do not count: no protocol of UCP registers memory
- *  for a shorter one, and telling the core would cost small messages latency. */
+/** The entry points do not tell the core of communications shorter than this, bytes: no
+ *  protocol of UCP registers memory for a shorter one, and telling the core would make
+ *  small messages slower. */
 #define UCT_PREDREG_MIN_LENGTH 4096
 
 /** Shortest and longest message that may go without a copy although its protocol
@@ -109,9 +110,9 @@ typedef struct uct_predreg_hooks {
     ucs_status_t (*mem_dereg)(uct_md_h md,
                               const uct_md_mem_dereg_params_t *params);
 
-    /** A key is about to be packed for the peer. @return UCS_OK if it may be
-     *  packed, and md_leave is to be called afterwards; else an error, whose
-     *  reason has been logged. */
+    /** A key is about to be packed for the peer. @return UCS_OK: the caller packs the
+     *  key, and calls md_leave afterwards; an error: the caller packs no key, and the
+     *  core has logged the reason. */
     ucs_status_t (*mkey_begin)(uct_md_h md, uct_mem_h memh);
 
     /** Pack a key, or a domain's part of one, through UCT's second interface.
@@ -120,8 +121,9 @@ typedef struct uct_predreg_hooks {
     ucs_status_t (*mkey_pack_v2)(uct_md_h md, uct_mem_h memh,
                                  const uintptr_t *args, int is_ucp);
 
-    /** Before a function of a domain that must not run beside registrations; md_leave is
-     *  called afterwards. The same thread may enter again. */
+    /** Called before a function of a domain that must not run beside registrations; the
+     *  caller calls md_leave after the function. A thread may enter again what it has
+     *  entered. */
     void         (*md_enter)(uct_md_h md);
 
     /** The function, or the packing of a key, has returned. */
@@ -133,10 +135,9 @@ typedef struct uct_predreg_hooks {
     /** @return whether the program may sleep until UCX's next event. */
     int          (*may_sleep)(void);
 
-    /** The progress function of UCP found nothing to do, so the program
-     *  waits. The first argument is the same as that of send(). The second one belongs to
-     *  the thread: it says how many of the thread's next waits the core need not be told
-     *  of. */
+    /** The progress function of UCP found nothing to do, so the program waits. @a
+     *  sender_p: as in send(). @a idle belongs to the thread, and says of how many of the
+     *  thread's next waits the core need not be told. */
     void         (*idle)(uct_predreg_sender_t **sender_p,
                          ucs_rcache_pred_idle_t *idle, ucp_worker_h worker);
 
@@ -150,13 +151,15 @@ typedef struct uct_predreg_hooks {
     void         (*comm)(uct_predreg_issuer_t *issuer,
                          const uct_predreg_comm_t *comm);
 
-    /** @return whether windows are to go through Firehose (UCX_RCACHE_PRED_WINDOWS),
-     *  since the library decides how long memory stays pinned. NULL, as the two hooks of
-     *  Firehose below: the library was built without Firehose. */
+    /** @return whether memory windows are to go through Firehose
+     *  (UCX_RCACHE_PRED_WINDOWS), because the library decides how long memory stays
+     *  pinned. This hook and the two hooks of Firehose below are NULL if the library was
+     *  built without Firehose. */
     int          (*windows)(void);
 
     /** @return whether the library decides how long a domain pins the memory: the domain
-     *  is managed, and the memory is no device's. NULL: no memory is meant. */
+     *  is managed, and the memory is no device's. @a address: NULL asks about the domain
+     *  alone. */
     int          (*is_managed)(uct_md_h md, const void *address, size_t length);
 
     /** @return how much Firehose may ever pin in a context with @a domains managed domains,
@@ -184,15 +187,16 @@ typedef struct uct_predreg_hooks {
                          const ucp_request_param_t *param,
                          uct_predreg_send_t *send);
 
-    /** UCP has returned from a send with UCT_PREDREG_SEND_HOT. NULL, as cleaning,
-     *  worker_making and iface_query, if small sends are only counted. */
+    /** UCP has returned from a send with UCT_PREDREG_SEND_HOT. This hook, cleaning,
+     *  worker_making and iface_query are NULL if small sends are only counted. */
     void         (*sent)(uct_predreg_sender_t *sender,
                          const uct_predreg_send_t *send, size_t length,
                          ucs_status_ptr_t result);
 
     /** The program frees a request that is not complete. NULL if small sends are only
-     *  counted. @return whether the request is to be released instead, since UCP has to call
-     *  back the core; the program is not called back. */
+     *  counted. @return whether the caller has to release the request instead of freeing
+     *  it: at the end of the send UCP then still calls the core's callback, and the core
+     *  does not call the program's. */
     int          (*freeing)(void *request);
 
     /** A context of UCP is about to be made. The hook may change the
@@ -201,7 +205,8 @@ typedef struct uct_predreg_hooks {
                            const ucp_params_t *params, ucp_config_t *config,
                            uct_predreg_making_t *making);
 
-    /** The context was made; NULL: not. The hook undoes its change. */
+    /** UCP has made the context, or has failed: @a context is NULL. The hook undoes its
+     *  change of the configuration. */
     void         (*made)(const uct_predreg_real_t *real,
                          const uct_predreg_making_t *making,
                          ucp_config_t *config, ucp_context_h context);
@@ -212,7 +217,7 @@ typedef struct uct_predreg_hooks {
     /** Before the thread makes a worker. */
     void         (*worker_making)(ucp_context_h context);
 
-    /** The worker was made; NULL: not. */
+    /** UCP has made the worker, or has failed: @a worker is NULL. */
     void         (*worker_made)(ucp_context_h context, ucp_worker_h worker);
 
     /** The attributes of an interface were queried. The hook may change them. */
@@ -221,7 +226,8 @@ typedef struct uct_predreg_hooks {
 
 
 /**
- * @return the hooks, or NULL if the core does not work beside the UCX, after logging why.
+ * @return the hooks; NULL if the core does not work beside the UCX of this process: the
+ *         core has logged why.
  */
 typedef const uct_predreg_hooks_t*
 (*uct_predreg_core_init_func_t)(const uct_predreg_real_t *real);

@@ -21,8 +21,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The printed length of a refused value, in characters: the message has room for the
- * accepted values, too */
+/* How many characters of a refused value the message prints: the accepted values have to
+ * fit into the message, too */
 #define MAX_TYPED 100
 
 #define TERA_SHIFT 40
@@ -157,9 +157,8 @@ void uct_predreg_knob_accepted(const uct_predreg_knob_t *knob,
     }
 }
 
-/* Log a refused value, and mark the knobs as refused. UCX is told of success: UCX's own
- * message would not have the whole name of the variable. @return the result of a reading
- * function of UCX. */
+/* Log a refused value, and set is_refused of the knobs. @return 1, which tells UCX that
+ * the value was read: UCX's own message would not have the whole name of the variable. */
 static int refuse(const uct_predreg_knob_t *knob, const char *text,
                   void *dest)
 {
@@ -175,7 +174,7 @@ static int refuse(const uct_predreg_knob_t *knob, const char *text,
     return 1;
 }
 
-/* Values without memory of their own are copied, and nothing is freed */
+/* Copying and freeing, for types whose values have no memory of their own */
 
 static ucs_status_t clone_plain(const void *src, void *dest, const void *knob)
 {

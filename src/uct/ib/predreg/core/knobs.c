@@ -349,7 +349,7 @@ ucs_status_t uct_predreg_knobs_default(uct_predreg_knobs_t *knobs)
         if (!knob->field.type->read(knob->field.dfl_value,
                                     value_of(knobs, knob), knob)) {
             release_until(knobs, knob);
-            *knobs = (uct_predreg_knobs_t){0}; /* So that nothing is freed */
+            *knobs = (uct_predreg_knobs_t){0}; /* A later cleanup frees nothing then */
             return UCS_ERR_NO_MEMORY;
         }
     }

@@ -22,11 +22,11 @@ BEGIN_C_DECLS
  */
 
 /*
- * A knob and its type: reading, printing, copying and freeing of values, for knobs.c and
- * for UCX, which gets the table from knobs.c. UCX's own functions for numbers are not
- * enough: these read up to the first character that is no digit, accept a sign, and let a
- * number that does not fit become another number. knob_types.c logs a refused value and
- * marks the knobs as refused; the caller is told of success, since UCX's own message
+ * The type of a knob reads, prints, copies and frees values of the knob, for knobs.c and
+ * for UCX, which gets the table of knobs from knobs.c. UCX's own functions for numbers
+ * are not enough: they read up to the first character that is no digit, accept a sign,
+ * and turn a number that does not fit into another number. knob_types.c logs a refused
+ * value, sets is_refused of the knobs and tells UCX of success, since UCX's own message
  * would not have the whole name of the variable.
  */
 
@@ -37,38 +37,40 @@ BEGIN_C_DECLS
 
 /** A knob, and its accepted values. */
 typedef struct uct_predreg_knob {
-    uct_predreg_config_field_t field; /**< First, as UCX gets the knob. The help has lines
-                                           of text, and lines with one space and "VALUE -
-                                           " for the meaning of a value */
+    uct_predreg_config_field_t field; /**< The first member, since UCX hands its address
+                                           to the functions of the type. A line of the
+                                           help that begins with a space and "VALUE - "
+                                           tells the meaning of a value */
     size_t            size;          /**< Of its field in uct_predreg_knobs_t,
                                           bytes */
-    const char *const *names;        /**< The values, up to a NULL; NULL: the values are any
-                                          text, or numbers, which the fields below
-                                          describe */
+    const char *const *names;        /**< The names of the values, up to a NULL; NULL: the
+                                          values are any text, or numbers, which the
+                                          fields below describe */
     unsigned long     min;
-    unsigned long     max;           /**< ULONG_MAX: none, and "inf" is
-                                          accepted */
+    unsigned long     max;           /**< ULONG_MAX: there is no largest value, and "inf"
+                                          is accepted */
     int               is_bytes;      /**< Whether a unit, such as K, may follow the
                                           number */
     int               is_zero_ok;    /**< Whether 0, which means none, is accepted although
                                           it is less than min; only for bytes with a max */
-    int               is_power_of_2; /**< Whether other numbers are refused */
-    int               is_percent;    /**< Whether decimals may follow, and "inf"
-                                          is accepted; the field is a double */
+    int               is_power_of_2; /**< Whether the knob accepts powers of 2 only */
+    int               is_percent;    /**< Whether the value is a percentage, stored as a
+                                          double: decimals may follow the number, and
+                                          "inf" is accepted */
     int               is_finite;     /**< Whether "inf" is refused although the value is a
                                           percentage */
-    int               is_replayed;   /**< Whether `ucx_predreg replay` depends on the
-                                          knob: it replays one process, with the context
-                                          windows of the recording */
+    int               is_replayed;   /**< Whether the result of `ucx_predreg replay`
+                                          depends on the knob: replay has one process, and
+                                          the context windows of the recording */
 } uct_predreg_knob_t;
 
 
-/** Numbers: unsigned, unsigned long and size_t, read as by ucs_number_parse(). "inf" may
- *  stand for no bound: ULONG_MAX. */
+/** Numbers: unsigned, unsigned long and size_t, read as by ucs_number_parse(). For a knob
+ *  without a largest value, "inf" is read as ULONG_MAX. */
 extern const uct_predreg_config_type_t uct_predreg_knob_number;
 
-/** Percentages: double. Decimal digits, with a point and up to six more whatever the
- *  locale; "inf" is INFINITY, where it is accepted. */
+/** Percentages: double. Decimal digits, then perhaps a point and up to six more digits,
+ *  in every locale. "inf" is read as INFINITY, unless the knob is finite. */
 extern const uct_predreg_config_type_t uct_predreg_knob_percent;
 
 /** Values with names: unsigned, the place of the name in the list. */
@@ -84,30 +86,32 @@ extern const uct_predreg_config_type_t uct_predreg_knob_string;
 extern const uct_predreg_config_type_t uct_predreg_knob_list;
 
 
-/** Append the accepted values, in words for after "accepted: ". @param [in] knob No
- *  string and no list. */
+/** Append a description of the values that a knob accepts; a message has the description
+ *  after "accepted: ". @param [in] knob  Not of the types string and list, which accept
+ *  any text. */
 void uct_predreg_knob_accepted(const uct_predreg_knob_t *knob,
                                ucs_string_buffer_t *strb);
 
 
-/* Ranges of knobs outside of the cache's parameters */
+/* Least and largest values of knobs, where the headers of the cache do not define them */
 #define UCT_PREDREG_MIN_WINDOW  0
 #define UCT_PREDREG_MIN_HISTORY 1
 #define UCT_PREDREG_MIN_ENTRIES 16       /* Of MAX_SITES and KNOWN_REGIONS, */
-#define UCT_PREDREG_MAX_ENTRIES 16777216 /* allocated at once */
+#define UCT_PREDREG_MAX_ENTRIES 16777216 /* whose tables are allocated whole */
 #define UCT_PREDREG_MIN_DQ_SIZE 64
 #define UCT_PREDREG_MAX_DQ_SIZE 1048576
 #define UCT_PREDREG_MIN_REGIONS 4
-#define UCT_PREDREG_MIN_FRACTION 1       /* Percent; 0 would register at once */
+#define UCT_PREDREG_MIN_FRACTION 1       /* Percent; 0 would register all buffers */
 
-/* Ranges of knobs in bytes, outside of the cache's parameters */
+/* The same for knobs in bytes */
 #define UCT_PREDREG_MAX_ARENA     (1ul << 40) /* An arena can have 2^32 pages less one */
-#define UCT_PREDREG_MIN_SLAB      (1ul << 20) /* An adapter looks up few registrations
-                                                 fast */
+#define UCT_PREDREG_MIN_SLAB      (1ul << 20) /* Shorter slabs would be more
+                                                 registrations, and an adapter looks up
+                                                 only few fast */
 
-/* The longest slab of an arena, if the bounds have room for several slabs so long, and the
- * first slab, bytes. A first slab of 16 MiB would cost a program with little communication
- * 17 MiB of memory */
+/* Bytes of the longest slab of an arena, unless the bounds have no room for several slabs
+ * of this length, and of the first slab. A first slab of 16 MiB would cost a program with
+ * little communication 17 MiB of memory */
 #define UCT_PREDREG_SLAB          (64ul << 20)
 #define UCT_PREDREG_FIRST_SLAB    (4ul << 20)
 
@@ -159,18 +163,19 @@ typedef struct uct_predreg_knobs {
     int      pieces;        /**< Whether to register in pieces where pieces are faster */
     int      eager;         /**< Whether small sends from often reused buffers go out
                                  without the copy */
-    double   eager_fraction; /**< The part of the break-even number of sends before a
+    double   eager_fraction; /**< After which part of the break-even number of sends a
                                   buffer is registered, percent */
-    double   eager_adapt;   /**< If fewer of the counted buffers become registered, the
-                                 counting of new ones stops, percent */
+    double   eager_adapt;   /**< While a smaller part of the counted buffers than this
+                                 is registered, a crowded table takes no new ones,
+                                 percent */
     size_t   arena;         /**< Memory of the arena, bytes at most; 0: none */
     size_t   arena_min;     /**< Shortest mapping from the arena, bytes */
     unsigned arena_keys;    /**< @ref uct_predreg_arena_keys_t */
     int      arena_strict;  /**< Whether freed memory of the arena is inaccessible at
                                  once */
     size_t   firehose_m;    /**< M of libucp_firehose.so, bytes. Firehose reads the
-                                 variables of the two knobs by itself: here the values are
-                                 checked and told */
+                                 variables of this knob and of the next one by itself: the
+                                 core only checks and shows the values */
     size_t   firehose_max_victim; /**< MAXVICTIM, bytes */
     unsigned windows;       /**< @ref uct_predreg_windows_t */
     unsigned summary;       /**< @ref uct_predreg_summary_format_t */
@@ -186,9 +191,9 @@ extern const uct_predreg_knob_t uct_predreg_knob_table[];
 
 /**
  * Read the knobs from the environment, and from UCX's configuration files, and check the
- * values. For each refused value the function logs the variable, the value as typed and
- * the accepted values; then all knobs get their defaults. In either case the knobs are to
- * be cleaned up.
+ * values. If a value is refused, the function logs the variable, the value as typed and
+ * the accepted values, and sets all knobs to their defaults. The caller has to clean up
+ * the knobs, even after an error.
  */
 ucs_status_t uct_predreg_knobs_read(uct_predreg_knobs_t *knobs);
 
@@ -220,8 +225,8 @@ void uct_predreg_knobs_cleanup(uct_predreg_knobs_t *knobs);
 void uct_predreg_knobs_to_params(const uct_predreg_knobs_t *knobs,
                                  ucs_rcache_pred_params_t *params);
 
-/** @return whether domains of the named component are managed, if they register
- *  memory. */
+/** @return whether the user wants domains of the named component to be managed; domains
+ *  that register no memory are never managed. */
 int uct_predreg_is_managed_component(const uct_predreg_knobs_t *knobs,
                                      const char *name);
 

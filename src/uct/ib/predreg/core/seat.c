@@ -82,9 +82,9 @@ ucs_rcache_pred_node_t *uct_predreg_node(void)
 
 void uct_predreg_node_reset(void)
 {
-    /* Nothing is freed in a fork handler. The child keeps the parent's sign of life, as
-     * the child keeps the descriptors of the parent's registrations: the parent's share
-     * lasts as long as its registered memory */
+    /* A fork handler frees nothing, so the child keeps the parent's sign of life. The
+     * child keeps the descriptors of the parent's registrations as well: the other
+     * processes count the parent's share for as long as its memory stays registered */
     node = NULL;
 }
 

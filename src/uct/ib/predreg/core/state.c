@@ -194,7 +194,7 @@ void uct_predreg_publish(uct_predreg_core_t *core)
     }
 }
 
-/* For UCX's virtual file system */
+/* Called by UCX's virtual file system, see core->vfs */
 static void take_snapshot(void *arg, ucs_rcache_pred_snapshot_t *snapshot)
 {
     uct_predreg_snapshot(arg, snapshot);

@@ -40,8 +40,8 @@ BEGIN_C_DECLS
  * state as an argument, so that a unit test can hand in a state of its own.
  */
 
-/** Who looks on. The observer gets the events of uses and registrations; the functions are
- *  called in memory hooks, too. */
+/** The functions of an add-on that observes. The cache calls them at each use and each
+ *  registration, in memory hooks, too. */
 typedef struct uct_predreg_observer {
     ucs_rcache_pred_sink_t super; /**< Its argument is also the argument of site() */
     /** The context of a communication that is about to be issued. */
@@ -64,8 +64,8 @@ struct uct_predreg_core {
 
     /* The next four fields are written under the lock, before a domain is opened. A
      * forked child clears the fields, and sets them again when opening a domain of its
-     * own. The unmap hook reads without the lock, and may miss a cache in the making,
-     * which has no regions yet. */
+     * own. The unmap hook reads pred without the lock, and may miss a cache that another
+     * thread is making: such a cache has no regions yet. */
     _Atomic(ucs_rcache_pred_t*) pred; /**< NULL under leave-pinned. Sequentially
                                            consistent: a reader of the pointer sees the
                                            cache behind the pointer */
@@ -84,40 +84,40 @@ struct uct_predreg_core {
     ucs_rcache_pred_vfs_t    vfs;     /**< The place of the live counters in UCX's virtual
                                            file system. Under the lock */
 
-    /** Why the library has stepped aside, so that nothing is managed, @ref
-     *  uct_predreg_aside_t. Relaxed: written while UCX is being configured, and read
-     *  later. */
+    /** Why the library has stepped aside, @ref uct_predreg_aside_t: nothing is managed
+     *  then. Relaxed: written while UCX is being configured, and read later. */
     _Atomic(int)              aside;
-    /** The message of the reason. Written by the thread that has set the reason, and read
-     *  by a tool alone (status/aside.h). */
+    /** The logged message about the reason. Written by the thread that has set the
+     *  reason, and read by a tool alone (status/aside.h). */
     char                     why_aside[UCT_PREDREG_ASIDE_MAX];
 
     /** The core's lock (core.lock). It protects the fields whose comments say "under the
      *  lock", and the table of domains. */
     ucs_mutex_t              lock;
-    /** Whether UCP chooses its protocols by its cost model (UCX_PROTO_ENABLE). UCP orders
-     *  the puts of messages by fences then, instead of waiting for completions. Relaxed,
-     *  for the same reason as aside. */
+    /** Whether UCP chooses its protocols by its cost model (UCX_PROTO_ENABLE). Then UCP
+     *  uses fences to order the puts of messages, instead of waiting for completions.
+     *  Relaxed, for the same reason as aside. */
     _Atomic(int)              fenced_puts;
-    /** Whether the library has switched UCP's cache off. Memory of unmanaged domains is
-     *  kept then, see md/kept.c. Set after reading a configuration of UCP, and never
-     *  cleared. Relaxed: domains are opened later, by the thread of the configuration or
-     *  a thread with the configuration. */
+    /** Whether the library has switched UCP's cache off. Then the library keeps memory of
+     *  unmanaged domains registered, see md/kept.c. Set after reading a configuration of
+     *  UCP, and never cleared. Relaxed: domains are opened later, by the thread that has
+     *  read the configuration or by one that got the configuration from this thread. */
     _Atomic(int)              ucp_cache_is_off;
-    /** Number of domains ever opened by the process, of any component. Relaxed: only told
-     *  at the exit. */
+    /** Number of domains ever opened by the process, of any component. Relaxed: only the
+     *  message at the exit has the number. */
     _Atomic(unsigned)         num_seen;
-    /** Whether UCP was ever given a keyless handle, see entry.h. Relaxed: the thread with
-     *  a keyless handle got the handle from the thread that has set the flag. */
+    /** Whether the library ever gave UCP a keyless handle, see entry.h. Relaxed: a thread
+     *  with a keyless handle got it from the thread that has set the flag. */
     _Atomic(int)              has_keyless;
     /** The most domains opened by UCP for one context. Relaxed: a context is used after
      *  its domains are opened. */
     _Atomic(unsigned)         max_domains;
-    /** The settings of UCX's caches, taken over by the library. Under the lock, as the
-     *  next two */
+    /** The settings of UCX's caches, taken over by the library. This field and the next
+     *  two are under the lock */
     uct_predreg_cache_settings_t settings[UCT_PREDREG_SETTINGS_CACHES];
     unsigned                 num_settings;
-    char                     told_settings[512]; /**< All but UCX's defaults, as text */
+    char                     told_settings[512]; /**< The settings without UCX's defaults,
+                                                      as text */
     unsigned                 num_opened; /**< Number of domains ever managed or watched by
                                               the process. Under the lock */
 
@@ -206,8 +206,8 @@ static inline void uct_predreg_leave(void)
     --uct_predreg_within;
 }
 
-/** Take the lock of the core. A fork takes the lock without these functions: the handlers
- *  of the fork must not mistake the fork for an interrupted use of the lock. */
+/** Take the lock of the core. A fork takes the lock without these functions: its handlers
+ *  would mistake a counted lock for one that the fork has interrupted. */
 static inline void uct_predreg_core_lock(uct_predreg_core_t *core)
 {
     uct_predreg_enter();
@@ -234,8 +234,8 @@ uint64_t uct_predreg_num_passed(uct_predreg_core_t *core);
 
 /**
  * Read the kernel's count of memory pinned by the process (VmPin), and remember the
- * largest count. Nothing is read without a summary and a trace, since these alone show
- * the count.
+ * largest count. The function reads nothing if there is neither a summary nor an
+ * observer, since only they show the count.
  */
 void uct_predreg_note_pinned(uct_predreg_core_t *core);
 
@@ -256,11 +256,11 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
 
 /** Make the live counters, unless they exist already. If that fails, other
  *  processes do not see this one, and the next call tries again. To be called
- *  under core.lock, before the first domain is entered. */
+ *  under core.lock, before the first domain enters the table. */
 void uct_predreg_live_start(uct_predreg_core_t *core);
 
-/** Take the live counters out of UCX's virtual file system, which must not ask
- *  for them any more once the process exits. */
+/** Take the live counters out of UCX's virtual file system, which must not read
+ *  them any more once the process exits. */
 void uct_predreg_live_stop(uct_predreg_core_t *core);
 
 /** Forget the live counters in a forked child: they are the parent's. */
@@ -272,8 +272,8 @@ void uct_predreg_publish(uct_predreg_core_t *core);
 
 
 /*
- * The process among the processes of its node. The processes keep the node's bounds
- * together, and each has a seat: whether there is a processor for its helper.
+ * The process among the processes of its node. All of them together keep to the node's
+ * bounds. Each has a seat, which says what processor time its helper may use.
  */
 
 /** Remember which processors the launcher gave this process. To be called once,
@@ -322,18 +322,18 @@ void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,
  * The summary at the exit of the process (UCX_RCACHE_PRED_SUMMARY).
  */
 
-/** Keep standard error as it is now for a summary: later its number may be that of a
- *  file of the program. To be called by one thread, before the functions below. */
+/** Keep the present standard error for a summary: later the program may give its
+ *  descriptor to another file. To be called by one thread, before the function below. */
 void uct_predreg_summary_keep_stderr(void);
 
 /**
  * Print the numbers of a snapshot. This function uses nothing else of the core.
  *
  * @param [in] ucx     Version of the process's UCX, such as "1.18.1".
- * @param [in] settings  What was taken over from UCX's own caches, as text; empty:
- *                       nothing but UCX's defaults.
- * @param [in] nothing  Text in place of numbers that are all 0, if nothing was managed;
- *                      NULL: something was.
+ * @param [in] settings  The settings that the library has taken over from UCX's own
+ *                       caches, as text; empty: all are UCX's defaults.
+ * @param [in] nothing  Why nothing was managed, printed in place of numbers that are all
+ *                      0; NULL: something was managed.
  * @param [in] format  UCT_PREDREG_SUMMARY_TEXT or UCT_PREDREG_SUMMARY_JSON.
  * @param [in] path    File that the summary is appended to; NULL or empty:
  *                     standard error as it was kept, if the program has not closed

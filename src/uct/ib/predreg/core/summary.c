@@ -202,8 +202,8 @@ void uct_predreg_summary_keep_stderr(void)
     }
 }
 
-/* @return a kept descriptor of standard error, or -1: the program has closed all
- * descriptors. */
+/* @return a descriptor of the standard error that the program had at its start; -1: the
+ * program has closed all of its descriptors. */
 static int find_stderr(void)
 {
     ucs_rcache_pred_own_fd_t programs = first_stderr;
@@ -216,8 +216,8 @@ static int find_stderr(void)
     return ucs_rcache_pred_own_fd_is_ours(&programs) ? STDERR_FILENO : -1;
 }
 
-/* Write without a signal if nobody reads any more, which would end the process with
- * another status than the program's. @return as write(). */
+/* Write without the signal SIGPIPE if nobody reads any more: the signal would end the
+ * process with another status than the program's. @return as write(). */
 static ssize_t write_quietly(int fd, const char *text, size_t length)
 {
     const struct timespec at_once = {};
