@@ -13,8 +13,8 @@
 #include <ucs/debug/log_def.h>
 
 /*
- * What the core calls of this folder, as an add-on. Each hook does something before or
- * after the hook that was there before (inner).
+ * What the core calls of this folder, as an add-on. Each hook here also calls the hook
+ * that it has replaced (inner), before or after its own work.
  */
 
 
@@ -65,9 +65,10 @@ static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length, unsigned 
            inner.mem_reg(md, address, length, flags, purpose, memh_p);
 }
 
-/* Ignore handles that UCP returns although their uses have ended before, when their memory
- * gave way. UCX may have given such a handle to a new registration meanwhile, so the handle
- * does not tell: uct_predreg_hot_is_returning() tells by the thread */
+/* Ignore handles that UCP returns of a registration that has given way, since their uses
+ * have ended already. UCX may have given such a handle to a new registration
+ * meanwhile, so the handle does not tell: uct_predreg_hot_is_returning() tells by the
+ * thread */
 static ucs_status_t mem_dereg(uct_md_h md, const uct_md_mem_dereg_params_t *params)
 {
     uct_predreg_domain_t *domain;
@@ -169,8 +170,8 @@ static int give_way(uct_predreg_core_t *core)
     return uct_predreg_hot_give_way(end_use);
 }
 
-/* Hot buffers are registered anew: their handles stay, but nothing is sent from them any
- * more */
+/* Mark the registrations of all hot buffers as dead: nothing is sent from them any more,
+ * and later sends have the buffers registered anew */
 static void fork_prepare(uct_predreg_core_t *core)
 {
     uct_predreg_hot_unmapped(0, UINTPTR_MAX);

@@ -26,13 +26,15 @@ static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_EAGER_CONTEXTS);
 static worker_t *workers;
 static _Atomic(uct_predreg_eager_context_t*) contexts;
 
-/* In a forked child, where the lists that the child has inherited from its parent begin, at
- * the end of the child's own lists; NULL: it has inherited none. Threads of the parent may
- * have held locks of the contexts, so that the child neither uses nor frees them */
+/* In a forked child, where the lists that the child has inherited from its parent begin,
+ * at the end of the child's own lists; NULL: it has inherited none. The child neither
+ * uses nor frees the inherited contexts, since threads of the parent may have held their
+ * locks */
 static uct_predreg_eager_context_t *inherited_contexts;
 static worker_t *inherited_workers;
 
-/* The links of contexts and workers that are not listed. Always NULL */
+/* What find_context() and find_worker() point to if the context or worker is not listed.
+ * Always NULL */
 static _Atomic(uct_predreg_eager_context_t*) no_context;
 static worker_t *no_worker;
 
@@ -121,7 +123,8 @@ static void forget_workers(const uct_predreg_eager_context_t *context)
     }
 }
 
-/* @return the link of the list to a context, or to NULL. Under the lock */
+/* @return the list's pointer to a context; &no_context: it is not listed. Under the
+ * lock */
 static _Atomic(uct_predreg_eager_context_t*) *find_context(ucp_context_h ucp)
 {
     _Atomic(uct_predreg_eager_context_t*) *link;
@@ -134,7 +137,7 @@ static _Atomic(uct_predreg_eager_context_t*) *find_context(ucp_context_h ucp)
     return &no_context;
 }
 
-/* @return the link of the list to a worker, or to NULL. Under the lock */
+/* @return the list's pointer to a worker; &no_worker: it is not listed. Under the lock */
 static worker_t **find_worker(ucp_worker_h worker)
 {
     worker_t **link;
@@ -162,8 +165,8 @@ uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp)
     }
     ucs_mutex_unlock(&lock);
 
-    /* A walker may have found the context and taken one of its slots, and puts the
-     * slot back */
+    /* A walker may have found the context before, and have taken one of its slots: wait
+     * until the walker has put the slot back */
     while ((context != NULL) && (atomic_load(&walkers) > 0)) {
         ucs_give_way(NULL); /* A walk takes microseconds, seldom longer */
     }
@@ -235,8 +238,8 @@ void uct_predreg_eager_add_worker(ucp_context_h ucp, ucp_worker_h worker)
     if (entry != NULL) {
         *entry  = (worker_t){worker, context, workers};
         workers = entry;
-        /* Threads may remember that there is no worker at this address, and
-         * endpoints of the worker may get the addresses of former endpoints */
+        /* Threads may remember that no worker was listed at this address, and endpoints
+         * of the new worker may get the addresses of former endpoints */
         uct_predreg_endpoints_forget();
     }
 
@@ -286,7 +289,7 @@ uct_predreg_eager_find(uct_predreg_sender_t *sender, ucp_worker_h worker)
            known->context : find_slow(known, worker);
 }
 
-/* A listener of costs */
+/* The tool that is told the costs */
 typedef struct listener {
     uct_predreg_tell_t tell;
     void               *arg;

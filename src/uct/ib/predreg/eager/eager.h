@@ -38,7 +38,7 @@ BEGIN_C_DECLS
  * UCX_RCACHE_PRED_EAGER is set.
  */
 
-/** The add-on: it calls the functions below. */
+/** The add-on. Its hooks call the functions below. */
 extern const uct_predreg_addon_t uct_predreg_eager_addon;
 
 /**
@@ -55,22 +55,23 @@ uct_predreg_eager_wants_fast_cmpl(const ucp_request_param_t *param)
 }
 
 /** @return whether a send is a plain one, from memory of the host as far as anybody
- *  knows: other sends are left alone. Also without EAGER. */
+ *  knows; 0: the caller leaves the send alone. Also without EAGER. */
 int uct_predreg_eager_is_plain(const ucp_request_param_t *param);
 
-/** @return whether a context is for messages, so that its sends are looked at. Also
+/** @return whether a context is for messages; 0: the caller leaves its sends alone. Also
  *  without EAGER. */
 int uct_predreg_eager_has_messages(const ucp_params_t *params);
 
 
-/* Contexts, workers and interfaces of UCP. Only while UCP makes a context, it reads
- * the length from which messages go without the copy (UCX_ZCOPY_THRESH). */
+/* Contexts, workers and interfaces of UCP. UCP reads the length from which it sends
+ * without a copy (UCX_ZCOPY_THRESH) only while it makes a context, so the library changes
+ * the setting for this time. */
 
 /**
- * UCP is about to make a context. Changes its configuration, if its sends are to be
- * looked at.
+ * UCP is about to make a context. If sends of the context are to be looked at, the
+ * function changes the configuration.
  *
- * @param [in] gain_from  Tells the shortest message that may gain, as
+ * @param [in] gain_from  Finds the shortest message that may gain, as
  *                        uct_predreg_eager_gain_from(). Shorter messages are left
  *                        alone. Not called if the context is for no messages.
  */
@@ -103,8 +104,8 @@ void uct_predreg_eager_remove_worker(ucp_worker_h worker);
 void uct_predreg_eager_iface_query(uct_iface_attr_t *attr);
 
 /** An interface was opened. Replaces its zero-copy operation by one that notes each call:
- *  UCP chooses the protocol of a send, and a transport may lack the operation, as
- *  transports within a node do. */
+ *  only a call tells that a message was not copied, since UCP chooses the protocol of a
+ *  send, and transports within a node have no such operation. */
 void uct_predreg_eager_iface_opened(uct_iface_h iface);
 
 
@@ -128,16 +129,16 @@ void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
                             const uct_predreg_send_t *send, size_t length,
                             ucs_status_ptr_t result);
 
-/** The program frees a request that is not complete. UCP would forget the callback,
- *  which tells when nobody needs the buffer any more.
- *  @return whether UCP has to release the request instead, so that UCP calls back;
- *  the program is not called back. */
+/** The program frees a request that is not complete. UCP would then forget the library's
+ *  callback, which tells the library when nobody needs the buffer any more.
+ *  @return whether the caller has to release the request instead of freeing it: then UCP
+ *  keeps the library's callback, and the library does not call the program's. */
 int uct_predreg_hot_freeing(void *request);
 
 /** The progress of a worker found nothing to do: there is time to deregister
  *  unmapped memory, and to look again at what sends cost.
- *  @param [in] now  The cache's clock, ns; 0: there is no cache, and the system is
- *                   asked. */
+ *  @param [in] now  The cache's clock, ns; 0: there is no cache, and the function asks
+ *                   the system for the time. */
 void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
                             ucp_worker_h worker, uint64_t now);
 
@@ -145,7 +146,7 @@ void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
 /* Registrations of hot buffers, for the memory domains */
 
 /** A domain has made a registration in this thread. If the thread is registering a hot
- *  buffer, the registration is noted as a part of the buffer's. */
+ *  buffer, the function notes the domain's registration as a part of the buffer's. */
 void uct_predreg_hot_registered(void *domain, uct_mem_h memh);
 
 /** Mark registrations that overlap a range of memory as dead: nothing is sent from them any
@@ -157,16 +158,16 @@ void uct_predreg_hot_unmapped(uintptr_t start, uintptr_t end);
 typedef void (*uct_predreg_hot_end_func_t)(void *domain, uct_mem_h memh);
 
 /**
- * Deregister a buffer that is not being sent, to make room. UCP does not notice:
- * the domains ignore the handles of UCP later, see uct_predreg_hot_is_returning().
- * Also inside of a registration.
+ * Deregister a hot buffer that is not being sent, to make room. UCP does not notice, and
+ * returns the handles later: the domains then ignore them, see
+ * uct_predreg_hot_is_returning(). May be called inside of a registration.
  *
- * @return whether there is more room now.
+ * @return whether a buffer was deregistered.
  */
 int uct_predreg_hot_give_way(uct_predreg_hot_end_func_t end);
 
-/** @return whether this thread is in a call by which UCP returns handles whose uses
- *  have ended before. */
+/** @return whether UCP is returning, in this thread, the handles of a buffer that has
+ *  given way: a domain then ignores the handle, whose use has ended already. */
 int uct_predreg_hot_is_returning(void);
 
 
@@ -181,9 +182,9 @@ extern __thread int uct_predreg_is_measuring
 size_t uct_predreg_eager_gain_from(void);
 
 /**
- * Measure the costs of small sends in a context, lookups apart. UCP registers the
- * memory, by memory domains that do not manage the memory meanwhile: it is in no
- * count and no trace, and is deregistered at once. Also without EAGER.
+ * Measure the costs of small sends in a context; lookups are not measured. UCP registers
+ * memory for the measurement, and the domains pass these registrations on unmanaged: the
+ * memory is in no count and no trace, and is deregistered at once. Also without EAGER.
  *
  * @param [inout] costs  Each cost becomes the least of its present value and the measured
  *                       one.

@@ -26,88 +26,88 @@ BEGIN_C_DECLS
 /** How many hot sends there may be at a time. */
 #define UCT_PREDREG_MAX_FLIGHTS 4096
 
-/** A registration of a buffer goes through each managed domain. Registrations in
- *  further domains cannot give way. */
+/** In how many managed domains the registration of a buffer is noted. A buffer that is
+ *  registered in as many or more cannot give way. */
 #define UCT_PREDREG_HOT_DOMAINS 8
 
-/** Longest message of the datatype of cold sends, bytes. */
+/** Longest message that can be sent with the datatype of cold sends, bytes. */
 #define UCT_PREDREG_COLD_MAX_LENGTH 65535
 
 
-/** A hot send. Its fields belong to the thread that has taken the send, and to UCP
- *  until UCP calls back. */
+/** The record of a hot send, here called a flight. Its fields belong to the thread that
+ *  has taken it, and to UCP until UCP calls the library's callback. */
 typedef struct uct_predreg_flight {
     ucs_reuse_slot_t        *slot;
     ucp_send_nbx_callback_t cb;         /**< The program's; NULL: it has none */
     void                    *user_data; /**< The program's */
     struct uct_predreg_flights *owner;
-    /** The request of the send; NULL: UCP has not returned yet, or the send is not
-     *  taken; or one of the values below. It is written after the call of UCP, and in UCP's
-     *  callback: the later of the two gives the send back. Acquire and release, since two
-     *  threads may write */
+    /** The request of the send; NULL: UCP's call has not returned yet; or one of the
+     *  values below. Written after the call of UCP, and in the library's callback: the
+     *  later of the two writers gives the flight back. Acquire and release, since the
+     *  writers may be two threads */
     _Atomic(void*)          request;
-    /** Number of the next free send plus one; 0: there is none. Relaxed: a thread
-     *  may read the number of a send that another thread takes meanwhile, and then
+    /** Number of the next free flight plus one; 0: there is none. Relaxed: a thread
+     *  may read the number in a flight that another thread takes meanwhile, and then
      *  finds that the list has changed */
     _Atomic(uint32_t)        next;
 } uct_predreg_flight_t;
 
-/** UCP has called back. */
+/** UCP has called the library's callback. */
 #define UCT_PREDREG_FLIGHT_OVER  ((void*)1)
 
-/** The program has freed the request, and is not to be called back. */
+/** The program has freed the request, so its callback is not to be called. */
 #define UCT_PREDREG_FLIGHT_FREED ((void*)2)
 
 typedef struct uct_predreg_flights {
     uct_predreg_flight_t *flights; /**< Constant */
-    /** Number of the first free send plus one in the low 32 bits, and above them a
+    /** Number of the first free flight plus one in the low 32 bits, and above them a
      *  count of changes, for compare-and-swap to notice. Acquire and release: a
-     *  thread takes a send after another one gave it back. */
+     *  thread takes a flight after another thread gave it back. */
     _Atomic(uint64_t)     first;
 } uct_predreg_flights_t;
 
 
-/** The registration of a slot. */
+/** The registration of a hot buffer. The buffer's slot (ucs/reuse) points to it. */
 typedef struct uct_predreg_registration {
     ucp_mem_h           memh;
 
-    /* The last message of the slot. Relaxed, and not written together: if threads
-     * send from the slot at a time, a part may be of one thread's message and a
-     * part of another's. Then another endpoint is taken for one that copies, and
-     * its messages are left alone */
+    /* The last message from the slot, written until the slot is proven. Relaxed, and not
+     * together: if several threads send from the slot at a time, parts may be of
+     * different messages. Then the wrong endpoint or length is taken for one that is
+     * copied, and its messages are left alone */
     _Atomic(ucp_ep_h)   ep;
     _Atomic(int)         message; /**< uct_predreg_message_t */
     _Atomic(size_t)      length;
 
-    /** UCT's handles. Written during the registration, and by the thread that has
-     *  taken the slot */
+    /** The handles of the domains. Written during the registration, and read by the
+     *  thread that has taken the slot to end it */
     struct {
         void      *domain;
         uct_mem_h memh;
     }                   parts[UCT_PREDREG_HOT_DOMAINS];
     unsigned            num_parts;
-    int                 is_detached; /**< The uses of the parts have ended already, and the
-                                          memory gave way */
+    int                 is_detached; /**< Whether the uses of the parts were ended to make
+                                          room, while UCP still has memh */
 } uct_predreg_registration_t;
 
 
 /** After how many sends a buffer of a context is hot. */
 typedef struct uct_predreg_thresholds {
-    /** By class of length; UCS_REUSE_NEVER. Relaxed: no other memory is read by
-     *  them */
+    /** For each class of lengths; UCS_REUSE_NEVER: no buffer of the class becomes hot.
+     *  Relaxed: no other memory is read through them */
     _Atomic(uint32_t)  sends[UCS_REUSE_NUM_CLASSES];
 
-    /** When to look again at the costs, ns by the caller's clock; UINT64_MAX: a thread
-     *  looks just now, which has the fields below to itself. Acquire and release */
+    /** When to look again at the costs, ns by the caller's clock; UINT64_MAX: a thread is
+     *  looking, and alone uses the fields below. Acquire and release */
     _Atomic(uint64_t)  next;
     uint64_t          interval; /**< From the last look to the next one, ns */
     unsigned          looks;    /**< How many looks there were */
-    ucs_reuse_costs_t costs;    /**< The least of all looks */
+    ucs_reuse_costs_t costs;    /**< The least costs of all looks */
 } uct_predreg_thresholds_t;
 
 
-/** A context of UCP whose small sends are looked at. Its memory handles are its own, so
- *  the context has its own table of buffers. */
+/** A context of UCP whose small sends are looked at. A memory handle of UCP belongs to
+ *  one context, so each context has a table of buffers. */
 typedef struct uct_predreg_eager_context {
     /* Constant while the context is listed */
     ucp_context_h      ucp;
@@ -126,11 +126,11 @@ typedef struct uct_predreg_eager_context {
     int                has_rma; /**< See @ref uct_predreg_making_t */
 
     /** Measured by the first thread that makes a worker of the context, under the lock of
-     *  the list, before the worker is listed. */
+     *  the list of contexts, before the worker is listed. */
     uct_predreg_thresholds_t thresholds;
     int                is_calibrated;
 
-    /** The next one of the list. Written under its lock; sequentially
+    /** The next context of the list. Written under the lock of the list; sequentially
      *  consistent, see context.c */
     _Atomic(struct uct_predreg_eager_context*) next;
 } uct_predreg_eager_context_t;
@@ -149,15 +149,15 @@ ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
                                    const uct_predreg_making_t *making,
                                    ucp_datatype_t cold_datatype);
 
-/** Take a context off the list before its cleanup, and wait until nobody walks it
- *  any more (uct_predreg_eager_for_each()).
+/** Take a context off the list before its cleanup, and wait until no thread is in
+ *  uct_predreg_eager_for_each() any more.
  *  @return the context, for the caller to free; NULL: the context is not listed. */
 uct_predreg_eager_context_t *uct_predreg_eager_remove(ucp_context_h ucp);
 
 /** Free the tables of a context, after its memory was deregistered, and the context. */
 void uct_predreg_eager_free(uct_predreg_eager_context_t *context);
 
-/** @return the context of a worker; NULL: its sends are left alone. Takes a lock
+/** @return the context of a worker; NULL: the caller leaves its sends alone. Takes a lock
  *  if this thread did not use the worker of late. */
 uct_predreg_eager_context_t *
 uct_predreg_eager_find(uct_predreg_sender_t *sender, ucp_worker_h worker);
@@ -167,8 +167,8 @@ uct_predreg_eager_find(uct_predreg_sender_t *sender, ucp_worker_h worker);
 void uct_predreg_eager_for_each(void (*func)(uct_predreg_eager_context_t *ctx,
                                              void *arg), void *arg);
 
-/** @return whether this thread is making a worker of a context for puts and gets as
- *  well (has_rma). */
+/** @return whether this thread is making a worker of a context that is for messages and
+ *  for puts and gets (has_rma). */
 int uct_predreg_eager_is_making_rma(void);
 
 /** In a forked child, where there is no other thread: forget all contexts. */
@@ -177,9 +177,9 @@ void uct_predreg_eager_reset(void);
 
 /* thresholds.c */
 
-/** The lengths that cold sends copy by the string instruction; at first all lengths
- *  from the instruction's minimum on. Relaxed: with any value, all bytes of a send are
- *  copied. */
+/** The lengths that the library copies by the string instruction in cold sends; at first
+ *  all lengths from the instruction's minimum on. Relaxed: either way of copying copies
+ *  all bytes of a send. */
 extern _Atomic(ucs_reuse_copy_classes_t) uct_predreg_copies_by_string;
 
 /** Measure the costs of a context, which takes some milliseconds, and find its thresholds.
@@ -196,10 +196,10 @@ void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context);
  */
 void uct_predreg_thresholds_look(uct_predreg_eager_context_t *context, uint64_t now);
 
-/** Say once that no length gains. Of a job, the first rank speaks for all. */
+/** Log once that registering pays for no length. In a job only the first rank logs it. */
 void uct_predreg_thresholds_tell_useless(const uct_predreg_core_t *core);
 
-/** In a forked child, where there is no other thread: nothing was told yet. */
+/** In a forked child, where there is no other thread: nothing was logged yet. */
 void uct_predreg_thresholds_reset(void);
 
 
@@ -226,40 +226,41 @@ uct_predreg_eager_map(const uct_predreg_real_t *real, ucp_context_h ucp,
 /**
  * Register a buffer that this thread is about to send.
  *
- * @param [in] buffer  Its entry of the table.
- * @param [in] length  Of the message, bytes. The pages of the message are
- *                     registered: as long as the program sends from them it does
- *                     not unmap them. Another thread may be unmapping further pages
- *                     of earlier messages just now, having called the memory hook
- *                     before there was a slot.
- * @return the number of the slot; 0: the buffer is not hot. Without room for it,
- *         its sends are counted from 0 again; if its memory cannot be registered,
- *         the count goes on.
+ * @param [in] buffer  The buffer's entry in the table of the context.
+ * @param [in] length  Length of the message, bytes. Only the pages of this message are
+ *                     registered, since the program does not unmap them while it sends
+ *                     from them. Another thread may just be unmapping further pages of
+ *                     earlier messages: if its memory hook came before there was a slot,
+ *                     nothing would mark the slot as dead.
+ * @return the number of the slot; 0: the buffer is not hot. If there is no room for
+ *         the buffer, its sends are counted from 0 again; if its memory cannot be
+ *         registered, the count goes on.
  */
 uint32_t uct_predreg_hot_make(uct_predreg_eager_context_t *context,
                               ucs_reuse_buffer_t *buffer, const void *address,
                               size_t length);
 
-/** A message of a hot buffer has no slot that registers all of its bytes. If the
- *  buffer's slot is too short, register all of the message for the next ones. */
+/** Called for a message from a hot buffer whose slot does not register all bytes of the
+ *  message. If the slot is only too short, the function registers the whole message, for
+ *  the next messages; if the buffer has no slot any more, its sends are counted anew. */
 void uct_predreg_hot_refit(uct_predreg_eager_context_t *context,
                            ucs_reuse_buffer_t *buffer, const void *address,
                            size_t length);
 
-/** Deregister dead memory that is not in flight. To be called where the program
+/** Deregister dead buffers that are not being sent. To be called where the program
  *  calls UCP. */
 void uct_predreg_hot_reap(uct_predreg_eager_context_t *context);
 
 /** Deregister all hot buffers of a context that is about to be destroyed. */
 void uct_predreg_hot_close(uct_predreg_eager_context_t *context);
 
-/** In a forked child, where there is no other thread. */
+/** In a forked child, where there is no other thread: this thread registers nothing. */
 void uct_predreg_hot_reset(void);
 
 /** A transport has sent a message of a slot without copying it. */
 static UCS_F_ALWAYS_INLINE void uct_predreg_hot_prove(ucs_reuse_slot_t *slot)
 {
-    /* Read first: the line stays shared among threads that use the slot */
+    /* Read before writing, so that threads that use the slot share its cache line */
     if (ucs_unlikely(!atomic_load_explicit(&slot->is_proven,
                                            memory_order_relaxed))) {
         atomic_store_explicit(&slot->is_proven, 1, memory_order_relaxed);
@@ -268,15 +269,15 @@ static UCS_F_ALWAYS_INLINE void uct_predreg_hot_prove(ucs_reuse_slot_t *slot)
 
 
 /* flight.c: hot sends, and endpoints whose transports copy messages from registered
- * buffers, too. Any thread takes a flight and gives it back, without waiting */
+ * buffers, too. Any thread takes a flight and gives a flight back, without waiting */
 
-/* Transports within a node copy all messages, and UCP sends by rendezvous from a
- * length on, and does not tell from which. Both show when a message from a
- * registered buffer is sent and no transport's zero-copy operation was called.
- * Messages of such lengths are left alone, and their buffers are not registered. */
+/* Transports within a node copy all messages. UCP sends messages from a length on by
+ * rendezvous, and does not tell the length. In both cases a message from a registered
+ * buffer is sent without a call of a transport's zero-copy operation. Messages of such
+ * lengths are left alone from then on, and their buffers are not registered. */
 
-/** @return the lengths of messages of an endpoint that may go without a copy, of
- *  the lengths from min_length to max_length. */
+/** @return which lengths of messages from min_length to max_length may go without a copy
+ *  over an endpoint. */
 uct_predreg_sender_range_t
 uct_predreg_endpoint_lengths(ucp_ep_h ep, uct_predreg_message_t message,
                              size_t min_length, size_t max_length);
@@ -289,30 +290,33 @@ void uct_predreg_endpoint_copies(ucp_ep_h ep, uct_predreg_message_t message,
 void uct_predreg_endpoint_has_rndv(ucp_ep_h ep, uct_predreg_message_t message,
                                    size_t length);
 
-/** Forget all endpoints, also in the memory of senders. */
+/** Forget all endpoints, in the table and in all senders. */
 void uct_predreg_endpoints_forget(void);
 
 ucs_status_t uct_predreg_flights_init(uct_predreg_flights_t *flights);
 
 void uct_predreg_flights_cleanup(uct_predreg_flights_t *flights);
 
-/** @return a send to be filled in; NULL: all are in flight. */
+/** @return a flight to be filled in; NULL: all flights are taken. */
 uct_predreg_flight_t *uct_predreg_flight_take(uct_predreg_flights_t *flights);
 
-/** UCP has returned a request for a send. */
+/** UCP has returned a request for a flight's send. */
 void uct_predreg_flight_issued(uct_predreg_flight_t *flight, void *request);
 
-/** UCP calls back; nobody needs the send any more when the function returns.
- *  @return whether the program may be called back. */
+/** UCP has called the library's callback. When the function returns, nobody needs the
+ *  flight any more.
+ *  @return whether the caller may call the program's callback. */
 int uct_predreg_flight_over(uct_predreg_flight_t *flight);
 
-/** The program frees a request, and will not be called back. Looks at all flights.
- *  @return whether a send in flight has the request, so that UCP has to call back. */
+/** The program frees a request: the library will not call the program's callback for it.
+ *  Looks at all flights.
+ *  @return whether a flight has the request: then UCP must still call the library's
+ *  callback, and the caller has the request released, not freed. */
 int uct_predreg_flight_free(uct_predreg_flights_t *flights, void *request);
 
 /**
- * Begin a hot send: hand the memory handle of its slot to UCP, and have UCP call
- * back at its end.
+ * Begin a hot send: fill in the slot's memory handle for UCP, and the library's callback,
+ * which UCP calls at the end of the send.
  *
  * @param [in]  slot    Acquired for this send.
  * @param [in]  sender  Of this thread.
@@ -330,11 +334,12 @@ int uct_predreg_flight_begin(uct_predreg_eager_context_t *context,
 /* send.c */
 
 /** Operations of the datatype of sends that are to be copied, for
- *  ucp_dt_create_generic(). No protocol of UCP sends a generic datatype without copying it
- *  (ucp_proto_common_find_lanes() of 1.16 and later, ucp_proto_get_zcopy_threshold()
- *  before); the same bytes go over the wire. The datatype can be packed only. Its count is
- *  the number of bytes, at most UCT_PREDREG_COLD_MAX_LENGTH; its buffer must have an
- *  address of 48 bits. No operation allocates memory; any thread may call them. */
+ *  ucp_dt_create_generic(). No protocol of UCP sends a generic datatype without copying
+ *  it (ucp_proto_common_find_lanes() of 1.16 and later, ucp_proto_get_zcopy_threshold()
+ *  before); the wire carries the same bytes. Data of the datatype can only be sent. Its
+ *  count is the number of bytes, at most UCT_PREDREG_COLD_MAX_LENGTH; the buffer must
+ *  have an address of 48 bits. No operation allocates memory; any thread may call
+ *  them. */
 extern const ucp_generic_dt_ops_t uct_predreg_cold_ops;
 
 /** @return whether a buffer can be sent with the datatype of cold sends. */

@@ -15,25 +15,26 @@
 #define ENDPOINT_BITS 10
 #define KEY_BITS      48
 
-/* The classes of length (ucs_reuse_class()) from min to max, in which one kind of messages
- * of an endpoint may go without a copy: shorter and longer messages are left alone. */
+/* The classes of lengths (ucs_reuse_class()) from min to max. Messages of one kind over
+ * an endpoint may go without a copy in these classes, and are left alone in others. */
 typedef struct range {
     uint8_t min;
     uint8_t max;
 } range_t;
 
 /*
- * A table of endpoints, with an entry for each kind of messages. The hash of an entry's key
- * tells its place; a later entry overwrites an earlier one there. A word holds the key, and
- * above its 48 bits the range, the lower end first. Relaxed: a word only decides how a
- * message goes. A new endpoint at the address of a former one is taken for the former one
- * until another worker is made. Senders remember the range, and are told of changes
- * (uct_predreg_senders_forget()).
+ * A table of endpoints, with an entry for each kind of messages of an endpoint. The hash
+ * of the key of an entry tells its place; a later entry overwrites an earlier one there.
+ * A word holds the key, and above its 48 bits the range, the lower end first. Relaxed: a
+ * word only decides how a message goes. A new endpoint at the address of a former one is
+ * taken for the former one until another worker is made. Senders remember ranges, and are
+ * told when one changes (uct_predreg_senders_forget()).
  */
 static _Atomic(uint64_t) endpoints[1 << ENDPOINT_BITS];
 
 
-/* Endpoints are aligned to words: a kind can be added to the address */
+/* Addresses of endpoints are multiples of a word, so that adding a kind gives each kind
+ * its own key */
 static uint64_t key_of(ucp_ep_h ep, uct_predreg_message_t message)
 {
     return ((uintptr_t)ep + message) & UCS_MASK(KEY_BITS);
@@ -143,8 +144,8 @@ void uct_predreg_flights_cleanup(uct_predreg_flights_t *flights)
     free(flights->flights);
 }
 
-/* @return the value of the field first with another send in front, and another
- * count of changes: a thread that has read the old value notices */
+/* @return the field first of a list, with another flight in front and a new count of
+ * changes: by the count a thread notices that the value it has read is old */
 static uint64_t with_first(uint64_t list, uint32_t first)
 {
     return (((list >> 32) + 1) << 32) | first;
@@ -230,10 +231,10 @@ int uct_predreg_flight_free(uct_predreg_flights_t *flights, void *request)
 
 
 /*
- * A message of a slot is over, and no transport was seen to send a message of the
- * slot without a copy. If UCP has not yet returned from the program's call, UCP has
- * copied the message; else UCP may have sent the message by rendezvous, as UCP then sends
- * all messages of this length and longer.
+ * A message from a slot is over, and no transport was seen to send any message from the
+ * slot without a copy. If UCP's call for the message has not returned yet, UCP has copied
+ * the message. Otherwise UCP may have sent the message by rendezvous; UCP then does so
+ * with all messages of this length and longer.
  */
 static UCS_F_NOINLINE void not_proven(const ucs_reuse_slot_t *slot)
 {
@@ -268,7 +269,7 @@ static void send_completed(ucs_reuse_slot_t *slot, ucs_status_t status)
     ucs_reuse_slot_release(slot);
 }
 
-/* UCP calls back */
+/* The library's callback: UCP calls it at the end of a hot send */
 static void
 completed(void *request, ucs_status_t status, void *user_data)
 {
@@ -326,7 +327,7 @@ void uct_predreg_eager_sent(uct_predreg_sender_t *sender,
 {
     int is_zcopy = sender->issuing.is_zcopy;
 
-    /* UCP calls back for a request */
+    /* UCP calls the library's callback only if it has returned a request */
     if (UCS_PTR_IS_PTR(result)) {
         uct_predreg_flight_issued(send->flight, result);
     } else {

@@ -72,7 +72,7 @@ void uct_predreg_hot_close(uct_predreg_eager_context_t *context)
     }
 }
 
-/* Deregister the least used buffer. @return 0 if all are being sent */
+/* Deregister the least used buffer. @return 0 if all buffers are being sent */
 static int replace_one(uct_predreg_eager_context_t *context)
 {
     ucs_reuse_slot_t *slot = ucs_reuse_slots_take_victim(&context->slots);
@@ -108,7 +108,8 @@ static int is_within_share(const uct_predreg_eager_context_t *context,
             ucs_min(knobs->max_regions, knobs->node_max_regions) / BOUND_SHARE);
 }
 
-/* Register memory. @return NULL if UCP refuses */
+/* Register memory. @return NULL if UCP refuses, or if there is no memory for the
+ * record */
 static registration_t *
 registration_make(uct_predreg_eager_context_t *context, uintptr_t start,
                   uintptr_t end)
@@ -152,7 +153,7 @@ uint32_t uct_predreg_hot_make(uct_predreg_eager_context_t *context,
 
     registration = registration_make(context, start, end);
     if (registration == NULL) {
-        return 0; /* The count goes on: further attempts come more rarely */
+        return 0; /* The count of sends goes on: the table asks again ever more rarely */
     }
 
     do {
@@ -189,12 +190,12 @@ void uct_predreg_hot_refit(uct_predreg_eager_context_t *context,
     ucs_reuse_slot_t *slot;
 
     if (number == 0) {
-        return; /* Another thread was faster */
+        return; /* Another thread has deregistered the buffer already */
     }
 
-    /* A slot that registers the first byte is the one of this buffer, and too
-     * short. Without such a slot, the sends are counted anew: the slot was reaped before
-     * the buffer became hot, and the table still holds its number */
+    /* A slot that registers the first byte belongs to this buffer, and is too short. If
+     * the number leads to no such slot, another thread has deregistered the slot before
+     * the table got its number, and the sends are counted anew */
     slot = ucs_reuse_slots_acquire(&context->slots, number, start, start + 1);
     if (slot != NULL) {
         ucs_reuse_slots_retire(&context->slots, slot);
@@ -227,13 +228,13 @@ void uct_predreg_hot_unmapped(uintptr_t start, uintptr_t end)
 }
 
 /* A search for a registration that can give way. end() ends a use in a domain; is_made
- * tells whether a registration gave way */
+ * tells whether a registration has given way */
 typedef struct room {
     uct_predreg_hot_end_func_t end;
     int                        is_made;
 } room_t;
 
-/* End the uses of a registration. @return whether there were any */
+/* End the uses of a registration in all domains. @return whether there were any uses */
 static int
 detach(registration_t *registration, uct_predreg_hot_end_func_t end)
 {

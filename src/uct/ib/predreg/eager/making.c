@@ -21,11 +21,12 @@
 #define SETTING_RNDV    "RNDV_THRESH"
 #define SETTING_DEFAULT "auto"
 
-/* From how many bytes on puts and gets go without a copy, in contexts that are for messages
- * as well. The lowered setting for messages (UCX_ZCOPY_THRESH) would have UCP register the
- * buffers of all small puts and gets, and no flag of a single put or get asks UCP for the
- * copy. UCX 1.13 copies puts of less than PUT_ZCOPY_MIN (ucp_ep_config_init()); gets carry
- * rendezvous, too, and rendezvous begins above the lengths of small sends */
+/* From how many bytes on puts and gets go without a copy, in contexts that are for
+ * messages as well. The lowered setting for messages (UCX_ZCOPY_THRESH) would have UCP
+ * register the buffers of all small puts and gets, and no flag of a single put or get
+ * asks UCP for the copy. UCX 1.13 copies puts of less than PUT_ZCOPY_MIN
+ * (ucp_ep_config_init()). UCP also uses gets for rendezvous, which begins above the
+ * lengths of small sends */
 #define PUT_ZCOPY_MIN 16384
 #define GET_ZCOPY_MIN (UCT_PREDREG_SEND_MAX + 1)
 
@@ -67,9 +68,9 @@ static void set_threshold(const uct_predreg_real_t *real, ucp_config_t *config,
     real->ucp_config_modify(config, SETTING, value);
 }
 
-/* @return the longest message to look at. Messages above the user's length
- * (UCX_RNDV_THRESH) go by rendezvous, and a message that is marked to be copied would
- * not */
+/* @return the longest message to look at. UCP sends messages from the user's length
+ * (UCX_RNDV_THRESH) on by rendezvous: the library does not mark such a message to be
+ * copied, since UCP would then not send it by rendezvous */
 static size_t
 max_length(const uct_predreg_real_t *real, const ucp_config_t *config)
 {
@@ -123,7 +124,7 @@ void uct_predreg_eager_making(const uct_predreg_core_t *core,
         return;
     }
 
-    /* The user has set the length: shorter messages are copied anyway */
+    /* The user has set the length from which UCP sends without a copy */
     if ((ucs_str_to_memunits(value, &length) == UCS_OK) &&
         (length <= UCS_REUSE_MAX_LENGTH)) {
         making->min_length = ucs_max(length, UCT_PREDREG_SEND_MIN);
@@ -169,7 +170,7 @@ void uct_predreg_eager_closing(ucp_context_h ucp)
 
 void uct_predreg_eager_iface_query(uct_iface_attr_t *attr)
 {
-    /* Memory of devices may have no other way than zero-copy */
+    /* For memory of devices zero-copy may be the only way */
     if (!uct_predreg_eager_is_making_rma() || uct_predreg_has_devices()) {
         return;
     }
@@ -223,7 +224,8 @@ static void count_late(const uct_iov_t *iov)
     }
 }
 
-/* A transport has sent an active message without a copy: the data after its header */
+/* A transport has sent an active message of UCT, and has not copied the data after its
+ * header */
 static UCS_F_ALWAYS_INLINE void zcopy_seen(const uct_iov_t *iov, size_t iovcnt)
 {
     uct_predreg_sender_t *sender = uct_predreg_sender_mine;

@@ -35,22 +35,23 @@
 #define RING         64
 #define RING_STRIDE  (UCS_REUSE_MAX_LENGTH + 128)
 
-/* So many batches are made even without time left, some half a millisecond of work:
- * another program may have had the processor during a single one */
+/* The least number of batches of each length, made even if no time is left: some half a
+ * millisecond of work. During a single batch another program may have had the
+ * processor */
 #define MIN_BATCHES  3
 
-/* So many registrations of each length are made even without time left. The first
- * ones may take much longer than later ones */
+/* The least number of registrations of each length, made even if no time is left. The
+ * first registrations may take much longer than later ones */
 #define MIN_ROUNDS   2
 
-/* Until MIN_ROUNDS rounds are done, measuring may take so many times the allowed time */
+/* Until MIN_ROUNDS rounds are done, measuring may take MIN_PART times the allowed time */
 #define MIN_PART     4
 
 /* With fewer registrations of a length, the costs are a guess */
 #define GOOD_ROUNDS  5
 
-/* Until which part of the time copies and lookups may be repeated; the rest is for
- * registrations */
+/* Copies, and then lookups, are repeated until this part of the time has passed; the rest
+ * is for registrations */
 #define COPY_PART    0.3
 #define LOOKUP_PART  0.4
 
@@ -161,8 +162,8 @@ static void measure_round(measure_t *measure, copies_t *copies)
     }
 }
 
-/* @return the lengths that the string instruction copies faster. Lengths between
- * two measured ones are as the longer one */
+/* @return the lengths that the string instruction copies faster. A length between two
+ * measured ones is treated as the longer of the two */
 static ucs_reuse_copy_classes_t faster_by_string(const copies_t *copies)
 {
     ucs_reuse_copy_classes_t classes = 0;
@@ -178,9 +179,9 @@ static ucs_reuse_copy_classes_t faster_by_string(const copies_t *copies)
     return classes & UCS_REUSE_COPY_ALL_STRING;
 }
 
-/* Find the copies of all classes: some lengths are measured, and a line is drawn
- * between them. UCX may copy in either of two ways, memcpy() or the string instruction. The
- * faster one counts, by which a registration pays later */
+/* Find the times of copies of all classes: some lengths are measured, and a line is drawn
+ * between them. UCX may copy in either of two ways, memcpy() or the string instruction.
+ * The faster way counts, with which a registration takes more sends to pay */
 static ucs_reuse_copy_classes_t
 measure_copies(measure_t *measure, double *copy)
 {
@@ -222,7 +223,7 @@ measure_copies(measure_t *measure, double *copy)
 }
 
 
-/* An address without memory: nobody accesses it */
+/* An address for the lookups, where there is no memory: nobody accesses it */
 static const void *lookup_address(unsigned i)
 {
     return (const void*)(uintptr_t)((1ul << 30) + (i * RING_STRIDE));

@@ -23,8 +23,8 @@ BEGIN_C_DECLS
  *  may take longer, and so may other programs on the processor. */
 #define UCT_PREDREG_MEASURE_MAX_NSEC 5000000
 
-/** How long measuring the copies alone may take: a program waits for them when it makes its
- *  first context. */
+/** How long measuring the copies alone may take: the program waits for the result when it
+ *  makes its first context. */
 #define UCT_PREDREG_MEASURE_GAIN_MAX_NSEC 1000000
 
 /** V, the cost of a lookup in the table (ucs/reuse/costs.h), where the caller gives no
@@ -34,16 +34,17 @@ BEGIN_C_DECLS
 /** How long a further measurement may take while the program runs. */
 #define UCT_PREDREG_MEASURE_LOOK_MAX_NSEC 250000
 
-/** A part of V, nanoseconds: the copy apart, a send from a registered buffer takes so much
- *  longer than a copied one, for changed parameters, a callback, and UCP's zero-copy
- *  protocol. With the copies as measured here, V is then as large as the copy of 2.2 KB,
- *  where both were seen to take equally long on an AMD EPYC. */
+/** A part of V, nanoseconds. Without the time of the copy, a send from a registered
+ *  buffer takes this much longer than a copied send, for changed parameters, a callback,
+ *  and UCP's zero-copy protocol. With the copies as measured here, V is then as large as
+ *  the copy of 2.2 KB: on an AMD EPYC both kinds of sends were seen to take equally long
+ *  there. */
 #define UCT_PREDREG_MEASURE_HOT_NSEC 20
 
 
 typedef struct {
-    /** Register memory. Called for memory that was touched, each time for another
-     *  range, so that a cache underneath has no answer. The handle is for unmap. */
+    /** Register memory. The memory was touched, and each call has another range, so that
+     *  a cache below this function never has the answer. unmap() gets the handle. */
     ucs_status_t (*map)(void *arg, void *address, size_t length,
                         void **handle_p);
     /** Deregister. */
@@ -67,7 +68,7 @@ typedef struct {
  * Measure. All results are finite and not negative, and the copy of a longer
  * message never takes less than the copy of a shorter one.
  *
- * Allocates, maps and unmaps memory: the caller has no lock that a memory hook
+ * Allocates, maps and unmaps memory: the caller must not hold a lock that a memory hook
  * takes.
  *
  * @return UCS_INPROGRESS if there was so little time that the costs are a guess,

@@ -11,17 +11,17 @@
 
 
 /* Fields and flags of a request by which the program asks for more than a plain
- * send: such sends are left alone */
+ * send: sends with any of them are left alone */
 #define SPECIAL_FIELDS \
     (UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL | \
      UCT_PREDREG_UNKNOWN_FIELDS)
 
-/* Fields whose value decides whether a send is plain */
+/* Fields that a plain send may have or not, depending on their values */
 #define AMBIGUOUS_FIELDS \
     (UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE)
 
-/* UCP keeps the state of a cold send for this library, as a pointer. The address of the
- * buffer and its length fit into the pointer, so that nothing is allocated */
+/* UCP keeps a pointer for the datatype in each cold send, its state. The address of the
+ * buffer and the length fit into the pointer, so that nothing is allocated */
 #define STATE_LENGTH_SHIFT 48
 
 
@@ -80,7 +80,7 @@ const ucp_generic_dt_ops_t uct_predreg_cold_ops = {
 ucs_status_t uct_predreg_cold_make_datatype(const uct_predreg_real_t *real,
                                             ucp_datatype_t *datatype_p)
 {
-    /* Written by the first context, before it is listed */
+    /* Written for the first context, before it is listed */
     static ucp_datatype_t datatype;
     ucs_status_t status = UCS_OK;
 
@@ -93,7 +93,7 @@ ucs_status_t uct_predreg_cold_make_datatype(const uct_predreg_real_t *real,
 }
 
 
-/* @return whether the memory is the host's as far as anybody knows */
+/* @return whether the memory of a send is the host's, as far as anybody knows */
 static int is_host(const ucp_request_param_t *param)
 {
     return (param->op_attr_mask & UCP_OP_ATTR_FIELD_MEMORY_TYPE) ?
@@ -122,7 +122,7 @@ send_cold(const uct_predreg_eager_context_t *context, const void *buffer,
           size_t length, const ucp_request_param_t *param,
           uct_predreg_send_t *send)
 {
-    /* UCX 1.15 and later refuse a send with both flags
+    /* UCX 1.15 and later refuse a send with the flags FAST_CMPL and MULTI_SEND
      * (UCP_REQUEST_CHECK_PARAM()) */
     if (context->flag_decides && (send->message == UCT_PREDREG_MESSAGE_TAG) &&
         !(param->op_attr_mask & UCP_OP_ATTR_FLAG_MULTI_SEND)) {
@@ -138,8 +138,8 @@ send_cold(const uct_predreg_eager_context_t *context, const void *buffer,
     return UCT_PREDREG_SEND_DATATYPE;
 }
 
-/* Register a buffer. @return the slot to send it from, acquired; NULL: it is to be
- * copied */
+/* Register a buffer. @return its slot, acquired for the present message; NULL: the
+ * message is to be copied */
 static UCS_F_NOINLINE ucs_reuse_slot_t *
 heat(uct_predreg_eager_context_t *context, ucs_reuse_buffer_t *buffer,
      const void *address, size_t length)
@@ -187,7 +187,7 @@ find_ep(uct_predreg_sender_t *sender, uct_predreg_sender_ep_t *known,
 
     known->ep         = ep;
     known->worker     = worker;
-    /* Acquire: see the variable */
+    /* Acquire: see uct_predreg_sender_generation */
     known->generation = atomic_load_explicit(&uct_predreg_sender_generation,
                                              memory_order_acquire);
     known->context    = uct_predreg_eager_find(sender, worker);
@@ -251,7 +251,7 @@ unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
     return send_cold(context, buffer, length, param, send);
 }
 
-/* A search for the hot send that has a request */
+/* A search for the flight that has a request */
 typedef struct search {
     void *request;
     int  is_found;

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 
-/* Protects the list of all senders. Senders are never freed, since their counters outlive
- * the writing threads */
+/* Protects the list of all senders. Senders are never freed, since their counters are
+ * needed after the counting threads have ended */
 static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_SENDERS);
 static uct_predreg_sender_t *senders;
 
@@ -43,7 +43,7 @@ static void thread_ended(void *arg)
 
 static void make_key(void)
 {
-    /* Without a key no sender is given back, and each new thread gets a new one */
+    /* Without a key no sender is given back, and each new thread gets a new sender */
     has_key = (pthread_key_create(&key, thread_ended) == 0);
 }
 

@@ -28,8 +28,8 @@ BEGIN_C_DECLS
  * library's thread-local storage; the core makes the structure.
  */
 
-/** How many workers, and endpoints as the logarithm to base 2, a thread
- *  remembers. The number of workers is a power of 2. */
+/** How many workers a thread remembers, a power of 2; and the logarithm to base 2 of how
+ *  many endpoints it remembers. */
 #define UCT_PREDREG_SENDER_WORKERS 4
 #define UCT_PREDREG_SENDER_EP_BITS 6
 
@@ -37,7 +37,7 @@ struct uct_predreg_eager_context;
 
 typedef struct uct_predreg_sender_worker {
     ucp_worker_h                     worker;
-    struct uct_predreg_eager_context *context;   /**< NULL: its sends are left
+    struct uct_predreg_eager_context *context;   /**< NULL: the worker's sends are left
                                                       alone */
     uint32_t                         generation; /**< The generation of the entry */
 } uct_predreg_sender_worker_t;
@@ -82,10 +82,11 @@ struct uct_predreg_sender {
 };
 
 
-/** Raised whenever what senders remember may be out of date: an entry with another number
- *  is looked up anew. Release for raising, and acquire before a look: a thread with a new
- *  number sees the change as well. Relaxed where an entry is used: a program that closes a
- *  worker or a context in another thread tells the sending thread by stronger means. */
+/** Raised whenever what senders remember may be out of date: an entry that has another
+ *  generation is looked up anew. Raised with release, and read with acquire before a
+ *  lookup: a thread that sees the new number sees the change as well. Relaxed where an
+ *  entry is used: a program that closes a worker or a context in another thread tells the
+ *  sending thread by stronger means. */
 extern _Atomic(uint32_t) uct_predreg_sender_generation;
 
 static inline void uct_predreg_senders_forget(void)

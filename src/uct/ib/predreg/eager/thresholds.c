@@ -13,24 +13,24 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* From the start to the first further look at the costs, ns; each interval after that is
- * LOOK_TIMES as long as the one before, up to MAX_LOOK. If a look takes 0.5 ms, looks are
- * then 1 % of the first 50 ms at most, and 0.1 % of the first 2 s */
+/* From the first chance to look to the first further look at the costs, ns. Each later
+ * interval is LOOK_TIMES as long as the one before, up to MAX_LOOK. If a look takes 0.5
+ * ms, looks then take 1 % of the first 50 ms at most, and 0.1 % of the first 2 s */
 #define FIRST_LOOK 50000000ull
 #define LOOK_TIMES 4
 #define MAX_LOOK   60000000000ull
 
-/* If no length of message gains from registering after so many looks, the library says
- * so */
+/* If registering pays for no length after SURE_LOOKS looks, the library logs a message */
 #define SURE_LOOKS 3
 
-/* Tests of the project set the costs by this variable, as ucs_reuse_costs_parse() reads
- * them: then the number of hot sends does not depend on the machine */
+/* Tests of the project set the costs by this variable, in the form that
+ * ucs_reuse_costs_parse() reads: then the number of hot sends does not depend on the
+ * machine */
 #define TEST_COSTS "PREDREG_TEST_EAGER_COSTS"
 
-/* Instrumented by a sanitizer, a lookup takes longer than a copy by the C library,
- * which is not instrumented: all sends would be copied. There, lookups are not
- * measured */
+/* With a sanitizer a lookup takes longer than a copy, since the sanitizer instruments the
+ * lookup and not memcpy() of the C library. All sends would be copied, so lookups are not
+ * measured there */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_INSTRUMENTED 1
 #else
@@ -44,8 +44,8 @@ _Atomic(ucs_reuse_copy_classes_t) uct_predreg_copies_by_string =
         UCS_REUSE_COPY_ALL_STRING;
 
 
-/* The measurement registers its memory by map() and unmap(), with an owner as their
- * argument, and looks up a buffer by lookup() */
+/* Functions for the measurement: map() and unmap() register memory, with an owner_t as
+ * their argument, and lookup() looks up a buffer */
 
 typedef struct {
     const uct_predreg_real_t *real;
@@ -76,7 +76,7 @@ static void lookup(void *table, const void *buffer)
     (void)found;
 }
 
-/* Whether the library has said that no length gains */
+/* Whether the library has logged that registering pays for no length */
 static atomic_flag told = ATOMIC_FLAG_INIT;
 
 void uct_predreg_thresholds_tell_useless(const uct_predreg_core_t *core)
@@ -149,7 +149,8 @@ ucs_status_t uct_predreg_eager_measure(const uct_predreg_real_t *real,
     return measure(real, ucp, NULL, 0, costs);
 }
 
-/* Set the thresholds by all looks so far. @return whether any length gains */
+/* Set the thresholds by the costs of all looks so far. @return whether registering pays
+ * for any length */
 static int decide(uct_predreg_eager_context_t *context)
 {
     uct_predreg_thresholds_t *thresholds = &context->thresholds;
@@ -184,8 +185,8 @@ void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context)
     decide(context);
     thresholds->interval = FIRST_LOOK;
     thresholds->looks    = 0;
-    /* The first call of uct_predreg_thresholds_look() sets the time of the first further
-     * look: only its caller has a clock */
+    /* The first call of uct_predreg_thresholds_look() only sets the time of the first
+     * further look, since there is no clock here */
     atomic_store_explicit(&thresholds->next, 0, memory_order_release);
 }
 
