@@ -36,8 +36,9 @@ static int is_nonblock(unsigned flags)
     return (flags & ~USUAL_FLAGS) == UCT_MD_MEM_FLAG_NONBLOCK;
 }
 
-/* @return how a registration is passed on. Locked memory is a pool that UCX keeps. Memory
- * that is registered without pinning it is kept instead */
+/* @return how to treat a registration that the cache does not manage. Pass it on to UCX,
+ * as a pool if its memory is locked or its purpose is a pool. Keep it if it does not pin
+ * the memory */
 static uct_predreg_may_t may_pass(unsigned flags, uct_predreg_purpose_t purpose)
 {
     if ((flags & UCT_MD_MEM_FLAG_LOCK) || (purpose == UCT_PREDREG_PURPOSE_POOL)) {
@@ -113,7 +114,7 @@ static ucs_status_t reg_error(ucs_status_t status, int error)
            UCS_ERR_NO_MEMORY : status;
 }
 
-/* In all columns */
+/* The facts that are the same in all columns */
 #define FACTS \
     .major             = 1, \
     .ucp_cache         = { /* ucp_context.c: "try" is on where there are memory events */ \
@@ -216,7 +217,7 @@ static uct_predreg_may_t may_1_14(unsigned flags, uct_predreg_purpose_t purpose)
                                                    may_by_purpose(purpose);
 }
 
-/* Besides ib_md.c: knem_md.c, gdr_copy_md.c, rocm_copy_md.c */
+/* REG_METHODS is of ib_md.c; RCACHE is of knem_md.c, gdr_copy_md.c, rocm_copy_md.c */
 static const uct_predreg_setting_t md_caches_1_13[] = {
     REG_METHODS("rcache,odp,direct"), RCACHE, {NULL}
 };

@@ -30,49 +30,52 @@ BEGIN_C_DECLS
 /** Purpose of a registration. The function of UCP around the registration tells the
  *  purpose. */
 typedef enum {
-    UCT_PREDREG_PURPOSE_UNKNOWN,   /**< UCP was called past this library, by an address
-                                        of its function: any of the following */
+    UCT_PREDREG_PURPOSE_UNKNOWN,   /**< The program called UCP by an address, past this
+                                        library: the purpose may be any of those below */
     UCT_PREDREG_PURPOSE_MESSAGE,   /**< Data of a message, which may move piece
                                         by piece */
     UCT_PREDREG_PURPOSE_SEND,      /**< Data of a send. UCP can copy the data instead, so
                                         pieces are the last resort */
-    UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get: all data must be in
-                                        the send queue before a fence that follows */
+    UCT_PREDREG_PURPOSE_ONE_SIDED, /**< Local data of a put or get. Pieces are the last
+                                        resort, since all data must be in the send queue
+                                        before a fence that follows */
     UCT_PREDREG_PURPOSE_MAPPED,    /**< Peers access the memory at any time: all memory
                                         has to be registered */
     UCT_PREDREG_PURPOSE_POOL,      /**< A pool of UCX, which has allocated the
                                         memory for itself just before */
     UCT_PREDREG_PURPOSE_OPTIONAL,  /**< An add-on registers a buffer, and can do
                                         without */
-    UCT_PREDREG_PURPOSE_WHOLE,     /**< Local data of a put or get that goes in parts.
-                                        UCP registers each part: all data is registered
-                                        in place of one part. The part alone does as well */
+    UCT_PREDREG_PURPOSE_WHOLE,     /**< All local data of a put or get, of which UCP
+                                        registers each part: the library registers all
+                                        data in place of one part. If this is refused, the
+                                        library registers the part alone */
     UCT_PREDREG_PURPOSE_PINNED,    /**< As MAPPED, but the caller, such as Firehose, decides
                                         how long the memory stays pinned */
-    UCT_PREDREG_PURPOSE_WINDOW     /**< As MAPPED, but managed domains get a page of it.
-                                        The core is told MAPPED */
+    UCT_PREDREG_PURPOSE_WINDOW     /**< As MAPPED, but managed domains register only a
+                                        page of the memory. The preloaded library tells
+                                        the core MAPPED */
 } uct_predreg_purpose_t;
 
 
 /** Ways to treat a registration of UCP. */
 typedef enum {
     UCT_PREDREG_MAY_PASS,        /**< Pass the registration on to UCX, unmanaged */
-    UCT_PREDREG_MAY_PASS_POOL,   /**< As PASS; the memory is a pool that UCX
+    UCT_PREDREG_MAY_PASS_POOL,   /**< As MAY_PASS; the memory is a pool that UCX
                                       keeps for itself */
     UCT_PREDREG_MAY_KEEP,        /**< Register once, and keep the registration until the
                                       memory is freed: nothing is pinned
                                       (UCX_REG_NONBLOCK_MEM_TYPES) */
     UCT_PREDREG_MAY_REFUSE,      /**< Register as a whole or refuse: UCP then
                                       goes another way by itself */
-    UCT_PREDREG_MUST_WHOLE,      /**< Register as a whole: if it is refused the
+    UCT_PREDREG_MUST_WHOLE,      /**< Register as a whole: if the library refuses, UCP's
                                       operation fails */
     UCT_PREDREG_MAY_PIECES,      /**< Register as a whole or in pieces */
-    UCT_PREDREG_MAY_LAST_RESORT, /**< As PIECES, but in pieces only if the whole
+    UCT_PREDREG_MAY_LAST_RESORT, /**< As MAY_PIECES, but in pieces only if the whole
                                       does not fit */
-    UCT_PREDREG_MAY_KEYLESS,     /**< Register as a whole; if the memory does not fit, a
-                                      key that leads nowhere (packed_key.h) has UCP go
-                                      another way. A refusal would make the operation
-                                      fail */
+    UCT_PREDREG_MAY_KEYLESS,     /**< Register as a whole. If the memory does not fit,
+                                      give UCP a key that leads nowhere (packed_key.h),
+                                      with which UCP goes another way; a refusal would
+                                      make UCP's operation fail */
     UCT_PREDREG_MAY_LAST
 } uct_predreg_may_t;
 
@@ -82,16 +85,17 @@ typedef struct uct_predreg_setting {
     const char *name;          /**< Its name in a configuration; NULL: this
                                     version has no such setting */
     const char *default_value;
-    const char *off;           /**< The value for off */
-    uct_predreg_aside_t kept;  /**< Why this library steps aside at any other value */
+    const char *off;           /**< The value that switches the setting off */
+    uct_predreg_aside_t kept;  /**< Why this library steps aside if the user has set
+                                    another value than off */
 } uct_predreg_setting_t;
 
 
 /** What the core needs to know of a memory domain. */
 typedef struct uct_predreg_md_facts {
     char component[UCT_COMPONENT_NAME_MAX]; /**< Name of its component */
-    int  can_register;      /**< Whether it registers memory, and its transports
-                                 need the handles. Others may give all memory
+    int  can_register;      /**< Whether the domain registers memory, and its transports
+                                 need the handles. Other domains may give all memory
                                  the same handle */
     int  has_devices;       /**< Whether the domain knows memory of devices besides
                                  memory of the host */
@@ -104,9 +108,9 @@ typedef struct uct_predreg_compat {
     unsigned              first_minor;
     unsigned              last_minor;
 
-    /* UCX's own registration caches. The user's variable for a setting of UCP
-     * is its name after UCX_; for a setting of a component, the component's name
-     * in upper case and "_" are between the two. */
+    /* UCX's own registration caches. The user's variable for a setting of UCP is UCX_ and
+     * the name of the setting. For a setting of a component, the component's name in
+     * upper case and "_" stand between UCX_ and the name. */
     uct_predreg_setting_t ucp_cache; /**< The cache of UCP */
     /** The caches of memory domains. The first setting of the list that a component has
      *  is the setting of its cache: uct_config_get() of later ones may find another setting
@@ -114,29 +118,30 @@ typedef struct uct_predreg_compat {
      *  list. */
     const uct_predreg_setting_t *md_caches;
 
-    /** The setting for how often a domain repeats a registration that fails with EAGAIN, in
-     *  versions that repeat it without end by default: "off" is a finite number. The name
-     *  is NULL in versions whose default is finite. */
+    /** The setting for how often a domain repeats a registration that fails with EAGAIN,
+     *  in versions that repeat it without end by default: the value "off" is a finite
+     *  number. The name is NULL in versions whose default is finite. */
     uct_predreg_setting_t reg_retry;
 
     /** Whether UCP's own cache, while it is switched on, answers uses without calling this
      *  library */
     int                   ucp_cache_hides_uses;
 
-    /** Components with dear registrations whose domains have no cache but UCP's. Where
-     *  UCP's cache is switched off and a domain of such a component is not managed, its
-     *  registrations are kept. NULL ends the list. */
+    /** Components whose registrations are expensive, and whose domains have no cache but
+     *  UCP's. If UCP's cache is switched off, and a domain of such a component is not
+     *  managed, the library keeps its registrations. NULL ends the list. */
     const char            *const *kept_components;
 
-    /** The setting that has UCP choose its protocols by its cost model */
+    /** The setting by which UCP chooses its protocols by its cost model, or does not */
     uct_predreg_setting_t proto;
 
-    /** Whether UCP may ask for ever for more of a pool than the limit of locked
-     *  memory leaves, if it chooses its protocols by its cost model */
+    /** Whether UCP, if it chooses its protocols by its cost model, may try for ever to
+     *  let a pool grow although the limit of locked memory leaves no room */
     int                   proto_starves_pools;
 
-    /** Whether UCP waits in a deregistration for its invalidation: the
-     *  completion is gone when the deregistration has returned */
+    /** Whether UCP's completion of an invalidation must be called before the
+     *  deregistration returns: the completion is on the stack of UCP's calling
+     *  function */
     int                   waits_for_invalidation;
 
     /** Cost of a registration that UCX's own cache answers, seconds. This library reports
@@ -148,15 +153,15 @@ typedef struct uct_predreg_compat {
      *  without the registration. */
     unsigned              quiet_flag;
 
-    /** Priority of a handler of memory events at UCM that is called after UCX's
-     *  own. */
+    /** Priority at UCM with which a handler of memory events is called after UCX's own
+     *  handlers. */
     int                   vm_event_priority;
 
     /** Where UCM's event of mremap() has the target address of the move, bytes from the
      *  start of the event; 0: nowhere. */
     size_t                mremap_target_offset;
 
-    /** Whether the flags of a registration tell that no peer needs access. */
+    /** Whether the flags of a registration show if no peer needs access. */
     int                   tells_local;
 
     /** What may be done with a registration, given its flags. */
@@ -172,8 +177,9 @@ typedef struct uct_predreg_compat {
                                      uct_md_h md, void *address, size_t length,
                                      unsigned flags, uct_mem_h *memh_p);
 
-    /** Where uct_md_attr_v2_t has the cost of a registration, bytes from its start, and
-     *  the bit of its mask for asking; 0: this version has no such structure. */
+    /** Where uct_md_attr_v2_t has the cost of a registration, bytes from its start; and
+     *  the bit of its mask that asks for the cost, 0 in versions without the
+     *  structure. */
     size_t                reg_cost_offset;
     uint64_t              reg_cost_field;
 
@@ -202,12 +208,12 @@ const uct_predreg_compat_t *uct_predreg_compat_select(unsigned major,
 /**
  * Find the column of the UCX in this process.
  *
- * @param [in]  real    Its functions; NULL for each function that the UCX lacks.
- * @param [out] reason  Filled with the reason if there is none, in words that may follow
- *                      "because".
+ * @param [in]  real    The functions of the UCX; NULL for each function that it lacks.
+ * @param [out] reason  If there is no column, filled with the reason, in words that may
+ *                      follow "because".
  * @param [in]  max     Size of the reason, bytes.
- * @return NULL if the version is not known or cannot be told: of versions later than 1.13,
- *         only UCP can tell.
+ * @return NULL if the version is not known or cannot be told: of versions later than
+ *         1.13, only UCP can tell.
  */
 const uct_predreg_compat_t *
 uct_predreg_compat_find(const uct_predreg_real_t *real, char *reason,
@@ -249,8 +255,8 @@ uct_predreg_compat_read_params(const uct_md_mem_reg_params_t *params,
  */
 int uct_predreg_compat_is_of_device(const uct_md_mem_reg_params_t *params);
 
-/** Copy what a registration asks for: the structure of UCX up to 1.21 ends before
- *  the last field. */
+/** Copy the request for a registration. Fields that the caller's version of UCX lacks are
+ *  not read: up to 1.21 the structure ends before the last field. */
 void uct_predreg_compat_copy_params(const uct_md_mem_reg_params_t *params,
                                     uct_md_mem_reg_params_t *copy);
 
@@ -258,8 +264,8 @@ void uct_predreg_compat_copy_params(const uct_md_mem_reg_params_t *params,
  *  of a domain. */
 void uct_predreg_compat_set_reg_cost(uct_md_attr_t *attr, double cost);
 
-/** As uct_predreg_compat_set_reg_cost(), into those of the second interface, if
- *  the cost was asked for. */
+/** As uct_predreg_compat_set_reg_cost(), into the attributes of the second interface, if
+ *  the caller of the query has asked for the cost. */
 void uct_predreg_compat_set_reg_cost_v2(const uct_predreg_compat_t *compat,
                                         uct_md_attr_v2_t *attr, double cost);
 

@@ -77,9 +77,9 @@ unsigned uct_predreg_ucs_minor(void)
 }
 
 
-/* In UCX's description a setting is a number of words, and one without a name
- * ends the table. Where the parts of a setting are, in words
- * (ucs_config_field_t in config/parser.h, compared from 1.13 to 1.23) */
+/* The places of the parts of a setting in UCX's description, in words (ucs_config_field_t
+ * in config/parser.h, compared from 1.13 to 1.23). A setting without a name ends the
+ * table */
 enum {
     WORD_NAME,
     WORD_DEFAULT,
@@ -97,8 +97,8 @@ enum {
     WORDS_1_17
 };
 
-/* The entry of a table in UCX's list. Until 1.14 the entry ended before the flags, and
- * UCX does not touch flags. */
+/* The entry of a table in UCX's list. Up to 1.14 UCX's entry ends before the flags, and
+ * UCX does not touch them. */
 typedef struct list_entry {
     const char         *name;
     const char         *prefix;
@@ -108,7 +108,7 @@ typedef struct list_entry {
     uint8_t            flags;
 } list_entry_t;
 
-/* The layouts above fit the version of the build */
+/* Check that the layouts above are those of the UCX of the build */
 #if UCT_API >= UCT_VERSION(1, 17)
 #  define WORDS WORDS_1_17
 #  define ARG   WORD_1_17_ARG
@@ -154,7 +154,8 @@ static const union {
                               const char *env_prefix, int ignore_errors);
 } fill_opts = {(void (*)(void))ucs_config_parser_fill_opts};
 
-/* The entered table, in the form for listing and in the form for reading */
+/* The entered table, in the form for listing, which lacks the hidden settings, and in the
+ * form for reading */
 static void *listed_words[(UCT_PREDREG_CONFIG_MAX + 1) * WORDS_1_17];
 static void *read_words[(UCT_PREDREG_CONFIG_MAX + 1) * WORDS_1_17];
 static list_entry_t listed, all;

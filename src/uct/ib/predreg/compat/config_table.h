@@ -26,12 +26,12 @@ BEGIN_C_DECLS
  * safe, as in UCX.
  */
 
-/** So many settings a table may have. */
+/** The most settings that a table may have. */
 #define UCT_PREDREG_CONFIG_MAX 40
 
 struct uct_predreg_config_field;
 
-/** How the values of a type are handled. The last argument is the setting. */
+/** The functions for values of one type. Each gets the setting as its last argument. */
 typedef struct uct_predreg_config_type {
     /** Read a text. @return whether reading was possible. */
     int          (*read)(const char *text, void *dest, const void *field);
@@ -50,8 +50,8 @@ typedef struct uct_predreg_config_field {
     const char                      *name;      /**< Without any prefix */
     const char                      *dfl_value; /**< Default, as text */
     const char                      *doc;
-    size_t                          offset;     /**< Of its value in the
-                                                     structure of all values */
+    size_t                          offset;     /**< Of its value in the structure of
+                                                     all values, bytes */
     const uct_predreg_config_type_t *type;
     int                             is_hidden;  /**< Whether UCX reads the setting, but does
                                                      not list it */
@@ -72,8 +72,8 @@ typedef struct uct_predreg_config_table {
 } uct_predreg_config_table_t;
 
 
-/** Enter a table into UCX's list. UCX lists the visible settings of the table, and calls
- *  its functions, until the table is removed. */
+/** Enter a table into UCX's list. Until the table is removed, UCX lists its visible
+ *  settings, and calls the functions of their types. */
 void uct_predreg_config_register(const uct_predreg_config_table_t *table);
 
 /** Remove the table that was entered. */
@@ -119,7 +119,8 @@ enum {
                                             function more */
 };
 
-/** @return the latest listed version that is not later than the libucs of this process. */
+/** @return the latest of the versions above that is not later than the libucs of this
+ *  process. */
 unsigned uct_predreg_ucs_minor(void);
 
 END_C_DECLS

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* From the start of a key to its first part: the domains, the type of the
+/* Bytes from the start of a key to its first part: the domains, the type of the
  * memory, the length of the part */
 #define FIRST_PART (sizeof(uint64_t) + 2 * sizeof(uint8_t))
 
@@ -67,8 +67,8 @@ uct_predreg_packed_key_withdraw(uct_predreg_packed_key_t *key,
         return UCS_ERR_EXCEEDS_LIMIT;
     }
 
-    /* As many numbers as there are parts, the highest ones, so that the peer
-     * skips all of the parts */
+    /* Name as many domains as there are parts, by the highest numbers, which no domain
+     * has: the peer skips all of the parts */
     key->domains = UINT64_MAX << (UCT_PREDREG_PACKED_KEY_BITS - count);
     memcpy(key->start, &key->domains, sizeof(key->domains));
     memset(key->part, 0, part_length(key->part));

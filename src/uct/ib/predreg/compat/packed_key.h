@@ -51,12 +51,12 @@ typedef struct uct_predreg_packed_key {
 /**
  * UCP has a domain pack its part of a key.
  *
- * @param [inout] key   The key of this thread, present or last.
+ * @param [inout] key   The key that this thread packs, or has packed last.
  * @param [in]    part  Address of the part; its length stands before the part.
  */
 void uct_predreg_packed_key_part(uct_predreg_packed_key_t *key, void *part);
 
-/** The present part cannot be packed, and UCP gives the key up. */
+/** A domain cannot pack the present part, and UCP gives the key up. */
 void uct_predreg_packed_key_fail(uct_predreg_packed_key_t *key);
 
 /**

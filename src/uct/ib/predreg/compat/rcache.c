@@ -64,7 +64,7 @@ static const union {
     UCS_STATIC_ASSERT(ucs_offsetof(params_t, rest._member) == \
                       ucs_offsetof(ucs_rcache_params_t, _member))
 
-/* The layouts above fit the version of the build */
+/* Check that the layouts above are those of the UCX of the build */
 static void assert_layouts(void)
 {
     UCS_STATIC_ASSERT(sizeof(params_t) == sizeof(ucs_rcache_params_t));
@@ -80,7 +80,8 @@ static void assert_layouts(void)
                       sizeof(((uct_predreg_rcache_t*)NULL)->ops));
 }
 
-/* UCS extends a region: this library knows the address of a region only */
+/* UCS calls this when it has extended a region. There is nothing to do, since this
+ * library knows only the address of the region */
 static void merge(void *context, ucs_rcache_t *rcache, void *arg,
                   ucs_rcache_region_t *region)
 {
@@ -155,7 +156,7 @@ static int read_limit(const char *text, void *dest, const void *arg)
     return 1;
 }
 
-/* Read a time in seconds; "auto" and "inf" are none */
+/* Read a time in seconds. "auto" and "inf" are not times, and leave the value as it is */
 static int read_time(const char *text, void *dest, const void *arg)
 {
     double seconds;

@@ -21,10 +21,11 @@ BEGIN_C_DECLS
  * UCX's registration caches: their settings, and UCS's structure, which keeps one-time
  * registrations of this library (md/kept.c).
  *
- * Settings: this library takes the place of a cache, and takes over a site's settings of
- * the cache. Up to 1.15 the settings are those of a domain (UCX_IB_RCACHE_*), from 1.16
- * on those of UCP (UCX_RCACHE_*). Names and meaning are the same in 1.13 to 1.23
- * (uct_md.c up to 1.15, ucs/memory/rcache.c from 1.16 on). Pure.
+ * Settings: this library takes the place of a cache of UCX, and takes over the settings
+ * that a site has given the cache. Up to 1.15 the settings are those of a domain
+ * (UCX_IB_RCACHE_*), from 1.16 on those of UCP (UCX_RCACHE_*). Names and meaning are the
+ * same in 1.13 to 1.23 (uct_md.c up to 1.15, ucs/memory/rcache.c from 1.16 on). The
+ * functions have no state.
  *
  * The structure: 1.17 changed the parameters, the lookup and the regions, and 1.18 the
  * operations. Some parts are the same in all versions, and so are used directly:
@@ -61,13 +62,14 @@ typedef int (*uct_predreg_settings_get_t)(void *arg, const char *name,
 void uct_predreg_settings_init(uct_predreg_settings_t *settings);
 
 /**
- * Read the settings of a configuration. A missing setting, or one with a text that UCX does
- * not write, leaves its value unchanged.
+ * Read the settings of a configuration. A missing setting, or one with a text that UCX
+ * does not write, leaves its value unchanged.
  *
  * @param [in]    prefix  Begin of a variable before the name of a setting, such as
  *                        "UCX_IB_".
- * @param [inout] told    Variables without UCX's default are appended, as "NAME=VALUE,
- *                        NAME=VALUE (no effect)", unless they are there already.
+ * @param [inout] told    Variables with other values than UCX's defaults are appended, as
+ *                        "NAME=VALUE, NAME=VALUE (no effect)", unless they are there
+ *                        already.
  * @param [in]    max     Room of told, bytes: the rest is cut off.
  */
 void uct_predreg_settings_read(uct_predreg_settings_t *settings,
@@ -81,8 +83,8 @@ uct_predreg_cache_settings_t *
 uct_predreg_settings_find(uct_predreg_cache_settings_t *list, unsigned count,
                           const char *component);
 
-/** Get the settings for domains of a component: the settings of the component's cache or,
- *  without a cache, of UCP's. */
+/** Get the settings for domains of a component: the settings of the component's cache; if
+ *  the list lacks them, of UCP's cache; if it lacks both, UCX's defaults. */
 void uct_predreg_settings_of(uct_predreg_cache_settings_t *list, unsigned count,
                              const char *component,
                              uct_predreg_settings_t *values);
@@ -114,14 +116,14 @@ typedef struct uct_predreg_rcache_params {
     int          purge_on_fork;  /**< Whether idle regions are deregistered at a fork */
     unsigned long max_regions;   /**< While there are more regions, idle ones give way */
     size_t       max_size;       /**< While regions have more bytes, idle ones give way */
-    size_t       max_unreleased; /**< So many bytes of invalid regions may wait
+    size_t       max_unreleased; /**< The most bytes of invalid regions that may wait
                                       to be deregistered */
 } uct_predreg_rcache_params_t;
 
 
 typedef struct uct_predreg_rcache {
     ucs_rcache_t *ucs;    /**< The cache, for functions of UCS */
-    void         *ops[4]; /**< Its operations, as its version wants them */
+    void         *ops[4]; /**< Its operations, as this version of UCS has them */
 } uct_predreg_rcache_t;
 
 

@@ -129,8 +129,8 @@ static void search(const segments_t *segments, int tid, candidates_t *candidates
     }
 }
 
-/* @return the one candidate that does not name the thread any more, or NULL if there are
- *         several, or none */
+/* @return the one candidate that does not look like a lock of the thread any more; NULL
+ *         if there are several such candidates, or none */
 static pthread_rwlock_t *choose(const candidates_t *candidates, int tid)
 {
     pthread_rwlock_t *lock = NULL;
@@ -160,9 +160,9 @@ void uct_predreg_ucm_lock_find(void)
         return;
     }
 
-    /* dl_iterate_phdr() may call for memory. While this thread has the lock, nothing may
-     * call for memory, and no handler of a signal may run: the thread would wait for
-     * itself */
+    /* dl_iterate_phdr() may call for memory, so it comes before. While this thread has
+     * the lock, nothing may call for memory, and no handler of a signal may run: the
+     * thread would wait for itself */
     dl_iterate_phdr(note_segments, &segments);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);

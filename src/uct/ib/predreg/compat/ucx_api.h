@@ -96,9 +96,10 @@ ucs_status_t uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, uintptr_t arg2,
                                  uintptr_t arg5);
 
 /* uct_mem_alloc() and uct_mem_free() call these for memory of a domain's own, from 1.13
- * on; no installed header has them. Until 1.21 the first has seven arguments, from 1.22
- * on eight. This library passes the arguments on as they are, as those of
- * uct_md_mkey_pack_v2(). A missing argument on the stack is a word of the caller's. */
+ * on; no installed header has them. Up to 1.21 uct_md_mem_alloc() has seven arguments,
+ * from 1.22 on eight. This library passes the arguments on as they are, as those of
+ * uct_md_mkey_pack_v2(). If an eighth argument is missing, a word of the caller's stack
+ * is passed on. */
 ucs_status_t uct_md_mem_alloc(uct_md_h md, uintptr_t arg1, uintptr_t arg2,
                               uintptr_t arg3, uintptr_t arg4, uintptr_t arg5,
                               uintptr_t arg6, uintptr_t arg7);
@@ -121,8 +122,8 @@ ucs_status_t uct_md_mem_attach(uct_md_h md, const void *mkey_buffer,
  * library: only the fields in the mask exist.
  */
 
-/** All fields up to 1.23, in the words of the field and its bit. 1.20 has added the last
- *  one. */
+/** Expands _f for each field up to 1.23, with the field's name and the number of its bit.
+ *  1.20 has added the last field. */
 #define UCT_PREDREG_UCP_PARAMS(_f) \
     _f(features, 0) \
     _f(request_size, 1) \
@@ -151,7 +152,7 @@ typedef struct uct_predreg_ucp_params {
 } uct_predreg_ucp_params_t;
 
 
-/** @return whether all fields of a program's parameters are known. */
+/** @return whether this library knows all fields that a program's parameters have. */
 static inline int uct_predreg_ucp_params_known(const ucp_params_t *params)
 {
     uint64_t known = 0;
@@ -222,15 +223,15 @@ ucs_status_t ucp_rkey_compare(ucp_worker_h worker, ucp_rkey_h rkey1,
     _f(ucp_config_print) \
     _f(ucp_get_version)
 
-/* In C++ the plain name would mean the member of the structure */
+/* In C++ the plain name would mean the member, not the function */
 #ifdef __cplusplus
 #  define UCT_PREDREG_REAL_MEMBER(_name) __typeof__(&::_name) _name;
 #else
 #  define UCT_PREDREG_REAL_MEMBER(_name) __typeof__(&_name) _name;
 #endif
 
-/** The addresses of the functions. UCP's are NULL until UCP is loaded: a program may use
- *  UCT alone, at first. NULL also for functions that this version lacks. */
+/** The addresses of the functions; NULL for each function that this version of UCX lacks.
+ *  UCP's functions are NULL until UCP is loaded: a program may use UCT alone at first. */
 typedef struct uct_predreg_real {
     UCT_PREDREG_REAL_UCT(UCT_PREDREG_REAL_MEMBER)
     UCT_PREDREG_REAL_UCT_SOME(UCT_PREDREG_REAL_MEMBER)
