@@ -23,9 +23,9 @@
 #include <string.h>
 
 
-/* The size of slabs is chosen so that the bounds have room for so many of them at least:
- * then some slabs can be given back while others are in use, and memory outside of the
- * arena has a place, too */
+/* The size of slabs is chosen so that the bounds have room for at least MIN_SLABS of
+ * them: then some slabs can be given back while others are in use, and memory outside of
+ * the arena has a place, too */
 #define MIN_SLABS 4
 
 /* The answer of rdma-core where fork() needs no care: ibv_fork_status of its verbs.h,
@@ -48,7 +48,7 @@ static uct_predreg_arena_events_t events;
 static int is_tried;
 static int is_made;
 
-/* The hook alter() that was there before. Written when the core starts */
+/* The hook that this add-on's alter() has replaced. Written when the core starts */
 static int (*inner_alter)(const void *address, size_t length, int prot);
 
 
@@ -79,8 +79,8 @@ static void publish(void *arg)
     uct_predreg_publish(arg);
 }
 
-/* The most that may be pinned, bytes, with the arena as a part. The kernel ends a process
- * that takes more memory than its control group has */
+/* The most that may be pinned, bytes, with the arena as a part. The control group counts,
+ * too: the kernel ends a process that takes more memory than its group has */
 static uint64_t get_bound(const uct_predreg_knobs_t *knobs)
 {
     uint64_t pinned = ucs_min(uct_predreg_max_bytes(knobs),
@@ -113,14 +113,15 @@ static int is_set_by_user(const char *variable, const char *tunable)
            ((tunables != NULL) && (strstr(tunables, tunable) != NULL));
 }
 
-/* glibc maps allocations above a threshold. It raises the threshold to the length of each
+/* Have malloc() map allocations from a length on; SIZE_MAX: use the heap for all. glibc
+ * maps allocations above a threshold. It raises the threshold to the length of each
  * mapping that is freed, and later allocations of that length come from the heap.
- * mallopt(3) fixes the threshold, and stops glibc from keeping M_TRIM_THRESHOLD at twice
- * the threshold: the library sets M_TRIM_THRESHOLD to the highest value that glibc could
- * have reached. Memory that is free in the heap now, or soon, would serve allocations
- * meant for mappings, so the heap gives its end back at once. Where the arena is too
- * small, the heap keeps everything: the layout of the heap is new, and whether freed
- * memory is at its end is chance */
+ * mallopt(3) fixes the threshold, and also stops glibc from keeping M_TRIM_THRESHOLD at
+ * twice the threshold: the library sets M_TRIM_THRESHOLD to the highest value that glibc
+ * could have reached. If is_eager, the heap gives its free end back at once instead,
+ * since free memory of the heap would serve allocations that are to be mapped. With
+ * SIZE_MAX the heap keeps everything: its layout is new, and whether freed memory is at
+ * its end is chance */
 static void set_malloc_threshold(size_t length, int is_eager)
 {
     size_t threshold = ucs_min(length, MAX_THRESHOLD);
@@ -177,10 +178,10 @@ static void get_params(uct_predreg_core_t *core,
     };
 }
 
-/* Whether memory can stay registered where the process forks. Either rdma-core withholds
- * the memory from children, and the children miss it, or a write of the parent goes to a
- * new page, and the adapter keeps using the old page. Kernels from 5.12 on copy pinned
- * pages for the child instead */
+/* Whether memory can stay registered while the process forks. With older kernels it
+ * cannot: rdma-core withholds registered memory from children, which then miss it; or a
+ * write of the parent goes to a new page, while the adapter keeps using the old page.
+ * Kernels from 5.12 on copy pinned pages for the child */
 static int is_safe_to_fork(const char *component)
 {
     int (*get_status)(void);
@@ -210,8 +211,8 @@ static void complain(const uct_predreg_knobs_t *knobs, const char *reason)
     ucs_warn(VARIABLE "=%s: there is no arena: %s", size, reason);
 }
 
-/* Have the program's calls come to the arena. Handlers are set once in a process,
- * and inherited by its children */
+/* Have UCM tell the arena of the program's calls. The handlers are set once in a process,
+ * and its children inherit them */
 static ucs_status_t start_events(const uct_predreg_core_t *core)
 {
     static int are_started;

@@ -18,21 +18,21 @@ BEGIN_C_DECLS
 /** @file altered.h
  *
  * Pages of an arena with a change that would outlive the program's memory, since the
- * kernel does not unmap the pages: another protection, a lock in memory, advice about
- * children. The arena undoes the change before the memory is allocated again.
- * Any thread may call these functions, memory hooks included; nothing waits.
+ * arena keeps pages that the program unmaps: another protection, a lock in memory, advice
+ * about children. The arena undoes the change before it allocates the memory again. Any
+ * thread may call these functions, memory hooks included; nothing waits.
  */
 
 typedef struct uct_predreg_altered {
     uintptr_t         base;       /**< Where the pages begin. Constant, as the
                                        next two */
     unsigned          page_shift; /**< Logarithm of the size of a page */
-    _Atomic(uint64_t)  *bits;      /**< A bit for each page. Set before the call of the
-                                       kernel, and cleared before the memory is
-                                       freed, by threads that use the memory:
-                                       relaxed, since the program orders its own
-                                       calls for one memory. The helper reads the
-                                       bits as well, and may miss a new one */
+    _Atomic(uint64_t)  *bits;      /**< A bit for each page. A thread that uses the memory
+                                       sets the bits before its call of the kernel, and
+                                       clears them before it frees the memory: relaxed,
+                                       since the program orders its own calls for the
+                                       same memory. The helper reads the bits as well,
+                                       and may miss a new bit */
     _Atomic(int)       is_any;     /**< Whether a bit was ever set. Relaxed, for
                                        the same reason */
 } uct_predreg_altered_t;
@@ -53,8 +53,9 @@ void uct_predreg_altered_add(uct_predreg_altered_t *altered, uintptr_t start,
 int uct_predreg_altered_has(const uct_predreg_altered_t *altered,
                             uintptr_t start, uintptr_t end);
 
-/** Call a function for each run of noted pages, before the range is freed, and forget the
- *  run if the function returns 1. @return whether all are forgotten. */
+/** Forget the noted pages of a range that is about to be freed: call a function for each
+ *  run of noted pages, and forget the run if the function returns 1. @return whether all
+ *  runs are forgotten. */
 int uct_predreg_altered_remove(uct_predreg_altered_t *altered,
                                uintptr_t start, uintptr_t end,
                                int (*cb)(void *address, size_t length));

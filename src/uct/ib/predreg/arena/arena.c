@@ -248,7 +248,7 @@ void uct_predreg_arena_destroy(uct_predreg_arena_t *arena)
     (void)uct_predreg_system_munmap(arena, arena->size);
 }
 
-/* Let nothing but slabs in use be registered if memory is short */
+/* If memory is short, deregister all slabs whose registration nobody uses */
 static void
 give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 {
@@ -257,8 +257,9 @@ give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
     }
 }
 
-/* Have the program's allocations come here, see attract.h. The program's allocator would
- * have kept memory that the program frees, so the arena keeps it as well */
+/* Tell malloc() which allocations to map, so that they come to the arena, see attract.h.
+ * malloc()'s heap would have kept memory that the program frees, so the arena keeps such
+ * memory as well (ucs_arena_keep()) */
 static void
 attract_wanted(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 {
@@ -328,8 +329,9 @@ void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience)
     ucs_arena_abandon(arena->served.arena);
 }
 
-/* Let whole huge pages around some memory, within one slab, be huge pages, since the helper
- * is about to register them all; but no memory with other advice of the program */
+/* Have the kernel make huge pages of the memory around some addresses, up to the ends of
+ * their slab, since the helper is about to register the slab; but not if the program has
+ * given other advice for any of the memory */
 static void
 collapse(uct_predreg_arena_t *arena, const void *address, size_t length)
 {
@@ -347,8 +349,8 @@ collapse(uct_predreg_arena_t *arena, const void *address, size_t length)
     }
 }
 
-/* Handle the first use of a plain slab. malloc() would take memory of the same length from
- * the heap after the first free, unless told to map */
+/* Handle the first use of a plain slab. After the first free, malloc() would take memory
+ * of the same length from its heap, unless the helper tells it to map the memory */
 static void want_slab(uct_predreg_arena_t *arena, const void *address,
                       size_t length, int wanted)
 {

@@ -49,17 +49,16 @@ typedef struct uct_predreg_arena_params {
     unsigned                    access;     /**< The allowed access alone: a use that needs
                                                  more is not answered */
     uct_predreg_arena_reg_ops_t ops;
-    /** Show other processes the statistics. The helper thread calls this, outside of
-     *  all locks, once a second, with ops.arg: a use that the arena answers does not show
-     *  them. NULL: nobody is shown the statistics */
+    /** Show other processes the statistics, since uses that the arena answers do not show
+     *  them. The helper thread calls the function once a second, with ops.arg, outside of
+     *  all locks. NULL: nobody is shown the statistics */
     void                        (*publish)(void *arg);
-    /** Let the program map allocations of a length and more, so that the arena
-     *  gets to see them. Called by the helper thread outside of all locks, see attract.h:
-     *  with the length of the shortest communicated buffer, each time that the length is
-     *  less than before.
-     *  @param [in] length   SIZE_MAX: the program is to map as little as possible.
-     *  @param [in] is_eager Whether free memory goes back to the kernel at once.
-     *  NULL: nobody is told */
+    /** Have malloc() map allocations of a length and more, so that the arena gets to see
+     *  them, see attract.h. Called by the helper thread outside of all locks, when the
+     *  length or is_eager changes. NULL: malloc() is told nothing.
+     *  @param [in] length   SIZE_MAX: malloc() is to map as little as possible.
+     *  @param [in] is_eager Whether free memory of the heap goes back to the kernel at
+     *                       once. */
     void                        (*attract)(size_t length, int is_eager);
 } uct_predreg_arena_params_t;
 
@@ -69,7 +68,8 @@ typedef struct uct_predreg_arena_stats {
     uint64_t answered;  /**< Uses that were answered, number */
     uint64_t committed; /**< Slabs with memory */
     uint64_t live;      /**< Memory that the program has now */
-    uint64_t refused;   /**< Mappings without room, or longer than a slab, number */
+    uint64_t refused;   /**< Mappings that found no room, or are longer than a slab,
+                             number */
     uint64_t zero_time; /**< Time for filling memory with zeros, ns */
 } uct_predreg_arena_stats_t;
 
@@ -80,15 +80,15 @@ typedef struct uct_predreg_arena {
     ucs_rcache_pred_thread_t *thread; /**< Constant */
     void                     (*publish)(void *arg); /**< See the parameters.
                                                          Constant */
-    void                     (*attract)(size_t length, int is_eager); /**< Likewise.
+    void                     (*attract)(size_t length, int is_eager); /**< See the
+                                                                          parameters.
                                                                           Constant */
     uct_predreg_attract_t    attraction;
     unsigned                 access;  /**< What registrations of slabs allow.
                                            Constant */
-    /** Whether this process has made the arena: a page that
-     *  the kernel fills with zeros in a forked child, since memory hooks may
-     *  run in the child before any handler of the fork. In the process that made the arena
-     *  always 1. */
+    /** Whether this process has made the arena: 1 in this process. The number is in a
+     *  page that the kernel fills with zeros in a forked child, since memory hooks may
+     *  run in the child before any handler of the fork. */
     volatile int             *is_here;
     _Atomic(int)              has_events; /**< Whether a call of the program has
                                               come here. Written by any thread,
@@ -96,20 +96,20 @@ typedef struct uct_predreg_arena {
                                               it */
     _Atomic(uint64_t)         zero_time;  /**< See the statistics. Relaxed */
     ucs_rcache_pred_pressure_t pressure; /**< Used by the helper alone, as the next one */
-    ucs_rcache_pred_time_t   look_at;    /**< When memory is looked at again, and
-                                              statistics are shown */
+    ucs_rcache_pred_time_t   look_at;    /**< When the helper looks again whether memory
+                                              is short, and shows the statistics */
     size_t                   size;       /**< Bytes of the mapping that has this
                                               structure and the tables behind it.
                                               Constant */
 } uct_predreg_arena_t;
 
 
-/** @return UCS_ERR_UNSUPPORTED if the kernel has no MADV_WIPEONFORK (before 4.14);
- *          UCS_ERR_NO_MEMORY. Nothing was logged. */
+/** Make an arena. @return UCS_ERR_UNSUPPORTED if the kernel has no MADV_WIPEONFORK
+ *  (before 4.14); UCS_ERR_NO_MEMORY. The function logs nothing. */
 ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
                                       uct_predreg_arena_t **arena_p);
 
-/** Give back all that uct_predreg_arena_create() has made. Nobody else knows of
+/** Give back all that uct_predreg_arena_create() has made. Nobody else may know of
  *  the arena. */
 void uct_predreg_arena_destroy(uct_predreg_arena_t *arena);
 
@@ -122,31 +122,32 @@ ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena);
  * @param [in] patience  How long to wait for the end of the thread at most, ns. */
 void uct_predreg_arena_stop(uct_predreg_arena_t *arena, uint64_t patience);
 
-/** Register slabs in a domain, too: @ref uct_predreg_arena_regs_add. Unused slabs are
- *  deregistered, until the next use. Waits for the helper. */
+/** From now on register slabs in a domain as well. Slabs without uses are deregistered,
+ *  and registered in all domains at their next use. Waits for the helper. @return as
+ *  uct_predreg_arena_regs_add(). */
 int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain);
 
-/** Give back a slab without uses at least, as there is no room within the bounds. May wait
- *  for a registration. @return 0 if there is none. */
+/** Deregister at least one slab whose registration nobody uses, to make room within the
+ *  bounds. May wait for a registration. @return 0 if there is no such slab. */
 int uct_predreg_arena_give_way(uct_predreg_arena_t *arena);
 
 /** Get the present numbers of the arena. Any thread, but not in memory hooks. */
 void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
                                  uct_predreg_arena_stats_t *stats);
 
-/** A use was not answered for lack of a registration: let the helper register the slab of
- *  the memory, if the slab is a plain one, which has memory and no registration. Any
- *  thread. */
+/** A use was not answered, since its memory is not registered in the arena. If the memory
+ *  is in a plain slab, which has memory and no registration, have the helper register the
+ *  slab. Any thread. */
 void uct_predreg_arena_want(uct_predreg_arena_t *arena, const void *address,
                             size_t length);
 
 /**
  * Begin a use of memory in a slab: no lock, no system call. Any thread.
  *
- * @param [in] number  Of the domain.
+ * @param [in] number  The domain's number.
  * @param [in] access  UCT_MD_MEM_ACCESS_*.
- * @return whether the use is answered, and to be ended by
- *         uct_predreg_arena_end().
+ * @return whether the arena answers the use: then uct_predreg_arena_end() ends the use.
+ *         0: the caller registers the memory itself.
  */
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_arena_begin(uct_predreg_arena_t *arena, unsigned number,

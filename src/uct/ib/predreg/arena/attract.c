@@ -57,9 +57,9 @@ uct_predreg_attract_is_malloced(const void *address, size_t page_size)
            ((chunk[1] & CHUNK_BITS) == CHUNK_MAPPED);
 }
 
-/* Whether more requests have found no room than uses were answered, since the look that
- * attract->refused is from. For each such request the kernel maps and unmaps memory, and
- * UCX registers it */
+/* Whether, since the look that attract->refused is from, more requests have found no room
+ * than uses were answered. Such requests cost more than the answers save: the kernel maps
+ * and unmaps memory for each of them, and UCX registers it */
 static int is_too_small(uct_predreg_attract_t *attract, uint64_t answered,
                         uint64_t refused, int is_full)
 {
@@ -96,7 +96,7 @@ static void begin(uct_predreg_attract_t *attract, size_t length,
     attract->refused   = refused;
 }
 
-/* The trial ends. @return whether nothing was communicated by then */
+/* End the trial. @return whether the program has communicated nothing by now */
 static int is_unused(uct_predreg_attract_t *attract, size_t wanted)
 {
     attract->is_trial  = 0;

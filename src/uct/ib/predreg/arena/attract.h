@@ -16,12 +16,12 @@ BEGIN_C_DECLS
 
 /** @file attract.h
  *
- * Which allocations malloc() is to map, so that the arena gets to see them:
- * at first all, since programs often allocate buffers before the first communication, and
- * then those as long as communicated buffers. Memory in malloc()'s heap is warm, and nobody
- * fills it with zeros: the heap is better for all others, and for all allocations if the
- * arena has no room. The times are those of the cache's clock; arena.c calls these
- * functions.
+ * Which allocations malloc() is to map, so that the arena gets to see them: at first all
+ * allocations, since programs often allocate buffers before the first communication, and
+ * later only those as long as communicated buffers. Memory in malloc()'s heap is warm,
+ * and nobody fills it with zeros: the heap is better for all other allocations, and for
+ * all allocations if the arena has no room. The times are those of the cache's clock;
+ * arena.c calls these functions.
  */
 
 /** After malloc() was told to map more, free memory at the end of its heap goes back to the
@@ -30,20 +30,19 @@ BEGIN_C_DECLS
 #define UCT_PREDREG_ATTRACT_SETTLE (1ul * 1000 * 1000 * 1000)
 
 /** The trial, in which malloc() maps all allocations, ends when the program has unmapped
- *  memory of the arena so often. Then malloc() maps only allocations as long as
- *  communicated buffers. An allocation that stays costs the same in either place; one that
- *  comes and goes is slower if mapped. */
+ *  memory of the arena this many times. Then malloc() maps only allocations as long as
+ *  communicated buffers. An allocation that stays costs the same in either place; one
+ *  that comes and goes is slower if it is mapped. */
 #define UCT_PREDREG_ATTRACT_TRIAL 64
 
-/** The length from which on malloc() is told to map where its heap is to serve all
- *  allocations. */
+/** The length that malloc() is told if its heap is to serve all allocations. */
 #define UCT_PREDREG_ATTRACT_NONE (SIZE_MAX - 1)
 
 /** The least number of refused requests by which the arena is taken to be too small. */
 #define UCT_PREDREG_ATTRACT_MIN_REFUSED 64
 
 
-/** What has changed. */
+/** What the helper has to tell malloc() now. */
 typedef enum {
     UCT_PREDREG_ATTRACT_NOTHING,
     UCT_PREDREG_ATTRACT_TRY,     /**< Malloc maps all allocations that an arena serves */
@@ -55,20 +54,22 @@ typedef enum {
 } uct_predreg_attract_change_t;
 
 
-/** What malloc() is told. */
+/** What malloc() was told, and the numbers that decide what malloc() is told next. */
 typedef struct uct_predreg_attract {
     size_t           min;       /**< Shortest mapping that is served. Constant */
     size_t           max;       /**< Longest mapping that is served. Constant */
     /** The shortest communicated length between min and max; SIZE_MAX: there was none.
-     *  Written by any thread, relaxed: nothing is read through it */
+     *  Written by any thread, relaxed: nothing is read through the length */
     _Atomic(size_t)   wanted;
-    /** How often memory of the arena was unmapped since malloc() maps all. Written by
-     *  any thread, relaxed for the same reason as wanted */
+    /** How often memory of the arena was unmapped since malloc() maps all allocations.
+     *  Written by any thread, relaxed for the same reason as wanted */
     _Atomic(unsigned) num_unmapped;
     size_t           attracted; /**< From this length on malloc() maps; SIZE_MAX: malloc()
-                                     was told nothing. The helper's, as all below */
+                                     was told nothing. Used by the helper alone, as all
+                                     fields below */
     ucs_rcache_pred_time_t settle_at; /**< When the heap is to keep its free memory again;
-                                           UCS_RCACHE_PRED_TIME_INF: it keeps it already */
+                                           UCS_RCACHE_PRED_TIME_INF: the heap keeps it
+                                           already */
     uint64_t         answered;  /**< How many uses the arena had answered, */
     uint64_t         refused;   /**< and how many requests had found no room, at an earlier
                                      look, from which is_too_small() counts */
@@ -83,11 +84,11 @@ void uct_predreg_attract_init(uct_predreg_attract_t *attract, size_t min,
                               size_t max);
 
 /** Note the length of a communicated buffer. Any thread; wait-free. @return whether the
- *  helper is to be woken. */
+ *  caller has to wake the helper. */
 int uct_predreg_attract_note(uct_predreg_attract_t *attract, size_t length);
 
-/** Memory of the arena was unmapped. Any thread; wait-free. @return whether the helper is to
- *  be woken. */
+/** Count that memory of the arena was unmapped. Any thread; wait-free. @return whether
+ *  the caller has to wake the helper. */
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_attract_unmapped(uct_predreg_attract_t *attract)
 {
@@ -105,12 +106,12 @@ uct_predreg_attract_unmapped(uct_predreg_attract_t *attract)
 int uct_predreg_attract_is_malloced(const void *address, size_t page_size);
 
 /**
- * Look whether malloc() is to be told something. The helper.
+ * Decide what malloc() is to be told now. Called by the helper alone.
  *
- * @param [in] answered, refused  Uses that were answered, and requests that found no room,
- *                                so far.
- * @param [in] is_full            Whether there is no room to come either: else requests
- *                                are refused only until the helper has made some.
+ * @param [in] answered, refused  How many uses were answered, and how many requests have
+ *                                found no room, so far.
+ * @param [in] is_full            Whether the helper cannot make room either; 0: requests
+ *                                are refused only until it has made some.
  */
 uct_predreg_attract_change_t
 uct_predreg_attract_look(uct_predreg_attract_t *attract,

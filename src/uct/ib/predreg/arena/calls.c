@@ -120,9 +120,9 @@ int uct_predreg_arena_alter(uct_predreg_served_t *served, const void *address,
         return 0;
     }
 
-    /* The program has freed some of the pages, but the kernel still has them: it would
-     * change them, and a later mapping of the program might get protected or locked
-     * pages */
+    /* The program has freed some of these pages, but the arena still has them. The kernel
+     * would change the pages, and a later mapping of the program might get protected or
+     * locked pages */
     if (!uct_predreg_served_is_live(served, &part)) {
         return ENOMEM;
     }
@@ -131,7 +131,7 @@ int uct_predreg_arena_alter(uct_predreg_served_t *served, const void *address,
     return 0;
 }
 
-/* Give the kernel the advice about memory before and behind the arena */
+/* Give the kernel the program's advice about memory before and behind the arena */
 static void advise_rest(const uct_predreg_pages_t *pages,
                         const uct_predreg_pages_t *part, int advice)
 {
@@ -172,7 +172,7 @@ static int advise_live(uct_predreg_served_t *served,
     case MADV_DONTNEED_LOCKED:
         return discard(served, pages, part, advice);
     case MADV_FREE:
-        /* The memory may read as before */
+        /* After this advice the memory may read as before: the arena does nothing */
         advise_rest(pages, part, advice);
         return 1;
     case MADV_WILLNEED:
@@ -181,7 +181,7 @@ static int advise_live(uct_predreg_served_t *served,
     case MADV_POPULATE_READ:
     case MADV_POPULATE_WRITE:
     case MADV_COLLAPSE:
-        /* The kernel leaves pinned pages where they are */
+        /* The kernel may follow this advice: it leaves pinned pages where they are */
         return 0;
     case MADV_NORMAL:
     case MADV_RANDOM:
@@ -199,7 +199,7 @@ static int advise_live(uct_predreg_served_t *served,
         uct_predreg_altered_add(&served->is_advised, part->start, part->end);
         return 0;
     default:
-        /* The kernel may take the pages away */
+        /* Following other advice, the kernel may take the pages away */
         uct_predreg_served_spoil(served, part);
         return 0;
     }

@@ -23,16 +23,16 @@ BEGIN_C_DECLS
  * memory hooks included: nothing here allocates, logs, or waits but for
  * the lock of the arena.
  *
- * Each function gets the arguments of a call before the kernel does, and returns
- * whether the arena has answered the call. If not, the kernel is to be asked, with the
- * arguments after the call: there may be less left to do, or the arguments have the
- * kernel refuse an impossible call as without an arena.
+ * Each function gets the arguments of a call before the kernel does, and returns whether
+ * the arena has answered the call. If it has not, the caller passes the call on to the
+ * kernel with the arguments that the function has left: these ask for what is left to do,
+ * or have the kernel refuse an impossible call, as it would without an arena.
  */
 
 /** Flags by which a program asks for all pages at once (MAP_POPULATE), or for no
  *  reservation of memory before the first access (MAP_NORESERVE, which jemalloc sets for
- *  all memory): neither matters to whether the arena can serve a mapping. Programs that
- *  reserve memory ask for more than a slab. */
+ *  all memory). An arena can serve a mapping with or without them, since programs
+ *  that only reserve addresses ask for more than a slab. */
 #define UCT_PREDREG_ARENA_ANY_MEMORY (MAP_POPULATE | MAP_NORESERVE)
 
 /** @return whether a long mapping with these arguments of mmap() can come from an arena: a
@@ -71,12 +71,14 @@ int uct_predreg_arena_mremap(uct_predreg_served_t *served,
 int uct_predreg_arena_madvise(uct_predreg_served_t *served, void **address_p,
                               size_t *length_p, int advice);
 
-/** Before mprotect(), pkey_mprotect(), mlock() or mlock2(). @return 0: the kernel is to be
- *  asked; the errno of a call for memory that is not the program's any more. */
+/** Before mprotect(), pkey_mprotect(), mlock() or mlock2(). @return 0: the caller asks
+ *  the kernel; an errno: the call fails with it, since the memory is not the program's
+ *  any more. */
 int uct_predreg_arena_alter(uct_predreg_served_t *served, const void *address,
                             size_t length);
 
-/** The program attaches shared memory in place of other memory. */
+/** Before the program attaches shared memory, or moves memory, to addresses that may be
+ *  of the arena: the kernel replaces the memory there. */
 void uct_predreg_arena_replace(uct_predreg_served_t *served, void *address,
                                size_t length);
 

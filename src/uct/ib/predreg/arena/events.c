@@ -14,8 +14,8 @@
 #include <sys/shm.h>
 
 
-/* UCM calls handlers of negative priority before the kernel. Handlers of UCX
- * and of this library for unmapped memory have had an event of their own by then */
+/* UCM calls handlers of negative priority before the kernel. By then UCM has called the
+ * handlers for unmapped memory, of UCX and of this library, with an event of their own */
 #define PRIORITY (-1)
 
 

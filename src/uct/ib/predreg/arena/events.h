@@ -35,19 +35,20 @@ typedef struct uct_predreg_arena_events {
 
 /**
  * Ask UCM for the events, once in a process; a forked child inherits the handlers. The
- * handler for unmapped memory must have been set before, since UCM installs its hooks then.
+ * handler for unmapped memory must have been set before: UCM has installed its hooks for
+ * that handler.
  *
  * @param [in] events  Stays where it is until the process ends.
  */
 ucs_status_t
 uct_predreg_arena_events_start(uct_predreg_arena_events_t *events);
 
-/** @return whether calls of this process reach the arena: another library may
- *          have taken the place of UCM's hooks, or UCM was told not to have any.
- *          Maps a page, and unmaps it. */
+/** @return whether the program's calls reach the arena. They do not if another library
+ *          has replaced UCM's hooks, or UCM was told to install none. Maps a page, and
+ *          unmaps it. */
 int uct_predreg_arena_events_arrive(uct_predreg_arena_events_t *events);
 
-/** @ref uct_predreg_arena_alter in this process's arena, if there is one. */
+/** As uct_predreg_arena_alter(), in the arena of this process; 0 if there is no arena. */
 int uct_predreg_arena_events_alter(uct_predreg_arena_events_t *events,
                                    const void *address, size_t length);
 

@@ -63,8 +63,8 @@ void uct_predreg_handles_begin(uct_predreg_handles_t *handles)
     uct_predreg_handles_entry_t *table = other_table(handles);
     size_t i;
 
-    /* A late reader of this table, who sees any of the stores from here on, sees the
-     * version of the current table as well, and looks again */
+    /* A late reader of this table, who sees any of the stores from here on, also sees
+     * that the version has changed, and searches again in the current table */
     atomic_thread_fence(memory_order_release);
     for (i = 0; i < 1ul << handles->bits; ++i) {
         atomic_store_explicit(&table[i].handle, 0, memory_order_relaxed);
@@ -158,8 +158,8 @@ static void collapse(uct_predreg_arena_regs_t *regs, uint32_t slab)
     }
 }
 
-/* Register a slab in a domain. No use finds the handle before the caller has entered all
- * domains' handles in the table */
+/* Register a slab in a domain. No use finds the handle before the caller has put the
+ * handles of all domains into the table */
 static ucs_status_t
 enter(uct_predreg_arena_regs_t *regs, uint32_t slab, unsigned number)
 {
@@ -244,7 +244,7 @@ void uct_predreg_arena_regs_remove(uct_predreg_arena_regs_t *regs,
     ucs_mutex_unlock(&regs->lock);
 }
 
-/* Deregister an unused slab everywhere */
+/* Deregister an unused slab in all domains */
 static void leave_all(uct_predreg_arena_regs_t *regs, uint32_t slab)
 {
     uct_predreg_arena_memhs_t memhs = regs->slabs[slab];

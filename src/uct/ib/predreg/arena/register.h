@@ -70,7 +70,7 @@ typedef struct uct_predreg_arena_reg_ops {
 } uct_predreg_arena_reg_ops_t;
 
 
-/** The registrations of a slab: ucs_arena_slab_t::handle points here. */
+/** The registrations of a slab. ucs_arena_slab_t::handle points to this structure. */
 typedef struct uct_predreg_arena_memhs {
     /** The handle for each domain; NULL: uses there register for themselves. Written
      *  under the lock, before the arena lets uses find the slab, and cleared when there is
@@ -93,8 +93,8 @@ typedef struct uct_predreg_arena_regs {
                                                 gets no huge pages. Constant */
     uct_predreg_handles_t       handles;   /**< The handles of all slabs. Written under the
                                                 lock */
-    ucs_mutex_t                 lock;      /**< Around all registrations; held
-                                                during each */
+    ucs_mutex_t                 lock;      /**< Protects the registrations; held during
+                                                each registration and deregistration */
     void                        *domains[UCT_PREDREG_ARENA_DOMAINS];
                                            /**< NULL: none. Under the lock */
 } uct_predreg_arena_regs_t;
@@ -114,11 +114,12 @@ void uct_predreg_handles_begin(uct_predreg_handles_t *handles);
 void uct_predreg_handles_put(uct_predreg_handles_t *handles, uint64_t handle,
                              uint32_t slab);
 
-/** Let readers have the new table. */
+/** Have readers use the new table from now on. */
 void uct_predreg_handles_end(uct_predreg_handles_t *handles);
 
-/** @return the slab of a handle. Lock-free: looks again only if the table was replaced
- *          meanwhile. Any thread. */
+/** @return the slab of a handle; UCT_PREDREG_HANDLES_NONE: the handle is not of the
+ *          arena. Lock-free: searches again only if the table was replaced meanwhile. Any
+ *          thread. */
 static UCS_F_ALWAYS_INLINE uint32_t
 uct_predreg_handles_find(const uct_predreg_handles_t *handles, uint64_t handle)
 {
@@ -165,10 +166,10 @@ void uct_predreg_arena_regs_cleanup(uct_predreg_arena_regs_t *regs);
 
 /** Register slabs in one more domain from now on.
  *
- * @return its number; -1: there are too many domains. */
+ * @return the domain's number; -1: there are too many domains. */
 int uct_predreg_arena_regs_add(uct_predreg_arena_regs_t *regs, void *domain);
 
-/** Deregister all slabs in a domain without uses. */
+/** Deregister all slabs in a domain that has no uses any more, and forget the domain. */
 void uct_predreg_arena_regs_remove(uct_predreg_arena_regs_t *regs,
                                    unsigned number);
 

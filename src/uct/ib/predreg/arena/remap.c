@@ -56,7 +56,7 @@ static int is_overlap(const uct_predreg_pages_t *pages,
     return (pages->start < other->end) && (other->start < pages->end);
 }
 
-/* New memory at an address. NULL: there is none */
+/* @return new memory at an address, in place of what is there; NULL: there is none */
 static void *map_at(uct_predreg_served_t *served, void *address, size_t length)
 {
     uct_predreg_pages_t pages = {
@@ -80,8 +80,8 @@ static void *map_at(uct_predreg_served_t *served, void *address, size_t length)
     return uct_predreg_system_map(address, length);
 }
 
-/* New memory for a move out of live memory of the arena, since registered
- * pages stay where they are. NULL: there is none */
+/* @return new memory to copy live memory of the arena to, since the registered pages of
+ * the live memory stay where they are; NULL: there is none */
 static void *map_target(uct_predreg_served_t *served,
                         const uct_predreg_mremap_t *call, size_t length)
 {
@@ -217,7 +217,7 @@ static int let_kernel_move(uct_predreg_served_t *served,
     return 0;
 }
 
-/* Move memory in spoilt slabs, if the kernel can do so and leave the addresses
+/* Move memory in spoilt slabs, if the kernel can move it and leave the old addresses
  * reserved */
 static int move_spoilt(uct_predreg_served_t *served,
                        const uct_predreg_mremap_t *call,
@@ -294,8 +294,8 @@ int uct_predreg_arena_mremap(uct_predreg_served_t *served,
         return refuse_address(call);
     }
 
-    /* Memory that moves or grows stays protected, locked, not inherited by children and so
-     * on */
+    /* Altered memory has to stay protected, locked, not inherited by children and so on
+     * when it moves or grows. Only the kernel can do that, so the slabs are spoilt */
     if (uct_predreg_served_is_altered(served, &part) &&
         ((call->new_length > call->old_length) ||
          (call->flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)))) {

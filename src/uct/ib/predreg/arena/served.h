@@ -44,7 +44,7 @@ typedef struct uct_predreg_served {
 } uct_predreg_served_t;
 
 
-/** Addresses of whole pages, from the first byte to before the last. */
+/** Addresses of whole pages, from start to before end. */
 typedef struct uct_predreg_pages {
     uintptr_t start;
     uintptr_t end;
@@ -57,29 +57,30 @@ static inline int uct_predreg_pages_is_same(const uct_predreg_pages_t *pages,
     return (pages->start == other->start) && (pages->end == other->end);
 }
 
-/** @return bytes. */
+/** @return the length of pages, bytes. */
 static inline size_t uct_predreg_pages_length(const uct_predreg_pages_t *pages)
 {
     return pages->end - pages->start;
 }
 
-/** @return the time of the arena, ns: the clock's time, but where the clock jumps back, the
- *          arena's time goes on, or work due at a time would wait until the time comes
- *          again. Differs between threads as much as the clock does. */
+/** @return the time of the arena, ns. It is the clock's time, but goes on where the clock
+ *          jumps back: otherwise work that is due at a time would wait until the clock
+ *          reaches the time again. Differs between threads as much as the clock does. */
 ucs_rcache_pred_time_t uct_predreg_served_time(uct_predreg_served_t *served);
 
-/** @return a time of the arena as one of the clock. */
+/** @return the clock's time for a time of the arena. */
 ucs_rcache_pred_time_t
 uct_predreg_served_clock(const uct_predreg_served_t *served,
                          ucs_rcache_pred_time_t time);
 
-/** The pages of a call. @return 0 if the kernel refuses the call, as the address is not that
- *  of a page, or there are no pages, or too many. */
+/** Find the pages of a call. @return 0 if the kernel refuses the call: the address is not
+ *  that of a page, or there are no pages, or too many. */
 int uct_predreg_served_pages(const uct_predreg_served_t *served,
                              const void *address, size_t length,
                              uct_predreg_pages_t *pages);
 
-/** The part of pages in the addresses of the arena. @return 0 if there is none. */
+/** Find the part of some pages that is in the addresses of the arena. @return 0 if there
+ *  is none. */
 int uct_predreg_served_part(const uct_predreg_served_t *served,
                             const uct_predreg_pages_t *pages,
                             uct_predreg_pages_t *part);
@@ -88,7 +89,7 @@ int uct_predreg_served_part(const uct_predreg_served_t *served,
  * Functions about a part, i.e. pages in the addresses of the arena
  */
 
-/** @return whether some are in spoilt slabs. */
+/** @return whether any of the pages are in spoilt slabs. */
 int uct_predreg_served_is_spoilt(const uct_predreg_served_t *served,
                                  const uct_predreg_pages_t *part);
 
@@ -96,23 +97,24 @@ int uct_predreg_served_is_spoilt(const uct_predreg_served_t *served,
 int uct_predreg_served_is_across(const uct_predreg_served_t *served,
                                  const uct_predreg_pages_t *part);
 
-/** @return whether all are the program's. */
+/** @return whether all of the pages are the program's. */
 int uct_predreg_served_is_live(const uct_predreg_served_t *served,
                                const uct_predreg_pages_t *part);
 
-/** @return whether the program has protected or locked some. */
+/** @return whether the program has protected or locked any of the pages. */
 int uct_predreg_served_is_protected(const uct_predreg_served_t *served,
                                     const uct_predreg_pages_t *part);
 
-/** @return whether the program has protected, locked or advised some. */
+/** @return whether the program has protected, locked or advised any of the pages. */
 int uct_predreg_served_is_altered(const uct_predreg_served_t *served,
                                   const uct_predreg_pages_t *part);
 
-/** @return whether the pages can serve as new memory of the program. */
+/** @return whether the pages can become new memory of the program where they are: all are
+ *  the program's, and none is in a spoilt slab. */
 int uct_predreg_served_may_stay(const uct_predreg_served_t *served,
                                 const uct_predreg_pages_t *part);
 
-/** Undo protection, locks and advice of memory that the program does not need any more.
+/** Undo the program's protection, locks and advice of memory that the program gives up.
  *  @return 0 if the kernel refuses. */
 int uct_predreg_served_renew(uct_predreg_served_t *served,
                              const uct_predreg_pages_t *part);
@@ -127,12 +129,12 @@ void uct_predreg_served_spoil(uct_predreg_served_t *served,
 void uct_predreg_served_spoil_others(uct_predreg_served_t *served,
                                      const uct_predreg_pages_t *part);
 
-/** Free memory of the arena. @return 0 if the kernel is to unmap it. */
+/** Free memory of the arena. @return 0: the caller has the kernel unmap the memory. */
 int uct_predreg_served_release(uct_predreg_served_t *served,
                                const uct_predreg_pages_t *part);
 
-/** Let live memory read as zero. The kernel would give the program new pages, while
- *  the adapter may have the old ones. */
+/** Let live memory read as zero. The kernel is not asked where pages are registered: it
+ *  would give the program new pages, while the adapter has the old ones. */
 void uct_predreg_served_clear(uct_predreg_served_t *served,
                               const uct_predreg_pages_t *part);
 

@@ -133,7 +133,7 @@ int uct_predreg_system_renew(void *address, size_t length)
     };
     unsigned i;
 
-    /* mprotect() leaves the protection key of memory as it is */
+    /* pkey_mprotect() first: mprotect() does not reset the protection key of memory */
     if ((syscall(SYS_pkey_mprotect, address, length, PROT_READ | PROT_WRITE,
                  0) != 0) &&
         (syscall(SYS_mprotect, address, length, PROT_READ | PROT_WRITE) != 0)) {

@@ -17,8 +17,9 @@ BEGIN_C_DECLS
 /** @file system.h
  *
  * The kernel's calls for memory, past UCM: the arena's own calls must not come back as
- * calls of the program. Any thread, memory hooks included: nothing is allocated or logged.
- * Functions with an int return 0 or -1 and set errno, as in libc.
+ * calls of the program. Any thread, memory hooks included: nothing is allocated or
+ * logged. uct_predreg_system_munmap() and uct_predreg_system_madvise() return 0, or -1
+ * and set errno, as in libc.
  */
 
 /** Reserve addresses, so that nobody else gets them. They may not be accessed.
@@ -38,28 +39,29 @@ int uct_predreg_system_munmap(void *address, size_t length);
 /** Move any mapping, and leave a mapping at the old addresses, so that nobody else gets
  *  the addresses meanwhile.
  *
- * @param [in] target  Where to, whatever is there; then the length stays what it
- *                     is. NULL: anywhere.
- * @return NULL if that failed, and nothing was done; before Linux 5.7, and up to 5.12 for
- *         files, it always fails. */
+ * @param [in] target  Where to move the mapping, whatever is there; new_length must then
+ *                     be the same as length. NULL: anywhere.
+ * @return NULL if the move failed, and nothing was done. Before Linux 5.7, and up to 5.12
+ *         for files, each move fails. */
 void *uct_predreg_system_move(void *address, size_t length, size_t new_length,
                               void *target);
 
 int uct_predreg_system_madvise(void *address, size_t length, int advice);
 
-/** Let unregistered memory consist of huge pages, as far as there are any: fewer pages to be
- *  pinned, and to be moved. Takes some 0.2 ms for 1 MiB of other pages.
+/** Have the kernel make huge pages of unregistered memory, as far as there are any: then
+ *  there are fewer pages to pin, and to move. Takes some 0.2 ms for 1 MiB of other pages.
  *
  * @param [in] address  A multiple of the page size. */
 void uct_predreg_system_collapse(void *address, size_t length);
 
-/** Let memory be like new: to be read and written, not
- *  locked, inherited by children and so on, of huge pages where there are any; but the
- *  contents stay. @return 0 if the kernel refuses, as with
- *  too many mappings: then some of the changes were undone. */
+/** Let memory be like new, but keep its contents: the memory can be read and written, is
+ *  not locked, is inherited by children and so on, and has huge pages where there are
+ *  any.
+ *  @return 0 if the kernel refuses, as with too many mappings: then some of
+ *  the program's changes may be undone already. */
 int uct_predreg_system_renew(void *address, size_t length);
 
-/** New memory in place of memory that nobody has registered. @return 0 if the kernel
+/** Map new memory in place of memory that nobody has registered. @return 0 if the kernel
  *  refuses: then nothing has changed. */
 int uct_predreg_system_anew(void *address, size_t length);
 
