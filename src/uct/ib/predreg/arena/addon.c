@@ -32,8 +32,8 @@
  * from version 35 on */
 #define FORK_UNNEEDED 2
 
-/* The length up to which glibc itself raises the threshold from which on it maps
- * allocations: DEFAULT_MMAP_THRESHOLD_MAX of its malloc.c, 2.3 and later, where a word has
+/* glibc maps allocations above a threshold, and raises the threshold by itself up to this
+ * length: DEFAULT_MMAP_THRESHOLD_MAX of its malloc.c, 2.3 and later, where a word has
  * 8 bytes */
 #define MAX_THRESHOLD (32ul << 20)
 

@@ -12,8 +12,9 @@
 /** @file uct/ib/predreg/arena/addon.h
  *
  * The arena of the process and the managed domains: the first domain makes the arena, all
- * domains register its slabs, and the arena answers uses of its memory. If it cannot be made, a
- * warning is logged once, and such uses register for themselves.
+ * domains register the slabs of the arena, and the arena answers uses of its memory. If
+ * the arena cannot be made, the add-on logs a warning once, and each use registers its
+ * memory.
  */
 
 extern const uct_predreg_addon_t uct_predreg_arena_addon;

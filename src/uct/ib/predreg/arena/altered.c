@@ -52,8 +52,9 @@ void uct_predreg_altered_add(uct_predreg_altered_t *altered, uintptr_t start,
     atomic_store_explicit(&altered->is_any, 1, memory_order_relaxed);
 }
 
-/* @return the first noted page of a range if @a noted is 1, or the first page that is not
- *         noted if it is 0; the end of the range, if there is no such page */
+/* @return the first page of a range that is noted, if @a noted is 1, or that is not
+ * noted, if
+ *         @a noted is 0; the end of the range, if there is no such page */
 static size_t find(const uct_predreg_altered_t *altered, size_t page,
                    size_t end, int noted)
 {

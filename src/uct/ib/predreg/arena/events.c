@@ -154,8 +154,9 @@ handle_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
 
 ucs_status_t uct_predreg_arena_events_start(uct_predreg_arena_events_t *events)
 {
-    /* UCM_EVENT_FLAG_NO_INSTALL keeps UCM from trying out whether malloc() causes each of
-     * these events: malloc() does not cause all of them, and the call would fail */
+    /* UCM_EVENT_FLAG_NO_INSTALL keeps UCM from a test whether malloc() causes each of
+     * these events: malloc() does not cause all of them, and ucm_set_event_handler()
+     * would fail */
     return ucm_set_event_handler(UCM_EVENT_MMAP | UCM_EVENT_MUNMAP |
                                  UCM_EVENT_MREMAP | UCM_EVENT_MADVISE |
                                  UCM_EVENT_SHMAT | UCM_EVENT_FLAG_NO_INSTALL,

@@ -43,8 +43,8 @@ static int refuse_to_grow(const uct_predreg_served_t *served,
                           uct_predreg_mremap_t *call)
 {
     call->flags &= ~MREMAP_KNOWN;
-    /* Have a move with the same length grow, so that the kernel refuses it for the same
-     * reason */
+    /* If the program asks to move memory without making it longer, ask for more length,
+     * so that the kernel refuses this call for the same reason */
     call->new_length = ucs_max(call->new_length,
                                call->old_length + served->page_size);
     return 0;

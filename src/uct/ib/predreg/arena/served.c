@@ -24,11 +24,11 @@ ucs_rcache_pred_time_t uct_predreg_served_time(uct_predreg_served_t *served)
     uint64_t last = atomic_load_explicit(&served->last, memory_order_relaxed);
     uint64_t now  = served->now(served->arg);
 
-    /* The time is noted rarely, so that threads do not take the cache line from each other.
-     * So the clock may have been later than the noted time by the slack, and the slack is
-     * made up for as well. Of several threads that find a jump, one notes the new time. If
-     * another thread has read the clock before the jump and comes late, the time goes ahead
-     * once, and work is done early */
+    /* The time is noted rarely, so that threads do not take the cache line from each
+     * other. The clock may thus have been later than the noted time by up to the slack,
+     * so the arena's time makes up for the slack as well. Of several threads that find a
+     * jump, one notes the new time. A late thread, which has read the clock before the
+     * jump, makes the time go ahead once, and work is done early */
     if (((now > last + CLOCK_SLACK) || (last > now + CLOCK_SLACK)) &&
         atomic_compare_exchange_strong_explicit(&served->last, &last, now,
                                                 memory_order_relaxed,

@@ -124,8 +124,8 @@ void uct_predreg_served_spoil(uct_predreg_served_t *served,
                               const uct_predreg_pages_t *part);
 
 /** Before a call of the kernel for live memory that is partly in a spoilt slab: spoil all
- *  slabs of the memory, since the kernel may take pages away from any of them, and such
- *  pages must not stay registered. */
+ *  slabs of the memory. The kernel may take pages away from any of the slabs, and pages
+ *  that it takes away must not stay registered. */
 void uct_predreg_served_spoil_others(uct_predreg_served_t *served,
                                      const uct_predreg_pages_t *part);
 

@@ -124,9 +124,8 @@ int uct_predreg_system_anew(void *address, size_t length)
 
 int uct_predreg_system_renew(void *address, size_t length)
 {
-    /* The opposites of what madvise() changes. A kernel that does not know one of them
-     * refuses it, which does no harm: such a kernel did not know the advice to be undone
-     * either */
+    /* Advice that undoes what madvise() changes. If the kernel does not know one of them,
+     * and refuses it, the kernel did not know the advice to be undone either */
     static const int advices[] = {
         MADV_NORMAL, MADV_DOFORK, MADV_KEEPONFORK, MADV_DODUMP,
         MADV_UNMERGEABLE, MADV_HUGEPAGE

@@ -22,9 +22,9 @@ BEGIN_C_DECLS
  * and set errno, as in libc.
  */
 
-/** Reserve addresses, so that nobody else gets them. They may not be accessed.
+/** Reserve addresses, so that nobody else gets them. The addresses may not be accessed.
  *
- * @param [in] length  Bytes, a multiple of the page size, as align.
+ * @param [in] length  Bytes, a multiple of the page size, as is align.
  * @param [in] align   A power of 2.
  * @return NULL if there are no such addresses. */
 void *uct_predreg_system_reserve(size_t length, size_t align);

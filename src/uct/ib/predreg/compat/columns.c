@@ -129,7 +129,8 @@ static ucs_status_t reg_error(ucs_status_t status, int error)
     .md_facts          = md_facts, \
     .reg_error         = reg_error
 
-/* ucp_context.c. Whether UCP chooses its protocols by its cost model */
+/* ucp_context.c: the setting by which UCP chooses its protocols by its cost model, or
+ * does not */
 #define PROTO(_default_value) \
     {.name = "PROTO_ENABLE", .default_value = _default_value, .off = "n"}
 

@@ -31,9 +31,9 @@ static const struct {
 };
 
 
-/* @return the libucs of this library: a process may have another one, too. The caller
- *         closes it. NULL: it was not found, and the caller searches where the program
- *         looks for functions (RTLD_DEFAULT). */
+/* @return the libucs that this library uses, since a process may have several. The caller
+ *         closes it. NULL: the libucs was not found, and the caller searches where the
+ *         program looks for functions (RTLD_DEFAULT). */
 static void *open_libucs(void)
 {
     Dl_info info;

@@ -16,11 +16,12 @@ BEGIN_C_DECLS
 
 /** @file config_table.h
  *
- * A table of settings: UCX reads the settings from the environment and from its
- * configuration files, lists them (ucx_info -c), and does not warn of their variables as
- * unused. UCX's own description of a table differs between versions: 1.15 changed the
- * function for reading, 1.17 added a function to the type of a setting. So this library
- * has a description of its own, and makes the description for the UCX of this process.
+ * A table of settings: UCX reads the settings from the environment and from UCX's
+ * configuration files, lists them (ucx_info -c), and knows their variables, of which it
+ * would otherwise warn as unused. UCX's own description of a table differs between
+ * versions: 1.15 changed the function for reading, 1.17 added a function to the type of a
+ * setting. So this library has its own description, and makes from it the description of
+ * the UCX of this process.
  *
  * core/knobs.c is the caller. There is one table in a process. Nothing here is thread
  * safe, as in UCX.

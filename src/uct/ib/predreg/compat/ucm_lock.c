@@ -99,8 +99,8 @@ static int note_segments(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* Whether a variable would be a lock that the thread has for writing. Other threads may
- * write other variables meanwhile */
+/* Whether a variable looks like a lock that the thread holds for writing. Atomic, since
+ * other threads may write to variables that are no such lock meanwhile */
 static int is_writer(const pthread_rwlock_t *lock, int tid)
 {
     return (__atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) ==

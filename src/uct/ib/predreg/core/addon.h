@@ -69,8 +69,9 @@ struct uct_predreg_addon {
      *  core.lock. */
     void     (*observe)(uct_predreg_core_t *core);
 
-    /** A domain is managed or watched from now on, and not used yet. Under core.lock.
-     *  @param [in] component  Its component, such as "ib". */
+    /** A domain is managed or watched from now on, and nobody uses it yet. Under
+     *  core.lock.
+     *  @param [in] component  The component of the domain, such as "ib". */
     void     (*domain_opened)(uct_predreg_core_t *core, uct_predreg_domain_t *domain,
                               const char *component);
 

@@ -119,13 +119,13 @@ typedef struct uct_predreg_send {
 /*
  * A table from each buffer to the context of its last posted communication. UCP registers
  * a receive buffer, and at times a send buffer, from within its progress function, long
- * after the call and perhaps on another thread. The table lets such a registration find
- * its call site. One table serves the process.
+ * after the call and perhaps on another thread. By the table the registration finds the
+ * context of the call. One table serves the process.
  *
- * Another buffer may overwrite the entry of a buffer. The context is unknown then, and
- * prediction falls back on the history of the buffer itself. Two threads that write the
- * same entry at a time, or a reader beside a writer, may leave or see a context of no
- * call, with the same effect.
+ * The entry of a buffer may be overwritten by another buffer. Then the context is
+ * unknown, and prediction falls back on the history of the buffer itself. If two threads
+ * write an entry at the same time, or one reads it while another writes, the entry may
+ * have a context that no call has: prediction treats it as unknown, too.
  *
  * Progress: both functions are wait-free. Thread safe.
  */

@@ -87,9 +87,9 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
         return status;
     }
 
-    /* UCM has installed its hooks for the handler above, and the same hooks cause these
-     * events. UCM_EVENT_FLAG_NO_INSTALL keeps UCM from trying out whether malloc() causes
-     * each of these events: malloc() does not, and the call would fail */
+    /* UCM has installed its hooks for the handler above, and the same hooks cause the
+     * events below. UCM_EVENT_FLAG_NO_INSTALL keeps UCM from a test whether malloc()
+     * causes each of them: malloc() does not, and ucm_set_event_handler() would fail */
     status = ucm_set_event_handler(UCM_EVENT_MMAP | UCM_EVENT_MREMAP |
                                    UCM_EVENT_FLAG_NO_INSTALL,
                                    MAPPED_PRIORITY, handle_event, core);

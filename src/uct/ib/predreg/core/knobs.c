@@ -50,8 +50,8 @@ static const char *arena_keys_names[] = {
 static const char *bool_names[] = {"y", "n", NULL};
 
 
-/* The beginning of a row: how its values are handled, its name without the prefix,
- * its default, its field in uct_predreg_knobs_t, and its help */
+/* The beginning of a row: the knob's type, its name without the prefix, its default, its
+ * field in uct_predreg_knobs_t, and its help */
 #define ROW(_type, _name, _default, _member, _doc) \
     ROW_THAT(0, _type, _name, _default, _member, _doc)
 

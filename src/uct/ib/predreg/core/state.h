@@ -171,8 +171,8 @@ const uct_predreg_compat_t *
 uct_predreg_find_compat(uct_predreg_core_t *core,
                         const uct_predreg_real_t *real);
 
-/** Write the version of the process's UCX, such as "1.18.1"; as long as it uses
- *  UCT only, the first version that the facts are about, such as "1.13". */
+/** Write the version of the process's UCX, such as "1.18.1". As long as the process uses
+ *  UCT without UCP, only the first version of the facts is known, such as "1.13". */
 void uct_predreg_ucx_version(const uct_predreg_core_t *core, char *text,
                              size_t max);
 
@@ -266,8 +266,8 @@ void uct_predreg_live_stop(uct_predreg_core_t *core);
 /** Forget the live counters in a forked child: they are the parent's. */
 void uct_predreg_live_reset(uct_predreg_core_t *core);
 
-/** Show the present values of the counters to other processes. Any thread may
- *  call this; it waits for nobody. */
+/** Show the present values of the counters to other processes. Any thread may call the
+ *  function, which waits for nobody. */
 void uct_predreg_publish(uct_predreg_core_t *core);
 
 
@@ -282,15 +282,15 @@ void uct_predreg_seat_init(void);
 
 /**
  * Make the process one of the node's processes, if the knobs set a bound for all
- * processes together. To be called under core.lock. @return UCS_OK, also if there is no
- * such bound.
+ * processes of the node together. To be called under core.lock. @return UCS_OK, also if
+ * the knobs set no such bound.
  */
 ucs_status_t
 uct_predreg_node_join_bounds(const uct_predreg_knobs_t *knobs);
 
-/** Make the process one of the node's processes, unless done before, so that the process
- *  has a seat. After a failure nothing is known of idle processors, and the program does
- *  the helper's work. To be called under core.lock. */
+/** Make the process one of the node's processes, so that it has a seat, unless it is one
+ *  of them already. If that fails, the core knows of no idle processor, and the program
+ *  does the helper's work. To be called under core.lock. */
 void uct_predreg_node_join(void);
 
 /** @return the node's processes, or NULL if the process is none of them. To be called
@@ -301,17 +301,17 @@ ucs_rcache_pred_node_t *uct_predreg_node(void);
  *  there is a cache. */
 void uct_predreg_node_leave(void);
 
-/** Forget the node's processes in a forked child: the parent is one of them,
- *  and the child is not. */
+/** Forget the node's processes in a forked child: the parent is one of the processes, and
+ *  the child is not. */
 void uct_predreg_node_reset(void);
 
 /**
- * Find out what the helper of this process may use now. The cache calls this in
+ * Find out what the helper of this process may use now. The cache calls the function in
  * each round of its helper.
  *
  * @param [in]  thread  The helper's thread.
- * @param [in]  demand  How many bytes the process had registered, by which it
- *                      is ranked among the node's processes.
+ * @param [in]  demand  How many bytes the process had registered: its rank among the
+ *                      node's processes depends on them.
  * @param [out] seat    What the helper may use now.
  */
 void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,

@@ -44,8 +44,8 @@ static void format_who(const ucs_rcache_pred_snapshot_t *snapshot,
                               has_rank ? snapshot->rank : snapshot->pid);
 }
 
-/* Append the budget of prediction, and its cost so far. Nothing is appended for other
- * policies, which have no budget */
+/* Append the budget of the policy predict, and its cost so far. Nothing is appended for
+ * other policies, which have no budget */
 static void format_budget(const ucs_rcache_pred_snapshot_t *snapshot,
                           ucs_string_buffer_t *strb)
 {
@@ -161,12 +161,12 @@ static void format_json(const ucs_rcache_pred_snapshot_t *snapshot,
 }
 
 /*
- * Open the file of the summary. Its folder may be one that everybody may write
- * to, such as /tmp, where another user may have put something else in its
- * place: a symbolic link to a file of this user, or a pipe, at which the exit
- * of the program would wait for a reader.
+ * Open the file of the summary. If its folder is one that everybody may write to, such as
+ * /tmp, another user may have put something else in the place of the file: a symbolic
+ * link to a file of this user, or a pipe, at which the exit of the program would wait for
+ * a reader.
  *
- * @param [out] reason_p  Why it cannot be opened, or is not to be written to.
+ * @param [out] reason_p  Why the file cannot be opened, or is not to be written to.
  */
 static int summary_open(const char *path, const char **reason_p)
 {

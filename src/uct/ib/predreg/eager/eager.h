@@ -24,15 +24,16 @@ BEGIN_C_DECLS
 
 /** @file eager.h
  *
- * Reused small sends without the copy. A buffer is cold, and copied as UCX alone
- * would copy it, until it was sent so often that a registration pays (ucs/reuse).
- * A hot buffer has a memory handle of UCP, which passes through the memory domains
- * as other registrations do, and counts in the bounds.
+ * Reused small sends without the copy. A buffer is cold at first: UCP copies its
+ * messages, as without this library. When the buffer was sent so often that a
+ * registration pays (ucs/reuse), it becomes hot: the library registers it with UCP. The
+ * memory handle of a hot buffer passes through the memory domains as other registrations
+ * do, and counts in the bounds.
  *
- * UCP is called from its entry points alone, before and after the program's own
- * call, never from memory hooks or from within a registration. Where a bound needs
- * room at once, idle handles are deregistered underneath UCP, and UCP returns them
- * later (uct_predreg_hot_give_way()).
+ * These functions call UCP only in UCP's overridden entry points, before and after the
+ * program's own call: never in memory hooks or within a registration. Where a bound needs
+ * room at once, the domains deregister idle hot buffers although UCP still has their
+ * handles, and UCP returns the handles later (uct_predreg_hot_give_way()).
  *
  * Unless something else is said, any thread may call a function, and only if
  * UCX_RCACHE_PRED_EAGER is set.
@@ -42,11 +43,11 @@ BEGIN_C_DECLS
 extern const uct_predreg_addon_t uct_predreg_eager_addon;
 
 /**
- * @return whether the program asks for a send to be complete locally soon, even if
- * that delays the message (UCP_OP_ATTR_FLAG_FAST_CMPL, as MPI_Send() does). Such a
- * send is copied, also from a hot buffer: a copied send is complete at once, and
- * one without the copy only when the peer has acknowledged it (openucx/ucx #3113),
- * which takes longer than a copy. Also without EAGER.
+ * @return whether the program asks for a send to be complete locally soon, even if that
+ * delays the message (UCP_OP_ATTR_FLAG_FAST_CMPL, as MPI_Send() does). Such a send is
+ * copied, also from a hot buffer: a copied send is complete at once. A send without the
+ * copy is complete only when the peer has acknowledged it (openucx/ucx #3113), which
+ * takes longer than a copy. Also without EAGER.
  */
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_eager_wants_fast_cmpl(const ucp_request_param_t *param)
@@ -116,7 +117,8 @@ void uct_predreg_eager_iface_opened(uct_iface_h iface);
  * UCT_PREDREG_SEND_MAX bytes.
  *
  * @param [inout] sender_p  What this thread remembers of its sends; NULL at first.
- * @param [inout] send      Its message is set; filled with the changes.
+ * @param [inout] send      The caller has set the kind of the message; the function fills
+ *                          in the fields of the changes.
  * @return the changes, UCT_PREDREG_SEND_*; 0: the send is left alone.
  */
 unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
@@ -149,9 +151,9 @@ void uct_predreg_eager_idle(uct_predreg_sender_t **sender_p,
  *  buffer, the function notes the domain's registration as a part of the buffer's. */
 void uct_predreg_hot_registered(void *domain, uct_mem_h memh);
 
-/** Mark registrations that overlap a range of memory as dead: nothing is sent from them any
- *  more, and uct_predreg_hot_reap() deregisters them later. May be called in a memory
- *  hook. */
+/** Mark the hot buffers as dead whose registrations overlap a range of memory: nothing is
+ *  sent from them any more, and uct_predreg_hot_reap() deregisters them later. May be
+ *  called in a memory hook. */
 void uct_predreg_hot_unmapped(uintptr_t start, uintptr_t end);
 
 /** Ends the use of a registration in a domain. */

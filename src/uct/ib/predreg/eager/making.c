@@ -31,10 +31,10 @@
 #define GET_ZCOPY_MIN (UCT_PREDREG_SEND_MAX + 1)
 
 /*
- * UCT's structure of an interface has no room for a pointer to the original of a replaced
- * operation, and a search for the original would cost each message. But each kind of
- * transport has one such operation, and kinds are few: each original gets a replacement of
- * its own.
+ * UCT's structure of an interface has no room for a pointer to the operation that was
+ * replaced, the original, and a search for the original would slow down each message. But
+ * all interfaces of a kind of transport have the same original, and kinds are few: each
+ * original gets a replacement of its own.
  */
 #define MAX_KINDS 16
 

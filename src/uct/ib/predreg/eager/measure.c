@@ -25,9 +25,9 @@
 #define ROUND_PAGES  (1 + 2 + 3)
 
 /* Copies, and lookups. A batch of copies is timed as a whole, so that reading the clock
- * hardly matters, and the least time of several batches counts, so that interruptions do
- * not matter. UCX hands the bounce buffers of a pool out in turn while sends are in flight;
- * the copies here are as far apart as bounce buffers of an adapter (8 KB and their
+ * hardly matters. The least time of several batches counts, so that interruptions do not
+ * matter. While sends are in flight, UCX uses the bounce buffers of a pool in turn: the
+ * copies here go to places as far apart as bounce buffers of an adapter (8 KB and their
  * headers) */
 #define BATCH        16
 #define BATCHES      6
@@ -341,7 +341,7 @@ static int measure_begin(measure_t *measure, size_t pages_size)
         return 0;
     }
 
-    /* Touch the memory, so that its pages exist, as those of a program's buffer do */
+    /* Touch the memory, so that its pages exist, as the pages of a program's buffer do */
     memset(measure->memory, 1, measure->size);
     measure->pages  = measure->memory;
     measure->source = measure->memory + pages_size;

@@ -15,8 +15,8 @@ BEGIN_C_DECLS
 
 /** @file measure.h
  *
- * Measures the times of registering a small buffer, of copying it, and of a lookup
- * in the table: the break-even number of sends follows from them.
+ * Measures how long it takes to register a small buffer, to copy it, and to look it up in
+ * the table: these times give the break-even number of sends.
  */
 
 /** How long measuring may take, by default. A single call of the caller's functions

@@ -219,9 +219,9 @@ unsigned uct_predreg_eager_send(uct_predreg_sender_t **sender_p, ucp_ep_h ep,
         }
     }
 
-    /* The first word of an endpoint is its worker, from UCX 1.13 to 1.23
-     * (ucp_ep.h). If the first word were not the worker, no context would be found for it,
-     * and the send would be left alone */
+    /* The first word of an endpoint is its worker, from UCX 1.13 to 1.23 (ucp_ep.h). If
+     * it were another word, no context would be found for it, and the send would be left
+     * alone */
     worker = *(ucp_worker_h*)ep;
     known  = uct_predreg_sender_ep(sender, ep);
     if (ucs_unlikely((known->ep != ep) || (known->worker != worker) ||
