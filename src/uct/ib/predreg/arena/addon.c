@@ -28,8 +28,8 @@
  * the arena has a place, too */
 #define MIN_SLABS 4
 
-/* The answer of rdma-core where fork() needs no care: ibv_fork_status of its verbs.h,
- * from version 35 on */
+/* What rdma-core answers if fork() needs no care: IBV_FORK_UNNEEDED of its verbs.h, from
+ * version 35 on */
 #define FORK_UNNEEDED 2
 
 /* glibc maps allocations above a threshold, and raises the threshold by itself up to this
@@ -40,7 +40,8 @@
 #define VARIABLE "UCX_RCACHE_PRED_ARENA"
 
 
-/* The arena of the process. A forked child, which has a single thread, forgets it */
+/* The arena of the process, and what the handlers of its events have to know. A forked
+ * child, which has a single thread, forgets the arena */
 static uct_predreg_arena_events_t events;
 
 /* Whether this process has tried to make its arena, and whether the attempt succeeded.
@@ -104,7 +105,8 @@ static size_t get_slab_size(const uct_predreg_knobs_t *knobs)
     return (size > room) ? 0 : size;
 }
 
-/* Whether the user has set a parameter of malloc, by either of glibc's two ways */
+/* Whether the user has set a parameter of malloc(), by the variable or by the tunable of
+ * glibc */
 static int is_set_by_user(const char *variable, const char *tunable)
 {
     const char *tunables = getenv("GLIBC_TUNABLES");
@@ -265,7 +267,7 @@ static const char *create(uct_predreg_core_t *core)
     /* Release: see events.h */
     atomic_store_explicit(&events.arena, arena, memory_order_release);
     if (!uct_predreg_arena_events_arrive(&events)) {
-        /* The arena stays: a call may be under way in it */
+        /* The arena is not destroyed: another thread's call may be under way in it */
         uct_predreg_arena_stop(arena, 0);
         return "calls of mmap() do not reach UCX's memory hooks, as when "
                "another library has replaced them";
@@ -368,9 +370,9 @@ static int answer(uct_predreg_domain_t *domain, const void *address, size_t leng
     return 1;
 }
 
-/* End a use, if the arena has answered it. If the use ends because a peer's access must
- * end, the slab is deregistered when all uses in the slab have ended, since the peer has
- * the key of the whole slab */
+/* End a use, if the arena has answered the use. If UCP wants to end the peer's access,
+ * the slab is deregistered when all uses in the slab have ended, since the peer has the
+ * key of the whole slab */
 static int
 end_answered(uct_predreg_domain_t *domain, const uct_md_mem_dereg_params_t *params)
 {
@@ -430,8 +432,8 @@ static void fork_parent(uct_predreg_core_t *core)
 
 static void fork_child(uct_predreg_core_t *core)
 {
-    /* The arena's memory, addresses and locks stay as before the fork: the memory is the
-     * child's, and the child may unmap it */
+    /* The arena's memory, addresses and locks stay as they were before the fork: the
+     * child owns the memory, and may unmap it */
     atomic_init(&events.arena, NULL);
     is_tried = 0;
     is_made  = 0;

@@ -59,7 +59,7 @@ static size_t find(const uct_predreg_altered_t *altered, size_t page,
                    size_t end, int noted)
 {
     while ((page < end) && (is_noted(altered, page) != noted)) {
-        /* A word of 0 has no noted page: all its 64 pages are passed at once */
+        /* If a word is 0, none of its 64 pages is noted: skip all of them */
         page += (noted && (page % 64 == 0) &&
                  (atomic_load_explicit(&altered->bits[page / 64],
                                        memory_order_relaxed) == 0)) ? 64 : 1;

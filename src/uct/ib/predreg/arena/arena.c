@@ -63,8 +63,9 @@ op_reg(void *arg, void *start, size_t length, void **handle_p)
     return uct_predreg_arena_regs_reg(&arena->regs, start, length, handle_p);
 }
 
-/* The arena gives a slab back even if UCX could not deregister: the kernel keeps the pages
- * for the adapter as long as need be */
+/* Deregister a slab. The result is always UCS_OK, so that the arena gives the slab back
+ * even if UCX could not deregister it: the kernel keeps the pages for the adapter as long
+ * as need be */
 static ucs_status_t op_dereg(void *arg, void *handle)
 {
     uct_predreg_arena_t *arena = arg;
@@ -180,8 +181,8 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
     layout_t layout;
     char *start;
 
-    /* Behind the last slab one page stays reserved: otherwise the kernel could let memory
-     * at the end of the last slab grow in place (mremap), beyond the arena */
+    /* Behind the last slab one page stays reserved: otherwise the kernel could let a
+     * mapping at the end of the last slab grow in place (mremap), beyond the arena */
     start = uct_predreg_system_reserve(size, params->slab_size);
     if (start == NULL) {
         return UCS_ERR_NO_MEMORY;
@@ -312,7 +313,7 @@ static ucs_rcache_pred_time_t tend(void *arg)
     if (is_look && (arena->publish != NULL)) {
         arena->publish(arena->regs.ops.arg);
     }
-    /* This is not UCS_ARENA_NEVER, since look_at is not */
+    /* The result is never UCS_ARENA_NEVER, since look_at is a time to come */
     return uct_predreg_served_clock(&arena->served,
                                     ucs_min(due, arena->look_at));
 }
@@ -354,8 +355,8 @@ collapse(uct_predreg_arena_t *arena, const void *address, size_t length)
 static void want_slab(uct_predreg_arena_t *arena, const void *address,
                       size_t length, int wanted)
 {
-    /* Huge pages are made now, since the use registers the pages in a moment, and pinned
-     * pages stay as they are for all later uses */
+    /* The huge pages are made before the helper registers the slab, since pinned pages
+     * stay as they are for all later uses */
     if (wanted > 0) {
         collapse(arena, address, length);
     }

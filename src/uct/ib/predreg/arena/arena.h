@@ -91,7 +91,7 @@ typedef struct uct_predreg_arena {
      *  run in the child before any handler of the fork. */
     volatile int             *is_here;
     _Atomic(int)              has_events; /**< Whether a call of the program has
-                                              come here. Written by any thread,
+                                              come to the arena. Written by any thread,
                                               relaxed: nothing is read through
                                               it */
     _Atomic(uint64_t)         zero_time;  /**< See the statistics. Relaxed */
@@ -113,7 +113,7 @@ ucs_status_t uct_predreg_arena_create(const uct_predreg_arena_params_t *params,
  *  the arena. */
 void uct_predreg_arena_destroy(uct_predreg_arena_t *arena);
 
-/** Start the helper thread, unless it runs. */
+/** Start the helper thread, unless it runs already. */
 ucs_status_t uct_predreg_arena_start(uct_predreg_arena_t *arena);
 
 /** At the exit of the process: end the helper thread, and leave the program's

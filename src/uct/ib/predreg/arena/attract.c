@@ -45,7 +45,8 @@ int uct_predreg_attract_note(uct_predreg_attract_t *attract, size_t length)
     return 1;
 }
 
-/* The word before memory of malloc() is not the program's: the sanitizer would complain */
+/* The word before memory of malloc() does not belong to the program, so the sanitizer
+ * would complain */
 __attribute__((no_sanitize("address"))) int
 uct_predreg_attract_is_malloced(const void *address, size_t page_size)
 {

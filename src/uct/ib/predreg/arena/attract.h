@@ -101,8 +101,8 @@ uct_predreg_attract_unmapped(uct_predreg_attract_t *attract)
             UCT_PREDREG_ATTRACT_TRIAL - 1);
 }
 
-/** @return whether malloc() has mapped the memory at an address, by the header before the
- *          memory (glibc: "mmapped chunk"). @a address is readable. */
+/** @return whether malloc() has made a mapping for the memory at an address, by the
+ *          header before the memory (glibc: "mmapped chunk"). @a address is readable. */
 int uct_predreg_attract_is_malloced(const void *address, size_t page_size);
 
 /**

@@ -92,8 +92,9 @@ int uct_predreg_arena_munmap(uct_predreg_served_t *served, void **address_p,
         return 1;
     }
 
-    /* The kernel is to unmap the memory before and behind the arena. Of two such parts the
-     * last one is unmapped here, and the caller hands the first one to the kernel */
+    /* The kernel has to unmap the memory before and behind the arena. If there is memory
+     * on both sides, unmap the part behind here, and leave the part before to the caller,
+     * which hands it to the kernel */
     if (pages.start < part.start) {
         *length_p = part.start - pages.start;
         if (pages.end > part.end) {
@@ -113,7 +114,7 @@ int uct_predreg_arena_alter(uct_predreg_served_t *served, const void *address,
     uintptr_t offset = (uintptr_t)address & (served->page_size - 1);
     uct_predreg_pages_t pages, part;
 
-    /* mlock() takes an address within a page: begin at the start of the page */
+    /* mlock() takes any address of a page: begin at the start of the page */
     if (!uct_predreg_served_pages(served, (const char*)address - offset,
                                   length + offset, &pages) ||
         !uct_predreg_served_part(served, &pages, &part)) {

@@ -59,7 +59,7 @@ typedef struct uct_predreg_mremap {
     size_t old_length;
     size_t new_length;
     int    flags;
-    int    is_target_known; /**< Whether target is known */
+    int    is_target_known; /**< Whether UCM's event has the target */
     void   *target;         /**< With MREMAP_FIXED */
 } uct_predreg_mremap_t;
 

@@ -83,8 +83,8 @@ static void on_madvise(uct_predreg_served_t *served, ucm_event_t *event)
     }
 }
 
-/* The program is about to attach shared memory. With SHM_REMAP it replaces the memory that
- * is there */
+/* The program is about to attach shared memory. With SHM_REMAP the shared memory replaces
+ * the memory that is there */
 static void on_shmat(uct_predreg_served_t *served, const ucm_event_t *event)
 {
     uintptr_t address = (uintptr_t)event->shmat.shmaddr;
@@ -124,7 +124,8 @@ handle_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
         return;
     }
 
-    /* The flag is read first, so that threads do not take its cache line from each other */
+    /* Read the flag before writing it, so that threads do not take its cache line from
+     * each other */
     if (!atomic_load_explicit(&arena->has_events, memory_order_relaxed)) {
         atomic_store_explicit(&arena->has_events, 1, memory_order_relaxed);
     }

@@ -23,7 +23,7 @@ BEGIN_C_DECLS
  * the arena (calls.h).
  */
 
-/** The arena that gets the events, and what their handlers have to know. */
+/** The arena that gets the events, and what the handlers of the events have to know. */
 typedef struct uct_predreg_arena_events {
     /** The arena; NULL: there is none. Written with release when the arena is
      *  complete. */

@@ -145,8 +145,8 @@ static void show_handles(uct_predreg_arena_regs_t *regs)
     uct_predreg_handles_end(&regs->handles);
 }
 
-/* Let a slab consist of huge pages before the slab is pinned, since pinned pages stay as
- * they are; unless the program has given advice for a part of the slab */
+/* Have the kernel make huge pages of a slab before the slab is pinned, since pinned pages
+ * stay as they are; not if the program has given advice for a part of the slab */
 static void collapse(uct_predreg_arena_regs_t *regs, uint32_t slab)
 {
     void *start   = slab_memory(regs, slab);

@@ -29,8 +29,8 @@ BEGIN_C_DECLS
  * of two places that nobody reads.
  */
 
-/** In how many domains at most slabs are registered. Uses in others register for
- *  themselves. */
+/** In how many domains at most slabs are registered. In further domains each use
+ *  registers its memory. */
 #define UCT_PREDREG_ARENA_DOMAINS 8
 
 /** No slab. */

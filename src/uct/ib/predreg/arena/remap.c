@@ -116,7 +116,7 @@ static int move_pages(uct_predreg_served_t *served,
     return is_moved;
 }
 
-/* Move live memory, if need be by a copy */
+/* Move live memory: move its pages, or else copy the contents */
 static int move(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
                 const uct_predreg_pages_t *old, size_t length, void **result_p)
 {
@@ -174,8 +174,8 @@ static int remap_fixed(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
     return move(served, call, old, length, result_p);
 }
 
-/* Answer mremap() of live memory. The kernel must not move pages of registered slabs, since
- * the adapter has the pages */
+/* Answer mremap() of live memory. The kernel is not asked to move it, since the adapter
+ * keeps using the pages of a registered slab */
 static int remap_live(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
                       const uct_predreg_pages_t *old, void **result_p)
 {
@@ -228,9 +228,9 @@ static int move_spoilt(uct_predreg_served_t *served,
                                         uct_predreg_pages_length(old), length,
                                         target);
     if ((*result_p == NULL) && !uct_predreg_served_is_altered(served, old)) {
-        /* The kernel moves no range of two mappings. Memory without advice for huge pages
-         * is a mapping apart from the rest of its slab, which has the advice: join the two,
-         * and try again */
+        /* The kernel moves no range that consists of two mappings. The slab has advice
+         * for huge pages; memory in it without the advice is a mapping of its own. Give
+         * such memory the advice, so that the mappings become one, and try again */
         (void)uct_predreg_system_madvise(call->address,
                                          uct_predreg_pages_length(old),
                                          MADV_HUGEPAGE);
@@ -241,8 +241,8 @@ static int move_spoilt(uct_predreg_served_t *served,
     return (*result_p != NULL) && uct_predreg_served_release(served, old);
 }
 
-/* mremap() of memory in spoilt slabs, which may be any mapping of the program. The kernel
- * moves the mapping, and the old addresses stay reserved */
+/* Answer mremap() of memory in spoilt slabs, which may be any mapping of the program. The
+ * kernel moves the mapping, and the old addresses stay reserved */
 static int remap_spoilt(uct_predreg_served_t *served,
                         const uct_predreg_mremap_t *call,
                         const uct_predreg_pages_t *old, void **result_p)

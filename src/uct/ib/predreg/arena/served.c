@@ -10,8 +10,8 @@
 #include <string.h>
 
 
-/* The end of usual addresses, on x86 with page tables of four or five levels, and most
- * ARM. The kernel hands out others only when asked */
+/* The end of usual addresses, on x86 with page tables of four or five levels, and on most
+ * ARM. The kernel hands out higher addresses only when asked */
 #define USUAL_ADDRESSES (1ul << 47)
 
 /* The time stamp counters of two processors differ by less than this, ns. A clock that goes
@@ -134,7 +134,8 @@ int uct_predreg_served_renew(uct_predreg_served_t *served,
         return 1;
     }
 
-    /* Unregistered memory is mapped anew by one call, and has no huge pages at first */
+    /* If the memory is not registered, one call maps it anew; it has no huge pages at
+     * first */
     if (ucs_arena_enter_plain(served->arena) == UCS_OK) {
         is_done = ucs_arena_is_plain(served->arena, (void*)part->start,
                                      uct_predreg_pages_length(part)) &&

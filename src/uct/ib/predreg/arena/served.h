@@ -119,7 +119,8 @@ int uct_predreg_served_may_stay(const uct_predreg_served_t *served,
 int uct_predreg_served_renew(uct_predreg_served_t *served,
                              const uct_predreg_pages_t *part);
 
-/** See ucs_arena_spoil(). */
+/** Spoil the slabs of the pages, since the program or the kernel is about to change what
+ *  is mapped there, see ucs_arena_spoil(). */
 void uct_predreg_served_spoil(uct_predreg_served_t *served,
                               const uct_predreg_pages_t *part);
 

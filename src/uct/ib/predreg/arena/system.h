@@ -29,9 +29,9 @@ BEGIN_C_DECLS
  * @return NULL if there are no such addresses. */
 void *uct_predreg_system_reserve(size_t length, size_t align);
 
-/** Map new memory that may be read and written. @return NULL if that failed.
+/** Map new memory that may be read and written. @return NULL if the kernel refuses.
  *
- * @param [in] address  Where, whatever is there; NULL: anywhere. */
+ * @param [in] address  Where to map the memory, whatever is there; NULL: anywhere. */
 void *uct_predreg_system_map(void *address, size_t length);
 
 int uct_predreg_system_munmap(void *address, size_t length);

@@ -16,14 +16,14 @@
  */
 
 
-/* What several columns have */
+/* Facts and functions that several columns share */
 
-/* Flags of registrations that come and go with messages: access, and perhaps that errors are
- * not logged */
+/* The flags of registrations that come and go with messages: the access, and perhaps that
+ * errors are not logged */
 #define USUAL_FLAGS (UCT_MD_MEM_ACCESS_ALL | UCT_MD_MEM_FLAG_HIDE_ERRORS)
 
-/* @return whether a registration asks for more than the usual flags. The cache has no such
- * registrations: may_pass() says what becomes of them */
+/* @return whether a registration asks for more than the usual flags. The cache takes no
+ * such registrations: may_pass() says how to treat them */
 static int is_special(unsigned flags)
 {
     return (flags & ~USUAL_FLAGS) != 0;

@@ -28,7 +28,7 @@ const uct_predreg_compat_t *uct_predreg_compat_select(unsigned major,
     return NULL;
 }
 
-/* Append the versions that are accepted to a reason for not accepting one */
+/* Append the versions that the library works with to the reason for not working */
 static void add_accepted(char *reason, size_t max)
 {
     const uct_predreg_compat_t *const *first = uct_predreg_compat_columns;

@@ -161,7 +161,7 @@ static void *read_words[(UCT_PREDREG_CONFIG_MAX + 1) * WORDS_1_17];
 static list_entry_t listed, all;
 
 
-/* Further text about the values of a setting: there is none */
+/* UCX's function for further text about a setting: there is none */
 static void doc_nop(void *strb, const void *arg)
 {
 }

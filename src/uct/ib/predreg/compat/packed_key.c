@@ -27,9 +27,9 @@ static uint64_t read_domains(const uct_predreg_packed_key_t *key)
     return domains;
 }
 
-/* Whether a part belongs to the key that was being packed: it follows the last
- * part, and nobody else has written to the key. If the part does not follow, the memory of
- * the key may have been freed, and must not be read */
+/* Whether a part belongs to the key that was being packed: it follows the last part, and
+ * nobody else has written to the key. If the part does not follow the last part, the
+ * memory of the key may have been freed, and must not be read */
 static int
 is_next_part(const uct_predreg_packed_key_t *key, const char *part)
 {

@@ -49,7 +49,7 @@ typedef params_1_17_t params_t;
 typedef params_1_13_t params_t;
 #endif
 
-/* The lookup by version */
+/* The lookup of UCS, by version of UCX */
 static const union {
     void         (*any)(void);
     ucs_status_t (*from_1_13)(ucs_rcache_t *rcache, void *address,
@@ -183,7 +183,8 @@ static int read_nothing(const char *text, void *dest, const void *arg)
  * Defaults are those of all versions and components. */
 static const struct {
     const char *name;
-    /* As UCS's functions for settings. @return whether UCX could have written the text */
+    /* A function for the type of the setting, like UCS's. @return whether UCX could have
+     * written the text */
     int        (*read)(const char *text, void *dest, const void *arg);
     size_t     offset;
     const char *defaults[3];

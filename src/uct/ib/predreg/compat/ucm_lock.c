@@ -80,7 +80,7 @@ static int is_ucm(const struct dl_phdr_info *info)
     return 0;
 }
 
-/* Note what UCM may write to */
+/* Note the memory of UCM that can be written, if a library has the code of UCM */
 static int note_segments(struct dl_phdr_info *info, size_t size, void *arg)
 {
     segments_t *segments = arg;

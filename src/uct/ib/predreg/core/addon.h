@@ -28,7 +28,7 @@ BEGIN_C_DECLS
  * order in which they are called. docs/design/addons.md has an example.
  */
 
-/** What an add-on wants to know of memory. */
+/** Changes of memory that an add-on may ask to be told of. */
 enum {
     UCT_PREDREG_NEEDS_UNMAPPED = UCS_BIT(0),
     UCT_PREDREG_NEEDS_MAPPED   = UCS_BIT(1)
@@ -88,8 +88,8 @@ struct uct_predreg_addon {
     void     (*mapped)(uct_predreg_core_t *core, ucm_event_type_t type,
                        const ucm_event_t *event);
 
-    /** Deregister memory without a present use, to make room for another use. No lock of
-     *  the library is held. @return 0 if there is no such memory. */
+    /** Deregister memory that nobody uses at present, to make room for another use. No
+     *  lock of the library is held. @return 0 if there is no such memory. */
     int      (*give_way)(uct_predreg_core_t *core);
 
     /** The process is about to fork. The function waits for nothing, not even for a lock:
@@ -118,7 +118,7 @@ struct uct_predreg_addon {
 };
 
 
-/** Call a function of each add-on that has one. */
+/** Call a function of all add-ons that have the function. */
 #define uct_predreg_addons_call(_core, _func, ...) \
     do { \
         const uct_predreg_addon_t *const *addon; \
@@ -130,7 +130,8 @@ struct uct_predreg_addon {
         } \
     } while (0)
 
-/** @return what the add-ons want to know of memory, UCT_PREDREG_NEEDS_*. */
+/** @return which changes of memory any of the add-ons is to be told of,
+ *  UCT_PREDREG_NEEDS_*. */
 unsigned uct_predreg_addons_need(const uct_predreg_core_t *core);
 
 /** Call give_way() of one add-on after the other until one of them has made room. @return
@@ -142,8 +143,8 @@ int uct_predreg_addons_give_way(uct_predreg_core_t *core);
  * events.c: UCM's events, of which the core asks once.
  */
 
-/** From now on tell the cache and the add-ons what happens to memory. @return the error of
- *  UCM if they will not be told of unmapped memory. */
+/** Have UCM tell the cache and the add-ons from now on what happens to memory. @return
+ *  the error of UCM if UCM will not tell them of unmapped memory. */
 ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core);
 
 /** The program is about to change its rights to whole pages, see mprotect(). In memory hooks.

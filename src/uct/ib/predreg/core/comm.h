@@ -29,8 +29,8 @@ BEGIN_C_DECLS
  * thread.
  *
  * The file also describes the changes that the core makes to a small send before UCP gets
- * the send. The entry point has the changes on its stack until UCP has returned: sends may
- * be nested, since UCP may call back.
+ * the send. The changes are on the stack of the entry point until UCP has returned, since
+ * sends may be nested: UCP may call a callback of the program, which sends.
  */
 
 /**
@@ -49,8 +49,8 @@ typedef struct uct_predreg_comm {
 /** What a thread remembers of its communications. All 0 at first. Only the thread itself
  *  uses the fields, without a lock. */
 typedef struct uct_predreg_issuer {
-    ucs_rcache_pred_window_t window; /**< The preceding communications */
-    ucs_callpath_thread_t    path;   /**< The paths of their calls */
+    ucs_rcache_pred_window_t window; /**< The thread's preceding communications */
+    ucs_callpath_thread_t    path;   /**< The paths of the communications' calls */
 } uct_predreg_issuer_t;
 
 
@@ -65,8 +65,8 @@ typedef enum {
 
 /** Kinds of changes that the core makes to a send, as bits. */
 enum {
-    /** The message is bytes of another datatype, named in @ref uct_predreg_send_t. The
-     *  count is the length. */
+    /** The core has UCP send the message as bytes of another datatype, which
+     *  @ref uct_predreg_send_t names. The count is then the length. */
     UCT_PREDREG_SEND_DATATYPE = UCS_BIT(0),
     /** The core gives UCP a memory handle, with which UCP sends without a copy, and a
      *  callback of the core in place of the program's. After UCP's return the preloaded
@@ -90,12 +90,13 @@ enum {
     ((UCP_OP_ATTR_FLAG_NO_IMM_CMPL - 1) & ~UCT_PREDREG_KNOWN_FIELDS)
 
 
-/** The present send of a thread from a hot buffer (one that is registered since it was sent
- *  often), while UCP is called. */
+/** The send from a hot buffer that a thread is in, while UCP's function runs. A hot
+ *  buffer is one that was sent so often that the core has registered it. */
 typedef struct uct_predreg_issuing {
-    struct ucs_reuse_slot *slot;    /**< NULL: there is none */
+    struct ucs_reuse_slot *slot;    /**< NULL: the thread is in no such send */
     const void            *buffer;
-    int                   is_zcopy; /**< Whether a transport has sent without a copy */
+    int                   is_zcopy; /**< Whether a transport has sent the buffer without a
+                                         copy */
 } uct_predreg_issuing_t;
 
 /** A small send. The entry point writes the first field. The core writes the fields of

@@ -71,7 +71,7 @@ typedef struct uct_predreg_making {
 /** The actions of the core in place of, or in addition to, overridden functions. */
 typedef struct uct_predreg_hooks {
     /** A configuration of UCP was read, or is about to be used for a context. The
-     *  functions of UCP are resolved. */
+     *  functions of UCP in @a real are resolved. */
     void         (*ucp_config)(const uct_predreg_real_t *real,
                                ucp_config_t *config);
 
@@ -117,7 +117,7 @@ typedef struct uct_predreg_hooks {
 
     /** Pack a key, or a domain's part of one, through UCT's second interface.
      *  @a args: the four arguments that follow the handle. @a is_ucp: whether
-     *  UCP packs it into a message or buffer for a peer. */
+     *  UCP packs the key into a message or buffer for a peer. */
     ucs_status_t (*mkey_pack_v2)(uct_md_h md, uct_mem_h memh,
                                  const uintptr_t *args, int is_ucp);
 
@@ -126,13 +126,14 @@ typedef struct uct_predreg_hooks {
      *  entered. */
     void         (*md_enter)(uct_md_h md);
 
-    /** The function, or the packing of a key, has returned. */
+    /** The function has returned that md_enter or mkey_begin was called for. */
     void         (*md_leave)(uct_md_h md);
 
     /** Before UCP destroys a worker, together with all its registrations. */
     void         (*closing)(ucp_worker_h worker);
 
-    /** @return whether the program may sleep until UCX's next event. */
+    /** @return whether the program may sleep until UCX's next event; 0: ucp_worker_arm()
+     *  returns UCS_ERR_BUSY, so the program calls the progress function again. */
     int          (*may_sleep)(void);
 
     /** The progress function of UCP found nothing to do, so the program waits. @a
@@ -200,7 +201,7 @@ typedef struct uct_predreg_hooks {
     int          (*freeing)(void *request);
 
     /** A context of UCP is about to be made. The hook may change the
-     *  configuration. The functions of UCP are resolved. */
+     *  configuration. The functions of UCP in @a real are resolved. */
     void         (*making)(const uct_predreg_real_t *real,
                            const ucp_params_t *params, ucp_config_t *config,
                            uct_predreg_making_t *making);

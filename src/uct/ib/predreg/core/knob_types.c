@@ -374,8 +374,8 @@ const uct_predreg_config_type_t uct_predreg_knob_string = {
 };
 
 
-/* The names of a list are in one block: the pointers to them, and after these
- * the text, cut into the names */
+/* A list has its names in one block of memory: the pointers to the names, and then the
+ * text, cut into the names */
 static int read_list(const char *text, void *dest, const void *knob)
 {
     ucs_config_names_array_t *list = dest;

@@ -153,8 +153,8 @@ typedef struct uct_predreg_knobs {
     int      unwind;        /**< Whether paths of calls tell contexts apart */
     unsigned history;       /**< How many recent intervals between the
                                  communications of one context are kept */
-    unsigned max_sites;     /**< How many call sites are kept */
-    unsigned known_regions; /**< Number of unregistered regions to remember */
+    unsigned max_sites;     /**< How many call sites are remembered at most */
+    unsigned known_regions; /**< How many unregistered regions are remembered at most */
     unsigned dq_size;       /**< Entries of the helper's queue, a power of 2 */
     size_t   max_pinned;    /**< Bound of the process, bytes; SIZE_MAX: none */
     unsigned long max_regions;      /**< Bound of the process; ULONG_MAX: none */
@@ -203,7 +203,7 @@ void uct_predreg_knobs_for_each(const uct_predreg_knobs_t *knobs,
                                 void (*cb)(void *arg, const char *name,
                                            const char *value), void *arg);
 
-/** Call a function for each knob for users: none of the knobs for papers and tests. */
+/** Call a function for each knob that is for users, and not for papers and tests. */
 void uct_predreg_knobs_describe(void (*cb)(void *arg,
                                            const uct_predreg_knob_t *knob),
                                 void *arg);

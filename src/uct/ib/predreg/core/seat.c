@@ -29,17 +29,16 @@ static cpu_set_t affinity;
  * affinity, later only by the rounds of the helper */
 static ucs_rcache_pred_quota_t quota;
 
-/* The node's processes; NULL while the process is none of them. Written under core.lock,
- * before the first domain is opened; later only the rounds of the helper read the
- * pointer. */
+/* The node's processes; NULL while this process is none of them. Written under core.lock,
+ * before the first domain is opened; later only read, without the lock. */
 static ucs_rcache_pred_node_t *node;
 
 
 void uct_predreg_seat_init(void)
 {
     if (sched_getaffinity(getpid(), sizeof(affinity), &affinity) != 0) {
-        CPU_ZERO(&affinity); /* The system has more processors than the mask has
-                                bits */
+        CPU_ZERO(&affinity); /* The mask has fewer bits than the system has
+                                processors */
         ucs_debug("no processors are known: %s", strerror(errno));
     }
     ucs_rcache_pred_quota_init(&quota, "", ucs_monotonic_ns());

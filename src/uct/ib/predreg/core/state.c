@@ -151,8 +151,8 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
 }
 
 
-/* Add up the registered memory of the node's processes, if the node has a bound to
- * compare the sum with */
+/* Add up the registered memory of the node's processes, if the user has set a bound for
+ * the node: otherwise nobody compares the sum with anything */
 static void collect_node(uct_predreg_core_t *core,
                          ucs_rcache_pred_live_state_t *state)
 {

@@ -72,7 +72,7 @@ struct uct_predreg_core {
     ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred, and the
                                            clock of the observer */
     pid_t                    pid;     /**< The process that the state belongs to */
-    /** NULL: nobody looks on. Sequentially consistent, for the same reason as pred.
+    /** NULL: no add-on observes. Sequentially consistent, for the same reason as pred.
      *  Constant once it is set. */
     _Atomic(const uct_predreg_observer_t*) observer;
 
@@ -180,8 +180,8 @@ void uct_predreg_ucx_version(const uct_predreg_core_t *core, char *text,
  *  the helper could not be started. Any thread. */
 unsigned uct_predreg_policy(uct_predreg_core_t *core);
 
-/** Manage nothing from now on, and log the reason of the first call. Any thread. @param
- *  [in] detail See uct_predreg_aside_print(). */
+/** Manage nothing from now on. The first call logs its reason. Any thread. @param
+ *  [in] detail  See uct_predreg_aside_print(). */
 void uct_predreg_step_aside(uct_predreg_core_t *core, uct_predreg_aside_t reason,
                             const char *detail);
 

@@ -156,7 +156,7 @@ void uct_predreg_hot_registered(void *domain, uct_mem_h memh);
  *  called in a memory hook. */
 void uct_predreg_hot_unmapped(uintptr_t start, uintptr_t end);
 
-/** Ends the use of a registration in a domain. */
+/** A function that ends the use of a registration in a domain. */
 typedef void (*uct_predreg_hot_end_func_t)(void *domain, uct_mem_h memh);
 
 /**
@@ -179,7 +179,7 @@ int uct_predreg_hot_is_returning(void);
 extern __thread int uct_predreg_is_measuring
         __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/** @return from which length on messages may gain, bytes; 0: none does. See
+/** @return the length from which on messages may gain, bytes; 0: no message gains. See
  *  uct_predreg_measure_gain_from(); the first call measures. */
 size_t uct_predreg_eager_gain_from(void);
 

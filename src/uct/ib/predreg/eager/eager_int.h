@@ -91,7 +91,7 @@ typedef struct uct_predreg_registration {
 } uct_predreg_registration_t;
 
 
-/** After how many sends a buffer of a context is hot. */
+/** After how many sends a buffer of a context becomes hot. */
 typedef struct uct_predreg_thresholds {
     /** For each class of lengths; UCS_REUSE_NEVER: no buffer of the class becomes hot.
      *  Relaxed: no other memory is read through them */
@@ -112,7 +112,7 @@ typedef struct uct_predreg_eager_context {
     /* Constant while the context is listed */
     ucp_context_h      ucp;
     uct_predreg_core_t *core;
-    const uct_predreg_real_t *real; /**< Functions of its UCP */
+    const uct_predreg_real_t *real; /**< Functions of the UCP that has made the context */
     ucp_datatype_t     cold_datatype;
     ucs_reuse_table_t  table;
     ucs_reuse_slots_t  slots;
@@ -257,7 +257,7 @@ void uct_predreg_hot_close(uct_predreg_eager_context_t *context);
 /** In a forked child, where there is no other thread: this thread registers nothing. */
 void uct_predreg_hot_reset(void);
 
-/** A transport has sent a message of a slot without copying it. */
+/** Note that a transport has sent a message from a slot without copying it. */
 static UCS_F_ALWAYS_INLINE void uct_predreg_hot_prove(ucs_reuse_slot_t *slot)
 {
     /* Read before writing, so that threads that use the slot share its cache line */
@@ -282,11 +282,11 @@ uct_predreg_sender_range_t
 uct_predreg_endpoint_lengths(ucp_ep_h ep, uct_predreg_message_t message,
                              size_t min_length, size_t max_length);
 
-/** A message was copied; shorter ones are copied as well. */
+/** Note that a message was copied: shorter messages are copied as well. */
 void uct_predreg_endpoint_copies(ucp_ep_h ep, uct_predreg_message_t message,
                                  size_t length);
 
-/** A message was sent by rendezvous; longer ones go by rendezvous as well. */
+/** Note that a message was sent by rendezvous: longer messages are as well. */
 void uct_predreg_endpoint_has_rndv(ucp_ep_h ep, uct_predreg_message_t message,
                                    size_t length);
 

@@ -12,8 +12,8 @@
 
 #include <stdlib.h>
 
-/* Hot buffers may have this part (1/8) of a bound on pinned memory: the rest is for
- * messages that cannot be copied */
+/* The part of a bound on pinned memory that hot buffers may have is 1/BOUND_SHARE: the
+ * rest is for messages that cannot be copied */
 #define BOUND_SHARE 8
 
 typedef uct_predreg_registration_t registration_t;
@@ -264,8 +264,9 @@ static void context_give_way(uct_predreg_eager_context_t *context, void *arg)
     }
 
     registration = slot->handle;
-    /* A registration with UCT_PREDREG_HOT_DOMAINS parts may have further parts, which were
-     * not noted. It stays registered until UCP returns all of its parts together */
+    /* A registration with UCT_PREDREG_HOT_DOMAINS parts may have further parts, which
+     * were not noted. Such a registration stays until UCP returns all of its parts
+     * together */
     if (registration->num_parts < UCT_PREDREG_HOT_DOMAINS) {
         room->is_made = detach(registration, room->end);
     }

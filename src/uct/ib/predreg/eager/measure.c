@@ -205,8 +205,8 @@ measure_copies(measure_t *measure, double *copy)
         times[i] = fmin(copies.libc[i], copies.string[i]);
     }
 
-    /* If a longer copy took less time than a shorter one, its time is the better
-     * measurement of the shorter one, too: disturbances only ever take time */
+    /* If a longer copy took less time than a shorter copy, the shorter one cannot take
+     * longer: disturbances only ever add time */
     for (i = NUM_STEPS - 1; i > 0; --i) {
         times[i - 1] = fmin(times[i - 1], times[i]);
     }
@@ -327,8 +327,8 @@ measure_registration(measure_t *measure, ucs_reuse_costs_t *costs)
 }
 
 
-/* Allocate the memory of a measurement, with @a pages_size bytes of pages to be registered,
- * and take the time. @return 0 if there is no memory */
+/* Allocate the memory of a measurement, with @a pages_size bytes of pages to be
+ * registered, and note the time of the start. @return 0 if there is no memory */
 static int measure_begin(measure_t *measure, size_t pages_size)
 {
     measure->start  = now(measure);

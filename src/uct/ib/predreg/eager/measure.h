@@ -31,7 +31,7 @@ BEGIN_C_DECLS
  *  lookup, nanoseconds: the longest hit of the table that its test has seen. */
 #define UCT_PREDREG_MEASURE_LOOKUP_NSEC 15
 
-/** How long a further measurement may take while the program runs. */
+/** How long a measurement may take that is repeated while the program runs. */
 #define UCT_PREDREG_MEASURE_LOOK_MAX_NSEC 250000
 
 /** A part of V, nanoseconds. Without the time of the copy, a send from a registered

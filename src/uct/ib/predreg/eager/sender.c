@@ -21,7 +21,7 @@ _Atomic(uint32_t) uct_predreg_sender_generation = 1;
 
 __thread uct_predreg_sender_t *uct_predreg_sender_mine;
 
-/* Counts of events outside of a thread's own send. Relaxed: the counts are only shown */
+/* Counts of events that no thread's sender counts. Relaxed: the counts are only shown */
 static _Atomic(uint64_t) late_hot;
 static _Atomic(uint64_t) late_bytes;
 static _Atomic(uint64_t) heated;
@@ -70,7 +70,7 @@ uct_predreg_sender_t *uct_predreg_sender_take(void)
 
     if (sender != NULL) {
         sender->is_taken = 1;
-        /* The former thread may have been cancelled within a send */
+        /* The thread that had the sender before may have been cancelled within a send */
         sender->issuing  = (uct_predreg_issuing_t){};
     }
     ucs_mutex_unlock(&lock);

@@ -59,8 +59,8 @@ typedef struct uct_predreg_sender_ep {
     uct_predreg_sender_range_t       ranges[UCT_PREDREG_MESSAGE_LAST];
 } uct_predreg_sender_ep_t;
 
-/** What a sending thread remembers, and its counters. Only the thread itself writes the
- *  fields. */
+/** What a sending thread remembers, and its counters. Unless something else is said, only
+ *  the thread itself writes the fields. */
 struct uct_predreg_sender {
     uct_predreg_sender_worker_t workers[UCT_PREDREG_SENDER_WORKERS];
     uct_predreg_sender_ep_t     eps[1 << UCT_PREDREG_SENDER_EP_BITS];
@@ -95,7 +95,7 @@ static inline void uct_predreg_senders_forget(void)
                               memory_order_release);
 }
 
-/** @return whether an entry that has this generation is still true. */
+/** @return whether an entry with this generation is up to date. */
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_sender_is_recent(uint32_t generation)
 {
@@ -130,8 +130,8 @@ uct_predreg_sender_add(_Atomic(uint64_t) *counter, uint64_t value)
                           value, memory_order_relaxed);
 }
 
-/** @return a sender for the calling thread, which keeps it until the thread ends; NULL if the
- *  allocation failed. */
+/** @return a sender for the calling thread, which has the sender until the thread ends;
+ *  NULL if there is no memory. */
 uct_predreg_sender_t *uct_predreg_sender_take(void);
 
 /** The sender of the thread; NULL: none was taken. Written by uct_predreg_sender_take()
