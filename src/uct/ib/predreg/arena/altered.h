@@ -33,8 +33,8 @@ typedef struct uct_predreg_altered {
                                        since the program orders its own calls for the
                                        same memory. The helper reads the bits as well,
                                        and may miss a new bit */
-    _Atomic(int)       is_any;     /**< Whether a bit was ever set. Relaxed, for
-                                       the same reason */
+    _Atomic(int)       is_any;     /**< Whether a bit was ever set. Relaxed, for the
+                                       same reason as bits */
 } uct_predreg_altered_t;
 
 

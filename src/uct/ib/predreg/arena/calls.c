@@ -147,7 +147,8 @@ static void advise_rest(const uct_predreg_pages_t *pages,
 }
 
 /* Answer advice by which the program discards the contents of memory: the memory reads as
- * zero afterwards. The kernel refuses to discard locked memory */
+ * zero afterwards. If any of the memory may be locked, ask the kernel, which refuses to
+ * discard locked memory */
 static int discard(uct_predreg_served_t *served,
                    const uct_predreg_pages_t *pages,
                    const uct_predreg_pages_t *part, int advice)

@@ -146,8 +146,8 @@ int uct_predreg_system_renew(void *address, size_t length)
     for (i = 0; i < sizeof(advices) / sizeof(advices[0]); ++i) {
         if ((uct_predreg_system_madvise(address, length, advices[i]) != 0) &&
             (errno != EINVAL)) {
-            /* The kernel would have to split a mapping, and the process has as many
-             * as it may have */
+            /* For this advice the kernel has to split a mapping, and the process has as
+             * many mappings as it may have */
             return 0;
         }
     }

@@ -117,7 +117,7 @@ static ucs_status_t reg_error(ucs_status_t status, int error)
 /* The facts that are the same in all columns */
 #define FACTS \
     .major             = 1, \
-    .ucp_cache         = { /* ucp_context.c: "try" is on where there are memory events */ \
+    .ucp_cache         = { /* ucp_context.c; "try": on if there are memory events */ \
         .name          = "RCACHE_ENABLE", \
         .default_value = "try", \
         .off           = "n", \
@@ -199,10 +199,11 @@ mem_reg_1_13(const uct_predreg_real_t *real, uct_md_h md, void *address, size_t 
 }
 
 /*
- * In 1.14 and 1.15 the flags are those of 1.13 (ucp_request_memory_reg(), ucp_mm.c), except
- * for pools of UCP's own. These ask for remote access as messages do: 0x360, and 0x364 if they
- * are locked. The purpose tells a pool that is not locked. A handle that ucp_mem_map() makes
- * for a program without one-sided communication asks for no access at all.
+ * In 1.14 and 1.15 the flags are those of 1.13 (ucp_request_memory_reg(), ucp_mm.c),
+ * except for pools of UCP's own. Such pools ask for remote access as messages do: 0x360,
+ * or 0x364 with LOCK. Only the purpose tells a pool without LOCK from a message. A handle
+ * that ucp_mem_map() makes for a program without one-sided communication asks for no
+ * access at all.
  */
 static uct_predreg_may_t may_1_14(unsigned flags, uct_predreg_purpose_t purpose)
 {

@@ -43,8 +43,8 @@ typedef enum {
                                         has to be registered */
     UCT_PREDREG_PURPOSE_POOL,      /**< A pool of UCX, which has allocated the
                                         memory for itself just before */
-    UCT_PREDREG_PURPOSE_OPTIONAL,  /**< An add-on registers a buffer, and can do
-                                        without */
+    UCT_PREDREG_PURPOSE_OPTIONAL,  /**< An add-on registers a buffer, and can do without
+                                        the registration */
     UCT_PREDREG_PURPOSE_WHOLE,     /**< All local data of a put or get, of which UCP
                                         registers each part: the library registers all
                                         data in place of one part. If this is refused, the
@@ -164,7 +164,7 @@ typedef struct uct_predreg_compat {
     /** Whether the flags of a registration show if no peer needs access. */
     int                   tells_local;
 
-    /** What may be done with a registration, given its flags. */
+    /** What may be done with a registration, given its flags and its purpose. */
     uct_predreg_may_t     (*may)(unsigned flags, uct_predreg_purpose_t purpose);
 
     /** Ask a memory domain about itself. */
@@ -194,7 +194,7 @@ typedef struct uct_predreg_compat {
 } uct_predreg_compat_t;
 
 
-/** All columns, in the order of their versions; NULL ends them. */
+/** All columns, in the order of their versions; NULL ends the list. */
 extern const uct_predreg_compat_t *const uct_predreg_compat_columns[];
 
 /**

@@ -48,8 +48,8 @@ typedef struct uct_predreg_cache_settings {
     uct_predreg_settings_t values;
 } uct_predreg_cache_settings_t;
 
-/** Most caches with settings: UCP's, and one of each managed component with a cache, of
- *  which there are few. */
+/** The most caches whose settings the library keeps: UCP's, and those of managed
+ *  components with a cache, which are few. */
 #define UCT_PREDREG_SETTINGS_CACHES 8
 
 /** Get a setting of a configuration as text. @return whether the configuration has the

@@ -140,7 +140,7 @@ int uct_predreg_addons_give_way(uct_predreg_core_t *core);
 
 
 /*
- * events.c: UCM's events, of which the core asks once.
+ * events.c: UCM's events, for which the core asks UCM once.
  */
 
 /** Have UCM tell the cache and the add-ons from now on what happens to memory. @return

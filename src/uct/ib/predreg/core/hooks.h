@@ -126,7 +126,8 @@ typedef struct uct_predreg_hooks {
      *  entered. */
     void         (*md_enter)(uct_md_h md);
 
-    /** The function has returned that md_enter or mkey_begin was called for. */
+    /** The caller of md_enter or mkey_begin is done: the domain's function has
+     *  returned. */
     void         (*md_leave)(uct_md_h md);
 
     /** Before UCP destroys a worker, together with all its registrations. */

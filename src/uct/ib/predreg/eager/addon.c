@@ -154,7 +154,7 @@ static void unmapped(uct_predreg_core_t *core, uintptr_t start, uintptr_t end)
     uct_predreg_hot_unmapped(start, end);
 }
 
-/* End a use whose memory has to give way to other memory */
+/* End a use of a hot buffer, to make room for other memory */
 static void end_use(void *domain, uct_mem_h memh)
 {
     const uct_md_mem_dereg_params_t params = {

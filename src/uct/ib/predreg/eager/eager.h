@@ -199,8 +199,8 @@ ucs_status_t uct_predreg_eager_measure(const uct_predreg_real_t *real,
 void uct_predreg_eager_tell(uct_predreg_tell_t tell, void *arg);
 
 
-/** In a forked child, where there is no other thread: the parent's contexts are
- *  not the child's. */
+/** In a forked child, where there is no other thread: forget the parent's contexts,
+ *  workers and sends. */
 void uct_predreg_eager_fork(void);
 
 END_C_DECLS

@@ -94,7 +94,7 @@ typedef struct uct_predreg_registration {
 /** After how many sends a buffer of a context becomes hot. */
 typedef struct uct_predreg_thresholds {
     /** For each class of lengths; UCS_REUSE_NEVER: no buffer of the class becomes hot.
-     *  Relaxed: no other memory is read through them */
+     *  Relaxed: no other memory is read through the numbers */
     _Atomic(uint32_t)  sends[UCS_REUSE_NUM_CLASSES];
 
     /** When to look again at the costs, ns by the caller's clock; UINT64_MAX: a thread is

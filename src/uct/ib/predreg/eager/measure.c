@@ -101,7 +101,8 @@ static void measure_clock(measure_t *measure)
     measure->clock = best;
 }
 
-/* @return whether less than a part of the allowed time has passed since measuring began */
+/* @return whether less than @a part of the allowed time has passed since measuring
+ * began */
 static int is_before(const measure_t *measure, double part)
 {
     uint64_t max_nsec = measure->params->max_nsec;
