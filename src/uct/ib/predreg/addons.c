@@ -18,7 +18,8 @@
 #include <stddef.h>
 
 
-/* Warn of knobs of add-ons that the library was built without (PREDREG_WITH_*, by configure) */
+/* Warn of each setting of the user for an add-on left out of the library by configure
+ * (PREDREG_WITH_*) */
 static void
 start_absent(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks, ucs_status_t events)
 {

@@ -12,8 +12,8 @@
 
 BEGIN_C_DECLS
 
-/** The add-ons, in the order in which they are called; NULL at the end. An add-on that
- *  calls hooks of other add-ons comes after these add-ons. */
+/** The add-ons, in the order of their calls by the core; NULL at the end. An add-on whose
+ *  hooks call the hooks of other add-ons comes after the others. */
 extern const uct_predreg_addon_t *const uct_predreg_addons[];
 
 END_C_DECLS

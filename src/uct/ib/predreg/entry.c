@@ -20,15 +20,16 @@
 
 /* Communications of the program, and its waiting */
 
-/* Whether the cache manages memory of a domain. Relaxed: a thread that does not see a
- * new domain yet looks again at its next call */
+/* Whether the cache manages memory of any domain. Relaxed: a thread that does not see the
+ * first domain yet looks again at its next communication or wait */
 static int is_managing(uct_predreg_core_t *core)
 {
     return atomic_load_explicit(&core->num_managed, memory_order_relaxed) > 0;
 }
 
-/* A number that tells the calls of one caller apart: the number of the path of calls that
- * led there or, without a table of paths, the depth of the stack */
+/* @return a number that tells communications of one call site apart: the number of the
+ * path of calls that led to the call site; without a table of paths, an address that
+ * stands for the depth of the stack */
 static uint64_t path_of(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                         const uct_predreg_comm_t *comm)
 {
@@ -43,8 +44,8 @@ void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
     const uct_predreg_observer_t *observer = core->observer;
     ucs_rcache_pred_context_t context;
 
-    /* Nobody would look for the context: UCX keeps everything registered
-     * (leave-pinned), or there is no adapter */
+    /* Nobody would look for the context: no trace is recorded, and no domain is managed,
+     * since UCX keeps everything registered (leave-pinned) or there is no adapter */
     if (!is_managing(core) && (observer == NULL)) {
         return;
     }
@@ -60,7 +61,8 @@ void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
 
 void uct_predreg_idle(uct_predreg_core_t *core, ucs_rcache_pred_idle_t *idle)
 {
-    /* The helper thread starts with the first domain */
+    /* Before the first domain is managed the cache has no work: then the core need not be
+     * told of the next waits of this thread */
     if ((core->pred != NULL) && is_managing(core)) {
         ucs_rcache_pred_idle(core->pred, idle);
     } else {
@@ -75,7 +77,7 @@ void uct_predreg_idle(uct_predreg_core_t *core, ucs_rcache_pred_idle_t *idle)
 static __thread uct_predreg_packed_key_t packed_key;
 
 
-/* @return the handle of this library behind a handle from UCP, or NULL */
+/* @return the pieces handle behind a handle from UCP; NULL: it is a handle of UCX */
 static uct_predreg_pieces_memh_t *
 pieces_of(const uct_predreg_domain_t *domain, uct_mem_h memh)
 {
@@ -107,8 +109,8 @@ static int is_keyless(const uct_predreg_domain_t *domain, uct_mem_h memh)
     return (pieces != NULL) && pieces->keyless;
 }
 
-/* Withdraw the key that this thread packs: UCP packs a part of the key with a keyless
- * handle, whose memory is not registered */
+/* Withdraw the key under packing: UCP packs a part of the key with a keyless handle, and
+ * the memory of the handle is not registered */
 static ucs_status_t withdraw(const uct_predreg_core_t *core)
 {
     /* Relaxed: see state.h */
@@ -146,15 +148,15 @@ pack(const uct_predreg_core_t *core, uct_predreg_domain_t *domain, uct_md_h md,
     return status;
 }
 
-/* Pack a part of a key of UCP, where there are keyless handles */
+/* Pack a domain's part of a key of UCP, in a process where UCP has keyless handles */
 static UCS_F_NOINLINE ucs_status_t
 pack_part(const uct_predreg_core_t *core, uct_predreg_domain_t *domain,
           uct_md_h md, uct_mem_h memh, const uintptr_t *args)
 {
     ucs_status_t status;
 
-    /* The last argument is the address of the key, in the versions of UCX with keyless
-     * handles */
+    /* In the versions of UCX with keyless handles, the last argument is the address that
+     * the domain writes its part of the key to */
     uct_predreg_packed_key_part(&packed_key, (void*)args[3]);
 
     status = ((domain != NULL) && is_keyless(domain, memh)) ?
@@ -171,8 +173,8 @@ uct_predreg_mkey_pack_v2(uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
-    /* Without keyless handles nobody needs to know the key of a part. Relaxed: see
-     * state.h */
+    /* Only if UCP has keyless handles, a key may have to be withdrawn, and this library
+     * notes which key each part belongs to. Relaxed: see state.h */
     return ucs_unlikely(atomic_load_explicit(&core->has_keyless,
                                              memory_order_relaxed) && is_ucp) ?
            pack_part(core, domain, md, memh, args) :
@@ -220,8 +222,9 @@ static void iface_opened(uct_md_h md, uct_worker_h worker, uct_iface_h iface)
     uct_predreg_iface_opened(&uct_predreg_core, md, worker, iface);
 }
 
-/* The hooks look their domain up in the table of domains. A call for a domain outside of
- * the table is passed on to UCX unchanged */
+/* The hooks look up UCT's domain in the table of domains. A call for a domain outside of
+ * the table is passed on to UCX unchanged, except for the end of a use that a forked
+ * child has inherited (uct_predreg_unknown_mem_dereg()) */
 
 static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length,
                             unsigned flags, uct_predreg_purpose_t purpose,

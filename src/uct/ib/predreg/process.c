@@ -22,37 +22,39 @@
 
 /*
  * The fork handlers. Before a fork the parent deregisters its idle regions, for two
- * reasons. On kernels that do not copy pinned pages for the child, the parent's next write
- * would give the parent a new page, while the adapter keeps using the old one. And where
- * rdma-core withholds registered memory from children (MADV_DONTFORK), the child would miss
- * the memory. A user who knows that neither applies says so with UCX's own
- * RCACHE_PURGE_ON_FORK=n. The child starts without regions and without a helper; inherited
- * objects of UCX belong to the parent. The lock of UCM's memory events is the child's own,
- * and is free. Free memory of the arena is kept from the child, which can do nothing with
- * free memory.
+ * reasons. On kernels that do not copy pinned pages for the child, the parent's next
+ * write would give the parent a new page, while the adapter keeps using the old one. And
+ * where rdma-core withholds registered memory from children (MADV_DONTFORK), the child
+ * would miss the memory. A user who knows that neither reason applies turns the
+ * deregistration off by UCX's own setting RCACHE_PURGE_ON_FORK=n. The child starts
+ * without regions and without a helper; inherited objects of UCX belong to the parent.
+ * The child lets go of its copy of the lock of UCM's memory events (compat/ucm_lock.h).
+ * The child does not inherit free memory of the arena, for which it has no use.
  *
- * The handler of a signal may fork where the handler has interrupted this library: where
- * its thread has a lock that the fork handler would take, or a lock that the helper waits
- * for while the helper holds another one. There the fork handler can wait for nothing, and
- * deregister nothing. Instead no use finds older registrations from the fork on, as if all
- * memory had been unmapped, and the helper deregisters them: the parent does not write to
- * pages that the child got. The child goes without two gains: it misses memory that is
- * withheld from children, and it copies free memory of the arena. The child may do what
- * POSIX allows in the child of a process with threads: call functions that are safe in
- * handlers, and run another program or end. The child must not return from the handler.
+ * A signal's handler may call fork() in a thread that it has interrupted within this
+ * library. The thread may hold a lock that the fork handlers would take, or a lock that
+ * the helper waits for while the helper holds another one. So the fork handlers wait for
+ * nothing then, and deregister nothing. Instead, from the fork on, no use finds an older
+ * registration, as if all memory had been unmapped, and the parent's helper deregisters
+ * the memory later: no new use makes the adapter access pages that the child has got.
+ * Such a child has two disadvantages: it misses memory that rdma-core withholds from
+ * children, and it inherits free memory of the arena. The child may do what POSIX allows
+ * in the child of a process with threads: call functions that are safe in signal
+ * handlers, and run another program or end. The child must not return from the signal's
+ * handler.
  */
 
 /* The state of the fork handlers, which get no argument. Written before the handlers are
  * installed */
 static uct_predreg_core_t *forking;
 
-/* Whether this thread forks in a signal's handler that has interrupted a function of this
- * library. The forking thread writes it before the fork, for the handlers after the fork */
+/* Whether the thread forks in a signal's handler, which has interrupted a function of the
+ * library. fork_prepare() writes the flag for fork_parent() and fork_child() */
 static __thread int is_interrupting __attribute__((tls_model("initial-exec")));
 
-/* Whether this thread is in a signal's handler that may have interrupted a function of this
- * library, such as a hook of memory, which takes the lock of the cache. No handler
- * interrupts hooks of the arena and of Firehose (ucs/base/hook.h) */
+/* Whether this thread is in a signal's handler that may have interrupted a function of
+ * this library, such as a hook of memory, which takes the lock of the cache. Hooks of the
+ * arena and of Firehose defer signals (ucs/base/hook.h), and are never interrupted */
 static int has_interrupted(uct_predreg_core_t *core)
 {
     return (uct_predreg_within > 0) || ucs_rcache_pred_is_in_round() ||
@@ -105,9 +107,9 @@ static void fork_child(void)
     uct_predreg_core_t *core = forking;
 
     ucs_rank_forget();
-    /* Make the lock anew. The child's copy may be held by the thread that forked, which is
-     * the only one now, or by another thread of the parent, which would never release the
-     * copy */
+    /* Make the lock anew. The forking thread, the child's only thread, may hold the
+     * child's copy of the lock; or another thread of the parent, absent here, would never
+     * release the copy */
     ucs_mutex_init(&core->lock, UCS_RANK_CORE, 0);
     uct_predreg_ucm_lock_forked();
     uct_predreg_domains_reset();

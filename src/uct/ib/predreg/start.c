@@ -33,10 +33,10 @@
 #define THREAD_PATIENCE 5000000000ul
 
 
-/* See to it that a trace has all uses. The leave-pinned policy keeps UCX's own cache on.
- * Where that cache answers uses without a call of this library, the trace would lack them:
- * there the cache of this library takes its place, and leaves everything registered as
- * well */
+/* See to it that a trace has all uses. The leave-pinned policy keeps UCX's own cache on,
+ * and in some versions UCX's cache answers uses without a call of this library: the trace
+ * would lack these uses. There the cache of this library takes the place of UCX's,
+ * and leaves everything registered as UCX's would */
 static void record_without_ucx_cache(uct_predreg_core_t *core)
 {
     uct_predreg_knobs_t *knobs = &core->knobs;
@@ -52,7 +52,8 @@ static void record_without_ucx_cache(uct_predreg_core_t *core)
     knobs->budget = 0;
 }
 
-/* Tell calls apart by their paths, or by their depth if there is no memory for paths */
+/* Prepare for telling the communications of one call site apart by the path of calls that
+ * led there. Without memory for the paths, the depth of the stack tells them apart */
 static void paths_start(uct_predreg_core_t *core)
 {
     if (core->knobs.unwind &&
@@ -63,7 +64,7 @@ static void paths_start(uct_predreg_core_t *core)
     }
 }
 
-/* Warn of bounds, which the leave-pinned policy ignores */
+/* Warn if the user has set bounds: the leave-pinned policy ignores them */
 static void tell_ignored(const uct_predreg_knobs_t *knobs)
 {
     if ((knobs->max_pinned != SIZE_MAX) || (knobs->max_regions != ULONG_MAX) ||
@@ -95,9 +96,9 @@ static ucs_status_t core_start(uct_predreg_core_t *core, ucs_status_t *events_p)
         return UCS_OK;
     }
 
-    /* Load the components, as UCX does before UCX installs memory hooks: a library that
-     * is loaded later may free by functions that the hooks do not know
-     * (UCX_MEM_MMAP_HOOK_MODE=reloc in 1.18) */
+    /* This call makes UCX load its components before memory hooks are installed, as UCX
+     * does itself: a library that is loaded after the hooks may free memory by functions
+     * that the hooks do not know (UCX_MEM_MMAP_HOOK_MODE=reloc in 1.18) */
     uct_predreg_components_are_here(core);
     *events_p = uct_predreg_vm_events_start(core);
     if (*events_p != UCS_OK) {
@@ -151,8 +152,9 @@ uct_predreg_core_init_13(const uct_predreg_real_t *real)
     return &hooks;
 }
 
-/* @param [in] nothing  Why nothing was managed: a user who finds no summary would look for the
- *                      reason. NULL: something was */
+/* @param [in] nothing  Why nothing was managed: the summary says so in place of its
+ *                      numbers, as a user without a summary would look for the reason.
+ *                      NULL: something was managed */
 static void print_summary(uct_predreg_core_t *core, const char *nothing)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
@@ -163,7 +165,7 @@ static void print_summary(uct_predreg_core_t *core, const char *nothing)
         return;
     }
 
-    /* Domains that are still open have pinned memory, which the summary is to show */
+    /* Open domains have pinned memory, which the summary is to show */
     uct_predreg_note_pinned(core);
     uct_predreg_snapshot(core, &snapshot);
     if (nothing != NULL) {
@@ -175,10 +177,11 @@ static void print_summary(uct_predreg_core_t *core, const char *nothing)
 }
 
 /*
- * Whether there can be a summary. Programs call exit() in handlers of signals, and such a
- * handler may have interrupted this thread anywhere: with the lock of the cache, which
- * nobody gets any more then, or in a domain, for which the helper thread waits. The process
- * has to end all the same.
+ * Stop the helper and the threads of add-ons, unless the lock of the cache stays taken. A
+ * program may call exit() in the handler of a signal that has interrupted this thread
+ * anywhere: while the thread held the lock of the cache, which nobody gets any more then,
+ * or while the thread was in a domain, for which the helper waits. The process has to end
+ * all the same, so each wait has an end. @return whether there can be a summary
  */
 static int calm_down(uct_predreg_core_t *core)
 {
@@ -230,15 +233,15 @@ UCS_F_DTOR static void core_exit(void)
     }
     uct_predreg_live_stop(core);
     uct_predreg_addons_call(core, exit, core, nothing);
-    /* This process does not leave the node's processes, because its other
-     * threads may still communicate. The other processes notice when it is
+    /* This process stays on the list of the node's processes, because its other threads
+     * may still communicate. The other processes of the node notice when this process is
      * gone. */
 }
 
 
 /*
- * What the core says of itself to a tool in its process, through the preloaded library:
- * status/aside.h has the lines.
+ * What the core says of itself to a tool in its process, which asks through the preloaded
+ * library: status/aside.h lists the lines.
  */
 
 

@@ -17,18 +17,19 @@
 #include <stdatomic.h>
 
 
-/* Written when the core starts */
+/* The core that the hooks work for: hooks get no state as an argument. Written when the
+ * core starts */
 static uct_predreg_core_t *core_of_hooks;
 
-/* The number of requests to all Firehoses of the process, and of hits, which needed no
- * message. Relaxed: nothing else depends on the numbers. A forked child clears them while
- * it has a single thread */
+/* The number of requests to all Firehoses of the process, and how many of them were hits,
+ * which needed no message to the peer. Relaxed: nothing else depends on the numbers. A
+ * forked child clears both while it has a single thread */
 static _Atomic(uint64_t) num_requests;
 static _Atomic(uint64_t) num_hits;
 
 
-/* The share of the process in the bound of the node, if all ranks of the job on the node
- * take as much */
+/* @return how many bytes of the node's bound this process may pin, if each rank of the
+ * job on the node gets the same share; UINT64_MAX: the node has no bound */
 static uint64_t get_node_share(const uct_predreg_core_t *core, size_t page)
 {
     uint64_t node = core->knobs.node_max_pinned;

@@ -22,15 +22,16 @@ BEGIN_C_DECLS
 
 extern const uct_predreg_addon_t uct_predreg_firehose_addon;
 
-/** @param [in] domains  In how many managed domains each byte is registered. 0: in all of
- *                       the process.
- *  @return how many bytes the bounds of the process and of the node leave for Firehose, if
- *          nothing else is registered, and other ranks of the job on the node take as much;
- *          UINT64_MAX: there are no bounds. */
+/** @param [in] domains  In how many managed domains each byte is registered. 0: in all
+ *                       managed domains of the process.
+ *  @return how many bytes Firehose may pin within the bounds of the process and of the
+ *          node, if this process registers nothing else, and each other rank of the job
+ *          on the node takes the same share; UINT64_MAX: there are no bounds, or no
+ *          managed domains. */
 uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains);
 
-/** Count further requests to Firehose, and how many of them were hits, which need no
- *  message. Any thread. */
+/** Add to the counts of requests to Firehose, and of the hits among them, which needed no
+ *  message to the peer. Any thread. */
 void uct_predreg_firehose_count(uint64_t requests, uint64_t hits);
 
 END_C_DECLS

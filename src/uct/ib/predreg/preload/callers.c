@@ -17,8 +17,8 @@
  * after it was written.
  */
 
-/* Libraries that call UCX. If there are more, the others are looked up at each
- * of their calls. */
+/* How many libraries that call UCX are remembered. The UCX of any further library is
+ * searched for at each of its calls. */
 #define MAX_CALLERS 64
 
 
@@ -31,11 +31,11 @@ typedef struct caller {
 
 
 /* The function PREDREG_UCX_FUNCTION of each UCX; NULL: there are no more.
- * Relaxed: what counts is the address. */
+ * Relaxed: the addresses are only compared, and nothing is read through them. */
 static _Atomic(const void*) ucx_functions[PREDREG_UCX_REST];
 
-/* Callers of a process with more than one UCX. They stay true, since the
- * libraries are kept. */
+/* The libraries that have called UCX, in a process with more than one UCX. The entries
+ * stay true, since the libraries are kept loaded. */
 static caller_t callers[MAX_CALLERS];
 
 /* How many entries were taken. Relaxed: each entry says itself (is_known) whether it is
@@ -43,8 +43,8 @@ static caller_t callers[MAX_CALLERS];
 static _Atomic(unsigned) num_callers;
 
 
-/* In place of a function that was not found. It returns a value as wide as a pointer,
- * since some functions of UCP return a pointer with the status. */
+/* Called in place of a missing function. The value is as wide as a pointer, since some
+ * functions of UCP return a status as a pointer. */
 static intptr_t missing_function(void)
 {
     return UCS_ERR_UNSUPPORTED;
@@ -65,7 +65,7 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
         predreg_keep_library(addr);
     }
 
-    /* Relaxed: see PREDREG_REAL() */
+    /* Relaxed: see PREDREG_REAL_OF() */
     atomic_store_explicit(real_p, addr, memory_order_relaxed);
     return addr;
 }
@@ -73,7 +73,7 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
 /* Raise the number of counted UCXs to @a count, unless it is as high already. */
 static void count_ucx(unsigned count)
 {
-    /* Relaxed: see callers.h */
+    /* Relaxed: see state.h */
     unsigned counted = atomic_load_explicit(&predreg_num_ucx,
                                             memory_order_relaxed);
 
@@ -101,7 +101,7 @@ static unsigned number_of(const void *function)
         }
 
         if (known == function) {
-            /* The thread that gave the number may not have counted yet */
+            /* Another thread may have given the UCX its number, and not counted it yet */
             count_ucx(ucx + 1);
             return ucx;
         }
@@ -125,7 +125,7 @@ static void caller_add(const void *address, unsigned ucx)
     }
 
     predreg_keep_library(address);
-    /* Another thread may have added the library meanwhile, without harm */
+    /* Another thread may have added the library meanwhile: two entries do no harm */
     i = atomic_fetch_add_explicit(&num_callers, 1, memory_order_relaxed);
     if (i >= MAX_CALLERS) {
         return;
@@ -170,8 +170,8 @@ unsigned predreg_find_ucx(const void *caller)
     }
 
     ucx = number_of(function);
-    /* As long as there is one UCX, nothing need be remembered, and plug-ins
-     * can be closed */
+    /* As long as there is one UCX, the caller need not be remembered: a plug-in that
+     * calls UCX is not kept loaded */
     if (atomic_load_explicit(&predreg_num_ucx, memory_order_relaxed) > 1) {
         caller_add(caller, ucx);
     }

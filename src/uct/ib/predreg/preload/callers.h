@@ -22,9 +22,10 @@
  * to the UCX whose function the caller would have got without this library. The core is
  * told of the call only if the core is linked with the same UCX.
  *
- * Each object of UCX descends from a configuration or a domain. So functions that make a
- * configuration or a domain notice a further UCX: they look up their caller's UCX. Other
- * functions do so only if there is more than one UCX.
+ * Each object of UCX descends from a configuration or a domain. So the overriding
+ * functions that make a configuration or a domain look up their caller's UCX at each
+ * call, and notice a further UCX. Other overriding functions look it up only if there is
+ * more than one UCX.
  */
 
 /** The function that called the present one; to be used in an overriding
@@ -35,11 +36,12 @@
  * Find the UCX that the caller would have got without this library. Any thread;
  * takes the lock of the dynamic loader if the caller is not known yet.
  *
- * @return its number, less than PREDREG_MAX_UCX.
+ * @return the number of the UCX, less than PREDREG_MAX_UCX.
  */
 unsigned predreg_find_ucx(const void *caller);
 
-/** As predreg_find_ucx(), if the process has more than one UCX. */
+/** As predreg_find_ucx(), but without a search if the process has a single UCX, which has
+ *  the number 0. */
 static UCS_F_ALWAYS_INLINE unsigned predreg_ucx(const void *caller)
 {
     return ucs_likely(atomic_load_explicit(&predreg_num_ucx,
@@ -53,10 +55,10 @@ static UCS_F_ALWAYS_INLINE unsigned predreg_ucx(const void *caller)
  *
  * @param [in]  ucx     Number of that UCX.
  * @param [in]  name    Name of the function.
- * @param [out] real_p  Filled with the function, if it is the same for all callers of the
- *                      UCX.
- * @return the function. Without a function of the name, an error is printed, and a function
- *         is returned that returns UCS_ERR_UNSUPPORTED.
+ * @param [out] real_p  Filled with the function for the next calls, unless the number of
+ *                      the UCX is PREDREG_UCX_REST, which several UCXs share.
+ * @return the function. If there is none of this name, an error is printed, and a
+ *         function is returned that returns UCS_ERR_UNSUPPORTED.
  */
 void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
                       _Atomic(void*) *real_p);

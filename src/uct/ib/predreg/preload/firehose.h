@@ -24,9 +24,9 @@ BEGIN_C_DECLS
  */
 
 /**
- * As ucp_mem_map(), for buckets of Firehose: they are not a use of the cache,
- * but count within the bounds, as a registration of each managed memory domain,
- * until they are unmapped by ucp_mem_unmap(). Idle regions of the cache give
+ * As ucp_mem_map(), for buckets, the units in which Firehose pins memory. A bucket is no
+ * use of the cache, but counts within the bounds, as a registration with each managed
+ * memory domain, until ucp_mem_unmap() unmaps the bucket. Idle regions of the cache give
  * way.
  *
  * @return what ucp_mem_map() does; UCS_ERR_EXCEEDS_LIMIT if there is no room
@@ -37,12 +37,12 @@ ucs_status_t predreg_firehose_map_1(ucp_context_h context,
                                     ucp_mem_h *memh_p);
 
 /** @return how many bytes of buckets of a context the bounds have room for, if
- *          nothing else is registered; UINT64_MAX: there are no bounds. It may become
- *          less, where locked memory is limited and UCX takes more for itself. */
+ *          nothing else is registered; UINT64_MAX: there are no bounds. The room becomes
+ *          less when UCX locks more memory for itself and the system limits it. */
 uint64_t predreg_firehose_room_2(ucp_context_h context);
 
-/** Count further requests to Firehose, and the hits among them, which needed no message,
- *  for the summary. Waits for nothing. */
+/** Add to the counts of requests to Firehose, and of the hits among them, which needed no
+ *  message to the peer; the summary shows both. Waits for nothing. */
 void predreg_firehose_count_1(uint64_t requests, uint64_t hits);
 
 END_C_DECLS

@@ -19,8 +19,8 @@
  * How long a communication of UCP is.
  */
 
-/** The length of a communication with a datatype that is not contiguous. The length is
- *  not known here, so it is taken to be as long as can be. */
+/** The length of a communication with a datatype that is not contiguous. The true length
+ *  is not known here, so the communication counts as one of the longest. */
 #define PREDREG_LENGTH_UNKNOWN SIZE_MAX
 
 /** @return the length of @a count elements of a datatype, bytes. */

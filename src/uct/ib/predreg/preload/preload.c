@@ -27,8 +27,9 @@
 
 static pthread_once_t start_once = PTHREAD_ONCE_INIT;
 
-/* The call that starts the core, while start_once runs; start_core() writes
- * started_hooks */
+/* The UCX and the caller of the call that starts the core: pthread_once() gives
+ * start_core() no argument. started_hooks: the hooks that start_core() got from the
+ * core */
 static __thread __attribute__((tls_model("initial-exec"))) struct {
     unsigned   ucx;
     const void *caller;
@@ -37,9 +38,10 @@ static const uct_predreg_hooks_t *started_hooks;
 
 static uct_predreg_real_t real;
 
-/* Written by the constructor, or before the constructor if the constructor of another
- * library uses UCX. The path of the core is found before the program can change its
- * folder: the path of this library may be relative to the folder. Empty: not found. */
+/* The path of the core; empty: not found. Written by the constructor of this library, or
+ * before, if the constructor of another library uses UCX: early, since the path of this
+ * library may be relative to the working folder, and the program may change the
+ * folder. */
 static char core_path[PATH_MAX];
 
 /* Why nothing of this process, or of one UCX in the process, is managed, and the
@@ -56,7 +58,7 @@ static uct_predreg_status_func_t core_status;
 static uct_predreg_core_init_func_t core_init;
 static int core_was_tried;
 
-/* Whether nothing of a UCX is managed since the core works with another UCX. Relaxed:
+/* Whether nothing of a UCX is managed because the core works with another UCX. Relaxed:
  * nothing is read through the flag, and threads that ask at the same time come to the
  * same answer */
 static _Atomic(int) is_aside_for[PREDREG_MAX_UCX];
@@ -112,8 +114,8 @@ static int is_known_version(const void *caller)
     return 1;
 }
 
-/* @return an overriding function of another copy of this library, if that copy comes before
- * this copy and so sees the calls of UCX; else NULL */
+/* @return an overriding function of another copy of the library, if the other copy comes
+ * before the present one and so sees the calls of UCX; else NULL */
 static const void *find_first_copy(void)
 {
     const void *first = dlsym(RTLD_DEFAULT, PREDREG_UCX_FUNCTION);
@@ -121,15 +123,15 @@ static const void *find_first_copy(void)
     return ((first != NULL) && predreg_is_other_copy(first)) ? first : NULL;
 }
 
-/* @return whether anything is to be managed, whatever UCX there is. Else this library has
- * stepped aside. */
+/* @return whether the process can be managed at all, with any version of UCX. Else this
+ * library has stepped aside. */
 static int may_manage(void)
 {
     const void *first = find_first_copy();
     char detail[UCT_PREDREG_ASIDE_MAX];
 
-    /* The environment comes from a user without these rights, and names files to be
-     * written */
+    /* The program has more rights than its user. The user has set the environment, and
+     * its variables name files for the core to write */
     if (getauxval(AT_SECURE)) {
         step_aside(UCT_PREDREG_ASIDE_RIGHTS, NULL);
     } else if (first != NULL) {
@@ -147,9 +149,9 @@ static int may_manage(void)
     return 0;
 }
 
-/* Load the core, once, into a process with a UCX that the core may work with. The
- * constructor of this library calls this first, while the library is being loaded, or else
- * start_core(), which one thread runs. */
+/* Load the core, at the first call, into a process with a UCX that the core may work
+ * with. The first call comes from the constructor of this library, or else from
+ * start_core(), which only one thread runs: so there is no lock. */
 static void load_core(const void *caller)
 {
     char detail[2 * PATH_MAX];
@@ -298,9 +300,8 @@ int predreg_sibling(const char *name, char *path, size_t max)
 }
 
 /*
- * libucp_windows.so, and the functions of this library for libucp_windows.so: see
- * predreg_windows_env_t. libucp_windows.so is linked with UCP, and so calls the UCP that
- * the core works with.
+ * Loading libucp_windows.so, and functions for libucp_windows.so (predreg_windows_env_t).
+ * Their caller is always libucp_windows.so, linked with the same UCP as the core.
  */
 
 static ucs_status_t
@@ -393,13 +394,13 @@ void predreg_windows_load(void)
 }
 
 
-/* Open MPI may replace UCX's memory hooks by its own, which tell UCX of unmapped memory
- * and of nothing else; the arena, and a trace with mappings, need UCX's hooks
- * (opal/mca/common/ucx of Open MPI 4 and 5). So have Open MPI leave UCX's hooks in place. A
- * setting of the user stays. Where UCX was told to have no hooks, memory is managed by Open
- * MPI's hooks alone. Where UCX was told to put its hooks into the tables of libraries
- * (reloc), Open MPI's hooks stay: without these, Open MPI 4.1 hangs in its start with UCX
- * 1.13, which allocates memory in a hook */
+/* Have Open MPI leave UCX's memory hooks in place, for the arena and for a trace, which
+ * need to know of mapped memory: Open MPI may replace the hooks by its own, which tell
+ * UCX of unmapped memory only (opal/mca/common/ucx of Open MPI 4 and 5). A setting of the
+ * user stays. Open MPI's hooks stay if the user has told UCX to have no hooks, since
+ * nothing else would tell of unmapped memory; and if the user has told UCX to put its
+ * hooks into the tables of libraries (reloc): without Open MPI's hooks, Open MPI 4.1
+ * hangs in its start with UCX 1.13, which allocates memory in a hook */
 static void keep_ucx_hooks(void)
 {
     const char *arena = getenv("UCX_RCACHE_PRED_ARENA");
@@ -426,21 +427,22 @@ UCS_F_CTOR static void predreg_constructor(void)
 
 
 /*
- * Says at exit that MPI has not used UCX, if a summary or a trace was asked for: a user who
- * finds neither would look for the reason. The core is not even loaded then. Debian's Open
- * MPI uses UCX only where told to.
+ * Says at exit that MPI has not used UCX, if a summary or a trace was asked for: a user
+ * who finds neither would look for the reason. The core, which was not started, cannot
+ * say it. Debian's Open MPI uses UCX only where the user tells it to.
  */
 
 
-/* Process that loaded this library. A forked child says nothing: the state below is its
- * parent's. */
+/* The process into which the library was loaded. A forked child says nothing at its
+ * exit. */
 static pid_t loaded_by;
 
-/* Standard error of the start. At the end the descriptor may be a file of the program */
+/* Standard error at the time of loading: at exit the same descriptor may be a file of the
+ * program, where the message must not go */
 static ucs_rcache_pred_own_fd_t first_stderr;
 
 
-/* @return whether a variable is set and not empty */
+/* @return whether a variable of the environment is set, and neither empty nor "none" */
 static int is_set(const char *name)
 {
     const char *value = getenv(name);

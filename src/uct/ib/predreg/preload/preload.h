@@ -32,16 +32,18 @@ predreg_map_window(unsigned ucx, ucp_context_h context,
                    unsigned *num_p);
 
 
-/** Bytes of the keys of a dynamic window: the number of entries, and 32 entries, each of an
- *  address, a length and 1024 bytes for a key (osc_ucx.h of Open MPI 4.0 and 4.1). */
+/** Bytes of the table of keys that Open MPI 4 gets from a peer with a dynamic window
+ *  (MPI_Win_create_dynamic()): the number of entries, and 32 entries, each of an address,
+ *  a length and 1024 bytes for a key (osc_ucx.h of Open MPI 4.0 and 4.1). */
 #define PREDREG_DYNAMIC_ENTRY (2 * sizeof(uint64_t) + 1024)
 #define PREDREG_DYNAMIC_KEYS  (sizeof(uint64_t) + 32 * PREDREG_DYNAMIC_ENTRY)
 
-/** Load libucp_windows.so, beside this library, once. */
+/** Load libucp_windows.so from the folder of this library, at the first call. */
 void predreg_windows_load(void);
 
-/** Find the file of a library beside this library.
- *  @return 0 if the name of the file is not known. */
+/** Find the path of a library in the folder of this library.
+ *  @param [in] max  Room at @a path, bytes.
+ *  @return 0 if the folder is not known or the path is too long, else not 0. */
 int predreg_sibling(const char *name, char *path, size_t max);
 
 
@@ -49,8 +51,8 @@ int predreg_sibling(const char *name, char *path, size_t max);
  *          not that of a window, and the operation goes to UCP. */
 const predreg_windows_t *predreg_serving(unsigned ucx, ucp_rkey_h rkey);
 
-/** In an overriding function of an operation with a key: the function that the operation
- *  goes to. */
+/** For use in an overriding function of an operation with a key: the function that the
+ *  operation goes to, of libucp_windows.so or of UCP. */
 #define PREDREG_ROUTE(_ucx, _rkey, _name) \
     ({ \
         const unsigned routed            = _ucx; \
@@ -60,12 +62,13 @@ const predreg_windows_t *predreg_serving(unsigned ucx, ucp_rkey_h rkey);
         ucs_likely(serving == NULL) ? PREDREG_REAL(routed, _name) : serving->_name; \
     })
 
-/** Load and start the core, if the core works with this UCX and nobody has tried yet;
- *  else say once that nothing of the UCX is managed.
+/** Load and start the core, unless tried before, if the core works with this UCX. If the
+ *  core works with another UCX, print once that nothing of this UCX is managed.
  *  @return the hooks, as predreg_hooks(). */
 const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller);
 
-/** @return the functions of the core's UCX, UCP's included. UCP must have been loaded. */
+/** @return the functions of the core's UCX, those of UCP included. To be called once the
+ *          caller has loaded UCP. */
 const uct_predreg_real_t *predreg_real_ucp(unsigned ucx, const void *caller);
 
 #endif

@@ -13,13 +13,13 @@
 
 /*
  * Overriding functions for all communications of UCP. Each tells the core of the
- * communication and its call site (begin()), calls the function that it overrides, or the
- * windows' function if the key of a put or get is that of a window, and ends the
+ * communication and its call site (begin()), calls the function that it overrides, or
+ * that of libucp_windows.so if the key of a put or get is that of a window, and ends the
  * communication (end()). UCP implements some communications by others, which come through
  * here again: the core is told of the outer call only, which the program made.
  *
- * begin() and end() are inlined, so that PREDREG_CALLER and the frame address are those of
- * the overriding function.
+ * begin() and end() are inlined, so that PREDREG_CALLER and the frame address are those
+ * of the overriding function.
  */
 
 
@@ -38,8 +38,8 @@ typedef struct send {
     const ucp_request_param_t *param;
 } send_t;
 
-/* The core's changes of a send. The core gets the address, so the changes are no part of
- * send_t: the compiler keeps the fields of send_t in registers */
+/* The core's changes of a send. The changes are no part of send_t, since the core gets
+ * their address: the compiler can keep the fields of send_t in registers */
 typedef struct changed {
     uct_predreg_send_t  send;
     ucp_request_param_t param;
@@ -232,9 +232,9 @@ static void change_param(changed_t *changed, const ucp_request_param_t *param,
     }
 }
 
-/* @return whether the core is asked about a message, since the message may go without a
- * copy. UCP implements the older calls by the newer ones: the core is asked about the newer
- * ones only */
+/* @return whether the core is to be asked about a send: by its length the message may go
+ * without a copy. The core is asked in the calls with request parameters (_nbx) only: UCP
+ * implements the older calls by these */
 static UCS_F_ALWAYS_INLINE int
 is_small_send(const uct_predreg_hooks_t *hooks, size_t length)
 {
@@ -250,7 +250,8 @@ change_send(const uct_predreg_hooks_t *hooks, send_t *send, ucp_ep_h ep,
 {
     uct_predreg_purpose_t outer = predreg_thread.purpose;
 
-    /* The core may register the buffer, now a hot one */
+    /* In this call the core may register the buffer, if the program sends the buffer
+     * often (a hot buffer) */
     predreg_thread.purpose = UCT_PREDREG_PURPOSE_OPTIONAL;
     send->changes          = hooks->send(&predreg_thread.sender, ep, buffer, send->length,
                                          send->param, &changed->send);
@@ -266,9 +267,9 @@ change_send(const uct_predreg_hooks_t *hooks, send_t *send, ucp_ep_h ep,
     }
 }
 
-/* Begin a send that the core may change. UCP does not register a buffer that UCP copies as
- * another datatype, or that has a handle: as far as the core is concerned, the
- * communication has 0 bytes then */
+/* Begin a send that the core may change. If the core changes the datatype, UCP copies the
+ * buffer; if the core adds a handle, UCP uses the handle. UCP registers nothing then, so
+ * begin_on() gets a length of 0 bytes, and does not tell the core of the communication */
 static UCS_F_ALWAYS_INLINE send_t
 begin_send(uct_predreg_message_t message, ucp_ep_h ep, const void *buffer, size_t count,
            const ucp_request_param_t *param, changed_t *changed)

@@ -15,15 +15,16 @@
 #include <sys/mman.h>
 
 /*
- * Functions of libc that change rights to memory, or lock memory, and have no event of UCM;
- * and mallopt(), which tells malloc() what to map: the arena calls mallopt(). The core is
- * told before the kernel; then the overridden function is called. libc's own calls, such as
- * for the stacks of threads, do not come here.
+ * Overriding functions of libc. Those that change rights to memory, or lock memory, have
+ * no event of UCM: they tell the core first, and then call the overridden function.
+ * mallopt() tells malloc() what to map: the program's setting prevails over the arena's.
+ * libc's own calls, such as for the stacks of threads, do not come here.
  */
 
-/* The address is a number: libc declares of some callers that they access nothing at the
- * address, and a compiler that knows so would warn about a pointer. @return 0, or the
- * error that the call fails with, which errno has */
+/* Tell the core of the program's call. The address is a number: libc declares that some
+ * of the functions below do not access the memory, and a compiler would warn if they
+ * handed on the pointer. @return 0; or an error, also put into errno, with which the
+ * program's call is to fail */
 static UCS_F_ALWAYS_INLINE int tell(uintptr_t address, size_t length, int prot)
 {
     /* Acquire: a thread that sees the function sees the core started, see start_core() */
@@ -62,11 +63,12 @@ static _Atomic(void*) next_mlock2;
 static _Atomic(void*) next_mallopt;
 
 /* Whether the program has chosen where malloc() gets its memory from. Relaxed: the arena
- * makes its own choice much later, and may repeat it */
+ * chooses much later than the program */
 static _Atomic(int) is_malloc_set;
 
-/* Programs call the functions in handlers of signals, such as the handlers of garbage
- * collectors, where a search for them would be too late */
+/* Find all overridden functions while this library is loaded: programs, such as garbage
+ * collectors, call the functions in handlers of signals, where dlsym() must not be
+ * called */
 UCS_F_CTOR static void find_all(void)
 {
     (void)NEXT(mprotect);
@@ -127,7 +129,7 @@ PREDREG_EXPORT int mallopt(int param, int value)
         if (!is_core(PREDREG_CALLER)) {
             atomic_store_explicit(&is_malloc_set, 1, memory_order_relaxed);
         } else if (atomic_load_explicit(&is_malloc_set, memory_order_relaxed)) {
-            return 0; /* The answer of mallopt() for a parameter that it does not know */
+            return 0; /* Refused, as mallopt() refuses an unknown parameter */
         }
     }
     return NEXT(mallopt)(param, value);

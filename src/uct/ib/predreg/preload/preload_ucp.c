@@ -21,8 +21,8 @@ static ucs_status_t
 config_read(unsigned ucx, const void *caller, const char *env_prefix,
             const char *filename, ucp_config_t **config_p)
 {
-    /* The core is loaded, and has read its variables, before UCX warns of
-     * variables that nobody has read */
+    /* The core is loaded here, and reads its variables, before UCX warns of each variable
+     * that nobody has read */
     const uct_predreg_hooks_t *hooks = predreg_load(ucx, caller);
     ucs_status_t status;
 
@@ -43,7 +43,8 @@ ucp_config_read(const char *env_prefix, const char *filename,
                        env_prefix, filename, config_p);
 }
 
-/* @return the core's hooks if the core is to be told of contexts, else NULL */
+/* @return the core's hooks for contexts and their workers; NULL: the core does not look
+ * at small sends, and only for small sends it has to know of contexts and workers */
 static const uct_predreg_hooks_t *making_hooks(unsigned ucx)
 {
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
@@ -51,8 +52,8 @@ static const uct_predreg_hooks_t *making_hooks(unsigned ucx)
     return ((hooks == NULL) || (hooks->send == NULL)) ? NULL : hooks;
 }
 
-/* Complain that a program's parameters of a context have fields that this library does not
- * know: it cannot copy such parameters, and so cannot change them */
+/* Complain of fields unknown to this library in a program's parameters of a context: the
+ * library can neither copy nor change such parameters */
 static void complain_of_params(const ucp_params_t *params, const char *what)
 {
     PREDREG_COMPLAIN("%s in a UCP context that the program makes with parameters which "
@@ -71,8 +72,8 @@ static void share_context(uct_predreg_ucp_params_t *copy, const ucp_params_t *pa
     copy->mt_workers_shared = 1;
 }
 
-/* @return whether windows of a new context go through Firehose; the library for windows
- *         is loaded then */
+/* @return whether windows of a new context go through Firehose: then libucp_windows.so is
+ *         loaded */
 static int has_windows(unsigned ucx, const ucp_params_t *params)
 {
     static atomic_flag is_told       = ATOMIC_FLAG_INIT;
@@ -108,8 +109,8 @@ static int prepare(const uct_predreg_hooks_t *hooks, const uct_predreg_real_t *r
     static atomic_flag is_told        = ATOMIC_FLAG_INIT;
     int is_known                      = uct_predreg_ucp_params_known(params);
 
-    /* The hook may change the program's configuration, although it is const: before
-     * ucp_init_version() returns, the change is undone */
+    /* The hook may change the program's configuration, although it is const:
+     * hooks->made() undoes the change before ucp_init_version() returns */
     hooks->making(real, is_known ? params : &nothing, (ucp_config_t*)config, making);
     if (!is_known && (params->field_mask & UCP_PARAM_FIELD_FEATURES) &&
         (params->features & (UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM)) &&
@@ -133,7 +134,7 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
     int is_windows, is_shared, may_register;
 
     if (config == NULL) {
-        /* Without a configuration UCP would read one itself, where no hook sees
+        /* Without a configuration UCP would read one itself, and no hook could change
          * it */
         status = config_read(ucx, PREDREG_CALLER, NULL, NULL, &own_config);
         if (status != UCS_OK) {
@@ -263,11 +264,11 @@ PREDREG_EXPORT ucs_status_t ucp_worker_arm(ucp_worker_h worker)
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
 
-    predreg_thread.idle.skip = 0; /* A program that sleeps polls seldom: the core is to be
-                                     told at the next poll without work */
+    predreg_thread.idle.skip = 0; /* A sleeping program calls progress seldom: the core is
+                                     to be told of the next call without work */
 
-    /* A transfer that waits for room can go on without an event of UCX, so the
-     * program must not sleep until there is one */
+    /* A transfer that waits for room goes on only when the program calls progress, and no
+     * event of UCX would wake the program for it: so the program must not sleep */
     return ((hooks != NULL) && !hooks->may_sleep()) ?
            UCS_ERR_BUSY : PREDREG_REAL(ucx, ucp_worker_arm)(worker);
 }
@@ -288,8 +289,9 @@ progress_windows(unsigned ucx, const void *caller,
     return count;
 }
 
-/* Progress has found nothing to do. Most often the function only counts: the sooner
- * progress returns, the sooner the next message is found */
+/* Progress has found nothing to do. Most often this function only counts down the waits
+ * that the core need not be told of: the sooner progress returns, the sooner the next
+ * message is found */
 static UCS_F_ALWAYS_INLINE void
 found_nothing(unsigned ucx, ucp_worker_h worker)
 {
@@ -303,7 +305,7 @@ found_nothing(unsigned ucx, ucp_worker_h worker)
 
     hooks = predreg_hooks(ucx);
     if (hooks != NULL) {
-        /* The hook registers memory by UCP to measure hot buffers */
+        /* The hook may register memory through UCP, to measure sends without a copy */
         predreg_thread.purpose = UCT_PREDREG_PURPOSE_OPTIONAL;
         hooks->idle(&predreg_thread.sender, &predreg_thread.idle, worker);
         predreg_thread.purpose = purpose;
@@ -317,8 +319,8 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
     const predreg_windows_t *windows;
     unsigned count;
 
-    /* UCP's blocking calls make progress, too. What is registered during
-     * progress does not belong to the blocking call */
+    /* UCP's blocking calls make progress, too. Memory that is registered during progress
+     * is not that of the blocking call, so the purpose of the call does not apply */
     predreg_thread.purpose = atomic_load_explicit(&predreg_bypassed,
                                            memory_order_relaxed) ?
                       UCT_PREDREG_PURPOSE_UNKNOWN : UCT_PREDREG_PURPOSE_MESSAGE;

@@ -23,7 +23,8 @@
  */
 
 
-/* What is registered of a window, bytes: no page is smaller */
+/* How many bytes of a window a managed domain registers: one page, of the smallest
+ * size */
 #define MIN_PAGE 4096
 
 
@@ -143,8 +144,9 @@ uct_iface_query(uct_iface_h iface, uct_iface_attr_t *iface_attr)
     return status;
 }
 
-/* Whether a registration is the usual one: UCP registers all memory of the communication
- * that this thread is in, and has not allocated the memory just before */
+/* Whether a registration is the usual one, with the purpose of the thread: UCP registers
+ * memory for a communication, has not allocated the memory just before, and does not
+ * register a part of the local data of a larger put or get (predreg_thread_t::whole) */
 static UCS_F_ALWAYS_INLINE int is_usual(const void *caller)
 {
     UCS_STATIC_ASSERT((UCT_PREDREG_PURPOSE_MESSAGE + 2 ==
@@ -159,8 +161,8 @@ static UCS_F_ALWAYS_INLINE int is_usual(const void *caller)
            ucs_likely(predreg_is_ucp(caller));
 }
 
-/* Purpose of a registration. A program that uses UCT by itself gets exactly the
- * registration that the program asks for. */
+/* Purpose of a registration. A program that calls UCT itself gets exactly the
+ * registration asked for. */
 static uct_predreg_purpose_t
 purpose_of(const void *caller, const void *address)
 {
@@ -190,8 +192,8 @@ purpose_of(const void *caller, const void *address)
     return predreg_thread.purpose;
 }
 
-/* @return whether memory is a part of the local data of the put or get that this thread
- *         is in */
+/* @return whether memory is a part of the local data of the put or get at hand
+ *         (predreg_thread_t::whole) */
 static int is_part(uct_predreg_purpose_t purpose, const void *address, size_t length)
 {
     uintptr_t offset = (uintptr_t)address - (uintptr_t)predreg_thread.whole.address;
@@ -216,9 +218,9 @@ static int has_registered_whole(const uct_predreg_hooks_t *hooks, uct_md_h md,
     return status == UCS_OK;
 }
 
-/* Register memory by the core. Of a window, a managed domain gets the first page: so
- * UCP has a handle like any other. Peers get no key made from this handle, see
- * ucp/windows */
+/* Register memory through the core. Of a window, a managed domain registers the first
+ * page only, so that UCP has a handle like any other. Peers get no key made from this
+ * handle, see ucp/windows */
 static ucs_status_t
 mem_reg(const uct_predreg_hooks_t *hooks, uct_md_h md, void *address,
         size_t length, unsigned flags, const void *caller, uct_mem_h *memh_p)
@@ -358,7 +360,8 @@ leave(const uct_predreg_hooks_t *hooks, uct_md_h md, ucs_status_t status)
     return status;
 }
 
-/* UCP has a domain pack its part of a key. If the key is of a window, note the domain */
+/* UCP has a domain pack its part of a key. If the key is that of a window, count the
+ * part, and note whether the domain is managed */
 static UCS_F_ALWAYS_INLINE void
 note_part(const uct_predreg_hooks_t *hooks, uct_md_h md, const void *caller)
 {
@@ -442,9 +445,9 @@ PREDREG_EXPORT ucs_status_t uct_mem_free(const uct_allocated_memory_t *mem)
     return PREDREG_REAL(ucx, uct_mem_free)(mem);
 }
 
-/* A domain with memory of its own registers the memory inside of UCX. This function enters
- * the domain. uct_mem_alloc(), which may map memory instead, does not: no mapping is waited
- * for in a domain, and a thread is in one domain at a time. */
+/* A domain with memory of its own registers the memory inside of UCX, so the function
+ * enters the domain. uct_mem_alloc() enters no domain: UCX may map memory instead, and no
+ * thread waits for a mapping while it is in a domain. */
 PREDREG_EXPORT ucs_status_t
 uct_md_mem_alloc(uct_md_h md, uintptr_t arg1, uintptr_t arg2, uintptr_t arg3,
                  uintptr_t arg4, uintptr_t arg5, uintptr_t arg6, uintptr_t arg7)
@@ -467,9 +470,11 @@ PREDREG_EXPORT ucs_status_t uct_md_mem_free(uct_md_h md, uct_mem_h memh)
 
 /*
  * From UCX 1.16 to 1.21 UCP asks its registration cache to invalidate the memory of a
- * request whose peer has failed (ucp_request_memh_invalidate()), even if the cache is off,
- * and so crashes. UCP ends the use of the memory, with the flag for invalidation, right
- * after this call, and the completion runs later, when the worker makes progress.
+ * request whose peer has failed (ucp_request_memh_invalidate()), even if the cache is
+ * off, and so crashes. For a cache that is off, this function calls UCP's callback at
+ * once. That is not too early: right after this call UCP ends the use of the memory, with
+ * the flag for invalidation, and the request completes later, when the worker makes
+ * progress.
  */
 PREDREG_EXPORT void
 ucs_rcache_region_invalidate(ucs_rcache_t *rcache, ucs_rcache_region_t *region,

@@ -67,7 +67,7 @@ PREDREG_EXPORT void ucp_rkey_buffer_release(void *rkey_buffer)
  * place of such a stray key, a key to nothing */
 static const void *replace_stray_key(const void *key)
 {
-    static const char nothing[64]; /* No domain has a part in it */
+    static const char nothing[64]; /* A key in which no domain has a part */
     uintptr_t first = (uintptr_t)predreg_thread.dynamic_keys + 3 * sizeof(uint64_t);
 
     return ((predreg_thread.dynamic_keys != NULL) &&
@@ -189,7 +189,8 @@ ucp_ep_close_nbx(ucp_ep_h ep, const ucp_request_param_t *param)
                      PREDREG_REAL(ucx, ucp_ep_close_nbx)(ep, param));
 }
 
-/* Whether a request is of a small send in flight without a copy */
+/* Whether a request that the program frees belongs to a small send without a copy that is
+ * still in flight: UCP has to call the core back at its end */
 static int is_hot(unsigned ucx, void *request)
 {
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
@@ -213,8 +214,8 @@ PREDREG_EXPORT void ucp_request_free(void *request)
 }
 
 
-/* The functions of libucp_windows.so, if a flush has to complete operations that were begun
- * by them; else NULL */
+/* @return the functions of libucp_windows.so, if a flush has to complete operations begun
+ * by these functions; else NULL: the flush goes to UCP */
 static UCS_F_ALWAYS_INLINE const predreg_windows_t *
 flusher(unsigned ucx, ucp_worker_h worker, ucp_ep_h ep)
 {
@@ -408,8 +409,8 @@ predreg_map_window(unsigned ucx, ucp_context_h context,
     return status;
 }
 
-/* @return how many managed domains a context has, by registering a page of memory with the
- *         context; 0: that is not known */
+/* Count the managed domains of a context, by mapping a page of memory as a window.
+ * @return their number; 0: not known */
 static unsigned count_domains(unsigned ucx, ucp_context_h context)
 {
     size_t page = sysconf(_SC_PAGESIZE);

@@ -21,28 +21,29 @@
  * What the overriding functions know of the process and of their thread.
  */
 
-/** How many UCXs of a process are told apart. All further ones share the last
- *  number: their functions are searched for at each call, and the core is told of none of
- *  them. */
+/** How many numbers there are for the UCXs of a process. All UCXs that find no other
+ *  number free share the last one: their functions are searched for at each call, and the
+ *  core is told of no call of them. */
 #define PREDREG_MAX_UCX  4
 #define PREDREG_UCX_REST (PREDREG_MAX_UCX - 1)
 
 
-/** Hooks of the core for each UCX of this process; NULL until the core is loaded, and for
- *  a UCX that the core steps aside for. Written once each, after the hooks were filled in
- *  (release). */
+/** Hooks of the core for each UCX of this process; NULL until the core is started, and
+ *  for each UCX that the core does not work with. Each is written once with the hooks,
+ *  after the hooks were filled in (release). */
 extern _Atomic(const uct_predreg_hooks_t*) predreg_hooks_of[PREDREG_MAX_UCX];
 
-/** Number of UCXs called so far; it only grows. Relaxed: a thread that calls a further
- *  UCX got an object from a counted call. */
+/** Number of UCXs called so far; it only grows. Relaxed: the first call of a further UCX
+ *  makes a configuration or a domain, and counts the UCX; a thread has that object, or
+ *  one made from it, before calling anything else of the UCX. */
 extern _Atomic(unsigned) predreg_num_ucx;
 
 
-/** The parts of a key that UCP is packing, counted in the order of their packing, and which
- *  of the parts are those of managed domains. */
+/** The parts of a key under packing by UCP, counted in the order of their packing, and a
+ *  note of the parts of managed domains. */
 typedef struct predreg_packing {
     unsigned num;   /**< Parts so far */
-    uint64_t parts; /**< Bit i: part i is that of a managed domain */
+    uint64_t parts; /**< Bit i: a managed domain has packed part i */
 } predreg_packing_t;
 
 /** State of a thread: its present call, for the overriding functions within the call, and
@@ -64,8 +65,8 @@ typedef struct predreg_thread {
     const void             *allocated;    /**< Memory that UCX has allocated, and will
                                                register or has registered in some domains;
                                                NULL: none */
-    predreg_packing_t      *packing;      /**< The key of a window that the thread packs;
-                                               NULL: none */
+    predreg_packing_t      *packing;      /**< The parts of the key of a window, while the
+                                               thread packs the key; else NULL */
     const void             *dynamic_keys; /**< Where the thread has read the keys of a
                                                dynamic window of Open MPI 4 to, see
                                                preload_windows.c; NULL: nowhere */
@@ -75,12 +76,12 @@ typedef struct predreg_thread {
                                                was refused */
     } whole;                              /**< Local data of a put or get of which the
                                                thread posts a part */
-    uct_predreg_sender_t   *sender;       /**< The core's state of small sends; NULL: the
-                                               thread has sent none */
-    ucs_rcache_pred_idle_t idle;          /**< Of how many of the thread's next waits the
-                                               core need not be told */
-    uct_predreg_issuer_t   issuer;        /**< The preceding communications, and where on
-                                               the stack calls come from */
+    uct_predreg_sender_t   *sender;       /**< What the core remembers of the thread's
+                                               small sends; NULL: there were none */
+    ucs_rcache_pred_idle_t idle;          /**< How many of the thread's next waits the
+                                               core need not be told of */
+    uct_predreg_issuer_t   issuer;        /**< The thread's preceding communications, and
+                                               the paths of calls to them */
 } predreg_thread_t;
 
 /** The state of this thread. With the TLS model initial-exec one instruction finds the
@@ -89,27 +90,29 @@ typedef struct predreg_thread {
 extern __thread __attribute__((tls_model("initial-exec"))) predreg_thread_t predreg_thread;
 
 
-/** Whether the program has asked a context for one-sided communication. Relaxed, as the
- *  next one: nothing else depends on the flag, and nobody resets it. */
+/** Whether the program has ever asked UCP for a context with one-sided communication.
+ *  Relaxed, as predreg_bypassed: no other data is read because of the flag, and nobody
+ *  resets it. */
 extern _Atomic(int) predreg_one_sided;
 
-/** Whether the program has called UCP past this library. Then a callback of UCP's
- *  progress may do so as well, and progress may register memory for one-sided
- *  communication, too. */
+/** Whether the program has called a function of UCP without the overriding function of
+ *  this library. Callbacks from UCP's progress may then do the same: memory that is
+ *  registered during progress may be for one-sided communication, too. */
 extern _Atomic(int) predreg_bypassed;
 
-/** @ref uct_predreg_hooks_t::alter, for the functions of libc; NULL: nobody needs
- *  to know. Written with release when the core was started. */
+/** @ref uct_predreg_hooks_t::alter, which the overriding functions of libc call; NULL:
+ *  nobody needs to know of their calls. Written with release when the core was
+ *  started. */
 typedef int (*predreg_alter_t)(const void *address, size_t length, int prot);
 extern _Atomic(predreg_alter_t) predreg_alter;
 
-/** An address in the core, for mallopt(); NULL: the core is not loaded. Relaxed: nothing
- *  is read through the address. */
+/** An address in the code of the core, by which mallopt() tells whether the core calls;
+ *  NULL: the core is not loaded. Relaxed: nothing is read through the address. */
 extern _Atomic(const void*) predreg_core;
 
 
-/** Functions of libucp_windows.so in place of UCP's; NULL: the library is not loaded.
- *  Written once, with release. */
+/** Functions of libucp_windows.so in place of UCP's; NULL: the library is not loaded, or
+ *  does nothing in this process. Written once, with release. */
 extern _Atomic(const predreg_windows_t*) predreg_windows_table;
 
 /** @return the hooks of a UCX, or NULL if the core is not told of calls of this UCX. */
@@ -121,9 +124,9 @@ predreg_hooks(unsigned ucx)
 }
 
 /** @return the hooks of the only UCX of this process; NULL if the process has more than
- *          one, or the core is not told of the UCX. For functions that each message
- *          calls: other cases go to a function of their own, so that the usual case saves
- *          no registers. */
+ *          one, or the core is not told of the UCX. For overriding functions that each
+ *          message calls: for NULL such a function calls another one that is not inlined,
+ *          and so saves no registers on the stack in the usual case. */
 static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_only_hooks(void)
 {
     return ucs_likely(atomic_load_explicit(&predreg_num_ucx,
@@ -132,7 +135,7 @@ static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_only_hooks(void)
 }
 
 /** @return whether libucp_windows.so is loaded. The work for windows is in functions that
- *          are not inlined, so that other messages save no registers for the work. */
+ *          are not inlined: messages without a window save no registers for the work. */
 static UCS_F_ALWAYS_INLINE int predreg_has_windows(void)
 {
     /* Relaxed: predreg_windows() looks again */
@@ -155,10 +158,11 @@ static UCS_F_ALWAYS_INLINE const predreg_windows_t *predreg_windows(unsigned ucx
 extern _Atomic(const char*) predreg_ucp_start;
 extern _Atomic(const char*) predreg_ucp_end;
 
-/** @return whether the caller is UCP, of the UCX that the core works with. */
+/** @return whether an address of code is in the UCP of the UCX that the core works
+ *  with. */
 static UCS_F_ALWAYS_INLINE int predreg_is_ucp(const void *caller)
 {
-    /* No caller is before an end that is not known */
+    /* An end that is not known is NULL, and no caller is below NULL */
     return ((const char*)caller < atomic_load_explicit(&predreg_ucp_end,
                                                        memory_order_acquire)) &&
            ((const char*)caller >= atomic_load_explicit(&predreg_ucp_start,

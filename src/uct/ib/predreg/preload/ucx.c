@@ -13,13 +13,13 @@
 
 /*
  * The UCX that the dynamic loader has bound a library to. Libraries "for all" are those
- * whose names every library sees: the program, its dependencies, and libraries loaded with
- * RTLD_GLOBAL. The UCX for all may change while a process runs: a library keeps the UCX of
- * its binding, and a later search by the loader finds another one.
+ * whose names every library sees: the program, its dependencies, and libraries loaded
+ * with RTLD_GLOBAL. The UCX for all may change while a process runs: a library stays
+ * bound to the earlier UCX for all, while a later search by the loader finds the new one.
  *
  * A library has tables of the names that the loader binds, with the place of each address
- * ("Relocation" in the System V ABI). The loader binds some functions at their first call.
- * Until then, their places hold addresses of stubs in the library itself.
+ * ("Relocation" in the System V ABI). The loader binds some functions at their first
+ * call. Until then, their places hold addresses of stubs in the library itself.
  */
 
 /* A relocation. UCX is built for processors with 64 bits only, whose relocations have an
@@ -30,8 +30,8 @@ typedef Elf64_Rela entry_t;
 typedef struct tables {
     const Elf64_Sym *symbols;
     const char      *names;
-    const entry_t   *functions; /* Functions that are called */
-    size_t          functions_size; /* Bytes, as those of others */
+    const entry_t   *functions; /* Entries of functions bound at their first call */
+    size_t          functions_size; /* Bytes, as others_size */
     const entry_t   *others;
     size_t          others_size;
 } tables_t;
@@ -157,8 +157,8 @@ const char *predreg_library_name(const void *address)
            info.dli_fname : "an unknown library";
 }
 
-/* Whether an address belongs to this library or to another copy of this library. A call of
- * the other copy would come back to this copy */
+/* Whether an address belongs to any copy of the preloaded library. A call of another copy
+ * would come back to the present copy */
 static int is_preload(const void *address)
 {
     return !strcmp(base_name(predreg_library_name(address)),
@@ -170,7 +170,7 @@ int predreg_is_other_copy(const void *address)
     return is_preload(address) && (map_of(address) != map_of(is_preload));
 }
 
-/* Open a library once more, that is loaded already */
+/* Get a further handle of a loaded library; NULL: the library is not loaded */
 static void *reopen(const char *name, int flags)
 {
     return dlopen(name, RTLD_LAZY | RTLD_NOLOAD | flags);
@@ -206,10 +206,11 @@ static void *lookup_by_name(const char *name)
     return addr;
 }
 
-/* Search a library, perhaps the program, and its dependencies */
+/* Search a library and its dependencies. @return NULL also if the library is the
+ * program */
 static void *lookup_in_map(const struct link_map *map, const char *name)
 {
-    /* The program has no name */
+    /* The loader's description of the program has no file name to open */
     void *addr = ((map == NULL) || (map->l_name[0] == '\0')) ?
                  NULL : lookup_in(map->l_name, name);
 
@@ -243,8 +244,8 @@ static void *lookup_for(const struct link_map *map, const char *name)
     int is_same;               /* Whether the bound function is of the library of UCX that
                                   the name belongs to */
 
-    /* The loader searches first the libraries for all. If these had a UCX when the loader
-     * bound the caller, the caller has that UCX for all names of its functions */
+    /* The loader searches the libraries for all first. If these libraries had a UCX when
+     * the loader bound the caller, the caller has this UCX for all functions of UCX */
     is_same = (bound.name != NULL);
     if (!is_same) {
         bound = predreg_find_bound(map, "ucp_", own);
@@ -274,8 +275,9 @@ void *predreg_lookup(const void *caller, const char *name)
 
     addr = (map == NULL) ? lookup_for_all(name) : lookup_for(map, name);
 
-    /* The caller got the address of an overriding function by other means, or another
-     * copy of this library is between this copy and UCX */
+    /* If nothing was found, the caller got the address of the overriding function in
+     * another way than from the loader, or another copy of this library is between this
+     * copy and UCX: then UCX's libraries are searched by their names */
     return (addr != NULL) ? addr : lookup_by_name(name);
 }
 
@@ -336,7 +338,7 @@ int predreg_is_cores_ucx(const void *caller)
     const void *function = predreg_lookup(caller, PREDREG_UCX_FUNCTION);
     const void *addr     = NULL;
 
-    /* The libucs of the caller's UCX, whichever libucs is for all */
+    /* Search the libucs of the caller's UCX, even if another libucs is for all */
     if (function != NULL) {
         addr = lookup_in_map(map_of(function), PREDREG_UCS_FUNCTION);
     }

@@ -14,10 +14,11 @@
 
 /** @file ucx.h
  *
- * Asks the dynamic loader for the functions of UCX. callers.c and preload.c use
- * this, in any thread. Each call takes the loader's lock, so none is made
- * while a lock of this library is held: a constructor of a plug-in that is just
- * being loaded, during which the loader's lock is held, may call UCX.
+ * Asks the dynamic loader for the functions of UCX. callers.c and preload.c call these
+ * functions, in any thread. Each function takes the loader's lock, so no thread calls it
+ * with a lock of this library held: another thread may load a plug-in, and hold the
+ * loader's lock while the plug-in's constructor calls UCX and waits for the lock of this
+ * library.
  */
 
 BEGIN_C_DECLS
@@ -32,12 +33,13 @@ BEGIN_C_DECLS
 #define PREDREG_UCS_FUNCTION "ucs_status_string"
 
 /** The libucp that libucp_windows.so (windows.h) is linked with, and a function of every
- *  version of libucp. The preloaded library overrides other functions of UCP than this one, so
- *  that the function tells which libucp a caller would get. */
+ *  version of libucp. The preloaded library does not override the function: where the
+ *  loader finds it tells which libucp a caller would get. */
 #define PREDREG_UCP_LIBRARY  "libucp.so.0"
 #define PREDREG_UCP_FUNCTION "ucp_request_check_status"
 
-/** The address of this function tells the UCXs of a process apart. Each UCX has one. */
+/** Each UCX of a process has a function of this name: its address tells the UCXs
+ *  apart. */
 #define PREDREG_UCX_FUNCTION "uct_md_open"
 
 
@@ -56,9 +58,11 @@ predreg_range_has(const predreg_range_t *range, const void *address)
 
 
 /**
- * Find what a name means to a caller, as if this library were not there.
+ * Find the function that the loader would give a caller for a name if this library were
+ * not there.
  *
- * @param [in] caller  An address in a library or in the program; NULL: anybody.
+ * @param [in] caller  An address in a library or in the program; NULL: no caller in
+ *                     particular.
  * @return the address; NULL if there is no such name.
  */
 void *predreg_lookup(const void *caller, const char *name);
@@ -83,10 +87,10 @@ void predreg_keep_library(const void *address);
  */
 int predreg_is_cores_ucx(const void *caller);
 
-/** @return whether the loader would bind calls of a library that it loaded now, and that
- *          depends on @a library, to the function @a name of @a library. If not, it would
- *          find another function of the name first, in the program or a library whose names
- *          all others see. */
+/** @return whether the loader, if it loaded a library now that depends on @a library,
+ *          would bind the calls of @a name to the function in @a library. Else the loader
+ *          would find another function of the name first: in the program, or in a library
+ *          whose names all others see. */
 int predreg_is_bound_to(const char *library, const char *name);
 
 /** Length of the beginning of a name that tells which library of UCX has the function:
@@ -95,8 +99,8 @@ int predreg_is_bound_to(const char *library, const char *name);
 
 /** A function of UCX that a library calls. */
 typedef struct predreg_bound {
-    const char            *name;     /**< NULL: the library has none, or none is
-                                          bound yet */
+    const char            *name;     /**< NULL: the library calls no such function,
+                                          or the loader has bound none yet */
     const void            *function; /**< What the name is bound to */
     const struct link_map *library;  /**< The library that the function is in */
 } predreg_bound_t;

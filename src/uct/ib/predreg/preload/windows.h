@@ -17,15 +17,15 @@ BEGIN_C_DECLS
 /** @file preload/windows.h
  *
  * The interface between libuct_predreg.so and libucp_windows.so. Where
- * UCX_RCACHE_PRED_WINDOWS=firehose, the first library loads the second, and operations
- * on memory that the program maps for its peers go through Firehose. Else no overriding
- * function calls anything of the interface.
+ * UCX_RCACHE_PRED_WINDOWS=firehose, the first library loads the second, and operations on
+ * windows, the memory that the program maps for its peers, go through Firehose. Else no
+ * overriding function calls anything of the interface.
  *
  * Any thread may call all functions, as the functions of UCP that they replace.
  */
 
-/** libucp_windows.so's only exported function. The number at its end is raised when
- *  a structure changes that passes between the two libraries. */
+/** Name of libucp_windows.so's only exported function. A change of a structure that
+ *  passes between the two libraries raises the number at the end of the name. */
 #define PREDREG_WINDOWS_INIT "ucp_windows_init_4"
 
 
@@ -44,24 +44,26 @@ typedef struct predreg_windows_env {
 
     /** As ucp_rkey_pack().
      *
-     *  @param [out] parts_p  Bit i: the part number i of the key, in their order,
-     *                        is that of a managed domain. */
+     *  @param [out] parts_p  Bit i: a managed domain has packed part i of the key,
+     *                        counted from 0 in the order of the packing. */
     ucs_status_t (*pack)(ucp_context_h context, ucp_mem_h memh, void **packed_p,
                          size_t *length_p, uint64_t *parts_p);
 
-    /** @return whether this thread is in a callback of UCP, and may not progress a
-     *          worker. */
+    /** @return whether the thread is in ucp_worker_progress(), as in a callback of UCP:
+     *          then the thread must not progress a worker. */
     int          (*is_in_progress)(void);
 
-    /** Until end_whole(), this thread posts parts of a put or get whose local data are the
-     *  @a length bytes at @a buffer. If UCP registers a part, managed domains register all
-     *  of the data, unless a domain refuses, so that all parts have one registration, as
-     *  without Firehose.
+    /** Until end_whole(), this thread posts parts of a put or get whose local data are
+     *  the @a length bytes at @a buffer. When UCP registers the data of a part, managed
+     *  domains register all of the data: all parts share one registration, as without
+     *  Firehose. If a domain refuses to register all of the data, it registers the part
+     *  alone.
      *
      *  @param [in] length  Bytes, 1 and more. */
     void         (*begin_whole)(void *buffer, size_t length);
 
-    /** @return whether the registration was refused, and is not to be tried again. */
+    /** @return whether a domain has refused to register all of the data: the further
+     *          parts are to be posted without begin_whole(). */
     int          (*end_whole)(void);
 } predreg_windows_env_t;
 
@@ -98,7 +100,8 @@ typedef struct predreg_windows_env {
 #endif
 
 
-/** Functions of libucp_windows.so in place of functions of UCP, or called in addition. */
+/** Functions of libucp_windows.so for libuct_predreg.so, called in place of functions of
+ *  UCP, or in addition. */
 typedef struct predreg_windows {
     /** @return whether operations with a key are to be handed to the functions
      *          below. Takes no lock. */
@@ -116,14 +119,16 @@ typedef struct predreg_windows {
     /** Memory is about to be unmapped. */
     void (*mem_unmapping)(ucp_context_h context, ucp_mem_h memh);
 
-    /** @return whether a handle is of a window: it registers a page of the window only. */
+    /** @return whether a handle is that of a window: managed domains have registered only
+     *          a page of its memory. */
     int  (*is_window)(ucp_mem_h memh);
 
     /** In place of ucp_rkey_pack(), as mem_map. */
     int  (*rkey_pack)(ucp_context_h context, ucp_mem_h memh, void **packed_p,
                       size_t *length_p, ucs_status_t *status_p);
 
-    /** @return whether rkey_pack had made the key; the key is gone then. */
+    /** Release a packed key, if rkey_pack has made the key. @return 0 if UCP has made the
+     *  key, and UCP's function is to be called. */
     int  (*packed_release)(void *packed);
 
     /** In place of ucp_ep_rkey_unpack(), as mem_map. */
@@ -138,9 +143,9 @@ typedef struct predreg_windows {
     /** A key is about to be destroyed. */
     void (*rkey_destroying)(ucp_rkey_h rkey);
 
-    /** @return whether a request that the program frees must go on with its callback, a
-     *          callback of this library: the request is to be freed by
-     *          ucp_request_release(). */
+    /** The program frees a request. @return whether UCP still has to call the request's
+     *          callback, which is one of libucp_windows.so: ucp_request_release() is to
+     *          be called then, since ucp_request_free() drops the callback. */
     int  (*request_freeing)(void *request);
 
     /** A context for one-sided communication was made. libucp_windows.so may call functions
@@ -156,17 +161,18 @@ typedef struct predreg_windows {
     /** An endpoint was made. */
     void (*ep_made)(ucp_worker_h worker, ucp_ep_h ep);
 
-    /** An endpoint is about to be closed. @return what ep_closed() is to be told, or
-     *  NULL: nothing. */
+    /** An endpoint is about to be closed. @return the first argument for ep_closed();
+     *  NULL: ep_closed() is not to be called. */
     void *(*ep_closing)(ucp_ep_h ep);
 
-    /** UCP was told to close the endpoint. @param [in] is_refused  The endpoint is open
-     *  nevertheless. */
+    /** UCP was told to close the endpoint. @param [in] is_refused  Whether UCP has
+     *  refused, so that the endpoint is still open. */
     void (*ep_closed)(void *closing, int is_refused);
 
-    /** @return whether a flush of the worker, or of the endpoint unless that is NULL, has
-     *          to complete operations that the functions above have begun: only then are
-     *          the firehoses of the operations free. Takes no lock if there are none. */
+    /** @return whether a flush of the endpoint, or of the worker if the endpoint is NULL,
+     *          has to complete operations that the functions above have begun: such a
+     *          flush goes to the functions below, which also release the firehoses of
+     *          these operations. Takes no lock if there are no such operations. */
     int  (*needs_flush)(ucp_worker_h worker, ucp_ep_h ep);
 
     /** As ucp_worker_flush_nbx(), or ucp_ep_flush_nbx() if the endpoint is not
