@@ -35,7 +35,7 @@ extern const uct_predreg_hooks_t uct_predreg_hooks;
  * buffer looks for this context. Does nothing if no domain is managed and no trace is
  * recorded, since nobody would look for the context.
  *
- * @param [inout] issuer  The thread's earlier communications; the new one is added.
+ * @param [inout] issuer  The thread's earlier communications; adds the new one.
  */
 void uct_predreg_comm(uct_predreg_core_t *core, uct_predreg_issuer_t *issuer,
                       const uct_predreg_comm_t *comm);

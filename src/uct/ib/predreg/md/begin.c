@@ -44,7 +44,7 @@ static void purge(uct_predreg_core_t *core)
     uct_predreg_leave();
 }
 
-/* Have all memory without a present use give way */
+/* Deregister all memory without a present use: of add-ons, and of the cache */
 static void give_all(uct_predreg_core_t *core)
 {
     while (give_way(core)) {
@@ -52,8 +52,9 @@ static void give_all(uct_predreg_core_t *core)
     purge(core);
 }
 
-/* Register memory outside of the cache in a managed domain, such as UCX's own pools. If
- * the system refuses the registration, the cache deregisters idle regions to make room. */
+/* Register memory past the cache, such as UCX's own pools. If the system has no room to
+ * register memory in a managed domain, all memory without a present use is deregistered
+ * before the second attempt. */
 static UCS_F_NOINLINE ucs_status_t
 foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
                 uct_mem_h *memh_p)
@@ -89,9 +90,10 @@ foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
     return status;
 }
 
-/* Register memory that stays until its owner ends the use. If the system has no room, all
- * idle memory gives way, before a second attempt. The owner logs the error, since it may
- * have memory that can give way */
+/* Register memory that stays pinned until its owner, such as Firehose, ends the use. If
+ * the system has no room, all memory without a present use is deregistered before a
+ * second attempt. UCP's error about a failure is not logged: the owner may have memory to
+ * unpin, and logs the error if it has none */
 static UCS_F_NOINLINE ucs_status_t
 pinned_mem_reg(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {
@@ -115,8 +117,8 @@ pinned_mem_reg(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *me
     return status;
 }
 
-/* Append the name of a bound and its value to a list for a message. A bound that the user
- * has not set has the value ULONG_MAX, and is left out */
+/* Append the name of a bound and its value to a list for a message. The value ULONG_MAX
+ * stands for a bound that the user has not set, and is left out */
 static void list_bound(ucs_string_buffer_t *list, const char *name,
                        unsigned long value, int is_bytes)
 {
@@ -158,8 +160,9 @@ static void complain_of_bounds(const uct_predreg_domain_t *domain,
               "peers may access this memory, such as an MPI window");
 }
 
-/* Whether a fence may follow a transfer. A fence follows puts only, and where UCP puts
- * messages, the sender reads the registered memory */
+/* Whether a fence of UCP may follow the transfer of the memory. Fences follow puts only:
+ * those of one-sided communication; and messages, if UCP puts messages (fenced_puts), for
+ * which UCP registers the sender's memory for local reading */
 static int is_one_sided(const uct_predreg_core_t *core, const request_t *req)
 {
     /* Relaxed: see state.h */
@@ -169,11 +172,11 @@ static int is_one_sided(const uct_predreg_core_t *core, const request_t *req)
 }
 
 /*
- * Decide how to treat a registration in this domain and process, within the choice of the
- * UCX version. An interface of the domain without pieces needs memory registered as a
- * whole. Messages put under fences are treated like one-sided puts. And in a process with
- * memory of devices, UCP may be about to hand out a key to the memory; memory in pieces has
- * no key. Both get pieces only as a last resort.
+ * Decide how to treat a registration, within what the version of UCX allows
+ * (compat->may). If an interface of the domain would not understand pieces handles, the
+ * memory must be registered as a whole. Pieces are only the last resort for transfers
+ * that UCP may order by fences; and in a process with memory of devices, where UCP may be
+ * about to hand out a key to the memory, as memory in pieces has no key.
  */
 static UCS_F_ALWAYS_INLINE uct_predreg_may_t
 may_do(const uct_predreg_domain_t *domain, const request_t *req)
@@ -209,7 +212,7 @@ static int goes_on(uct_predreg_may_t may)
            (may == UCT_PREDREG_MAY_KEYLESS);
 }
 
-/* Let a use go on in pieces, without its memory registered as a whole */
+/* Give UCP a pieces handle for a use, whose memory was not registered as a whole */
 static UCS_F_NOINLINE ucs_status_t
 go_on_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
                 uct_predreg_may_t may, ucs_rcache_pred_pieces_t *use,
@@ -235,7 +238,8 @@ go_on_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
     return UCS_OK;
 }
 
-/* Begin a use that only moves data, and for which UCP does not expect a refusal */
+/* Begin a use for which goes_on() is true: if the cache does not register the memory as a
+ * whole, UCP gets a pieces handle */
 static UCS_F_ALWAYS_INLINE ucs_status_t
 begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
                 uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
@@ -266,7 +270,7 @@ static unsigned use_kind(uct_predreg_may_t may)
     }
 }
 
-/* Leave a use to UCX's own cache */
+/* Leave a use in a watched domain to UCX's own cache */
 static UCS_F_NOINLINE ucs_status_t
 watched_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
                 uct_predreg_may_t may, uct_mem_h *memh_p)
@@ -288,8 +292,8 @@ begin_use(uct_predreg_domain_t *domain, const request_t *req,
                                  req->flags, context, memh_p);
 }
 
-/* Go on with a use in a managed domain after a first attempt, which has returned a rare
- * status */
+/* Go on with a use in a managed domain after a first attempt to begin it, which has
+ * returned a rare status: not UCS_OK */
 static UCS_F_NOINLINE ucs_status_t
 managed_go_on(uct_predreg_domain_t *domain, const request_t *req,
               uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
@@ -336,7 +340,7 @@ managed_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
 
 static int is_foreign(const request_t *req, uct_predreg_may_t may)
 {
-    /* UCT reports wrong arguments itself */
+    /* A registration with wrong arguments goes to UCT, which reports them */
     return (may == UCT_PREDREG_MAY_PASS) ||
            (may == UCT_PREDREG_MAY_PASS_POOL) || (req->length == 0) ||
            (req->address == NULL);
@@ -349,9 +353,10 @@ static int is_of_device(const request_t *req)
            !uct_predreg_is_host_memory(req->address, req->length);
 }
 
-/* Begin a use of memory that stays registered, if the domain can have a cache for such
- * memory. The memory counts against no bound of the library. PINNED memory is unpinned
- * whenever its owner says so */
+/* Begin a use of memory that stays registered after the use, if the domain can have a
+ * cache for such memory; else have UCX register the memory. It counts against no bound of
+ * the library. Memory with the purpose PINNED is not kept: its owner decides when it is
+ * unpinned */
 static ucs_status_t kept_mem_reg(uct_predreg_domain_t *domain,
                                  const request_t *req, uct_mem_h *memh_p)
 {
@@ -366,8 +371,9 @@ static ucs_status_t kept_mem_reg(uct_predreg_domain_t *domain,
                                 NULL, memh_p);
 }
 
-/* Begin a use in a domain where all memory stays registered, as in UCP's cache. UCP's
- * pools are left out, since UCP deregisters pools itself */
+/* Begin a use in a domain where all memory stays registered after its use, as it would in
+ * UCP's cache. UCP's pools are not kept, since UCP itself decides when to deregister
+ * them */
 static UCS_F_NOINLINE ucs_status_t
 keeper_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
                uct_mem_h *memh_p)
@@ -380,8 +386,9 @@ keeper_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
            kept_mem_reg(domain, req, memh_p);
 }
 
-/* Let the answerer of the domain, such as the arena, begin a use in place of the cache. The
- * answerer is not asked for optional uses, which have registrations of their own */
+/* Let the answerer of the domain, such as the arena, begin a use in place of the cache.
+ * @return 0 if it is no memory of the answerer. The answerer is not asked for optional
+ * uses, which get registrations of their own */
 static UCS_F_NOINLINE int
 is_answered(uct_predreg_domain_t *domain, const request_t *req,
             uct_predreg_may_t may, uct_mem_h *memh_p)
@@ -432,9 +439,10 @@ begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
            managed_mem_reg(domain, req, may, memh_p);
 }
 
-/* Begin a use of the whole range of a put or get, in place of a part: one registration
- * serves all parts, and the caller can do without. A refusal is silent, and no memory
- * gives way beyond the need of one part */
+/* Begin a use of all local data of a put or get, in place of a use of a part: one
+ * registration serves all parts. The caller can do without the registration, so a refusal
+ * is not logged, and no memory outside of the cache is deregistered to make room
+ * (give_way()) */
 static UCS_F_NOINLINE ucs_status_t
 whole_begin(uct_predreg_domain_t *domain, const request_t *req, uct_mem_h *memh_p)
 {

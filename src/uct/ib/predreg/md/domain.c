@@ -145,14 +145,14 @@ void uct_predreg_domain_disown(uct_md_h md)
 }
 
 
-/* The file of UCP with the message about a failed registration */
+/* The source file of UCP that logs the message about a failed registration */
 #define UCP_FILE "ucp_mm.c"
 
-/* Number of nested calls of uct_predreg_quiet_begin() in the thread: above 0, its
- * messages are dropped */
+/* Number of nested calls of uct_predreg_quiet_begin() in the thread: above 0, warnings
+ * and errors of the thread are dropped */
 static __thread unsigned quiet_depth;
 
-/* Whether to drop the next error of UCP in the thread */
+/* Whether to drop the next error in the thread, if UCP_FILE logs it */
 static __thread int is_quiet_once;
 
 
@@ -225,15 +225,15 @@ static void tell_of_types(void)
 
 int uct_predreg_is_host_memory(const void *address, size_t length)
 {
-    /* Later versions of UCX fill in more than the structure of the compiled version: 1.22
-     * has one field more, at the end */
+    /* Room for more than the structure of the version that the library is compiled with:
+     * later versions of UCX fill in more, 1.22 one field at the end */
     union {
         ucs_memory_info_t info;
         char              room[128];
     } memory;
 
-    /* Do not ask UCX's cache of memory types without need: for recently mapped memory the
-     * cache answers that somebody has to look closer */
+    /* Without devices all memory is the host's. UCX's cache of memory types would not say
+     * so of recently mapped memory, whose type it does not know yet */
     if (ucs_likely(!uct_predreg_has_devices())) {
         return 1;
     }
@@ -249,8 +249,8 @@ int uct_predreg_is_host_memory(const void *address, size_t length)
     }
 }
 
-/* Enter a domain for a registration by UCX, and drop messages about its failure if its
- * flags say so */
+/* Enter a domain before UCX registers memory. @param is_quiet  Drop UCX's messages about
+ * a failure of the registration */
 static void pass_begin(uct_predreg_domain_t *domain, int is_quiet)
 {
     uct_predreg_domain_enter(domain);

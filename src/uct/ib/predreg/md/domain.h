@@ -43,24 +43,28 @@ typedef struct uct_predreg_owner {
                         const uct_md_mem_dereg_params_t *params);
 } uct_predreg_owner_t;
 
-/** Who answers uses of some memory before the cache is asked: the memory is registered anyway.
- *  An add-on sets the answerer of a domain when the domain is opened. */
+/** Begins and ends uses of memory that an add-on keeps registered, such as the arena's:
+ *  these uses need no cache. The add-on sets the answerer of a domain when the domain is
+ *  opened, and the answerer is asked before the cache. */
 typedef struct uct_predreg_answerer {
-    /** Begin a use. @param [in] kind  ucs_rcache_pred_use_kind_t. @return whether the use
-     *  is answered; end() ends an answered use. */
+    /** Begin a use of the answerer's memory. @param [in] kind 
+     *  ucs_rcache_pred_use_kind_t.
+     *  @return 0: it is other memory, and the cache is to begin the use; else the use has
+     *  begun, and end() ends it. */
     int (*begin)(uct_predreg_domain_t *domain, const void *address, size_t length,
                  unsigned flags, unsigned kind, uct_mem_h *memh_p);
 
-    /** End a use. @return whether it was answered here. */
+    /** End a use, if begin() has begun it. @return 0: it has not, and the cache is to end
+     *  the use. */
     int (*end)(uct_predreg_domain_t *domain, const uct_md_mem_dereg_params_t *params);
 } uct_predreg_answerer_t;
 
 
 struct uct_predreg_domain {
     /** UCT's handle; NULL: the domain is closed, and its place is free. Written under
-     *  core.lock, after the other fields. Relaxed: a thread gets a memory domain only
-     *  after its opening, from somebody who made sure of an order with the writes
-     *  before. */
+     *  core.lock, after the other fields. Relaxed: a thread uses a memory domain only
+     *  after its opening, and whoever gave it the domain made sure that it sees the
+     *  writes of the opening. */
     _Atomic(uct_md_h)        key;
     /** The next place, or NULL. Written once, under core.lock, with release: a reader of
      *  the pointer sees the place initialised. */
@@ -98,9 +102,9 @@ struct uct_predreg_domain {
     ucs_map_t                owners;
 
     /** Held by the thread in UCX's domain. docs/design/locks.md tells which locks may be
-     *  held when this mutex is taken, and which are taken while it is held, as by hooks of
-     *  memory freed by UCX. The thread may enter again: UCX calls some of its functions by
-     *  others, and callbacks from within a deregistration. */
+     *  held when this mutex is taken, and which may be taken while it is held: memory
+     *  hooks take some when UCX frees memory. The thread may enter again, since some
+     *  functions of UCX call others, and a deregistration calls callbacks. */
     ucs_mutex_t              entered;
 };
 
@@ -110,8 +114,8 @@ struct uct_predreg_domain {
 extern _Atomic(uct_predreg_domain_t*) uct_predreg_domains;
 
 
-/** @return the domain in the table, or NULL: the domain is neither managed nor watched.
- *  Any thread; no lock. */
+/** @return the domain of the table with UCT's handle; NULL: the table has no such domain,
+ *  and the library has nothing to do with it. Any thread; no lock. */
 static UCS_F_ALWAYS_INLINE uct_predreg_domain_t *
 uct_predreg_domain_find(uct_md_h md)
 {
@@ -134,10 +138,12 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
 /** Enter a domain into the table, once its fields are filled in. */
 void uct_predreg_domain_add(uct_predreg_domain_t *domain);
 
-/** Take a domain out of the table. No owner has handles of the domain any more. */
+/** Take a domain out of the table. To be called when no handle of the domain has an owner
+ *  any more. */
 void uct_predreg_domain_remove(uct_predreg_domain_t *domain);
 
-/** Call a function for each domain of the table, while none is opened or closed. */
+/** Call a function for each domain of the table. The caller makes sure that no domain is
+ *  opened or closed meanwhile. */
 void uct_predreg_domains_for_each(void (*func)(uct_predreg_domain_t *domain, void *arg),
                                   void *arg);
 
@@ -150,8 +156,8 @@ void uct_predreg_domains_reset(void);
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_domain_keeps_all(const uct_predreg_domain_t *domain)
 {
-    /* Relaxed: a domain without a domain of the cache got its memory before its place in
-     * the table */
+    /* Relaxed: a domain that is unknown to the cache gets its cache of kept memory, if
+     * any, before it enters the table */
     return (domain->cache == NULL) &&
            (atomic_load_explicit(&domain->kept, memory_order_relaxed) != NULL);
 }
@@ -173,7 +179,8 @@ static inline void uct_predreg_disown(uct_predreg_domain_t *domain, uct_mem_h me
 }
 
 
-/** @return whether a forked process has inherited the domain. Any thread; no lock. */
+/** @return whether this process is a forked child, and has inherited the domain from its
+ *  parent. Any thread; no lock. */
 int uct_predreg_domain_is_inherited(uct_md_h md);
 
 /** Forget an inherited domain: the domain is closed, or another domain has got its
@@ -189,8 +196,8 @@ uct_predreg_is_invalidation(const uct_md_mem_dereg_params_t *params)
            (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE);
 }
 
-/** Tell a completion the end of the peer's access. @param [in] comp  A uct_completion_t;
- *  NULL: nobody waits for the end. */
+/** Tell a completion of UCP that the peer's access to some memory has ended. @param [in]
+ *  comp A uct_completion_t; NULL: nobody waits for the end. */
 void uct_predreg_invalidated(void *comp);
 
 
@@ -245,14 +252,15 @@ ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
 
 /**
  * Register any kind of memory with the domain, as uct_predreg_pass_mem_reg().
- * @return UCS_ERR_NO_MEMORY if there may be no room for it.
+ * @return UCS_ERR_NO_MEMORY if the failure may come from a lack of room; else UCX's
+ * status.
  */
 ucs_status_t uct_predreg_try_mem_reg(uct_predreg_domain_t *domain,
                                      void *address, size_t length,
                                      unsigned flags, uct_mem_h *memh_p);
 
-/** Deregister the memory of a handle. The first argument is a domain: a table of
- *  operations may have this function. */
+/** Deregister the memory of a handle. The first argument is a uct_predreg_domain_t, and a
+ *  pointer to void since the function stands in a table of operations. */
 ucs_status_t uct_predreg_dereg_handle(void *domain, uct_mem_h memh);
 
 /** Deregister memory with the domain exactly as the program asked for it. */
@@ -275,29 +283,33 @@ uct_predreg_pass_mem_dereg(uct_predreg_domain_t *domain,
  * core.lock.
  */
 
-/** Make the cache of a domain. @return NULL if it cannot be made, because UCM
- *  does not tell when memory is freed, or there is no memory. */
+/** Make a cache for memory of a domain that stays registered. @return NULL if the cache
+ *  cannot be made, because UCM does not tell when memory is freed, or there is no
+ *  memory. */
 uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain);
 
-/** @return the cache of a domain; NULL: none. Any thread, as for the next function. */
+/** @return the domain's cache of kept memory; NULL: none. Any thread, as for the next
+ *  function. */
 uct_predreg_kept_t *uct_predreg_kept_of(uct_predreg_domain_t *domain);
 
-/** @return the cache of a domain, made by the first call for a managed domain, under
- *  core.lock. NULL: the domain has none, or making the cache has failed, with one
- *  warning. */
+/** @return the domain's cache of kept memory. The first call for a managed domain makes
+ *  the cache, under core.lock. NULL: the domain has no such cache, or making the cache
+ *  has failed, of which a single warning is logged. */
 uct_predreg_kept_t *uct_predreg_kept_need(uct_predreg_domain_t *domain);
 
-/** Deregister all memory, and forget the cache; NULL: do nothing. */
+/** Deregister all memory of a cache of kept memory, and destroy the cache; NULL: do
+ *  nothing. */
 void uct_predreg_kept_destroy(uct_predreg_kept_t *kept);
 
 /**
- * Begin a use. The memory stays registered after its end, unless the program invalidates it.
+ * Begin a use of memory that stays registered after the end of the use, unless UCP ends
+ * the use with an invalidation.
  *
  * @param [in] params  What the use asks for besides flags, such as a dmabuf, see @ref
- *                     uct_predreg_compat_is_of_device; NULL: nothing. If the region that
- *                     the cache would register is not wholly in the dmabuf, as where the
- *                     memory is joined with other memory, exactly the requested memory is
- *                     registered, for this use alone.
+ *                     uct_predreg_compat_is_of_device; NULL: nothing. If the cache cannot
+ *                     register its region with these parameters, for example because a
+ *                     region joined from several uses is not wholly in the dmabuf,
+ *                     exactly the requested memory is registered, for this use alone.
  * @return UCS_OK, or the error of the registration that the use needs.
  */
 ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
@@ -311,7 +323,8 @@ ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
  * own cache keeps the registrations and gets all uses; the observer is told of the uses.
  */
 
-/** Register memory with UCX, and tell the observer of the begin of a use, and of its end.
+/** Register memory with UCX, and tell the observer of the begin of a use; the
+ *  deregistration will tell of its end.
  *
  *  @param [in] kind  The ucs_rcache_pred_use_kind_t of the use in a managed domain */
 ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,

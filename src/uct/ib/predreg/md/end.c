@@ -20,8 +20,8 @@
  */
 
 
-/* End a use of memory in pieces. An inherited use belongs to the parent's cache: the cache
- * is left alone */
+/* End a use of memory in pieces. A use that this process has inherited by a fork belongs
+ * to the parent's cache, which is left alone */
 static ucs_status_t end_in_pieces(uct_predreg_pieces_memh_t *pieces,
                                   const uct_md_mem_dereg_params_t *params,
                                   int is_inherited)
@@ -43,7 +43,8 @@ uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
 {
     uct_predreg_pieces_memh_t *pieces;
 
-    /* Other components may have handles with the same mark as pieces handles */
+    /* Only in an inherited domain the mark tells a pieces handle: handles of other
+     * components may have the same mark */
     pieces = uct_predreg_memh_to_pieces(params->memh);
     if (ucs_unlikely((pieces != NULL) && uct_predreg_domain_is_inherited(md))) {
         return end_in_pieces(pieces, params, 1);
@@ -52,7 +53,7 @@ uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
     return core->real.uct_md_mem_dereg_v2(md, params);
 }
 
-/* End a use if the answerer of the domain has begun it. @return whether it has */
+/* End a use if the answerer of the domain has begun the use. @return whether it has */
 static int ends_answered(uct_predreg_domain_t *domain,
                          const uct_md_mem_dereg_params_t *params)
 {
@@ -66,9 +67,10 @@ static int ends_answered(uct_predreg_domain_t *domain,
     return 1;
 }
 
-/* End a use and invalidate its registration. Where UCP's completion must be called before
- * the end of this use returns (waits_for_invalidation), it is called at once, and the
- * region stays for other uses that have not ended: these may access the memory anyway. */
+/* End a use and invalidate its registration. In versions of UCX where UCP's completion
+ * must be called before this function returns (waits_for_invalidation), the completion is
+ * called even if other uses of the region have not ended. The region stays for these
+ * uses, which may access the memory anyway. */
 static ucs_status_t invalidate(uct_predreg_domain_t *domain,
                                const uct_md_mem_dereg_params_t *params)
 {
@@ -84,8 +86,9 @@ static ucs_status_t invalidate(uct_predreg_domain_t *domain,
     return status;
 }
 
-/* End a use whose handle the cache does not know. A handle without an owner belongs to memory
- * registered before the domain was managed, or by a domain that is only watched */
+/* End a use whose handle the cache does not know. UCX deregisters the memory of a handle
+ * without an owner: UCX registered the memory before the domain was managed, or in a
+ * domain that is only watched */
 static UCS_F_NOINLINE ucs_status_t
 other_mem_dereg(uct_predreg_domain_t *domain, const uct_md_mem_dereg_params_t *params)
 {
@@ -95,8 +98,8 @@ other_mem_dereg(uct_predreg_domain_t *domain, const uct_md_mem_dereg_params_t *p
                              owner->end(owner, domain, params);
 }
 
-/* End a use for which is_usual_end() is false: the handle may be of another owner than the
- * cache */
+/* End a use for which is_usual_end() is false: the handle may belong to another owner
+ * than the cache */
 static UCS_F_NOINLINE ucs_status_t
 mem_dereg_rare(uct_predreg_domain_t *domain,
                const uct_md_mem_dereg_params_t *params)
@@ -124,8 +127,9 @@ mem_dereg_rare(uct_predreg_domain_t *domain,
            status : other_mem_dereg(domain, params);
 }
 
-/* Whether the handle of an ending use can only be a region's: no other owner of handles
- * is asked then */
+/* Whether the cache is to be asked first about the handle of an ending use: the handle is
+ * no pieces handle, the domain has no answerer, and the use ends without an
+ * invalidation */
 static UCS_F_ALWAYS_INLINE int
 is_usual_end(const uct_predreg_domain_t *domain,
              const uct_md_mem_dereg_params_t *params)

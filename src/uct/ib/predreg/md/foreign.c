@@ -15,12 +15,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* The note of a registration that the cache does not have: its bytes count within the
- * bounds until UCX has deregistered the memory */
+/* The note of a registration past the cache: its bytes count within the bounds until UCX
+ * has deregistered the memory */
 typedef struct counted {
     uct_predreg_owner_t owner;
     uint64_t            bytes; /* Bytes of all pages of the memory */
-    size_t              pool;  /* Bytes that count as a pool as well */
+    size_t              pool;  /* Bytes of the memory if it is a pool of UCX, else 0 */
 } counted_t;
 
 /* The memory of UCX's own pools with an adapter, once a process communicates: 33 to 76 MB
@@ -29,7 +29,7 @@ typedef struct counted {
 
 static uct_predreg_memlock_t memlock = {.sys = &uct_predreg_memlock_linux};
 
-/* Bytes of UCX's pools now. Relaxed, as the peak in core.pool_bytes */
+/* Bytes of UCX's pools now. Relaxed, as core.pool_bytes, which has the most so far */
 static _Atomic(uint64_t) pools_now;
 
 
@@ -55,8 +55,9 @@ static void update_bound(uct_predreg_core_t *core)
 {
     uint64_t max_bytes;
 
-    /* No lock is held, because lowering the bound deregisters memory. If two threads come
-     * here at once, the last one to set the bound sees what the other one has counted. */
+    /* Without a lock, because lowering the bound deregisters memory. If two threads come
+     * here at once, the last one to set the bound sees the bytes that the other one has
+     * counted. */
     do {
         max_bytes = uct_predreg_max_bytes(&core->knobs);
         ucs_rcache_pred_set_max_bytes(core->pred, max_bytes);
@@ -69,7 +70,8 @@ static void count_pool(uct_predreg_core_t *core, size_t length)
                                               memory_order_relaxed) + length;
     uint64_t told = atomic_load_explicit(&core->pool_bytes, memory_order_relaxed);
 
-    /* The number only grows: of two threads, the one with the greater value wins. */
+    /* core->pool_bytes only grows: of two threads, the one with the greater value
+     * wins. */
     while ((told < now) &&
            !atomic_compare_exchange_weak_explicit(&core->pool_bytes, &told, now,
                                                   memory_order_relaxed,
@@ -83,7 +85,8 @@ void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length)
     uct_predreg_publish(core);
 }
 
-/* Note memory that was registered. @return NULL if there is no memory for a note. */
+/* Note memory that was registered, and the note as the owner of the handle. @return NULL
+ * if there is no memory for the note. */
 static counted_t *
 note(uct_predreg_domain_t *domain, uct_mem_h memh, const counted_t *values)
 {
@@ -102,8 +105,9 @@ note(uct_predreg_domain_t *domain, uct_mem_h memh, const counted_t *values)
 }
 
 /* Deregister the memory of a note, and free the note. If UCX refuses, the memory is still
- * pinned, and counts; for good, if there is no memory to note its owner again.
- * @param [out] values_p  The note. */
+ * pinned, so its bytes still count: until the next attempt, or for good if there is no
+ * memory for a new note.
+ * @param [out] values_p  A copy of the note. */
 static ucs_status_t
 deregister(uct_predreg_domain_t *domain, const uct_md_mem_dereg_params_t *params,
            uct_predreg_owner_t *owner, counted_t *values_p)

@@ -26,7 +26,7 @@ typedef struct region {
                                            registration */
 } region_t;
 
-/* The request of a use, as UCS hands the request on to a registration */
+/* What a use asks for. UCS hands the request on to rcache_mem_reg() */
 typedef struct request {
     const uint8_t                 *address;
     unsigned                      flags;
@@ -44,9 +44,10 @@ static region_t *region_of(ucs_rcache_region_t *super)
     return ucs_container_of(super, region_t, super.super);
 }
 
-/* Invalidate a region at the end of a use. Where UCP's completion must be called before
- * this use's end returns (waits_for_invalidation), it is called at once, and the region
- * stays for other uses that have not ended: these may access the memory anyway. */
+/* Invalidate a region at the end of a use. In versions of UCX where UCP's completion must
+ * be called before the end of the use returns (waits_for_invalidation), the completion is
+ * called even if other uses of the region have not ended. The region stays for these
+ * uses, which may access the memory anyway. */
 static void region_invalidate(uct_predreg_kept_t *kept, region_t *region,
                               void *comp)
 {
@@ -73,8 +74,8 @@ static ucs_status_t region_end(uct_predreg_owner_t *owner, uct_predreg_domain_t 
     return UCS_OK;
 }
 
-/* Register a region with the flags, and with the other parameters of the request. The
- * region may begin before the use's memory or end after the memory. */
+/* Register a region with @a flags, and with the other parameters of the request. The
+ * region may begin before the requested memory, or end behind it. */
 static ucs_status_t
 region_register(uct_predreg_kept_t *kept, const request_t *request,
                 const ucs_pgt_region_t *range, unsigned flags,
@@ -195,7 +196,8 @@ uct_predreg_kept_t *uct_predreg_kept_of(uct_predreg_domain_t *domain)
     return atomic_load_explicit(&domain->kept, memory_order_acquire);
 }
 
-/* Relaxed: a thread that misses the refusal of another thread finds out under core.lock */
+/* Whether making the domain's cache has failed. Relaxed: a thread that misses the failure
+ * of another thread asks again under core.lock */
 static int is_refused(const uct_predreg_domain_t *domain)
 {
     return atomic_load_explicit(&domain->is_kept_refused,
@@ -238,9 +240,10 @@ void uct_predreg_kept_destroy(uct_predreg_kept_t *kept)
     free(kept);
 }
 
-/* Whether a region serves a use, too. Some versions of UCP register for the access of the
- * present use only, and UCP compares the access of its cached registration with the
- * access of each use (ucp_memh_find_slow() of ucp_mm.c, UCX 1.18) */
+/* Whether a region serves a use with the access in @a flags. Some versions of UCP
+ * register memory for the access of the present use only, and their own cache compares
+ * the access of a registration with that of each use (ucp_memh_find_slow() of ucp_mm.c,
+ * UCX 1.18) */
 static int region_covers(const uct_predreg_kept_t *kept, const region_t *region,
                          unsigned flags)
 {
@@ -280,8 +283,8 @@ ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
             return UCS_OK;
         }
 
-        /* Register the region anew for the access of both uses, so that the uses do not
-         * take turns with registering */
+        /* Register the region anew, for the access of the old registration as well: else
+         * two kinds of uses would have the region registered in turn */
         request.flags |= region->access;
         ucs_rcache_region_invalidate(kept->rcache.ucs, super,
                                      uct_predreg_invalidated, NULL);

@@ -30,8 +30,9 @@ BEGIN_C_DECLS
 
 
 /*
- * Opening, querying and closing of memory domains and interfaces of UCT. A domain worth
- * managing enters the table of domains.
+ * Opening, querying and closing of memory domains and interfaces of UCT. A domain enters
+ * the table of domains if it is managed or watched, or if all its memory stays
+ * registered.
  */
 
 void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
@@ -39,8 +40,9 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
 
 void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md);
 
-/** Change the answer to a query of a domain: under prediction a registration
- *  costs as much as a hit. */
+/** Change the costs of a registration in the answer to a query of a domain, if most uses
+ *  of memory are hits in a cache of this library: UCP is to reckon with the cost of a
+ *  hit. */
 void uct_predreg_md_query(uct_predreg_core_t *core, uct_md_h md,
                           uct_md_attr_t *attr);
 
@@ -48,8 +50,9 @@ void uct_predreg_md_query(uct_predreg_core_t *core, uct_md_h md,
 void uct_predreg_md_query_v2(uct_predreg_core_t *core, uct_md_h md,
                              uct_md_attr_v2_t *attr);
 
-/** Replace the operations of an opened interface by operations for pieces handles. If the
- *  replacement is not possible, the domain gives out no pieces handles from now on. */
+/** Replace the operations of an opened interface of a managed domain by operations that
+ *  understand pieces handles (iface/iface.h). If the replacement is not possible, the
+ *  domain gives out no pieces handles from now on. */
 void uct_predreg_iface_opened(uct_predreg_core_t *core, uct_md_h md,
                               uct_worker_h worker, uct_iface_h iface);
 
@@ -89,26 +92,27 @@ uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
  * memory domain of its own.
  */
 
-/** @return whether memory is to be managed in the process. If so, the cache exists
- *  afterwards. Any thread; may take core.lock. */
+/** Make the cache, unless it exists, if memory is to be managed in the process. @return
+ *  whether memory is managed: the cache exists. Any thread; may take core.lock. */
 int uct_predreg_is_managing(uct_predreg_core_t *core);
 
 /**
- * Join the processes of the node before the process opens its first domain, and start the
- * helper thread, if the knobs ask for a thread and none is running. Without a thread,
- * memory is registered on demand. To be called under core.lock, when the cache exists.
+ * Under prediction, join the processes of the node before the process opens its first
+ * domain, and start the helper thread, unless it runs or the user leaves the helper's
+ * work to UCP's progress. If the thread cannot start, memory is registered on demand. To
+ * be called under core.lock, when the cache exists.
  */
 void uct_predreg_helper_start(uct_predreg_core_t *core);
 
 
-/** Make the clock of the process, and have add-ons look on, under leave-pinned. To be called
- *  under core.lock. */
+/** Under leave-pinned: make the clock of the process, unless it exists, and call the
+ *  add-ons that set the observer of the core. To be called under core.lock. */
 void uct_predreg_watch_open(uct_predreg_core_t *core);
 
 
 /*
- * Switches UCX's own registration caches off while the library manages memory. The
- * overridden functions of UCX for reading configurations call these two.
+ * The next two functions switch UCX's own registration caches off while the library
+ * manages memory. The overriding functions for reading configurations of UCX call them.
  */
 
 /** Switch the cache off in a new configuration of UCP. */
@@ -135,21 +139,21 @@ int uct_predreg_components_are_here(const uct_predreg_core_t *core);
 void uct_predreg_components_tell(const uct_predreg_knobs_t *knobs,
                                  ucs_string_buffer_t *strb);
 
-/** Log each chosen name without a component of UCX, if the log level is info or higher.
- *  UCX loads its components before reading a configuration of a component, so not
- *  before. */
+/** Log each name in UCX_RCACHE_PRED_COMPONENTS that no component of UCX has, if the log
+ *  level is info or higher. To be called when UCX reads a configuration of a component:
+ *  before, UCX may not have loaded its components. */
 void uct_predreg_components_check(const uct_predreg_core_t *core);
 
 
 /*
- * Memory of UCX's own in managed domains: the functions count the memory (memlock.h), set
- * the cache's bound to the rest of the system's limit, and publish the live counters.
- *
- * And memory whose owner decides how long it stays pinned, as Firehose does: the memory counts
- * within the bounds, and is no use of the cache.
+ * Two kinds of memory that is registered past the cache. Memory of UCX's own in managed
+ * domains: the functions count the memory (memlock.h), set the cache's bound to the rest
+ * of the system's limit, and publish the live counters. And memory whose owner, such as
+ * Firehose, decides how long it stays pinned: the memory counts within the bounds.
  */
 
-/** @return the bound of the cache beside UCX's own registrations, bytes. */
+/** @return how many bytes the cache may register beside UCX's own registrations;
+ *  UINT64_MAX: there is no bound. */
 uint64_t uct_predreg_max_bytes(const uct_predreg_knobs_t *knobs);
 
 /** @return whether there is any bound on the registrations of the process: a knob, or the
@@ -167,7 +171,8 @@ void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length);
 /**
  * Count memory of UCX's own in a managed domain, until it is deregistered.
  *
- * @param [in] is_pool  Whether the memory counts as a pool until its end.
+ * @param [in] is_pool  Whether the memory is a pool: until its end it counts among the
+ *                      bytes of pools as well (uct_predreg_core_t::pool_bytes).
  */
 void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
                              void *address, size_t length, int is_pool);
@@ -190,19 +195,18 @@ void uct_predreg_foreign_reset(void);
 
 
 /*
- * Keeps UCX from logging errors of registrations that somebody can do without:
- * the helper's, first attempts, and sends, which UCP copies instead. A flag of
- * the registration says so (UCT_MD_MEM_FLAG_HIDE_ERRORS). UCX 1.13 to 1.15 heed
- * it only in their own cache (ib_md.c: uct_ib_mem_reg() and
- * uct_ib_rcache_mem_reg_cb()), which is switched off, and would log an error
- * for each send of read-only memory.
+ * Keeps UCX from logging errors of registrations that somebody can do without: those of
+ * the helper, first attempts, and those for sends, which UCP copies instead. Such a
+ * registration has the flag UCT_MD_MEM_FLAG_HIDE_ERRORS. UCX 1.13 to 1.15 heed the flag
+ * only in their own cache (ib_md.c: uct_ib_mem_reg() and uct_ib_rcache_mem_reg_cb()). As
+ * this cache is switched off, they would log an error for each send of read-only memory.
  *
  * Only messages of the calling thread are dropped. Where UCX registers a large
  * buffer by several threads of its own (UCX_IB_REG_MT_THRESH), these threads log their
  * errors.
  */
 
-/** Have UCX's log ask for each message from now on. To be called once. */
+/** Have UCX's log ask this library about each message from now on. To be called once. */
 void uct_predreg_quiet_install(void);
 
 /** Drop the warnings and errors of the thread from now on. Calls nest. */
@@ -211,9 +215,9 @@ void uct_predreg_quiet_begin(void);
 /** End one call of uct_predreg_quiet_begin(). */
 void uct_predreg_quiet_end(void);
 
-/** Drop the next error of the thread, if UCP logs the error about a registration: UCP
- *  goes on without the registration, but logs an error (1.16 and later without
- *  PROTO_ENABLE, rndv.c). */
+/** Drop the next error that the thread logs, if it is UCP's about a failed registration:
+ *  UCP goes on without the registration, but logs an error all the same (1.16 and later
+ *  without PROTO_ENABLE, rndv.c). */
 void uct_predreg_quiet_once(void);
 
 END_C_DECLS

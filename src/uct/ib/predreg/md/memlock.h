@@ -13,13 +13,14 @@
 
 /** @file memlock.h
  *
- * The limit of locked memory of the process, and the part of it taken by foreign
- * registrations: by UCX for itself, not by the cache. foreign.c counts them.
+ * The limit of locked memory of the process, and the part of the limit that foreign
+ * registrations take: registrations that UCX makes for itself, past the cache. foreign.c
+ * counts them.
  *
  * Uses nothing of the core. Thread safe.
  */
 
-/** The questions to the system. */
+/** What this file asks the system. */
 typedef struct uct_predreg_memlock_sys {
     /** @return whether the process has CAP_IPC_LOCK, in the first user name space. */
     int (*may_lock_anything)(void);

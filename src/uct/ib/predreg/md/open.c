@@ -18,8 +18,8 @@
 #include <string.h>
 
 
-/* Make the cache and its clock. After a failure the parts that were made stay, for the next
- * attempt */
+/* Make the cache of the process and its clock (core->thread). If the cache cannot be
+ * made, the clock stays for the next attempt */
 static ucs_status_t pred_create(uct_predreg_core_t *core)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
@@ -84,8 +84,8 @@ void uct_predreg_helper_start(uct_predreg_core_t *core)
 {
     ucs_status_t status;
 
-    /* On demand, the thread that ends a use deregisters: a helper would have nothing to
-     * do */
+    /* Under the policy on-demand, the thread that ends a use deregisters the memory: a
+     * helper would have nothing to do */
     if (uct_predreg_policy(core) != UCS_RCACHE_PRED_POLICY_PREDICT) {
         return;
     }
@@ -108,7 +108,7 @@ void uct_predreg_helper_start(uct_predreg_core_t *core)
 }
 
 
-/* Let the cache keep to the user's settings of UCX's own cache */
+/* Have the cache keep to the user's settings for UCX's own cache of the domain */
 static void domain_limit(const uct_predreg_domain_t *domain)
 {
     const ucs_rcache_pred_limits_t limits = {
@@ -162,7 +162,8 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
               ucs_rcache_pred_policy_names[uct_predreg_policy(core)]);
 }
 
-/* Whether to keep the memory of an unmanaged domain registered */
+/* Whether to keep all memory of an unmanaged domain registered: UCP's cache, which would
+ * keep it, is off, and the version of UCX says so of the component */
 static int keeps_all(const uct_predreg_core_t *core, const char *component)
 {
     const char *const *name = core->compat->kept_components;
@@ -179,8 +180,9 @@ static int keeps_all(const uct_predreg_core_t *core, const char *component)
     return *name != NULL;
 }
 
-/* Enter an unmanaged domain whose memory stays registered into the table. If there is no
- * memory for its cache, UCX registers memory for each use */
+/* Enter an unmanaged domain whose memory stays registered into the table. If the cache of
+ * the domain cannot be made, the domain stays out, and UCX registers memory for each
+ * use */
 static void kept_domain_add(uct_predreg_core_t *core, uct_md_h md,
                             const char *name,
                             const uct_predreg_md_facts_t *facts)
@@ -202,7 +204,7 @@ static void kept_domain_add(uct_predreg_core_t *core, uct_md_h md,
     }
 }
 
-/* Note how many domains a context has */
+/* Raise core->max_domains to the number of domains of a context, unless it is as high */
 static void note_domains(uct_predreg_core_t *core, unsigned count)
 {
     unsigned most = atomic_load_explicit(&core->max_domains,
@@ -223,7 +225,7 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
     atomic_fetch_add_explicit(&core->num_seen, 1, memory_order_relaxed);
     note_domains(core, count);
 
-    /* In a forked child, uct_predreg_is_managing() also makes the cache */
+    /* In a forked child, the first call of uct_predreg_is_managing() makes a new cache */
     if (!uct_predreg_is_managing(core) &&
         (core->knobs.policy != UCS_RCACHE_PRED_POLICY_LEAVE_PINNED)) {
         return;
@@ -273,8 +275,8 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
     uct_predreg_core_unlock(core);
 }
 
-/* Whether most registrations in a domain cost as little as a hit. @param cost_p Filled
- * with the cost of a hit then, seconds. */
+/* Whether most registrations in a domain are hits in a cache of this library. @param
+ * cost_p Filled with the cost of a hit then, seconds. */
 static int is_cached(uct_predreg_core_t *core, uct_md_h md, double *cost_p)
 {
     const uct_predreg_domain_t *domain = uct_predreg_domain_find(md);

@@ -13,8 +13,7 @@
 #include <sys/mman.h>
 
 
-/* Record that memory was mapped or unmapped, for memory that an arena serves or could have
- * served. Called in memory hooks */
+/* Record that memory was mapped or unmapped. Called in memory hooks */
 static void
 record(uct_predreg_core_t *core, unsigned type, uintptr_t address, size_t length)
 {
@@ -30,9 +29,9 @@ record(uct_predreg_core_t *core, unsigned type, uintptr_t address, size_t length
 
 static void unmapped(uct_predreg_core_t *core, uintptr_t start, uintptr_t end)
 {
-    /* Memory too short for an arena is recorded here only under the leave-pinned policy,
-     * where no cache (pred) records it. Memory shorter than the shortest use so far was
-     * never used */
+    /* Memory long enough for an arena is recorded always. Shorter memory is recorded here
+     * only under the leave-pinned policy, where no cache (pred) records it, and only if
+     * as long as the shortest use so far: no use was of still shorter memory */
     if ((core->observer != NULL) &&
         ((end - start >= core->knobs.arena_min) ||
          ((core->pred == NULL) && (end - start >= uct_predreg_record_shortest())))) {

@@ -32,11 +32,12 @@
 #define MAX_FILES    1000
 
 
-/* Set as core.observer once it is complete. Its argument is the recorder */
+/* What core.observer points to, once all fields are set. The argument of its functions is
+ * the recorder */
 static uct_predreg_observer_t observer;
 
-/* Whether the file of the trace was made, or could not be. Under core.lock; at the exit of
- * the process it is read without the lock */
+/* Whether the making of the trace file was tried, with or without success. Under
+ * core.lock; at the exit of the process the flag is read without the lock */
 static int is_begun;
 
 /* The shortest use so far, bytes. Relaxed: the number only decreases, and nothing else
@@ -102,9 +103,9 @@ static void host_name(char *name, size_t max)
 }
 
 /*
- * Make the trace file. Each process has a file of its own, whose name tells its
- * rank, host and process number.
- * @return -1 and errno.
+ * Make the trace file. Each process has a file of its own, whose name tells the
+ * rank, the host and the number of the process.
+ * @return the descriptor of the file; -1 on an error, which is in errno.
  */
 static int open_file(const uct_predreg_core_t *core, char *path, size_t max)
 {
@@ -180,13 +181,15 @@ static void put_command(ucs_rcache_recorder_t *recorder)
             command[i] = ' ';
         }
     }
-    command[length] = '\0'; /* The zero byte behind the last word was not replaced */
+    command[length] = '\0'; /* Needed only if the command line was cut off: else the last
+                             * byte is zero */
     ucs_rcache_recorder_meta(recorder, "command", command);
 }
 
 /* Write one instant by two clocks, the trace's and the time of day, for putting traces of
- * several processes side by side. The clocks are read several times, and the quickest
- * reading counts: an interruption is least likely there. */
+ * several processes side by side. The two clocks are read one after the other, several
+ * times: the quickest pair of readings counts, since an interruption in between is least
+ * likely there. */
 static void put_clocks(uct_predreg_core_t *core, const char *clock_key,
                        const char *realtime_key)
 {
@@ -259,8 +262,8 @@ static void open_trace(uct_predreg_core_t *core)
     }
 
     put_all_meta(core);
-    /* Write out the events so far: even a process that is killed soon leaves a readable
-     * trace with its rank */
+    /* Write the records about the process to the file at once: even a process that is
+     * killed soon leaves a readable trace with its rank */
     ucs_rcache_recorder_flush(uct_predreg_recorder(core));
 }
 

@@ -16,16 +16,16 @@ BEGIN_C_DECLS
 
 /** @file record.h
  *
- * The trace of this process, if there is to be one (UCX_RCACHE_PRED_TRACE): an add-on that
- * looks on.
+ * The trace of this process, if the user asks for one (UCX_RCACHE_PRED_TRACE): an add-on
+ * that observes and changes nothing.
  */
 
 extern const uct_predreg_addon_t uct_predreg_record_addon;
 
-/** Small sends of a process whose trace is recorded: how often each buffer was sent. They are
- *  counted whether UCX_RCACHE_PRED_EAGER is set or not, and are no events: the counts are
- *  written at the end of the trace. A process without a trace gets none of these hooks, so that
- *  its sends pay nothing for them. */
+/** Counts the small sends from each buffer, in a process whose trace is recorded, whether
+ *  UCX_RCACHE_PRED_EAGER is set or not. The sends are no events of the trace: their
+ *  counts are written at its end. Without a trace the add-on sets no hooks, and sends
+ *  cost no time here. */
 extern const uct_predreg_addon_t uct_predreg_sends_addon;
 
 /** @return the recorder of a core; NULL: there is none. Any thread. */
@@ -39,11 +39,13 @@ uct_predreg_recorder(const uct_predreg_core_t *core)
     return (observer == NULL) ? NULL : (ucs_rcache_recorder_t*)observer->super.arg;
 }
 
-/** Have a recorder look on, if a trace is asked for. Without a clock, or memory, a warning is
- *  logged and nothing is recorded. To be called under core.lock, as the next two. */
+/** Make a recorder the observer of the core, if the user asks for a trace. Without the
+ *  core's clock, or memory, a warning is logged and nothing is recorded. To be called
+ *  under core.lock, as the next two functions. */
 void uct_predreg_record_observe(uct_predreg_core_t *core);
 
-/** Record that a domain is managed or watched from now on, after having begun the trace. */
+/** Record that a domain is managed or watched from now on; before, make the trace file as
+ *  uct_predreg_record_begin() does. */
 void uct_predreg_record_domain(uct_predreg_core_t *core, uct_predreg_domain_t *domain,
                                const char *component);
 
@@ -52,7 +54,8 @@ void uct_predreg_record_domain(uct_predreg_core_t *core, uct_predreg_domain_t *d
  *  recorded. */
 void uct_predreg_record_begin(uct_predreg_core_t *core);
 
-/** @return whether the trace file was made, or could not be. At exit. */
+/** @return whether the making of the trace file was tried, with or without success. To be
+ *  called at exit. */
 int uct_predreg_record_is_begun(const uct_predreg_core_t *core);
 
 /** @return the length of the shortest use so far, bytes. Any thread. */

@@ -16,20 +16,20 @@
 
 
 /* Constant after the start */
-static uct_predreg_core_t *counting; /* NULL: nothing is counted */
-static uct_predreg_hooks_t inner;    /* The hooks that were there before, which are called
-                                        as well */
-static int is_eager;                 /* Whether the hooks that were there before look at
-                                        sends */
+static uct_predreg_core_t *counting; /* The core whose sends are counted; NULL: none */
+static uct_predreg_hooks_t inner;    /* The hooks before this add-on replaced some: the
+                                        replacements call these as well */
+static int is_eager;                 /* Whether inner has hooks for small sends
+                                        (UCX_RCACHE_PRED_EAGER) */
 static ucs_reuse_tally_t tally;
 
-/* Threads that send, and threads that make contexts, read and write these three. Relaxed:
- * no thread reads other memory because of a value, except the functions behind real_ucp,
- * which do not change */
+/* Threads that send, and threads that make contexts, read and write these three. The two
+ * flags are relaxed: no thread reads other memory because of their values. real_ucp is
+ * written with release and read with acquire, since the functions are behind it */
 static _Atomic(int) is_begun;     /* Whether the first send was seen */
 static _Atomic(int) has_messages; /* Whether a context was made for sends without a copy */
-static _Atomic(const uct_predreg_real_t*) real_ucp; /* NULL: no context was made. The
-                                                     * functions stay */
+static _Atomic(const uct_predreg_real_t*) real_ucp; /* Functions of UCP; NULL: no context
+                                                     * was made yet */
 
 /* Costs of small sends, for the trace. The first thread that makes a worker measures the
  * costs; has_costs is written last, with release */
@@ -38,8 +38,8 @@ static _Atomic(int) has_costs;
 static ucs_reuse_costs_t costs;
 
 
-/* The first small send makes the file of the trace, as the first domain does: sends of a
- * process without a domain may be of interest */
+/* Make the trace file at the first small send, as at the first domain: a process may send
+ * small messages only, and open no domain for the trace */
 static void begin(uct_predreg_core_t *core)
 {
     uct_predreg_core_lock(core);
@@ -60,7 +60,7 @@ static void set(_Atomic(int) *flag, int value)
     atomic_store_explicit(flag, value, memory_order_relaxed);
 }
 
-/* Whether a send is copied even from a hot buffer */
+/* Whether UCP would copy the data of a send even if the buffer was kept registered */
 static int is_copied(const ucp_request_param_t *param)
 {
     return !is_set(&has_messages) ||
@@ -111,8 +111,9 @@ static void made_counted(const uct_predreg_real_t *real,
     }
 }
 
-/* Measure the costs of small sends once, and keep them for the trace: from the costs on
- * this machine a report tells the gain of sends without a copy */
+/* A worker was made. The first time, measure the costs of small sends on this machine,
+ * for the end of the trace: a report reckons from them what sends without a copy would
+ * gain */
 static void worker_made_counted(ucp_context_h context, ucp_worker_h worker)
 {
     const uct_predreg_real_t *real = atomic_load_explicit(&real_ucp,
@@ -177,8 +178,8 @@ static void finish(uct_predreg_core_t *core, const char *nothing)
 
 static void fork_child(uct_predreg_core_t *core)
 {
-    /* Before the first send nothing was written to the tally: a reset would only allocate
-     * its pages */
+    /* Before the first send nothing was written to the tally: a reset would only make the
+     * kernel allocate its pages */
     if ((counting != NULL) && is_set(&is_begun)) {
         ucs_reuse_tally_reset(&tally);
         set(&is_begun, 0);

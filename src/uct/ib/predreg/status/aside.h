@@ -15,16 +15,16 @@ BEGIN_C_DECLS
 
 /** @file aside.h
  *
- * Why the library steps aside, so that UCX works as if there was no library: each reason
- * with its message in the log and an advice for the user. Both libraries of the
- * interposition use the table, and answer a tool in their process.
+ * Why the library steps aside, i.e. leaves UCX to work as without the library: each
+ * reason with its message in the log and an advice for the user. The preloaded library
+ * and the core use this table, also for the answer to a tool in their process.
  */
 
 #define UCT_PREDREG_ASIDE_ONE_UCX \
     "let the program use one UCX: look for a second libucs.so.0 in LD_LIBRARY_PATH"
 
-/** Expands _f(NAME, message, advice) for each reason. The message has at most one %s, for
- *  an addition of the caller. */
+/** Expands _f(NAME, message, advice) for each reason. The message has at most one %s, in
+ *  place of which the library puts details of the case. */
 #define UCT_PREDREG_ASIDE_REASONS(_f) \
     _f(RIGHTS, "this program has rights that its user lacks", \
        "run a copy of it without set-user-ID, set-group-ID and capabilities") \
@@ -62,7 +62,8 @@ typedef enum {
     UCT_PREDREG_ASIDE_LAST
 } uct_predreg_aside_t;
 
-/** Longest message, with the zero at its end; longer ones are cut off. */
+/** Bytes of the longest message, with the zero at its end; longer messages are cut
+ *  off. */
 #define UCT_PREDREG_ASIDE_MAX 1024
 
 /** Print the message of a reason.
@@ -70,11 +71,12 @@ typedef enum {
 void uct_predreg_aside_print(uct_predreg_aside_t reason, const char *detail,
                              char text[UCT_PREDREG_ASIDE_MAX]);
 
-/** Called for one fact after the other: its kind, a word, and its value. */
+/** Called once for each fact. @a what: a word for the kind of the fact, such as "aside";
+ *  @a value: the text of the fact. */
 typedef void (*uct_predreg_tell_t)(void *arg, const char *what, const char *value);
 
-/** Tell the name of a reason ("aside"), its message ("why") and the advice ("advice");
- *  nothing of UCT_PREDREG_ASIDE_NONE. */
+/** Call @a tell for the name of a reason ("aside"), its message ("why") and the advice
+ *  ("advice"); not at all for UCT_PREDREG_ASIDE_NONE. */
 void uct_predreg_aside_tell(uct_predreg_aside_t reason, const char *message,
                             uct_predreg_tell_t tell, void *arg);
 
