@@ -50,9 +50,9 @@ static int copy_is_same(const uct_predreg_copy_op_t *a,
            (a->comp == b->comp);
 }
 
-/* Go on with an operation that is stuck half-way, or start a new operation. Another
- * operation that is stuck is given up then: if UCP calls again with that one, it starts
- * anew. */
+/* Go on with an operation that is stuck half-way, or start a new operation. At the start
+ * the operation that was stuck before is given up: if UCP calls again with its arguments,
+ * it starts from its first byte. */
 static void copy_resume(uct_predreg_copy_t *copy, char kind,
                         uct_ep_h ep, const uct_iov_t *iov, uint64_t remote_addr,
                         uct_rkey_t rkey, uct_completion_t *comp)
@@ -120,7 +120,8 @@ ucs_status_t uct_predreg_copy_put(uct_predreg_iface_t *iface,
     return UCS_OK;
 }
 
-/* The last fragment has arrived */
+/* The last fragment has arrived, and all fragments were posted or UCP has cancelled the
+ * get */
 static void copy_get_landed(uct_completion_t *comp)
 {
     copy_get_t *get        = ucs_container_of(comp, copy_get_t, comp);
@@ -169,7 +170,7 @@ void uct_predreg_copy_cancel(uct_predreg_copy_t *copy)
     }
 }
 
-/* To be called when no further fragment is posted. @return the status for UCP. */
+/* To be called when no further fragment will be posted. @return the status for UCP. */
 static ucs_status_t copy_get_posted(copy_get_t *get, uct_completion_t *comp)
 {
     ucs_status_t status = get->comp.status;

@@ -14,7 +14,8 @@
 KHASH_IMPL(uct_predreg_endpoints, uint64_t, struct uct_predreg_endpoint*, 1,
            kh_int64_hash_func, kh_int64_hash_equal)
 
-/* Flushes refused by the send queue in a progress call, at most */
+/* After so many refusals by the send queue no further flush is tried in a call of
+ * progress */
 #define MAX_REFUSED 4
 
 typedef struct flush {
@@ -27,8 +28,8 @@ typedef struct flush {
 
 
 /* Number of interfaces of this process on which something waits, so that the worker's
- * progress calls retry_func. Relaxed: a thread that asks whether it may sleep would miss
- * only work that it has started itself. */
+ * progress calls retry_func. Relaxed: a thread that asks whether it may sleep has to see
+ * only the work that it has started itself. */
 static _Atomic(unsigned) num_retrying;
 
 
@@ -93,7 +94,7 @@ uct_predreg_endpoint_find(uct_predreg_iface_t *iface, uct_ep_h ep)
            NULL : kh_value(&iface->endpoints, iter);
 }
 
-/* @return whether an endpoint is being destroyed, further up the stack. */
+/* @return whether a caller of the present function is destroying an endpoint. */
 static int is_dying(const uct_predreg_iface_t *iface, uct_ep_h ep)
 {
     const uct_predreg_watch_t *watch;
@@ -242,8 +243,8 @@ ucs_status_t uct_predreg_flush_start(uct_predreg_iface_t *iface, uct_ep_h ep,
     return UCS_INPROGRESS;
 }
 
-/* Take the first flush out of a list, if its ticket was taken before @a end. NULL: there is
- * no such flush */
+/* Take the first flush out of a list, if its ticket is lower than @a end. @return NULL if
+ * the list is empty, or the ticket is not lower */
 static flush_t *take_first(ucs_list_link_t *list, uint64_t end)
 {
     flush_t *flush;

@@ -15,17 +15,17 @@ BEGIN_C_DECLS
 
 /** @file handle.h
  *
- * A pieces handle is a memory handle of this library, in place of a handle of the
- * domain. The memory is not registered: an operation that moves data through the handle
- * registers the piece to be moved. UCP treats the handle like any other and passes it to
- * the operations of a wrapped interface.
+ * A pieces handle is a memory handle of this library, which UCP gets in place of a handle
+ * of the domain. The memory is not registered: an operation that gets the handle
+ * registers one piece after the other, to move the piece. UCP treats the handle like any
+ * other and passes it to the operations of a wrapped interface.
  *
  * The thread that begins the use makes the handle, and the thread that ends the use
  * frees the handle. In between the handle belongs to the thread in the interface.
  */
 
-/** Tells a copied operation from other operations on the same memory. An operation
- *  without a place in the send queue is called again with all fields unchanged. */
+/** The arguments of a copied operation, which tell the operation from others on the same
+ *  memory: if the send queue has no place, UCP calls again with the same arguments. */
 typedef struct uct_predreg_copy_op {
     char             kind; /**< 'g': a get, 'p': a put, 0: no operation */
     uct_ep_h         ep;
@@ -48,16 +48,18 @@ typedef struct uct_predreg_copy {
 typedef struct uct_predreg_pieces_memh {
     ucs_rcache_pred_pieces_t use;
     unsigned                 flags;     /**< Flags of the registration that UCP asked for */
-    int                      one_sided; /**< The data is copied, and not moved piece by piece
-                                             (copy.c). Memory that cannot be registered
-                                             (use.unfit) is copied as well */
-    int                      keyless;   /**< UCP wants a key to the memory, which is
-                                             withdrawn (uct_predreg_mkey_pack_v2()). No
-                                             operation of an interface gets the handle, as
-                                             peers would access the memory */
-    uct_predreg_copy_t       copy;      /**< How far an operation has got that is copied
-                                             from its start. A transfer in pieces has a
-                                             field of its own */
+    int                      one_sided; /**< Whether the data is copied instead of being
+                                             moved piece by piece (copy.c). Data in memory
+                                             that cannot be registered (use.unfit) is
+                                             copied anyway */
+    int                      keyless;   /**< Whether UCP wants the handle only for a key
+                                             for peers: the key is withdrawn
+                                             (uct_predreg_mkey_pack_v2()), and no
+                                             operation of an interface gets the handle */
+    uct_predreg_copy_t       copy;      /**< How far an operation has got whose data is
+                                             copied from the first byte on. A transfer in
+                                             pieces that copies its rest has its own field
+                                             (uct_predreg_transfer_t::copy) */
 } uct_predreg_pieces_memh_t;
 
 /** Set in pieces handles. A handle of the domain is the address of a structure, and has 0
@@ -81,8 +83,8 @@ static inline uct_predreg_pieces_memh_t *uct_predreg_memh_to_pieces(uct_mem_h me
            (uct_predreg_pieces_memh_t*)(value & ~UCT_PREDREG_PIECES_BIT) : NULL;
 }
 
-/** Give up an operation half-way, because UCP takes its buffer back. Fragments of a get
- *  that are still on their way are dropped when they arrive. */
+/** Give up the copying of an operation half-way, because UCP takes its buffer back.
+ *  Fragments of a get that are still on their way are dropped when they arrive. */
 void uct_predreg_copy_cancel(uct_predreg_copy_t *copy);
 
 /**

@@ -108,7 +108,7 @@ iface_put_zcopy(uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                         iov, iovcnt, remote_addr, rkey, comp);
 }
 
-/* Sources of a copied active message: the header and buffers */
+/* What a copied active message consists of: a header and buffers */
 typedef struct am_parts {
     const void      *header;
     unsigned        header_length;
@@ -137,8 +137,8 @@ static size_t am_pack(void *dest, void *arg)
     return end - (char*)dest;
 }
 
-/* Send an active message as a copy: active messages are short enough, see
- * iface_is_supported() */
+/* Send an active message. If its memory is not registered as a whole, the message is
+ * copied: all of it fits into a copy, see iface_is_supported() */
 static ucs_status_t
 iface_am_zcopy(uct_ep_h ep, uint8_t id, const void *header,
                unsigned header_length, const uct_iov_t *iov, size_t iovcnt,
@@ -258,17 +258,18 @@ static unsigned iface_retry(void *arg)
     return count;
 }
 
-/* Whether an interface with the operation zcopy, for which UCP may use a pieces handle,
- * has the operation bcopy as well, to copy the data instead, max bytes at a time */
+/* Whether the data can be copied instead if UCP uses a pieces handle for the operation
+ * zcopy. If the interface has the operation zcopy, it must also have bcopy, which copies
+ * up to @a max bytes at a time */
 static int
 has_copying(uint64_t caps, uint64_t zcopy, uint64_t bcopy, size_t max)
 {
     return !(caps & zcopy) || ((caps & bcopy) && (max > 0));
 }
 
-/* Active messages are copied as a whole, so the longest one has to fit into a
- * copy. And a piece can be as short as a page, so the interface has to accept a
- * page */
+/* Whether an interface can be wrapped. Active messages are copied as a whole, so the
+ * longest one has to fit into a copy. A piece can be as short as a page, so gets and puts
+ * of a page have to be accepted */
 static int iface_is_supported(const uct_iface_attr_t *attr)
 {
     uint64_t caps = attr->cap.flags;

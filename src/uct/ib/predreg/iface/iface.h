@@ -35,7 +35,7 @@ typedef struct uct_predreg_env {
 
     /** Read the clock, ns. */
     ucs_rcache_pred_time_t (*now)(void *arg);
-    void                   *now_arg; /**< Argument that now is called with */
+    void                   *now_arg; /**< Argument for now() */
 } uct_predreg_env_t;
 
 /**
@@ -58,9 +58,9 @@ ucs_status_t uct_predreg_iface_wrap(uct_iface_h iface, uct_worker_h worker,
  *  which are the parent's. Neither allocates nor frees. */
 void uct_predreg_ifaces_reset(void);
 
-/** @return whether no transfer or flush of this process waits for progress. Some wait for
- *          something that is no event of UCX, so that a program that slept until the next
- *          event might never wake up. Any thread. */
+/** @return whether no transfer or flush of this process waits for the program's next call
+ *          of progress. Else the program must not sleep until the next event of UCX: what
+ *          a transfer waits for, such as room, may come without an event. Any thread. */
 int uct_predreg_may_sleep(void);
 
 END_C_DECLS

@@ -37,10 +37,10 @@ KHASH_TYPE(uct_predreg_endpoints, uint64_t, struct uct_predreg_endpoint*)
 typedef enum {
     UCT_PREDREG_LINE_ROOM,  /**< The transfer waits for room within the bounds, or for
                                  memory that the system refuses */
-    UCT_PREDREG_LINE_PLACE, /**< For a place in the send queue */
+    UCT_PREDREG_LINE_PLACE, /**< The transfer waits for a place in the send queue */
     UCT_PREDREG_LINE_OVER,  /**< The transfer is over, and UCP was not called back yet */
-    UCT_PREDREG_LINE_NONE   /**< The transfer waits for its pieces to land. Also the number
-                                 of lines */
+    UCT_PREDREG_LINE_NONE   /**< The transfer stands in no line: it waits for its pieces
+                                 to land, or is over. Also the number of lines */
 } uct_predreg_line_t;
 
 typedef struct uct_predreg_iface {
@@ -54,7 +54,8 @@ typedef struct uct_predreg_iface {
                                            accept */
     size_t                 max_put;   /**< Most bytes that ep_put_bcopy accepts */
     size_t                 max_get;   /**< Most bytes that ep_get_bcopy accepts */
-    unsigned               forks;     /**< uct_predreg_forks when it was wrapped */
+    unsigned               forks;     /**< The value of uct_predreg_forks when the
+                                           interface was wrapped */
 
     int                    closing;   /**< The interface is being closed: new transfers and
                                            flushes are refused */
@@ -78,13 +79,15 @@ typedef struct uct_predreg_iface {
 
     /* Written by transfer.c and pieces.c */
     ucs_list_link_t        lines[UCT_PREDREG_LINE_NONE];
-    uint64_t               releases;  /**< ucs_rcache_pred_releases() when the cache last
-                                           refused room */
-    ucs_rcache_pred_time_t asked_at;  /**< Time of that refusal. After a while the interface
-                                           asks again although the number is the same */
+    uint64_t               releases;  /**< The number ucs_rcache_pred_releases() when the
+                                           cache last refused room */
+    ucs_rcache_pred_time_t asked_at;  /**< When the cache last refused room. Some time
+                                           later a transfer asks again, even if the number
+                                           is still the same */
     ucs_rcache_pred_time_t refused_at; /**< Since when the system has refused memory; 0: the
                                             system refuses none */
-    int                    refusal_told; /**< The reason for failed transfers was logged */
+    int                    refusal_told; /**< Whether it was logged that transfers fail
+                                              because the system refuses memory */
 } uct_predreg_iface_t;
 
 
@@ -102,9 +105,10 @@ static inline int uct_predreg_is_inherited(const uct_predreg_iface_t *iface)
 
 /*
  * endpoint.c: endpoints with something under way: transfers in pieces, and flushes that
- * wait for transfers. The interface knows of the pieces in flight, and not of later pieces.
- * So a flush of such an endpoint waits until the transfers before the flush have ended, and
- * the next progress hands the flush to the interface.
+ * wait for transfers. UCX's interface knows of the pieces in flight only, so its own
+ * flush would not cover later pieces. So a flush of such an endpoint waits until the
+ * transfers before the flush have ended, and the next progress hands the flush to the
+ * interface.
  */
 
 /** A transfer or a flush: the first field of both. */
@@ -123,13 +127,15 @@ typedef struct uct_predreg_endpoint {
                                   front: a flush that comes first has waited long enough */
 } uct_predreg_endpoint_t;
 
-/** A function that calls UCP back on behalf of an endpoint, and has to know what UCP does to
- *  the endpoint. On the stack of the function. */
+/** The note of a function that calls UCP back on behalf of an endpoint: the function has
+ *  to know whether UCP, when called back, destroys the endpoint. On the stack of the
+ *  function. */
 typedef struct uct_predreg_watch {
     uct_ep_h                 ep;
     int                      dying; /**< The endpoint is being destroyed: new transfers and
                                          flushes on it are refused */
-    int                      gone;  /**< Set when the endpoint is destroyed meanwhile */
+    int                      gone;  /**< Whether the endpoint was destroyed since the
+                                         watch began */
     struct uct_predreg_watch *outer;
 } uct_predreg_watch_t;
 
@@ -156,8 +162,9 @@ void uct_predreg_endpoint_remove(uct_predreg_iface_t *iface, uct_predreg_entry_t
  *  have nothing to do with a later endpoint at the same address. */
 void uct_predreg_endpoint_forget(uct_predreg_iface_t *iface, uct_ep_h ep);
 
-/** Begin to watch an endpoint. With @a dying the endpoint is about to be destroyed, which the
- *  present watches of it are told. Watches end in the opposite order. */
+/** Begin to watch an endpoint. Watches end in the opposite order.
+ *  @param [in] dying  Whether the caller is about to destroy the endpoint: the watches of
+ *                     the endpoint that have begun before are told so (gone). */
 void uct_predreg_watch_begin(uct_predreg_iface_t *iface, uct_ep_h ep, int dying,
                              uct_predreg_watch_t *watch);
 
@@ -167,15 +174,16 @@ int uct_predreg_watch_end(uct_predreg_iface_t *iface, uct_predreg_watch_t *watch
 /**
  * Flush an endpoint as soon as its present transfers, at least one, have ended.
  *
- * @param [in] comp  Completed when the flush is; NULL: the caller asks again.
+ * @param [in] comp  Completed when the flush is complete; NULL: nothing is started, and
+ *                   the caller asks again later.
  * @return UCS_INPROGRESS, UCS_ERR_NO_MEMORY, or UCS_ERR_CANCELED if the endpoint is being
  *         destroyed.
  */
 ucs_status_t uct_predreg_flush_start(uct_predreg_iface_t *iface, uct_ep_h ep,
                                      unsigned flags, uct_completion_t *comp);
 
-/** Hand flushes to the interface whose transfers have all ended. Some of the flushes that the
- *  send queue has no place for are tried each time. @return how many the interface took. */
+/** Hand flushes whose transfers have all ended to the interface, until the send queue has
+ *  had no place for a few of them. @return how many flushes the interface took. */
 unsigned uct_predreg_flush_retry(uct_predreg_iface_t *iface);
 
 /** End the waiting flushes of an endpoint with UCS_ERR_CANCELED. */
@@ -192,25 +200,25 @@ void uct_predreg_retry_start(uct_predreg_iface_t *iface);
  *  retry_func itself may call this. */
 void uct_predreg_retry_stop(uct_predreg_iface_t *iface);
 
-/** In a forked child, where there is no other thread: all interfaces are inherited ones from
- *  now on. */
+/** To be called in a forked child, where there is no other thread: all present interfaces
+ *  count as inherited from now on. */
 void uct_predreg_endpoints_forked(void);
 
 
 /*
- * copy.c: operations with data copied through UCX's bounce buffers, one fragment after the
- * other: one-sided ones with local buffers that could not be registered for lack of room,
- * and operations on memory that cannot be registered. One-sided operations cannot go piece
- * by piece, as messages do: all of an operation has to be in the send queue before a later
- * fence of UCP. If the send queue is full, UCP calls again with the same operation, which
- * then goes on where it stopped.
+ * copy.c: operations with data copied through UCX's bounce buffers, one fragment after
+ * the other: one-sided operations with local buffers that could not be registered for
+ * lack of room, and all operations on memory that cannot be registered. One-sided
+ * operations cannot go piece by piece, as messages do: all of an operation has to be in
+ * the send queue before a later fence of UCP. If the send queue is full, UCP calls again
+ * with the same operation, and the copying goes on where it stopped.
  */
 
 /**
  * Copy the data of a put or a get.
  *
- * @param [inout] copy  How far the operation has got. One operation at a time gets on:
- *                      another operation gives up the one that is stuck.
+ * @param [inout] copy  How far the operation has got. There is room for one operation: if
+ *                      it is stuck and another one begins, the stuck one is given up.
  * @param [in] iov   One buffer. Its handle is ignored.
  * @param [in] comp  Completed once if UCS_INPROGRESS is returned.
  * @return UCS_ERR_NO_RESOURCE if the caller has to call again with the same operation;
@@ -241,8 +249,8 @@ ucs_status_t uct_predreg_copy_get(uct_predreg_iface_t *iface, uct_predreg_copy_t
 
 typedef enum {
     UCT_PREDREG_PIECE_FREE,
-    UCT_PREDREG_PIECE_READY, /**< Registered or to be copied; the send queue had no place
-                                  yet for the whole piece */
+    UCT_PREDREG_PIECE_READY, /**< The piece is registered, or is to be copied; the send
+                                  queue had no place yet for all of the piece */
     UCT_PREDREG_PIECE_IN_FLIGHT
 } uct_predreg_piece_state_t;
 
@@ -281,7 +289,8 @@ typedef struct uct_predreg_transfer {
     uct_predreg_line_t        line;
     ucs_list_link_t           link;        /**< In the list of the line */
     uint64_t                  ticket;      /**< Taken when the transfer got in line */
-    ucs_rcache_pred_time_t    lined_up_at; /**< When it got in line for room; 0: never */
+    ucs_rcache_pred_time_t    lined_up_at; /**< When the transfer last got in line for
+                                                room; 0: never */
 } uct_predreg_transfer_t;
 
 /**
@@ -308,16 +317,16 @@ int uct_predreg_pieces_are_over(const uct_predreg_transfer_t *transfer);
 
 
 /*
- * transfer.c: transfers whose local memory is registered piece by piece. Two pieces are in
- * flight at a time: when one of them has landed it is deregistered, and the next one is
- * registered and posted, while the other one keeps the adapter busy. So the adapter need not
- * wait for registrations, and no work is handed to another thread.
+ * transfer.c: transfers whose local memory is registered piece by piece. Two pieces are
+ * in flight at a time: when one of them has landed it is deregistered, and the next one
+ * is registered and posted, while the other one keeps the adapter busy. So the adapter
+ * need not wait for registrations, and no work is handed to another thread.
  *
  * A transfer waits in line if it finds no room within the bounds, if the system refuses
- * memory, or if the send queue has no place. The worker's progress serves the lines. How many
- * transfers wait does not matter there: the first one in line asks for room, and only if room
- * was given back since it was refused, or some time has passed; a few ask for a place in the
- * send queue, in turn.
+ * memory, or if the send queue has no place. The worker's progress serves the lines, in a
+ * time that does not depend on how many transfers wait: only the first transfer in line
+ * asks for room, if room was given back since its last refusal or some time has passed;
+ * and a few transfers, in turn, ask for a place in the send queue.
  */
 
 /**
@@ -349,7 +358,8 @@ void uct_predreg_transfer_cancel(uct_predreg_iface_t *iface, uct_ep_h ep);
  *                     land, so that transfers do not wait for them. */
 void uct_predreg_transfer_cancel_all(uct_predreg_iface_t *iface, int closed);
 
-/** Serve the lines. @return how many transfers no longer wait. */
+/** Let the transfers in line for a place and for room go on as far as possible. @return
+ *  how many transfers have left these lines, or changed from one to the other. */
 unsigned uct_predreg_transfer_retry(uct_predreg_iface_t *iface);
 
 /** @return whether no transfer waits in line. */

@@ -10,8 +10,8 @@
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
-/* How long to ask again for memory after a refusal by the system, ns. Other processes
- * may give memory back a moment later. */
+/* How long transfers go on asking for memory that the system refuses, ns. Other processes
+ * may give memory back meanwhile. */
 #define REFUSED_TIMEOUT 10000000000ull
 
 
@@ -65,9 +65,10 @@ int uct_predreg_pieces_are_over(const uct_predreg_transfer_t *transfer)
     return transfer->length == 0;
 }
 
-/* Whether a transfer asks again for memory after a refusal by the system. The time
- * counts from the first refusal of the system, or from the first refusal of the transfer
- * if later: all transfers in line give up together, not one after the other */
+/* Whether a transfer is to ask again for memory that the system has just refused. The
+ * patience of a transfer begins when the system began to refuse memory, or when the
+ * transfer got in line, if later: so all transfers in line give up together, not one
+ * after the other */
 static int is_patient(uct_predreg_transfer_t *transfer)
 {
     uct_predreg_iface_t *iface = transfer->iface;
@@ -121,8 +122,9 @@ static ucs_status_t piece_register(uct_predreg_piece_t *piece)
     return status;
 }
 
-/* Prepare the next piece of the remaining data: all of the data, if a piece has shown
- * that the memory cannot be registered */
+/* Prepare the next piece of the remaining data. If an attempt to register a piece has
+ * shown that the memory cannot be registered, the piece is all of the remaining data, to
+ * be copied */
 static ucs_status_t piece_prepare(uct_predreg_piece_t *piece)
 {
     uct_predreg_transfer_t *transfer    = piece->transfer;
@@ -179,8 +181,10 @@ static ucs_status_t piece_post(uct_predreg_piece_t *piece)
     return status;
 }
 
-/* Bring a piece, and the next pieces in its place, as far as possible now. @return the
- * line to wait in; NONE as well if the transfer has failed. */
+/* Bring a piece as far as possible now; when it has landed, the next piece takes its
+ * place.
+ * @return the line that the transfer has to wait in for the piece; NONE: it waits for no
+ * room or place, or has failed. */
 static uct_predreg_line_t piece_push(uct_predreg_piece_t *piece,
                                      int may_register)
 {

@@ -9,13 +9,15 @@
 
 #include <stdlib.h>
 
-/* How long the first transfer in line for room waits before it asks the cache for room
- * again, ns, if no use of the cache has given room back meanwhile: room may come from other
- * processes, and from uses that have ended. */
+/* How long the first transfer in line for room waits before it asks the cache again, ns,
+ * even if the cache has counted no release of room meanwhile
+ * (ucs_rcache_pred_releases()): room may come from other processes, and from uses that
+ * have ended. */
 #define ASK_INTERVAL 100000ull
 
-/* Transfers refused by the send queue in a progress call, at most. They may be on
- * different endpoints, so that a refused one does not speak for all. */
+/* After so many refusals by the send queue no further transfer is tried in a call of
+ * progress. More than one: the transfers may be on different endpoints, and the queue of
+ * one may have a place when that of another is full. */
 #define MAX_REFUSED 4
 
 
@@ -67,8 +69,9 @@ static void transfer_end(uct_predreg_transfer_t *transfer)
     uct_predreg_completion_invoke(comp, status);
 }
 
-/* After uct_predreg_pieces_push(): end the transfer if it is over, or put it into the line
- * that it waits in. The transfer keeps its place if it stands in the same line. */
+/* To be called after uct_predreg_pieces_push(), with the line that it has returned: end
+ * the transfer if it is over, else put it at the end of the line. If the transfer stands
+ * in this line already, it keeps its place. */
 static void transfer_settle(uct_predreg_transfer_t *transfer,
                             uct_predreg_line_t line)
 {
@@ -79,7 +82,8 @@ static void transfer_settle(uct_predreg_transfer_t *transfer,
     }
 }
 
-/* Whether no transfer waits for room, so that a new transfer may ask for room at once */
+/* Whether no transfer waits for room. Then another transfer may ask for room, and gets
+ * ahead of nobody */
 static int nobody_wants_room(uct_predreg_iface_t *iface)
 {
     return ucs_list_is_empty(&iface->lines[UCT_PREDREG_LINE_ROOM]);
@@ -160,8 +164,8 @@ uct_predreg_transfer_start(uct_predreg_iface_t *iface,
         return UCS_INPROGRESS;
     }
 
-    /* The transfer landed or failed at once. The value returned tells UCP so, and UCP is
-     * not called back */
+    /* The transfer has landed or failed at once. UCP learns so from the value returned,
+     * and is not called back */
     status = transfer->status;
     uct_predreg_endpoint_remove(iface, &transfer->entry);
 
@@ -192,8 +196,8 @@ static unsigned serve_room(uct_predreg_iface_t *iface)
            (transfer->ticket < end) && !is_in_vain(iface, transfer)) {
         line = uct_predreg_pieces_push(transfer, 1);
         if (line == UCT_PREDREG_LINE_ROOM) {
-            /* Read after the attempt, since a registration that fails gives room back
-             * itself */
+            /* Read the number after the attempt, since the attempt to register reserves
+             * room, and counts as a release when it fails and gives the room back */
             iface->releases = ucs_rcache_pred_releases(transfer->domain);
             iface->asked_at = iface->env.now(iface->env.now_arg);
             break;
@@ -219,7 +223,7 @@ static unsigned serve_place(uct_predreg_iface_t *iface)
         line = uct_predreg_pieces_push(transfer, nobody_wants_room(iface));
         if (line == UCT_PREDREG_LINE_PLACE) {
             ++refused;
-            line_up(transfer, line); /* The others' turn comes first */
+            line_up(transfer, line); /* At the end: the turn of the others comes first */
             continue;
         }
 
@@ -253,8 +257,9 @@ int uct_predreg_transfer_is_idle(uct_predreg_iface_t *iface)
            ucs_list_is_empty(&iface->lines[UCT_PREDREG_LINE_PLACE]);
 }
 
-/* Let all transfers of an endpoint fail. A transfer that is over gets in line to have
- * UCP called back. */
+/* Let all transfers of an endpoint fail. A transfer that is over then gets into the line
+ * OVER, where serve_over() finds it. @param closed  Whether pieces in flight will never
+ * land: they count as landed. */
 static void
 cancel_endpoint(uct_predreg_endpoint_t *endpoint, int closed)
 {

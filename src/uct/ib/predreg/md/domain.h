@@ -47,10 +47,10 @@ typedef struct uct_predreg_owner {
  *  these uses need no cache. The add-on sets the answerer of a domain when the domain is
  *  opened, and the answerer is asked before the cache. */
 typedef struct uct_predreg_answerer {
-    /** Begin a use of the answerer's memory. @param [in] kind 
-     *  ucs_rcache_pred_use_kind_t.
-     *  @return 0: it is other memory, and the cache is to begin the use; else the use has
-     *  begun, and end() ends it. */
+    /** Begin a use of the answerer's memory.
+     *  @param [in] kind  ucs_rcache_pred_use_kind_t.
+     *  @return 0: the memory is not the answerer's, and the cache is to begin the use;
+     *          else the use has begun, and end() ends it. */
     int (*begin)(uct_predreg_domain_t *domain, const void *address, size_t length,
                  unsigned flags, unsigned kind, uct_mem_h *memh_p);
 
@@ -196,8 +196,8 @@ uct_predreg_is_invalidation(const uct_md_mem_dereg_params_t *params)
            (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE);
 }
 
-/** Tell a completion of UCP that the peer's access to some memory has ended. @param [in]
- *  comp A uct_completion_t; NULL: nobody waits for the end. */
+/** Tell a completion of UCP that the peer's access to some memory has ended.
+ *  @param [in] comp  A uct_completion_t; NULL: nobody waits for the end. */
 void uct_predreg_invalidated(void *comp);
 
 
@@ -252,8 +252,7 @@ ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
 
 /**
  * Register any kind of memory with the domain, as uct_predreg_pass_mem_reg().
- * @return UCS_ERR_NO_MEMORY if the failure may come from a lack of room; else UCX's
- * status.
+ * @return UCX's status; UCS_ERR_NO_MEMORY if a failure may come from a lack of room.
  */
 ucs_status_t uct_predreg_try_mem_reg(uct_predreg_domain_t *domain,
                                      void *address, size_t length,

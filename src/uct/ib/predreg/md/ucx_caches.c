@@ -63,8 +63,8 @@ void uct_predreg_components_tell(const uct_predreg_knobs_t *knobs,
     }
 }
 
-/* Whether a name is among the components. Their names are also written to a text, up to
- * its length. */
+/* Whether a name is the name of one of the components. Also writes the names of all
+ * components to @a text, as far as there is room. */
 static int is_one_of(const uct_predreg_real_t *real, const char *name,
                      const uct_component_h *components, unsigned count,
                      char *text, size_t max)
@@ -116,15 +116,16 @@ void uct_predreg_components_check(const uct_predreg_core_t *core)
 
 
 /*
- * Switches UCX's own registration caches off: a cache above the library would hold on to
- * every region, and a cache below would keep every region pinned. The configurations are
- * changed as UCX reads each of them. Environment variables would be inherited by child
- * processes, and taken for the user's wish. Settings of the user stay as set; if a
- * setting leaves a cache on, nothing is managed.
+ * Switches UCX's own registration caches off: UCP's cache, above the library, would hold
+ * on to every region, and UCT's cache, below, would keep every region pinned. Each
+ * configuration is changed when UCX has read it. The library sets no environment
+ * variables: child processes would inherit them, and take them for the user's wish.
+ * Settings of the user stay as set; if a setting leaves a cache on, nothing is managed.
  */
 
 
-/* The user's variable for a setting. @param component  NULL: it is a setting of UCP. */
+/* Write the name of the environment variable for a setting. @param component  NULL: the
+ * setting is one of UCP. */
 static void variable_name(char *name, size_t max, const char *component,
                           const uct_predreg_setting_t *setting)
 {
@@ -141,8 +142,8 @@ static void variable_name(char *name, size_t max, const char *component,
     }
 }
 
-/* Let the library manage nothing, and say why: the user's variable, or a configuration
- * file, leaves UCX's own cache on */
+/* Let the library manage nothing, and say why: the user has left UCX's own cache on, by a
+ * variable or a configuration file */
 static void cache_kept(uct_predreg_core_t *core, const char *component,
                        const uct_predreg_setting_t *setting, const char *value)
 {
@@ -166,7 +167,7 @@ static int is_off(const uct_predreg_setting_t *setting, const char *value)
            !strcmp(value, "0");
 }
 
-/* Whether the user's value of a setting leaves the cache on. If so, step aside */
+/* Whether the user's variable for a setting leaves the cache on. If so, step aside */
 static int user_keeps(uct_predreg_core_t *core, const char *component,
                       const uct_predreg_setting_t *setting)
 {
@@ -208,9 +209,10 @@ static int is_forced_on(uct_predreg_core_t *core)
     return 0;
 }
 
-/* Note how UCP chooses its protocols. Where UCP's pools might starve, let UCP choose as
- * earlier versions do: with 30 MB of locked memory, UCP was seen to go on with this choice,
- * and to hang with its own. A setting of the user stays. */
+/* Note whether UCP chooses its protocols by its cost model (PROTO_ENABLE). If little
+ * memory may be locked, so that UCP's pools could not grow, switch the cost model off,
+ * unless the user has set it: with 30 MB of locked memory, UCP was seen to hang with the
+ * cost model, and to go on without. */
 static void choose_protocols(uct_predreg_core_t *core,
                              const uct_predreg_real_t *real,
                              ucp_config_t *config)
@@ -277,7 +279,7 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
     char value[64];
     char *text;
 
-    /* The version of UCP may not be known earlier */
+    /* The core may have started before UCP was loaded: so look at UCP's version, too */
     if (!uct_predreg_is_managing(core) ||
         (uct_predreg_find_compat(core, real) != compat) || is_forced_on(core) ||
         !uct_predreg_components_are_here(core) ||
@@ -320,8 +322,8 @@ static void md_switch_off(const uct_predreg_core_t *core, const char *component,
     real->uct_config_modify(config, name + strlen("UCX_"), setting->off);
 }
 
-/* Switch off the cache of a setting. @return whether the configuration has the
- * setting. */
+/* Switch off the cache that a setting controls, or step aside if the user leaves the
+ * cache on. @return whether the configuration has the setting. */
 static int md_cache_off(uct_predreg_core_t *core, const char *component,
                         const uct_predreg_setting_t *setting,
                         uct_md_config_t *config)
@@ -342,9 +344,10 @@ static int md_cache_off(uct_predreg_core_t *core, const char *component,
     return 1;
 }
 
-/* Bound how often a domain repeats a registration for which the adapter has no key left.
- * The library registers with the domain's lock held, so that nobody could deregister
- * anything meanwhile, and deregisters idle memory after a failure */
+/* Bound how often a domain repeats a registration for which the adapter has no key left,
+ * unless the user has set a bound. Repeating is of no use: nobody can deregister memory
+ * meanwhile, since the library holds the domain's lock; the library deregisters idle
+ * memory after the failure */
 static void bound_retries(uct_predreg_core_t *core, const char *component,
                           uct_md_config_t *config)
 {
@@ -399,7 +402,7 @@ void uct_predreg_md_config(uct_predreg_core_t *core, uct_component_h component,
     uct_component_attr_t attr  = {.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME};
     const uct_predreg_setting_t *setting;
 
-    /* Relaxed: any of several first threads may check the components */
+    /* Relaxed: whichever thread comes here first may check the components */
     if (!atomic_flag_test_and_set_explicit(&checked, memory_order_relaxed)) {
         uct_predreg_components_check(core);
     }

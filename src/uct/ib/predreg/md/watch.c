@@ -17,9 +17,10 @@
 #include <stdlib.h>
 
 /*
- * Watching under the leave-pinned policy. UCX's own cache lies below the library, and
- * uses pass through here, not registrations. Their handles belong to the regions of UCX's
- * cache, which stay registered; so all uses of a region have the same handle.
+ * Watching under the leave-pinned policy. UCX's own cache lies below the library: so the
+ * functions here see each use, but not the registrations. The handle of a use is that of
+ * a region of UCX's cache, which stays registered; so all uses of a region have the same
+ * handle.
  */
 
 
@@ -32,7 +33,7 @@ typedef struct watched {
 
 void uct_predreg_watch_open(uct_predreg_core_t *core)
 {
-    /* Without memory for the clock nobody can look on */
+    /* If there is no memory for the clock, there will be no observer */
     if (core->thread == NULL) {
         (void)ucs_rcache_pred_thread_create(&core->thread);
     }
@@ -48,8 +49,8 @@ static uint64_t elapsed(uct_predreg_core_t *core, uint64_t begin)
 {
     uint64_t end = now(core);
 
-    /* The end may be less than the begin, if the thread has moved to a
-     * processor whose counter is behind */
+    /* The end may be before the begin, if the thread has moved to a processor with a
+     * counter that is behind */
     return (end > begin) ? (end - begin) : 0;
 }
 
@@ -58,8 +59,8 @@ static watched_t *find(uct_predreg_domain_t *domain, uct_mem_h memh)
     return ucs_map_find(&domain->owners, memh);
 }
 
-/* Note the end of a use with the handle. @return 0 if there was no memory to note its
- * begin. */
+/* Note the end of a use with the handle. @return 0 if the use has no note, since there
+ * was no memory when it began: its end is not recorded either. */
 static int use_forget(uct_predreg_domain_t *domain, uct_mem_h memh)
 {
     watched_t *watched;
