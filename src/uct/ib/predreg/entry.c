@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 
 
-/* Communications of the program, and its waiting */
+/* Communications and waits of the program */
 
 /* Whether the cache manages memory of any domain. Relaxed: a thread that does not see the
  * first domain yet looks again at its next communication or wait */
@@ -73,7 +73,7 @@ void uct_predreg_idle(uct_predreg_core_t *core, ucs_rcache_pred_idle_t *idle)
 
 /* Keys to registered memory, for peers */
 
-/* The key that this thread packs */
+/* The key under packing in this thread */
 static __thread uct_predreg_packed_key_t packed_key;
 
 
@@ -155,8 +155,8 @@ pack_part(const uct_predreg_core_t *core, uct_predreg_domain_t *domain,
 {
     ucs_status_t status;
 
-    /* In the versions of UCX with keyless handles, the last argument is the address that
-     * the domain writes its part of the key to */
+    /* In the versions of UCX with keyless handles, the domain writes its part of the key
+     * to the address in the last argument */
     uct_predreg_packed_key_part(&packed_key, (void*)args[3]);
 
     status = ((domain != NULL) && is_keyless(domain, memh)) ?
@@ -173,8 +173,8 @@ uct_predreg_mkey_pack_v2(uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
 {
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
-    /* Only if UCP has keyless handles, a key may have to be withdrawn, and this library
-     * notes which key each part belongs to. Relaxed: see state.h */
+    /* Only if UCP has keyless handles, a key may have to be withdrawn, and the core notes
+     * the key of each part. Relaxed: see state.h */
     return ucs_unlikely(atomic_load_explicit(&core->has_keyless,
                                              memory_order_relaxed) && is_ucp) ?
            pack_part(core, domain, md, memh, args) :

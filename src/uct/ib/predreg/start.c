@@ -96,9 +96,9 @@ static ucs_status_t core_start(uct_predreg_core_t *core, ucs_status_t *events_p)
         return UCS_OK;
     }
 
-    /* This call makes UCX load its components before memory hooks are installed, as UCX
-     * does itself: a library that is loaded after the hooks may free memory by functions
-     * that the hooks do not know (UCX_MEM_MMAP_HOOK_MODE=reloc in 1.18) */
+    /* UCX loads its components in this call, before memory hooks are installed, as UCX
+     * does itself: a library loaded after the hooks may free memory by functions unknown
+     * to the hooks (UCX_MEM_MMAP_HOOK_MODE=reloc in 1.18) */
     uct_predreg_components_are_here(core);
     *events_p = uct_predreg_vm_events_start(core);
     if (*events_p != UCS_OK) {

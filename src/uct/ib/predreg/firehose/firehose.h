@@ -16,8 +16,8 @@ BEGIN_C_DECLS
 
 /** @file firehose.h
  *
- * What the core does for libucp_firehose.so and libucp_windows.so: an add-on. Memory of both is
- * registered by md/foreign.c, as UCP asks for it.
+ * What the core does for libucp_firehose.so and libucp_windows.so: an add-on. Both pin
+ * memory through UCP; md/foreign.c handles these registrations.
  */
 
 extern const uct_predreg_addon_t uct_predreg_firehose_addon;
@@ -30,7 +30,7 @@ extern const uct_predreg_addon_t uct_predreg_firehose_addon;
  *          managed domains. */
 uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains);
 
-/** Add to the counts of requests to Firehose, and of the hits among them, which needed no
+/** Add to the counts of requests to Firehose, and of hits, i.e. requests without a
  *  message to the peer. Any thread. */
 void uct_predreg_firehose_count(uint64_t requests, uint64_t hits);
 

@@ -36,7 +36,8 @@ static _Atomic(unsigned) num_retrying;
 unsigned uct_predreg_forks;
 
 
-/* Inherited interfaces do not count: a forked child never waits for them */
+/* Add @a count to num_retrying, 1 or -1u, unless the interface is inherited: a forked
+ * child never waits for interfaces of its parent */
 static void count_retrying(const uct_predreg_iface_t *iface, unsigned count)
 {
     if (!uct_predreg_is_inherited(iface)) {

@@ -200,8 +200,8 @@ iface_flush(uct_iface_h iface, unsigned flags, uct_completion_t *comp)
         return self->ops.iface_flush(iface, flags, comp);
     }
 
-    /* UCX's own interfaces, too, flush a whole interface only for callers that ask again,
-     * and refuse a completion */
+    /* Without a completion the caller asks again until all endpoints are flushed. A flush
+     * with a completion is refused, as UCX's own interfaces do */
     return (comp == NULL) ? UCS_INPROGRESS : UCS_ERR_UNSUPPORTED;
 }
 

@@ -59,8 +59,8 @@ typedef struct uct_predreg_iface {
 
     int                    closing;   /**< The interface is being closed: new transfers and
                                            flushes are refused */
-    uct_worker_cb_id_t     retry_id;  /**< Registration of retry_func;
-                                           UCS_CALLBACKQ_ID_NULL: none */
+    uct_worker_cb_id_t     retry_id;  /**< Number of retry_func in the worker's progress;
+                                           UCS_CALLBACKQ_ID_NULL: it is not called */
     uint64_t               tickets;   /**< Tickets so far. A transfer or flush that gets in
                                            line takes one. A round that serves a line stops
                                            at the first ticket taken since the round
@@ -71,8 +71,9 @@ typedef struct uct_predreg_iface {
                                                    UCT's handle */
     ucs_list_link_t        all_endpoints; /**< The endpoints of the map, and destroyed
                                                endpoints whose transfers have not ended */
-    struct uct_predreg_watch *watches;    /**< Endpoints that are being destroyed or
-                                               cancelled, the last one first; NULL: none */
+    struct uct_predreg_watch *watches;    /**< Watches of endpoints that are being
+                                               destroyed or cancelled, the last one first;
+                                               NULL: none */
     ucs_list_link_t        ready;     /**< Flushes whose transfers have all ended, to be
                                            handed to the interface */
     ucs_list_link_t        cancelled; /**< Cancelled flushes, before UCP is told */
@@ -145,7 +146,7 @@ void uct_predreg_endpoints_init(uct_predreg_iface_t *iface);
 /** Free the map of endpoints of an interface on which nothing is under way. */
 void uct_predreg_endpoints_cleanup(uct_predreg_iface_t *iface);
 
-/** @return NULL if nothing is under way on this endpoint. */
+/** @return the state of UCT's endpoint; NULL: nothing is under way on the endpoint. */
 uct_predreg_endpoint_t *
 uct_predreg_endpoint_find(uct_predreg_iface_t *iface, uct_ep_h ep);
 
@@ -309,10 +310,11 @@ uct_predreg_pieces_push(uct_predreg_transfer_t *transfer, int may_register);
  *  landed. */
 void uct_predreg_pieces_fail(uct_predreg_transfer_t *transfer, ucs_status_t status);
 
-/** Note that a piece has landed, or never will. */
+/** Note that a piece has landed, or will never land (@a status is an error then). */
 void uct_predreg_pieces_landed(uct_predreg_piece_t *piece, ucs_status_t status);
 
-/** @return whether all is done, or has failed, and no piece is in flight. */
+/** @return whether a transfer is over: all data was moved, or the transfer has failed,
+ *  and no piece is in flight. */
 int uct_predreg_pieces_are_over(const uct_predreg_transfer_t *transfer);
 
 

@@ -242,7 +242,7 @@ uct_predreg_line_t uct_predreg_pieces_push(uct_predreg_transfer_t *transfer,
     for (i = 0; i < UCS_RCACHE_PRED_PIECES_IN_FLIGHT; ++i) {
         other = piece_push(&transfer->pieces[i], may_register);
         if (other == UCT_PREDREG_LINE_ROOM) {
-            may_register = 0; /* No use to ask for room again at once */
+            may_register = 0; /* The next piece would not find room either */
         }
 
         /* A transfer that waits for room and for a place in the send queue stands in the

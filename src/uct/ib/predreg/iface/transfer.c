@@ -179,7 +179,7 @@ out_free:
 static int is_in_vain(const uct_predreg_iface_t *iface,
                       const uct_predreg_transfer_t *first)
 {
-    /* If the clock went back, the difference is large */
+    /* If the clock went back, the difference is a large number, and the transfer asks */
     return !uct_predreg_is_inherited(iface) &&
            (iface->releases == ucs_rcache_pred_releases(first->domain)) &&
            (iface->env.now(iface->env.now_arg) - iface->asked_at < ASK_INTERVAL);

@@ -69,8 +69,9 @@ struct uct_predreg_domain {
     /** The next place, or NULL. Written once, under core.lock, with release: a reader of
      *  the pointer sees the place initialised. */
     _Atomic(uct_predreg_domain_t*) next;
-    /** UCT's handle of the domain that was in this place at the fork of the process, until
-     *  a domain is closed; NULL: none. Relaxed, and written under core.lock. */
+    /** In a forked child: UCT's handle of the parent's domain in this place at the fork,
+     *  until the child closes that domain, or opens one with the same handle; NULL: none.
+     *  Relaxed, and written under core.lock. */
     _Atomic(uct_md_h)        inherited;
 
     /* These eight fields are constant while the domain is in the table */

@@ -13,10 +13,11 @@
 #include <stdlib.h>
 
 /*
- * The end of a use, which brings a handle alone. Who may own a handle, in the order in which they
- * are asked: a handle in pieces is told by its lowest bit; the answerer of the domain, such as
- * the arena; the cache; then the map of owners, with kept memory (kept.c), pools and pinned memory
- * (foreign.c) and watched uses (watch.c). A handle that nobody owns is UCX's.
+ * The end of a use, for which UCP gives nothing but a handle. Whose handle it is, is
+ * found out in this order: a pieces handle has its lowest bit set; then the answerer of
+ * the domain, such as the arena, is asked, and the cache; then the map of owners, with
+ * kept memory (kept.c), pools and pinned memory (foreign.c) and watched uses (watch.c). A
+ * handle that nobody owns is UCX's.
  */
 
 

@@ -19,7 +19,7 @@
 /* Registered memory, in UCX's cache structure */
 typedef struct region {
     uct_predreg_rcache_region_t super;
-    uct_predreg_owner_t         owner;  /* Of memh */
+    uct_predreg_owner_t         owner;  /* Owner of memh */
     /* Written during the registration, before any other thread can find the region */
     uct_mem_h                   memh;
     unsigned                    access; /* Bits of UCT_MD_MEM_ACCESS_ALL of the

@@ -23,9 +23,10 @@ BEGIN_C_DECLS
 
 /** @file md.h
  *
- * Memory domains, as the overridden functions of UCX and the hooks of the process see
- * them. Unless a comment says otherwise, any thread may call the functions, and they may
- * wait for locks, for the kernel and for registrations of the helper.
+ * The functions of memory domains that the core's hooks call (../entry.c), as well as the
+ * start, the exit and the fork handlers. Unless a comment says otherwise, any thread may
+ * call the functions, and they may wait for locks, for the kernel and for registrations
+ * of the helper.
  */
 
 
@@ -130,12 +131,12 @@ void uct_predreg_md_config(uct_predreg_core_t *core, uct_component_h component,
  * The components of UCT with managed memory domains (UCX_RCACHE_PRED_COMPONENTS).
  */
 
-/** @return whether UCX finds memory domains of any component with managed domains on the
- *  machine. Loads UCX's components, as opening a context does. */
+/** @return whether UCX finds memory domains of any of these components on the machine.
+ *  Makes UCX load its components, as opening a context does. */
 int uct_predreg_components_are_here(const uct_predreg_core_t *core);
 
-/** Write down the components or devices with managed domains, in words for after "none
- *  of". */
+/** Append the names of these components, or "an RDMA adapter", to a message that ends
+ *  with "none of ". */
 void uct_predreg_components_tell(const uct_predreg_knobs_t *knobs,
                                  ucs_string_buffer_t *strb);
 
@@ -189,8 +190,8 @@ ucs_status_t uct_predreg_pinned_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,
                                       unsigned flags, uct_mem_h *memh_p);
 
-/** Forget all registrations in a forked child, which has one thread: the parent's do
- *  not count there. Neither allocates nor frees memory. */
+/** Set the counts of memory to 0 in a forked child, which has one thread: registrations
+ *  of the parent do not count in the child. Neither allocates nor frees memory. */
 void uct_predreg_foreign_reset(void);
 
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 
-/* The number of the first user name space's file, in all kernels (Linux,
+/* The inode number of the first user name space in /proc, the same in all kernels (Linux,
  * include/linux/proc_ns.h, PROC_USER_INIT_INO) */
 #define FIRST_USER_NAMESPACE 0xeffffffdu
 

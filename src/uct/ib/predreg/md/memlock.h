@@ -29,14 +29,14 @@ typedef struct uct_predreg_memlock_sys {
     int (*get_limit)(struct rlimit *limit);
 } uct_predreg_memlock_sys_t;
 
-/** The system of the process. */
+/** The answers of Linux about this process. */
 extern const uct_predreg_memlock_sys_t uct_predreg_memlock_linux;
 
 
 typedef struct uct_predreg_memlock {
     const uct_predreg_memlock_sys_t *sys;   /**< Constant */
     /** Bytes of all pages of foreign registrations. Relaxed: nothing else depends on the
-     *  number. A forked child, where the parent's do not count, begins with 0. */
+     *  number. A forked child begins with 0: its parent's registrations do not count. */
     _Atomic(uint64_t)               bytes;
 } uct_predreg_memlock_t;
 

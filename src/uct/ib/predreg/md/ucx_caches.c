@@ -237,7 +237,8 @@ static void choose_protocols(uct_predreg_core_t *core,
     atomic_store_explicit(&core->fenced_puts, 1, memory_order_relaxed);
 }
 
-/* Take over the settings of a cache from a configuration */
+/* Take over the user's settings of a cache of UCX from a configuration.
+ * @param component  The component with the cache; empty: the cache is UCP's */
 static void take_over(uct_predreg_core_t *core, const char *component,
                       uct_predreg_settings_get_t get, void *arg)
 {

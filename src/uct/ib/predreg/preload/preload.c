@@ -44,8 +44,9 @@ static uct_predreg_real_t real;
  * folder. */
 static char core_path[PATH_MAX];
 
-/* Why nothing of this process, or of one UCX in the process, is managed, and the
- * message. Written by the thread that finds the reason; a tool reads both (aside.h) */
+/* Why nothing of this process, or of one UCX in the process, is managed, and the message
+ * about it. The thread that finds the reason writes both; a tool may ask for them
+ * (aside.h) */
 static uct_predreg_aside_t aside;
 static char why_aside[UCT_PREDREG_ASIDE_MAX];
 
@@ -192,7 +193,7 @@ PREDREG_EXPORT void predreg_status(uct_predreg_tell_t tell, void *arg)
     }
 }
 
-/* Find out where UCP is, if it is loaded by now */
+/* Find out where in memory UCP is, if it is loaded by now */
 static void find_ucp(const void *caller)
 {
     const void *function = predreg_lookup(caller, "ucp_get_version");
@@ -469,7 +470,7 @@ UCS_F_CTOR static void predreg_unused_constructor(void)
 
 UCS_F_DTOR static void predreg_unused_destructor(void)
 {
-    /* Of a job, the first rank speaks for all */
+    /* In a job only the first rank prints the message */
     if ((atomic_load(&predreg_num_ucx) > 0) || (getpid() != loaded_by) ||
         (uct_predreg_job_rank() > 0) ||
         (!is_set("UCX_RCACHE_PRED_SUMMARY") &&

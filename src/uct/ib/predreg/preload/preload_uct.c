@@ -203,8 +203,8 @@ static int is_part(uct_predreg_purpose_t purpose, const void *address, size_t le
            (length <= predreg_thread.whole.length - offset);
 }
 
-/* Register all local data of a put or get in place of a part. @return whether all data
- * is registered; a refused registration is not tried again */
+/* Register all local data of a put or get in place of a part. @return whether all data is
+ * registered. After a refusal the data is forgotten, so that no further domain tries */
 static int has_registered_whole(const uct_predreg_hooks_t *hooks, uct_md_h md,
                                 unsigned flags, uct_mem_h *memh_p)
 {
@@ -339,7 +339,8 @@ uct_md_mem_dereg_v2(uct_md_h md, const uct_md_mem_dereg_params_t *params)
            mem_dereg_v2_rare(PREDREG_CALLER, md, params);
 }
 
-/* Enter a domain, which one thread at a time may be in */
+/* Enter a domain before a function of UCX: one thread at a time may be in a domain.
+ * @return the hooks, for leave() */
 static const uct_predreg_hooks_t *enter(unsigned ucx, uct_md_h md)
 {
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);

@@ -72,8 +72,8 @@ typedef struct predreg_thread {
                                                preload_windows.c; NULL: nowhere */
     struct {
         void               *address;
-        size_t             length;        /**< Bytes; 0: no such data, or its registration
-                                               was refused */
+        size_t             length;        /**< Bytes; 0: the thread posts no part, or a
+                                               domain has refused to register the data */
     } whole;                              /**< Local data of a put or get of which the
                                                thread posts a part */
     uct_predreg_sender_t   *sender;       /**< What the core remembers of the thread's

@@ -81,7 +81,7 @@ start(uct_predreg_core_t *core, uct_predreg_hooks_t *hooks, ucs_status_t events)
 
 static void finish(uct_predreg_core_t *core, const char *nothing)
 {
-    /* Of a job, the first rank speaks for all */
+    /* In a job only the first rank logs the warning */
     if ((nothing != NULL) && uct_predreg_is_traced(&core->knobs) &&
         (core->rank <= 0)) {
         ucs_warn("UCX_RCACHE_PRED_TRACE=%s: %s: %s", core->knobs.trace,

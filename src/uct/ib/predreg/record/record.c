@@ -122,7 +122,8 @@ static int open_file(const uct_predreg_core_t *core, char *path, size_t max)
         snprintf(who, sizeof(who), "proc");
     }
 
-    /* The folder may be missing, if this node has a file system of its own */
+    /* Make the folder: if this node has a file system of its own, the folder that the
+     * user has made may be missing here */
     snprintf(path, max, "%s", folder);
     if ((mkdir(folder, 0777) != 0) && (errno != EEXIST)) {
         return -1;

@@ -32,7 +32,7 @@ extern const uct_predreg_addon_t uct_predreg_sends_addon;
 static inline ucs_rcache_recorder_t *
 uct_predreg_recorder(const uct_predreg_core_t *core)
 {
-    /* Acquire: the observer is complete */
+    /* Acquire: a thread that sees the observer sees its fields */
     const uct_predreg_observer_t *observer =
             atomic_load_explicit(&core->observer, memory_order_acquire);
 
@@ -49,7 +49,7 @@ void uct_predreg_record_observe(uct_predreg_core_t *core);
 void uct_predreg_record_domain(uct_predreg_core_t *core, uct_predreg_domain_t *domain,
                                const char *component);
 
-/** Make the trace file, if there is a recorder and this was not called before.
+/** Make the trace file, at the first call, if there is a recorder.
  *  If the file cannot be made, a single warning is logged, and nothing is
  *  recorded. */
 void uct_predreg_record_begin(uct_predreg_core_t *core);
