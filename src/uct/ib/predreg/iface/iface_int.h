@@ -50,8 +50,8 @@ typedef struct uct_predreg_iface {
     uct_worker_h           worker;
     ucs_callback_t         retry_func; /**< The worker's progress calls
                                             retry_func(interface) while something waits */
-    size_t                 min_zcopy; /**< Fewest bytes that ep_get_zcopy and ep_put_zcopy
-                                           accept */
+    size_t                 min_zcopy; /**< Fewest bytes that both ep_get_zcopy and
+                                           ep_put_zcopy accept */
     size_t                 max_put;   /**< Most bytes that ep_put_bcopy accepts */
     size_t                 max_get;   /**< Most bytes that ep_get_bcopy accepts */
     unsigned               forks;     /**< The value of uct_predreg_forks when the
@@ -114,8 +114,8 @@ static inline int uct_predreg_is_inherited(const uct_predreg_iface_t *iface)
 
 /** A transfer or a flush: the first field of both. */
 typedef struct uct_predreg_entry {
-    ucs_list_link_t             list;     /**< In endpoint->entries; a flush that has waited
-                                               long enough is in iface->ready */
+    ucs_list_link_t             list;     /**< In endpoint->entries; a flush without any
+                                               transfer before it is in iface->ready */
     struct uct_predreg_endpoint *endpoint;
     int                         is_flush;
 } uct_predreg_entry_t;
@@ -125,7 +125,7 @@ typedef struct uct_predreg_endpoint {
     uct_ep_h        ep;      /**< UCT's handle; NULL: it was destroyed */
     ucs_list_link_t entries; /**< The transfers and flushes of the endpoint, in the order of
                                   their start. Never empty, and never with a flush at the
-                                  front: a flush that comes first has waited long enough */
+                                  front: such a flush moves to iface->ready */
 } uct_predreg_endpoint_t;
 
 /** The note of a function that calls UCP back on behalf of an endpoint: the function has

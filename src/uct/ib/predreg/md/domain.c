@@ -209,8 +209,8 @@ void uct_predreg_invalidated(void *comp)
     }
 }
 
-/* Say once why memory of the host is not managed: nobody tells the host's memory from a
- * device's */
+/* Say once why memory of the host is not managed: UCX's cache of memory types is off, and
+ * nobody else tells the host's memory from a device's */
 static void tell_of_types(void)
 {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;

@@ -231,8 +231,9 @@ uct_predreg_domain_leave(uct_predreg_domain_t *domain)
  * is in a domain. Any thread; the functions may block in the kernel.
  */
 
-/** The cache's operations: clock, wait, registration, seat, live counters. Their argument
- *  is the state of the core; for registrations, the domain. */
+/** The operations that the cache calls: clock, waiting, registration, the helper's seat,
+ *  live counters (core/state.h). Their argument is the state of the core; for
+ *  registrations and for entering a domain, the domain. */
 extern const ucs_rcache_pred_ops_t uct_predreg_pred_ops;
 
 /** @return whether the memory is the host's. Memory of devices is not managed but kept: see
@@ -283,9 +284,9 @@ uct_predreg_pass_mem_dereg(uct_predreg_domain_t *domain,
  * core.lock.
  */
 
-/** Make a cache for memory of a domain that stays registered. @return NULL if the cache
- *  cannot be made, because UCM does not tell when memory is freed, or there is no
- *  memory. */
+/** Make a domain's cache of kept memory, which stays registered after its uses. @return
+ *  NULL if the cache cannot be made, because UCM does not tell when memory is freed, or
+ *  there is no memory. */
 uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain);
 
 /** @return the domain's cache of kept memory; NULL: none. Any thread, as for the next

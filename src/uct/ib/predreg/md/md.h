@@ -183,8 +183,8 @@ void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
  * idle regions of the cache give way. The end of the use gives the room back.
  *
  * @return UCS_ERR_EXCEEDS_LIMIT if there is no room within the bounds,
- *         UCS_ERR_NO_MEMORY if the system has none, or another error of UCX;
- *         none is logged. Then nothing is registered.
+ *         UCS_ERR_NO_MEMORY if the system has no room, or another error of UCX.
+ *         After an error nothing is registered, and nothing was logged.
  */
 ucs_status_t uct_predreg_pinned_reg(uct_predreg_domain_t *domain,
                                       void *address, size_t length,

@@ -34,7 +34,7 @@ typedef struct send {
     comm_t                    comm;
     unsigned                  changes; /* UCT_PREDREG_SEND_* */
     size_t                    length;  /* Bytes */
-    size_t                    count;   /* Handed to UCP, as the next field */
+    size_t                    count;   /* What UCP gets, as the next field */
     const ucp_request_param_t *param;
 } send_t;
 

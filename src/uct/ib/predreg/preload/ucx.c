@@ -257,8 +257,9 @@ static void *lookup_for(const struct link_map *map, const char *name)
         addr = lookup_for_all(name);
     }
 
-    /* Then the loader searches the dependencies of the plug-in that the caller was
-     * loaded with, perhaps not the caller's own */
+    /* Then the loader searches the dependencies of the plug-in that the caller was loaded
+     * with. The caller's own dependencies may lack the name, so the library of UCX that
+     * the caller is bound to is searched first */
     if (addr == NULL) {
         addr = lookup_in_map(bound.library, name);
     }
