@@ -16,7 +16,8 @@
 
 /* Begin and end of the library in a process */
 
-/* How long the end waits for messages to peers, ns: some peers may be gone */
+/* How long ucp_fh_finalize() waits until the messages to peers have left, ns: not for
+ * ever, since some peers may be gone */
 #define PATIENCE 2000000000L
 
 
@@ -81,7 +82,8 @@ int ucp_fh_is_for_threads(ucp_context_h context)
            (attr.thread_mode == UCS_THREAD_MODE_MULTI);
 }
 
-/* The library's thread calls the context at the same time as the program's */
+/* Check that the context allows calls by several threads at a time: those of the program,
+ * and the library's own */
 static ucs_status_t check_context(ucp_context_h context)
 {
     if (context == NULL) {
@@ -98,7 +100,7 @@ static ucs_status_t check_context(ucp_context_h context)
     return UCS_OK;
 }
 
-/* Make the state of the library, in which tables and links have an entry for each process */
+/* Make the state of the library. Its tables and links have an entry for each process */
 static ucs_status_t make(const ucp_fh_settings_t *settings, ucp_fh_t **fh_p)
 {
     uint32_t num        = settings->local.num_peers;
@@ -149,7 +151,8 @@ ucp_fh_init_for(const ucp_fh_init_params_t *params, ucp_context_h mem_context,
     ucs_status_t status;
     ucp_fh_t *fh;
 
-    /* If this fails, programs have to withdraw memory before munmap() */
+    /* If UCM reports no munmap(), the program has to call ucp_fh_unexpose() before
+     * munmap() */
     (void)ucp_fh_watch_start();
 
     status = check_context(params->context);
@@ -247,7 +250,7 @@ static void flush_worker(ucp_fh_t *fh)
     ucp_request_free(request);
 }
 
-/* End all requests of and to peers */
+/* End all requests of this process to peers, and all requests of peers to this process */
 static void fail_all(ucp_fh_t *fh)
 {
     uint32_t i;

@@ -39,8 +39,8 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
 /** @return whether several threads may use a context at the same time. */
 int ucp_fh_is_for_threads(ucp_context_h context);
 
-/** As ucp_fh_init(), but memory is pinned in another context than that of the
- *  library's messages. */
+/** As ucp_fh_init(), but the library pins memory in @a mem_context: params->context is
+ *  for the library's messages alone. */
 ucs_status_t
 ucp_fh_init_for(const ucp_fh_init_params_t *params, ucp_context_h mem_context,
                 ucp_fh_h *fh_p);
@@ -55,7 +55,7 @@ ucs_status_t ucp_fh_thread_create_worker(ucp_fh_t *fh);
 
 void ucp_fh_thread_destroy_worker(ucp_fh_t *fh);
 
-/** @return UCS_ERR_NO_RESOURCE if the system has no room for a thread. */
+/** @return UCS_OK, or UCS_ERR_NO_RESOURCE if the system can start no further thread. */
 ucs_status_t ucp_fh_thread_start(ucp_fh_t *fh);
 
 void ucp_fh_thread_stop(ucp_fh_t *fh);

@@ -18,14 +18,16 @@
 
 #define VARIABLE "UCX_RCACHE_PRED_FIREHOSE_"
 
-/* Most bytes of a bucket that the library chooses. A put of 64 KB to any page mostly meets two
- * buckets of 64 KB, and one of 256 KB; beyond M both are alike, and larger buckets slower:
+/* Most bytes of a bucket that the library chooses. A put of 64 KB to a random page mostly
+ * lies in two buckets of 64 KB, but in one bucket of 256 KB. If the program uses more
+ * memory than M, both sizes are equally fast, and larger buckets are slower:
  * docs/benchmarks.md */
 #define DEF_BUCKET (256ul << 10)
 
-/* The library chooses smaller buckets if a process had fewer firehoses, or MAXVICTIM fewer
- * buckets: a long operation takes a fourth of the firehoses at a time, and a flush begins when
- * half of them are not flushed */
+/* The library chooses smaller buckets if otherwise a peer had fewer firehoses than this,
+ * or MAXVICTIM had room for fewer buckets than this. A few firehoses are too few: a long
+ * operation takes a fourth of them at a time, and a flush begins when half of them wait
+ * for a flush */
 #define MIN_SHARE 8
 
 /* Most processes of a job. The library allocates some 500 bytes for each at the start */
@@ -45,7 +47,8 @@ get(const ucp_fh_init_params_t *params, uint64_t field, uint64_t value,
     return (params->field_mask & field) ? value : def;
 }
 
-/* The program may set as many bytes as the environment may. The tables refuse too few */
+/* The program may set as many bytes as the environment may. The tables refuse a number of
+ * bytes that is too small */
 static ucs_status_t check_bytes(const char *variable, uint64_t bytes)
 {
     if (bytes > UCP_FH_MAX_BYTES) {
@@ -57,7 +60,8 @@ static ucs_status_t check_bytes(const char *variable, uint64_t bytes)
     return UCS_OK;
 }
 
-/* Bytes by the program, else by the environment, else the default */
+/* Find a number of bytes: as the program says, else as the environment says, else the
+ * default */
 static ucs_status_t get_bytes(const ucp_fh_init_params_t *params,
                               uint64_t field, uint64_t value,
                               const char *variable, uint64_t def,
@@ -103,9 +107,9 @@ static ucs_status_t get_room(const ucp_fh_init_params_t *params,
                      &local->max_victim);
 }
 
-/* Each peer is promised its part of M, and all promises have to fit the bounds. A pin that
- * the bounds refuse would be refused for ever: a peer gives firehoses back only when its part
- * is used up */
+/* Make M and MAXVICTIM fit the bounds of libuct_predreg.so. Each peer is promised its
+ * part of M: if the bounds left less than all parts, they could refuse a pin for ever,
+ * since a peer gives firehoses back only when its part is used up */
 static void fit_bounds(ucp_fh_local_params_t *local, uint64_t room)
 {
     unsigned __int128 sum = (unsigned __int128)local->m + local->max_victim;
@@ -166,8 +170,9 @@ static ucs_status_t check_fields(const ucp_fh_init_params_t *params)
     return UCS_OK;
 }
 
-/* Fields of earlier versions, which could register several buckets together. 1 bucket and no
- * slack are the only values now */
+/* Warn of the fields max_region and slack, by which earlier versions registered several
+ * buckets together. Now each registration has 1 bucket and no slack, whatever the fields
+ * say */
 static void note_unused(const ucp_fh_init_params_t *params)
 {
     static _Atomic(int) is_told;
@@ -246,6 +251,6 @@ ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
         .max_move  = UCP_FH_MOVE_BUCKETS,
         .da_limit  = UCP_FH_DEF_DA_LIMIT
     };
-    /* Here, before the tables allocate memory for each process */
+    /* Fail now if M is too little, before the tables allocate memory for each process */
     return ucp_fh_share(local->m, local->shift, local->num_peers, &share);
 }

@@ -17,31 +17,34 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* The longest sleep of the thread, ns. Other threads wake this one for work; UCX is asked now
- * and then whether peers are alive */
+/* The longest sleep of the library's thread, ns. Other threads wake the thread for work;
+ * without work it calls UCX now and then, and UCX notices peers that have died */
 #define SLEEP_IDLE    500000000L
 
-/* The longest sleep, ns, if the worker cannot wake the thread, if the thread progresses a busy
- * worker of the program, or if a thread of the program drives, which may stop at any time */
+/* The longest sleep, ns, if the library's worker cannot wake the thread, if the thread
+ * progresses a busy worker of the program, or if a thread of the program drives
+ * (core/core.h): the thread of the program may stop to drive at any time */
 #define SLEEP_POLLING 100000L
 
-/* How long pins wait until the system, or a bound, has room for them, ns. Transfers under way
- * give their room back sooner; other memory may keep its room for ever */
+/* How long pins wait until the system, or a bound, has room for them, ns. Transfers under
+ * way give their room back within this time; other memory may keep its room for ever */
 #define PATIENCE      250000000ull
 
-/* The time between two recalls while pins wait, ns: some round trips */
+/* The time between two recalls while pins wait for room, ns: some round trips, since a
+ * peer needs one to give a bucket back */
 #define RECALL_EVERY  1000000ull
 
-/* After a pin has waited for room in vain, other pins fail without a wait for this time, ns */
+/* After a pin has waited for room in vain, other pins without room fail at once, without
+ * a wait, during this time, ns */
 #define IMPATIENCE    10000000000ull
 
-/* The thread sleeps after so many rounds without work: some 10 us, since messages seldom
- * come alone */
+/* After this number of rounds without work, some 10 us, the thread sleeps. It does not
+ * sleep earlier, since messages seldom come alone */
 #define MAX_IDLE      64
 
 
-/* Progress the busy ones of the workers that any thread may use. @return whether there are
- * any */
+/* Progress those workers of the program that any thread may use and that are busy.
+ * @return whether any worker is busy: then the caller sleeps for SLEEP_POLLING at most */
 static int help_workers(ucp_fh_t *fh)
 {
     int num_busy = 0;
@@ -79,7 +82,8 @@ static void sleep_for(ucp_fh_t *fh, int can_wake, long ns)
     }
 }
 
-/* @return whether a thread of the program has driven since the last call */
+/* @return whether a thread of the program has driven since the last call of this
+ *         function */
 static int is_driven(ucp_fh_t *fh, unsigned *num_helps_p)
 {
     unsigned before = *num_helps_p;
@@ -88,8 +92,8 @@ static int is_driven(ucp_fh_t *fh, unsigned *num_helps_p)
     return *num_helps_p != before;
 }
 
-/* Under send_lock, so that no message comes meanwhile. @return whether there may be messages
- * to handle; UCX signals no event for received ones */
+/* @return whether there may be received messages to handle: for these UCX signals no
+ * event any more. Under send_lock: UCX receives no message meanwhile */
 static int has_mail(ucp_fh_t *fh)
 {
     int ret;
@@ -100,15 +104,17 @@ static int has_mail(ucp_fh_t *fh)
     return ret;
 }
 
-/* From now on each thread that sends a message wakes this one. @return UCS_OK: worker_fd tells of
- * the next event; UCS_ERR_BUSY: there may be something to do right now; else nothing tells */
+/* Prepare the sleep of the library's thread. @return UCS_OK: worker_fd will signal the
+ * next event, and each thread that sends a message wakes the library's thread;
+ * UCS_ERR_BUSY: there may be something to do right now; another error: no event will be
+ * signalled */
 static ucs_status_t arm(ucp_fh_t *fh)
 {
     ucs_status_t status = UCS_ERR_UNSUPPORTED;
 
     ucs_mutex_lock(&fh->send_lock);
     if (fh->has_acted || has_mail(fh)) {
-        /* UCX signals no event for a message that UCX has yet to send */
+        /* UCX may have a message still to send, and signals no event for that message */
         status = UCS_ERR_BUSY;
     } else if (fh->worker_fd >= 0) {
         status = ucp_worker_arm(fh->worker);
@@ -134,7 +140,8 @@ static void sleep_until_needed(ucp_fh_t *fh, int is_polling)
     ucs_mutex_unlock(&fh->send_lock);
 }
 
-/* Under lock. @return how long the first registration has waited, ns */
+/* Under lock. @return how long the first registration of ucp_fh_local_t::to_pin has
+ * waited for room, ns */
 static uint64_t get_wait(ucp_fh_t *fh)
 {
     ucp_fh_reg_t *reg = ucs_list_head(&fh->local.to_pin, ucp_fh_reg_t, link);
@@ -147,8 +154,9 @@ static uint64_t get_wait(ucp_fh_t *fh)
     return ucs_monotonic_ns() - fh->refused_since;
 }
 
-/* Under lock. Bounds leave less than M, or other memory has the room: peers with firehoses
- * give some back, one bucket at a time, for peers without */
+/* Under lock: pins wait, since the bounds leave less room than M, or since other memory
+ * has the room. Ask the peers with firehoses on one bucket to give these back, to make
+ * room for peers without firehoses */
 static void ask_for_room(ucp_fh_t *fh)
 {
     ucp_fh_run_t run;
@@ -160,7 +168,8 @@ static void ask_for_room(ucp_fh_t *fh)
     }
 }
 
-/* Try pins again for which the system had no room. @return whether there are any */
+/* Try pins again for which the system had no room. @return whether there are such pins:
+ * then the caller sleeps for SLEEP_POLLING at most */
 static int retry_pins(ucp_fh_t *fh)
 {
     int is_refused;
@@ -290,7 +299,8 @@ ucs_status_t ucp_fh_thread_start(ucp_fh_t *fh)
     sigset_t all, before;
     int ret;
 
-    /* No signal handler of the program is to run in this thread */
+    /* The new thread inherits the mask: no signal handler of the program is to run in
+     * it */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     ret = pthread_create(&fh->thread, NULL, run, fh);

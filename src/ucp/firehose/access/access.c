@@ -9,8 +9,9 @@
 /* The public calls */
 
 
-/* Whether an access is a write that UCP may get with the program's parameters. UCX 1.13 takes
- * the number of elements of a put for a number of bytes, whatever the datatype */
+/* Whether an access is a write that UCP may get with the program's parameters. A put of
+ * elements longer than a byte is none: UCX 1.13 takes the number of elements for a number
+ * of bytes */
 static int
 is_plain_write(const ucp_fh_access_t *access, const ucp_request_param_t *param)
 {
@@ -18,7 +19,7 @@ is_plain_write(const ucp_fh_access_t *access, const ucp_request_param_t *param)
            ((access->kind != UCP_FH_OP_PUT) || (access->count == access->length));
 }
 
-/* An access that asks the table for its firehoses */
+/* Begin an access that has to ask the table for firehoses */
 static ucs_status_ptr_t ask_table(ucp_fh_worker_h worker, ucp_fh_way_t *way,
                                   const ucp_fh_access_t *access,
                                   const ucp_request_param_t *param)
@@ -32,7 +33,7 @@ static ucs_status_ptr_t ask_table(ucp_fh_worker_h worker, ucp_fh_way_t *way,
     op->way    = way;
     op->access = *access;
     if (access->kind != UCP_FH_OP_ATOMIC) {
-        /* Chunks are counted in bytes, so that UCP has to count bytes as well */
+        /* The library counts chunks in bytes, so UCP has to count bytes, not elements */
         op->param.op_attr_mask &= ~(uint32_t)UCP_OP_ATTR_FIELD_DATATYPE;
     }
     return ucp_fh_op_begin(op);
@@ -98,7 +99,8 @@ ucs_status_ptr_t ucp_fh_get_nbx(ucp_fh_worker_h worker, uint32_t peer,
                         remote_address, param);
 }
 
-/* Whether UCP has an atomic operation only in the form that returns the earlier value */
+/* Whether UCP has an atomic operation only in a form with a reply buffer, for the value
+ * before */
 static int needs_reply(ucp_atomic_op_t opcode)
 {
     return (opcode == UCP_ATOMIC_OP_SWAP) || (opcode == UCP_ATOMIC_OP_CSWAP);

@@ -14,9 +14,9 @@
  * The public puts, gets, atomics and flushes: workers of the program and operations.
  *
  * A write by a memo (way.h) is one operation of UCP, and the program gets UCP's request.
- * The request of any other operation is a ucp_fh_op_t. The lowest bit of such a request is
- * set, unlike that of a request of UCP: UCP's points to memory for the program, aligned as
- * by malloc(). */
+ * For any other operation, the program gets the address of a ucp_fh_op_t with the lowest
+ * bit set. In a request of UCP that bit is never set: it is an address aligned as by
+ * malloc(). */
 
 /** What has happened to an operation, flags. */
 enum {
@@ -31,12 +31,12 @@ enum {
 typedef struct ucp_fh_op ucp_fh_op_t;
 
 
-/** The endpoint of a worker to a peer. Does not change, but for @a super. */
+/** The endpoint of a worker to a peer. No field changes, except those of @a super. */
 typedef struct ucp_fh_peer_way {
     ucp_fh_way_t      super;          /**< First member, see ucp_fh_way_put() */
     ucp_fh_worker_h   worker;
-    int               has_no_handler; /**< The endpoint does not tell the end of its
-                                           peer */
+    int               has_no_handler; /**< The endpoint calls no error handler when its
+                                           peer ends */
 } ucp_fh_peer_way_t;
 
 
@@ -45,42 +45,47 @@ struct ucp_fh_worker {
     ucp_worker_h    worker;
     int             is_multi;  /**< Whether any thread may use the worker */
     ucs_list_link_t link;      /**< In ucp_fh::workers */
-    ucp_fh_op_t     *last;     /**< A flush for ucp_fh_worker_destroy(), which cannot
-                                    fail. Does not change */
+    ucp_fh_op_t     *last;     /**< The flush of ucp_fh_worker_destroy(), allocated early
+                                    since that call cannot fail. Does not change */
     ucs_mutex_t     ways_lock; /**< Around the making of a way. Before all locks but
                                     ucp_win.start_lock */
     /** By number of the peer; NULL: not made yet. Written under ways_lock, with release */
     _Atomic(ucp_fh_peer_way_t*) *peers;
     /* Protected by ucp_fh::lock */
     ucp_fh_ways_t   ways;
-    ucs_list_link_t ready;     /**< The operations of @a unposted that can go on */
-    /** Operations with chunks to post, and flushes that have not begun, in the order of the
-     *  calls. Written under the lock, by a thread that may call UCP with the worker; such a
-     *  thread reads the list without lock, unless any thread may */
+    ucs_list_link_t ready;     /**< The operations of @a unposted whose piece was granted,
+                                    or has failed: they can go on */
+    /** Operations with chunks to post, and flushes that have not begun, in the order in
+     *  which the program asked for them. Written under the lock, only by a thread that
+     *  may call UCP with the worker. If is_multi is 0, such a thread may read the list
+     *  without lock */
     ucs_list_link_t unposted;
     unsigned        num_flushing; /**< Flushes of the program under way */
-    unsigned        num_quick; /**< Calls of progress in a row without a look at the tables.
-                                    Written by the threads that may call UCP with the worker,
-                                    one at a time; unused if any thread may */
+    unsigned        num_quick; /**< Calls of ucp_fh_worker_progress() in a row without a
+                                    look at the tables. Needs no lock: only one thread at
+                                    a time calls UCP with the worker. Unused if is_multi
+                                    is set */
 };
 
 
-/** An operation. Fields without a note do not change while others know the
+/** An operation. Fields without a note do not change once another thread can know the
  *  operation. */
 struct ucp_fh_op {
     ucs_list_link_t     link;       /**< In ucp_fh_worker::unposted. Protected by
                                          ucp_fh::lock */
-    ucs_list_link_t     ready;      /**< In ucp_fh_worker::ready. Likewise */
+    ucs_list_link_t     ready;      /**< In ucp_fh_worker::ready. Protected by
+                                         ucp_fh::lock */
     ucp_fh_worker_h     worker;     /**< The program may destroy the worker once the
                                          operation has ended */
     ucp_fh_way_t        *way;       /**< NULL: a flush */
     ucp_fh_access_t     access;     /**< If it is no flush */
-    size_t              posted;     /**< Bytes handed to UCP. Of the posting thread */
-    struct ucp_fh_op_piece *piece;  /**< The piece that the operation waits for.
-                                         Likewise */
+    size_t              posted;     /**< Bytes handed to UCP. Used by the thread that
+                                         posts, one at a time */
+    struct ucp_fh_op_piece *piece;  /**< The piece that the operation waits for. Used by
+                                         the thread that posts */
     ucs_list_link_t     pieces;     /**< Of a flush: the pieces to release at its end.
                                          Protected by ucp_fh::lock */
-    ucp_request_param_t param;      /**< For UCP */
+    ucp_request_param_t param;      /**< The parameters for UCP */
     ucp_request_param_t told;       /**< The program's callback, and the argument for it */
     atomic_uint         pending;    /**< Requests of UCP under way, and one more until all
                                          bytes are posted */
@@ -103,18 +108,22 @@ struct ucp_fh_op {
  *          UCS_ERR_INVALID_PARAM for a memory handle that is NULL, or UCS_OK. */
 ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param);
 
-/** @return an operation with one pending request that has not begun, or NULL if there is
- *          no memory. The caller sets @a way and @a access unless it is a flush. */
+/** @return an operation that has not begun, with ucp_fh_op::pending 1, or NULL if there
+ *          is no memory. The caller sets @a way and @a access, unless the operation is a
+ *          flush. */
 ucp_fh_op_t *
 ucp_fh_op_make(ucp_fh_worker_h worker, const ucp_request_param_t *param);
 
-/** Put the operation behind those before it, and post all chunks with firehoses. */
+/** Put an operation at the end of ucp_fh_worker::unposted, and post its chunks until it
+ *  has to wait for firehoses.
+ *
+ *  @return what the program gets, as ucp_fh_put_nbx(). */
 ucs_status_ptr_t ucp_fh_op_begin(ucp_fh_op_t *op);
 
-/** Put a flush behind the operations before it, and begin the flush if all of them are
- *  posted.
+/** Put a flush at the end of ucp_fh_worker::unposted, and begin the flush if all
+ *  operations before it are posted.
  *
- *  @return As ucp_fh_flush_nbx(); without a request the flush is gone. */
+ *  @return as ucp_fh_flush_nbx(). If that is no request, @a op is freed. */
 ucs_status_ptr_t ucp_fh_op_flush(ucp_fh_op_t *op);
 
 /** @return whether ucp_fh_op_resume_all() has something to do. Under ucp_fh::lock. */
@@ -132,14 +141,16 @@ void ucp_fh_op_resume_all(ucp_fh_worker_h worker);
 ucp_fh_way_t *ucp_fh_worker_way(ucp_fh_worker_h worker, uint32_t peer,
                                 ucs_status_t *status_p);
 
-/** @return whether the library's thread should progress a worker for any thread. Under
+/** @return whether the library's thread should progress a worker: any thread may use it,
+ *          and it has operations to post, or a flush that is under way or due. Under
  *          ucp_fh::lock. */
 int ucp_fh_worker_is_busy(ucp_fh_worker_h worker);
 
-/** As ucp_fh_worker_progress(), without the work of the library's thread.
+/** As ucp_fh_worker_progress(), but the caller does not drive (core.h).
  *
- *  @param [out] is_waiting_p  Whether an operation waits for firehoses.
- *  @return what was done, in UCP's count. */
+ *  @param [out] is_waiting_p  Whether operations wait, and none of them can go on: then a
+ *                             thread of the program should drive.
+ *  @return a number that is not 0 if anything was done, as ucp_worker_progress(). */
 unsigned ucp_fh_worker_go_on(ucp_fh_worker_h worker, int *is_waiting_p);
 
 #endif

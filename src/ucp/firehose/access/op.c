@@ -8,12 +8,12 @@
 
 #include <stdlib.h>
 
-/* The parameters of the program that UCP gets as they are */
+/* The parameters of the program that the library hands to UCP as they are */
 #define PASSED (UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_MEMORY_TYPE | \
                 UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
                 UCP_OP_ATTR_FLAG_FAST_CMPL | UCP_OP_ATTR_FLAG_MULTI_SEND)
 
-/* The parameters of the program that are for its callback */
+/* The parameters of the program that name its callback and the callback's argument */
 #define TOLD (UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA)
 
 /* The bit that marks the request of an operation, see access.h */
@@ -37,7 +37,8 @@ ucs_status_t ucp_fh_op_check_param(const ucp_request_param_t *param)
         return UCS_ERR_UNSUPPORTED;
     }
 
-    /* A pin of several buckets has NULL. UCP from 1.16 on asserts a handle */
+    /* A local pin of several buckets has the handle NULL, which ends the program in UCP
+     * from 1.16 on (an assertion) */
     return ((param->op_attr_mask & UCP_OP_ATTR_FIELD_MEMH) &&
             (param->memh == NULL)) ? UCS_ERR_INVALID_PARAM : UCS_OK;
 }
@@ -92,8 +93,8 @@ static unsigned set_flag(ucp_fh_op_t *op, unsigned flag)
     return atomic_fetch_or_explicit(&op->state, flag, memory_order_acq_rel);
 }
 
-/* Call the callback of the program, unless the program wants no call any more. The operation
- * may be gone afterwards */
+/* Call the callback of the program, if there is one and @a is_wanted is set. The
+ * operation may be freed afterwards */
 static void tell(ucp_fh_op_t *op, int is_wanted)
 {
     const ucp_request_param_t *told = &op->told;
@@ -110,9 +111,10 @@ static void tell(ucp_fh_op_t *op, int is_wanted)
     }
 }
 
-/* @return whether the caller has the last pending request. If one request is pending, the
- * request is the caller's, and no other thread changes the number. Acquire and release: the
- * thread with the last request sees what the threads with the other requests wrote */
+/* Count a request of op->pending as ended. @return whether it was the last one. If the
+ * number is 1, the caller's request is the only one, and no other thread changes the
+ * number. Acquire and release: the thread with the last request sees what the threads
+ * with the other requests wrote */
 static int is_last_request(ucp_fh_op_t *op)
 {
     return (atomic_load_explicit(&op->pending, memory_order_acquire) == 1) ||
@@ -120,9 +122,9 @@ static int is_last_request(ucp_fh_op_t *op)
                                       memory_order_acq_rel) == 1);
 }
 
-/* One of the requests that op->pending counts has ended. The last one ends the operation: if
- * the program has the request of the operation already, the program's callback is called, and
- * the operation may be gone afterwards */
+/* One of the requests of UCP that op->pending counts has ended, and with the last one the
+ * operation ends. If the program already has the ucp_fh_op_t, the program's callback is
+ * called then, and the operation may be freed afterwards */
 static void end_request(ucp_fh_op_t *op, ucs_status_t status)
 {
     int is_freed;
@@ -132,13 +134,14 @@ static void end_request(ucp_fh_op_t *op, ucs_status_t status)
         return;
     }
 
-    /* Read before there is a result: a program that frees the request because it has seen the
-     * result gets its callback nevertheless. Relaxed: if another thread frees the request at
-     * this moment, a call of the callback is as right as none */
+    /* Read before the result is set: a program that sees the result and then frees the
+     * request gets its callback nevertheless. Relaxed: if another thread frees the
+     * request at this very moment, the callback may be called or not */
     is_freed = atomic_load_explicit(&op->state, memory_order_relaxed) &
                UCP_FH_OP_FREED;
 
-    /* Release: a program that polls the result finds the bytes read */
+    /* Release: a program that sees the result of a get also sees the bytes in its
+     * buffer */
     atomic_store_explicit(&op->result,
                           atomic_load_explicit(&op->error,
                                                memory_order_relaxed),
@@ -148,8 +151,8 @@ static void end_request(ucp_fh_op_t *op, ucs_status_t status)
     }
 }
 
-/* The thread of the program has posted what it could. @return what the program gets: the
- * request, or the result if the operation has ended */
+/* End the call of the program, whose thread has posted what it could. @return what the
+ * program gets: the request, or the result if the operation has ended */
 static ucs_status_ptr_t to_program(ucp_fh_op_t *op)
 {
     ucs_status_t result;
@@ -194,9 +197,9 @@ static int is_write(const ucp_fh_op_t *op)
     return ucp_fh_is_write(op->access.kind, &op->param);
 }
 
-/* Count piece->pending of a read down by one: a request of UCP has ended, or all chunks of the
- * piece are posted. At 0 nobody reads through the piece any more, and its firehoses are
- * released */
+/* Count piece->pending of a read down by one: a request of UCP has ended, or all chunks
+ * of the piece are posted. At 0 no request reads through the piece any more: release its
+ * firehoses */
 static void end_part_of_piece(op_piece_t *piece)
 {
     ucp_fh_t *fh = piece->op->worker->fh;
@@ -245,15 +248,16 @@ post_chunk(ucp_fh_op_t *op, op_piece_t *piece, const ucp_fh_chunk_t *chunk)
                               &param);
     op->posted += chunk->length;
     if (is_write(op) || !UCS_PTR_IS_PTR(request)) {
-        atomic_fetch_sub(&piece->pending, 1); /* post_piece() has one still */
+        atomic_fetch_sub(&piece->pending, 1); /* Not to 0: post_piece() counts as 1 */
     }
     if (!UCS_PTR_IS_PTR(request)) {
-        atomic_fetch_sub(&op->pending, 1); /* begin_pieces() has one still */
+        atomic_fetch_sub(&op->pending, 1); /* Not to 0: begin_pieces() counts as 1 */
     }
     return UCS_PTR_IS_ERR(request) ? UCS_PTR_STATUS(request) : UCS_OK;
 }
 
-/* Post all chunks of a piece, or those before the first one that fails. @return the error */
+/* Post the chunks of a piece until one fails or all are posted. @return the error, or
+ * UCS_OK */
 static ucs_status_t
 post_chunks(ucp_fh_op_t *op, op_piece_t *piece, ucp_fh_chunk_t *chunk)
 {
@@ -288,8 +292,8 @@ static void post_piece(ucp_fh_op_t *op, op_piece_t *piece, ucp_fh_chunk_t *chunk
     }
 }
 
-/* Under lock: a piece was granted or has failed. Its operation goes on by a thread that
- * may use the worker */
+/* Under lock: a piece was granted or has failed. A thread that may use the worker goes on
+ * with its operation later; if any thread may, the library's thread is woken to do so */
 static void piece_ended(ucp_fh_comp_t *self)
 {
     op_piece_t *piece      = ucs_container_of(self, op_piece_t, super.request.comp);
@@ -313,12 +317,11 @@ static op_piece_t *make_piece(ucp_fh_op_t *op)
     return piece;
 }
 
-/* Ask for the next piece: for all that is left of the operation, if the peer grants as many
- * firehoses. Where several threads want firehoses, a thread that gets all of its own at once
- * is done with its turn. A thread that asked for one part after the other would queue up for
- * each part, and threads without a processor would fall behind (fairness, section 5 of the
- * paper). But while remote pins hold firehoses of the peer, this thread may have such a pin.
- * It would wait for the firehoses of its own pin for ever, and asks for a part only.
+/* Ask for the next piece: for all that is left of the operation, if the peer grants as
+ * many firehoses. A thread that asked for one part after the other would queue up for
+ * each part, and threads without a processor would fall behind (fairness, section 5 of
+ * the paper). But while remote pins hold firehoses of the peer, ask for a part only: a
+ * pin may be this thread's own, and its firehoses would be waited for in vain.
  * @return UCS_INPROGRESS: another thread may go on with the operation already */
 static ucs_status_t begin_piece(ucp_fh_op_t *op)
 {
@@ -348,8 +351,9 @@ static ucs_status_t begin_piece(ucp_fh_op_t *op)
     return status;
 }
 
-/* Begin pieces until all is posted, something fails, or a piece has to be waited for. The
- * operation is in ucp_fh_worker::unposted */
+/* Begin pieces until all bytes are posted, something fails, or the operation has to wait
+ * for a piece. The operation is in ucp_fh_worker::unposted, and leaves the list unless it
+ * waits */
 static void begin_pieces(ucp_fh_op_t *op)
 {
     ucp_fh_worker_h worker = op->worker;
@@ -392,7 +396,7 @@ static void resume(ucp_fh_op_t *op)
     begin_pieces(op);
 }
 
-/* An operation gets its place in the order of its worker */
+/* Put an operation at the end of ucp_fh_worker::unposted */
 static void enter(ucp_fh_op_t *op)
 {
     ucp_fh_worker_h worker = op->worker;
@@ -416,7 +420,8 @@ static void flush_finished(ucp_fh_op_t *op, ucs_status_t status)
 {
     ucp_fh_t *fh = op->worker->fh;
 
-    /* Also if the flush has failed: then the peer is gone, and nothing arrives there any more */
+    /* The pieces of a failed flush are released as well: the peer is gone then, and no
+     * write can arrive there any more */
     ucp_fh_lock(fh);
     ucp_fh_pieces_release(fh, &op->pieces);
     --op->worker->num_flushing;
@@ -447,7 +452,8 @@ static void begin_flush(ucp_fh_op_t *op)
     }
 }
 
-/* Under lock. @return whether a flush may begin, since all operations before are posted */
+/* Under lock. @return whether a flush is the first of ucp_fh_worker::unposted: it may
+ * begin, as all operations before the flush are posted */
 static int has_flush(ucp_fh_worker_h worker)
 {
     return !ucs_list_is_empty(&worker->unposted) &&

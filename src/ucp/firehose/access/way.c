@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-/* If a piece may not have all buckets of its operation, the piece has 1 / SHARE of the
- * firehoses of the peer: other operations get firehoses as well, and so does the next piece
- * while a flush of this piece is under way */
+/* If a piece may not have all buckets of its operation, the piece gets 1 / SHARE of the
+ * firehoses of the peer. The rest is for other operations, and for the next piece of this
+ * operation while a flush of this piece is under way */
 #define SHARE 4
 
 
@@ -71,7 +71,7 @@ ucp_fh_run_t ucp_fh_way_run(const ucp_fh_t *fh, const ucp_fh_way_t *way,
     return run;
 }
 
-/* Under lock: let the table count the writes by memos */
+/* Under lock: have the table count the writes by memos since the last call */
 static void count_quick(ucp_fh_t *fh, ucp_fh_way_t *way)
 {
     ucp_fh_remote_count_hits(&fh->remote, way->num_uncounted);
@@ -110,7 +110,8 @@ void ucp_fh_piece_find(ucp_fh_t *fh, const ucp_fh_piece_t *piece, uint64_t addre
     ucp_fh_unlock(fh);
 }
 
-/* Unpack a key with a rest merged into it, so that UCP finds all memory domains in one key */
+/* Merge a rest into the key of a bucket, and unpack the merged key: UCP wants the parts
+ * for all memory domains in one key */
 static ucs_status_t unpack_merged(ucp_ep_h ep, const ucp_fh_key_t *key,
                                   const ucp_fh_rest_t *rest, ucp_rkey_h *rkey_p)
 {
@@ -141,7 +142,8 @@ static ucs_status_t unpack(ucp_fh_t *fh, ucp_fh_way_t *way, const ucp_fh_rest_t 
         return UCS_ERR_NO_MEMORY;
     }
 
-    ucp_fh_way_empty_trash(fh, way); /* The new key mostly replaces one of the trash */
+    ucp_fh_way_empty_trash(fh, way); /* Now, since keys get there about as often as keys
+                                        are unpacked */
     status = (rest == NULL) ?
                      ucp_ep_rkey_unpack(way->ep, chunk->key->packed, &unpacked->rkey) :
                      unpack_merged(way->ep, chunk->key, rest, &unpacked->rkey);
@@ -207,7 +209,8 @@ void ucp_fh_pieces_release(ucp_fh_t *fh, ucs_list_link_t *pieces)
         ucp_fh_piece_free(piece);
     }
 
-    /* The library's thread settles: this may be a callback of UCP */
+    /* The library's thread calls ucp_fh_settle(): this thread may be in a callback of
+     * UCP */
     if (ucs_unlikely(ucp_fh_is_unsettled(fh))) {
         ucp_fh_wake(fh);
     }
@@ -235,7 +238,8 @@ void ucp_fh_way_look(ucp_fh_t *fh, ucp_fh_way_t *way)
     (void)ucp_fh_way_flush(fh, way, UCP_FH_FLUSH_IF_DUE);
 }
 
-/* Under lock: a way with pieces in its lists is dirty */
+/* Under lock: put a way with pieces in its lists into the list of its ucp_fh_ways_t, and
+ * take a way without pieces out of that list */
 static void update_dirty(ucp_fh_way_t *way)
 {
     int was_dirty = !ucs_list_is_empty(&way->dirty);
@@ -266,8 +270,8 @@ static int is_due(const ucp_fh_t *fh, const ucp_fh_way_t *way)
            ucp_fh_peer_has_lent_much(peer, way->num_unflushed, way->num_missed);
 }
 
-/* Put a piece whose operation UCP has taken among those that wait for a flush of their
- * way. Under lock. @return whether the caller has to flush the way, see is_due() */
+/* Put a piece, through which UCP has begun writes, among the unflushed pieces of its way.
+ * Under lock. @return whether the caller has to flush the way, see is_due() */
 static int keep(ucp_fh_t *fh, ucp_fh_piece_t *piece)
 {
     ucp_fh_way_t *way = piece->way;
@@ -295,7 +299,7 @@ void ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece)
 static void take(ucp_fh_t *fh, ucp_fh_way_t *way, ucs_list_link_t *pieces)
 {
     if (way->num_unflushed == 0) {
-        return; /* The way has no valid memos either */
+        return; /* Then the way has no valid memos either, and its epoch can stay */
     }
 
     ucs_list_splice_tail(pieces, &way->unflushed);
@@ -325,8 +329,9 @@ static int is_of(const ucp_fh_way_t *way, ucp_worker_h worker, ucp_ep_h ep)
            ((ep != NULL) ? (way->ep == ep) : (way->worker == worker));
 }
 
-/* Whether UCP has not begun a flush for lack of memory, so that writes may still be on their
- * way. With any other error the endpoint fails */
+/* Whether UCP has not begun a flush for lack of memory: then writes may still be under
+ * way, and pieces have to wait for another flush. With any other error the endpoint
+ * fails */
 static int is_refused(ucs_status_ptr_t request)
 {
     return ucs_unlikely(UCS_PTR_STATUS(request) == UCS_ERR_NO_MEMORY);
@@ -422,10 +427,10 @@ static int post_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_ep_h ep)
 
 int ucp_fh_way_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_fh_flush_when_t when)
 {
-    /* Where any thread may use the worker, another thread may close the program's endpoint at any
-     * time, and the whole worker is flushed. UCX 1.18 asserts if an endpoint is closed by force
-     * before a flush of the whole worker has ended. With UCP_FH_FLUSH_ALWAYS, this thread is the
-     * one that closes the endpoint */
+    /* If any thread may use the worker, another thread may close the program's endpoint
+     * at any time: flush the whole worker instead. But not if this thread closes the
+     * endpoint (UCP_FH_FLUSH_ALWAYS): UCX 1.18 fails an assertion if an endpoint is
+     * closed by force before a flush of the whole worker has ended */
     int has_ep = !way->is_multi || way->owns_ep || (when == UCP_FH_FLUSH_ALWAYS);
     int begins;
 
@@ -456,7 +461,8 @@ ucp_fh_way_t *ucp_fh_ways_find_due(ucp_fh_t *fh, const ucp_fh_ways_t *ways,
 
 void ucp_fh_ways_flush_due(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker)
 {
-    int has_begun = 1; /* 0: UCP has no memory, and the next call tries again */
+    int has_begun = 1; /* 0: UCP has no memory for a flush, and the next call of this
+                          function tries again */
     ucp_fh_way_t *way;
 
     while (has_begun) {

@@ -24,21 +24,20 @@ BEGIN_C_DECLS
  * piece chunk by chunk: a chunk lies in one bucket, and has one key.
  *
  * A read ends the use of its piece when its last request completes. A write does not:
- * the completion of a put says nothing about arrival, and the peer unpins a bucket as
- * soon as the firehose is given back, while an adapter refuses a write to memory without
- * a registration. So the piece of a write stays in use until the end of a flush that
- * began after the write.
+ * after the completion of a put, the bytes may not have arrived yet. If the firehose were
+ * given back, the peer could unpin the bucket, and its adapter would refuse the bytes. So
+ * the piece of a write stays in use until the end of a flush that began after the write.
  *
  * MEMOS. Until that flush begins, further writes to the same bucket need no piece: the
- * flush covers these writes too. A memo keeps the key of the bucket, so that such a write
- * takes no lock and no memory. Each way has a memo for each firehose of its peer, up to
- * UCP_FH_MAX_MEMOS. A flush makes all memos of its way void.
+ * flush covers these writes too. A memo keeps the key of the bucket: a write by a memo
+ * takes no lock, and allocates no memory. Each way has a memo for each firehose of its
+ * peer, up to UCP_FH_MAX_MEMOS. A flush makes all memos of its way void.
  * Other requests may wait for the firehoses meanwhile: after UCP_FH_MAX_QUICK writes by
  * memos the way looks at the table. If a request waits, the memos become void, and the
- * table counts an attempt of the waiting request (remote.h): a thread that writes without
- * end gets no firehoses in the end, and has to progress its worker.
- * Workers for any thread have no memos, since another thread may begin a flush between
- * the look at a memo and the write.
+ * table counts an attempt of the waiting request (remote.h). So a thread that writes
+ * without a pause at last gets no more firehoses, and has to progress its worker.
+ * A worker that any thread may use has no memos: another thread could begin a flush
+ * between the look at a memo and the write.
  *
  * "Under lock" means ucp_fh::lock. All other functions are called without lock, by a
  * thread that may use the worker of the way.
@@ -72,21 +71,22 @@ typedef struct ucp_fh_access {
 typedef struct ucp_fh_way ucp_fh_way_t;
 
 
-/** Ways with writes of unknown arrival: those of a public worker, or of all windows. */
+/** The ways of a public worker, or of all windows, with writes that may not have
+ *  arrived. */
 typedef struct ucp_fh_ways {
     ucs_list_link_t list; /**< By ucp_fh_way_t::dirty. Protected by ucp_fh::lock */
-    atomic_uint     num;  /**< Length of the list. Written under ucp_fh::lock, read without
-                               lock, relaxed: a thread sees its own writes, and needs no
-                               others */
+    atomic_uint     num;  /**< Length of the list. Written under ucp_fh::lock, read
+                               without lock, relaxed: a thread sees at least the changes
+                               that it made itself, and needs no others */
 } ucp_fh_ways_t;
 
 
 /** A request for the firehoses of one operation. Each front adds its own fields. */
 typedef struct ucp_fh_piece {
     ucp_fh_request_t request; /**< First member: a piece is freed by its address */
-    ucp_fh_way_t     *way;    /**< With a reference */
-    ucs_list_link_t  link;    /**< In ucp_fh_way_t::unflushed or flushing, or in a list
-                                   of the flush that took the piece */
+    ucp_fh_way_t     *way;    /**< The piece has a reference to the way */
+    ucs_list_link_t  link;    /**< In ucp_fh_way_t::unflushed or ucp_fh_way_t::flushing,
+                                   or in a list of the flush that took the piece */
 } ucp_fh_piece_t;
 
 
@@ -98,8 +98,8 @@ typedef struct ucp_fh_chunk {
 } ucp_fh_chunk_t;
 
 
-/** A packed key to merge into the key of a bucket. If both have a part for a memory domain,
- *  the part of the bucket's key counts. */
+/** A packed key to merge into the key of a bucket. If both keys have a part for the same
+ *  memory domain, the part of the bucket's key is used. */
 typedef struct ucp_fh_rest {
     const void *packed;
     size_t     length;
@@ -123,31 +123,37 @@ struct ucp_fh_way {
      *  close then; or only compares @a ep with another endpoint, see ucp/windows/access.c */
     ucp_ep_h        ep;
     int             is_multi;    /**< Whether any thread may use the worker */
-    int             owns_ep;     /**< Whether the program cannot close the endpoint */
+    int             owns_ep;     /**< Whether the library has made the endpoint: the
+                                      program cannot close the endpoint then */
     uint32_t        peer;
     unsigned        max_unflushed; /**< The library begins a flush at this number of
                                         unflushed pieces */
     ucp_fh_ways_t   *ways;
-    void            (*flushed)(ucp_fh_way_t *way); /**< A flush has ended: the front
-                                                        calls ucp_fh_way_flushed() */
-    /** The owner's, and one for each piece, each flush and each thread at work on the way.
-     *  The last one frees the way: down is acquire and release, up is relaxed */
+    void            (*flushed)(ucp_fh_way_t *way); /**< The front's: called when a flush
+                                                        has ended, to call
+                                                        ucp_fh_way_flushed() */
+    /** References: the owner's, and one for each piece, each flush and each thread at
+     *  work on the way. Whoever drops the last one frees the way: to drop is acquire and
+     *  release, to add is relaxed */
     atomic_uint     refs;
     /* Protected by ucp_fh::lock */
-    ucs_list_link_t dirty;       /**< In @a ways if a list of pieces is not empty */
+    ucs_list_link_t dirty;       /**< In @a ways if @a unflushed or @a flushing has
+                                      pieces */
     ucs_list_link_t unflushed;   /**< Pieces with writes that no flush covers yet */
     unsigned        num_unflushed;
     ucs_list_link_t flushing;    /**< Pieces that flushes of the library cover */
     unsigned        num_flushes; /**< Flushes of the library under way */
     uint64_t        num_missed;  /**< ucp_fh_peer_t::num_missed at the last flush */
-    atomic_int      is_closing;  /**< Only the last flush may begin. Read without lock by a
-                                      thread that may use the worker */
+    atomic_int      is_closing;  /**< The program closes the endpoint: only the flush by
+                                      the thread that closes it may begin. Read without
+                                      lock by a thread that may use the worker */
     ucs_list_link_t rkeys;       /**< Unpacked keys to buckets */
     ucs_list_link_t trash;       /**< Unpacked keys to destroy */
-    /* Read and written by the threads that may use the worker, one at a time. If any thread
-     * may use the worker, the way has no memos: @a epoch is written under ucp_fh::lock, and
-     * nobody reads these fields */
-    uint64_t        epoch;       /**< From 1 on; 0 is that of an empty memo */
+    /* Read and written by the threads that may use the worker, one at a time. If is_multi
+     * is set, the way has no memos: nobody needs these fields then, and @a epoch is still
+     * written, under ucp_fh::lock */
+    uint64_t        epoch;       /**< From 1 on: an empty memo has epoch 0, and is not
+                                      valid */
     unsigned        num_quick;   /**< Writes by memos since the last look at the table */
     uint64_t        num_uncounted; /**< Writes by memos that the table has not counted */
     unsigned        num_memos;   /**< A power of two; 0: the way has no memos */
@@ -159,8 +165,8 @@ struct ucp_fh_way {
 void ucp_fh_way_init(ucp_fh_way_t *way, ucp_fh_ways_t *ways, ucp_worker_h worker,
                      ucp_ep_h ep, int is_multi, void (*flushed)(ucp_fh_way_t *way));
 
-/** Tell which peer the endpoint leads to. Under lock. If there is no memory for memos, each
- *  write asks the table. */
+/** Set the peer of a way, and allocate the memos. Under lock. If there is no memory for
+ *  memos, each write asks the table. */
 void ucp_fh_way_connect(ucp_fh_t *fh, ucp_fh_way_t *way, uint32_t peer,
                         unsigned max_unflushed);
 
@@ -169,19 +175,22 @@ static inline void ucp_fh_way_ref(ucp_fh_way_t *way)
     atomic_fetch_add_explicit(&way->refs, 1, memory_order_relaxed);
 }
 
-/** The last reference frees the way, the first member of a structure of the front. */
+/** Drop a reference. The last one frees the way, and with it the structure of the front
+ *  whose first member is the way. */
 void ucp_fh_way_put(ucp_fh_way_t *way);
 
 
 /** Find the buckets of the next piece of an operation. Under lock.
  *
- *  @param [in] takes_all  Whether a piece may have all firehoses of the peer; if not, or
- *                         if the operation needs more, a piece has a fourth of them. */
+ *  @param [in] takes_all  Whether a piece may have all firehoses of the peer, not just a
+ *                         fourth of them. If the rest of the operation needs more
+ *                         firehoses than a piece may have, the piece gets a fourth. */
 ucp_fh_run_t ucp_fh_way_run(const ucp_fh_t *fh, const ucp_fh_way_t *way,
                             uint64_t address, size_t length, int takes_all);
 
-/** As ucp_fh_remote_acquire(), and the piece gets its way. If the piece is granted at once,
- *  *@a chunk has the key of the first bucket. Under lock. */
+/** As ucp_fh_remote_acquire(), for the request of a piece. Sets ucp_fh_piece_t::way, with
+ *  a reference. If the piece is granted at once, *@a chunk has the key of the first
+ *  bucket. Under lock. */
 ucs_status_t ucp_fh_piece_acquire(ucp_fh_t *fh, ucp_fh_piece_t *piece, ucp_fh_way_t *way,
                                   const ucp_fh_run_t *run, ucp_fh_chunk_t *chunk);
 
@@ -212,11 +221,12 @@ static inline void ucp_fh_piece_free(ucp_fh_piece_t *piece)
 void ucp_fh_pieces_release(ucp_fh_t *fh, ucs_list_link_t *pieces);
 
 
-/** Look whether other requests want the firehoses of a way. If so, flush the way and make
- *  its memos void. */
+/** If other requests want firehoses of the peer of a way, make the memos of the way void
+ *  and flush the way. */
 void ucp_fh_way_look(ucp_fh_t *fh, ucp_fh_way_t *way);
 
-/** @return the key for a write by a memo, or NULL: the write has to ask the table. */
+/** @return the key for a write by a memo; NULL if no valid memo covers the write: the
+ *          caller has to ask the table. */
 static inline ucp_rkey_h
 ucp_fh_way_memo(ucp_fh_t *fh, ucp_fh_way_t *way, uint64_t address, size_t length)
 {
@@ -244,8 +254,8 @@ ucp_fh_way_memo(ucp_fh_t *fh, ucp_fh_way_t *way, uint64_t address, size_t length
 }
 
 
-/** Writes were begun through a piece, which its way keeps until a flush. Begins a flush if
- *  that is due. */
+/** Writes were begun through a piece: keep the piece in its way until a flush ends, and
+ *  begin that flush if it is due. */
 void ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece);
 
 /** Flush an endpoint or, if @a ep is NULL, a worker, for the program. A way that is closing
@@ -262,28 +272,32 @@ ucp_fh_ways_flush(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep
  *  unpacked keys of the way into its trash. Under lock. */
 void ucp_fh_way_drop(ucp_fh_t *fh, ucp_fh_way_t *way);
 
-/** Let the next flush cover the pieces of ucp_fh_ways_flush(). */
+/** Put pieces that ucp_fh_ways_flush() has taken back into their ways: the next flush
+ *  covers these pieces. */
 void ucp_fh_pieces_give_back(ucp_fh_t *fh, ucs_list_link_t *pieces);
 
-/** @return whether ucp_fh_ways_flush() would cover pieces. Under lock. */
+/** @return whether ucp_fh_ways_flush() with these arguments would cover any piece. Under
+ *          lock. */
 int ucp_fh_ways_have(const ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep);
 
 typedef enum {
-    UCP_FH_FLUSH_IF_DUE,   /**< If a request waits for firehoses of the peer, the peer wants
-                                some back, or the way has much of them, see
+    UCP_FH_FLUSH_IF_DUE,   /**< If no flush is under way, and a request waits for
+                                firehoses of the peer, the peer wants firehoses back, or
+                                the way has many unflushed pieces, see
                                 ucp_fh_peer_has_lent_much() */
-    UCP_FH_FLUSH_IF_DIRTY, /**< If pieces are not covered by a flush yet */
-    UCP_FH_FLUSH_ALWAYS    /**< By the thread that closes the endpoint */
+    UCP_FH_FLUSH_IF_DIRTY, /**< If the way has pieces that no flush covers yet */
+    UCP_FH_FLUSH_ALWAYS    /**< In any case: by the thread that closes the endpoint */
 } ucp_fh_flush_when_t;
 
-/** Begin a flush of the library for a way, with a reference.
+/** Begin a flush of the library for a way. The flush has a reference to the way.
  *
- *  @return whether the flush has begun; if not, it was not wanted, or UCP has no
- *          memory. */
+ *  @return whether the flush has begun. If not, the condition @a when is not met, or UCP
+ *          has no memory: then the pieces stay in the way for the next flush. */
 int ucp_fh_way_flush(ucp_fh_t *fh, ucp_fh_way_t *way, ucp_fh_flush_when_t when);
 
-/** Release the pieces of a flush that has ended: if it failed, the peer is gone, and its
- *  memory too. Drops the reference. */
+/** A flush of the library has ended: if no other one is under way, release the pieces
+ *  that flushes covered. Pieces of a failed flush are released as well: the peer is gone
+ *  then. Drops the reference of the flush. */
 void ucp_fh_way_flushed(ucp_fh_t *fh, ucp_fh_way_t *way);
 
 /** @return a way of a worker whose flush is due, or NULL. Under lock. */
@@ -297,8 +311,8 @@ void ucp_fh_ways_flush_due(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worke
 /** Destroy the unpacked keys of firehoses that are gone. */
 void ucp_fh_way_empty_trash(ucp_fh_t *fh, ucp_fh_way_t *way);
 
-/** @return whether an operation returns nothing, so that its firehoses are in use until a
- *          flush. */
+/** @return whether an operation only writes: the firehoses of such an operation stay in
+ *          use until a flush. */
 static inline int
 ucp_fh_is_write(ucp_fh_op_kind_t kind, const ucp_request_param_t *param)
 {
@@ -313,7 +327,7 @@ ucp_fh_is_write(ucp_fh_op_kind_t kind, const ucp_request_param_t *param)
 /** @return whether any thread may use a worker; 1 if UCP does not tell. */
 int ucp_fh_is_multi(ucp_worker_h worker);
 
-/** Call UCP's function for an access or a part of it.
+/** Call UCP's function for an access or for a part of the access.
  *
  *  @param [in] done   Bytes of the access before the part.
  *  @param [in] count  Elements of the part. */
@@ -321,8 +335,8 @@ ucs_status_ptr_t ucp_fh_post(ucp_ep_h ep, const ucp_fh_access_t *access, size_t 
                              size_t count, ucp_rkey_h rkey,
                              const ucp_request_param_t *param);
 
-/** @return the bytes of so many elements; SIZE_MAX if the number is too large; 0 if the
- *          datatype is not contiguous. */
+/** @return the bytes of @a count elements; SIZE_MAX if a size_t is too small for the
+ *          number of bytes; 0 if the datatype is not contiguous. */
 size_t ucp_fh_param_length(const ucp_request_param_t *param, size_t count);
 
 /** @return an access as the program describes it. The caller sets @a opcode. */

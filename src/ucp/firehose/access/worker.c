@@ -171,10 +171,11 @@ int ucp_fh_worker_is_busy(ucp_fh_worker_h worker)
             has_due(worker));
 }
 
-/* Count a call of progress in which UCP had something to do. The list of the worker is read
- * without lock: only the threads that may call UCP with the worker write the list, one at a
- * time. @return whether the look at the tables may be left to a later call: no operation of
- * the worker waits, and requests of other threads can wait for MAX_QUICK calls */
+/* Count a call of ucp_fh_worker_progress() in which UCP had something to do. @return
+ * whether the look at the tables may be left to a later call: no operation of the worker
+ * waits, and requests of other threads can wait for MAX_QUICK calls. Needs no lock: only
+ * threads that may call UCP with the worker write ucp_fh_worker::unposted, one at a
+ * time */
 static int may_skip_tables(ucp_fh_worker_h worker)
 {
     if (worker->is_multi) {
@@ -228,7 +229,8 @@ unsigned ucp_fh_worker_progress(ucp_fh_worker_h worker)
     return count;
 }
 
-/* Complete all operations of a worker, and wait for the flushes of single ways as well */
+/* Complete all operations of a worker by a last flush, and wait until the flushes that
+ * the library has begun have ended as well */
 static void complete(ucp_fh_worker_h worker)
 {
     ucs_status_ptr_t request = ucp_fh_op_flush(worker->last);
@@ -258,13 +260,14 @@ static void close_way(ucp_fh_worker_h worker, ucp_fh_peer_way_t *way)
     ucp_fh_t *fh = worker->fh;
     ucs_status_ptr_t request;
 
-    /* The worker has been flushed. An endpoint without an error handler has to be closed in
-     * agreement with the peer */
+    /* The endpoint may be closed by force, since the worker has been flushed; but UCP
+     * closes an endpoint without an error handler only in agreement with the peer */
     if (way->has_no_handler) {
         param.op_attr_mask = 0;
     }
 
-    /* If UCP had no memory for the flush of the worker, the way has pieces still */
+    /* Release pieces: the way still has some if UCP had no memory for the flush of the
+     * worker */
     ucp_fh_lock(fh);
     ucp_fh_way_drop(fh, &way->super);
     ucp_fh_unlock(fh);
@@ -288,7 +291,7 @@ void ucp_fh_worker_destroy(ucp_fh_worker_h worker)
 
     complete(worker);
 
-    /* From here on the library's thread does not look after the worker */
+    /* From here on the library's thread does not progress the worker any more */
     ucs_mutex_lock(&fh->workers_lock);
     ucs_list_del(&worker->link);
     ucs_mutex_unlock(&fh->workers_lock);
