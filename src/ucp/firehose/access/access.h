@@ -53,8 +53,8 @@ struct ucp_fh_worker {
     _Atomic(ucp_fh_peer_way_t*) *peers;
     /* Protected by ucp_fh::lock */
     ucp_fh_ways_t   ways;
-    ucs_list_link_t ready;     /**< The operations of @a unposted whose piece was granted,
-                                    or has failed: they can go on */
+    ucs_list_link_t ready;     /**< Operations of @a unposted that can go on: their piece
+                                    was granted, or has failed */
     /** Operations with chunks to post, and flushes that have not begun, in the order in
      *  which the program asked for them. Written under the lock, only by a thread that
      *  may call UCP with the worker. If is_multi is 0, such a thread may read the list
@@ -129,8 +129,8 @@ ucs_status_ptr_t ucp_fh_op_flush(ucp_fh_op_t *op);
 /** @return whether ucp_fh_op_resume_all() has something to do. Under ucp_fh::lock. */
 int ucp_fh_op_can_resume(ucp_fh_worker_h worker);
 
-/** Go on with the operations of a worker whose firehoses are there, and begin flushes that
- *  have waited for these operations. */
+/** Go on with the operations in ucp_fh_worker::ready, and begin the flushes that have
+ *  waited for these operations. */
 void ucp_fh_op_resume_all(ucp_fh_worker_h worker);
 
 
@@ -141,9 +141,9 @@ void ucp_fh_op_resume_all(ucp_fh_worker_h worker);
 ucp_fh_way_t *ucp_fh_worker_way(ucp_fh_worker_h worker, uint32_t peer,
                                 ucs_status_t *status_p);
 
-/** @return whether the library's thread should progress a worker: any thread may use it,
- *          and it has operations to post, or a flush that is under way or due. Under
- *          ucp_fh::lock. */
+/** @return whether the library's thread should progress a worker: any thread may use the
+ *          worker, and there are operations to post, or a flush is under way or due.
+ *          Under ucp_fh::lock. */
 int ucp_fh_worker_is_busy(ucp_fh_worker_h worker);
 
 /** As ucp_fh_worker_progress(), but the caller does not drive (core.h).

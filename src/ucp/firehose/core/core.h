@@ -41,8 +41,8 @@ BEGIN_C_DECLS
 /** Most buckets of a message. A reply then has some 50 KB. */
 #define UCP_FH_MOVE_BUCKETS 256
 
-/** Most messages of a peer in its inbox: far more than a peer has under way, so that a
- *  peer full of nonsense does not fill the memory. */
+/** Most messages of a peer in its inbox. A sound peer never has nearly as many under way;
+ *  the bound keeps a peer that sends nonsense from filling the memory. */
 #define UCP_FH_MAX_INBOX    65536
 
 
@@ -59,7 +59,7 @@ typedef struct ucp_fh_peer_arg {
 /** A message, in or out. */
 typedef struct ucp_fh_parcel {
     ucs_list_link_t link;
-    uint32_t        slot;   /**< Of the other process */
+    uint32_t        slot;   /**< Number of the other process: receiver or sender */
     size_t          length;
     uint64_t        data[]; /**< Begins with a ucp_fh_header_t */
 } ucp_fh_parcel_t;
@@ -70,27 +70,31 @@ static inline ucp_fh_header_t *ucp_fh_parcel_header(const ucp_fh_parcel_t *parce
 }
 
 
-/** Another process. All fields but the first two are protected by lock. */
+/** Another process. Fields without a note are protected by lock. */
 typedef struct ucp_fh_link {
     ucp_ep_h        ep;       /**< Of the library's worker; NULL before the peer is
                                    connected. Set once, under send_lock and lock */
-    ucp_address_t   *address; /**< Of the worker of the peer's library. As @a ep */
+    ucp_address_t   *address; /**< Of the worker of the peer's library. Set with @a ep */
     unsigned        shift;    /**< Logarithm of the size of the peer's buckets */
     uint64_t        cookie;
     uint64_t        next_out; /**< Number of the next message to the peer */
     uint64_t        next_in;  /**< Number of the next message from the peer */
     atomic_int      status;   /**< UCS_OK, or why the peer is gone. Operations read the
-                                   status without lock, relaxed: an operation posted a
-                                   moment later fails anyway */
-    ucs_list_link_t inbox;    /**< Messages from the peer, by number */
+                                   status without lock, relaxed: if the peer is gone and
+                                   an operation does not see so, UCP fails the
+                                   operation */
+    ucs_list_link_t inbox;    /**< Messages from the peer, in the order of their
+                                   numbers */
     uint32_t        num_inbox;
     ucs_list_link_t mail;     /**< In ucp_fh::mail, or empty */
-    ucs_list_link_t sent;     /**< Moves without an answer so far, by the numbers of their
-                                   messages */
-    ucp_fh_peer_arg_t peer_arg; /**< Of the endpoint, and of endpoints of public workers to
-                                     the peer. As @a ep */
-    ucp_fh_parcel_t *bye;     /**< The last message to the peer, made at the connection for a
-                                   time without memory; NULL: posted, or the peer is not
+    ucs_list_link_t sent;     /**< Moves that the peer has not answered yet, in the order
+                                   of the numbers of their messages */
+    ucp_fh_peer_arg_t peer_arg; /**< Argument of the error handlers of @a ep and of
+                                     endpoints of public workers to the peer. Set with @a
+                                     ep */
+    ucp_fh_parcel_t *bye;     /**< The last message to the peer, allocated at the
+                                   connection, since there may be no memory at the end;
+                                   NULL: the message is posted, or the peer is not
                                    connected */
 } ucp_fh_link_t;
 
@@ -104,69 +108,77 @@ typedef struct ucp_fh_call {
 
 struct ucp_fh {
     ucp_context_h   context;     /**< Of the library's own worker */
-    ucp_context_h   mem_context; /**< Peers get its keys: @a context or another one, set
-                                      before any memory is exposed */
-    int             says_hello;  /**< Whether the first message to each peer introduces this
-                                      process, and such messages of peers connect. Set
-                                      before the first connection */
+    ucp_context_h   mem_context; /**< Memory for peers is pinned in this context: @a
+                                      context or another one. Set before any memory is
+                                      exposed */
+    int             says_hello;  /**< Whether the first message to each peer introduces
+                                      this process, and the first message of a peer
+                                      connects this process to the peer. Set before the
+                                      first connection */
     uint32_t        num_procs;
     uint32_t        index;
-    ucp_err_handling_mode_t err_mode; /**< Of endpoints */
+    ucp_err_handling_mode_t err_mode; /**< Of endpoints to peers */
     uint64_t        cookie;
-    unsigned        shift;     /**< Logarithm of this process's buckets' size */
+    unsigned        shift;     /**< Logarithm of the size of this process's buckets */
     ucp_worker_h    worker;    /**< The library's own. Protected by send_lock */
     ucs_mutex_t     drive_lock;
     ucs_mutex_t     send_lock;
     ucs_mutex_t     lock;
-    pthread_cond_t  cond;      /**< With lock: wakes threads when a pin or a withdrawal has
-                                    ended */
+    pthread_cond_t  cond;      /**< Used with @a lock. Wakes waiting threads when a pin or
+                                    a withdrawal has ended */
     /* Protected by lock, until the end of the list */
     ucp_fh_remote_t remote;
     ucp_fh_local_t  local;
     ucp_fh_link_t   *links;    /**< By number of the process */
     ucs_list_link_t outbox;    /**< Messages to be sent */
-    ucs_list_link_t calls;     /**< Functions of the program to be called, ucp_fh_call_t */
+    ucs_list_link_t calls;     /**< Callbacks of the program to be called,
+                                    ucp_fh_call_t */
     ucs_list_link_t mems;      /**< Exposed memory, ucp_fh_mem */
     ucs_tree_t      leaving;   /**< Parts of exposed memory that leave, by their buckets */
-    ucs_list_link_t withdrawn; /**< Parts that peers have given up: the thread unmaps
-                                    them */
-    ucs_list_link_t mail;      /**< All links whose next message may be in the inbox */
+    ucs_list_link_t withdrawn; /**< Parts on which no peer has a firehose any more:
+                                    ucp_fh_unmap_finish() is to unmap these parts */
+    ucs_list_link_t mail;      /**< All links with the next message perhaps in the
+                                    inbox */
     int             is_working; /**< Whether a thread pins or unpins a bucket. Set and
                                      cleared by that thread */
-    uint64_t        pinned_peak; /**< Buckets */
+    uint64_t        pinned_peak; /**< Most buckets that were pinned at a time */
     uint64_t        num_answered;
     uint64_t        num_damaged;
-    uint64_t        refused_number; /**< ucp_fh_reg_t::number of the registration that waits
-                                         for room of the system, or has waited last */
+    uint64_t        refused_number; /**< ucp_fh_reg_t::number of the registration that
+                                         waits for the system to have room, or was the
+                                         last one to wait so */
     uint64_t        refused_since;  /**< When that registration began to wait, ns */
     int             is_waiting;     /**< Whether that registration still waits */
     uint64_t        recalled_at;    /**< Time of the last recall for room, ns */
-    uint64_t        told_requests; /**< Counters at the last @a report */
+    uint64_t        told_requests; /**< Counters of the remote table at the last @a
+                                        report */
     uint64_t        told_hits;
-    /* Up to here */
-    void            (*report)(ucp_fh_t *fh); /**< ucp_fh_report() */
+    /* The end of the fields that lock protects */
+    void            (*report)(ucp_fh_t *fh); /**< ucp_fh_report(), by a pointer for the
+                                                  inline ucp_fh_unlock() */
     ucp_address_t   *address;  /**< Of the worker */
     size_t          address_length;
     ucs_mutex_t     workers_lock; /**< Before send_lock; held while the library's thread
                                        looks after workers */
-    ucp_fh_watcher_t watcher;  /**< Of exposed memory. Its eventfd wakes the thread */
+    ucp_fh_watcher_t watcher;  /**< Of exposed memory. Its eventfd wakes the library's
+                                    thread */
     ucs_list_link_t workers;   /**< The program's, ucp_fh_worker. Protected by
                                     workers_lock */
-    int             has_acted; /**< Whether a message was sent, or a thread of the program has
-                                    progressed @a worker with success, since the library's
-                                    thread last wanted to sleep. Protected by send_lock, as
-                                    the next two */
-    int             is_armed;  /**< Whether the thread sleeps until a wake-up, or is about
-                                    to */
-    ucp_fh_parcel_t *spare;    /**< For a message that comes in a time without memory; NULL:
-                                    none */
+    int             has_acted; /**< Whether a message was sent, or a thread of the program
+                                    has progressed @a worker with success, since the
+                                    library's thread last wanted to sleep. This field and
+                                    the next two are protected by send_lock */
+    int             is_armed;  /**< Whether the library's thread sleeps until it is woken,
+                                    or is about to sleep so */
+    ucp_fh_parcel_t *spare;    /**< For a message that comes while there is no memory;
+                                    NULL: used, and not allocated anew yet */
     atomic_uint     num_helps; /**< How often threads of the program have done the work of the
                                     library's thread. Written by threads of the program, read
                                     by the library's thread, relaxed */
     pthread_t       thread;
-    int             worker_fd; /**< Of the worker, or -1 */
-    atomic_int      is_ending; /**< The thread is to end. Relaxed: the thread that sets the
-                                    flag joins the library's thread */
+    int             worker_fd; /**< Event descriptor of @a worker; -1: it has none */
+    atomic_int      is_ending; /**< Tells the library's thread to end. Relaxed: the thread
+                                    that sets the flag then joins the library's thread */
 };
 
 
@@ -174,31 +186,34 @@ struct ucp_fh {
 struct ucp_fh_mem {
     ucp_fh_t         *fh;
     ucs_list_link_t  link;        /**< In ucp_fh::mems */
-    ucs_list_link_t  parts;       /**< Its parts that are exposed still, ucp_fh_part_t */
-    ucp_fh_watched_t watched;     /**< Tells what the program unmaps; has a lock of its
-                                       own */
-    unsigned         num_leaving; /**< Parts that leave */
+    ucs_list_link_t  parts;       /**< Parts that are still exposed, ucp_fh_part_t */
+    ucp_fh_watched_t watched;     /**< Notes what the program unmaps of the memory; has a
+                                       lock of its own */
+    unsigned         num_leaving; /**< Number of parts that leave, and are not freed
+                                       yet */
     ucs_status_t     status;      /**< The first error of a withdrawal */
 };
 
 
-/** A range of exposed memory. At first there is one, which has all of the memory, and peers
- *  may access it. A range leaves when the program unmaps or withdraws its memory: peers give
- *  back their firehoses there, and then the library unmaps the pages that were mapped for
- *  peers alone, and frees the range. Protected by ucp_fh::lock. */
+/** A part: a range of exposed memory. At first one part has all of the memory, and peers
+ *  may access the part. A part leaves when the program unmaps or withdraws its memory:
+ *  peers give back their firehoses there; then the library unmaps the pages that it kept
+ *  mapped for peers alone, and frees the part. Protected by ucp_fh::lock. */
 typedef struct ucp_fh_part {
     struct ucp_fh_mem *mem;
     uint64_t          start;       /**< First byte */
     uint64_t          end;         /**< The byte after the last */
-    ucp_fh_exposed_t  exposed;     /**< @a place: in ucp_fh::leaving once it leaves */
-    ucp_fh_withdraw_t withdraw;    /**< Used once the range leaves, as is @a has_buckets */
-    int               has_buckets; /**< Whether it is in ucp_fh::leaving */
+    ucp_fh_exposed_t  exposed;     /**< Its @a place is in ucp_fh::leaving once the part
+                                        leaves */
+    ucp_fh_withdraw_t withdraw;    /**< Used once the part leaves */
+    int               has_buckets; /**< Whether the part is in ucp_fh::leaving. Used once
+                                        the part leaves */
     ucs_list_link_t   link;        /**< In ucp_fh_mem::parts, then in
                                         ucp_fh::withdrawn */
 } ucp_fh_part_t;
 
 
-/** @return a part of exposed memory with a bucket of a run, or NULL. Under lock. */
+/** @return a part of exposed memory that has a bucket of a run, or NULL. Under lock. */
 static inline ucp_fh_part_t *
 ucp_fh_part_find(const ucp_fh_t *fh, const ucp_fh_run_t *run)
 {
@@ -240,8 +255,9 @@ static inline void ucp_fh_lock(ucp_fh_t *fh)
     ucs_mutex_lock(&fh->lock);
 }
 
-/** Leave ucp_fh::lock. Functions of ended completions are called before: the answer to a
- *  peer, say, is written before anybody can take away its buckets. */
+/** Leave ucp_fh::lock. First calls the functions of all completions that have ended,
+ *  under the lock: so, for example, the answer to a peer is written before anybody can
+ *  unpin the buckets of the answer. */
 static inline void ucp_fh_unlock(ucp_fh_t *fh)
 {
     ucp_fh_comp_t *comp;
@@ -256,8 +272,8 @@ static inline void ucp_fh_unlock(ucp_fh_t *fh)
     ucs_mutex_unlock(&fh->lock);
 }
 
-/** @return a message to a peer with its header, which gets its number in
- *          ucp_fh_outbox_post(); or NULL. */
+/** @return a message to a peer with a header, but without a number, which
+ *          ucp_fh_outbox_post() gives it; NULL: there is no memory. */
 static inline ucp_fh_parcel_t *
 ucp_fh_parcel_make(ucp_fh_t *fh, uint32_t slot, ucp_fh_message_type_t type,
                    size_t length)
@@ -286,17 +302,18 @@ ucp_fh_parcel_make(ucp_fh_t *fh, uint32_t slot, ucp_fh_message_type_t type,
 
 /* peer.c: links to other processes, and messages to them */
 
-/** The active message of all of the library's messages, to workers of the library. */
+/** The id of UCP's active messages between the libraries' workers. */
 #define UCP_FH_AM_ID 0
 
-/** Keep out of the log what UCX logs in this thread.
+/** Keep messages that UCX logs in this thread out of the log, from now on.
  *
  *  @param [in] text  Messages with this text are kept out; "": all; NULL: none.
- *  @return the text until now. */
+ *  @return the text of the last call, for the caller to restore. */
 const char *ucp_fh_hush(const char *text);
 
-/** Tell libuct_predreg.so, if preloaded, the counters of the remote table for its summary.
- *  Under lock. */
+/** Tell libuct_predreg.so, if it is preloaded, how many requests and hits the remote
+ *  table has counted since the last call: libuct_predreg.so prints the sums in its
+ *  summary. Under lock. */
 void ucp_fh_report(ucp_fh_t *fh);
 
 /** Wake the library's thread. Async-signal-safe; under any lock. */
@@ -311,32 +328,34 @@ void ucp_fh_outbox_post(ucp_fh_t *fh, ucp_fh_parcel_t *parcel);
  *  @return UCS_OK: the message is under way; an error: the peer cannot be reached. */
 ucs_status_t ucp_fh_outbox_send(ucp_fh_t *fh, ucp_fh_parcel_t *parcel);
 
-/** The inbox of a peer may have the next message: one has come, or the peer is connected
- *  now. Under lock. */
+/** Put a link into ucp_fh::mail, since the next message to handle may be in its inbox: a
+ *  message has come, or the peer is connected now. Under lock. */
 void ucp_fh_peer_look(ucp_fh_t *fh, ucp_fh_link_t *link);
 
-/** A peer is gone: give back all its firehoses, and let all requests to the peer fail with
- *  this status. The first reason counts. Under lock; ucp_fh_settle() has to follow. */
+/** A peer is gone: take back all its firehoses, and end all requests to the peer with
+ *  this status. Nothing is done if the peer was gone already. Under lock; ucp_fh_settle()
+ *  has to follow. */
 void ucp_fh_peer_fail(ucp_fh_t *fh, uint32_t slot, ucs_status_t status);
 
-/** Post the last message to a peer, unless that was done: this process ends, or gives the
- *  peer up. Under lock; ucp_fh_settle() has to follow. */
+/** Post the last message to a peer, ucp_fh_link_t::bye, unless it was posted: this
+ *  process ends, or gives the peer up. Under lock; ucp_fh_settle() has to follow. */
 void ucp_fh_peer_bye(ucp_fh_t *fh, uint32_t slot);
 
-/** There is no memory to go on with a peer. As ucp_fh_peer_fail(), with
- *  UCS_ERR_UNREACHABLE; the last message tells the peer, which would otherwise wait for
- *  ever. */
+/** Give a peer up, since there is no memory to go on with it: ucp_fh_peer_fail() with
+ *  UCS_ERR_UNREACHABLE, and ucp_fh_peer_bye(), without which the peer would wait for
+ *  ever. Under lock; ucp_fh_settle() has to follow. */
 void ucp_fh_peer_give_up(ucp_fh_t *fh, uint32_t slot);
 
-/** A peer has sent nonsense: as ucp_fh_peer_give_up(), with another message in the log. Under
- *  lock. */
+/** Give a peer up, since it has sent nonsense: as ucp_fh_peer_give_up(), with another
+ *  message in the log. Under lock. */
 void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot);
 
 /**
- * Make an endpoint to the worker of a peer's library. The endpoint calls its error handler at
- * the end of the peer, if the transports notice that end.
+ * Make an endpoint to the worker of a peer's library. The endpoint calls its error
+ * handler at the end of the peer, if the transports notice that end.
  *
- * @param [in]  arg               Of the error handler; valid as long as the endpoint.
+ * @param [in] arg  Argument of the error handler; has to be valid as long as the
+ *                                endpoint.
  * @param [out] has_no_handler_p  Whether no transport notices the end.
  */
 ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
@@ -344,9 +363,10 @@ ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
                             int *has_no_handler_p);
 
 
-/* moves.c: messages about firehoses of this process (mover) and of peers (target).
- * Functions that handle a message are called without lock, return UCS_ERR_INVALID_PARAM for
- * a damaged message or a peer out of step, and ucp_fh_settle() has to follow */
+/* moves.c: messages about firehoses of this process on peers (mover), and of peers on
+ * this process (target). Functions that handle a message are called without lock, and
+ * return UCS_ERR_INVALID_PARAM for a damaged message or a peer out of step; their caller
+ * then calls ucp_fh_settle() */
 
 /** Post the message for a move of the remote table. Under lock. */
 void ucp_fh_mover_post(ucp_fh_t *fh, ucp_fh_move_t *move);
@@ -360,7 +380,7 @@ ucs_status_t ucp_fh_mover_recall(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel);
 /** A peer moves firehoses. */
 ucs_status_t ucp_fh_target_move(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel);
 
-/** Ask all peers with firehoses on a run to give these back.
+/** Ask all peers with firehoses on a run to give these firehoses back.
  *
  *  @param [in] run  The run that the local table has withdrawn or picked last. Under
  *                   lock. */
@@ -370,24 +390,26 @@ void ucp_fh_target_recall(ucp_fh_t *fh, const ucp_fh_run_t *run);
 /* settle.c: the consequences of a call of a table: messages to send, memory to pin and
  * unpin, functions of the program to call */
 
-/** Carry out all consequences. Without lock, by any number of threads, of which one pins and
- *  unpins until nothing is left. */
+/** Carry out all consequences. Without lock, by any number of threads at a time; only one
+ *  of these pins and unpins, until nothing is left. */
 void ucp_fh_settle(ucp_fh_t *fh);
 
 /** @return whether ucp_fh_settle() may have something to do. Under lock. */
 int ucp_fh_is_unsettled(const ucp_fh_t *fh);
 
-/** @return the operations for the local table: pin and unpin by UCP. */
+/** @return the functions by which the local table pins and unpins memory: they call
+ *          UCP. */
 ucp_fh_pin_ops_t ucp_fh_pinning_ops(ucp_fh_t *fh);
 
-/** @return how many bytes a context may pin within the bounds of libuct_predreg.so, if
- *          nothing else is pinned; UINT64_MAX: there are no bounds. */
+/** @return how many bytes a context could pin within the bounds of libuct_predreg.so if
+ *          nothing else were pinned; UINT64_MAX: there are no bounds. */
 uint64_t ucp_fh_preloaded_room(ucp_context_h context);
 
 
-/* drive.c: to drive is to progress the library's worker and to handle the messages that have
- * come. The library's thread always does so, and a thread of the program does so while it
- * waits for an answer: to wake the library's thread takes longer than a message */
+/* drive.c: to drive is to progress the library's worker and to handle the messages that
+ * have come. The library's thread drives all the time. A thread of the program drives
+ * while it waits for an answer: to wake the library's thread would take longer than a
+ * message */
 
 /** UCP calls this function for an active message, under send_lock.
  *
@@ -405,36 +427,37 @@ typedef enum {
 
 /** Drive. Without lock.
  *
- *  @param [in] is_help  0: by the library's thread. */
+ *  @param [in] is_help  Whether the caller is a thread of the program. */
 ucp_fh_drive_result_t ucp_fh_drive(ucp_fh_t *fh, int is_help);
 
-/** Drive, by a thread of the program that will soon do so again: the library's thread
- *  sleeps meanwhile. Without lock, and not in a callback of the library's worker.
+/** Drive, by a thread of the program that will soon drive again: until then the library's
+ *  thread may sleep. Without lock, and not in a callback of the library's worker.
  *
  *  @return whether anything has happened. */
 int ucp_fh_drive_help(ucp_fh_t *fh);
 
 
-/* expose.c: memory that peers may access. Memory that the program unmaps is withdrawn, page
- * by page, and unmapped when no peer has a firehose on it any more */
+/* expose.c: memory that peers may access. Pages that the program unmaps are withdrawn,
+ * stay mapped meanwhile, and are unmapped when no peer has a firehose on them any more */
 
-/** As ucp_fh_expose(), but the log says nothing if other exposed memory shares a bucket: the
- *  caller then exposes less. */
+/** As ucp_fh_expose(), but the log says nothing if other exposed memory shares a bucket
+ *  with this memory (UCS_ERR_ALREADY_EXISTS): the caller then exposes less. */
 ucs_status_t ucp_fh_expose_apart(ucp_fh_t *fh, void *address, size_t length,
                                  ucp_fh_mem_h *mem_p);
 
 /** As ucp_fh_unexpose(). Without lock.
  *
- *  @param [in] help  Called again and again while this thread waits for peers, since peers may
- *                    wait for work that this thread does in @a help; NULL: none. */
+ *  @param [in] help  Called again and again while this thread waits for peers: it does
+ *                    work of this thread for which the peers may wait; NULL: there is no
+ *                    such work. */
 ucs_status_t ucp_fh_unexpose_with(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg);
 
-/** Unmap all withdrawn memory. Without lock. */
+/** Unmap all memory in ucp_fh::withdrawn. Without lock. */
 void ucp_fh_unmap_finish(ucp_fh_t *fh);
 
-/** Withdraw memory that the program has unmapped since the last call, if there is any, and
- *  ucp_fh_unmap_finish(). Without lock; called by the library's thread in each of its rounds,
- *  so that a withdrawal without memory is tried again. */
+/** Begin to withdraw memory that the program has unmapped since the last call, and call
+ *  ucp_fh_unmap_finish(). Without lock. The library's thread calls this in each of its
+ *  rounds: so a withdrawal that fails for lack of memory is tried again. */
 void ucp_fh_unmap_progress(ucp_fh_t *fh);
 
 END_C_DECLS

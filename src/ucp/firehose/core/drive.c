@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the spare message: more than the longest address of UCP in the key of a
- * window */
+/* Bytes of the spare message: more than a greeting with the longest address of UCP that
+ * fits the key of a window */
 #define SPARE_LENGTH 2048
 
 
@@ -19,9 +19,9 @@ static uint64_t number_of(const ucp_fh_parcel_t *parcel)
     return ucp_fh_parcel_header(parcel)->number;
 }
 
-/* Put a message into the inbox by its number, nearly always at the end: UCP may deliver
- * messages of a peer in another order than that of their posting. Under lock. @return 0 if
- * there was one of its number */
+/* Put a message into the inbox, in the order of numbers: nearly always at the end, but
+ * UCP may deliver messages of a peer in another order than the peer has posted them.
+ * Under lock. @return 0 if a message with the same number has come before */
 static int insert(ucp_fh_link_t *link, ucp_fh_parcel_t *parcel)
 {
     ucs_list_link_t *pos = link->inbox.prev;
@@ -45,17 +45,17 @@ static int insert(ucp_fh_link_t *link, ucp_fh_parcel_t *parcel)
     return 1;
 }
 
-/* Under lock. Takes the message */
+/* Under lock: put a message into the inbox of its peer, or free it if it is not wanted */
 static void receive(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
 {
     uint32_t slot       = parcel->slot;
     ucp_fh_link_t *link = &fh->links[slot];
 
     if (link->status != UCS_OK) {
-        free(parcel); /* Nobody hears this peer any more */
+        free(parcel); /* The peer is gone, or given up */
     } else if ((link->ep != NULL) && (ucp_fh_parcel_header(parcel)->cookie != link->cookie)) {
-        free(parcel); /* From a process of another job: the number of this peer, but
-                         not its cookie */
+        free(parcel); /* From a process of another job: it has the number of this peer,
+                         but not the cookie */
         ++fh->num_damaged;
     } else if ((link->num_inbox == UCP_FH_MAX_INBOX) || !insert(link, parcel)) {
         free(parcel);
@@ -66,20 +66,23 @@ static void receive(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
     }
 }
 
-/* There is no memory for a message. Its peer would wait for the answer. Under lock */
+/* A message is lost for lack of memory: give up its sender, if connected, since the
+ * sender would wait for an answer for ever. Under lock */
 static void lose(ucp_fh_t *fh, const ucp_fh_header_t *header)
 {
     const ucp_fh_link_t *link = &fh->links[header->sender];
 
     if ((link->ep != NULL) && (header->cookie == link->cookie)) {
         ucp_fh_peer_give_up(fh, header->sender);
-        ucp_fh_wake(fh); /* Not here, in a callback of UCP */
+        ucp_fh_wake(fh); /* The library's thread calls ucp_fh_settle(): this thread is in
+                            a callback of UCP */
     }
 }
 
-/* Under send_lock. @return a copy of a message: without other memory in the spare one, if long
- * enough; else NULL. The greeting of a peer always fits: without a greeting this process could
- * not even tell that peer to go */
+/* Under send_lock. @return a copy of a message, in the spare message if malloc() has no
+ * memory; NULL if the spare one is in use or too short. A greeting always fits into the
+ * spare one: without the greeting of a peer, this process could not even send the peer
+ * its last message */
 static ucp_fh_parcel_t *copy_message(ucp_fh_t *fh, uint32_t slot,
                                      const void *data, size_t length)
 {
@@ -100,7 +103,8 @@ static ucp_fh_parcel_t *copy_message(ucp_fh_t *fh, uint32_t slot,
     return parcel;
 }
 
-/* Read the header of a message at any address. @return whether the sender is known by it */
+/* Copy the header of a message, which may have any alignment. @return whether the message
+ * is one of the library's, from a process of the job */
 static int read_header(const ucp_fh_t *fh, const void *data, size_t length,
                        ucp_fh_header_t *header)
 {
@@ -122,7 +126,8 @@ ucp_fh_inbox_receive(void *arg, const void *header, size_t header_length,
     ucp_fh_header_t head;
     int is_ours;
 
-    /* The library sends nothing by rendezvous; @a data would be a descriptor */
+    /* The library sends nothing by rendezvous: of such a message, @a data would not be
+     * the bytes, but a descriptor */
     is_ours = !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) &&
               read_header(fh, data, length, &head);
     if (is_ours) {
@@ -141,8 +146,8 @@ ucp_fh_inbox_receive(void *arg, const void *header, size_t header_length,
     return UCS_OK;
 }
 
-/* Under lock. @return whether the next message of a peer is there, and may be handled: of a
- * peer without connection only the greeting may */
+/* Under lock. @return whether the next message of a peer has come, and may be handled:
+ * before the peer is connected, only its greeting may be handled */
 static int has_next(const ucp_fh_t *fh, ucp_fh_link_t *link)
 {
     ucp_fh_parcel_t *parcel;
@@ -157,9 +162,10 @@ static int has_next(const ucp_fh_t *fh, ucp_fh_link_t *link)
             (fh->says_hello && (ucp_fh_parcel_header(parcel)->type == UCP_FH_MESSAGE_HELLO)));
 }
 
-/* Take the next message of the peer whose last turn was longest ago. The next one of the
- * same peer may be handled only after this one. Takes the same time with any number of
- * processes. Under drive_lock. @return the message, to be freed, or NULL */
+/* Take the next message of the peer whose last turn was longest ago, in the same time for
+ * any number of processes. Under drive_lock, until the message is handled: messages of a
+ * peer are handled in their order. @return the message, for the caller to free, or
+ * NULL */
 static ucp_fh_parcel_t *inbox_next(ucp_fh_t *fh)
 {
     ucp_fh_parcel_t *parcel = NULL;
@@ -173,14 +179,15 @@ static ucp_fh_parcel_t *inbox_next(ucp_fh_t *fh)
             parcel = ucs_list_extract_head(&link->inbox, ucp_fh_parcel_t, link);
             --link->num_inbox;
             ++link->next_in;
-            ucp_fh_peer_look(fh, link); /* This peer's next turn is after all others */
+            ucp_fh_peer_look(fh, link); /* The peer's next turn comes after those of all
+                                           others */
         }
     }
     ucp_fh_unlock(fh);
     return parcel;
 }
 
-/* This process cannot handle a message now, and puts it back. Under drive_lock */
+/* Put a message back into the inbox, to be handled later. Under drive_lock */
 static void inbox_put_back(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
 {
     ucp_fh_link_t *link = &fh->links[parcel->slot];
@@ -197,10 +204,12 @@ static void inbox_put_back(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
     ucp_fh_unlock(fh);
 }
 
-/* Most calls of progress before send_lock is left to threads with messages to send */
+/* Most calls of ucp_worker_progress() in a row: then the thread leaves send_lock, for
+ * threads with messages to send */
 #define MAX_PROGRESS 64
 
-/* Most messages that a thread handles before its own work goes on */
+/* Most messages that a thread handles in one call of ucp_fh_drive(): then its own work
+ * goes on */
 #define MAX_MESSAGES 16
 
 
@@ -255,7 +264,8 @@ static int handle_one(ucp_fh_t *fh)
 
     status = handle(fh, parcel);
     if (status == UCS_ERR_NO_MEMORY) {
-        /* Of a greeting: this process can answer nothing yet, and tries again later */
+        /* Only a greeting ends so: the peer is not connected yet, cannot be told of the
+         * lack of memory, and its greeting is tried again later */
         inbox_put_back(fh, parcel);
         return 0;
     }
@@ -297,8 +307,8 @@ ucp_fh_drive_result_t ucp_fh_drive(ucp_fh_t *fh, int is_help)
         has_handled    = handle_one(fh);
         ucs_mutex_unlock(&fh->drive_lock);
 
-        /* Without the lock: this may take long, and call the program, which may wait for
-         * another message */
+        /* Without drive_lock: ucp_fh_settle() may take long, and calls callbacks of the
+         * program, which may wait for another message */
         if (has_handled) {
             ucp_fh_settle(fh);
         }

@@ -12,7 +12,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Under lock: peers have given up a range */
+/* Under lock: all peers have given back their firehoses on a range that leaves, or a
+ * bucket of the range could not be unpinned */
 static void left(ucp_fh_comp_t *self)
 {
     ucp_fh_part_t *part = ucs_container_of(self, ucp_fh_part_t, withdraw.comp);
@@ -24,8 +25,9 @@ static void left(ucp_fh_comp_t *self)
     ucp_fh_wake(part->mem->fh);
 }
 
-/* Under lock: begin to withdraw a range, which is in no list, with the bytes that its memory
- * has in some buckets, if there are any */
+/* Under lock: begin to withdraw a range that is in no list. Withdraws the bytes that the
+ * range's exposed memory has in the buckets of a run; if the run is empty, all its
+ * buckets were withdrawn before */
 static void leave(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
 {
     ucp_fh_span_t all = {part->mem->watched.mapping.start,
@@ -49,7 +51,7 @@ static void leave(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
     }
 }
 
-/* Expose a range anew after the cut of its part */
+/* Expose what is left of a part after cut() */
 static void expose_part(ucp_fh_t *fh, ucp_fh_part_t *part, uint64_t start,
                         uint64_t end)
 {
@@ -63,8 +65,8 @@ static void expose_part(ucp_fh_t *fh, ucp_fh_part_t *part, uint64_t start,
     ucs_list_add_tail(&part->mem->parts, &part->link);
 }
 
-/* Take buckets out of a part. @return whether the part became two, and @a spare is one of
- * them */
+/* Take the buckets of a run out of a part. @return whether two parts are left, of which
+ * one is @a spare */
 static int cut(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run,
                ucp_fh_part_t *spare)
 {
@@ -87,8 +89,9 @@ static int cut(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run,
     return has_first && has_last;
 }
 
-/* @return whether @a spare was used: once at most, as a run within one part concerns no
- *         other part */
+/* Take the buckets of a run out of all parts. @return whether @a spare is in use as a
+ * part: one spare is enough, since a run that leaves two parts of a part has no buckets
+ * elsewhere */
 static int
 cut_parts(ucp_fh_t *fh, const ucp_fh_run_t *run, ucp_fh_part_t *spare)
 {
@@ -102,8 +105,9 @@ cut_parts(ucp_fh_t *fh, const ucp_fh_run_t *run, ucp_fh_part_t *spare)
     return is_needed;
 }
 
-/* Whether a bucket belongs to exposed memory still, or is being withdrawn. If not, the bucket
- * was withdrawn with other pages, and may be exposed with other memory since */
+/* Whether a bucket still belongs to @a mem, exposed or being withdrawn. If not, the
+ * bucket was withdrawn with other pages of @a mem, and may have been exposed with other
+ * memory since */
 static int owns_bucket(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
                        ucp_fh_bucket_t bucket)
 {
@@ -125,8 +129,8 @@ static int owns_bucket(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
     return 0;
 }
 
-/* Find the buckets to withdraw for a range of exposed memory: those that still belong to the
- * memory, see owns_bucket(). @return whether there are any */
+/* Find the buckets to withdraw for a range of exposed memory: see owns_bucket(). @return
+ * whether there are any */
 static int cover(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
                  uint64_t start, uint64_t end, ucp_fh_run_t *run)
 {
@@ -143,7 +147,8 @@ static int cover(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
     return run->num > 0;
 }
 
-/* Withdraw a range that the program has unmapped. @return 0 if there is no memory */
+/* Begin to withdraw a range that the program has unmapped. @return 0 if malloc() has no
+ * memory for the new part: the caller tries again later */
 static int
 leave_unmapped(ucp_fh_t *fh, struct ucp_fh_mem *mem, uint64_t start, uint64_t end)
 {
@@ -179,7 +184,8 @@ static void unmap_begin(ucp_fh_t *fh)
     ucs_list_for_each(mem, &fh->mems, link) {
         while (ucp_fh_watch_next(&mem->watched, &start, &end)) {
             if (!leave_unmapped(fh, mem, start, end)) {
-                /* Relaxed: any thread may try again */
+                /* For ucp_fh_unmap_progress() to try again. Relaxed: the lock orders what
+                 * the threads write */
                 atomic_store_explicit(&fh->watcher.has_news, 1,
                                       memory_order_relaxed);
                 return;
@@ -221,7 +227,8 @@ void ucp_fh_unmap_finish(ucp_fh_t *fh)
 
 void ucp_fh_unmap_progress(ucp_fh_t *fh)
 {
-    /* Acquire: this thread sees all notes of the handler */
+    /* Acquire: this thread sees all pages that handlers of UCM's events noted before
+     * has_news was set */
     if (atomic_exchange_explicit(&fh->watcher.has_news, 0,
                                  memory_order_acquire)) {
         ucp_fh_lock(fh);
@@ -255,8 +262,8 @@ try_expose(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
     return status;
 }
 
-/* Wait until memory that was unmapped in the same range is withdrawn: from then on peers have
- * no keys to the range. Under lock, which is left meanwhile */
+/* Wait until all memory that the program has unmapped in a run is withdrawn: from then on
+ * no peer has a key to the old memory. Under lock, which is left meanwhile */
 static void wait_for_unmapped(ucp_fh_t *fh, const ucp_fh_run_t *run)
 {
     unmap_begin(fh);
@@ -278,14 +285,16 @@ expose(ucp_fh_t *fh, ucp_fh_part_t *part, const ucp_fh_run_t *run)
     ucp_fh_lock(fh);
     wait_for_unmapped(fh, run);
     status = try_expose(fh, part, run);
-    /* The program may have unmapped the memory meanwhile, which UCM's handler has noted */
+    /* The program may have unmapped the memory meanwhile: withdraw what the handler of
+     * UCM's events has noted */
     unmap_begin(fh);
     ucp_fh_unlock(fh);
     ucp_fh_settle(fh);
     return status;
 }
 
-/* @return one part for all of a range; NULL: there is no memory */
+/* @return the part of new exposed memory, which has all of the range; NULL: malloc() has
+ *         no memory */
 static ucp_fh_part_t *make_part(ucp_fh_t *fh, uint64_t start, uint64_t end)
 {
     ucp_fh_part_t *part    = calloc(1, sizeof(*part));
@@ -344,8 +353,8 @@ err_free:
     return status;
 }
 
-/* Say which exposed memory has the bucket, and what can be done. The other memory may be
- * withdrawn by now */
+/* Log the exposed memory that shares a bucket with a range, and what the program can do:
+ * 0 to 0 if the memory has been withdrawn meanwhile */
 static void complain(ucp_fh_t *fh, uint64_t start, uint64_t end)
 {
     uint64_t first = 0;
@@ -382,7 +391,7 @@ ucs_status_t ucp_fh_expose(ucp_fh_h fh, void *address, size_t length,
     return status;
 }
 
-/* Withdraw all parts of exposed memory. Under lock */
+/* Begin to withdraw all parts of exposed memory. Under lock */
 static void withdraw_all(ucp_fh_t *fh, ucp_fh_mem_h mem)
 {
     ucp_fh_part_t *part, *next;
@@ -396,8 +405,9 @@ static void withdraw_all(ucp_fh_t *fh, ucp_fh_mem_h mem)
     }
 }
 
-/* Wait until all ranges have left. Under lock, which is left meanwhile. Peers may wait for
- * work that this thread does in @a help, and nothing wakes this thread for such work */
+/* Wait until all parts have left. Under lock, which is left meanwhile. With @a help, this
+ * thread sleeps for short times: nothing would wake this thread for the work in @a
+ * help */
 static void
 wait_for_parts(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg)
 {

@@ -25,7 +25,8 @@ struct ucp_fh_hold {
 };
 
 
-/* In place of a peer. No process has this number: see MAX_PROCS in params.c */
+/* In place of the number of a peer: memory of this process. No peer has this number, see
+ * MAX_PROCS in params.c */
 #define LOCAL UINT32_MAX
 
 
@@ -41,7 +42,7 @@ static void call_back(ucp_fh_call_t *self)
     }
 }
 
-/* Under lock: a pin that has waited has ended */
+/* Under lock: a pin has ended after a wait */
 static void ended(ucp_fh_comp_t *self)
 {
     ucp_fh_hold_h hold = ucs_container_of(self, struct ucp_fh_hold, comp);
@@ -134,8 +135,8 @@ static ucs_status_t wait(ucp_fh_t *fh, ucp_fh_hold_h hold)
     return status;
 }
 
-/* Begin a pin. If it goes on and has a callback, *hold_p may be released when the function
- * returns.
+/* Begin a pin, and wait for its end if there is no callback. With a callback and
+ * UCS_INPROGRESS, the callback may have released *hold_p before this function returns.
  *
  * @param peer  LOCAL: a pin of memory of this process. */
 static ucs_status_t

@@ -17,7 +17,7 @@ void ucp_fh_mover_post(ucp_fh_t *fh, ucp_fh_move_t *move)
                                 ucp_fh_move_size(move->num_unpins,
                                                  move->num_pins));
     if (parcel == NULL) {
-        /* The table counts the move as sent */
+        /* The table counts the move as sent, and has to be told of its end */
         (void)ucp_fh_remote_moved(&fh->remote, move, UCS_ERR_NO_MEMORY, NULL);
         ucp_fh_peer_give_up(fh, slot);
         return;
@@ -34,7 +34,8 @@ void ucp_fh_mover_post(ucp_fh_t *fh, ucp_fh_move_t *move)
     }
 }
 
-/* Take out the move that a reply answers. @return NULL if there is none */
+/* Take the move that a reply answers out of ucp_fh_link_t::sent. @return the move, or
+ * NULL if the reply answers none */
 static ucp_fh_move_t *
 take_sent(ucp_fh_t *fh, uint32_t slot, const ucp_fh_reply_message_t *reply)
 {
@@ -53,8 +54,7 @@ take_sent(ucp_fh_t *fh, uint32_t slot, const ucp_fh_reply_message_t *reply)
     return NULL;
 }
 
-/* Make the answers of a reply for the table. @return whether there was memory for all
- * keys */
+/* Make answers for the table of a reply. @return whether there was memory for all keys */
 static int
 make_answers(const ucp_fh_reply_message_t *reply, ucp_fh_answer_t *answers)
 {
@@ -80,7 +80,7 @@ make_answers(const ucp_fh_reply_message_t *reply, ucp_fh_answer_t *answers)
     return has_all;
 }
 
-/* Under lock. Takes the move */
+/* Under lock: hand the answers of a reply to the table, which frees the move */
 static void answered(ucp_fh_t *fh, uint32_t slot, ucp_fh_move_t *move,
                      const ucp_fh_reply_message_t *reply)
 {
@@ -91,7 +91,8 @@ static void answered(ucp_fh_t *fh, uint32_t slot, ucp_fh_move_t *move,
                               UCS_ERR_NO_MEMORY : UCS_OK, answers);
     free(answers);
     if (!has_all) {
-        /* The peer counts the firehoses as given to this process */
+        /* The peer counts the firehoses without a key as given to this process, and is
+         * out of step */
         ucp_fh_peer_give_up(fh, slot);
     }
 }
@@ -112,7 +113,8 @@ ucs_status_t ucp_fh_mover_reply(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
     if (move != NULL) {
         answered(fh, parcel->slot, move, &reply);
     } else if (fh->links[parcel->slot].status == UCS_OK) {
-        status = UCS_ERR_INVALID_PARAM; /* Else the peer has failed meanwhile */
+        status = UCS_ERR_INVALID_PARAM; /* If the peer has failed meanwhile, its moves are
+                                           gone, and the reply is sound */
     }
     ucp_fh_unlock(fh);
     return status;
@@ -134,8 +136,9 @@ ucs_status_t ucp_fh_mover_recall(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel)
     return UCS_OK;
 }
 
-/* @return the part of exposed memory with a bucket; NULL: the part was withdrawn meanwhile.
- * @a before is the part with the bucket before, and mostly has this bucket as well */
+/* @return the part of exposed memory that has a bucket; NULL: the part was withdrawn
+ * meanwhile. @a before is the part of the last bucket of the reply, and mostly has this
+ * bucket as well */
 static const ucp_fh_part_t *
 find_part(const ucp_fh_t *fh, ucp_fh_bucket_t bucket,
           const ucp_fh_part_t *before)
@@ -164,8 +167,9 @@ static size_t get_size(const ucp_fh_t *fh, const ucp_fh_serve_t *serve)
     return size;
 }
 
-/* Find the exposed bytes of a bucket. Peers have to keep within these bytes: the key is for
- * whole pages, and perhaps for further bytes of a local pin */
+/* Find the exposed bytes of a bucket, and write them into the answer: peers have to keep
+ * within these bytes, since the key may reach further, to the ends of pages or of a local
+ * pin */
 static void clip(const ucp_fh_span_t *span, const ucp_fh_part_t *part,
                  ucp_fh_reply_pin_t *pin)
 {
@@ -186,7 +190,8 @@ write_pins(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, void *end)
     for (i = 0; i < serve->num_pins; ++i) {
         reg = ucp_fh_serve_reg(&fh->local, serve, i);
         if (reg == NULL) {
-            /* With UCS_OK, the peer has given the bucket back before the answer */
+            /* If the status is UCS_OK, the peer has given the bucket back before this
+             * answer */
             status = serve->pins[i].comp.status;
             pin    = (ucp_fh_reply_pin_t){
                 .status = (status == UCS_OK) ? UCS_ERR_CANCELED : status
@@ -204,7 +209,7 @@ write_pins(const ucp_fh_t *fh, const ucp_fh_serve_t *serve, void *end)
     }
 }
 
-/* Under lock: no handle goes away meanwhile */
+/* Answer a move of a peer. Under lock: no handle goes away before its key is written */
 static void reply(ucp_fh_t *fh, const ucp_fh_serve_t *serve)
 {
     ucp_fh_parcel_t *parcel;
@@ -226,7 +231,7 @@ static void reply(ucp_fh_t *fh, const ucp_fh_serve_t *serve)
     ucp_fh_outbox_post(fh, parcel);
 }
 
-/* The serving of a move has ended later. Called under lock */
+/* Under lock: a move of a peer, which begin() could not answer at once, has ended */
 static void served(ucp_fh_comp_t *self)
 {
     ucp_fh_serve_t *serve = ucs_container_of(self, ucp_fh_serve_t, comp);
@@ -237,7 +242,8 @@ static void served(ucp_fh_comp_t *self)
     free(serve);
 }
 
-/* Under lock. Takes the move to be served */
+/* Under lock: begin to serve a move of a peer, and answer a move that has ended at once.
+ * The move is freed, here or in served() */
 static ucs_status_t begin(ucp_fh_t *fh, ucp_fh_serve_t *serve)
 {
     ucs_status_t status = ucp_fh_local_serve(&fh->local, serve);

@@ -19,7 +19,8 @@
 #pragma weak predreg_firehose_count_1
 
 
-/* What UCX logs in this thread with this text is kept out of the log; NULL: nothing is */
+/* Messages of UCX with this text, logged in this thread, are kept out of the log; NULL:
+ * no message is kept out */
 static __thread const char *hushed;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -68,7 +69,7 @@ void ucp_fh_wake(ucp_fh_t *fh)
     uint64_t one = 1;
     ssize_t ret;
 
-    /* Fails only after 2^64 - 2 wake-ups without a look of the thread */
+    /* write() fails only after 2^64 - 2 wake-ups that the thread has not read */
     ret = write(fh->watcher.wake_fd, &one, sizeof(one));
     (void)ret;
 }
@@ -106,7 +107,7 @@ ucs_status_t ucp_fh_outbox_send(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
     fh->has_acted = 1;
     ucs_mutex_unlock(&fh->send_lock);
 
-    /* The library's thread sleeps: the worker had nothing to do */
+    /* The library's thread sleeps, since the worker had nothing to do: now it has */
     if (is_armed) {
         ucp_fh_wake(fh);
     }
@@ -163,8 +164,8 @@ void ucp_fh_peer_bye(ucp_fh_t *fh, uint32_t slot)
     }
 }
 
-/* Give a peer up, with UCS_ERR_UNREACHABLE: after UCS_ERR_NO_MEMORY the program would try
- * again */
+/* Give a peer up, unless it is gone. Its requests end with UCS_ERR_UNREACHABLE: after
+ * UCS_ERR_NO_MEMORY the program would try again */
 static void say_goodbye(ucp_fh_t *fh, uint32_t slot, const char *what)
 {
     if (fh->links[slot].status == UCS_OK) {
@@ -223,7 +224,7 @@ ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
         return status;
     }
 
-    /* Shared memory, for one, does not notice that end */
+    /* Shared memory, for example, does not notice the end of a peer */
     ucs_debug("firehose: process %u: no transport tells when it is gone: %s",
               arg->slot, ucs_status_string(status));
     *has_no_handler_p = 1;
@@ -235,7 +236,8 @@ ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
 /* How processes get to know each other */
 
 
-/* Write the address of this process for peers to a place of any alignment */
+/* Write the address by which peers connect to this process. @a address may have any
+ * alignment */
 static void write_address(const ucp_fh_t *fh, void *address)
 {
     const ucp_fh_address_t head = {
@@ -271,8 +273,8 @@ void ucp_fh_release_address(ucp_fh_h fh, void *address)
     free(address);
 }
 
-/* Drop messages that were received in the name of a peer before its cookie was known, and have
- * another cookie */
+/* Drop messages of other processes in the name of a peer. They were received before the
+ * peer's cookie was known, and have another cookie */
 static void drop_strangers(ucp_fh_t *fh, ucp_fh_link_t *link)
 {
     ucp_fh_parcel_t *parcel, *next;
@@ -287,7 +289,7 @@ static void drop_strangers(ucp_fh_t *fh, ucp_fh_link_t *link)
     }
 }
 
-/* Under send_lock and lock: post the first message to a peer, which has the address of this
+/* Under send_lock and lock: post the first message to a peer: it has the address of this
  * process */
 static ucs_status_t say_hello(ucp_fh_t *fh, uint32_t peer)
 {
@@ -331,7 +333,7 @@ static ucs_status_t set_link(ucp_fh_t *fh, const ucp_fh_address_t *head,
     link->shift   = head->shift;
     link->cookie  = head->cookie;
     drop_strangers(fh, link);
-    ucp_fh_peer_look(fh, link); /* Requests may have come already */
+    ucp_fh_peer_look(fh, link); /* Messages of the peer may have come already */
     fh->remote.peers[head->index].limit = head->share;
     return UCS_OK;
 
@@ -367,7 +369,8 @@ static ucs_status_t connect_to(ucp_fh_t *fh, const ucp_fh_address_t *head)
     status = set_link(fh, head, address, ep);
     ucp_fh_unlock(fh);
     if (status != UCS_OK) {
-        /* The endpoint is destroyed with the worker: to close it would wait for the peer */
+        /* The endpoint stays, and is destroyed with the worker: to close the endpoint
+         * now, this thread would have to wait for the peer */
         free(address);
     }
     return status;

@@ -14,8 +14,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Both functions are NULL where libuct_predreg.so is not preloaded: then UCP maps the memory,
- * and there are no bounds but M + MAXVICTIM */
+/* Both functions are NULL where libuct_predreg.so is not preloaded: then ucp_mem_map()
+ * pins the memory, and there are no bounds but M + MAXVICTIM */
 #pragma weak predreg_firehose_map_1
 #pragma weak predreg_firehose_room_2
 
@@ -26,7 +26,7 @@ uint64_t ucp_fh_preloaded_room(ucp_context_h context)
                                                UINT64_MAX;
 }
 
-/* The log tells so many times of memory that could not be pinned */
+/* Most messages in the log that memory could not be pinned */
 #define MAX_TOLD 10
 
 
@@ -62,7 +62,7 @@ pin(void *arg, uint64_t start, uint64_t length, void **handle_p)
         goto err_free_handle;
     }
 
-    /* Packed once for all peers */
+    /* The key is packed here, once for all peers */
     status = ucp_rkey_pack(fh->mem_context, handle->memh, &handle->packed,
                            &handle->packed_length);
     if (status != UCS_OK) {
@@ -79,14 +79,14 @@ err_free_handle:
     return status;
 }
 
-/* Say that memory could not be pinned, for good */
+/* Log that memory could not be pinned, and that no further try follows */
 static void complain(const ucp_fh_work_t *work)
 {
     static _Atomic(int) is_explained;
     static _Atomic(int) num_told;
 
-    /* Thousands of pins may fail for either reason. Relaxed: nothing else depends on the
-     * messages */
+    /* Thousands of pins may fail, for lack of room or for another reason: few messages
+     * say so. Relaxed: the flags order nothing but the messages */
     if (work->status != UCS_ERR_EXCEEDS_LIMIT) {
         if (atomic_load_explicit(&num_told, memory_order_relaxed) < MAX_TOLD) {
             atomic_fetch_add_explicit(&num_told, 1, memory_order_relaxed);
@@ -144,8 +144,8 @@ int ucp_fh_is_unsettled(const ucp_fh_t *fh)
            (local->num_victims > local->max_local);
 }
 
-/* Under lock: do what needs no other lock. Make messages of moves, and free the keys of
- * firehoses that were given back */
+/* Under lock: do the work that needs no other lock. Make messages of the moves of the
+ * remote table, and free the keys of firehoses that were given back */
 static void collect(ucp_fh_t *fh)
 {
     ucp_fh_move_t *move;
@@ -155,7 +155,8 @@ static void collect(ucp_fh_t *fh)
     while ((move = ucp_fh_remote_next_move(&fh->remote)) != NULL) {
         ucp_fh_mover_post(fh, move);
     }
-    /* There is no memory for a move. A thread here or at the peer may wait for the move */
+    /* There is no memory for a move: give up its peer, since a thread of this process or
+     * of the peer may wait for the move */
     if (ucs_unlikely(!ucs_list_is_empty(&fh->remote.senders))) {
         slot = ucs_list_head(&fh->remote.senders, ucp_fh_peer_t, send)->index;
         ucp_fh_peer_give_up(fh, slot);
@@ -193,15 +194,15 @@ static void do_work(ucp_fh_t *fh, ucp_fh_work_t *work)
         complain(work);
     }
     if (is_refused && !pthread_equal(pthread_self(), fh->thread)) {
-        ucp_fh_wake(fh); /* The library's thread tries again */
+        ucp_fh_wake(fh); /* The library's thread tries to pin again later */
     }
 }
 
 /* Under lock. @return whether there is an operation for this thread. While another thread
- * carries an operation out, there is none: that thread carries out the next ones as well. UCP
- * registers under a spin lock of its context, so that two threads at once gain nothing, and a
- * thread that has taken the processor from the other one would spin for its whole time
- * slice */
+ * carries out an operation, there is none: that thread carries out the next ones as well.
+ * Two threads at once would gain nothing, since UCP registers memory under a spin lock of
+ * its context, and one of them could spin for a whole time slice while the other has no
+ * processor */
 static int next_work(ucp_fh_t *fh, ucp_fh_work_t *work)
 {
     if (fh->is_working) {
@@ -213,7 +214,8 @@ static int next_work(ucp_fh_t *fh, ucp_fh_work_t *work)
     return fh->is_working;
 }
 
-/* Do one thing. @return whether there was one */
+/* Send a message, call a callback, or carry out an operation. @return whether there was
+ * any */
 static int settle_one(ucp_fh_t *fh)
 {
     ucp_fh_call_t *call = NULL;
