@@ -90,8 +90,8 @@ typedef struct ucp_fh_link {
     ucs_list_link_t sent;     /**< Moves that the peer has not answered yet, in the order
                                    of the numbers of their messages */
     ucp_fh_peer_arg_t peer_arg; /**< Argument of the error handlers of @a ep and of
-                                     endpoints of public workers to the peer. Set with @a
-                                     ep */
+                                     endpoints of public workers to the peer. Set with
+                                     @a ep */
     ucp_fh_parcel_t *bye;     /**< The last message to the peer, allocated at the
                                    connection, since there may be no memory at the end;
                                    NULL: the message is posted, or the peer is not
@@ -108,8 +108,8 @@ typedef struct ucp_fh_call {
 
 struct ucp_fh {
     ucp_context_h   context;     /**< Of the library's own worker */
-    ucp_context_h   mem_context; /**< Memory for peers is pinned in this context: @a
-                                      context or another one. Set before any memory is
+    ucp_context_h   mem_context; /**< Memory for peers is pinned in this context:
+                                      @a context or another one. Set before any memory is
                                       exposed */
     int             says_hello;  /**< Whether the first message to each peer introduces
                                       this process, and the first message of a peer
@@ -145,13 +145,13 @@ struct ucp_fh {
     uint64_t        num_answered;
     uint64_t        num_damaged;
     uint64_t        refused_number; /**< ucp_fh_reg_t::number of the registration that
-                                         waits for the system to have room, or was the
-                                         last one to wait so */
+                                         waits, or waited last, for the system to have
+                                         room */
     uint64_t        refused_since;  /**< When that registration began to wait, ns */
     int             is_waiting;     /**< Whether that registration still waits */
     uint64_t        recalled_at;    /**< Time of the last recall for room, ns */
-    uint64_t        told_requests; /**< Counters of the remote table at the last @a
-                                        report */
+    uint64_t        told_requests; /**< Counters of the remote table at the last call of
+                                        @a report */
     uint64_t        told_hits;
     /* The end of the fields that lock protects */
     void            (*report)(ucp_fh_t *fh); /**< ucp_fh_report(), by a pointer for the
@@ -169,7 +169,7 @@ struct ucp_fh {
                                     library's thread last wanted to sleep. This field and
                                     the next two are protected by send_lock */
     int             is_armed;  /**< Whether the library's thread sleeps until it is woken,
-                                    or is about to sleep so */
+                                    or is about to */
     ucp_fh_parcel_t *spare;    /**< For a message that comes while there is no memory;
                                     NULL: used, and not allocated anew yet */
     atomic_uint     num_helps; /**< How often threads of the program have done the work of the
@@ -354,8 +354,8 @@ void ucp_fh_peer_damaged(ucp_fh_t *fh, uint32_t slot);
  * Make an endpoint to the worker of a peer's library. The endpoint calls its error
  * handler at the end of the peer, if the transports notice that end.
  *
- * @param [in] arg  Argument of the error handler; has to be valid as long as the
- *                                endpoint.
+ * @param [in]  arg               Argument of the error handler; has to be valid as long
+ *                                as the endpoint.
  * @param [out] has_no_handler_p  Whether no transport notices the end.
  */
 ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,

@@ -129,8 +129,8 @@ static int owns_bucket(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
     return 0;
 }
 
-/* Find the buckets to withdraw for a range of exposed memory: see owns_bucket(). @return
- * whether there are any */
+/* Find the buckets of a range that are to be withdrawn: all that still belong to @a mem,
+ * see owns_bucket(). @return whether there are any */
 static int cover(const ucp_fh_t *fh, const struct ucp_fh_mem *mem,
                  uint64_t start, uint64_t end, ucp_fh_run_t *run)
 {
@@ -406,8 +406,8 @@ static void withdraw_all(ucp_fh_t *fh, ucp_fh_mem_h mem)
 }
 
 /* Wait until all parts have left. Under lock, which is left meanwhile. With @a help, this
- * thread sleeps for short times: nothing would wake this thread for the work in @a
- * help */
+ * thread sleeps for short times: nothing would wake this thread for the work in
+ * @a help */
 static void
 wait_for_parts(ucp_fh_mem_h mem, void (*help)(void *arg), void *arg)
 {

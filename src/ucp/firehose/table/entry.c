@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-/* Number of entries that get a second chance, since they were used while in the
- * victim FIFO, each time a victim is taken. To pass over more could be better, but
- * all entries may have been used, and the lock is held meanwhile */
+/* Each time a victim is taken, this number of older entries get a second chance, since
+ * they were used while in the victim FIFO. To pass over more entries could be better, but
+ * all of them may have been used, and the lock is held meanwhile */
 #define MAX_SPARED 16
 
 
@@ -32,8 +32,9 @@ static void to_send(ucp_fh_peer_t *peer)
     }
 }
 
-/* Retire an entry that is in no list: the peer is to unpin its bucket. If the peer has failed,
- * only the key of the entry is left, for ucp_fh_remote_next_key() */
+/* Retire an entry that is in no list: the next message asks the peer to unpin its bucket.
+ * If the peer has failed, the entry waits only for ucp_fh_remote_next_key() to take its
+ * key */
 static void retire(ucp_fh_entry_t *entry)
 {
     ucp_fh_peer_t *peer = entry->peer;
@@ -111,8 +112,9 @@ ucp_fh_entry_add(ucp_fh_request_t *owner, ucp_fh_bucket_t bucket)
     return UCS_OK;
 }
 
-/* Take the oldest entry out of the victim FIFO. @return the entry, if its firehose
- * is to be moved; else NULL: the entry is in use, or the newest victim again */
+/* Take the oldest entry out of the victim FIFO. @return the entry, if its firehose may be
+ * moved; NULL if the entry is in use, or is spared and becomes the newest victim: the
+ * caller tries again */
 static ucp_fh_entry_t *
 next_victim(const ucp_fh_request_t *owner, unsigned *num_spared)
 {

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The tables of buckets and firehoses have at first 2^FIRST_BITS places */
+/* The hash tables of registrations and firehoses have at first 2^FIRST_BITS places */
 #define FIRST_BITS 6
 
 
@@ -66,7 +66,8 @@ ucs_status_t ucp_fh_local_init(ucp_fh_local_t *table,
         return status;
     }
 
-    /* Rounded down one by one, these add up to max_pinned at most */
+    /* M and MAXVICTIM are rounded down to buckets one by one: so max_pinned buckets are
+     * not more than M + MAXVICTIM bytes */
     table->max_local  = params->max_victim >> params->shift;
     table->max_pinned = (params->m >> params->shift) + table->max_local;
 
@@ -103,7 +104,7 @@ static void unpin_all(ucp_fh_local_t *table, ucs_list_link_t *regs,
     ucp_fh_reg_t *reg;
 
     while ((reg = ucp_fh_list_pop(regs, ucp_fh_reg_t, link)) != NULL) {
-        /* After an error, the end of the process unpins the memory */
+        /* After an error, the memory stays pinned until the end of the process */
         (void)ops->unpin(ops->arg, reg->handle);
         ucp_fh_reg_destroy(table, reg);
     }
@@ -129,7 +130,8 @@ void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops)
     ucs_buckets_cleanup(&table->regs);
 }
 
-/* @return the longest pinned part of a pin, up to the most for local uses */
+/* @return the longest part of a pin's run that is pinned already, up to max_local
+ *         buckets */
 static ucp_fh_run_t longest_hit(const ucp_fh_local_t *table,
                                 const ucp_fh_pin_t *pin)
 {

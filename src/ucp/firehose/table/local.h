@@ -18,9 +18,9 @@ BEGIN_C_DECLS
  *
  * REGISTRATIONS. The unit of pinning is a bucket, with a handle of its own: all
  * bytes of the bucket, or a part of them. For a peer, the exposed part of a
- * bucket is pinned, and for a local pin the part that was asked for, so that no
- * memory beside it has to be mapped; within exposed memory a local pin has as
- * much as a peer. A bucket may have several registrations: a pin that no
+ * bucket is pinned, and for a local pin the part that was asked for, since memory
+ * beside that part may not be mapped; within exposed memory a local pin gets the
+ * same part as a peer. A bucket may have several registrations: a pin that no
  * registration of the bucket covers gets a new one. Each registration counts
  * its local uses, and the peers with a firehose on it. A registration without
  * either is a victim: it stays pinned until another registration needs its room,
@@ -45,15 +45,16 @@ BEGIN_C_DECLS
  * A thread must not need a further local pin before it can release one.
  *
  * PHASES. Pins are let in under the lock. ucp_fh_local_next_work() then gives
- * one operation after the other. Any thread carries an operation out without the
- * lock, by ucp_fh_work_do(), several of them at a time, and tells
- * ucp_fh_local_work_done() under the lock. Others who want a bucket wait while
- * the bucket is being pinned or unpinned.
+ * one operation after the other. Any thread may carry out an operation without
+ * the lock, by ucp_fh_work_do(), and then calls ucp_fh_local_work_done() under the
+ * lock; several threads may do so at a time. While a bucket is being pinned or
+ * unpinned, other pins that want the bucket wait.
  *
- * PEERS. Unlike the paper's, this table knows which peers have a firehose on a
- * bucket. So a peer that dies gives its firehoses back; a peer is turned down
- * if it asks for more than its share or gives back what it does not have; and
- * memory that goes away is asked back from the peers with firehoses on it.
+ * PEERS. Unlike the paper's table, this one knows which peers have a firehose on a
+ * bucket. So the firehoses of a peer that dies are taken back; a peer is turned
+ * down if it asks for more than its share, or gives back a firehose that it does
+ * not have; and before memory goes away, the peers with firehoses on the memory
+ * are asked to give these back.
  *
  * EXPOSED MEMORY. Peers get buckets of exposed memory only. Before memory goes
  * away it is withdrawn: nobody gets its buckets any more, and registrations that
@@ -63,18 +64,18 @@ BEGIN_C_DECLS
  * function that takes a table. Both tables may have the same lock.
  *
  * ERRORS. Where no memory can be allocated, and where an operation fails, pins
- * end with an error, and the table is as before they were asked for. A
- * registration that could not be unpinned stays a victim, and pins fail that
- * need its room. Where the system has no room for a registration
+ * end with an error, and the table is as if nobody had asked for these pins. A
+ * registration that could not be unpinned stays a victim, and pins that need its
+ * room fail. Where the system has no room for a registration
  * (UCS_ERR_EXCEEDS_LIMIT, UCS_ERR_NO_MEMORY), a victim is unpinned and pinning is
- * tried again, until there are no victims left. Then pinning is tried again when
- * the caller says so, since others may have the room only for a while; once the
- * caller has waited long enough, the pins end with the error. Others may also
- * keep the room for ever, such as peers, which give firehoses back only when
- * they need more.
+ * tried again, until there are no victims left. From then on pinning is tried
+ * again when the caller says so (ucp_fh_local_try_again()), since others may have
+ * the room only for a while. Others may also keep the room for ever, such as
+ * peers, which give firehoses back only when they need more: once the caller has
+ * waited long enough, the pins end with the error.
  */
 
-/** No peer: a local use. */
+/** In place of the number of a peer: a local use. */
 #define UCP_FH_LOCAL UINT32_MAX
 
 
@@ -109,14 +110,16 @@ typedef struct ucp_fh_reg {
     int                is_withdrawn; /**< To be unpinned once it is not in use */
     int                is_kept;      /**< Withdrawn, but could not be unpinned; the
                                           withdrawals have counted it as gone */
-    uint32_t           uses;         /**< Local ones */
-    uint32_t           num_grants;
-    ucs_list_link_t    grants;       /**< Firehoses on it */
-    void               *handle;      /**< Of the caller, once it is pinned */
-    ucs_list_link_t    link;         /**< In to_pin, victims or doomed of the
-                                          table; else empty */
-    ucs_list_link_t    waiters;      /**< Pins that wait for this registration, the
-                                          first of theirs that is not pinned */
+    uint32_t           uses;         /**< Local uses */
+    uint32_t           num_grants;   /**< Firehoses on it */
+    ucs_list_link_t    grants;       /**< The firehoses, ucp_fh_grant_t */
+    void               *handle;      /**< Made by ucp_fh_pin_ops_t::pin(), once it
+                                          is pinned */
+    ucs_list_link_t    link;         /**< In ucp_fh_local_t::to_pin, victims or
+                                          doomed; else in no list */
+    ucs_list_link_t    waiters;      /**< Active pins that wait for this
+                                          registration: the first one of theirs
+                                          that is not pinned */
 } ucp_fh_reg_t;
 
 
@@ -156,16 +159,17 @@ typedef struct ucp_fh_pin {
     ucp_fh_comp_t      comp;
     ucp_fh_run_t       run;
     ucp_fh_span_t      wanted;   /**< Local: the memory that was asked for */
-    ucp_fh_span_t      span;     /**< The memory to be pinned, once the pin was let
-                                      in: the exposed part of the run, or, for
-                                      local pins that reach beyond, @a wanted */
+    ucp_fh_span_t      span;     /**< The memory to be pinned, set when the pin is
+                                      let in: the exposed part of the run, or
+                                      @a wanted, for a local pin of memory that
+                                      is not all exposed, or is covered already */
     uint32_t           peer;     /**< Gets a firehose; UCP_FH_LOCAL: a local pin */
     ucp_fh_pin_state_t state;
     uint32_t           passed;   /**< Queued: number of local pins that came later
                                       than this one and were let in already */
     uint64_t           num_done; /**< Active: so many of its buckets, from the first
                                       on, are known to be pinned */
-    ucs_list_link_t    link;     /**< In the queue or the active ones */
+    ucs_list_link_t    link;     /**< In ucp_fh_local_t::queue or active */
     ucs_list_link_t    wait;     /**< In ucp_fh_reg_t::waiters if active */
     ucp_fh_serve_t     *serve;   /**< Message of a peer with this pin, or NULL */
 } ucp_fh_pin_t;
@@ -182,7 +186,8 @@ struct ucp_fh_serve {
     uint32_t        num_pins;   /**< Buckets to be pinned */
     uint32_t        num_left;   /**< Pins that have not ended yet */
     const ucp_fh_bucket_t *unpins;
-    ucp_fh_pin_t    pins[];     /**< The answer about each is its comp.status, and
+    ucp_fh_pin_t    pins[];     /**< A pin for each bucket. The answer about the bucket
+                                     is comp.status of its pin, and the key of
                                      ucp_fh_serve_reg() */
 };
 
@@ -202,8 +207,8 @@ typedef struct ucp_fh_withdraw {
     ucp_fh_comp_t   comp;
     ucp_fh_place_t  place;    /**< The buckets of the memory */
     ucp_fh_span_t   span;     /**< The memory */
-    uint64_t        num_left; /**< Registrations of the memory still pinned */
-    ucs_status_t    result;   /**< Status for the end */
+    uint64_t        num_left; /**< Registrations of the memory that are not gone yet */
+    ucs_status_t    result;   /**< Status with which the withdrawal will end */
 } ucp_fh_withdraw_t;
 
 
@@ -250,27 +255,29 @@ struct ucp_fh_local {
                                                  room: somebody has waited in
                                                  vain */
     uint64_t                  num_local;    /**< With local uses */
-    uint64_t                  num_victims;  /**< In the FIFO */
+    uint64_t                  num_victims;  /**< In the victim FIFO */
     ucs_buckets_t regs;         /**< By bucket */
     uint32_t                  num_regs;
     uint64_t                  next_number;  /**< Of a registration */
     ucs_buckets_t grants;       /**< By peer and bucket */
     uint32_t                  num_grants;
     ucp_fh_holder_t           *holders;     /**< The peers */
-    int                       keeps_victims; /**< A victim could not be unpinned,
-                                                  and no further one has come
-                                                  since */
+    int                       keeps_victims; /**< A registration could not be
+                                                  unpinned, and no further victim
+                                                  has come since */
     ucs_list_link_t           holding;      /**< Peers that have firehoses */
     ucs_list_link_t           asked;        /**< Peers with firehoses on the memory
-                                                 withdrawn, or the bucket
-                                                 picked, last, for
+                                                 that was withdrawn last, or the
+                                                 bucket that was picked last, for
                                                  ucp_fh_local_next_holder() */
-    ucs_list_link_t           to_pin;       /**< Queued ones */
-    ucs_list_link_t           victims;      /**< The oldest first */
-    ucs_list_link_t           doomed;       /**< Withdrawn, and not in use */
+    ucs_list_link_t           to_pin;       /**< Queued registrations */
+    ucs_list_link_t           victims;      /**< Registrations, the oldest victim
+                                                 first */
+    ucs_list_link_t           doomed;       /**< Registrations that are withdrawn,
+                                                 and not in use */
     ucs_list_link_t           queue;        /**< Pins not let in yet, the oldest
                                                  first */
-    ucs_list_link_t           active;       /**< Pins */
+    ucs_list_link_t           active;       /**< Active pins */
     ucs_tree_t    exposed;      /**< ucp_fh_exposed_t */
     ucs_tree_t    withdraws;    /**< ucp_fh_withdraw_t */
     ucs_list_link_t           ended;        /**< See ucp_fh_comp_next() */
@@ -285,8 +292,8 @@ struct ucp_fh_local {
 ucs_status_t ucp_fh_local_init(ucp_fh_local_t *table,
                                const ucp_fh_local_params_t *params);
 
-/** Unpin everything, with these operations, and free everything. No pin, work
- *  or withdrawal may be under way. */
+/** Unpin all registrations, by @a ops, and free everything. No pin, work or withdrawal
+ *  may be under way. */
 void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops);
 
 /**
@@ -297,8 +304,8 @@ void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops);
  * @param [in] form  UCP_FH_FORM_PARTIAL: ucp_fh_pin_t::wanted is the pinned part
  *                   afterwards.
  * @return UCS_OK: the memory is pinned, and comp.func is not called.
- *         UCS_INPROGRESS, with UCP_FH_FORM_WAIT only: the pin ends later, after
- *         ucp_fh_local_next_work() was asked. An error is final:
+ *         UCS_INPROGRESS, with UCP_FH_FORM_WAIT only: the pin ends later, in the
+ *         course of operations of ucp_fh_local_next_work(). An error is final:
  *         UCS_ERR_INVALID_PARAM if the span is empty, UCS_ERR_EXCEEDS_LIMIT if it
  *         is more than MAXVICTIM, UCS_ERR_INVALID_ADDR if some of it is being
  *         withdrawn, UCS_ERR_NO_MEMORY; UCS_ERR_NO_RESOURCE if no or not all memory
@@ -308,15 +315,15 @@ void ucp_fh_local_cleanup(ucp_fh_local_t *table, const ucp_fh_pin_ops_t *ops);
 ucs_status_t ucp_fh_local_pin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                               const ucp_fh_span_t *span, ucp_fh_form_t form);
 
-/** End a local use. */
+/** End a local pin that is pinned: its memory may be unpinned from now on. */
 void ucp_fh_local_release(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 
 /** @return the handle of a local pin of one bucket, valid until the pin is released;
  *          NULL if the pin has more buckets, with a handle each. */
 void *ucp_fh_local_handle(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin);
 
-/** Take an operation to be carried out. To be called after each call of another
- *  function, until there is none.
+/** Take an operation to be carried out. To be called after each call of another function
+ *  of the table, until there is no operation.
  *
  *  @return whether there is an operation, for ucp_fh_work_do() and then
  *          ucp_fh_local_work_done(). */
@@ -336,12 +343,12 @@ int ucp_fh_local_work_done(ucp_fh_local_t *table, const ucp_fh_work_t *work);
  *  ucp_fh_local_t::is_refused is set. The caller then asks
  *  ucp_fh_local_next_work().
  *
- *  @param [in] is_last  Whether its pins end with the error if there is still no
- *                       room. */
+ *  @param [in] is_last  Whether pins end with the error if there is still no room, now
+ *                       and until ucp_fh_local_be_patient(). */
 void ucp_fh_local_try_again(ucp_fh_local_t *table, int is_last);
 
-/** Let registrations wait for room in the system again. After one has waited in vain, the
- *  pins of others end with the error at once. */
+/** Let pins wait again until the system has room. Since ucp_fh_local_try_again() with
+ *  @a is_last, pins have ended with the error at once. */
 void ucp_fh_local_be_patient(ucp_fh_local_t *table);
 
 /**
@@ -359,12 +366,12 @@ ucp_fh_serve_make(uint32_t peer, const ucp_fh_bucket_t *unpins,
  * Handle a message of a peer, the next one in its order: take buckets back, and
  * pin others.
  *
- * @return UCS_OK: serve->pins are the answer; UCS_INPROGRESS: they will be, when
- *         comp.func is to be called. UCS_ERR_INVALID_PARAM: the peer gives back
+ * @return UCS_OK: serve->pins have the answer; UCS_INPROGRESS: they will have it when
+ *         comp.func is called. UCS_ERR_INVALID_PARAM: the peer gives back
  *         a bucket without having a firehose there; the peer is out of step, and
- *         ucp_fh_local_fail_peer() should be called. UCS_ERR_UNREACHABLE: the
- *         peer has failed, and there is nobody to be answered; may also come
- *         later, in comp.status.
+ *         the caller should call ucp_fh_local_fail_peer(). UCS_ERR_UNREACHABLE: the
+ *         peer has failed, and there is nobody to be answered; comp.status may
+ *         also have this error later.
  *
  * How a bucket may end: UCS_ERR_INVALID_ADDR for memory that is not exposed,
  * UCS_ERR_EXCEEDS_LIMIT if the peer would have more than its share,
@@ -383,8 +390,8 @@ ucp_fh_serve_reg(const ucp_fh_local_t *table, const ucp_fh_serve_t *serve,
 /** A peer has died: take back all of its firehoses, and end its messages. */
 void ucp_fh_local_fail_peer(ucp_fh_local_t *table, uint32_t peer);
 
-/** Let peers have firehoses on memory, which shares no bucket with other exposed
- *  memory.
+/** Allow peers to have firehoses on memory. The memory must not share a bucket with other
+ *  exposed memory.
  *
  *  @param [in] span  Whole pages, which is not checked; not empty.
  *  @return UCS_ERR_BUSY while some of its buckets are being withdrawn; else
@@ -400,8 +407,8 @@ ucp_fh_local_exposed(const ucp_fh_local_t *table, const ucp_fh_run_t *run)
     return (ucp_fh_exposed_t*)ucp_fh_places_first(&table->exposed, run);
 }
 
-/** Let peers have no more firehoses on memory. They keep present firehoses until the
- *  memory is withdrawn. */
+/** Give peers no further firehoses on memory. Peers keep the firehoses that they have
+ *  until the memory is withdrawn. */
 static inline void
 ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed)
 {
@@ -409,9 +416,10 @@ ucp_fh_local_conceal(ucp_fh_local_t *table, ucp_fh_exposed_t *exposed)
 }
 
 /**
- * Memory is to go away: nobody gets its buckets any more, and as long as some of
- * them are pinned, no memory in the same buckets can be exposed. Afterwards
- * ucp_fh_local_next_holder() tells which peers to ask for withdraw->place.run.
+ * Memory is to go away: nobody gets its buckets any more, and as long as some of its
+ * registrations are pinned, no memory in the same buckets can be exposed. Afterwards
+ * ucp_fh_local_next_holder() gives the peers that the caller has to ask for the buckets
+ * of withdraw->place.run.
  *
  * @param [in] span  The memory, which is concealed: whole pages, which is not
  *                   checked; not empty.
@@ -423,15 +431,17 @@ ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
                                    ucp_fh_withdraw_t *withdraw,
                                    const ucp_fh_span_t *span);
 
-/** Pick a bucket for peers to give back, to make room for others: the bucket of the
- *  oldest firehose, among those not picked yet, of the peer with most firehoses.
- *  Afterwards ucp_fh_local_next_holder() tells which peers to ask for the bucket.
+/** Pick a bucket for peers to give back, to make room for other pins. Of the firehoses of
+ *  the peer with most of them, the one is picked that was granted or picked longest ago.
+ *  Afterwards ucp_fh_local_next_holder() gives the peers that the caller has to ask for
+ *  the bucket.
  *
  *  @return 0 if there is no firehose. */
 int ucp_fh_local_pick_recall(ucp_fh_local_t *table, ucp_fh_run_t *run);
 
-/** @return a peer with firehoses on the memory withdrawn, or the bucket picked,
- *          last, and each peer once; UCP_FH_LOCAL after the last one. */
+/** @return the next peer with firehoses on the memory that was withdrawn last, or on the
+ *          bucket that was picked last; UCP_FH_LOCAL after the last peer. Each peer is
+ *          returned once. */
 uint32_t ucp_fh_local_next_holder(ucp_fh_local_t *table);
 
 END_C_DECLS

@@ -22,15 +22,15 @@ ucp_fh_regs(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket)
     return ucs_bucket(&table->regs, bucket);
 }
 
-/** @return the registration that covers the part of a span in a bucket, or NULL. Of
- *          several the oldest, so that the answer is the same while the
- *          registration is in use. */
+/** @return the registration that covers the part of a span in a bucket, or NULL. If
+ *          several cover the part, the oldest one: so the answer is the same as long as
+ *          the registration is in use. */
 ucp_fh_reg_t *
 ucp_fh_reg_find(const ucp_fh_local_t *table, ucp_fh_bucket_t bucket,
                 const ucp_fh_span_t *span);
 
-/** Make a registration of the part of a span in a bucket, to be pinned, without any
- *  use.
+/** Make a registration of the part of a span in a bucket, without any use, and put it
+ *  into ucp_fh_local_t::to_pin.
  *
  *  @return the registration, or NULL if there is no memory. */
 ucp_fh_reg_t *ucp_fh_reg_add(ucp_fh_local_t *table, ucp_fh_bucket_t bucket,
@@ -49,7 +49,7 @@ static inline int ucp_fh_reg_is_used(const ucp_fh_reg_t *reg)
  *  withdrawn, into the list of doomed ones. */
 void ucp_fh_reg_idle(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
 
-/** Take a registration out of the victim FIFO. */
+/** Take a registration out of the victim FIFO: it gets a use, or is unpinned. */
 void ucp_fh_reg_revive(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
 
 /** @return the next withdrawal with buckets of a run after @a withdraw, or the first
@@ -67,13 +67,15 @@ ucp_fh_withdraw_next(const ucp_fh_local_t *table,
                    NULL : ucs_container_of(place, ucp_fh_withdraw_t, place);
 }
 
-/** @return as ucp_fh_withdraw_next(), for withdrawals of memory of a registration. */
+/** @return the next withdrawal after @a withdraw that withdraws memory of a registration,
+ *          as ucp_fh_withdraw_next(). */
 ucp_fh_withdraw_t *
 ucp_fh_reg_next_withdraw(const ucp_fh_local_t *table, const ucp_fh_reg_t *reg,
                          const ucp_fh_withdraw_t *withdraw);
 
-/** A registration was unpinned, or could not be unpinned: count this for the withdrawals of its
- *  memory, and end those for which it was the last one. */
+/** A registration was unpinned, or could not be unpinned: count it as gone in all
+ *  withdrawals of its memory, and end each withdrawal for which it was the last
+ *  registration. */
 void ucp_fh_reg_gone(ucp_fh_local_t *table, const ucp_fh_reg_t *reg,
                      ucs_status_t status);
 
@@ -85,7 +87,7 @@ void ucp_fh_reg_unuse(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
 ucp_fh_grant_t *ucp_fh_grant_find(const ucp_fh_local_t *table, uint32_t peer,
                                   ucp_fh_bucket_t bucket);
 
-/** Give a firehose to a peer without one on this bucket.
+/** Give a peer that has no firehose on the bucket of a registration a firehose there.
  *
  *  @return UCS_ERR_NO_MEMORY, or UCS_OK. */
 ucs_status_t
@@ -111,10 +113,10 @@ void ucp_fh_pin_init(ucp_fh_pin_t *pin, const ucp_fh_run_t *run, uint32_t peer);
  */
 ucs_status_t ucp_fh_pin_begin(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 
-/** As ucp_fh_pin_begin(), for a local pin of pinned memory.
+/** As ucp_fh_pin_begin(), for a local pin that does not wait.
  *
- *  @return UCS_OK; UCS_ERR_NO_RESOURCE if the pin cannot be let in now; or another
- *          error. */
+ *  @return UCS_OK; UCS_ERR_NO_RESOURCE if some of the memory is not pinned, or if the pin
+ *          cannot be let in now; or another error. */
 ucs_status_t ucp_fh_pin_hit(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 
 /** Let an active pin wait for its next registration that is not pinned.
@@ -126,14 +128,15 @@ int ucp_fh_pin_advance(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 void ucp_fh_pin_end(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                     ucs_status_t status);
 
-/** Undo the counts of a pin. */
+/** End all uses that a pin has begun, or take back the firehose that it has given. */
 void ucp_fh_pin_drop(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 
 /** End a queued or active pin with an error. */
 void ucp_fh_pin_fail(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                      ucs_status_t status);
 
-/** Let queued pins in: there may be room, or a registration may be pinned now. */
+/** Let those queued pins in that nothing hinders any more. To be called when there may be
+ *  more room, or when a registration was pinned, unpinned or withdrawn. */
 void ucp_fh_pin_settle(ucp_fh_local_t *table);
 
 #endif

@@ -74,7 +74,7 @@ ucp_fh_move_t *ucp_fh_remote_next_move(ucp_fh_remote_t *table)
     return move;
 }
 
-/* A bucket is present now: let the requests that wait for it go on */
+/* The bucket of an entry is present now: requests that wait for the bucket go on */
 static void wake_waiters(ucp_fh_entry_t *entry)
 {
     UCS_LIST_HEAD(waiters);
@@ -90,7 +90,7 @@ static void wake_waiters(ucp_fh_entry_t *entry)
     }
 }
 
-/* End the requests of a list that use a pending bucket, with an error */
+/* End with an error all requests of a list that use a pending bucket */
 static void fail_users(ucs_list_link_t *requests, ucp_fh_bucket_t bucket,
                        ucs_status_t status)
 {
@@ -112,7 +112,8 @@ static void handle_answer(ucp_fh_peer_t *peer, ucp_fh_bucket_t bucket,
 
     if (status == UCS_OK) {
         ucp_fh_entry_pinned(entry, key);
-        /* A recalled entry without users may be gone, but has no waiters then */
+        /* A recalled entry that nobody uses has left the table by now, but is not freed,
+         * and has no waiters */
         if (!ucs_list_is_empty(&entry->waiters)) {
             wake_waiters(entry);
         }
@@ -161,7 +162,7 @@ void *ucp_fh_remote_next_key(ucp_fh_remote_t *table)
 static void recall_entry(ucp_fh_entry_t *entry)
 {
     if (entry->state == UCP_FH_ENTRY_UNCOMMITTED) {
-        return; /* The peer does not know of it yet */
+        return; /* The peer has not given this firehose yet */
     }
 
     if (entry->owner != NULL) {

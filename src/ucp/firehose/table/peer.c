@@ -35,8 +35,9 @@ ucp_fh_serve_make(uint32_t peer, const ucp_fh_bucket_t *unpins,
     return serve;
 }
 
-/* Take firehoses back. @return UCS_ERR_INVALID_PARAM if the peer does not have one of
- * them, or cannot know of it yet, since the bucket is not pinned */
+/* Take back the firehoses that a peer gives back. @return UCS_ERR_INVALID_PARAM if the
+ * peer does not have one of these firehoses, or cannot know of it, since its bucket is
+ * not pinned yet */
 static ucs_status_t
 take_back(ucp_fh_local_t *table, const ucp_fh_serve_t *serve)
 {
@@ -63,7 +64,7 @@ ucs_status_t ucp_fh_local_serve(ucp_fh_local_t *table, ucp_fh_serve_t *serve)
         return UCS_ERR_UNREACHABLE;
     }
 
-    /* Start from one more, so that the message does not end while pins begin */
+    /* One more than there are pins, so that the message cannot end while pins begin */
     serve->num_left = serve->num_pins + 1;
     status          = take_back(table, serve);
     for (i = 0; (status == UCS_OK) && (i < serve->num_pins); ++i) {
@@ -137,8 +138,9 @@ ucs_status_t ucp_fh_local_expose(ucp_fh_local_t *table,
     return UCS_OK;
 }
 
-/* Let a registration be unpinned again that could not be unpinned before. Earlier
- * withdrawals of its memory, if under way, have to count the registration once more */
+/* A withdrawn registration that could not be unpinned is to be unpinned once more.
+ * Earlier withdrawals of its memory that are still under way have to count the
+ * registration again */
 static void try_again(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
 {
     ucp_fh_withdraw_t *withdraw = NULL;
@@ -149,7 +151,8 @@ static void try_again(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
     }
 }
 
-/* Let a registration have no further uses */
+/* Withdraw a registration: it gets no further uses, and is unpinned once nobody uses
+ * it */
 static void withdraw_reg(ucp_fh_local_t *table, ucp_fh_withdraw_t *withdraw,
                          ucp_fh_reg_t *reg)
 {
@@ -203,7 +206,7 @@ static void ask(ucp_fh_local_t *table, ucp_fh_holder_t *holder)
     }
 }
 
-/* List the peers with firehoses on a run in table->asked */
+/* Make table->asked the list of the peers with firehoses on a run */
 static void ask_holders(ucp_fh_local_t *table, const ucp_fh_run_t *run)
 {
     ucp_fh_bucket_t bucket = run->first;
@@ -244,7 +247,7 @@ ucs_status_t ucp_fh_local_withdraw(ucp_fh_local_t *table,
         status = UCS_INPROGRESS;
     }
 
-    /* Pins that wait for room there fail now rather than later */
+    /* Queued pins that want the withdrawn memory fail now rather than later */
     ucp_fh_pin_settle(table);
     return status;
 }
@@ -273,8 +276,8 @@ int ucp_fh_local_pick_recall(ucp_fh_local_t *table, ucp_fh_run_t *run)
         return 0;
     }
 
-    /* The firehose becomes the last of its peer, so that the next pick is another one:
-     * the peer may have this one in use for long */
+    /* Make the firehose the last one of its peer's list, so that the next pick is another
+     * firehose: the peer may use this one for long */
     grant = ucs_list_extract_head(&holder->grants, ucp_fh_grant_t, peer_link);
     ucs_list_add_tail(&holder->grants, &grant->peer_link);
     *run = (ucp_fh_run_t){grant->reg->bucket, 1};

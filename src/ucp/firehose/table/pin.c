@@ -8,10 +8,11 @@
 
 #include <stdlib.h>
 
-/* Number of later local pins that are let in before the oldest one waiting for room.
- * After this number, the oldest one is next, as the request with the
- * deadlock-avoidance bit is in the remote table (section 4.1 of the paper, "Local
- * Client Requests"). More is not needed, since a waiting pin holds nothing */
+/* Most local pins that are let in before an older local pin that waits for room. After
+ * this number, the oldest waiting pin is the next one, like the request with the
+ * deadlock-avoidance bit in the remote table (section 4.1 of the paper, "Local Client
+ * Requests"). Nothing more is needed against deadlocks, since a waiting pin holds
+ * nothing */
 #define MAX_PASSED 8
 
 
@@ -39,8 +40,8 @@ int ucp_fh_run_is_pinned(const ucp_fh_local_t *table, const ucp_fh_run_t *run,
     return 1;
 }
 
-/* Whether memory of a pin is being withdrawn; for a peer, with one key for a bucket,
- * whether any memory of the bucket is */
+/* Whether memory of a pin is being withdrawn. For a pin of a peer, whether any memory of
+ * its bucket is being withdrawn: the peer has one key for all of the bucket */
 static int is_withdrawn(const ucp_fh_local_t *table, uint32_t peer,
                         const ucp_fh_run_t *run, const ucp_fh_span_t *span)
 {
@@ -70,10 +71,10 @@ static int is_covered(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
     return 1;
 }
 
-/* Find out which part of its buckets a pin needs. A local pin within exposed memory gets
- * as much of each bucket as a peer would, so that the next pin there, local or of a peer,
- * finds the memory pinned. @return UCS_ERR_INVALID_ADDR if a peer may not have the
- * bucket */
+/* Set the memory that a pin needs, pin->span. A local pin within exposed memory gets as
+ * much of each bucket as a peer would get, so that the next pin there, local or of a
+ * peer, finds the memory pinned. @return UCS_ERR_INVALID_ADDR if a peer wants a bucket
+ * that is not exposed */
 static ucs_status_t set_span(const ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 {
     ucp_fh_run_t first = {pin->run.first, 1};
@@ -104,9 +105,9 @@ check_peer(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
                    UCS_ERR_ALREADY_EXISTS : UCS_OK;
 }
 
-/* @return UCS_OK if a pin, whose span is known, may be let in; UCS_INPROGRESS if it
- * has to wait, for room or for a bucket that is being unpinned; or the error
- * with which it ends */
+/* @return UCS_OK if a pin, whose span is set, may be let in; UCS_INPROGRESS if the pin
+ * has to wait, for room or for a bucket that is being unpinned; or the error with which
+ * the pin ends */
 static ucs_status_t
 check(const ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
 {
@@ -208,7 +209,7 @@ static ucs_status_t count(ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
     return UCS_OK;
 }
 
-/* Let a pin in, after check(). @return UCS_OK, or UCS_ERR_NO_MEMORY */
+/* Let a pin in for which check() said UCS_OK. @return UCS_OK, or UCS_ERR_NO_MEMORY */
 static ucs_status_t let_in(ucp_fh_local_t *table, ucp_fh_pin_t *pin)
 {
     ucs_status_t status;
@@ -245,14 +246,15 @@ static ucp_fh_pin_t *get_oldest(const ucp_fh_local_t *table)
     return NULL;
 }
 
-/* Whether a local pin would be let in before the oldest waiting one */
+/* Whether a pin is a local one that would be let in before the oldest waiting local
+ * pin */
 static int passes(const ucp_fh_pin_t *pin, const ucp_fh_pin_t *oldest)
 {
     return (pin->peer == UCP_FH_LOCAL) && (oldest != NULL) && (oldest != pin);
 }
 
-/* Let a pin in if nothing hinders it. @return as ucp_fh_pin_begin(), but UCS_INPROGRESS also
- * for a pin that was not let in */
+/* Let a pin in if nothing hinders it. @return as ucp_fh_pin_begin(); but a pin with
+ * UCS_INPROGRESS that was not let in is still UCP_FH_PIN_ENDED, and in no list */
 static ucs_status_t try_begin(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                               ucp_fh_pin_t *oldest)
 {
@@ -382,7 +384,7 @@ void ucp_fh_pin_settle(ucp_fh_local_t *table)
             oldest = pin;
         }
 
-        /* A pin that is not let in keeps its place in the queue */
+        /* A pin that cannot be let in is put back in its place in the queue */
         prev = pin->link.prev;
         ucs_list_del(&pin->link);
         pin->state = UCP_FH_PIN_ENDED;

@@ -111,8 +111,8 @@ void ucp_fh_reg_revive(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
     --table->num_victims;
 }
 
-/* A registration is about to get a use or a firehose. The registration is not withdrawn:
- * no pin is let in there */
+/* A registration is about to get a use or a firehose: it is no victim any more. It is not
+ * withdrawn, since no pin of withdrawn memory is let in */
 static void count(ucp_fh_local_t *table, ucp_fh_reg_t *reg)
 {
     if (!ucp_fh_reg_is_used(reg) && (reg->state == UCP_FH_REG_PINNED)) {

@@ -109,7 +109,7 @@ static ucs_status_t begin(ucp_fh_remote_t *table, ucp_fh_request_t *request,
                                                   UCS_OK;
 }
 
-/* Grant a request, of which all buckets are hits */
+/* Grant a request that is a hit: all its buckets are present */
 static void grant_hit(ucp_fh_request_t *request)
 {
     ucp_fh_peer_t *peer = request->peer;
@@ -124,8 +124,9 @@ static void grant_hit(ucp_fh_request_t *request)
     granted_at_once(request, entry);
 }
 
-/* Grant a request of the most frequent kind with one look into the table: a hit on one
- * bucket, whose entry is not reaped. @return whether the request was granted */
+/* Grant a request of the most frequent kind, with one look into the table: for one
+ * bucket, with a present entry that is not reaped. @return whether the request was
+ * granted */
 static UCS_F_ALWAYS_INLINE int try_single(ucp_fh_request_t *request)
 {
     ucp_fh_peer_t *peer = request->peer;
@@ -195,8 +196,9 @@ static ucs_status_t acquire_miss(ucp_fh_request_t *request)
         status = UCS_INPROGRESS;
     }
 
-    /* No look for stuck requests is needed: an earlier call has given them the bit. If this
-     * request has not committed, it has taken no firehose from them */
+    /* There is no need to look for stuck requests: an earlier call would have given one
+     * of them the bit. This request, if not committed, has taken no firehose away from
+     * them */
     return status;
 }
 
@@ -245,7 +247,7 @@ ucs_status_t ucp_fh_remote_try(ucp_fh_remote_t *table,
         return (status != UCS_OK) ? status : try_hit(request);
     }
 
-    /* A run may be longer than any request that is ever granted */
+    /* The run may be too long for a request: its longest hit is not */
     if ((status != UCS_OK) && (status != UCS_ERR_EXCEEDS_LIMIT)) {
         return status;
     }
@@ -339,8 +341,8 @@ void ucp_fh_remote_fail_peer(ucp_fh_remote_t *table, uint32_t index,
         return;
     }
 
-    /* From now on, entries go to the dead ones after their last use. Entries pending
-     * in a message stay until ucp_fh_remote_moved() */
+    /* From now on, entries go to ucp_fh_remote_t::dead after their last use. Entries that
+     * are pending in a message stay until ucp_fh_remote_moved() */
     peer->status = status;
     fail_requests(&peer->waiting, status);
     fail_requests(&peer->active, status);

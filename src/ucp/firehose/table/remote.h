@@ -22,27 +22,27 @@ BEGIN_C_DECLS
  * ENTRIES. An entry is a bucket of a peer, and counts the requests that use the
  * bucket. States:
  *
- *   uncommitted  a firehose is set apart for the bucket, but the request for it
- *                lacks other firehoses, and may give this one up
+ *   uncommitted  a firehose is set apart for the bucket, but the request for the
+ *                bucket lacks other firehoses, and may give this firehose up
  *   pending      to be pinned by a message that is to be sent, or was sent
  *   present      pinned by the peer; the key is known
  *
  * A present entry that nobody uses is in the victim FIFO of its peer, or
- * reaped: an uncommitted request wants to move its firehose. A reaped entry is
- * still pinned, and is found. A peer never has more entries, less the reaped
- * ones, than it grants firehoses.
+ * reaped: a waiting request wants to move its firehose. The bucket of a reaped
+ * entry is still pinned, and a hit may still use the entry. A peer never has more
+ * entries, not counting the reaped ones, than it grants firehoses.
  *
  * REQUESTS. A request for some buckets whose entries are all present is granted
  * at once (a hit). If all are present or pending, the request is active: it
  * joins the messages under way. Else it needs firehoses for the missing buckets,
  * free ones first and then those of the victim FIFO. If there are enough, the
  * request commits: the missing entries become pending, and messages are to be
- * sent. If not, the request waits: it uses the entries there are from its first
- * bucket on, has as many uncommitted entries as it could get, and goes on when
+ * sent. If not, the request waits: from its first bucket on it uses the entries
+ * that exist, adds as many uncommitted entries as it can get, and goes on when
  * there are more firehoses (optimistic acquisition, Figure 5 of the paper). The
  * request gives all this back (rolls back), to begin anew at the next
- * opportunity, if it comes across a bucket that another request has uncommitted
- * or reaped, or that is being recalled; or if a hit takes an entry reaped by it.
+ * opportunity, if it needs a bucket whose entry another request has uncommitted or
+ * reaped, or the peer recalls; or if a hit takes an entry that it has reaped.
  *
  * DEADLOCK AVOIDANCE. Requests can wait for firehoses of each other. A request
  * that was tried in vain ucp_fh_remote_params_t::da_limit times gets the bit of
@@ -113,31 +113,34 @@ typedef struct ucp_fh_entry {
     ucs_hlist_link_t     hash;        /**< First member, see find() */
     ucp_fh_peer_t        *peer;
     ucp_fh_bucket_t      bucket;
-    uint32_t             uses;        /**< Number of requests that use it */
-    uint32_t             holds;       /**< Number of requests that hold it */
+    uint32_t             uses;        /**< Number of requests that use the entry */
+    uint32_t             holds;       /**< Number of requests that hold the entry */
     uint8_t              state;       /**< @ref ucp_fh_entry_state_t */
-    uint8_t              is_recalled; /**< To be given back after its uses */
+    uint8_t              is_recalled; /**< To be given back to the peer after its
+                                           last use */
     uint8_t              is_listed;   /**< Present, and in the victim FIFO */
-    uint8_t              is_spared;   /**< Was used since the entry is listed, and
-                                           is listed anew before a move */
+    uint8_t              is_spared;   /**< Was used since it was listed: instead
+                                           of being reaped, it is listed anew */
     ucp_fh_request_t     *owner;      /**< Request for which the entry is
                                            uncommitted or reaped; else NULL */
-    void                 *key;        /**< The caller's, if present */
+    void                 *key;        /**< If present: the caller's key, see
+                                           ucp_fh_answer_t */
     /** In a list. Uncommitted: ucp_fh_request_t::fresh; pending and not sent:
      *  ucp_fh_peer_t::to_pin; listed: ucp_fh_peer_t::fifo; reaped:
      *  ucp_fh_request_t::reaped; given back and not sent:
-     *  ucp_fh_peer_t::to_unpin. Else nowhere. */
+     *  ucp_fh_peer_t::to_unpin; given back and sent: ucp_fh_remote_t::dead. Else in no
+     *  list. */
     ucs_list_link_t      link;
-    ucs_list_link_t      waiters;     /**< Active requests with this as their
-                                           first pending bucket */
+    ucs_list_link_t      waiters;     /**< Active requests whose first pending
+                                           bucket has this entry */
 } ucp_fh_entry_t;
 
 
 typedef enum {
     UCP_FH_REQUEST_ENDED,   /**< Not in the table */
-    UCP_FH_REQUEST_WAITING, /**< For firehoses */
-    UCP_FH_REQUEST_ACTIVE,  /**< For answers of the peer */
-    UCP_FH_REQUEST_GRANTED  /**< Until it is released */
+    UCP_FH_REQUEST_WAITING, /**< Waits for firehoses */
+    UCP_FH_REQUEST_ACTIVE,  /**< Waits for answers of the peer */
+    UCP_FH_REQUEST_GRANTED  /**< Granted, and not released yet */
 } ucp_fh_request_state_t;
 
 
@@ -149,16 +152,18 @@ struct ucp_fh_request {
     ucp_fh_peer_t          *peer;
     ucp_fh_run_t           run;
     ucp_fh_request_state_t state;
-    uint32_t               attempts; /**< Vain ones so far */
-    /** Number of buckets, from the first on. Waiting: the request uses them.
-     *  Active: they are known to be present. */
+    uint32_t               attempts; /**< Number of vain attempts so far, up to
+                                          ucp_fh_remote_params_t::da_limit */
+    /** Number of buckets, from the first one on, that the request uses (waiting), or that
+     *  are known to be present (active). */
     uint64_t               num_done;
     ucs_list_link_t        link;     /**< In ucp_fh_peer_t::waiting or active */
     ucs_list_link_t        wait;     /**< In ucp_fh_entry_t::waiters if
                                           active */
     ucs_list_link_t        fresh;    /**< Its uncommitted entries */
-    ucs_list_link_t        reaped;   /**< Entries with firehoses to move, as many
-                                          as @a fresh at most */
+    ucs_list_link_t        reaped;   /**< Entries that it has reaped: not more than
+                                          @a fresh has, to which their firehoses
+                                          are to be moved */
     ucp_fh_entry_t         *first;   /**< Entry of its first bucket, if
                                           granted */
 };
@@ -168,27 +173,30 @@ struct ucp_fh_request {
 struct ucp_fh_peer {
     ucp_fh_remote_t  *table;
     uint32_t         index;
-    uint32_t         limit;       /**< f: firehoses granted by it, from ucp_fh_share()
-                                       there. At first 0; set once by the user of the
-                                       table, before the first request */
-    uint32_t         used;        /**< Its entries, less the reaped ones */
+    uint32_t         limit;       /**< f: number of firehoses that the peer grants, by
+                                       ucp_fh_share() in the peer. At first 0; set once
+                                       by the user of the table, before the first
+                                       request */
+    uint32_t         used;        /**< Number of its entries, without the reaped ones */
     uint32_t         num_idle;    /**< Entries that are present, not in use, and
                                        not reaped */
     uint32_t         num_pending; /**< Pending entries */
     uint32_t         num_recalled; /**< Recalled entries */
-    uint32_t         num_granted; /**< Requests */
+    uint32_t         num_granted; /**< Granted requests */
     uint64_t         num_missed;  /**< Requests so far that were not granted at
                                        once */
-    uint64_t         num_holds;   /**< Sum of holds of its entries */
+    uint64_t         num_holds;   /**< Sum of ucp_fh_entry_t::holds of its entries */
     ucs_status_t     status;      /**< UCS_OK, or why the peer is out of reach */
     ucp_fh_request_t *da;         /**< Waiting request with the
                                        deadlock-avoidance bit, or NULL */
     ucs_list_link_t  fifo;        /**< The victim FIFO: all idle entries, and
                                        some that are in use */
-    ucs_list_link_t  waiting;     /**< Requests, the oldest first */
-    ucs_list_link_t  active;      /**< Requests */
-    ucs_list_link_t  to_pin;      /**< Entries, not sent */
-    ucs_list_link_t  to_unpin;    /**< Former entries, not sent */
+    ucs_list_link_t  waiting;     /**< Waiting requests, the oldest first */
+    ucs_list_link_t  active;      /**< Active requests */
+    ucs_list_link_t  to_pin;      /**< Pending entries that no message has asked the
+                                       peer to pin yet */
+    ucs_list_link_t  to_unpin;    /**< Former entries that no message has given back
+                                       yet */
     ucs_list_link_t  send;        /**< In ucp_fh_remote_t::senders if to_pin or
                                        to_unpin is not empty; else empty */
 };
@@ -196,14 +204,17 @@ struct ucp_fh_peer {
 
 /** Counters of a table. */
 typedef struct ucp_fh_remote_stats {
-    uint64_t requests;   /**< Calls of ucp_fh_remote_acquire(), other calls that
-                              were a hit, and ucp_fh_remote_count_hits() */
+    uint64_t requests;   /**< Requests that ucp_fh_remote_acquire() did not turn
+                              down, hits of ucp_fh_remote_try(), and hits by
+                              ucp_fh_remote_count_hits() */
     uint64_t hits;       /**< Requests granted at once */
     uint64_t moves;      /**< Messages */
     uint64_t moved;      /**< Buckets to be pinned, of all messages */
-    uint64_t roll_backs; /**< Roll backs of requests with at least an entry */
-    uint64_t bits;       /**< Deadlock-avoidance bits given to requests */
-    uint64_t stuck;      /**< Bits given since nobody could release anything */
+    uint64_t roll_backs; /**< Roll backs of requests that had an entry to give
+                              back */
+    uint64_t bits;       /**< How often a request got the deadlock-avoidance bit */
+    uint64_t stuck;      /**< How often a request got the bit because nobody had
+                              anything to release */
 } ucp_fh_remote_stats_t;
 
 
@@ -248,8 +259,8 @@ typedef struct ucp_fh_answer {
 ucs_status_t ucp_fh_remote_init(ucp_fh_remote_t *table,
                                 const ucp_fh_remote_params_t *params);
 
-/** Free all entries, and destroy their keys by a function. No request, move or
- *  recall may be under way. */
+/** Free all entries, and call @a destroy for their keys. No request, move or recall may
+ *  be under way. */
 void ucp_fh_remote_cleanup(ucp_fh_remote_t *table,
                            void (*destroy)(void *arg, void *key), void *arg);
 
@@ -260,7 +271,7 @@ void ucp_fh_remote_cleanup(ucp_fh_remote_t *table,
  *         UCS_INPROGRESS: the request ends later. An error is final, and
  *         comp.func is not called either: UCS_ERR_INVALID_PARAM if the run is
  *         empty; UCS_ERR_EXCEEDS_LIMIT if the run has more buckets than the peer
- *         grants firehoses, and must be requested in parts; UCS_ERR_NO_MEMORY;
+ *         grants firehoses: the caller has to request parts; UCS_ERR_NO_MEMORY;
  *         or the status given to ucp_fh_remote_fail_peer(). Later, comp.status
  *         may also be an error in the peer's answer.
  */
@@ -279,8 +290,8 @@ ucs_status_t ucp_fh_remote_try(ucp_fh_remote_t *table,
                                ucp_fh_request_t *request, uint32_t peer,
                                const ucp_fh_run_t *run, ucp_fh_form_t form);
 
-/** Count hits of requests for buckets that were granted to the caller before, which
- *  the table does not see. */
+/** Count uses of buckets as requests that were hits: the caller still has the buckets
+ *  from a granted request, and did not ask the table again. */
 static inline void
 ucp_fh_remote_count_hits(ucp_fh_remote_t *table, uint64_t num)
 {
@@ -288,11 +299,12 @@ ucp_fh_remote_count_hits(ucp_fh_remote_t *table, uint64_t num)
     table->stats.hits     += num;
 }
 
-/** Whether a granted request holds its buckets: from now on, and not any more before the
- *  release. */
+/** Set whether a granted request holds its buckets. At its release a request must not
+ *  hold its buckets any more. */
 void ucp_fh_remote_hold(const ucp_fh_request_t *request, int is_held);
 
-/** @return whether somebody waits for firehoses of a peer that are in use. */
+/** @return whether requests wait for firehoses of a peer, or the peer wants back
+ *          firehoses that are in use. */
 static inline int ucp_fh_peer_is_wanted(const ucp_fh_peer_t *peer)
 {
     return !ucs_list_is_empty((ucs_list_link_t*)&peer->waiting) ||
@@ -300,12 +312,12 @@ static inline int ucp_fh_peer_is_wanted(const ucp_fh_peer_t *peer)
 }
 
 /**
- * Whether granted requests should be released before anybody waits for their
- * release: while firehoses are being moved, half of the peer's firehoses, so that
- * there is always a firehose to be moved; and otherwise a fixed number of
- * requests, to bound their memory.
+ * Find out whether the caller should release granted requests before anybody waits for
+ * their firehoses: if it has UCP_FH_MAX_LENT of them, to bound their memory; or, while
+ * firehoses are being moved, as many as half of the peer's firehoses, so that others
+ * are left to be moved.
  *
- * @param [in] num         Requests.
+ * @param [in] num         Number of granted requests that the caller could release.
  * @param [in] num_missed  ucp_fh_peer_t::num_missed at the last release for this
  *                         reason.
  */
@@ -320,14 +332,14 @@ static inline int ucp_fh_peer_has_lent_much(const ucp_fh_peer_t *peer,
 /** End the use of a request that was granted (firehose_release()). */
 void ucp_fh_remote_release(ucp_fh_remote_t *table, ucp_fh_request_t *request);
 
-/** Try the waiting requests of a peer: firehoses may have been freed, or nobody is left
- *  to free any. Or users of its firehoses go on although requests wait: the attempts
- *  count, so that one request gets the deadlock-avoidance bit, and no further hit is
- *  granted. */
+/** Try the waiting requests of a peer again. To be called when firehoses may have been
+ *  freed, when nobody is left to free any, and now and then while users of the firehoses
+ *  go on although requests wait: each attempt counts, until a request gets the
+ *  deadlock-avoidance bit and no further hit is granted. */
 void ucp_fh_acquire_settle(ucp_fh_peer_t *peer);
 
-/** Give back firehoses that nobody uses, the oldest first: beside them, the peer has no
- *  room to pin other buckets.
+/** Give back firehoses that nobody uses, the oldest first. To be called when the peer has
+ *  no room to pin other buckets beside these.
  *
  *  @param [in] most  Maximum number.
  *  @return the number of firehoses. */
@@ -341,8 +353,8 @@ void *ucp_fh_remote_key(ucp_fh_remote_t *table, const ucp_fh_request_t *request,
                         uint64_t index);
 
 /**
- * Take a message to be sent. To be called after each call of another function,
- * until there is none.
+ * Take a message to be sent. To be called after each call of another function of the
+ * table, until no message is left.
  *
  * @return the message, to be handed to ucp_fh_remote_moved() once. NULL if there is
  *         none, or no memory for a message: then the peer is still the first of
@@ -365,14 +377,15 @@ ucs_status_t
 ucp_fh_remote_moved(ucp_fh_remote_t *table, ucp_fh_move_t *move,
                     ucs_status_t status, const ucp_fh_answer_t *answers);
 
-/** @return the key of a bucket that was given back, for the caller to destroy; NULL if
- *          there is none. To be called after ucp_fh_remote_next_move(), and as
- *          often. */
+/** @return the key of a bucket that was given back, for the caller to destroy; NULL if no
+ *          such key is left. To be called again and again until then, after
+ *          ucp_fh_remote_next_move(). */
 void *ucp_fh_remote_next_key(ucp_fh_remote_t *table);
 
-/** A peer needs a run back: give back its firehoses by moves to be taken, each once it is
- *  not in use. Meanwhile, requests for the bucket wait, and ask the peer anew
- *  afterwards. A peer that has failed gets nothing back. */
+/** A peer wants the buckets of a run back. Each firehose on these buckets is given back
+ *  by a message of ucp_fh_remote_next_move(), once no request uses the firehose. Requests
+ *  for the bucket wait meanwhile, and ask the peer anew afterwards. If the peer has
+ *  failed, nothing is given back. */
 void ucp_fh_remote_recall(ucp_fh_remote_t *table, uint32_t peer,
                           const ucp_fh_run_t *run);
 

@@ -45,9 +45,9 @@ static inline uint32_t ucp_fh_peer_available(const ucp_fh_peer_t *peer)
     return peer->limit - peer->used + peer->num_idle;
 }
 
-/** Begin a use of an entry that is pending or present and not reaped. The entry stays
- *  in the victim FIFO: taking it out and putting it back would access its
- *  neighbours, which of many entries are in no cache. */
+/** Begin a use of an entry that is pending or present and not reaped. A present entry
+ *  stays in the victim FIFO: to take it out, and to put it back later, would access its
+ *  neighbours in the list, and these are seldom in a cache of the processor. */
 static UCS_F_ALWAYS_INLINE void ucp_fh_entry_hold(ucp_fh_entry_t *entry)
 {
     if ((entry->uses++ == 0) && (entry->state == UCP_FH_ENTRY_PRESENT)) {
@@ -59,9 +59,9 @@ static UCS_F_ALWAYS_INLINE void ucp_fh_entry_hold(ucp_fh_entry_t *entry)
  *  it back if it is recalled or its peer has failed. */
 void ucp_fh_entry_idle(ucp_fh_entry_t *entry);
 
-/** End a use of an entry, except for the rare work.
+/** End a use of an entry, except for the work that is rarely needed.
  *
- *  @return whether ucp_fh_entry_idle() has to follow. */
+ *  @return whether this work is needed: the caller then calls ucp_fh_entry_idle(). */
 static UCS_F_ALWAYS_INLINE int ucp_fh_entry_unuse(ucp_fh_entry_t *entry)
 {
     if ((--entry->uses > 0) || (entry->state != UCP_FH_ENTRY_PRESENT)) {
@@ -78,8 +78,8 @@ static UCS_F_ALWAYS_INLINE int ucp_fh_entry_unuse(ucp_fh_entry_t *entry)
     return 0;
 }
 
-/** End a use of an entry: ucp_fh_entry_unuse(), and ucp_fh_entry_idle() if that has to
- *  follow. */
+/** End a use of an entry: call ucp_fh_entry_unuse(), and ucp_fh_entry_idle() if it is
+ *  needed. */
 void ucp_fh_entry_drop(ucp_fh_entry_t *entry);
 
 /** Add an uncommitted entry, with a free firehose, for a request.
@@ -88,39 +88,38 @@ void ucp_fh_entry_drop(ucp_fh_entry_t *entry);
 ucs_status_t
 ucp_fh_entry_add(ucp_fh_request_t *owner, ucp_fh_bucket_t bucket);
 
-/** Free the firehose of an idle entry outside of the run of a request, for this
- *  request, which takes the firehose, or puts the entry back by
- *  ucp_fh_entry_unreap(). There must be such an entry. The oldest of the victim FIFO
- *  is taken, except that a few that were used since they are listed have a second
- *  chance. */
+/** Reap an idle entry outside of the run of a request: the firehose of the entry is free
+ *  for this request, which uses it for another bucket, or puts the entry back by
+ *  ucp_fh_entry_unreap(). There must be such an entry. It is the oldest one of the victim
+ *  FIFO; but a few entries that were used since they were listed get a second chance. */
 void ucp_fh_entry_reap(ucp_fh_request_t *owner);
 
 /** Undo the last ucp_fh_entry_reap() for a request: the entry is the oldest victim again. */
 void ucp_fh_entry_unreap(ucp_fh_request_t *owner);
 
-/** The firehose of a reaped entry goes to another bucket: remove the entry, and let the peer
- *  unpin the bucket of the entry. */
+/** The firehose of a reaped entry goes to another bucket: remove the entry, and have the
+ *  peer unpin the bucket of the entry. */
 void ucp_fh_entry_replace(ucp_fh_entry_t *entry);
 
 /** Make an uncommitted entry pending: the next message asks the peer to pin its bucket. */
 void ucp_fh_entry_commit(ucp_fh_entry_t *entry);
 
-/** The peer has pinned a pending entry. */
+/** The peer has pinned the bucket of a pending entry: the entry becomes present. */
 void ucp_fh_entry_pinned(ucp_fh_entry_t *entry, void *key);
 
 /** Remove and free an entry that is not present. Nobody may use the entry, except the
  *  owner of an uncommitted one. */
 void ucp_fh_entry_discard(ucp_fh_entry_t *entry);
 
-/** Remove an idle entry, to be given back. */
+/** Remove an idle entry: the next message gives its firehose back to the peer. */
 void ucp_fh_entry_give_back(ucp_fh_entry_t *entry);
 
 /** Take an entry out of the victim FIFO. */
 void ucp_fh_entry_unlist(ucp_fh_entry_t *entry);
 
 
-/** @return whether all buckets of a run would be a hit, including buckets reaped by
- *          other requests. */
+/** @return whether a request for a run would be a hit. Entries that other requests have
+ *          reaped count as hits. */
 static UCS_F_ALWAYS_INLINE int
 ucp_fh_run_is_hit(const ucp_fh_peer_t *peer, const ucp_fh_run_t *run)
 {
@@ -135,35 +134,37 @@ ucp_fh_run_is_hit(const ucp_fh_peer_t *peer, const ucp_fh_run_t *run)
     return 1;
 }
 
-/** Begin to wait for firehoses. */
+/** Put a request among the waiting requests of its peer. */
 void ucp_fh_request_wait(ucp_fh_request_t *request);
 
-/** A waiting request gives back its entries, and begins anew. */
+/** Have a waiting request give back all entries that it uses, has added or has reaped.
+ *  The request still waits, and begins anew at the next attempt. */
 void ucp_fh_request_roll_back(ucp_fh_request_t *request);
 
-/** Begin a use of a pending or present entry. If a request has reaped the entry, that
- *  request rolls back. */
+/** Begin a use of a pending or present entry. If another request has reaped the entry,
+ *  the other request rolls back. */
 void ucp_fh_request_hold(ucp_fh_request_t *request, ucp_fh_entry_t *entry);
 
-/** A request with all its entries no longer waits: its firehoses are to be moved. The
- *  request is granted if none of its entries is pending. */
+/** A waiting request has all its entries: make the uncommitted ones pending, for the next
+ *  message to the peer. The request becomes active, or granted if none of its entries is
+ *  pending. */
 void ucp_fh_request_commit(ucp_fh_request_t *request);
 
 /** Let an active request wait for its next pending bucket, or grant it if no bucket is
  *  pending. */
 void ucp_fh_request_advance(ucp_fh_request_t *request);
 
-/** A waiting or active request leaves the table. */
+/** Take a waiting or active request out of the table. */
 void ucp_fh_request_leave(ucp_fh_request_t *request);
 
-/** A waiting or active request ends with an error. */
+/** Take a waiting or active request out of the table, and end it with an error. */
 void ucp_fh_request_fail(ucp_fh_request_t *request, ucs_status_t status);
 
 /**
  * Try to get all firehoses of a waiting request, and commit it then.
  *
  * @return UCS_OK if the request has committed; UCS_INPROGRESS if it still waits; or
- *         UCS_ERR_NO_MEMORY, after which it has to leave.
+ *         UCS_ERR_NO_MEMORY: the caller then takes the request out of the table.
  */
 ucs_status_t ucp_fh_acquire_attempt(ucp_fh_request_t *request);
 

@@ -120,9 +120,11 @@ void ucp_fh_request_fail(ucp_fh_request_t *request, ucs_status_t status)
 }
 
 
-/* Entries of the buckets that a request does not use yet: the estimate of Figure 6 */
+/* What is known of the entries of the buckets that a request does not use yet: the
+ * estimate of Figure 6 of the paper */
 typedef struct {
-    uint64_t idle;       /* Idle entries, to be used and not to be moved */
+    uint64_t idle;       /* Number of idle entries: the request will use them, and
+                            cannot reap them */
     int      is_hit;     /* All are pending or present, including entries
                             reaped by other requests */
     int      is_blocked; /* An entry is uncommitted or reaped by another
@@ -158,8 +160,9 @@ static estimate_t get_estimate(ucp_fh_request_t *request)
     return estimate;
 }
 
-/* Use the present entries of the run, from the first bucket on, and move firehoses,
- * at most as many as are available, to the missing ones */
+/* From the first bucket on that a request does not use yet, use the bucket's entry, or
+ * else add an uncommitted entry, with a free or a reaped firehose, until no available
+ * firehose is left */
 static ucs_status_t take(ucp_fh_request_t *request, uint64_t available)
 {
     ucp_fh_peer_t *peer = request->peer;
@@ -190,8 +193,8 @@ static ucs_status_t take(ucp_fh_request_t *request, uint64_t available)
     return UCS_OK;
 }
 
-/* Give the deadlock-avoidance bit of its peer to a request, which has found a deadlock or
- * could starve. All other waiting requests return their firehoses */
+/* Give a request the deadlock-avoidance bit of its peer: there is a deadlock, or the
+ * request could starve. All other waiting requests roll back */
 static void give_bit(ucp_fh_request_t *request)
 {
     ucp_fh_peer_t *peer = request->peer;
@@ -254,15 +257,16 @@ ucs_status_t ucp_fh_acquire_attempt(ucp_fh_request_t *request)
     return try_once(request);
 }
 
-/* Whether requests wait for a peer, and no use or message is left to free a
- * firehose */
+/* Whether requests wait for firehoses of a peer, none has the bit, and no granted request
+ * or message under way is left that could free a firehose */
 static int is_stuck(ucp_fh_peer_t *peer)
 {
     return (peer->da == NULL) && (peer->num_granted == 0) &&
            (peer->num_pending == 0) && !ucs_list_is_empty(&peer->waiting);
 }
 
-/* Try each request once. @return whether any has ended its wait */
+/* Try each waiting request once, or only the one with the bit. @return whether any
+ * request has ended its wait: then others may be able to go on */
 static int try_all(ucp_fh_peer_t *peer)
 {
     int has_ended = 0;

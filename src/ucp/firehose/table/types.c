@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 
-/* A set of places is a tree in the order of their first buckets. Each place knows the highest
- * end of the places in its branch */
+/* A set of places is a tree in the order of their first buckets. Each place knows the
+ * highest end of the places in its branch: of itself, and of all places below */
 
 static const ucp_fh_place_t *
 place_of(const ucs_tree_node_t *node)
@@ -66,9 +66,10 @@ may_have(const ucs_tree_node_t *branch, const ucp_fh_run_t *run)
     return (branch != NULL) && (place_of(branch)->end > run->first);
 }
 
-/* @return the first place of a branch that overlaps a run. If a place before another
- * one ends behind the begin of the run, and does not overlap the run, it begins
- * behind the end of the run, and so do all places after it */
+/* @return the first place of a branch that overlaps a run. If the left branch has a place
+ * that ends behind the begin of the run, there is no need to look to the right of it:
+ * that place either overlaps the run, or begins behind the end of the run, as do all
+ * places after it */
 static ucp_fh_place_t *
 first_of(const ucs_tree_node_t *branch, const ucp_fh_run_t *run)
 {

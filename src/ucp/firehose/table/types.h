@@ -51,12 +51,13 @@ typedef struct ucp_fh_run {
 } ucp_fh_run_t;
 
 
-/** Adjacent buckets in a set, in which all places with a bucket in common with a run are
- *  found. Embedded by the owner of the buckets. */
+/** An element of a set of places: adjacent buckets. In the set, all places are found that
+ *  have a bucket in common with a run. The owner of the buckets embeds the place. */
 typedef struct ucp_fh_place {
     ucs_tree_node_t node;
     ucp_fh_run_t                run;
-    ucp_fh_bucket_t             end;  /**< The highest end of its branch */
+    ucp_fh_bucket_t             end;  /**< The highest end of the runs in the branch of
+                                           the tree that begins with this place */
 } ucp_fh_place_t;
 
 
@@ -69,10 +70,11 @@ typedef struct ucp_fh_span {
 
 /** The forms of a pin. */
 typedef enum {
-    UCP_FH_FORM_WAIT,   /**< All of the memory, when there is room */
-    UCP_FH_FORM_TRY,    /**< Memory that is pinned already, or none */
-    UCP_FH_FORM_PARTIAL /**< The longest part of the memory that is pinned already, in
-                             buckets, the first of several */
+    UCP_FH_FORM_WAIT,   /**< Pin all of the memory, as soon as there is room */
+    UCP_FH_FORM_TRY,    /**< Use the memory if all of it is pinned already, else fail */
+    UCP_FH_FORM_PARTIAL /**< Use the longest part of the memory that is pinned already:
+                             the most adjacent buckets, and the first of equally long
+                             parts */
 } ucp_fh_form_t;
 
 
@@ -81,8 +83,8 @@ typedef enum {
 typedef struct ucp_fh_comp {
     ucs_list_link_t link;   /**< In the list of ended operations, until
                                  ucp_fh_comp_next() */
-    /** Set by the caller. No table calls the function: the user of
-     *  ucp_fh_comp_next() does, and may leave the lock before. */
+    /** Set by the caller. No table calls the function: whoever calls
+     *  ucp_fh_comp_next() calls it, with or without the lock. */
     void            (*func)(struct ucp_fh_comp *self);
     ucs_status_t    status; /**< Status at the end; UCS_INPROGRESS before */
 } ucp_fh_comp_t;
@@ -121,7 +123,7 @@ ucp_fh_span_overlaps(const ucp_fh_span_t *span, const ucp_fh_span_t *other)
     return (span->start < other->end) && (other->start < span->end);
 }
 
-/** @return whether all of a span, which may be empty, is in another one. */
+/** @return whether all of a span, which may be empty, lies in another span. */
 static inline int
 ucp_fh_span_is_within(const ucp_fh_span_t *span, const ucp_fh_span_t *other)
 {
@@ -129,7 +131,8 @@ ucp_fh_span_is_within(const ucp_fh_span_t *span, const ucp_fh_span_t *other)
            ((span->start >= other->start) && (span->end <= other->end));
 }
 
-/** @return the part of a span in buckets of 2^shift bytes. */
+/** @return the part of a span that lies in the buckets of a run, of 2^shift bytes
+ *          each. */
 static inline ucp_fh_span_t
 ucp_fh_span_clip(const ucp_fh_span_t *span, unsigned shift,
                  const ucp_fh_run_t *run)
@@ -143,7 +146,7 @@ ucp_fh_span_clip(const ucp_fh_span_t *span, unsigned shift,
     };
 }
 
-/** @return all of some buckets, of 2^shift bytes. */
+/** @return all memory of the buckets of a run, of 2^shift bytes each. */
 static inline ucp_fh_span_t
 ucp_fh_span_of(unsigned shift, const ucp_fh_run_t *run)
 {
@@ -175,15 +178,16 @@ ucp_fh_place_t *ucp_fh_places_first(const ucs_tree_t *places,
 ucp_fh_place_t *
 ucp_fh_places_next(const ucp_fh_place_t *place, const ucp_fh_run_t *run);
 
-/** @return a hash key for a bucket and a peer: another bucket or peer rarely has the same. */
+/** @return a hash key for a bucket and a peer: two buckets or peers rarely have the same
+ *          key. */
 static UCS_F_ALWAYS_INLINE uint64_t
 ucp_fh_bucket_key(uint32_t peer, ucp_fh_bucket_t bucket)
 {
     return bucket + ucs_hash_word(peer);
 }
 
-/** Add an element to a hash table, which grows as needed. Without memory to grow, the
- *  table becomes slower.
+/** Add an element to a hash table, which grows as needed. If there is no memory to grow,
+ *  the table becomes slower.
  *
  *  @param [inout] num_p  Number of elements. */
 void ucp_fh_buckets_add(ucs_buckets_t *buckets, uint32_t *num_p,
@@ -206,15 +210,15 @@ ucs_status_t ucp_fh_run_cover(unsigned shift, uint64_t address, uint64_t length,
                               ucp_fh_run_t *run);
 
 /**
- * Number of firehoses for each peer to this process: f = M / (P * peers), rounded
- * down (section 3.1 of the paper).
+ * Find the number of firehoses that each peer may have on this process:
+ * f = M / (P * peers), rounded down (section 3.1 of the paper).
  *
  * @param [in]  m        M, bytes pinned for peers at most.
  * @param [in]  shift    Logarithm of P, the size of a bucket.
  * @param [in]  peers    Number of peers, 1 and more.
  * @param [out] share_p  f, 1 to UINT32_MAX; a larger f is cut down to UINT32_MAX.
  * @return UCS_ERR_EXCEEDS_LIMIT if f would be 0, and no peer could reach any
- *         memory: this process needs a greater M, or smaller buckets, or does
+ *         memory: this process needs a greater M or smaller buckets, or has to do
  *         without firehoses. The log says so.
  */
 ucs_status_t ucp_fh_share(uint64_t m, unsigned shift, unsigned peers,
@@ -225,10 +229,10 @@ void ucp_fh_comp_end(ucp_fh_comp_t *comp, ucs_list_link_t *ended,
                      ucs_status_t status);
 
 /**
- * Take the oldest completion out of the list. To be called under the lock of the
- * table with the list, after each call of a function of the table, until the
- * answer is NULL. The caller then calls the completion's function, which may call
- * functions of the table, and may free the operation.
+ * Take the oldest completion out of the list of ended operations of a table. To be
+ * called under the lock of the table, after each call of a function of the table,
+ * until the answer is NULL. For each completion the caller calls comp->func(), which
+ * may call functions of the table, and may free the operation.
  */
 ucp_fh_comp_t *ucp_fh_comp_next(ucs_list_link_t *ended);
 

@@ -7,8 +7,8 @@
 #include "local_int.h"
 
 
-/* Fill in an operation that pins or unpins a registration, which is in no list any more.
- * @return 1 */
+/* Fill in an operation that pins or unpins a registration. The registration is in no list
+ * any more. @return 1: there is an operation */
 static int set_work(ucp_fh_reg_t *reg, int is_pin, ucp_fh_work_t *work)
 {
     *work = (ucp_fh_work_t){
@@ -37,8 +37,9 @@ static int unpin_victim(ucp_fh_local_t *table, ucp_fh_work_t *work)
     return unpin(table, reg, work);
 }
 
-/* Unpin a registration that is not in use: a victim, or else a doomed one, which
- * could not be unpinned before */
+/* Make an operation that unpins a registration which is not in use: a victim, or, if
+ * there is none, a doomed registration that could not be unpinned before. @return whether
+ * there is one */
 static int unpin_any(ucp_fh_local_t *table, ucp_fh_work_t *work)
 {
     ucp_fh_reg_t *reg;
@@ -66,7 +67,8 @@ static int next_pin(ucp_fh_local_t *table, ucp_fh_work_t *work)
     }
     table->is_refused = 0;
 
-    /* Operations under way may give the system room */
+    /* When an operation that is under way has unpinned memory, the system may have
+     * room */
     if (table->is_short && (table->num_unpinning > 0)) {
         return 0;
     }
@@ -82,7 +84,7 @@ static int next_pin(ucp_fh_local_t *table, ucp_fh_work_t *work)
                                               link), 1, work);
     }
 
-    /* Operations under way may make room */
+    /* Unpin nothing if an operation that is under way unpins memory and makes room */
     return (table->num_unpinning > 0) ? 0 : unpin_any(table, work);
 }
 
@@ -115,7 +117,7 @@ void ucp_fh_work_do(ucp_fh_work_t *work, const ucp_fh_pin_ops_t *ops)
                                   ops->unpin(ops->arg, work->handle);
 }
 
-/* @return an active pin that counts on a registration, or NULL */
+/* @return an active pin that uses a registration, or waits for it, or NULL */
 static ucp_fh_pin_t *
 find_user(const ucp_fh_local_t *table, const ucp_fh_reg_t *reg)
 {
@@ -131,13 +133,14 @@ find_user(const ucp_fh_local_t *table, const ucp_fh_reg_t *reg)
     return NULL;
 }
 
-/* End all pins that count on a registration with an error */
+/* End with an error all active pins that use a registration, or wait for it */
 static void
 fail_users(ucp_fh_local_t *table, ucp_fh_reg_t *reg, ucs_status_t status)
 {
     uint64_t left = reg->uses + reg->num_grants;
 
-    /* A queued registration is freed with the last pin that counts on it */
+    /* The loop does not read @a reg after the last pin: a queued registration is freed
+     * with it */
     for (; left > 0; --left) {
         ucp_fh_pin_fail(table, find_user(table, reg), status);
     }
@@ -164,8 +167,9 @@ static void pinned(ucp_fh_local_t *table, ucp_fh_reg_t *reg, void *handle)
     }
 }
 
-/* Whether the system had no room for a registration still in use, and may have room
- * soon: after victims or others are unpinned, by us or by other processes */
+/* Whether to try again to pin a registration: the system had no room, the registration is
+ * still wanted, and there may be room soon, after this process has unpinned other
+ * registrations or, unless the table is impatient, others have freed memory */
 static int may_try_again(const ucp_fh_local_t *table, const ucp_fh_reg_t *reg,
                          ucs_status_t status)
 {
@@ -176,7 +180,8 @@ static int may_try_again(const ucp_fh_local_t *table, const ucp_fh_reg_t *reg,
             !table->is_impatient);
 }
 
-/* @return whether the waiting pins have ended */
+/* A registration could not be pinned: queue it again, or end its pins with the error.
+ * @return whether the pins have ended */
 static int
 not_pinned(ucp_fh_local_t *table, ucp_fh_reg_t *reg, ucs_status_t status)
 {
@@ -217,8 +222,8 @@ not_unpinned(ucp_fh_local_t *table, ucp_fh_reg_t *reg, ucs_status_t status)
         ucp_fh_reg_gone(table, reg, status);
     }
 
-    /* The first queued registration may need the room. To unpin other victims in
-     * place of this one could go on for ever */
+    /* If the first queued registration needs the room, end its pins with the error: to
+     * try one victim after the other could go on for ever */
     if (!ucs_list_is_empty(&table->to_pin) &&
         (table->is_short || (table->num_pinned >= table->max_pinned))) {
         fail_users(table, ucs_list_head(&table->to_pin, ucp_fh_reg_t, link),
