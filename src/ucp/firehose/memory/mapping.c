@@ -12,10 +12,12 @@
 #include <string.h>
 
 
-/* A byte of ucp_fh_mapping_t::pages has one of the first four, and maybe PAGE_KEPT */
+/* A byte of ucp_fh_mapping_t::pages has one of the first four values, and may have
+ * PAGE_KEPT as well */
 enum {
     PAGE_EXPOSED,
-    PAGE_UNMAPPED,  /* The program has unmapped or replaced the page; to be taken */
+    PAGE_UNMAPPED,  /* The program has unmapped or replaced the page, and the owner
+                       has to take it */
     PAGE_TAKEN,     /* The page is being withdrawn, or was withdrawn */
     PAGE_RELEASING, /* A thread is unmapping the page */
     PAGE_STATES     = 0x7f, /* The mask of these four */
@@ -99,8 +101,8 @@ static int is_releasable(const ucp_fh_mapping_t *mapping, uint64_t page)
            !ucp_fh_page_is_releasing(mapping, page);
 }
 
-/* Cut a range down to its first pages in a row with the answer 1. @return whether there are
- * such pages; if not, the range becomes empty, at its former end */
+/* Cut a range down to its first pages in a row for which @a holds returns 1. @return
+ * whether there are such pages; if not, the range becomes empty, at its former end */
 static int next_pages(const ucp_fh_mapping_t *mapping, span_t *span,
                       ucp_fh_page_is_t holds)
 {

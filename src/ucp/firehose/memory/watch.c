@@ -22,24 +22,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* UCM calls handlers of negative priority before it calls the kernel, and others afterwards.
- * PRIORITY_BEFORE is before the handler of the arena of libuct_predreg.so, which would
- * otherwise use the unmapped memory for something else */
+/* UCM calls handlers of negative priority before it calls the kernel, and other handlers
+ * afterwards. With PRIORITY_BEFORE, UCM calls handle_before() ahead of the handler of
+ * libuct_predreg.so's arena, which would otherwise use the unmapped memory for something
+ * else */
 #define PRIORITY_BEFORE (-2)
 #define PRIORITY_AFTER  1
 
 
-/* All exposed memory of the process. Memory hooks take the lock, and so any thread does, with
- * signals blocked. Only functions of mapping.h are called under the lock. */
+/* All exposed memory of the process. Any thread may take the lock, since memory hooks do,
+ * and blocks signals meanwhile. Only functions of mapping.h are called under the lock. */
 static struct {
     ucs_mutex_t        lock;
-    /* A thread holds this lock while the thread unmaps kept memory. Threads that wait for
-     * the end lend their priority to the holder */
+    /* Held by a thread while it unmaps kept memory. Threads that wait for this lend their
+     * priority to the holder */
     ucs_mutex_t        releasing;
     ucs_list_link_t    list;
     /* Bounds of the memory in the list. Written under the lock. Handlers read the bounds
-     * without the lock, so that the unmapping of other memory is not held up; relaxed: a
-     * program that exposes memory in one thread and unmaps it in another orders both */
+     * without the lock, so that the unmapping of other memory does not wait; relaxed: if
+     * a program exposes memory in one thread and unmaps it in another, the program has to
+     * order the two calls */
     _Atomic(uint64_t)   start;
     _Atomic(uint64_t)   end;
     unsigned           page_shift;
@@ -51,16 +53,16 @@ static struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Whether this thread unmaps kept memory. Volatile: munmap() calls the handler, though libc
- * declares that munmap() does not call back. Initial-exec: in a library that was opened by
- * dlopen(), libc would otherwise allocate the variable when a thread first reads it, which may
- * be in the midst of free() */
+/* Whether this thread unmaps kept memory. Volatile: munmap() calls the handler, which
+ * reads the flag, though libc declares that munmap() does not call back. Initial-exec: in
+ * a library that was opened by dlopen(), libc would otherwise allocate the variable when
+ * a thread first reads it, which may be in the midst of free() */
 static __thread volatile int is_releasing
         __attribute__((tls_model("initial-exec")));
 
 
-/* A thread of a real-time class may wait for a lock whose holder is of a lower class: the locks
- * lend the priority of the waiting thread to the holder */
+/* The locks lend the priority of a waiting thread to the holder: a thread of a real-time
+ * class may wait for a holder of a lower class, which would otherwise get no processor */
 static void init_locks(void)
 {
     ucs_mutex_init(&registry.lock, UCS_RANK_FH_REGISTRY, UCS_MUTEX_LENDS);
@@ -87,7 +89,7 @@ static int is_watched(uint64_t start, uint64_t end)
            (end > atomic_load_explicit(&registry.start, memory_order_relaxed));
 }
 
-/* Under the lock. Async-signal-safe */
+/* Under the lock: note news, and wake the library's thread. Async-signal-safe */
 static void tell(ucp_fh_watched_t *watched)
 {
     uint64_t one = 1;
@@ -99,8 +101,9 @@ static void tell(ucp_fh_watched_t *watched)
     (void)ret;
 }
 
-/* Keep the first pages of a range if they are exposed. @return whether they are exposed. *end_p
- * becomes the end of these pages: the pages behind are different, or outside of the range */
+/* Keep the first pages of a range if they are exposed, or kept already. @return whether
+ * they are. *end_p becomes the end of these pages: the next page is different, or outside
+ * of the range */
 static int keep(uint64_t start, uint64_t *end_p)
 {
     int is_kept = 0;
@@ -120,8 +123,9 @@ static int keep(uint64_t start, uint64_t *end_p)
     return is_kept;
 }
 
-/* Unmap a range, and let the own handler ignore the event. All signals are blocked: a handler of
- * a signal may unmap exposed memory, which must not be ignored */
+/* Unmap a range, so that handle_before() ignores the event. All signals are blocked: a
+ * handler of a signal in this thread could unmap exposed memory, and that must not be
+ * ignored */
 static void unmap(uint64_t start, uint64_t end)
 {
     int before_this = is_releasing;
@@ -165,8 +169,8 @@ static void on_munmap(ucm_event_t *event)
     event->munmap.result = 0;
 }
 
-/* Note that the program replaces a range. @return 0 if another thread is unmapping some of the
- * range just now: nothing is noted */
+/* Note that the program replaces a range. @return 0 if another thread is unmapping some
+ * of the range just now: nothing was noted, and the caller tries again */
 static int try_replace(uint64_t start, uint64_t end)
 {
     int is_busy = 0;
@@ -192,8 +196,9 @@ static void replace(uint64_t start, uint64_t end)
         return;
     }
 
-    /* The other thread must not unmap what the program is about to put here. The wait is not
-     * longer than a call of munmap(), for which the kernel would wait as well */
+    /* Wait for a thread that is unmapping some of the range: it must not unmap what the
+     * program is about to put here. This takes no longer than a munmap(), for which the
+     * kernel would wait as well */
     while (!try_replace(start, end)) {
         ucs_give_way(&registry.releasing);
     }
@@ -204,7 +209,8 @@ static uint64_t heap_end(void)
     return syscall(SYS_brk, 0);
 }
 
-/* Memory becomes shorter, and ends at @a start from now on: the page of the new end stays */
+/* The program shortens memory, which ends at @a start from now on: the page with the new
+ * end stays */
 static void cut(uint64_t start, uint64_t end)
 {
     uint64_t page = 1ull << registry.page_shift;
@@ -247,7 +253,8 @@ static void handle_before(ucm_event_type_t type, ucm_event_t *event, void *arg)
     errno = saved_errno;
 }
 
-/* UCM tells only after mremap() where the memory has moved to, in all versions of UCX */
+/* Handle mremap(), after the call: only then does UCM tell where the memory has moved to,
+ * in all versions of UCX */
 static void handle_after(ucm_event_type_t type, ucm_event_t *event, void *arg)
 {
     int saved_errno   = errno;
@@ -286,8 +293,8 @@ static void ignore(ucm_event_type_t type, ucm_event_t *event, void *arg)
 {
 }
 
-/* Whether UCM would install its hooks by relocation. An installation as late as here may not
- * end: in UCX 1.13, sbrk() and malloc() call each other for ever */
+/* Whether UCM would install its hooks by relocation. To install them as late as here may
+ * never end: in UCX 1.13, sbrk() and malloc() then call each other for ever */
 static int is_by_relocation(void)
 {
     const char *mode = getenv("UCX_MEM_MMAP_HOOK_MODE");
@@ -300,8 +307,8 @@ static ucs_status_t set_handlers(void)
     int flags = is_by_relocation() ? UCM_EVENT_FLAG_NO_INSTALL : 0;
     ucs_status_t status;
 
-    /* UCM installs its hooks for this event alone. For each of the other events UCM would try
-     * out whether malloc() causes the event, and fail since malloc() does not */
+    /* Let UCM install its hooks, for this event alone. For the other events UCM would
+     * test whether malloc() causes the event, and would fail since malloc() does not */
     status = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED | flags, PRIORITY_AFTER,
                                    ignore, NULL);
     if (status != UCS_OK) {
@@ -381,7 +388,7 @@ int ucp_fh_watch_next(ucp_fh_watched_t *watched, uint64_t *start_p,
     int has_any;
 
     if (!atomic_load_explicit(&watched->has_news, memory_order_relaxed)) {
-        return 0; /* The usual case, where much memory is exposed */
+        return 0; /* The usual case: without lock, since much memory may be exposed */
     }
 
     lock();
@@ -400,9 +407,9 @@ void ucp_fh_watch_take(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
     unlock();
 }
 
-/* Under the lock. @return whether the first pages of a range are kept for others as well: the
- * same memory was exposed in two libraries of this process, that is, ucp_fh_h. *end_p becomes the
- * end of the pages with this answer */
+/* Under the lock. @return whether the first pages of a range are kept by other mappings
+ * as well: the program has exposed the same memory in two ucp_fh_h of this process.
+ * *end_p becomes the end of the first pages with the same answer */
 static int is_kept_by_others(const ucp_fh_watched_t *watched, uint64_t start,
                              uint64_t *end_p)
 {
@@ -418,8 +425,8 @@ static int is_kept_by_others(const ucp_fh_watched_t *watched, uint64_t start,
     return is_kept;
 }
 
-/* Unmap the first kept pages of a range, or leave the pages to others who keep them as well.
- * @return the begin of the rest of the range */
+/* Unmap the first kept pages of a range, or leave the pages to other mappings that keep
+ * them as well. @return the begin of the rest of the range */
 static uint64_t
 release_next(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
 {
@@ -449,8 +456,8 @@ release_next(ucp_fh_watched_t *watched, uint64_t start, uint64_t end)
 void ucp_fh_watch_release(ucp_fh_watched_t *watched, uint64_t start,
                           uint64_t end)
 {
-    /* No signals: a handler of a signal in this thread would wait in replace() for this very
-     * thread */
+    /* Block signals: a signal handler in this thread that replaces memory would wait in
+     * replace() for this very thread */
     ucs_hook_enter();
     ucs_mutex_lock(&registry.releasing);
     while (start < end) {

@@ -17,18 +17,18 @@ BEGIN_C_DECLS
 
 /** @file watch.h
  *
- * Notices when the program unmaps or replaces exposed memory. UCX's memory hooks (UCM) call
- * the handlers of this file; where the hooks are off, nothing is noticed.
+ * Notices when the program unmaps or replaces exposed memory. UCX's memory hooks (UCM)
+ * call the handlers of this file; where the hooks are off, nothing is noticed.
  *
- * munmap() of exposed memory returns at once, and the memory stays mapped until
- * ucp_fh_watch_release(). Memory is gone at once if the program maps something else in its
- * place, moves it away, or cuts it off the heap.
+ * munmap() of exposed memory returns at once, but the memory stays mapped until
+ * ucp_fh_watch_release(). If the program maps something else in the place of the memory,
+ * moves the memory away, or cuts it off the heap, the memory is gone at once.
  *
- * Any thread may call the functions, with ucp_fh::lock or without it. Those that unmap,
- * ucp_fh_watch_release() and ucp_fh_watch_remove(), are called without that lock.
+ * Any thread may call the functions, with ucp_fh::lock or without it; but
+ * ucp_fh_watch_release() and ucp_fh_watch_remove(), which unmap, only without that lock.
  */
 
-/** The library of a process, which the handlers wake. */
+/** What handlers need to wake the library's thread: one for each ucp_fh_t. */
 typedef struct ucp_fh_watcher {
     atomic_int has_news; /**< Whether ucp_fh_watch_next() may find something. Set by handlers
                               after they have noted the pages (release), cleared by the
@@ -52,7 +52,8 @@ typedef struct ucp_fh_watched {
 
 /** Ask UCM for events, once in a process.
  *
- *  @return an error if it will not be noticed when the program unmaps memory. */
+ *  @return UCS_OK, or an error: then the library will not notice that the program unmaps
+ *          memory. */
 ucs_status_t ucp_fh_watch_start(void);
 
 /** Begin to watch memory.
@@ -62,8 +63,8 @@ ucs_status_t ucp_fh_watch_add(ucp_fh_watched_t *watched,
                               ucp_fh_watcher_t *watcher, uint64_t start,
                               uint64_t end);
 
-/** All of the memory was withdrawn: unmap the pages that are mapped for peers alone, and end
- *  the watch. */
+/** End the watch of memory, all of which was withdrawn, and unmap the pages that are
+ *  mapped for peers alone. */
 void ucp_fh_watch_remove(ucp_fh_watched_t *watched);
 
 /** Find the next pages that the program has unmapped.
@@ -72,7 +73,8 @@ void ucp_fh_watch_remove(ucp_fh_watched_t *watched);
 int ucp_fh_watch_next(ucp_fh_watched_t *watched, uint64_t *start_p,
                       uint64_t *end_p);
 
-/** The caller withdraws the unmapped pages of a range. */
+/** Note that the caller withdraws the unmapped pages of a range: ucp_fh_watch_next() does
+ *  not find these pages any more. */
 void ucp_fh_watch_take(ucp_fh_watched_t *watched, uint64_t start, uint64_t end);
 
 /** A range was withdrawn: unmap its pages that are mapped for peers alone. */

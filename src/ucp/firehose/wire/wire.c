@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each bucket of a reply begins at a multiple of so many bytes */
+/* Each bucket of a reply begins at a multiple of this number of bytes */
 #define KEY_ALIGNMENT 8
 
 /* Bytes of a packed key of UCP before its parts: the domains and the type of the memory */
@@ -130,7 +130,8 @@ static int is_pin_valid(const ucp_fh_reply_pin_t *pin)
                    (pin->status >= UCS_ERR_LAST);
 }
 
-/* Check that a reply consists of so many buckets, to its last byte */
+/* Check that the bytes after the head of a reply are @a num sound buckets, and nothing
+ * else */
 static ucs_status_t check_pins(const uint8_t *pins, size_t length, uint32_t num)
 {
     const uint8_t *end = pins + length;
@@ -249,7 +250,7 @@ void ucp_fh_key_free(ucp_fh_key_t *key)
     free(key);
 }
 
-/* Keys are not aligned */
+/* Read the bits for the domains of a key, which need not be aligned */
 static uint64_t read_domains(const void *key)
 {
     uint64_t domains;
