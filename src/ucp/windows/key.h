@@ -32,11 +32,11 @@ BEGIN_C_DECLS
 #define UCP_WIN_KEY_MAX     1024
 
 
-/** Parts of a key of any length. */
+/** Parts of a key. Each may have any length. */
 typedef enum {
-    UCP_WIN_KEY_ADDRESS, /**< Of the process, for Firehose */
-    UCP_WIN_KEY_REST,    /**< UCP's own key to the window, of domains without need for
-                              pinned memory */
+    UCP_WIN_KEY_ADDRESS, /**< Address of the process in Firehose */
+    UCP_WIN_KEY_REST,    /**< UCP's own key to the window, with the parts of those memory
+                              domains alone that need no pinned memory */
     UCP_WIN_KEY_HEAD,    /**< Key to the bytes before the exposed ones; may be empty */
     UCP_WIN_KEY_TAIL,    /**< Key to the bytes after the exposed ones; may be empty */
     UCP_WIN_KEY_LAST
@@ -54,10 +54,10 @@ typedef struct ucp_win_range {
 
 /** The begin of a packed key. The parts follow. */
 typedef struct ucp_win_key_head {
-    uint64_t        magic;   /**< Set by ucp_win_key_write(), and so the next one */
-    uint32_t        version;
+    uint64_t        magic;   /**< Set by ucp_win_key_write() */
+    uint32_t        version; /**< Set by ucp_win_key_write() */
     uint32_t        index;   /**< Number of the process in its job */
-    uint64_t        job;     /**< Tells jobs apart */
+    uint64_t        job;     /**< ucp_win_t::job of the process */
     ucp_win_range_t range;
     uint16_t        lengths[UCP_WIN_KEY_LAST]; /**< Of the parts, bytes */
 } ucp_win_key_head_t;
@@ -72,16 +72,18 @@ typedef struct ucp_win_key {
 /** @return bytes of a packed key, which may be more than UCP_WIN_KEY_MAX. */
 size_t ucp_win_key_size(const ucp_win_key_t *key);
 
-/** Write a key into that many bytes. */
+/** Write a key into ucp_win_key_size() bytes. */
 void ucp_win_key_write(const ucp_win_key_t *key, void *packed);
 
-/** @return whether this is a key of a window, of any version. Eight bytes are
- *          read, which every key of UCP has. */
+/** @return whether the bytes are the key of a window, of any version. Reads the first
+ *          eight bytes alone: every key of UCP has as many. */
 int ucp_win_key_is(const void *packed);
 
-/** Read a packed key; the parts stay there. Nobody knows the length, neither does UCP.
+/** Read a packed key. ucp_win_key_t::parts point into @a packed afterwards. There is no
+ *  length to check: UCP's own call to unpack a key gets none.
  *
- *  @return UCS_ERR_UNSUPPORTED: of another version; UCS_ERR_INVALID_PARAM: damaged. */
+ *  @return UCS_OK; UCS_ERR_UNSUPPORTED if the key is of another version;
+ *          UCS_ERR_INVALID_PARAM if it is damaged. */
 ucs_status_t ucp_win_key_read(const void *packed, ucp_win_key_t *key);
 
 END_C_DECLS

@@ -22,49 +22,52 @@
  * win.lock.
  */
 
-/** An endpoint of the program, of a context for one-sided communication. Unpacked keys of
- *  the program have a reference to its way. */
+/** The way of an endpoint of the program, whose context is for one-sided communication.
+ *  Each key to a window that the program has unpacked has a reference to the way. */
 typedef struct ucp_win_way {
     ucp_fh_way_t    super;   /**< First member, see ucp_fh_way_put() */
     ucp_context_h   context; /**< Does not change */
-    atomic_int      is_slow; /**< Whether the last call that waited for a request waited in
-                                  vain: the next call does not wait. Relaxed */
-    ucp_ep_h        closing_ep; /**< The endpoint that is about to be closed, for the case that
-                                     UCP refuses. Of the thread that closes it */
+    atomic_int      is_slow; /**< Whether the last call of ucp_win_way_wait() waited in
+                                  vain: the next one does not wait. Relaxed */
+    ucp_ep_h        closing_ep; /**< The endpoint that is about to be closed, to be put
+                                     back if UCP refuses to close it. Used by the closing
+                                     thread */
     ucs_list_link_t link;    /**< In ucp_win_t::open_ways or closing_ways. Protected by
                                   win.lock */
-    int             is_unflushed; /**< UCP had no memory for the last flush. Written by the
-                                       thread that closes the endpoint, before the way is in
-                                       closing_ways */
-    int             is_abandoned; /**< Nobody waits for its flushes any more. Protected by
-                                       ucp_fh::lock */
+    int             is_unflushed; /**< UCP had no memory for the flush before the endpoint
+                                       was closed. Written by the closing thread, before
+                                       the way is in closing_ways */
+    int             is_abandoned; /**< Its worker is destroyed without a further wait for
+                                       its flushes. Protected by ucp_fh::lock */
 } ucp_win_way_t;
 
 
-/** A worker of the program. The thread mode that the program has asked for tells which
- *  threads may use the worker, whichever thread has made it. */
+/** A worker of the program. Its thread mode tells which threads may use the worker; it
+ *  does not matter which thread has made the worker. */
 typedef struct ucp_win_worker {
     ucs_list_link_t link;      /**< In ucp_win_t::workers */
-    ucp_worker_h    worker;    /**< The next four do not change */
+    ucp_worker_h    worker;    /**< This field and the next three do not change */
     ucp_context_h   context;
     int             is_multi;  /**< Whether any thread may use the worker */
     int             is_shared; /**< Whether several threads may use the context, each with a
                                     worker of its own */
-    unsigned        num_users; /**< Threads that help the worker. Protected by
-                                    ucp_win::lock */
+    unsigned        num_users; /**< Threads between ucp_win_worker_get() and
+                                    ucp_win_worker_put(). Protected by ucp_win::lock */
 } ucp_win_worker_t;
 
 
 typedef struct ucp_win {
     const predreg_windows_env_t *env; /**< Written once, before all else */
-    uint64_t        job;              /**< As @a env: tells jobs apart */
-    uint32_t        num_procs;        /**< As @a env; 0: not known */
+    uint64_t        job;              /**< A number that other jobs do not have. Written
+                                           with @a env */
+    uint32_t        num_procs;        /**< 0: not known. Written with @a env */
 
     ucs_map_t       by_ep;    /**< ucp_win_way_t by endpoint */
-    /** Contexts by worker, and by themselves: those for one-sided communication. A context
-     *  itself has another value if the program has made it with mt_workers_shared */
+    /** Contexts for one-sided communication, by the context itself and by each of its
+     *  workers. By the context itself, the value is not the context, but another one, if
+     *  the program has made the context with mt_workers_shared */
     ucs_map_t       contexts;
-    ucs_map_t       windows;  /**< Those of expose.c, by memory handle */
+    ucs_map_t       windows;  /**< Windows of this process (expose.c), by memory handle */
     ucs_map_t       remotes;  /**< ucp_win_remote_t by key */
 
     ucs_mutex_t lock;
@@ -73,44 +76,48 @@ typedef struct ucp_win {
     ucs_list_link_t closing_ways; /**< Ways whose endpoints are closed, and whose keys are
                                        not destroyed yet */
     ucs_list_link_t workers;     /**< ucp_win_worker_t */
-    int             hides_multi; /**< Whether there was no memory to note a worker of mode
-                                      MULTI, for good */
-    pthread_cond_t  unused;      /**< Signalled when nobody helps a worker any more */
+    int             hides_multi; /**< Whether a worker of mode MULTI is not in @a workers,
+                                      since there was no memory to note it. Never
+                                      cleared */
+    pthread_cond_t  unused;      /**< Signalled when num_users of a worker becomes 0 */
 
-    /** Held while Firehose is started, and to note that Firehose ends. Taken before lock: UCP
-     *  is called meanwhile, and may call this library, which takes lock */
+    /** Held while Firehose is started, and to note that Firehose ends. Taken before
+     *  @a lock: at the start, UCP is called under start_lock, and may call this library,
+     *  which takes @a lock */
     ucs_mutex_t start_lock;
     /* Protected by start_lock, until the end of the list */
     ucp_context_h   context;     /**< Of Firehose's own messages */
-    ucp_context_h   mem_context; /**< The program's, whose windows are served. Written
-                                      once, before @a fh: a thread that has seen @a fh reads
-                                      this one without lock */
-    void            *address;    /**< Of Firehose in this process */
+    ucp_context_h   mem_context; /**< The context of the program whose windows are served.
+                                      Written once, before @a fh: a thread that has seen
+                                      @a fh reads mem_context without lock */
+    void            *address;    /**< Address of this process in Firehose */
     size_t          address_length;
     int             is_over;     /**< Firehose could not be started, or has ended */
-    /* Up to here */
+    /* The end of the fields that start_lock protects */
 
-    /** Whether a thread may wait for firehoses that another thread has used and alone can
-     *  flush: there are several contexts, or one that is shared, or a worker of mode MULTI.
-     *  Relaxed: a thread sees the kind of its own worker */
+    /** Whether a thread may wait for firehoses in use by operations that only another
+     *  thread can flush: there are several contexts, or a context that is shared, or a
+     *  worker of mode MULTI. Relaxed: a thread sees at least what the flag says of its
+     *  own context and worker */
     atomic_int      is_threaded;
 
-    /** Firehose; NULL: not running. Written with release: under start_lock at the begin,
-     *  under lock and ucp_fh::lock at the end. A thread that has entered a call finds the
-     *  same value all the time, see ucp_win_enter() */
+    /** Firehose; NULL: not running. Written with release: at its begin under start_lock,
+     *  at its end under @a lock and ucp_fh::lock. It does not end while a thread is in a
+     *  call that it has entered, see ucp_win_enter() */
     _Atomic(ucp_fh_t*) fh;
-    /** Stands for Firehose where Firehose does not run: has a lock, and empty lists */
+    /** Used in place of Firehose while Firehose does not run: has a lock, and empty
+     *  lists */
     ucp_fh_t        none;
 
     ucp_fh_ways_t   ways;
-    /** Ways in closing_ways. Written under lock; relaxed: a thread that has closed an
-     *  endpoint sees its own */
+    /** Number of ways in closing_ways. Written under @a lock; read without it, relaxed: a
+     *  thread that has closed an endpoint sees at least its own way counted */
     atomic_uint     num_closing;
 
-    /* Firehose ends with the context of the windows here, while other threads may be in
-     * calls for other contexts, see ucp_win_enter() */
-    /** Contexts for one-sided communication, made so far. Relaxed: a thread with a context
-     *  sees that one counted */
+    /* Firehose ends with mem_context, while other threads may be in calls for other
+     * contexts, see ucp_win_enter() */
+    /** Number of contexts for one-sided communication that were made so far. Relaxed: a
+     *  thread that has a context sees at least this context counted */
     atomic_uint     num_contexts;
     /** Whether Firehose is about to end. This field and num_calls are sequentially consistent:
      *  a call counts itself before it reads is_ending, and the thread that ends Firehose sets
@@ -124,9 +131,10 @@ extern ucp_win_t ucp_win;
 
 /** The result of ucp_win_enter(). */
 typedef enum {
-    UCP_WIN_REFUSED,  /**< Firehose is about to end, or has ended */
-    UCP_WIN_ENTERED,
-    UCP_WIN_COUNTED   /**< Likewise, and Firehose does not end before
+    UCP_WIN_REFUSED,  /**< Firehose is about to end, or has ended: the call must not use
+                           it */
+    UCP_WIN_ENTERED,  /**< The call may use Firehose */
+    UCP_WIN_COUNTED   /**< The call may use Firehose, which does not end before
                            ucp_win_leave() */
 } ucp_win_entry_t;
 
@@ -137,8 +145,8 @@ typedef enum {
 extern __thread unsigned ucp_win_depth;
 
 
-/** Enter a call that uses Firehose. Calls are counted where there are several contexts: a
- *  single context does not end during its own calls. */
+/** Enter a call that uses Firehose. Calls are counted only if there are several contexts:
+ *  a single context, and Firehose with it, does not end during calls for this context. */
 static inline ucp_win_entry_t ucp_win_enter(void)
 {
     if (ucs_likely(atomic_load_explicit(&ucp_win.num_contexts,
@@ -167,19 +175,21 @@ static inline void ucp_win_leave(ucp_win_entry_t entry)
     }
 }
 
-/** Enter a call that ends something, and cannot be refused while Firehose is there. Does
- *  not wait: a callback of UCP may have the lock of a worker that another call needs.
- *  Without any lock of this library. */
+/** Enter a call that ends or releases something: it is refused only if Firehose has
+ *  ended. Does not wait for the end of Firehose: the caller may be a callback of UCP,
+ *  under the lock of a worker that other calls need before Firehose can end. Without any
+ *  lock of this library. */
 ucp_win_entry_t ucp_win_enter_always(void);
 
-/** @return Firehose, or NULL, for threads that have entered a call, or only want to know
- *          whether there is one. */
+/** @return Firehose, or NULL. A thread that has not entered a call may only compare the
+ *          result with NULL. */
 static inline ucp_fh_t *ucp_win_fh(void)
 {
     return atomic_load_explicit(&ucp_win.fh, memory_order_acquire);
 }
 
-/** @return the ucp_fh_t whose lock protects ways, for threads that have entered a call. */
+/** @return the ucp_fh_t whose lock protects ways: Firehose, or ucp_win_t::none. For
+ *          threads that have entered a call. */
 static inline ucp_fh_t *ucp_win_tables(void)
 {
     ucp_fh_t *fh = ucp_win_fh();
@@ -188,8 +198,8 @@ static inline ucp_fh_t *ucp_win_tables(void)
 }
 
 
-/* start.c: Firehose is started when the first window is mapped, or the first key to a
- * window unpacked, and ends with the program's context */
+/* start.c: Firehose is started when the program maps the first window, or unpacks the
+ * first key to a window, and ends with ucp_win_t::mem_context */
 
 /** Find out which job this is. To be called once, before all else. */
 void ucp_win_start_init(const predreg_windows_env_t *env);
@@ -197,17 +207,19 @@ void ucp_win_start_init(const predreg_windows_env_t *env);
 /** A context is about to be destroyed: if its windows were served, Firehose ends. */
 void ucp_win_end(ucp_context_h context);
 
-/** Start Firehose for a context of the program, if it was not.
+/** Start Firehose, if it was not started, for the windows of a context of the program.
  *
- *  @return NULL: not possible for this context; the log says why, once. */
+ *  @return Firehose, or NULL if windows of this context cannot be served: the log says
+ *          why, once. */
 ucp_fh_t *ucp_win_start(ucp_context_h context);
 
-/** The same for accesses alone, with any context. */
+/** As ucp_win_start(), but for accesses of a context to windows of peers alone: Firehose
+ *  may serve the windows of another context. */
 ucp_fh_t *ucp_win_start_access(ucp_context_h context);
 
-/** Tell once that memory is pinned as if there were no windows.
+/** Log, once in a process, that windows are pinned as a whole.
  *
- *  @param [in] why  Follows "since ". */
+ *  @param [in] why  The reason, as it follows "since " in a sentence. */
 void ucp_win_tell_pinned(const char *why);
 
 
@@ -218,23 +230,27 @@ void ucp_win_tell_pinned(const char *why);
  *  @param [in] is_shared  Whether the program has made it with mt_workers_shared. */
 void ucp_win_context_add(ucp_context_h context, int is_shared);
 
-/** A context is about to be destroyed. @return whether it was known. */
+/** A context is about to be destroyed: forget it. @return whether it was noted. */
 int ucp_win_context_remove(ucp_context_h context);
 
 /** Note a worker of the program. */
 void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker);
 
-/** A worker is about to be destroyed: wait until no thread helps it. */
+/** A worker is about to be destroyed: forget the worker, and wait until no other thread
+ *  has got it by ucp_win_worker_get(). */
 void ucp_win_worker_remove(ucp_worker_h worker);
 
 /**
- * Find a worker that this thread may use: any of mode MULTI; and where the program calls UCP
- * for the context by one thread at a time (made without mt_workers_shared, and without a
- * worker of mode MULTI), all of that context. Any other worker belongs to its threads.
+ * Find a worker that this thread may use. These are all workers of mode MULTI; and all
+ * workers of the context, if the program calls UCP for the context by one thread at a
+ * time: the context was made without mt_workers_shared, and has no worker of mode MULTI.
  *
- * @param [in] context  What this thread is in a call for, of itself or of a worker.
- * @param [in] number   From 0 on.
- * @return NULL: no more; else the worker is not destroyed before ucp_win_worker_put().
+ * @param [in] context  The context, or the context of the worker, for which the program
+ *                      has called UCP in this thread.
+ * @param [in] number  Number of the worker among those that this thread may use, from 0
+ *         on.
+ * @return the worker, which is not destroyed before ucp_win_worker_put(); NULL: there are
+ *         no more workers.
  */
 ucp_win_worker_t *ucp_win_worker_get(ucp_context_h context, unsigned number);
 void ucp_win_worker_put(ucp_win_worker_t *worker);
@@ -248,90 +264,99 @@ static inline ucp_win_way_t *ucp_win_way_find(ucp_ep_h ep)
     return (ucp_win_way_t*)ucs_map_find(&ucp_win.by_ep, ep);
 }
 
-/** A question about a way. Called under win.lock and ucp_fh::lock. */
+/** A question about a way. Asked under win.lock and ucp_fh::lock. */
 typedef int (*ucp_win_way_is_t)(const ucp_win_way_t *way);
 
-/** @return the first way of a worker with the answer 1 in a list of ucp_win, with one more
- *          reference, or NULL. */
+/** Find a way in ucp_win_t::open_ways or closing_ways.
+ *
+ *  @return the first way of a worker for which @a is returns 1, with a reference for the
+ *          caller; or NULL. */
 ucp_win_way_t *ucp_win_way_get(const ucs_list_link_t *ways, ucp_worker_h worker,
                                ucp_win_way_is_t is);
 
 
 /* flush.c: progress and flushes while a thread waits */
 
-/** How long a call waits for operations on endpoints at most, ns. UCP would not wait in these
- *  calls: a peer that makes no progress may wait for this thread to return from the call. */
+/** How long a call of the program waits for operations on endpoints at most, ns: UCP
+ *  itself would not wait in such a call, and a peer that makes no progress may wait for
+ *  this thread to return from the call. */
 #define UCP_WIN_PATIENCE (1 * UCS_NSEC_PER_SEC)
 
-/** Progress a worker. If the worker has nothing to do, call ucp_win_ways_help(). */
+/** Progress a worker. If the worker has nothing to do, call ucp_win_ways_help(), and
+ *  leave the processor to other threads. */
 void ucp_win_worker_progress(ucp_context_h context, ucp_worker_h worker);
 
-/** Progress and flush all workers that this thread may use in a call for a context: a peer
- *  may wait for firehoses used on another worker, or for emulation by UCX there. Not in a
+/** Progress all workers that this thread may use in a call for a context, and begin the
+ *  flushes that are due: a peer may wait for firehoses in use on one of these workers, or
+ *  for an operation that UCX emulates in the progress of such a worker. Not in a
  *  callback. */
 void ucp_win_ways_help(ucp_context_h context);
 
-/** Flush all operations on these workers, for a second at most; in a callback, do
- *  nothing. */
+/** Flush all operations on the workers that this thread may use in a call for a context,
+ *  and wait for UCP_WIN_PATIENCE at most. In a callback, do nothing. */
 void ucp_win_ways_flush(ucp_context_h context);
 
-/** Wait for a request of UCP on a way, for a second at most, or not at all if the wait before
- *  took longer: a peer may wait for this very thread. Not in a callback.
+/** Wait for a request of UCP on a way, for UCP_WIN_PATIENCE at most: the peer may wait
+ *  for this very thread. If the last wait on this way was in vain, progress the worker
+ *  only once. Not in a callback.
  *
- *  @return its status; UCS_INPROGRESS: the request goes on. */
+ *  @return the status of the request; UCS_INPROGRESS: the request goes on. */
 ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request);
 
 
 /* close.c: what is due for ways after progress, and the end of endpoints */
 
-/** A worker was progressed: now and then, do what is due for its ways. A thread whose progress
- *  finds nothing to do a few times in a row polls. It may poll for a process that waits for
- *  this one, on the processor that Firehose's thread would need: so the polling thread answers
- *  peers. */
+/** The program has progressed a worker: now and then, do what is due for its ways. If
+ *  progress has found nothing to do a few times in a row, this thread is taken to poll,
+ *  maybe for a peer that waits for an answer of this process. The thread then answers
+ *  peers itself, since it may poll on the processor that Firehose's thread would need. */
 void ucp_win_way_progressed(ucp_worker_h worker, int is_idle);
 
 /**
- * An endpoint is about to be closed: a flush begins, whose end frees the firehoses and keys
- * of the endpoint. Does not wait for the flush, and may be called in a callback.
+ * The program is about to close an endpoint: begin a last flush, at whose end the
+ * firehoses and keys of the endpoint are freed. Does not wait for the flush, and may be
+ * called in a callback.
  *
- * @return the first argument for ucp_win_way_closed(); NULL: not to be called.
+ * @return the first argument for ucp_win_way_closed(); NULL: the caller need not call
+ *         ucp_win_way_closed().
  */
 void *ucp_win_way_begin_close(ucp_ep_h ep);
 
-/** UCP has closed the endpoint, or has refused to do so. When the last flush has ended, the
- *  keys are destroyed: in this call, or when the worker is progressed or destroyed. */
+/** UCP has closed the endpoint, or has refused to do so. The keys of a closed endpoint
+ *  are destroyed once the last flush has ended: in this call, or when the worker is
+ *  progressed or destroyed. */
 void ucp_win_way_closed(void *closing, int is_refused);
 
-/** A worker is about to be destroyed: begin the last flushes of all of its endpoints, wait for
- *  them, a second at most, and destroy the keys. */
+/** A worker is about to be destroyed: begin the last flushes of all its endpoints, wait
+ *  for these flushes for UCP_WIN_PATIENCE at most, and destroy the keys. */
 void ucp_win_way_close_worker(ucp_worker_h worker);
 
 
 /* acquire.c */
 
 /**
- * Get the piece of an operation, and the key of its first bucket. Waits for firehoses, and
- * progresses the worker meanwhile, unless this thread is in a callback of the worker.
+ * Get the piece of an operation, and the key of its first bucket. Waits for firehoses,
+ * and progresses the worker meanwhile, unless this thread is in a callback of the worker.
  *
- * @return UCS_ERR_INVALID_ADDR if the memory is not exposed any more;
- *         UCS_ERR_NO_RESOURCE if a callback waits in vain;
+ * @return UCS_OK; UCS_ERR_INVALID_ADDR if the memory is not exposed any more;
+ *         UCS_ERR_NO_RESOURCE if this thread is in a callback, and has waited in vain;
  *         UCS_ERR_CANCELED if a callback has closed the endpoint meanwhile;
- *         UCS_ERR_EXCEEDS_LIMIT if the peer has no room for a minute;
- *         UCS_ERR_NO_MEMORY; or why the peer is gone.
+ *         UCS_ERR_EXCEEDS_LIMIT if the peer has no room for a minute; UCS_ERR_NO_MEMORY;
+ *         or why the peer is gone.
  */
 ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint64_t address, size_t length,
                              ucp_fh_piece_t **piece_p, ucp_fh_chunk_t *chunk);
 
-/** Release and free pieces: all reads have completed, or nothing went through the pieces.
- *  After the end of Firehose, only free them. Without lock. */
+/** Release and free pieces: all reads through these pieces have completed, or nothing
+ *  went through them. After the end of Firehose, only free the pieces. Without lock. */
 void ucp_win_pieces_end(ucs_list_link_t *pieces);
 void ucp_win_piece_end(ucp_fh_piece_t *piece);
 
-/** @return whether an operation on memory of a peer, which has its piece, should be
- *          completed before its call returns, if that does not take long: where several
- *          threads may have workers, and others have less than half of the peer's
- *          firehoses left. Nobody can tell when a thread calls UCP for its worker again,
- *          and other threads must not wait for that. */
+/** @return whether an operation that has got a piece should be completed before its call
+ *          returns, if this does not take long. So it is if ucp_win_t::is_threaded is
+ *          set, and more than half of the peer's firehoses are in use: other threads may
+ *          need these firehoses, and this thread may not call UCP for its worker again
+ *          for long. */
 int ucp_win_peer_is_scarce(uint32_t peer);
 
 #endif
