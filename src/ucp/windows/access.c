@@ -17,19 +17,19 @@ typedef struct {
     ucp_ep_h         ep;
     ucp_win_remote_t *window;
     ucp_win_way_t    *way;
-    int              is_read; /* Whether the firehoses are free when the request is
-                                 complete, and not after a flush */
-    int              is_implicit; /* The program waits for a flush, and not for the
-                                     operation */
-    int              is_apart; /* Whether UCP registers the local buffer of each chunk by
-                                  itself, and not the whole buffer once */
-    int              goes_on; /* Whether a chunk that was posted, and whose request was freed,
-                                 is not complete */
+    int              is_read; /* Whether the firehoses may be released when the request is
+                                 complete, not only after a flush */
+    int              is_implicit; /* Whether the program gets no request, and waits for a
+                                     flush instead */
+    int              is_apart; /* Whether UCP registers the local buffer chunk by chunk,
+                                  not the whole buffer once */
+    int              goes_on; /* Whether a chunk goes on that was posted and whose request
+                                 was freed */
     ucp_fh_piece_t   *piece;  /* Of the present chunk, or NULL */
 } access_t;
 
 
-/* The parameters of operations whose requests the program does not get */
+/* The parameters for UCP of operations whose requests the program does not get */
 static const ucp_request_param_t no_param = {.op_attr_mask = 0};
 
 
@@ -62,10 +62,10 @@ static int enter(ucp_win_entry_t *entry_p)
     return 0;
 }
 
-/* Find the window and the way of an access. The way is that of the endpoint of the access: the
- * key may have been unpacked for another endpoint to the same peer. Another thread may be
- * closing that other endpoint; whatever is read of its way, it is not the endpoint of the
- * access */
+/* Find the window and the way of an access. The key may have been unpacked for another
+ * endpoint to the same peer than that of the access: then find the way by the endpoint.
+ * The comparison needs no lock: even if another thread is closing the other endpoint and
+ * writes way->super.ep, the value read is never the endpoint of the access */
 static ucs_status_t start(access_t *access, ucp_rkey_h rkey)
 {
     ucp_win_remote_t *window = ucp_win_remote_find(rkey);
@@ -86,7 +86,8 @@ static ucs_status_t start(access_t *access, ucp_rkey_h rkey)
         return UCS_ERR_INVALID_PARAM;
     }
 
-    if (ucs_unlikely(way->super.max_unflushed == 0)) { /* No key was unpacked for it */
+    if (ucs_unlikely(way->super.max_unflushed == 0)) { /* The way has no peer yet: no key
+                                                          was unpacked for its endpoint */
         ucp_win_way_connect(ucp_win_fh(), way, window->peer);
     }
 
@@ -95,7 +96,8 @@ static ucs_status_t start(access_t *access, ucp_rkey_h rkey)
     return UCS_OK;
 }
 
-/* All that goes through the present piece is posted */
+/* All chunks that go through the present piece are posted: keep the piece until a
+ * flush */
 static void keep(access_t *access)
 {
     if (access->piece != NULL) {
@@ -104,17 +106,18 @@ static void keep(access_t *access)
     }
 }
 
-/* Whether a flush can stand for an operation: not if the parameters ask for a request, or for
- * none */
+/* Whether the program can get the request of a flush in place of that of an operation:
+ * not if the parameters insist on a request, or on none */
 static int may_be_flush(const ucp_request_param_t *param)
 {
     return !(param->op_attr_mask & (UCP_OP_ATTR_FLAG_NO_IMM_CMPL |
                                     UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL));
 }
 
-/* Whether an access has to be completed before its call returns. If so, @a plain has the
- * parameters for the access, without a callback: many programs set the data of a callback only
- * when they have got the request */
+/* Whether an access has to be completed before its call returns, see
+ * ucp_win_peer_is_scarce(). If so, @a plain has the parameters for the access, without
+ * the program's callback: many programs set the data of the callback only when they have
+ * got the request */
 static int is_scarce(const access_t *access, const ucp_request_param_t *param,
                      ucp_request_param_t *plain)
 {
@@ -122,10 +125,11 @@ static int is_scarce(const access_t *access, const ucp_request_param_t *param,
            may_be_flush(param) && ucp_win_ticket_strip(param, plain);
 }
 
-/* The chunks of an access were posted without requests for the program, and some of them go
- * on. @return the request of a flush, which does not end before the access; NULL if the program
- * waits for a flush of its own. A flush accepts the fields for the request, the callback and
- * its argument, and no other field */
+/* The chunks of an access were posted without requests for the program, and some of them
+ * go on.
+ * @return the request of a flush, which does not end before the access; NULL if the
+ * program waits for a flush of its own. The flush gets the fields for the request, the
+ * callback and its argument: UCP accepts no other field for a flush */
 static ucs_status_ptr_t
 follow(access_t *access, const ucp_request_param_t *param)
 {
@@ -142,9 +146,11 @@ follow(access_t *access, const ucp_request_param_t *param)
     return ucp_win_flush_nbx(access->way->super.worker, access->way->super.ep, &flush);
 }
 
-/* Complete an access that was posted, if that does not take too long, see ucp_win_way_wait().
- * @return the status of the access, or the request that the program waits for. A callback of
- * UCP may close the endpoint meanwhile: a reference keeps the way */
+/* Complete an access that was posted, if this does not take too long, see
+ * ucp_win_way_wait().
+ * @return the status of the access, or a request for the program to wait for. A callback
+ * of UCP may close the endpoint meanwhile: so this function holds a reference to the
+ * way */
 static ucs_status_ptr_t finish(access_t *access, ucs_status_ptr_t request,
                                const ucp_request_param_t *param)
 {
@@ -175,7 +181,7 @@ static int has_piece(const access_t *access, uint64_t address)
            ucp_fh_run_has(&access->piece->request.run, address >> link->shift);
 }
 
-/* A chunk of the exposed buckets of a window */
+/* Get the next chunk of an access, in an exposed bucket of its window */
 static ucs_status_t
 next_in_buckets(access_t *access, uint64_t address, size_t length,
                 ucp_fh_chunk_t *chunk)
@@ -198,7 +204,8 @@ next_in_buckets(access_t *access, uint64_t address, size_t length,
                              length, !access->is_read, chunk);
 }
 
-/* Find the key of the bytes from an offset on, and how far it goes */
+/* Get the next chunk of an access, which begins after @a done bytes: its key, and its
+ * length */
 static ucs_status_t
 next_chunk(access_t *access, size_t done, ucp_fh_chunk_t *chunk)
 {
@@ -262,11 +269,13 @@ static ucs_status_t post_chunks(access_t *access, ucp_fh_chunk_t *chunk)
     }
 }
 
-/* @return UCS_OK if an access may have several chunks */
+/* @return UCS_OK if an access may be posted in several chunks, or an error for the
+ *         program */
 static ucs_status_t
 check_chunks(const access_t *access, const ucp_request_param_t *param)
 {
-    if (access->super.kind == UCP_FH_OP_ATOMIC) { /* Its address is not aligned */
+    if (access->super.kind == UCP_FH_OP_ATOMIC) { /* In two buckets only if its address is
+                                                     not aligned */
         return UCS_ERR_INVALID_PARAM;
     }
 
@@ -280,8 +289,8 @@ check_chunks(const access_t *access, const ucp_request_param_t *param)
     return UCS_OK;
 }
 
-/* Post a put or get of several chunks. If a chunk goes on, the program gets the request of a
- * flush, see follow(). @a chunk: the first one */
+/* Post a put or get of several chunks, from the first one, @a chunk, on. If a chunk goes
+ * on, the program gets the request of a flush, see follow() */
 static ucs_status_ptr_t access_chunks(access_t *access, ucp_fh_chunk_t *chunk,
                                       const ucp_request_param_t *param)
 {
@@ -306,7 +315,8 @@ post(const access_t *access, ucp_rkey_h rkey, const ucp_request_param_t *param)
     return ucp_fh_post(access->ep, &access->super, 0, access->super.count, rkey, param);
 }
 
-/* An access of one chunk: the program gets UCP's own request */
+/* Post an access of one chunk: the program gets UCP's own request, unless firehoses are
+ * scarce */
 static ucs_status_ptr_t access_one(access_t *access, const ucp_fh_chunk_t *chunk,
                                    const ucp_request_param_t *param)
 {
@@ -332,8 +342,8 @@ static ucs_status_ptr_t access_one(access_t *access, const ucp_fh_chunk_t *chunk
     return ucp_win_ticket_issued(ticket, post(access, chunk->rkey, &ticket->param));
 }
 
-/* @return the key for a write by a memo (way.h), or NULL. Where threads wait for each other's
- * workers, there are no such writes: each access has to look whether firehoses are scarce */
+/* @return the key for a write by a memo (way.h), or NULL. If is_threaded is set, no write
+ * goes by a memo: each access has to look whether firehoses are scarce */
 static ucp_rkey_h find_memo(const access_t *access)
 {
     return (access->is_read ||
@@ -431,7 +441,8 @@ ucs_status_ptr_t ucp_win_get_nbx(ucp_ep_h ep, void *buffer, size_t count,
     return access_window(&access, rkey, param);
 }
 
-/* The program waits for a flush, not for this access */
+/* Begin an access for which the program gets no request, and waits by a flush of its
+ * own */
 static ucs_status_t
 access_implicit(ucp_fh_op_kind_t kind, ucp_ep_h ep, const void *buffer,
                 size_t length, uint64_t remote_addr, ucp_rkey_h rkey)

@@ -13,17 +13,18 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* How long a callback, which cannot flush, waits for firehoses, ns */
+/* How long a thread in a callback waits for firehoses, ns. Such a thread cannot flush,
+ * and may wait for its own operations */
 #define PATIENCE_CALLBACK (10 * UCS_NSEC_PER_SEC)
 
-/* The log tells of an operation that has waited for firehoses for so long, ns */
+/* When an operation has waited for firehoses for this time, the log says so, ns */
 #define PATIENCE_TELL (10 * UCS_NSEC_PER_SEC)
 
-/* How long this process asks a peer without room again, ns */
+/* How long this process asks a peer that has no room again and again, ns */
 #define PATIENCE_ROOM (60 * UCS_NSEC_PER_SEC)
 
-/* How long a thread sleeps before the next question to a peer without room, which costs both
- * of them two messages, ns */
+/* How long a thread sleeps before it asks a peer without room again, ns: each time costs
+ * both processes two messages */
 #define SLEEP 1000000
 
 
@@ -59,7 +60,7 @@ void ucp_win_piece_end(ucp_fh_piece_t *piece)
     ucp_win_pieces_end(&pieces);
 }
 
-/* Whether operations have more than half of a peer's firehoses */
+/* Whether more than half of a peer's firehoses are in use by operations */
 static int are_scarce(ucp_fh_t *fh, uint32_t peer)
 {
     const ucp_fh_peer_t *p = &fh->remote.peers[peer];
@@ -78,8 +79,8 @@ int ucp_win_peer_is_scarce(uint32_t peer)
            are_scarce(ucp_win_fh(), peer) && !ucp_win.env->is_in_progress();
 }
 
-/* Under ucp_fh::lock: the request of a piece has ended. A thread waits for it, and looks at its
- * status */
+/* Under ucp_fh::lock: the request of a piece has ended. There is nothing to do: a thread
+ * waits for the request, and looks at its status */
 static void piece_ended(ucp_fh_comp_t *self)
 {
 }
@@ -105,8 +106,9 @@ static int has_ended(ucp_fh_t *fh, const ucp_fh_piece_t *piece)
     return ret;
 }
 
-/* Wait no longer for a request. @return 0: the request has ended meanwhile; else the thread that
- * ends the request frees the piece */
+/* Wait no longer for the request of a piece. @return 0: the request has ended meanwhile,
+ * and this thread still has the piece; else the thread that ends the request frees the
+ * piece */
 static int give_up(ucp_fh_t *fh, ucp_fh_piece_t *piece)
 {
     int is_pending;
@@ -120,8 +122,9 @@ static int give_up(ucp_fh_t *fh, ucp_fh_piece_t *piece)
     return is_pending;
 }
 
-/* A callback may not progress its worker: other threads, and that of Firehose, end the
- * request. @return 0: given up */
+/* Wait for a request, in a callback, which may not progress its worker: the request ends
+ * by other threads of the program and by Firehose's thread. @return 0: this thread has
+ * given up, and the thread that ends the request frees the piece */
 static int wait_in_callback(ucp_fh_t *fh, ucp_fh_piece_t *piece)
 {
     uint64_t end = ucs_monotonic_ns() + PATIENCE_CALLBACK;
@@ -149,8 +152,9 @@ static void tell_of_wait(uint32_t peer)
     }
 }
 
-/* Wait for a request, and flush the way meanwhile, since this thread may have used the firehoses
- * itself. There is no time limit: the operation has no status to return before */
+/* Wait for a request, and flush the way meanwhile, since the firehoses may be in use by
+ * operations of this thread. There is no time limit: the operation would have no status
+ * to return at its end */
 static void wait_outside(ucp_fh_t *fh, ucp_fh_piece_t *piece, const ucp_win_way_t *way)
 {
     uint64_t end = ucs_monotonic_ns() + PATIENCE_TELL;
@@ -180,8 +184,8 @@ static void complain_of_callback(void)
     }
 }
 
-/* Wait for a request without an immediate grant. @return 0: given up, and the thread that
- * ends the request frees the piece */
+/* Wait for a request that was not granted at once. @return 0: this thread has given up,
+ * and the thread that ends the request frees the piece */
 static int wait(ucp_fh_t *fh, ucp_fh_piece_t *piece, const ucp_win_way_t *way)
 {
     ucp_fh_settle(fh);
@@ -193,8 +197,10 @@ static int wait(ucp_fh_t *fh, ucp_fh_piece_t *piece, const ucp_win_way_t *way)
     return 1;
 }
 
-/* @param [out] is_answer_p  Whether this thread has waited: the status is the peer's
- *                           answer */
+/* Get a piece, or fail: the peer is asked once.
+ *
+ * @param [out] is_answer_p  Whether this thread has waited, so that the status is the
+ *                           answer of the peer */
 static ucs_status_t
 try_acquire(ucp_fh_t *fh, ucp_win_way_t *way, const ucp_fh_run_t *run, uint64_t address,
             ucp_fh_piece_t **piece_p, ucp_fh_chunk_t *chunk, int *is_answer_p)
@@ -232,8 +238,10 @@ try_acquire(ucp_fh_t *fh, ucp_win_way_t *way, const ucp_fh_run_t *run, uint64_t 
     return UCS_OK;
 }
 
-/* The peer has no room just now. @param [inout] end_p  Time of the last question; 0: the first
- * one was just answered. @return whether to ask the peer again */
+/* A peer has answered that there is no room. @return whether to ask the peer again.
+ *
+ * @param [inout] end_p  Time until which to ask, set here at the first answer; 0: this is
+ *                       the first answer */
 static int has_patience(uint64_t *end_p)
 {
     if (ucp_win.env->is_in_progress()) {
@@ -257,7 +265,7 @@ static void complain_of_room(uint32_t peer, size_t length, ucs_status_t status)
               (int)(PATIENCE_ROOM / UCS_NSEC_PER_SEC), ucs_status_string(status));
 }
 
-/* Give unused firehoses back to a peer. @return whether there were any */
+/* Give unused firehoses back to a peer, @a num at most. @return whether there were any */
 static int shed(ucp_fh_t *fh, uint32_t peer, uint64_t num)
 {
     int are_shed;
@@ -271,8 +279,8 @@ static int shed(ucp_fh_t *fh, uint32_t peer, uint64_t num)
     return are_shed;
 }
 
-/* Let a peer without room get room: this process gives unused firehoses back, or sleeps until
- * other processes may have done so. Not in a callback */
+/* Help a peer without room to get room: give unused firehoses back, or, if there are
+ * none, sleep while other processes may do so. Not in a callback */
 static void make_room(ucp_fh_t *fh, ucp_win_way_t *way, const ucp_fh_run_t *run)
 {
     struct timespec pause = {.tv_nsec = SLEEP};
@@ -284,7 +292,8 @@ static void make_room(ucp_fh_t *fh, ucp_win_way_t *way, const ucp_fh_run_t *run)
     }
 }
 
-/* Whether the peer may have room when it is asked again */
+/* Whether a peer has answered that there is no room: when asked again, there may be
+ * room */
 static int is_refusal(ucs_status_t status)
 {
     return (status == UCS_ERR_EXCEEDS_LIMIT) || (status == UCS_ERR_NO_MEMORY);

@@ -9,18 +9,21 @@
 #include <ucs/base/clock.h>
 #include <ucs/debug/log_def.h>
 
-/* One of LOOK_EVERY progress calls looks at the ways of its worker. Chance says which: with a
- * counter, a thread that progresses two workers in turn would look at the same one each time */
+/* One of LOOK_EVERY calls of progress looks at the ways of its worker. Chance says which
+ * call: with a counter, a thread that progresses two workers in turn would look at the
+ * ways of one of these workers alone */
 #define LOOK_EVERY 16
 
-/* A thread polls if so many progress calls in a row had nothing to do. Most flushes have some
- * such calls, and to answer peers after each of them would cost half a microsecond */
+/* After this number of calls of progress in a row without anything to do, a thread is
+ * taken to poll. Not after the first one: most flushes have some such calls, and to
+ * answer peers in each would cost half a microsecond */
 #define POLLS_AFTER 4
 
 
-/* Take a way of a worker out of the closing ways: one without flushes under way, or an abandoned
- * one. A way whose last flush UCP has refused is complete only when the worker ends.
- * @param [in] is_last  Whether the worker ends. @return NULL: there is none */
+/* Take a way of a worker out of ucp_win_t::closing_ways whose operations are complete: no
+ * flush is under way, or the way is abandoned. A way whose last flush UCP has refused is
+ * complete only when the worker ends. Release its pieces, and put its keys into its trash.
+ * @param [in] is_last  Whether the worker ends. @return the way, or NULL */
 static ucp_win_way_t *take_complete(ucp_worker_h worker, int is_last)
 {
     ucp_fh_t *fh         = ucp_win_tables();
@@ -46,8 +49,8 @@ static ucp_win_way_t *take_complete(ucp_worker_h worker, int is_last)
     return found;
 }
 
-/* Do what is due for closing ways of a worker. By a thread that may use the worker, and not in
- * a callback */
+/* Destroy the keys of all closing ways of a worker whose operations are complete. By a
+ * thread that may use the worker, and not in a callback */
 static void end_complete(ucp_worker_h worker, int is_last)
 {
     ucp_win_way_t *way;
@@ -58,18 +61,19 @@ static void end_complete(ucp_worker_h worker, int is_last)
     }
 }
 
-/* Whether a worker is one of the context whose windows are served: as long as such a worker is
- * there, Firehose does not end. Workers of other contexts, and Firehose's own worker, are not
- * such workers. To be called when Firehose is known to run */
+/* Whether a worker belongs to the context whose windows are served: as long as such a
+ * worker exists, Firehose does not end. The answer is 0 for workers of other contexts,
+ * and for Firehose's own worker. To be called when Firehose is known to run */
 static int is_served(ucp_worker_h worker)
 {
-    /* mem_context was written before Firehose was made known, and does not change any
+    /* Without lock: mem_context was written before ucp_win_t::fh, and does not change any
      * more */
     return ucs_map_find(&ucp_win.contexts, worker) == ucp_win.mem_context;
 }
 
-/* Do what is due for ways of a worker, but not for those of Firehose's own worker, which
- * Firehose progresses under locks */
+/* Begin the flushes that are due for ways of a worker, and destroy keys of its closing
+ * ways. Not for Firehose's own worker, which is in no map: Firehose progresses that
+ * worker under locks */
 static void look(ucp_fh_t *fh, ucp_worker_h worker)
 {
     if ((fh != NULL) &&
@@ -87,7 +91,7 @@ static int is_time_to_look(void)
 {
     static __thread uint32_t number;
 
-    number = (number * 1664525) + 1013904223; /* Of Numerical Recipes */
+    number = (number * 1664525) + 1013904223; /* Generator from Numerical Recipes */
     return number < UINT32_MAX / LOOK_EVERY;
 }
 
@@ -112,8 +116,9 @@ void ucp_win_way_progressed(ucp_worker_h worker, int is_idle)
     ucp_win_leave(entry);
 }
 
-/* The endpoint of a way is about to be closed. Reads are in no list, so a way with keys is
- * flushed whether or not it has pieces */
+/* The endpoint of a way is about to be closed: begin the last flush if the way has
+ * unpacked keys. Even if its lists have no pieces, since pieces of reads are in no
+ * list */
 static void begin_close(ucp_win_way_t *way)
 {
     ucp_fh_t *fh = ucp_win_tables();
@@ -127,7 +132,8 @@ static void begin_close(ucp_win_way_t *way)
     way->is_unflushed = has_keys &&
                         !ucp_fh_way_flush(fh, &way->super, UCP_FH_FLUSH_ALWAYS);
     way->closing_ep   = way->super.ep;
-    way->super.ep     = NULL; /* UCP may soon give a new endpoint the same address */
+    way->super.ep     = NULL; /* Since UCP may soon make a new endpoint at the same
+                                 address */
 }
 
 void *ucp_win_way_begin_close(ucp_ep_h ep)
@@ -143,7 +149,8 @@ void *ucp_win_way_begin_close(ucp_ep_h ep)
     return way;
 }
 
-/* UCP has not closed the endpoint. The map mostly has room for the way, which was there before */
+/* UCP has refused to close the endpoint: open its way again. The map mostly has room for
+ * the way, since the way was in the map before */
 static void reopen(ucp_win_way_t *way)
 {
     ucp_fh_t *fh = ucp_win_tables();
@@ -183,8 +190,9 @@ void ucp_win_way_closed(void *closing, int is_refused)
     ucp_win_leave(entry);
 }
 
-/* Take all operations on closing ways of a worker, which ends now, for complete. Flushes under
- * way still find the ways */
+/* Abandon all closing ways of a worker, which ends now: take their operations for
+ * complete. The ways stay in memory for flushes that are under way, which have
+ * references */
 static void abandon_closing(ucp_worker_h worker)
 {
     ucp_fh_t *fh = ucp_win_tables();
@@ -208,7 +216,7 @@ static int is_any(const ucp_win_way_t *way)
 }
 
 /* Wait until the last flushes of all closing endpoints of a worker have ended, and free
- * their ways */
+ * their ways. After UCP_WIN_PATIENCE, abandon the ways that are left */
 static void end_all(ucp_worker_h worker)
 {
     ucp_context_h context = ucs_map_find(&ucp_win.contexts, worker);

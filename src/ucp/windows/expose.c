@@ -14,20 +14,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shortest window, bytes: a shorter one saves little */
+/* Shortest memory that becomes a window, bytes: shorter memory is pinned as a whole,
+ * since a window would save little */
 #define MIN_LENGTH (1ul << 20)
 
 
-/* The bytes of a window before its whole buckets, or after its whole buckets: pinned if another
- * window shares the bucket */
+/* The bytes of a window before its whole buckets, or after these: they are pinned, and
+ * not exposed, if another window shares their bucket */
 typedef struct {
-    ucp_mem_h memh;   /* NULL: no such bytes */
+    ucp_mem_h memh;   /* NULL: the window has no such bytes */
     void      *packed;
     size_t    length; /* Of @a packed */
 } edge_t;
 
 
-/* A window. Does not change, once exposed */
+/* A window. Does not change once it is exposed */
 typedef struct {
     ucp_win_range_t range;
     edge_t          head;
@@ -50,17 +51,18 @@ static int is_large(const ucp_mem_map_params_t *params)
             (params->memory_type == UCS_MEMORY_TYPE_HOST));
 }
 
-/* Fields and flags of ucp_mem_map_params_t in UCX 1.13 to 1.23 (ucp.h), as numbers: the headers
- * of the build may lack some. Not served are memory of another process
- * (EXPORTED_MEMH_BUFFER) and memory to pin now (LOCK); equal keys of peers (SYMMETRIC_RKEY)
- * are a hint only */
+/* Fields and flags of ucp_mem_map_params_t in UCX 1.13 to 1.23 (ucp.h), as numbers, since
+ * the headers of the build may lack some. Memory of another process
+ * (EXPORTED_MEMH_BUFFER) and memory that the program wants pinned now (LOCK) are not
+ * served. Memory with SYMMETRIC_RKEY is served: that flag is only a hint that keys of
+ * peers are equal */
 #define KNOWN_FIELDS  0x3fu
 #define SERVED_FIELDS 0x1fu
 #define KNOWN_FLAGS   0x1fu
 #define SERVED_FLAGS  0x0fu
 
-/* @return whether memory with these fields and flags may be a window. Unknown ones are left to
- * UCP */
+/* @return whether memory with these fields and flags may be a window. Memory with unknown
+ *         fields or flags is left to UCP, and the log says so */
 static int is_served(const ucp_mem_map_params_t *params)
 {
     uint64_t fields = params->field_mask;
@@ -135,8 +137,9 @@ expose_from(ucp_fh_t *fh, window_t *window, uint64_t first, uint64_t last)
     return ucp_fh_expose_apart(fh, (void*)first, last - first, &window->mem);
 }
 
-/* Expose a window; if another one shares its first or last bucket, only the whole buckets.
- * @return UCS_ERR_INVALID_ADDR: no whole bucket */
+/* Expose a window. If another window shares its first or last bucket, expose only its
+ * whole buckets. @return UCS_ERR_INVALID_ADDR if it then has no whole bucket, or another
+ * error */
 static ucs_status_t expose(ucp_fh_t *fh, window_t *window)
 {
     uint64_t bucket = UCS_BIT(fh->shift);
@@ -153,7 +156,8 @@ static ucs_status_t expose(ucp_fh_t *fh, window_t *window)
                             UCS_ERR_INVALID_ADDR;
 }
 
-/* Pack UCP's own key without the parts of managed domains, which have registered one page */
+/* Pack UCP's own key, and take out the parts of managed domains: these domains have
+ * registered only one page */
 static ucs_status_t
 pack_rest(ucp_context_h context, ucp_mem_h memh, void **rest_p, size_t *length_p)
 {
@@ -189,8 +193,8 @@ make_key(const window_t *window, const void *rest, size_t rest_length)
     };
 }
 
-/* With many memory domains a key may get too long for programs. @return
- * UCS_ERR_EXCEEDS_LIMIT then */
+/* Check the length of the key to a window. @return UCS_ERR_EXCEEDS_LIMIT if the key is
+ * too long for programs, as it may be with many memory domains; or another error */
 static ucs_status_t
 check_key(const window_t *window, ucp_context_h context, ucp_mem_h memh)
 {
@@ -297,7 +301,7 @@ int ucp_win_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
 
     *status_p = ucp_win.env->map(context, params, memh_p, &num);
     if ((*status_p != UCS_OK) || (num == 0)) {
-        return 1; /* Nothing is pinned where no domain is managed */
+        return 1; /* If no domain is managed, none pins memory, and no window is needed */
     }
 
     *status_p = window_make(fh, context, *memh_p);
@@ -305,13 +309,15 @@ int ucp_win_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
         return 1;
     }
 
-    /* The caller maps memory anew. If UCP has allocated this memory, nobody has its address yet */
+    /* The caller maps the memory anew, without a window. If UCP has allocated the memory,
+     * it may be freed, since nobody has its address yet */
     ucp_win_tell_pinned(why_pinned(*status_p));
     ucp_mem_unmap(context, *memh_p);
     return 0;
 }
 
-/* Another process may unmap a window at the same time, and wait for this one */
+/* Do work of this thread: a peer may wait for the work. The peer may unmap a window at
+ * the same time, and wait until this thread has flushed its operations */
 static void help(void *context)
 {
     ucp_win_ways_help(context);
@@ -325,9 +331,10 @@ void ucp_win_mem_unmapping(ucp_context_h context, ucp_mem_h memh)
         return;
     }
 
-    /* Without Firehose nothing is pinned, and the edges went with the context. Else the
-     * operations of this thread end first: a peer that unmaps their target waits for them,
-     * while this thread may never call UCP again */
+    /* If Firehose has ended, nothing is pinned any more: the context is destroyed, and
+     * the edges with it. Else flush the operations of this thread first: a peer that
+     * unmaps their target waits for their end, and this thread may never call UCP
+     * again */
     if (ucp_win_fh() != NULL) {
         ucp_win_ways_flush(context);
         (void)ucp_fh_unexpose_with(window->mem, ucp_win.env->is_in_progress() ?

@@ -33,8 +33,8 @@ void ucp_win_worker_progress(ucp_context_h context, ucp_worker_h worker)
     }
 }
 
-/* Progress a worker, once at least, until a request is complete, or until a time. @return the
- * status of the request */
+/* Progress a worker until a request is complete, or until the time @a end, but once at
+ * least if the request is not complete yet. @return the status of the request */
 static ucs_status_t
 wait_until(ucp_context_h context, ucp_worker_h worker, void *request, uint64_t end)
 {
@@ -68,8 +68,8 @@ static int is_begun(const ucp_win_way_t *way)
     return (way->super.num_unflushed > 0) || (way->super.num_flushes > 0);
 }
 
-/* Flush the endpoints of a worker that only this thread uses now, until a time at most. Endpoints
- * without operations are left alone, since they may not be connected yet */
+/* Flush the endpoints of a worker that only this thread uses now, until the time @a end
+ * at most. Leave endpoints without operations alone: some may not be connected yet */
 static void flush_own(ucp_fh_t *fh, const ucp_win_worker_t *worker, uint64_t end)
 {
     ucp_win_way_t *way;
@@ -83,9 +83,10 @@ static void flush_own(ucp_fh_t *fh, const ucp_win_worker_t *worker, uint64_t end
     }
 }
 
-/* Flush a worker on which other threads may begin operations and close endpoints meanwhile: the
- * worker as a whole, since nobody can tell how long an endpoint is open. UCX 1.18 asserts if
- * another thread closes one of its endpoints by force before that flush has ended */
+/* Flush a worker on which other threads may begin operations and close endpoints
+ * meanwhile. Flush the worker as a whole, since this thread cannot tell how long an
+ * endpoint stays open. But UCX 1.18 fails an assertion if another thread closes an
+ * endpoint by force before this flush has ended */
 static void flush_multi(const ucp_win_worker_t *worker, uint64_t end)
 {
     const ucp_request_param_t param = {.op_attr_mask = 0};

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The library begins no flush of a way with fewer unflushed pieces, unless others want its
- * firehoses */
+/* The library begins no flush of a way with fewer unflushed pieces than this, unless
+ * other requests, or the peer, want the way's firehoses */
 #define MIN_UNFLUSHED 64
 
 
@@ -21,8 +21,8 @@ int ucp_win_serves(ucp_rkey_h rkey)
     return ucp_win_remote_find(rkey) != NULL;
 }
 
-/* Connect to a peer by the address in its key. The first message to the peer tells the address
- * of this process */
+/* Connect to a peer by the address in its key. The first message to the peer has the
+ * address of this process, by which the peer connects as well */
 static ucs_status_t get_known(ucp_fh_t *fh, const ucp_win_key_t *key)
 {
     size_t length = key->head.lengths[UCP_WIN_KEY_ADDRESS];
@@ -50,7 +50,7 @@ static ucs_status_t get_known(ucp_fh_t *fh, const ucp_win_key_t *key)
     return (status == UCS_ERR_ALREADY_EXISTS) ? UCS_OK : status;
 }
 
-/* Unpack the key to an edge, merged with UCP's own key */
+/* Merge UCP's own key into the key to an edge, and unpack the merged key */
 static ucs_status_t unpack_edge(ucp_ep_h ep, const ucp_win_key_t *key,
                                 ucp_win_key_part_t part, ucp_rkey_h *rkey_p)
 {
@@ -96,8 +96,8 @@ remote_alloc(const ucp_win_key_t *key, ucp_win_way_t *way)
     return remote;
 }
 
-/* Make the window of a peer for an unpacked key. Takes the reference to the way, unless it
- * fails */
+/* Make the window of a peer for an unpacked key. Unless this fails, the window has the
+ * caller's reference to the way */
 static ucs_status_t
 make(ucp_win_way_t *way, const ucp_win_key_t *key, ucp_rkey_h rkey)
 {
@@ -242,9 +242,10 @@ static int compare(uint64_t first, uint64_t second)
     return (first > second) - (first < second);
 }
 
-/* UCP has compared the parts for domains without need for pinned memory, if there are any.
- * Equal keys may take each other's place, so that both have to be of the same memory of the
- * same process. Keys of other memory come first */
+/* Compare two keys further if UCP has found their parts for domains without need for
+ * pinned memory equal. The program may use equal keys in place of each other: both have
+ * to be of the same memory of the same process. Keys to other memory than windows come
+ * first */
 void ucp_win_rkey_compare(ucp_rkey_h rkey1, ucp_rkey_h rkey2, int *result_p)
 {
     const ucp_win_remote_t *remote1 = ucp_win_remote_find(rkey1);

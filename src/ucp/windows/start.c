@@ -14,7 +14,8 @@
 
 #include <stdlib.h>
 
-/* Most bytes of an address: the rest of a key has some 300 */
+/* Most bytes of an address of Firehose in the key to a window: the rest of the
+ * key has some 300 bytes, and UCP_WIN_KEY_MAX bounds the key */
 #define MAX_ADDRESS 700
 
 
@@ -27,8 +28,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* @return a number that tells jobs apart, the same in all processes of a job: processes of two
- * jobs may meet */
+/* @return a number that all processes of a job have, and other jobs do not: processes of
+ *         two jobs may exchange keys, and have to notice so */
 static uint64_t get_job(void)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID",
@@ -71,10 +72,11 @@ void ucp_win_tell_pinned(const char *why)
     }
 }
 
-/* The queues of Firehose's own worker need no room for a flood of messages of 8 KB: with UCX's
- * own lengths the worker has 24 MB pinned. These settings are common to all transports of
- * InfiniBand: UCX 1.13 knows settings of single transports, such as RC_VERBS_RX_QUEUE_LEN, in
- * the environment only. A version of UCX without one of these refuses it */
+/* Make the queues of Firehose's own worker short: with UCX's own lengths, for a flood of
+ * messages of 8 KB, the worker would have 24 MB pinned. These settings are for all
+ * transports of InfiniBand, since UCX 1.13 takes settings of single transports, such as
+ * RC_VERBS_RX_QUEUE_LEN, from the environment only. A version of UCX that lacks a setting
+ * refuses it, which does no harm */
 static void shrink_queues(ucp_config_t *config)
 {
     (void)ucp_config_modify(config, "IB_RX_QUEUE_LEN", "256");
@@ -118,7 +120,8 @@ static ucs_status_t start(ucp_context_h context, ucp_fh_t **fh_p)
         return status;
     }
 
-    /* UCX logs that it knows no settings of transports that this machine lacks */
+    /* Keep messages of UCX about settings of transports out of the log: this machine may
+     * lack a transport */
     (void)ucp_fh_hush("invalid configuration");
     params.context = ucp_win.context;
     status         = ucp_fh_init_for(&params, context, fh_p);
@@ -193,7 +196,7 @@ ucp_fh_t *ucp_win_start(ucp_context_h context)
 {
     ucp_fh_t *fh = ucp_win_start_access(context);
 
-    /* mem_context does not change while Firehose is there */
+    /* Without lock: mem_context does not change while Firehose runs */
     if ((fh != NULL) && (ucp_win.mem_context != context)) {
         ucp_win_tell_pinned("the windows of one UCP context only go through "
                             "Firehose, and there are two");
@@ -202,8 +205,10 @@ ucp_fh_t *ucp_win_start(ucp_context_h context)
     return fh;
 }
 
-/* Take Firehose away from endpoints of other contexts and from further calls: threads that may
- * use their workers destroy the keys. @return 0: a call with Firehose is under way */
+/* Take Firehose away from the endpoints of all contexts, and from calls that begin later.
+ * The unpacked keys go to the trash of the ways: threads that may use the workers destroy
+ * the keys.
+ * @return 0: a call that uses Firehose is under way, and the caller tries again */
 static int try_detach(ucp_fh_t *fh)
 {
     ucp_win_way_t *way;
@@ -226,7 +231,8 @@ static int try_detach(ucp_fh_t *fh)
     return is_unused;
 }
 
-/* Wait for calls for other contexts, which may wait for their peers */
+/* Refuse further calls, wait until the calls under way for other contexts have ended,
+ * which may themselves wait for peers, and take Firehose away */
 static void detach(ucp_fh_t *fh)
 {
     atomic_store(&ucp_win.is_ending, 1);
@@ -239,8 +245,8 @@ void ucp_win_end(ucp_context_h context)
 {
     ucp_fh_t *fh;
 
-    /* Not for Firehose's own context, which start() destroys under start_lock if Firehose cannot
-     * be started */
+    /* Firehose's own context is not noted: do nothing for it. start() destroys that
+     * context under start_lock if Firehose cannot be started */
     if (!ucp_win_context_remove(context)) {
         return;
     }

@@ -29,9 +29,8 @@ typedef struct ucp_win_way {
     ucp_context_h   context; /**< Does not change */
     atomic_int      is_slow; /**< Whether the last call of ucp_win_way_wait() waited in
                                   vain: the next one does not wait. Relaxed */
-    ucp_ep_h        closing_ep; /**< The endpoint that is about to be closed, to be put
-                                     back if UCP refuses to close it. Used by the closing
-                                     thread */
+    ucp_ep_h        closing_ep; /**< The endpoint about to be closed, to be put back if
+                                     UCP refuses. Used by the closing thread */
     ucs_list_link_t link;    /**< In ucp_win_t::open_ways or closing_ways. Protected by
                                   win.lock */
     int             is_unflushed; /**< UCP had no memory for the flush before the endpoint
@@ -42,11 +41,12 @@ typedef struct ucp_win_way {
 } ucp_win_way_t;
 
 
-/** A worker of the program. Its thread mode tells which threads may use the worker; it
- *  does not matter which thread has made the worker. */
+/** A worker of the program. Its thread mode decides who may use the worker, whichever
+ *  thread has made the worker. */
 typedef struct ucp_win_worker {
     ucs_list_link_t link;      /**< In ucp_win_t::workers */
-    ucp_worker_h    worker;    /**< This field and the next three do not change */
+    ucp_worker_h    worker;    /**< Does not change, like @a context, @a is_multi and
+                                    @a is_shared */
     ucp_context_h   context;
     int             is_multi;  /**< Whether any thread may use the worker */
     int             is_shared; /**< Whether several threads may use the context, each with a
@@ -58,8 +58,8 @@ typedef struct ucp_win_worker {
 
 typedef struct ucp_win {
     const predreg_windows_env_t *env; /**< Written once, before all else */
-    uint64_t        job;              /**< A number that other jobs do not have. Written
-                                           with @a env */
+    uint64_t        job;              /**< Tells this job from other jobs. Written with
+                                           @a env */
     uint32_t        num_procs;        /**< 0: not known. Written with @a env */
 
     ucs_map_t       by_ep;    /**< ucp_win_way_t by endpoint */
@@ -77,8 +77,7 @@ typedef struct ucp_win {
                                        not destroyed yet */
     ucs_list_link_t workers;     /**< ucp_win_worker_t */
     int             hides_multi; /**< Whether a worker of mode MULTI is not in @a workers,
-                                      since there was no memory to note it. Never
-                                      cleared */
+                                      since there was no memory. Never cleared */
     pthread_cond_t  unused;      /**< Signalled when num_users of a worker becomes 0 */
 
     /** Held while Firehose is started, and to note that Firehose ends. Taken before
@@ -96,32 +95,33 @@ typedef struct ucp_win {
     /* The end of the fields that start_lock protects */
 
     /** Whether a thread may wait for firehoses in use by operations that only another
-     *  thread can flush: there are several contexts, or a context that is shared, or a
-     *  worker of mode MULTI. Relaxed: a thread sees at least what the flag says of its
-     *  own context and worker */
+     *  thread can flush: there are several contexts, or a shared context, or a worker of
+     *  mode MULTI. Relaxed: a thread sees at least what the flag says of its own context
+     *  and worker */
     atomic_int      is_threaded;
 
     /** Firehose; NULL: not running. Written with release: at its begin under start_lock,
-     *  at its end under @a lock and ucp_fh::lock. It does not end while a thread is in a
-     *  call that it has entered, see ucp_win_enter() */
+     *  at its end under @a lock and ucp_fh::lock. A thread finds the same value all
+     *  through a call that was entered, see ucp_win_enter() */
     _Atomic(ucp_fh_t*) fh;
     /** Used in place of Firehose while Firehose does not run: has a lock, and empty
      *  lists */
     ucp_fh_t        none;
 
     ucp_fh_ways_t   ways;
-    /** Number of ways in closing_ways. Written under @a lock; read without it, relaxed: a
-     *  thread that has closed an endpoint sees at least its own way counted */
+    /** Number of ways in closing_ways. Written under @a lock; read without lock, relaxed:
+     *  a thread that has closed an endpoint sees at least its own way counted */
     atomic_uint     num_closing;
 
     /* Firehose ends with mem_context, while other threads may be in calls for other
      * contexts, see ucp_win_enter() */
-    /** Number of contexts for one-sided communication that were made so far. Relaxed: a
-     *  thread that has a context sees at least this context counted */
+    /** Number of contexts for one-sided communication made so far. Relaxed: a thread with
+     *  a context sees at least its own context counted */
     atomic_uint     num_contexts;
-    /** Whether Firehose is about to end. This field and num_calls are sequentially consistent:
-     *  a call counts itself before it reads is_ending, and the thread that ends Firehose sets
-     *  is_ending before it reads num_calls, so that one of the two sees the other */
+    /** Whether Firehose is about to end. is_ending and num_calls are sequentially
+     *  consistent: a call counts itself before reading is_ending, and the thread that
+     *  ends Firehose sets is_ending before reading num_calls. So one of both threads sees
+     *  the other one */
     atomic_int      is_ending;
     atomic_uint     num_calls; /**< Threads in calls that are counted */
 } ucp_win_t;
@@ -132,7 +132,7 @@ extern ucp_win_t ucp_win;
 /** The result of ucp_win_enter(). */
 typedef enum {
     UCP_WIN_REFUSED,  /**< Firehose is about to end, or has ended: the call must not use
-                           it */
+                           Firehose */
     UCP_WIN_ENTERED,  /**< The call may use Firehose */
     UCP_WIN_COUNTED   /**< The call may use Firehose, which does not end before
                            ucp_win_leave() */
@@ -175,10 +175,10 @@ static inline void ucp_win_leave(ucp_win_entry_t entry)
     }
 }
 
-/** Enter a call that ends or releases something: it is refused only if Firehose has
- *  ended. Does not wait for the end of Firehose: the caller may be a callback of UCP,
- *  under the lock of a worker that other calls need before Firehose can end. Without any
- *  lock of this library. */
+/** Enter a call that ends or releases something: refused only if Firehose has ended. Does
+ *  not wait for the end of Firehose: the caller may be a callback of UCP, under the lock
+ *  of a worker that other calls need before Firehose can end. Without any lock of this
+ *  library. */
 ucp_win_entry_t ucp_win_enter_always(void);
 
 /** @return Firehose, or NULL. A thread that has not entered a call may only compare the
@@ -201,7 +201,7 @@ static inline ucp_fh_t *ucp_win_tables(void)
 /* start.c: Firehose is started when the program maps the first window, or unpacks the
  * first key to a window, and ends with ucp_win_t::mem_context */
 
-/** Find out which job this is. To be called once, before all else. */
+/** Find out the job of this process. To be called once, before all else. */
 void ucp_win_start_init(const predreg_windows_env_t *env);
 
 /** A context is about to be destroyed: if its windows were served, Firehose ends. */
@@ -230,25 +230,25 @@ void ucp_win_tell_pinned(const char *why);
  *  @param [in] is_shared  Whether the program has made it with mt_workers_shared. */
 void ucp_win_context_add(ucp_context_h context, int is_shared);
 
-/** A context is about to be destroyed: forget it. @return whether it was noted. */
+/** A context is about to be destroyed: forget the context. @return whether the context
+ *  was noted. */
 int ucp_win_context_remove(ucp_context_h context);
 
 /** Note a worker of the program. */
 void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker);
 
 /** A worker is about to be destroyed: forget the worker, and wait until no other thread
- *  has got it by ucp_win_worker_get(). */
+ *  has the worker by ucp_win_worker_get(). */
 void ucp_win_worker_remove(ucp_worker_h worker);
 
 /**
- * Find a worker that this thread may use. These are all workers of mode MULTI; and all
- * workers of the context, if the program calls UCP for the context by one thread at a
- * time: the context was made without mt_workers_shared, and has no worker of mode MULTI.
+ * Find a worker for this thread to use: any worker of mode MULTI; and any worker of the
+ * context, if the program calls UCP for the context by one thread at a time: the context
+ * was made without mt_workers_shared, and has no worker of mode MULTI.
  *
  * @param [in] context  The context, or the context of the worker, for which the program
  *                      has called UCP in this thread.
- * @param [in] number  Number of the worker among those that this thread may use, from 0
- *         on.
+ * @param [in] number   Number of the worker among those for this thread, from 0 on.
  * @return the worker, which is not destroyed before ucp_win_worker_put(); NULL: there are
  *         no more workers.
  */
@@ -287,9 +287,8 @@ ucp_win_way_t *ucp_win_way_get(const ucs_list_link_t *ways, ucp_worker_h worker,
 void ucp_win_worker_progress(ucp_context_h context, ucp_worker_h worker);
 
 /** Progress all workers that this thread may use in a call for a context, and begin the
- *  flushes that are due: a peer may wait for firehoses in use on one of these workers, or
- *  for an operation that UCX emulates in the progress of such a worker. Not in a
- *  callback. */
+ *  flushes that are due: a peer may wait for firehoses in use on one of the workers, or
+ *  for an operation emulated by UCX in the progress of a worker. Not in a callback. */
 void ucp_win_ways_help(ucp_context_h context);
 
 /** Flush all operations on the workers that this thread may use in a call for a context,
@@ -307,9 +306,9 @@ ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request);
 /* close.c: what is due for ways after progress, and the end of endpoints */
 
 /** The program has progressed a worker: now and then, do what is due for its ways. If
- *  progress has found nothing to do a few times in a row, this thread is taken to poll,
+ *  progress has found nothing to do a few times in a row, the thread is taken to poll,
  *  maybe for a peer that waits for an answer of this process. The thread then answers
- *  peers itself, since it may poll on the processor that Firehose's thread would need. */
+ *  peers, since Firehose's thread may have no other processor than the polling thread. */
 void ucp_win_way_progressed(ucp_worker_h worker, int is_idle);
 
 /**
@@ -347,16 +346,16 @@ void ucp_win_way_close_worker(ucp_worker_h worker);
 ucs_status_t ucp_win_acquire(ucp_win_way_t *way, uint64_t address, size_t length,
                              ucp_fh_piece_t **piece_p, ucp_fh_chunk_t *chunk);
 
-/** Release and free pieces: all reads through these pieces have completed, or nothing
- *  went through them. After the end of Firehose, only free the pieces. Without lock. */
+/** Release and free pieces: all reads through the pieces have completed, or nothing went
+ *  through the pieces. After the end of Firehose, only free the pieces. Without lock. */
 void ucp_win_pieces_end(ucs_list_link_t *pieces);
 void ucp_win_piece_end(ucp_fh_piece_t *piece);
 
-/** @return whether an operation that has got a piece should be completed before its call
- *          returns, if this does not take long. So it is if ucp_win_t::is_threaded is
- *          set, and more than half of the peer's firehoses are in use: other threads may
- *          need these firehoses, and this thread may not call UCP for its worker again
- *          for long. */
+/** @return whether an operation with a piece should be completed before its call returns,
+ *          unless to complete takes long: whether ucp_win_t::is_threaded is set, and more
+ *          than half of the peer's firehoses are in use, and this thread is not in a
+ *          callback. Other threads may need firehoses, and this thread may not call UCP
+ *          for its worker again for long. */
 int ucp_win_peer_is_scarce(uint32_t peer);
 
 #endif

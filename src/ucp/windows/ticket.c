@@ -8,25 +8,27 @@
 
 #include <stdlib.h>
 
-/* The parameters of an operation that are known here */
+/* Known fields of parameters for an operation itself */
 #define PLAIN_FIELDS \
     (UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER | \
      UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_MEMH)
 
-/* The parameters of an operation and of its request that are known here */
+/* Known fields of parameters for an operation and for its request */
 #define FIELDS (UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_CALLBACK | \
                 UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS | \
                 PLAIN_FIELDS)
 
-/* The bits of a mask below this one stand for fields, those above for flags */
+/* In op_attr_mask, bits below FIRST_FLAG stand for fields; FIRST_FLAG and the bits above
+ * are flags */
 #define FIRST_FLAG UCP_OP_ATTR_FLAG_NO_IMM_CMPL
 
 
-/* Protects tickets with requests that may complete at any time */
+/* Protects fields of tickets, since a request may complete in another thread at any
+ * time */
 static ucs_mutex_t lock = UCS_MUTEX_INITIALIZER(UCS_RANK_WIN_TICKETS);
 
-/* Tickets of requests under way, by request: some 100000 in a program such as an
- * MPI_Accumulate() of scattered elements. Written under lock */
+/* Tickets of requests under way, by request: some 100000 in a program that calls
+ * MPI_Accumulate() for scattered elements. Written under @a lock */
 static ucs_map_t tickets = UCS_MAP_INITIALIZER(UCS_RANK_WIN_MAP);
 
 
@@ -42,8 +44,9 @@ int ucp_win_ticket_strip(const ucp_request_param_t *param,
     return is_known(param);
 }
 
-/* UCP calls this function when the request is complete. If ucp_win_ticket_issued() is still to
- * come, that function frees the ticket, else this one does */
+/* UCP calls this function when the request of a ticket is complete. If
+ * ucp_win_ticket_issued() was called before, this function frees the ticket; else
+ * ucp_win_ticket_issued() will free it */
 static void done(void *request, ucs_status_t status, void *user_data)
 {
     ucp_win_ticket_t *ticket = user_data;
@@ -113,7 +116,8 @@ ucp_win_ticket_issued(ucp_win_ticket_t *ticket, ucs_status_ptr_t request)
     is_done           = ticket->is_done;
     ticket->is_issued = 1;
     if (!is_done) {
-        /* Without memory the ticket lives on, but its request is not found */
+        /* If the map has no memory, ucp_win_ticket_freeing() does not find the ticket;
+         * done() frees the ticket all the same */
         (void)ucs_map_put(&tickets, request, ticket);
     }
     ucs_mutex_unlock(&lock);
@@ -127,8 +131,8 @@ int ucp_win_ticket_freeing(void *request)
 {
     ucp_win_ticket_t *ticket;
 
-    /* Without lock: the thread that frees a request has got it from ucp_win_ticket_issued(), and
-     * sees what that function has put into the map */
+    /* Without lock: the thread that frees a request has got the request after
+     * ucp_win_ticket_issued(), and sees the entry of the map */
     if (ucs_map_find(&tickets, request) == NULL) {
         return 0;
     }
@@ -159,8 +163,9 @@ begin(ucp_worker_h worker, ucp_ep_h ep, const ucp_request_param_t *param)
         return ucp_win_ticket_issued(ticket, request);
     }
 
-    /* Nobody learns of the end of this flush, so that another one has to cover the pieces
-     * again. Not before UCP's call, which would come back here, see ucp_win_needs_flush() */
+    /* No callback of the library tells the end of the flush: give the pieces back, for
+     * another flush to cover. Not before the call of UCP, which would otherwise come back
+     * to this function, see ucp_win_needs_flush() */
     request = ucp_fh_ways_flush(fh, &ucp_win.ways, worker, ep, param, &pieces);
     ucp_fh_pieces_give_back(fh, &pieces);
     return request;

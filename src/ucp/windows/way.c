@@ -32,8 +32,9 @@ ucp_win_entry_t ucp_win_enter_always(void)
         return entry;
     }
 
-    /* The thread that ends Firehose holds the lock from the time when it finds no call
-     * until no other thread can see Firehose */
+    /* The thread that ends Firehose holds the lock while it looks for other calls and, if
+     * there are none, sets ucp_win_t::fh to NULL: so either it finds this call counted,
+     * or this call finds NULL */
     ucs_mutex_lock(&ucp_win.lock);
     if (ucp_win_fh() != NULL) {
         atomic_fetch_add(&ucp_win.num_calls, 1);
@@ -50,7 +51,8 @@ static void set_threaded(void)
     atomic_store_explicit(&ucp_win.is_threaded, 1, memory_order_relaxed);
 }
 
-/* The value in ucp_win.contexts of a context that was made with mt_workers_shared */
+/* Its address is the value in ucp_win.contexts of each context that was made with
+ * mt_workers_shared */
 static char shared;
 
 void ucp_win_context_add(ucp_context_h context, int is_shared)
@@ -73,8 +75,8 @@ int ucp_win_context_remove(ucp_context_h context)
     return ucs_map_take(&ucp_win.contexts, context) != NULL;
 }
 
-/* If there is no memory to note a worker, no thread helps it. A worker of mode MULTI is noted in
- * hides_multi then: it tells which threads may use the others */
+/* If there is no memory to note a worker, ucp_win_worker_get() does not find it. If its
+ * mode is MULTI, hides_multi is set then, and is_serial() returns 0 for all contexts */
 void ucp_win_worker_add(ucp_context_h context, ucp_worker_h worker)
 {
     const void *known = ucs_map_find(&ucp_win.contexts, context);
@@ -127,8 +129,8 @@ void ucp_win_worker_remove(ucp_worker_h worker)
     ucs_mutex_unlock(&ucp_win.lock);
 }
 
-/* Under win.lock. @return whether all threads of the program call UCP for a context one
- * at a time */
+/* Under win.lock. @return whether the threads of the program call UCP for a context one
+ * at a time: then the thread in such a call may use all workers of the context */
 static int is_serial(ucp_context_h context)
 {
     const ucp_win_worker_t *worker;
@@ -177,7 +179,8 @@ void ucp_win_worker_put(ucp_win_worker_t *worker)
 }
 
 
-/* A flush of the library has ended, perhaps in a callback, and after Firehose */
+/* A flush of the library has ended: perhaps this is a callback, or Firehose has ended
+ * before */
 static void flushed(ucp_fh_way_t *way)
 {
     ucp_win_entry_t entry = ucp_win_enter_always();

@@ -8,8 +8,8 @@
 
 /* The older calls, made of the newer ones, as UCP up to 1.23 makes them */
 
-/* Call the callback of an older call, which takes no argument, and is itself the argument of this
- * callback */
+/* The callback of a newer call that stands for an older one. Its argument @a user_data is
+ * the program's callback of the older form, which takes no argument of its own */
 static void call_old(void *request, ucs_status_t status, void *user_data)
 {
     ((ucp_send_callback_t)user_data)(request, status);
@@ -27,7 +27,7 @@ static ucp_request_param_t old_param(ucp_send_callback_t cb)
 
 static const ucp_request_param_t no_param = {.op_attr_mask = 0};
 
-/* Wait for a request of an endpoint, or of a worker if that is not NULL */
+/* Wait for a request on a worker or, if @a worker is NULL, on an endpoint */
 static ucs_status_t
 wait(ucp_worker_h worker, ucp_ep_h ep, ucs_status_ptr_t request)
 {
@@ -79,7 +79,8 @@ static ucs_status_t get(ucp_ep_h ep, void *buffer, size_t length,
                                           &no_param));
 }
 
-/* @return the newer operation, or UCP_ATOMIC_OP_LAST */
+/* @return the operation of the newer call, or UCP_ATOMIC_OP_LAST if @a opcode is
+ *         unknown */
 static ucp_atomic_op_t post_op(ucp_atomic_post_op_t opcode)
 {
     static const ucp_atomic_op_t ops[UCP_ATOMIC_POST_OP_LAST] = {
@@ -108,7 +109,8 @@ static ucp_atomic_op_t fetch_op(ucp_atomic_fetch_op_t opcode)
                                                            UCP_ATOMIC_OP_LAST;
 }
 
-/* UCP copies the operand of an atomic operation before the return */
+/* Begin an atomic operation. UCP copies the operand before its function returns: the
+ * operand may be a variable of the caller */
 static ucs_status_ptr_t
 atomic(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *operand, void *result,
        size_t size, uint64_t remote_addr, ucp_rkey_h rkey,
