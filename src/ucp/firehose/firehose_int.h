@@ -27,12 +27,13 @@ typedef struct ucp_fh_settings {
 } ucp_fh_settings_t;
 
 
-/** Find the settings. The tables check the rest, and the caller the context.
+/** Find and check the settings. The context is checked by the caller, and some limits by
+ *  the tables.
  *
  *  @param [in] room  Bytes to which the bounds of libuct_predreg.so hold all pinned
  *                    memory; UINT64_MAX: there are no bounds.
- *  @return UCS_ERR_INVALID_PARAM; UCS_ERR_EXCEEDS_LIMIT if M is too little for so many
- *          processes, which the log explains; or UCS_OK. */
+ *  @return UCS_OK; UCS_ERR_INVALID_PARAM; or UCS_ERR_EXCEEDS_LIMIT if M is too little for
+ *          the number of processes. The log explains the errors. */
 ucs_status_t ucp_fh_settings_get(const ucp_fh_init_params_t *params,
                                  uint64_t room, ucp_fh_settings_t *settings);
 
@@ -50,7 +51,7 @@ ucp_fh_init_for(const ucp_fh_init_params_t *params, ucp_context_h mem_context,
  * answers peers whether or not the program calls the library, and sleeps while nothing
  * happens */
 
-/** Make the worker, which receives messages from then on. */
+/** Make the library's worker: from then on it receives messages. */
 ucs_status_t ucp_fh_thread_create_worker(ucp_fh_t *fh);
 
 void ucp_fh_thread_destroy_worker(ucp_fh_t *fh);

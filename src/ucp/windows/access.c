@@ -25,7 +25,8 @@ typedef struct {
                                   not the whole buffer once */
     int              goes_on; /* Whether a chunk goes on that was posted and whose request
                                  was freed */
-    ucp_fh_piece_t   *piece;  /* Of the present chunk, or NULL */
+    ucp_fh_piece_t   *piece;  /* The present piece: the chunk to be posted next is in it;
+                                 or NULL */
 } access_t;
 
 
@@ -42,8 +43,8 @@ ucs_status_t ucp_win_drop(ucs_status_ptr_t request)
     return UCS_PTR_STATUS(request);
 }
 
-/* Let an access in as a call that uses Firehose. @return 0 if Firehose has ended, or is
- * about to: then the access is refused, which the log explains once */
+/* Enter the call of an access. @return 0 if Firehose has ended, or is about to end: then
+ * the caller has to refuse the access, and the log says why, once */
 static int enter(ucp_win_entry_t *entry_p)
 {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;

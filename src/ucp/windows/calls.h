@@ -22,7 +22,7 @@ typedef struct ucp_win_remote {
     ucp_win_range_t range;
     ucp_rkey_h      head;     /**< Key to the bytes before the exposed ones, or NULL */
     ucp_rkey_h      tail;     /**< Key to the bytes after the exposed ones, or NULL */
-    ucp_fh_rest_t   rest;     /**< UCP's own key */
+    ucp_fh_rest_t   rest;     /**< UCP's own key to the window, packed */
     uint8_t         packed[]; /**< The bytes of @a rest */
 } ucp_win_remote_t;
 

@@ -24,7 +24,7 @@
 typedef struct {
     ucp_mem_h memh;   /* NULL: the window has no such bytes */
     void      *packed;
-    size_t    length; /* Of @a packed */
+    size_t    length; /* Bytes of @a packed */
 } edge_t;
 
 

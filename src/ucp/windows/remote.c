@@ -39,7 +39,7 @@ static ucs_status_t get_known(ucp_fh_t *fh, const ucp_win_key_t *key)
         return UCS_OK;
     }
 
-    address = malloc(length); /* Aligned, unlike the one in the key */
+    address = malloc(length); /* Aligned, unlike the address in the key */
     if (address == NULL) {
         return UCS_ERR_NO_MEMORY;
     }

@@ -19,7 +19,7 @@
 #define MAX_ADDRESS 700
 
 
-/* Add a text to a hash by FNV-1a */
+/* Add a text to a hash, by the function FNV-1a */
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     for (; (text != NULL) && (*text != '\0'); ++text) {
@@ -259,7 +259,8 @@ void ucp_win_end(ucp_context_h context)
     ucs_mutex_unlock(&ucp_win.start_lock);
 
     if (fh != NULL) {
-        detach(fh); /* Without start_lock, which other calls may take */
+        detach(fh); /* Without start_lock, since calls for which detach() waits may take
+                       start_lock */
         ucp_fh_release_address(fh, ucp_win.address);
         ucp_fh_finalize(fh);
         ucp_cleanup(ucp_win.context);

@@ -139,9 +139,9 @@ typedef enum {
 } ucp_win_entry_t;
 
 
-/** Number of counted calls that this thread is in: a callback of a call may begin another
- *  call. Only the outermost call may be refused, since the end of Firehose waits for the
- *  outermost calls. */
+/** Number of counted calls that this thread is in: a callback in a call may begin another
+ *  call. Only the outermost call may be refused: once it is counted, the end of Firehose
+ *  waits for it, and so for all calls within. */
 extern __thread unsigned ucp_win_depth;
 
 
@@ -204,7 +204,8 @@ static inline ucp_fh_t *ucp_win_tables(void)
 /** Find out the job of this process. To be called once, before all else. */
 void ucp_win_start_init(const predreg_windows_env_t *env);
 
-/** A context is about to be destroyed: if its windows were served, Firehose ends. */
+/** A context is about to be destroyed: forget the context, and end Firehose if it has
+ *  served the windows of the context. */
 void ucp_win_end(ucp_context_h context);
 
 /** Start Firehose, if it was not started, for the windows of a context of the program.
@@ -331,7 +332,7 @@ void ucp_win_way_closed(void *closing, int is_refused);
 void ucp_win_way_close_worker(ucp_worker_h worker);
 
 
-/* acquire.c */
+/* acquire.c: how operations get pieces, and release them */
 
 /**
  * Get the piece of an operation, and the key of its first bucket. Waits for firehoses,

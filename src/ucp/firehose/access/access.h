@@ -47,9 +47,10 @@ struct ucp_fh_worker {
     ucs_list_link_t link;      /**< In ucp_fh::workers */
     ucp_fh_op_t     *last;     /**< The flush of ucp_fh_worker_destroy(), allocated early
                                     since that call cannot fail. Does not change */
-    ucs_mutex_t     ways_lock; /**< Around the making of a way. Before all locks but
-                                    ucp_win.start_lock */
-    /** By number of the peer; NULL: not made yet. Written under ways_lock, with release */
+    ucs_mutex_t     ways_lock; /**< Held while a way is made. Taken before all other locks
+                                    except ucp_win.start_lock */
+    /** Ways by number of the peer; NULL: not made yet. Written under ways_lock, with
+     *  release */
     _Atomic(ucp_fh_peer_way_t*) *peers;
     /* Protected by ucp_fh::lock */
     ucp_fh_ways_t   ways;
@@ -78,7 +79,7 @@ struct ucp_fh_op {
     ucp_fh_worker_h     worker;     /**< The program may destroy the worker once the
                                          operation has ended */
     ucp_fh_way_t        *way;       /**< NULL: a flush */
-    ucp_fh_access_t     access;     /**< If it is no flush */
+    ucp_fh_access_t     access;     /**< Unused by a flush */
     size_t              posted;     /**< Bytes handed to UCP. Used by the thread that
                                          posts, one at a time */
     struct ucp_fh_op_piece *piece;  /**< The piece that the operation waits for. Used by
@@ -136,8 +137,9 @@ void ucp_fh_op_resume_all(ucp_fh_worker_h worker);
 
 /* worker.c: workers, for the library's thread as well */
 
-/** @return the way to a peer, which is made if there is none, or NULL: *@a status_p
- *          says why. */
+/** Find the way of a worker to a peer, or make the way if there is none.
+ *
+ *  @return the way; NULL: it could not be made, and *@a status_p says why. */
 ucp_fh_way_t *ucp_fh_worker_way(ucp_fh_worker_h worker, uint32_t peer,
                                 ucs_status_t *status_p);
 

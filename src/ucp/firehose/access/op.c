@@ -64,7 +64,7 @@ ucp_fh_op_make(ucp_fh_worker_h worker, const ucp_request_param_t *param)
     return op;
 }
 
-/* Note an error: the first one counts */
+/* Note an error, unless the operation has an error already */
 static void note(ucp_fh_op_t *op, ucs_status_t status)
 {
     int none = UCS_OK;
@@ -79,7 +79,7 @@ static void *to_request(ucp_fh_op_t *op)
     return UCS_PTR_BYTE_OFFSET(op, OP_BIT);
 }
 
-/* @return NULL for a request of UCP */
+/* @return the operation of a request of the program; NULL: the request is UCP's */
 static ucp_fh_op_t *to_op(void *request)
 {
     return ((uintptr_t)request & OP_BIT) ?
@@ -362,7 +362,7 @@ static void begin_pieces(ucp_fh_op_t *op)
     while ((op->posted < op->access.length) && (atomic_load(&op->error) == UCS_OK)) {
         status = begin_piece(op);
         if (status == UCS_INPROGRESS) {
-            /* From here on, the operation may be gone */
+            /* From here on, another thread may have ended and freed the operation */
             ucp_fh_settle(worker->fh);
             if (worker->is_multi) {
                 ucp_fh_wake(worker->fh);

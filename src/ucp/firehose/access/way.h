@@ -60,10 +60,11 @@ typedef enum {
 /** A put, get or atomic of the program. */
 typedef struct ucp_fh_access {
     ucp_fh_op_kind_t kind;
-    ucp_atomic_op_t  opcode; /**< Of an atomic */
+    ucp_atomic_op_t  opcode; /**< For an atomic alone */
     void             *buffer;
-    size_t           count;  /**< Elements */
-    size_t           length; /**< Bytes; 0: none, or the datatype is not contiguous */
+    size_t           count;  /**< Number of elements */
+    size_t           length; /**< Number of bytes; 0: there are none, or the datatype is
+                                  not contiguous */
     uint64_t         remote; /**< Address at the peer */
 } ucp_fh_access_t;
 
@@ -115,7 +116,8 @@ typedef struct ucp_fh_memo {
 
 
 struct ucp_fh_way {
-    /* These fields do not change, @a peer and @a max_unflushed from ucp_fh_way_connect() on */
+    /* These fields do not change; @a peer and @a max_unflushed are set by
+     * ucp_fh_way_connect(), and do not change afterwards */
     ucp_worker_h    worker;
     /** Of a window: NULL from the time when the program begins to close the endpoint. The thread
      *  that closes the endpoint writes @a ep, after is_closing. Another thread reads @a ep
@@ -143,7 +145,8 @@ struct ucp_fh_way {
     unsigned        num_unflushed;
     ucs_list_link_t flushing;    /**< Pieces that flushes of the library cover */
     unsigned        num_flushes; /**< Flushes of the library under way */
-    uint64_t        num_missed;  /**< ucp_fh_peer_t::num_missed at the last flush */
+    uint64_t        num_missed;  /**< ucp_fh_peer_t::num_missed when the last flush
+                                      began */
     atomic_int      is_closing;  /**< The program closes the endpoint: only the flush by
                                       the thread that closes it may begin. Read without
                                       lock by a thread that may use the worker */
@@ -157,11 +160,11 @@ struct ucp_fh_way {
     unsigned        num_quick;   /**< Writes by memos since the last look at the table */
     uint64_t        num_uncounted; /**< Writes by memos that the table has not counted */
     unsigned        num_memos;   /**< A power of two; 0: the way has no memos */
-    ucp_fh_memo_t   *memos;      /**< By bucket */
+    ucp_fh_memo_t   *memos;      /**< By the lowest bits of the number of the bucket */
 };
 
 
-/** Fill in a way, whose bytes are 0. The caller has one reference. */
+/** Fill in a way, whose bytes are 0 before. The caller gets the first reference. */
 void ucp_fh_way_init(ucp_fh_way_t *way, ucp_fh_ways_t *ways, ucp_worker_h worker,
                      ucp_ep_h ep, int is_multi, void (*flushed)(ucp_fh_way_t *way));
 
@@ -194,12 +197,13 @@ ucp_fh_run_t ucp_fh_way_run(const ucp_fh_t *fh, const ucp_fh_way_t *way,
 ucs_status_t ucp_fh_piece_acquire(ucp_fh_t *fh, ucp_fh_piece_t *piece, ucp_fh_way_t *way,
                                   const ucp_fh_run_t *run, ucp_fh_chunk_t *chunk);
 
-/** Find the key of the bucket of an address. */
+/** Find the key of the bucket that has an address, for a chunk of a granted piece. */
 void ucp_fh_piece_find(ucp_fh_t *fh, const ucp_fh_piece_t *piece, uint64_t address,
                        ucp_fh_chunk_t *chunk);
 
 /**
- * Measure the chunk from an address on, unpack its key, and note a memo for a write.
+ * Prepare the chunk that begins at an address: set its length, unpack its key, and, for a
+ * write, note a memo.
  *
  * @param [in] rest    NULL: the key of the bucket is unpacked as it is.
  * @param [in] length  Bytes from @a address to the end of the operation.
@@ -339,7 +343,8 @@ ucs_status_ptr_t ucp_fh_post(ucp_ep_h ep, const ucp_fh_access_t *access, size_t 
  *          number of bytes; 0 if the datatype is not contiguous. */
 size_t ucp_fh_param_length(const ucp_request_param_t *param, size_t count);
 
-/** @return an access as the program describes it. The caller sets @a opcode. */
+/** @return an access with the arguments of the program. For an atomic the caller then
+ *          sets @a opcode. */
 static inline ucp_fh_access_t
 ucp_fh_access_make(ucp_fh_op_kind_t kind, const void *buffer, size_t count,
                    uint64_t remote, const ucp_request_param_t *param)
@@ -353,8 +358,8 @@ ucp_fh_access_make(ucp_fh_op_kind_t kind, const void *buffer, size_t count,
     };
 }
 
-/** Copy fields and flags of the parameters of a program, only those that the program has set:
- *  its structure may be shorter, as of an earlier version of UCX.
+/** Copy those fields and flags of parameters that the program has set. No other field is
+ *  read: the program's structure may be shorter, from an earlier version of UCX.
  *
  *  @param [in] mask  The fields and flags to copy, if they are set. */
 void ucp_fh_param_copy(ucp_request_param_t *copy, const ucp_request_param_t *param,

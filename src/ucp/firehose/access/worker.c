@@ -179,7 +179,7 @@ int ucp_fh_worker_is_busy(ucp_fh_worker_h worker)
 static int may_skip_tables(ucp_fh_worker_h worker)
 {
     if (worker->is_multi) {
-        return 0; /* Several threads may be here */
+        return 0; /* Several threads may be here, and num_quick has no lock */
     }
 
     if ((worker->num_quick == MAX_QUICK) || !ucs_list_is_empty(&worker->unposted)) {

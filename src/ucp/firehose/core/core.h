@@ -56,7 +56,7 @@ typedef struct ucp_fh_peer_arg {
 } ucp_fh_peer_arg_t;
 
 
-/** A message, in or out. */
+/** A message, received or to be sent. */
 typedef struct ucp_fh_parcel {
     ucs_list_link_t link;
     uint32_t        slot;   /**< Number of the other process: receiver or sender */
@@ -86,7 +86,7 @@ typedef struct ucp_fh_link {
     ucs_list_link_t inbox;    /**< Messages from the peer, in the order of their
                                    numbers */
     uint32_t        num_inbox;
-    ucs_list_link_t mail;     /**< In ucp_fh::mail, or empty */
+    ucs_list_link_t mail;     /**< In ucp_fh::mail, or in no list */
     ucs_list_link_t sent;     /**< Moves that the peer has not answered yet, in the order
                                    of the numbers of their messages */
     ucp_fh_peer_arg_t peer_arg; /**< Argument of the error handlers of @a ep and of
@@ -99,7 +99,7 @@ typedef struct ucp_fh_link {
 } ucp_fh_link_t;
 
 
-/** Something to be called without any lock. */
+/** A function to be called without any lock. */
 typedef struct ucp_fh_call {
     ucs_list_link_t link;
     void            (*func)(struct ucp_fh_call *self);
@@ -120,7 +120,7 @@ struct ucp_fh {
     ucp_err_handling_mode_t err_mode; /**< Of endpoints to peers */
     uint64_t        cookie;
     unsigned        shift;     /**< Logarithm of the size of this process's buckets */
-    ucp_worker_h    worker;    /**< The library's own. Protected by send_lock */
+    ucp_worker_h    worker;    /**< The library's own worker. Protected by send_lock */
     ucs_mutex_t     drive_lock;
     ucs_mutex_t     send_lock;
     ucs_mutex_t     lock;
@@ -156,13 +156,13 @@ struct ucp_fh {
     /* The end of the fields that lock protects */
     void            (*report)(ucp_fh_t *fh); /**< ucp_fh_report(), by a pointer for the
                                                   inline ucp_fh_unlock() */
-    ucp_address_t   *address;  /**< Of the worker */
+    ucp_address_t   *address;  /**< Address of @a worker */
     size_t          address_length;
-    ucs_mutex_t     workers_lock; /**< Before send_lock; held while the library's thread
-                                       looks after workers */
+    ucs_mutex_t     workers_lock; /**< Taken before send_lock. Held while the library's
+                                       thread progresses workers of the program */
     ucp_fh_watcher_t watcher;  /**< Of exposed memory. Its eventfd wakes the library's
                                     thread */
-    ucs_list_link_t workers;   /**< The program's, ucp_fh_worker. Protected by
+    ucs_list_link_t workers;   /**< Workers of the program, ucp_fh_worker. Protected by
                                     workers_lock */
     int             has_acted; /**< Whether a message was sent, or a thread of the program
                                     has progressed @a worker with success, since the
@@ -323,7 +323,8 @@ void ucp_fh_wake(ucp_fh_t *fh);
  *  peer handles messages in the order of these calls. Under lock. */
 void ucp_fh_outbox_post(ucp_fh_t *fh, ucp_fh_parcel_t *parcel);
 
-/** Send a message of the outbox, and free it in the end. Without lock.
+/** Send a message of the outbox, and free the message when it is sent or lost. Without
+ *  lock.
  *
  *  @return UCS_OK: the message is under way; an error: the peer cannot be reached. */
 ucs_status_t ucp_fh_outbox_send(ucp_fh_t *fh, ucp_fh_parcel_t *parcel);
@@ -371,13 +372,13 @@ ucs_status_t ucp_fh_peer_ep(ucp_worker_h worker, const ucp_address_t *address,
 /** Post the message for a move of the remote table. Under lock. */
 void ucp_fh_mover_post(ucp_fh_t *fh, ucp_fh_move_t *move);
 
-/** A peer has answered. */
+/** Handle the answer of a peer to a move of this process. */
 ucs_status_t ucp_fh_mover_reply(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel);
 
-/** A peer wants firehoses back. */
+/** Handle the message of a peer that wants firehoses back. */
 ucs_status_t ucp_fh_mover_recall(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel);
 
-/** A peer moves firehoses. */
+/** Handle the message of a peer that moves its firehoses on this process. */
 ucs_status_t ucp_fh_target_move(ucp_fh_t *fh, const ucp_fh_parcel_t *parcel);
 
 /** Ask all peers with firehoses on a run to give these firehoses back.

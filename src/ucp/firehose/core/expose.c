@@ -60,7 +60,7 @@ static void expose_part(ucp_fh_t *fh, ucp_fh_part_t *part, uint64_t start,
     part->start = start;
     part->end   = end;
     (void)ucp_fh_span_pages(start, end - start, &span);
-    /* Cannot fail: no bucket of the range is being withdrawn */
+    /* This call cannot fail, since no bucket of the range is being withdrawn */
     (void)ucp_fh_local_expose(&fh->local, &part->exposed, &span);
     ucs_list_add_tail(&part->mem->parts, &part->link);
 }

@@ -150,7 +150,7 @@ pin(ucp_fh_h fh, ucp_fh_form_t form, uint32_t peer, uint64_t address, size_t len
         return UCS_ERR_NO_MEMORY;
     }
 
-    *hold_p = hold; /* Before a callback may be called */
+    *hold_p = hold; /* Set before another thread can call the callback */
     ucp_fh_lock(fh);
     status = (peer == LOCAL) ? begin_local(hold, form, address, length) :
                                begin_remote(hold, form, peer, address, length);

@@ -83,7 +83,8 @@ void ucp_fh_outbox_post(ucp_fh_t *fh, ucp_fh_parcel_t *parcel)
 /* Called by UCP under send_lock */
 static void sent(void *request, ucs_status_t status, void *user_data)
 {
-    /* For a lost message, UCP calls the endpoint's error handler too */
+    /* The status needs no look: if the message is lost, UCP calls the endpoint's error
+     * handler too */
     ucp_request_free(request);
     free(user_data);
 }

@@ -245,6 +245,6 @@ static int settle_one(ucp_fh_t *fh)
 void ucp_fh_settle(ucp_fh_t *fh)
 {
     while (settle_one(fh)) {
-        /* Each step may lead to further ones */
+        /* Again, since a step may lead to further ones */
     }
 }

@@ -20,7 +20,7 @@ enum {
                        has to take it */
     PAGE_TAKEN,     /* The page is being withdrawn, or was withdrawn */
     PAGE_RELEASING, /* A thread is unmapping the page */
-    PAGE_STATES     = 0x7f, /* The mask of these four */
+    PAGE_STATES     = 0x7f, /* The mask for the four values above */
     PAGE_KEPT       = 0x80  /* The page is mapped for peers alone */
 };
 

@@ -45,7 +45,7 @@ static struct {
     _Atomic(uint64_t)   start;
     _Atomic(uint64_t)   end;
     unsigned           page_shift;
-    ucs_status_t       status; /* Of ucp_fh_watch_start() */
+    ucs_status_t       status; /* What ucp_fh_watch_start() returns */
 } registry = {
     .list  = UCS_LIST_INITIALIZER(&registry.list, &registry.list),
     .start = UINT64_MAX
@@ -467,7 +467,8 @@ void ucp_fh_watch_release(ucp_fh_watched_t *watched, uint64_t start,
     ucs_hook_leave();
 }
 
-/* Take memory out of the list. @return 0 if some pages are kept: nothing has changed */
+/* Take memory out of the list. @return 0 if some of its pages are kept: then the memory
+ * stays in the list */
 static int try_remove(ucp_fh_watched_t *watched)
 {
     uint64_t start = watched->mapping.start;

@@ -58,7 +58,7 @@ ucs_status_t ucp_fh_watch_start(void);
 
 /** Begin to watch memory.
  *
- *  @return UCS_ERR_NO_MEMORY. */
+ *  @return UCS_OK, or UCS_ERR_NO_MEMORY. */
 ucs_status_t ucp_fh_watch_add(ucp_fh_watched_t *watched,
                               ucp_fh_watcher_t *watcher, uint64_t start,
                               uint64_t end);

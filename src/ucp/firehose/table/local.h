@@ -102,10 +102,11 @@ typedef enum {
 
 /** A registration: the part of a bucket with one handle. */
 typedef struct ucp_fh_reg {
-    ucs_hlist_link_t   hash;         /**< First member, see find() */
+    ucs_hlist_link_t   hash;         /**< First member, see reg_key() */
     ucp_fh_bucket_t    bucket;
-    ucp_fh_span_t      span;         /**< Its memory */
-    uint64_t           number;       /**< The higher, the later it was made */
+    ucp_fh_span_t      span;         /**< The part: all memory that is pinned by it */
+    uint64_t           number;       /**< Registrations made later have higher
+                                          numbers */
     ucp_fh_reg_state_t state;
     int                is_withdrawn; /**< To be unpinned once it is not in use */
     int                is_kept;      /**< Withdrawn, but could not be unpinned; the
@@ -125,7 +126,7 @@ typedef struct ucp_fh_reg {
 
 /** A firehose of a peer on a bucket of this process. */
 typedef struct ucp_fh_grant {
-    ucs_hlist_link_t hash;      /**< First member, see find() */
+    ucs_hlist_link_t hash;      /**< First member, see grant_key() */
     uint32_t         peer;
     ucp_fh_reg_t     *reg;
     ucs_list_link_t  reg_link;  /**< In ucp_fh_reg_t::grants */
@@ -144,7 +145,7 @@ typedef struct ucp_fh_holder {
 
 
 typedef enum {
-    UCP_FH_PIN_ENDED,  /**< Not in the table */
+    UCP_FH_PIN_ENDED,  /**< Not begun, released or failed; of a peer, also pinned */
     UCP_FH_PIN_QUEUED, /**< Not let in yet */
     UCP_FH_PIN_ACTIVE, /**< Waits for registrations that are being
                             pinned */
@@ -165,27 +166,27 @@ typedef struct ucp_fh_pin {
                                       is not all exposed, or is covered already */
     uint32_t           peer;     /**< Gets a firehose; UCP_FH_LOCAL: a local pin */
     ucp_fh_pin_state_t state;
-    uint32_t           passed;   /**< Queued: number of local pins that came later
+    uint32_t           passed;   /**< If queued: number of local pins that came later
                                       than this one and were let in already */
-    uint64_t           num_done; /**< Active: so many of its buckets, from the first
-                                      on, are known to be pinned */
+    uint64_t           num_done; /**< If active: number of its buckets, from the
+                                      first on, that are known to be pinned */
     ucs_list_link_t    link;     /**< In ucp_fh_local_t::queue or active */
     ucs_list_link_t    wait;     /**< In ucp_fh_reg_t::waiters if active */
-    ucp_fh_serve_t     *serve;   /**< Message of a peer with this pin, or NULL */
+    ucp_fh_serve_t     *serve;   /**< The message of a peer that has this pin; NULL: a
+                                      local pin */
 } ucp_fh_pin_t;
 
 
 /** A message of a peer that moves firehoses. Made by ucp_fh_serve_make(). */
 struct ucp_fh_serve {
     ucp_fh_comp_t   comp;       /**< Ends with UCS_OK, if the peer is alive */
-    void            *arg;       /**< Of the caller, as is @a number: the table
-                                     uses neither */
-    uint64_t        number;
+    void            *arg;       /**< For the caller: the table does not use it */
+    uint64_t        number;     /**< For the caller: the table does not use it */
     uint32_t        peer;
-    uint32_t        num_unpins;
+    uint32_t        num_unpins; /**< Buckets that are given back */
     uint32_t        num_pins;   /**< Buckets to be pinned */
     uint32_t        num_left;   /**< Pins that have not ended yet */
-    const ucp_fh_bucket_t *unpins;
+    const ucp_fh_bucket_t *unpins; /**< The buckets that are given back */
     ucp_fh_pin_t    pins[];     /**< A pin for each bucket. The answer about the bucket
                                      is comp.status of its pin, and the key of
                                      ucp_fh_serve_reg() */
@@ -212,7 +213,7 @@ typedef struct ucp_fh_withdraw {
 } ucp_fh_withdraw_t;
 
 
-/** How to pin and unpin. Called without any lock. */
+/** The functions by which the caller pins and unpins memory. Called without any lock. */
 typedef struct ucp_fh_pin_ops {
     /** @param [in]  start, length  Bytes.
      *  @param [out] handle_p       For unpin(), and for packing a key. */
@@ -239,8 +240,8 @@ typedef struct ucp_fh_work {
 
 struct ucp_fh_local {
     ucp_fh_local_params_t     params;
-    uint32_t                  share;        /**< f */
-    /* Numbers of registrations */
+    uint32_t                  share;        /**< f: most firehoses of a peer */
+    /* Numbers of registrations: limits, and how many there are */
     uint64_t                  max_pinned;   /**< M + MAXVICTIM */
     uint64_t                  max_local;    /**< MAXVICTIM */
     uint64_t                  num_pinned;   /**< Pinning, pinned or unpinning */
@@ -251,8 +252,8 @@ struct ucp_fh_local {
     int                       is_refused;   /**< Do not try the first of to_pin
                                                  again before
                                                  ucp_fh_local_try_again() */
-    int                       is_impatient; /**< Do not wait for the system to have
-                                                 room: somebody has waited in
+    int                       is_impatient; /**< Pins do not wait for the system to
+                                                 have room: a pin has waited in
                                                  vain */
     uint64_t                  num_local;    /**< With local uses */
     uint64_t                  num_victims;  /**< In the victim FIFO */
@@ -332,7 +333,7 @@ int ucp_fh_local_next_work(ucp_fh_local_t *table, ucp_fh_work_t *work);
 /** Carry out an operation: to be called without the lock. */
 void ucp_fh_work_do(ucp_fh_work_t *work, const ucp_fh_pin_ops_t *ops);
 
-/** An operation was carried out.
+/** Hand back an operation that was carried out.
  *
  *  @return whether the operation was to pin, and has failed for good: pins that
  *          waited for the registration end with its error. 0: the operation has

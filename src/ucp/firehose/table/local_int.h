@@ -52,8 +52,8 @@ void ucp_fh_reg_idle(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
 /** Take a registration out of the victim FIFO: it gets a use, or is unpinned. */
 void ucp_fh_reg_revive(ucp_fh_local_t *table, ucp_fh_reg_t *reg);
 
-/** @return the next withdrawal with buckets of a run after @a withdraw, or the first
- *          one if @a withdraw is NULL; NULL if there is none. */
+/** @return the first withdrawal that has buckets of a run or, if @a withdraw is not NULL,
+ *          the next such withdrawal after @a withdraw; NULL if there is none. */
 static inline ucp_fh_withdraw_t *
 ucp_fh_withdraw_next(const ucp_fh_local_t *table,
                      const ucp_fh_withdraw_t *withdraw, const ucp_fh_run_t *run)
@@ -120,11 +120,11 @@ ucs_status_t ucp_fh_pin_begin(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 ucs_status_t ucp_fh_pin_hit(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 
 /** Let an active pin wait for its next registration that is not pinned.
- *  @return 1 if all are pinned: the caller has to end the pin. */
+ *  @return 1 if all its registrations are pinned: the caller has to end the pin. */
 int ucp_fh_pin_advance(ucp_fh_local_t *table, ucp_fh_pin_t *pin);
 
-/** End a pin, and tell its owner: the waiting operation, or the peer's message, which
- *  is answered once all of its pins have ended. */
+/** End a pin. A local pin is put into ucp_fh_local_t::ended; a pin of a peer's message is
+ *  counted, and the message ends with the last one of its pins. */
 void ucp_fh_pin_end(ucp_fh_local_t *table, ucp_fh_pin_t *pin,
                     ucs_status_t status);
 

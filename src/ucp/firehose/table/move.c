@@ -158,7 +158,8 @@ void *ucp_fh_remote_next_key(ucp_fh_remote_t *table)
 }
 
 
-/* Give an entry back: at once, or after its last use */
+/* Give an entry back to its peer: now if nobody uses the entry, else after its last
+ * use */
 static void recall_entry(ucp_fh_entry_t *entry)
 {
     if (entry->state == UCP_FH_ENTRY_UNCOMMITTED) {
@@ -191,6 +192,6 @@ void ucp_fh_remote_recall(ucp_fh_remote_t *table, uint32_t index,
         }
     }
 
-    /* Requests may wait for the firehoses that were given back */
+    /* Waiting requests may now get the firehoses that were given back */
     ucp_fh_acquire_settle(peer);
 }

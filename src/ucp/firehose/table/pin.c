@@ -194,7 +194,8 @@ add_regs(ucp_fh_local_t *table, const ucp_fh_pin_t *pin, uint64_t *num_p)
     return UCS_OK;
 }
 
-/* Let a pin use its registrations. @return UCS_ERR_NO_MEMORY: the pin uses none */
+/* Begin the uses of a local pin, or give a peer its firehose. @return UCS_OK, or
+ * UCS_ERR_NO_MEMORY: then nothing was begun */
 static ucs_status_t count(ucp_fh_local_t *table, const ucp_fh_pin_t *pin)
 {
     uint64_t i;

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* The table of entries has at first 2^FIRST_BITS places */
+/* The hash table of entries has at first 2^FIRST_BITS places */
 #define FIRST_BITS 6
 
 

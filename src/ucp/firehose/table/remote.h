@@ -110,7 +110,7 @@ typedef enum {
 
 /** A bucket of a peer. */
 typedef struct ucp_fh_entry {
-    ucs_hlist_link_t     hash;        /**< First member, see find() */
+    ucs_hlist_link_t     hash;        /**< First member, see key_of() */
     ucp_fh_peer_t        *peer;
     ucp_fh_bucket_t      bucket;
     uint32_t             uses;        /**< Number of requests that use the entry */
@@ -118,7 +118,8 @@ typedef struct ucp_fh_entry {
     uint8_t              state;       /**< @ref ucp_fh_entry_state_t */
     uint8_t              is_recalled; /**< To be given back to the peer after its
                                            last use */
-    uint8_t              is_listed;   /**< Present, and in the victim FIFO */
+    uint8_t              is_listed;   /**< Whether the entry is in the victim
+                                           FIFO */
     uint8_t              is_spared;   /**< Was used since it was listed: instead
                                            of being reaped, it is listed anew */
     ucp_fh_request_t     *owner;      /**< Request for which the entry is
@@ -137,7 +138,7 @@ typedef struct ucp_fh_entry {
 
 
 typedef enum {
-    UCP_FH_REQUEST_ENDED,   /**< Not in the table */
+    UCP_FH_REQUEST_ENDED,   /**< Not begun, released or failed */
     UCP_FH_REQUEST_WAITING, /**< Waits for firehoses */
     UCP_FH_REQUEST_ACTIVE,  /**< Waits for answers of the peer */
     UCP_FH_REQUEST_GRANTED  /**< Granted, and not released yet */
@@ -157,7 +158,8 @@ struct ucp_fh_request {
     /** Number of buckets, from the first one on, that the request uses (waiting), or that
      *  are known to be present (active). */
     uint64_t               num_done;
-    ucs_list_link_t        link;     /**< In ucp_fh_peer_t::waiting or active */
+    ucs_list_link_t        link;     /**< In ucp_fh_peer_t::waiting, or in
+                                          ucp_fh_peer_t::active */
     ucs_list_link_t        wait;     /**< In ucp_fh_entry_t::waiters if
                                           active */
     ucs_list_link_t        fresh;    /**< Its uncommitted entries */
@@ -181,7 +183,7 @@ struct ucp_fh_peer {
     uint32_t         num_idle;    /**< Entries that are present, not in use, and
                                        not reaped */
     uint32_t         num_pending; /**< Pending entries */
-    uint32_t         num_recalled; /**< Recalled entries */
+    uint32_t         num_recalled; /**< Entries with is_recalled set */
     uint32_t         num_granted; /**< Granted requests */
     uint64_t         num_missed;  /**< Requests so far that were not granted at
                                        once */
@@ -208,8 +210,8 @@ typedef struct ucp_fh_remote_stats {
                               down, hits of ucp_fh_remote_try(), and hits by
                               ucp_fh_remote_count_hits() */
     uint64_t hits;       /**< Requests granted at once */
-    uint64_t moves;      /**< Messages */
-    uint64_t moved;      /**< Buckets to be pinned, of all messages */
+    uint64_t moves;      /**< Messages that ucp_fh_remote_next_move() has given */
+    uint64_t moved;      /**< Buckets to be pinned in all these messages */
     uint64_t roll_backs; /**< Roll backs of requests that had an entry to give
                               back */
     uint64_t bits;       /**< How often a request got the deadlock-avoidance bit */
@@ -231,11 +233,10 @@ struct ucp_fh_remote {
 };
 
 
-/** A message that moves firehoses. Does not change, but for the first two fields. */
+/** A message that moves firehoses. Does not change, except for the first two fields. */
 typedef struct ucp_fh_move {
-    ucs_list_link_t link;       /**< Of the caller, as is @a number: the table uses
-                                     neither */
-    uint64_t        number;
+    ucs_list_link_t link;       /**< For the caller: the table does not use it */
+    uint64_t        number;     /**< For the caller: the table does not use it */
     uint32_t        peer;       /**< Index of the peer */
     uint32_t        num_unpins; /**< Buckets that are given back */
     uint32_t        num_pins;   /**< Buckets to be pinned; 0: the peer need not
@@ -248,8 +249,8 @@ typedef struct ucp_fh_move {
 /** The answer of a peer about a bucket to be pinned. */
 typedef struct ucp_fh_answer {
     ucs_status_t status; /**< UCS_OK: the bucket is pinned */
-    void         *key;   /**< The caller's, for ucp_fh_remote_key(), not NULL;
-                              with UCS_OK */
+    void         *key;   /**< If UCS_OK: the caller's key, not NULL, which
+                              ucp_fh_remote_key() will return */
 } ucp_fh_answer_t;
 
 
@@ -279,7 +280,7 @@ ucs_status_t ucp_fh_remote_acquire(ucp_fh_remote_t *table,
                                    ucp_fh_request_t *request, uint32_t peer,
                                    const ucp_fh_run_t *run);
 
-/** As ucp_fh_remote_acquire(), for a hit only (firehose_try_remote_pin(),
+/** As ucp_fh_remote_acquire(), but only a hit is granted (firehose_try_remote_pin(),
  *  firehose_partial_remote_pin()).
  *
  *  @param [in] form  Not UCP_FH_FORM_WAIT. UCP_FH_FORM_PARTIAL: ucp_fh_request_t::run is
@@ -329,7 +330,7 @@ static inline int ucp_fh_peer_has_lent_much(const ucp_fh_peer_t *peer,
             (num_missed != peer->num_missed));
 }
 
-/** End the use of a request that was granted (firehose_release()). */
+/** Release a granted request (firehose_release()): its uses of buckets end. */
 void ucp_fh_remote_release(ucp_fh_remote_t *table, ucp_fh_request_t *request);
 
 /** Try the waiting requests of a peer again. To be called when firehoses may have been
@@ -346,7 +347,7 @@ void ucp_fh_acquire_settle(ucp_fh_peer_t *peer);
 uint64_t
 ucp_fh_remote_shed(ucp_fh_remote_t *table, uint32_t peer, uint64_t most);
 
-/** @return the key of a bucket of a granted request, valid until the release.
+/** @return the key of a bucket of a granted request, valid until the request is released.
  *
  *  @param [in] index  0 for the first bucket. */
 void *ucp_fh_remote_key(ucp_fh_remote_t *table, const ucp_fh_request_t *request,
@@ -363,12 +364,12 @@ void *ucp_fh_remote_key(ucp_fh_remote_t *table, const ucp_fh_request_t *request,
 ucp_fh_move_t *ucp_fh_remote_next_move(ucp_fh_remote_t *table);
 
 /**
- * A message was answered, or was sent and needs no answer, or could not be sent.
- * Frees the message.
+ * End a message: it was answered, or was sent and needs no answer, or could not be
+ * sent. Frees the message.
  *
  * @param [in] status   UCS_OK, or why there are no answers. The peer may or may
- *                      not have handled the message then, and is out of step:
- *                      ucp_fh_remote_fail_peer() has to be called as well.
+ *                      not have handled the message then, and is out of step: the
+ *                      caller has to call ucp_fh_remote_fail_peer() as well.
  * @param [in] answers  For each of the buckets to be pinned, in their order.
  * @return UCS_ERR_CANCELED if the peer has failed before: the caller destroys
  *         the keys of the answers. Else UCS_OK.

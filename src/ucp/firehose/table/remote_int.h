@@ -39,7 +39,7 @@ ucp_fh_entry_is_hit(const ucp_fh_entry_t *entry)
            !entry->is_recalled;
 }
 
-/** @return firehoses of a peer that nobody uses. */
+/** @return the number of a peer's firehoses that are free or belong to idle entries. */
 static inline uint32_t ucp_fh_peer_available(const ucp_fh_peer_t *peer)
 {
     return peer->limit - peer->used + peer->num_idle;
@@ -55,8 +55,8 @@ static UCS_F_ALWAYS_INLINE void ucp_fh_entry_hold(ucp_fh_entry_t *entry)
     }
 }
 
-/** A present entry is not in use any more: make the entry the newest victim, or give
- *  it back if it is recalled or its peer has failed. */
+/** The last use of a present entry has ended: make the entry the newest victim, or retire
+ *  the entry if it is recalled or its peer has failed. */
 void ucp_fh_entry_idle(ucp_fh_entry_t *entry);
 
 /** End a use of an entry, except for the work that is rarely needed.
@@ -107,8 +107,8 @@ void ucp_fh_entry_commit(ucp_fh_entry_t *entry);
 /** The peer has pinned the bucket of a pending entry: the entry becomes present. */
 void ucp_fh_entry_pinned(ucp_fh_entry_t *entry, void *key);
 
-/** Remove and free an entry that is not present. Nobody may use the entry, except the
- *  owner of an uncommitted one. */
+/** Remove and free an entry that is pending or uncommitted. Nobody may use a pending
+ *  entry, and only its owner an uncommitted one. */
 void ucp_fh_entry_discard(ucp_fh_entry_t *entry);
 
 /** Remove an idle entry: the next message gives its firehose back to the peer. */

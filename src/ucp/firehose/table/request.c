@@ -125,9 +125,9 @@ void ucp_fh_request_fail(ucp_fh_request_t *request, ucs_status_t status)
 typedef struct {
     uint64_t idle;       /* Number of idle entries: the request will use them, and
                             cannot reap them */
-    int      is_hit;     /* All are pending or present, including entries
-                            reaped by other requests */
-    int      is_blocked; /* An entry is uncommitted or reaped by another
+    int      is_hit;     /* Whether each bucket has an entry that is pending or
+                            present; it may be reaped by another request */
+    int      is_blocked; /* Whether an entry is uncommitted or reaped by another
                             request, or recalled */
 } estimate_t;
 
@@ -301,7 +301,8 @@ void ucp_fh_acquire_settle(ucp_fh_peer_t *peer)
     do {
         has_changed = try_all(peer);
         if (is_stuck(peer)) {
-            /* No release or answer would try the requests again */
+            /* Nothing is left to be released or answered, after which the requests would
+             * be tried again */
             ++peer->table->stats.stuck;
             give_bit(ucs_list_head(&peer->waiting, ucp_fh_request_t, link));
             has_changed = 1;

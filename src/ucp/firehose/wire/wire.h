@@ -53,7 +53,7 @@ typedef struct ucp_fh_header {
     uint16_t unused; /**< 0 */
     uint32_t sender; /**< Number of the process */
     uint32_t unused2;
-    uint64_t cookie; /**< Of the sender, as in its address */
+    uint64_t cookie; /**< The sender's cookie, as in its address */
     uint64_t number; /**< 0, 1, 2...: the receiver handles messages of a sender in the
                           order of their numbers */
 } ucp_fh_header_t;
@@ -100,7 +100,7 @@ typedef struct ucp_fh_address {
  *          version. */
 const ucp_fh_header_t *ucp_fh_message_header(const void *message, size_t length);
 
-/** @return the length of a move with these numbers of buckets, bytes. */
+/** @return the bytes of a move with these numbers of buckets. */
 size_t ucp_fh_move_size(uint32_t num_unpins, uint32_t num_pins);
 
 /** Write a move of ucp_fh_move_size() bytes, except for its header. */
@@ -177,7 +177,7 @@ typedef struct ucp_fh_rkey {
 typedef struct ucp_fh_key {
     uint64_t        start;    /**< First byte that may be accessed */
     uint64_t        end;      /**< The byte after the last */
-    uint32_t        length;   /**< Of @a packed */
+    uint32_t        length;   /**< Bytes of @a packed */
     ucs_list_link_t unpacked; /**< ucp_fh_rkey_t */
     uint8_t         packed[];
 } ucp_fh_key_t;
