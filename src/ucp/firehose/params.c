@@ -33,7 +33,7 @@
 /* Most processes of a job. The library allocates some 500 bytes for each at the start */
 #define MAX_PROCS (1u << 20)
 
-/* All fields of this version */
+/* All fields of ucp_fh_init_params_t that this version knows */
 #define ALL_FIELDS (UCP_FH_PARAM_FIELD_M | UCP_FH_PARAM_FIELD_MAXVICTIM | \
                     UCP_FH_PARAM_FIELD_BUCKET | \
                     UCP_FH_PARAM_FIELD_MAX_REGION | \

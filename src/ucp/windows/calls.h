@@ -28,8 +28,8 @@ typedef struct ucp_win_remote {
 
 
 /** Pieces to release when a request of UCP is complete. The program gets this request,
- *  but UCP calls the library's callback at its end, which calls the program's
- *  callback. */
+ *  but UCP calls the library's callback, which releases the pieces and calls the
+ *  program's callback. */
 typedef struct ucp_win_ticket {
     ucs_list_link_t         pieces;
     ucp_request_param_t     param;     /**< The parameters for UCP */
@@ -141,8 +141,8 @@ int ucp_win_ticket_freeing(void *request);
 ucs_status_ptr_t ucp_win_flush_nbx(ucp_worker_h worker, ucp_ep_h ep,
                                    const ucp_request_param_t *param);
 
-/** @return whether a flush has to go through ucp_win_flush_nbx(), since it covers pieces.
- *          Takes no lock if no way has pieces. */
+/** @return whether a flush covers pieces: the caller then calls ucp_win_flush_nbx() in
+ *          place of UCP's function. Takes no lock if no way has pieces. */
 int ucp_win_needs_flush(ucp_worker_h worker, ucp_ep_h ep);
 
 /** Flush a way, and wait for the end as ucp_win_way_wait() does.

@@ -156,8 +156,8 @@ static ucs_status_t expose(ucp_fh_t *fh, window_t *window)
                             UCS_ERR_INVALID_ADDR;
 }
 
-/* Pack UCP's own key, and take out the parts of managed domains: these domains have
- * registered only one page */
+/* Pack UCP's own key, and take out the parts of managed domains, those whose memory
+ * libuct_predreg.so registers: these domains have registered only one page */
 static ucs_status_t
 pack_rest(ucp_context_h context, ucp_mem_h memh, void **rest_p, size_t *length_p)
 {

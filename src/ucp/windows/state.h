@@ -101,8 +101,8 @@ typedef struct ucp_win {
     atomic_int      is_threaded;
 
     /** Firehose; NULL: not running. Written with release: at its begin under start_lock,
-     *  at its end under @a lock and ucp_fh::lock. A thread finds the same value all
-     *  through a call that was entered, see ucp_win_enter() */
+     *  at its end under @a lock and ucp_fh::lock. The value does not change while a
+     *  thread is in a call, see ucp_win_enter() */
     _Atomic(ucp_fh_t*) fh;
     /** Used in place of Firehose while Firehose does not run: has a lock, and empty
      *  lists */

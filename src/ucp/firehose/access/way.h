@@ -46,7 +46,7 @@ BEGIN_C_DECLS
 /** Most memos of a way: 32 KB. */
 #define UCP_FH_MAX_MEMOS 1024
 
-/** Most writes by memos in a row. */
+/** Most writes by memos of a way without a look at the table. */
 #define UCP_FH_MAX_QUICK 16
 
 
@@ -225,8 +225,8 @@ static inline void ucp_fh_piece_free(ucp_fh_piece_t *piece)
 void ucp_fh_pieces_release(ucp_fh_t *fh, ucs_list_link_t *pieces);
 
 
-/** If other requests want firehoses of the peer of a way, make the memos of the way void
- *  and flush the way. */
+/** Have the table count the writes by memos. If other requests want firehoses of the
+ *  peer, make the memos of the way void. Then flush the way if a flush is due. */
 void ucp_fh_way_look(ucp_fh_t *fh, ucp_fh_way_t *way);
 
 /** @return the key for a write by a memo; NULL if no valid memo covers the write: the
@@ -262,11 +262,12 @@ ucp_fh_way_memo(ucp_fh_t *fh, ucp_fh_way_t *way, uint64_t address, size_t length
  *  begin that flush if it is due. */
 void ucp_fh_piece_keep(ucp_fh_t *fh, ucp_fh_piece_t *piece);
 
-/** Flush an endpoint or, if @a ep is NULL, a worker, for the program. A way that is closing
- *  has a flush of its own.
+/** Flush an endpoint or, if @a ep is NULL, a worker, for the program. A way whose
+ *  endpoint is being closed is left out: it has a last flush of its own.
  *
- *  @param [out] pieces  The pieces that the flush covers, to be released at its end. Filled
- *                       before UCP is called; empty if UCP has no memory for a flush.
+ *  @param [out] pieces  The pieces that the flush covers, to be released at its end.
+ *                       Filled before UCP is called; empty if UCP has no memory for a
+ *                       flush.
  *  @return what UCP returns. */
 ucs_status_ptr_t
 ucp_fh_ways_flush(ucp_fh_t *fh, ucp_fh_ways_t *ways, ucp_worker_h worker, ucp_ep_h ep,

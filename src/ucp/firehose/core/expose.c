@@ -354,7 +354,7 @@ err_free:
 }
 
 /* Log the exposed memory that shares a bucket with a range, and what the program can do:
- * 0 to 0 if the memory has been withdrawn meanwhile */
+ * the log says 0 to 0 if that memory has been withdrawn meanwhile */
 static void complain(ucp_fh_t *fh, uint64_t start, uint64_t end)
 {
     uint64_t first = 0;

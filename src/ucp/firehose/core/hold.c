@@ -20,7 +20,7 @@ struct ucp_fh_hold {
         ucp_fh_request_t  request; /* Remote */
     };
     ucp_fh_call_t         call;
-    ucp_fh_pin_callback_t callback; /* NULL: a thread waits */
+    ucp_fh_pin_callback_t callback; /* NULL: a thread waits for the pin */
     void                  *arg;
 };
 

@@ -395,7 +395,7 @@ ucs_status_t ucp_fh_connect(ucp_fh_h fh, uint32_t peer, const void *address,
                                             connect_to(fh, head);
     ucs_mutex_unlock(&fh->send_lock);
     if (status == UCS_OK) {
-        ucp_fh_wake(fh); /* The thread sends the greeting, if there is one */
+        ucp_fh_wake(fh); /* The library's thread sends the greeting, if there is one */
     }
     return status;
 }

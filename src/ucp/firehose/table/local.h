@@ -104,7 +104,7 @@ typedef enum {
 typedef struct ucp_fh_reg {
     ucs_hlist_link_t   hash;         /**< First member, see reg_key() */
     ucp_fh_bucket_t    bucket;
-    ucp_fh_span_t      span;         /**< The part: all memory that is pinned by it */
+    ucp_fh_span_t      span;         /**< The part of the bucket */
     uint64_t           number;       /**< Registrations made later have higher
                                           numbers */
     ucp_fh_reg_state_t state;

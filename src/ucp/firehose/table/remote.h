@@ -91,8 +91,8 @@ typedef struct ucp_fh_request ucp_fh_request_t;
 
 typedef struct ucp_fh_remote_params {
     uint32_t num_peers; /**< 1 and more */
-    uint32_t max_move;  /**< Buckets of a message, given back or to be pinned, 1
-                             to UCP_FH_MAX_MOVE */
+    uint32_t max_move;  /**< Most buckets of a message, given back and to be pinned
+                             together: 1 to UCP_FH_MAX_MOVE */
     uint32_t da_limit;  /**< Number of vain attempts before a request gets the
                              deadlock-avoidance bit, 1 and more: DA_LIMIT of
                              Figure 5. The paper gives no value */
