@@ -28,8 +28,8 @@ BEGIN_C_DECLS
  * context into a signature later.
  */
 
-/** Length of the longest context window: the number of communications before
- *  the present one that it remembers. */
+/** Length of the longest context window: how many communications before the
+ *  present one the window remembers. */
 #define UCS_RCACHE_PRED_MAX_WINDOW 4
 
 
@@ -47,10 +47,10 @@ typedef enum {
 typedef struct ucs_rcache_pred_context {
     uint64_t caller;  /**< The address from which the communication was called,
                            mixed with the kind of the communication */
-    uint64_t stack;   /**< Tells apart the calls from one caller: the number of
-                           the path of calls that led there, see ucs/callpath,
-                           or the value of the stack pointer if the path is not
-                           known */
+    uint64_t stack;   /**< Tells apart the paths by which the program reaches
+                           one caller: the number of the path of calls, see
+                           ucs/callpath, or the value of the stack pointer if
+                           the path is not known */
     uint64_t window;  /**< Hash of the kinds and addresses of the communications before */
 } ucs_rcache_pred_context_t;
 
@@ -120,7 +120,7 @@ typedef enum {
 
 /** The result of an event: bits of ucs_rcache_pred_event_t::result. */
 enum {
-    /* Bits of USE_BEGIN. None is set if UCX's own cache manages the memory,
+    /* Bits of USE_BEGIN. No bit is set if UCX's own cache manages the memory,
      * since UCX does not tell what its cache has done */
     UCS_RCACHE_PRED_RESULT_HIT        = 1 << 0, /**< The use found its region
                                                      registered */
@@ -137,7 +137,7 @@ enum {
     /* Bit of USE_BEGIN, REG and DEREG */
     UCS_RCACHE_PRED_RESULT_FAILED     = 1 << 5,
 
-    /* Bits of DEADLINE. None is set if no use is predicted */
+    /* Bits of DEADLINE. No bit is set if no use is predicted */
     UCS_RCACHE_PRED_RESULT_KEPT       = 1 << 6, /**< The region stays registered
                                                      until its deadline. In
                                                      USE_BEGIN, with HIT: the
@@ -198,10 +198,10 @@ typedef struct ucs_rcache_pred_event {
                                              or use in pieces has the same. 0 in
                                              UNMAP and MAP, and in REG and DEREG
                                              of pieces. Uses of memory of an
-                                             arena have the number of their
-                                             slab. A USE_END says that one of
-                                             the uses with this number has
-                                             ended, but not which */
+                                             arena have the number of the slab
+                                             in the arena. A USE_END says that
+                                             one of the uses with this number
+                                             has ended, but not which one */
     uint64_t                  address;  /**< All but USE_END: start of the
                                              memory */
     uint64_t                  length;   /**< All but USE_END: size of the
@@ -221,10 +221,10 @@ typedef struct ucs_rcache_pred_event {
 typedef struct ucs_rcache_pred_sink {
     /**
      * Receive one event. Any thread calls the function, but only one at a time, since the
-     * caller holds the lock of the cache. The function is called on the critical path and
-     * inside memory hooks as well: no blocking, allocation, logging or call of the cache.
-     * Events come in the order of their effects, which is not exactly the order of their
-     * times.
+     * caller holds the lock of the cache. The cache calls the function on the critical
+     * path and inside memory hooks as well: it must not block, allocate, log or call the
+     * cache. Events come in the order of their effects, which is not exactly the order of
+     * their times.
      */
     void (*event)(void *arg, const ucs_rcache_pred_event_t *event);
     void *arg;

@@ -33,15 +33,15 @@ typedef uint64_t ucs_rcache_pred_time_t;
 #define UCS_RCACHE_PRED_TIME_INF UINT64_MAX
 
 
-/** The share of a process and its helper in the processors of the node. */
+/** What share of the node's processors a process has, and what share its helper. */
 typedef struct ucs_rcache_pred_seat {
     double                 idle;    /**< Part of a processor that the helper has
                                          for itself: 1 for a whole processor,
                                          less beside a busy sibling, 0 without a
                                          processor of its own */
-    unsigned               sharers; /**< Helpers on the processor of this
-                                         helper, which is included, if every
-                                         process has a helper */
+    unsigned               sharers; /**< How many helpers the processor of this
+                                         helper has if every process has one,
+                                         with this helper itself */
     ucs_rcache_pred_time_t slice;   /**< How long each of these helpers runs at
                                          a time, ns */
     double                 share;   /**< Part of a processor that the process
@@ -86,10 +86,10 @@ typedef struct ucs_rcache_pred_ops {
 
     /**
      * Called before and after each call of @ref mem_reg and @ref mem_dereg, by
-     * the same thread and with the same argument. If a domain lets one thread
-     * in at a time, enter waits for the turn of this thread, so that the wait
-     * does not count as a part of the cost of a registration. NULL: nothing is
-     * waited for.
+     * the same thread and with the same argument. If a domain lets only one
+     * thread in at a time, enter waits for the turn of this thread. The cache
+     * measures the cost of a registration from after enter on, without the wait.
+     * NULL: any number of threads may register at a time.
      */
     void                   (*enter)(void *domain_arg);
     void                   (*leave)(void *domain_arg);
@@ -98,25 +98,25 @@ typedef struct ucs_rcache_pred_ops {
      * Tell the other processes of the node how much memory this process has
      * registered lately, in bytes, and find its seat among them. Called from
      * time to time by the thread that does the helper's work. NULL: nothing is
-     * known of other processes, and the helper thread keeps its work.
+     * known of other processes, and the work never goes from the helper thread to
+     * the program because of them.
      */
     void                   (*seat)(void *arg, uint64_t demand,
                                    ucs_rcache_pred_seat_t *seat);
 
     /**
      * Let other threads run, since the caller waits for one of them. Called by
-     * any thread. NULL: sched_yield() is called instead, and a thread of a
-     * real-time class sleeps and lends its priority to the helper.
+     * any thread. NULL: the caller calls sched_yield() instead; a caller of a
+     * real-time class sleeps, and lends its priority to the helper.
      */
     void                   (*yield)(void *arg);
 
     /**
      * Show the statistics, which have changed, to other processes. Called after
      * steps that take long anyway, such as a round of the helper or a
-     * registration by a use, but not after each hit; and once more when nothing
-     * else will happen for some time. Called by any thread, and by several at
-     * the same time; it must not wait for another thread. NULL: nobody shows
-     * the statistics.
+     * registration by a use, but not after each hit. Called by any thread, and by
+     * several at the same time; the function must not wait for another thread.
+     * NULL: nobody shows the statistics.
      */
     void                   (*publish)(void *arg);
 

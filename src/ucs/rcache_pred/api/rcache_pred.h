@@ -48,8 +48,8 @@ struct ucs_rcache_pred;
 
 /** Who registers memory. */
 typedef enum {
-    UCS_RCACHE_PRED_SUBSYSTEM_CACHE,    /**< The cache itself, pieces of
-                                             transfers included */
+    UCS_RCACHE_PRED_SUBSYSTEM_CACHE,    /**< The cache itself, for regions and
+                                             for pieces of transfers */
     UCS_RCACHE_PRED_SUBSYSTEM_EAGER,    /**< Handles of small reused sends */
     UCS_RCACHE_PRED_SUBSYSTEM_ARENA,    /**< The pre-registered arena */
     UCS_RCACHE_PRED_SUBSYSTEM_FIREHOSE, /**< Memory that peers access */
@@ -69,12 +69,12 @@ typedef struct ucs_rcache_pred_subsystem_stats {
  * Reserve room for registrations that are about to be made. If there is not
  * enough, the cache deregisters idle regions, those with the farthest deadlines
  * first, and the call waits for deregistrations of the cache that other threads
- * have begun. Thread safe. Since it may deregister memory, it must not be
- * called in a memory hook or under a lock that a memory hook takes.
+ * have begun. Thread safe. Since the call may deregister memory, no memory hook
+ * may call it, and no thread under a lock that a memory hook takes.
  *
- * A part of the bound, at most 1/16 of the bytes and one registration, is not
- * reserved for subsystems: it stays free for transfers in pieces, which could
- * not go on without room.
+ * No subsystem gets the last part of the bound: one registration, and the bytes
+ * that @ref ucs_rcache_pred_bound_reserve says. This part stays free for
+ * transfers in pieces, which could not go on without room.
  *
  * @param [in] subsystem  Any but CACHE, which reserves for itself.
  * @param [in] bytes      Bytes of all pages that the registrations touch, since
@@ -94,9 +94,9 @@ ucs_status_t ucs_rcache_pred_reserve(struct ucs_rcache_pred *pred,
  * Give back all or a part of the room that a subsystem has reserved, after the
  * memory was deregistered. Thread safe; does not block.
  *
- * @return UCS_ERR_INVALID_PARAM, logged, if the subsystem is CACHE or has
- *         reserved less than that. Then nothing is given back, so that the
- *         bound still holds.
+ * @return UCS_ERR_INVALID_PARAM, logged, if the subsystem is CACHE or unknown,
+ *         or has reserved less than @a bytes or @a regions. Then nothing is
+ *         given back, and the bound still holds.
  */
 ucs_status_t ucs_rcache_pred_release(struct ucs_rcache_pred *pred,
                                      ucs_rcache_pred_subsystem_t subsystem,
@@ -123,15 +123,14 @@ typedef enum {
 
 /** Who does the helper's work, under the predict policy (CF'11, section 5). */
 typedef enum {
-    UCS_RCACHE_PRED_HELPER_CONSERVATIVE, /**< A thread in as many processes of the node as
-                                              there are idle processors: in the processes
-                                              with most registered memory; the program in
-                                              the other processes */
+    UCS_RCACHE_PRED_HELPER_CONSERVATIVE, /**< If the node has n idle processors: a thread
+                                              in the n processes with most registered
+                                              memory, the program in the other ones */
     UCS_RCACHE_PRED_HELPER_AGGRESSIVE,   /**< A thread in every process */
     UCS_RCACHE_PRED_HELPER_PROGRESS,     /**< The program, when it calls @ref
                                               ucs_rcache_pred_progress */
-    UCS_RCACHE_PRED_HELPER_OFF,          /**< Nobody, so that the predict policy
-                                              becomes on-demand */
+    UCS_RCACHE_PRED_HELPER_OFF,          /**< Nobody. The policy becomes
+                                              on-demand then */
     UCS_RCACHE_PRED_HELPER_LAST
 } ucs_rcache_pred_helper_t;
 
@@ -168,10 +167,11 @@ typedef struct ucs_rcache_pred_params {
     unsigned                    max_sites;    /**< Call sites that are
                                                    remembered at most; >= 16 */
     unsigned                    known_regions; /**< The most unregistered
-                                                    regions that are remembered,
-                                                    which is reached only if the
-                                                    program comes back to that
-                                                    many; 16..2^30 */
+                                                    regions that the cache ever
+                                                    remembers. It remembers
+                                                    fewer until the program uses
+                                                    forgotten ones again;
+                                                    16..2^30 */
     uint64_t                    max_bytes;    /**< Bound on registered bytes,
                                                    counted in whole pages and
                                                    never exceeded; >= @ref
@@ -183,15 +183,16 @@ typedef struct ucs_rcache_pred_params {
     int                         pieces;       /**< Not 0: a use that can
                                                    register its memory in pieces
                                                    does so where pieces are
-                                                   faster. 0: it does so only
-                                                   where there is no room for
-                                                   all of its memory */
+                                                   faster. 0: the use does so
+                                                   only where there is no room
+                                                   for all of its memory */
     ucs_rcache_pred_node_t      *node;        /**< Keeps the bounds of the node;
-                                                   NULL: the node has none. It
-                                                   was joined with @ref
+                                                   NULL: the node has no bounds.
+                                                   The caller has joined the
+                                                   node, with a reserve of @ref
                                                    ucs_rcache_pred_pieces_reserve
-                                                   and has to outlive the
-                                                   cache */
+                                                   bytes, and leaves it after
+                                                   the cache was destroyed */
     size_t                      page_size;    /**< Size of a page, bytes: a power
                                                    of 2, MIN_PAGE_SIZE to
                                                    MAX_PAGE_SIZE. 0: that of
@@ -202,9 +203,9 @@ typedef struct ucs_rcache_pred_params {
                                                    to the memory. A region serves a use
                                                    only if registered with all of these
                                                    bits of the use */
-    unsigned                    helper_flags; /**< Flags added to registrations that may
-                                                   fail without harm: mem_reg shall not
-                                                   log the failure */
+    unsigned                    helper_flags; /**< Flags that tell mem_reg not to log a
+                                                   failure. The cache adds the flags where
+                                                   a failure does no harm */
 } ucs_rcache_pred_params_t;
 
 #define UCS_RCACHE_PRED_MAX_HISTORY 16
@@ -219,17 +220,17 @@ typedef struct ucs_rcache_pred_params {
  *  in flight, the next piece is registered. */
 #define UCS_RCACHE_PRED_PIECES_IN_FLIGHT 2
 
-/** The least size of a piece, bytes. A piece has at least two pages, since its
- *  first page may be taken up only in part, and since it may have to leave a
- *  page to the last piece. */
+/** The least size of a piece, bytes. A piece has at least two pages, since the
+ *  memory of the use may begin in the middle of the first page, and since the
+ *  piece may have to leave its last page to the last piece. */
 static inline size_t ucs_rcache_pred_min_piece(size_t page_size)
 {
     return ucs_max((size_t)64 << 10, 2 * page_size);
 }
 
-/** Reserve of a node for each of its caches, bytes and regions, so that transfers in
- *  pieces can go on beside any registrations of other processes: room for the smallest
- *  pieces of one transfer. */
+/** Bytes and regions that a node reserves for each of its caches: room for the smallest
+ *  pieces of one transfer. With the reserve, a transfer in pieces can go on whatever
+ *  other processes have registered. */
 static inline uint64_t ucs_rcache_pred_pieces_reserve(size_t page_size)
 {
     return UCS_RCACHE_PRED_PIECES_IN_FLIGHT *
@@ -261,26 +262,28 @@ typedef struct ucs_rcache_pred_stats {
                                   quarter of its period */
     uint64_t wasted;         /**< Registrations ahead of uses that did not come */
     uint64_t regs_critical;  /**< Registrations done by a use */
-    uint64_t regs_helper;    /**< Registrations done ahead of a use */
+    uint64_t regs_helper;    /**< Registrations done by the helper: ahead of a
+                                  use, or of several regions merged into one */
     uint64_t deregs;         /**< Deregistrations */
     uint64_t precedents;     /**< Uses after which the next use was predicted
                                   from other regions that were used in the same
                                   way, or from uses of the same region in
                                   another context */
     uint64_t evictions;      /**< Idle regions that were deregistered to make
-                                  room, since a bound had none or the system
-                                  refused a registration */
-    uint64_t evictions_node; /**< Evictions for a bound of the node, whichever
-                                  process needed the room */
-    uint64_t evictions_system; /**< Evictions since the system refused a
+                                  room, because a bound had no room or because
+                                  the system refused a registration */
+    uint64_t evictions_node; /**< Evictions because a bound of the node had no
+                                  room, for this process or for another one */
+    uint64_t evictions_system; /**< Evictions because the system refused a
                                     registration */
     uint64_t reg_failures;   /**< Registrations that failed for good */
-    uint64_t dq_dropped;     /**< Entries that the deregistration queue has
-                                  lost. The helper learns only the last use of a
-                                  region from which it has lost entries */
-    uint64_t forgotten;      /**< Uses of memory whose region was forgotten,
-                                  since no more than known_regions are
-                                  remembered */
+    uint64_t dq_dropped;     /**< Entries, one for each use that ended, that the
+                                  full deregistration queue has overwritten. The
+                                  helper does not learn of these uses, except of
+                                  the last use of each region */
+    uint64_t forgotten;      /**< Uses of memory whose region the cache had
+                                  forgotten, since it remembered as many as
+                                  known_regions allows */
     uint64_t unmapped;       /**< Regions whose memory was unmapped */
     uint64_t helper_rounds;  /**< Rounds of the helper, whoever did them */
     uint64_t time_critical;  /**< Time that uses spent on registering, on
@@ -292,15 +295,16 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t budget_time;    /**< Processor time that the process could have had
                                   so far, the base of the budget, ns: less than
                                   duration where processes share processors */
-    uint64_t room_lost;      /**< Time that uses spent on registering regions
-                                  again that were deregistered for room, ns. The
+    uint64_t room_lost;      /**< Time spent on registering regions again that
+                                  were deregistered for room, ns: by uses, and by
+                                  a helper without a processor of its own. The
                                   budget does not count this time */
-    uint64_t refused;        /**< Uses and other reservations that were refused,
-                                  since a bound had no room or the system
-                                  refused the memory, and pieces that had to
-                                  wait, since a bound had no room */
-    uint64_t refused_node;   /**< How often a bound of the node had no room, so
-                                  that other processes were asked for room */
+    uint64_t refused;        /**< Uses, pieces and reservations of subsystems
+                                  that were refused, because a bound had no room
+                                  or the system refused the memory. A refused
+                                  piece may be tried again later */
+    uint64_t refused_node;   /**< How often a bound of the node had no room, and
+                                  the cache asked other processes for room */
     uint64_t refused_system; /**< Uses and pieces that the system refused */
     uint64_t in_pieces;      /**< Uses whose memory was registered in pieces,
                                   or, where the data was moved in another way,
@@ -311,9 +315,9 @@ typedef struct ucs_rcache_pred_stats {
     uint64_t bytes_now;      /**< Bytes registered now by all subsystems,
                                   counted in whole pages */
     uint64_t bytes_peak;     /**< Largest value that bytes_now has had */
-    uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns.
-                                  Stops at its maximum, which gigabytes of
-                                  registered memory reach after some minutes */
+    uint64_t byte_ns;        /**< Integral of bytes_now over time, byte * ns. The
+                                  number stops at UINT64_MAX, after some 17 s
+                                  with 1 GiB registered */
     uint64_t bytes_avg;      /**< Average of bytes_now over duration; right even
                                   if byte_ns has reached its maximum */
     uint64_t duration;       /**< Time since the first domain was created, ns;
@@ -330,6 +334,8 @@ typedef struct ucs_rcache_pred_stats {
 
 
 /**
+ * Create a cache without domains.
+ *
  * @param [in]  params  Each value must be in the range that the comment on its
  *                      field gives.
  * @return UCS_ERR_INVALID_PARAM (logged, naming the value) or
@@ -366,13 +372,15 @@ ucs_status_t ucs_rcache_pred_domain_create(ucs_rcache_pred_t *pred,
                                            const char *name, void *arg,
                                            ucs_rcache_pred_domain_t **domain_p);
 
-/** Limits of one domain, which takes the place of another cache of UCX. */
+/** Limits of a domain that takes the place of a cache of UCX's own, and has the
+ *  limits of that cache. */
 typedef struct ucs_rcache_pred_limits {
-    uint64_t max_bytes;      /**< If more bytes are registered in the domain,
-                                  the next registration deregisters idle regions
-                                  of the domain. No use is refused, whatever its
-                                  length. The lengths of registrations count,
-                                  not their pages; UINT64_MAX: no limit */
+    uint64_t max_bytes;      /**< If a registration would exceed this number of
+                                  bytes in the domain, it first deregisters idle
+                                  regions of the domain. No use is refused,
+                                  whatever its length. The lengths of
+                                  registrations count, not their pages;
+                                  UINT64_MAX: no limit */
     uint64_t max_regions;    /**< Likewise, a limit on the number of
                                   registrations; UINT64_MAX: no limit */
     int      keeps_at_fork;  /**< Whether idle regions stay registered at a
@@ -427,8 +435,9 @@ ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
  * program does the helper's work, some of the work is done here, as in @ref
  * ucs_rcache_pred_progress.
  *
- * @return UCS_ERR_NO_ELEM if the domain has no use with the handle: the cache
- * has not registered the memory, and whoever has done so deregisters it.
+ * @return UCS_ERR_NO_ELEM if the domain has no use with the handle. Then the
+ *         cache has not registered the memory: the caller deregisters it, if the
+ *         caller has registered it.
  */
 ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh);
 
@@ -443,15 +452,17 @@ ucs_status_t ucs_rcache_pred_end(ucs_rcache_pred_domain_t *domain, void *memh);
  */
 typedef struct ucs_rcache_pred_pieces {
     int                           last_resort; /**< Set by the caller before the
-                                                    use begins. Not 0: register
-                                                    in pieces only if there is
-                                                    no room for the whole
-                                                    region, and not because
+                                                    use begins. Not 0: the cache
+                                                    asks for pieces only if the
+                                                    whole region cannot be
+                                                    registered, and not because
                                                     pieces are faster */
     ucs_rcache_pred_domain_t      *domain;
-    struct ucs_rcache_pred_region *region; /**< The region whose history gets
-                                                the use; NULL: there is none */
-    uint64_t                      generation;
+    struct ucs_rcache_pred_region *region; /**< The region to whose history the
+                                                helper adds the use; NULL: there
+                                                is no region */
+    uint64_t                      generation; /**< That of the region, which may
+                                                   be freed during the use */
     uint64_t                      id;      /**< Number of the use in events; 0
                                                 if nobody receives events */
     ucs_rcache_pred_time_t        begin;
@@ -510,8 +521,8 @@ typedef struct ucs_rcache_pred_piece {
 } ucs_rcache_pred_piece_t;
 
 /**
- * Register the next piece of a use in pieces: it begins where the piece before
- * it has ended. Thread safe.
+ * Register the next piece of a use in pieces. The piece begins where the piece
+ * before it has ended. Thread safe.
  *
  * @param [in]  flags   Handed to mem_reg.
  * @param [out] piece   The piece, which starts at @a start and is not longer
@@ -528,9 +539,10 @@ ucs_status_t ucs_rcache_pred_piece_reg(ucs_rcache_pred_pieces_t *pieces,
 void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
                                  const ucs_rcache_pred_piece_t *piece);
 
-/** @return a number that changes with each release of room in the cache of the
- *  domain. While the number stays the same, only other processes and ending
- *  uses can make room for a refused piece. Thread safe; takes no lock. */
+/** @return a number that changes whenever the cache of the domain releases room.
+ *  A caller whose piece was refused tries again when the number has changed;
+ *  while it stays the same, only other processes and ending uses can have made
+ *  room. Thread safe; takes no lock. */
 uint64_t ucs_rcache_pred_releases(const ucs_rcache_pred_domain_t *domain);
 
 
@@ -550,23 +562,28 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
 /**
  * Tell the cache that the program is about to change its rights to memory.
  * Memory that the program may not write cannot be registered again. So present
- * registrations, and registrations under way, stay until calls have given back
- * the rights to as many pages as calls have taken. Allocates, logs and
- * registers nothing. Does nothing in the handler of a signal that has
- * interrupted the thread in the cache, or has stopped another thread there,
- * after a wait of 1 ms. Thread safe.
+ * registrations, and registrations under way, stay until as many pages have got
+ * their rights back, by calls of this function, as have lost them. The call
+ * allocates, logs and registers nothing.
+ *
+ * The call does nothing in two cases: in the handler of a signal that has
+ * interrupted this thread in a function of the cache; and if another thread
+ * stays in such a function for 1 ms, perhaps because a signal has stopped that
+ * thread. Thread safe.
  *
  * @param [in] start    The first address of a page.
  * @param [in] length   Bytes.
- * @param [in] is_lost  Whether the program may no longer read and write the memory
- * afterwards.
+ * @param [in] is_lost  Not 0: the program loses the right to read or to write the
+ *                      memory. 0: the program gets both rights.
  */
 void ucs_rcache_pred_protect(ucs_rcache_pred_t *pred, uintptr_t start,
                              size_t length, int is_lost);
 
 /**
- * Deregister memory that stays registered only since the program has lost the
- * rights to register it again, to make room for a use. Thread safe.
+ * Give up memory that stays registered only because the program has lost a right
+ * to it, without which the memory could not be registered again. A caller that
+ * needs room for a use then tries again: the cache may evict the memory now.
+ * Thread safe.
  *
  * @return 0 if there is no such memory.
  */
@@ -575,15 +592,15 @@ int ucs_rcache_pred_unguard(ucs_rcache_pred_t *pred);
 /**
  * Tell the cache that memory is unmapped: all pages that the range touches.
  * From now on no use finds a region in these pages; the helper deregisters the
- * regions later. The helper does not register any of these pages ahead of a use
- * either, unless a use has needed them since. Safe inside a memory hook: the
+ * regions later. The helper registers one of these pages ahead of a use only
+ * if a later use has needed the page. Safe inside a memory hook: the
  * call only marks regions, and does not allocate, log or block. Safe as well in
  * the handler of a signal that has interrupted the thread in a function of the
  * cache. Thread safe.
  *
  * @param [in] end  The address behind the last byte. If it is below @a start,
- * the range goes on to the top of the address space; if it is equal to @a
- * start, nothing is unmapped.
+ *                  the range goes on to the top of the address space; if it is
+ *                  equal to @a start, nothing is unmapped.
  */
 void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
                               uintptr_t end);
@@ -596,8 +613,8 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
  */
 void ucs_rcache_pred_without_helper(ucs_rcache_pred_t *pred);
 
-/** @return the policy in force. It is on-demand also if predict was asked for
- *          but nobody can do the helper's work. */
+/** @return the policy in force: that of the parameters, or on-demand if nobody can
+ *          do the helper's work. */
 ucs_rcache_pred_policy_t ucs_rcache_pred_get_policy(ucs_rcache_pred_t *pred);
 
 /** @return who does the helper's work now. */
@@ -645,9 +662,9 @@ typedef struct ucs_rcache_pred_idle {
  */
 void ucs_rcache_pred_idle(ucs_rcache_pred_t *pred, ucs_rcache_pred_idle_t *idle);
 
-/** @return from when on @ref ucs_rcache_pred_progress has something to do, which may change
- *          with each call of any function of the cache; UCS_RCACHE_PRED_TIME_INF: never, if
- *          none is called. Any thread. */
+/** @return from what time on @ref ucs_rcache_pred_progress has something to do. Any call
+ *          of the cache may change this time; UCS_RCACHE_PRED_TIME_INF: progress has
+ *          nothing to do before some call changes the time. Any thread. */
 ucs_rcache_pred_time_t ucs_rcache_pred_due(ucs_rcache_pred_t *pred);
 
 /** Deregister every idle region now. What was learned about the regions is
@@ -659,8 +676,8 @@ void ucs_rcache_pred_purge(ucs_rcache_pred_t *pred);
  * idle regions of all domains but those with keeps_at_fork, and stops the work of
  * the helper until the same thread calls @ref ucs_rcache_pred_resume in the parent.
  * Uses and unmaps go on meanwhile.
- * The child must not touch the cache any more, since another thread may have
- * held its lock.
+ * The child must not touch the cache any more, since another thread of the
+ * parent may have held the lock of the cache at the fork.
  */
 void ucs_rcache_pred_quiesce(ucs_rcache_pred_t *pred);
 void ucs_rcache_pred_resume(ucs_rcache_pred_t *pred);
@@ -680,27 +697,28 @@ void ucs_rcache_pred_get_stats(ucs_rcache_pred_t *pred,
 struct ucs_rcache_pred;
 
 /**
- * Wait until each thread that is in the cache has left it, in real time. Thread
- * safe.
+ * Wait until each thread that is in the cache has left it. Thread safe.
  *
- * @param [in] patience  The longest wait, ns.
+ * @param [in] patience  The longest wait, ns of real time, and not of the
+ *                       cache's clock.
  *
- * @return 0 if some thread has had the lock of the cache, or was in its lane,
- *         during all of that time: perhaps for ever, if a handler has
- *         interrupted this thread there, or has interrupted another thread and
- *         does not return. No function of the cache may be called any more
- *         then, since it would not return.
+ * @return 0 if the lock of the cache, or the lane of a thread, was still taken
+ *         after that time: perhaps for ever, if a handler has interrupted this
+ *         thread there, or has interrupted another thread and does not return.
+ *         Then the caller must call no function of the cache any more, since
+ *         the function might not return.
  */
 int ucs_rcache_pred_is_free(struct ucs_rcache_pred *pred, uint64_t patience);
 
-/** @return whether this thread does a round of the helper's work, or is about
- *          to begin a round or has just ended one: then it may have the mutex
- *          of the rounds. */
+/** @return whether this thread does a round of the helper's work inside a call of
+ *          the program, or is about to begin the round or has just ended it. Then
+ *          the thread may have the mutex of the rounds, and the caller, a handler
+ *          that has interrupted the thread, must not wait for that mutex. */
 int ucs_rcache_pred_is_in_round(void);
 
-/** @return whether the thread has the lock of the cache, or is in its lane. The caller is
- *  then the handler of a signal that has interrupted the thread there, and must not call
- *  a function of the cache without permission for handlers. */
+/** @return whether this thread has the lock of the cache, or is in its lane. Then the
+ *  caller is the handler of a signal that has interrupted the thread there, and must call
+ *  no function of the cache but those whose comment allows a handler to. */
 int ucs_rcache_pred_is_interrupted(struct ucs_rcache_pred *pred);
 
 END_C_DECLS
