@@ -19,18 +19,18 @@
 
 /* bound.c
  *
- * Room for registrations. reserve.c takes room within the bounds, deregisters idle regions
- * until there is enough, or refuses; bound.c says what fits the bounds, and gives room
- * back. Any thread may call these functions, without the lock unless their comment says
- * otherwise.
+ * Room for registrations. reserve.c takes room within the bounds, deregisters idle
+ * regions until there is enough, or refuses; bound.c says what fits the bounds, and gives
+ * room back. Any thread may call these functions, without the lock unless their comment
+ * says otherwise.
  */
 
-/** What the room is needed for, when somebody asks for room. */
+/** What a caller needs room for. */
 typedef enum {
-    PRED_PART_WHOLE, /**< All memory of a use, or memory of another subsystem;
-                          this has to leave some room to pieces */
+    PRED_PART_WHOLE, /**< All memory of a use, or memory of another subsystem. Such
+                          memory has to leave some room to pieces */
     PRED_PART_PIECE  /**< A piece of a transfer, which could not go on without
-                          it */
+                          room */
 } pred_part_t;
 
 
@@ -45,22 +45,27 @@ typedef enum {
 /** Room that is asked for, and that was granted. */
 typedef struct pred_reservation {
     ucs_rcache_pred_subsystem_t subsystem;
-    const ucs_rcache_pred_domain_t *domain;  /**< Whose limits it is to heed;
-                                              NULL: none */
-    size_t                      length;  /**< What counts against these, bytes */
+    const ucs_rcache_pred_domain_t *domain;  /**< The domain whose limits the room
+                                              has to fit; NULL: it need not fit
+                                              limits */
+    size_t                      length;  /**< Bytes that count against the limit
+                                              of the domain */
     pred_part_t                 part;
     uint64_t                    bytes;   /**< Bytes of the pages that will be
                                               pinned */
     uint64_t                    regions;
     int                         held;    /**< Set when the room is granted. Not
-                                              0: it is part of what the node
-                                              holds for this process, which only
-                                              pieces may use */
-    int                         own_only; /**< Not 0: nothing is given up for it
-                                              because of a bound of the node */
+                                              0: the room comes from the reserve
+                                              that the node holds for this
+                                              process, which only pieces may
+                                              use */
+    int                         own_only; /**< Not 0: if a bound of the node has
+                                              no room, refuse at once, and evict
+                                              no region for it */
     pred_scarce_t               scarce;  /**< Set when the room is refused: which
-                                              bound leaves none */
-    int                         offered; /**< Not 0: it was offered to other
+                                              bound had no room */
+    int                         offered; /**< Not 0: this process has offered the
+                                              room, which it gives back, to other
                                               processes of the node, see @ref
                                               pred_evict_for_others */
 } pred_reservation_t;
@@ -94,12 +99,12 @@ pred_domain_reservation(const ucs_rcache_pred_domain_t *domain,
 
 /* bound.c */
 
-/** Bring the integral of the registered bytes, and the duration, up to now. Has
- *  to be called before bytes_now changes. Under lock. */
+/** Bring the integral of the registered bytes, the duration, and the base of the
+ *  budget up to now. Has to be called before bytes_now changes. Under lock. */
 void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
-/** Give room back: its memory is no longer registered, or never was. @return 0
- *  if the subsystem has not taken so much; then nothing was done. */
+/** Give back the room of memory that is no longer registered, or never was. @return 0
+ *  if the subsystem has taken less room than that; then nothing was done. */
 int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
 
 /** The part of pred_bound_give() about the bounds of this process. Under the
@@ -107,7 +112,8 @@ int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room);
 int pred_bound_give_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
                         ucs_rcache_pred_time_t now);
 
-/** The part of pred_bound_give() about the bounds of the node, which there are. */
+/** The part of pred_bound_give() about the bounds of the node. The node must have
+ *  bounds. */
 void pred_bound_give_node(ucs_rcache_pred_t *pred,
                           const pred_reservation_t *room);
 
@@ -118,8 +124,9 @@ static inline void pred_bound_note_release(pred_bound_t *bound)
     atomic_fetch_add_explicit(&bound->releases, 1, memory_order_relaxed);
 }
 
-/** @return whether the room would not fit even if the cache kept nothing else:
- *          what other subsystems have does not give way. Under lock. */
+/** @return whether the room would not fit even if the cache had nothing registered: the
+ *          memory of other subsystems is not given up for it. Then the caller refuses
+ *          without a wait. Under lock. */
 int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
                           const pred_reservation_t *room);
 
@@ -127,8 +134,9 @@ int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
 int pred_bound_fits(const ucs_rcache_pred_t *pred,
                     const pred_reservation_t *room);
 
-/** @return whether the room fits the limits of its domain now, or, if @a alone is
- *          not 0, if nothing else were registered there. Under lock. */
+/** @param [in] alone  0: say whether the room fits the limits of its domain now. Not 0:
+ *                     whether it would if nothing else were registered in the domain.
+ *                     Under lock. */
 int pred_limits_fit(const pred_reservation_t *room, int alone);
 
 /** @return whether one registration of a range fits the bounds of this process
@@ -136,40 +144,39 @@ int pred_limits_fit(const pred_reservation_t *room, int alone);
 int pred_range_fits(const ucs_rcache_pred_t *pred,
                     const ucs_rcache_pred_range_t *range);
 
-/** @return whether so many registrations of the size of a range would not fit
- *          even if the cache kept nothing else. Under lock. */
+/** @return whether @a num registrations of the size of a range would not fit even if the
+ *          cache had nothing else registered. Under lock. */
 int pred_ranges_never_fit(const ucs_rcache_pred_t *pred,
                           const ucs_rcache_pred_range_t *range, unsigned num);
 
-/** @return whether one registration of a range would not fit even if the cache
- *          kept nothing else. Under lock. */
+/** @return whether one registration of a range would not fit even if the cache had
+ *          nothing else registered. Under lock. */
 int pred_range_never_fits(const ucs_rcache_pred_t *pred,
                           const ucs_rcache_pred_range_t *range);
 
 
 /* reserve.c */
 
-/** Deregister one idle region: the one whose next use is farthest away, if that
- *  is later than @a deadline. @return 0 if there is none.
- *  @param [in] scarce  What it is deregistered for. */
+/** Deregister one idle region: the one whose next use is farthest away, if that use is
+ *  expected after @a deadline. @return 0 if there is no such region.
+ *  @param [in] scarce  What had no room. */
 int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
                pred_scarce_t scarce);
 
-/** Deregister one idle region for other processes of the node, if they still
- *  lack room. */
+/** Deregister one idle region, and offer its room to other processes of the node, if they
+ *  still lack room. */
 void pred_evict_for_others(ucs_rcache_pred_t *pred);
 
 /**
  * Take room, and deregister idle regions until there is enough, those with the
- * farthest deadlines first. The limits of the domain refuse what is registered
- * ahead of its use, and nothing else.
+ * farthest deadlines first. If the limits of the domain have no room, only memory that
+ * is registered ahead of its use is refused.
  *
- * @param [in] deadline  Only regions that are needed later than this are
- *                       deregistered. With 0 all idle regions are; the call
- *                       then also waits for what other threads are
- *                       deregistering, and for regions that the helper is
- *                       registering ahead, since these can be deregistered
- *                       again.
+ * @param [in] deadline  Only regions that are needed later than this time may be
+ *                       deregistered. 0: all idle regions may, and the call also
+ *                       waits while other threads are deregistering memory, and
+ *                       while the helper is registering regions ahead, which can
+ *                       be deregistered afterwards.
  * @return 0 if there is no room.
  */
 int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
@@ -182,12 +189,13 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
  * may call these functions; uses, pieces, evictions and the helper do. The lock
  * is not held while memory is being registered or deregistered.
  *
- * What could not be registered again is kept. The adapter writes to what it has
- * registered, so that memory cannot be registered while the program may not write it;
- * UCX's own cache has the registration from before. The cache has a reference to a region
- * that it guards, as if a use were under way: nobody gives the region up, and a use that
- * needs more than it has gets a region of its own. An unmap, an invalidation and a fork end
- * the guard, and so does a use for which there would be no room otherwise.
+ * The cache guards a region whose memory could not be registered again. The adapter may
+ * write to registered memory, and so the system refuses to register memory that the
+ * program may not write; UCX's own cache would still have the registration from before.
+ * The cache holds a reference to a guarded region, as if a use were under way: nobody
+ * gives the region up, and a use that needs more memory or access than the region has
+ * gets a region of its own. The guard ends when the program gets its rights back; at an
+ * unmap, an invalidation or a fork; and for a use that would find no room otherwise.
  */
 
 /** Register memory for which room was taken, and fill in its handle. Without

@@ -19,8 +19,8 @@
  * (pieces.c), unmap, loss of rights and invalidation (unmap.c, deferred.c),
  * registration (register.c), the bounds (bound.c), how room is taken, made or
  * refused within them (reserve.c), and how threads wait for each other (lock.c) or need
- * not (lanes.c). It may use api/, predict/ and table/. The helper and the files on top call it; it calls
- * neither of them.
+ * not (lanes.c). It may use api/, predict/ and table/. The helper and the files on top
+ * call it; it calls neither of them.
  *
  * Locks, in the order they are taken; docs/design/locks.md has those in between:
  *
@@ -28,18 +28,18 @@
  *                 registrations as well. A use or an unmap does not wait for
  *                 it: the end of a use may do a round, but only if it gets the
  *                 mutex at once. A thread of a real-time class that waits for
- *                 something else lends its priority by it, whatever locks the
- *                 thread has, see lock.c.
+ *                 anything else, whatever locks it has, lends its priority to the
+ *                 holder of this mutex, see lock.c.
  *   lock          Protects the table, the regions and the counters. A use holds
  *                 it for some tens of instructions; the making of a region, an
  *                 eviction and an unmap hold it for a search in a tree, and for
- *                 one more with each region that they find. Nothing is
+ *                 another search with each region that they find. Nothing is
  *                 allocated, freed, logged or registered while it is held.
  *                 Hence no memory hook runs under it, and the unmap hook may
- *                 take it. Except in the handler of a signal, which comes to a
- *                 thread whatever that has: such an unmap is deferred, see
- *                 deferred.c. The lock is not held across a fork. It includes
- *                 the lanes of threads, see lanes.h.
+ *                 take it. One exception is an unmap in the handler of a signal
+ *                 that has interrupted the owner of the lock: the unmap is
+ *                 deferred, see deferred.c. The lock is not held across a fork.
+ *                 It includes the lanes of threads, see lanes.h.
  */
 
 /** Take the lock. */
@@ -49,7 +49,8 @@ static inline void pred_lock(ucs_rcache_pred_t *pred)
     if (ucs_unlikely(!pred_lock_try(pred))) {
         pred_lock_wait(pred);
     }
-    /* A handler that comes before this finds that the thread has the lock */
+    /* A handler that interrupts the thread before this line finds by pred->lock that
+     * the thread has the lock */
     ucs_rank_take(UCS_RANK_CACHE, &pred->lock, UCS_RANK_TRY);
 
     /* Relaxed: written under the lock */
@@ -74,8 +75,9 @@ static inline void pred_unlock(ucs_rcache_pred_t *pred)
 
 /* cache.c */
 
-/** Give this thread a lane, unless it has one or there is none. Allocates memory;
- *  without the lock. */
+/** Give this thread a lane, unless it has one, no lane is free, or there is no memory.
+ *  Makes the lanes of the cache first, if it has none. Allocates memory; without the
+ *  lock. */
 void pred_lane_take(ucs_rcache_pred_t *pred);
 
 /** Free all lanes. */

@@ -22,10 +22,9 @@ static inline int pred_has_sink(const ucs_rcache_pred_t *pred)
 }
 
 /** Emit that a use has begun, or was refused.
- *  @param [in] event   Has the fields of the use. Its id is the region's, or 0
- *                      if there is no region.
- *  @param [in] result  Those of UCS_RCACHE_PRED_RESULT_* that USE_BEGIN can
- *                      have.
+ *  @param [in] event   Has the fields of the use. Its id is the generation of the
+ *                      region, or 0 if there is no region.
+ *  @param [in] result  Bits of UCS_RCACHE_PRED_RESULT_* that USE_BEGIN can have.
  *  @param [in] pieces  The use in pieces, if the use can go on in pieces; else
  *                      NULL. */
 void pred_emit_begin(const ucs_rcache_pred_domain_t *domain,
@@ -49,12 +48,14 @@ void pred_emit_registration(ucs_rcache_pred_event_type_t type,
 void pred_emit_unmap(const ucs_rcache_pred_t *pred,
                      const ucs_rcache_pred_range_t *unmapped);
 
-/** Emit that the use has not come for which a region was registered. */
+/** Emit that a region was registered ahead of a use, or kept for it, and that the use has
+ *  not come. */
 void pred_emit_unmet(const ucs_rcache_pred_region_t *region);
 
 /** Emit what the helper has decided about a region.
  *  @param [in] history  The history from which the deadline comes; NULL if no
- *                       use is predicted. */
+ *                       use is predicted.
+ *  @param [in] kept     Whether the region stays registered. */
 void pred_emit_decision(const ucs_rcache_pred_region_t *region,
                         ucs_rcache_pred_time_t now,
                         ucs_rcache_pred_time_t deadline,

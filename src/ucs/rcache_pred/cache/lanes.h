@@ -22,51 +22,53 @@
  * meanwhile.
  *
  * A lane is a lock that only its own thread takes, and which the lock of the cache
- * includes: whoever takes that lock waits until no thread is in its lane, and a
- * thread enters its lane only while nobody has the lock. Either of the two
- * writes what it takes and then reads what the other one takes, both
- * sequentially consistent, so that one sees the other (Dekker). Hence all that is
- * said to be protected by the lock is so still, and a thread in its lane may read
- * all of it, but write only
+ * includes: a thread that takes the lock of the cache waits until no thread is in its
+ * lane, and a thread enters its lane only while nobody has the lock of the cache. The
+ * former writes pred->lock and then reads busy of each lane, the latter writes busy of
+ * its lane and then reads pred->lock, all sequentially consistent: so at least one of
+ * the two sees the other (Dekker). Hence the lock of the cache still protects all that
+ * it is said to protect. A thread in its lane may read all of that, but write only
  *
  *   - its lane, with the lists and the queue that are in there, and
  *   - those fields of the regions of its lane that a use writes, their number of
  *     entries, and their places in these lists.
  *
- * The queue of a lane is moved to pred->dq whenever that is empty, and now and
- * then if it never is. So the entries of a region may be taken out in another
- * order than that of the uses, if they went through the lock and through a lane
- * by turns: of these, those that were overtaken are left out
- * (pred_region_learn()).
+ * The helper moves the queues of lanes to pred->dq whenever pred->dq is empty, and now
+ * and then if it never is. So if some uses of a region went through the lock and some
+ * through a lane, the helper may take out their entries in another order than that of
+ * the uses. It then learns nothing from an entry that a later use has overtaken
+ * (pred_region_learn_needs()).
  *
  * There are no lanes until two threads have taken turns at uses for a while: a
- * single thread takes the lock, which costs as much as to enter a lane. Nor are
- * there any if events are emitted, whose order would be lost, or on demand.
+ * single thread takes the lock, which costs as much as to enter a lane. There are no
+ * lanes either if somebody receives events, whose order would be lost, or if the policy
+ * is on-demand.
  */
 
-/** At most so many threads have a lane. Others take the lock. */
+/** The most threads that have a lane. Other threads take the lock. */
 #define PRED_LANES      64
 #define PRED_LANES_BITS 6
 
-/** How far from where its hash says a thread looks for its lane. */
+/** In how many places, from the one that its hash says on, a thread looks for its
+ *  lane. */
 #define PRED_LANE_PROBES 4
 
-/** After so many turns of threads at uses there are lanes. */
+/** Threads get lanes after so many uses each by another thread than the use before. */
 #define PRED_LANES_TURNS 64
 
 /** A region belongs to the lane of a thread after so many uses in a row by that
- *  thread, and no longer once another one uses it. */
+ *  thread, and no longer once another thread uses the region. */
 #define PRED_LANE_CLAIMS 8
 
 
 typedef struct pred_lane {
-    /** pred_self() of its thread; 0: none has it. Written once, under the lock.
-     *  Relaxed: a thread only looks for its own number. A thread that ends leaves
-     *  its lane to whoever gets the same number. */
+    /** pred_self() of its thread; 0: no thread has the lane. Written once, under the
+     *  lock. Relaxed: a thread only looks for its own number. A thread that ends leaves
+     *  its lane to a later thread with the same number. */
     _Atomic(uintptr_t)       thread;
-    /** Whether the thread is in the lane. Only that thread writes it. Sequentially
-     *  consistent when it enters, see above; release when it leaves: whoever has
-     *  the lock next sees what it wrote. */
+    /** Whether the thread is in the lane. Only that thread writes it: sequentially
+     *  consistent when the thread enters, see above; with release when it leaves, so
+     *  that the next owner of the lock sees what the thread wrote. */
     _Atomic(int)             busy;
     unsigned                number; /**< From 1. Constant */
     /** What is to be added to the statistics */
@@ -77,9 +79,9 @@ typedef struct pred_lane {
     ucs_rcache_pred_dq_t    dq UCS_V_ALIGNED(64);
     /** Regions of uses that began in the lane */
     ucs_rcache_pred_memo_t  memo;
-    /** How many uses go straight to the lock, since others were not found in the
-     *  lane, and how many will after the next one that is not. Only the thread of
-     *  the lane reads and writes these two. */
+    /** How many of the next uses go straight to the lock, and how many shall once
+     *  another use does not find its region in the lane, see PRED_LANE_PENALTY. Only
+     *  the thread of the lane reads and writes the two fields. */
     uint16_t                skips;
     uint16_t                penalty;
 } UCS_V_ALIGNED(64) pred_lane_t;
@@ -90,7 +92,8 @@ struct pred_lanes {
     pred_lane_t lanes[PRED_LANES];
     /** The lanes that have a thread, as bits. Under the lock */
     uint64_t    used;
-    /** The lane, from 0, whose entries were moved last. Under the lock */
+    /** The index of the lane whose entries were last moved to pred->dq. Under the
+     *  lock */
     unsigned    moved;
     /** How many entries of pred->dq were taken out; wraps around. Under the
      *  lock */
@@ -98,16 +101,18 @@ struct pred_lanes {
 };
 
 
-/** A use that looks for its region in the lane in vain has moved cache lines which uses of
- *  other threads need that have the lock. So each use in vain makes this many more of the
- *  next uses go straight to the lock, up to the maximum, and each use that finds its region
- *  in the lane makes one use less do so. Where fewer than two uses in three find theirs, most
- *  uses take the lock. */
+/** A use that looks for its region in the lane in vain takes cache lines away from
+ *  threads that have the lock. So after a use in vain, some of the next uses go straight
+ *  to the lock: PRED_LANE_PENALTY more than after the last use in vain, up to the
+ *  maximum, and one less for each use since then that has found its region in the lane.
+ *  Where fewer than two uses in three find their regions in the lane, most uses take the
+ *  lock. */
 #define PRED_LANE_PENALTY     2
 #define PRED_LANE_PENALTY_MAX 64
 
-/** @return of the places where this thread looks for its lane, the first one that
- *          has this thread (0: that nobody has); NULL: there is none. */
+/** @param [in] thread  pred_self() of this thread; 0: look for a free lane.
+ *  @return of the places where this thread looks for its lane, the first lane that
+ *          @a thread has; NULL: there is none. */
 static UCS_F_ALWAYS_INLINE pred_lane_t *
 pred_lane_find_of(pred_lanes_t *lanes, uintptr_t thread)
 {
@@ -143,7 +148,7 @@ static UCS_F_ALWAYS_INLINE int pred_lane_skips(pred_lane_t *lane)
     return 1;
 }
 
-/** Note whether a use was found in a lane. */
+/** Note whether a use has found its region in the lane. */
 static UCS_F_ALWAYS_INLINE void pred_lane_note(pred_lane_t *lane, int is_found)
 {
     if (ucs_likely(is_found)) {
@@ -163,8 +168,8 @@ static UCS_F_ALWAYS_INLINE void pred_lane_leave(pred_lane_t *lane)
     atomic_store_explicit(&lane->busy, 0, memory_order_release);
 }
 
-/** Enter the lane of this thread. @return 0 if the thread has to take the lock
- *  instead, to unmap what was deferred. */
+/** Enter the lane of this thread. @return 0 if the thread has not entered: it has to take
+ *  the lock instead, by which the deferred ranges are unmapped. */
 static UCS_F_ALWAYS_INLINE int
 pred_lane_enter(ucs_rcache_pred_t *pred, pred_lane_t *lane)
 {
@@ -187,8 +192,8 @@ pred_lane_enter(ucs_rcache_pred_t *pred, pred_lane_t *lane)
     return 1;
 }
 
-/** @return whether this thread is in its lane: this is the handler of a signal
- *          that has interrupted it. */
+/** @return whether this thread is in its lane. Then the caller is the handler of a
+ *          signal that has interrupted the thread, and must not take the lock. */
 static inline int pred_lane_is_own(ucs_rcache_pred_t *pred)
 {
     pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
@@ -200,8 +205,8 @@ static inline int pred_lane_is_own(ucs_rcache_pred_t *pred)
            atomic_load_explicit(&lane->busy, memory_order_relaxed);
 }
 
-/** Note that this thread has begun a use. Under the lock. @return whether it needs
- *  a lane, which pred_lane_take() gives it. */
+/** Note that this thread begins a use. Under the lock. @return whether the caller shall
+ *  give the thread a lane by pred_lane_take(), once it has released the lock. */
 static UCS_F_ALWAYS_INLINE int pred_lane_note_use(ucs_rcache_pred_t *pred)
 {
     if (ucs_likely(pred->turns.thread == pred_self())) {
@@ -212,30 +217,32 @@ static UCS_F_ALWAYS_INLINE int pred_lane_note_use(ucs_rcache_pred_t *pred)
     return ++pred->turns.count >= PRED_LANES_TURNS;
 }
 
-/** Wait until no thread is in its lane, and do what they have left to do under
- *  the lock. To be called by whoever has just taken it. */
+/** Wait until no thread is in its lane, and add what lanes have counted and noted to the
+ *  statistics and the table. pred_lock() calls this when it has just taken the lock. */
 void pred_close_lanes(ucs_rcache_pred_t *pred);
 
-/** A use of a region was begun by this thread, under the lock: let the next ones go
- *  through its lane. */
+/** This thread has begun a use of a region, under the lock. Give the region to the lane
+ *  of the thread, if the thread has begun enough uses of it in a row. */
 void pred_lane_give_region(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_region_t *region);
 
 
 /** @return whether the queue of a lane can take an entry of a region without the
- *          lock. In the lane. */
+ *          lock. Otherwise the use ends under the lock. To be called in the lane. */
 static UCS_F_ALWAYS_INLINE int
 pred_lane_has_room(const pred_lane_t *lane,
                    const ucs_rcache_pred_region_t *region)
 {
     const ucs_rcache_pred_dq_entry_t *oldest;
 
-    /* The list that a lost region is in may be another one's */
+    /* The new entry would take the region off the list of lost regions, which may be that
+     * of another queue */
     if (ucs_unlikely(region->lost)) {
         return 0;
     }
 
-    /* The entry that is overwritten is counted in its region */
+    /* If the queue is full, the oldest entry is overwritten, and its region counts it:
+     * that region has to belong to this lane as well */
     oldest = ucs_rcache_pred_dq_next_dropped(&lane->dq);
     return ucs_likely(oldest == NULL) ||
            (oldest->region->generation != oldest->generation) ||
@@ -243,8 +250,8 @@ pred_lane_has_room(const pred_lane_t *lane,
 }
 
 
-/* The queue of uses that have ended: pred->dq, and after it those of the lanes. All
- * under the lock */
+/* The queue of uses that have ended: pred->dq, followed by the queues of the lanes. All
+ * of these functions are called under the lock */
 
 /** Take the oldest entry out.
  *  @param [out] has_lost_p  Whether pred_dq_pop_lost() would find a region.

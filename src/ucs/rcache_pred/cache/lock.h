@@ -11,12 +11,13 @@
 
 /** @file lock.h
  *
- * The word of the cache's lock, and how threads wait for each other. Callers take the lock
- * by cache.h, with the lanes.
+ * The variable of the cache's lock, and how threads wait for each other. Callers take the
+ * lock by pred_lock() in cache.h, which closes the lanes as well.
  */
 
-/** Let other threads run, since this thread waits for one of them. Waits some
- *  50 us at most, and is called again. Without the lock. */
+/** Let other threads run, since this thread waits for one of them. Returns after
+ *  some 50 us at most, and the caller calls it again until it need not wait any
+ *  more. Without the lock. */
 void pred_give_way(ucs_rcache_pred_t *pred);
 
 /** Spin once more, let other threads run, or sleep for some 50 us, the longer
@@ -24,11 +25,11 @@ void pred_give_way(ucs_rcache_pred_t *pred);
  *  @param [in,out] spins  0 when the wait begins. */
 void pred_spin(ucs_rcache_pred_t *pred, unsigned *spins);
 
-/** Take the lock after it was found taken. */
+/** Wait for the lock, which another thread has, and take it. */
 void pred_lock_wait(ucs_rcache_pred_t *pred);
 
-/** Wait until a flag is 0 that another thread clears soon: sequentially
- *  consistent. */
+/** Wait until a flag is 0. Another thread clears the flag soon. The reads are
+ *  sequentially consistent. */
 void pred_spin_while_busy(ucs_rcache_pred_t *pred, _Atomic(int) *busy);
 
 /** Wait until nobody has the lock, without taking it. */
@@ -65,8 +66,8 @@ static inline int pred_lock_try(ucs_rcache_pred_t *pred)
                                                    memory_order_relaxed);
 }
 
-/** @return whether this thread has the lock: a handler of a signal has interrupted the
- *          owner. */
+/** @return whether this thread has the lock. Then the caller is a handler of a signal
+ *          that has interrupted the owner, and must not wait for the lock. */
 static inline int pred_lock_is_own(ucs_rcache_pred_t *pred)
 {
     /* Relaxed: nobody else writes this number */
@@ -74,7 +75,8 @@ static inline int pred_lock_is_own(ucs_rcache_pred_t *pred)
            pred_self();
 }
 
-/** As @ref pred_give_way, or the function in the table of the cache's user. */
+/** As @ref pred_give_way; but if the user of the cache has handed in a function yield,
+ *  call that function instead. */
 static inline void pred_yield(ucs_rcache_pred_t *pred)
 {
     if (pred->ops.yield != NULL) {
@@ -84,20 +86,21 @@ static inline void pred_yield(ucs_rcache_pred_t *pred)
     }
 }
 
-/* deferred.c: unmapped memory, known from a thread with the lock, or from a handler of a
- * signal in such a thread. */
+/* deferred.c: an unmap by a thread with the lock, or by a handler of a signal that has
+ * interrupted a thread in the cache. */
 
 /** Let no use find a region in a range of whole pages. Under the lock.
- *  @return whether any was registered. */
+ *  @return whether a region has become stale. Then the caller tells the helper. */
 int pred_unmap(ucs_rcache_pred_t *pred,
                const ucs_rcache_pred_range_t *unmapped);
 
-/** Have pred_unmap() called for a range as soon as a thread takes the lock. To
- *  be called in the handler of a signal, by the thread that has it. */
+/** Have the next thread that takes the lock call pred_unmap() for a range. To be
+ *  called by the handler of a signal that has interrupted the owner of the lock, or a
+ *  thread in its lane. */
 void pred_defer(ucs_rcache_pred_t *pred,
                 const ucs_rcache_pred_range_t *unmapped);
 
-/** Unmap what was deferred. Under the lock. */
+/** Call pred_unmap() for all deferred ranges. Under the lock. */
 void pred_catch_up(ucs_rcache_pred_t *pred);
 
 #endif

@@ -11,10 +11,10 @@
 
 /** @file slices.h
  *
- * Extents that share memory. Programs use slices of arrays: a use inside of
- * what is registered needs no registration of its own, and the same byte is not
- * pinned twice, except while uses are under way that need it in two
- * registrations. Any thread calls these functions, under the lock.
+ * Extents that share memory. Programs use slices of arrays. A use of a slice inside of
+ * a registered extent needs no registration of its own. No byte is in two registrations,
+ * unless uses of both extents are under way or the helper has yet to merge them. Any
+ * thread calls these functions, under the lock.
  */
 
 /**
@@ -30,9 +30,9 @@ pred_next_registered(const ucs_rcache_pred_domain_t *domain,
                      const ucs_rcache_pred_range_t *range);
 
 /**
- * Find the next extent as @ref pred_next_registered does, and also those that only touch the
- * range, at an address that is no multiple of 16: they have the page of that address in
- * common with the range. UCX's own cache merges such slices, since it rounds what it
+ * Find the next extent as @ref pred_next_registered does, and also those that only touch
+ * the range, at an address that is no multiple of 16: they have the page of that address
+ * in common with the range. UCX's own cache merges such slices, since it rounds what it
  * registers out to multiples of 16 bytes (UCS_RCACHE_MIN_ALIGNMENT, UCX 1.13).
  */
 ucs_rcache_pred_extent_t *
@@ -48,12 +48,12 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
  *   2. an extent that another thread is registering, which the use waits for, since the
  *      extent will serve the use or be merged with what the use registers;
  *   3. an idle extent that stands for slices, see pred_stands_for();
- *   4. an idle extent with half of its bytes in common with the use, most likely of the same
- *      buffer.
+ *   4. an idle extent with half of its bytes in common with the use, most likely of the
+ *      same buffer.
  *
  * @param [in] time    When the use began, ns.
- * @param [in] claims  Of the second kind only extents count that were claimed before:
- *                     value of table->claims when the use began to look.
+ * @param [in] claims  Value of table->claims when the use began to look. Of the second
+ *                     kind, only extents count that were claimed by then.
  * @return NULL if there is none of these.
  */
 ucs_rcache_pred_extent_t *
@@ -61,44 +61,46 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 const ucs_rcache_pred_range_t *range, unsigned access,
                 ucs_rcache_pred_time_t time, uint64_t claims);
 
-/** @return whether a use of this range, which begins at @a time, ns, is a use of a slice for
- *          which the extent stands: the extent was joined with the slice (helper/join.c),
- *          or merged with it and just given up (helper/merge.c). */
+/** @return whether a use of this range, which begins at @a time, ns, is a use of a slice
+ *          for which the extent stands: the extent was joined with the slice
+ *          (helper/join.c), or merged with it and just given up (helper/merge.c). */
 int pred_stands_for(const ucs_rcache_pred_extent_t *extent,
                     const ucs_rcache_pred_range_t *range,
                     ucs_rcache_pred_time_t time);
 
-/** @return whether an extent knows all of a range: some registration had it, as
- *          leave-pinned would still have. */
+/** @return whether some extent was ever registered with all of a range, and the range was
+ *          not unmapped since: leave-pinned would still have it registered. */
 int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,
                         const ucs_rcache_pred_range_t *range);
 
 /**
- * @return whether the memory that is expected to be used next of a region should not be
- *         registered ahead, since other extents have it: one of them has all of it
- *         registered, or has a part of it and cannot be merged with the rest. An extent
- *         cannot be merged while it is in use or being registered, or if both together are
- *         too much for a bound. The helper calls this.
+ * @return whether the helper should not register a region ahead, since other extents have
+ *         the memory that the next use is expected to need: one of them has all of it
+ *         registered, or one has a part of it and cannot be merged with the rest. An
+ *         extent cannot be merged while it is in use or being registered, or if both
+ *         together are too much for a bound.
  */
 int pred_is_slice_taken(const ucs_rcache_pred_region_t *region);
 
 /**
- * @return whether another extent has all of this extent's memory registered, or is about
- *         to. Nobody needs this registration then: the other extent serves the next use.
+ * @return whether another extent has all of this extent's memory registered, or is being
+ *         registered with it. Then the caller deregisters this extent: the other one
+ *         serves the next use.
  */
 int pred_is_slice_spare(const ucs_rcache_pred_extent_t *extent);
 
 /**
- * Before a claimed extent is registered, deregister the idle extents that share memory with
- * it, and extend the claimed extent to their ranges. Otherwise two extents that are used in
- * turns would pin memory twice, or take the memory from each other with each use. UCX's
- * own cache does the same (ucs_rcache_check_overlap() in UCX 1.13).
+ * Before a claimed extent is registered, deregister the idle extents that share memory
+ * with it, and extend the claimed extent to their ranges. Otherwise two extents that are
+ * used in turns would pin memory twice, or take the memory from each other with each use.
+ * UCX's own cache does the same (ucs_rcache_check_overlap() in UCX 1.13).
  *
- * For a use, the claimed extent is also extended to extents in use that most likely are of
- * the same buffer, if there is room. An extent in use of which the claimed extent has all
- * bytes is spare: the end of its last use deregisters it. Extents that touch the claimed one
- * within a page stay as they are, with a note in both (touches). If the bounds never have
- * room for the claimed extent, nothing is done. The lock is released meanwhile.
+ * For a use, the claimed extent is also extended to extents in use that most likely are
+ * of the same buffer, if there is room. If the claimed extent has all bytes of an extent
+ * in use, the latter is spare: the end of its last use deregisters it. An extent that
+ * touches the claimed one within a page stays as it is, and both note that (field
+ * touches). If the bounds never have room for the claimed extent, the call does nothing.
+ * The lock is released during deregistrations.
  *
  * @param [in] by  For whom the extent is registered: a use, or the helper.
  */

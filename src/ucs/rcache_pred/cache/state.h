@@ -22,8 +22,9 @@
 
 /** @file state.h
  *
- * The state of a cache, and what follows from it alone. cache.h says which locks
- * protect it. "Under lock" means that the caller has the lock of the cache.
+ * The state of a cache, and functions that need nothing but this state. cache.h says
+ * which locks protect the state. "Under lock" means that the caller has the lock of the
+ * cache, pred->lock.
  */
 
 /** See lanes.h. */
@@ -47,11 +48,13 @@ struct ucs_rcache_pred_domain {
     unsigned               releasing;  /**< Handles that were taken and are not
                                             yet deregistered. Protected by
                                             pred->lock */
-    ucs_rcache_pred_limits_t limits;   /**< Constant once it is used */
-    uint64_t               bytes_now;  /**< Sum of the lengths of its
+    ucs_rcache_pred_limits_t limits;   /**< Constant from the first use in the
+                                            domain on */
+    uint64_t               bytes_now;  /**< Sum of the lengths of the domain's
                                             registrations. Protected by
-                                            pred->lock, as the next one */
-    uint64_t               regions_now;
+                                            pred->lock */
+    uint64_t               regions_now; /**< How many registrations the domain
+                                             has. Protected by pred->lock */
 };
 
 
@@ -63,34 +66,36 @@ typedef struct pred_bound {
     unsigned releasing;    /**< Handles of all domains that were taken and are
                                 not yet deregistered */
     _Atomic(uint64_t) releases; /**< How many times room was given back so far.
-                                    Written under the lock; relaxed: whoever
-                                    reads it without the lock only wants to
-                                    know whether to ask for room again */
+                                    Written under the lock; relaxed: a reader
+                                    without the lock only wants to know whether
+                                    to ask for room again */
     unsigned ahead_now;    /**< Regions that the helper is registering now */
     unsigned pieces_now;   /**< Pieces that are registered, are about to be, or
                                 are not yet deregistered */
-    uint64_t taken_bytes;  /**< What uses have taken on the critical path since
-                                the helper looked last, see helper/ahead.c */
-    unsigned taken_regions; /**< Likewise, how many registrations */
-    uint64_t held_bytes;   /**< Bytes in use of this process's reserve in
-                                the bound of the node */
-    unsigned held_regions; /**< Likewise, regions in use of
-                                NODE_RESERVE_REGIONS */
+    uint64_t taken_bytes;  /**< Bytes of the registrations that uses have made
+                                since the helper last read this number, see
+                                helper/ahead.c */
+    unsigned taken_regions; /**< How many registrations these are */
+    uint64_t held_bytes;   /**< How many bytes pieces have taken out of the
+                                reserve that the node holds for this process */
+    unsigned held_regions; /**< How many of NODE_RESERVE_REGIONS regions pieces
+                                have taken out of that reserve */
 } pred_bound_t;
 
 
-/** So many ranges are deferred at most. If there are more, all memory counts as
- *  unmapped. */
+/** The most ranges that can be deferred. If handlers unmap more, all memory
+ *  counts as unmapped. */
 #define PRED_MAX_DEFERRED 16
 
-/** Ranges of memory that handlers of signals have unmapped while the thread
- *  that they came to had the lock, or was in its lane. Written by handlers in
- *  that thread, and read by whoever has the lock after it. */
+/** Ranges of memory that handlers of signals have unmapped while the interrupted
+ *  thread had the lock, or was in its lane. The handlers write the ranges, and
+ *  the next thread that takes the lock reads them. */
 typedef struct pred_deferred {
     ucs_rcache_pred_range_t ranges[PRED_MAX_DEFERRED];
-    /** Whether a range was written. The handler sets it, with release, and
-     *  whoever has read the range clears it: a handler may come to a thread that
-     *  is in its lane, while another one has the lock */
+    /** Whether a range was written. The handler sets the flag, with release, and
+     *  the thread that has read the range clears it. The flag is atomic, since a
+     *  handler may interrupt a thread in its lane while another thread has the
+     *  lock */
     _Atomic(int)             is_set[PRED_MAX_DEFERRED];
 } pred_deferred_t;
 
@@ -100,37 +105,37 @@ typedef struct pred_deferred {
 typedef struct pred_integral {
     unsigned __int128      byte_ns; /**< Bytes times ns; 64 bits would be full
                                          after 17 s with 1 GiB */
-    ucs_rcache_pred_time_t time;    /**< Until when the integral, stats.duration
+    ucs_rcache_pred_time_t time;    /**< Up to what time byte_ns, stats.duration
                                          and stats.budget_time are counted; 0: there
-                                         is no domain, and none of them grows */
+                                         is no domain, and the three do not grow */
     double                 share;   /**< Part of a processor that the process can
                                          have, as the last seat said */
 } pred_integral_t;
 
 
-/** How threads that end uses or unmap memory tell whoever does the helper's
- *  work that there is some. Every end of a use reads these atomics. */
+/** By these atomics, threads that end uses or unmap memory tell the thread that
+ *  does the helper's work that there is work. Every end of a use reads them. */
 typedef struct pred_handshake {
     /** Not 0: the helper sleeps until it is woken, or is about to. The helper
-     *  sets it, under the lock, and whoever wakes the helper clears it.
-     *  Sequentially consistent, together with stale: see pred_sleep() in
-     *  helper/pace.c */
+     *  sets it, under the lock; the thread that wakes the helper clears it, and
+     *  so does the helper itself when a round begins. Sequentially consistent,
+     *  together with stale: see pred_sleep() in helper/pace.c */
     _Atomic(int)      asleep;
     /** Not 0: there are stale regions for the helper to clear away. Uses and
      *  unmaps set it, the helper clears it. Sequentially consistent for the
      *  same reason as asleep */
     _Atomic(int)      stale;
-    /** ucs_rcache_pred_mode_t, but never NONE: without a helper it has no
-     *  meaning. Written under helper_mutex; only check_absent() in
-     *  helper/poll.c writes it without the mutex, to take the work from the
-     *  thread. Sequentially consistent, see pred_wake() */
+    /** ucs_rcache_pred_mode_t, but never NONE: without a helper nobody may act
+     *  on the mode. Written under helper_mutex, except by check_absent() in
+     *  helper/poll.c, which takes the work from a helper thread that may hold
+     *  helper_mutex. Sequentially consistent, see pred_wake() */
     _Atomic(int)      mode;
-    /** When the next round is due. Written at the end of a round, under
-     *  helper_mutex, before asleep is set; whoever clears asleep sets it to 0.
-     *  Relaxed, since nothing else is read by its value */
+    /** When the next round is due. The helper writes it at the end of a round,
+     *  under helper_mutex, before it sets asleep; a thread that wakes the helper
+     *  sets it to 0. Relaxed, since no other data depends on its value */
     _Atomic(uint64_t) due;
-    /** When the last round began, by which others see that the clock went back.
-     *  Written under helper_mutex. Relaxed, as due */
+    /** When the last round began. A time before it tells other threads that the
+     *  clock went back. Written under helper_mutex. Relaxed, as due */
     _Atomic(uint64_t) last;
 } pred_handshake_t;
 
@@ -138,17 +143,18 @@ typedef struct pred_handshake {
 /** Whether the helper thread gets to its work. Only helper/poll.c and the
  *  rounds of the helper use these atomics. */
 typedef struct pred_absence {
-    /** Not 0: the thread did not get to its work for long, and has not been
-     *  seen since. check_absent() sets it, the thread clears it. Sequentially
-     *  consistent */
+    /** Not 0: the helper thread did not get to its work for long, and has not
+     *  run since. check_absent() sets it, the helper thread clears it.
+     *  Sequentially consistent */
     _Atomic(int)      found;
-    /** How often the thread's round was found overdue, and when it was found so
-     *  last. Any thread writes these two, and each round clears the number.
-     *  Relaxed, since the number need not be exact */
+    /** How many checks have found the round of the helper thread overdue, and
+     *  when the last of these checks was. Any thread writes the two fields, and
+     *  each round clears the number. Relaxed, since the number need not be
+     *  exact */
     _Atomic(unsigned) checks;
     _Atomic(uint64_t) last_check;
-    _Atomic(int)      warned; /**< Not 0: a warning has told the user. Set
-                                  once */
+    _Atomic(int)      warned; /**< Not 0: a warning has told the user that the
+                                  program does the work. Set once */
 } pred_absence_t;
 
 
@@ -171,65 +177,73 @@ typedef struct pred_rounds {
                                            to stop waiting for it */
     ucs_rcache_pred_times_t times;    /**< dq_item, rq_item and wakeup are
                                            measured, share comes from the last
-                                           seat; the others are not used */
-    ucs_rcache_pred_time_t  outside;  /**< How much time the helper has spent
-                                           in mem_reg and mem_dereg so far,
-                                           about regions that it decides on */
-    ucs_rcache_pred_time_t  outside_begin; /**< The same at the begin of this
-                                           round */
-    ucs_rcache_pred_time_t  outside_step;  /**< The same at the begin of this
-                                           step */
-    ucs_rcache_pred_time_t  busy_begin;  /**< Processor time at the begin of
+                                           seat; the other fields are not
+                                           used */
+    ucs_rcache_pred_time_t  outside;  /**< How much time the rounds so far have
+                                           spent on registering and
+                                           deregistering regions. The rounds
+                                           themselves are charged without it */
+    ucs_rcache_pred_time_t  outside_begin; /**< Value of outside at the begin of
                                            this round */
+    ucs_rcache_pred_time_t  outside_step;  /**< Value of outside at the begin of
+                                           this step of the round */
+    ucs_rcache_pred_time_t  busy_begin;  /**< Processor time of the thread at the
+                                           begin of this round */
     ucs_rcache_pred_time_t  merge_after; /**< Before this time no regions are
                                               merged, see helper/merge.c */
     ucs_rcache_pred_time_t  quiet_until; /**< Before this time there is no
                                            budget for entries of the DQ */
-    ucs_rcache_pred_time_t  looked;   /**< When the last round ended that could look
-                                           at them */
-    ucs_rcache_pred_time_t  pause;    /**< By how much the last round that paid by
-                                           pausing has put quiet_until off, ns */
+    ucs_rcache_pred_time_t  looked;   /**< When the last round ended that had
+                                           budget for entries of the DQ */
+    ucs_rcache_pred_time_t  pause;    /**< By how much that round has put off
+                                           quiet_until, ns, to pay for itself */
     unsigned                backoff;  /**< How many times as long as the budget
-                                           asks for that pause was, since rounds
-                                           were in vain; from 1 */
+                                           asks for that pause was: each round in
+                                           vain doubles the number, from 1 on */
     int                     found;    /**< Whether this round has decided on a
-                                           region that there was time to give
-                                           up */
+                                           region that had time to be given up
+                                           before its next use */
     ucs_rcache_pred_time_t  reaped;   /**< When stale regions were last found; 0:
                                            never */
     ucs_rcache_pred_time_t  pressed;  /**< Until this time the budget does not
                                            matter, since room had to be made for
                                            other processes or was refused by the
                                            system */
-    uint64_t                made_room;   /**< How often that was so, when last
-                                           looked */
+    uint64_t                made_room;   /**< How often room had been made for other
+                                           processes or refused by the system when
+                                           the last round began */
     ucs_rcache_pred_time_t  full;     /**< Until this time a bound of this process
-                                           counts as full, since room had to be
-                                           made within it */
-    uint64_t                evictions;   /**< How often that was so, when last
-                                           looked */
-    uint64_t                room_bytes;   /**< How much room uses are expected to
-                                           take from one round to the next */
-    unsigned                room_regions; /**< Likewise, how many registrations */
-    int                     is_trial; /**< Whether it is tried if uses can be
-                                           predicted, see spend.c */
+                                           counts as full, since regions had to be
+                                           evicted for room within that bound */
+    uint64_t                evictions;   /**< How many regions had been evicted for
+                                           a bound of this process when the last
+                                           round began */
+    uint64_t                room_bytes;   /**< How many bytes uses are expected to
+                                           register from one round to the next */
+    unsigned                room_regions; /**< How many registrations uses are
+                                           expected to make in that time */
+    int                     is_trial; /**< Not 0: this round looks at uses only to
+                                           find out whether they can be predicted,
+                                           see spend.c */
     int                     has_lost; /**< Whether the DQ had lost entries of regions
                                            when this round last looked into it */
-    unsigned                precedents; /**< How many are to be added to
-                                             stats.precedents */
+    unsigned                precedents; /**< How many precedents were followed that
+                                             stats.precedents does not count yet */
     unsigned                errors[UCS_RCACHE_PRED_ERROR_CLASSES];
-                                      /**< Likewise, to stats.prediction_errors */
+                                      /**< Errors of predictions, by class, that
+                                           stats.prediction_errors does not count
+                                           yet */
     unsigned                foretold; /**< Of FORETOLD_ALL uses that have ended, after
-                                           how many the next one was predicted: the
-                                           last ones count most, see spend.c */
+                                           how many the next use was predicted. The
+                                           last uses count most, see spend.c */
     double                  idle;     /**< Part of its processor that nobody but the
                                            helper needs, as the last seat said */
     ucs_rcache_pred_budget_t budget;
     ucs_rcache_pred_time_t  last;     /**< When the last round began */
     ucs_rcache_pred_time_t  fed;      /**< When the last round began that has
-                                           taken an entry out of the DQ: rounds
-                                           without one do not tell whether what
-                                           comes in is urgent */
+                                           taken an entry out of the DQ: only
+                                           such a round tells whether entries
+                                           are urgent */
     ucs_rcache_pred_time_t  last_entry; /**< When an entry was last taken out of
                                            the DQ */
     ucs_rcache_pred_time_t  next;     /**< When the next round shall begin, as
@@ -241,32 +255,34 @@ typedef struct pred_rounds {
     ucs_rcache_pred_time_t  poll_interval; /**< How long to wait from one look
                                            at the DQ to the next, until the time
                                            in urgent */
-    pred_hand_t             gc_hand; /**< Where the hand of the clock is that
-                                          forgets regions */
-    pred_hand_t             check_hand; /**< Where the check of the invariants of
-                                             extents is, in a debug build */
-    unsigned                gc_steps; /**< Steps that were taken so far while
-                                           newcomers passed by, see cleanup.c;
-                                           wraps around */
+    pred_hand_t             gc_hand; /**< Region at which the hand of the clock is
+                                          that finds regions to forget */
+    pred_hand_t             check_hand; /**< Region at which a debug build goes on
+                                             with its check of the invariants of
+                                             extents */
+    unsigned                gc_steps; /**< Steps of pred_collect_garbage() so far in
+                                           which newcomers were to be forgotten
+                                           first, see cleanup.c; wraps around */
 } pred_rounds_t;
 
 
 /** The place of this process among those of the node. Protected by
  *  helper_mutex. */
 typedef struct pred_seat {
-    unsigned               votes;  /**< How many seats in a row have asked for
-                                        the thread while the program does the
-                                        work */
-    ucs_rcache_pred_time_t first;  /**< When it was first asked for; 0: never */
-    ucs_rcache_pred_time_t time;   /**< When the seat was last asked for; 0:
-                                        never, or ask at once */
+    unsigned               votes;  /**< How many seats in a row have had a
+                                        processor for the helper thread, while the
+                                        program does the work */
+    ucs_rcache_pred_time_t first;  /**< When a round first asked for the seat; 0:
+                                        none has */
+    ucs_rcache_pred_time_t time;   /**< When a round last asked for the seat; 0:
+                                        none has, or the next round shall ask */
     unsigned               late;   /**< How many sleeps of the helper in a row have
                                         ended late */
     uint64_t               demand; /**< Bytes of the regions that were used
-                                        lately: what would be registered if
+                                        lately: so much would be registered if
                                         nothing were ever deregistered */
     uint64_t               epoch_demand; /**< Bytes of the regions that were
-                                              used in this epoch */
+                                              used in this epoch so far */
     uint32_t               epoch;  /**< Number of the present epoch, from 1. An
                                         epoch is the time between two seats */
 } pred_seat_t;
@@ -281,20 +297,22 @@ struct ucs_rcache_pred {
     /* Protected by the lock. What a hit touches comes first: the heads of the
      * table's buckets, and the counters of uses and hits */
     _Atomic(uintptr_t)           lock UCS_V_ALIGNED(64); /**< pred_self() of the
-                                                             thread that has it;
-                                                             0: none has. Only
-                                                             the functions below
-                                                             and lock.c use
-                                                             it */
-    /** How many ranges were deferred, of which deferred has the first ones. A
-     *  handler in the thread that has the lock adds to it, and whoever has the
-     *  lock next sets it to 0. Relaxed for a thread that has the lock just now;
-     *  deferred.c says what else */
+                                                             thread that has the
+                                                             lock; 0: no thread
+                                                             has. Only lock.h,
+                                                             cache.h, lanes.h,
+                                                             lock.c and cache.c
+                                                             access it */
+    /** How many ranges were deferred. The array in deferred has the first
+     *  PRED_MAX_DEFERRED of them. A handler that has interrupted the owner of the
+     *  lock, or a thread in its lane, adds to the number, and the next owner sets
+     *  it to 0. Relaxed for a thread that has just taken the lock; deferred.c says
+     *  why other accesses are not */
     _Atomic(unsigned)            num_deferred;
-    /** NULL: there are none yet. Written once, under the lock, with release */
+    /** NULL: there are no lanes yet. Written once, under the lock, with release */
     _Atomic(pred_lanes_t*)      lanes;
-    /** Which thread has begun the last use under the lock, pred_self(), and how
-     *  often it was another one than the time before */
+    /** Which thread has begun the last use under the lock, as pred_self(), and how
+     *  many times that thread was another one than for the use before */
     struct {
         uintptr_t thread;
         uint64_t  count;
@@ -303,12 +321,12 @@ struct ucs_rcache_pred {
     ucs_rcache_pred_forgotten_t forgotten;
     ucs_rcache_pred_stats_t     stats;
     pred_integral_t             integral;
-    ucs_rcache_pred_time_t      lost;     /**< Time that uses have lost against
-                                               leave-pinned since the last round
-                                               of the helper, ns: they waited
-                                               for other threads' registrations,
-                                               or registered what leave-pinned
-                                               would have kept */
+    ucs_rcache_pred_time_t      lost;     /**< Time that uses since the last round
+                                               of the helper have spent, and would
+                                               not have under leave-pinned, ns:
+                                               they waited for registrations by
+                                               other threads, or registered what
+                                               leave-pinned would have kept */
     pred_bound_t                bound;
     unsigned                    num_guarded; /**< Regions that are guarded */
     ucs_rcache_pred_dq_t        dq;
@@ -329,18 +347,20 @@ struct ucs_rcache_pred {
 };
 
 
-/** A handle that mem_reg has returned and that its region does not have yet, or
- *  that was taken from its region to be deregistered. */
+/** A handle that is on its way: mem_reg has returned it, and it is not in its region
+ *  yet; or it was taken from its region, to be deregistered. */
 typedef struct pred_handle {
     ucs_rcache_pred_domain_t *domain;
     void                     *memh;    /**< NULL: there is no handle */
     ucs_rcache_pred_range_t  range;
     uint64_t                 id;       /**< Generation of the region; 0: the
                                             memory is a piece */
-    int                      held;     /**< Not 0: its room is part of what the
-                                            node holds for this process */
-    int                      offered;  /**< Not 0: its room was offered to other
-                                            processes of the node */
+    int                      held;     /**< Not 0: the memory takes room of the
+                                            reserve that the node holds for this
+                                            process */
+    int                      offered;  /**< Not 0: this process has offered the room
+                                            of the memory to other processes of the
+                                            node */
 } pred_handle_t;
 
 
@@ -358,15 +378,15 @@ pred_elapsed(ucs_rcache_pred_time_t begin, ucs_rcache_pred_time_t end)
     return (end > begin) ? (end - begin) : 0;
 }
 
-/** @return whether a round is due. It is as well if the clock went back since the
- *          last one: when the next one is due was said in times that are yet to
- *          come. Any thread. */
+/** @return whether a round is due. After the clock went back a round is due at once,
+ *          since the time for which it was planned may be far in the future now. Any
+ *          thread. */
 static inline int
 pred_is_due(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     const pred_handshake_t *handshake = &pred->handshake;
 
-    /* Relaxed: only a hint; what there is to do is found out under the mutex */
+    /* Relaxed: only a hint. The round finds out under helper_mutex what there is to do */
     return (now >= atomic_load_explicit(&handshake->due,
                                         memory_order_relaxed)) ||
            (now + PRED_CLOCK_SLACK <
@@ -410,32 +430,34 @@ static inline void pred_note_stale(ucs_rcache_pred_t *pred)
     atomic_store(&pred->handshake.stale, 1);
 }
 
-/** Wake the helper if it sleeps until it is woken. Any thread; wait-free. */
+/** Wake the helper if it sleeps and waits to be woken. Any thread; wait-free. */
 static inline void pred_wake(ucs_rcache_pred_t *pred)
 {
     pred_handshake_t *handshake = &pred->handshake;
 
-    /* Sequentially consistent: this load comes after the caller has taken the
-     * lock and pushed an entry, or after it has set stale, which the helper has
-     * to see. See pred_sleep() in helper/pace.c */
+    /* Sequentially consistent: before this load the caller has pushed an entry
+     * under the lock, or has set stale. If the load does not see that the helper is
+     * asleep, the helper sees the entry or stale. See pred_sleep() in
+     * helper/pace.c */
     if (ucs_likely(!atomic_load(&handshake->asleep)) ||
         !atomic_exchange(&handshake->asleep, 0)) {
         return;
     }
 
-    /* Relaxed: nothing else is read by its value. It replaces the time that was
-     * stored before asleep was set. */
+    /* Relaxed: no other data depends on the value of due. The helper stored its own
+     * value before it set asleep, so that 0 stays. */
     atomic_store_explicit(&handshake->due, 0, memory_order_relaxed);
-    /* The mode was written before asleep was set. If it has changed since then,
-     * either whoever gave the work to the thread wakes it, or it is woken here
-     * for nothing. */
+    /* The mode was written before asleep was set. If another thread has changed the
+     * mode since then, either that thread wakes the helper thread, or this one wakes
+     * it for nothing. */
     if (atomic_load(&handshake->mode) == UCS_RCACHE_PRED_MODE_THREAD) {
         pred->ops.wake(pred->params.arg);
     }
 }
 
-/** @return whether an entry of the DQ is still about its region, and the region is not
- *          stale. Under the lock. */
+/** @return whether the region of an entry of the DQ has not been freed since the use
+ *          that the entry is about, and is not stale. The helper ignores any other
+ *          entry. Under the lock. */
 static inline int
 pred_entry_is_current(const ucs_rcache_pred_dq_entry_t *entry)
 {
@@ -457,8 +479,9 @@ static inline int pred_region_has_news(const ucs_rcache_pred_region_t *region)
     return region->begin > region->learned;
 }
 
-/** @return whether a region is in use or being registered, or its last use is
- *          still in the DQ: the helper decides about it later. Under lock. */
+/** @return whether a region is in use or being registered, or the helper has not
+ *          learned of the last use of the region yet. Then the helper does not decide
+ *          about the region now. Under lock. */
 static inline int pred_region_is_busy(const ucs_rcache_pred_region_t *region)
 {
     return (region->refs > 0) || (region->in_pieces > 0) ||
@@ -466,8 +489,10 @@ static inline int pred_region_is_busy(const ucs_rcache_pred_region_t *region)
            pred_region_has_news(region);
 }
 
-/** @return whether a use of a region has been under way for longer than a period, ns,
- *          as that of a buffer which waits for whatever message comes. Under lock. */
+/** @return whether a region is in use, or guarded, and its last use that found it idle
+ *          (region->begin) began longer than @a period ago, ns. Such a region may stay in
+ *          use for long, as a receive buffer that the program posts long before a message
+ *          comes, and the helper does not wait for it. Under lock. */
 static inline int
 pred_region_is_occupied(const ucs_rcache_pred_region_t *region,
                         ucs_rcache_pred_time_t period,
@@ -476,9 +501,10 @@ pred_region_is_occupied(const ucs_rcache_pred_region_t *region,
     return (region->refs > 0) && (pred_elapsed(region->begin, now) > period);
 }
 
-/** @return whether an attempt to register memory, or the claim of a region for
- *          it, has failed for another reason than lack of room: as long as the
- *          program has the memory as it is, it will fail again. */
+/** @param [in] status  Result of an attempt to register memory, or to claim a region
+ *                      for it.
+ *  @return whether the attempt has failed for another reason than lack of room. Then
+ *          it would fail again as long as the program does not change the memory. */
 static inline int pred_is_unfit(ucs_status_t status)
 {
     return UCS_STATUS_IS_ERR(status) && (status != UCS_ERR_NO_MEMORY) &&
@@ -487,8 +513,8 @@ static inline int pred_is_unfit(ucs_status_t status)
            (status != UCS_ERR_UNSUPPORTED);
 }
 
-/** @return what has to be registered for an extent, without a handle yet. It
- *          does not change while the region is REGISTERING. */
+/** @return the range and the domain in which to register an extent, without a memh
+ *          yet. They do not change while a REGISTERING extent is being registered. */
 static inline pred_handle_t
 pred_extent_handle(const ucs_rcache_pred_extent_t *extent)
 {
@@ -499,7 +525,8 @@ pred_extent_handle(const ucs_rcache_pred_extent_t *extent)
     };
 }
 
-/** Guard a registered extent, if it is not. Under lock.
+/** Guard a registered extent, if it is not guarded yet: keep it registered, since its
+ *  memory could not be registered again (cache/bound.h). Under lock.
  *  @param [in] pages  How many of its pages have lost a right. */
 static inline void
 pred_guard(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent,
@@ -514,8 +541,9 @@ pred_guard(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent,
     }
 }
 
-/** An extent has just been registered, and its first use has begun if it was for one:
- *  guard it, if it has lost a right meanwhile. Under lock. */
+/** Guard an extent that has just been registered, if its memory has lost a right during
+ *  the registration. If a use has registered the extent, the caller calls this after the
+ *  use has begun. Under lock. */
 static inline void
 pred_guard_overtaken(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent)
 {
@@ -525,8 +553,9 @@ pred_guard_overtaken(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent)
     }
 }
 
-/** Guard an extent no longer, if it is. If no use is under way then, the caller makes it
- *  stale, takes its handle, or has the helper decide about it. Under lock. */
+/** End the guard of an extent, if it is guarded. If no use is under way either, the
+ *  caller makes the extent stale, takes its handle, or has the helper decide about it.
+ *  Under lock. */
 static inline void
 pred_unguard(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent)
 {
@@ -540,9 +569,10 @@ pred_unguard(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent)
     }
 }
 
-/** An attempt to register a claimed extent has failed. If the memory was refused though
- *  there was room, and that of an earlier use would have served, the next registration is
- *  guarded from the end of its first use on, since it may be refused again. Under lock. */
+/** An attempt to register a claimed extent has failed. If the system has refused the
+ *  memory though there was room, and the region was used before, the next registration is
+ *  guarded from the end of its first use on: the system may refuse the memory again, and
+ *  UCX's own cache would still have the earlier registration. Under lock. */
 static inline void pred_guard_failed(const ucs_rcache_pred_t *pred,
                                      ucs_rcache_pred_extent_t *extent,
                                      ucs_status_t status)

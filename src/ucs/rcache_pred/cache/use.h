@@ -29,10 +29,11 @@
 /**
  * End a use, and tell the helper. Without the lock.
  *
- * @param [out] begin_p  When the use has begun, of those of the region that ended
- *                       now; written if UCS_OK is returned.
- * @return UCS_INPROGRESS if other uses of the region are still under way, which
- *         is a success; else as @ref ucs_rcache_pred_end.
+ * @param [out] begin_p  When the first of the uses of the region began that had come
+ *                       one upon another and have all ended now; written if UCS_OK is
+ *                       returned.
+ * @return UCS_INPROGRESS, which is a success, if other uses of the region are still
+ *         under way, or the region is guarded; else as @ref ucs_rcache_pred_end.
  */
 ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh,
                           ucs_rcache_pred_time_t *begin_p);
@@ -44,9 +45,8 @@ void pred_run_waiters(ucs_rcache_pred_waiter_t *waiters);
 
 /* unmap.c */
 
-/** Do what @ref ucs_rcache_pred_invalidate says, except that the status is
- *  UCS_INPROGRESS as with @ref pred_use_end if other uses are still under
- *  way, and that the begin is written as by that. */
+/** Do what @ref ucs_rcache_pred_invalidate says. But return UCS_INPROGRESS if other
+ *  uses are still under way, and write the begin, as @ref pred_use_end does. */
 ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
                              void (*cb)(void *arg), void *arg,
                              ucs_rcache_pred_time_t *begin_p);
@@ -75,9 +75,10 @@ typedef struct pred_use {
     ucs_rcache_pred_time_t          time;    /**< When the use began */
 
     /* What was found out since the use began */
-    uint64_t                        claims;  /**< How many claims there were when it
-                                                  began to look for a region: it
-                                                  waits for none that come later */
+    uint64_t                        claims;  /**< How many claims of extents there
+                                                  were when the use began to look
+                                                  for a region: the use waits for no
+                                                  extent claimed later */
     ucs_rcache_pred_region_t        *region; /**< NULL: there is none */
     ucs_rcache_pred_time_t          waited;  /**< How long the use has waited
                                                   for another thread that
@@ -86,17 +87,19 @@ typedef struct pred_use {
     int                             late;    /**< Not 0: the use came before the
                                                   helper had registered the
                                                   region for it */
-    int                             wake;    /**< Not 0: the helper has to clear
-                                                  the region away */
-    int                             again;   /**< Not 0: under leave-pinned, the
-                                                  memory would still be
-                                                  registered. Set by
+    int                             wake;    /**< Not 0: the use wakes the helper
+                                                  at its end, to clear the stale
+                                                  region away */
+    int                             again;   /**< Not 0: the memory was registered
+                                                  before, and leave-pinned would
+                                                  still have it registered. Set by
                                                   pred_claim() */
     int                             is_new;  /**< Not 0: the region was made for the
                                                   use. Set by pred_claim() */
-    int                             joint;   /**< Not 0: slices that the use does
-                                                  not need are to be registered
-                                                  with it. Set by pred_claim() */
+    int                             joint;   /**< Not 0: the use registers joined
+                                                  or merged slices as well, which it
+                                                  does not need. Set by
+                                                  pred_claim() */
     unsigned                        result;  /**< UCS_RCACHE_PRED_RESULT_* */
     uint64_t                        id;      /**< Generation of the region; 0:
                                                   there is no region */
@@ -126,9 +129,9 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old);
 ucs_status_t pred_register_claimed(pred_use_t *use);
 
 /**
- * Leave the region of a use alone, after it was claimed but not registered. It
- * may be freed here, and must not be used any more: one that was made for a use which
- * does not begin would not be forgotten by anybody. Under lock, which has been held since
+ * Let go of the region of a use, after the region was claimed but not registered. A
+ * region that was made for the use is freed here, since otherwise nobody would forget it:
+ * the caller must not access the region any more. Under lock, which has been held since
  * the region became IDLE.
  */
 void pred_unclaim(pred_use_t *use);
