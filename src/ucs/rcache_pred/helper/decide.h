@@ -27,32 +27,34 @@
  */
 
 /**
- * Decide about a region, unless it is in use. Either it is deregistered, and
- * registered again before its deadline; or it is kept, and looked at again if
- * its use does not come in time. A region that is not registered, since its
- * last use was in pieces, will be registered for its next use.
+ * Decide about a region, unless it is in use. Either the helper deregisters the region,
+ * and registers it again before its deadline; or it keeps the region, and looks at it
+ * again if its use does not come in time. A region whose last use was in pieces is not
+ * registered: the helper will register it for its next use.
  *
- * One hold of the lock has the decision and the handle of a region to give up.
+ * The decision to give a region up and the taking of its handle are under the same hold
+ * of the lock, so that no use begins in between.
  *
- * @return UCS_INPROGRESS if a use is under way, or UCS_ERR_BUSY if an entry of
- *         the last one will follow: nothing was decided then.
+ * @return UCS_INPROGRESS if a use of the region is under way, or UCS_ERR_BUSY if an entry
+ *         of its last use will come into the DQ: nothing was decided then.
  */
 ucs_status_t pred_region_decide(ucs_rcache_pred_t *pred,
                                 ucs_rcache_pred_region_t *region);
 
-/** Process an entry of the DQ whose region is current: learn when the use
- *  began, and then decide about the region, unless another entry of it will
+/** Process an entry of the DQ that is current (pred_entry_is_current()): learn when the
+ *  use began, and then decide about the region, unless another entry of the region will
  *  follow.
- *  @param [in] is_news  What @ref pred_region_learn_needs has returned about it. */
+ *  @param [in] is_news  What @ref pred_region_learn_needs has returned for the entry. */
 void pred_process_dq_entry(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry, int is_news);
 
-/** Process the head of the registration queue, which is due: register it ahead
- *  of its use, and await the use. */
+/** Process the head of the registration queue, which is due: register the region ahead
+ *  of its use, unless that is not worth it any more, and await the use. */
 void pred_process_rq_head(ucs_rcache_pred_t *pred);
 
-/** Process the head of the awaited list, whose time is over. Either its use has
- *  not come in time, or it has come and its entry is still in the DQ. */
+/** Process the head of the awaited list, whose time is over: decide about the region
+ *  again. Its use has not come in time, or has come and has its entry in the DQ; or the
+ *  region was kept until now for lack of budget, or for its burst. */
 void pred_process_awaited_head(ucs_rcache_pred_t *pred);
 
 
@@ -66,8 +68,8 @@ void pred_process_awaited_head(ucs_rcache_pred_t *pred);
  * the next one, and for the demand of the process. Called under helper_mutex and the
  * lock.
  *
- * @return whether to go on with @ref pred_region_learn; 0: the helper has learned of a
- *         later use already.
+ * @return whether the caller shall go on with @ref pred_region_learn for this use; 0: the
+ *         helper has learned of a later use of the region already.
  */
 int pred_region_learn_needs(ucs_rcache_pred_t *pred,
                             const ucs_rcache_pred_dq_entry_t *entry);
@@ -76,16 +78,16 @@ int pred_region_learn_needs(ucs_rcache_pred_t *pred,
  * Add a use to the histories of its region, and count how wrong the prediction for it
  * was. Called under helper_mutex and without the lock.
  *
- * @return for which way of use there is a precedent now;
- *         0: for none. Other regions may wait for it.
+ * @return the way of use for which there is a new precedent now, so that the caller tells
+ *         regions that wait for it; 0: there is no new precedent.
  */
 uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_dq_entry_t *entry);
 
-/** Predict the next use of a region, of which nothing is known, as it followed
- *  other uses like its last one, if any did. Called under helper_mutex and
- *  without the lock. @return
- *  whether any did; else the region waits for that. */
+/** Predict the next use of a region that was used once only: after the interval that has
+ *  passed between the uses of other regions used in the same way, the precedent. Called
+ *  under helper_mutex and without the lock. @return whether there is a precedent; if not,
+ *  the region may wait for one. */
 int pred_region_follow(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region);
 
@@ -93,23 +95,23 @@ int pred_region_follow(ucs_rcache_pred_t *pred,
 /* join.c
  *
  * Slices that touch each other and are used in one burst: segments of a
- * pipelined message, or faces in one array. They are joined, which means that
- * one of their regions stands for all of them from then on. It is registered
- * with all of their memory, ahead of the burst or by the first use of it, and
- * given up once after it. Uses of any of the slices are uses of that region.
+ * pipelined message, or faces in one array. The helper joins them: from then on the
+ * region of one slice, the leader, stands for all of them. The leader is registered with
+ * the memory of all slices, by the helper ahead of the burst or by the first use of the
+ * burst, and deregistered after the burst. Uses of any of the slices are uses of the
+ * leader.
  */
 
-/** @return whether a region could be joined and other regions touch the region, so that
- *          @ref pred_join_slices has to look. Under the lock. */
+/** @return whether a region can be joined and touches another region that can be, or is
+ *          busy: then the caller calls @ref pred_join_slices. Under the lock. */
 int pred_may_join(const ucs_rcache_pred_t *pred,
                   const ucs_rcache_pred_region_t *region,
                   ucs_rcache_pred_time_t now);
 
 /**
  * Join a region, whose next use is predicted and which is not in use, with slices
- * around it if that is a gain and there is budget to give all of them up now. If
- * so, all are deregistered, and that one of them is put on the registration
- * queue which stands for all.
+ * around it, if that is a gain and there is budget to give all of them up now. Then all
+ * slices are deregistered, and the leader is put on the registration queue.
  *
  * @return whether the region was joined. If not, nothing has changed.
  */
@@ -123,8 +125,8 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
  */
 
 /**
- * A use of a region has begun, of which the helper learns now: note how much it leaves
- * out of what is expected to be used. Takes no lock.
+ * The helper learns of a use of a region: note how much of the expected memory the use
+ * has left out. Takes no lock.
  *
  * @param [in] used      Length of the use, bytes.
  * @param [in] expected  What is expected, bytes.
@@ -133,34 +135,36 @@ void pred_burst_note_use(ucs_rcache_pred_region_t *region, size_t used,
                          size_t expected);
 
 /**
- * Find out whether the last uses of regions, one of each in a burst, took most of the
- * memory of all. If not, they would have to be parted again once they were joined. Takes
- * no lock.
+ * @return whether the last uses of regions, with one use of each region in a burst, used
+ *         most of the memory of all regions. If not, the caller does not join the
+ *         regions, since they would be parted again. Takes no lock.
  *
- * @param [in] expected  What is expected to be used of each of them.
+ * @param [in] expected  For each region, the range that is expected to be used.
  */
 int pred_bursts_are_whole(ucs_rcache_pred_region_t *const *regions,
                           const ucs_rcache_pred_range_t *expected,
                           unsigned count);
 
 /**
- * A use of a region has begun, of which the helper learns now. The history of a
- * region that stands for slices is that of its bursts. If the use is the first of
- * a burst, that is under way from now on.
+ * The helper learns of a use of a region that may stand for slices. The history of such a
+ * region is that of its bursts. If the use is the first one of a burst, the burst is
+ * under way from now on.
  *
- * @param [in,out] range  What was used. If it is the first use of a burst: all
- *                        slices, so that it does not matter which is the first.
- * @return whether the use belongs to the same burst as one before it.
+ * @param [in,out] range  The used range. For the first use of a burst it becomes the
+ *                        range of all slices: so the history does not depend on which
+ *                        slice was used first.
+ * @return whether the use belongs to the same burst as a use before it. Then the caller
+ *         does not add it to the history.
  */
 int pred_burst_has(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                    ucs_rcache_pred_time_t begin,
                    ucs_rcache_pred_range_t *range);
 
 /**
- * Find out whether the burst of uses of a region goes on, which is not in use.
- * It has ended if all slices were used, or if it takes twice as long as the
- * longest one before. Then it is also judged: where hardly any slices were used
- * they are no burst any more, if that happens several times.
+ * Find out whether the burst of a region, which is not in use, goes on. The burst has
+ * ended if all slices were used, or if it has taken twice as long as it did when the
+ * slices were joined. Then it is also judged: if bursts have used less than half of the
+ * bytes several times, pred_should_part() says so.
  *
  * @return when to look again; 0: no burst is under way.
  */
@@ -173,34 +177,35 @@ ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
 int pred_should_part(const ucs_rcache_pred_region_t *region);
 
 /** Let a region that is on no queue stand for itself alone from now on, if it
- *  stands for other slices. What was learned of the uses of all is forgotten. */
+ *  stands for other slices. Forgets what was learned of the uses of all slices. */
 void pred_part_slices(ucs_rcache_pred_t *pred,
                       ucs_rcache_pred_region_t *region);
 
 
 /* merge.c
  *
- * Slices that overlap and were in use at a time have a registration each, and the
- * bytes in common are pinned twice (cache/slices.h), as is the page where slices touch
- * within 16 bytes. If they are given up, the next registration takes in those that
- * overlap it. If they are kept, all their uses are hits, and no use would ever merge
- * them: the helper does.
+ * Slices that overlap and were in use at the same time have a registration each: the
+ * bytes in common are pinned twice (cache/slices.h), and so is the page in common of
+ * slices that touch within 16 bytes. After such slices were given up, the next
+ * registration of one takes in those that overlap it. While they are kept, all their uses
+ * are hits, which register nothing: so the helper merges the slices.
  */
 
 /**
- * Register a region that is kept anew, with the memory of all that overlap or touch it,
- * and of all that overlap or touch these, if what is pinned twice is worth the time. Those
- * that are not in use are deregistered, the others at the end of their last use. Under
- * helper_mutex and without the lock.
+ * Register a kept region anew, together with all extents that overlap or touch it, and
+ * all that overlap or touch one of these, if to pin fewer bytes twice is worth the time.
+ * The extents that are not in use are deregistered here, the others at the end of their
+ * last use. Under helper_mutex and without the lock.
  */
 void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region);
 
 /**
- * A merged extent that was registered is given up. It still stands for its slices, see
- * pred_stands_for(), until it was idle for so long that giving it up was worth the cost. A
- * use of a part that begins earlier registers all of the extent again, if that is not much
- * dearer. Otherwise each use would register its own part, and the parts would overlap until
- * they were merged again. Under helper_mutex and the lock.
+ * The helper gives up a merged extent that is registered. Let the extent stand for its
+ * slices still, see pred_stands_for(), for the idle time that makes up for the cost of
+ * giving it up. A use of a part that begins in this time registers all of the extent
+ * again, if that is not much dearer than to register the part. Otherwise each use would
+ * register its own part, and the parts would overlap until they were merged again. Under
+ * helper_mutex and the lock.
  */
 void pred_merge_given_up(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_extent_t *extent,
@@ -212,57 +217,60 @@ void pred_merge_given_up(ucs_rcache_pred_t *pred,
  * How the helper registers a region.
  */
 
-/** @return whether the helper may claim a region of this state now: it is not stale, and no
- *          use of it is under way. Under lock. */
+/** @return whether the helper may claim a region now: the region has the given state, is
+ *          neither stale nor guarded, and no use of it is under way. Under lock. */
 int pred_may_claim_ahead(const ucs_rcache_pred_region_t *region,
                          ucs_rcache_pred_extent_state_t state);
 
 /**
- * Put an IDLE region that may be claimed into the state REGISTERING, so that an unmap of any
- * part of the range makes it stale. Under helper_mutex and under lock.
+ * Put an IDLE region that may be claimed into the state REGISTERING. From then on an
+ * unmap of any part of the range makes the region stale. Under helper_mutex and under
+ * lock.
  *
- * @param [in] range  What to register. The caller has found the range since it took the
- *                    lock. A part of a range that was found earlier may have been unmapped
- *                    since then, without marking this region stale, and could yet be pinned:
- *                    the hook is called before the memory is gone.
+ * @param [in] range  The range to register. The caller must have found it under the
+ *                    present hold of the lock. Otherwise a part may have been unmapped
+ *                    since without making this region stale, and would be pinned all the
+ *                    same if its memory is still there: the hook of unmaps comes before
+ *                    the unmap.
  */
 void pred_claim_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                       const ucs_rcache_pred_range_t *range);
 
 /**
- * Register a region that was claimed, and with it what overlaps it and is not in use. Under
- * helper_mutex and without the lock.
+ * Register a claimed region, together with the extents that overlap it and are not in
+ * use. Under helper_mutex and without the lock.
  *
- * @return UCS_ERR_BUSY if some of it was unmapped since it was claimed;
- *         UCS_ERR_EXCEEDS_LIMIT if there is no room within the bounds, or the status of
- *         mem_reg if that failed. Then it is not registered.
+ * @return UCS_ERR_BUSY if a part of the region was unmapped since it was claimed;
+ *         UCS_ERR_EXCEEDS_LIMIT if there is no room within the bounds; or the status of
+ *         mem_reg if that failed. On error the region is not registered.
  */
 ucs_status_t pred_register_claimed_ahead(ucs_rcache_pred_t *pred,
                                          ucs_rcache_pred_region_t *region);
 
 /**
- * Register what is expected to be used of a region, ahead of its use, as @ref
- * pred_register_claimed_ahead does.
+ * Claim an IDLE region with the range that is expected to be used, and register the
+ * region ahead of its use.
  *
- * @return UCS_ERR_BUSY also if it is stale, registered, or used in pieces.
+ * @return as @ref pred_register_claimed_ahead; UCS_ERR_BUSY also if the region cannot be
+ *         claimed, since it is stale, registered, being registered, or used in pieces.
  */
 ucs_status_t
 pred_register_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region);
 
-/** If a bound of this process is full, the helper has a processor of its own and a budget,
- *  and most uses are not predicted: give up idle regions until there is room for the uses
- *  that come before it wakes again, as far as they are like those before. That is 1/16 of
- *  the bound at most, or what one registration takes. Where uses are predicted, each
- *  region takes its room itself when it is registered ahead. Under helper_mutex, without
- *  the lock. */
+/** If a bound of this process is full, the helper has a processor of its own and a
+ *  budget, and most uses are not predicted: evict idle regions until there is room for as
+ *  much as uses have lately registered from one round to the next, but for 1/16 of the
+ *  bound or one registration at most, whichever is more. Where most uses are predicted,
+ *  the registration ahead of a use makes room for itself instead. Under helper_mutex,
+ *  without the lock. */
 void pred_keep_room(ucs_rcache_pred_t *pred);
 
 
 /* queue.c
  *
- * The queues of regions: the registration queue, and the list of regions whose
- * use is awaited. Also how a region is deregistered and forgotten, since it
- * leaves its queue then.
+ * The queues of regions: the registration queue, and the awaited list of regions whose
+ * use is awaited. Also how a region is deregistered, and how it is forgotten, since a
+ * forgotten region leaves its queue.
  */
 
 /** Take the region off its queue, if it is on one. Under the lock. */
@@ -286,12 +294,13 @@ void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
  *          UCS_RCACHE_PRED_TIME_INF if the queue is empty. */
 ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred);
 
-/** Take the handle of a registered extent without a use. Of any other extent, the
- *  returned handle has no domain. Under the lock. */
+/** Take the handle of an extent that is registered and not in use. Under the lock.
+ *  @return the handle; for any other extent, a handle whose domain is NULL. */
 pred_handle_t pred_take_idle(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_extent_t *extent);
 
-/** Deregister a handle that was taken from a region, if it has a domain. */
+/** Deregister a handle that @ref pred_take_idle has returned, unless its domain is NULL.
+ *  */
 void pred_handle_deregister(ucs_rcache_pred_t *pred,
                             const pred_handle_t *handle);
 
@@ -299,9 +308,8 @@ void pred_handle_deregister(ucs_rcache_pred_t *pred,
 void pred_region_deregister(ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_region_t *region);
 
-/** Forget a region: take it off its queue and out of the table. It must be
- *  idle, and no use may find it, because it is stale or its domain is being
- *  destroyed. */
+/** Forget a region: take it off its queue and out of the table. The region must be IDLE,
+ *  and no use may find it, because it is stale or its domain is being destroyed. */
 void pred_forget_region(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region);
 

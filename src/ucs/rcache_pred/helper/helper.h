@@ -34,8 +34,10 @@
 /** Initialize the state of the rounds. */
 void pred_rounds_init(ucs_rcache_pred_t *pred);
 
-/** Do one round, with at most @a steps turns.
- *  @return the time of the next round, or UCS_RCACHE_PRED_TIME_INF. */
+/** Do one round, with at most @a steps turns, each of which takes one element of each
+ *  queue.
+ *  @return the time of the next round; UCS_RCACHE_PRED_TIME_INF: none before somebody
+ *  wakes the helper. */
 ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
                                          unsigned steps);
 
@@ -57,9 +59,9 @@ void pred_mode_init(ucs_rcache_pred_t *pred);
 /** Initialize the seat, before it is asked for the first time. */
 void pred_seat_init(ucs_rcache_pred_t *pred);
 
-/** Note how late a sleep of the helper has ended, as @ref pred_measure_wakeup: a thread
- *  that is late again and again shares its processor. Called before @ref
- *  pred_take_seat. */
+/** Note how late a sleep of the helper has ended: a helper thread that is late again and
+ *  again shares its processor with others. Called before @ref pred_take_seat.
+ *  @param [in] late  What @ref pred_measure_wakeup has returned. */
 void pred_seat_note_late(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t late);
 
 /** Ask for the seat of this process if it is time to, and change the mode if
@@ -77,19 +79,19 @@ void pred_pace_init(ucs_rcache_pred_t *pred);
 /** Adapt the pace at the beginning of a round. */
 void pred_pace_round(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
-/** Expect that, until the given time, uses will end whose regions are
- *  deregistered between uses. Meanwhile the DQ is looked at as often as the
- *  region's period asks for.
+/** Expect that, until a given time, uses of a region will end that is deregistered
+ *  between its uses. Until then the helper looks at the DQ as often as the period of the
+ *  region asks for.
  *  @param [in] period  Period of the region; 0 if it is not known. */
 void pred_expect_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t until,
                      ucs_rcache_pred_time_t period);
 
-/** Make the next round due now, since there is more to do. @return the time. */
+/** Plan the next round after a round that has left work to do. @return the time of the
+ *  next round: now, or as soon as there is budget. */
 ucs_rcache_pred_time_t pred_go_on(ucs_rcache_pred_t *pred);
 
-/** Find out when the next round is due, after all work was done. @return the
- *  time, or UCS_RCACHE_PRED_TIME_INF if none is due before somebody wakes the
- *  helper. */
+/** Plan the next round after a round that has done all work. @return the time of the next
+ *  round, or UCS_RCACHE_PRED_TIME_INF if none is due before somebody wakes the helper. */
 ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred);
 
 
@@ -99,12 +101,12 @@ ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred);
  * lost, and those that nobody has used for long.
  */
 
-/** Deregister and forget stale regions, at most @a steps of them.
- *  @return whether there are more. */
+/** Deregister and forget at most @a steps stale regions. @return whether more stale
+ *  regions are left, so that the next round comes soon. */
 int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps);
 
-/** Process the last use of a region of which the DQ has lost all entries, if
- *  there is such a region. @return whether there was. */
+/** Take a region off the list of lost regions, and process its last use, of which the DQ
+ *  has lost the entry. @return whether there was such a region. */
 int pred_process_lost(ucs_rcache_pred_t *pred);
 
 /** @return the region at which a round goes on: that of the hand or, if it is gone or
@@ -116,8 +118,8 @@ pred_hand_region(ucs_rcache_pred_t *pred, const pred_hand_t *hand);
 /** Let a later round go on at a region; NULL: at the first one. Under lock. */
 void pred_hand_set(pred_hand_t *hand, ucs_rcache_pred_region_t *region);
 
-/** If there are too many unregistered regions, forget some that were not used
- *  for long. @return whether another round may find more of them. */
+/** If there are too many regions, forget some that are not registered and were not used
+ *  for long. @return whether another round may find more regions to forget. */
 int pred_collect_garbage(ucs_rcache_pred_t *pred);
 
 
@@ -135,7 +137,8 @@ void pred_range_times(ucs_rcache_pred_t *pred,
                       const ucs_rcache_pred_range_t *range,
                       ucs_rcache_pred_times_t *times);
 
-/** The same for all that is to be registered of a region. Under the lock. */
+/** As @ref pred_range_times, for the range that is expected to be used of a region. Under
+ *  the lock. */
 void pred_region_times(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region,
                        ucs_rcache_pred_times_t *times);
@@ -143,13 +146,16 @@ void pred_region_times(ucs_rcache_pred_t *pred,
 /** Begin a step of a round. @return the time. */
 ucs_rcache_pred_time_t pred_step_begin(ucs_rcache_pred_t *pred);
 
-/** End a step of a round. Its @a cost follows the time that it took, without
- *  the time in mem_reg and mem_dereg. */
+/** End a step of a round, and adapt the estimate of its cost to the time that the step
+ *  took, without the time of registrations and deregistrations.
+ *  @param [in,out] cost   The estimate, ns.
+ *  @param [in]     begin  What @ref pred_step_begin has returned. */
 void pred_step_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t *cost,
                    ucs_rcache_pred_time_t begin);
 
-/** Measure, at the beginning of a round, how late the sleep before it has
- *  ended. @return that, ns; UCS_RCACHE_PRED_TIME_INF if somebody has ended it. */
+/** Measure, at the beginning of a round, how late the sleep before the round has ended.
+ *  @return the delay, ns; UCS_RCACHE_PRED_TIME_INF if somebody has ended the sleep before
+ *  its time. */
 ucs_rcache_pred_time_t
 pred_measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 

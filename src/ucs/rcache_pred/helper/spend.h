@@ -11,9 +11,9 @@
 
 /** @file helper/spend.h
  *
- * What the helper spends of the budget: what it takes to give up a region, what
- * uses wait for regions that were given up, and the rounds themselves. The
- * account is predict/budget.h.
+ * What the helper spends of the budget: the time to give up a region, the time that uses
+ * wait for regions that were given up, and the time of the rounds themselves.
+ * predict/budget.h has the account.
  *
  * Unless their comment says otherwise, these functions are called under
  * helper_mutex and without the lock. They take the lock where they touch what
@@ -24,50 +24,54 @@
 /** Open the account. Called once, before there is a helper. */
 void pred_spend_init(ucs_rcache_pred_t *pred);
 
-/** Let the budget be a part of what the process has of the processors by its seat, and
- *  the helper's time cost what the program lacks. */
+/** Let the budget be a part of the processor time that the process can have by its seat,
+ *  and let the helper's time cost only as much as the program lacks it. */
 void pred_spend_set_seat(ucs_rcache_pred_t *pred, const ucs_rcache_pred_seat_t *seat);
 
-/** Another one does the helper's work from now on: what made rounds rare is not true of
- *  it. */
+/** From now on the program does the helper's work instead of the thread, or the reverse.
+ *  Let rounds come as often as at the beginning: they were made rarer for reasons that do
+ *  not hold any more. */
 void pred_spend_begin_anew(pred_rounds_t *rounds);
 
-/** Begin a round at @a now: let time flow in, and pay for the waits of the
- *  program since the last round. */
+/** Begin a round at @a now: let the time since the last round flow into the account, and
+ *  pay for what the program has waited since then. */
 void pred_spend_round_begin(ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_time_t now);
 
 /** End a round: pay for it, and put off the next look at the DQ accordingly. */
 void pred_spend_round_end(ucs_rcache_pred_t *pred);
 
-/** @return whether there is still budget for entries of the DQ in this
- *          round. */
+/** @return whether the helper may look at entries of the DQ now: the pause that pays for
+ *          the rounds before is over. */
 int pred_spend_may_look(const ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_time_t now);
 
-/** @return whether the budget does not matter now: room was made for other processes of
- *          the node lately, or the system has refused a registration. */
+/** @return whether the budget does not matter now, since a bound of the node or the
+ *          system itself has lately left no room. Then the helper gives regions up at any
+ *          cost. */
 int pred_spend_is_pressed(const ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_time_t now);
 
-/** @return whether a bound of this process is full: room had to be made within it
- *          lately. */
+/** @return whether a bound of this process counts as full: regions had to be evicted
+ *          lately to make room within the bound. */
 int pred_spend_is_full(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now);
 
-/** @return whether most of the uses that ended lately were followed by one that was
- *          predicted. */
+/** @return whether the helper could predict the next use after at least half of the uses
+ *          that ended lately. Then predictions tell which regions to give up for room. */
 int pred_spend_is_foretold(const ucs_rcache_pred_t *pred);
 
 /** @return whether the helper is a thread with a processor of its own. */
 int pred_spend_has_own_cpu(const ucs_rcache_pred_t *pred);
 
 /**
- * Decide whether to give up so many registered bytes without a use, as far as the
- * budget is concerned. If so, it is spent.
+ * Decide whether the budget allows to give up @a bytes registered bytes that are not in
+ * use. If it does, spend their cost.
  *
- * @param [in] region    Stands for all of them.
- * @param [in] deadline  When the next use is predicted, or
- *                       UCS_RCACHE_PRED_TIME_INF.
+ * @param [in] region    The region, or the leader of the slices, that has these bytes.
+ * @param [in] times     What it takes to deregister and to register all of the bytes.
+ * @param [in] deadline  When the next use is predicted; UCS_RCACHE_PRED_TIME_INF: no use
+ *                       is predicted.
+ * @return whether to give the bytes up.
  */
 int pred_spend_on_bytes(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region, uint64_t bytes,
@@ -75,19 +79,24 @@ int pred_spend_on_bytes(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_time_t now,
                         ucs_rcache_pred_time_t deadline);
 
-/** Decide whether to merge registrations, in which so many bytes are pinned twice, for so
- *  long as it takes to do so. If so, it is spent. What is kept is expected to be kept for
- *  as long as the process has been running. */
+/** Decide whether the budget allows to merge registrations. If it does, spend the cost.
+ *  The merged registration is expected to be kept for as long as the process has been
+ *  running.
+ *  @param [in] bytes  Bytes that are pinned twice, and once after the merge.
+ *  @param [in] time   How long the merge takes, ns.
+ *  @return whether to merge. */
 int pred_spend_on_merge(ucs_rcache_pred_t *pred, uint64_t bytes,
                         ucs_rcache_pred_time_t time);
 
-/** @return how many bytes have to be saved for so long as it takes the helper to
- *          give them up, to be worth it at present; 0 if there is no bound. */
+/** @return the least worth of the helper's time at present, bytes: a step of the helper
+ *          has to unpin so much memory for as long as the step itself takes; 0 if the
+ *          budget has no bound. */
 double pred_spend_worth(const ucs_rcache_pred_t *pred);
 
-/** @return for how long so many bytes have to be idle, once they are given up, for that to
- *          be worth what it costs if a use has to register them again, ns: as the account is
- *          now, and at most a second. 0 where the budget does not matter. */
+/** @return for how long @a bytes bytes have to be idle, once they are given up, to make
+ *          up for the cost of giving them up and of a use that registers them again, ns:
+ *          by the present worth of memory in the account, and at most a second. 0 where
+ *          the budget does not matter. */
 ucs_rcache_pred_time_t
 pred_spend_least_idle(const ucs_rcache_pred_t *pred, uint64_t bytes,
                       const ucs_rcache_pred_times_t *times,
@@ -101,36 +110,38 @@ pred_spend_look_again(const ucs_rcache_pred_t *pred,
                       ucs_rcache_pred_time_t now,
                       ucs_rcache_pred_time_t deadline);
 
-/** A use of the region has come. If the region was given up and not registered
- *  ahead of it, take back what was paid or set aside for a registration: the use
- *  pays for its own, see pred->lost. */
+/** A use of the region has come. If the region was given up, and not registered ahead of
+ *  the use, take back what was paid or set aside for the registration: the use has
+ *  registered the region itself, and pred->lost charges that. */
 void pred_refund_on_use(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region);
 
-/** The next use of a region, which was given up when nobody predicted one, is
- *  predicted by what became known since: pay for the registration ahead of it, and
- *  take back what was set aside. It costs no more than the use would pay. */
+/** A region was given up when no use was predicted, and its next use is predicted now:
+ *  pay for the registration ahead of that use, and take back what was set aside for a
+ *  registration by the use. The former costs no more than the latter. */
 void pred_spend_on_ahead(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_region_t *region,
                          const ucs_rcache_pred_times_t *times);
 
-/** Note whether the next use was predicted after one that has ended. */
+/** Note whether, after a use that has ended, the helper could predict the next one. */
 void pred_spend_note_foretold(ucs_rcache_pred_t *pred, int foretold);
 
-/** @return whether there is budget for registering a region ahead of its use that was given
- *          up for room: nobody has paid for that then. Where the program's own time is
- *          spent, the use would lose as much: it needs none. */
+/** @return whether there is budget to register a region ahead of its use that was evicted
+ *          to make room, for which nobody has paid in advance. Where the registration
+ *          ahead takes the program's own time it needs no budget, since a registration by
+ *          the use would take as much. */
 int pred_spend_may_register(const ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_time_t now);
 
-/** Pay for such a registration: a helper with a processor of its own by the budget, else it
- *  is lost to the lack of room. */
+/** Pay for the registration ahead of an evicted region. If the helper has a processor of
+ *  its own, the budget pays; otherwise the time counts in stats.room_lost. */
 void pred_spend_on_evicted(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_region_t *region,
                            ucs_rcache_pred_time_t now);
 
-/** Pay for the use that may come once the region is forgotten: it will not be
- *  seen that its memory was registered before. Under the lock. */
+/** Pay in advance for a use of a region that is about to be forgotten: when the use comes
+ *  and registers the memory, nobody will know that it was registered before. Under the
+ *  lock. */
 void pred_spend_on_forgotten(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_region_t *region);
 

@@ -82,9 +82,9 @@ uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
  *  its distant past: 31 met deadlines make up for any past. */
 #define UCS_RCACHE_PRED_PLACE_MAX 96
 
-/* Places are kept in SETS sets of WAYS places each, by their hash. In a set,
- * the place that was judged last comes first, and a new place replaces the last
- * one. */
+/* Places are kept in SETS sets of WAYS places each. The hash of a place says in which set
+ * it is. A set is in the order in which its places were last judged, the latest first,
+ * and a new place replaces the one at the end. */
 #define UCS_RCACHE_PRED_PLACE_SETS 256
 #define UCS_RCACHE_PRED_PLACE_WAYS 4
 
@@ -93,8 +93,8 @@ uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
 typedef struct ucs_rcache_pred_place {
     uint64_t hash;   /**< See @ref ucs_rcache_pred_signature_of_place;
                           0: none is here */
-    uint64_t region; /**< The region of the last verdict */
-    int8_t   score;
+    uint64_t region; /**< Number of the region about which the last verdict was */
+    int8_t   score;  /**< -MAX..MAX, see UCS_RCACHE_PRED_PLACE_MET */
 } ucs_rcache_pred_place_t;
 
 
@@ -106,9 +106,9 @@ typedef struct ucs_rcache_pred_place_table {
 
 
 /**
- * Learn whether a deadline of a region was met that was last used from this
- * place. Several verdicts in a row about one region count once, since they say
- * little about other regions.
+ * Learn whether a deadline was met, of a region that was last used from this place.
+ * Several verdicts in a row about the same region count once, since they say little about
+ * other regions.
  *
  * @param [in] hash    Hash of the place, not 0.
  * @param [in] region  A number of the region, to tell regions apart.
@@ -116,9 +116,9 @@ typedef struct ucs_rcache_pred_place_table {
 void ucs_rcache_pred_place_judge(ucs_rcache_pred_place_table_t *table,
                                  uint64_t hash, uint64_t region, int met);
 
-/** @return whether a place is doubted: predictions for a region of the place
- *  are not to be believed, unless earlier ones for this region were right. An
- *  unknown place is believed. */
+/** @return whether a place is doubted. Then the caller acts on the prediction for a
+ *  region of the place only if earlier predictions for this region were right. An unknown
+ *  place is not doubted. */
 int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
                                      uint64_t hash);
 
@@ -130,21 +130,21 @@ int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
  * for a precedent, and waits if there is none yet.
  *
  * In some places buffers are used once and never again, or the next uses of buffers
- * belong to different loops. So a precedent has credit: each region that
- * follows it takes some, and gives back more if its next use comes when
- * expected. If the credit is used up, further regions wait.
+ * belong to different loops. So a precedent has credit: each region that follows the
+ * precedent takes 1, and gives back PRECEDENT_MET if its next use comes when expected.
+ * Once the credit is used up, further regions wait.
  *
  * The functions are pure; only the helper calls them, without a lock.
  */
 
-/** How many intervals of a way of use are remembered, the last ones. They tell
- *  less than as many intervals of one region, since they are of about the same
- *  time: with more of them, a history to which they are told would look steady
- *  before it has seen any interval. */
+/** How many intervals of a way of use are remembered: the last ones. Two such intervals
+ *  tell less than two intervals of one region, since the former passed at about the same
+ *  time. A history that was told many of them would look steady before it has seen any
+ *  interval of its own. */
 #define UCS_RCACHE_PRED_PRECEDENT_DEPTH 2
 
-/** The credit of a new precedent: how many regions may follow it before any of
- *  them has shown that it is right. That many registrations may be for nothing. */
+/** The credit of a new precedent: how many regions may follow the precedent before any of
+ *  them has shown that it is right. So at most four registrations are for nothing. */
 #define UCS_RCACHE_PRED_PRECEDENT_CREDIT 4
 
 /** The credit that a region gives back if its next use comes when expected: two
@@ -156,8 +156,8 @@ int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
  *  after the program has changed. */
 #define UCS_RCACHE_PRED_PRECEDENT_MAX_CREDIT 64
 
-/** Each time that this many intervals were added, a precedent without credit
- *  gets credit for one region. */
+/** With every so many intervals added to it, a precedent without credit gets credit for
+ *  one region. */
 #define UCS_RCACHE_PRED_PRECEDENT_RETRY 64
 
 /* Precedents are kept in SETS sets of WAYS precedents each, by the hash of the
@@ -182,9 +182,10 @@ typedef struct ucs_rcache_pred_precedent {
 } ucs_rcache_pred_precedent_t;
 
 
-/** The lately seen ways of use. */
+/** The precedents of lately seen ways of use. */
 typedef struct ucs_rcache_pred_precedent_table {
-    uint64_t                    additions; /**< Number of additions so far */
+    uint64_t                    additions; /**< How many intervals were added so far, and
+                                                precedents made */
     ucs_rcache_pred_precedent_t sets[UCS_RCACHE_PRED_PRECEDENT_SETS]
                                     [UCS_RCACHE_PRED_PRECEDENT_WAYS];
 } ucs_rcache_pred_precedent_table_t;
@@ -193,19 +194,20 @@ typedef struct ucs_rcache_pred_precedent_table {
 /** Let a table have no precedents. */
 void ucs_rcache_pred_precedent_init(ucs_rcache_pred_precedent_table_t *table);
 
-/** Add an interval: how long after a use of a region its next use has begun,
- *  ns, > 0. */
+/** Add an interval to the precedent of a way of use.
+ *  @param [in] interval  How long after a use of a region, in this way, the region's next
+ *                        use has begun, ns, > 0. */
 void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
                                    uint64_t way,
                                    ucs_rcache_pred_time_t interval);
 
 /**
- * Ask for the intervals to be followed.
+ * Get the intervals of the precedent of a way of use.
  *
- * @param [out] intervals  Room for UCS_RCACHE_PRED_PRECEDENT_DEPTH. The last one
- *                         was added last.
- * @return how many intervals are known of a way of use; 0: none, or there is no
- *         credit.
+ * @param [out] intervals  Room for UCS_RCACHE_PRED_PRECEDENT_DEPTH intervals. They are in
+ *                         the order in which they were added.
+ * @return the number of intervals; 0: there is no interval yet, or the precedent has no
+ *         credit, so that the caller cannot follow it.
  */
 unsigned
 ucs_rcache_pred_precedent_ask(const ucs_rcache_pred_precedent_table_t *table,
@@ -220,12 +222,12 @@ void ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
 void ucs_rcache_pred_precedent_met(ucs_rcache_pred_precedent_table_t *table,
                                    uint64_t way);
 
-/** Let a link, which is not waiting yet, wait until a way of use can be
- *  followed. If the precedent is replaced meanwhile, nobody tells the link. */
+/** Let a link, which is not waiting yet, wait until the precedent of a way of use can be
+ *  followed. If the precedent is replaced meanwhile, the link waits in vain. */
 void ucs_rcache_pred_precedent_wait(ucs_rcache_pred_precedent_table_t *table,
                                     uint64_t way, ucs_list_link_t *link);
 
-/** Stop waiting. A link of all zeros has not waited. */
+/** Let a link stop waiting, if it waits. A link of all zeros does not wait. */
 void ucs_rcache_pred_precedent_leave(ucs_list_link_t *link);
 
 /** Let the link that has waited longest for a way of use stop waiting. @return
@@ -261,13 +263,13 @@ typedef struct ucs_rcache_pred_forecast {
                                                region, whatever their context */
     uint64_t                  last_site;  /**< Signature of the last use; 0: the
                                                region was never used */
-    uint64_t                  last_phase; /**< Signature of the last use in a phase, with
-                                               the phase; 0: none */
-    ucs_rcache_pred_time_t    earliest;   /**< The earliest begin of the use
-                                               that the last decision has
-                                               expected. Valid if predicted or
-                                               in_trial is not 0, as the next
-                                               two fields */
+    uint64_t                  last_phase; /**< Signature, with the phase, of the last use
+                                               that was in a phase; 0: none was */
+    ucs_rcache_pred_time_t    earliest;   /**< When the use that the last
+                                               decision has expected may begin
+                                               at the earliest. Valid if
+                                               predicted or in_trial is not 0,
+                                               and so are expiry and period */
     ucs_rcache_pred_time_t    expiry;     /**< When to stop waiting for the use */
     ucs_rcache_pred_time_t    period;     /**< Period of the predicting history */
     uint64_t                  place;      /**< Hash of the place of the last
@@ -275,8 +277,9 @@ typedef struct ucs_rcache_pred_forecast {
     uint64_t                  way;        /**< Hash of the way of the last use:
                                                its place and length; 0: the use
                                                is no precedent for others */
-    ucs_list_link_t           waits;      /**< Link in the list of those that
-                                               wait for a precedent of the way */
+    ucs_list_link_t           waits;      /**< Link in the list of forecasts
+                                               that wait for a precedent of the
+                                               way */
     uint64_t                  source;     /**< Signature of the site behind the deadline;
                                                0: the deadline comes from the history of
                                                all uses */
@@ -288,27 +291,30 @@ typedef struct ucs_rcache_pred_forecast {
                                                 recurrence */
     uint8_t                   predicted;  /**< Not 0: the last decision about
                                                the region expected a use */
-    uint8_t                   in_trial;   /**< Not 0: a use is expected, even if
-                                               nobody acts on the prediction,
-                                               and it is not known yet whether
-                                               the use comes in time */
-    uint8_t                   record;     /**< Rises with each met deadline,
-                                               even if nobody has acted on it,
-                                               and is halved by each unmet one */
+    uint8_t                   in_trial;   /**< Not 0: a history has predicted a
+                                               use, whether or not anybody acts
+                                               on the prediction, and nobody
+                                               knows yet whether the use comes
+                                               in time */
+    uint8_t                   record;     /**< Rises with each met deadline, and
+                                               is halved by each unmet one,
+                                               whether or not anybody has acted
+                                               on the deadline */
     uint8_t                   follows;    /**< Not 0: the region was used once,
                                                and its next use is expected
                                                after the interval of a precedent */
-    uint8_t                   run;        /**< How many intervals in a row
-                                               before the last one were about
-                                               equally long; up to the longest
-                                               run that is told apart */
+    uint8_t                   run;        /**< How many of the last intervals in
+                                               a row were about as long as the
+                                               interval before; at most
+                                               PHASE_MAX_RUN in predict.c */
     uint8_t                   doubt;      /**< Rises with each unmet deadline,
                                                and falls with each met one, see
                                                predict.c */
 } ucs_rcache_pred_forecast_t;
 
 
-/** @return whether a use beginning now is the expected one. */
+/** @return whether a use that begins at this time is the expected one: the prediction was
+ *          right. */
 static inline int
 ucs_rcache_pred_forecast_is_met(const ucs_rcache_pred_forecast_t *forecast,
                                 ucs_rcache_pred_time_t begin)
@@ -364,25 +370,25 @@ unsigned ucs_rcache_pred_forecast_learn(ucs_rcache_pred_predictor_t *predictor,
                                         int awaited);
 
 /**
- * A use has begun, and the caller adds it to the histories of its region after
- * this call: let the interval since the region's use before be a precedent for
- * the way of that former use.
+ * A region was used again: add the interval since its former use to the precedent of the
+ * way of that former use. The caller adds the new use to the histories of the region
+ * after this call.
  *
- * @param [in] way  Hash of the place and the length of the use, see @ref
- * ucs_rcache_pred_signature_of_way.
+ * @param [in] way  Hash of the place and the length of the new use, see @ref
+ *                  ucs_rcache_pred_signature_of_way.
  *
- * @return the way of the former use, for which regions may be waiting; 0: there
- *         was none.
+ * @return the way of the former use, so that the caller tells regions that wait for its
+ *         precedent; 0: no interval was added.
  */
 uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
                                       ucs_rcache_pred_forecast_t *forecast,
                                       ucs_rcache_pred_time_t begin,
                                       uint64_t way);
 
-/** Let a forecast follow other regions, if it has one use only and there is a
- *  precedent for that use. If there is no precedent yet, the forecast waits for
- *  one. If the next use should have come by now, going by the precedent, the
- *  forecast neither follows nor waits. @return whether the forecast follows. */
+/** Let the forecast of a region that was used once only follow the precedent of the way
+ *  of that use. If there is no precedent yet, the forecast waits for one. If the next use
+ *  should have come by now, going by the precedent, the forecast does not follow. @return
+ *  whether the forecast follows a precedent. */
 int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
                                     ucs_rcache_pred_forecast_t *forecast,
                                     ucs_rcache_pred_time_t now);
@@ -422,9 +428,9 @@ ucs_rcache_pred_forecast_deadline(ucs_rcache_pred_predictor_t *predictor,
                                   ucs_rcache_pred_time_t now,
                                   ucs_rcache_pred_history_t **history_p);
 
-/** @return whether to act on the prediction for the region. To be asked when
- *          the registration is due: other regions may meanwhile have shown that
- *          the place of the last use is not to be believed. */
+/** @return whether to act on the prediction for the region. The helper asks again when
+ *          the registration ahead is due: by then, other regions may have made the place
+ *          of the last use doubted. */
 int ucs_rcache_pred_forecast_is_trusted(
         const ucs_rcache_pred_predictor_t *predictor,
         const ucs_rcache_pred_forecast_t *forecast);

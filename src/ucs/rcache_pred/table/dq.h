@@ -15,23 +15,23 @@
  *
  * The deregistration queue, DQ for short (CF'11, sections 3.2 and 4.1), in
  * which uses that have ended are handed to the helper. It is a bounded ring.
- * When it is full, new entries overwrite the oldest, as in the paper. But the helper hears
- * of each region: if the last entry of a region, or the entry of its last use, is
- * overwritten, the region itself goes to a list. The region knows its last use, so that
- * the helper misses only earlier uses.
+ * When it is full, new entries overwrite the oldest, as in the paper. But the helper
+ * hears of each region: if the last entry of a region, or the entry of its last use, is
+ * overwritten, the region itself goes to the list lost. The region knows its last use,
+ * and so the helper misses only earlier uses.
  *
- * All functions but the first two are called under the cache's lock, which the
- * end of a use holds anyway. Each takes a bounded number of steps. Entries are
- * added without a call: each end of a use does so, with the lock or in the lane of the
- * region.
+ * All functions but the first two are called under the lock of the cache, or in the lane
+ * of the thread to which the queue belongs. Each takes a bounded number of steps. The
+ * functions that add entries are inlined, since each end of a use calls them.
  */
 
 /** A use that ended. */
 typedef struct ucs_rcache_pred_dq_entry {
     ucs_rcache_pred_region_t *region;
     uint64_t                      generation; /**< Generation of the region at
-                                                   the use: differs if the
-                                                   region was recycled since */
+                                                   the use. If the region has
+                                                   another one now, it was freed
+                                                   since, and the entry is void */
     ucs_rcache_pred_time_t        begin;      /**< When the use began */
     ucs_rcache_pred_range_t       range;      /**< What was used */
     ucs_rcache_pred_context_t     context;
@@ -39,7 +39,8 @@ typedef struct ucs_rcache_pred_dq_entry {
 } ucs_rcache_pred_dq_entry_t;
 
 
-/** Protected by the cache's lock. */
+/** A queue. Protected by the lock of the cache; the thread of a lane may write the queue
+ *  of its lane in the lane. */
 typedef struct ucs_rcache_pred_dq {
     ucs_rcache_pred_dq_entry_t *entries;
     uint64_t                   mask;    /**< Number of slots - 1 */
@@ -74,8 +75,8 @@ ucs_rcache_pred_dq_next_dropped(const ucs_rcache_pred_dq_t *dq)
 int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
                            ucs_rcache_pred_dq_entry_t *entry);
 
-/** Take out a region of which all entries were overwritten, the last use of
- *  which is yet to be looked at. @return NULL if there is none. */
+/** Take a region off the list of lost regions: the helper has to look at its last use.
+ *  @return NULL if the list is empty. */
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_dq_pop_lost(ucs_rcache_pred_dq_t *dq);
 
@@ -85,8 +86,8 @@ static inline int ucs_rcache_pred_dq_is_empty(ucs_rcache_pred_dq_t *dq)
     return (dq->head == dq->tail) && ucs_list_is_empty(&dq->lost);
 }
 
-/** Forget that entries of the region were overwritten, since the region is about
- *  to be freed, or its last use has an entry. Its other entries stay. */
+/** Take a region off the list of lost regions, if it is there, since the region is about
+ *  to be freed, or its last use has an entry now. Its entries stay. */
 static inline void ucs_rcache_pred_dq_forget(ucs_rcache_pred_region_t *region)
 {
     if (ucs_unlikely(region->lost)) {
@@ -121,12 +122,13 @@ ucs_rcache_pred_dq_lose(ucs_rcache_pred_dq_t *dq,
 }
 
 /** Make room in a queue that is full: its oldest entry will be overwritten. Where
- *  nothing can be predicted, each use comes here.
+ *  nothing can be predicted, the helper pauses for long, and each end of a use comes
+ *  here.
  *
- * A region whose last use is dropped is lost even if it has other entries: they are
- * of earlier uses, and whoever looks at these waits for that of the last one. Entries
- * are not always in the order of the uses: a region may have some in several queues,
- * and uses in pieces end when they like. */
+ * A region whose last use is dropped goes to the list of lost regions even if it has
+ * other entries: these are of earlier uses, and the helper, when it looks at them, waits
+ * for the entry of the last use. Entries are not always in the order of the uses: a
+ * region may have entries in several queues, and uses in pieces end in any order. */
 static UCS_F_ALWAYS_INLINE void
 ucs_rcache_pred_dq_drop_oldest(ucs_rcache_pred_dq_t *dq)
 {
@@ -147,12 +149,13 @@ ucs_rcache_pred_dq_add(ucs_rcache_pred_dq_t *dq,
                        ucs_rcache_pred_region_t *region,
                        ucs_rcache_pred_time_t begin)
 {
-    /* The entry of the last use tells as much as the region knows of it */
+    /* This entry, of the last use, tells the helper all that the region would tell */
     if (ucs_likely(begin >= region->begin)) {
         ucs_rcache_pred_dq_forget(region);
     }
 
-    /* Not later, since the oldest entry may be of the same region */
+    /* Count the new entry first: the oldest entry may be of the same region, which would
+     * otherwise seem to have no entries left */
     ++region->num_entries;
     if (ucs_unlikely(dq->head - dq->tail > dq->mask)) {
         ucs_rcache_pred_dq_drop_oldest(dq);
@@ -170,9 +173,9 @@ static inline void ucs_rcache_pred_dq_push(ucs_rcache_pred_dq_t *dq,
 
 /** Write an entry of the DQ about the region's last use.
  *
- * Word by word, as the begin of the use has written the region: a load of two
- * words of which each was stored a moment ago by itself has to wait until both
- * stores, and those before them, have reached the cache. */
+ * The fields are copied word by word, as the begin of the use has written them. If the
+ * processor loaded two words at once that were stored one by one a moment ago, the load
+ * would wait until both stores, and those before them, have reached the cache. */
 static UCS_F_ALWAYS_INLINE void
 ucs_rcache_pred_dq_last_use(ucs_rcache_pred_region_t *region,
                             ucs_rcache_pred_dq_entry_t *entry)

@@ -83,37 +83,46 @@ typedef struct ucs_rcache_pred_extent {
                                                      another extent was
                                                      registered that has some of
                                                      its bytes, perhaps all */
-    uint8_t                        frail : 1;   /**< The memory was refused for
-                                                     another reason than lack of
-                                                     room. Once registered, the
-                                                     extent is guarded, see
+    uint8_t                        frail : 1;   /**< The system has refused the
+                                                     memory for another reason
+                                                     than lack of room. Once
+                                                     registered, the extent is
+                                                     guarded from the end of its
+                                                     last use on, see
                                                      cache/bound.h */
     uint8_t                        guarded : 1; /**< One of the region's refs is
-                                                     not a use, but keeps it
-                                                     registered */
+                                                     not that of a use, but a
+                                                     guard, which keeps the
+                                                     extent registered */
     uint8_t                        overtaken : 1; /**< The memory has lost a right
                                                      while the extent is
                                                      REGISTERING. Once registered,
                                                      the extent is guarded */
-    uint8_t                        evicted;     /**< Not 0: given up for room, and
-                                                     not registered since */
+    uint8_t                        evicted;     /**< Not 0: the extent was
+                                                     deregistered to make room,
+                                                     and not registered since */
     uint8_t                        lane;        /**< Number of the lane that the
                                                      extent belongs to, see
                                                      cache/lanes.h; 0: none */
-    uint8_t                        claimant;    /**< Of the thread that has begun
-                                                     the last use under the lock,
-                                                     the number of its lane */
-    uint8_t                        claims;      /**< How many uses in a row it
-                                                     was */
+    uint8_t                        claimant;    /**< Number of the lane of the
+                                                     thread that has begun the
+                                                     last use under the lock; 0:
+                                                     the thread has no lane */
+    uint8_t                        claims;      /**< How many uses in a row that
+                                                     thread has begun, as far as
+                                                     its lane counts them */
 
     /* Another cache line */
     union {
         ucs_hlist_link_t           memh_link;   /**< Valid while REGISTERED */
-        uint64_t                   claim;       /**< Valid while REGISTERING: the
-                                                     number of that claim, see
-                                                     table->claims */
+        uint64_t                   claim;       /**< Valid while REGISTERING:
+                                                     value of table->claims when
+                                                     the extent was claimed, with
+                                                     this claim */
     };
-    ucs_rcache_pred_waiter_t       *waiters;    /**< NULL unless it is stale */
+    ucs_rcache_pred_waiter_t       *waiters;    /**< Who waits until the extent,
+                                                     which was invalidated, is
+                                                     deregistered; NULL: nobody */
     union {
         ucs_rcache_pred_time_t     early_until; /**< Valid if ahead is not 0: if
                                                      the first use begins after
@@ -125,30 +134,35 @@ typedef struct ucs_rcache_pred_extent {
                                                      have lost a right and have
                                                      not got the right back */
     };
-    ucs_rcache_pred_range_t        joined;      /**< This extent and the slices
-                                                     that were joined or merged
-                                                     with it, see helper/join.c
-                                                     and helper/merge.c: a use of
-                                                     any part is a use of its
-                                                     region. Empty: no slices
-                                                     were. The helper sets the
+    ucs_rcache_pred_range_t        joined;      /**< Range of this extent and of the
+                                                     slices that were joined or
+                                                     merged with it, see
+                                                     helper/join.c and
+                                                     helper/merge.c: a use of any
+                                                     part is a use of this
+                                                     extent's region. Empty: no
+                                                     slices were joined or
+                                                     merged. The helper sets the
                                                      range, unmaps and failures
                                                      clear it */
-    ucs_rcache_pred_time_t         joined_until; /**< If slices were merged: until
-                                                     when a use of a part is a
-                                                     use of the region, see
-                                                     pred_stands_for(). INF: the
-                                                     slices were joined. The
-                                                     helper sets the time, and
-                                                     each registration clears
-                                                     it */
-    size_t                         sliced;      /**< Bytes of uses, since it was
-                                                     registered or a burst has
-                                                     ended, that did not begin
-                                                     where the region starts */
+    ucs_rcache_pred_time_t         joined_until; /**< INF: the slices in joined
+                                                     were joined. Any other time:
+                                                     they were merged, and until
+                                                     this time a use of a part is
+                                                     a use of the region, see
+                                                     pred_stands_for(). The helper
+                                                     sets the time when it gives
+                                                     the extent up, and each
+                                                     registration of a merged
+                                                     extent sets it to 0 */
+    size_t                         sliced;      /**< Sum of the lengths of uses that
+                                                     did not begin where the
+                                                     region starts, since the
+                                                     extent was registered or its
+                                                     last burst has ended */
 
-    /* A search for extents that share memory with a range passes extents by. Of these the
-     * search reads only the fields from here to max_end, which fill one cache line */
+    /* A search for extents that share memory with a range reads, of an extent that it
+     * passes by, only the fields from here to max_end, which fill one cache line */
     ucs_tree_node_t                tree_node;   /**< Element of table->tree */
     ucs_rcache_pred_range_t        known;       /**< What may be registered
                                                      ahead: all bytes that ever
@@ -162,8 +176,9 @@ typedef struct ucs_rcache_pred_extent {
                                                      extent and of the extents
                                                      below it in the tree; 0: no
                                                      such range */
-    uint64_t                       max_rank;    /**< The highest rank, of the
-                                                     same extents */
+    uint64_t                       max_rank;    /**< The highest rank of this extent
+                                                     and of the extents below it in
+                                                     the tree */
     uint64_t                       rank;        /**< The higher, the sooner the
                                                      extent gives way, see
                                                      victim.h */
@@ -174,9 +189,9 @@ typedef struct ucs_rcache_pred_extent {
     uint8_t                        renewed;     /**< Not 0: registered since the
                                                      helper learned of a use
                                                      last */
-    uint8_t                        apart;       /**< Not 0: joining or merging it
-                                                     with others was in vain, and
-                                                     is not tried again */
+    uint8_t                        apart;       /**< Not 0: the extent was joined or
+                                                     merged with others in vain, and
+                                                     the helper does not try again */
     uint8_t                        touches;     /**< Not 0: since this extent is
                                                      registered, another one was
                                                      registered that touches it
@@ -192,8 +207,8 @@ ucs_tree_extent(const ucs_tree_node_t *node)
     return ucs_container_of(node, ucs_rcache_pred_extent_t, tree_node);
 }
 
-/** @return where a range of an extent ends; 0: the extent has none of that
- *          kind. */
+/** @return where the range of this kind of an extent ends; 0: the extent has no range of
+ *          this kind. */
 static inline uintptr_t
 ucs_rcache_pred_extent_end(const ucs_rcache_pred_extent_t *extent,
                            ucs_rcache_pred_range_kind_t kind)
@@ -203,8 +218,8 @@ ucs_rcache_pred_extent_end(const ucs_rcache_pred_extent_t *extent,
            extent->range.end;
 }
 
-/** @return where the last range of a branch of table->tree ends; 0: there is
- *          none of that kind. */
+/** @return the highest end of the ranges of this kind in a branch of table->tree; 0: no
+ *          extent of the branch has such a range. */
 static inline uintptr_t
 ucs_rcache_pred_branch_end(const ucs_tree_node_t *node,
                            ucs_rcache_pred_range_kind_t kind)
@@ -212,16 +227,16 @@ ucs_rcache_pred_branch_end(const ucs_tree_node_t *node,
     return (node == NULL) ? 0 : ucs_tree_extent(node)->max_end[kind];
 }
 
-/** @return the highest rank in a branch of table->tree; 0: no extent in it can
- *          give way, as far as the ranks tell, see victim.h. */
+/** @return the highest rank in a branch of table->tree; 0: going by the ranks, no extent
+ *          of the branch can give way, see victim.h. */
 static inline uint64_t
 ucs_rcache_pred_branch_rank(const ucs_tree_node_t *node)
 {
     return (node == NULL) ? 0 : ucs_tree_extent(node)->max_rank;
 }
 
-/** @return whether the extent could serve a use of that range and access if it
- *          were registered. */
+/** @return whether an extent, if it is registered or once it is, can serve a use of this
+ *          range with this access. */
 static inline int
 ucs_rcache_pred_extent_covers(const ucs_rcache_pred_extent_t *extent,
                               const ucs_rcache_pred_range_t *range,
@@ -231,7 +246,8 @@ ucs_rcache_pred_extent_covers(const ucs_rcache_pred_extent_t *extent,
            ((access & ~extent->access) == 0);
 }
 
-/** @return whether the extent was merged with others, see helper/merge.c. */
+/** @return whether an extent was merged with others, rather than joined with them, see
+ *          helper/merge.c. */
 static inline int
 ucs_rcache_pred_extent_is_merged(const ucs_rcache_pred_extent_t *extent)
 {

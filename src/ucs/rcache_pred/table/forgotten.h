@@ -13,32 +13,32 @@
 
 /** @file forgotten.h
  *
- * How many regions are remembered, and which ones were forgotten. The number
- * follows the program: it grows when memory is used again whose region was
- * forgotten, and only then, up to a bound. A program that uses ever new memory
- * is remembered no better with more regions, and keeps the first number. Of a
- * forgotten region there remains a mark of four bytes. The caller holds the
- * cache's lock, but for the making and the end.
+ * How many regions the cache remembers, and which ones it has forgotten. The number
+ * grows only when the program uses memory again whose region was forgotten, up to a
+ * bound. To remember more regions would not help a program that uses ever new memory, and
+ * for such a program the number stays as it began. A mark of four bytes remains of a
+ * forgotten region. The caller holds the lock of the cache, except in
+ * ucs_rcache_pred_forgotten_init() and ucs_rcache_pred_forgotten_cleanup().
  */
 
-/** So many regions are remembered before any has come back. With their call
- *  sites they take some 10 MB. */
+/** How many regions are remembered before the program has used a forgotten one again.
+ *  With their call sites they take some 10 MB. */
 #define UCS_RCACHE_PRED_FIRST_REGIONS 8192
 
 
 typedef struct ucs_rcache_pred_forgotten {
-    uint32_t *marks;   /**< Of the starts of regions that were forgotten, each
-                            in the place of its start; a later one overwrites
-                            an earlier one in the same place. 0: there is
-                            none */
+    uint32_t *marks;   /**< Marks of the starts of forgotten regions. The hash of
+                            a start says in which place its mark is; a later mark
+                            overwrites an earlier one in the same place. 0: no
+                            mark is there */
     unsigned bits;     /**< There are 2^bits places */
-    unsigned limit;    /**< How many regions are remembered now, of those that
-                            are not registered */
+    unsigned limit;    /**< The helper forgets regions that are not registered
+                            while the table has more regions than this */
     unsigned bound;    /**< The highest value of limit */
 } ucs_rcache_pred_forgotten_t;
 
 
-/** Nothing was forgotten yet. Allocates memory, of which only the pages with a
+/** Begin without forgotten regions. Allocates memory, of which only the pages with a
  *  mark are ever touched.
  *  @param [in] bound  How many regions may be remembered, 1..2^30. */
 ucs_status_t
@@ -53,11 +53,11 @@ void ucs_rcache_pred_forgotten_add(ucs_rcache_pred_forgotten_t *forgotten,
                                    uintptr_t start);
 
 /**
- * A region is made that starts at @a start. If one that started there was
- * forgotten, more regions are remembered from now on.
+ * A new region is made that starts at @a start. If a region that started there was
+ * forgotten, let more regions be remembered from now on.
  *
- * @return 1 if it was forgotten, and the bound does not let more be remembered;
- *         0 otherwise.
+ * @return 1 if such a region was forgotten, and the number is at its bound already; 0
+ *         otherwise. The caller counts the former.
  */
 int ucs_rcache_pred_forgotten_return(ucs_rcache_pred_forgotten_t *forgotten,
                                      uintptr_t start);

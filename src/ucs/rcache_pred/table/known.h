@@ -11,10 +11,10 @@
 
 /** @file known.h
  *
- * Which memory an extent stands for: what of it is registered, what is known of
- * it, and what to register ahead of the next use of its region. And the extents that
- * share memory with a range. The caller holds the cache's lock, unless a comment says
- * otherwise.
+ * Which memory an extent stands for: its registered range; its known range, which has all
+ * bytes that ever were registered and were not unmapped since; and the range to register
+ * ahead of the next use of its region. And a search for extents that share memory with a
+ * range. The caller holds the lock of the cache, unless a comment says otherwise.
  */
 
 /** Make an IDLE extent REGISTERING, for a range and an access, see @ref
@@ -28,9 +28,10 @@ void ucs_rcache_pred_extent_claim(ucs_rcache_pred_table_t *table,
 void ucs_rcache_pred_extent_unclaim(ucs_rcache_pred_table_t *table,
                                     ucs_rcache_pred_extent_t *extent);
 
-/** Set what is to be registered of a REGISTERING extent. The known range grows to have all of
- *  it. If other memory lies between the two, the known range becomes the new range alone,
- *  since nobody knows whether the memory in between exists. */
+/** Set the range that is to be registered of a REGISTERING extent. The known range grows
+ *  to have all of @a range. But if other memory lies between the two, the known range
+ *  becomes
+ *  @a range alone, since nobody knows whether the memory in between exists. */
 void ucs_rcache_pred_extent_set_range(ucs_rcache_pred_table_t *table,
                                       ucs_rcache_pred_extent_t *extent,
                                       const ucs_rcache_pred_range_t *range);
@@ -38,28 +39,29 @@ void ucs_rcache_pred_extent_set_range(ucs_rcache_pred_table_t *table,
 /** Let an extent stand for all slices in a range: a use of any of them is a use of the
  *  extent's region. The known range grows to have all of the range.
  *
- * @param [in] until  Uses that begin after this time, ns, are of the slices themselves; INF:
- *                    the extent is joined with slices around it. */
+ * @param [in] until  INF: the slices are joined. Otherwise they are merged, and once the
+ *                    extent is not registered, only uses that begin before this time, ns,
+ *                    are uses of its region. */
 void ucs_rcache_pred_extent_join(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_extent_t *extent,
                                  const ucs_rcache_pred_range_t *range,
                                  ucs_rcache_pred_time_t until);
 
-/** Let an extent stand for itself alone. If it was joined with slices, it will not be joined
- *  again. */
+/** Let an extent stand for itself alone. If it was joined with slices, it will not be
+ *  joined again. */
 void ucs_rcache_pred_extent_part(ucs_rcache_pred_extent_t *extent);
 
-/** Cut off what is known of an extent at memory that was unmapped, on the side
- *  where that is.
- *  @param [in] unmapped  Has no bytes in common with what is registered. */
+/** Memory beside the registered range of an extent was unmapped: let the known range end,
+ *  or begin, at that memory.
+ *  @param [in] unmapped  Has no bytes in common with the registered range. */
 void ucs_rcache_pred_extent_cut(ucs_rcache_pred_table_t *table,
                                 ucs_rcache_pred_extent_t *extent,
                                 const ucs_rcache_pred_range_t *unmapped);
 
-/** Remember what a use has needed. Only the helper calls this; without the
- *  lock.
- *  @param [in] renewed  Whether the region was registered since this was called
- *                       last. */
+/** Remember what memory and what access a use has needed. Only the helper calls this; it
+ *  needs no lock.
+ *  @param [in] renewed  Whether the region was registered since the helper last called
+ *                       this for it. */
 void ucs_rcache_pred_region_add_recent(ucs_rcache_pred_region_t *region,
                                        const ucs_rcache_pred_range_t *range,
                                        unsigned access, int renewed);
@@ -73,9 +75,10 @@ ucs_rcache_pred_region_expected(const ucs_rcache_pred_region_t *region);
 /**
  * Find the extents that have bytes in common with a range.
  *
- * A call takes O(log n) steps, whatever lengths extents have. If it looks at registered
- * ranges, it takes as many steps again for each extent that it passes by because the
- * extent is registered behind the range, but known from before the end of the range on.
+ * A call takes O(log n) steps, whatever lengths extents have. A search of registered
+ * ranges takes as many steps again for each extent that it passes by: one that is
+ * registered only behind @a range, although its known range begins before the end of @a
+ * range.
  *
  * @param [in] extent  The extent that was found last; NULL: find the first one.
  * @param [in] kind    Which of the extents' ranges is looked at.

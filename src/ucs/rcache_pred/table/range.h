@@ -24,8 +24,8 @@ typedef struct ucs_rcache_pred_range {
 } ucs_rcache_pred_range_t;
 
 
-/** @return so many bytes from there on, but not the last byte of the address
- *          space, which no program has. */
+/** @return the range of @a length bytes from @a start on. A longer range ends before the
+ *          last byte of the address space, which no program has. */
 static inline ucs_rcache_pred_range_t
 ucs_rcache_pred_range(uintptr_t start, size_t length)
 {
@@ -83,9 +83,9 @@ ucs_rcache_pred_range_hull(const ucs_rcache_pred_range_t *range,
  *         to both.
  *
  * Programs that exchange parts of an array, whose limits depend on the data (a
- * parallel sort, for example), use such ranges. Were it less than half, slices
- * that a program uses one after the other would become one region, of which
- * ever more is registered for each.
+ * parallel sort, for example), use such ranges. If less than half were enough, slices
+ * that a program uses one after the other would become one region, and each use would
+ * register more of it.
  */
 static inline int
 ucs_rcache_pred_range_is_similar(const ucs_rcache_pred_range_t *range,

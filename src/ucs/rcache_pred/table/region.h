@@ -19,19 +19,17 @@
 
 /** @file region.h
  *
- * Regions, and the table in which they are found by start address, by handle,
- * and, see known.h, by overlap with a range. The functions take no lock: the caller holds the
- * cache's, unless their comment says otherwise. Only
- * ucs_rcache_pred_table_init() and ucs_rcache_pred_room_alloc() allocate
- * memory.
+ * Regions, and the table in which they are found by start address, by handle, and by
+ * overlap with a range (known.h). The functions take no lock: the caller holds the lock
+ * of the cache, unless a comment says otherwise. Only ucs_rcache_pred_table_init() and
+ * ucs_rcache_pred_room_alloc() allocate memory.
  */
 
-/** Ahead of a use, a region is registered from the first to the last byte that was used
- *  while the region was registered the last 25 to 32 times, and with the access that any of
- *  these uses needed. A region has 4 records of what was used, and each record is of 8
- *  times of registration. If both ends of the used range differ at random from one use
- *  to the next, the next use lies within what the last 25 to 32 reached in about 15 cases
- *  of 16. */
+/** Ahead of a use, the helper registers a region from the first to the last byte that was
+ *  used during its last 25 to 32 registrations, and with all access that was needed then.
+ *  A region has 4 records of what was used, and each record is of 8 registrations. If
+ *  both ends of the used range differ at random from one use to the next, the next use
+ *  lies within the registered range in about 15 cases of 16. */
 #define UCS_RCACHE_PRED_RECENT       4
 #define UCS_RCACHE_PRED_RECENT_TIMES 8
 
@@ -43,35 +41,38 @@
 
 /**
  * A buffer: memory that the program uses again and again. A region is identified by its
- * domain and by where its first use started: a buffer that is used with several lengths
- * is one region, and so are uses that have most of their bytes in common. A use inside of
- * a region that is registered is one of that region, wherever it starts. What of it is
- * registered is its extent.
+ * domain and by where its first use started. So a buffer that is used with several
+ * lengths is one region, and so is a buffer whose uses have most of their bytes in
+ * common. A use inside of the registered memory of a region is a use of that region,
+ * wherever the use starts. The extent of a region says what of the memory is registered.
  *
- * The fields are protected by the cache's lock. Only those of the helper, at
- * the end, are protected by helper_mutex instead.
+ * The lock of the cache protects the fields, except that helper_mutex protects those at
+ * the end, which only the helper uses.
  */
 typedef struct ucs_rcache_pred_region {
-    /* The begin and the end of a use that is a hit touch two cache lines. With
-     * thousands of regions each line is one to wait for, so that what only others
-     * need comes after them. Such a use writes the first one. The three fields from here
-     * on are of the use under way or, if there is none, of the last one. Of several uses
-     * at a time it is the one that came first */
+    /* The begin and the end of a hit touch the first two cache lines of a region, and
+     * write the first one. With thousands of regions a hit has to wait for each line that
+     * it touches: so the fields that no hit needs come after these lines.
+     *
+     * The next three fields are of the last use that found the region idle. Of uses that
+     * are under way at the same time, it is the one that came first. The field used also
+     * has the ranges of the others */
     ucs_rcache_pred_time_t         begin;
     ucs_rcache_pred_context_t      context;
     ucs_rcache_pred_range_t        used;
 
     unsigned                       use_access;  /**< Access that the uses under
-                                                     way need or, if there is
-                                                     none, that the last ones
+                                                     way need; without such uses,
+                                                     the access that the last ones
                                                      needed */
-    uint32_t                       refs;        /**< Uses under way, of any part of
-                                                     the extent, and its guard. It
-                                                     cannot wrap: whoever has begun
-                                                     2^32 uses holds more memory
-                                                     for them than there is */
-    uint32_t                       num_entries; /**< Entries in the DQ. No more
-                                                     than fit in there */
+    uint32_t                       refs;        /**< Number of uses under way, of
+                                                     any part of the extent, plus 1
+                                                     for a guard. It cannot wrap:
+                                                     no machine has the memory for
+                                                     the state of 2^32 uses */
+    uint32_t                       num_entries; /**< How many entries the region
+                                                     has in the DQ and in the
+                                                     queues of lanes */
     uint8_t                        referenced;  /**< Not 0: used since the
                                                      clock's hand passed this
                                                      region */
@@ -79,14 +80,16 @@ typedef struct ucs_rcache_pred_region {
                                                      decided about it since the
                                                      last use began. Uses clear
                                                      it, the helper sets it */
-    uint8_t                        noted;       /**< Not 0: in table->noted, or
-                                                     in that of its lane */
-    uint8_t                        lost;        /**< Not 0: the last of its
-                                                     entries, or that of its last
-                                                     use, was overwritten */
+    uint8_t                        noted;       /**< Not 0: in the list
+                                                     table->noted, or in the list
+                                                     noted of its lane */
+    uint8_t                        lost;        /**< Not 0: in the list lost of a
+                                                     queue. The helper shall look
+                                                     at the region, whose last use
+                                                     may have no entry */
 
-    /* The second line. Such a use only reads it, and other threads pass it by as they
-     * look for regions of theirs */
+    /* The second cache line. A hit only reads it, and so do other threads that pass this
+     * region by as they look for their own regions */
     uintptr_t                      start;       /**< Where its first use
                                                      started. Constant */
     uint64_t                       generation;  /**< Number of the region, which
@@ -94,8 +97,8 @@ typedef struct ucs_rcache_pred_region {
                                                      0: the region is free */
     ucs_rcache_pred_extent_t       extent;      /**< What of it is registered */
 
-    /* A lookup reads the links of regions that the lookup passes by, and no link of the
-     * region found: so the links are in a cache line after the first two */
+    /* A lookup reads the links of the regions that it passes by, but not the link of the
+     * region that it finds: so the links come after the two cache lines of a hit */
     ucs_hlist_link_t               start_link;
     struct ucs_rcache_pred_region  *next_noted; /**< The next one that is
                                                      noted */
@@ -118,58 +121,63 @@ typedef struct ucs_rcache_pred_region {
                                                      table->newcomers */
 
     /* Only the helper uses these */
-    uint8_t                        last_recent; /**< Index of the last one of
+    uint8_t                        last_recent; /**< Index of the newest record in
                                                      recent */
-    uint8_t                        recent_times; /**< How many times of
-                                                      registration the last one
-                                                      has */
-    uint8_t                        queued;
-    uint8_t                        set_aside;   /**< Whether prepaid was set
-                                                     aside, and not paid */
-    uint8_t                        kept;        /**< Whether it is on the
-                                                     awaited list because it was
-                                                     kept for lack of budget, so
-                                                     that it is no use that is
+    uint8_t                        recent_times; /**< Of how many registrations the
+                                                      newest record is so far */
+    uint8_t                        queued;      /**< Not 0: on the registration
+                                                     queue or on the awaited
+                                                     list */
+    uint8_t                        set_aside;   /**< Not 0: prepaid was set aside,
+                                                     and not paid */
+    uint8_t                        kept;        /**< Not 0: the region is on the
+                                                     awaited list only to be decided
+                                                     about again: it was kept for
+                                                     lack of budget, or its burst
+                                                     goes on. No predicted use is
                                                      awaited */
-    uint8_t                        join_doubt;  /**< Rises when only a few of
-                                                     the slices that were joined
-                                                     were used while it was
-                                                     registered */
+    uint8_t                        join_doubt;  /**< Rises with each burst that used
+                                                     less than half of the bytes of
+                                                     the joined slices, and falls
+                                                     with each other burst */
     ucs_rcache_pred_range_t        recent[UCS_RCACHE_PRED_RECENT];
                                                 /**< What was used recently;
                                                      empty: nothing yet */
-    ucs_rcache_pred_range_t        own;         /**< What was expected to be used
-                                                     of it before it was joined
-                                                     with others */
-    ucs_rcache_pred_time_t         span;        /**< From the first to the last
-                                                     begin of a burst of uses of
-                                                     the slices that were
+    ucs_rcache_pred_range_t        own;         /**< Memory of the region that was
+                                                     expected to be used before
+                                                     slices were joined with it */
+    ucs_rcache_pred_time_t         span;        /**< Time between the first and the
+                                                     last begin of the uses in one
+                                                     burst, when the slices were
+                                                     joined, ns; 0: no slices were
                                                      joined */
-    ucs_rcache_pred_time_t         burst;       /**< If it stands for slices:
-                                                     when the burst of their uses
-                                                     began that is under way; 0:
-                                                     none is */
-    ucs_rcache_pred_time_t         join_after;  /**< Not to be joined before
-                                                     that */
+    ucs_rcache_pred_time_t         burst;       /**< If the region stands for
+                                                     slices: when the present burst
+                                                     of their uses began; 0: there
+                                                     is no burst now */
+    ucs_rcache_pred_time_t         join_after;  /**< Before this time the helper
+                                                     does not join the region with
+                                                     slices */
     ucs_rcache_pred_time_t         learned;     /**< Begin of the last use that
                                                      the helper has learned of;
-                                                     0: of none yet */
-    ucs_rcache_pred_time_t         prepaid;     /**< If it was given up at the
-                                                     cost of the budget, and
-                                                     neither registered ahead of
-                                                     a use nor used since: what
-                                                     was paid, or set aside, for
-                                                     its next registration, ns */
-    ucs_rcache_pred_time_t         apart_time;  /**< How long the registrations
-                                                     and deregistrations of those
-                                                     that were joined took, one by
-                                                     one */
-    uint32_t                       num_joined;  /**< How many slices were
-                                                     joined; 0: it was not */
-    uint32_t                       missing;     /**< How much of what was expected
-                                                     the last uses left out while
-                                                     it was not joined, see
-                                                     helper/burst.c */
+                                                     0: it has learned of no use
+                                                     yet */
+    ucs_rcache_pred_time_t         prepaid;     /**< What the budget has paid, or
+                                                     set aside, for the next
+                                                     registration, ns, when the
+                                                     helper gave the region up; 0
+                                                     once the region was registered
+                                                     ahead or used */
+    ucs_rcache_pred_time_t         apart_time;  /**< How long the helper would take
+                                                     to register and deregister the
+                                                     joined slices one by one, ns */
+    uint32_t                       num_joined;  /**< How many slices the region
+                                                     stands for, with itself; 0:
+                                                     no slices were joined */
+    uint32_t                       missing;     /**< What parts of the expected
+                                                     memory the last uses left out
+                                                     while no slices were joined,
+                                                     see helper/burst.c */
     ucs_rcache_pred_timeq_elem_t   queue_elem UCS_V_ALIGNED(64);
                                                 /**< Element of the registration
                                                      queue or of the awaited
@@ -177,8 +185,8 @@ typedef struct ucs_rcache_pred_region {
     unsigned                       accesses[UCS_RCACHE_PRED_RECENT];
                                                 /**< Access that the recent uses
                                                      needed */
-    uint32_t                       epoch;       /**< The last epoch in which its
-                                                     use was counted, see
+    uint32_t                       epoch;       /**< The last epoch in which a use
+                                                     of the region was counted, see
                                                      helper/seat.c */
     ucs_rcache_pred_forecast_t     forecast;    /**< What is known about its
                                                      uses */
@@ -207,20 +215,20 @@ typedef struct ucs_rcache_pred_noted {
 } ucs_rcache_pred_noted_t;
 
 
-/** So many extents are in a memo, as a power of 2. */
+/** How many extents a memo has room for, as a power of 2. */
 #define UCS_RCACHE_PRED_MEMO_BITS 6
 
-/** Extents of uses that began lately, by their handles. Most uses end before many
- *  others have begun, so that their extents are found here: in a few cache lines
- *  that stay in the processor's own cache, while a search in the buckets of
- *  thousands of extents would wait for a line that does not. An extent that is no longer
- *  registered, or whose region is free, may still be here: the extent itself tells. */
+/** Extents of uses that began lately, by their handles. Most uses end before many others
+ *  have begun, and the end of such a use finds the extent here, in a few cache lines that
+ *  stay in the processor's own cache. A search in the buckets of thousands of extents
+ *  would wait for a cache line. A memo may still have an extent that is no longer
+ *  registered, or whose region is free: whoever finds the extent looks at its state. */
 typedef struct ucs_rcache_pred_memo {
     ucs_rcache_pred_extent_t *extents[1 << UCS_RCACHE_PRED_MEMO_BITS];
 } ucs_rcache_pred_memo_t;
 
 
-/** A table begins with so many buckets, as a power of 2. */
+/** With how many buckets a table begins, as a power of 2. */
 #define UCS_RCACHE_PRED_TABLE_BITS 14
 
 /** The table of all regions. */
@@ -232,28 +240,31 @@ typedef struct ucs_rcache_pred_table {
     ucs_tree_t    tree;      /**< All extents, ordered by the start
                                               of what is known */
     unsigned                  count;     /**< Number of regions in the table */
-    unsigned                  num_free;  /**< Number of regions in free, and of
-                                              those from fresh on */
-    uint64_t                  generations; /**< How many generations were given
-                                                to regions and uses so far */
+    unsigned                  num_free;  /**< Number of regions in the list free,
+                                              plus those from fresh on to the end
+                                              of the last chunk */
+    uint64_t                  generations; /**< The last number that a region got
+                                                as its generation, or a use in
+                                                pieces as its id; from 1 */
     uint64_t                  claims;    /**< How often extents became REGISTERING
                                               so far */
     ucs_list_link_t           free;      /**< Regions that were freed */
     ucs_rcache_pred_region_t  *fresh;    /**< The first region of the last chunk
-                                              that never was used. Not linked,
-                                              since to link all of a chunk would
-                                              take long under the lock */
+                                              that was never used. It and the ones
+                                              after it are in no list, since to
+                                              link a whole chunk would take long
+                                              under the lock */
     ucs_list_link_t           stale;     /**< Stale extents, whose regions are to
                                               be cleared away: no use and no
                                               registration of them is under way.
                                               Those that are still registered
                                               come first */
     ucs_list_link_t           newcomers; /**< Regions of which the helper has
-                                              learned one use, those that came
-                                              first first. None of them is
-                                              stale, unless it is just being
-                                              forgotten */
-    unsigned                  num_newcomers; /**< How many */
+                                              learned one use only, the oldest
+                                              first. None of them is stale, except
+                                              a region that is being forgotten */
+    unsigned                  num_newcomers; /**< Number of regions in
+                                              newcomers */
     ucs_rcache_pred_noted_t   noted;     /**< Regions whose rank may be too low,
                                               see victim.h */
     ucs_list_link_t           chunks;    /**< The memory of all regions */
@@ -263,20 +274,26 @@ typedef struct ucs_rcache_pred_table {
 /** Room for one more region in the table, which is allocated without the
  *  lock. */
 typedef struct ucs_rcache_pred_room {
-    int                          wants_chunk;
-    int                          large_chunk; /**< One of a huge page */
-    int                          wants_start; /**< Buckets by start */
-    int                          wants_memh;  /**< Buckets by handle */
-    int                          crowded; /**< The table can do without buckets by
-                                               start: too many regions meet
-                                               others in those that it has */
+    int                          wants_chunk; /**< Not 0: the table has no free
+                                                   region */
+    int                          large_chunk; /**< Not 0: a new chunk takes a huge
+                                                   page */
+    int                          wants_start; /**< Not 0: the table needs more
+                                                   buckets by start */
+    int                          wants_memh;  /**< Not 0: the table needs more
+                                                   buckets by handle */
+    int                          crowded; /**< Not 0: the table wants more buckets
+                                               by start only because too many regions
+                                               share a bucket, and can go on without
+                                               them */
     unsigned                     start_capacity; /**< For how many regions the
-                                                      table had buckets when it
-                                                      was asked */
-    unsigned                     memh_capacity;
-    struct ucs_rcache_pred_chunk *chunk;    /**< Memory of regions */
-    ucs_hlist_head_t             *by_start; /**< Buckets */
-    ucs_hlist_head_t             *by_memh;  /**< Buckets */
+                                                      table had buckets by start
+                                                      when room was asked for */
+    unsigned                     memh_capacity;  /**< For how many it had buckets
+                                                      by handle then */
+    struct ucs_rcache_pred_chunk *chunk;    /**< New memory for regions, or NULL */
+    ucs_hlist_head_t             *by_start; /**< Buckets to give or to free */
+    ucs_hlist_head_t             *by_memh;  /**< Buckets to give or to free */
 } ucs_rcache_pred_room_t;
 
 
@@ -295,8 +312,8 @@ ucs_rcache_pred_table_wants_start(const ucs_rcache_pred_table_t *table)
            ucs_ordered_is_crowded(&table->by_start);
 }
 
-/** @return whether one more region needs more buckets by handle. They cannot grow while
- *          they still do. */
+/** @return whether one more region needs more buckets by handle. These buckets cannot
+ *          grow again before the last growth is complete: then they are not asked to. */
 static inline int
 ucs_rcache_pred_table_wants_memh(const ucs_rcache_pred_table_t *table)
 {
@@ -340,13 +357,13 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
 void ucs_rcache_pred_region_free(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_region_t *region);
 
-/** The helper has learned of the region's first use: the region is a newcomer
- *  from now on, unless it is stale. */
+/** The helper has learned of the first use of a region: let the region be a newcomer from
+ *  now on, unless it is stale. */
 void ucs_rcache_pred_region_introduce(ucs_rcache_pred_table_t *table,
                                       ucs_rcache_pred_region_t *region);
 
-/** The region has recurred, or is to be cleared away: it is no newcomer any
- *  more, if it was one. */
+/** The program has used a region again, or the region is to be cleared away: if it is a
+ *  newcomer, let it be no newcomer any more. */
 void ucs_rcache_pred_region_settle(ucs_rcache_pred_table_t *table,
                                    ucs_rcache_pred_region_t *region);
 
@@ -356,15 +373,15 @@ void ucs_rcache_pred_extent_set_memh(ucs_rcache_pred_table_t *table,
                                      ucs_rcache_pred_extent_t *extent,
                                      void *memh);
 
-/** @return the handle of an extent that is IDLE from now on; nobody finds it by
- *  that handle any more. */
+/** Make a REGISTERED extent IDLE, and let nobody find it by its handle any more. @return
+ *  the handle. */
 void *ucs_rcache_pred_extent_take_memh(ucs_rcache_pred_table_t *table,
                                        ucs_rcache_pred_extent_t *extent);
 
 /** @return the first region whose known range starts at @a start or later, or
- *  NULL. With @ref ucs_rcache_pred_region_next, this goes over all regions;
- *  whoever lets go of the lock in between goes on with where the known range of
- *  the region starts that comes next. */
+ *  NULL. With @ref ucs_rcache_pred_region_next, a caller goes over all regions. A
+ *  caller that releases the lock in between calls this function again, with the
+ *  start of the known range of the region that comes next. */
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_table_from(const ucs_rcache_pred_table_t *table,
                            uintptr_t start);
@@ -373,8 +390,9 @@ ucs_rcache_pred_table_from(const ucs_rcache_pred_table_t *table,
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_region_next(ucs_rcache_pred_region_t *region);
 
-/** If the region is stale, and no use and no registration of it is under way,
- *  let it be cleared away. To be called when one of these has changed. */
+/** If a region is stale, and no use and no registration of it is under way, put it on
+ *  the list of regions that the helper clears away. To be called when a region has become
+ *  stale, and when a use or a registration of a stale region has ended. */
 void ucs_rcache_pred_region_clear(ucs_rcache_pred_table_t *table,
                                   ucs_rcache_pred_region_t *region);
 
@@ -399,7 +417,8 @@ static inline unsigned ucs_rcache_pred_memo_place(const void *memh)
            (64 - UCS_RCACHE_PRED_MEMO_BITS);
 }
 
-/** A use of a registered extent begins: let a memo know the extent. */
+/** A use of a registered extent begins: put the extent into a memo, in place of the one
+ *  that has the same index. */
 static inline void ucs_rcache_pred_memo_add(ucs_rcache_pred_memo_t *memo,
                                             ucs_rcache_pred_extent_t *extent)
 {
@@ -431,8 +450,8 @@ ucs_rcache_pred_table_find_memh(const ucs_rcache_pred_table_t *table,
            extent : ucs_rcache_pred_table_search_memh(table, domain, memh);
 }
 
-/** @return when the next use of the region is expected; INF: no use is expected,
- *          or the helper has not decided about it since the last one. */
+/** @return when the next use of the region is expected; INF: no use is expected, or the
+ *          helper has not decided about the region since its last use. */
 static inline ucs_rcache_pred_time_t
 ucs_rcache_pred_region_deadline(const ucs_rcache_pred_region_t *region)
 {

@@ -15,20 +15,21 @@
  * and not in use, the one whose region is expected to be used last. All functions are
  * called under the cache's lock.
  *
- * Each extent has a rank, and the tree of extents knows the highest one. A rank
- * takes O(log n) steps to change, which no use has time for. Hence uses leave
- * the ranks as they are, and whoever looks for a victim brings them up to date:
+ * Each extent has a rank, and the tree of extents knows the highest rank. To change a
+ * rank takes O(log n) steps, which no use has time for. Hence uses leave the ranks as
+ * they are, and a thread that looks for a victim brings them up to date:
  *
- * - A rank that is too high is found when its extent is at the top. So it is
- *   with extents that are in use.
- * - A rank that is too low would not be found. Whoever lets a region rise, such
- *   as the end of a use, therefore notes the region.
+ * - A rank that is too high, as that of an extent that came into use, is found when its
+ *   extent seems to be the victim.
+ * - A rank that is too low would not be found. Therefore a thread that lets a rank rise,
+ *   for example at the end of a use, notes the region in a list.
  *
- * Each region that is brought up to date was used since it was the last time,
- * so that this takes O(log n) steps a use on average.
+ * The rank of a region needs no update unless the region was used since the last one. So
+ * the updates take O(log n) steps for each use, on average.
  */
 
-/** Note that the rank of a region's extent may be too low from now on. */
+/** Note that the rank of a region's extent may be too low from now on.
+ *  @param [in] noted  The list of the table, or that of the lane of this thread. */
 static inline void
 ucs_rcache_pred_region_note(ucs_rcache_pred_noted_t *noted,
                             ucs_rcache_pred_region_t *region)
@@ -47,7 +48,7 @@ ucs_rcache_pred_region_note(ucs_rcache_pred_noted_t *noted,
     noted->last = region;
 }
 
-/** Add the regions of a list, which is empty then, to another one. */
+/** Move all regions of the list @a from to the end of the list @a to. */
 static inline void ucs_rcache_pred_noted_move(ucs_rcache_pred_noted_t *to,
                                               ucs_rcache_pred_noted_t *from)
 {
@@ -72,19 +73,20 @@ ucs_rcache_pred_extent_get_rank(const ucs_rcache_pred_extent_t *extent);
 int ucs_rcache_pred_extent_rank(ucs_rcache_pred_table_t *table,
                                 ucs_rcache_pred_extent_t *extent);
 
-/** Bring the ranks of regions that were noted up to date, at most @a steps of
- *  them. @return whether there are more. */
+/** Bring the ranks of at most @a steps noted regions up to date. @return whether more
+ *  regions are noted. */
 int ucs_rcache_pred_table_rank_noted(ucs_rcache_pred_table_t *table,
                                      unsigned steps);
 
 /**
- * Find the extent that gives way first. The search ends after a number of
- * steps, so that the lock is not held for long.
+ * Find the extent that gives way first. A call takes a bounded number of steps, so that
+ * the lock is not held for long.
  *
- * @param [in]  domain    Of which domain it is to be; NULL: of any.
- * @param [out] victim_p  The extent; NULL: there is none, or none of the domain
- *                        among the first ones of all domains.
- * @return whether it was found out; 0: there are more steps to do.
+ * @param [in]  domain    The domain of which the extent has to be; NULL: any.
+ * @param [out] victim_p  The extent; NULL: no extent can give way, or none of the domain
+ *                        is among the first ones of all domains.
+ * @return 1 if the search is complete; 0 if it takes more steps: the caller releases the
+ *         lock for a moment, and calls again.
  */
 int ucs_rcache_pred_table_victim(ucs_rcache_pred_table_t *table,
                                  const struct ucs_rcache_pred_domain *domain,
