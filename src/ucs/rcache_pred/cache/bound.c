@@ -35,8 +35,8 @@ void pred_stats_advance(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     integral->time           = now;
 }
 
-/* The bound on registered bytes for such a part: all but pieces have to leave
- * some bytes to pieces. Under lock. */
+/* The bound on registered bytes: all of it for a piece. Anything else has to leave some
+ * bytes to pieces. Under lock. */
 static uint64_t part_max_bytes(const ucs_rcache_pred_t *pred, pred_part_t part)
 {
     uint64_t max_bytes = pred->bound.max_bytes;
@@ -47,7 +47,7 @@ static uint64_t part_max_bytes(const ucs_rcache_pred_t *pred, pred_part_t part)
             ucs_rcache_pred_bound_reserve(max_bytes, pred->params.page_size));
 }
 
-/* The bound on registrations for such a part: all but pieces have to leave one
+/* The bound on registrations: all of it for a piece. Anything else has to leave one
  * registration to a piece. */
 static uint64_t part_max_regions(const ucs_rcache_pred_t *pred,
                                  pred_part_t part)
@@ -129,7 +129,8 @@ int pred_bound_give(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
         if (pred->params.node != NULL) {
             pred_bound_give_node(pred, room);
         }
-        /* Only now: whoever the node has refused asks again if this has changed */
+        /* After the room was given back to the node as well: a thread that the node has
+         * refused tries again when it sees that the number of releases has changed */
         pred_lock(pred);
         pred_bound_note_release(&pred->bound);
         pred_unlock(pred);
@@ -143,7 +144,8 @@ int pred_bound_never_fits(const ucs_rcache_pred_t *pred,
     const ucs_rcache_pred_subsystem_stats_t *cache =
             &pred->stats.subsystems[UCS_RCACHE_PRED_SUBSYSTEM_CACHE];
 
-    /* Of the reserve that the node holds for this process pieces may take */
+    /* A piece may fit even if the node has no room: it may take the reserve that the node
+     * holds for this process */
     if ((room->part != PRED_PART_PIECE) && (pred->params.node != NULL) &&
         ucs_rcache_pred_node_never_fits(pred->params.node, room->bytes,
                                         room->regions)) {

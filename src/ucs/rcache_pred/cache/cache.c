@@ -13,8 +13,8 @@
 #include <string.h>
 
 /*
- * Functions above both the lock of the cache and the lanes: threads get lanes here, and
- * processes ask from outside whether the lock and the lanes are free.
+ * Functions that need both the lock of the cache and the lanes: threads get lanes here,
+ * and callers from outside of the cache find out whether the lock and the lanes are free.
  */
 
 
@@ -117,8 +117,9 @@ void pred_lanes_cleanup(ucs_rcache_pred_t *pred)
     free(lanes);
 }
 
-/* @return whether a thread is in a lane, or has the lock, as number PRED_LANES. Relaxed:
- *         the caller reads nothing behind the lock or the lane. */
+/* @param [in] number  Index of a lane; PRED_LANES: the lock.
+ * @return whether a thread is in the lane, or has the lock. Relaxed: the caller reads
+ *         nothing that the lock or the lane protects. */
 static int is_taken(ucs_rcache_pred_t *pred, const pred_lanes_t *lanes,
                     unsigned number)
 {
@@ -139,8 +140,8 @@ int ucs_rcache_pred_is_free(ucs_rcache_pred_t *pred, uint64_t patience)
                                                memory_order_acquire);
     unsigned i;
 
-    /* One after the other: if each was free once, the next owners will give the lock and
-     * the lanes back as well */
+    /* Wait for the lanes and the lock one after the other. If each of them was free once,
+     * no thread is stuck in it, and a later owner gives it back */
     for (i = 0; i <= PRED_LANES; ++i) {
         while (is_taken(pred, lanes, i)) {
             if (ucs_monotonic_ns() - start >= patience) {

@@ -15,8 +15,8 @@
  * thread registers, and registers that region. Any thread.
  */
 
-/* A use deregisters so many at most. Whoever unmaps more between two uses leaves
- * the rest to the next uses and to the helper */
+/* The most stale extents that one use deregisters. If the program has unmapped more, the
+ * next uses and the helper deregister the rest */
 #define MAX_STALE 64
 
 
@@ -53,10 +53,11 @@ static ucs_status_t new_region(pred_use_t *use)
     return UCS_OK;
 }
 
-/* What to register for a use of a region: the range, and the slices for which the region
- * stands if there can be room for all of them. Slices that were joined will be used next, so
- * that idle regions give way to them. Slices that were merged may not be used soon, so that
- * they only take room that is free. Under lock. */
+/* @return what to register for a use of a region: the range of the use, or together with
+ * it the slices for which the region stands. Joined slices will be used next: they are
+ * registered if the bounds can ever have room for all of them, and idle regions give way.
+ * Merged slices may not be used soon: they are registered only if there is free room.
+ * Under lock. */
 static ucs_rcache_pred_range_t
 with_joined(const pred_use_t *use, const ucs_rcache_pred_range_t *range)
 {
@@ -95,14 +96,14 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
         }
     } else if (use->region->extent.state == UCS_RCACHE_PRED_EXTENT_REGISTERED) {
         if (pred_range_never_fits(pred, &use->range)) {
-            /* Others may still use what is registered */
+            /* Leave the region registered: it may still serve shorter uses */
             ++pred->stats.refused;
             return UCS_ERR_EXCEEDS_LIMIT;
         }
 
-        /* Uses that need different access or slices and come in turns would
-         * otherwise take the registration from each other. All that is between
-         * them has to be known */
+        /* Register what this use needs and what was registered before. Otherwise two uses
+         * in turns that need different access or slices would take the registration from
+         * each other. But do not register memory in between that nobody knows */
         access |= use->region->extent.access;
         if (ucs_rcache_pred_range_meets(&range, &use->region->extent.known)) {
             range = ucs_rcache_pred_range_hull(&range, &use->region->extent.range);
@@ -118,8 +119,8 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
     return UCS_OK;
 }
 
-/* Register a claimed region for which room was taken. As long as the system
- * refuses that, deregister idle regions that are needed later than the deadline
+/* Register a claimed region for which room was taken. As long as the system has no memory
+ * for the registration, deregister an idle region that is needed later than the deadline,
  * and try again. Without the lock. */
 static ucs_status_t register_try(ucs_rcache_pred_t *pred,
                                  pred_handle_t *handle, unsigned flags,
@@ -136,9 +137,9 @@ static ucs_status_t register_try(ucs_rcache_pred_t *pred,
     return status;
 }
 
-/* Let a claimed region have no more memory and access than the use needs, after
- * more was refused. If that was for lack of room, slices stay joined: there may
- * be room the next time. Without the lock. */
+/* Let a claimed region have no more memory and access than the use needs, after the
+ * attempt to register more was refused. If a bound refused it, joined slices stay joined,
+ * since there may be room the next time. Without the lock. */
 static void claim_narrow(const pred_use_t *use, ucs_status_t status)
 {
     ucs_rcache_pred_extent_t *extent = &use->region->extent;
@@ -160,8 +161,8 @@ static int is_refused(ucs_status_t status)
     return (status != UCS_OK) && (status != UCS_ERR_UNSUPPORTED);
 }
 
-/* Whether a registration that was refused may succeed with less memory or
- * access. Less access takes no less room. */
+/* Whether an attempt to register has failed that may succeed with less memory or less
+ * access. Less access does not help if there was no room. */
 static int is_narrower(const pred_use_t *use, ucs_status_t status)
 {
     const ucs_rcache_pred_extent_t *extent = &use->region->extent;
@@ -176,9 +177,10 @@ static int is_narrower(const pred_use_t *use, ucs_status_t status)
 /*
  * Take room for a claimed region, and register it. Without the lock.
  *
- * @param [in]  joint     Whether it has slices that are not used yet. For these only what is
- *                        to be used later is given up, within the bounds of this process;
- *                        nothing is because of the node or the system.
+ * @param [in]  joint     Whether the region has slices that the use does not need. Then
+ *                        only regions that are needed after the begin of the use are
+ *                        evicted, and only for a bound of this process, not for the node
+ *                        or the system.
  * @param [out] handle    Handle of the region, if it was registered.
  * @param [out] end_p     When the attempt ended.
  */
@@ -217,8 +219,8 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
 
     status = claim_try(use, flags | quiet, use->joint, handle, end_p);
     if (is_narrower(use, status)) {
-        /* The memory may not allow any more what earlier uses needed, and there
-         * may not be room for what other regions had registered */
+        /* Try with what the use needs alone: the memory may not allow any more the access
+         * of earlier uses, and there may be no room for the memory of other slices */
         flags = use->flags;
         claim_narrow(use, status);
         status = claim_try(use, flags | quiet, 0, handle, end_p);
@@ -226,18 +228,18 @@ static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
 
     if (is_refused(status) && (status != UCS_ERR_EXCEEDS_LIMIT) &&
         (quiet & ~flags) && (use->pieces == NULL)) {
-        /* The flags of the attempts so far say that a failure is not logged. A
-         * use that does not go on in pieces has to fail as its own flags say:
-         * try once more with these alone. */
+        /* The attempts so far had a flag that keeps mem_reg from logging a failure. A use
+         * that cannot go on in pieces fails now, and the failure has to be logged if the
+         * flags of the use say so: try once more with these flags alone. */
         status = claim_try(use, flags, 0, handle, end_p);
     }
 
     return status;
 }
 
-/* Count the time by which a use took longer than with leave-pinned. Only memory counts that
- * leave-pinned would have kept (use->again): it would register any other memory as well, or
- * fail to. Under lock. */
+/* Count the time that a use has spent on registering, if leave-pinned would have kept the
+ * memory registered (use->again). Other memory does not count: leave-pinned would have
+ * had to register it as well. Under lock. */
 static void note_lost(const pred_use_t *use, ucs_rcache_pred_time_t elapsed)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
@@ -254,11 +256,11 @@ static void note_lost(const pred_use_t *use, ucs_rcache_pred_time_t elapsed)
 }
 
 /*
- * Deregister stale extents without uses, before other memory is registered. The
- * helper does so too, but a program that allocates a buffer for each use would
- * by then have pinned several. UCX's own cache does the same at the begin of each
- * use (ucs_rcache_check_inv_queue() in UCX 1.13). The extents themselves are left
- * to the helper. Any thread, under the lock, which is released meanwhile.
+ * Deregister stale extents without uses, before other memory is registered. The helper
+ * deregisters them too, but later: a program that allocates a buffer for each use would
+ * have several buffers pinned by then. UCX's own cache does the same at the begin of each
+ * use (ucs_rcache_check_inv_queue() in UCX 1.13). The helper forgets the extents. Any
+ * thread, under the lock, which is released during deregistrations.
  */
 static void deregister_stale(ucs_rcache_pred_t *pred)
 {
@@ -270,7 +272,7 @@ static void deregister_stale(ucs_rcache_pred_t *pred)
     while ((left-- > 0) && !ucs_list_is_empty(stale)) {
         extent = ucs_list_head(stale, ucs_rcache_pred_extent_t, stale_link);
         if (extent->state != UCS_RCACHE_PRED_EXTENT_REGISTERED) {
-            break; /* Those that are registered come first in the list */
+            break; /* The list has registered extents first */
         }
 
         handle = pred_take_handle(pred, extent);
@@ -326,7 +328,7 @@ void pred_unclaim(pred_use_t *use)
         (use->is_new && (use->region->in_pieces == 0))) {
         ucs_rcache_pred_region_free(&pred->table, use->region);
     } else if (use->region->extent.stale) {
-        /* It could not be cleared away while it was claimed */
+        /* The region became stale while it was claimed, and could not be cleared away */
         ucs_rcache_pred_region_clear(&pred->table, use->region);
         pred_note_stale(pred);
         use->wake = 1;

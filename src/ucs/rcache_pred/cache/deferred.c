@@ -19,21 +19,21 @@
  * anything else. All lookups are under the lock: hence no use that begins after
  * the handler has unmapped memory finds a registration of that memory.
  *
- * The same holds for a thread that is in its lane (lanes.h), for which whoever has
- * the lock waits. So several threads may defer at a time, and a handler may
- * interrupt another one: each takes a number before it writes its range, and
- * marks it as written after that.
+ * The same holds for a handler that interrupts a thread in its lane (lanes.h), since the
+ * owner of the lock waits for that thread. So handlers in several threads may defer
+ * ranges at the same time, and a handler may interrupt another handler: each handler
+ * takes a number before it writes its range, and marks the range as written afterwards.
  */
 
 
 /*
- * Unmap a range that has bytes in common with what is known of an extent. What
- * counts is all that may be registered later, not only what is registered now:
- * the helper registers all that was used recently. If what is unmapped is
- * beyond the present registration, or beyond the last one, the region is still
- * good for uses of the rest. Under lock.
+ * A range was unmapped that has bytes in common with the known range of an extent. The
+ * known range counts, and not only the registered one, since the helper may register any
+ * of it later. If the unmapped bytes are outside of the present registration, or of the
+ * last one, the region stays good for uses of the rest: only its known range is cut.
+ * Under lock.
  *
- * @return whether any byte that might be registered was unmapped.
+ * @return whether the extent has changed; 0: it was stale already.
  */
 static int extent_unmap(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_extent_t *extent,
@@ -70,8 +70,8 @@ int pred_unmap(ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *unmapped)
         found |= extent_unmap(pred, extent, unmapped);
     }
 
-    /* On demand, regions are forgotten with their uses. Only the recording
-     * shows that memory which was used is no longer the same. */
+    /* On demand, a region is freed at the end of its last use, so that no region may be
+     * found here. But a receiver of events has to hear that used memory is unmapped. */
     found |= pred_is_on_demand(pred) && (pred->stats.uses > 0);
     if (found && pred_has_sink(pred)) {
         pred_emit_unmap(pred, unmapped);
@@ -82,9 +82,10 @@ int pred_unmap(ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *unmapped)
 void pred_defer(ucs_rcache_pred_t *pred,
                 const ucs_rcache_pred_range_t *unmapped)
 {
-    /* Acquire: pairs with the release in pred_catch_up(), whose thread has read
-     * what was in the place. The thread that was interrupted need not have seen
-     * that: it may be about to find out that another one has the lock */
+    /* Acquire: pairs with the release in pred_catch_up(), whose thread has read the
+     * former range in this place. The interrupted thread may not have synchronized with
+     * that thread: it may be in its lane, about to find out that another thread has the
+     * lock */
     unsigned number = atomic_fetch_add_explicit(&pred->num_deferred, 1,
                                                 memory_order_acquire);
 
@@ -96,8 +97,8 @@ void pred_defer(ucs_rcache_pred_t *pred,
     }
 }
 
-/* Unmap a range that a handler has left, or is about to: its thread is in its
- * lane, and waits for nobody */
+/* Unmap a range that a handler has left. If the handler has not written the range yet,
+ * wait for it: the handler runs in a thread in its lane, and itself waits for nobody */
 static void catch_up_with(ucs_rcache_pred_t *pred, unsigned number)
 {
     _Atomic(int) *is_set = &pred->deferred.is_set[number];
@@ -119,8 +120,9 @@ void pred_catch_up(ucs_rcache_pred_t *pred)
     unsigned done = 0;
     unsigned num;
 
-    /* A handler may come meanwhile, to this thread or to one in its lane: then
-     * there are more. Release: who takes a number anew finds its flag cleared */
+    /* A handler may come meanwhile, in this thread or in a thread in its lane, and add a
+     * range: then go on. Release: a handler that takes the same number later finds the
+     * flag of the range cleared */
     num = atomic_load_explicit(&pred->num_deferred, memory_order_acquire);
     do {
         for (; done < ucs_min(num, PRED_MAX_DEFERRED); ++done) {

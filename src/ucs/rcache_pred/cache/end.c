@@ -47,11 +47,10 @@ use_tell_end(ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *region)
 }
 
 /*
- * Deregister a region whose last use has ended and which is not left to the
- * helper: because there is no helper (on-demand), because somebody waits until
- * the invalidated region is deregistered, or because it is spare, which is no
- * matter of the budget that the helper has to keep. Called under the lock,
- * which is released on return.
+ * Deregister a region whose last use has ended, instead of leaving the region to the
+ * helper: because there is no helper (on-demand), because somebody waits until the
+ * invalidated region is deregistered, or because the region is spare and needs no
+ * decision. Called under the lock, which is released on return.
  */
 static void use_end_release(ucs_rcache_pred_t *pred,
                             ucs_rcache_pred_region_t *region)
@@ -163,7 +162,8 @@ use_end_locked(ucs_rcache_pred_domain_t *domain, void *memh,
         pred_note_stale(pred);
     }
 
-    /* Only somebody who has made it stale waits for it */
+    /* A waiter comes from an invalidation, which has made the extent stale as well: a
+     * hit, which is not stale, need not read waiters */
     if (ucs_unlikely(pred_is_on_demand(pred) ||
                      (extent->stale && (extent->waiters != NULL)))) {
         use_end_release(pred, region);

@@ -7,8 +7,8 @@
 #include "event.h"
 
 /*
- * Emits events. Times for events alone are taken here, with the lock held:
- * without a receiver of events they cost nothing.
+ * Emits events. Looks at the clock for those times that only events need, with the lock
+ * held: without a receiver of events, nobody looks at the clock for them.
  */
 
 

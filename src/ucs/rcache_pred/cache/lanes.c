@@ -11,10 +11,10 @@
 
 #include <ucs/sys/math.h>
 
-/* So many entries of a lane are moved at most while the lock is held once: they
- * are in the cache of another processor, and threads wait for the lock
- * meanwhile. After as many of pred->dq were taken out, those of a lane come
- * too */
+/* The most entries of a lane that are moved to pred->dq under one hold of the lock: the
+ * entries are in the cache of another processor, and threads wait for the lock meanwhile.
+ * Each time that so many entries of pred->dq were taken out, entries of a lane are moved
+ * there as well, so that those of the lane are not kept waiting */
 #define MOVE_STEPS 32
 
 
@@ -44,8 +44,8 @@ void pred_close_lanes(ucs_rcache_pred_t *pred)
     }
 }
 
-/* Move the oldest entries of a lane to pred->dq, at most so many as there are
- * steps, or room. Entries of regions that were freed since are left out */
+/* Move at most @a steps of the oldest entries of a lane to pred->dq, as long as pred->dq
+ * has room. Entries of regions that were freed since the use are left out */
 static void
 lane_move(ucs_rcache_pred_t *pred, pred_lane_t *lane, unsigned steps)
 {
@@ -82,7 +82,8 @@ void pred_lane_give_region(ucs_rcache_pred_t *pred,
     }
 }
 
-/* Move entries of the next lane that has any to pred->dq */
+/* Move entries to pred->dq from the next lane that has entries, after the lane from which
+ * entries were last moved */
 static void lanes_move(ucs_rcache_pred_t *pred, pred_lanes_t *lanes)
 {
     unsigned i, place;
@@ -115,8 +116,8 @@ int pred_dq_pop(ucs_rcache_pred_t *pred, ucs_rcache_pred_dq_entry_t *entry,
         *has_lost_p |= !ucs_list_is_empty(&lanes->lanes[i].dq.lost);
     }
 
-    /* The entries of lanes move into the queue after the pop: the pop has made room for at
-     * least one entry */
+    /* The entries of lanes move into the queue after the pop: the pop has made room for
+     * at least one entry */
     if (!found || (++lanes->pops % MOVE_STEPS == 0)) {
         lanes_move(pred, lanes);
     }
@@ -132,8 +133,8 @@ ucs_rcache_pred_region_t *pred_dq_pop_lost(ucs_rcache_pred_t *pred)
 
     if (lanes != NULL) {
         ucs_for_each_bit(i, lanes->used) {
-            /* Behind those that wait already, so that no list keeps another one
-             * waiting */
+            /* Behind the lost regions that pred->dq has already, so that each list has
+             * its turn */
             lost = &lanes->lanes[i].dq.lost;
             if (!ucs_list_is_empty(lost)) {
                 ucs_list_splice_tail(&pred->dq.lost, lost);

@@ -8,23 +8,23 @@
 
 /*
  * How a thread waits for another one: for the lock, for a registration that is
- * under way, or for room that is being given back, see ucs/base/wait.h. Whoever
- * does a round of the helper's work holds helper_mutex, so that a thread of a
- * real-time class lends its priority to whoever does the round. The lock of the
- * cache is not such a mutex itself, since that would cost 20 ns more for each
- * pair of lock and unlock, and a use needs two pairs.
+ * under way, or for room that is being given back, see ucs/base/wait.h. A thread that
+ * does a round of the helper's work holds helper_mutex, by which a waiting thread of a
+ * real-time class lends it its priority. The lock of the cache is no mutex that lends
+ * priority, since that would cost 20 ns more for each pair of lock and unlock, and a use
+ * needs two pairs.
  */
 
 
-/* A thread that found the lock taken, or a lane, looks so many times before it lets others
- * run, which takes some 30 us (AMD EPYC). The lock is held for less, unless the
- * thread that has it was set aside. */
+/* How many times a thread that has found the lock or a lane taken looks again before it
+ * lets other threads run. So many looks take some 30 us (AMD EPYC). A thread has the lock
+ * for less time, unless the system takes the processor from it. */
 #define LOCK_SPINS 1000
 
-/* After it has let others run so many times, it sleeps each time. Whoever lends
- * this thread a real-time priority by helper_mutex, the thread does not know of
- * it: what it waits for may be a thread without that priority, which no
- * sched_yield() of this one lets run. */
+/* After a waiting thread has let other threads run so many times, it sleeps at each
+ * further look. Another thread may have lent it a real-time priority by helper_mutex,
+ * without its knowledge: then sched_yield() does not let a thread with a lower priority
+ * run, which may be the one that it waits for. */
 #define LOCK_YIELDS 16
 
 
@@ -58,7 +58,8 @@ void pred_lock_wait_free(ucs_rcache_pred_t *pred)
 {
     unsigned spins = 0;
 
-    /* Relaxed: entering the lane, or taking the lock, orders what follows */
+    /* Relaxed: the caller enters its lane or takes the lock afterwards, which orders its
+     * accesses */
     while (atomic_load_explicit(&pred->lock, memory_order_relaxed)) {
         pred_spin(pred, &spins);
     }

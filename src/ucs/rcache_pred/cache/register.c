@@ -17,8 +17,9 @@
  */
 
 
-/* Wait until no other thread is in the domain. What follows is timed without
- * this wait: it depends on the others, and not on the memory. */
+/* Wait for the turn of this thread in the domain. The caller measures the cost of the
+ * registration without this wait, which depends on other threads, and not on the memory.
+ * */
 static void domain_enter(const ucs_rcache_pred_domain_t *domain)
 {
     if (domain->pred->ops.enter != NULL) {
@@ -87,8 +88,8 @@ pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
     pred_handle_t handle = pred_extent_handle(extent);
 
     handle.memh = ucs_rcache_pred_extent_take_memh(&pred->table, extent);
-    /* It cannot give way any more. A search for a victim would otherwise find
-     * that out, one extent after another. */
+    /* The extent cannot give way any more: lower its rank now. Otherwise a search for a
+     * victim would come upon each such extent, and lower the rank then. */
     ucs_rcache_pred_extent_rank(&pred->table, extent);
     ++handle.domain->releasing;
     ++pred->bound.releasing;
@@ -112,8 +113,8 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
         room         = pred_reservation(pred, &handle->range, PRED_PART_WHOLE);
         room.held    = handle->held;
         room.offered = handle->offered;
-        /* Before the room of this process: whoever waits for room, since this
-         * handle is not yet deregistered, finds both */
+        /* Give room back to the node before this process: a thread that waits until this
+         * handle is deregistered has to find room in both */
         if (pred->params.node != NULL) {
             pred_bound_give_node(pred, &room);
         }

@@ -14,23 +14,23 @@
 #include <inttypes.h>
 
 /*
- * Takes room within the bounds of the domain, of this process and of the node. If there is
- * too little, makes room by deregistering idle regions, or refuses. Any thread may call
- * these functions.
+ * Takes room within the bounds of the domain, of this process and of the node. If there
+ * is too little, makes room by deregistering idle regions, or refuses. Any thread may
+ * call these functions.
  */
 
 
-/* How many times a thread that waits for room lets other threads run before it is refused.
- * It must not wait for ever: others may go on registering and deregistering, while the
- * room is taken by uses that end only once the waiting thread goes on. */
+/* How many times a thread that waits for room lets other threads run before its request
+ * is refused. The wait must end: other threads may register and deregister all the time,
+ * and uses that hold the room may end only once the waiting thread goes on. */
 #define RESERVE_PATIENCE 1000
 
 
-/* Find the idle extent whose region is used next the latest, if that is later than the
- * deadline. NULL: there is none. Under the lock, which is released for a while if the
- * search takes long.
+/* Find the idle extent whose next use is farthest away, if that use is expected after the
+ * deadline. NULL: there is no such extent. Under the lock, which is released for a while
+ * if the search takes long.
  *
- * @param [in] domain  Of which domain the extent has to be; NULL: of any. */
+ * @param [in] domain  The domain of which the extent has to be; NULL: any. */
 static ucs_rcache_pred_extent_t *
 find_victim(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
             ucs_rcache_pred_time_t deadline)
@@ -48,9 +48,9 @@ find_victim(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
            victim : NULL;
 }
 
-/* Take the handle of a victim, and count what lacked room. A use that registers the victim
- * again loses that time because room was scarce, and not because the helper has decided
- * so: victim->evicted tells. Under lock. */
+/* Take the handle of a victim, and count the eviction by what had no room. If a use
+ * registers the victim again, it loses time because room was scarce, and not because of a
+ * decision of the helper: the field evicted tells the use. Under lock. */
 static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
                                  ucs_rcache_pred_extent_t *victim,
                                  pred_scarce_t scarce)
@@ -65,13 +65,14 @@ static pred_handle_t take_victim(ucs_rcache_pred_t *pred,
 /*
  * Deregister one idle extent.
  *
- * @param [in]  domain    Of which domain; NULL: of any.
- * @param [in]  scarce    What for.
+ * @param [in]  domain    The domain of which the extent has to be; NULL: any.
+ * @param [in]  scarce    What had no room.
  * @param [in]  releases  How often room had been given back before the caller
  *                        last tried to take room.
- * @param [out] wait_p    Set if there is no such extent: whether to try again,
- *                        since room was given back meanwhile, or will be by
- *                        another thread.
+ * @param [out] wait_p    Written if no extent was found: whether the caller shall
+ *                        wait and try again, since room was given back meanwhile,
+ *                        or another thread is about to give room back.
+ * @return whether an extent was deregistered.
  */
 static int evict(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain,
                  ucs_rcache_pred_time_t deadline, pred_scarce_t scarce,
@@ -106,7 +107,8 @@ int pred_evict(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t deadline,
     return evict(pred, NULL, deadline, scarce, 0, &wait);
 }
 
-/* Whether others still lack room, and have been offered that of the extent */
+/* Offer the room of an extent to other processes of the node. @return whether they still
+ * lacked room, so that the offer counts and the caller gives up the extent. */
 static int offer(ucs_rcache_pred_t *pred,
                  const ucs_rcache_pred_extent_t *extent)
 {
@@ -162,8 +164,8 @@ static int take_own(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     return has_room;
 }
 
-/* Take room out of what the node holds for this process. @return whether there
- * was enough left. */
+/* Take room for pieces out of the reserve that the node holds for this process. @return
+ * whether enough of it was left. */
 static int take_held(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
 {
     pred_bound_t *bound = &pred->bound;
@@ -197,8 +199,9 @@ static int take_node(ucs_rcache_pred_t *pred, pred_reservation_t *room)
     return room->held;
 }
 
-/* Take room that fits the bounds of the node and of this process. Nothing is deregistered
- * for it. @return whether the room fits */
+/* Take room if it fits the bounds of the node and of this process now, without an
+ * eviction.
+ * @return whether it fits; if not, room->scarce says which bound had no room. */
 static int take(ucs_rcache_pred_t *pred, pred_reservation_t *room)
 {
     if (!take_node(pred, room)) {
@@ -217,8 +220,8 @@ static int take(ucs_rcache_pred_t *pred, pred_reservation_t *room)
     return 0;
 }
 
-/* Ask the other processes of the node to give up idle memory, if it is the node's bounds
- * that leave no room */
+/* Ask the other processes of the node to give up idle memory, if the room fits the bounds
+ * of this process: then a bound of the node has no room */
 static void ask(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
 {
     int has_own_room;
@@ -243,10 +246,10 @@ static int is_limited(const ucs_rcache_pred_domain_t *domain)
                                 (domain->limits.max_regions != UINT64_MAX));
 }
 
-/* Deregister idle regions of a domain until the room fits its limits. For what is
- * longer than the limit a use gives up all that is idle, as UCX's own cache does; what
- * is registered ahead of its use gives up nothing then. @return 0 if the room does
- * not fit even so */
+/* Deregister idle regions of a domain until the room fits the limits of the domain. If
+ * the room alone exceeds a limit, a registration by a use evicts all idle regions of the
+ * domain, as UCX's own cache does, and a registration ahead (deadline > 0) evicts none.
+ * @return 0 if the room does not fit in the end */
 static int heed_limits(ucs_rcache_pred_t *pred, const pred_reservation_t *room,
                        ucs_rcache_pred_time_t deadline)
 {
@@ -282,8 +285,8 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
     }
 
     for (;;) {
-        /* Memory that leaves no room now may be deregistered before victims are
-         * looked for. The number of releases shows that */
+        /* Other threads may give room back after take() has failed, and before evict()
+         * looks for a victim. Then the number of releases has changed */
         pred_lock(pred);
         never    = pred_bound_never_fits(pred, room);
         /* Relaxed: see pred_bound_t */
@@ -311,8 +314,8 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
         }
 
         if (!wait || (patience-- == 0)) {
-            /* Other processes give up what they keep for later for what is needed now,
-             * and not for what is registered ahead (deadline > 0) */
+            /* Only a request for memory that is needed now makes other processes give up
+             * idle memory, and no registration ahead, which has returned above */
             ask(pred, room);
             return 0;
         }
@@ -348,8 +351,8 @@ uint64_t ucs_rcache_pred_get_max_bytes(ucs_rcache_pred_t *pred)
     return max_bytes;
 }
 
-/* Describe the room that a subsystem asks for or gives back. It may be any
- * subsystem but the cache, which counts its own room. */
+/* Describe the room that a subsystem asks for or gives back. @return an error for the
+ * subsystem CACHE, since the cache counts its own room, and for an unknown one. */
 static ucs_status_t subsystem_room(ucs_rcache_pred_subsystem_t subsystem,
                                    uint64_t bytes, uint64_t regions,
                                    pred_reservation_t *room)

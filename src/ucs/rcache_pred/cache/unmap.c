@@ -21,13 +21,13 @@
 /*
  * Marks regions stale because their memory is unmapped or because their owner
  * invalidates them. No use finds a stale region, and the helper clears it away.
- * And guards regions whose memory loses a right, so that it could not be registered
- * again. Any thread may call these functions, and they come from memory hooks as well.
+ * Also guards regions whose memory has lost a right, without which it could not be
+ * registered again. Any thread may call these functions, also in memory hooks.
  */
 
-/* A program may stop its threads by signals and protect memory then, as collectors of
- * garbage do. If one of the threads has the lock of the cache, the call waits for so long,
- * ns, and then the cache does not hear of it */
+/* A program may stop its threads by signals and then protect memory, as garbage
+ * collectors do. If a stopped thread has the lock of the cache, ucs_rcache_pred_protect()
+ * waits for so long, ns, and then returns without having done anything */
 #define PROTECT_PATIENCE 1000000ul
 
 
@@ -139,14 +139,14 @@ static uint64_t common_pages(const ucs_rcache_pred_t *pred,
     return pred_pages(pred, &common);
 }
 
-/* So many pages of an extent lose a right. Under lock. */
+/* A number of pages of an extent lose a right. Under lock. */
 static void extent_lose(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_extent_t *extent, uint64_t pages)
 {
     if (extent->state != UCS_RCACHE_PRED_EXTENT_REGISTERED) {
         extent->overtaken = 1;
     } else if (extent->guarded) {
-        /* Some of them may have lost it before */
+        /* Some of these pages may have lost a right before, and would count twice */
         extent->unwritable = ucs_min(extent->unwritable + pages,
                                      pred_pages(pred, &extent->range));
     } else {
@@ -154,8 +154,9 @@ static void extent_lose(ucs_rcache_pred_t *pred,
     }
 }
 
-/* So many pages of an extent get all rights again. A write barrier gives them back page
- * by page, each once, as the program writes it. Under lock. */
+/* A number of pages of an extent get all rights again. A write barrier, for example,
+ * gives the rights back page by page, once for each page, when the program writes the
+ * page. Under lock. */
 static void extent_regain(ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_extent_t *extent, uint64_t pages)
 {
@@ -199,8 +200,8 @@ void ucs_rcache_pred_protect(ucs_rcache_pred_t *pred, uintptr_t start,
                                           pred->params.page_size)
     };
 
-    /* A handler that has interrupted this thread in the cache cannot wait for it. The
-     * kernel refuses a range that wraps around */
+    /* If this is a handler that has interrupted this thread in the cache, it cannot wait
+     * for the thread. The kernel refuses a range that wraps around */
     if ((range.end <= start) || pred_is_on_demand(pred) ||
         ucs_rcache_pred_is_interrupted(pred) ||
         !ucs_rcache_pred_is_free(pred, PROTECT_PATIENCE)) {

@@ -43,9 +43,10 @@ typedef struct ucs_rcache_pred_budget {
                                          INFINITY: there is no bound */
     double                 left;    /**< The content of the account, ns; less than 0: a
                                          debt */
-    double                 deposit; /**< Set aside, ns, for the registrations by
-                                         uses that nobody predicts. The deposit
-                                         flows back with time */
+    double                 deposit; /**< Time, ns, that was taken out of the account
+                                         and set aside for registrations by uses
+                                         that nobody predicts. The deposit flows
+                                         back into the account with time */
     double                 spent;   /**< Spent so far, without deposits, ns;
                                          counted even if there is no bound */
     ucs_rcache_pred_time_t start;   /**< When the account was opened; 0: not
@@ -75,9 +76,10 @@ void ucs_rcache_pred_budget_advance(ucs_rcache_pred_budget_t *budget,
  *
  * @param [in] bytes    Bytes of the region.
  * @param [in] idle     How long the region would stay unregistered, ns.
- * @param [in] cost     The cost in any case, ns.
- * @param [in] deposit  The further cost if a use comes that nobody predicts,
- *                      ns.
+ * @param [in] cost     What the helper takes to deregister the region, and to
+ *                      register it again if a use is predicted, ns.
+ * @param [in] deposit  What a use that nobody predicts would take to register the
+ *                      region again, ns; 0 if a use is predicted.
  * @return whether to deregister the region.
  */
 int ucs_rcache_pred_budget_give_up(ucs_rcache_pred_budget_t *budget,

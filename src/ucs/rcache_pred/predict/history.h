@@ -17,13 +17,13 @@ BEGIN_C_DECLS
 /** @file history.h
  *
  * The history of a recurrence, such as the uses in one context: past begins, and the
- * next expected begin. There are two estimates of the next interval. The
- * shortest of the recent intervals is on the safe side where intervals vary.
- * But where intervals grow, the shortest one is too short by all the growth
- * since, and the trend is right. The trend is believed if memory would have
- * been registered for clearly less time by the trend, going by the errors of
- * both so far. The functions are pure: the time is an argument, and no lock is
- * needed.
+ * next expected begin. There are two estimates of the next interval: the shortest of the
+ * recent intervals, and the trend, which goes on from the last interval by the average
+ * change. Where intervals vary, the shortest one is on the safe side. But where intervals
+ * grow, the shortest one is too short by all the growth since, and the trend is right. A
+ * history believes the trend if, going by the errors of both so far, memory would have
+ * been registered for clearly less time by the trend. The functions are pure: the time is
+ * an argument, and no lock is needed.
  */
 
 /** A history has a confidence from 0 to MAX, and predicts from 1 on. The confidence falls
@@ -68,13 +68,14 @@ typedef struct ucs_rcache_pred_history {
                                             the period; as yet too few for a new
                                             period */
     uint8_t                streak;     /**< How many of the last intervals, in a
-                                            row, were as long as the period
-                                            known before them or longer by its
-                                            narrow grace at most; stays at its
-                                            maximum */
-    uint8_t                told;       /**< How many of the counted intervals,
-                                            the first ones, are of other
-                                            regions: told, and not seen */
+                                            row, were as predicted: as long as
+                                            the period at that time, or longer by
+                                            the narrow grace at most. Stays at
+                                            UINT8_MAX */
+    uint8_t                told;       /**< How many of the counted intervals are
+                                            of other regions: told to the
+                                            history, and not seen by it. They
+                                            are the first ones */
     ucs_rcache_pred_estimate_t trend;  /**< The last interval, plus the average
                                             change from one interval to the next */
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY];
@@ -86,10 +87,10 @@ typedef struct ucs_rcache_pred_history {
 void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history);
 
 /**
- * Add a begin. The interval since the last begin raises the confidence if it
- * ends within the period and its grace, whether or not the begin was predicted.
- * A begin that is more than a period earlier than the last one means that the
- * clock went back; the next interval is counted from it.
+ * Add a begin. The confidence rises if the interval since the last begin is at least the
+ * period, and longer by the grace at most, whether or not the begin was predicted. A
+ * begin that is more than a period earlier than the last one means that the clock went
+ * back; the next interval is counted from the earlier begin.
  *
  * @param [in] depth  How many recent intervals to consider, 1..MAX_HISTORY. The
  *                    paper takes the shortest interval of all (section 4.2),
@@ -106,9 +107,10 @@ void ucs_rcache_pred_history_add(ucs_rcache_pred_history_t *history,
 void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
                                    ucs_rcache_pred_time_t end, unsigned depth);
 
-/** Tell a history an interval of another region, to be taken as one of its own
- *  until there are better ones. The begin from which the next interval is
- *  counted stays the same. @param [in] interval > 0. */
+/** Tell a history an interval of another region. The history takes it as an interval of
+ *  its own, until the first own interval shows whether the told ones are of use. The
+ *  begin from which the next interval is counted stays the same. @param [in] interval >
+ *         0. */
 void ucs_rcache_pred_history_tell(ucs_rcache_pred_history_t *history,
                                   ucs_rcache_pred_time_t interval,
                                   unsigned depth);

@@ -157,8 +157,8 @@ ucs_rcache_pred_choose_mode(ucs_rcache_pred_helper_t helper,
                             const ucs_rcache_pred_seat_t *seat,
                             ucs_rcache_pred_mode_t mode, unsigned *votes);
 
-/** @return the least distance between the deadlines of the region and the region before:
- *  the time to process one entry of each queue. */
+/** @return the least distance between the deadline of a region and that of the region
+ *  before it: the time in which the helper processes one entry of each queue. */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_spacing(const ucs_rcache_pred_times_t *times);
 
@@ -180,13 +180,13 @@ typedef struct ucs_rcache_pred_joint {
 
 /**
  * @return whether to register slices together. Joined slices are all registered
- *         while the burst lasts. Slices that are registered one by one wait
- *         registered, since the helper has to begin early: on average for half
- *         of the time that it takes for all of them. So joining saves memory if
- *         the burst is clearly shorter than that time. If the burst is longer,
- *         joining costs memory and saves time: the saved time has to be worth
- *         the memory, at the present worth of memory in the budget, and the
- *         burst has to be short beside the pause after it, so that a wrong
+ *         while the burst lasts. If the helper registers slices one by one, it has
+ *         to begin early, and a slice is registered before its use for half of the
+ *         time, on average, that the helper takes for all slices. So joining saves
+ *         memory if the burst is clearly shorter than that time. If the burst is
+ *         longer, joining costs memory and saves time. Then the saved time has to
+ *         be worth the memory, at the present worth of memory in the budget; and
+ *         the burst has to be short beside the pause after it, so that a wrong
  *         decision costs little.
  *
  * @param [in] worth  The least worth of a step, bytes, as @ref
