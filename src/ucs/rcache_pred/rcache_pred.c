@@ -20,11 +20,10 @@
 #include <string.h>
 
 /*
- * Creates and destroys a cache and its domains, and has the functions of the
- * cache that need the helper as well: the end of a use may do some of the
- * helper's work, and the end of a domain and a fork wait for the helper. This
- * file may call all folders of the cache; transports, the replay and the tests
- * call it through api/.
+ * Creates and destroys a cache and its domains, and has the functions that need both
+ * folders, cache/ and helper/: at the end of a use the thread may do some of the helper's
+ * work, and a thread that destroys a domain or forks waits for the helper. This file may
+ * call all folders below; transports, the replay and the tests call it through api/.
  */
 
 
@@ -101,7 +100,8 @@ static void params_to_state(ucs_rcache_pred_t *pred,
         pred->params.page_size = ucs_page_size();
     }
     if (params->budget == 0) {
-        /* Memory moved in pieces is not registered afterwards */
+        /* The memory of a use in pieces is not registered afterwards. Without a budget
+         * the helper would not register it ahead of the next use */
         pred->params.pieces = 0;
     }
     pred->ops             = *params->ops;
@@ -255,11 +255,10 @@ ucs_rcache_pred_domain_get_number(const ucs_rcache_pred_domain_t *domain)
 
 /* The kinds of regions that deregister_all() deregisters */
 typedef enum {
-    WHICH_OF_DOMAIN, /* All of one domain */
-    WHICH_IDLE,      /* All regions without a use, of all domains, even those
-                        that stay registered only since the program has lost the
-                        right to the memory */
-    WHICH_AT_FORK    /* The idle regions of domains that deregister at a fork */
+    WHICH_OF_DOMAIN, /* All regions of one domain */
+    WHICH_IDLE,      /* All regions without a use, of all domains, guarded ones as well */
+    WHICH_AT_FORK    /* The regions without a use of all domains that do not keep them at
+                        a fork, guarded ones as well */
 } which_t;
 
 /* @return whether a region is of a kind. Under the lock of the cache. */
@@ -308,7 +307,8 @@ static void deregister_all(ucs_rcache_pred_t *pred, which_t which,
         pred_deregister(&handle, UCS_RCACHE_PRED_BY_HELPER);
         pred_run_waiters(waiters);
         pred_lock(pred);
-        /* Without a helper, uses of other domains may have freed the region */
+        /* On demand, the end of a use in another domain may have freed the region that
+         * comes next: look it up again */
         region = ucs_rcache_pred_table_from(&pred->table, start);
     }
     pred_unlock(pred);
@@ -339,8 +339,9 @@ static void forget_all(ucs_rcache_pred_domain_t *domain)
     pred_unlock(pred);
 }
 
-/* Wait until uses of other domains have deregistered the regions of this domain
- * that they have taken to make room */
+/* Wait until other threads have deregistered the handles that they have taken from
+ * regions of this domain, such as those that uses of other domains have evicted to make
+ * room */
 static void domain_wait_releases(ucs_rcache_pred_domain_t *domain)
 {
     ucs_rcache_pred_t *pred = domain->pred;
@@ -374,10 +375,14 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain)
     free(domain);
 }
 
-/* Do some of the helper's work after the end of a use, if the program does the
- * helper's work. The program may compute for a long time now, so memory is
- * deregistered before. Work that has become due only since the use began waits
- * for the next call: so the clock need not be read here. */
+/* Do some of the helper's work after the end of a use, if the program does the helper's
+ * work: memory is to be deregistered before the program computes, perhaps for long. Work
+ * that has become due only since the use began waits for the next call, and so the clock
+ * need not be read here.
+ *
+ * @param [in] status  Result of the end of the use.
+ * @param [in] begin   When the use began.
+ * @return the status for the caller. */
 static UCS_F_ALWAYS_INLINE ucs_status_t
 after_end(ucs_rcache_pred_t *pred, ucs_status_t status,
           ucs_rcache_pred_time_t begin)
@@ -412,7 +417,8 @@ ucs_status_t ucs_rcache_pred_invalidate(ucs_rcache_pred_domain_t *domain,
     return after_end(domain->pred, status, begin);
 }
 
-/* Deregister all regions of a kind, and keep the helper from its work */
+/* Keep the helper from its work until ucs_rcache_pred_resume(), and deregister all
+ * regions of a kind */
 static void quiesce(ucs_rcache_pred_t *pred, which_t which)
 {
     ucs_mutex_lock(&pred->helper_mutex);

@@ -37,8 +37,9 @@ const char *ucs_rcache_pred_mode_names[] = {
 /* A counter of the cache, which is known only where there is a cache */
 #define STAT(_name, _unit) COUNTER(#_name, _unit, stats._name, 1, 0)
 
-/* The part of one subsystem in bytes_now and regions_now. For some subsystems, scripts
- * know the first counter by another name */
+/* The counters of one subsystem: its part in bytes_now, the peak of that part, and its
+ * part in regions_now. _now is the name of the first one, since scripts know it by
+ * another name for some subsystems */
 #define SUBSYSTEM(_name, _now, _id) \
     COUNTER(_now, BYTES, SUBSYSTEM_STATS(_id).bytes_now, 1, 0), \
     COUNTER(_name "_bytes_peak", BYTES, SUBSYSTEM_STATS(_id).bytes_peak, 1, 0), \
@@ -123,8 +124,8 @@ ucs_rcache_pred_counter_get(const ucs_rcache_pred_counter_t *counter,
                               counter->offset))[index];
 }
 
-/* Written as two integers, since the format of floating-point numbers depends
- * on the locale */
+/* Write a number of millionths as a decimal fraction. It is written as two integers,
+ * since the format of floating-point numbers depends on the locale */
 static void put_millionths(ucs_json_t *json, const char *name, uint64_t value)
 {
     ucs_json_printf(json, name, "%lu.%06lu", value / MILLION, value % MILLION);

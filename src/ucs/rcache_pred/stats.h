@@ -50,9 +50,11 @@ typedef struct ucs_rcache_pred_snapshot {
                                                 count was read */
     uint64_t                helper_cpu;    /**< Processor time of the helper
                                                 thread, ns */
-    uint64_t                eager_sends;   /**< Small sends that were looked
-                                                at */
-    uint64_t                eager_hot;     /**< Small sends without a copy */
+    uint64_t                eager_sends;   /**< Small sends that the library has
+                                                looked at, to find reused
+                                                buffers */
+    uint64_t                eager_hot;     /**< Small sends from a registered
+                                                buffer, without a copy */
     uint64_t                eager_bytes_saved; /**< Bytes of small sends that
                                                     were not copied */
     uint64_t                eager_buffers_hot; /**< How often a buffer became
@@ -61,12 +63,12 @@ typedef struct ucs_rcache_pred_snapshot {
     uint64_t                arena_answered;  /**< Uses of memory of the arena,
                                                   which needed no registration
                                                   of their own */
-    uint64_t                arena_committed; /**< Bytes of the arena with
-                                                  memory */
+    uint64_t                arena_committed; /**< Bytes of the arena that have
+                                                  physical memory */
     uint64_t                arena_live;      /**< Bytes of the arena that the
-                                                  program has */
-    uint64_t                arena_refused;   /**< Mappings that found no room in
-                                                  the arena */
+                                                  program has mapped */
+    uint64_t                arena_refused;   /**< Mappings by the program that
+                                                  found no room in the arena */
     uint64_t                arena_zero;      /**< Time for filling memory of the
                                                   arena with zeros, ns */
     uint64_t                firehose_requests; /**< Requests for firehoses */
@@ -98,21 +100,22 @@ typedef struct ucs_rcache_pred_counter {
 extern const ucs_rcache_pred_counter_t ucs_rcache_pred_counters[];
 
 /** @return whether the snapshot has a value of the counter. Under leave-pinned
- *          most are not known, since UCX's own cache registers memory and does
- *          not tell how much. */
+ *          most counters are not known, since UCX's own cache registers memory and
+ *          does not tell how much. */
 int
 ucs_rcache_pred_counter_is_known(const ucs_rcache_pred_counter_t *counter,
                                  const ucs_rcache_pred_snapshot_t *snapshot);
 
-/** @param [in] index  Element of an array; less than num. */
+/** @param [in] index  Element of the counter if it is an array, less than num; else 0.
+ *  @return the value in the snapshot. */
 uint64_t
 ucs_rcache_pred_counter_get(const ucs_rcache_pred_counter_t *counter,
                             const ucs_rcache_pred_snapshot_t *snapshot,
                             unsigned index);
 
-/** Append a snapshot as the members of a JSON object, without the braces of the object and
- *  without a comma at the end. Times are in seconds, with a decimal point in every locale;
- *  an unknown value is null. */
+/** Append a snapshot as the members of a JSON object, without the braces of the object
+ *  and without a comma at the end. Times are in seconds, with a decimal point in every
+ *  locale; an unknown value is null. */
 void
 ucs_rcache_pred_snapshot_to_json(const ucs_rcache_pred_snapshot_t *snapshot,
                                  ucs_string_buffer_t *strb);

@@ -14,27 +14,27 @@
 #include <ucs/sys/math.h>
 
 /*
- * Uses whose memory is registered piece by piece by whoever moves the data.
+ * Uses whose memory the caller registers piece by piece, while it moves the data.
  * These are uses that do not fit the bounds, and uses that were not predicted
  * and are so large that their first byte moves earlier this way. Any thread may
  * call these functions.
  *
- * A use in pieces holds no reference to its region: other threads may register
- * the region meanwhile, or it may be unmapped and forgotten. The region only
- * counts the use. So the next use can be predicted, and the helper does not
- * register the memory while the use in pieces is under way.
+ * A use in pieces holds no reference to its region: meanwhile other threads may register
+ * the region, or the region may be unmapped and forgotten. The region only counts the use
+ * in the field in_pieces. Because of the count, the helper does not register the memory
+ * while the use is under way; it learns of the use afterwards, to predict the next one.
  */
 
-/* Pieces that the system refuses are halved until they have this size, bytes.
- * With such pieces a transfer can go on in what the node holds for this
- * process. */
+/* The size, bytes, down to which pieces are halved while the system refuses them. Pieces
+ * of this size fit the reserve that the node holds for this process, and so a transfer
+ * can always go on with them. */
 static size_t piece_min(const ucs_rcache_pred_t *pred)
 {
     return ucs_rcache_pred_min_piece(pred->params.page_size);
 }
 
-/* The size of the largest pieces of which the bound has room for as many as are
- * in flight at a time, bytes. Under lock. */
+/* The size of the largest pieces, bytes: the reserve of the bound for pieces has room for
+ * as many of them as are in flight at a time. Under lock. */
 static size_t piece_max(const ucs_rcache_pred_t *pred)
 {
     size_t page      = pred->params.page_size;
@@ -49,8 +49,7 @@ static size_t piece_max(const ucs_rcache_pred_t *pred)
     return ucs_max(ucs_round_down(reserve, page), piece_min(pred));
 }
 
-/* @return the size of the pieces for a use of so many pages, bytes. Under
- *         lock. */
+/* @return the size of the pieces for a use of @a pages pages, bytes. Under lock. */
 static size_t piece_bytes(ucs_rcache_pred_domain_t *domain, size_t pages)
 {
     const ucs_rcache_pred_t *pred = domain->pred;
@@ -95,7 +94,7 @@ void pred_pieces_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
     if (region != NULL) {
         pieces->generation = region->generation;
         ++region->in_pieces;
-        region->extent.renewed = 1; /* Its pieces are registered anew as well */
+        region->extent.renewed = 1; /* The pieces count as a registration of the region */
     }
 }
 
@@ -136,13 +135,12 @@ void ucs_rcache_pred_end_in_pieces(ucs_rcache_pred_pieces_t *pieces)
 }
 
 /*
- * Start an attempt to register a piece, which counts as a piece until it has
- * failed.
+ * Start an attempt to register a piece, and count the piece. If the attempt fails,
+ * piece_fail() takes the piece out of the count.
  *
- * @return whether there are other pieces now. If so, and the system refuses
- *         this one, it pays to try again later: even if the other pieces are
- *         gone by then, their memory may have been pinned when the system
- *         refused this one.
+ * @return whether there are other pieces now. If there are, and the system refuses this
+ *         piece, the caller shall try again later: the memory of the other pieces may
+ *         have been pinned when the system refused, even if they are gone afterwards.
  */
 static int piece_start(ucs_rcache_pred_pieces_t *pieces)
 {
@@ -158,8 +156,9 @@ static int piece_start(ucs_rcache_pred_pieces_t *pieces)
     return others;
 }
 
-/* End an attempt to register a piece that has failed. @return the status for
- * the caller, which says whether to try again. */
+/* End an attempt to register a piece that has failed.
+ * @param [in] others  What piece_start() has returned.
+ * @return the status for the caller: UCS_ERR_NO_RESOURCE tells it to try again later. */
 static ucs_status_t piece_fail(ucs_rcache_pred_pieces_t *pieces, int others,
                                ucs_status_t status)
 {
@@ -217,9 +216,9 @@ piece_register(ucs_rcache_pred_pieces_t *pieces, unsigned flags,
     return status;
 }
 
-/* Reserve room for a piece of at most max bytes. It ends at a page boundary, so
- * that no page belongs to two pieces, and leaves either nothing or at least min
- * bytes for the last one.
+/* Reserve room for a piece of at most max bytes. A piece that is not the last one ends at
+ * a page boundary, so that no page belongs to two pieces, and leaves at least min bytes
+ * for the pieces after it.
  *
  * @return 0 if there is no room. */
 static int piece_reserve(ucs_rcache_pred_domain_t *domain, uintptr_t start,
@@ -234,7 +233,7 @@ static int piece_reserve(ucs_rcache_pred_domain_t *domain, uintptr_t start,
     piece->start  = start;
     piece->length = ucs_min(length, max - (start % page));
     if ((piece->length < length) && (length - piece->length < min)) {
-        piece->length -= page; /* Left for the last piece */
+        piece->length -= page; /* The last piece gets this page */
     }
 
     range = ucs_rcache_pred_range(piece->start, piece->length);
@@ -281,8 +280,8 @@ static ucs_status_t piece_try(ucs_rcache_pred_pieces_t *pieces, uintptr_t start,
     return status;
 }
 
-/* @return whether pieces are smaller from now on; 0 if they have the least
- * size. */
+/* Halve the size of the pieces of a use, down to the least size. @return 0 if they had
+ * the least size already, so that the caller gives up. */
 static int piece_halve(ucs_rcache_pred_pieces_t *pieces)
 {
     const ucs_rcache_pred_t *pred = pieces->domain->pred;
@@ -330,8 +329,8 @@ void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
     pred_unlock(pred);
     pred_deregister(&handle, UCS_RCACHE_PRED_BY_PIECE);
 
-    /* Not earlier, so that a use whose piece is refused meanwhile is told to
-     * try again */
+    /* Count the piece until here: if the system refuses a piece of another use before,
+     * that use is told to try again */
     pred_lock(pred);
     --pred->bound.pieces_now;
     pred_unlock(pred);

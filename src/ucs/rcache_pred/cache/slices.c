@@ -16,20 +16,21 @@
  * lock and deregisters them. The handles are on the stack: 2 KB */
 #define MAX_HANDLES 32
 
-/* A use that has to register memory looks at this many extents at most that may not be
- * registered, so that it holds the lock for about 2 us, however many slices of one place a
- * program uses */
+/* The most extents that a use looks at which share memory with it, registered or not. So
+ * the use holds the lock for about 2 us, however many slices of the same memory a program
+ * uses */
 #define MAX_LOOKS 128
 
-/* Merged slices are registered again as one if that takes at most this many times as long as
- * to register what the use needs. For a use of a few pages of thousands, that would take
- * more time than it is worth to have no parts that overlap. Measured: a program with 128 pages has 0.53 MiB
- * registered on average with 2 and 0.51 with 4; one with 1024 pages has 3.83 MiB without a
- * limit and 3.43 with 4. Results with 8 are as with 4 */
+/* A use of a part of merged slices registers all of them again if that takes at most this
+ * many times as long as to register the part. If the use needs a few pages of thousands,
+ * it is better to register the part alone, although it may overlap others then. Measured:
+ * a program with 128 pages has 0.53 MiB registered on average with 2 and 0.51 with 4; one
+ * with 1024 pages has 3.83 MiB without a limit and 3.43 with 4. Results with 8 are as
+ * with 4 */
 #define MERGED_TIMES 4
 
-/* UCX's own cache rounds what it registers out to multiples of so many bytes, see
- * pred_next_touching() */
+/* UCX's own cache extends each range that it registers to multiples of so many bytes at
+ * both ends, see pred_next_touching() */
 #define UCX_ALIGN 16
 
 
@@ -53,8 +54,8 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
                    ucs_rcache_pred_extent_t *extent,
                    const ucs_rcache_pred_range_t *range)
 {
-    /* The end of a range above the last multiple would be rounded up to address 0: such an
-     * end stays as it is */
+    /* An end above the highest multiple of UCX_ALIGN would be rounded up to address 0:
+     * such an end stays as it is */
     ucs_rcache_pred_range_t rounded = {
         .start = ucs_round_down(range->start, UCX_ALIGN),
         .end   = ucs_max(ucs_round_up(range->end, UCX_ALIGN),
@@ -64,9 +65,9 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
     return pred_next_registered(domain, extent, &rounded);
 }
 
-/* The next extent of a domain that had bytes of a range, registered or not.
+/* The next extent of a domain, registered or not, whose known range has bytes of a range.
  *
- * @param [in,out] left  How many extents may still be looked at. */
+ * @param [in,out] left  How many extents the search may still look at. */
 static ucs_rcache_pred_extent_t *
 next_known(const ucs_rcache_pred_domain_t *domain,
            ucs_rcache_pred_extent_t *extent,
@@ -103,8 +104,8 @@ int pred_stands_for(const ucs_rcache_pred_extent_t *extent,
               MERGED_TIMES * reg_time(extent->domain, range))));
 }
 
-/* Find an extent without uses that stands for slices of which a range is one, or
- * else one that most likely is the same buffer. NULL: there is none. */
+/* Find an extent without uses that stands for slices, of which the range is one; or else
+ * an extent that most likely is the same buffer as the range. NULL: there is none. */
 static ucs_rcache_pred_extent_t *
 find_idle(const ucs_rcache_pred_domain_t *domain,
           const ucs_rcache_pred_range_t *range, ucs_rcache_pred_time_t time)
@@ -208,11 +209,11 @@ int pred_is_slice_spare(const ucs_rcache_pred_extent_t *extent)
     return 0;
 }
 
-/* Whether a claimed extent is to be extended to the range of an extent in use. Two uses of
- * one buffer at the same time may begin and end at slightly different places; one
- * registration of both ranges serves the next uses. Ranges that are less similar are left
- * alone: where many slices are in use and each overlaps the one before, each slice would
- * register all slices before it. Under lock. */
+/* Whether to extend a claimed extent to the range of another extent, which is in use. Two
+ * uses of one buffer at the same time may begin and end at slightly different places, and
+ * one registration of both ranges serves the next uses. Ranges that are less similar stay
+ * apart: otherwise, where many slices are in use and each overlaps the slice before, each
+ * use would register all slices before its own. Under lock. */
 static int takes_in(const ucs_rcache_pred_t *pred,
                     const ucs_rcache_pred_extent_t *extent,
                     const ucs_rcache_pred_extent_t *other)
@@ -226,11 +227,12 @@ static int takes_in(const ucs_rcache_pred_t *pred,
 }
 
 /*
- * Extend a claimed extent to what others have registered, and take the handles
- * of those without uses. Extents that touch it stay as they are. Under lock.
+ * Extend a claimed extent to the ranges of registered extents that overlap it, and take
+ * the handles of those without uses. Extents that only touch it stay as they are. Under
+ * lock.
  *
- * @param [out] handles  Of at most MAX_HANDLES extents.
- * @return how many were taken.
+ * @param [out] handles  Room for MAX_HANDLES handles.
+ * @return how many handles were taken.
  */
 static unsigned take_handles(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_extent_t *extent,
@@ -289,7 +291,7 @@ void pred_merge_slices(ucs_rcache_pred_t *pred,
         return;
     }
 
-    /* An extent that has grown may share memory with others than before */
+    /* Go on as long as the extent grows: it may share memory with further extents then */
     do {
         length = ucs_rcache_pred_range_length(&extent->range);
         count  = take_handles(pred, extent, by, handles);

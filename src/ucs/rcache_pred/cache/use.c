@@ -19,14 +19,14 @@
 /*
  * The begin of a use, on the critical path. end.c has the end of a use.
  *
- *                  begin                      helper, or begin of another use
+ *        claimed by a use or the helper      registered by the same thread
  *   IDLE ---------------------> REGISTERING ------------------> REGISTERED
  *    ^                                                               |
  *    +---------------------------------------------------------------+
  *      the handle is taken under the lock, then deregistered without it
  *
- * A region whose handle was taken is IDLE at once: a use that comes while the
- * old handle is still being deregistered registers anew and does not wait.
+ * A region whose handle was taken is IDLE at once: a use that comes while another thread
+ * still deregisters the old handle registers the region anew and does not wait.
  *
  * A use that does not find its region registered takes three steps:
  * use_acquire() registers the region or waits until another thread has
@@ -42,7 +42,7 @@ extent_serves(const ucs_rcache_pred_extent_t *extent, const pred_use_t *use)
            ucs_rcache_pred_extent_covers(extent, &use->range, use->access);
 }
 
-/* Start a use of a registered region. Under lock, or in its lane.
+/* Start a use of a registered region. Under lock, or in the lane of the region.
  *
  * @return UCS_RCACHE_PRED_RESULT_EARLY or 0 */
 static UCS_F_ALWAYS_INLINE unsigned
@@ -51,7 +51,8 @@ region_use(ucs_rcache_pred_region_t *region, const pred_use_t *use)
     unsigned result = 0;
 
     if (region->refs++ > 0) {
-        /* The use that found the region idle is the one to be predicted */
+        /* The helper predicts uses that find the region idle: a further use at the same
+         * time only adds to what was used */
         region->used        = ucs_rcache_pred_range_hull(&region->used,
                                                          &use->range);
         region->use_access |= use->access;
@@ -77,8 +78,8 @@ region_use(ucs_rcache_pred_region_t *region, const pred_use_t *use)
     return result;
 }
 
-/* The same, counted, and let the next use of the region by this thread go through
- * its lane. Under lock. */
+/* Start a use of a registered region, count the use, and let the next uses of the region
+ * by this thread go through its lane. Under lock. @return as region_use(). */
 static UCS_F_ALWAYS_INLINE unsigned
 use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
 {
@@ -96,8 +97,9 @@ use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
     return result;
 }
 
-/* Give the handle of a use that has started to the caller, who ends the use with
- * it. Under lock, with the table's memo; or in a lane, with that of the lane. */
+/* @return the handle of a use that has started. With the handle the caller ends the use:
+ * the memo will find the extent then. Under lock, with the memo of the table; or in a
+ * lane, with the memo of the lane. */
 static UCS_F_ALWAYS_INLINE void *
 use_memh(ucs_rcache_pred_memo_t *memo, ucs_rcache_pred_extent_t *extent)
 {
@@ -125,11 +127,11 @@ static UCS_F_NOINLINE void use_tell(const pred_use_t *use)
 }
 
 /*
- * Find the best region for a use, among those that start at its address. The
- * best one is registered and covers the use. The next best is being registered
- * and will cover it; the use need not wait for that if it was claimed after it had
- * begun. Otherwise a region without uses is taken, since its history says something
- * about this use too. NULL if there is none of these. Under lock.
+ * Find the best region for a use, among those that start at its address. The best region
+ * is registered and covers the use. The next best is being registered and will cover the
+ * use; it counts only if it was claimed before the use began to look. The third best is a
+ * region without uses, since its history says something about this use too. NULL if there
+ * is none of these. Under lock.
  */
 static UCS_F_ALWAYS_INLINE ucs_rcache_pred_region_t *
 use_lookup(const pred_use_t *use)
@@ -161,9 +163,9 @@ use_lookup(const pred_use_t *use)
     return best;
 }
 
-/* Whether an extent that shares memory with a use is better for it than the one
- * that starts where the use does, which does not serve it but knows more about
- * it. Under lock. */
+/* Whether an extent that shares memory with a use is better for the use than the extent
+ * that starts where the use does: the latter does not serve the use, but its history
+ * knows more about it. Under lock. */
 static int is_better(const ucs_rcache_pred_extent_t *slice,
                      const pred_use_t *use)
 {
@@ -172,8 +174,8 @@ static int is_better(const ucs_rcache_pred_extent_t *slice,
            pred_stands_for(slice, &use->range, use->time);
 }
 
-/* Find the region of a use, also among those that share memory with it. Under
- * lock. */
+/* Find the region of a use, among those that start where the use does and those that
+ * share memory with it. NULL: there is none. Under lock. */
 static ucs_rcache_pred_region_t *use_find(const pred_use_t *use)
 {
     ucs_rcache_pred_region_t *region = use_lookup(use);
@@ -189,9 +191,10 @@ static ucs_rcache_pred_region_t *use_find(const pred_use_t *use)
            region : ucs_rcache_pred_region_of(slice);
 }
 
-/* Find the region of a use, and wait until no other thread is registering it. A use that
- * waited for registrations which began after it would wait for ever where other threads
- * use ever other slices of its memory. Under lock, which is released while waiting. */
+/* Find the region of a use, and wait until no other thread is registering the region. A
+ * use does not wait for a registration that began after the use: otherwise it might wait
+ * for ever, while other threads use one slice of its memory after another. Under lock,
+ * which is released during the wait. */
 static void use_wait(pred_use_t *use)
 {
     ucs_rcache_pred_t *pred = use->domain->pred;
@@ -219,9 +222,9 @@ static void use_wait(pred_use_t *use)
     pred->lost                += use->waited;
 }
 
-/* Find an extent that serves a use on demand: one that is registered for another use, as
- * for as long as the program maps it. It stays registered until the last of these uses
- * has ended. Under lock. */
+/* Find an extent that serves a use on demand: one that is registered for another use,
+ * which is still under way, perhaps for as long as the program maps the memory. The
+ * extent stays registered until the last of its uses has ended. Under lock. */
 static ucs_rcache_pred_region_t *use_find_shared(const pred_use_t *use)
 {
     ucs_rcache_pred_extent_t *extent = NULL;
@@ -234,13 +237,13 @@ static ucs_rcache_pred_region_t *use_find_shared(const pred_use_t *use)
 }
 
 /*
- * Get the memory of a use registered: find its region registered, wait for the
- * thread that registers it, or register it here. Under lock, which is released
- * during everything that takes long.
+ * Have the memory of a use registered: find its region registered, wait for the thread
+ * that registers the region, or register the region here. Under lock, which is released
+ * during registrations, deregistrations and waits.
  *
- * @return UCS_OK if the region is registered; UCS_INPROGRESS if it is not, and
- *         it pays to register its memory in pieces; or why it could not be
- *         registered.
+ * @return UCS_OK if the region is registered; UCS_INPROGRESS if it is not registered
+ *         because it pays to register its memory in pieces; or the error of the
+ *         registration.
  */
 static ucs_status_t use_acquire(pred_use_t *use)
 {
@@ -272,9 +275,10 @@ static ucs_status_t use_acquire(pred_use_t *use)
         return status;
     }
 
-    /* With a budget, only a first use goes in pieces: if nothing were registered
-     * ahead for lack of budget, each use would pay for pieces anew, and under
-     * leave-pinned none but the first */
+    /* If the budget has a bound, only the first use of a region goes on in pieces.
+     * Otherwise, where the helper registers nothing ahead for lack of budget, each use
+     * would register its memory again, while under leave-pinned only the first use does
+     * */
     pays = (use->pieces != NULL) && !use->pieces->last_resort &&
            (!known || isinf(pred->params.budget)) &&
            pred_pieces_pay(use->domain, &use->range);
@@ -305,8 +309,8 @@ static void use_start_in_pieces(pred_use_t *use)
         region->extent.flags = use->flags;
         region->referenced   = 1;
         if (region->refs == 0) {
-            /* Its entry in the DQ will follow. Should that be overwritten, the
-             * region knows the use as well */
+            /* At its end the use puts an entry into the DQ. If the entry is overwritten
+             * later, the region itself tells the helper of the use */
             region->begin      = use->time;
             region->context    = *use->context;
             region->used       = use->range;
@@ -327,8 +331,10 @@ static void use_fail(pred_use_t *use, ucs_status_t status)
                                              (status != UCS_ERR_EXCEEDS_LIMIT);
 }
 
-/* Whether a use whose memory is not registered goes on in pieces, or unfit for
- * them. Memory that the cache does not manage is the caller's. Under lock. */
+/* Whether a use whose memory is not registered goes on in pieces: the caller then
+ * registers pieces, or, if pieces->unfit says that these will fail too, moves the data in
+ * another way. If the cache does not manage the memory, the caller registers it. Under
+ * lock. */
 static int use_goes_on(const pred_use_t *use, ucs_status_t status)
 {
     if ((use->pieces == NULL) || (status == UCS_ERR_UNSUPPORTED)) {
@@ -367,9 +373,9 @@ static ucs_status_t use_settle(pred_use_t *use, ucs_status_t status)
     return status;
 }
 
-/* Whether a use is of memory that can exist: a range that is too long ends with
- * the address space. Only the slow path asks: other memory is never
- * registered. */
+/* Whether a use is of memory that can exist: not empty, and not up to the end of the
+ * address space, where a range ends that is too long. Only the slow path asks, since the
+ * fast path finds only registered memory. */
 static int use_is_valid(const pred_use_t *use)
 {
     return (use->range.start < use->range.end) &&
@@ -397,7 +403,7 @@ use_begin_slow(pred_use_t *use, void **memh_p)
         *memh_p = use_memh(&pred->table.memo, &use->region->extent);
     }
 
-    /* Memory that the cache does not manage is left to the caller, and is no
+    /* If the cache does not manage the memory, the caller registers it, and this is no
      * use of the cache */
     if (pred_has_sink(pred) && (status != UCS_ERR_UNSUPPORTED)) {
         use->result |= use->late ? UCS_RCACHE_PRED_RESULT_LATE : 0;
@@ -405,8 +411,8 @@ use_begin_slow(pred_use_t *use, void **memh_p)
     }
     pred_unlock(pred);
 
-    /* A hit does not publish the counters, as on the fast path: the helper does
-     * that at the end of its next round */
+    /* A hit does not publish the counters, neither here nor on the fast path: the helper
+     * publishes them at the end of its next round */
     if (!(use->result & UCS_RCACHE_PRED_RESULT_HIT)) {
         pred_publish(pred);
     }
@@ -416,8 +422,8 @@ use_begin_slow(pred_use_t *use, void **memh_p)
     return status;
 }
 
-/* @return a region that starts where a use does and serves it, or NULL. Only what
- * is written under the lock is read of regions. Under lock, or in a lane. */
+/* @return a region that starts where a use does and serves the use, or NULL. Reads only
+ * those fields of regions that no thread writes in its lane. Under lock, or in a lane. */
 static UCS_F_ALWAYS_INLINE ucs_rcache_pred_region_t *
 hit_lookup(const pred_use_t *use)
 {
