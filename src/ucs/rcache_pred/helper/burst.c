@@ -29,11 +29,11 @@
 #define JOIN_DOUBT_STEP 2
 #define JOIN_DOUBT_MAX  4
 
-/* Slices are not joined if their last MISSING_USES uses would have parted them again. That
- * is more uses than it takes to part slices: a multigrid solver, for example, uses parts of
- * a buffer (a coarse grid) in turns with all of the buffer. region->missing has MISSING_BITS
- * bits for each of these uses, the last use in the lowest bits. They say how many thirds of
- * the expected bytes the use has left out; MISSING_ALL is all three */
+/* Slices are not joined if their last MISSING_USES uses would have parted them again.
+ * That is more uses than it takes to part slices: a multigrid solver, for example, uses
+ * parts of a buffer (a coarse grid) in turns with all of the buffer. region->missing has
+ * MISSING_BITS bits for each of these uses, the last use in the lowest bits. They say how
+ * many thirds of the expected bytes the use has left out; MISSING_ALL is all three */
 #define MISSING_USES 16
 #define MISSING_BITS 2
 #define MISSING_ALL  ((1u << MISSING_BITS) - 1)

@@ -22,25 +22,26 @@
  * its next use, or keep it and await that use (CF'11, section 3.2).
  */
 
-/* With each decision so many ranks are brought up to date, so that few are left
- * to an eviction. Each use is followed by one decision, and notes one region;
- * a registration ahead of it notes another one. */
+/* How many noted ranks each decision brings up to date, so that few are left for an
+ * eviction to do. There is one decision for each use; the use notes one region, and a
+ * registration ahead of it one more. */
 #define RANK_STEPS 2
 
-/* With each use that is a precedent for others, so many of the regions that have
- * waited for one are told: thousands may wait, and those that have waited for
- * longest are the first to be used */
+/* When a use has made a precedent for other regions, how many of the regions that wait
+ * for the precedent are decided about. Thousands may wait, and the program will first use
+ * those that have waited for longest */
 #define TELL_STEPS 16
 
 
-/* What a region is expected to be needed for, as a decision finds it */
+/* What a decision about a region knows of the next use */
 typedef struct {
     ucs_rcache_pred_time_t    now;
     ucs_rcache_pred_time_t    deadline; /* INF: no use is predicted */
-    ucs_rcache_pred_history_t *history; /* Predicts the use; NULL: nothing does */
+    ucs_rcache_pred_history_t *history; /* Predicts the use; NULL: no history does */
     ucs_rcache_pred_times_t   times;
     int                       registered;
-    int                       in_time; /* Whether there is time to give it up */
+    int                       in_time; /* Whether there is time to give the region up, and
+                                          to register it again before the use */
 } outlook_t;
 
 
@@ -68,8 +69,8 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
               history->confidence);
 }
 
-/* Give the lock back, after a decision was made, and tell whoever receives the
- * events of the cache, and the log */
+/* After a decision was made, emit its event, give the lock back, and write the decision
+ * to the log */
 static void tell_and_unlock(ucs_rcache_pred_t *pred,
                             const ucs_rcache_pred_region_t *region,
                             const outlook_t *next, int keep)
@@ -108,15 +109,17 @@ static int region_awaits_slices(ucs_rcache_pred_t *pred,
         return 0;
     }
 
-    /* That the rest of them does not come tells nothing about predictions */
+    /* If the other slices are not used, that tells nothing about predictions: do not
+     * count it as an unmet one */
     region->kept = 1;
     pred_expect_end(pred, end, region->span);
     pred_enqueue_awaited(pred, region, now, end);
     return 1;
 }
 
-/* When a region is needed next, for what gives way where there is no room: as predicted, or
- * as long from now as it usually is. That of one which was used once is not known */
+/* When a region is needed next, by which evictions choose a victim: as predicted; or
+ * without a prediction, as long from now as between most of its uses; INF if it was used
+ * only once */
 static ucs_rcache_pred_time_t
 needed_next(const ucs_rcache_pred_t *pred,
             const ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now,
@@ -161,8 +164,8 @@ static int should_keep(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region
                                  &next->times, next->now, next->deadline));
 }
 
-/* Give a region up, and have it registered ahead of its use if one is predicted. Under
- * lock, which is given back. */
+/* Give a region up, and put it on the registration queue if its next use is predicted.
+ * Under lock, which is given back. */
 static void region_give_up(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_region_t *region,
                            const outlook_t *next)
@@ -200,7 +203,8 @@ static void decide(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     }
 }
 
-/* Add to the statistics what was learned since the last time. Under lock. */
+/* Add the precedents and the errors of predictions that the helper has counted since the
+ * last call to the statistics. Under lock. */
 static void count_learned(ucs_rcache_pred_t *pred)
 {
     pred_rounds_t *rounds = &pred->rounds;
@@ -214,8 +218,8 @@ static void count_learned(ucs_rcache_pred_t *pred)
     }
 }
 
-/* UCS_OK if a region is not in use, so that the helper can decide about it; else as @ref
- * pred_region_decide. Under lock. */
+/* @return UCS_OK if a region is not busy, so that the helper can decide about it;
+ * otherwise what @ref pred_region_decide returns. Under lock. */
 static ucs_status_t busy_status(const ucs_rcache_pred_region_t *region)
 {
     return ((region->refs > 0) || (region->in_pieces > 0)) ? UCS_INPROGRESS :
@@ -261,9 +265,9 @@ ucs_status_t pred_region_decide(ucs_rcache_pred_t *pred,
     return UCS_OK;
 }
 
-/* Regions whose next use could not be predicted have waited for a precedent:
- * decide about those anew that are not registered. What is used again already has
- * told by itself what was asked for. */
+/* There is a new precedent for a way of use: predict the next use of regions that wait
+ * for it, and decide anew about those that are on no queue. A region that is busy is left
+ * out: its own next use tells more than the precedent. */
 static void tell_waiting(ucs_rcache_pred_t *pred, uint64_t way)
 {
     unsigned left = TELL_STEPS;
@@ -308,10 +312,10 @@ void pred_process_dq_entry(ucs_rcache_pred_t *pred,
     tell_waiting(pred, told);
 }
 
-/* Take a region off the registration queue that is not to be registered ahead.
- * If it was used before its time, the entry of that use is usually still in the
- * DQ. If the entry was dropped, or there was no use, the decision about the
- * region has to be made here. */
+/* Take a region off the registration queue that shall not be registered ahead, and decide
+ * about it anew. If the region was used before its time, the entry of that use is usually
+ * still in the DQ, and the decision waits for the entry. But the entry may have been
+ * dropped, or there was no use. */
 static void rq_head_drop(ucs_rcache_pred_t *pred,
                          ucs_rcache_pred_region_t *region)
 {
@@ -321,12 +325,12 @@ static void rq_head_drop(ucs_rcache_pred_t *pred,
     pred_region_decide(pred, region);
 }
 
-/* Take a region off the registration queue at once if its memory is registered for
- * others, or if there is no budget for what was given up for room. The next use is one
- * of theirs, or registers the memory.
- * @param [out] evicted_p  Whether it was given up for room, and is not registered
- *                         again yet.
- * @return whether it was taken off. */
+/* Take a region off the registration queue at once if other extents have its memory
+ * registered, which serve the next use; or if the region was evicted to make room and
+ * there is no budget to register it, so that the next use has to.
+ * @param [out] evicted_p  Whether the region was evicted, and is not registered again
+ *         yet.
+ * @return whether the region was taken off. */
 static int rq_head_is_needless(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_region_t *region,
                                ucs_rcache_pred_time_t now, int *evicted_p)
@@ -358,8 +362,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
 
     if (!ucs_rcache_pred_forecast_is_trusted(&pred->predictor,
                                              &region->forecast)) {
-        /* The budget was charged when the registration was scheduled, and it is
-         * not made after all */
+        /* The budget has paid for the registration when it was scheduled, and the helper
+         * does not make it after all */
         pred_refund_on_use(pred, region);
         rq_head_drop(pred, region);
         return;
@@ -371,8 +375,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
         return;
     }
 
-    /* Not earlier, so that a use that has waited for this registration counts
-     * as predicted, but late */
+    /* The region stays on the queue until here, so that a use that has waited for this
+     * registration counts as predicted, but late */
     pred_lock(pred);
     pred_dequeue(pred, region);
     pred_unlock(pred);

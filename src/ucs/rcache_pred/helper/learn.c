@@ -18,9 +18,10 @@
  */
 
 
-/* Whether the helper has already learned of a later use than the one of this entry: uses
- * in pieces do not end in the order of their begins. If even the region's last use began
- * before the last learned one, the clock went back, and the entry is not overtaken. */
+/* Whether the helper has already learned of a later use of the region than that of this
+ * entry: uses in pieces do not end in the order of their begins, and entries of lanes
+ * come later. But if even the region's last use began before the last learned one, the
+ * clock went back, and the entry is not overtaken. */
 static int is_overtaken(const ucs_rcache_pred_dq_entry_t *entry)
 {
     ucs_rcache_pred_time_t last = entry->region->learned;
@@ -28,8 +29,8 @@ static int is_overtaken(const ucs_rcache_pred_dq_entry_t *entry)
     return (entry->begin < last) && (entry->region->begin >= last);
 }
 
-/* Count the needed bytes of a use and of the other uses of the same burst, once an
- * epoch */
+/* Add the bytes of a region to the demand of this epoch, with its first use in the epoch:
+ * those that the use has needed, or those of all joined slices, whichever is more */
 static void note_demand(pred_seat_t *seat, const ucs_rcache_pred_dq_entry_t *entry)
 {
     ucs_rcache_pred_region_t *region = entry->region;

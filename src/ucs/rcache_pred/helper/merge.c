@@ -31,8 +31,8 @@ typedef struct {
 } overlap_t;
 
 
-/* Whether a region is registered, and no merge of it has failed before, so that it could be
- * merged with others now. Under lock. */
+/* Whether a region is registered, and no merge of it has failed before, so that it could
+ * be merged with others now. Under lock. */
 static int can_merge(const ucs_rcache_pred_extent_t *extent)
 {
     return !extent->apart &&
@@ -49,10 +49,11 @@ static int may_merge(const ucs_rcache_pred_region_t *region)
            pred_may_claim_ahead(region, UCS_RCACHE_PRED_EXTENT_REGISTERED);
 }
 
-/* Whether to merge an extent with the extents in a range, which it overlaps or touches. An
- * extent that only touches the range is left out in two cases. If it cannot be merged, the
- * others could not be merged with it either. And while it stays in use for long, all of its
- * memory would be pinned twice, which is more than the one page in common. Under lock. */
+/* Whether to merge an extent with the extents in a range, which it overlaps or touches.
+ * An extent that only touches the range is left out in two cases. If it cannot be merged,
+ * the others could not be merged with it either. And while it stays in use for long, all
+ * of its memory would be pinned twice, which is more than the one page in common. Under
+ * lock. */
 static int belongs(const ucs_rcache_pred_t *pred,
                    const ucs_rcache_pred_region_t *kept,
                    const ucs_rcache_pred_extent_t *extent,
@@ -150,8 +151,8 @@ static void note_merged(ucs_rcache_pred_t *pred,
     }
 }
 
-/* Find again what overlaps a region, since some of it may be unmapped by now, and claim the
- * region with all of it under the same hold of the lock.
+/* Find again what overlaps a region, since some of it may be unmapped by now, and claim
+ * the region with all of it under the same hold of the lock.
  *
  * @param [out] old  Handle of the region, to be deregistered.
  * @return whether there still is something to merge. */
@@ -214,8 +215,8 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
               ucs_status_string(status));
 }
 
-/* Whether an extent is registered with all that it was merged with. If a use has needed less
- * since, and registered that, each part goes its own way. Under lock. */
+/* Whether an extent is registered with all that it was merged with. If a use has needed
+ * less since, and registered that, each part goes its own way. Under lock. */
 static int is_still_merged(ucs_rcache_pred_extent_t *extent)
 {
     if (!ucs_rcache_pred_range_has(&extent->range, &extent->joined)) {

@@ -17,19 +17,19 @@
  * often the thread looks at the DQ; docs/design/helper.md says it in words.
  *
  * While entries come into the DQ, the thread looks at it at intervals, since
- * each round interrupts whoever runs on the helper's processor. The interval is
+ * each round interrupts the thread that runs on the helper's processor. The interval is
  * 1 / POLL_SHARE of the shortest period among the regions that were
  * deregistered lately, but no shorter than POLL_MIN and no longer than
  * POLL_MAX. Each round doubles it, so that a short period that has ended is
  * forgotten. If all entries come from regions that are kept registered anyway,
- * the interval is RELAXED_INTERVAL, since nothing is urgent about them.
+ * the interval is RELAXED_INTERVAL, since such entries are not urgent.
  *
  * When no entry has come for as long as the interval, the helper sleeps until
  * it is woken. The first use that ends after such a silence has to wake it,
  * which takes one system call, and its memory is deregistered at once.
  *
- * Under a budget (spend.c) the DQ is not looked at before the time quiet_until,
- * whoever does the work. Registrations ahead of a use do not wait for that time.
+ * Under a budget (spend.c) neither the thread nor the program looks at the DQ before the
+ * time quiet_until. Registrations ahead of a use do not wait for that time.
  *
  * Where the program does the helper's work, the thread does not look at the DQ:
  * each end of a use processes entries instead.
@@ -41,8 +41,9 @@
                                     processes of the node ask for what is idle
                                     here */
 
-/* How often to look whether memory was unmapped, while there is no budget for
- * anything else, ns. If some was lately, it is looked at RELAXED_INTERVAL */
+/* How often to look whether memory was unmapped, while there is no budget for anything
+ * else, ns: each QUIET_INTERVAL, or each RELAXED_INTERVAL if memory was unmapped in the
+ * last QUIET_LATELY ns */
 #define QUIET_INTERVAL 50000000
 #define QUIET_LATELY   1000000000
 
@@ -66,9 +67,9 @@ static void clear_rq(ucs_rcache_pred_t *pred)
     pred_unlock(pred);
 }
 
-/* If the clock has jumped back, what is to happen at some time would not happen until
- * the old time comes again. Regions on the awaited list are decided about now; histories
- * notice the jump by themselves. */
+/* If the clock has jumped back, set all planned times to now: otherwise the helper would
+ * do nothing until the clock has reached the old times again. Regions on the awaited list
+ * are decided about now; histories notice the jump by themselves. */
 static void check_clock(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     pred_rounds_t *rounds = &pred->rounds;
@@ -141,7 +142,8 @@ come_back(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t next)
     return next;
 }
 
-/* When to look again at those queues that wait until there is budget for them */
+/* When to do the next round for the queues that wait until there is budget for them, or
+ * to look for unmapped memory, whichever is earlier */
 static ucs_rcache_pred_time_t
 quiet_time(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
@@ -156,9 +158,9 @@ quiet_time(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     return ucs_min(ucs_max(now, rounds->quiet_until), now + interval);
 }
 
-/* Whether there are entries in the DQ, or this round has found some, so that
- * more are to be expected: nobody shall have to wake the helper for them before
- * there is budget to look at them */
+/* Whether there are entries in the DQ, or this round has found some, so that more entries
+ * are to be expected. Then the helper does not sleep until it is woken: uses would wake
+ * it for entries before there is budget to look at them */
 static int is_busy(ucs_rcache_pred_t *pred)
 {
     int busy = (pred->rounds.last_entry >= pred->rounds.last);
@@ -177,13 +179,12 @@ ucs_rcache_pred_time_t pred_go_on(ucs_rcache_pred_t *pred)
 
 /*
  * A helper that sleeps until it is woken must not miss an entry. A use pushes
- * its entry to the DQ under the lock, and then looks at asleep. Here asleep is
- * set and the DQ is looked at under the lock too: either the use has had the
- * lock before, and the helper sees the entry, or the use has it later, and sees
- * that the helper is asleep. An unmap first sets stale and then looks at
- * asleep, and the helper looks at stale after it has set asleep. These
- * operations are sequentially consistent, so that one of the two sees what the
- * other has done.
+ * its entry to the DQ under the lock, and then looks at asleep. Here the helper, under
+ * the lock too, sets asleep and then looks at the DQ. So either the use has the lock
+ * first, and the helper sees the entry; or the helper has it first, and the use sees that
+ * the helper is asleep. An unmap first sets stale and then looks at asleep, and the
+ * helper looks at stale after it has set asleep. These accesses are sequentially
+ * consistent, so that the helper sees stale, or the unmap sees asleep.
  */
 ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
 {

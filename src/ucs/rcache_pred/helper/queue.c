@@ -20,9 +20,8 @@
  * how it is forgotten.
  */
 
-/* A use is awaited for at least this long, ns. Nothing is urgent about a use
- * that does not come, and so the helper need not wake for each of many short
- * periods */
+/* The shortest time for which a use is awaited, ns. A use that does not come is not
+ * urgent, and so the helper need not wake up at the end of each of many short periods */
 #define AWAIT_MIN 4000000
 
 
@@ -33,8 +32,8 @@ void pred_dequeue(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
                                                          &pred->rounds.awaited,
                                      &region->queue_elem);
         region->queued    = 0;
-        region->scheduled = 0; /* A use that finds the region unregistered from now
-                                  on counts as not predicted */
+        region->scheduled = 0; /* From now on a use that finds the region unregistered
+                                  is not late, but was not predicted */
     }
 }
 

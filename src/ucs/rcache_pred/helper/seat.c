@@ -26,10 +26,10 @@
 #define SEAT_INTERVAL_MAX 250000000
 #define SEAT_AGE_SHARE    4
 
-/* The helper's processor counts as shared if LATE_SLEEPS sleeps in a row have ended LATE_TIME
- * ns late or more. Measured, sleeps of 0.5 ms of a SCHED_BATCH thread (AMD EPYC, Linux 6.18, 250 Hz): on
- * an idle processor 0.2 % end more than 1 ms late, beside a thread that computes 99.8 %,
- * 3.5 ms on average */
+/* The helper's processor counts as shared if LATE_SLEEPS sleeps in a row have ended
+ * LATE_TIME ns late or more. Measured, sleeps of 0.5 ms of a SCHED_BATCH thread (AMD
+ * EPYC, Linux 6.18, 250 Hz): on an idle processor 0.2 % end more than 1 ms late, beside a
+ * thread that computes 99.8 %, 3.5 ms on average */
 #define LATE_TIME   1000000
 #define LATE_SLEEPS 2
 

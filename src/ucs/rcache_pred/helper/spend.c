@@ -13,49 +13,52 @@
 #include <ucs/sys/math.h>
 
 /*
- * What the helper spends of the budget. All prices are in ns of the program:
- * its own time counts in full, and so does the helper's time while the program
- * does the helper's work or shares its processor with the helper. The time of a
- * helper with a processor of its own counts for less.
+ * What the helper spends of the budget. All prices are in ns of the program's time. The
+ * program's own time counts in full, and so does the helper's time while the program does
+ * the helper's work or shares its processor with the helper. The time of a helper with a
+ * processor of its own counts for less.
  */
 
-/* How long, ns, the budget does not matter after room had to be made for other processes of
- * the node, or the system refused a registration: what the helper does not give up
- * meanwhile, uses have to. A bound of this process counts as full for as long after room
- * had to be made within the bound */
+/* How long, ns, the budget does not matter after a bound of the node had no room, or the
+ * system refused a registration: the regions that the helper does not give up in this
+ * time, uses would have to evict. A bound of this process counts as full for the same
+ * time after regions had to be evicted to make room within the bound */
 #define PRESSED_TIME 1000000000
 
-/* If the next use was predicted after half of the uses or more, predictions tell which
- * regions to give up for room. The share of such uses is counted in parts of FORETOLD_ALL.
- * Each use moves it towards 0 or FORETOLD_ALL, by 1 / FORETOLD_FADE of the distance */
+/* If the helper could predict the next use after half of the uses or more, predictions
+ * tell which regions to give up for room. The share of such uses is counted in parts of
+ * FORETOLD_ALL. Each use moves the share towards 0 or FORETOLD_ALL, by 1 / FORETOLD_FADE
+ * of the distance */
 #define FORETOLD_ALL  1024
 #define FORETOLD_FADE 32
 
-/* Uses that the helper does not look at are never predicted. So it tries now and then whether
- * predictions would tell: a trial lasts for TRIAL_USES uses of each region that has
- * recurred (counted as TRIAL_REGIONS regions at least), and of TRIAL_CYCLE such stretches
- * of uses one is a trial */
+/* While the helper seldom looks at uses, it predicts none. So it looks at all uses now
+ * and then, in a trial, to find out whether it can predict them. Uses are counted in
+ * stretches of TRIAL_USES uses for each region that has recurred (for TRIAL_REGIONS
+ * regions at least). The first of each TRIAL_CYCLE stretches is a trial */
 #define TRIAL_USES    4
 #define TRIAL_REGIONS 64
 #define TRIAL_CYCLE   16
 
-/* While a bound is full and predictions do not tell, the pause after a round is this many
- * times as long as the budget asks for: whatever the round finds, the region that was used
- * longest ago gives way */
+/* While a bound is full and predictions do not tell what to give up, the pause after a
+ * round is this many times as long as the budget asks for: rounds help little, since
+ * evictions take the region that was used longest ago, whatever a round finds */
 #define BLIND_PAUSE 8
 
-/* Where the program does the rounds, time that has passed without a round pays for the rounds
- * that follow, up to this much, ns: a program that computes for long between its messages
- * has to do many rounds at once then */
+/* Where the program does the rounds, the time without a round, up to this much, ns, pays
+ * for the rounds that follow: a program that computes for long between its messages has
+ * to do many rounds at once when it communicates */
 #define ROUNDS_CREDIT 100000000
 
-/* The rounds of a program that does nothing but communicate find no region that there is time
- * to give up, and each of them delays a message. The pauses between such rounds become up
- * to this many times as long */
+/* If a program does nothing but communicate, its rounds are in vain: they find no region
+ * with enough time before its next use to be given up, and each round delays a message.
+ * The pauses between such rounds become up to this many times as long as the budget asks
+ * for */
 #define BACKOFF_MAX 16
 
-/* While the account is empty, no region is worth giving up, however long it will be idle.
- * But after this time, ns, the account may be full again */
+/* The longest idle time, ns, that pred_spend_least_idle() returns. While the account is
+ * empty, a region would have to be idle for ever to be worth giving up, but after this
+ * time the account may be full again */
 #define LEAST_IDLE_MAX 1e9
 
 
@@ -77,8 +80,8 @@ int pred_spend_has_own_cpu(const ucs_rcache_pred_t *pred)
     return is_thread(pred) && (pred->rounds.idle > 0);
 }
 
-/* What a ns of whoever does the helper's work costs: the part of it that the program
- * lacks, and a small price for what nobody else needs */
+/* What a ns of the helper's work costs: the part of the ns that the program lacks, plus a
+ * small price for the part that the helper has for itself */
 static double helper_price(const ucs_rcache_pred_t *pred)
 {
     double idle = is_thread(pred) ? pred->rounds.idle : 0;
@@ -104,8 +107,8 @@ void pred_spend_set_seat(ucs_rcache_pred_t *pred, const ucs_rcache_pred_seat_t *
     pred_unlock(pred);
 }
 
-/* The processor time of the thread that does the round, or the time if nobody
- * tells that */
+/* The processor time of the thread that does the round; or the present time, if the user
+ * of the cache has handed in no function busy */
 static ucs_rcache_pred_time_t busy_time(const ucs_rcache_pred_t *pred)
 {
     return (pred->ops.busy != NULL) ? pred->ops.busy(pred->params.arg) :
@@ -128,9 +131,10 @@ int pred_spend_is_foretold(const ucs_rcache_pred_t *pred)
     return 2 * pred->rounds.foretold >= FORETOLD_ALL;
 }
 
-/* Whether rounds go on without a pause: to make room for other processes, or because a
- * bound is full and predictions tell what should give way. With a budget of 0 only to make
- * room for others, since rounds cost time */
+/* Whether rounds follow each other without a pause: because the budget does not matter
+ * now; or because a bound of this process is full, and predictions tell what should give
+ * way, or a trial shall show whether they do. With a budget of 0 only the former counts,
+ * since rounds cost time */
 static int goes_on(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     return pred_spend_is_pressed(pred, now) ||
@@ -138,7 +142,7 @@ static int goes_on(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
             (pred->rounds.is_trial || pred_spend_is_foretold(pred)));
 }
 
-/* Whether uses are looked at to find out whether they can be predicted. Under lock. */
+/* Whether there is a trial now, see TRIAL_USES. Under lock. */
 static int is_trial(const ucs_rcache_pred_t *pred)
 {
     unsigned regions = ucs_max(pred->table.count - pred->table.num_newcomers,
@@ -155,7 +159,8 @@ void pred_spend_note_foretold(ucs_rcache_pred_t *pred, int foretold)
               (*share / FORETOLD_FADE);
 }
 
-/* Look for what room had to be made. Under lock. */
+/* Find out whether room had to be made since the last round, and within which bound.
+ * Under lock. */
 static void look_for_evictions(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_time_t now)
 {
@@ -199,22 +204,25 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
         rounds->quiet_until = now;
     }
     if (!pred_spend_is_pressed(pred, now)) {
-        /* Else uses that register again would do so under leave-pinned as well */
+        /* If the budget does not matter, uses have lost time for lack of room, and not by
+         * decisions of the helper */
         ucs_rcache_pred_budget_spend(&rounds->budget, lost);
     }
 }
 
-/* How much time without rounds pays for the rounds that follow. None for the thread, which
- * can do rounds at any time: fewer rounds, which find more to do, cost less */
+/* How much time without rounds pays for the rounds that follow. None if the thread does
+ * them: it need not catch up, since it can do a round at any time, and fewer rounds,
+ * which find more to do, cost less */
 static ucs_rcache_pred_time_t get_credit(const ucs_rcache_pred_t *pred)
 {
     return is_thread(pred) ? 0 : ROUNDS_CREDIT;
 }
 
-/* How many times as long as the budget asks for the pause after a round of the program
- * shall be. Each round that was in vain doubles it. A round that began later after
- * quiet_until than the pause before it was long tells that the program has computed
- * meanwhile, and not waited for messages: its rounds may find something at any time */
+/* By how much to multiply the pause that the budget asks for after a round of the
+ * program. Each round in vain doubles the number. If a round began after quiet_until by
+ * more than the length of the last pause, the program has computed in between, and not
+ * polled for messages: the number becomes 1, since a round of such a program may find
+ * something at any time */
 static unsigned next_backoff(const ucs_rcache_pred_t *pred)
 {
     const pred_rounds_t *rounds = &pred->rounds;
@@ -235,8 +243,9 @@ static void put_off(ucs_rcache_pred_t *pred, double cost, ucs_rcache_pred_time_t
     pred_rounds_t *rounds = &pred->rounds;
 
     if (!pred_spend_may_look(pred, now)) {
-        /* This round came sooner, to register ahead or to clear away. However often
-         * such rounds come, and whatever they cost, the look comes at last */
+        /* This round came before quiet_until, to register ahead or to clear away. However
+         * often such rounds come, and whatever they cost, the next look comes PAUSE_MAX
+         * after the last look at the latest */
         rounds->quiet_until += ucs_rcache_pred_budget_pause(&rounds->budget, cost);
         rounds->quiet_until  = ucs_min(rounds->quiet_until,
                                        rounds->looked + UCS_RCACHE_PRED_PAUSE_MAX);
@@ -283,10 +292,10 @@ int pred_spend_may_look(const ucs_rcache_pred_t *pred,
     return now >= pred->rounds.quiet_until;
 }
 
-/* For how long nobody will use a region of which no use is predicted: as long
- * as between most of its uses, or once more as long as it has been idle
- * already. One that was used once was not needed for as long as the program
- * runs. */
+/* For how long nobody will use a region of which no use is predicted: as long as between
+ * most of its uses, or once more as long as it has been idle already, whichever is
+ * longer. A region that was used only once was not used again since the account was
+ * opened: for that time once more. */
 static ucs_rcache_pred_time_t
 guess_idle(const ucs_rcache_pred_t *pred,
            const ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t now)
@@ -385,7 +394,7 @@ void pred_refund_on_use(ucs_rcache_pred_t *pred,
     if (region->set_aside) {
         ucs_rcache_pred_budget_return(budget, region->prepaid);
     } else {
-        /* The helper was to register it, and has been paid for that */
+        /* The account has paid for a registration by the helper, which is not made */
         ucs_rcache_pred_budget_spend(budget, -(double)region->prepaid);
     }
     region->prepaid = 0;

@@ -19,9 +19,9 @@
 /* Each measurement changes a cost by this part of the difference, 1/8 */
 #define COST_FADE 8
 
-/* The delay of a sleep that ended late is remembered, and falls by this part,
- * 1/16, with each sleep that ended less late. It counts as WAKEUP_MAX at most,
- * ns, so that one long stall does not keep all regions registered. */
+/* The helper remembers the delay of a sleep that ended late. The remembered delay falls
+ * by this part, 1/16, with each sleep that ends less late. It is WAKEUP_MAX at most, ns,
+ * so that one long stall does not keep all regions registered. */
 #define WAKEUP_FADE 16
 #define WAKEUP_MAX  5000000
 
@@ -76,7 +76,7 @@ pred_measure_wakeup(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     ucs_rcache_pred_time_t late;
 
     if (now < pred->rounds.next) {
-        return UCS_RCACHE_PRED_TIME_INF; /* This sleep says nothing */
+        return UCS_RCACHE_PRED_TIME_INF; /* Somebody has woken the helper early */
     }
 
     late     = now - pred->rounds.next;

@@ -387,8 +387,9 @@ uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
 
 /** Let the forecast of a region that was used once only follow the precedent of the way
  *  of that use. If there is no precedent yet, the forecast waits for one. If the next use
- *  should have come by now, going by the precedent, the forecast does not follow. @return
- *  whether the forecast follows a precedent. */
+ *  should have come by now, going by the precedent, the forecast neither follows nor
+ *  waits.
+ *  @return whether the forecast follows a precedent. */
 int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
                                     ucs_rcache_pred_forecast_t *forecast,
                                     ucs_rcache_pred_time_t now);
