@@ -15,10 +15,12 @@
 
 #include <ucs/sys/math.h>
 
-/* So much of a bound is kept free at most, or a registration, whichever is more */
+/* pred_keep_room() keeps at most this part of a bound free, 1/16, or the room of one
+ * registration, whichever is more */
 #define ROOM_SHARE 16
 
-/* With each round uses are expected to take less by this part, 1/32, than they did */
+/* With each round, the room that uses are expected to take falls by this part at most,
+ * 1/32 */
 #define ROOM_FADE 32
 
 
@@ -50,8 +52,8 @@ victims_after(const ucs_rcache_pred_t *pred,
            ucs_max(ucs_rcache_pred_region_deadline(region), 1ul);
 }
 
-/* Extend a claimed region to what it overlaps, and register it, unless some of it
- * is unmapped by then */
+/* Extend a claimed region to the extents that overlap it, and register the region, unless
+ * a part of it was unmapped meanwhile */
 static ucs_status_t region_register(ucs_rcache_pred_t *pred,
                                     ucs_rcache_pred_region_t *region,
                                     void **memh_p,
@@ -150,8 +152,8 @@ pred_register_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
                        UCS_ERR_BUSY;
 }
 
-/* What uses will take before the helper wakes again: as much as they have taken lately
- * from one round to the next. */
+/* @return the room that uses will take before the next round: as much as they have taken
+ * lately from one round to the next, within the limits of ROOM_SHARE. */
 static pred_reservation_t wanted_room(ucs_rcache_pred_t *pred)
 {
     pred_rounds_t *rounds   = &pred->rounds;

@@ -14,18 +14,19 @@
 #include <string.h>
 
 /*
- * What becomes of slices once they were joined: their bursts are told apart, and
- * judged, and slices that are no burst any more are parted.
+ * What becomes of slices once they were joined: the helper finds out where a burst of
+ * their uses begins and ends, judges each burst, and parts slices that are not used in
+ * bursts any more.
  */
 
 
-/* A burst takes so many times as long as it did when the slices were joined, at
- * most */
+/* A burst ends at the latest after this many times the time that it took when the slices
+ * were joined */
 #define BURST_GRACE 2
 
-/* Slices are parted when their doubt comes to JOIN_DOUBT_MAX. Each time that
- * fewer than half of the bytes were used raises it by JOIN_DOUBT_STEP, and each
- * other time lowers it by one: so slices that are used in turns part as well */
+/* The helper parts slices when their doubt comes to JOIN_DOUBT_MAX. A burst that used
+ * less than half of the bytes raises the doubt by JOIN_DOUBT_STEP, and each other burst
+ * lowers it by one: so slices that are used in turns, one in each burst, part as well */
 #define JOIN_DOUBT_STEP 2
 #define JOIN_DOUBT_MAX  4
 
@@ -38,20 +39,20 @@
 #define MISSING_BITS 2
 #define MISSING_ALL  ((1u << MISSING_BITS) - 1)
 
-/* When slices are parted, so many of their regions are marked at most, so that the
- * lock is not held for long: twice as many as are joined at a time */
+/* How many regions are marked at most when slices are parted, so that the lock is not
+ * held for long: twice as many as are joined at a time */
 #define MAX_PARTED 128
 
 
-/* Until when uses of a region belong to the burst that is under way. With the
- * first use that has to wait, for a registration or a message, a burst takes
- * longer. */
+/* @return the time until which uses of a region belong to the present burst. That is
+ * longer than the burst took when the slices were joined, since a use may have to wait
+ * for a registration or a message. */
 static ucs_rcache_pred_time_t burst_limit(const ucs_rcache_pred_region_t *region)
 {
     return region->burst + (BURST_GRACE * region->span) + 1;
 }
 
-/* Let the slices of a domain in a range be joined with no others. Under lock. */
+/* Let no slice of a domain that overlaps a range be joined again. Under lock. */
 static void part_all(const ucs_rcache_pred_domain_t *domain,
                      const ucs_rcache_pred_range_t *range)
 {
@@ -91,8 +92,9 @@ static void slices_forget(ucs_rcache_pred_t *pred,
     pred_unlock(pred);
 }
 
-/* Whether a region stands for slices. If it was told by an unmap or a failure
- * that it does not any more, the helper learns of that here. */
+/* Whether a region still stands for slices. An unmap or a failed registration may have
+ * cleared the range of its joined slices under the lock: then forget here, under
+ * helper_mutex, what the helper has learned of their bursts. */
 static int is_joined(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
 {
     int joined;
@@ -136,7 +138,7 @@ int pred_burst_has(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 
 /* @return the doubt after one more burst.
  *
- * @param [in] is_part  Whether it took less than half of the bytes. */
+ * @param [in] is_part  Whether the burst used less than half of the bytes. */
 static unsigned judge(unsigned doubt, int is_part)
 {
     return is_part ? (doubt + JOIN_DOUBT_STEP) : (doubt - (doubt > 0));
@@ -198,7 +200,8 @@ ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
                ucs_rcache_pred_range_has(&extent->range, &extent->joined);
     others   = pred_elapsed(ucs_rcache_pred_range_length(&region->own),
                             ucs_rcache_pred_range_length(&extent->joined));
-    /* A use of all begins where the region starts, and is not in that number */
+    /* A use of all slices at once begins where the region starts: extent->sliced does not
+     * count it */
     used     = ucs_rcache_pred_range_has(&region->used, &extent->joined) ?
                others : extent->sliced;
     if (is_whole && (used < others) && (now >= region->burst) &&

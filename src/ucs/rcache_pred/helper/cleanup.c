@@ -21,13 +21,13 @@
 /* How many regions a round looks at to find those that can be forgotten */
 #define GC_STEPS 64
 
-/* One in so many of the regions that are remembered may be a newcomer, of which
- * nobody knows yet whether it will recur */
+/* If more than this part, 1/16, of the remembered regions are newcomers, of which nobody
+ * knows yet whether they will recur, newcomers are forgotten first */
 #define NEWCOMERS_SHARE 16
 
-/* Where newcomers pass by, one in so many steps is one of the clock's hand. A
- * region that recurs is not lost if the program comes back to it within twice
- * this number times as many new regions as are remembered */
+/* While newcomers are forgotten first, one in so many steps is a step of the clock's hand
+ * nevertheless. A region that recurs is not forgotten if the program uses it again before
+ * it has used 2 * HAND_SHARE times as many new regions as are remembered */
 #define HAND_SHARE 8
 
 
@@ -36,8 +36,8 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
     ucs_list_link_t *stale = &pred->table.stale;
     ucs_rcache_pred_region_t *region;
 
-    /* Cleared before the regions are looked at, so that regions which become
-     * stale meanwhile are found the next time */
+    /* Clear the flag before the list is read: a region that becomes stale meanwhile sets
+     * the flag again, and the next round finds it */
     if (!atomic_exchange(&pred->handshake.stale, 0)) {
         return 0;
     }
@@ -76,7 +76,8 @@ int pred_process_lost(ucs_rcache_pred_t *pred)
     }
 
     ucs_rcache_pred_dq_last_use(region, &last_use);
-    /* Otherwise the region is being reaped, or an entry will follow */
+    /* Otherwise the region is being cleared away, or the end of a use will add an entry
+     * */
     ended      = !region->extent.stale && (region->refs == 0) &&
                  (region->in_pieces == 0);
     is_unknown = ended && pred_region_has_news(region);
@@ -86,7 +87,8 @@ int pred_process_lost(ucs_rcache_pred_t *pred)
     if (is_unknown) {
         pred_process_dq_entry(pred, &last_use, is_news);
     } else if (ended) {
-        /* It was guarded */
+        /* The guard of the region has ended after the helper had learned of its last use
+         * */
         pred_region_decide(pred, region);
     }
     return 1;
@@ -127,8 +129,8 @@ static int is_forgettable(const ucs_rcache_pred_region_t *region)
            !region->scheduled;
 }
 
-/* The youngest newcomer, if it can be forgotten. If not, the others come first
- * from now on. */
+/* @return the youngest newcomer, if it can be forgotten. If not, NULL; the newcomer
+ * becomes the last one to be looked at. */
 static ucs_rcache_pred_region_t *gc_newcomer(ucs_rcache_pred_table_t *table)
 {
     ucs_rcache_pred_region_t *region;
@@ -143,10 +145,11 @@ static ucs_rcache_pred_region_t *gc_newcomer(ucs_rcache_pred_table_t *table)
     return NULL;
 }
 
-/* Take a step with the hand of the clock, which finds what was not used since
- * it passed last.
+/* Take a step with the hand of the clock. @return the region at the hand, if it can be
+ * forgotten and was not used since the hand passed it last; else NULL.
  *
- * @param [out] progress_p  Set if a further turn may find the region. */
+ * @param [out] progress_p  Set to 1 if the region can be forgotten, now or when the hand
+ *                          comes round again. */
 static ucs_rcache_pred_region_t *gc_hand_step(ucs_rcache_pred_t *pred,
                                               int *progress_p)
 {
@@ -167,11 +170,11 @@ static ucs_rcache_pred_region_t *gc_hand_step(ucs_rcache_pred_t *pred,
     return NULL;
 }
 
-/* Look for a region that can be forgotten. If a program goes through more
- * buffers in turns than are remembered, the clock alone would always forget the
- * one that comes next. So those that have recurred stay, and newcomers pass by,
- * unless there are few of them. But the hand goes on meanwhile, slowly: what
- * the program does not use any more makes place in the end. */
+/* Look for a region that can be forgotten. If a program goes through more buffers in
+ * turns than are remembered, the clock alone would always forget the buffer that comes
+ * next. So regions that have recurred stay, and the youngest newcomers are forgotten
+ * first, unless there are few newcomers. But the hand goes on meanwhile, slowly: in the
+ * end it finds regions that have recurred and that the program does not use any more. */
 static ucs_rcache_pred_region_t *gc_step(ucs_rcache_pred_t *pred,
                                          int *progress_p)
 {

@@ -24,7 +24,8 @@
 #define RQ_ITEM_COST 1000
 #define WAKEUP_COST  50000
 
-/* A debug build checks so many extents after each round, the next ones each time */
+/* How many extents a debug build checks after each round: each round goes on where the
+ * round before has ended */
 #define CHECK_STEPS 64
 
 
@@ -41,8 +42,9 @@ void pred_rounds_init(ucs_rcache_pred_t *pred)
     pred_spend_init(pred);
 }
 
-/* If another process of the node needs room now, and has not got enough of it
- * yet, deregister one idle region. It asks again if this was not enough. */
+/* If another process of the node needs room now, and has not got enough of it yet,
+ * deregister one idle region. If that is still not enough, the other process asks again.
+ * */
 static void answer_node(ucs_rcache_pred_t *pred)
 {
     if ((pred->params.node != NULL) &&
@@ -85,8 +87,8 @@ static int dq_step(ucs_rcache_pred_t *pred)
     return 1;
 }
 
-/* Process one region whose entries the DQ has lost, if dq_step() has seen one and there
- * still is time. @return whether it has */
+/* Process one lost region, if dq_step() has seen that there is one, and there still is
+ * budget to look. @return whether there was a region to process */
 static int lost_step(ucs_rcache_pred_t *pred)
 {
     return pred->rounds.has_lost &&
@@ -124,13 +126,14 @@ static int awaited_step(ucs_rcache_pred_t *pred)
     return 1;
 }
 
-/* Give a sign of life: whoever does the round gets on with it, however long that takes
- * in all */
+/* Let check_absent() know that the thread that does the round gets on with it, however
+ * long the round takes in all */
 static void show_presence(ucs_rcache_pred_t *pred)
 {
     _Atomic(unsigned) *checks = &pred->absence.checks;
 
-    /* Relaxed, see check_absent(). Read first: uses read what is beside it */
+    /* Relaxed, see check_absent(). Written only if need be, since uses read other fields
+     * of the same cache line */
     if (ucs_unlikely(atomic_load_explicit(checks, memory_order_relaxed) > 0)) {
         atomic_store_explicit(checks, 0, memory_order_relaxed);
     }
@@ -181,9 +184,8 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
     round_begin(pred);
     more = pred_reap_stale(pred, steps);
 
-    /* The queues take turns, so that none of them makes the others late. The
-     * number of turns is bounded, since another thread may be waiting for the
-     * mutex */
+    /* The queues take turns, so that none of them makes the others late. The number of
+     * turns is bounded, since another thread may be waiting for helper_mutex */
     do {
         show_presence(pred);
         busy  = dq_step(pred);

@@ -23,49 +23,52 @@
  *   +--------++------++-----------+       +     no page: they touch
  *     <- - - - - - - - - - - - - ->
  *
- * Starting from one region, those on its right and then those on its left are
- * added, as long as the region next to them is idle and the joint registration
- * of all is a gain, which is for ucs_rcache_pred_may_join() to say. Since the
- * pages of all of them have no gap, together they pin no page that they would
- * not pin by themselves.
+ * Starting from one region, the regions on its right and then those on its left are
+ * added, as long as the next region is idle and the joint registration of all is a gain,
+ * which ucs_rcache_pred_may_join() decides. Since there is no page between neighbours,
+ * the joint registration pins no page that the single ones would not pin.
  */
 
 
-/* So many slices are joined at a time. What was joined can be joined again */
+/* The most slices that are joined at a time. Joined slices can be joined with others
+ * later */
 #define MAX_SLICES 64
 
-/* So many regions that may know memory next to a slice are looked at */
+/* The most regions that a search for the neighbour of slices looks at */
 #define MAX_LOOKS 16
 
-/* Slices take this part of a bound at most together. While one of them is in use
- * all are pinned, and others cannot have that room */
+/* All slices together take at most this part of a bound, 1/16. While one of them is in
+ * use all are pinned, and their room cannot be given to others */
 #define BOUND_SHARE 16
 
-/* A slice is joined only with so good a record of deadlines that were met: what is
- * predicted wrong for one would be so for all */
+/* The least record (forecast.record) of a slice that is joined: a wrong prediction for
+ * one slice would be wrong for all of them */
 #define JOIN_RECORD 2
 
 /* Slices that may become one region, and the sums over all of these slices */
 typedef struct {
     ucs_rcache_pred_region_t *regions[MAX_SLICES];
-    ucs_rcache_pred_range_t  ranges[MAX_SLICES]; /* What is expected of each */
-    unsigned                 count;
-    ucs_rcache_pred_region_t *leader;         /* The one that is used first */
-    ucs_rcache_pred_range_t  range;           /* All of them */
+    ucs_rcache_pred_range_t  ranges[MAX_SLICES]; /* For each slice, the range that
+                                                 is expected to be used */
+    unsigned                 count;           /* Number of slices */
+    ucs_rcache_pred_region_t *leader;         /* The slice that is expected to be
+                                                 used first */
+    ucs_rcache_pred_range_t  range;           /* From the first to the last byte of
+                                                 all ranges */
     ucs_rcache_pred_time_t   begins[2];       /* The first and the last begin of
-                                                 their last uses */
-    ucs_rcache_pred_time_t   expected[2];     /* Likewise, of their next ones.
-                                                 All are somewhat too early: how
-                                                 far they are apart counts */
-    ucs_rcache_pred_time_t   deadline;        /* The first one */
-    ucs_rcache_pred_time_t   apart_time;      /* What their registrations and
-                                                 deregistrations take one by
-                                                 one */
-    unsigned                 num_joined;      /* How many they are if those that
-                                                 were joined before are counted
-                                                 one by one */
-    unsigned                 num_kept;        /* How many there was no budget to
-                                                 give up for */
+                                                 the last uses of the slices */
+    ucs_rcache_pred_time_t   expected[2];     /* The first and the last expected
+                                                 begin of their next uses. Each is
+                                                 somewhat too early: only the
+                                                 time between them counts */
+    ucs_rcache_pred_time_t   deadline;        /* The earliest deadline */
+    ucs_rcache_pred_time_t   apart_time;      /* How long it would take to register
+                                                 and deregister the slices one by
+                                                 one, ns */
+    unsigned                 num_joined;      /* Number of slices, where each slice
+                                                 counts that was joined before */
+    unsigned                 num_kept;        /* How many of the slices are kept
+                                                 for lack of budget */
 } slices_t;
 
 
@@ -79,12 +82,13 @@ static int is_ready(const ucs_rcache_pred_region_t *region,
     return region->forecast.predicted &&
            (region->forecast.record >= JOIN_RECORD) &&
            (deadline != UCS_RCACHE_PRED_TIME_INF) && (deadline > now) &&
-           /* It is no time of its next use, unless the clock went back */
+           /* join_after is never later than the next use, unless the clock went back:
+            * then ignore it */
            ((region->join_after <= now) || (region->join_after > deadline));
 }
 
-/* Whether no page lies between two ranges, one of which ends behind the other
- * one and begins behind it as well */
+/* Whether the second of two ranges begins and ends behind the first one, and no page lies
+ * between them */
 static int touches(const ucs_rcache_pred_range_t *first,
                    const ucs_rcache_pred_range_t *second, size_t page)
 {
@@ -93,13 +97,13 @@ static int touches(const ucs_rcache_pred_range_t *first,
             ucs_round_down(first->end - 1, page) + page);
 }
 
-/* Find a region that is busy, or could be joined, and touches slices on one
- * side. Under lock. NULL: there is none.
+/* Find a region that touches slices on one side, and is busy or could be joined with
+ * them. Under lock. NULL: there is none.
  *
- * @param [in]  first  One of them.
- * @param [in]  all    What is expected of all of them.
- * @param [out] range  What is expected of the one that is found, which is what touches
- *                     them. */
+ * @param [in]  first  One of the slices.
+ * @param [in]  all    The range of all slices.
+ * @param [out] range  The range of the found region that is expected to be used: it
+ *                     touches the range of all slices. */
 static ucs_rcache_pred_region_t *
 find_next(const ucs_rcache_pred_t *pred, const ucs_rcache_pred_region_t *first,
           const ucs_rcache_pred_range_t *all, int is_right,
@@ -144,8 +148,8 @@ static void widen(ucs_rcache_pred_time_t *limits, ucs_rcache_pred_time_t time)
     limits[1] = ucs_max(limits[1], time);
 }
 
-/* Add a region, of which a range is expected, to slices, the first of which it may be.
- * Without the lock. */
+/* Add a region to slices, which may have none yet. Without the lock.
+ * @param [in] range  The range of the region that is expected to be used. */
 static void slices_add(ucs_rcache_pred_t *pred, slices_t *slices,
                        ucs_rcache_pred_region_t *region,
                        const ucs_rcache_pred_range_t *range)
@@ -213,8 +217,9 @@ static int is_gain(ucs_rcache_pred_t *pred, const slices_t *slices,
     joint.saved   = pred_elapsed(times.reg + times.dereg, slices->apart_time);
     joint.spacing = slices->apart_time +
                     (slices->num_joined * (times.dq_item + times.rq_item));
-    /* Time is scarce where it was too dear to give each of them up. The last
-     * one to be used was not decided yet */
+    /* If at least half of the slices are kept, since there was no budget to give them up
+     * one by one, time is scarce, and a joint registration may cost memory. One slice
+     * does not count: the one that is just being decided about */
     worth         = (2 * slices->num_kept >= slices->count - 1) ?
                     pred_spend_worth(pred) : 0;
     return !takes_much &&
@@ -225,9 +230,8 @@ static int is_gain(ucs_rcache_pred_t *pred, const slices_t *slices,
 /*
  * Add slices on one side as long as it is a gain.
  *
- * @return whether to join them. It is too early if the next one is just being
- *         used, or was: once it is decided, those that are idle by then will be
- *         joined at once.
+ * @return whether to join the slices now; 0: the next region is busy, and the caller
+ *         waits. The decision about that region, once it is idle, will join all of them.
  */
 static int slices_grow(ucs_rcache_pred_t *pred, slices_t *slices, int is_right,
                        ucs_rcache_pred_time_t now)
@@ -267,8 +271,8 @@ static int slices_grow(ucs_rcache_pred_t *pred, slices_t *slices, int is_right,
     return 1;
 }
 
-/* Let nobody try again to join these slices before they are used the next time: until
- * then, the answer would be the same */
+/* Do not try to join these slices again before their next use: the answer would be the
+ * same */
 static void slices_put_off(const slices_t *slices)
 {
     unsigned i;
@@ -278,8 +282,8 @@ static void slices_put_off(const slices_t *slices)
     }
 }
 
-/* Decide whether to give up all slices together now. If so, that is paid for,
- * and what was paid for each of them is not due any more. */
+/* Decide whether the budget allows to give up all slices together now. If so, pay for
+ * that, and take back what was paid for giving them up one by one. */
 static int slices_spend(ucs_rcache_pred_t *pred, const slices_t *slices,
                         const ucs_rcache_pred_times_t *times,
                         ucs_rcache_pred_time_t now)
@@ -309,8 +313,8 @@ static int slices_spend(ucs_rcache_pred_t *pred, const slices_t *slices,
     return 1;
 }
 
-/* Whether all slices are still what they were when they were found, so that they touch
- * each other as then: memory may be unmapped at any time. Under lock. */
+/* Whether all slices have the same ranges as when they were found, and so still touch
+ * each other: memory may be unmapped at any time. Under lock. */
 static int is_unchanged(const slices_t *slices)
 {
     ucs_rcache_pred_range_t range;
@@ -366,9 +370,9 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
         slices->regions[i]->burst      = 0;
         slices->regions[i]->missing    = 0; /* Bursts are judged from now on */
     }
-    /* Bursts are uses in a context of their own, in which none was seen yet.
-     * Until then they are predicted as the leader's uses were, whatever their
-     * contexts */
+    /* From now on the uses of the leader are bursts, whose signatures are new. Until
+     * bursts were seen, they are predicted by the history of all uses of the leader,
+     * whatever their contexts */
     ucs_rcache_pred_forecast_merge(&pred->predictor, &leader->forecast);
     leader->span       = slices_span(slices);
     leader->apart_time = slices->apart_time;
@@ -385,8 +389,8 @@ int pred_may_join(const ucs_rcache_pred_t *pred,
     ucs_rcache_pred_range_t range = ucs_rcache_pred_region_expected(region);
     ucs_rcache_pred_range_t other;
 
-    /* While others need room, one slice is more likely to find its own than all of
-     * them together: nothing is joined then */
+    /* Join nothing while a bound of the node or the system leaves no room: one slice is
+     * more likely to find room than all of them together */
     return !region->extent.stale && !region->extent.apart &&
            !pred_region_is_busy(region) && is_ready(region, now) &&
            ((find_next(pred, region, &range, 1, now, &other) != NULL) ||

@@ -14,12 +14,13 @@
 
 #include <ucs/debug/log_def.h>
 
-/* So many regions on either side of one are looked at, under the lock for some us. What
- * is left overlaps what comes of the merge, and is merged with that */
+/* The most regions that a merge looks at on either side of a region, so that it holds the
+ * lock for some us. Regions further away overlap the merged region, and a later merge
+ * takes them in */
 #define MAX_LOOKS 64
 
-/* So often regions are looked for that could be merged, ns. What is not worth the time
- * becomes worth more while the process runs */
+/* How often the helper looks whether a region could be merged, ns. A merge that is not
+ * worth its time now becomes worth more the longer the process runs */
 #define LOOK_EVERY 10000000
 
 /* A region that is kept, and all that overlap it or each other beside it, or touch within
@@ -39,8 +40,9 @@ static int can_merge(const ucs_rcache_pred_extent_t *extent)
            (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED);
 }
 
-/* Whether others may be merged into a region now, as far as it is known to have something
- * in common with them. Under lock. */
+/* Whether a merge into a region is worth a look: another extent was registered that
+ * overlaps or touches it, it is not in use, and no attempt to merge it has failed before.
+ * Under lock. */
 static int may_merge(const ucs_rcache_pred_region_t *region)
 {
     const ucs_rcache_pred_extent_t *extent = &region->extent;
@@ -65,8 +67,9 @@ static int belongs(const ucs_rcache_pred_t *pred,
                                      kept->forecast.period, pred->rounds.last));
 }
 
-/* Going to lower addresses from a region, from each to those that overlap or touch it:
- * where the last one begins. Under lock. */
+/* Go from a region to an extent that begins below it and overlaps or touches it, from
+ * there to the next one, and so on. @return where the last of these extents begins. Under
+ *         lock. */
 static uint64_t find_start(const ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_region_t *region)
 {
@@ -88,9 +91,10 @@ static uint64_t find_start(const ucs_rcache_pred_t *pred,
     return edge.start;
 }
 
-/* Find what overlaps a region, and what overlaps these. @return how many bytes would be
- * pinned less if they were merged; 0 if one of them cannot be: it is just being
- * registered, or was merged in vain. Under lock. */
+/* Find the extents that overlap or touch a region, those that overlap or touch one of
+ * these, and so on. @return how many bytes less would be pinned after a merge of all; 0
+ * if they cannot be merged: one of them is just being registered, or was merged in vain,
+ * or all are too much for a bound. Under lock. */
 static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
                              const ucs_rcache_pred_region_t *region,
                              overlap_t *overlap)
@@ -122,7 +126,8 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
                                     overlap->bytes);
 }
 
-/* How long it takes to deregister all of them and to register them together */
+/* How long it takes to deregister a region and all that are to be merged with it, and to
+ * register them together */
 static ucs_rcache_pred_time_t
 merge_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
            const overlap_t *overlap)
@@ -136,8 +141,9 @@ merge_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     return together.reg + ((overlap->count + 1) * each.dereg);
 }
 
-/* A region was registered with all of a range: remember that for when it is given up,
- * unless it was unmapped since, or stands for a burst of slices. Under lock. */
+/* A region was registered by a merge, with all of a range: let its extent stand for the
+ * merged slices, unless it was unmapped since, or stands for joined slices. Under lock.
+ * */
 static void note_merged(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region,
                         const ucs_rcache_pred_range_t *range)
@@ -188,9 +194,10 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     is_possible = may_merge(region);
     bytes       = is_possible ? find_overlap(pred, region, &overlap) : 0;
     if (is_possible && (overlap.count == 0)) {
-        /* There is nothing to merge it with. If it looked again each time, others would
-         * seldom have their turn. What comes to touch it later notes that anew, and a
-         * neighbour that is in use now has a note of its own */
+        /* There is nothing to merge the region with: clear its note, so that it does not
+         * take every look from other regions. An extent that comes to touch the region
+         * later notes that anew, and a neighbour that is in use now has a note of its own
+         * */
         region->extent.touches = 0;
     }
     pred_unlock(pred);
@@ -206,7 +213,7 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     pred_handle_deregister(pred, &old);
     status = pred_register_claimed_ahead(pred, region);
     pred_lock(pred);
-    region->extent.ahead = 0; /* Of no use that is predicted */
+    region->extent.ahead = 0; /* It was not registered for a predicted use */
     region->extent.apart = (status != UCS_OK);
     note_merged(pred, region, &overlap.range);
     pred_unlock(pred);

@@ -15,18 +15,17 @@
  * Where the helper thread and the program start rounds of the helper
  * (helper.c). helper_mutex lets one of them do a round at a time.
  *
- * The thread exists in both modes, unless the helper is HELPER_PROGRESS. While
- * the program does the work, the thread sleeps until it gets the work, or gets
- * it back.
+ * The helper thread exists in both modes, unless the parameter helper is HELPER_PROGRESS.
+ * While the program does the work, the thread sleeps until it gets the work, or gets it
+ * back.
  */
 
 /* How many entries of each queue a round of the thread processes at most, since
  * other threads may be waiting for helper_mutex */
 #define THREAD_STEPS    1024
 
-/* How many entries of each queue a round of the program processes at most. The
- * bound is a number rather than a time, since no registration can be
- * interrupted. */
+/* How many entries of each queue a round of the program processes at most. A bound on the
+ * time of a round could not be kept, since a registration cannot be interrupted. */
 #define PROGRESS_STEPS  2
 
 /* The program takes the work from the thread when it has found the thread's round overdue
@@ -60,27 +59,27 @@ ucs_rcache_pred_time_t ucs_rcache_pred_poll(ucs_rcache_pred_t *pred)
         ucs_mutex_unlock(&pred->helper_mutex);
     }
 
-    /* The thread has a processor, so that it can get the work back: in a round,
-     * that would not say so, since it may have been lent a priority */
+    /* The helper thread runs here, outside of a round, and so it has a processor and can
+     * get the work back. In a round it might run only with a priority that another thread
+     * has lent it */
     if (ucs_unlikely(atomic_load(&pred->absence.found))) {
         atomic_store(&pred->absence.found, 0);
     }
     return next;
 }
 
-/* Check whether the thread, whose round is overdue, gets no processor. A single
- * late round does not show that: the clock may have jumped, or the whole
- * process may have been stopped. Hence several checks have to find the round
- * overdue, while other threads run, before the work is taken from the
- * thread. */
+/* Check whether the helper thread, whose round is overdue, gets no processor. A single
+ * late round does not show that: the clock may have jumped, or the whole process may have
+ * been stopped. Hence several checks, in running threads of the program, have to find the
+ * round overdue before the program takes the work from the helper thread. */
 static void check_absent(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     pred_absence_t *absence = &pred->absence;
     int mode                = UCS_RCACHE_PRED_MODE_THREAD;
     ucs_rcache_pred_time_t last;
 
-    /* Relaxed: it does no harm if concurrent checks count one too many. The clock
-     * may have gone back since the last one */
+    /* Relaxed: it does no harm if checks by several threads at once count one too many.
+     * The clock may have gone back since the last check */
     last = atomic_load_explicit(&absence->last_check, memory_order_relaxed);
     if ((now >= last) && (now - last < ABSENT_INTERVAL)) {
         return;
@@ -101,9 +100,10 @@ static void check_absent(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     }
 }
 
-/* The threads that have taken the work of the helper thread may have kept it from the
- * processor in the middle of a round. They can do no round before the helper thread has
- * ended that one. */
+/* The program has taken the work from the helper thread, and this thread has found
+ * helper_mutex taken. The program's threads may have kept the helper thread from the
+ * processor in the middle of a round: let it end the round, since until then nobody else
+ * can do one. */
 static void let_round_end(ucs_rcache_pred_t *pred)
 {
     if (atomic_load(&pred->absence.found)) {
@@ -113,7 +113,7 @@ static void let_round_end(ucs_rcache_pred_t *pred)
 
 ucs_rcache_pred_time_t ucs_rcache_pred_due(ucs_rcache_pred_t *pred)
 {
-    /* Relaxed: only a hint; what there is to do is found out under the mutex */
+    /* Relaxed: only a hint. The round finds out under helper_mutex what there is to do */
     return atomic_load_explicit(&pred->handshake.due, memory_order_relaxed);
 }
 
@@ -144,7 +144,8 @@ static int try_round(ucs_rcache_pred_t *pred)
     return mode;
 }
 
-/* Do some of the work, which is due */
+/* Do some of the helper's work, which is due. If the work is the helper thread's, check
+ * instead whether that thread gets to it */
 static void work(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     int mode;
@@ -158,8 +159,8 @@ static void work(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
         return;
     }
 
-    /* If the mutex is taken, a round is being done already, by another thread
-     * or by this one further up its stack */
+    /* If helper_mutex is taken, a round is being done already, by another thread or by
+     * this thread further up its stack; or a fork keeps the helper from its work */
     mode = try_round(pred);
     if (mode == UCS_RCACHE_PRED_MODE_NONE) {
         let_round_end(pred);
@@ -187,10 +188,10 @@ void ucs_rcache_pred_progress(ucs_rcache_pred_t *pred)
     }
 }
 
-/* How many polls will take IDLE_INTERVAL, if each takes as long as those since
- * the last look, but at most twice as many as these: one of them may have taken
- * very little time. If a message was found meanwhile, polls seem longer, and the
- * clock is looked at sooner than need be. */
+/* @return how many polls will take IDLE_INTERVAL, if each poll takes as long as the polls
+ * since the last look at the clock did on average; but at most twice as many as these,
+ * which may have been short by chance. If a message was found meanwhile, polls seem
+ * longer than they are, and the next look comes sooner than need be. */
 static unsigned
 next_period(const ucs_rcache_pred_idle_t *idle, ucs_rcache_pred_time_t now)
 {

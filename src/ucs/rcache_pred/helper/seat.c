@@ -16,12 +16,13 @@
  * the program shall do the helper's work.
  *
  * Demand is counted in epochs; an epoch is the time from one seat to the next.
- * A region that is used in an epoch counts once, with the length of the first
- * use.
+ * A region that is used in an epoch counts once, with the length of its first use in the
+ * epoch, or of all slices that were joined with it.
  */
 
-/* How often rounds ask for the seat, ns: when a quarter of the time has passed since the
- * first one, within these limits. It is not known at first which processors are idle */
+/* How often rounds ask for the seat, ns: each time that a quarter of the time since the
+ * first request has passed since the last one, within these limits. Seats change most at
+ * first, as long as nobody knows which processors are idle */
 #define SEAT_INTERVAL_MIN 50000000
 #define SEAT_INTERVAL_MAX 250000000
 #define SEAT_AGE_SHARE    4
@@ -33,9 +34,8 @@
 #define LATE_TIME   1000000
 #define LATE_SLEEPS 2
 
-/* From one epoch to the next, the demand falls by this part, 1/8, at most. A
- * single epoch with less demand says little, since many programs have periods
- * longer than an epoch. */
+/* From one epoch to the next, the demand falls by this part, 1/8, at most. A single epoch
+ * with less demand says little, since many programs have periods longer than an epoch. */
 #define DEMAND_FADE   8
 
 
@@ -56,8 +56,7 @@ static uint64_t take_demand(pred_seat_t *seat)
     return seat->demand;
 }
 
-/* Whether it is time to ask for the seat. It is as well if the clock went
- * back */
+/* Whether it is time to ask for the seat. After the clock went back it is time at once */
 static int seat_is_due(const ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_time_t now)
 {
@@ -77,8 +76,9 @@ void pred_seat_note_late(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t late)
     }
 }
 
-/* Whether the processor of the thread is shared, whatever the seat has said. Without
- * seats the thread would never get the work back */
+/* Whether the helper thread shares its processor with others, going by its late sleeps,
+ * whatever the seat has said. Not asked without seats: the thread would lose the work
+ * here, and nothing would give the work back */
 static int is_displaced(ucs_rcache_pred_t *pred)
 {
     return (atomic_load(&pred->handshake.mode) == UCS_RCACHE_PRED_MODE_THREAD) &&
