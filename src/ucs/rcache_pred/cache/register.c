@@ -18,8 +18,8 @@
 
 
 /* Wait for the turn of this thread in the domain. The caller measures the cost of the
- * registration without this wait, which depends on other threads, and not on the memory.
- * */
+ * registration without this wait, which depends on other threads, and not on the
+ * memory. */
 static void domain_enter(const ucs_rcache_pred_domain_t *domain)
 {
     if (domain->pred->ops.enter != NULL) {

@@ -277,8 +277,8 @@ static ucs_status_t use_acquire(pred_use_t *use)
 
     /* If the budget has a bound, only the first use of a region goes on in pieces.
      * Otherwise, where the helper registers nothing ahead for lack of budget, each use
-     * would register its memory again, while under leave-pinned only the first use does
-     * */
+     * would register its memory again, while under leave-pinned only the first use
+     * does */
     pays = (use->pieces != NULL) && !use->pieces->last_resort &&
            (!known || isinf(pred->params.budget)) &&
            pred_pieces_pay(use->domain, &use->range);

@@ -39,10 +39,10 @@ void pred_claim_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                                  region->recent_access);
 }
 
-/* When a region is registered ahead of its use, regions that are needed later than this
- * give way to it. A region that was itself given up for room takes free room only, where
- * the program does the work or shares its processor with the helper: there the program
- * would wait while others are deregistered */
+/* @return the time after which an idle region has to be needed to give way to a region
+ * that is registered ahead of its use; INF: none gives way. A region that was itself
+ * evicted takes only free room where the program does the helper's work or shares its
+ * processor with the helper: there the program would wait for the evictions */
 static ucs_rcache_pred_time_t
 victims_after(const ucs_rcache_pred_t *pred,
               const ucs_rcache_pred_region_t *region)

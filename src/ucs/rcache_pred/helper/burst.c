@@ -30,11 +30,12 @@
 #define JOIN_DOUBT_STEP 2
 #define JOIN_DOUBT_MAX  4
 
-/* Slices are not joined if their last MISSING_USES uses would have parted them again.
- * That is more uses than it takes to part slices: a multigrid solver, for example, uses
- * parts of a buffer (a coarse grid) in turns with all of the buffer. region->missing has
- * MISSING_BITS bits for each of these uses, the last use in the lowest bits. They say how
- * many thirds of the expected bytes the use has left out; MISSING_ALL is all three */
+/* The helper does not join slices if their last MISSING_USES uses would have parted them
+ * again. So many uses are more than it takes to part slices, since some programs use
+ * parts of a buffer in turns with all of the buffer, as a multigrid solver does with its
+ * coarse grids. region->missing has MISSING_BITS bits for each of these uses, with the
+ * last use in the lowest bits. The bits say how many thirds of the expected bytes the use
+ * has left out; MISSING_ALL is all three thirds */
 #define MISSING_USES 16
 #define MISSING_BITS 2
 #define MISSING_ALL  ((1u << MISSING_BITS) - 1)

@@ -76,8 +76,8 @@ int pred_process_lost(ucs_rcache_pred_t *pred)
     }
 
     ucs_rcache_pred_dq_last_use(region, &last_use);
-    /* Otherwise the region is being cleared away, or the end of a use will add an entry
-     * */
+    /* Otherwise the region is being cleared away, or the end of a use will add an
+     * entry */
     ended      = !region->extent.stale && (region->refs == 0) &&
                  (region->in_pieces == 0);
     is_unknown = ended && pred_region_has_news(region);
@@ -87,8 +87,8 @@ int pred_process_lost(ucs_rcache_pred_t *pred)
     if (is_unknown) {
         pred_process_dq_entry(pred, &last_use, is_news);
     } else if (ended) {
-        /* The guard of the region has ended after the helper had learned of its last use
-         * */
+        /* The guard of the region has ended after the helper had learned of its last
+         * use */
         pred_region_decide(pred, region);
     }
     return 1;

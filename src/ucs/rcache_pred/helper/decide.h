@@ -299,8 +299,8 @@ ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred);
 pred_handle_t pred_take_idle(ucs_rcache_pred_t *pred,
                              ucs_rcache_pred_extent_t *extent);
 
-/** Deregister a handle that @ref pred_take_idle has returned, unless its domain is NULL.
- *  */
+/** Deregister a handle that @ref pred_take_idle has returned, unless its domain is
+ *  NULL. */
 void pred_handle_deregister(ucs_rcache_pred_t *pred,
                             const pred_handle_t *handle);
 

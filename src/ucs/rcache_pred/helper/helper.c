@@ -43,8 +43,8 @@ void pred_rounds_init(ucs_rcache_pred_t *pred)
 }
 
 /* If another process of the node needs room now, and has not got enough of it yet,
- * deregister one idle region. If that is still not enough, the other process asks again.
- * */
+ * deregister one idle region. If that is still not enough, the other process asks
+ * again. */
 static void answer_node(ucs_rcache_pred_t *pred)
 {
     if ((pred->params.node != NULL) &&

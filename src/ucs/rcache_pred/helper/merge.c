@@ -23,17 +23,17 @@
  * worth its time now becomes worth more the longer the process runs */
 #define LOOK_EVERY 10000000
 
-/* A region that is kept, and all that overlap it or each other beside it, or touch within
- * a page */
+/* A kept region, and all others to merge with it: those that overlap or touch it, those
+ * that overlap or touch one of these, and so on */
 typedef struct {
-    ucs_rcache_pred_range_t range; /* All of them */
-    uint64_t                bytes; /* What each of them has pinned, summed up */
-    unsigned                count; /* Of the others */
+    ucs_rcache_pred_range_t range; /* From the first to the last byte of all of them */
+    uint64_t                bytes; /* Sum of the bytes that each of them has pinned */
+    unsigned                count; /* Number of the others, without the kept region */
 } overlap_t;
 
 
-/* Whether a region is registered, and no merge of it has failed before, so that it could
- * be merged with others now. Under lock. */
+/* Whether an extent can be merged with others now: it is registered, and no attempt to
+ * merge it has failed before. Under lock. */
 static int can_merge(const ucs_rcache_pred_extent_t *extent)
 {
     return !extent->apart &&
@@ -51,11 +51,11 @@ static int may_merge(const ucs_rcache_pred_region_t *region)
            pred_may_claim_ahead(region, UCS_RCACHE_PRED_EXTENT_REGISTERED);
 }
 
-/* Whether to merge an extent with the extents in a range, which it overlaps or touches.
- * An extent that only touches the range is left out in two cases. If it cannot be merged,
- * the others could not be merged with it either. And while it stays in use for long, all
- * of its memory would be pinned twice, which is more than the one page in common. Under
- * lock. */
+/* Whether to merge an extent with the extents in a range, which the former overlaps or
+ * touches. An extent that only touches the range is left out in two cases: if it cannot
+ * be merged, since it would keep the others from being merged as well; and if it stays in
+ * use for long, since until then all of its memory would be pinned twice, and not just
+ * one page. Under lock. */
 static int belongs(const ucs_rcache_pred_t *pred,
                    const ucs_rcache_pred_region_t *kept,
                    const ucs_rcache_pred_extent_t *extent,
@@ -142,8 +142,8 @@ merge_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 }
 
 /* A region was registered by a merge, with all of a range: let its extent stand for the
- * merged slices, unless it was unmapped since, or stands for joined slices. Under lock.
- * */
+ * merged slices, unless it was unmapped since, or stands for joined slices. Under
+ * lock. */
 static void note_merged(ucs_rcache_pred_t *pred,
                         ucs_rcache_pred_region_t *region,
                         const ucs_rcache_pred_range_t *range)
@@ -196,8 +196,8 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     if (is_possible && (overlap.count == 0)) {
         /* There is nothing to merge the region with: clear its note, so that it does not
          * take every look from other regions. An extent that comes to touch the region
-         * later notes that anew, and a neighbour that is in use now has a note of its own
-         * */
+         * later notes that anew, and a neighbour that is in use now has a note of its
+         * own */
         region->extent.touches = 0;
     }
     pred_unlock(pred);
@@ -222,8 +222,9 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
               ucs_status_string(status));
 }
 
-/* Whether an extent is registered with all that it was merged with. If a use has needed
- * less since, and registered that, each part goes its own way. Under lock. */
+/* Whether an extent is still registered with all slices that it was merged with. If it is
+ * registered with less, since a use has registered only its own part, let it stand for no
+ * slices any more. Under lock. */
 static int is_still_merged(ucs_rcache_pred_extent_t *extent)
 {
     if (!ucs_rcache_pred_range_has(&extent->range, &extent->joined)) {

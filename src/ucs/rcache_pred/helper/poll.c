@@ -28,10 +28,10 @@
  * time of a round could not be kept, since a registration cannot be interrupted. */
 #define PROGRESS_STEPS  2
 
-/* The program takes the work from the thread when it has found the thread's round overdue
- * more than ABSENT_CHECKS times, at least ABSENT_INTERVAL ns apart, and no round has
- * begun meanwhile. The program's threads then have a higher priority, and leave the
- * thread no processor */
+/* The program takes the work from the helper thread when it has found the round of that
+ * thread overdue more than ABSENT_CHECKS times, at least ABSENT_INTERVAL ns apart, and no
+ * round has gone on meanwhile. Most likely the program's threads have a higher priority,
+ * and leave the helper thread no processor */
 #define ABSENT_CHECKS   5
 #define ABSENT_INTERVAL 1000000000
 
@@ -117,8 +117,9 @@ ucs_rcache_pred_time_t ucs_rcache_pred_due(ucs_rcache_pred_t *pred)
     return atomic_load_explicit(&pred->handshake.due, memory_order_relaxed);
 }
 
-/* How many rounds this thread is in: one at most, or tries to do. The mutex does not
- * tell: it may be taken already, and have no owner yet */
+/* How many calls of try_round() this thread is in: one in which it does a round, and
+ * perhaps another one inside of that, which finds helper_mutex taken. The mutex does not
+ * tell this: while this thread takes it, it may be taken and have no owner yet */
 static __thread unsigned in_rounds __attribute__((tls_model("initial-exec")));
 
 int ucs_rcache_pred_is_in_round(void)
@@ -126,8 +127,8 @@ int ucs_rcache_pred_is_in_round(void)
     return in_rounds > 0;
 }
 
-/* Do a round of the helper's work, unless another thread is doing one. @return who does
- * the work after the round; NONE: another thread is doing one */
+/* Do a round of the helper's work, unless one is being done already. @return who does the
+ * helper's work after the round; NONE: helper_mutex was taken, and no round was done */
 static int try_round(ucs_rcache_pred_t *pred)
 {
     int mode = UCS_RCACHE_PRED_MODE_NONE;

@@ -10,18 +10,18 @@
 
 #include <math.h>
 
-/* The account holds at most what flows in during CAPACITY_MAX ns, or since the
- * account was opened if that time is shorter, but at least what flows in during
- * CAPACITY_MIN. The account starts full. */
+/* The capacity of the account is what flows in during the time since it was opened, but
+ * during CAPACITY_MIN ns at least and CAPACITY_MAX ns at most. The account starts
+ * full. */
 #define CAPACITY_MAX 1e9
 #define CAPACITY_MIN 50e6
 
 /* Deposits flow back within this time, ns. */
 #define DEPOSIT_TIME 1e9
 
-/* The least worth of a step while the account is full, and while it is nearly
- * empty, bytes as powers of 2: a page that is unpinned for as long as its
- * registration takes, and 64 TiB, more memory than there is */
+/* The least worth of a step, bytes, as a power of 2. While the account is full: one page,
+ * which is unpinned for as long as the step takes. While it is nearly empty: 64 TiB, more
+ * memory than a machine has */
 #define WORTH_FULL  12.
 #define WORTH_EMPTY 46.
 

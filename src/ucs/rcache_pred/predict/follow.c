@@ -33,8 +33,8 @@ uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
     return before;
 }
 
-/* @return whether a region with one use has waited longer than its precedent
- * would let it wait for the next use */
+/* @return whether the next use of a region that was used once would have come by now,
+ * going by the intervals of its precedent */
 static int is_too_late(const ucs_rcache_pred_predictor_t *predictor,
                        const ucs_rcache_pred_forecast_t *forecast,
                        ucs_rcache_pred_time_t now,
@@ -75,8 +75,8 @@ int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
         return 0;
     }
 
-    /* Buffers that are never used again have waited longest: they would take
-     * all credit from the other buffers */
+    /* Buffers that are never used again have waited longest, and are released first: they
+     * would take all credit of the precedent from the other buffers */
     if (is_too_late(predictor, forecast, now, intervals, num)) {
         return 0;
     }

@@ -13,7 +13,7 @@
 /* Fewer intervals than this say little about how much the intervals vary */
 #define HISTORY_ENOUGH 4
 
-/* The trend is computed from this many intervals, even if more are remembered,
+/* The trend is computed from so many intervals at most, even if more are remembered,
  * since the trend may turn */
 #define TREND_INTERVALS 8
 
@@ -23,24 +23,24 @@
 #define LONGER_ENOUGH 3
 #define LONGER_ALIKE  32
 
-/* How slowly errors are forgotten, see fade(). Errors of the trend count for
- * longer: where intervals grow and then start small again, the trend is right
+/* How slowly errors of the two estimates are forgotten, see fade(). Errors of the trend
+ * count for longer: where intervals grow and then start small again, the trend is right
  * most of the time, but wrong at each start */
 #define SHORTEST_FADES 8
 #define TREND_FADES    16
 
-/* The trend is believed if its errors take 1/4 less than those of the shortest
- * interval */
+/* The trend is believed if memory would be registered for less time by the trend than by
+ * the shortest interval, by more than this part, 1/4 */
 #define TREND_BETTER 4
 
-/* Intervals that were told, of other regions, are of use if the first interval
- * of the region itself is not shorter than all told ones, or longer than all,
- * by more than this part, 1/4 */
+/* Told intervals, which are of other regions, are forgotten if the first interval of the
+ * region itself is shorter than the shortest of them by more than this part, 1/4, or
+ * longer than the longest by more than this part */
 #define TOLD_DIFFERS 4
 
-/* The longest told interval, ns; longer ones are taken as this: more than two
- * years, after which nobody expects a use. The sum of two or three of these
- * does not wrap around */
+/* The longest told interval, ns, more than two years; a longer one counts as this one.
+ * Nobody expects a use after so long. The sum of two or three of these does not wrap
+ * around */
 #define LONGEST_TOLD (1ul << 56)
 
 
@@ -57,9 +57,9 @@ static void history_confirm(ucs_rcache_pred_history_t *history)
     }
 }
 
-/* Take in a value that was seen. The result rises to a larger value at once and
- * falls slowly, by 1 / @a part with each value, so that it stays near the worst
- * of the recent ones */
+/* Take in an error that was seen. *value rises to a larger error at once and falls
+ * slowly, by 1 / @a part with each smaller one, so that it stays near the worst of the
+ * recent errors */
 static void fade(ucs_rcache_pred_time_t *value, ucs_rcache_pred_time_t seen,
                  unsigned part)
 {
@@ -110,8 +110,8 @@ lead_of_few(const ucs_rcache_pred_history_t *history)
                    (shortest / 64), shortest / 8);
 }
 
-/* @return the lead if the shortest interval is believed: how much earlier than
- * after that interval a region has to be ready */
+/* @return the lead if the shortest interval is believed: how long before the end of an
+ * interval of that length a region has to be ready */
 static ucs_rcache_pred_time_t
 shortest_lead(const ucs_rcache_pred_history_t *history)
 {
@@ -124,9 +124,9 @@ shortest_lead(const ucs_rcache_pred_history_t *history)
            ucs_max(lead, lead_of_few(history)) : lead;
 }
 
-/* @return the lead if the trend is believed. Intervals are as often shorter as
- * longer than the trend, and one that is shorter by more than all before is a
- * miss */
+/* @return the lead if the trend is believed: twice the worst recent undershoot. Intervals
+ * are as often shorter as longer than the trend, and a use is a miss if its interval is
+ * shorter than the trend by more than the lead */
 static ucs_rcache_pred_time_t
 trend_lead(const ucs_rcache_pred_history_t *history)
 {
@@ -183,9 +183,9 @@ static void history_find_trend(ucs_rcache_pred_history_t *history,
     }
 }
 
-/* @return how long memory would have been registered before the latest of the
- * recent uses, if it was registered in time for the earliest of them, by the
- * trend */
+/* @return for how long memory is registered, if it is registered by the trend, so early
+ * that the earliest recent use, compared with the trend, would be in time, and until the
+ * latest one */
 static ucs_rcache_pred_time_t trend_span(const ucs_rcache_pred_history_t *history)
 {
     return trend_lead(history) + history->trend.overshoot;
@@ -197,8 +197,9 @@ shortest_span(const ucs_rcache_pred_history_t *history)
     return shortest_lead(history) + history->shortest.overshoot;
 }
 
-/* Believe the trend only if it is clearly better than the shortest interval:
- * the trend follows each jitter, and the shortest interval does not */
+/* Choose the estimate to believe: the trend only if it is clearly better than the
+ * shortest interval, since the trend follows each jitter, and the shortest interval does
+ * not */
 static void history_choose(ucs_rcache_pred_history_t *history)
 {
     ucs_rcache_pred_time_t span = shortest_span(history);
@@ -209,8 +210,8 @@ static void history_choose(ucs_rcache_pred_history_t *history)
                                             history->shortest.interval;
 }
 
-/* @return whether an interval is much longer than the period, and also like the
- * interval before if that one was much longer, too */
+/* @return whether an interval is much longer than the period, and, if the interval before
+ * was much longer too, about as long as that one */
 static int is_longer(const ucs_rcache_pred_history_t *history,
                      ucs_rcache_pred_time_t interval, unsigned depth)
 {
@@ -262,9 +263,9 @@ static void add_interval(ucs_rcache_pred_history_t *history,
     history_choose(history);
 }
 
-/* The first interval of the region itself shows whether told intervals are of
- * any use. If not, forget them: if they were the shortest, they would be
- * believed until they are no longer among the remembered intervals */
+/* If all intervals so far were told, the first one of the region itself shows whether
+ * they are of any use. If not, forget them: otherwise a told interval that is too short
+ * would be believed until it is no longer among the remembered ones */
 static void judge_told(ucs_rcache_pred_history_t *history,
                        ucs_rcache_pred_time_t interval)
 {
@@ -355,10 +356,11 @@ ucs_rcache_pred_history_grace(const ucs_rcache_pred_history_t *history)
 {
     ucs_rcache_pred_time_t late;
 
-    /* Told intervals do not count here. If they did, this grace could be
-     * shorter than the grace of the region's recurrences, to whose histories
-     * nothing is told; and after this history has given up an unused region, a
-     * recurrence would await its use a second time */
+    /* Told intervals do not count as seen ones here. If they did, the grace of this
+     * history could be shorter than that of the region's recurrences, to whose histories
+     * nothing is told. Then, after the use that this history predicts has not come, the
+     * history of a recurrence would still predict the same use, and the helper would
+     * register the region again */
     late = ucs_max(expected_delay(history) + (history->period / 8),
                    (history->count - history->told < HISTORY_ENOUGH) ?
                    (history->period / 2) :

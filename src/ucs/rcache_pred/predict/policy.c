@@ -42,11 +42,10 @@ ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, size_t pages)
 }
 
 
-/* Joining slices costs no memory if the helper takes this many times the length
- * of their burst to register them one by one. One by one, a slice waits
- * registered, on average, for half of that time less half of the burst; joined
- * slices are registered for the whole burst, and while the helper registers all
- * of them. */
+/* Joining slices costs no memory if the helper would take this many times the length of
+ * their burst, or more, to register them one by one. One by one, a slice is registered
+ * before its use, on average, for half of that time less half of the burst; joined slices
+ * are registered for the whole burst, and while the helper registers all of them. */
 #define JOIN_FREE     3
 
 /* Slices are joined at a cost of memory only if they are idle afterwards for

@@ -11,9 +11,9 @@
 #include <string.h>
 
 
-/* Find a place in its set, or let it replace the place that was judged longest
- * ago. Then move it to the front: a set is in the order in which its places
- * were judged */
+/* Find the place with this hash in its set; if it is not there, let it replace the place
+ * that was judged longest ago. Then move it to the front: a set is in the order in which
+ * its places were judged */
 static ucs_rcache_pred_place_t *
 place_get(ucs_rcache_pred_place_table_t *table, uint64_t hash)
 {
@@ -83,9 +83,10 @@ find(const ucs_rcache_pred_precedent_table_t *table, uint64_t way)
     return NULL;
 }
 
-/* Let no link wait for a precedent any more. There may be very many waiting
- * links, so they are not visited: they stay linked to each other in a ring,
- * which nobody looks at, and each link leaves the ring later by itself */
+/* Let no link wait for a precedent any more. There may be very many waiting links, so
+ * this takes the head out of the list and visits none of them: they stay linked to each
+ * other in a ring, which nobody looks at, and each link leaves the ring later by
+ * itself */
 static void abandon(ucs_rcache_pred_precedent_t *precedent)
 {
     ucs_list_del(&precedent->waiting);

@@ -24,19 +24,19 @@
  * use. The paper has no phases.
  */
 
-/* The longest run of intervals of about the same length that is a phase of its
- * own; all longer runs are one phase. So inner loops of up to one iteration
- * more are told apart. Each phase takes a site for each context of the region. */
+/* The longest run of intervals of about the same length that is a phase of its own; all
+ * longer runs count as one phase. So the end of an inner loop is found if the loop has up
+ * to one iteration more than this. Each phase takes a site for each context of the
+ * region. */
 #define PHASE_MAX_RUN 7
 
 /* Two histories predict different things if their periods differ by more than
  * this part of the period, 1/8 */
 #define PHASE_DIFFERS 8
 
-/* How many recurring contexts of a region are searched for the next use: the
- * last used ones. A context is left out once the region has got this many new
- * sites since. No loop is known that uses one buffer in more contexts and
- * phases. */
+/* How many recurring contexts of a region are searched for the next use: those that were
+ * used last. A context is left out once the region has got this many new sites since its
+ * last use. We know no loop that uses one buffer in more contexts and phases. */
 #define MAX_RECURRENCES 128
 
 /*
@@ -56,23 +56,22 @@
                                         depth of a history */
 
 /*
- * Of many regions that are used at random, each would still be registered for
+ * * If many regions are used at random, each of them would still be registered for
  * nothing several times. Hence places of the program are doubted as well
- * (precedent.c), with two differences. First, each prediction for a region is
- * tried when the next use comes, even if nobody has acted on the prediction:
- * the trial costs nothing, and so a doubted place can be believed again. A use
- * that is early by no more than the narrow grace has met its deadline, though
- * it may have been a miss: if the program has once waited for the helper, the
- * measured interval was too long, and later uses come early. Second, the place
- * is asked again when a registration is due, not only when it is decided: of
- * many regions that wait for their second use at the beginning of the program,
- * the first few tell about all others.
+ * (precedent.c), with two differences. First, each prediction for a region is compared
+ * with the next use, even if nobody has acted on the prediction: this costs nothing, and
+ * so a doubted place can be believed again. A use that is early by no more than the
+ * narrow grace has met its deadline, though it may have been a miss: if the program has
+ * once waited for the helper, the measured interval was too long, and later uses come
+ * early. Second, the helper looks at the place again when a registration is due, and not
+ * only when it decides on the registration: of many regions that wait for their second
+ * use at the beginning of the program, the first few tell about all others.
  *
- * A region that has met RECORD_ENOUGH deadlines in a row is believed even if
- * its place is doubted. Where a quarter of all deadlines are met by accident,
- * RECORD_ENOUGH in a row are once in 65000 times. The record is RECORD_MAX at
- * most, and an unmet deadline halves it, so that two unmet deadlines in a row
- * are enough to end the trust.
+ * * A region whose record is RECORD_ENOUGH, after as many met deadlines in a row, is
+ * believed even if its place is doubted. Where a quarter of all deadlines are met by
+ * accident, so many are met in a row once in 65000 times. The record is RECORD_MAX at
+ * most, and an unmet deadline halves it: two unmet deadlines in a row always end the
+ * trust.
  */
 #define RECORD_ENOUGH 8
 #define RECORD_MAX    (2 * RECORD_ENOUGH)
@@ -131,15 +130,14 @@ static void move_link(ucs_list_link_t *head, ucs_list_link_t *link)
     ucs_list_add_head(head, link);
 }
 
-/* @return the time at which a region that waits registered for a predicted use is given up
- * if the use has not come */
+/* @return the time at which a region that waits registered for a predicted use is given
+ * up if the use has not come */
 static ucs_rcache_pred_time_t
 forecast_expiry(const ucs_rcache_pred_forecast_t *forecast,
                 const ucs_rcache_pred_history_t *history)
 {
-    /* A region in doubt believes only histories whose intervals ended within the narrow
-     * grace. Hence the region does not wait longer than the narrow grace for the next use
-     * either. */
+    /* A region in doubt believes only histories whose last intervals ended within the
+     * narrow grace. Hence it waits for the next use no longer than the narrow grace. */
     return (forecast->doubt < DOUBT_STEP) ?
            ucs_rcache_pred_history_expiry(history) :
            (history->last + history->period +
@@ -159,8 +157,8 @@ believed_deadline(const ucs_rcache_pred_forecast_t *forecast,
            ucs_rcache_pred_history_deadline(history, now);
 }
 
-/* Take a site off its list if the region has got so many new sites since its
- * last use that the site is left out. @return whether the site is left out. */
+/* Take a site off the list recurring or overdue if the region has got MAX_RECURRENCES new
+ * sites since the last use at this site. @return whether the site was taken off. */
 static int
 is_left_out(const ucs_rcache_pred_forecast_t *forecast, ucs_rcache_pred_site_t *site)
 {
@@ -187,10 +185,10 @@ static int is_any_known(ucs_rcache_pred_forecast_t *forecast)
     return !ucs_list_is_empty(&forecast->recurring);
 }
 
-/* Find the history of the call site that, by its own recurrence, predicts the
- * earliest next use of the region. Sites that are overdue are set aside until
- * they are used again: a buffer that always new contexts use has mostly overdue
- * sites. */
+/* Find the history of the call site that, by its own recurrence, predicts the earliest
+ * next use of the region. Overdue sites are moved to the list overdue until they are used
+ * again: a buffer that is used in ever new contexts has mostly overdue sites, and the
+ * search shall not look at them each time. */
 static ucs_rcache_pred_history_t *
 find_recurrence(ucs_rcache_pred_forecast_t *forecast, ucs_rcache_pred_time_t now)
 {
@@ -237,9 +235,9 @@ site_next(ucs_rcache_pred_predictor_t *predictor, uint64_t signature)
     return ((site == NULL) || (site->next.period == 0)) ? NULL : &site->next;
 }
 
-/* Whether to believe the history of a phase rather than the history of the
- * context in all its phases. The phase must have been right before, and it must
- * predict something else than the context, or predict it more exactly. */
+/* Whether to believe the history of a phase rather than the history of the context in all
+ * its phases: the former must have predicted the last interval right, and must predict
+ * another time than the latter, or the same time more exactly. */
 static int phase_is_better(const ucs_rcache_pred_history_t *phase,
                            const ucs_rcache_pred_history_t *all)
 {
@@ -297,10 +295,10 @@ int ucs_rcache_pred_forecast_is_trusted(
                                              forecast->place);
 }
 
-/* Judge the last prediction: the expected use has come in time, or has not. A
- * prediction that followed other regions says nothing about this region or its
- * place. Has to be called before the region's next use is added, since the
- * verdict is about the place of the last use. */
+/* Judge the last prediction: the expected use has come in time (met), or has not. If the
+ * prediction came from a precedent, it says nothing about this region or its place. Has
+ * to be called before the region's next use is added, since the verdict is about the
+ * place of the last use. */
 static void forecast_judge(ucs_rcache_pred_predictor_t *predictor,
                            ucs_rcache_pred_forecast_t *forecast, int met)
 {
@@ -453,7 +451,7 @@ static void close_site(ucs_rcache_pred_predictor_t *predictor,
     }
 }
 
-/* The region was used at this site: await its next use from now on. */
+/* The region was used at this site: from now on the site awaits the region's next use. */
 static ucs_rcache_pred_site_t *
 open_site(ucs_rcache_pred_predictor_t *predictor,
           ucs_rcache_pred_forecast_t *forecast, uint64_t signature,

@@ -9,7 +9,7 @@
 #include <ucs/sys/compiler_def.h>
 #include <ucs/sys/math.h>
 
-/* Later times count as the last one */
+/* The latest time in a queue. A later time counts as this one */
 #define TIME_LAST ((ucs_rcache_pred_time_t)INT64_MAX)
 
 typedef ucs_rcache_pred_timeq_elem_t elem_t;
@@ -110,7 +110,7 @@ ucs_rcache_pred_timeq_first(const ucs_rcache_pred_timeq_t *queue)
         return UCS_RCACHE_PRED_TIME_INF;
     }
 
-    /* The first element needs no gap: nothing comes before */
+    /* The gap of the first element does not count, since no element comes before it */
     first = branch_ready(queue->tree.root) +
             (int64_t)ucs_rcache_pred_timeq_head(queue)->gap;
     return ucs_max(first, 0);

@@ -38,7 +38,7 @@ int ucs_rcache_pred_dq_pop(ucs_rcache_pred_dq_t *dq,
 
     *entry = *ucs_rcache_pred_dq_take_oldest(dq);
     if (dq->head == dq->tail) {
-        /* The next entries go where the last ones were: these slots are in the
+        /* Let the next entries use the first slots again: these are in the processor's
          * cache */
         dq->head = dq->tail = 0;
     }

@@ -12,9 +12,9 @@
 
 #include <stdlib.h>
 
-/* So many more regions are remembered for each that has come back. With more
- * than one, the number is found before all of a program's buffers have come
- * back once, although marks are overwritten */
+/* How many more regions are remembered for each forgotten region that the program uses
+ * again. With more than one, the number is large enough before all buffers of a program
+ * were used again once, although some marks are overwritten */
 #define GROWTH 2
 
 
@@ -29,7 +29,7 @@ ucs_rcache_pred_forgotten_init(ucs_rcache_pred_forgotten_t *forgotten,
         ++forgotten->bits;
     }
 
-    /* calloc rather than malloc: it need not touch the pages */
+    /* calloc rather than malloc: calloc need not touch pages that never have a mark */
     forgotten->marks = calloc(1ul << forgotten->bits,
                               sizeof(*forgotten->marks));
     return (forgotten->marks == NULL) ? UCS_ERR_NO_MEMORY : UCS_OK;
@@ -40,8 +40,9 @@ void ucs_rcache_pred_forgotten_cleanup(ucs_rcache_pred_forgotten_t *forgotten)
     free(forgotten->marks);
 }
 
-/* Find the place of a start, and the mark that tells it from others of the same
- * place */
+/* @return the place for the mark of a start.
+ * @param [out] mark_p  The mark, which tells this start from most others with the same
+ *         place */
 static uint32_t *find_place(ucs_rcache_pred_forgotten_t *forgotten,
                             uintptr_t start, uint32_t *mark_p)
 {

@@ -12,8 +12,9 @@
  */
 
 
-/* Whether searches of the tree find an extent: neither the extent nor one above it in the
- * tree says that all ranges below end earlier */
+/* Whether searches of the tree find an extent by this kind of range: the field max_end of
+ * the extent, and of each extent above it in the tree, is not below the end of its
+ * range */
 static int is_found(const ucs_rcache_pred_extent_t *extent,
                     ucs_rcache_pred_range_kind_t kind)
 {

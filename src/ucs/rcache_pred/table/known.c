@@ -7,7 +7,7 @@
 #include "known.h"
 
 
-/* Whether an extent has a range of that kind that ends after @a start */
+/* Whether an extent has a range of this kind that ends after the address @a start */
 static int ends_after(const ucs_tree_node_t *node,
                       ucs_rcache_pred_range_kind_t kind, uintptr_t start)
 {
@@ -15,8 +15,8 @@ static int ends_after(const ucs_tree_node_t *node,
                                       kind) > start;
 }
 
-/* @return the first extent of a branch whose range ends after the address
- *         @a start. The caller knows that there is one. */
+/* @return the first extent of a branch whose range of this kind ends after the address
+ *         @a start. The branch must have such an extent. */
 static const ucs_tree_node_t *
 first_after(const ucs_tree_node_t *node,
             ucs_rcache_pred_range_kind_t kind, uintptr_t start)
@@ -76,8 +76,8 @@ ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
         node = NULL;
     }
 
-    /* The tree is ordered by where known ranges start. A registered one may
-     * start later */
+    /* The tree is ordered by the starts of known ranges. The registered range of an
+     * extent may start later than its known range */
     for (; node != NULL; node = next_after(node, kind, range->start)) {
         extent = ucs_tree_extent(node);
         if (extent->known.start >= range->end) {
@@ -118,7 +118,7 @@ void ucs_rcache_pred_extent_set_range(ucs_rcache_pred_table_t *table,
     if (ucs_rcache_pred_range_meets(&extent->known, range)) {
         known = ucs_rcache_pred_range_hull(&extent->known, range);
     } else {
-        /* What lies between was unmapped, or never was used */
+        /* The memory between the two ranges was unmapped, or was never used */
         extent->joined.start = extent->joined.end = 0;
     }
     extent->range = *range;
@@ -174,7 +174,8 @@ void ucs_rcache_pred_extent_cut(ucs_rcache_pred_table_t *table,
     ucs_rcache_pred_range_t known = extent->known;
 
     if (ucs_rcache_pred_range_overlaps(&extent->joined, unmapped)) {
-        /* What is left may be joined again */
+        /* Let the extent stand for no slices any more. The rest of them may be joined
+         * again */
         extent->joined.start = extent->joined.end = 0;
     }
 
@@ -222,6 +223,6 @@ ucs_rcache_pred_region_expected(const ucs_rcache_pred_region_t *region)
 
     expected.start = ucs_max(expected.start, region->extent.known.start);
     expected.end   = ucs_min(expected.end, region->extent.known.end);
-    /* While nothing is known, none of the uses has been learned */
+    /* If no recent use has bytes of the known range, expect what was registered last */
     return (expected.start < expected.end) ? expected : region->extent.range;
 }

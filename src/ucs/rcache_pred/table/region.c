@@ -12,14 +12,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* How many regions are allocated at once. Their memory is not freed before the
- * table is: a late entry of the DQ may still point to a region that was
- * recycled, which shows in its generation. */
+/* How many regions are allocated at once. Their memory stays until the whole table is
+ * freed: a late entry of the DQ may still point to a region that was freed and used for
+ * another buffer. The generation of the region shows that. */
 #define CHUNK_REGIONS 64
 
-/* With so many regions, chunks become large: one huge page each, so that a hit
- * does not wait for the tables of pages, and the processor fetches regions ahead
- * across the end of a page */
+/* Once the table has so many regions, each new chunk takes one huge page. Then a hit does
+ * not wait for the processor's look-up of the page, and the processor can fetch regions
+ * ahead across the ends of small pages */
 #define LARGE_CHUNK_FROM 2048
 #define LARGE_CHUNK_SIZE (2ul << 20)
 
@@ -286,7 +286,7 @@ ucs_rcache_pred_region_new(ucs_rcache_pred_table_t *table,
     ucs_rcache_pred_region_t *next_noted;
     uint8_t noted;
 
-    /* A region that was freed is still among those that were noted */
+    /* A freed region may still be in a list of noted regions: keep its place there */
     noted      = region->noted;
     next_noted = region->next_noted;
     memset(region, 0, sizeof(*region));
@@ -354,7 +354,7 @@ void ucs_rcache_pred_extent_set_memh(ucs_rcache_pred_table_t *table,
     extent->sliced  = 0;
     extent->state   = UCS_RCACHE_PRED_EXTENT_REGISTERED;
     if (ucs_rcache_pred_extent_is_merged(extent)) {
-        extent->joined_until = 0; /* Until the helper gives it up again */
+        extent->joined_until = 0; /* The helper sets it when it gives the extent up */
     }
     ucs_hlist_add_head(ucs_bucket(&table->by_memh, (uintptr_t)memh),
                        &extent->memh_link);
@@ -373,7 +373,7 @@ void *ucs_rcache_pred_extent_take_memh(ucs_rcache_pred_table_t *table,
     extent->touches     = 0;
     extent->state       = UCS_RCACHE_PRED_EXTENT_IDLE;
     if (extent->clearing) {
-        /* Behind those that are still registered */
+        /* Behind the stale extents that are still registered */
         ucs_list_del(&extent->stale_link);
         ucs_list_add_tail(&table->stale, &extent->stale_link);
     }

@@ -11,14 +11,15 @@
 /* How many regions are brought up to date while the lock is held once */
 #define RANK_STEPS 64
 
-/* How many extents are looked at for one of a domain, whose limits refuse nothing. Where a
- * process has few domains, and uses its buffers in all of them, it is among the first ones */
+/* How many extents a search for the victim of one domain looks at. If it finds none, the
+ * limits of the domain are exceeded, which does no harm. Where a process has few domains,
+ * and uses its buffers in all of them, the victim is among the first extents */
 #define DOMAIN_STEPS 256
 
 /*
- * The rank of an extent is the deadline of its region, if a next use is expected. Above
- * these ranks are those of regions of which no use is expected, or about which the helper
- * has not decided yet; among them the one that was used longest ago is highest.
+ * * The rank of an extent is the deadline of its region, if a next use is expected. If no
+ * use is expected, or the helper has not decided about the region yet, the rank is higher
+ * than all deadlines, and the higher, the longer ago the region was used.
  */
 #define RANK_LAST_DEADLINE ((uint64_t)INT64_MAX)
 
@@ -69,8 +70,8 @@ int ucs_rcache_pred_table_rank_noted(ucs_rcache_pred_table_t *table,
     return region != NULL;
 }
 
-/* The extent with the highest rank, or NULL if all are 0. Of several it is the
- * one with the lowest start. */
+/* @return the extent with the highest rank; NULL: all ranks are 0. Of several such
+ * extents it is the first one in the order of the tree. */
 static ucs_rcache_pred_extent_t *
 table_highest(const ucs_rcache_pred_table_t *table)
 {
@@ -92,8 +93,10 @@ table_highest(const ucs_rcache_pred_table_t *table)
     }
 }
 
-/* The extent of a domain with the highest rank in a branch, or @a best if that has a
- * rank as high. Branches that have no higher one are passed by. */
+/* @return the extent of a domain with the highest rank in a branch, or @a best if no
+ * extent of the domain in the branch has a higher rank. Branches without a higher rank
+ * are passed by.
+ * @param [in,out] steps  How many extents the search may still look at. */
 static ucs_rcache_pred_extent_t *
 branch_highest(const ucs_tree_node_t *node,
                const struct ucs_rcache_pred_domain *domain,
