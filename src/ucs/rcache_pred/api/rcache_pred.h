@@ -161,9 +161,9 @@ typedef struct ucs_rcache_pred_params {
                                                    bound; see
                                                    docs/design/budget.md */
     unsigned                    history;      /**< How many recent intervals
-                                                   each history considers, those
-                                                   of one context and those of a
-                                                   region; 1..MAX_HISTORY */
+                                                   each history considers, be it
+                                                   that of one context or that of
+                                                   a region; 1..MAX_HISTORY */
     unsigned                    max_sites;    /**< Call sites that are
                                                    remembered at most; >= 16 */
     unsigned                    known_regions; /**< The most unregistered
@@ -199,10 +199,10 @@ typedef struct ucs_rcache_pred_params {
                                                    this machine */
     unsigned                    dq_size;      /**< Entries of the deregistration
                                                    queue; a power of 2 */
-    unsigned                    access_mask;  /**< Bits of a use's flags for more access
-                                                   to the memory. A region serves a use
-                                                   only if registered with all of these
-                                                   bits of the use */
+    unsigned                    access_mask;  /**< The bits of flags that allow more
+                                                   access to the memory. A region serves a
+                                                   use only if it is registered with all
+                                                   bits in this mask that the use has */
     unsigned                    helper_flags; /**< Flags that tell mem_reg not to log a
                                                    failure. The cache adds the flags where
                                                    a failure does no harm */
@@ -381,8 +381,9 @@ typedef struct ucs_rcache_pred_limits {
                                   whatever its length. The lengths of
                                   registrations count, not their pages;
                                   UINT64_MAX: no limit */
-    uint64_t max_regions;    /**< Likewise, a limit on the number of
-                                  registrations; UINT64_MAX: no limit */
+    uint64_t max_regions;    /**< Limit on the number of registrations in the
+                                  domain, which is kept in the same way;
+                                  UINT64_MAX: no limit */
     int      keeps_at_fork;  /**< Whether idle regions stay registered at a
                                   fork */
 } ucs_rcache_pred_limits_t;
@@ -411,8 +412,9 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain);
  * registered until the matching @ref ucs_rcache_pred_end. Thread safe. Makes no
  * system call if the region is registered already.
  *
- * @param [in]  address  Start of the memory. Uses with the same domain and
- *                       start are uses of the same region.
+ * @param [in]  address  Start of the memory. Uses of one domain with the same start
+ *                       are uses of one region, unless they need different lengths
+ *                       or access at the same time.
  * @param [in]  length   > 0.
  * @param [in]  flags    Handed to mem_reg if the memory has to be registered;
  *                       see access_mask.
@@ -420,8 +422,8 @@ void ucs_rcache_pred_domain_destroy(ucs_rcache_pred_domain_t *domain);
  * @param [out] memh_p   The handle that mem_reg has returned.
  * @return UCS_ERR_INVALID_PARAM if the range is empty or goes beyond the top of
  *         the address space; UCS_ERR_EXCEEDS_LIMIT if there is no room within
- *         the bounds, or the status of mem_reg if it failed. In the last two
- *         cases it did not help to deregister idle regions either.
+ *         the bounds, or the status of mem_reg if it failed. If there was no
+ *         room or no memory, the cache has deregistered all idle regions in vain.
  */
 ucs_status_t ucs_rcache_pred_begin(ucs_rcache_pred_domain_t *domain,
                                    void *address, size_t length,
@@ -461,8 +463,9 @@ typedef struct ucs_rcache_pred_pieces {
     struct ucs_rcache_pred_region *region; /**< The region to whose history the
                                                 helper adds the use; NULL: there
                                                 is no region */
-    uint64_t                      generation; /**< That of the region, which may
-                                                   be freed during the use */
+    uint64_t                      generation; /**< Generation of the region at the
+                                                   begin of the use: the region
+                                                   may be freed during the use */
     uint64_t                      id;      /**< Number of the use in events; 0
                                                 if nobody receives events */
     ucs_rcache_pred_time_t        begin;
@@ -654,11 +657,12 @@ typedef struct ucs_rcache_pred_idle {
 #define UCS_RCACHE_PRED_IDLE_MAX 64
 
 /**
- * As @ref ucs_rcache_pred_progress, in a thread that polls for messages and has found
- * none. The call says how many such polls the thread shall count before the next call: as
- * many as have taken a microsecond together of late, so that due work is done a
- * microsecond late at most as long as polls take no longer than before. Should polls
- * become rarer, the work is at most @ref UCS_RCACHE_PRED_IDLE_MAX polls late, once.
+ * Do what @ref ucs_rcache_pred_progress does, in a thread that polls for messages and
+ * has found none. The call writes to idle->skip how many of the next polls without a
+ * message the thread shall count instead of calling this: as many as have lately taken a
+ * microsecond together. So due work is done a microsecond late at most, as long as polls
+ * take no longer than before. If polls become slower, the work is late once, by at most
+ * @ref UCS_RCACHE_PRED_IDLE_MAX polls.
  */
 void ucs_rcache_pred_idle(ucs_rcache_pred_t *pred, ucs_rcache_pred_idle_t *idle);
 

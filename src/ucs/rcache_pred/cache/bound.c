@@ -7,8 +7,8 @@
 #include "bound.h"
 
 /*
- * Counts what is registered at a time, and says what fits the bounds of this process and
- * of its node. Any thread may call these functions.
+ * Counts the memory that is registered at a time, and says what fits the bounds of this
+ * process and of its node. Any thread may call these functions.
  *
  * Room is counted before its memory is registered, and until after the memory
  * was deregistered. So the count is never below what the kernel has pinned for

@@ -84,7 +84,8 @@ pred_reservation(const ucs_rcache_pred_t *pred,
     };
 }
 
-/** @return the same within the limits of a domain. */
+/** @return the room that a registration of a domain needs, which also has to fit the
+ *          limits of the domain. */
 static inline pred_reservation_t
 pred_domain_reservation(const ucs_rcache_pred_domain_t *domain,
                         const ucs_rcache_pred_range_t *range, pred_part_t part)

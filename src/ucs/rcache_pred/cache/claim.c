@@ -209,7 +209,8 @@ static ucs_status_t claim_try(const pred_use_t *use, unsigned flags,
     return status;
 }
 
-/* As @ref claim_try, until it succeeds or nothing is left to try. */
+/* Take room for a claimed region, and register it: first with all memory and access that
+ * pred_claim() has chosen, then with what the use needs alone. See claim_try(). */
 static ucs_status_t claim_register(const pred_use_t *use, pred_handle_t *handle,
                                    ucs_rcache_pred_time_t *end_p)
 {

@@ -15,9 +15,9 @@
  * A program may unmap memory in the handler of a signal, and the signal may
  * come while its thread has the lock of the cache. The thread does not go on
  * before the handler has returned, so the handler must not wait for the lock.
- * It leaves the range here, and whoever takes the lock next unmaps it before
- * anything else. All lookups are under the lock: hence no use that begins after
- * the handler has unmapped memory finds a registration of that memory.
+ * The handler leaves the range here, and the next thread that takes the lock calls
+ * pred_unmap() for it before anything else. All lookups are under the lock: hence no use
+ * that begins after the handler has unmapped memory finds a registration of that memory.
  *
  * The same holds for a handler that interrupts a thread in its lane (lanes.h), since the
  * owner of the lock waits for that thread. So handlers in several threads may defer

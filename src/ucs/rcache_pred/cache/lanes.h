@@ -71,11 +71,11 @@ typedef struct pred_lane {
      *  that the next owner of the lock sees what the thread wrote. */
     _Atomic(int)             busy;
     unsigned                number; /**< From 1. Constant */
-    /** What is to be added to the statistics */
+    /** Counts of uses in the lane that the statistics do not have yet */
     uint64_t                uses, hits, early;
-    /** What is to be added to table->noted */
+    /** Regions that pred_close_lanes() will move to table->noted */
     ucs_rcache_pred_noted_t noted;
-    /* Another cache line: whoever takes the lock does not read it */
+    /* Another cache line, which a thread that takes the lock does not read */
     ucs_rcache_pred_dq_t    dq UCS_V_ALIGNED(64);
     /** Regions of uses that began in the lane */
     ucs_rcache_pred_memo_t  memo;

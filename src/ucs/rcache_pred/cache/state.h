@@ -58,9 +58,8 @@ struct ucs_rcache_pred_domain {
 };
 
 
-/** The bounds of this process, and what is about to be registered or
- *  deregistered. What is registered is counted in the statistics. Protected by
- *  the lock. */
+/** The bounds of this process, and counts of memory that is about to be registered or
+ *  deregistered. The statistics count registered memory. Protected by the lock. */
 typedef struct pred_bound {
     uint64_t max_bytes;    /**< Bound on stats.bytes_now */
     unsigned releasing;    /**< Handles of all domains that were taken and are

@@ -99,8 +99,8 @@ void ucs_rcache_pred_unmapped(ucs_rcache_pred_t *pred, uintptr_t start,
     }
 }
 
-/* Guard a region no longer, and have the helper decide about it if no use is under
- * way. Under lock. */
+/* End the guard of a region, and have the helper decide about the region if no use is
+ * under way. Under lock. */
 static void let_go(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
 {
     pred_unguard(pred, &region->extent);

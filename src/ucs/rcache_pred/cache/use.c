@@ -443,8 +443,9 @@ hit_lookup(const pred_use_t *use)
     return NULL;
 }
 
-/* The fast path of threads that use memory at the same time. @return 0 if the use
- * has to begin under the lock. */
+/* The fast path where several threads use memory at the same time: begin a use in the
+ * lane of this thread. @return 0 if the use has not begun, and has to begin under the
+ * lock. */
 static UCS_F_NOINLINE int
 use_begin_in_lane(const pred_use_t *use, pred_lanes_t *lanes, void **memh_p)
 {

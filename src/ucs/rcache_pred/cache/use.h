@@ -67,8 +67,8 @@ typedef struct pred_use {
     ucs_rcache_pred_domain_t        *domain;
     ucs_rcache_pred_range_t         range;
     unsigned                        flags;
-    unsigned                        access;  /**< Those of the flags that allow
-                                                  more access */
+    unsigned                        access;  /**< The bits of flags that are in
+                                                  access_mask */
     const ucs_rcache_pred_context_t *context;
     ucs_rcache_pred_pieces_t        *pieces; /**< NULL: the use cannot go on in
                                                   pieces */

@@ -391,8 +391,8 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
         pred_enqueue_awaited(pred, region, pred_now(pred),
                              region->forecast.expiry);
     } else if (!evicted) {
-        /* There may be no room for all slices together, or not all of them
-         * allow the same access */
+        /* If the region stands for slices, let it stand for itself alone: there may be no
+         * room for all slices together, or not all of them allow the same access */
         pred_part_slices(pred, region);
     }
 }

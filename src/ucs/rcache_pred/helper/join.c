@@ -188,8 +188,8 @@ static void slices_add(ucs_rcache_pred_t *pred, slices_t *slices,
     slices->regions[slices->count++] = region;
 }
 
-/* From the first to the last use of the slices: as it was the last time, or as
- * it is expected to be, whichever is longer */
+/* @return the time from the first to the last begin of the uses in a burst: that of the
+ * last uses, or that of the expected ones, whichever is longer */
 static ucs_rcache_pred_time_t slices_span(const slices_t *slices)
 {
     return ucs_max(slices->begins[1] - slices->begins[0],

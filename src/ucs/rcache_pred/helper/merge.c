@@ -69,7 +69,7 @@ static int belongs(const ucs_rcache_pred_t *pred,
 
 /* Go from a region to an extent that begins below it and overlaps or touches it, from
  * there to the next one, and so on. @return where the last of these extents begins. Under
- *         lock. */
+ * lock. */
 static uint64_t find_start(const ucs_rcache_pred_t *pred,
                            const ucs_rcache_pred_region_t *region)
 {
@@ -157,8 +157,8 @@ static void note_merged(ucs_rcache_pred_t *pred,
     }
 }
 
-/* Find again what overlaps a region, since some of it may be unmapped by now, and claim
- * the region with all of it under the same hold of the lock.
+/* Find again the extents that overlap a region, since some of their memory may be
+ * unmapped by now, and claim the region with all of them under the same hold of the lock.
  *
  * @param [out] old  Handle of the region, to be deregistered.
  * @return whether there still is something to merge. */

@@ -38,8 +38,8 @@
 #define POLL_MIN         250000  /* ns */
 #define POLL_MAX         1000000 /* ns */
 #define RELAXED_INTERVAL 4000000 /* ns. Also how often to look whether other
-                                    processes of the node ask for what is idle
-                                    here */
+                                    processes of the node ask for room, if this
+                                    one has idle regions */
 
 /* How often to look whether memory was unmapped, while there is no budget for anything
  * else, ns: each QUIET_INTERVAL, or each RELAXED_INTERVAL if memory was unmapped in the

@@ -56,7 +56,7 @@
                                         depth of a history */
 
 /*
- * * If many regions are used at random, each of them would still be registered for
+ * If many regions are used at random, each of them would still be registered for
  * nothing several times. Hence places of the program are doubted as well
  * (precedent.c), with two differences. First, each prediction for a region is compared
  * with the next use, even if nobody has acted on the prediction: this costs nothing, and
@@ -67,7 +67,7 @@
  * only when it decides on the registration: of many regions that wait for their second
  * use at the beginning of the program, the first few tell about all others.
  *
- * * A region whose record is RECORD_ENOUGH, after as many met deadlines in a row, is
+ * A region whose record is RECORD_ENOUGH, after as many met deadlines in a row, is
  * believed even if its place is doubted. Where a quarter of all deadlines are met by
  * accident, so many are met in a row once in 65000 times. The record is RECORD_MAX at
  * most, and an unmet deadline halves it: two unmet deadlines in a row always end the

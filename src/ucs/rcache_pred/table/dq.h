@@ -51,9 +51,10 @@ typedef struct ucs_rcache_pred_dq {
     uint64_t                   dropped; /**< Number of entries that were
                                              overwritten before they were
                                              popped */
-    ucs_list_link_t            lost;    /**< Regions whose last entry, or that of
-                                             their last use, was overwritten,
-                                             linked through lost_link */
+    ucs_list_link_t            lost;    /**< Lost regions, linked through lost_link:
+                                             the entry of the last use of each was
+                                             overwritten, or all its entries were;
+                                             or its guard has ended */
 } ucs_rcache_pred_dq_t;
 
 

@@ -59,8 +59,9 @@ typedef struct ucs_rcache_pred_extent {
     /* A hit reads the fields from here to claims: they fill the cache line that the
      * region begins with its start */
     struct ucs_rcache_pred_domain  *domain;     /**< Constant */
-    ucs_rcache_pred_range_t        range;       /**< What is registered, or was
-                                                     last */
+    ucs_rcache_pred_range_t        range;       /**< The registered range, or the
+                                                     last one that was registered or
+                                                     tried */
     void                           *memh;       /**< Valid while REGISTERED */
     unsigned                       access;      /**< Access that the
                                                      registration allows, or the

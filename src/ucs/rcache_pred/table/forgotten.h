@@ -56,8 +56,8 @@ void ucs_rcache_pred_forgotten_add(ucs_rcache_pred_forgotten_t *forgotten,
  * A new region is made that starts at @a start. If a region that started there was
  * forgotten, let more regions be remembered from now on.
  *
- * @return 1 if such a region was forgotten, and the number is at its bound already; 0
- *         otherwise. The caller counts the former.
+ * @return 1 if such a region was forgotten, and the number is at its bound already, so
+ *         that the caller counts a use of a forgotten region; else 0.
  */
 int ucs_rcache_pred_forgotten_return(ucs_rcache_pred_forgotten_t *forgotten,
                                      uintptr_t start);

@@ -93,7 +93,7 @@ ucs_rcache_pred_table_overlap(const ucs_rcache_pred_table_t *table,
     return NULL;
 }
 
-/* Change what is known of an extent */
+/* Change the known range of an extent, and its place in the tree */
 static void set_known(ucs_rcache_pred_table_t *table,
                       ucs_rcache_pred_extent_t *extent,
                       const ucs_rcache_pred_range_t *known)

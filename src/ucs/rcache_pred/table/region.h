@@ -188,8 +188,8 @@ typedef struct ucs_rcache_pred_region {
     uint32_t                       epoch;       /**< The last epoch in which a use
                                                      of the region was counted, see
                                                      helper/seat.c */
-    ucs_rcache_pred_forecast_t     forecast;    /**< What is known about its
-                                                     uses */
+    ucs_rcache_pred_forecast_t     forecast;    /**< What the helper knows about
+                                                     its uses, to predict them */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
 
 
@@ -238,7 +238,7 @@ typedef struct ucs_rcache_pred_table {
     ucs_rcache_pred_memo_t    memo;      /**< Of uses that began under the
                                               lock */
     ucs_tree_t    tree;      /**< All extents, ordered by the start
-                                              of what is known */
+                                              of their known ranges */
     unsigned                  count;     /**< Number of regions in the table */
     unsigned                  num_free;  /**< Number of regions in the list free,
                                               plus those from fresh on to the end

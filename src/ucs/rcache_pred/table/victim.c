@@ -17,7 +17,7 @@
 #define DOMAIN_STEPS 256
 
 /*
- * * The rank of an extent is the deadline of its region, if a next use is expected. If no
+ * The rank of an extent is the deadline of its region, if a next use is expected. If no
  * use is expected, or the helper has not decided about the region yet, the rank is higher
  * than all deadlines, and the higher, the longer ago the region was used.
  */
