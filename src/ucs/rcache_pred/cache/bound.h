@@ -42,7 +42,7 @@ typedef enum {
 } pred_scarce_t;
 
 
-/** Room that is asked for, and that was granted. */
+/** A request for room, and the room that was granted for it. */
 typedef struct pred_reservation {
     ucs_rcache_pred_subsystem_t subsystem;
     const ucs_rcache_pred_domain_t *domain;  /**< The domain whose limits the room

@@ -38,15 +38,16 @@ static pred_lanes_t *lanes_make(void)
     return lanes;
 }
 
-/* @return a lane without a thread, if this thread has no lane yet; NULL: there is none */
+/* @return a free lane for this thread; NULL: the thread has a lane already, or none is
+ * free in the places where the thread looks */
 static pred_lane_t *free_lane(pred_lanes_t *lanes)
 {
     return (pred_lane_find(lanes) != NULL) ? NULL :
                                              pred_lane_find_of(lanes, 0);
 }
 
-/* Give this thread a lane with this queue. Under the lock. @return whether there was a
- * free one */
+/* Give this thread a free lane, with the given queue. Under the lock. @return 0 if the
+ * thread has a lane already, or no lane is free: then the caller keeps the queue */
 static int
 lane_assign(pred_lanes_t *lanes, const ucs_rcache_pred_dq_t *dq)
 {

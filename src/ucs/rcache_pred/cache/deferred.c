@@ -64,7 +64,7 @@ int pred_unmap(ucs_rcache_pred_t *pred, const ucs_rcache_pred_range_t *unmapped)
     for (extent = ucs_rcache_pred_table_overlap(&pred->table, NULL, unmapped,
                                                 UCS_RCACHE_PRED_RANGE_KNOWN);
          extent != NULL; extent = next) {
-        /* Before the extent gets another place in the tree */
+        /* Find the next extent first: extent_unmap() may move this one in the tree */
         next   = ucs_rcache_pred_table_overlap(&pred->table, extent, unmapped,
                                                UCS_RCACHE_PRED_RANGE_KNOWN);
         found |= extent_unmap(pred, extent, unmapped);
@@ -110,7 +110,7 @@ static void catch_up_with(ucs_rcache_pred_t *pred, unsigned number)
     }
 
     (void)pred_unmap(pred, &pred->deferred.ranges[number]);
-    /* Relaxed: the number is set to 0 after it */
+    /* Relaxed: pred_catch_up() sets the number to 0 afterwards, with release */
     atomic_store_explicit(is_set, 0, memory_order_relaxed);
 }
 

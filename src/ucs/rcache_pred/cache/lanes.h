@@ -138,7 +138,8 @@ static UCS_F_ALWAYS_INLINE pred_lane_t *pred_lane_find(pred_lanes_t *lanes)
     return pred_lane_find_of(lanes, pred_self());
 }
 
-/** @return whether a use that begins now goes straight to the lock. */
+/** @return whether a use that begins now goes straight to the lock. Counts the use if it
+ *          does. */
 static UCS_F_ALWAYS_INLINE int pred_lane_skips(pred_lane_t *lane)
 {
     if (ucs_likely(lane->skips == 0)) {

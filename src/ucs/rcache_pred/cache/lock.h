@@ -20,9 +20,10 @@
  *  more. Without the lock. */
 void pred_give_way(ucs_rcache_pred_t *pred);
 
-/** Spin once more, let other threads run, or sleep for some 50 us, the longer
- *  this thread has waited for another one.
- *  @param [in,out] spins  0 when the wait begins. */
+/** Take one step of a wait for another thread: at first spin, later let other threads run
+ *  now and then, and in the end sleep for some 50 us.
+ *  @param [in,out] spins  Number of steps so far; the caller sets it to 0 when the wait
+ *                         begins. */
 void pred_spin(ucs_rcache_pred_t *pred, unsigned *spins);
 
 /** Wait for the lock, which another thread has, and take it. */

@@ -184,8 +184,9 @@ static int take_held(ucs_rcache_pred_t *pred, const pred_reservation_t *room)
     return held;
 }
 
-/* Take room that fits the node's bounds. Where none is left, a piece may still use the
- * reserve that the node holds for this process. @return whether there was room. */
+/* Take room within the bounds of the node. If they have none left, a piece may still take
+ * room out of the reserve that the node holds for this process. @return whether there was
+ *         room. */
 static int take_node(ucs_rcache_pred_t *pred, pred_reservation_t *room)
 {
     room->held = 0;

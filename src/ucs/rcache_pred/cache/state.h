@@ -199,9 +199,10 @@ typedef struct pred_rounds {
     unsigned                backoff;  /**< How many times as long as the budget
                                            asks for that pause was: each round in
                                            vain doubles the number, from 1 on */
-    int                     found;    /**< Whether this round has decided on a
-                                           region that had time to be given up
-                                           before its next use */
+    int                     found;    /**< Whether this round has decided about a
+                                           region that could be given up and be
+                                           registered again in time for its next
+                                           use */
     ucs_rcache_pred_time_t  reaped;   /**< When stale regions were last found; 0:
                                            never */
     ucs_rcache_pred_time_t  pressed;  /**< Until this time the budget does not
@@ -471,8 +472,8 @@ pred_queue_region(ucs_rcache_pred_timeq_elem_t *elem)
     return ucs_container_of(elem, ucs_rcache_pred_region_t, queue_elem);
 }
 
-/** @return whether a use of the region has begun of which the helper has not
- *          learned yet. Under lock. */
+/** @return whether the region has a use of which the helper has not learned yet: its
+ *          entry will come into the DQ, is there, or was lost. Under lock. */
 static inline int pred_region_has_news(const ucs_rcache_pred_region_t *region)
 {
     return region->begin > region->learned;

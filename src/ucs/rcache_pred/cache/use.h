@@ -38,8 +38,8 @@
 ucs_status_t pred_use_end(ucs_rcache_pred_domain_t *domain, void *memh,
                           ucs_rcache_pred_time_t *begin_p);
 
-/** Call back all who have waited until an invalidated region is deregistered,
- *  and free the list of them. Without the lock. */
+/** Call the callbacks of all waiters for an invalidated region, which is deregistered
+ *  now, and free the waiters. Without the lock. */
 void pred_run_waiters(ucs_rcache_pred_waiter_t *waiters);
 
 
@@ -60,7 +60,7 @@ ucs_status_t pred_invalidate(ucs_rcache_pred_domain_t *domain, void *memh,
  * under the lock.
  */
 
-/** A use that begins. The fast path keeps it in registers, and copies it to
+/** A use that begins. The fast path keeps this structure in registers, and copies it to
  *  memory only where a function that is not inlined needs it. */
 typedef struct pred_use {
     /* What the caller has asked for */

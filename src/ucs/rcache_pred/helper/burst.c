@@ -216,8 +216,8 @@ ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
 
     region->burst = 0;
     if (is_whole) {
-        /* The slice where the region starts does not count: extent->sliced has no uses
-         * that begin there */
+        /* Judge by the slices other than the one where the region starts, since
+         * extent->sliced does not count uses that begin there */
         region->join_doubt = ucs_min(judge(region->join_doubt,
                                            2 * used < others),
                                      JOIN_DOUBT_MAX);

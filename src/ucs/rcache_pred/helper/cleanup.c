@@ -14,8 +14,8 @@
 #include <ucs/sys/math.h>
 
 /*
- * What the helper clears away: stale regions, regions whose entries the DQ has
- * lost, and regions that were not used for long.
+ * What the helper clears away: stale regions, and regions that were not used for long.
+ * Also processes lost regions, of whose last use the DQ has no entry.
  */
 
 /* How many regions a round looks at to find those that can be forgotten */

@@ -97,8 +97,8 @@ static void region_keep(ucs_rcache_pred_t *pred,
                          region->forecast.expiry);
 }
 
-/* Keep a region that stands for slices while the burst of their uses goes on.
- * @return whether it does. */
+/* Keep a region that stands for slices while the burst of their uses goes on. @return
+ * whether the burst goes on; if not, the caller decides about the region. */
 static int region_awaits_slices(ucs_rcache_pred_t *pred,
                                 ucs_rcache_pred_region_t *region,
                                 ucs_rcache_pred_time_t now)
@@ -152,8 +152,8 @@ static void look_ahead(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region
     pred->rounds.found |= next->in_time;
 }
 
-/* Whether to keep a region that is registered: there is no time to give it up, or no
- * budget. Under lock. */
+/* Whether to keep a region: it is registered, and there is no time to give it up, or no
+ * budget. If there are both, the cost is spent here. Under lock. */
 static int should_keep(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                        const outlook_t *next)
 {

@@ -172,8 +172,8 @@ ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
                                       ucs_rcache_pred_region_t *region,
                                       ucs_rcache_pred_time_t now);
 
-/** @return whether to part the slices that a region stands for, which is not
- *          registered any more. */
+/** @return whether to part the slices that a region stands for, now that the region is to
+ *          be given up: too many bursts have used only a part of them. */
 int pred_should_part(const ucs_rcache_pred_region_t *region);
 
 /** Let a region that is on no queue stand for itself alone from now on, if it
@@ -283,8 +283,8 @@ void pred_enqueue_registration(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_time_t deadline,
                                const ucs_rcache_pred_times_t *times);
 
-/** Put the region on the awaited list: its use is awaited until @a expiry, or
- *  somewhat longer. */
+/** Put the region on the awaited list until @a expiry, but for AWAIT_MIN (queue.c) at
+ *  least. Then the helper decides about the region again. */
 void pred_enqueue_awaited(ucs_rcache_pred_t *pred,
                           ucs_rcache_pred_region_t *region,
                           ucs_rcache_pred_time_t now,

@@ -97,8 +97,8 @@ ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred);
 
 /* cleanup.c
  *
- * What the helper clears away: stale regions, those whose entries the DQ has
- * lost, and those that nobody has used for long.
+ * What the helper clears away: stale regions, and regions that nobody has used for long.
+ * Also what it does about lost regions, of whose last use the DQ has no entry.
  */
 
 /** Deregister and forget at most @a steps stale regions. @return whether more stale
@@ -125,8 +125,8 @@ int pred_collect_garbage(ucs_rcache_pred_t *pred);
 
 /* times.c
  *
- * What the helper's work takes: as it was measured, and as it is fitted for a
- * region.
+ * How long the helper's work takes: the measured steps, and registrations by their fitted
+ * costs.
  */
 
 /** Get the times that the helper's work takes for one registration of a range,

@@ -73,7 +73,7 @@ typedef struct {
 
 
 /* Whether a region that is not busy could be joined with others: its next use is
- * predicted, as some before were. Under lock. */
+ * predicted, and enough of the last predictions were right. Under lock. */
 static int is_ready(const ucs_rcache_pred_region_t *region,
                     ucs_rcache_pred_time_t now)
 {
@@ -332,7 +332,8 @@ static int is_unchanged(const slices_t *slices)
     return 1;
 }
 
-/* Let the leader stand for all slices. @return whether it does. */
+/* Let the leader stand for all slices. @return 0 if the slices have changed: then nothing
+ * was done. */
 static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
 {
     ucs_rcache_pred_region_t *leader = slices->leader;

@@ -8,8 +8,8 @@
 
 /*
  * Who does the helper's work: its thread, or the program's threads between
- * communications. seat.c changes the mode, and so does poll.c when the thread
- * does not get to its work.
+ * communications. seat.c changes the mode, and so does poll.c when the helper thread gets
+ * no processor.
  */
 
 

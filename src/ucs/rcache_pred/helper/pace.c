@@ -54,8 +54,7 @@ void pred_pace_init(ucs_rcache_pred_t *pred)
     pred->rounds.poll_interval = POLL_MAX; /* No period is known yet */
 }
 
-/* Take all regions off the registration queue. Each is registered by its next
- * use. */
+/* Take all regions off the registration queue. The next use of each will register it. */
 static void clear_rq(ucs_rcache_pred_t *pred)
 {
     ucs_rcache_pred_timeq_elem_t *elem;
@@ -126,8 +125,8 @@ poll_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     return UCS_RCACHE_PRED_TIME_INF;
 }
 
-/* Whether other processes of the node could ask for regions that are registered
- * but idle here */
+/* Whether other processes of the node might ask this one for room, and this one has
+ * regions to give up for them */
 static int may_be_asked(ucs_rcache_pred_t *pred)
 {
     return (pred->params.node != NULL) &&

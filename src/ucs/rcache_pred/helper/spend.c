@@ -236,8 +236,8 @@ static unsigned next_backoff(const ucs_rcache_pred_t *pred)
            rounds->backoff : ucs_min(2 * rounds->backoff, BACKOFF_MAX);
 }
 
-/* Put off the next look at entries by the pause that the budget asks for after a round of
- * this cost */
+/* After a round of this cost, put off the next look at entries by the pause that the
+ * budget asks for */
 static void put_off(ucs_rcache_pred_t *pred, double cost, ucs_rcache_pred_time_t now)
 {
     pred_rounds_t *rounds = &pred->rounds;

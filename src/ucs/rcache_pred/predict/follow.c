@@ -57,7 +57,7 @@ int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
     ucs_rcache_pred_site_t *site;
     unsigned num, i;
 
-    /* Knowledge of the region itself counts for more */
+    /* The region's own intervals tell more than a precedent */
     if (forecast->history.count > 0) {
         return 0;
     }

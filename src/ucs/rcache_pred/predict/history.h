@@ -65,8 +65,8 @@ typedef struct ucs_rcache_pred_history {
                                             the shortest interval */
     uint8_t                longer;     /**< How many of the last intervals, in a
                                             row, were alike and much longer than
-                                            the period; as yet too few for a new
-                                            period */
+                                            the period; back to 0 once they are
+                                            enough for a new period */
     uint8_t                streak;     /**< How many of the last intervals, in a
                                             row, were as predicted: as long as
                                             the period at that time, or longer by

@@ -93,8 +93,8 @@ static void abandon(ucs_rcache_pred_precedent_t *precedent)
     ucs_list_head_init(&precedent->waiting);
 }
 
-/* Find the precedent of a way of use, or let it replace the precedent of its
- * set whose last addition is longest ago */
+/* Find the precedent of a way of use. If there is none, make one, in place of the
+ * precedent of the same set to which an interval was last added longest ago */
 static ucs_rcache_pred_precedent_t *
 get(ucs_rcache_pred_precedent_table_t *table, uint64_t way)
 {

@@ -160,9 +160,9 @@ int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
  *  one region. */
 #define UCS_RCACHE_PRED_PRECEDENT_RETRY 64
 
-/* Precedents are kept in SETS sets of WAYS precedents each, by the hash of the
- * way of use. A new precedent replaces the one of its set whose last addition
- * is longest ago. */
+/* Precedents are kept in SETS sets of WAYS precedents each. The hash of a way of use says
+ * in which set its precedent is. A new precedent replaces the one of its set to which an
+ * interval was last added longest ago. */
 #define UCS_RCACHE_PRED_PRECEDENT_SETS 256
 #define UCS_RCACHE_PRED_PRECEDENT_WAYS 4
 
@@ -174,8 +174,9 @@ typedef struct ucs_rcache_pred_precedent {
                                          0: none is here */
     uint64_t               added;   /**< Value of the table's additions at the
                                          last addition to this precedent */
-    ucs_list_link_t        waiting; /**< Links that wait for the next interval: the
-                                         longest waiting link comes first */
+    ucs_list_link_t        waiting; /**< Links of forecasts that wait until they can
+                                         follow this precedent: the one that has
+                                         waited longest comes first */
     uint64_t               count;   /**< How many intervals there were */
     unsigned               credit;  /**< Number of regions that may follow */
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];

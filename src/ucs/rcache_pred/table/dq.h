@@ -64,7 +64,8 @@ ucs_status_t ucs_rcache_pred_dq_init(ucs_rcache_pred_dq_t *dq, unsigned size);
 /** Free the memory of a queue. */
 void ucs_rcache_pred_dq_cleanup(ucs_rcache_pred_dq_t *dq);
 
-/** @return the entry that the next one overwrites; NULL: there is room for it. */
+/** @return the entry that the next new entry overwrites; NULL: there is room for a new
+ *          one. */
 static inline const ucs_rcache_pred_dq_entry_t *
 ucs_rcache_pred_dq_next_dropped(const ucs_rcache_pred_dq_t *dq)
 {

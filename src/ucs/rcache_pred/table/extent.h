@@ -56,8 +56,8 @@ typedef struct ucs_rcache_pred_waiter {
  * ahead and flags without the lock.
  */
 typedef struct ucs_rcache_pred_extent {
-    /* A hit reads the fields from here to claims: they fill the cache line that the
-     * region begins with its start */
+    /* A hit reads the fields from here to claims. They fill the rest of the region's
+     * second cache line, after region->start and region->generation */
     struct ucs_rcache_pred_domain  *domain;     /**< Constant */
     ucs_rcache_pred_range_t        range;       /**< The registered range, or the
                                                      last one that was registered or
@@ -72,10 +72,10 @@ typedef struct ucs_rcache_pred_extent {
                                                      use. A use whose flags
                                                      differ writes its own */
     uint8_t                        state;       /**< One of the states above */
-    uint8_t                        stale;       /**< Not 0: memory of it was
+    uint8_t                        stale;       /**< Not 0: a part of its memory was
                                                      unmapped, or it was
-                                                     invalidated. No new use is
-                                                     served */
+                                                     invalidated. It serves no
+                                                     new use */
     uint8_t                        ahead;       /**< Not 0: registered by the
                                                      helper, and not used
                                                      since */

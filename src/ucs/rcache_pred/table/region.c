@@ -79,7 +79,8 @@ ucs_status_t ucs_rcache_pred_table_init(ucs_rcache_pred_table_t *table)
 {
     ucs_status_t status;
 
-    /* Two cache lines for hits, and one for each extent that a search passes by */
+    /* The fields of hits fill two cache lines, and those that a search reads of each
+     * extent that it passes by fill one */
     UCS_STATIC_ASSERT(ucs_offsetof(ucs_rcache_pred_region_t, start) == 64);
     UCS_STATIC_ASSERT(ucs_offsetof(ucs_rcache_pred_region_t, extent.memh_link) == 128);
     UCS_STATIC_ASSERT(ucs_offsetof(ucs_rcache_pred_region_t, extent.tree_node) == 192);
@@ -187,7 +188,7 @@ ucs_status_t ucs_rcache_pred_room_alloc(ucs_rcache_pred_room_t *room)
     if (room->wants_chunk) {
         room->chunk = alloc_chunk(room->large_chunk);
         if ((room->chunk == NULL) && room->large_chunk) {
-            /* A process whose memory is limited may still have a few pages */
+            /* Try a small chunk: a process whose memory is limited may still get that */
             room->chunk = alloc_chunk(0);
         }
         if (room->chunk == NULL) {

@@ -386,7 +386,8 @@ ucs_rcache_pred_region_t *
 ucs_rcache_pred_table_from(const ucs_rcache_pred_table_t *table,
                            uintptr_t start);
 
-/** @return the region after @a region in that order, or NULL. */
+/** @return the region after @a region in the order of the starts of known ranges, or
+ *          NULL. */
 ucs_rcache_pred_region_t *
 ucs_rcache_pred_region_next(ucs_rcache_pred_region_t *region);
 
@@ -412,7 +413,8 @@ ucs_rcache_pred_start_bucket(const ucs_rcache_pred_table_t *table,
 /** @return the index of a handle in a memo. */
 static inline unsigned ucs_rcache_pred_memo_place(const void *memh)
 {
-    /* The high bits of one product will do: if they collide, the buckets know */
+    /* A cheap hash is enough: if two handles have the same index, the extent of one of
+     * them is found in the buckets */
     return ucs_hash_word((uintptr_t)memh) >>
            (64 - UCS_RCACHE_PRED_MEMO_BITS);
 }

@@ -8,7 +8,7 @@
 
 #include <ucs/sys/math.h>
 
-/* How many regions are brought up to date while the lock is held once */
+/* How many ranks are brought up to date under one hold of the lock */
 #define RANK_STEPS 64
 
 /* How many extents a search for the victim of one domain looks at. If it finds none, the
