@@ -259,8 +259,8 @@ static ucs_status_t use_acquire(pred_use_t *use)
     }
 
     if ((use->region != NULL) && extent_serves(&use->region->extent, use)) {
-        /* If the use did not wait, it counts as a hit: the region starts elsewhere than the
-         * use, or another thread has registered it since the fast path looked */
+        /* If the use did not wait, it counts as a hit: the region starts elsewhere than
+         * the use, or another thread has registered it since the fast path looked */
         if (use->waited == 0) {
             ++pred->stats.hits;
             use->result = UCS_RCACHE_PRED_RESULT_HIT;

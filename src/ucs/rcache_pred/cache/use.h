@@ -29,9 +29,9 @@
 /**
  * End a use, and tell the helper. Without the lock.
  *
- * @param [out] begin_p  When the first of the uses of the region began that had come
- *                       one upon another and have all ended now; written if UCS_OK is
- *                       returned.
+ * * @param [out] begin_p  Begin of the use that found the region idle: since then the
+ *                       region was in use without a break, until this use has ended.
+ *                       Written if UCS_OK is returned.
  * @return UCS_INPROGRESS, which is a success, if other uses of the region are still
  *         under way, or the region is guarded; else as @ref ucs_rcache_pred_end.
  */
