@@ -148,7 +148,8 @@ typedef enum {
 typedef struct ucs_rcache_pred_params {
     const ucs_rcache_pred_ops_t *ops;
     void                        *arg;         /**< Passed to now, wait, wake,
-                                                   seat, yield and publish */
+                                                   seat, yield, publish and
+                                                   busy */
     const ucs_rcache_pred_sink_t *sink;       /**< Receives the events of the
                                                    cache; NULL: nobody does */
     ucs_rcache_pred_policy_t    policy;       /**< Any but LEAVE_PINNED, under

@@ -53,7 +53,7 @@
  *  lane. */
 #define PRED_LANE_PROBES 4
 
-/** Threads get lanes after so many uses each by another thread than the use before. */
+/** After so many changes of the thread from one use to the next, threads get lanes. */
 #define PRED_LANES_TURNS 64
 
 /** A region belongs to the lane of a thread after so many uses in a row by that

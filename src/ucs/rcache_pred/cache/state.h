@@ -248,10 +248,10 @@ typedef struct pred_rounds {
                                            the DQ */
     ucs_rcache_pred_time_t  next;     /**< When the next round shall begin, as
                                            the last round has decided */
-    ucs_rcache_pred_time_t  urgent;   /**< Until this time uses are expected to
-                                           end whose regions will then be
-                                           deregistered; the DQ is looked at
-                                           more often until then */
+    ucs_rcache_pred_time_t  urgent;   /**< Until this time, uses are expected to
+                                           end after which the helper deregisters
+                                           their regions: until then it looks at
+                                           the DQ more often */
     ucs_rcache_pred_time_t  poll_interval; /**< How long to wait from one look
                                            at the DQ to the next, until the time
                                            in urgent */

@@ -11,10 +11,10 @@
 
 /** @file known.h
  *
- * Which memory an extent stands for: its registered range; its known range, which has all
- * bytes that ever were registered and were not unmapped since; and the range to register
- * ahead of the next use of its region. And a search for extents that share memory with a
- * range. The caller holds the lock of the cache, unless a comment says otherwise.
+ * * Which memory an extent stands for: its registered range; its known range, any part of
+ * which may be registered later (extent.h); and the range to register ahead of the next
+ * use of its region. And a search for extents that share memory with a range. The caller
+ * holds the lock of the cache, unless a comment says otherwise.
  */
 
 /** Make an IDLE extent REGISTERING, for a range and an access, see @ref
