@@ -115,8 +115,8 @@ ucs_status_t ucs_rcache_trace_load(const char *path,
 ucs_status_t ucs_rcache_trace_load_fd(int fd, const char *name, size_t max_size,
                                       ucs_rcache_trace_t **trace_p);
 
-/** Load a trace in memory, as ucs_rcache_trace_load() does. @a name is for
- *  messages. */
+/** As ucs_rcache_trace_load(), but the contents of the file, in either form, are the
+ *  @a size bytes at @a data. Messages call the file @a name. */
 ucs_status_t ucs_rcache_trace_parse(const char *name, const void *data,
                                     size_t size, ucs_rcache_trace_t **trace_p);
 

@@ -114,7 +114,7 @@ typedef struct ucs_rcache_pred_procstat {
 
 
 /**
- * Read the line of /proc/PID/stat. Pure.
+ * Parse the text of a line of /proc/PID/stat. Pure.
  *
  * @return UCS_ERR_INVALID_PARAM if the text is no such line.
  */

@@ -116,7 +116,8 @@ static const char *member(const char *object, const char *name, size_t length)
     return NULL;
 }
 
-/* @return the member at a path, such as "policies.predict.uses", or NULL. */
+/* @return the value of the member at a path, such as "policies.predict.uses"; NULL: there is
+ * no such member. */
 static const char *value_find(const char *object, const word_t *path)
 {
     const char *p   = path->text;

@@ -158,8 +158,8 @@ void ucp_fh_entry_unreap(ucp_fh_request_t *owner)
     ucp_fh_entry_t *entry = ucs_list_tail(&owner->reaped, ucp_fh_entry_t,
                                           link);
 
-    /* Put the entry back where ucp_fh_entry_reap() took it: it is the oldest one of the
-     * victim FIFO */
+    /* Put the entry back at the head of the victim FIFO, where ucp_fh_entry_reap() took the
+     * entry from: it is older than all entries there */
     ucs_list_del(&entry->link);
     ucs_list_add_head(&peer->fifo, &entry->link);
     entry->is_listed = 1;

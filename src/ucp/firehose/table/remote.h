@@ -126,7 +126,7 @@ typedef struct ucp_fh_entry {
                                            uncommitted or reaped; else NULL */
     void                 *key;        /**< If present: the caller's key, see
                                            ucp_fh_answer_t */
-    /** In a list. Uncommitted: ucp_fh_request_t::fresh; pending and not sent:
+    /** The entry's place in one list, which depends on its state. Uncommitted: ucp_fh_request_t::fresh; pending and not sent:
      *  ucp_fh_peer_t::to_pin; listed: ucp_fh_peer_t::fifo; reaped:
      *  ucp_fh_request_t::reaped; given back and not sent:
      *  ucp_fh_peer_t::to_unpin; given back and sent: ucp_fh_remote_t::dead. Else in no

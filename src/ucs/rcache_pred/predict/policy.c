@@ -48,8 +48,10 @@ ucs_rcache_pred_cost_estimate(const ucs_rcache_pred_cost_t *cost, size_t pages)
  * are registered for the whole burst, and while the helper registers all of them. */
 #define JOIN_FREE     3
 
-/* Slices are joined at a cost of memory only if they are idle afterwards for
- * this many times the length of their burst */
+/* Slices are parts of a buffer that are used one after the other, in a burst. Where joining
+ * them costs memory, since the burst is too long for JOIN_FREE, the slices are joined only
+ * if the time until their next uses is this many times the length of the burst, or more:
+ * then a wrong decision costs little */
 #define JOIN_PAUSE    8
 
 #define RESERVE_SHARE 16

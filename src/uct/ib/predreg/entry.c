@@ -222,9 +222,10 @@ static void iface_opened(uct_md_h md, uct_worker_h worker, uct_iface_h iface)
     uct_predreg_iface_opened(&uct_predreg_core, md, worker, iface);
 }
 
-/* The hooks look up UCT's domain in the table of domains. A call for a domain outside of
- * the table is passed on to UCX unchanged, except for the end of a use that a forked
- * child has inherited (uct_predreg_unknown_mem_dereg()) */
+/* Each hook below looks up UCT's domain (md) in the table of domains. If the domain is not
+ * there, a registration goes to UCX unchanged, and mkey_begin(), md_enter() and md_leave()
+ * do nothing. A deregistration goes to UCX, too, unless it is of a handle that a forked
+ * child has inherited: see uct_predreg_unknown_mem_dereg() */
 
 static ucs_status_t mem_reg(uct_md_h md, void *address, size_t length,
                             unsigned flags, uct_predreg_purpose_t purpose,

@@ -178,7 +178,8 @@ find_slot(uct_predreg_eager_context_t *context, const void *address,
     }
 }
 
-/* Find out all facts about an endpoint, and remember them */
+/* Look up an endpoint's context and, for each kind of message, the lengths to handle, and
+ * remember them in @a known */
 static UCS_F_NOINLINE void
 find_ep(uct_predreg_sender_t *sender, uct_predreg_sender_ep_t *known,
         ucp_ep_h ep, ucp_worker_h worker)

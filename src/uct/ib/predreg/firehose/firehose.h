@@ -25,8 +25,8 @@ extern const uct_predreg_addon_t uct_predreg_firehose_addon;
 /** @param [in] domains  In how many managed domains each byte is registered. 0: in all
  *                       managed domains of the process.
  *  @return how many bytes Firehose may pin within the bounds of the process and of the
- *          node, if this process registers nothing else, and each other rank of the job
- *          on the node takes the same share; UINT64_MAX: there are no bounds, or no
+ *          node, if this process registers nothing else, and if each other rank of the
+ *          job on the node takes as much as this one; UINT64_MAX: there are no bounds, or no
  *          managed domains. */
 uint64_t uct_predreg_firehose_room(uct_predreg_core_t *core, unsigned domains);
 

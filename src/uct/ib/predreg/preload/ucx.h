@@ -87,10 +87,10 @@ void predreg_keep_library(const void *address);
  */
 int predreg_is_cores_ucx(const void *caller);
 
-/** @return whether the loader, if it loaded a library now that depends on @a library,
- *          would bind the calls of @a name to the function in @a library. Else the loader
- *          would find another function of the name first: in the program, or in a library
- *          whose names all others see. */
+/** @return whether a library that is linked with @a library, and would be loaded now, would
+ *          call the function @a name of @a library. If not, the loader finds another
+ *          function of the name first: in the program, or in a library of global scope, as
+ *          LD_PRELOAD and RTLD_GLOBAL give. */
 int predreg_is_bound_to(const char *library, const char *name);
 
 /** Length of the beginning of a name that tells which library of UCX has the function:
