@@ -27,9 +27,11 @@ BEGIN_C_DECLS
  * table.
  */
 
-/** Go through an array by a pointer to its elements. */
+/** Go through an array by a pointer to its elements. The address of an empty array may be NULL,
+ *  to which C adds nothing, not even 0. */
 #define predreg_for_each(_element, _array, _num) \
-    for ((_element) = (_array); (_element) < (_array) + (_num); ++(_element))
+    for ((_element) = (_array); \
+         ((_num) > 0) && ((_element) < (_array) + (_num)); ++(_element))
 
 
 /** Define a function for qsort(), which sorts structures in the ascending order of some
