@@ -228,28 +228,6 @@ TEST_F(test_cleanup, garbage_is_collected_before_sleep)
     EXPECT_LE(m_pred->table.count, 16u);
 }
 
-/* A buffer in two domains is two regions of one start, here in use at all times */
-TEST_F(test_cleanup, regions_of_one_start_do_not_stop_the_hand)
-{
-    static constexpr unsigned KNOWN = 16;
-
-    m_params.known_regions = KNOWN;
-    recreate();
-    domain_t *other = new_domain("other");
-    void *first     = begin(buffer(0), PAGE);
-    void *second    = begin(buffer(0), PAGE, 0, other);
-    for (unsigned i = 0; i < 3; ++i) {
-        for (unsigned b = 1; b <= 3 * KNOWN; ++b) {
-            use(buffer(b), PAGE, USEC);
-        }
-    }
-
-    run_until_asleep();
-    EXPECT_LE(m_pred->table.count, KNOWN + 2);
-    end(first);
-    end(second, other);
-}
-
 TEST_F(test_cleanup, predicted_regions_are_not_garbage)
 {
     m_params.known_regions = 16;
