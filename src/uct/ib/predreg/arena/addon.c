@@ -290,15 +290,16 @@ static void domain_opened(uct_predreg_core_t *core, uct_predreg_domain_t *domain
 {
     uct_predreg_arena_t *arena;
     const char *reason;
-    int number;
+    int number, is_safe;
 
     if ((core->knobs.arena == 0) || (domain->cache == NULL)) {
         return;
     }
 
+    is_safe = is_safe_to_fork(component);
     if (!is_tried) {
         is_tried = 1;
-        reason   = !is_safe_to_fork(component) ?
+        reason   = !is_safe ?
                    "children would lack its memory, as this kernel does not copy "
                    "registered memory for them" : create(core);
         is_made  = (reason == NULL);
@@ -307,7 +308,7 @@ static void domain_opened(uct_predreg_core_t *core, uct_predreg_domain_t *domain
         }
     }
 
-    if (!is_made || !is_safe_to_fork(component)) {
+    if (!is_made || !is_safe) {
         return;
     }
 
@@ -456,8 +457,10 @@ static void count(uct_predreg_core_t *core, ucs_rcache_pred_snapshot_t *snapshot
 
 static int alter(const void *address, size_t length, int prot)
 {
-    (void)inner_alter(address, length, prot);
-    return uct_predreg_arena_events_alter(&events, address, length);
+    int error = inner_alter(address, length, prot);
+
+    return (error != 0) ? error :
+                          uct_predreg_arena_events_alter(&events, address, length);
 }
 
 static void
