@@ -10,7 +10,8 @@
 
 #define HAS(_part) TRACE_HAS_##_part
 
-/* A field of a record, named after its member of the record's structure */
+/* A row of a table of fields: the name of the field is that of the member which has the value
+ * in the structure of the record */
 #define FIELD(_record, _member, _form, _style) \
     { \
         .name   = #_member, \

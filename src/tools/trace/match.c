@@ -11,7 +11,7 @@
 #include <ucs/sys/math.h>
 
 
-/* Hash table with ids of regions; the key is the address and the domain of a region */
+/* Hash table that gives the id of a region for its address and domain */
 KHASH_INIT(match_ids, predreg_pair_t, uint64_t, 1, PREDREG_PAIR_HASH,
            PREDREG_PAIR_EQUAL)
 

@@ -110,7 +110,8 @@ void predreg_host_read_version(char *text, char *version, unsigned max);
 /** Time limit of the probe, ms. If the probe takes longer, UCX hangs in it. */
 #define PREDREG_PROBE_TIMEOUT   60000
 
-#define PREDREG_PROBE_TEXT      1024 /* Size of a text; longer texts are cut off */
+/** Room for a text that the probe reports, bytes. The end of a longer text is cut off. */
+#define PREDREG_PROBE_TEXT      1024
 
 #define PREDREG_PROBE_DELIVERED "delivered"
 

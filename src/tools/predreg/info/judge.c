@@ -123,7 +123,8 @@ static void judge_installation(const predreg_facts_t *facts,
     }
 }
 
-/* Judge UCX without the library. @return whether the probe could look at UCX. */
+/* Add the problems that UCX has by itself, whether the library is loaded or not. @return whether
+ * the probe could look at UCX */
 static int judge_ucx(const predreg_facts_t *facts,
                      predreg_problems_t *problems)
 {

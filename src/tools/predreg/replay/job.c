@@ -75,7 +75,7 @@ static predreg_replay_result_t *add_result(predreg_job_t *job, unsigned index)
     return &results[job->num_ranks];
 }
 
-/* Drop the results of the next rank, since the rank will not be added */
+/* Free the results of the rank that is not added, so that the job is as before the rank */
 static void drop_next(predreg_job_t *job)
 {
     unsigned index;

@@ -199,7 +199,7 @@ static predreg_look_t look_denied(const look_t *look)
                    look->pid, strerror(errno));
 }
 
-/* Read the counters in a file whose name says that it has counters */
+/* Read the live counters of a process from an open file with the name of such counters */
 static predreg_look_t look_page(const look_t *look, int fd)
 {
     predreg_stat_proc_t *proc           = look->proc;

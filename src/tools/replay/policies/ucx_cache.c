@@ -71,7 +71,8 @@ typedef struct model {
 } model_t;
 
 
-/* Let the program deregister a region that no use can find, and wait for it */
+/* Deregister a region that no use can find any more. The thread of the program does that for UCX:
+ * the program goes on when the deregistration has ended */
 static void dereg(model_t *model, region_t *region)
 {
     model->now = predreg_ucx_dereg_region(&model->dereg, region, model->now);
@@ -218,7 +219,8 @@ static void model_unmap(void *arg, const predreg_unmap_t *unmap, uint64_t now)
         return;
     }
 
-    /* UCX looks at the limit before it adds the regions of the present unmap */
+    /* UCX compares the bytes of earlier unmaps with the limit, and adds those of the present
+     * unmap afterwards */
     for (i = 0; i < model->timeline->num_domains; ++i) {
         if (model->caches[i].unreleased > MAX_UNRELEASED) {
             clean(model, now);

@@ -157,13 +157,17 @@ typedef struct pred_absence {
 } pred_absence_t;
 
 
-/** A region at which a later round goes on. */
+/** A region at which a later round goes on. Written in rounds, under helper_mutex. */
 typedef struct pred_hand {
-    uintptr_t                start;      /**< Where the region started; the region
-                                              may be gone. 0: the first region */
-    ucs_rcache_pred_region_t *region;    /**< One of those that start there, as
-                                              buffers do that two domains use */
-    uint64_t                 generation; /**< Of the region, see region.h */
+    uintptr_t                start;      /**< Start of the known range of the region
+                                              when the hand was set; 0: the hand
+                                              is at the first region */
+    ucs_rcache_pred_region_t *region;    /**< The region. A buffer that two domains
+                                              use is two regions of one start, so
+                                              that the start alone does not tell */
+    uint64_t                 generation; /**< Generation of the region when the hand
+                                              was set. Another one now: the region
+                                              is gone */
 } pred_hand_t;
 
 

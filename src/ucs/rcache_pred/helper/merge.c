@@ -23,8 +23,8 @@
  * worth its time now becomes worth more the longer the process runs */
 #define LOOK_EVERY 10000000
 
-/* A kept region, and all others to merge with it: those that overlap or touch it, those
- * that overlap or touch one of these, and so on */
+/* A group of regions to merge: a kept region, the regions that overlap or touch it, and, step by
+ * step, the regions that overlap or touch a region of the group */
 typedef struct {
     ucs_rcache_pred_range_t range; /* From the first to the last byte of all of them */
     uint64_t                bytes; /* Sum of the bytes that each of them has pinned */

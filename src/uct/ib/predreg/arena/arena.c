@@ -249,7 +249,8 @@ void uct_predreg_arena_destroy(uct_predreg_arena_t *arena)
     (void)uct_predreg_system_munmap(arena, arena->size);
 }
 
-/* If memory is short, deregister all slabs whose registration nobody uses */
+/* If processes wait for memory, deregister all slabs in which no use is under way, so that the
+ * kernel can take their pages */
 static void
 give_if_short(uct_predreg_arena_t *arena, ucs_rcache_pred_time_t now)
 {

@@ -183,7 +183,8 @@ static int advise_live(uct_predreg_served_t *served,
     case MADV_POPULATE_READ:
     case MADV_POPULATE_WRITE:
     case MADV_COLLAPSE:
-        /* The kernel may follow this advice: it leaves pinned pages where they are */
+        /* The arena lets the kernel follow this advice, since the kernel leaves pinned pages
+         * where they are */
         return 0;
     case MADV_NORMAL:
     case MADV_RANDOM:

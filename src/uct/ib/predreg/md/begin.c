@@ -44,7 +44,8 @@ static void purge(uct_predreg_core_t *core)
     uct_predreg_leave();
 }
 
-/* Deregister all memory without a present use: of add-ons, and of the cache */
+/* Deregister all memory that no use needs at present, so that the system has room: first
+ * memory of add-ons, then of the cache */
 static void give_all(uct_predreg_core_t *core)
 {
     while (give_way(core)) {
@@ -270,7 +271,7 @@ static unsigned use_kind(uct_predreg_may_t may)
     }
 }
 
-/* Leave a use in a watched domain to UCX's own cache */
+/* Let UCX's own cache register memory in a watched domain, and tell the observer of the use */
 static UCS_F_NOINLINE ucs_status_t
 watched_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
                 uct_predreg_may_t may, uct_mem_h *memh_p)
