@@ -190,8 +190,10 @@ typedef struct pred_rounds {
                                            this round */
     ucs_rcache_pred_time_t  outside_step;  /**< Value of outside at the begin of
                                            this step of the round */
-    ucs_rcache_pred_time_t  busy_begin;  /**< Processor time of the thread at the
-                                           begin of this round */
+    ucs_rcache_pred_time_t  busy_begin;  /**< Processor time of the helper thread, or
+                                           the time, at the begin of this round */
+    int                     by_thread;   /**< Whether the helper thread does this
+                                           round, and not the program */
     ucs_rcache_pred_time_t  merge_after; /**< Before this time no regions are
                                               merged, see helper/merge.c */
     ucs_rcache_pred_time_t  quiet_until; /**< Before this time there is no

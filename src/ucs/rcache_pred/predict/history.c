@@ -138,7 +138,9 @@ static ucs_rcache_pred_time_t
 history_interval(const ucs_rcache_pred_history_t *history, unsigned back,
                  unsigned depth)
 {
-    return history->intervals[(history->next + depth - 1 - back) % depth];
+    unsigned place = history->next + depth - 1 - back; /* Less than 2 depth */
+
+    return history->intervals[(place < depth) ? place : (place - depth)];
 }
 
 /* Find the shortest, the median and the longest of the recent intervals */
@@ -253,7 +255,8 @@ static void add_interval(ucs_rcache_pred_history_t *history,
     }
 
     history->intervals[history->next] = interval;
-    history->next                     = (history->next + 1) % depth;
+    history->next                     = (history->next + 1 < depth) ?
+                                        (history->next + 1) : 0;
     if (history->count < UINT8_MAX) {
         ++history->count;
     }
