@@ -188,8 +188,8 @@ typedef struct pred_rounds {
                                            themselves are charged without it */
     ucs_rcache_pred_time_t  outside_begin; /**< Value of outside at the begin of
                                            this round */
-    ucs_rcache_pred_time_t  outside_step;  /**< Value of outside at the begin of
-                                           this step of the round */
+    ucs_rcache_pred_time_t  now;      /**< When this step of the round has begun */
+    ucs_rcache_pred_time_t  outside_step;  /**< Value of outside at that time */
     ucs_rcache_pred_time_t  busy_begin;  /**< Processor time of the helper thread, or
                                            the time, at the begin of this round */
     int                     by_thread;   /**< Whether the helper thread does this

@@ -56,14 +56,13 @@ static void answer_node(ucs_rcache_pred_t *pred)
 /* Process one entry of the DQ, if there is one. @return whether there was */
 static int dq_step(ucs_rcache_pred_t *pred)
 {
-    pred_rounds_t *rounds        = &pred->rounds;
-    ucs_rcache_pred_time_t begin = pred_step_begin(pred);
+    pred_rounds_t *rounds = &pred->rounds;
     int is_current = 0, is_news = 0;
     ucs_rcache_pred_dq_entry_t entry;
     int found;
 
     rounds->has_lost = 0;
-    if (!pred_spend_may_look(pred, begin)) {
+    if (!pred_spend_may_look(pred, rounds->now)) {
         return 0;
     }
 
@@ -79,10 +78,10 @@ static int dq_step(ucs_rcache_pred_t *pred)
     }
 
     rounds->fed        = rounds->last;
-    rounds->last_entry = begin;
+    rounds->last_entry = rounds->now;
     if (is_current) {
         pred_process_dq_entry(pred, &entry, is_news);
-        pred_step_end(pred, &rounds->times.dq_item, begin);
+        pred_step_end(pred, &rounds->times.dq_item);
     }
     return 1;
 }
@@ -91,23 +90,25 @@ static int dq_step(ucs_rcache_pred_t *pred)
  * budget to look. @return whether there was a region to process */
 static int lost_step(ucs_rcache_pred_t *pred)
 {
-    return pred->rounds.has_lost &&
-           pred_spend_may_look(pred, pred_now(pred)) &&
-           pred_process_lost(pred);
+    if (!pred->rounds.has_lost || !pred_spend_may_look(pred, pred->rounds.now) ||
+        !pred_process_lost(pred)) {
+        return 0;
+    }
+
+    pred_step_begin(pred);
+    return 1;
 }
 
 /* Process the head of the registration queue, if it is due. @return whether it
  * was */
 static int rq_step(ucs_rcache_pred_t *pred)
 {
-    ucs_rcache_pred_time_t begin = pred_step_begin(pred);
-
-    if (pred_rq_due_time(pred) > begin) {
+    if (pred_rq_due_time(pred) > pred->rounds.now) {
         return 0;
     }
 
     pred_process_rq_head(pred);
-    pred_step_end(pred, &pred->rounds.times.rq_item, begin);
+    pred_step_end(pred, &pred->rounds.times.rq_item);
     return 1;
 }
 
@@ -115,14 +116,15 @@ static int rq_step(ucs_rcache_pred_t *pred)
  * was */
 static int awaited_step(ucs_rcache_pred_t *pred)
 {
-    ucs_rcache_pred_time_t now = pred_now(pred);
+    pred_rounds_t *rounds = &pred->rounds;
 
-    if ((ucs_rcache_pred_timeq_first(&pred->rounds.awaited) > now) ||
-        !pred_spend_may_look(pred, now)) {
+    if ((ucs_rcache_pred_timeq_first(&rounds->awaited) > rounds->now) ||
+        !pred_spend_may_look(pred, rounds->now)) {
         return 0;
     }
 
     pred_process_awaited_head(pred);
+    pred_step_begin(pred);
     return 1;
 }
 
@@ -183,6 +185,7 @@ ucs_rcache_pred_time_t pred_helper_round(ucs_rcache_pred_t *pred,
 
     round_begin(pred);
     more = pred_reap_stale(pred, steps);
+    pred_step_begin(pred);
 
     /* The queues take turns, so that none of them makes the others late. The number of
      * turns is bounded, since another thread may be waiting for helper_mutex */

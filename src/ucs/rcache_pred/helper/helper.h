@@ -143,15 +143,14 @@ void pred_region_times(ucs_rcache_pred_t *pred,
                        ucs_rcache_pred_region_t *region,
                        ucs_rcache_pred_times_t *times);
 
-/** Begin a step of a round. @return the time. */
-ucs_rcache_pred_time_t pred_step_begin(ucs_rcache_pred_t *pred);
+/** Begin the next step of a round: read the clock, into rounds.now. A step that finds
+ *  nothing to do does not read it again. */
+void pred_step_begin(ucs_rcache_pred_t *pred);
 
-/** End a step of a round, and adapt the estimate of its cost to the time that the step
- *  took, without the time of registrations and deregistrations.
- *  @param [in,out] cost   The estimate, ns.
- *  @param [in]     begin  What @ref pred_step_begin has returned. */
-void pred_step_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t *cost,
-                   ucs_rcache_pred_time_t begin);
+/** End a step of a round, adapt the estimate of its cost to the time that the step took,
+ *  without the time of registrations and deregistrations, and begin the next step.
+ *  @param [in,out] cost  The estimate, ns. */
+void pred_step_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t *cost);
 
 /** Measure, at the beginning of a round, how late the sleep before the round has ended.
  *  @return the delay, ns; UCS_RCACHE_PRED_TIME_INF if somebody has ended the sleep before

@@ -52,21 +52,21 @@ void pred_region_times(ucs_rcache_pred_t *pred,
     pred_range_times(pred, region->extent.domain, &expected, times);
 }
 
-ucs_rcache_pred_time_t pred_step_begin(ucs_rcache_pred_t *pred)
+void pred_step_begin(ucs_rcache_pred_t *pred)
 {
+    pred->rounds.now          = pred_now(pred);
     pred->rounds.outside_step = pred->rounds.outside;
-    return pred_now(pred);
 }
 
-void pred_step_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t *cost,
-                   ucs_rcache_pred_time_t begin)
+void pred_step_end(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t *cost)
 {
-    pred_rounds_t *rounds = &pred->rounds;
-    ucs_rcache_pred_time_t measured;
+    pred_rounds_t *rounds        = &pred->rounds;
+    ucs_rcache_pred_time_t begin = rounds->now + rounds->outside -
+                                   rounds->outside_step;
 
-    measured = pred_elapsed(begin + rounds->outside - rounds->outside_step,
-                            pred_now(pred));
-    *cost    = (*cost * (COST_FADE - 1) + measured) / COST_FADE;
+    pred_step_begin(pred);
+    *cost = (*cost * (COST_FADE - 1) + pred_elapsed(begin, rounds->now)) /
+            COST_FADE;
 }
 
 ucs_rcache_pred_time_t
