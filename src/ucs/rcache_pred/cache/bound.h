@@ -210,8 +210,9 @@ ucs_status_t pred_register(pred_handle_t *handle, ucs_rcache_pred_by_t by,
 pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
                                ucs_rcache_pred_extent_t *extent);
 
-/** Deregister a handle that was taken, and give its room back. Without the
- *  lock. */
-void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by);
+/** Deregister a handle that was taken, and give its room back. Without the lock.
+ *  @return when the deregistration ended. */
+ucs_rcache_pred_time_t
+pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by);
 
 #endif

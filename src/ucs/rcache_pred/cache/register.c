@@ -96,7 +96,8 @@ pred_handle_t pred_take_handle(ucs_rcache_pred_t *pred,
     return handle;
 }
 
-void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
+ucs_rcache_pred_time_t
+pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
 {
     ucs_rcache_pred_domain_t *domain = handle->domain;
     ucs_rcache_pred_t *pred          = domain->pred;
@@ -138,4 +139,5 @@ void pred_deregister(const pred_handle_t *handle, ucs_rcache_pred_by_t by)
     --pred->bound.releasing;
     --domain->releasing; /* The domain may be destroyed from here on */
     pred_unlock(pred);
+    return end;
 }

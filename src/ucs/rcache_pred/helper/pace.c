@@ -173,7 +173,7 @@ static int is_busy(ucs_rcache_pred_t *pred)
 ucs_rcache_pred_time_t pred_go_on(ucs_rcache_pred_t *pred)
 {
     return come_back(pred, ucs_min(pred_rq_due_time(pred),
-                                   quiet_time(pred, pred_now(pred))));
+                                   quiet_time(pred, pred->rounds.now)));
 }
 
 /*
@@ -187,7 +187,7 @@ ucs_rcache_pred_time_t pred_go_on(ucs_rcache_pred_t *pred)
  */
 ucs_rcache_pred_time_t pred_sleep(ucs_rcache_pred_t *pred)
 {
-    ucs_rcache_pred_time_t now  = pred_now(pred);
+    ucs_rcache_pred_time_t now  = pred->rounds.now;
     ucs_rcache_pred_time_t poll = poll_time(pred, now);
     ucs_rcache_pred_time_t next;
     int is_empty;

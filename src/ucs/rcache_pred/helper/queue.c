@@ -78,15 +78,15 @@ ucs_rcache_pred_time_t pred_rq_due_time(ucs_rcache_pred_t *pred)
 void pred_handle_deregister(ucs_rcache_pred_t *pred,
                             const pred_handle_t *handle)
 {
-    ucs_rcache_pred_time_t begin;
+    ucs_rcache_pred_time_t begin, end;
 
     if (handle->domain == NULL) {
         return;
     }
 
-    begin = pred_now(pred);
-    pred_deregister(handle, UCS_RCACHE_PRED_BY_HELPER);
-    pred->rounds.outside += pred_elapsed(begin, pred_now(pred));
+    begin                 = pred_now(pred);
+    end                   = pred_deregister(handle, UCS_RCACHE_PRED_BY_HELPER);
+    pred->rounds.outside += pred_elapsed(begin, end);
 }
 
 pred_handle_t pred_take_idle(ucs_rcache_pred_t *pred,

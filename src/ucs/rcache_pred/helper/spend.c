@@ -116,10 +116,11 @@ void pred_spend_set_seat(ucs_rcache_pred_t *pred, const ucs_rcache_pred_seat_t *
 
 /* The processor time of the helper thread; or the present time, if the user of the cache
  * has handed in no function busy, or the program does the round */
-static ucs_rcache_pred_time_t busy_time(const ucs_rcache_pred_t *pred)
+static ucs_rcache_pred_time_t
+busy_time(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 {
     return (pred->rounds.by_thread && (pred->ops.busy != NULL)) ?
-           pred->ops.busy(pred->params.arg) : pred_now(pred);
+           pred->ops.busy(pred->params.arg) : now;
 }
 
 int pred_spend_is_pressed(const ucs_rcache_pred_t *pred,
@@ -197,7 +198,7 @@ void pred_spend_round_begin(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     ucs_rcache_pred_budget_advance(&rounds->budget, now);
     rounds->found         = 0;
     rounds->by_thread     = is_thread(pred);
-    rounds->busy_begin    = busy_time(pred);
+    rounds->busy_begin    = busy_time(pred, now);
     rounds->outside_begin = rounds->outside;
 
     pred_lock(pred);
@@ -272,20 +273,20 @@ static void put_off(ucs_rcache_pred_t *pred, double cost, ucs_rcache_pred_time_t
 
 void pred_spend_round_end(ucs_rcache_pred_t *pred)
 {
-    pred_rounds_t *rounds = &pred->rounds;
-    ucs_rcache_pred_time_t outside, now;
+    pred_rounds_t *rounds          = &pred->rounds;
+    ucs_rcache_pred_time_t outside = rounds->outside - rounds->outside_begin;
     double cost;
 
-    outside = rounds->outside - rounds->outside_begin;
-    cost    = pred_elapsed(rounds->busy_begin + outside, busy_time(pred));
+    pred_step_begin(pred);
+    cost    = pred_elapsed(rounds->busy_begin + outside,
+                           busy_time(pred, rounds->now));
     cost    = rounds->by_thread ? (cost + UCS_RCACHE_PRED_SWITCHES_COST) :
                                   ucs_min(cost, PROGRAM_ROUND_MAX);
     cost   *= helper_price(pred);
 
     ucs_rcache_pred_budget_spend(&rounds->budget, cost);
-    now = pred_now(pred);
-    if (!goes_on(pred, now)) {
-        put_off(pred, cost, now);
+    if (!goes_on(pred, rounds->now)) {
+        put_off(pred, cost, rounds->now);
     }
     pred_lock(pred);
     pred->stats.budget_spent = rounds->budget.spent;
