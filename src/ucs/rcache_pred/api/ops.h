@@ -120,9 +120,8 @@ typedef struct ucs_rcache_pred_ops {
      */
     void                   (*publish)(void *arg);
 
-    /** Get the processor time of the calling thread, ns. Called by whoever does
-     *  the helper's work, twice a round. NULL: the thread is assumed to run all
-     *  the time. */
+    /** Get the processor time of the calling thread, ns. Called by the helper
+     *  thread, twice a round. NULL: the thread is assumed to run all the time. */
     ucs_rcache_pred_time_t (*busy)(void *arg);
 } ucs_rcache_pred_ops_t;
 
