@@ -40,6 +40,16 @@
 #define ucs_relaxed_and(_ptr, _bits) \
     atomic_fetch_and_explicit(_ptr, _bits, memory_order_relaxed)
 
+/** Raise a variable to a value, unless the variable has the value or a greater one. */
+#define ucs_relaxed_raise(_ptr, _value) \
+    do { \
+        __auto_type raised_from = ucs_relaxed_load(_ptr); \
+        \
+        while ((raised_from < (_value)) && \
+               !ucs_relaxed_cas(_ptr, &raised_from, _value)) { \
+        } \
+    } while (0)
+
 /** Set a variable to @a _new if it has the value *_old_p; else store its present value
  *  in *_old_p. @return whether the variable was set. */
 #define ucs_relaxed_cas(_ptr, _old_p, _new) \

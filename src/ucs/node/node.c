@@ -147,18 +147,6 @@ static uint64_t missing(uint64_t sum, uint64_t more, uint64_t max)
     return (sum > max) ? (sum - max) : 0;
 }
 
-/* Raise the wanted room to a value, if less is wanted */
-static void want(_Atomic(uint64_t) *wanted, uint64_t value)
-{
-    uint64_t old = ucs_relaxed_load(wanted);
-
-    while ((old < value) &&
-           !atomic_compare_exchange_weak_explicit(wanted, &old, value,
-                                                  memory_order_relaxed,
-                                                  memory_order_relaxed)) {
-    }
-}
-
 /* Take room that was given back, or that a helper has offered, off the wanted
  * room. Usually no room is wanted. @return whether room was wanted. */
 static int satisfy(_Atomic(uint64_t) *wanted, uint64_t value)
@@ -166,10 +154,7 @@ static int satisfy(_Atomic(uint64_t) *wanted, uint64_t value)
     uint64_t old = ucs_relaxed_load(wanted);
 
     while ((old > 0) &&
-           !atomic_compare_exchange_weak_explicit(wanted, &old,
-                                                  old - ucs_min(old, value),
-                                                  memory_order_relaxed,
-                                                  memory_order_relaxed)) {
+           !ucs_relaxed_cas(wanted, &old, old - ucs_min(old, value))) {
     }
 
     return (old > 0) && (value > 0);
@@ -178,6 +163,7 @@ static int satisfy(_Atomic(uint64_t) *wanted, uint64_t value)
 void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
                               uint64_t regions)
 {
+    const ucs_rcache_pred_node_params_t *params = &node->params;
     ucs_rcache_pred_node_totals_t totals;
 
     if (ucs_rcache_pred_node_never_fits(node, bytes, regions)) {
@@ -185,10 +171,10 @@ void ucs_rcache_pred_node_ask(ucs_rcache_pred_node_t *node, uint64_t bytes,
     }
 
     ucs_rcache_pred_node_get_totals(node, &totals);
-    want(&node->shm->wanted_bytes,
-         missing(totals.bytes, bytes, node->params.max_bytes));
-    want(&node->shm->wanted_regions,
-         missing(totals.regions, regions, node->params.max_regions));
+    bytes   = missing(totals.bytes, bytes, params->max_bytes);
+    regions = missing(totals.regions, regions, params->max_regions);
+    ucs_relaxed_raise(&node->shm->wanted_bytes, bytes);
+    ucs_relaxed_raise(&node->shm->wanted_regions, regions);
 
     /* Release: a thread that sees the new value of asks sees the wanted room; and a
      * thread of this process sees the new value of own_asks as well, and does not

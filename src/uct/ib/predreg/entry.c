@@ -24,7 +24,7 @@
  * first domain yet looks again at its next communication or wait */
 static int is_managing(uct_predreg_core_t *core)
 {
-    return atomic_load_explicit(&core->num_managed, memory_order_relaxed) > 0;
+    return ucs_relaxed_load(&core->num_managed) > 0;
 }
 
 /* @return a number that tells communications of one call site apart: the number of the
@@ -114,8 +114,7 @@ static int is_keyless(const uct_predreg_domain_t *domain, uct_mem_h memh)
 static ucs_status_t withdraw(const uct_predreg_core_t *core)
 {
     /* Relaxed: see state.h */
-    unsigned num_domains = atomic_load_explicit(&core->max_domains,
-                                                memory_order_relaxed);
+    unsigned num_domains = ucs_relaxed_load(&core->max_domains);
     ucs_status_t status;
 
     status = uct_predreg_packed_key_withdraw(&packed_key, num_domains);
@@ -175,8 +174,7 @@ uct_predreg_mkey_pack_v2(uct_predreg_core_t *core, uct_md_h md, uct_mem_h memh,
 
     /* Only if UCP has keyless handles, a key may have to be withdrawn, and the core notes
      * the key of each part. Relaxed: see state.h */
-    return ucs_unlikely(atomic_load_explicit(&core->has_keyless,
-                                             memory_order_relaxed) && is_ucp) ?
+    return ucs_unlikely(ucs_relaxed_load(&core->has_keyless) && is_ucp) ?
            pack_part(core, domain, md, memh, args) :
            pack(core, domain, md, memh, args);
 }

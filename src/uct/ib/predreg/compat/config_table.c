@@ -6,6 +6,8 @@
 
 #include "config_table.h"
 
+#include <ucs/base/relaxed.h>
+
 #include <ucs/config/parser.h>
 #include <ucs/sys/math.h>
 #include <ucs/type/status.h>
@@ -68,10 +70,10 @@ unsigned uct_predreg_ucs_minor(void)
     unsigned minor;
 
     /* Relaxed: threads that come here at the same time find the same version */
-    minor = atomic_load_explicit(&found, memory_order_relaxed);
+    minor = ucs_relaxed_load(&found);
     if (minor == 0) {
         minor = find_minor();
-        atomic_store_explicit(&found, minor, memory_order_relaxed);
+        ucs_relaxed_store(&found, minor);
     }
     return minor;
 }

@@ -7,6 +7,7 @@
 #include "comm.h"
 
 #include <ucs/base/hash.h>
+#include <ucs/base/relaxed.h>
 
 #include <stdatomic.h>
 #include <string.h>
@@ -46,25 +47,15 @@ static posted_t *posted_entry(const void *buffer)
     return &posted[ucs_hash_bits(block_of(buffer), POSTED_BITS)];
 }
 
-static void put(_Atomic(uint64_t) *word, uint64_t value)
-{
-    atomic_store_explicit(word, value, memory_order_relaxed);
-}
-
-static uint64_t get(const _Atomic(uint64_t) *word)
-{
-    return atomic_load_explicit(word, memory_order_relaxed);
-}
-
 void uct_predreg_posted_put(const void *buffer,
                             const ucs_rcache_pred_context_t *context)
 {
     posted_t *entry = posted_entry(buffer);
 
-    put(&entry->block, block_of(buffer));
-    put(&entry->caller, context->caller);
-    put(&entry->stack, context->stack);
-    put(&entry->window, context->window);
+    ucs_relaxed_store(&entry->block, block_of(buffer));
+    ucs_relaxed_store(&entry->caller, context->caller);
+    ucs_relaxed_store(&entry->stack, context->stack);
+    ucs_relaxed_store(&entry->window, context->window);
 }
 
 void uct_predreg_posted_get(const void *buffer,
@@ -72,12 +63,12 @@ void uct_predreg_posted_get(const void *buffer,
 {
     const posted_t *entry = posted_entry(buffer);
 
-    if (get(&entry->block) != block_of(buffer)) {
+    if (ucs_relaxed_load(&entry->block) != block_of(buffer)) {
         memset(context, 0, sizeof(*context));
         return;
     }
 
-    context->caller = get(&entry->caller);
-    context->stack  = get(&entry->stack);
-    context->window = get(&entry->window);
+    context->caller = ucs_relaxed_load(&entry->caller);
+    context->stack  = ucs_relaxed_load(&entry->stack);
+    context->window = ucs_relaxed_load(&entry->window);
 }

@@ -32,9 +32,7 @@ void uct_predreg_step_aside(uct_predreg_core_t *core, uct_predreg_aside_t reason
 
     /* Relaxed: of several threads only the setter of the reason logs the message, and
      * nothing else is read through the reason */
-    if (atomic_compare_exchange_strong_explicit(&core->aside, &none, reason,
-                                                memory_order_relaxed,
-                                                memory_order_relaxed)) {
+    if (ucs_relaxed_cas(&core->aside, &none, reason)) {
         uct_predreg_aside_print(reason, detail, core->why_aside);
         ucs_warn("predictive registration steps aside: %s", core->why_aside);
     }
@@ -85,8 +83,7 @@ void uct_predreg_count_passed(uct_predreg_core_t *core)
         ucs_rcache_pred_live_count_use(live);
     } else {
         /* Relaxed: nothing else depends on the number */
-        atomic_fetch_add_explicit(&core->passed_uses, 1,
-                                  memory_order_relaxed);
+        ucs_relaxed_add(&core->passed_uses, 1);
     }
 }
 
@@ -97,8 +94,7 @@ uint64_t uct_predreg_num_passed(uct_predreg_core_t *core)
 
     /* Relaxed: nothing else depends on the number */
     return (live != NULL) ? ucs_rcache_pred_live_get_uses(live) :
-                            atomic_load_explicit(&core->passed_uses,
-                                                 memory_order_relaxed);
+                            ucs_relaxed_load(&core->passed_uses);
 }
 
 void uct_predreg_note_pinned(uct_predreg_core_t *core)
@@ -113,11 +109,7 @@ void uct_predreg_note_pinned(uct_predreg_core_t *core)
     (void)ucs_scan_file("/proc/self/status", "VmPin: %lu kB", &kib);
 
     /* Relaxed: nothing else depends on the number */
-    if (kib * 1024 > atomic_load_explicit(&core->kernel_pinned,
-                                          memory_order_relaxed)) {
-        atomic_store_explicit(&core->kernel_pinned, kib * 1024,
-                              memory_order_relaxed);
-    }
+    ucs_relaxed_raise(&core->kernel_pinned, kib * 1024);
 }
 
 
@@ -131,12 +123,8 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->pid    = core->pid;
     snapshot->policy = uct_predreg_policy(core);
     /* Relaxed: nothing else depends on the numbers */
-    snapshot->pool_bytes =
-            atomic_load_explicit(&core->pool_bytes,
-                                 memory_order_relaxed);
-    snapshot->kernel_pinned =
-            atomic_load_explicit(&core->kernel_pinned,
-                                 memory_order_relaxed);
+    snapshot->pool_bytes    = ucs_relaxed_load(&core->pool_bytes);
+    snapshot->kernel_pinned = ucs_relaxed_load(&core->kernel_pinned);
     uct_predreg_addons_call(core, count, core, snapshot);
     if (pred == NULL) {
         snapshot->stats.uses = uct_predreg_num_passed(core);
@@ -175,8 +163,7 @@ static void collect(void *arg, ucs_rcache_pred_live_state_t *state)
     memset(state, 0, sizeof(*state));
     state->time     = ucs_monotonic_ns();
     /* Relaxed: nothing else depends on the number */
-    state->counting = atomic_load_explicit(&core->num_managed,
-                                           memory_order_relaxed) > 0;
+    state->counting = ucs_relaxed_load(&core->num_managed) > 0;
     uct_predreg_snapshot(core, &state->snapshot);
     collect_node(core, state);
     strncpy(state->command, program_invocation_short_name,

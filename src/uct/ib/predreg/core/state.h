@@ -12,6 +12,7 @@
 #include "types.h"
 
 #include <ucs/base/mutex.h>
+#include <ucs/base/relaxed.h>
 #include <ucs/callpath/callpath.h>
 #include <ucs/host/live.h>
 #include <ucs/host/thread.h>
@@ -153,7 +154,7 @@ extern _Atomic(int) uct_predreg_devices;
 
 static UCS_F_ALWAYS_INLINE int uct_predreg_has_devices(void)
 {
-    return atomic_load_explicit(&uct_predreg_devices, memory_order_relaxed);
+    return ucs_relaxed_load(&uct_predreg_devices);
 }
 
 

@@ -6,6 +6,8 @@
 
 #include "iface_int.h"
 
+#include <ucs/base/relaxed.h>
+
 #include <ucs/datastruct/callbackq.h>
 
 #include <stdatomic.h>
@@ -41,7 +43,7 @@ unsigned uct_predreg_forks;
 static void count_retrying(const uct_predreg_iface_t *iface, unsigned count)
 {
     if (!uct_predreg_is_inherited(iface)) {
-        atomic_fetch_add_explicit(&num_retrying, count, memory_order_relaxed);
+        ucs_relaxed_add(&num_retrying, count);
     }
 }
 
@@ -64,13 +66,13 @@ void uct_predreg_retry_stop(uct_predreg_iface_t *iface)
 
 int uct_predreg_may_sleep(void)
 {
-    return atomic_load_explicit(&num_retrying, memory_order_relaxed) == 0;
+    return ucs_relaxed_load(&num_retrying) == 0;
 }
 
 void uct_predreg_endpoints_forked(void)
 {
     ++uct_predreg_forks;
-    atomic_store_explicit(&num_retrying, 0, memory_order_relaxed);
+    ucs_relaxed_store(&num_retrying, 0);
 }
 
 

@@ -156,7 +156,7 @@ static void complain_of_bounds(const uct_predreg_domain_t *domain,
     ucs_error("%zu bytes at %p do not fit the bounds beside what is in use "
               "(%s), and cannot be registered in pieces: %s", req->length,
               req->address, ucs_string_buffer_cstr(&list),
-              atomic_load_explicit(&domain->whole, memory_order_relaxed) ?
+              ucs_relaxed_load(&domain->whole) ?
               "this transport cannot move pieces" :
               "peers may access this memory, such as an MPI window");
 }
@@ -169,7 +169,7 @@ static int is_one_sided(const uct_predreg_core_t *core, const request_t *req)
     /* Relaxed: see state.h */
     return (req->purpose == UCT_PREDREG_PURPOSE_ONE_SIDED) ||
            ((req->flags & UCT_MD_MEM_ACCESS_LOCAL_READ) &&
-            atomic_load_explicit(&core->fenced_puts, memory_order_relaxed));
+            ucs_relaxed_load(&core->fenced_puts));
 }
 
 /*
@@ -195,7 +195,7 @@ may_do(const uct_predreg_domain_t *domain, const request_t *req)
     }
 
     /* Relaxed: see uct_predreg_domain_t */
-    if (atomic_load_explicit(&domain->whole, memory_order_relaxed)) {
+    if (ucs_relaxed_load(&domain->whole)) {
         return UCT_PREDREG_MUST_WHOLE;
     }
 
@@ -232,8 +232,7 @@ go_on_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
     pieces->keyless   = (may == UCT_PREDREG_MAY_KEYLESS);
     if (pieces->keyless) {
         /* Relaxed: see state.h */
-        atomic_store_explicit(&domain->core->has_keyless, 1,
-                              memory_order_relaxed);
+        ucs_relaxed_store(&domain->core->has_keyless, 1);
     }
     *memh_p           = uct_predreg_pieces_to_memh(pieces);
     return UCS_OK;

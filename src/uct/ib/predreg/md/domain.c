@@ -35,8 +35,8 @@ static uct_predreg_domain_t *add_place(void)
     }
 
     /* Relaxed: all writers hold core.lock */
-    while (atomic_load_explicit(link, memory_order_relaxed) != NULL) {
-        link = &atomic_load_explicit(link, memory_order_relaxed)->next;
+    while (ucs_relaxed_load(link) != NULL) {
+        link = &ucs_relaxed_load(link)->next;
     }
     atomic_store_explicit(link, place, memory_order_release);
     return place;
@@ -69,10 +69,9 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
         domain->cache    = NULL;
         domain->answerer = NULL;
         uct_predreg_settings_init(&domain->settings);
-        atomic_store_explicit(&domain->kept, NULL, memory_order_relaxed);
-        atomic_store_explicit(&domain->is_kept_refused, 0,
-                              memory_order_relaxed);
-        atomic_store_explicit(&domain->whole, 0, memory_order_relaxed);
+        ucs_relaxed_store(&domain->kept, NULL);
+        ucs_relaxed_store(&domain->is_kept_refused, 0);
+        ucs_relaxed_store(&domain->whole, 0);
         /* A forked child does not free the parent's map of owners: another thread of the
          * parent may have been in the allocator at the fork */
         memset(&domain->owners, 0, sizeof(domain->owners));
@@ -84,12 +83,12 @@ uct_predreg_domain_t *uct_predreg_domain_new(uct_predreg_core_t *core,
 
 void uct_predreg_domain_add(uct_predreg_domain_t *domain)
 {
-    atomic_store_explicit(&domain->key, domain->md, memory_order_relaxed);
+    ucs_relaxed_store(&domain->key, domain->md);
 }
 
 void uct_predreg_domain_remove(uct_predreg_domain_t *domain)
 {
-    atomic_store_explicit(&domain->key, NULL, memory_order_relaxed);
+    ucs_relaxed_store(&domain->key, NULL);
     ucs_map_cleanup(&domain->owners);
 }
 
@@ -99,7 +98,7 @@ void uct_predreg_domains_for_each(void (*func)(uct_predreg_domain_t *domain, voi
     uct_predreg_domain_t *domain;
 
     for (domain = first_domain(); domain != NULL; domain = next_domain(domain)) {
-        if (atomic_load_explicit(&domain->key, memory_order_relaxed) != NULL) {
+        if (ucs_relaxed_load(&domain->key) != NULL) {
             func(domain, arg);
         }
     }
@@ -109,8 +108,8 @@ void uct_predreg_domains_for_each(void (*func)(uct_predreg_domain_t *domain, voi
  * parent */
 static void inherit(uct_predreg_domain_t *domain, void *arg)
 {
-    atomic_store_explicit(&domain->inherited, domain->md, memory_order_relaxed);
-    atomic_store_explicit(&domain->key, NULL, memory_order_relaxed);
+    ucs_relaxed_store(&domain->inherited, domain->md);
+    ucs_relaxed_store(&domain->key, NULL);
 }
 
 void uct_predreg_domains_reset(void)
@@ -124,7 +123,7 @@ static uct_predreg_domain_t *find_inherited(uct_md_h md)
     uct_predreg_domain_t *domain = first_domain();
 
     while ((domain != NULL) &&
-           (atomic_load_explicit(&domain->inherited, memory_order_relaxed) != md)) {
+           (ucs_relaxed_load(&domain->inherited) != md)) {
         domain = next_domain(domain);
     }
     return domain;
@@ -140,7 +139,7 @@ void uct_predreg_domain_disown(uct_md_h md)
     uct_predreg_domain_t *domain = find_inherited(md);
 
     if (domain != NULL) {
-        atomic_store_explicit(&domain->inherited, NULL, memory_order_relaxed);
+        ucs_relaxed_store(&domain->inherited, NULL);
     }
 }
 

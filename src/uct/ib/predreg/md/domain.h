@@ -124,7 +124,7 @@ uct_predreg_domain_find(uct_md_h md)
                                                         memory_order_acquire);
 
     while ((domain != NULL) &&
-           (atomic_load_explicit(&domain->key, memory_order_relaxed) != md)) {
+           (ucs_relaxed_load(&domain->key) != md)) {
         domain = atomic_load_explicit(&domain->next, memory_order_acquire);
     }
     return domain;
@@ -160,7 +160,7 @@ uct_predreg_domain_keeps_all(const uct_predreg_domain_t *domain)
     /* Relaxed: a domain that is unknown to the cache gets its cache of kept memory, if
      * any, before it enters the table */
     return (domain->cache == NULL) &&
-           (atomic_load_explicit(&domain->kept, memory_order_relaxed) != NULL);
+           (ucs_relaxed_load(&domain->kept) != NULL);
 }
 
 

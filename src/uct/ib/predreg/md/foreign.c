@@ -66,17 +66,9 @@ static void update_bound(uct_predreg_core_t *core)
 
 static void count_pool(uct_predreg_core_t *core, size_t length)
 {
-    uint64_t now  = atomic_fetch_add_explicit(&pools_now, length,
-                                              memory_order_relaxed) + length;
-    uint64_t told = atomic_load_explicit(&core->pool_bytes, memory_order_relaxed);
+    uint64_t now = ucs_relaxed_add(&pools_now, length) + length;
 
-    /* core->pool_bytes only grows: of two threads, the one with the greater value
-     * wins. */
-    while ((told < now) &&
-           !atomic_compare_exchange_weak_explicit(&core->pool_bytes, &told, now,
-                                                  memory_order_relaxed,
-                                                  memory_order_relaxed)) {
-    }
+    ucs_relaxed_raise(&core->pool_bytes, now);
 }
 
 void uct_predreg_pool_add(uct_predreg_core_t *core, size_t length)
@@ -140,8 +132,8 @@ foreign_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *domain,
 
     status = deregister(domain, params, owner, &foreign);
     if (status == UCS_OK) {
-        atomic_fetch_sub_explicit(&memlock.bytes, foreign.bytes, memory_order_relaxed);
-        atomic_fetch_sub_explicit(&pools_now, foreign.pool, memory_order_relaxed);
+        ucs_relaxed_sub(&memlock.bytes, foreign.bytes);
+        ucs_relaxed_sub(&pools_now, foreign.pool);
         update_bound(domain->core);
     }
     return status;
@@ -161,7 +153,7 @@ void uct_predreg_foreign_add(uct_predreg_domain_t *domain, uct_mem_h memh,
         return; /* Without a note only the kernel counts the memory */
     }
 
-    atomic_fetch_add_explicit(&memlock.bytes, foreign.bytes, memory_order_relaxed);
+    ucs_relaxed_add(&memlock.bytes, foreign.bytes);
     count_pool(core, foreign.pool);
     update_bound(core);
     uct_predreg_publish(core);

@@ -200,8 +200,7 @@ uct_predreg_kept_t *uct_predreg_kept_of(uct_predreg_domain_t *domain)
  * of another thread asks again under core.lock */
 static int is_refused(const uct_predreg_domain_t *domain)
 {
-    return atomic_load_explicit(&domain->is_kept_refused,
-                                memory_order_relaxed);
+    return ucs_relaxed_load(&domain->is_kept_refused);
 }
 
 uct_predreg_kept_t *uct_predreg_kept_need(uct_predreg_domain_t *domain)
@@ -220,8 +219,7 @@ uct_predreg_kept_t *uct_predreg_kept_need(uct_predreg_domain_t *domain)
         kept = uct_predreg_kept_create(domain);
         atomic_store_explicit(&domain->kept, kept, memory_order_release);
         if (kept == NULL) {
-            atomic_store_explicit(&domain->is_kept_refused, 1,
-                                  memory_order_relaxed);
+            ucs_relaxed_store(&domain->is_kept_refused, 1);
             ucs_warn("memory of devices, and what is registered without pinning it, is "
                      "registered for each use: it could not be kept");
         }

@@ -6,6 +6,7 @@
 
 #include "memlock.h"
 
+#include <ucs/base/relaxed.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/rcache_pred/predict/policy.h>
 
@@ -74,7 +75,7 @@ uint64_t uct_predreg_memlock_bound(uct_predreg_memlock_t *memlock,
                                    uint64_t max_pinned)
 {
     uint64_t limit = uct_predreg_memlock_limit(memlock);
-    uint64_t bytes = atomic_load_explicit(&memlock->bytes, memory_order_relaxed);
+    uint64_t bytes = ucs_relaxed_load(&memlock->bytes);
     uint64_t left  = (limit > bytes) ? (limit - bytes) : 0;
 
     if (limit == UINT64_MAX) {

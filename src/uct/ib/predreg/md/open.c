@@ -65,7 +65,7 @@ int uct_predreg_is_managing(uct_predreg_core_t *core)
     int managing;
 
     if ((core->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) ||
-        atomic_load_explicit(&core->aside, memory_order_relaxed)) {
+        ucs_relaxed_load(&core->aside)) {
         return 0;
     }
 
@@ -149,7 +149,7 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
         }
         domain_limit(domain);
         domain->number = ucs_rcache_pred_domain_get_number(domain->cache);
-        atomic_fetch_add_explicit(&core->num_managed, 1, memory_order_relaxed);
+        ucs_relaxed_add(&core->num_managed, 1);
     } else {
         uct_predreg_watch_open(core);
     }
@@ -169,8 +169,7 @@ static int keeps_all(const uct_predreg_core_t *core, const char *component)
     const char *const *name = core->compat->kept_components;
 
     /* Relaxed: see state.h */
-    if ((name == NULL) || !atomic_load_explicit(&core->ucp_cache_is_off,
-                                                memory_order_relaxed)) {
+    if ((name == NULL) || !ucs_relaxed_load(&core->ucp_cache_is_off)) {
         return 0;
     }
 
@@ -198,22 +197,9 @@ static void kept_domain_add(uct_predreg_core_t *core, uct_md_h md,
                             facts->component, &domain->settings);
     kept = uct_predreg_kept_create(domain);
     if (kept != NULL) {
-        atomic_store_explicit(&domain->kept, kept, memory_order_relaxed);
+        ucs_relaxed_store(&domain->kept, kept);
         uct_predreg_domain_add(domain);
         ucs_debug("%s: registrations are kept", name);
-    }
-}
-
-/* Raise core->max_domains to the number of domains of a context, unless it is as high */
-static void note_domains(uct_predreg_core_t *core, unsigned count)
-{
-    unsigned most = atomic_load_explicit(&core->max_domains,
-                                         memory_order_relaxed);
-
-    while ((most < count) &&
-           !atomic_compare_exchange_weak_explicit(&core->max_domains, &most,
-                                                  count, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
     }
 }
 
@@ -222,8 +208,8 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
 {
     uct_predreg_md_facts_t facts;
 
-    atomic_fetch_add_explicit(&core->num_seen, 1, memory_order_relaxed);
-    note_domains(core, count);
+    ucs_relaxed_add(&core->num_seen, 1);
+    ucs_relaxed_raise(&core->max_domains, count);
 
     /* In a forked child, the first call of uct_predreg_is_managing() makes a new cache */
     if (!uct_predreg_is_managing(core) &&
@@ -236,7 +222,7 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
     }
 
     if (facts.has_devices) {
-        atomic_store_explicit(&uct_predreg_devices, 1, memory_order_relaxed);
+        ucs_relaxed_store(&uct_predreg_devices, 1);
     }
 
     uct_predreg_core_lock(core);
@@ -259,13 +245,11 @@ void uct_predreg_md_closing(uct_predreg_core_t *core, uct_md_h md)
     if (domain != NULL) {
         uct_predreg_note_pinned(core);
         /* Relaxed: nobody uses the domain any more */
-        uct_predreg_kept_destroy(atomic_load_explicit(&domain->kept,
-                                                      memory_order_relaxed));
+        uct_predreg_kept_destroy(ucs_relaxed_load(&domain->kept));
         uct_predreg_addons_call(core, domain_closing, core, domain);
         if (domain->cache != NULL) {
             ucs_rcache_pred_domain_destroy(domain->cache);
-            atomic_fetch_sub_explicit(&core->num_managed, 1,
-                                      memory_order_relaxed);
+            ucs_relaxed_sub(&core->num_managed, 1);
         }
         uct_predreg_domain_remove(domain);
         uct_predreg_publish(core);
@@ -338,14 +322,13 @@ void uct_predreg_iface_opened(uct_predreg_core_t *core, uct_md_h md,
 
     uct_predreg_core_lock(core);
     if (iface_wrap(core, iface, worker) != UCS_OK) {
-        if (!atomic_load_explicit(&domain->whole, memory_order_relaxed) &&
-            uct_predreg_has_bounds(&core->knobs)) {
+        if (!ucs_relaxed_load(&domain->whole) && uct_predreg_has_bounds(&core->knobs)) {
             ucs_warn("messages cannot be moved in pieces with this transport: "
                      "what does not fit the bounds on pinned memory will fail");
         }
         /* Relaxed: a pieces handle given to another thread meanwhile does no harm,
          * because nobody can use the interface yet */
-        atomic_store_explicit(&domain->whole, 1, memory_order_relaxed);
+        ucs_relaxed_store(&domain->whole, 1);
     }
     uct_predreg_core_unlock(core);
 }

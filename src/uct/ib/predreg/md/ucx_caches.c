@@ -234,7 +234,7 @@ static void choose_protocols(uct_predreg_core_t *core,
         return;
     }
 
-    atomic_store_explicit(&core->fenced_puts, 1, memory_order_relaxed);
+    ucs_relaxed_store(&core->fenced_puts, 1);
 }
 
 /* Take over the user's settings of a cache of UCX from a configuration.
@@ -292,7 +292,7 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
     if (!strcmp(value, compat->ucp_cache.default_value)) {
         real->ucp_config_modify(config, compat->ucp_cache.name,
                                 compat->ucp_cache.off);
-        atomic_store_explicit(&core->ucp_cache_is_off, 1, memory_order_relaxed);
+        ucs_relaxed_store(&core->ucp_cache_is_off, 1);
     } else if (strcmp(value, compat->ucp_cache.off)) {
         cache_kept(core, NULL, &compat->ucp_cache, value);
         return;

@@ -66,22 +66,8 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
     }
 
     /* Relaxed: see PREDREG_REAL_OF() */
-    atomic_store_explicit(real_p, addr, memory_order_relaxed);
+    ucs_relaxed_store(real_p, addr);
     return addr;
-}
-
-/* Raise the number of counted UCXs to @a count, unless it is as high already. */
-static void count_ucx(unsigned count)
-{
-    /* Relaxed: see state.h */
-    unsigned counted = atomic_load_explicit(&predreg_num_ucx,
-                                            memory_order_relaxed);
-
-    while ((counted < count) &&
-           !atomic_compare_exchange_weak_explicit(&predreg_num_ucx, &counted,
-                                                  count, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
-    }
 }
 
 /* Find the number of a UCX. A UCX without a number gets the next number. */
@@ -91,18 +77,15 @@ static unsigned number_of(const void *function)
     unsigned ucx;
 
     for (ucx = 0; ucx < PREDREG_UCX_REST; ++ucx) {
-        known = atomic_load_explicit(&ucx_functions[ucx], memory_order_relaxed);
+        known = ucs_relaxed_load(&ucx_functions[ucx]);
         if ((known == NULL) &&
-            atomic_compare_exchange_strong_explicit(&ucx_functions[ucx], &known,
-                                                    function,
-                                                    memory_order_relaxed,
-                                                    memory_order_relaxed)) {
+            ucs_relaxed_cas(&ucx_functions[ucx], &known, function)) {
             known = function;
         }
 
         if (known == function) {
             /* Another thread may have given the UCX its number, and not counted it yet */
-            count_ucx(ucx + 1);
+            ucs_relaxed_raise(&predreg_num_ucx, ucx + 1);
             return ucx;
         }
     }
@@ -119,14 +102,13 @@ static void caller_add(const void *address, unsigned ucx)
     unsigned i;
 
     if ((library.start == NULL) || /* Code that was made at run time */
-        (atomic_load_explicit(&num_callers, memory_order_relaxed) >=
-         MAX_CALLERS)) {
+        (ucs_relaxed_load(&num_callers) >= MAX_CALLERS)) {
         return;
     }
 
     predreg_keep_library(address);
     /* Another thread may have added the library meanwhile: two entries do no harm */
-    i = atomic_fetch_add_explicit(&num_callers, 1, memory_order_relaxed);
+    i = ucs_relaxed_add(&num_callers, 1);
     if (i >= MAX_CALLERS) {
         return;
     }
@@ -140,7 +122,7 @@ static void caller_add(const void *address, unsigned ucx)
 /* @return the entry of the library at an address, or NULL. */
 static const caller_t *caller_find(const void *address)
 {
-    unsigned count = atomic_load_explicit(&num_callers, memory_order_relaxed);
+    unsigned count = ucs_relaxed_load(&num_callers);
     const caller_t *caller;
 
     for (caller = callers; caller < callers + ucs_min(count, MAX_CALLERS);
@@ -172,7 +154,7 @@ unsigned predreg_find_ucx(const void *caller)
     ucx = number_of(function);
     /* As long as there is one UCX, the caller need not be remembered: a plug-in that
      * calls UCX is not kept loaded */
-    if (atomic_load_explicit(&predreg_num_ucx, memory_order_relaxed) > 1) {
+    if (ucs_relaxed_load(&predreg_num_ucx) > 1) {
         caller_add(caller, ucx);
     }
     return ucx;

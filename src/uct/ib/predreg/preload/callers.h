@@ -44,8 +44,7 @@ unsigned predreg_find_ucx(const void *caller);
  *  the number 0. */
 static UCS_F_ALWAYS_INLINE unsigned predreg_ucx(const void *caller)
 {
-    return ucs_likely(atomic_load_explicit(&predreg_num_ucx,
-                                           memory_order_relaxed) == 1) ?
+    return ucs_likely(ucs_relaxed_load(&predreg_num_ucx) == 1) ?
            0 : predreg_find_ucx(caller);
 }
 
@@ -72,8 +71,7 @@ void *predreg_resolve(unsigned ucx, const void *caller, const char *name,
     ({ \
         static _Atomic(void*) real_##_name[PREDREG_MAX_UCX]; \
         /* Relaxed: the code is loaded before anybody has its address */ \
-        void *addr_##_name = atomic_load_explicit(&real_##_name[_ucx], \
-                                                  memory_order_relaxed); \
+        void *addr_##_name = ucs_relaxed_load(&real_##_name[_ucx]); \
         if (ucs_unlikely(addr_##_name == NULL)) { \
             addr_##_name = predreg_resolve(_ucx, _caller, #_name, \
                                            &real_##_name[_ucx]); \

@@ -181,8 +181,7 @@ static void load_core(const void *caller)
         step_aside(UCT_PREDREG_ASIDE_OTHER_CORE, CORE_LIBRARY);
         return;
     }
-    atomic_store_explicit(&predreg_core, (const void*)core_init,
-                          memory_order_relaxed);
+    ucs_relaxed_store(&predreg_core, (const void*)core_init);
 }
 
 PREDREG_EXPORT void predreg_status(uct_predreg_tell_t tell, void *arg)
@@ -204,7 +203,7 @@ static void find_ucp(const void *caller)
     }
 
     range = predreg_library_range(function);
-    atomic_store_explicit(&predreg_ucp_start, range.start, memory_order_relaxed);
+    ucs_relaxed_store(&predreg_ucp_start, range.start);
     atomic_store_explicit(&predreg_ucp_end, range.end, memory_order_release);
 }
 
@@ -267,7 +266,7 @@ const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller)
         return NULL;
     }
 
-    if (atomic_load_explicit(&is_aside_for[ucx], memory_order_relaxed)) {
+    if (ucs_relaxed_load(&is_aside_for[ucx])) {
         return NULL;
     }
 
@@ -285,7 +284,7 @@ const uct_predreg_hooks_t *predreg_load(unsigned ucx, const void *caller)
     }
 
     /* Relaxed: find_ucp() looks again */
-    if (atomic_load_explicit(&predreg_ucp_end, memory_order_relaxed) == NULL) {
+    if (ucs_relaxed_load(&predreg_ucp_end) == NULL) {
         find_ucp(caller);
     }
     return predreg_hooks(ucx);

@@ -46,12 +46,11 @@ static UCS_F_ALWAYS_INLINE int tell(uintptr_t address, size_t length, int prot)
  * find the same address */
 #define NEXT(_name) \
     ({ \
-        void *found = atomic_load_explicit(&next_##_name, \
-                                           memory_order_relaxed); \
+        void *found = ucs_relaxed_load(&next_##_name); \
         \
         if (ucs_unlikely(found == NULL)) { \
             found = dlsym(RTLD_NEXT, #_name); \
-            atomic_store_explicit(&next_##_name, found, memory_order_relaxed); \
+            ucs_relaxed_store(&next_##_name, found); \
         } \
         (__typeof__(&_name))found; \
     })
@@ -116,7 +115,7 @@ static int is_about_mappings(int param)
 
 static int is_core(const void *caller)
 {
-    const void *core = atomic_load_explicit(&predreg_core, memory_order_relaxed);
+    const void *core = ucs_relaxed_load(&predreg_core);
     Dl_info info, core_info;
 
     return (core != NULL) && dladdr(core, &core_info) && dladdr(caller, &info) &&
@@ -127,8 +126,8 @@ PREDREG_EXPORT int mallopt(int param, int value)
 {
     if (is_about_mappings(param)) {
         if (!is_core(PREDREG_CALLER)) {
-            atomic_store_explicit(&is_malloc_set, 1, memory_order_relaxed);
-        } else if (atomic_load_explicit(&is_malloc_set, memory_order_relaxed)) {
+            ucs_relaxed_store(&is_malloc_set, 1);
+        } else if (ucs_relaxed_load(&is_malloc_set)) {
             return 0; /* Refused, as mallopt() refuses an unknown parameter */
         }
     }

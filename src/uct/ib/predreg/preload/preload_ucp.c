@@ -152,7 +152,7 @@ ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
 
     if ((params->field_mask & UCP_PARAM_FIELD_FEATURES) &&
         (params->features & UCP_FEATURE_RMA)) {
-        atomic_store_explicit(&predreg_one_sided, 1, memory_order_relaxed);
+        ucs_relaxed_store(&predreg_one_sided, 1);
     }
 
     is_windows = has_windows(ucx, params);
@@ -321,8 +321,7 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
 
     /* UCP's blocking calls make progress, too. Memory that is registered during progress
      * is not that of the blocking call, so the purpose of the call does not apply */
-    predreg_thread.purpose = atomic_load_explicit(&predreg_bypassed,
-                                           memory_order_relaxed) ?
+    predreg_thread.purpose = ucs_relaxed_load(&predreg_bypassed) ?
                       UCT_PREDREG_PURPOSE_UNKNOWN : UCT_PREDREG_PURPOSE_MESSAGE;
     windows         = predreg_windows(ucx);
     count           = ucs_likely(windows == NULL) ?

@@ -58,7 +58,7 @@ uct_md_open(uct_component_h component, const char *md_name,
         if (predreg_thread.in_init) {
             count = predreg_thread.in_init++;
         } else {
-            atomic_store_explicit(&predreg_bypassed, 1, memory_order_relaxed);
+            ucs_relaxed_store(&predreg_bypassed, 1);
         }
     }
 
@@ -185,8 +185,8 @@ purpose_of(const void *caller, const void *address)
     }
 
     if ((predreg_thread.purpose == UCT_PREDREG_PURPOSE_UNKNOWN) &&
-        atomic_load_explicit(&predreg_one_sided, memory_order_relaxed)) {
-        atomic_store_explicit(&predreg_bypassed, 1, memory_order_relaxed);
+        ucs_relaxed_load(&predreg_one_sided)) {
+        ucs_relaxed_store(&predreg_bypassed, 1);
     }
 
     return predreg_thread.purpose;

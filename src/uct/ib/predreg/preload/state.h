@@ -9,6 +9,7 @@
 
 #include "windows.h"
 
+#include <ucs/base/relaxed.h>
 #include <uct/ib/predreg/core/hooks.h>
 
 #include <ucs/sys/compiler_def.h>
@@ -129,8 +130,7 @@ predreg_hooks(unsigned ucx)
  *          and so saves no registers on the stack in the usual case. */
 static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_only_hooks(void)
 {
-    return ucs_likely(atomic_load_explicit(&predreg_num_ucx,
-                                           memory_order_relaxed) == 1) ?
+    return ucs_likely(ucs_relaxed_load(&predreg_num_ucx) == 1) ?
            predreg_hooks(0) : NULL;
 }
 
@@ -139,8 +139,7 @@ static UCS_F_ALWAYS_INLINE const uct_predreg_hooks_t *predreg_only_hooks(void)
 static UCS_F_ALWAYS_INLINE int predreg_has_windows(void)
 {
     /* Relaxed: predreg_windows() looks again */
-    return ucs_unlikely(atomic_load_explicit(&predreg_windows_table,
-                                             memory_order_relaxed) != NULL);
+    return ucs_unlikely(ucs_relaxed_load(&predreg_windows_table) != NULL);
 }
 
 /** @return the functions of libucp_windows.so for a UCX, or NULL. */
@@ -165,8 +164,7 @@ static UCS_F_ALWAYS_INLINE int predreg_is_ucp(const void *caller)
     /* An end that is not known is NULL, and no caller is below NULL */
     return ((const char*)caller < atomic_load_explicit(&predreg_ucp_end,
                                                        memory_order_acquire)) &&
-           ((const char*)caller >= atomic_load_explicit(&predreg_ucp_start,
-                                                        memory_order_relaxed));
+           ((const char*)caller >= ucs_relaxed_load(&predreg_ucp_start));
 }
 
 #endif
