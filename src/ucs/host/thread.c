@@ -27,7 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 
@@ -62,13 +61,17 @@ struct ucs_rcache_pred_thread {
                                         field */
     _Atomic(uint64_t)      cpu_time; /* Written by the thread; relaxed, a
                                         number */
-    uint64_t               tsc_mult; /* ns a tick, times 2^TSC_SHIFT; 0: the
-                                        counter is not used. Constant */
 };
 
 /* With a fraction of 32 bits the rate has 9 digits. Its product with the counter needs
  * 128 bits. */
 #define TSC_SHIFT 32
+
+/* ns a tick of the counter, times 2^TSC_SHIFT; 0: the counter is not used. All threads of
+ * the process, and forked children, have the same clock, which is measured once: before
+ * the first state of a thread exists */
+static uint64_t tsc_mult;
+static pthread_once_t tsc_once = PTHREAD_ONCE_INIT;
 
 
 #if defined(__x86_64__)
@@ -118,36 +121,34 @@ static uint64_t tsc_at(uint64_t *time_p)
     return tsc;
 }
 
-static uint64_t tsc_measure(void)
+static void tsc_measure(void)
 {
     uint64_t begin = 0, end = 0;
     uint64_t begin_tsc, end_tsc;
 
     if (!tsc_is_invariant() || !tsc_is_trusted()) {
-        return 0;
+        return;
     }
 
     begin_tsc = tsc_at(&begin);
     while (ucs_monotonic_ns() - begin < TSC_MEASURE_NSEC) {
     }
     end_tsc = tsc_at(&end);
-    return ((unsigned __int128)(end - begin) << TSC_SHIFT) /
-           (end_tsc - begin_tsc);
+    tsc_mult = ((unsigned __int128)(end - begin) << TSC_SHIFT) / (end_tsc - begin_tsc);
 }
 
-static UCS_F_ALWAYS_INLINE uint64_t tsc_now(uint64_t mult)
+static UCS_F_ALWAYS_INLINE uint64_t tsc_now(void)
 {
-    return ((unsigned __int128)__rdtsc() * mult) >> TSC_SHIFT;
+    return ((unsigned __int128)__rdtsc() * tsc_mult) >> TSC_SHIFT;
 }
 
 #else
 
-static uint64_t tsc_measure(void)
+static void tsc_measure(void)
 {
-    return 0;
 }
 
-static uint64_t tsc_now(uint64_t mult)
+static uint64_t tsc_now(void)
 {
     return 0;
 }
@@ -156,10 +157,7 @@ static uint64_t tsc_now(uint64_t mult)
 
 ucs_rcache_pred_time_t ucs_rcache_pred_thread_now(void *arg)
 {
-    ucs_rcache_pred_thread_t *thread = arg;
-
-    return ucs_likely(thread->tsc_mult != 0) ? tsc_now(thread->tsc_mult) :
-                                               ucs_monotonic_ns();
+    return ucs_likely(tsc_mult != 0) ? tsc_now() : ucs_monotonic_ns();
 }
 
 ucs_rcache_pred_time_t ucs_rcache_pred_thread_busy(void *arg)
@@ -205,8 +203,8 @@ ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p)
     }
 
     sem_init(&thread->wakeups, 0, 0);
-    thread->tsc_mult = tsc_measure();
-    *thread_p        = thread;
+    pthread_once(&tsc_once, tsc_measure);
+    *thread_p = thread;
     return UCS_OK;
 }
 
@@ -234,18 +232,13 @@ static void thread_set_manners(void)
     }
 }
 
-static pid_t thread_self(void)
-{
-    return syscall(SYS_gettid); /* glibc has gettid() since 2.30 */
-}
-
 static void *thread_func(void *arg)
 {
     ucs_rcache_pred_thread_t *thread = arg;
     ucs_rcache_pred_time_t until;
 
     CPU_ZERO(&thread->cpus);
-    ucs_relaxed_store(&thread->tid, thread_self());
+    ucs_relaxed_store(&thread->tid, gettid());
     thread_set_manners();
     while (!ucs_relaxed_load(&thread->stop)) {
         until = thread->work(thread->arg);
@@ -326,8 +319,8 @@ void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
                                 const cpu_set_t *cpus)
 {
     /* Relaxed: the thread has written its own number itself */
-    if ((ucs_relaxed_load(&thread->tid) !=
-         thread_self()) || CPU_EQUAL(&thread->cpus, cpus)) {
+    if ((ucs_relaxed_load(&thread->tid) != gettid()) ||
+        CPU_EQUAL(&thread->cpus, cpus)) {
         return;
     }
 
@@ -361,7 +354,7 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread)
 {
     /* Relaxed: see ucs_rcache_pred_thread_pin() */
-    if (ucs_relaxed_load(&thread->tid) == thread_self()) {
+    if (ucs_relaxed_load(&thread->tid) == gettid()) {
         /* The thread itself asks. cpu_time is older: it is of the end of the last call of
          * the work */
         return ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID);

@@ -31,15 +31,16 @@ typedef struct ucs_rcache_pred_thread ucs_rcache_pred_thread_t;
 
 
 /** Create the state of a thread, but not the thread itself. The state is the
- *  argument of the clock and the sleep, and so exists before the cache.
- *  @return UCS_ERR_NO_MEMORY. */
+ *  argument of the sleep, and so exists before the cache. The first call in a process
+ *  measures the clock, which takes 1 ms. @return UCS_ERR_NO_MEMORY. */
 ucs_status_t ucs_rcache_pred_thread_create(ucs_rcache_pred_thread_t **thread_p);
 
 /** Free the state of a thread, which must have been stopped. */
 void ucs_rcache_pred_thread_destroy(ucs_rcache_pred_thread_t *thread);
 
 /**
- * @return the time since an arbitrary instant, ns: by the processor's time stamp
+ * @return the time since an arbitrary instant, ns, whatever the argument, once the process
+ *         has created the state of a thread: by the processor's time stamp
  *         counter where its rate is constant and the kernel's clock uses it,
  *         otherwise by CLOCK_MONOTONIC. The rates of the two differ by some
  *         1e-4, so a time of this clock must not be handed to system calls.

@@ -10,6 +10,8 @@ extern "C" {
 #include <ucs/rcache_pred/api/rcache_pred.h>
 }
 
+#include <ucs/base/clock.h>
+
 #include <sched.h>
 #include <signal.h>
 
@@ -354,6 +356,20 @@ TEST_F(test_thread, clock_does_not_go_back)
         ASSERT_GE(time, last);
         last = time;
     }
+}
+
+/* Measuring the clock takes 1 ms */
+TEST_F(test_thread, the_clock_is_measured_once)
+{
+    const uint64_t begin = ucs_monotonic_ns();
+
+    for (unsigned i = 0; i < 200; ++i) {
+        ucs_rcache_pred_thread_t *thread;
+
+        ASSERT_EQ(UCS_OK, ucs_rcache_pred_thread_create(&thread));
+        ucs_rcache_pred_thread_destroy(thread);
+    }
+    EXPECT_LT(ucs_monotonic_ns() - begin, 100 * MSEC);
 }
 
 TEST_F(test_thread, wake_is_not_lost)

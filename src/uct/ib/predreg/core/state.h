@@ -41,12 +41,17 @@ BEGIN_C_DECLS
  * state as an argument, so that a unit test can hand in a state of its own.
  */
 
-/** The functions of an add-on that observes. The cache calls them at each use and each
- *  registration, in memory hooks, too. */
+/** The functions of an add-on that observes. */
 typedef struct uct_predreg_observer {
-    ucs_rcache_pred_sink_t super; /**< Its argument is also the argument of site() */
+    ucs_rcache_pred_sink_t super; /**< The cache calls it at each use and each
+                                       registration, in memory hooks, too. Its argument is
+                                       also the argument of site() */
     /** The context of a communication that is about to be issued. */
-    void (*site)(void *arg, const ucs_rcache_pred_context_t *context);
+    void         (*site)(void *arg, const ucs_rcache_pred_context_t *context);
+    /** Under leave-pinned: have UCX register memory in a watched domain, as the begin of a
+     *  use of a @a kind (ucs_rcache_pred_use_kind_t). */
+    ucs_status_t (*mem_reg)(uct_predreg_domain_t *domain, void *address, size_t length,
+                            unsigned flags, unsigned kind, uct_mem_h *memh_p);
 } uct_predreg_observer_t;
 
 
@@ -70,8 +75,7 @@ struct uct_predreg_core {
     _Atomic(ucs_rcache_pred_t*) pred; /**< NULL under leave-pinned. Sequentially
                                            consistent: a reader of the pointer sees the
                                            cache behind the pointer */
-    ucs_rcache_pred_thread_t *thread; /**< Clock and helper of pred, and the
-                                           clock of the observer */
+    ucs_rcache_pred_thread_t *thread; /**< Helper of pred */
     pid_t                    pid;     /**< The process that the state belongs to */
     /** NULL: no add-on observes. Sequentially consistent, for the same reason as pred.
      *  Constant once it is set. */

@@ -270,14 +270,21 @@ static unsigned use_kind(uct_predreg_may_t may)
     }
 }
 
-/* Let UCX's own cache register memory in a watched domain, and tell the observer of the use */
+/* Let UCX's own cache register memory in a watched domain, through the observer if there is
+ * one */
 static UCS_F_NOINLINE ucs_status_t
 watched_mem_reg(uct_predreg_domain_t *domain, const request_t *req,
                 uct_predreg_may_t may, uct_mem_h *memh_p)
 {
-    uct_predreg_count_passed(domain->core);
-    return uct_predreg_watch_mem_reg(domain, req->address, req->length,
-                                     req->flags, use_kind(may), memh_p);
+    uct_predreg_core_t *core               = domain->core;
+    const uct_predreg_observer_t *observer = core->observer;
+
+    uct_predreg_count_passed(core);
+    return ucs_likely(observer == NULL) ?
+           core->compat->mem_reg(&core->real, domain->md, req->address, req->length,
+                                 req->flags, memh_p) :
+           observer->mem_reg(domain, req->address, req->length, req->flags,
+                             use_kind(may), memh_p);
 }
 
 /* Begin a use as a whole or in pieces */

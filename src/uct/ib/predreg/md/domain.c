@@ -349,13 +349,6 @@ static void domain_leave(void *arg)
     uct_predreg_domain_leave(arg);
 }
 
-static ucs_rcache_pred_time_t core_now(void *arg)
-{
-    const uct_predreg_core_t *core = arg;
-
-    return ucs_rcache_pred_thread_now(core->thread);
-}
-
 static void core_wait(void *arg, ucs_rcache_pred_time_t until)
 {
     const uct_predreg_core_t *core = arg;
@@ -384,7 +377,7 @@ static void core_publish(void *arg)
 }
 
 const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
-    .now       = core_now,
+    .now       = ucs_rcache_pred_thread_now,
     .wait      = core_wait,
     .wake      = core_wake,
     .busy      = ucs_rcache_pred_thread_busy,

@@ -318,21 +318,6 @@ ucs_status_t uct_predreg_kept_reg(uct_predreg_kept_t *kept, void *address,
                                   const uct_md_mem_reg_params_t *params,
                                   uct_mem_h *memh_p);
 
-
-/*
- * Watching: under the leave-pinned policy the library only observes the domains. UCX's
- * own cache keeps the registrations and gets all uses; the observer is told of the uses.
- */
-
-/** Register memory with UCX, and tell the observer of the begin of a use; the
- *  deregistration will tell of its end.
- *
- *  @param [in] kind  The ucs_rcache_pred_use_kind_t of the use in a managed domain */
-ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
-                                       void *address, size_t length,
-                                       unsigned flags, unsigned kind,
-                                       uct_mem_h *memh_p);
-
 END_C_DECLS
 
 #endif

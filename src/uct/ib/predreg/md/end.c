@@ -16,8 +16,8 @@
  * The end of a use, for which UCP gives nothing but a handle. Whose handle it is, is
  * found out in this order: a pieces handle has its lowest bit set; then the answerer of
  * the domain, such as the arena, is asked, and the cache; then the map of owners, with
- * kept memory (kept.c), pools and pinned memory (foreign.c) and watched uses (watch.c). A
- * handle that nobody owns is UCX's.
+ * kept memory (kept.c), pools and pinned memory (foreign.c) and uses of which an observer
+ * is told. A handle that nobody owns is UCX's.
  */
 
 

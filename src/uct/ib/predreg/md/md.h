@@ -106,11 +106,6 @@ int uct_predreg_is_managing(uct_predreg_core_t *core);
 void uct_predreg_helper_start(uct_predreg_core_t *core);
 
 
-/** Under leave-pinned: make the clock of the process, unless it exists, and call the
- *  add-ons that set the observer of the core. To be called under core.lock. */
-void uct_predreg_watch_open(uct_predreg_core_t *core);
-
-
 /*
  * The next two functions switch UCX's own registration caches off while the library
  * manages memory. The overriding functions for reading configurations of UCX call them.

@@ -18,8 +18,8 @@
 #include <string.h>
 
 
-/* Make the cache of the process and its clock (core->thread). If the cache cannot be
- * made, the clock stays for the next attempt */
+/* Make the cache of the process and the state of its helper (core->thread). If the cache
+ * cannot be made, the state stays for the next attempt */
 static ucs_status_t pred_create(uct_predreg_core_t *core)
 {
     const uct_predreg_knobs_t *knobs = &core->knobs;
@@ -151,7 +151,7 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
         domain->number = ucs_rcache_pred_domain_get_number(domain->cache);
         ucs_relaxed_add(&core->num_managed, 1);
     } else {
-        uct_predreg_watch_open(core);
+        uct_predreg_addons_call(core, observe, core);
     }
     uct_predreg_addons_call(core, domain_opened, core, domain, facts->component);
     ++core->num_opened;

@@ -19,7 +19,7 @@ record(uct_predreg_core_t *core, unsigned type, uintptr_t address, size_t length
 {
     ucs_rcache_pred_event_t event = {
         .type    = type,
-        .time    = ucs_rcache_pred_thread_now(core->thread),
+        .time    = ucs_rcache_pred_thread_now(NULL),
         .address = address,
         .length  = length
     };

@@ -78,16 +78,16 @@ void uct_predreg_record_observe(uct_predreg_core_t *core)
         return;
     }
 
-    status = (core->thread == NULL) ? UCS_ERR_NO_MEMORY :
-                                      ucs_rcache_recorder_create(&recorder);
+    status = ucs_rcache_recorder_create(&recorder);
     if (status != UCS_OK) {
         ucs_warn("no trace is recorded: %s", ucs_status_string(status));
         return;
     }
 
     observer = (uct_predreg_observer_t){
-        .super = {on_event, recorder},
-        .site  = on_site
+        .super   = {on_event, recorder},
+        .site    = on_site,
+        .mem_reg = uct_predreg_record_mem_reg
     };
     is_begun = 0;
     atomic_store_explicit(&shortest, UINT64_MAX, memory_order_relaxed);
@@ -200,9 +200,9 @@ static void put_clocks(uct_predreg_core_t *core, const char *clock_key,
     unsigned i;
 
     for (i = 0; i < 8; ++i) {
-        before = ucs_rcache_pred_thread_now(core->thread);
+        before = ucs_rcache_pred_thread_now(NULL);
         now    = ucs_clock_ns(CLOCK_REALTIME);
-        after  = ucs_rcache_pred_thread_now(core->thread);
+        after  = ucs_rcache_pred_thread_now(NULL);
         if (after - before < best) {
             best     = after - before;
             clock    = before + best / 2;

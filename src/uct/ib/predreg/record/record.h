@@ -39,9 +39,9 @@ uct_predreg_recorder(const uct_predreg_core_t *core)
     return (observer == NULL) ? NULL : (ucs_rcache_recorder_t*)observer->super.arg;
 }
 
-/** Make a recorder the observer of the core, if the user asks for a trace. Without the
- *  core's clock, or memory, a warning is logged and nothing is recorded. To be called
- *  under core.lock, as the next two functions. */
+/** Make a recorder the observer of the core, if the user asks for a trace. Without memory a
+ *  warning is logged and nothing is recorded. To be called under core.lock, as the next two
+ *  functions. */
 void uct_predreg_record_observe(uct_predreg_core_t *core);
 
 /** Record that a domain is managed or watched from now on; before, make the trace file as
@@ -53,6 +53,15 @@ void uct_predreg_record_domain(uct_predreg_core_t *core, uct_predreg_domain_t *d
  *  If the file cannot be made, a single warning is logged, and nothing is
  *  recorded. */
 void uct_predreg_record_begin(uct_predreg_core_t *core);
+
+/** Register memory with UCX in a watched domain, and record the begin of a use; the
+ *  deregistration will record its end. Any thread.
+ *
+ *  @param [in] kind  The ucs_rcache_pred_use_kind_t of the use in a managed domain. */
+ucs_status_t uct_predreg_record_mem_reg(uct_predreg_domain_t *domain,
+                                        void *address, size_t length,
+                                        unsigned flags, unsigned kind,
+                                        uct_mem_h *memh_p);
 
 /** @return whether the making of the trace file was tried, with or without success. To be
  *  called at exit. */

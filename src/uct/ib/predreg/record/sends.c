@@ -44,7 +44,7 @@ static void begin(uct_predreg_core_t *core)
 {
     uct_predreg_core_lock(core);
     if (core->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) {
-        uct_predreg_watch_open(core);
+        uct_predreg_record_observe(core);
     }
     uct_predreg_record_begin(core);
     uct_predreg_core_unlock(core);

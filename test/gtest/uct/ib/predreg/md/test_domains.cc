@@ -115,6 +115,7 @@ TEST_F(test_domains, leave_pinned_only_watches) {
     EXPECT_EQ(1, cost(open()));
     EXPECT_EQ(0u, test_core_state()->num_managed);
     EXPECT_EQ(1u, test_core_state()->num_opened);
+    EXPECT_FALSE(test_core_state()->thread != nullptr);
 }
 
 TEST_F(test_domains, a_helper_thread_starts_with_the_first) {

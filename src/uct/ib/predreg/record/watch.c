@@ -4,20 +4,15 @@
  * See file LICENSE for terms.
  */
 
-#include "domain.h"
-#include "md.h"
+#include "record.h"
 
-#include <uct/ib/predreg/core/addon.h>
 #include <uct/ib/predreg/core/comm.h>
+#include <uct/ib/predreg/md/domain.h>
 
-#include <uct/ib/predreg/core/state.h>
-
-
-#include <stdatomic.h>
 #include <stdlib.h>
 
 /*
- * Watching under the leave-pinned policy. UCX's own cache lies below the library: so the
+ * Uses under the leave-pinned policy. UCX's own cache lies below the library: so the
  * functions here see each use, but not the registrations. The handle of a use is that of
  * a region of UCX's cache, which stays registered; so all uses of a region have the same
  * handle.
@@ -31,23 +26,14 @@ typedef struct watched {
     unsigned            uses; /* Above 0. Under core.lock */
 } watched_t;
 
-void uct_predreg_watch_open(uct_predreg_core_t *core)
+static uint64_t now(void)
 {
-    /* If there is no memory for the clock, there will be no observer */
-    if (core->thread == NULL) {
-        (void)ucs_rcache_pred_thread_create(&core->thread);
-    }
-    uct_predreg_addons_call(core, observe, core);
+    return ucs_rcache_pred_thread_now(NULL);
 }
 
-static uint64_t now(uct_predreg_core_t *core)
+static uint64_t elapsed(uint64_t begin)
 {
-    return ucs_rcache_pred_thread_now(core->thread);
-}
-
-static uint64_t elapsed(uct_predreg_core_t *core, uint64_t begin)
-{
-    uint64_t end = now(core);
+    uint64_t end = now();
 
     /* The end may be before the begin, if the thread has moved to a processor with a
      * counter that is behind */
@@ -94,9 +80,9 @@ static ucs_status_t use_end(uct_predreg_owner_t *owner, uct_predreg_domain_t *do
     int is_recorded               = use_forget(domain, params->memh);
     ucs_status_t status;
 
-    event.time     = now(core);
+    event.time     = now();
     status         = core->real.uct_md_mem_dereg_v2(domain->md, params);
-    event.duration = elapsed(core, event.time);
+    event.duration = elapsed(event.time);
     if (is_recorded) {
         tell(core, &event);
     }
@@ -137,13 +123,12 @@ static int use_remember(uct_predreg_domain_t *domain, uct_mem_h memh)
     return watched != NULL;
 }
 
-ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
-                                       void *address, size_t length,
-                                       unsigned flags, unsigned kind,
-                                       uct_mem_h *memh_p)
+ucs_status_t uct_predreg_record_mem_reg(uct_predreg_domain_t *domain,
+                                        void *address, size_t length,
+                                        unsigned flags, unsigned kind,
+                                        uct_mem_h *memh_p)
 {
     uct_predreg_core_t *core      = domain->core;
-    uct_md_h md                   = domain->md;
     ucs_rcache_pred_event_t event = {
         .type    = UCS_RCACHE_PRED_EVENT_USE_BEGIN,
         .kind    = kind,
@@ -154,16 +139,11 @@ ucs_status_t uct_predreg_watch_mem_reg(uct_predreg_domain_t *domain,
     };
     ucs_status_t status;
 
-    if (ucs_likely(core->observer == NULL)) {
-        return core->compat->mem_reg(&core->real, md, address, length, flags,
-                                     memh_p);
-    }
-
     uct_predreg_posted_get(address, &event.context);
-    event.time     = now(core);
-    status         = core->compat->mem_reg(&core->real, md, address, length,
-                                           flags, memh_p);
-    event.duration = elapsed(core, event.time);
+    event.time     = now();
+    status         = core->compat->mem_reg(&core->real, domain->md, address,
+                                           length, flags, memh_p);
+    event.duration = elapsed(event.time);
     if (status != UCS_OK) {
         event.result = UCS_RCACHE_PRED_RESULT_FAILED;
     } else if (use_remember(domain, *memh_p)) {
