@@ -12,6 +12,7 @@
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -62,8 +63,33 @@ typedef struct ucs_rcache_pred_live_state {
  *  added, or taken away, changes the number of words; for any other change of the page
  *  we raise the first number. */
 #define UCS_RCACHE_PRED_LIVE_VERSION \
-    ((uint32_t)((10 * 1000) + \
-                (sizeof(ucs_rcache_pred_live_state_t) / sizeof(uint64_t))))
+    ((uint32_t)((10 * 1000) + UCS_RCACHE_PRED_LIVE_WORDS))
+
+
+#define UCS_RCACHE_PRED_LIVE_MAGIC 0x6765726465727001ul /* "\1predreg" in little
+                                                            endian */
+#define UCS_RCACHE_PRED_LIVE_WORDS \
+    (sizeof(ucs_rcache_pred_live_state_t) / sizeof(uint64_t))
+
+/** The page, which other processes map, too. Only live.c and its reader, tools/predreg/
+ *  stat/page.c, use the fields. */
+typedef struct ucs_rcache_pred_live_page {
+    /* Constant once magic is written. Magic, version and size have the same sizes
+     * and places in all versions of the page. */
+    _Atomic(uint64_t) magic;  /* Release, acquire: written after the two others */
+    uint32_t         version;
+    uint32_t         size;    /* Size of this structure, bytes */
+
+    /* Uses under leave-pinned. Any thread adds to the number; relaxed, since
+     * nothing else depends on it */
+    _Atomic(uint64_t) uses;
+
+    /* The state, and its sequence number: odd during a write, so that a reader
+     * notices; 0: nothing has been written yet. Only the thread that has set busy
+     * writes */
+    _Atomic(uint64_t) seq;
+    _Atomic(uint64_t) word[UCS_RCACHE_PRED_LIVE_WORDS];
+} ucs_rcache_pred_live_page_t;
 
 
 /** The page, as its owner has it. */
@@ -101,7 +127,7 @@ void ucs_rcache_pred_live_update(ucs_rcache_pred_live_t *live,
 /**
  * Count a use of registered memory under the policy leave-pinned, where a use changes
  * nothing else. The function adds to the count in the page itself, without an update;
- * ucs_rcache_pred_live_read() puts the count into the statistics. Any thread;
+ * the reader of the page puts the count into the statistics. Any thread;
  * wait-free.
  */
 void ucs_rcache_pred_live_count_use(ucs_rcache_pred_live_t *live);
@@ -112,29 +138,6 @@ uint64_t ucs_rcache_pred_live_get_uses(const ucs_rcache_pred_live_t *live);
 
 /** @return the descriptor of the page, for tests. */
 int ucs_rcache_pred_live_get_fd(const ucs_rcache_pred_live_t *live);
-
-
-/**
- * Read the page of another process. The file may be anything: its contents are
- * checked.
- *
- * @param [in]  fd         Open for reading.
- * @param [out] state      Numbers of policy and mode are in range and the command
- *                     is printable.
- * @param [out] version_p  The version of the page, if the file is one.
- * @return UCS_ERR_UNSUPPORTED if the page is of another version; UCS_ERR_BUSY if it
- *         was being written at each look, for 50 ms, or nothing has been written
- *         yet; UCS_ERR_INVALID_PARAM if the file is no such page, or damaged;
- *         UCS_ERR_IO_ERROR if it cannot be mapped.
- */
-ucs_status_t ucs_rcache_pred_live_read(int fd,
-                                       ucs_rcache_pred_live_state_t *state,
-                                       unsigned *version_p);
-
-/** Bring a state to a later time, on the assumption that nothing has happened
- *  since: only the duration and the averages go on. */
-void ucs_rcache_pred_live_advance(ucs_rcache_pred_live_state_t *state,
-                                  uint64_t now);
 
 
 /* The counters in UCX's virtual file system, as predreg/NAME. libucs keeps that file system

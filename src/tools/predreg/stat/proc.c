@@ -207,7 +207,7 @@ static predreg_look_t look_page(const look_t *look, int fd)
     pid_t pid                           = look->pid;
     unsigned version                    = 0;
 
-    switch (ucs_rcache_pred_live_read(fd, state, &version)) {
+    switch (predreg_stat_read(fd, state, &version)) {
     case UCS_OK:
         break;
     case UCS_ERR_UNSUPPORTED:
@@ -236,7 +236,7 @@ static predreg_look_t look_page(const look_t *look, int fd)
     proc->looked = ucs_monotonic_ns();
     proc->age    = (proc->looked > state->time) ?
                    (proc->looked - state->time) : 0;
-    ucs_rcache_pred_live_advance(state, proc->looked);
+    predreg_stat_advance(state, proc->looked);
     state->snapshot.pid           = pid;
     state->snapshot.kernel_pinned = look->status.pinned * 1024;
     return PREDREG_LOOK_OK;

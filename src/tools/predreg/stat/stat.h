@@ -16,7 +16,8 @@ BEGIN_C_DECLS
 
 /** @file stat.h
  *
- * `ucx_predreg stat`: the live counters of running processes. proc.c looks at a process,
+ * `ucx_predreg stat`: the live counters of running processes. page.c reads the page of a
+ * process (ucs/host/live.h), proc.c looks at a process,
  * view.c at all, show.c makes lines of text, stat.c reads the options and prints again
  * and again. info takes a view as well.
  */
@@ -36,6 +37,27 @@ typedef struct {
 
 /** The present system. */
 extern const predreg_system_t predreg_system;
+
+
+/**
+ * Read the page of another process. The file may be anything: its contents are
+ * checked.
+ *
+ * @param [in]  fd         Open for reading.
+ * @param [out] state      Numbers of policy and mode are in range and the command
+ *                         is printable.
+ * @param [out] version_p  The version of the page, if the file is one.
+ * @return UCS_ERR_UNSUPPORTED if the page is of another version; UCS_ERR_BUSY if it
+ *         was being written at each look, for 50 ms, or nothing has been written
+ *         yet; UCS_ERR_INVALID_PARAM if the file is no such page, or damaged;
+ *         UCS_ERR_IO_ERROR if it cannot be mapped.
+ */
+ucs_status_t predreg_stat_read(int fd, ucs_rcache_pred_live_state_t *state,
+                               unsigned *version_p);
+
+/** Bring a state to a later time, on the assumption that nothing has happened
+ *  since: only the duration and the averages go on. */
+void predreg_stat_advance(ucs_rcache_pred_live_state_t *state, uint64_t now);
 
 
 /** The result of looking at a process. */

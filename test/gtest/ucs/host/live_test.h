@@ -11,6 +11,8 @@
 #include <common/library.h>
 #include <common/log_watch.h>
 
+#include <tools/predreg/stat/stat.h>
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -86,7 +88,7 @@ protected:
     ucs_status_t read(int fd)
     {
         memset(&m_found, 0, sizeof(m_found));
-        return ucs_rcache_pred_live_read(fd, &m_found, &m_version);
+        return predreg_stat_read(fd, &m_found, &m_version);
     }
 
     ucs_status_t read() { return read(ucs_rcache_pred_live_get_fd(m_live)); }

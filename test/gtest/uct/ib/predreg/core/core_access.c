@@ -6,6 +6,7 @@
 
 #include "core_access.h"
 
+#include <tools/predreg/stat/stat.h>
 #include <ucs/host/unwind.h>
 #include <uct/ib/predreg/addons.h>
 #include <uct/ib/predreg/core/state.h>
@@ -119,7 +120,7 @@ int test_core_read_live(uint64_t *uses_p, char *command, size_t max)
     unsigned version;
 
     if ((self->live == NULL) ||
-        (ucs_rcache_pred_live_read(
+        (predreg_stat_read(
                  ucs_rcache_pred_live_get_fd(self->live),
                  &record, &version) != UCS_OK)) {
         return 0;

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "live_test.h"
+#include <ucs/host/live_test.h>
 
 #include <ucs/base/clock.h>
 
@@ -14,10 +14,10 @@
 
 /* What is read of a page that is written meanwhile, and of a file that is not a
  * page */
-class test_live_read : public live_test {
+class test_page : public live_test {
 };
 
-TEST_F(test_live_read, other_files)
+TEST_F(test_page, other_files)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -35,20 +35,20 @@ TEST_F(test_live_read, other_files)
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(fake_page(8).fd()));
 }
 
-TEST_F(test_live_read, good_copy_is_read)
+TEST_F(test_page, good_copy_is_read)
 {
     EXPECT_EQ(UCS_OK, read_with(OFFSET_VERSION,
                                 UCS_RCACHE_PRED_LIVE_VERSION));
     EXPECT_EQ(0, memcmp(&m_state, &m_found, sizeof(m_found)));
 }
 
-TEST_F(test_live_read, other_version)
+TEST_F(test_page, other_version)
 {
     EXPECT_EQ(UCS_ERR_UNSUPPORTED, read_with(OFFSET_VERSION, (uint32_t)77));
     EXPECT_EQ(77u, m_version);
 }
 
-TEST_F(test_live_read, other_version_in_a_shorter_page)
+TEST_F(test_page, other_version_in_a_shorter_page)
 {
     std::vector<char> bytes = good_page();
     fake_page page(16);
@@ -65,7 +65,7 @@ TEST_F(test_live_read, other_version_in_a_shorter_page)
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read(page.fd()));
 }
 
-TEST_F(test_live_read, damaged)
+TEST_F(test_page, damaged)
 {
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read_with(0, (uint64_t)1));
     EXPECT_EQ(UCS_ERR_INVALID_PARAM, read_with(OFFSET_SIZE, (uint32_t)8));
@@ -80,12 +80,12 @@ TEST_F(test_live_read, damaged)
 }
 
 /* A page whose writer never comes to its end */
-TEST_F(test_live_read, reader_gives_up)
+TEST_F(test_page, reader_gives_up)
 {
     EXPECT_EQ(UCS_ERR_BUSY, read_with(OFFSET_SEQ, (uint64_t)3));
 }
 
-TEST_F(test_live_read, command_is_fit_for_a_terminal)
+TEST_F(test_page, command_is_fit_for_a_terminal)
 {
     std::string longest(UCS_RCACHE_PRED_LIVE_COMMAND, 'x');
 
@@ -101,7 +101,7 @@ TEST_F(test_live_read, command_is_fit_for_a_terminal)
 }
 
 /* Whatever is in a page, reading ends, and what is returned is in range */
-TEST_F(test_live_read, garbage)
+TEST_F(test_page, garbage)
 {
     const std::vector<char> good = good_page();
     std::mt19937_64 random(1);
@@ -126,32 +126,32 @@ TEST_F(test_live_read, garbage)
         EXPECT_LT(m_found.snapshot.policy,
                   (unsigned)UCS_RCACHE_PRED_POLICY_LAST);
         EXPECT_LT(m_found.snapshot.mode, (unsigned)UCS_RCACHE_PRED_MODE_LAST);
-        ucs_rcache_pred_live_advance(&m_found, ucs_monotonic_ns());
+        predreg_stat_advance(&m_found, ucs_monotonic_ns());
     }
 }
 
-TEST_F(test_live_read, average_goes_on)
+TEST_F(test_page, average_goes_on)
 {
     m_state.snapshot.stats.bytes_avg = 100;
     m_state.snapshot.stats.bytes_now = 400;
     m_state.snapshot.stats.duration  = 2 * SEC;
     m_state.time                     = 10 * SEC;
 
-    ucs_rcache_pred_live_advance(&m_state, 11 * SEC);
+    predreg_stat_advance(&m_state, 11 * SEC);
     EXPECT_EQ(2 * SEC, m_state.snapshot.stats.duration);
 
     m_state.counting = 1;
-    ucs_rcache_pred_live_advance(&m_state, 9 * SEC);
+    predreg_stat_advance(&m_state, 9 * SEC);
     EXPECT_EQ(2 * SEC, m_state.snapshot.stats.duration);
 
-    ucs_rcache_pred_live_advance(&m_state, 11 * SEC);
+    predreg_stat_advance(&m_state, 11 * SEC);
     EXPECT_EQ(3 * SEC, m_state.snapshot.stats.duration);
     EXPECT_EQ(200u, m_state.snapshot.stats.bytes_avg);
 }
 
 /* Every state that is read is one that was written, with all its numbers the
  * same. In the end the last change is in the page, whoever wrote it. */
-TEST_F(test_live_read, many_writers_and_a_reader)
+TEST_F(test_page, many_writers_and_a_reader)
 {
     constexpr unsigned num_writers = 3;
     constexpr unsigned num_updates = 20000 / SANITIZER_SLOWDOWN;
@@ -168,7 +168,7 @@ TEST_F(test_live_read, many_writers_and_a_reader)
 
         do {
             last = done; /* Nobody writes any more: it has to succeed */
-            if (ucs_rcache_pred_live_read(
+            if (predreg_stat_read(
                         ucs_rcache_pred_live_get_fd(m_live), &state,
                         &version) != UCS_OK) {
                 continue; /* The reader may have been overtaken each time */
