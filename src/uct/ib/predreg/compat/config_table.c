@@ -177,7 +177,7 @@ static void make_field(const uct_predreg_config_field_t *field, unsigned minor,
     words[WORD_OFFSET]  = (void*)(uintptr_t)field->offset;
     words[WORD_READ]    = (void*)field->type->read;
     words[WORD_WRITE]   = (void*)field->type->write;
-    words[WORD_CLONE]   = (void*)field->type->clone;
+    words[WORD_CLONE]   = NULL; /* UCX copies the values of a table only for its owner */
     words[WORD_RELEASE] = (void*)field->type->release;
     words[WORD_HELP]    = (void*)field->type->help;
 

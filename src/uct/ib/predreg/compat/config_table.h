@@ -35,14 +35,12 @@ struct uct_predreg_config_field;
 /** The functions for values of one type. Each gets the setting as its last argument. */
 typedef struct uct_predreg_config_type {
     /** Read a text. @return whether reading was possible. */
-    int          (*read)(const char *text, void *dest, const void *field);
+    int  (*read)(const char *text, void *dest, const void *field);
     /** Print a value. @return whether printing was possible. */
-    int          (*write)(char *buf, size_t max, const void *src,
-                          const void *field);
-    ucs_status_t (*clone)(const void *src, void *dest, const void *field);
-    void         (*release)(void *value, const void *field);
+    int  (*write)(char *buf, size_t max, const void *src, const void *field);
+    void (*release)(void *value, const void *field);
     /** Print which values are accepted. */
-    void         (*help)(char *buf, size_t max, const void *field);
+    void (*help)(char *buf, size_t max, const void *field);
 } uct_predreg_config_type_t;
 
 

@@ -174,14 +174,7 @@ static int refuse(const uct_predreg_knob_t *knob, const char *text,
     return 1;
 }
 
-/* Copying and freeing, for types whose values have no memory of their own */
-
-static ucs_status_t clone_plain(const void *src, void *dest, const void *knob)
-{
-    memcpy(dest, src, ((const uct_predreg_knob_t*)knob)->size);
-    return UCS_OK;
-}
-
+/* Freeing, for types whose values have no memory of their own */
 static void release_nop(void *value, const void *knob)
 {
 }
@@ -230,7 +223,7 @@ static int write_number(char *buf, size_t max, const void *src,
 }
 
 const uct_predreg_config_type_t uct_predreg_knob_number = {
-    read_number, write_number, clone_plain, release_nop, help_accepted
+    read_number, write_number, release_nop, help_accepted
 };
 
 
@@ -250,7 +243,7 @@ static int write_percent(char *buf, size_t max, const void *src,
 }
 
 const uct_predreg_config_type_t uct_predreg_knob_percent = {
-    read_percent, write_percent, clone_plain, release_nop, help_accepted
+    read_percent, write_percent, release_nop, help_accepted
 };
 
 
@@ -271,7 +264,7 @@ static int find_name(const char *text, const char *const *names)
 static int read_name(const char *text, void *dest, const void *arg)
 {
     const uct_predreg_knob_t *knob = arg;
-    int place                               = find_name(text, knob->names);
+    int place                      = find_name(text, knob->names);
 
     if (place < 0) {
         return refuse(knob, text, dest);
@@ -307,7 +300,7 @@ static void help_name(char *buf, size_t max, const void *arg)
 }
 
 const uct_predreg_config_type_t uct_predreg_knob_name = {
-    read_name, write_name, clone_plain, release_nop, help_name
+    read_name, write_name, release_nop, help_name
 };
 
 
@@ -336,7 +329,7 @@ static int write_bool(char *buf, size_t max, const void *src, const void *knob)
 }
 
 const uct_predreg_config_type_t uct_predreg_knob_bool = {
-    read_bool, write_bool, clone_plain, release_nop, help_name
+    read_bool, write_bool, release_nop, help_name
 };
 
 
@@ -353,12 +346,6 @@ static int write_string(char *buf, size_t max, const void *src,
     return 1;
 }
 
-static ucs_status_t clone_string(const void *src, void *dest, const void *knob)
-{
-    return read_string(*(char *const*)src, dest, knob) ? UCS_OK :
-                                                         UCS_ERR_NO_MEMORY;
-}
-
 static void release_string(void *value, const void *knob)
 {
     free(*(char**)value);
@@ -370,7 +357,7 @@ static void help_string(char *buf, size_t max, const void *knob)
 }
 
 const uct_predreg_config_type_t uct_predreg_knob_string = {
-    read_string, write_string, clone_string, release_string, help_string
+    read_string, write_string, release_string, help_string
 };
 
 
@@ -416,29 +403,6 @@ static int write_list(char *buf, size_t max, const void *src, const void *knob)
     return 1;
 }
 
-static ucs_status_t clone_list(const void *src, void *dest, const void *knob)
-{
-    const ucs_config_names_array_t *list = src;
-    size_t length                        = 1;
-    ucs_status_t status;
-    unsigned i;
-    char *text;
-
-    for (i = 0; i < list->count; ++i) {
-        length += strlen(list->names[i]) + 1;
-    }
-
-    text = malloc(length);
-    if (text == NULL) {
-        return UCS_ERR_NO_MEMORY;
-    }
-
-    write_list(text, length, src, knob);
-    status = read_list(text, dest, knob) ? UCS_OK : UCS_ERR_NO_MEMORY;
-    free(text);
-    return status;
-}
-
 static void release_list(void *value, const void *knob)
 {
     ucs_config_names_array_t *list = value;
@@ -452,5 +416,5 @@ static void help_list(char *buf, size_t max, const void *knob)
 }
 
 const uct_predreg_config_type_t uct_predreg_knob_list = {
-    read_list, write_list, clone_list, release_list, help_list
+    read_list, write_list, release_list, help_list
 };

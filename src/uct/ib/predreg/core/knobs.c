@@ -16,8 +16,6 @@
 #include <limits.h>
 #include <string.h>
 
-#define HELPER_DEFAULT "conservative"
-
 
 static const char *helper_names[] = {
     [UCS_RCACHE_PRED_HELPER_CONSERVATIVE] = "conservative",
@@ -82,7 +80,7 @@ const uct_predreg_knob_t uct_predreg_knob_table[] = {
      "Empty: none."),
      .names = NULL},
 
-    {ROW(&uct_predreg_knob_name, "HELPER", HELPER_DEFAULT, helper,
+    {ROW(&uct_predreg_knob_name, "HELPER", "conservative", helper,
      "Who registers ahead and deregisters, under the policy predict:\n"
      " conservative - a helper thread, in as many processes of the node as\n"
      "                there are processors that nobody uses, in those that use\n"

@@ -28,11 +28,6 @@ protected:
         return 1;
     }
 
-    static ucs_status_t clone(const void *src, void *dest, const void *field)
-    {
-        return UCS_OK;
-    }
-
     static void release(void *value, const void *field)
     {
     }
@@ -63,7 +58,7 @@ protected:
             EXPECT_EQ(fields[i].offset, (size_t)word[3]);
             EXPECT_EQ((void*)read, word[4]);
             EXPECT_EQ((void*)write, word[5]);
-            EXPECT_EQ((void*)clone, word[6]);
+            EXPECT_EQ(nullptr, word[6]);
             EXPECT_EQ((void*)release, word[7]);
             EXPECT_EQ((void*)help, word[8]);
             EXPECT_EQ((void*)&fields[i], word[step - 1]);
@@ -76,7 +71,7 @@ protected:
 };
 
 const uct_predreg_config_type_t test_config_table::type = {
-    read, write, clone, release, help
+    read, write, release, help
 };
 
 const uct_predreg_config_field_t test_config_table::fields[] = {
