@@ -323,8 +323,7 @@ static int is_managed(uct_md_h md, const void *address, size_t length)
     uct_predreg_domain_t *domain = uct_predreg_domain_find(md);
 
     return (domain != NULL) && (domain->cache != NULL) &&
-           ((address == NULL) || !uct_predreg_has_devices() ||
-            uct_predreg_is_host_memory(address, length));
+           ((address == NULL) || uct_predreg_is_host_memory(address, length));
 }
 
 const uct_predreg_hooks_t uct_predreg_hooks = {

@@ -7,6 +7,7 @@
 #include "config_table.h"
 #include "rcache.h"
 
+#include <ucm/api/ucm.h>
 #include <ucs/config/parser.h>
 #include <ucs/sys/math.h>
 #include <ucs/sys/string.h>
@@ -90,17 +91,18 @@ static void merge(void *context, ucs_rcache_t *rcache, void *arg,
 ucs_status_t uct_predreg_rcache_init(uct_predreg_rcache_t *rcache,
                                      const uct_predreg_rcache_params_t *params)
 {
-    const unsigned minor      = uct_predreg_ucs_minor();
-    const params_rest_t rest  = {
-        .ucm_events         = params->events,
-        .ucm_event_priority = params->event_priority,
+    const unsigned minor                   = uct_predreg_ucs_minor();
+    const uct_predreg_settings_t *settings = params->settings;
+    const params_rest_t rest               = {
+        .ucm_events         = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MEM_TYPE_FREE,
+        .ucm_event_priority = settings->event_priority,
         .ops                = rcache->ops,
         .context            = params->context,
-        .flags              = params->purge_on_fork ?
+        .flags              = settings->purge_on_fork ?
                               UCS_RCACHE_FLAG_PURGE_ON_FORK : 0,
-        .max_regions        = params->max_regions,
-        .max_size           = params->max_size,
-        .max_unreleased     = params->max_unreleased
+        .max_regions        = settings->max_regions,
+        .max_size           = settings->max_bytes,
+        .max_unreleased     = settings->max_unreleased
     };
     const params_1_13_t early = {
         .region_struct_size = params->region_size,

@@ -110,14 +110,7 @@ typedef struct uct_predreg_rcache_params {
                                 ucs_rcache_region_t *region, char *buf,
                                 size_t max);
     void         *context;       /**< Handed to the operations */
-    int          events;         /**< Events of UCM after which a region is
-                                      invalid */
-    int          event_priority; /**< Priority of the handler of these events */
-    int          purge_on_fork;  /**< Whether idle regions are deregistered at a fork */
-    unsigned long max_regions;   /**< While there are more regions, idle ones give way */
-    size_t       max_size;       /**< While regions have more bytes, idle ones give way */
-    size_t       max_unreleased; /**< The most bytes of invalid regions that may wait
-                                      to be deregistered */
+    const uct_predreg_settings_t *settings;
 } uct_predreg_rcache_params_t;
 
 

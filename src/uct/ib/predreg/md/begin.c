@@ -204,13 +204,19 @@ may_do(const uct_predreg_domain_t *domain, const request_t *req)
            UCT_PREDREG_MAY_LAST_RESORT : may;
 }
 
-/* Whether a use can go on, instead of being refused, if the bounds leave no room to
- * register all of its memory */
-static int goes_on(uct_predreg_may_t may)
+/* What becomes of a use if the bounds leave no room to register all of its memory: WHOLE,
+ * the use is refused; else it goes on */
+static unsigned use_kind(uct_predreg_may_t may)
 {
-    return (may == UCT_PREDREG_MAY_PIECES) ||
-           (may == UCT_PREDREG_MAY_LAST_RESORT) ||
-           (may == UCT_PREDREG_MAY_KEYLESS);
+    switch (may) {
+    case UCT_PREDREG_MAY_PIECES:
+        return UCS_RCACHE_PRED_USE_PIECES;
+    case UCT_PREDREG_MAY_LAST_RESORT:
+    case UCT_PREDREG_MAY_KEYLESS:
+        return UCS_RCACHE_PRED_USE_LAST_RESORT;
+    default:
+        return UCS_RCACHE_PRED_USE_WHOLE;
+    }
 }
 
 /* Give UCP a pieces handle for a use, whose memory was not registered as a whole */
@@ -238,7 +244,7 @@ go_on_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
     return UCS_OK;
 }
 
-/* Begin a use for which goes_on() is true: if the cache does not register the memory as a
+/* Begin a use that goes on without room: if the cache does not register the memory as a
  * whole, UCP gets a pieces handle */
 static UCS_F_ALWAYS_INLINE ucs_status_t
 begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
@@ -255,19 +261,6 @@ begin_in_pieces(uct_predreg_domain_t *domain, const request_t *req,
                                                       memh_p);
     return ucs_likely(status != UCS_INPROGRESS) ?
            status : go_on_in_pieces(domain, req, may, &use, memh_p);
-}
-
-static unsigned use_kind(uct_predreg_may_t may)
-{
-    switch (may) {
-    case UCT_PREDREG_MAY_PIECES:
-        return UCS_RCACHE_PRED_USE_PIECES;
-    case UCT_PREDREG_MAY_LAST_RESORT:
-    case UCT_PREDREG_MAY_KEYLESS:
-        return UCS_RCACHE_PRED_USE_LAST_RESORT;
-    default:
-        return UCS_RCACHE_PRED_USE_WHOLE;
-    }
 }
 
 /* Let UCX's own cache register memory in a watched domain, through the observer if there is
@@ -293,7 +286,7 @@ begin_use(uct_predreg_domain_t *domain, const request_t *req,
           uct_predreg_may_t may, const ucs_rcache_pred_context_t *context,
           uct_mem_h *memh_p)
 {
-    return goes_on(may) ?
+    return (use_kind(may) != UCS_RCACHE_PRED_USE_WHOLE) ?
            begin_in_pieces(domain, req, may, context, memh_p) :
            ucs_rcache_pred_begin(domain->cache, req->address, req->length,
                                  req->flags, context, memh_p);

@@ -9,7 +9,6 @@
 #include <uct/ib/predreg/compat/rcache.h>
 #include <uct/ib/predreg/core/state.h>
 
-#include <ucm/api/ucm.h>
 #include <ucs/debug/log_def.h>
 
 #include <stdio.h>
@@ -157,21 +156,15 @@ static void rcache_dump_region(void *context, ucs_rcache_t *rcache,
 
 uct_predreg_kept_t *uct_predreg_kept_create(uct_predreg_domain_t *domain)
 {
-    const uct_predreg_settings_t *settings   = &domain->settings;
     uct_predreg_kept_t *kept                 = calloc(1, sizeof(*kept));
     const uct_predreg_rcache_params_t params = {
-        .name           = "predreg_kept",
-        .region_size    = sizeof(region_t),
-        .mem_reg        = rcache_mem_reg,
-        .mem_dereg      = rcache_mem_dereg,
-        .dump_region    = rcache_dump_region,
-        .context        = kept,
-        .events         = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MEM_TYPE_FREE,
-        .event_priority = settings->event_priority,
-        .purge_on_fork  = settings->purge_on_fork,
-        .max_regions    = settings->max_regions,
-        .max_size       = settings->max_bytes,
-        .max_unreleased = settings->max_unreleased
+        .name        = "predreg_kept",
+        .region_size = sizeof(region_t),
+        .mem_reg     = rcache_mem_reg,
+        .mem_dereg   = rcache_mem_dereg,
+        .dump_region = rcache_dump_region,
+        .context     = kept,
+        .settings    = &domain->settings
     };
     ucs_status_t status;
 
