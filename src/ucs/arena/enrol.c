@@ -219,12 +219,17 @@ static int enrol_slab(ucs_arena_t *arena, uint32_t slab)
     return status == UCS_OK;
 }
 
-/* Note when the helper may try to register slabs again */
-static void note_attempt(ucs_arena_t *arena, int is_ok, ucs_arena_time_t now)
+/* Note when the helper may try to register slabs again. During a fork an attempt fails if
+ * the thread that forks holds inaccessible pages of the slab: such a failure says nothing of
+ * the next attempt, and the next use asks again. @param [in] was_forking  Whether the process
+ * forked when the attempt began */
+static void
+note_attempt(ucs_arena_t *arena, int is_ok, int was_forking, ucs_arena_time_t now)
 {
     ucs_arena_time_t step = ucs_max(arena->enrol_step, arena->params.retry);
 
     ucs_arena_lock(arena);
+    is_ok                  = is_ok || was_forking || arena->is_forking;
     arena->enrol_at        = is_ok ? 0 : now + step;
     arena->enrol_step      = is_ok ? 0 :
                                      ucs_min(2 * step, MAX_BACKOFF *
@@ -236,10 +241,11 @@ static void note_attempt(ucs_arena_t *arena, int is_ok, ucs_arena_time_t now)
 void ucs_arena_enrol(ucs_arena_t *arena, ucs_arena_time_t now)
 {
     int is_ok = 1;
-    int is_wanted;
+    int is_wanted, was_forking;
     uint32_t slab;
 
     ucs_arena_lock(arena);
+    was_forking            = arena->is_forking;
     is_wanted              = arena->wants_enrolment && (arena->enrol_at <= now);
     arena->wants_enrolment = arena->wants_enrolment && !is_wanted;
     ucs_arena_unlock(arena);
@@ -255,7 +261,7 @@ void ucs_arena_enrol(ucs_arena_t *arena, ucs_arena_time_t now)
             is_ok = enrol_slab(arena, slab) && is_ok;
         }
     }
-    note_attempt(arena, is_ok, now);
+    note_attempt(arena, is_ok, was_forking, now);
 }
 
 ucs_status_t ucs_arena_deregister(ucs_arena_t *arena, uint32_t slab)

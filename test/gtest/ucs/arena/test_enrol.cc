@@ -257,6 +257,24 @@ TEST_F(test_arena_enrol, what_has_failed_is_tried_again_when_it_is_used) {
     check();
 }
 
+/* The thread that forks holds pages that a registration would need */
+TEST_F(test_arena_enrol, what_has_failed_during_a_fork_is_tried_again_at_once) {
+    make_late();
+    void *address = allocate(4);
+    ucs_arena_before_fork(m_arena);
+    m_memory.m_room = 0;
+    EXPECT_TRUE(want(address));
+    tend();
+    EXPECT_FALSE(is_found(address));
+    m_memory.m_room = UINT64_MAX;
+    ucs_arena_after_fork(m_arena);
+
+    EXPECT_TRUE(want(address));
+    tend();
+    EXPECT_TRUE(is_found(address));
+    check();
+}
+
 /* When memory is short nothing is registered for a while, and what is not
  * registered is nothing to give back */
 TEST_F(test_arena_enrol, memory_is_short) {
