@@ -11,7 +11,7 @@
 
 #include <ucp/firehose/access/way.h>
 #include <ucs/base/map.h>
-#include <uct/ib/predreg/preload/windows.h>
+#include <uct/ib/predreg/firehose/windows.h>
 
 /** @file state.h
  *

@@ -6,7 +6,7 @@
 
 #include "core.h"
 
-#include <uct/ib/predreg/preload/firehose.h>
+#include <uct/ib/predreg/firehose/preload/firehose.h>
 
 #include <ucs/debug/log_def.h>
 

@@ -117,7 +117,7 @@ static ucs_status_t core_start(uct_predreg_core_t *core, ucs_status_t *events_p)
 }
 
 __attribute__((visibility("default"))) const uct_predreg_hooks_t *
-uct_predreg_core_init_13(const uct_predreg_real_t *real)
+uct_predreg_core_init_14(const uct_predreg_real_t *real)
 {
     static uct_predreg_hooks_t hooks;
     uct_predreg_core_t *core = &uct_predreg_core;

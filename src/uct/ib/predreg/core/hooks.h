@@ -35,7 +35,7 @@ BEGIN_C_DECLS
 /** The core's function for its start. The number at the end is raised when a structure
  *  that both libraries use changes: if one library does not find the other with its own
  *  number, the library says so, and steps aside. */
-#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_13"
+#define UCT_PREDREG_CORE_INIT "uct_predreg_core_init_14"
 
 /** The core's function for tools, see status/aside.h. */
 #define UCT_PREDREG_CORE_STATUS "uct_predreg_core_status"
@@ -53,6 +53,9 @@ BEGIN_C_DECLS
 #define UCT_PREDREG_SEND_MIN 256
 #define UCT_PREDREG_SEND_MAX 8192
 
+
+struct predreg_windows;     /* See firehose/windows.h, as the next one */
+struct predreg_windows_env;
 
 /** Facts about a context of UCP in the making. */
 typedef struct uct_predreg_making {
@@ -153,11 +156,13 @@ typedef struct uct_predreg_hooks {
     void         (*comm)(uct_predreg_issuer_t *issuer,
                          const uct_predreg_comm_t *comm);
 
-    /** @return whether memory windows are to go through Firehose
-     *  (UCX_RCACHE_PRED_WINDOWS), because the library decides how long memory stays
-     *  pinned. This hook and the two hooks of Firehose below are NULL if the library was
-     *  built without Firehose. */
-    int          (*windows)(void);
+    /** @return the functions of libucp_windows.so, which the first call loads, if memory
+     *  windows are to go through Firehose (UCX_RCACHE_PRED_WINDOWS), because the library
+     *  decides how long memory stays pinned; else NULL. @a env is the same in each call. This
+     *  hook and the two hooks of Firehose below are NULL if the library was built without
+     *  Firehose. */
+    const struct predreg_windows *
+                 (*windows)(const struct predreg_windows_env *env);
 
     /** @return whether the library decides how long a domain pins the memory: the domain
      *  is managed, and the memory is no device's. @a address: NULL asks about the domain
@@ -165,11 +170,11 @@ typedef struct uct_predreg_hooks {
     int          (*is_managed)(uct_md_h md, const void *address, size_t length);
 
     /** @return how much Firehose may ever pin in a context with @a domains managed domains,
-     *          bytes; see preload/firehose.h. 0: that is not known. */
+     *          bytes; see firehose/preload/firehose.h. 0: that is not known. */
     uint64_t     (*firehose_room)(unsigned domains);
 
     /** Count further requests to Firehose, and the hits among them; see
-     *  preload/firehose.h. */
+     *  firehose/preload/firehose.h. */
     void         (*firehose_count)(uint64_t requests, uint64_t hits);
 
     /* The hooks from here on are called only if send is not NULL: then small sends are

@@ -9,7 +9,8 @@
 
 #include "callers.h"
 #include "state.h"
-#include "windows.h"
+
+#include <uct/ib/predreg/firehose/windows.h>
 
 #include <ucs/sys/compiler_def.h>
 
@@ -38,13 +39,8 @@ predreg_map_window(unsigned ucx, ucp_context_h context,
 #define PREDREG_DYNAMIC_ENTRY (2 * sizeof(uint64_t) + 1024)
 #define PREDREG_DYNAMIC_KEYS  (sizeof(uint64_t) + 32 * PREDREG_DYNAMIC_ENTRY)
 
-/** Load libucp_windows.so from the folder of this library, at the first call. */
-void predreg_windows_load(void);
-
-/** Find the path of a library in the folder of this library.
- *  @param [in] max  Room at @a path, bytes.
- *  @return 0 if the folder is not known or the path is too long, else not 0. */
-int predreg_sibling(const char *name, char *path, size_t max);
+/** The functions for libucp_windows.so. */
+extern const predreg_windows_env_t predreg_windows_env;
 
 
 /** @return the functions of libucp_windows.so for operations with a key; NULL: the key is

@@ -13,7 +13,7 @@
 
 /*
  * Overriding functions of UCP for its configuration, for contexts and workers, for progress,
- * which shows when a program waits and has time to spare, and for mapped memory.
+ * which shows when a program waits and has time to spare, and for freed requests.
  */
 
 
@@ -78,10 +78,16 @@ static int has_windows(unsigned ucx, const ucp_params_t *params)
 {
     static atomic_flag is_told       = ATOMIC_FLAG_INIT;
     const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+    const predreg_windows_t *windows;
 
     if (!(params->field_mask & UCP_PARAM_FIELD_FEATURES) ||
         !(params->features & UCP_FEATURE_RMA) || (hooks == NULL) ||
-        (hooks->windows == NULL) || !hooks->windows()) {
+        (hooks->windows == NULL)) {
+        return 0;
+    }
+
+    windows = hooks->windows(&predreg_windows_env);
+    if (windows == NULL) {
         return 0;
     }
 
@@ -92,8 +98,8 @@ static int has_windows(unsigned ucx, const ucp_params_t *params)
         return 0;
     }
 
-    predreg_windows_load();
-    return predreg_windows(ucx) != NULL;
+    atomic_store_explicit(&predreg_windows_table, windows, memory_order_release);
+    return 1;
 }
 
 /* Let the core prepare a context. UCP protects its cache by the lock of the context
@@ -336,22 +342,26 @@ PREDREG_EXPORT unsigned ucp_worker_progress(ucp_worker_h worker)
     return count;
 }
 
-PREDREG_EXPORT ucs_status_t
-ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
-            ucp_mem_h *memh_p)
+/* Whether a request that the program frees belongs to a small send without a copy that is
+ * still in flight: UCP has to call the core back at its end */
+static int is_hot(unsigned ucx, void *request)
+{
+    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
+
+    return (hooks != NULL) && (hooks->freeing != NULL) &&
+           (PREDREG_REAL(ucx, ucp_request_check_status)(request) ==
+            UCS_INPROGRESS) && hooks->freeing(request);
+}
+
+PREDREG_EXPORT void ucp_request_free(void *request)
 {
     unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    uct_predreg_purpose_t purpose    = predreg_thread.purpose;
     const predreg_windows_t *windows = predreg_windows(ucx);
-    ucs_status_t status;
 
-    if ((windows != NULL) &&
-        windows->mem_map(context, params, memh_p, &status)) {
-        return status;
+    if (((windows != NULL) && windows->request_freeing(request)) ||
+        is_hot(ucx, request)) {
+        PREDREG_REAL(ucx, ucp_request_release)(request);
+    } else {
+        PREDREG_REAL(ucx, ucp_request_free)(request);
     }
-
-    predreg_thread.purpose = UCT_PREDREG_PURPOSE_MAPPED;
-    status          = PREDREG_REAL(ucx, ucp_mem_map)(context, params, memh_p);
-    predreg_thread.purpose = purpose;
-    return status;
 }

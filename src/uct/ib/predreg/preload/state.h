@@ -7,10 +7,9 @@
 #ifndef UCT_PREDREG_PRELOAD_STATE_H_
 #define UCT_PREDREG_PRELOAD_STATE_H_
 
-#include "windows.h"
-
 #include <ucs/base/relaxed.h>
 #include <uct/ib/predreg/core/hooks.h>
+#include <uct/ib/predreg/firehose/windows.h>
 
 #include <ucs/sys/compiler_def.h>
 
@@ -70,7 +69,7 @@ typedef struct predreg_thread {
                                                thread packs the key; else NULL */
     const void             *dynamic_keys; /**< Where the thread has read the keys of a
                                                dynamic window of Open MPI 4 to, see
-                                               preload_windows.c; NULL: nowhere */
+                                               preload_memory.c; NULL: nowhere */
     struct {
         void               *address;
         size_t             length;        /**< Bytes; 0: the thread posts no part, or a

@@ -195,7 +195,7 @@ static void *lookup_in(const char *library, const char *name)
 static void *lookup_by_name(const char *name)
 {
     static const char *const libraries[] = {
-        PREDREG_UCP_LIBRARY, "libuct.so.0", PREDREG_UCS_LIBRARY
+        "libucp.so.0", "libuct.so.0", PREDREG_UCS_LIBRARY
     };
     void *addr = NULL;
     unsigned i;

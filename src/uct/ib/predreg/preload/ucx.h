@@ -32,12 +32,6 @@ BEGIN_C_DECLS
 #define PREDREG_UCS_LIBRARY  "libucs.so.0"
 #define PREDREG_UCS_FUNCTION "ucs_status_string"
 
-/** The libucp that libucp_windows.so (windows.h) is linked with, and a function of every
- *  version of libucp. The preloaded library does not override the function: where the
- *  loader finds it tells which libucp a caller would get. */
-#define PREDREG_UCP_LIBRARY  "libucp.so.0"
-#define PREDREG_UCP_FUNCTION "ucp_request_check_status"
-
 /** Each UCX of a process has a function of this name: its address tells the UCXs
  *  apart. */
 #define PREDREG_UCX_FUNCTION "uct_md_open"

@@ -160,7 +160,7 @@ int served_madvise(uct_predreg_arena_t *served, void *address, size_t length,
     return syscall(SYS_madvise, address, length, advice);
 }
 
-/* As the functions of libc do, see preload_libc.c */
+/* As the functions of libc do, see preload_libc.h */
 static int
 may_alter(uct_predreg_arena_t *served, const void *address, size_t length)
 {

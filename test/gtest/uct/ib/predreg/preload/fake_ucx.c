@@ -82,9 +82,6 @@ static const struct {
 };
 
 
-/* What is loaded where windows go through Firehose */
-static const predreg_windows_t *windows;
-
 int fake_is_shared;
 
 uct_predreg_ucp_params_t fake_params;
@@ -238,11 +235,6 @@ void fake_set_core(int is_core)
     atomic_store(&predreg_core, is_core ? (const void*)fake_set_core : NULL);
 }
 
-void predreg_windows_load(void)
-{
-    atomic_store(&predreg_windows_table, windows);
-}
-
 void fake_reset(void)
 {
     fake_comm        = (fake_comm_t){.name = NULL};
@@ -251,7 +243,6 @@ void fake_reset(void)
     fake_inside      = NULL;
     fake_inside_init = NULL;
     fake_set_is_ucp(0);
-    fake_set_windows(NULL);
     fake_set_whole(NULL, 0);
     predreg_thread.dynamic_keys = NULL;
     atomic_store(&predreg_windows_table, NULL);
@@ -289,11 +280,6 @@ void fake_pack_window(int is_window, uint64_t *parts_p)
         predreg_thread.packing = NULL;
         *parts_p        = packing.parts;
     }
-}
-
-void fake_set_windows(const predreg_windows_t *table)
-{
-    windows = table;
 }
 
 void fake_set_hooks(const uct_predreg_hooks_t *hooks)

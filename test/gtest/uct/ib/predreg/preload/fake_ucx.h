@@ -9,7 +9,7 @@
 
 #include <uct/ib/predreg/compat/ucx_api.h>
 #include <uct/ib/predreg/core/hooks.h>
-#include <uct/ib/predreg/preload/windows.h>
+#include <uct/ib/predreg/firehose/windows.h>
 
 BEGIN_C_DECLS
 
@@ -57,9 +57,6 @@ extern void (*fake_inside_init)(void);
 
 /* Forget what the overriding functions have seen of the program */
 void fake_reset(void);
-
-/* What is loaded where windows go through Firehose; NULL: it cannot be */
-void fake_set_windows(const predreg_windows_t *table);
 
 /* What this thread registers for, as the library that maps windows says */
 void fake_set_purpose(uct_predreg_purpose_t purpose);

@@ -7,7 +7,7 @@
 #include "fake_ucx.h"
 
 #include <ucp/api/ucp_compat.h>
-#include <uct/ib/predreg/preload/firehose.h>
+#include <uct/ib/predreg/firehose/preload/firehose.h>
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,6 @@ struct test_preload_ucp : public ::testing::Test {
             idle->skip = s_self->m_skip;
         };
         m_hooks.may_sleep = [] { return s_self->m_may_sleep; };
-        m_hooks.windows   = [] { return s_self->m_has_windows; };
         m_hooks.comm      = [](uct_predreg_issuer_t *issuer,
                                const uct_predreg_comm_t *comm) {
             s_self->m_comms.push_back(*comm);
@@ -85,7 +84,6 @@ struct test_preload_ucp : public ::testing::Test {
     std::vector<std::string>                 m_told;
     int                                      m_may_sleep = 1;
     unsigned                                 m_skip      = 0;
-    int                                      m_has_windows = 0;
 };
 
 test_preload_ucp *test_preload_ucp::s_self;

@@ -7,7 +7,7 @@
 #include "fake_ucx.h"
 
 #include <ucp/api/ucp_compat.h>
-#include <uct/ib/predreg/preload/firehose.h>
+#include <uct/ib/predreg/firehose/preload/firehose.h>
 
 #include <gtest/gtest.h>
 

@@ -19,7 +19,10 @@ protected:
     {
         s_self = this;
         fake_reset();
-        m_hooks.windows    = [] { return s_self->m_is_on; };
+        m_hooks.windows    = [](const predreg_windows_env_t*)
+                -> const predreg_windows_t* {
+            return s_self->m_is_on ? &s_self->m_windows : nullptr;
+        };
         m_hooks.is_managed = [](uct_md_h md, const void*, size_t) {
             return int(md == managed());
         };
@@ -41,7 +44,6 @@ protected:
         m_hooks.closing    = [](ucp_worker_h) {};
         fill();
         fake_set_hooks(&m_hooks);
-        fake_set_windows(&m_windows);
     }
 
     void TearDown() override
@@ -227,7 +229,7 @@ TEST_F(test_preload_windows, say_once_which_fields_are_not_known) {
 TEST_F(test_preload_windows, that_are_not_loaded_change_nothing) {
     ucp_rkey_h rkey = nullptr;
 
-    fake_set_windows(nullptr);
+    m_is_on = 0;
     make_context(UCP_FEATURE_RMA);
     EXPECT_FALSE(fake_is_shared);
     ucp_put_nbi(nullptr, this, 1, 0, rkey);

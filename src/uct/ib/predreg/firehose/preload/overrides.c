@@ -5,9 +5,9 @@
  */
 
 #include "firehose.h"
-#include "preload.h"
 
 #include <uct/ib/predreg/compat/ucx_api.h>
+#include <uct/ib/predreg/preload/preload.h>
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,8 +15,8 @@
 /*
  * Overriding functions for memory that a program maps for its peers, besides puts and gets:
  * keys, atomics, endpoints, flushes. They serve windows that go through Firehose
- * (UCX_RCACHE_PRED_WINDOWS). Without windows, each forwards the call. preload_ucp.c has
- * ucp_mem_map(), contexts and workers, and preload_comm.c puts and gets.
+ * (UCX_RCACHE_PRED_WINDOWS) alone. Without windows, each forwards the call. Other
+ * functions of UCP that windows need are in ../../preload.
  */
 
 
@@ -57,37 +57,6 @@ PREDREG_EXPORT void ucp_rkey_buffer_release(void *rkey_buffer)
     if ((windows == NULL) || !windows->packed_release(rkey_buffer)) {
         PREDREG_REAL(ucx, ucp_rkey_buffer_release)(rkey_buffer);
     }
-}
-
-/* MPI_Rput() and MPI_Rget() of Open MPI 4 look for the state of a dynamic window among the
- * memory that is attached to the window, but the state is elsewhere (get_dynamic_win_info()
- * in osc_ucx_comm.c). They unpack the key of the entry before the first one, i.e. bytes of
- * the heap before the table, and make no use of the key. UCX crashes if the bytes happen to
- * be the wrong ones, likelier with the allocations of this library. @return the key; in
- * place of such a stray key, a key to nothing */
-static const void *replace_stray_key(const void *key)
-{
-    static const char nothing[64]; /* A key in which no domain has a part */
-    uintptr_t first = (uintptr_t)predreg_thread.dynamic_keys + 3 * sizeof(uint64_t);
-
-    return ((predreg_thread.dynamic_keys != NULL) &&
-            ((uintptr_t)key == first - PREDREG_DYNAMIC_ENTRY)) ? nothing : key;
-}
-
-PREDREG_EXPORT ucs_status_t
-ucp_ep_rkey_unpack(ucp_ep_h ep, const void *rkey_buffer, ucp_rkey_h *rkey_p)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const predreg_windows_t *windows = predreg_windows(ucx);
-    ucs_status_t status;
-
-    rkey_buffer = replace_stray_key(rkey_buffer);
-    if ((windows != NULL) &&
-        windows->rkey_unpack(ep, rkey_buffer, rkey_p, &status)) {
-        return status;
-    }
-
-    return PREDREG_REAL(ucx, ucp_ep_rkey_unpack)(ep, rkey_buffer, rkey_p);
 }
 
 PREDREG_EXPORT ucs_status_t
@@ -187,30 +156,6 @@ ucp_ep_close_nbx(ucp_ep_h ep, const ucp_request_param_t *param)
 
     return ep_closed(ucx, closing,
                      PREDREG_REAL(ucx, ucp_ep_close_nbx)(ep, param));
-}
-
-/* Whether a request that the program frees belongs to a small send without a copy that is
- * still in flight: UCP has to call the core back at its end */
-static int is_hot(unsigned ucx, void *request)
-{
-    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
-
-    return (hooks != NULL) && (hooks->freeing != NULL) &&
-           (PREDREG_REAL(ucx, ucp_request_check_status)(request) ==
-            UCS_INPROGRESS) && hooks->freeing(request);
-}
-
-PREDREG_EXPORT void ucp_request_free(void *request)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const predreg_windows_t *windows = predreg_windows(ucx);
-
-    if (((windows != NULL) && windows->request_freeing(request)) ||
-        is_hot(ucx, request)) {
-        PREDREG_REAL(ucx, ucp_request_release)(request);
-    } else {
-        PREDREG_REAL(ucx, ucp_request_free)(request);
-    }
 }
 
 
@@ -389,23 +334,6 @@ predreg_firehose_map_1(ucp_context_h context,
     predreg_thread.purpose = UCT_PREDREG_PURPOSE_PINNED;
     status          = PREDREG_REAL(ucx, ucp_mem_map)(context, params, memh_p);
     predreg_thread.purpose = purpose;
-    return status;
-}
-
-ucs_status_t
-predreg_map_window(unsigned ucx, ucp_context_h context,
-                   const ucp_mem_map_params_t *params, ucp_mem_h *memh_p,
-                   unsigned *num_p)
-{
-    uct_predreg_purpose_t purpose = predreg_thread.purpose;
-    ucs_status_t status;
-
-    predreg_thread.purpose      = UCT_PREDREG_PURPOSE_WINDOW;
-    predreg_thread.window_pages = 0;
-    status               = PREDREG_REAL(ucx, ucp_mem_map)(context, params,
-                                                          memh_p);
-    predreg_thread.purpose      = purpose;
-    *num_p               = predreg_thread.window_pages;
     return status;
 }
 

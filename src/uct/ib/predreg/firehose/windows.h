@@ -14,10 +14,10 @@
 
 BEGIN_C_DECLS
 
-/** @file preload/windows.h
+/** @file uct/ib/predreg/firehose/windows.h
  *
  * The interface between libuct_predreg.so and libucp_windows.so. Where
- * UCX_RCACHE_PRED_WINDOWS=firehose, the first library loads the second, and operations on
+ * UCX_RCACHE_PRED_WINDOWS=firehose, the core loads the second library, and operations on
  * windows, the memory that the program maps for its peers, go through Firehose. Else no
  * overriding function calls anything of the interface.
  *

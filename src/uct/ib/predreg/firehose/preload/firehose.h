@@ -13,7 +13,7 @@
 
 BEGIN_C_DECLS
 
-/** @file preload/firehose.h
+/** @file firehose/preload/firehose.h
  *
  * Functions of libuct_predreg.so for libucp_firehose.so, found by weak references: NULL
  * in a process where libuct_predreg.so is not preloaded. The number at the end of a name
