@@ -106,7 +106,7 @@ static void check_domain(uct_component_h component, const char *name)
     }
 
     if (uct_md_open(component, name, config, &md) == UCS_OK) {
-        if ((compat->md_facts(&real, md, &facts) == UCS_OK) &&
+        if ((uct_predreg_compat_md_facts(&real, md, &facts) == UCS_OK) &&
             (uct_md_query(md, &attr) == UCS_OK)) {
             if (query_v2 != NULL) {
                 check_query(md, &attr);

@@ -50,7 +50,7 @@ measure_once(const predreg_probe_ucx_t *ucx, uct_md_h md, void *buffer,
 
     status = ucx->compat->mem_reg(&ucx->real, md, buffer, length,
                                   UCT_MD_MEM_ACCESS_ALL |
-                                  ucx->compat->quiet_flag, &params.memh);
+                                  UCT_MD_MEM_FLAG_HIDE_ERRORS, &params.memh);
     if (status != UCS_OK) {
         return status;
     }
@@ -278,7 +278,7 @@ void predreg_probe_events(const predreg_probe_ucx_t *ucx)
     }
 
     status = ucx->ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED,
-                                        ucx->compat->vm_event_priority,
+                                        UCT_PREDREG_VM_EVENT_PRIORITY,
                                         unmapped, &unmap);
     if (status != UCS_OK) {
         predreg_say("events %s", predreg_probe_text(ucx, status));

@@ -170,7 +170,7 @@ static void get_params(uct_predreg_core_t *core,
     params->access     = (knobs->arena_keys == UCT_PREDREG_ARENA_KEYS_USE) ?
                                  local :
                                  (local | UCT_MD_MEM_ACCESS_RMA);
-    params->flags      = params->access | core->compat->quiet_flag;
+    params->flags      = params->access | UCT_MD_MEM_FLAG_HIDE_ERRORS;
     params->ops        = (uct_predreg_arena_reg_ops_t){
         .mem_reg   = slab_reg,
         .mem_dereg = uct_predreg_dereg_handle,

@@ -6,9 +6,6 @@
 
 #include "compat.h"
 
-#include <errno.h>
-#include <string.h>
-
 /*
  * The table of facts about versions of UCX: a column for each range of versions with the same
  * facts, and the functions that columns share. A comment beside a fact names the file of UCX
@@ -77,57 +74,6 @@ mem_reg_v2(const uct_predreg_real_t *real, uct_md_h md, void *address, size_t le
 
     return real->uct_md_mem_reg_v2(md, address, length, &params, memh_p);
 }
-
-/* UCT's first interface for the attributes of a domain is the same in 1.13 to 1.23 */
-static ucs_status_t md_facts(const uct_predreg_real_t *real, uct_md_h md,
-                             uct_predreg_md_facts_t *facts)
-{
-    uct_md_attr_t attr;
-    ucs_status_t status;
-
-    status = real->uct_md_query(md, &attr);
-    if (status != UCS_OK) {
-        return status;
-    }
-
-    UCS_STATIC_ASSERT(sizeof(facts->component) == sizeof(attr.component_name));
-    memcpy(facts->component, attr.component_name, sizeof(facts->component));
-    facts->can_register = (attr.cap.flags & UCT_MD_FLAG_REG) &&
-                          (attr.cap.flags & UCT_MD_FLAG_NEED_MEMH);
-    facts->has_devices  = (attr.cap.detect_mem_types &
-                           ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
-    return UCS_OK;
-}
-
-/* Whether ibv_reg_mr failed for a reason that more room would not mend */
-static int is_bad_memory(int error)
-{
-    return (error == EFAULT) || (error == EINVAL) || (error == EACCES) ||
-           (error == EPERM) || (error == EOPNOTSUPP);
-}
-
-/* ib_md.c of 1.13 to 1.23: the domain returns an I/O error for all errors of ibv_reg_mr. An
- * error that is_bad_memory() does not name may mean that there is no room */
-static ucs_status_t reg_error(ucs_status_t status, int error)
-{
-    return ((status == UCS_ERR_IO_ERROR) && !is_bad_memory(error)) ?
-           UCS_ERR_NO_MEMORY : status;
-}
-
-/* The facts that are the same in all columns */
-#define FACTS \
-    .major             = 1, \
-    .ucp_cache         = { /* ucp_context.c; "try": on if there are memory events */ \
-        .name          = "RCACHE_ENABLE", \
-        .default_value = "try", \
-        .off           = "n", \
-        .kept          = UCT_PREDREG_ASIDE_CACHE_ON \
-    }, \
-    .quiet_flag        = UCT_MD_MEM_FLAG_HIDE_ERRORS, \
-    /* UCX's own handlers of memory events have the priority 1000 or less */ \
-    .vm_event_priority = 1500, \
-    .md_facts          = md_facts, \
-    .reg_error         = reg_error
 
 /* ucp_context.c: the setting by which UCP chooses its protocols by its cost model, or
  * does not */
@@ -229,7 +175,6 @@ static const uct_predreg_setting_t md_caches_1_15[] = {
 };
 
 #define FACTS_1_13 \
-    FACTS, \
     .proto             = PROTO("n"), \
     .hit_cost          = 180e-9 /* RCACHE_OVERHEAD of ib_md.c */
 
@@ -337,7 +282,6 @@ static const char *const kept_components_1_18[] = {
 };
 
 #define FACTS_1_16 \
-    FACTS, \
     .ucp_cache_hides_uses   = 1, /* ucp_memh_get() of ucp_mm.inl */ \
     .md_caches              = md_caches_1_16, \
     .proto                  = PROTO("y"), \

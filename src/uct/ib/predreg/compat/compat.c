@@ -8,10 +8,56 @@
 
 #include <ucs/sys/math.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+
+/* ucp_context.c; "try": on if there are memory events */
+const uct_predreg_setting_t uct_predreg_ucp_cache = {
+    .name          = "RCACHE_ENABLE",
+    .default_value = "try",
+    .off           = "n",
+    .kept          = UCT_PREDREG_ASIDE_CACHE_ON
+};
+
+
+/* UCT's first interface for the attributes of a domain is the same in 1.13 to 1.23 */
+ucs_status_t uct_predreg_compat_md_facts(const uct_predreg_real_t *real, uct_md_h md,
+                                         uct_predreg_md_facts_t *facts)
+{
+    uct_md_attr_t attr;
+    ucs_status_t status;
+
+    status = real->uct_md_query(md, &attr);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    UCS_STATIC_ASSERT(sizeof(facts->component) == sizeof(attr.component_name));
+    memcpy(facts->component, attr.component_name, sizeof(facts->component));
+    facts->can_register = (attr.cap.flags & UCT_MD_FLAG_REG) &&
+                          (attr.cap.flags & UCT_MD_FLAG_NEED_MEMH);
+    facts->has_devices  = (attr.cap.detect_mem_types &
+                           ~UCS_BIT(UCS_MEMORY_TYPE_HOST)) != 0;
+    return UCS_OK;
+}
+
+/* Whether ibv_reg_mr failed for a reason that more room would not mend */
+static int is_bad_memory(int error)
+{
+    return (error == EFAULT) || (error == EINVAL) || (error == EACCES) ||
+           (error == EPERM) || (error == EOPNOTSUPP);
+}
+
+/* ib_md.c of 1.13 to 1.23: the domain returns an I/O error for all errors of ibv_reg_mr. An
+ * error that is_bad_memory() does not name may mean that there is no room */
+ucs_status_t uct_predreg_compat_reg_error(ucs_status_t status, int error)
+{
+    return ((status == UCS_ERR_IO_ERROR) && !is_bad_memory(error)) ?
+           UCS_ERR_NO_MEMORY : status;
+}
 
 const uct_predreg_compat_t *uct_predreg_compat_select(unsigned major,
                                                       unsigned minor)
@@ -19,7 +65,7 @@ const uct_predreg_compat_t *uct_predreg_compat_select(unsigned major,
     const uct_predreg_compat_t *const *column;
 
     for (column = uct_predreg_compat_columns; *column != NULL; ++column) {
-        if ((major == (*column)->major) && (minor >= (*column)->first_minor) &&
+        if ((major == 1) && (minor >= (*column)->first_minor) &&
             (minor <= (*column)->last_minor)) {
             return *column;
         }
@@ -38,9 +84,8 @@ static void add_accepted(char *reason, size_t max)
     while (last[1] != NULL) {
         ++last;
     }
-    snprintf(reason + length, max - length, "; accepted: %u.%u to %u.%u",
-             (*first)->major, (*first)->first_minor, (*last)->major,
-             (*last)->last_minor);
+    snprintf(reason + length, max - length, "; accepted: 1.%u to 1.%u",
+             (*first)->first_minor, (*last)->last_minor);
 }
 
 /* UCT tells its version by its functions only: 1.13 is the first version that packs keys

@@ -80,7 +80,9 @@ typedef enum {
 } uct_predreg_may_t;
 
 
-/** A setting of UCX for this library to read or change. */
+/** A setting of UCX for this library to read or change. The user's variable for a setting of
+ *  UCP is UCX_ and the name of the setting. For a setting of a component, the component's
+ *  name in upper case and "_" stand between UCX_ and the name. */
 typedef struct uct_predreg_setting {
     const char *name;          /**< Its name in a configuration; NULL: this
                                     version has no such setting */
@@ -103,15 +105,10 @@ typedef struct uct_predreg_md_facts {
 
 
 typedef struct uct_predreg_compat {
-    /* The versions of these facts: major.first_minor to major.last_minor */
-    unsigned              major;
+    /* The versions of these facts: 1.first_minor to 1.last_minor */
     unsigned              first_minor;
     unsigned              last_minor;
 
-    /* UCX's own registration caches. The user's variable for a setting of UCP is UCX_ and
-     * the name of the setting. For a setting of a component, the component's name in
-     * upper case and "_" stand between UCX_ and the name. */
-    uct_predreg_setting_t ucp_cache; /**< The cache of UCP */
     /** The caches of memory domains. The first setting of the list that a component has
      *  is the setting of its cache: uct_config_get() of later ones may find another setting
      *  whose name begins with the wanted name. An entry with the name NULL ends the
@@ -149,14 +146,6 @@ typedef struct uct_predreg_compat {
      *  without this library. */
     double                hit_cost;
 
-    /** Flag of a registration whose failure is not to be logged, because UCP can do
-     *  without the registration. */
-    unsigned              quiet_flag;
-
-    /** Priority at UCM with which a handler of memory events is called after UCX's own
-     *  handlers. */
-    int                   vm_event_priority;
-
     /** Where UCM's event of mremap() has the target address of the move, bytes from the
      *  start of the event; 0: nowhere. */
     size_t                mremap_target_offset;
@@ -166,11 +155,6 @@ typedef struct uct_predreg_compat {
 
     /** What may be done with a registration, given its flags and its purpose. */
     uct_predreg_may_t     (*may)(unsigned flags, uct_predreg_purpose_t purpose);
-
-    /** Ask a memory domain about itself. */
-    ucs_status_t          (*md_facts)(const uct_predreg_real_t *real,
-                                      uct_md_h md,
-                                      uct_predreg_md_facts_t *facts);
 
     /** Register memory of the host with UCX. */
     ucs_status_t          (*mem_reg)(const uct_predreg_real_t *real,
@@ -182,16 +166,32 @@ typedef struct uct_predreg_compat {
      *  structure. */
     size_t                reg_cost_offset;
     uint64_t              reg_cost_field;
-
-    /**
-     * The meaning of a failed registration.
-     *
-     * @param [in] status  UCX's status.
-     * @param [in] error   errno, set to 0 before.
-     * @return UCS_ERR_NO_MEMORY if there may be no room for the registration, else status.
-     */
-    ucs_status_t          (*reg_error)(ucs_status_t status, int error);
 } uct_predreg_compat_t;
+
+
+/*
+ * Facts that are the same in all versions that are known here.
+ */
+
+/** Priority at UCM with which a handler of memory events is called after UCX's own
+ *  handlers, which have 1000 or less. */
+#define UCT_PREDREG_VM_EVENT_PRIORITY 1500
+
+/** The setting of UCP's cache. */
+extern const uct_predreg_setting_t uct_predreg_ucp_cache;
+
+/** Ask a memory domain about itself. */
+ucs_status_t uct_predreg_compat_md_facts(const uct_predreg_real_t *real, uct_md_h md,
+                                         uct_predreg_md_facts_t *facts);
+
+/**
+ * The meaning of a failed registration.
+ *
+ * @param [in] status  UCX's status.
+ * @param [in] error   errno, set to 0 before.
+ * @return UCS_ERR_NO_MEMORY if there may be no room for the registration, else status.
+ */
+ucs_status_t uct_predreg_compat_reg_error(ucs_status_t status, int error);
 
 
 /** All columns, in the order of their versions; NULL ends the list. */

@@ -82,7 +82,7 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
     }
 
     status = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED,
-                                   core->compat->vm_event_priority, handle_event, core);
+                                   UCT_PREDREG_VM_EVENT_PRIORITY, handle_event, core);
     if ((status != UCS_OK) || !(needs & UCT_PREDREG_NEEDS_MAPPED)) {
         return status;
     }

@@ -58,8 +58,7 @@ void uct_predreg_ucx_version(const uct_predreg_core_t *core, char *text,
     unsigned major, minor, release;
 
     if (core->real.ucp_get_version == NULL) {
-        snprintf(text, max, "%u.%u", core->compat->major,
-                 core->compat->first_minor);
+        snprintf(text, max, "1.%u", core->compat->first_minor);
         return;
     }
 

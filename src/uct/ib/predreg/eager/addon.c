@@ -51,7 +51,7 @@ hot_reg(uct_md_h md, void *address, size_t length, unsigned flags, uct_mem_h *me
 
     if ((status == UCS_OK) && (domain->cache != NULL) && !uct_predreg_is_measuring) {
         uct_predreg_hot_registered(domain, *memh_p);
-    } else if ((status != UCS_OK) && !(flags & domain->core->compat->quiet_flag)) {
+    } else if ((status != UCS_OK) && !(flags & UCT_MD_MEM_FLAG_HIDE_ERRORS)) {
         uct_predreg_quiet_once();
     }
     return status;

@@ -61,7 +61,7 @@ foreign_mem_reg(uct_predreg_domain_t *domain, const request_t *req, int is_pool,
                 uct_mem_h *memh_p)
 {
     uct_predreg_core_t *core = domain->core;
-    const unsigned quiet     = core->compat->quiet_flag;
+    const unsigned quiet     = UCT_MD_MEM_FLAG_HIDE_ERRORS;
     ucs_status_t status;
 
     if (domain->cache == NULL) {
@@ -314,7 +314,7 @@ managed_go_on(uct_predreg_domain_t *domain, const request_t *req,
     if (status == UCS_ERR_EXCEEDS_LIMIT) {
         if (may != UCT_PREDREG_MAY_REFUSE) {
             complain_of_bounds(domain, req);
-        } else if (!(req->flags & domain->core->compat->quiet_flag)) {
+        } else if (!(req->flags & UCT_MD_MEM_FLAG_HIDE_ERRORS)) {
             uct_predreg_quiet_once();
         }
     }

@@ -271,7 +271,7 @@ ucs_status_t uct_predreg_pass_mem_reg(uct_predreg_domain_t *domain,
                                       unsigned flags, uct_mem_h *memh_p)
 {
     const uct_predreg_core_t *core = domain->core;
-    int is_quiet                   = flags & core->compat->quiet_flag;
+    int is_quiet                   = flags & UCT_MD_MEM_FLAG_HIDE_ERRORS;
     ucs_status_t status;
 
     pass_begin(domain, is_quiet);
@@ -287,7 +287,7 @@ ucs_status_t uct_predreg_pass_mem_reg_v2(uct_predreg_domain_t *domain,
                                          uct_mem_h *memh_p)
 {
     const uct_predreg_core_t *core = domain->core;
-    int is_quiet                   = params->flags & core->compat->quiet_flag;
+    int is_quiet                   = params->flags & UCT_MD_MEM_FLAG_HIDE_ERRORS;
     ucs_status_t status;
 
     pass_begin(domain, is_quiet);
@@ -306,7 +306,7 @@ ucs_status_t uct_predreg_try_mem_reg(uct_predreg_domain_t *domain,
     errno  = 0;
     status = uct_predreg_pass_mem_reg(domain, address, length, flags, memh_p);
     return (status == UCS_OK) ?
-           UCS_OK : domain->core->compat->reg_error(status, errno);
+           UCS_OK : uct_predreg_compat_reg_error(status, errno);
 }
 
 static ucs_status_t domain_mem_reg(void *arg, void *address, size_t length,

@@ -198,7 +198,7 @@ ucs_status_t uct_predreg_pinned_reg(uct_predreg_domain_t *domain,
     }
 
     status = uct_predreg_try_mem_reg(domain, address, length,
-                                     flags | core->compat->quiet_flag, memh_p);
+                                     flags | UCT_MD_MEM_FLAG_HIDE_ERRORS, memh_p);
     if ((status == UCS_OK) && (note(domain, *memh_p, &pinned) == NULL)) {
         (void)uct_predreg_dereg_handle(domain, *memh_p);
         status = UCS_ERR_NO_MEMORY;

@@ -120,7 +120,7 @@ rcache_mem_reg(void *context, ucs_rcache_t *rcache, void *arg,
 
     region->access = flags & UCT_MD_MEM_ACCESS_ALL;
     if (rcache_flags & UCS_RCACHE_MEM_REG_HIDE_ERRORS) {
-        flags |= kept->domain->core->compat->quiet_flag;
+        flags |= UCT_MD_MEM_FLAG_HIDE_ERRORS;
     }
 
     status = region_register(kept, request, &super->super, flags,

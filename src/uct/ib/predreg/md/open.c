@@ -217,7 +217,7 @@ void uct_predreg_md_opened(uct_predreg_core_t *core, uct_md_h md,
         return;
     }
 
-    if (core->compat->md_facts(&core->real, md, &facts) != UCS_OK) {
+    if (uct_predreg_compat_md_facts(&core->real, md, &facts) != UCS_OK) {
         return;
     }
 

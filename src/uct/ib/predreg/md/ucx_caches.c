@@ -189,16 +189,14 @@ static int user_keeps(uct_predreg_core_t *core, const char *component,
 static int is_forced_on(uct_predreg_core_t *core)
 {
     const ucs_config_names_array_t *components = &core->knobs.components;
-    const uct_predreg_compat_t *compat         = core->compat;
     const uct_predreg_setting_t *setting;
     unsigned i;
 
-    if ((compat->ucp_cache.name != NULL) &&
-        user_keeps(core, NULL, &compat->ucp_cache)) {
+    if (user_keeps(core, NULL, &uct_predreg_ucp_cache)) {
         return 1;
     }
 
-    for (setting = compat->md_caches; setting->name != NULL; ++setting) {
+    for (setting = core->compat->md_caches; setting->name != NULL; ++setting) {
         for (i = 0; i < components->count; ++i) {
             if (user_keeps(core, components->names[i], setting)) {
                 return 1;
@@ -276,25 +274,23 @@ void uct_predreg_ucp_config(uct_predreg_core_t *core,
                             const uct_predreg_real_t *real,
                             ucp_config_t *config)
 {
-    const uct_predreg_compat_t *compat = core->compat;
+    const uct_predreg_setting_t *cache = &uct_predreg_ucp_cache;
     char value[64];
     char *text;
 
     /* The core may have started before UCP was loaded: so look at UCP's version, too */
     if (!uct_predreg_is_managing(core) ||
-        (uct_predreg_find_compat(core, real) != compat) || is_forced_on(core) ||
+        (uct_predreg_find_compat(core, real) != core->compat) || is_forced_on(core) ||
         !uct_predreg_components_are_here(core) ||
-        !uct_predreg_ucp_setting(real, config, compat->ucp_cache.name, value,
-                                 sizeof(value))) {
+        !uct_predreg_ucp_setting(real, config, cache->name, value, sizeof(value))) {
         return;
     }
 
-    if (!strcmp(value, compat->ucp_cache.default_value)) {
-        real->ucp_config_modify(config, compat->ucp_cache.name,
-                                compat->ucp_cache.off);
+    if (!strcmp(value, cache->default_value)) {
+        real->ucp_config_modify(config, cache->name, cache->off);
         ucs_relaxed_store(&core->ucp_cache_is_off, 1);
-    } else if (strcmp(value, compat->ucp_cache.off)) {
-        cache_kept(core, NULL, &compat->ucp_cache, value);
+    } else if (strcmp(value, cache->off)) {
+        cache_kept(core, NULL, cache, value);
         return;
     }
 

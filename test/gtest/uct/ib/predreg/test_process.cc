@@ -119,8 +119,7 @@ protected:
 
 TEST_F(test_process, unmapped_memory_is_registered_anew) {
     ASSERT_EQ(UCS_OK, uct_predreg_vm_events_start(test_core_state()));
-    EXPECT_EQ(uct_predreg_compat_select(1, 13)->vm_event_priority,
-              test_vm_events_priority());
+    EXPECT_EQ(UCT_PREDREG_VM_EVENT_PRIORITY, test_vm_events_priority());
 
     uct_md_h md = open();
     EXPECT_FALSE(is_shared_after(md, [this] {
