@@ -171,7 +171,7 @@ static int is_better(const ucs_rcache_pred_extent_t *slice,
 {
     return extent_serves(slice, use) ||
            (slice->state == UCS_RCACHE_PRED_EXTENT_REGISTERING) ||
-           pred_stands_for(slice, &use->range, use->time);
+           ucs_rcache_pred_extent_stands_for(slice, &use->range);
 }
 
 /* Find the region of a use, among those that start where the use does and those that
@@ -185,8 +185,7 @@ static ucs_rcache_pred_region_t *use_find(const pred_use_t *use)
         return region;
     }
 
-    slice = pred_find_slice(use->domain, &use->range, use->access, use->time,
-                            use->claims);
+    slice = pred_find_slice(use->domain, &use->range, use->access, use->claims);
     return ((slice == NULL) || ((region != NULL) && !is_better(slice, use))) ?
            region : ucs_rcache_pred_region_of(slice);
 }

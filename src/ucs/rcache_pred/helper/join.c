@@ -358,8 +358,7 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
                                         slices->regions[i]);
         }
     }
-    ucs_rcache_pred_extent_join(&pred->table, &leader->extent, &slices->range,
-                                UCS_RCACHE_PRED_TIME_INF);
+    ucs_rcache_pred_extent_join(&pred->table, &leader->extent, &slices->range);
     for (i = 0; i < slices->count; ++i) {
         pred_dequeue(pred, slices->regions[i]);
     }
