@@ -24,18 +24,16 @@
  * were joined */
 #define BURST_GRACE 2
 
-/* The helper parts slices when their doubt comes to JOIN_DOUBT_MAX. A burst that used
- * less than half of the bytes raises the doubt by JOIN_DOUBT_STEP, and each other burst
- * lowers it by one: so slices that are used in turns, one in each burst, part as well */
-#define JOIN_DOUBT_STEP 2
-#define JOIN_DOUBT_MAX  4
+/* A burst that used less than half of the bytes raises the doubt about slices by
+ * DOUBT_STEP, and each other burst lowers it by one: so slices that are used in turns, one
+ * in each burst, part as well */
+#define DOUBT_STEP 2
 
-/* The helper does not join slices if their last MISSING_USES uses would have parted them
- * again. So many uses are more than it takes to part slices, since some programs use
- * parts of a buffer in turns with all of the buffer, as a multigrid solver does with its
- * coarse grids. region->missing has MISSING_BITS bits for each of these uses, with the
- * last use in the lowest bits. The bits say how many thirds of the expected bytes the use
- * has left out; MISSING_ALL is all three thirds */
+/* The doubt is that of the last MISSING_USES bursts. So many are more than it takes to
+ * part slices, since some programs use parts of a buffer in turns with all of the buffer,
+ * as a multigrid solver does with its coarse grids. region->missing has MISSING_BITS bits
+ * for each burst, with the last one in the lowest bits. The bits say how many thirds of
+ * the expected bytes were left out; MISSING_ALL is all three thirds */
 #define MISSING_USES 16
 #define MISSING_BITS 2
 #define MISSING_ALL  ((1u << MISSING_BITS) - 1)
@@ -79,7 +77,7 @@ static void slices_forget(ucs_rcache_pred_t *pred,
     region->num_joined = 0;
     region->span       = 0;
     region->burst      = 0;
-    region->join_doubt = 0;
+    region->missing    = 0;
     memset(region->recent, 0, sizeof(region->recent));
     ucs_rcache_pred_forecast_forget(&pred->predictor, forecast);
     ucs_rcache_pred_forecast_init(forecast);
@@ -137,29 +135,19 @@ int pred_burst_has(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     return 0;
 }
 
-/* @return the doubt after one more burst.
- *
- * @param [in] is_part  Whether the burst used less than half of the bytes. */
-static unsigned judge(unsigned doubt, int is_part)
+void pred_burst_note(ucs_rcache_pred_region_t *region, size_t used,
+                     size_t expected)
 {
-    return is_part ? (doubt + JOIN_DOUBT_STEP) : (doubt - (doubt > 0));
-}
-
-void pred_burst_note_use(ucs_rcache_pred_region_t *region, size_t used,
-                         size_t expected)
-{
-    size_t missing = pred_elapsed(used, expected);
-
-    if ((region->num_joined == 0) && (expected > 0)) {
-        /* To the nearest third. A use of exactly half has left out one third, and not
+    if (expected > 0) {
+        /* To the nearest third. A burst of exactly half has left out one third, and not
          * two: it is not one of less than half */
         region->missing = (region->missing << MISSING_BITS) |
-                          (((2 * MISSING_ALL * missing) + expected - 1) /
-                           (2 * expected));
+                          (((2 * MISSING_ALL * pred_elapsed(used, expected)) +
+                            expected - 1) / (2 * expected));
     }
 }
 
-int pred_bursts_are_whole(ucs_rcache_pred_region_t *const *regions,
+unsigned pred_burst_doubt(ucs_rcache_pred_region_t *const *regions,
                           const ucs_rcache_pred_range_t *expected,
                           unsigned count)
 {
@@ -177,10 +165,11 @@ int pred_bursts_are_whole(ucs_rcache_pred_region_t *const *regions,
             missing += length * ((regions[i]->missing >>
                                   (use * MISSING_BITS)) & MISSING_ALL);
         }
-        doubt = judge(doubt, 2 * missing > MISSING_ALL * all);
+        doubt = (2 * missing > MISSING_ALL * all) ?
+                (doubt + DOUBT_STEP) : (doubt - (doubt > 0));
     }
 
-    return doubt == 0;
+    return doubt;
 }
 
 ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
@@ -218,16 +207,9 @@ ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
     if (is_whole) {
         /* Judge by the slices other than the one where the region starts, since
          * extent->sliced does not count uses that begin there */
-        region->join_doubt = ucs_min(judge(region->join_doubt,
-                                           2 * used < others),
-                                     JOIN_DOUBT_MAX);
+        pred_burst_note(region, used, others);
     }
     return 0;
-}
-
-int pred_should_part(const ucs_rcache_pred_region_t *region)
-{
-    return region->join_doubt >= JOIN_DOUBT_MAX;
 }
 
 void pred_part_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)

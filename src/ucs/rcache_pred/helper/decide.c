@@ -191,7 +191,9 @@ static void decide(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
         tell_and_unlock(pred, region, next, 1);
         pred_merge_kept(pred, region);
         region_keep(pred, region, next);
-    } else if ((region->num_joined > 0) && pred_should_part(region)) {
+    } else if ((region->num_joined > 0) &&
+               (pred_burst_doubt(&region, &region->extent.joined, 1) >=
+                PRED_BURST_DOUBT_MAX)) {
         tell_and_unlock(pred, region, next, 0);
         pred_region_deregister(pred, region);
         pred_part_slices(pred, region);

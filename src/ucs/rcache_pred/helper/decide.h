@@ -124,24 +124,28 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
  * Bursts of uses of slices that were joined, see helper/join.c.
  */
 
-/**
- * The helper learns of a use of a region: note how much of the expected memory the use
- * has left out. Takes no lock.
- *
- * @param [in] used      Length of the use, bytes.
- * @param [in] expected  What is expected, bytes.
- */
-void pred_burst_note_use(ucs_rcache_pred_region_t *region, size_t used,
-                         size_t expected);
+/** Slices are joined if there is no doubt about them, and parted when their doubt has come
+ *  to this number. */
+#define PRED_BURST_DOUBT_MAX 4
 
 /**
- * @return whether the last uses of regions, with one use of each region in a burst, used
- *         most of the memory of all regions. If not, the caller does not join the
- *         regions, since they would be parted again. Takes no lock.
+ * Note how much of the expected memory a burst has left out: one of the slices for which
+ * the region stands, or, if it stands for none, a use of the region, of which a burst of
+ * joined slices would have one. Takes no lock.
+ *
+ * @param [in] used      Length of the use, or of all uses of the burst, bytes.
+ * @param [in] expected  What is expected, bytes.
+ */
+void pred_burst_note(ucs_rcache_pred_region_t *region, size_t used,
+                     size_t expected);
+
+/**
+ * @return the doubt about whether the regions are slices of one burst: 0 if lately most
+ *         of the memory of all regions was used in each burst. Takes no lock.
  *
  * @param [in] expected  For each region, the range that is expected to be used.
  */
-int pred_bursts_are_whole(ucs_rcache_pred_region_t *const *regions,
+unsigned pred_burst_doubt(ucs_rcache_pred_region_t *const *regions,
                           const ucs_rcache_pred_range_t *expected,
                           unsigned count);
 
@@ -163,18 +167,13 @@ int pred_burst_has(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 /**
  * Find out whether the burst of a region, which is not in use, goes on. The burst has
  * ended if all slices were used, or if it has taken twice as long as it did when the
- * slices were joined. Then it is also judged: if bursts have used less than half of the
- * bytes several times, pred_should_part() says so.
+ * slices were joined. Then it is also noted, see pred_burst_note().
  *
  * @return when to look again; 0: no burst is under way.
  */
 ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
                                       ucs_rcache_pred_region_t *region,
                                       ucs_rcache_pred_time_t now);
-
-/** @return whether to part the slices that a region stands for, now that the region is to
- *          be given up: too many bursts have used only a part of them. */
-int pred_should_part(const ucs_rcache_pred_region_t *region);
 
 /** Let a region that is on no queue stand for itself alone from now on, if it
  *  stands for other slices. Forgets what was learned of the uses of all slices. */

@@ -368,7 +368,7 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
         slices->regions[i]->num_joined = 0;
         slices->regions[i]->span       = 0;
         slices->regions[i]->burst      = 0;
-        slices->regions[i]->missing    = 0; /* Bursts are judged from now on */
+        slices->regions[i]->missing    = 0; /* From now on, that of bursts of all */
     }
     /* From now on the uses of the leader are bursts, whose signatures are new. Until
      * bursts were seen, they are predicted by the history of all uses of the leader,
@@ -377,7 +377,6 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
     leader->span       = slices_span(slices);
     leader->apart_time = slices->apart_time;
     leader->num_joined = slices->num_joined;
-    leader->join_doubt = 0;
     ucs_rcache_pred_region_add_recent(leader, &slices->range, access, 0);
     return 1;
 }
@@ -421,7 +420,7 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
         return 0;
     }
 
-    if (!pred_bursts_are_whole(slices.regions, slices.ranges, slices.count)) {
+    if (pred_burst_doubt(slices.regions, slices.ranges, slices.count) > 0) {
         slices_put_off(&slices);
         return 0;
     }

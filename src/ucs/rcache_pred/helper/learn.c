@@ -73,8 +73,10 @@ int pred_region_learn_needs(ucs_rcache_pred_t *pred,
     region->recent_access  = access;
     region->learned        = entry->begin;
     expected               = ucs_rcache_pred_region_expected(region);
-    pred_burst_note_use(region, ucs_rcache_pred_range_length(&entry->range),
+    if (region->num_joined == 0) {
+        pred_burst_note(region, ucs_rcache_pred_range_length(&entry->range),
                         ucs_rcache_pred_range_length(&expected));
+    }
     return 1;
 }
 

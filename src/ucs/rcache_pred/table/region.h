@@ -136,10 +136,6 @@ typedef struct ucs_rcache_pred_region {
                                                      lack of budget, or its burst
                                                      goes on. No predicted use is
                                                      awaited */
-    uint8_t                        join_doubt;  /**< Rises with each burst that used
-                                                     less than half of the bytes of
-                                                     the joined slices, and falls
-                                                     with each other burst */
     ucs_rcache_pred_range_t        recent[UCS_RCACHE_PRED_RECENT];
                                                 /**< What was used recently;
                                                      empty: nothing yet */
@@ -175,9 +171,10 @@ typedef struct ucs_rcache_pred_region {
                                                      stands for, with itself; 0:
                                                      no slices were joined */
     uint32_t                       missing;     /**< What parts of the expected
-                                                     memory the last uses left out
-                                                     while no slices were joined,
-                                                     see helper/burst.c */
+                                                     memory the last uses have left
+                                                     out; if the region stands for
+                                                     slices, the last bursts. See
+                                                     helper/burst.c */
     ucs_rcache_pred_timeq_elem_t   queue_elem UCS_V_ALIGNED(64);
                                                 /**< Element of the registration
                                                      queue or of the awaited
