@@ -127,72 +127,58 @@ static uint64_t find_overlap(const ucs_rcache_pred_t *pred,
 }
 
 /* How long it takes to deregister a region and all that are to be merged with it, and to
- * register them together */
+ * register them together. Under lock. */
 static ucs_rcache_pred_time_t
 merge_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
            const overlap_t *overlap)
 {
     ucs_rcache_pred_times_t together, each;
 
-    pred_lock(pred);
     pred_range_times(pred, region->extent.domain, &overlap->range, &together);
     pred_region_times(pred, region, &each);
-    pred_unlock(pred);
     return together.reg + ((overlap->count + 1) * each.dereg);
 }
 
-/* Find again the extents that overlap a region, since some of their memory may be
- * unmapped by now, and claim the region with all of them under the same hold of the lock.
- *
- * @param [out] old  Handle of the region, to be deregistered.
- * @return whether there still is something to merge. */
-static int claim_merged(ucs_rcache_pred_t *pred,
-                        ucs_rcache_pred_region_t *region, overlap_t *overlap,
-                        pred_handle_t *old)
+/* Find out whether to merge a region with others, and pay for that. Under lock.
+ * @param [out] overlap  The region with all others, if the caller merges them. */
+static int should_merge(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
+                        overlap_t *overlap)
 {
-    int claimed;
-
-    pred_lock(pred);
-    claimed = may_merge(region) && (find_overlap(pred, region, overlap) > 0);
-    if (claimed) {
-        *old = pred_take_handle(pred, &region->extent);
-        pred_claim_ahead(pred, region, &overlap->range);
-    }
-    pred_unlock(pred);
-    return claimed;
-}
-
-void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
-{
-    ucs_status_t status;
-    overlap_t overlap;
-    pred_handle_t old;
+    pred_rounds_t *rounds = &pred->rounds;
     uint64_t bytes;
-    int is_possible;
 
-    if (pred->rounds.last < pred->rounds.merge_after) {
-        return;
+    if ((rounds->last < rounds->merge_after) || !may_merge(region)) {
+        return 0;
     }
 
-    pred_lock(pred);
-    is_possible = may_merge(region);
-    bytes       = is_possible ? find_overlap(pred, region, &overlap) : 0;
-    if (is_possible && (overlap.count == 0)) {
+    rounds->merge_after = rounds->last + LOOK_EVERY;
+    bytes               = find_overlap(pred, region, overlap);
+    if (overlap->count == 0) {
         /* There is nothing to merge the region with: clear its note, so that it does not
          * take every look from other regions. An extent that comes to touch the region
          * later notes that anew, and a neighbour that is in use now has a note of its
          * own */
         region->extent.touches = 0;
     }
-    pred_unlock(pred);
-    if (is_possible) {
-        pred->rounds.merge_after = pred->rounds.last + LOOK_EVERY;
-    }
-    if ((bytes == 0) ||
-        !pred_spend_on_merge(pred, bytes, merge_time(pred, region, &overlap)) ||
-        !claim_merged(pred, region, &overlap, &old)) {
+    return (bytes > 0) &&
+           pred_spend_on_merge(pred, bytes, merge_time(pred, region, overlap));
+}
+
+void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+{
+    pred_handle_t old;
+    overlap_t overlap;
+    ucs_status_t status;
+
+    pred_lock(pred);
+    if (!should_merge(pred, region, &overlap)) {
+        pred_unlock(pred);
         return;
     }
+
+    old = pred_take_handle(pred, &region->extent);
+    pred_claim_ahead(pred, region, &overlap.range);
+    pred_unlock(pred);
 
     pred_handle_deregister(pred, &old);
     status = pred_register_claimed_ahead(pred, region);
