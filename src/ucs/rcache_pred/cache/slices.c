@@ -79,10 +79,11 @@ next_known(const ucs_rcache_pred_domain_t *domain,
 }
 
 /* Find an extent without uses that stands for slices, of which the range is one; or else
- * an extent that most likely is the same buffer as the range. NULL: there is none. */
+ * @a same; or else an extent that most likely is the same buffer as the range. NULL: there
+ * is none. */
 static ucs_rcache_pred_extent_t *
 find_idle(const ucs_rcache_pred_domain_t *domain,
-          const ucs_rcache_pred_range_t *range)
+          const ucs_rcache_pred_range_t *range, ucs_rcache_pred_extent_t *same)
 {
     ucs_rcache_pred_extent_t *similar = NULL;
     ucs_rcache_pred_extent_t *extent  = NULL;
@@ -103,13 +104,13 @@ find_idle(const ucs_rcache_pred_domain_t *domain,
         }
     }
 
-    return similar;
+    return (same != NULL) ? same : similar;
 }
 
 ucs_rcache_pred_extent_t *
 pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 const ucs_rcache_pred_range_t *range, unsigned access,
-                uint64_t claims)
+                uint64_t claims, ucs_rcache_pred_extent_t *same)
 {
     ucs_rcache_pred_extent_t *coming = NULL;
     ucs_rcache_pred_extent_t *extent = NULL;
@@ -122,7 +123,7 @@ pred_find_slice(ucs_rcache_pred_domain_t *domain,
         }
     }
 
-    return (coming != NULL) ? coming : find_idle(domain, range);
+    return (coming != NULL) ? coming : find_idle(domain, range, same);
 }
 
 int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,

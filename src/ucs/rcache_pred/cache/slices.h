@@ -48,17 +48,20 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
  *   2. an extent that another thread is registering, which the use waits for, since the
  *      extent will serve the use or be merged with what the use registers;
  *   3. an idle extent that stands for joined slices, of which the use is one;
- *   4. an idle extent with half of its bytes in common with the use, most likely of the
+ *   4. @a same;
+ *   5. an idle extent with half of its bytes in common with the use, most likely of the
  *      same buffer.
  *
  * @param [in] claims  Value of table->claims when the use began to look. Of the second
  *                     kind, only extents count that were claimed by then.
+ * @param [in] same    An idle extent whose region starts where the use does; NULL: there
+ *                     is none.
  * @return NULL if there is none of these.
  */
 ucs_rcache_pred_extent_t *
 pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 const ucs_rcache_pred_range_t *range, unsigned access,
-                uint64_t claims);
+                uint64_t claims, ucs_rcache_pred_extent_t *same);
 
 /** @return whether some extent was ever registered with all of a range, and the range was
  *          not unmapped since: leave-pinned would still have it registered. */

@@ -126,18 +126,13 @@ static UCS_F_NOINLINE void use_tell(const pred_use_t *use)
     pred_emit_begin(use->domain, &event, use->result, use->pieces);
 }
 
-/*
- * Find the best region for a use, among those that start at its address. The best region
- * is registered and covers the use. The next best is being registered and will cover the
- * use; it counts only if it was claimed before the use began to look. The third best is a
- * region without uses, since its history says something about this use too. NULL if there
- * is none of these. Under lock.
- */
-static UCS_F_ALWAYS_INLINE ucs_rcache_pred_region_t *
-use_lookup(const pred_use_t *use)
+/* Find a region that starts where a use does: one that serves the use, or else one without
+ * uses, since its history says something about this use too. NULL: there is neither. Under
+ * lock. */
+static ucs_rcache_pred_region_t *use_lookup(const pred_use_t *use)
 {
     ucs_rcache_pred_table_t *table = &use->domain->pred->table;
-    ucs_rcache_pred_region_t *region, *best = NULL;
+    ucs_rcache_pred_region_t *region, *idle = NULL;
 
     ucs_hlist_for_each(region, ucs_rcache_pred_start_bucket(table, use->range.start),
                        start_link) {
@@ -147,31 +142,17 @@ use_lookup(const pred_use_t *use)
             continue;
         }
 
-        if ((region->extent.state != UCS_RCACHE_PRED_EXTENT_IDLE) &&
-            ucs_rcache_pred_extent_covers(&region->extent, &use->range,
-                                          use->access)) {
-            if (region->extent.state == UCS_RCACHE_PRED_EXTENT_REGISTERED) {
-                return region;
-            }
-            best = (region->extent.claim <= use->claims) ? region : best;
-        } else if ((best == NULL) && (region->refs == 0) &&
-                   (region->extent.state != UCS_RCACHE_PRED_EXTENT_REGISTERING)) {
-            best = region;
+        if (extent_serves(&region->extent, use)) {
+            return region;
+        }
+
+        if ((idle == NULL) && (region->refs == 0) &&
+            (region->extent.state != UCS_RCACHE_PRED_EXTENT_REGISTERING)) {
+            idle = region;
         }
     }
 
-    return best;
-}
-
-/* Whether an extent that shares memory with a use is better for the use than the extent
- * that starts where the use does: the latter does not serve the use, but its history
- * knows more about it. Under lock. */
-static int is_better(const ucs_rcache_pred_extent_t *slice,
-                     const pred_use_t *use)
-{
-    return extent_serves(slice, use) ||
-           (slice->state == UCS_RCACHE_PRED_EXTENT_REGISTERING) ||
-           ucs_rcache_pred_extent_stands_for(slice, &use->range);
+    return idle;
 }
 
 /* Find the region of a use, among those that start where the use does and those that
@@ -185,9 +166,9 @@ static ucs_rcache_pred_region_t *use_find(const pred_use_t *use)
         return region;
     }
 
-    slice = pred_find_slice(use->domain, &use->range, use->access, use->claims);
-    return ((slice == NULL) || ((region != NULL) && !is_better(slice, use))) ?
-           region : ucs_rcache_pred_region_of(slice);
+    slice = pred_find_slice(use->domain, &use->range, use->access, use->claims,
+                            (region == NULL) ? NULL : &region->extent);
+    return (slice == NULL) ? NULL : ucs_rcache_pred_region_of(slice);
 }
 
 /* Find the region of a use, and wait until no other thread is registering the region. A
