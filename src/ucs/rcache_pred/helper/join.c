@@ -338,6 +338,7 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
 {
     ucs_rcache_pred_region_t *leader = slices->leader;
     unsigned access                  = leader->recent_access;
+    ucs_rcache_pred_region_t *region;
     unsigned i;
 
     pred_lock(pred);
@@ -350,26 +351,21 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
         leader->own = ucs_rcache_pred_region_expected(leader);
     }
     for (i = 0; i < slices->count; ++i) {
-        if (slices->regions[i] != leader) {
-            ucs_rcache_pred_region_set_deadline(slices->regions[i],
-                                                UCS_RCACHE_PRED_TIME_INF);
-            slices->regions[i]->extent.joined = (ucs_rcache_pred_range_t){0, 0};
-            ucs_rcache_pred_region_note(&pred->table.noted,
-                                        slices->regions[i]);
+        region = slices->regions[i];
+        if (region != leader) {
+            ucs_rcache_pred_region_set_deadline(region, UCS_RCACHE_PRED_TIME_INF);
+            region->extent.joined = (ucs_rcache_pred_range_t){0, 0};
+            ucs_rcache_pred_region_note(&pred->table.noted, region);
         }
+        pred_dequeue(pred, region);
+        region->num_joined = 0;
+        region->span       = 0;
+        region->burst      = 0;
+        region->missing    = 0; /* From now on, that of bursts of all */
     }
     ucs_rcache_pred_extent_join(&pred->table, &leader->extent, &slices->range);
-    for (i = 0; i < slices->count; ++i) {
-        pred_dequeue(pred, slices->regions[i]);
-    }
     pred_unlock(pred);
 
-    for (i = 0; i < slices->count; ++i) {
-        slices->regions[i]->num_joined = 0;
-        slices->regions[i]->span       = 0;
-        slices->regions[i]->burst      = 0;
-        slices->regions[i]->missing    = 0; /* From now on, that of bursts of all */
-    }
     /* From now on the uses of the leader are bursts, whose signatures are new. Until
      * bursts were seen, they are predicted by the history of all uses of the leader,
      * whatever their contexts */
@@ -404,15 +400,10 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     ucs_rcache_pred_range_t range;
     ucs_rcache_pred_times_t times;
     unsigned i;
-    int ready;
 
     pred_lock(pred);
     range = ucs_rcache_pred_region_expected(region);
-    ready = pred_may_join(pred, region, now);
     pred_unlock(pred);
-    if (!ready) {
-        return 0;
-    }
 
     slices_add(pred, &slices, region, &range);
     if (!slices_grow(pred, &slices, 1, now) ||
