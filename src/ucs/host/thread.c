@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 
@@ -232,13 +233,18 @@ static void thread_set_manners(void)
     }
 }
 
+static pid_t thread_self(void)
+{
+    return syscall(SYS_gettid); /* glibc has gettid() since 2.30 */
+}
+
 static void *thread_func(void *arg)
 {
     ucs_rcache_pred_thread_t *thread = arg;
     ucs_rcache_pred_time_t until;
 
     CPU_ZERO(&thread->cpus);
-    ucs_relaxed_store(&thread->tid, gettid());
+    ucs_relaxed_store(&thread->tid, thread_self());
     thread_set_manners();
     while (!ucs_relaxed_load(&thread->stop)) {
         until = thread->work(thread->arg);
@@ -319,7 +325,7 @@ void ucs_rcache_pred_thread_pin(ucs_rcache_pred_thread_t *thread,
                                 const cpu_set_t *cpus)
 {
     /* Relaxed: the thread has written its own number itself */
-    if ((ucs_relaxed_load(&thread->tid) != gettid()) ||
+    if ((ucs_relaxed_load(&thread->tid) != thread_self()) ||
         CPU_EQUAL(&thread->cpus, cpus)) {
         return;
     }
@@ -354,7 +360,7 @@ ucs_rcache_pred_time_t
 ucs_rcache_pred_thread_cpu_time(ucs_rcache_pred_thread_t *thread)
 {
     /* Relaxed: see ucs_rcache_pred_thread_pin() */
-    if (ucs_relaxed_load(&thread->tid) == gettid()) {
+    if (ucs_relaxed_load(&thread->tid) == thread_self()) {
         /* The thread itself asks. cpu_time is older: it is of the end of the last call of
          * the work */
         return ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID);

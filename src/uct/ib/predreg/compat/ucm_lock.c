@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 
@@ -151,7 +152,7 @@ void uct_predreg_ucm_lock_find(void)
 {
     segments_t segments     = {.num = 0};
     candidates_t candidates = {.num = 0};
-    int tid                 = gettid();
+    int tid                 = syscall(SYS_gettid);
     sigset_t all, old;
 
     if ((found != NULL) || (ucm_event_enter_exclusive == NULL) ||
