@@ -11,7 +11,7 @@
 
 #include <ucp/firehose/access/way.h>
 #include <ucs/base/map.h>
-#include <uct/ib/predreg/firehose/windows.h>
+#include <uct/ib/predreg/core/windows.h>
 
 /** @file state.h
  *

@@ -5,12 +5,12 @@
  */
 
 #include "firehose.h"
-#include "windows.h"
 
 #include <ucs/base/align.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/core/windows.h>
 #include <uct/ib/predreg/md/md.h>
 
 #include <ucs/debug/log_def.h>
@@ -98,7 +98,8 @@ static void fork_child(uct_predreg_core_t *core)
 
 /* The hooks */
 
-/* The preloaded library's functions for libucp_windows.so. Relaxed: a constant */
+/* What the preloaded library lets libucp_windows.so call. The first call of windows() sets the
+ * pointer, and each other call sets it to the same address; hence relaxed */
 static _Atomic(const predreg_windows_env_t*) preloaded;
 
 /* The functions of libucp_windows.so; NULL: it could not be loaded */

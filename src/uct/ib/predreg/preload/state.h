@@ -9,7 +9,7 @@
 
 #include <ucs/base/relaxed.h>
 #include <uct/ib/predreg/core/hooks.h>
-#include <uct/ib/predreg/firehose/windows.h>
+#include <uct/ib/predreg/core/windows.h>
 
 #include <ucs/sys/compiler_def.h>
 

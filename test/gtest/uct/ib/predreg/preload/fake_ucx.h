@@ -9,7 +9,7 @@
 
 #include <uct/ib/predreg/compat/ucx_api.h>
 #include <uct/ib/predreg/core/hooks.h>
-#include <uct/ib/predreg/firehose/windows.h>
+#include <uct/ib/predreg/core/windows.h>
 
 BEGIN_C_DECLS
 

@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCT_PREDREG_PRELOAD_WINDOWS_H_
-#define UCT_PREDREG_PRELOAD_WINDOWS_H_
+#ifndef UCT_PREDREG_WINDOWS_H_
+#define UCT_PREDREG_WINDOWS_H_
 
 #include <ucp/api/ucp.h>
 #include <ucp/api/ucp_compat.h>
@@ -14,7 +14,7 @@
 
 BEGIN_C_DECLS
 
-/** @file uct/ib/predreg/firehose/windows.h
+/** @file core/windows.h
  *
  * The interface between libuct_predreg.so and libucp_windows.so. Where
  * UCX_RCACHE_PRED_WINDOWS=firehose, the core loads the second library, and operations on
