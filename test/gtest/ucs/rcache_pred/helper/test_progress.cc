@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#include <cmath>
+
 
 /* The program does the helper's work while it waits for communication */
 class test_progress : public mode_test {
@@ -462,4 +464,21 @@ TEST_F(test_progress, clock_jumps_in_progress)
     }
     spin_until(now() + SEC);
     EXPECT_EQ(0u, m_world.num_live());
+}
+
+/* A round that seems to take long was interrupted: it costs 50 us, as the longest one does */
+TEST_F(test_progress, an_interrupted_round_costs_no_more_than_a_long_one)
+{
+    m_params.budget = INFINITY;
+    create_with(UCS_RCACHE_PRED_HELPER_PROGRESS);
+    end(begin(buffer(0), 64 * KB));
+    ASSERT_EQ(0u, m_world.num_live());
+
+    const stats_t before = stats();
+    unmap(buffer(0), 64 * KB);
+    m_world.set_tick(10 * MSEC);
+    ucs_rcache_pred_progress(m_pred);
+    m_world.set_tick(0);
+    EXPECT_EQ(before.helper_rounds + 1, stats().helper_rounds);
+    EXPECT_EQ(before.budget_spent + 50 * USEC, stats().budget_spent);
 }
