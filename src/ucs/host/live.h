@@ -66,8 +66,11 @@ typedef struct ucs_rcache_pred_live_state {
     ((uint32_t)((10 * 1000) + UCS_RCACHE_PRED_LIVE_WORDS))
 
 
-#define UCS_RCACHE_PRED_LIVE_MAGIC 0x6765726465727001ul /* "\1predreg" in little
-                                                            endian */
+/** The first word of each page, by which a reader knows that a file is one: "\1predreg" in
+ *  little endian. */
+#define UCS_RCACHE_PRED_LIVE_MAGIC 0x6765726465727001ul
+
+/** Words of the state in the page, which writer and reader copy one by one. */
 #define UCS_RCACHE_PRED_LIVE_WORDS \
     (sizeof(ucs_rcache_pred_live_state_t) / sizeof(uint64_t))
 
@@ -76,7 +79,8 @@ typedef struct ucs_rcache_pred_live_state {
 typedef struct ucs_rcache_pred_live_page {
     /* Constant once magic is written. Magic, version and size have the same sizes
      * and places in all versions of the page. */
-    _Atomic(uint64_t) magic;  /* Release, acquire: written after the two others */
+    _Atomic(uint64_t) magic;  /* Written, with release, once version and size are;
+                               * read, with acquire, before them */
     uint32_t         version;
     uint32_t         size;    /* Size of this structure, bytes */
 

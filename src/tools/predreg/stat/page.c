@@ -52,7 +52,8 @@ static ucs_status_t read_check_page(int fd, const ucs_rcache_pred_live_page_t *p
     struct stat st;
     uint64_t magic;
 
-    /* Acquire: a reader that sees the magic sees version and size as well */
+    /* Acquire: pairs with the release in ucs_rcache_pred_live_create(), which writes version
+     * and size before the magic */
     magic = atomic_load_explicit(&page->magic, memory_order_acquire);
     if (magic != UCS_RCACHE_PRED_LIVE_MAGIC) {
         return (magic == 0) ? UCS_ERR_BUSY : UCS_ERR_INVALID_PARAM;
@@ -67,7 +68,8 @@ static ucs_status_t read_check_page(int fd, const ucs_rcache_pred_live_page_t *p
             (st.st_size >= sizeof(*page))) ? UCS_OK : UCS_ERR_INVALID_PARAM;
 }
 
-/* Read the state. @return 0 if a writer has changed it meanwhile */
+/* Copy the state out of the page. @return 0 if the process has written the page meanwhile,
+ * or has not written it yet: the copy is of no use */
 static int read_try(const ucs_rcache_pred_live_page_t *page,
                     ucs_rcache_pred_live_state_t *state)
 {
@@ -75,7 +77,8 @@ static int read_try(const ucs_rcache_pred_live_page_t *page,
     uint64_t seq;
     unsigned i;
 
-    /* Acquire: pairs with the release of the writer's last store */
+    /* Acquire: pairs with the release of the even number at the end of live_write(), so that
+     * the words below are of that write or of a later one */
     seq = atomic_load_explicit(&page->seq, memory_order_acquire);
     if ((seq == 0) || (seq & 1)) {
         return 0;
@@ -85,7 +88,8 @@ static int read_try(const ucs_rcache_pred_live_page_t *page,
         words[i] = ucs_relaxed_load(&page->word[i]);
     }
 
-    /* Acquire: the number is read again only after the words were read */
+    /* Acquire: keeps the processor from reading the number again before it has read all
+     * words. If a word is of a later write, the number is another one now */
     atomic_thread_fence(memory_order_acquire);
     if (ucs_relaxed_load(&page->seq) != seq) {
         return 0;
