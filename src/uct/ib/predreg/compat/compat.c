@@ -14,7 +14,7 @@
 #include <string.h>
 
 
-/* ucp_context.c; "try": on if there are memory events */
+/* As in ucp_context.c of UCX. With "try", UCP has a cache if UCM reports unmapped memory */
 const uct_predreg_setting_t uct_predreg_ucp_cache = {
     .name          = "RCACHE_ENABLE",
     .default_value = "try",

@@ -168,6 +168,8 @@ static void doc_nop(void *strb, const void *arg)
 {
 }
 
+/* Make a row of UCX's table. The function that copies a value is left out: UCX calls it only for
+ * the owner of a table who asks UCX to copy all values, and this library does not ask. */
 static void make_field(const uct_predreg_config_field_t *field, unsigned minor,
                        void **words)
 {
@@ -177,7 +179,7 @@ static void make_field(const uct_predreg_config_field_t *field, unsigned minor,
     words[WORD_OFFSET]  = (void*)(uintptr_t)field->offset;
     words[WORD_READ]    = (void*)field->type->read;
     words[WORD_WRITE]   = (void*)field->type->write;
-    words[WORD_CLONE]   = NULL; /* UCX copies the values of a table only for its owner */
+    words[WORD_CLONE]   = NULL; /* Nobody copies the values, see above */
     words[WORD_RELEASE] = (void*)field->type->release;
     words[WORD_HELP]    = (void*)field->type->help;
 

@@ -174,7 +174,7 @@ static int refuse(const uct_predreg_knob_t *knob, const char *text,
     return 1;
 }
 
-/* Freeing, for types whose values have no memory of their own */
+/* UCX has a value freed: nothing to do for a type whose values are all in the table */
 static void release_nop(void *value, const void *knob)
 {
 }

@@ -39,7 +39,8 @@
 static UCS_F_ALWAYS_INLINE int
 predreg_alter_memory(uintptr_t address, size_t length, int prot)
 {
-    /* Acquire: a thread that sees the function sees the core started, see start_core() */
+    /* Acquire: pairs with the release in start_core(), which sets the pointer once the core
+     * has started */
     predreg_alter_t alter = atomic_load_explicit(&predreg_alter,
                                                  memory_order_acquire);
     int error             = 0;
