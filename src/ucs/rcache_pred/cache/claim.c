@@ -54,9 +54,10 @@ static ucs_status_t new_region(pred_use_t *use)
 }
 
 /* @return what to register for a use of a region: the range of the use, or together with
- * it the slices for which the region stands. These will be used next: they are registered
- * if the bounds can ever have room for all of them, and idle regions give way. Under
- * lock. */
+ * it the slices for which the region stands. Joined slices will be used next: they are
+ * registered if the bounds can ever have room for all of them, and idle regions give way.
+ * Merged slices may not be used soon: they are registered only if there is free room.
+ * Under lock. */
 static ucs_rcache_pred_range_t
 with_joined(const pred_use_t *use, const ucs_rcache_pred_range_t *range)
 {
@@ -69,6 +70,11 @@ with_joined(const pred_use_t *use, const ucs_rcache_pred_range_t *range)
     }
 
     all = ucs_rcache_pred_range_hull(&extent->joined, range);
+    if (ucs_rcache_pred_extent_is_merged(extent)) {
+        return (pred_stands_for(extent, range, use->time) &&
+                pred_range_fits(pred, &all)) ? all : *range;
+    }
+
     return pred_range_never_fits(pred, &all) ? *range : all;
 }
 

@@ -47,11 +47,12 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
  *   1. an extent that serves the use;
  *   2. an extent that another thread is registering, which the use waits for, since the
  *      extent will serve the use or be merged with what the use registers;
- *   3. an idle extent that stands for joined slices, of which the use is one;
+ *   3. an idle extent that stands for slices, see pred_stands_for();
  *   4. @a same;
  *   5. an idle extent with half of its bytes in common with the use, most likely of the
  *      same buffer.
  *
+ * @param [in] time    When the use began, ns.
  * @param [in] claims  Value of table->claims when the use began to look. Of the second
  *                     kind, only extents count that were claimed by then.
  * @param [in] same    An idle extent whose region starts where the use does; NULL: there
@@ -61,7 +62,15 @@ pred_next_touching(const ucs_rcache_pred_domain_t *domain,
 ucs_rcache_pred_extent_t *
 pred_find_slice(ucs_rcache_pred_domain_t *domain,
                 const ucs_rcache_pred_range_t *range, unsigned access,
-                uint64_t claims, ucs_rcache_pred_extent_t *same);
+                ucs_rcache_pred_time_t time, uint64_t claims,
+                ucs_rcache_pred_extent_t *same);
+
+/** @return whether a use of this range, which begins at @a time, ns, is a use of a slice
+ *          for which the extent stands: the extent was joined with the slice
+ *          (helper/join.c), or merged with it and just given up (helper/merge.c). */
+int pred_stands_for(const ucs_rcache_pred_extent_t *extent,
+                    const ucs_rcache_pred_range_t *range,
+                    ucs_rcache_pred_time_t time);
 
 /** @return whether some extent was ever registered with all of a range, and the range was
  *          not unmapped since: leave-pinned would still have it registered. */

@@ -166,7 +166,8 @@ static ucs_rcache_pred_region_t *use_find(const pred_use_t *use)
         return region;
     }
 
-    slice = pred_find_slice(use->domain, &use->range, use->access, use->claims,
+    slice = pred_find_slice(use->domain, &use->range, use->access, use->time,
+                            use->claims,
                             (region == NULL) ? NULL : &region->extent);
     return (slice == NULL) ? NULL : ucs_rcache_pred_region_of(slice);
 }

@@ -97,8 +97,9 @@ typedef struct pred_use {
     int                             is_new;  /**< Not 0: the region was made for the
                                                   use. Set by pred_claim() */
     int                             joint;   /**< Not 0: the use registers joined
-                                                  slices as well, which it does not
-                                                  need. Set by pred_claim() */
+                                                  or merged slices as well, which it
+                                                  does not need. Set by
+                                                  pred_claim() */
     unsigned                        result;  /**< UCS_RCACHE_PRED_RESULT_* */
     uint64_t                        id;      /**< Generation of the region; 0:
                                                   there is no region */

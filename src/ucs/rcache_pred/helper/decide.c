@@ -172,6 +172,9 @@ static void region_give_up(ucs_rcache_pred_t *pred,
 {
     pred_handle_t handle;
 
+    if (next->registered && ucs_rcache_pred_extent_is_merged(&region->extent)) {
+        pred_merge_given_up(pred, &region->extent, next->now);
+    }
     pred_expect_end(pred, next->now,
                     (next->history == NULL) ? 0 : next->history->period);
     if (next->deadline != UCS_RCACHE_PRED_TIME_INF) {

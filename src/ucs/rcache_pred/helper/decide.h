@@ -198,6 +198,18 @@ void pred_part_slices(ucs_rcache_pred_t *pred,
  */
 void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region);
 
+/**
+ * The helper gives up a merged extent that is registered. Let the extent stand for its
+ * slices still, see pred_stands_for(), for the idle time that makes up for the cost of
+ * giving it up. A use of a part that begins in this time registers all of the extent
+ * again, if that is not much dearer than to register the part. Otherwise each use would
+ * register its own part, and the parts would overlap until they were merged again. Under
+ * helper_mutex and the lock.
+ */
+void pred_merge_given_up(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_extent_t *extent,
+                         ucs_rcache_pred_time_t now);
+
 
 /* ahead.c
  *

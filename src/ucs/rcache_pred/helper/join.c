@@ -363,7 +363,8 @@ static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
         region->burst      = 0;
         region->missing    = 0; /* From now on, that of bursts of all */
     }
-    ucs_rcache_pred_extent_join(&pred->table, &leader->extent, &slices->range);
+    ucs_rcache_pred_extent_join(&pred->table, &leader->extent, &slices->range,
+                                UCS_RCACHE_PRED_TIME_INF);
     pred_unlock(pred);
 
     /* From now on the uses of the leader are bursts, whose signatures are new. Until

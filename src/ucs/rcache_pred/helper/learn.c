@@ -35,7 +35,8 @@ static void note_demand(pred_seat_t *seat, const ucs_rcache_pred_dq_entry_t *ent
 {
     ucs_rcache_pred_region_t *region = entry->region;
     ucs_rcache_pred_extent_t *extent = &region->extent;
-    size_t joined                    = ucs_rcache_pred_range_length(&extent->joined);
+    size_t joined                    = ucs_rcache_pred_extent_is_merged(extent) ?
+                                       0 : ucs_rcache_pred_range_length(&extent->joined);
 
     if (region->epoch != seat->epoch) {
         region->epoch       = seat->epoch;

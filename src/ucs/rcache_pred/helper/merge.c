@@ -139,6 +139,22 @@ merge_time(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     return together.reg + ((overlap->count + 1) * each.dereg);
 }
 
+/* A region was registered by a merge, with all of a range: let its extent stand for the
+ * merged slices, unless it was unmapped since, or stands for joined slices. Under
+ * lock. */
+static void note_merged(ucs_rcache_pred_t *pred,
+                        ucs_rcache_pred_region_t *region,
+                        const ucs_rcache_pred_range_t *range)
+{
+    ucs_rcache_pred_extent_t *extent = &region->extent;
+
+    if ((region->num_joined == 0) && !extent->stale &&
+        (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED) &&
+        ucs_rcache_pred_range_has(&extent->range, range)) {
+        ucs_rcache_pred_extent_join(&pred->table, extent, range, 0);
+    }
+}
+
 /* Find out whether to merge a region with others, and pay for that. Under lock.
  * @param [out] overlap  The region with all others, if the caller merges them. */
 static int should_merge(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
@@ -185,8 +201,37 @@ void pred_merge_kept(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
     pred_lock(pred);
     region->extent.ahead = 0; /* It was not registered for a predicted use */
     region->extent.apart = (status != UCS_OK);
+    note_merged(pred, region, &overlap.range);
     pred_unlock(pred);
     ucs_debug("%s: %p and %u that overlap it are merged: %s",
               region->extent.domain->name, (void*)region->start, overlap.count,
               ucs_status_string(status));
+}
+
+/* Whether an extent is still registered with all slices that it was merged with. If it is
+ * registered with less, since a use has registered only its own part, let it stand for no
+ * slices any more. Under lock. */
+static int is_still_merged(ucs_rcache_pred_extent_t *extent)
+{
+    if (!ucs_rcache_pred_range_has(&extent->range, &extent->joined)) {
+        extent->joined.start = extent->joined.end = 0;
+        return 0;
+    }
+
+    return 1;
+}
+
+void pred_merge_given_up(ucs_rcache_pred_t *pred,
+                         ucs_rcache_pred_extent_t *extent,
+                         ucs_rcache_pred_time_t now)
+{
+    ucs_rcache_pred_times_t times;
+
+    if (is_still_merged(extent)) {
+        pred_range_times(pred, extent->domain, &extent->joined, &times);
+        extent->joined_until =
+                now + pred_spend_least_idle(pred,
+                                            pred_page_bytes(pred, &extent->joined),
+                                            &times, now);
+    }
 }

@@ -63,6 +63,11 @@
  * 6.18, virtual machine) */
 #define PROGRAM_ROUND_MAX 50000
 
+/* The longest idle time, ns, that pred_spend_least_idle() returns. While the account is
+ * empty, a region would have to be idle for ever to be worth giving up, but after this
+ * time the account may be full again */
+#define LEAST_IDLE_MAX 1e9
+
 
 void pred_spend_init(ucs_rcache_pred_t *pred)
 {
@@ -316,6 +321,22 @@ double pred_spend_worth(const ucs_rcache_pred_t *pred)
 {
     return helper_price(pred) *
            ucs_rcache_pred_budget_worth(&pred->rounds.budget);
+}
+
+ucs_rcache_pred_time_t
+pred_spend_least_idle(const ucs_rcache_pred_t *pred, uint64_t bytes,
+                      const ucs_rcache_pred_times_t *times,
+                      ucs_rcache_pred_time_t now)
+{
+    double cost = (helper_price(pred) * times->dereg) + times->reg;
+    double worth;
+
+    if (pred_spend_is_pressed(pred, now)) {
+        return 0;
+    }
+
+    worth = ucs_rcache_pred_budget_worth(&pred->rounds.budget);
+    return ucs_min(cost * worth / bytes, LEAST_IDLE_MAX);
 }
 
 int pred_spend_on_bytes(ucs_rcache_pred_t *pred,

@@ -93,6 +93,15 @@ int pred_spend_on_merge(ucs_rcache_pred_t *pred, uint64_t bytes,
  *          budget has no bound. */
 double pred_spend_worth(const ucs_rcache_pred_t *pred);
 
+/** @return for how long @a bytes bytes have to be idle, once they are given up, to make
+ *          up for the cost of giving them up and of a use that registers them again, ns:
+ *          by the present worth of memory in the account, and at most a second. 0 where
+ *          the budget does not matter. */
+ucs_rcache_pred_time_t
+pred_spend_least_idle(const ucs_rcache_pred_t *pred, uint64_t bytes,
+                      const ucs_rcache_pred_times_t *times,
+                      ucs_rcache_pred_time_t now);
+
 /** @return when to decide again about a region that was kept for lack of
  *          budget. */
 ucs_rcache_pred_time_t

@@ -136,21 +136,31 @@ typedef struct ucs_rcache_pred_extent {
                                                      not got the right back */
     };
     ucs_rcache_pred_range_t        joined;      /**< Range of this extent and of the
-                                                     slices that were joined with it,
-                                                     see helper/join.c: a use of any
-                                                     part is a use of this extent's
-                                                     region. Empty: no slices were
-                                                     joined. The helper sets the
-                                                     range, unmaps and failures clear
-                                                     it */
+                                                     slices that were joined or
+                                                     merged with it, see
+                                                     helper/join.c and
+                                                     helper/merge.c: a use of any
+                                                     part is a use of this
+                                                     extent's region. Empty: no
+                                                     slices were joined or
+                                                     merged. The helper sets the
+                                                     range, unmaps and failures
+                                                     clear it */
+    ucs_rcache_pred_time_t         joined_until; /**< INF: the slices in joined
+                                                     were joined. Any other time:
+                                                     they were merged, and until
+                                                     this time a use of a part is
+                                                     a use of the region, see
+                                                     pred_stands_for(). The helper
+                                                     sets the time when it gives
+                                                     the extent up, and each
+                                                     registration of a merged
+                                                     extent sets it to 0 */
     size_t                         sliced;      /**< Sum of the lengths of uses that
                                                      did not begin where the
                                                      region starts, since the
                                                      extent was registered or its
                                                      last burst has ended */
-    uint64_t                       rank;        /**< The higher, the sooner the
-                                                     extent gives way, see
-                                                     victim.h */
 
     /* A search for extents that share memory with a range reads, of an extent that it
      * passes by, only the fields from here to max_end, which fill one cache line */
@@ -170,6 +180,9 @@ typedef struct ucs_rcache_pred_extent {
     uint64_t                       max_rank;    /**< The highest rank of this extent
                                                      and of the extents below it in
                                                      the tree */
+    uint64_t                       rank;        /**< The higher, the sooner the
+                                                     extent gives way, see
+                                                     victim.h */
     ucs_list_link_t                stale_link;  /**< Element of table->stale;
                                                      valid if clearing is not
                                                      0 */
@@ -234,13 +247,13 @@ ucs_rcache_pred_extent_covers(const ucs_rcache_pred_extent_t *extent,
            ((access & ~extent->access) == 0);
 }
 
-/** @return whether a use of this range is a use of slices for which an extent stands, since
- *          they were joined with it, see helper/join.c. */
+/** @return whether an extent was merged with others, rather than joined with them, see
+ *          helper/merge.c. */
 static inline int
-ucs_rcache_pred_extent_stands_for(const ucs_rcache_pred_extent_t *extent,
-                                  const ucs_rcache_pred_range_t *range)
+ucs_rcache_pred_extent_is_merged(const ucs_rcache_pred_extent_t *extent)
 {
-    return ucs_rcache_pred_range_has(&extent->joined, range);
+    return (extent->joined.end != 0) &&
+           (extent->joined_until != UCS_RCACHE_PRED_TIME_INF);
 }
 
 #endif

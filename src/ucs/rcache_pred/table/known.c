@@ -148,19 +148,21 @@ void ucs_rcache_pred_extent_unclaim(ucs_rcache_pred_table_t *table,
 
 void ucs_rcache_pred_extent_join(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_extent_t *extent,
-                                 const ucs_rcache_pred_range_t *range)
+                                 const ucs_rcache_pred_range_t *range,
+                                 ucs_rcache_pred_time_t until)
 {
     ucs_rcache_pred_range_t known;
 
-    known          = ucs_rcache_pred_range_hull(&extent->known, range);
-    extent->joined = *range;
+    known                = ucs_rcache_pred_range_hull(&extent->known, range);
+    extent->joined       = *range;
+    extent->joined_until = until;
     set_known(table, extent, &known);
 }
 
 void ucs_rcache_pred_extent_part(ucs_rcache_pred_extent_t *extent)
 {
     if (extent->joined.end != 0) {
-        extent->apart        = 1;
+        extent->apart       |= !ucs_rcache_pred_extent_is_merged(extent);
         extent->joined.start = extent->joined.end = 0;
     }
 }

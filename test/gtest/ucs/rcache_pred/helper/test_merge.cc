@@ -143,19 +143,54 @@ TEST_F(test_merge, what_touches_within_16_bytes_is_pinned_once)
     }
 }
 
-/* Once given up, it is a slice again: only what is needed is registered, however soon */
-TEST_F(test_merge, what_was_given_up_is_registered_by_itself)
+/* What is given up for too short a time is registered as it was: else each slice would be
+ * registered beside those that are in use, until they are merged again */
+TEST_F(test_merge, what_is_used_soon_is_registered_as_one)
 {
-    for (uint64_t pause : std::vector<uint64_t>{0, 2 * SEC}) {
+    bursts(LONG, ALL);
+    for (unsigned i = 0; i < 3; ++i) {
+        run_until_given_up();
+        mark();
+        bursts(1, ALL);
+        EXPECT_EQ(1u, since_mark(&stats_t::regs_critical));
+        EXPECT_EQ(SLICES - 1, since_mark(&stats_t::hits));
+    }
+}
+
+/* To give all of it up was worth it then, and only what is needed is registered again */
+TEST_F(test_merge, what_is_used_later_is_registered_by_itself)
+{
+    bursts(LONG, ALL);
+    run_until_given_up();
+    run(2 * SEC);
+    EXPECT_EQ(LENGTH, pinned_by_use(1));
+}
+
+/* What was registered by itself once does not bring the others back when it is given up, not
+ * even if it begins where the merged region does */
+TEST_F(test_merge, what_was_used_by_itself_is_not_merged_any_more)
+{
+    for (unsigned slice : {0, 1}) {
         bursts(LONG, ALL);
         run_until_given_up();
-        run(pause);
-        EXPECT_EQ(LENGTH, pinned_by_use(1));
-        bursts(LONG, {1}); /* Kept, and given up in vain */
-        run_until_given_up();
+        run(2 * SEC);
         EXPECT_EQ(LENGTH, pinned_by_use(0));
+        bursts(LONG, {0}); /* Kept, and given up in vain */
+        run_until_given_up();
+        EXPECT_EQ(LENGTH, pinned_by_use(slice));
         unmap(buffer(0), UNION);
     }
+}
+
+/* To register all takes 1166 us, and the slice 266 us */
+TEST_F(test_merge, what_is_small_is_registered_by_itself)
+{
+    m_length = 1000 * PAGE;
+    m_stride = 900 * PAGE;
+    bursts(10 * LONG, ALL);
+    EXPECT_EQ((SLICES - 1) * m_stride + m_length, stats().bytes_now);
+    run_until_given_up();
+    EXPECT_EQ(m_length, pinned_by_use(1));
 }
 
 TEST_F(test_merge, what_was_unmapped_is_not_registered_with_the_others)
@@ -166,10 +201,13 @@ TEST_F(test_merge, what_was_unmapped_is_not_registered_with_the_others)
     EXPECT_EQ(LENGTH, pinned_by_use(1));
 }
 
-TEST_F(test_merge, what_was_given_up_is_merged_again)
+/* There may be room the next time */
+TEST_F(test_merge, what_is_refused_is_registered_by_itself)
 {
     bursts(LONG, ALL);
     run_until_given_up();
+    m_world.fail_nth_reg(1);
+    EXPECT_EQ(LENGTH, pinned_by_use(1));
     bursts(2 * LONG, ALL);
     EXPECT_EQ(UNION, stats().bytes_now);
 }
