@@ -22,6 +22,8 @@ TEST_F(test_recorder_file, killed)
     child process([&]() {
         start();
         ucs_rcache_recorder_meta(m_recorder, "rank", "3");
+        /* Otherwise the file may grow by the name, and not by the event that is waited for */
+        ucs_rcache_recorder_flush(m_recorder);
         emit_and_wait();
         emit_and_wait();
         *written = 1;
