@@ -13,6 +13,7 @@
 #include <ucs/sys/math.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +100,7 @@ unsigned test_pred_awaited_length(ucs_rcache_pred_t *pred)
     return queue_length(&pred->rounds.awaited);
 }
 
-int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start)
+int test_pred_trust(ucs_rcache_pred_t *pred, uintptr_t start)
 {
     ucs_rcache_pred_region_t *region;
     ucs_rcache_pred_site_t *site;
@@ -112,11 +113,11 @@ int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start)
         }
 
         site = ucs_rcache_pred_site_find(&pred->predictor.sites, region->forecast.last_site);
-        return (site == NULL) ? region->forecast.history.confidence :
-                                site->next.confidence;
+        return (site == NULL) ? region->forecast.history.trust :
+                                site->next.trust;
     }
 
-    return -1;
+    return INT_MIN;
 }
 
 static const char *validate_queue(ucs_rcache_pred_timeq_t *queue,

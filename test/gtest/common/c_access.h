@@ -28,9 +28,9 @@ unsigned test_pred_num_in_lanes(ucs_rcache_pred_t *pred);
 unsigned test_pred_num_sites(ucs_rcache_pred_t *pred);
 unsigned test_pred_rq_length(ucs_rcache_pred_t *pred);
 unsigned test_pred_awaited_length(ucs_rcache_pred_t *pred);
-/* Least confidence in what the newest call site of the region that starts there
- * says; -1 if there is no region */
-int test_pred_confidence(ucs_rcache_pred_t *pred, uintptr_t start);
+/* The trust in what the newest call site of the region that starts there says; INT_MIN if
+ * there is no region */
+int test_pred_trust(ucs_rcache_pred_t *pred, uintptr_t start);
 
 /* Check that the table, the queues and the counters agree with each other,
  * while no use begins or ends. @return NULL, or what is wrong. */

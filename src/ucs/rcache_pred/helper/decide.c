@@ -58,7 +58,7 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
     }
 
     ucs_debug("%s: %p: predicted in %.3f ms, %s, period %.3f ms of %u "
-              "intervals, lead %.3f, grace %.3f, confidence %u",
+              "intervals, lead %.3f, grace %.3f, trust %d",
               region->extent.domain->name, (void*)region->start,
               ((double)next->deadline - next->now) / 1e6,
               (region->forecast.source == 0) ? "region" :
@@ -66,7 +66,7 @@ static void trace_decision(const ucs_rcache_pred_region_t *region,
               history->period / 1e6, history->count,
               ucs_rcache_pred_history_lead(history) / 1e6,
               ucs_rcache_pred_history_grace(history) / 1e6,
-              history->confidence);
+              history->trust);
 }
 
 /* After a decision was made, emit its event, give the lock back, and write the decision

@@ -41,10 +41,6 @@
  * use all are pinned, and their room cannot be given to others */
 #define BOUND_SHARE 16
 
-/* The least record (forecast.record) of a slice that is joined: a wrong prediction for
- * one slice would be wrong for all of them */
-#define JOIN_RECORD 2
-
 /* Slices that may become one region, and the sums over all of these slices */
 typedef struct {
     ucs_rcache_pred_region_t *regions[MAX_SLICES];
@@ -73,14 +69,15 @@ typedef struct {
 
 
 /* Whether a region that is not busy could be joined with others: its next use is
- * predicted, and enough of the last predictions were right. Under lock. */
+ * predicted, and the last two predictions or more were right. A wrong prediction for one
+ * slice would be wrong for all of them. Under lock. */
 static int is_ready(const ucs_rcache_pred_region_t *region,
                     ucs_rcache_pred_time_t now)
 {
     ucs_rcache_pred_time_t deadline = ucs_rcache_pred_region_deadline(region);
 
     return region->forecast.predicted &&
-           (region->forecast.record >= JOIN_RECORD) &&
+           (region->forecast.trust >= 2 * UCS_RCACHE_PRED_TRUST_MET) &&
            (deadline != UCS_RCACHE_PRED_TIME_INF) && (deadline > now) &&
            /* join_after is never later than the next use, unless the clock went back:
             * then ignore it */

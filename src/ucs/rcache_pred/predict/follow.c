@@ -27,7 +27,7 @@ uint64_t ucs_rcache_pred_forecast_teach(ucs_rcache_pred_predictor_t *predictor,
     }
 
     if (forecast->follows && ucs_rcache_pred_forecast_is_met(forecast, begin)) {
-        ucs_rcache_pred_precedent_met(&predictor->precedents, before);
+        ucs_rcache_pred_precedent_tell(&predictor->precedents, before, 1);
     }
     ucs_rcache_pred_precedent_add(&predictor->precedents, before, begin - last);
     return before;
@@ -76,12 +76,12 @@ int ucs_rcache_pred_forecast_follow(ucs_rcache_pred_predictor_t *predictor,
     }
 
     /* Buffers that are never used again have waited longest, and are released first: they
-     * would take all credit of the precedent from the other buffers */
+     * would use up the trust in the precedent, and leave none to the other buffers */
     if (is_too_late(predictor, forecast, now, intervals, num)) {
         return 0;
     }
 
-    ucs_rcache_pred_precedent_follow(&predictor->precedents, forecast->way);
+    ucs_rcache_pred_precedent_tell(&predictor->precedents, forecast->way, 0);
     ucs_rcache_pred_precedent_leave(&forecast->waits);
     for (i = 0; (site != NULL) && (i < num); ++i) {
         ucs_rcache_pred_history_tell(&site->next, intervals[i],

@@ -47,14 +47,6 @@
 void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history)
 {
     memset(history, 0, sizeof(*history));
-    history->confidence = UCS_RCACHE_PRED_CONFIDENCE_START;
-}
-
-static void history_confirm(ucs_rcache_pred_history_t *history)
-{
-    if (history->confidence < UCS_RCACHE_PRED_CONFIDENCE_MAX) {
-        ++history->confidence;
-    }
 }
 
 /* Take in an error that was seen. *value rises to a larger error at once and falls
@@ -86,7 +78,8 @@ static void history_judge(ucs_rcache_pred_history_t *history,
 
     if ((interval >= period) &&
         (interval <= period + ucs_rcache_pred_history_grace(history))) {
-        history_confirm(history);
+        ucs_rcache_pred_trust_tell(&history->trust,
+                                   UCS_RCACHE_PRED_TRUST_HISTORY, 1);
     }
 
     if ((interval < period) ||
@@ -325,13 +318,6 @@ void ucs_rcache_pred_history_close(ucs_rcache_pred_history_t *history,
     history->last = 0;
 }
 
-void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history)
-{
-    if (history->confidence > 0) {
-        --history->confidence;
-    }
-}
-
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_lead(const ucs_rcache_pred_history_t *history)
 {
@@ -402,7 +388,7 @@ unsigned ucs_rcache_pred_error_class(ucs_rcache_pred_time_t predicted,
 static int history_predicts(const ucs_rcache_pred_history_t *history)
 {
     return (history->last != 0) && (history->period != 0) &&
-           (history->confidence != 0);
+           !ucs_rcache_pred_trust_is_doubted(history->trust);
 }
 
 unsigned

@@ -7,6 +7,8 @@
 #ifndef UCS_RCACHE_PRED_HISTORY_H_
 #define UCS_RCACHE_PRED_HISTORY_H_
 
+#include "trust.h"
+
 #include <ucs/rcache_pred/api/rcache_pred.h>
 
 #include <ucs/datastruct/hlist.h>
@@ -25,13 +27,6 @@ BEGIN_C_DECLS
  * been registered for clearly less time by the trend. The functions are pure: the time is
  * an argument, and no lock is needed.
  */
-
-/** A history has a confidence from 0 to MAX, and predicts from 1 on. The confidence falls
- *  with failed predictions, and rises when an interval was as the history would have
- *  predicted, even without a prediction. */
-#define UCS_RCACHE_PRED_CONFIDENCE_MAX   4
-#define UCS_RCACHE_PRED_CONFIDENCE_START 2
-
 
 /** A way to estimate the next interval, and how wrong it was recently. */
 typedef struct ucs_rcache_pred_estimate {
@@ -60,7 +55,6 @@ typedef struct ucs_rcache_pred_history {
     uint8_t                count;      /**< Number of intervals seen so far;
                                             stays at its maximum, which is more
                                             than the ring holds */
-    uint8_t                confidence;
     uint8_t                by_trend;   /**< Not 0: the trend is believed, and not
                                             the shortest interval */
     uint8_t                longer;     /**< How many of the last intervals, in a
@@ -76,6 +70,11 @@ typedef struct ucs_rcache_pred_history {
                                             of other regions: told to the
                                             history, and not seen by it. They
                                             are the first ones */
+    ucs_rcache_pred_trust_t trust;     /**< Rises when an interval was as the
+                                            history would have predicted, even
+                                            without a prediction, and falls when
+                                            somebody has awaited a begin in vain.
+                                            A doubted history predicts nothing */
     ucs_rcache_pred_estimate_t trend;  /**< The last interval, plus the average
                                             change from one interval to the next */
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_MAX_HISTORY];
@@ -87,7 +86,7 @@ typedef struct ucs_rcache_pred_history {
 void ucs_rcache_pred_history_init(ucs_rcache_pred_history_t *history);
 
 /**
- * Add a begin. The confidence rises if the interval since the last begin is at least the
+ * Add a begin. The trust rises if the interval since the last begin is at least the
  * period, and longer by the grace at most, whether or not the begin was predicted. A
  * begin that is more than a period earlier than the last one means that the clock went
  * back; the next interval is counted from the earlier begin.
@@ -124,8 +123,13 @@ ucs_rcache_pred_history_latest(const ucs_rcache_pred_history_t *history,
            0 : history->intervals[(history->next + depth - 1) % depth];
 }
 
-/** Lower the confidence, since the predicted begin did not come. */
-void ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history);
+/** Lower the trust, since the predicted begin did not come. */
+static inline void
+ucs_rcache_pred_history_unmet(ucs_rcache_pred_history_t *history)
+{
+    ucs_rcache_pred_trust_tell(&history->trust, UCS_RCACHE_PRED_TRUST_HISTORY,
+                               0);
+}
 
 /**
  * How much earlier than predicted a region has to be ready. It is never more
@@ -169,10 +173,9 @@ ucs_rcache_pred_history_narrow_grace(const ucs_rcache_pred_history_t *history)
 
 /**
  * @return when to be ready for the next begin, or UCS_RCACHE_PRED_TIME_INF if
- *         the history makes no prediction: it knows too little or has lost its
- *         confidence, the predicted begin and its grace have passed, or the
- *         last begin is more than a period in the future, since the clock went
- *         back.
+ *         the history makes no prediction: it knows too little or is doubted,
+ *         the predicted begin and its grace have passed, or the last begin is
+ *         more than a period in the future, since the clock went back.
  */
 ucs_rcache_pred_time_t
 ucs_rcache_pred_history_deadline(const ucs_rcache_pred_history_t *history,

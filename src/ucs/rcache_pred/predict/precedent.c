@@ -44,10 +44,7 @@ void ucs_rcache_pred_place_judge(ucs_rcache_pred_place_table_t *table,
     }
 
     place->region = region;
-    place->score  = met ? ucs_min(place->score + UCS_RCACHE_PRED_PLACE_MET,
-                                  UCS_RCACHE_PRED_PLACE_MAX) :
-                          ucs_max(place->score - UCS_RCACHE_PRED_PLACE_UNMET,
-                                  -UCS_RCACHE_PRED_PLACE_MAX);
+    ucs_rcache_pred_trust_tell(&place->trust, UCS_RCACHE_PRED_TRUST_PLACE, met);
 }
 
 int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
@@ -59,7 +56,7 @@ int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
 
     for (i = 0; i < UCS_RCACHE_PRED_PLACE_WAYS; ++i) {
         if (set[i].hash == hash) {
-            return set[i].score <= UCS_RCACHE_PRED_PLACE_DOUBTED;
+            return ucs_rcache_pred_trust_is_doubted(set[i].trust);
         }
     }
 
@@ -115,12 +112,12 @@ get(ucs_rcache_pred_precedent_table_t *table, uint64_t way)
     }
 
     abandon(precedent);
-    precedent->way    = way;
-    precedent->count  = 0;
-    precedent->credit = UCS_RCACHE_PRED_PRECEDENT_CREDIT;
+    precedent->way   = way;
+    precedent->count = 0;
+    precedent->trust = 0;
     /* A new precedent counts as added to, so that it is not the first to be
      * replaced */
-    precedent->added  = ++table->additions;
+    precedent->added = ++table->additions;
     return precedent;
 }
 
@@ -146,9 +143,9 @@ void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
     precedent->intervals[precedent->count %
                          UCS_RCACHE_PRED_PRECEDENT_DEPTH] = interval;
     ++precedent->count;
-    if ((precedent->credit == 0) &&
+    if (ucs_rcache_pred_trust_is_doubted(precedent->trust) &&
         (precedent->count % UCS_RCACHE_PRED_PRECEDENT_RETRY == 0)) {
-        precedent->credit = 1;
+        precedent->trust = UCS_RCACHE_PRED_TRUST_DOUBTED + 1;
     }
 }
 
@@ -156,7 +153,7 @@ void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
 static int is_good(const ucs_rcache_pred_precedent_t *precedent)
 {
     return (precedent != NULL) && (precedent->count > 0) &&
-           (precedent->credit > 0);
+           !ucs_rcache_pred_trust_is_doubted(precedent->trust);
 }
 
 /* Get the last intervals of a precedent. @return their number */
@@ -183,21 +180,14 @@ ucs_rcache_pred_precedent_ask(const ucs_rcache_pred_precedent_table_t *table,
     return is_good(precedent) ? get_intervals(precedent, intervals) : 0;
 }
 
-void ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
-                                      uint64_t way)
-{
-    --find(table, way)->credit;
-}
-
-void ucs_rcache_pred_precedent_met(ucs_rcache_pred_precedent_table_t *table,
-                                   uint64_t way)
+void ucs_rcache_pred_precedent_tell(ucs_rcache_pred_precedent_table_t *table,
+                                    uint64_t way, int met)
 {
     ucs_rcache_pred_precedent_t *precedent = find(table, way);
 
     if (precedent != NULL) {
-        precedent->credit = ucs_min(precedent->credit +
-                                    UCS_RCACHE_PRED_PRECEDENT_MET,
-                                    UCS_RCACHE_PRED_PRECEDENT_MAX_CREDIT);
+        ucs_rcache_pred_trust_tell(&precedent->trust, UCS_RCACHE_PRED_TRUST_WAY,
+                                   met);
     }
 }
 

@@ -40,9 +40,9 @@
 #define MAX_RECURRENCES 128
 
 /*
- * If uses come at random, the confidence of histories does not help: each
- * context predicts wrongly once or twice before it loses its confidence, an
- * accidental match restores the confidence, and there are always new contexts.
+ * If uses come at random, the trust in histories does not help: each context
+ * predicts wrongly once or twice before its history is doubted, an accidental
+ * match restores the trust, and there are always new contexts.
  * Hence each region has a number for its doubt as well. A deadline that is met
  * lowers the doubt by one, and a deadline that is not met doubles the doubt.
  * For every DOUBT_STEP of doubt, a history is believed only if one more of its
@@ -67,14 +67,8 @@
  * only when it decides on the registration: of many regions that wait for their second
  * use at the beginning of the program, the first few tell about all others.
  *
- * A region whose record is RECORD_ENOUGH, after as many met deadlines in a row, is
- * believed even if its place is doubted. Where a quarter of all deadlines are met by
- * accident, so many are met in a row once in 65000 times. The record is RECORD_MAX at
- * most, and an unmet deadline halves it: two unmet deadlines in a row always end the
- * trust.
+ * A region that is trusted itself is believed even if its place is doubted.
  */
-#define RECORD_ENOUGH 8
-#define RECORD_MAX    (2 * RECORD_ENOUGH)
 
 
 ucs_status_t
@@ -290,7 +284,7 @@ int ucs_rcache_pred_forecast_is_trusted(
         const ucs_rcache_pred_predictor_t *predictor,
         const ucs_rcache_pred_forecast_t *forecast)
 {
-    return (forecast->record >= RECORD_ENOUGH) ||
+    return ucs_rcache_pred_trust_is_trusted(forecast->trust) ||
            !ucs_rcache_pred_place_is_doubted(&predictor->places,
                                              forecast->place);
 }
@@ -311,8 +305,8 @@ static void forecast_judge(ucs_rcache_pred_predictor_t *predictor,
         return;
     }
 
-    forecast->record   = met ? ucs_min(forecast->record + 1, RECORD_MAX) :
-                               (forecast->record / 2);
+    ucs_rcache_pred_trust_tell(&forecast->trust, UCS_RCACHE_PRED_TRUST_REGION,
+                               met);
     ucs_rcache_pred_place_judge(&predictor->places, forecast->place,
                                 (uintptr_t)forecast, met);
 }

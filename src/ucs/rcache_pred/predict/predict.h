@@ -67,21 +67,6 @@ uint64_t ucs_rcache_pred_signature_in_phase(uint64_t signature, unsigned phase);
  * itself. The functions are pure; only the helper calls them, without a lock.
  */
 
-/** A place has a score. A met deadline raises the score by MET, and an unmet
- *  one lowers it by UNMET: the score falls where fewer than two fifths of the
- *  deadlines are met. If intervals are random, 10 to 35 % of deadlines are met;
- *  if a period varies by 20 %, more than half of the first deadlines are. */
-#define UCS_RCACHE_PRED_PLACE_MET   3
-#define UCS_RCACHE_PRED_PLACE_UNMET 2
-
-/** The score from which down a place is not believed. A new place has 0: three
- *  unmet deadlines, registrations for nothing, are accepted first. */
-#define UCS_RCACHE_PRED_PLACE_DOUBTED -6
-
-/** The score is from -MAX to MAX, so that a place that changes is not judged by
- *  its distant past: 31 met deadlines make up for any past. */
-#define UCS_RCACHE_PRED_PLACE_MAX 96
-
 /* Places are kept in SETS sets of WAYS places each. The hash of a place says in which set
  * it is. A set is in the order in which its places were last judged, the latest first,
  * and a new place replaces the one at the end. */
@@ -94,7 +79,7 @@ typedef struct ucs_rcache_pred_place {
     uint64_t hash;   /**< See @ref ucs_rcache_pred_signature_of_place;
                           0: none is here */
     uint64_t region; /**< Number of the region about which the last verdict was */
-    int8_t   score;  /**< -MAX..MAX, see UCS_RCACHE_PRED_PLACE_MET */
+    ucs_rcache_pred_trust_t trust;
 } ucs_rcache_pred_place_t;
 
 
@@ -130,9 +115,9 @@ int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
  * for a precedent, and waits if there is none yet.
  *
  * In some places buffers are used once and never again, or the next uses of buffers
- * belong to different loops. So a precedent has credit: each region that follows the
- * precedent takes 1, and gives back PRECEDENT_MET if its next use comes when expected.
- * Once the credit is used up, further regions wait.
+ * belong to different loops. So a precedent is trusted only so far: each region that
+ * follows the precedent counts as a prediction that is not met, until its next use comes
+ * when expected. While the precedent is doubted, further regions wait.
  *
  * The functions are pure; only the helper calls them, without a lock.
  */
@@ -143,21 +128,8 @@ int ucs_rcache_pred_place_is_doubted(const ucs_rcache_pred_place_table_t *table,
  *  interval of its own. */
 #define UCS_RCACHE_PRED_PRECEDENT_DEPTH 2
 
-/** The credit of a new precedent: how many regions may follow the precedent before any of
- *  them has shown that it is right. So at most four registrations are for nothing. */
-#define UCS_RCACHE_PRED_PRECEDENT_CREDIT 4
-
-/** The credit that a region gives back if its next use comes when expected: two
- *  more regions may follow. So where regions are used in turn, more and more of
- *  them follow before their second use. */
-#define UCS_RCACHE_PRED_PRECEDENT_MET 2
-
-/** The highest credit of a precedent, so that the precedent is not followed for long
- *  after the program has changed. */
-#define UCS_RCACHE_PRED_PRECEDENT_MAX_CREDIT 64
-
-/** With every so many intervals added to it, a precedent without credit gets credit for
- *  one region. */
+/** With every so many intervals added to it, a doubted precedent is believed once more: one
+ *  region may follow. */
 #define UCS_RCACHE_PRED_PRECEDENT_RETRY 64
 
 /* Precedents are kept in SETS sets of WAYS precedents each. The hash of a way of use says
@@ -178,7 +150,7 @@ typedef struct ucs_rcache_pred_precedent {
                                          follow this precedent: the one that has
                                          waited longest comes first */
     uint64_t               count;   /**< How many intervals there were */
-    unsigned               credit;  /**< Number of regions that may follow */
+    ucs_rcache_pred_trust_t trust;
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];
 } ucs_rcache_pred_precedent_t;
 
@@ -207,21 +179,18 @@ void ucs_rcache_pred_precedent_add(ucs_rcache_pred_precedent_table_t *table,
  *
  * @param [out] intervals  Room for UCS_RCACHE_PRED_PRECEDENT_DEPTH intervals. They are in
  *                         the order in which they were added.
- * @return the number of intervals; 0: there is no interval yet, or the precedent has no
- *         credit, so that the caller cannot follow it.
+ * @return the number of intervals; 0: there is no interval yet, or the precedent is
+ *         doubted, so that the caller cannot follow it.
  */
 unsigned
 ucs_rcache_pred_precedent_ask(const ucs_rcache_pred_precedent_table_t *table,
                               uint64_t way, ucs_rcache_pred_time_t *intervals);
 
-/** Follow a precedent that ucs_rcache_pred_precedent_ask() has found: takes
- *  credit for one region. */
-void ucs_rcache_pred_precedent_follow(ucs_rcache_pred_precedent_table_t *table,
-                                      uint64_t way);
-
-/** The use of a region that followed a precedent came when expected. */
-void ucs_rcache_pred_precedent_met(ucs_rcache_pred_precedent_table_t *table,
-                                   uint64_t way);
+/** Tell the precedent of a way of use that a region follows it, which counts as a prediction
+ *  that is not met; or that the use of such a region has come when expected (met). Does
+ *  nothing if the precedent was replaced. */
+void ucs_rcache_pred_precedent_tell(ucs_rcache_pred_precedent_table_t *table,
+                                    uint64_t way, int met);
 
 /** Let a link, which is not waiting yet, wait until the precedent of a way of use can be
  *  followed. If the precedent is replaced meanwhile, the link waits in vain. */
@@ -232,8 +201,8 @@ void ucs_rcache_pred_precedent_wait(ucs_rcache_pred_precedent_table_t *table,
 void ucs_rcache_pred_precedent_leave(ucs_list_link_t *link);
 
 /** Let the link that has waited longest for a way of use stop waiting. @return
- *  the link; NULL if none waits, if the way has no interval yet, or if there is
- *  no credit. */
+ *  the link; NULL if none waits, if the way has no interval yet, or if the
+ *  precedent is doubted. */
 ucs_list_link_t *
 ucs_rcache_pred_precedent_release(ucs_rcache_pred_precedent_table_t *table,
                                   uint64_t way);
@@ -297,10 +266,6 @@ typedef struct ucs_rcache_pred_forecast {
                                                on the prediction, and nobody
                                                knows yet whether the use comes
                                                in time */
-    uint8_t                   record;     /**< Rises with each met deadline, and
-                                               is halved by each unmet one,
-                                               whether or not anybody has acted
-                                               on the deadline */
     uint8_t                   follows;    /**< Not 0: the region was used once,
                                                and its next use is expected
                                                after the interval of a precedent */
@@ -311,6 +276,9 @@ typedef struct ucs_rcache_pred_forecast {
     uint8_t                   doubt;      /**< Rises with each unmet deadline,
                                                and falls with each met one, see
                                                predict.c */
+    ucs_rcache_pred_trust_t   trust;      /**< In predictions about the region,
+                                               whether or not anybody has acted
+                                               on them */
 } ucs_rcache_pred_forecast_t;
 
 
@@ -415,7 +383,7 @@ ucs_rcache_pred_forecast_next_waiting(ucs_rcache_pred_predictor_t *predictor,
  *   been seen twice.
  *
  * There is no deadline if the place of the last use is doubted, and the region
- * has no record of its own. The forecast finds out nevertheless whether the use
+ * is not trusted. The forecast finds out nevertheless whether the use
  * comes when it was due.
  *
  * @param [out] history_p  The history from which the deadline comes; NULL if
@@ -438,7 +406,7 @@ int ucs_rcache_pred_forecast_is_trusted(
         const ucs_rcache_pred_forecast_t *forecast);
 
 /** Learn that the awaited use has not come in time: the region's doubt rises,
- *  and the history that predicted the use loses confidence. */
+ *  and the trust in the history that predicted the use falls. */
 void ucs_rcache_pred_forecast_unmet(ucs_rcache_pred_predictor_t *predictor,
                                     ucs_rcache_pred_forecast_t *forecast);
 

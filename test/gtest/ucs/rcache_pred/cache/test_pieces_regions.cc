@@ -269,8 +269,8 @@ TEST_F(test_pieces_regions, region_is_not_garbage)
     };
 
     collect();
-    EXPECT_NE(-1, test_pred_confidence(m_pred, (uintptr_t)buffer(0)));
+    EXPECT_NE(INT_MIN, test_pred_trust(m_pred, (uintptr_t)buffer(0)));
     EXPECT_EQ(UCS_OK, pieces_one.finish());
     collect();
-    EXPECT_EQ(-1, test_pred_confidence(m_pred, (uintptr_t)buffer(0)));
+    EXPECT_EQ(INT_MIN, test_pred_trust(m_pred, (uintptr_t)buffer(0)));
 }

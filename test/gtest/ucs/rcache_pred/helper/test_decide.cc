@@ -102,14 +102,13 @@ TEST_F(test_decide, period_too_short_keeps_the_region)
 TEST_F(test_decide, unmet_deadline_is_waste)
 {
     periodic(buffer(0), 200 * MSEC, 4);
-    int confidence = test_pred_confidence(m_pred, (uintptr_t)buffer(0));
+    int trust = test_pred_trust(m_pred, (uintptr_t)buffer(0));
     EXPECT_EQ(1u, m_world.num_live());
 
     run(SEC);
     EXPECT_EQ(0u, m_world.num_live());
     EXPECT_EQ(1u, stats().wasted);
-    EXPECT_EQ(confidence - 1,
-              test_pred_confidence(m_pred, (uintptr_t)buffer(0)));
+    EXPECT_GT(trust, test_pred_trust(m_pred, (uintptr_t)buffer(0)));
 
     run_until_asleep();
     EXPECT_EQ(1u, stats().wasted) << "one use that never came";
@@ -149,7 +148,7 @@ TEST_F(test_decide, doubted_region_has_to_be_regular_for_a_while)
     EXPECT_GE(since_mark(&stats_t::hits), 13u);
 }
 
-TEST_F(test_decide, kept_region_loses_confidence_too)
+TEST_F(test_decide, kept_region_loses_trust_too)
 {
     m_world.set_reg_cost(0, 2 * MSEC);
     m_world.set_dereg_cost(0, 2 * MSEC);
@@ -159,10 +158,9 @@ TEST_F(test_decide, kept_region_loses_confidence_too)
     ASSERT_EQ(5u, since_mark(&stats_t::hits));
     ASSERT_EQ(0u, since_mark(&stats_t::regs_helper));
 
-    int confidence = test_pred_confidence(m_pred, (uintptr_t)buffer(0));
+    int trust = test_pred_trust(m_pred, (uintptr_t)buffer(0));
     run_until_asleep();
-    EXPECT_EQ(confidence - 1,
-              test_pred_confidence(m_pred, (uintptr_t)buffer(0)));
+    EXPECT_GT(trust, test_pred_trust(m_pred, (uintptr_t)buffer(0)));
     EXPECT_EQ(0u, since_mark(&stats_t::wasted));
 }
 
@@ -170,7 +168,7 @@ TEST_F(test_decide, use_whose_entry_is_on_the_way_has_come)
 {
     periodic(buffer(0), 200 * MSEC, 3);
     ASSERT_EQ(1u, test_pred_awaited_length(m_pred));
-    int confidence = test_pred_confidence(m_pred, (uintptr_t)buffer(0));
+    int trust = test_pred_trust(m_pred, (uintptr_t)buffer(0));
 
     /* The helper comes late: another entry is before that of the use, and the
      * time to wait for the use is over */
@@ -180,8 +178,7 @@ TEST_F(test_decide, use_whose_entry_is_on_the_way_has_come)
     poll();
 
     EXPECT_EQ(0u, stats().wasted);
-    EXPECT_EQ(confidence + 1,
-              test_pred_confidence(m_pred, (uintptr_t)buffer(0)));
+    EXPECT_LT(trust, test_pred_trust(m_pred, (uintptr_t)buffer(0)));
 }
 
 TEST_F(test_decide, use_before_its_registration_is_late)

@@ -262,18 +262,15 @@ TEST_F(test_history, unmet_predictions_silence_it)
     record(SEC);
     next(100 * MSEC);
 
-    for (unsigned i = 0; i < UCS_RCACHE_PRED_CONFIDENCE_START; ++i) {
+    for (unsigned i = 0; i < 2; ++i) {
         EXPECT_NE(NEVER, deadline(m_time));
         ucs_rcache_pred_history_unmet(&m_history);
     }
 
     EXPECT_EQ(NEVER, deadline(m_time));
-    ucs_rcache_pred_history_unmet(&m_history);
-    /* A confidence of 0 does not wrap around */
-    EXPECT_EQ(0, m_history.confidence);
 }
 
-TEST_F(test_history, being_right_in_retrospect_restores_confidence)
+TEST_F(test_history, being_right_in_retrospect_restores_trust)
 {
     record(SEC);
     next(100 * MSEC);
@@ -282,7 +279,6 @@ TEST_F(test_history, being_right_in_retrospect_restores_confidence)
     }
 
     next(100 * MSEC);
-    EXPECT_EQ(1, m_history.confidence);
     EXPECT_NE(NEVER, deadline(m_time));
 }
 
@@ -321,11 +317,16 @@ TEST_F(test_history, streak_counts_punctual_intervals)
     EXPECT_EQ(UINT8_MAX, m_history.streak);
 }
 
-TEST_F(test_history, confidence_is_bounded)
+/* However often it was right before */
+TEST_F(test_history, four_unmet_predictions_silence_any)
 {
     record(SEC);
     next(100 * MSEC, 1000);
-    EXPECT_EQ(UCS_RCACHE_PRED_CONFIDENCE_MAX, m_history.confidence);
+    for (unsigned i = 0; i < 4; ++i) {
+        EXPECT_NE(NEVER, deadline(m_time));
+        ucs_rcache_pred_history_unmet(&m_history);
+    }
+    EXPECT_EQ(NEVER, deadline(m_time));
 }
 
 TEST_F(test_history, prediction_ends_with_its_grace)
@@ -540,12 +541,11 @@ TEST_F(test_history, no_error_without_a_prediction)
     EXPECT_EQ(0u, error_after(100 * MSEC));
     EXPECT_EQ(NOT_PREDICTED, error_after(0)); /* Begins are not in order */
 
-    for (unsigned i = 0; i < UCS_RCACHE_PRED_CONFIDENCE_START; ++i) {
-        ucs_rcache_pred_history_unmet(&m_history);
-    }
+    ucs_rcache_pred_history_unmet(&m_history);
+    ucs_rcache_pred_history_unmet(&m_history);
     EXPECT_EQ(NOT_PREDICTED, error_after(100 * MSEC));
 
-    next(100 * MSEC); /* Confident again */
+    next(100 * MSEC); /* Believed again */
     EXPECT_EQ(0u, error_after(100 * MSEC));
     ucs_rcache_pred_history_close(&m_history, m_time + 100 * MSEC, DEPTH);
     EXPECT_EQ(NOT_PREDICTED, error_after(200 * MSEC)); /* Nothing is awaited */

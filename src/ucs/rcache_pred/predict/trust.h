@@ -1,0 +1,113 @@
+/**
+ * Copyright (c) 2026 The ucx-predreg authors.
+ *
+ * See file LICENSE for terms.
+ */
+
+#ifndef UCS_RCACHE_PRED_TRUST_H_
+#define UCS_RCACHE_PRED_TRUST_H_
+
+#include <ucs/sys/compiler_def.h>
+#include <ucs/sys/math.h>
+
+#include <stdint.h>
+
+BEGIN_C_DECLS
+
+/** @file trust.h
+ *
+ * How far predictions are trusted: one measure, and one rule, for all who make
+ * predictions. Each of them, a holder, has a score, which is 0 while nothing is
+ * known. A prediction that comes true raises the score by MET, and one that does not
+ * lowers the score by the price of its holder: the score falls where fewer than
+ * price / (price + MET) of the predictions come true. The score stays between a floor
+ * and a cap, so that the distant past of a holder does not count for ever. The rule and
+ * its numbers are ours, and not the paper's.
+ */
+
+/** What a met prediction adds to the score. Of this size, all prices are whole
+ *  numbers. */
+#define UCS_RCACHE_PRED_TRUST_MET 6
+
+/** The score from which down a holder is doubted: after two to four unmet predictions, as
+ *  its price says, if nothing else is known. */
+#define UCS_RCACHE_PRED_TRUST_DOUBTED -12
+
+/** The score from which on a holder is trusted, whatever others say: after eight met
+ *  predictions in a row. Where a quarter of all predictions are met by accident, so many
+ *  are met in a row once in 65000 times. */
+#define UCS_RCACHE_PRED_TRUST_TRUSTED (8 * UCS_RCACHE_PRED_TRUST_MET)
+
+
+/** A score. 0: nothing is known yet. */
+typedef int16_t ucs_rcache_pred_trust_t;
+
+
+/** Who has a score. */
+typedef enum {
+    /** A history (history.h), for the predictions on which somebody has acted: two
+     *  that are not met silence a new history, and four any history, since each of
+     *  them is a registration for nothing. One interval as predicted lets the history
+     *  speak again. */
+    UCS_RCACHE_PRED_TRUST_HISTORY,
+
+    /** A region, for all predictions about it, even if nobody has acted on them. Two
+     *  in a row that are not met always end that the region is trusted; and eight met
+     *  ones make it trusted whatever was before, since a region is never doubted for
+     *  its score: the doubt of predict.c is another matter. */
+    UCS_RCACHE_PRED_TRUST_REGION,
+
+    /** A place of the program, for the predictions about its regions. If intervals are
+     *  random, 10 to 35 % of predictions are met; if a period varies by 20 %, more than
+     *  half of the first predictions are: two fifths lie between. 31 met predictions
+     *  make up for any past. */
+    UCS_RCACHE_PRED_TRUST_PLACE,
+
+    /** A way of use (precedent.c), for the regions that follow its precedent. Each of
+     *  them counts as unmet from when it follows until its use has come: at most four
+     *  registrations are for nothing, and each met one lets two more regions follow. */
+    UCS_RCACHE_PRED_TRUST_WAY
+} ucs_rcache_pred_trust_holder_t;
+
+
+/** How far the score of each holder goes, and what an unmet prediction takes from it. */
+static const struct {
+    ucs_rcache_pred_trust_t floor;
+    ucs_rcache_pred_trust_t cap;
+    ucs_rcache_pred_trust_t price;
+} ucs_rcache_pred_trust_holders[] = {
+    {-12,  12,  6},  /* HISTORY */
+    {0,    66,  18}, /* REGION: one unmet prediction leads from the cap to TRUSTED */
+    {-192, 192, 4},  /* PLACE */
+    {-12,  192, 3}   /* WAY */
+};
+
+
+/** Tell a holder whether a prediction was met. */
+static inline void
+ucs_rcache_pred_trust_tell(ucs_rcache_pred_trust_t *trust,
+                           ucs_rcache_pred_trust_holder_t holder, int met)
+{
+    int floor = ucs_rcache_pred_trust_holders[holder].floor;
+    int cap   = ucs_rcache_pred_trust_holders[holder].cap;
+    int price = ucs_rcache_pred_trust_holders[holder].price;
+
+    *trust = met ? ucs_min(*trust + UCS_RCACHE_PRED_TRUST_MET, cap) :
+                   ucs_max(*trust - price, floor);
+}
+
+static inline int
+ucs_rcache_pred_trust_is_doubted(ucs_rcache_pred_trust_t trust)
+{
+    return trust <= UCS_RCACHE_PRED_TRUST_DOUBTED;
+}
+
+static inline int
+ucs_rcache_pred_trust_is_trusted(ucs_rcache_pred_trust_t trust)
+{
+    return trust >= UCS_RCACHE_PRED_TRUST_TRUSTED;
+}
+
+END_C_DECLS
+
+#endif
