@@ -24,12 +24,7 @@
  * were joined */
 #define BURST_GRACE 2
 
-/* A burst that used less than half of the bytes raises the doubt about slices by
- * DOUBT_STEP, and each other burst lowers it by one: so slices that are used in turns, one
- * in each burst, part as well */
-#define DOUBT_STEP 2
-
-/* The doubt is that of the last MISSING_USES bursts. So many are more than it takes to
+/* Slices are judged by their last MISSING_USES bursts. So many are more than it takes to
  * part slices, since some programs use parts of a buffer in turns with all of the buffer,
  * as a multigrid solver does with its coarse grids. region->missing has MISSING_BITS bits
  * for each burst, with the last one in the lowest bits. The bits say how many thirds of
@@ -147,11 +142,11 @@ void pred_burst_note(ucs_rcache_pred_region_t *region, size_t used,
     }
 }
 
-unsigned pred_burst_doubt(ucs_rcache_pred_region_t *const *regions,
-                          const ucs_rcache_pred_range_t *expected,
-                          unsigned count)
+ucs_rcache_pred_trust_t
+pred_burst_trust(ucs_rcache_pred_region_t *const *regions,
+                 const ucs_rcache_pred_range_t *expected, unsigned count)
 {
-    unsigned doubt = 0;
+    ucs_rcache_pred_trust_t trust = UCS_RCACHE_PRED_TRUST_TOGETHER;
     size_t length, all, missing;
     unsigned use, i;
 
@@ -165,11 +160,11 @@ unsigned pred_burst_doubt(ucs_rcache_pred_region_t *const *regions,
             missing += length * ((regions[i]->missing >>
                                   (use * MISSING_BITS)) & MISSING_ALL);
         }
-        doubt = (2 * missing > MISSING_ALL * all) ?
-                (doubt + DOUBT_STEP) : (doubt - (doubt > 0));
+        ucs_rcache_pred_trust_tell(&trust, UCS_RCACHE_PRED_TRUST_SLICES,
+                                   2 * missing <= MISSING_ALL * all);
     }
 
-    return doubt;
+    return trust;
 }
 
 ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,

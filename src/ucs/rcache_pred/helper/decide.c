@@ -195,8 +195,8 @@ static void decide(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
         pred_merge_kept(pred, region);
         region_keep(pred, region, next);
     } else if ((region->num_joined > 0) &&
-               (pred_burst_doubt(&region, &region->extent.joined, 1) >=
-                PRED_BURST_DOUBT_MAX)) {
+               ucs_rcache_pred_trust_is_doubted(
+                       pred_burst_trust(&region, &region->extent.joined, 1))) {
         tell_and_unlock(pred, region, next, 0);
         pred_region_deregister(pred, region);
         pred_part_slices(pred, region);

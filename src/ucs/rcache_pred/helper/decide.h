@@ -124,10 +124,6 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
  * Bursts of uses of slices that were joined, see helper/join.c.
  */
 
-/** Slices are joined if there is no doubt about them, and parted when their doubt has come
- *  to this number. */
-#define PRED_BURST_DOUBT_MAX 4
-
 /**
  * Note how much of the expected memory a burst has left out: one of the slices for which
  * the region stands, or, if it stands for none, a use of the region, of which a burst of
@@ -140,14 +136,16 @@ void pred_burst_note(ucs_rcache_pred_region_t *region, size_t used,
                      size_t expected);
 
 /**
- * @return the doubt about whether the regions are slices of one burst: 0 if lately most
- *         of the memory of all regions was used in each burst. Takes no lock.
+ * @return the trust in the regions being slices of one burst:
+ *         UCS_RCACHE_PRED_TRUST_TOGETHER if lately at least half of the memory of all
+ *         regions was used in each burst, else less. Slices are joined with that trust,
+ *         and parted when they are doubted. Takes no lock.
  *
  * @param [in] expected  For each region, the range that is expected to be used.
  */
-unsigned pred_burst_doubt(ucs_rcache_pred_region_t *const *regions,
-                          const ucs_rcache_pred_range_t *expected,
-                          unsigned count);
+ucs_rcache_pred_trust_t
+pred_burst_trust(ucs_rcache_pred_region_t *const *regions,
+                 const ucs_rcache_pred_range_t *expected, unsigned count);
 
 /**
  * The helper learns of a use of a region that may stand for slices. The history of such a

@@ -409,7 +409,8 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
         return 0;
     }
 
-    if (pred_burst_doubt(slices.regions, slices.ranges, slices.count) > 0) {
+    if (pred_burst_trust(slices.regions, slices.ranges, slices.count) <
+        UCS_RCACHE_PRED_TRUST_TOGETHER) {
         slices_put_off(&slices);
         return 0;
     }

@@ -39,6 +39,11 @@ BEGIN_C_DECLS
 #define UCS_RCACHE_PRED_TRUST_TRUSTED (8 * UCS_RCACHE_PRED_TRUST_MET)
 
 
+/** The score of slices before their first burst, and the least at which slices are joined:
+ *  a wrong opinion costs the registration of all of them. */
+#define UCS_RCACHE_PRED_TRUST_TOGETHER 12
+
+
 /** A score. 0: nothing is known yet. */
 typedef int16_t ucs_rcache_pred_trust_t;
 
@@ -66,7 +71,12 @@ typedef enum {
     /** A way of use (precedent.c), for the regions that follow its precedent. Each of
      *  them counts as unmet from when it follows until its use has come: at most four
      *  registrations are for nothing, and each met one lets two more regions follow. */
-    UCS_RCACHE_PRED_TRUST_WAY
+    UCS_RCACHE_PRED_TRUST_WAY,
+
+    /** Slices of a buffer, in being used together (helper/burst.c), for their last 16
+     *  bursts: met is a burst that used half of the bytes or more. Slices that are used
+     *  in turns, one in each burst, come to be doubted as well. */
+    UCS_RCACHE_PRED_TRUST_SLICES
 } ucs_rcache_pred_trust_holder_t;
 
 
@@ -79,7 +89,8 @@ static const struct {
     {-12,  12,  6},  /* HISTORY */
     {0,    66,  18}, /* REGION: one unmet prediction leads from the cap to TRUSTED */
     {-192, 192, 4},  /* PLACE */
-    {-12,  192, 3}   /* WAY */
+    {-12,  192, 3},  /* WAY */
+    {-180, 12,  12}  /* SLICES: 16 bursts never reach the floor */
 };
 
 
