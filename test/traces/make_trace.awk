@@ -17,6 +17,8 @@
 #             paces        20 uses at one period, at twice and at three times it
 #             turns        so many buffers in turns
 #             bursts       so many buffers, one after the other, every period
+#             whole        bursts, each followed by a use of all of the buffers at
+#                          once, when a use of the burst would have ended
 #             random       so many buffers and call sites at random, now and then
 #                          unmapped
 #             skewed       so many buffers at random, the first ones more often: the
@@ -38,7 +40,13 @@
 #   sites=    call sites at random, and of parts (8)
 #   part=     of a period by which it drifts or walks (0.001)
 #   jitter=   by up to how much each use begins later, us (0)
-#   seed=     of random, parts and jitter (1)
+#   unmaps=   of so many uses one, at random, comes after the program has unmapped a
+#             part of its memory, also at random, and mapped it again (never)
+#   access=   flags of uses that come in turns, with commas in between; in whole,
+#             those of the slices and those of the whole (0)
+#   domains=  domains of uses, in the same way (0)
+#   row=      how many uses in a row have the same flags and domain (1)
+#   seed=     of random, parts, unmaps and jitter (1)
 
 function param(value, otherwise)
 {
@@ -59,13 +67,30 @@ function address(buffer)
     return sprintf("%.0f", 4294967296 + buffer * apart)
 }
 
+# A field of a use, of which so many values come in turns; nothing if there are none
+function in_turns(name, values, count, site,    turn)
+{
+    turn = (pattern == "whole") ? site : int(id / row)
+    return (count == 0) ? "" : " " name "=" values[turn % count + 1]
+}
+
+function unmap_part(now, start, length_of,    from)
+{
+    from = below(length_of)
+    printf "unmap %.0fus %.0f %.0f\n", now, start + from, 1 + below(length_of - from)
+}
+
 # Each use ends by its own number: uses of a buffer may overlap. Times are us.
-function use_range(begin, duration, start, length_of, site)
+function use_range(begin, duration, start, length_of, site,    fields)
 {
     if (jitter > 0)
         begin += below(jitter + 1)
-    printf "begin %.0fus %.0f %.0f id=%d caller=%d\n", begin, start,
-           length_of, ++id, 4096 + 16 * site
+    if ((unmaps > 0) && (below(unmaps) == 0))
+        unmap_part(begin, start, length_of)
+    fields = in_turns("flags", flags, num_flags, site) \
+             in_turns("domain", domain, num_domains, site)
+    printf "begin %.0fus %.0f %.0f id=%d caller=%d%s\n", begin, start,
+           length_of, ++id, 4096 + 16 * site, fields
     printf "end %.0fus id=%d\n", begin + duration, id
 }
 
@@ -102,6 +127,17 @@ function sizes(i,    group)
         use(i * period, lasting, (7 * group + i % 8) % buffers, 0)
     else
         use_range(i * period, lasting, address(buffers + group % 8), 64 * bytes, 1)
+}
+
+function whole(i,    burst, slice)
+{
+    burst = int(i / (buffers + 1)) * period
+    slice = i % (buffers + 1)
+    if (slice < buffers)
+        use(burst + slice * gap, lasting, slice, 0)
+    else
+        use_range(burst + buffers * gap + lasting, lasting, address(0),
+                  (buffers - 1) * apart + bytes, 1)
 }
 
 function two_buffers(i)
@@ -150,6 +186,10 @@ BEGIN {
     seed    = param(seed, 1)
     apart   = param(apart, (buffers > 1024) ? 2 * bytes : 1073741824)
     gap     = param(gap, 100)
+    row     = param(row, 1)
+
+    num_flags   = split(access, flags, ",")
+    num_domains = split(domains, domain, ",")
 
     if ((pattern == "parts") && ((bytes < 16384) || (array < bytes))) {
         print "make_trace.awk: parts take 16384 <= bytes <= array" > "/dev/stderr"
@@ -169,6 +209,8 @@ BEGIN {
         else if (pattern == "bursts")
             use(int(i / buffers) * period + (i % buffers) * gap, lasting,
                 i % buffers, 0)
+        else if (pattern == "whole")
+            whole(i)
         else if (pattern == "loops")
             use(i * period, lasting, looped(i), 0)
         else if (pattern == "phases")
