@@ -196,7 +196,8 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
  * The cache holds a reference to a guarded region, as if a use were under way: nobody
  * gives the region up, and a use that needs more memory or access than the region has
  * gets a region of its own. The guard ends when the program gets its rights back; at an
- * unmap, an invalidation or a fork; and for a use that would find no room otherwise.
+ * unmap, an invalidation, a purge, a fork, or the end of the domain; and for a use that
+ * would find no room otherwise.
  */
 
 /** Register memory for which room was taken, and fill in its handle. Without

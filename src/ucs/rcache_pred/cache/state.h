@@ -553,7 +553,7 @@ pred_guard(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent,
 static inline void
 pred_guard_overtaken(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent)
 {
-    if (ucs_unlikely(extent->overtaken)) {
+    if (ucs_unlikely(extent->overtaken && !extent->stale)) {
         extent->overtaken = 0;
         pred_guard(pred, extent, pred_pages(pred, &extent->range));
     }

@@ -215,7 +215,8 @@ void pred_merge_given_up(ucs_rcache_pred_t *pred,
  */
 
 /** @return whether the helper may claim a region now: the region has the given state, is
- *          neither stale nor guarded, and no use of it is under way. Under lock. */
+ *          neither stale nor guarded, and no use of it is under way, in pieces neither.
+ *          Under lock. */
 int pred_may_claim_ahead(const ucs_rcache_pred_region_t *region,
                          ucs_rcache_pred_extent_state_t state);
 

@@ -74,8 +74,9 @@ typedef struct ucs_rcache_pred_extent {
     uint8_t                        state;       /**< One of the states above */
     uint8_t                        stale;       /**< Not 0: a part of its memory was
                                                      unmapped, or it was
-                                                     invalidated. It serves no
-                                                     new use */
+                                                     invalidated, or the helper
+                                                     forgets it. It serves no new
+                                                     use */
     uint8_t                        ahead;       /**< Not 0: registered by the
                                                      helper, and not used
                                                      since */
@@ -90,7 +91,8 @@ typedef struct ucs_rcache_pred_extent {
                                                      registered, the extent is
                                                      guarded from the end of its
                                                      last use on, see
-                                                     cache/bound.h */
+                                                     pred_guard_failed().
+                                                     Never cleared */
     uint8_t                        guarded : 1; /**< One of the region's refs is
                                                      not that of a use, but a
                                                      guard, which keeps the

@@ -46,8 +46,9 @@
  * common. A use inside of the registered memory of a region is a use of that region,
  * wherever the use starts. The extent of a region says what of the memory is registered.
  *
- * The lock of the cache protects the fields, except that helper_mutex protects those at
- * the end, which only the helper uses.
+ * The lock of the cache protects the fields. A thread in its lane writes those of a use
+ * without the lock, see cache/lanes.h; helper_mutex protects those at the end, which only
+ * the helper uses.
  */
 typedef struct ucs_rcache_pred_region {
     /* The begin and the end of a hit touch the first two cache lines of a region, and

@@ -186,6 +186,20 @@ TEST_F(test_guard, what_loses_a_right_while_it_is_registered_stays)
     EXPECT_FALSE(m_world.is_live(memh)) << "it can be had again";
 }
 
+/* Nobody would end the guard of what is unmapped */
+TEST_F(test_guard, what_is_unmapped_while_it_is_registered_does_not)
+{
+    m_world.on_reg = [this](const fake_world::registration&) {
+        lose(buffer(0), PAGE);
+        unmap(buffer(0), PAGE);
+    };
+    end(begin(buffer(0), PAGE));
+    m_world.on_reg = nullptr;
+    run_until_asleep();
+    EXPECT_EQ(0u, m_world.num_live());
+    EXPECT_EQ(0u, m_pred->table.count);
+}
+
 TEST_F(test_guard, what_gets_it_back_while_it_is_registered_does_not)
 {
     m_world.on_reg = [this](const fake_world::registration&) {
