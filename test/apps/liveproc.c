@@ -5,7 +5,7 @@
  */
 
 #include <ucs/base/clock.h>
-#include <ucs/host/live.h>
+#include <ucs/stat/live.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -33,7 +33,6 @@ extern "C" {
 #include <ucs/rcache_pred/table/dq.h>
 #include <ucs/node/cpus.h>
 #include <ucs/base/clock.h>
-#include <ucs/host/live.h>
 #include <ucs/node/node.h>
 #include <ucs/host/own_fd.h>
 #include <ucs/node/node_int.h>
@@ -44,8 +43,8 @@ extern "C" {
 #include <ucs/rcache_pred/table/victim.h>
 #include <ucs/node/segment.h>
 #include <ucs/rcache_pred/predict/predict.h>
-#include <ucs/rcache_pred/stats.h>
 #include <ucs/host/thread.h>
+#include <ucs/stat/live.h>
 #include <ucs/rcache_pred/predict/timeq.h>
 #include <trace/recorder.h>
 #include <trace/ring.h>

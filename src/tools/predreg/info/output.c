@@ -12,7 +12,7 @@
 
 #include <tools/predreg/common/command.h>
 #include <ucs/base/json.h>
-#include <ucs/rcache_pred/stats.h>
+#include <ucs/stat/stats.h>
 
 #include <ucs/sys/string.h>
 

@@ -8,7 +8,7 @@
 #define PREDREG_STAT_H_
 
 #include <ucs/datastruct/string_buffer.h>
-#include <ucs/host/live.h>
+#include <ucs/stat/live.h>
 
 #include <sys/types.h>
 
@@ -17,7 +17,7 @@ BEGIN_C_DECLS
 /** @file stat.h
  *
  * `ucx_predreg stat`: the live counters of running processes. page.c reads the page of a
- * process (ucs/host/live.h), proc.c looks at a process,
+ * process (ucs/stat/live.h), proc.c looks at a process,
  * view.c at all, show.c makes lines of text, stat.c reads the options and prints again
  * and again. info takes a view as well.
  */

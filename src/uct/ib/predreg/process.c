@@ -12,6 +12,7 @@
 #include <uct/ib/predreg/iface/iface.h>
 #include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/md/domain.h>
+#include <uct/ib/predreg/stat/stat.h>
 
 #include <ucs/base/hook.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>

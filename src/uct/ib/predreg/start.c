@@ -15,6 +15,7 @@
 #include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/md/md.h>
+#include <uct/ib/predreg/stat/stat.h>
 
 #include <ucs/debug/log_def.h>
 

@@ -10,6 +10,7 @@
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/md/md.h>
+#include <uct/ib/predreg/stat/stat.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/host/cgroup.h>

@@ -10,7 +10,7 @@
 #include "hooks.h"
 #include "types.h"
 
-#include <ucs/host/live.h>
+#include <ucs/stat/stats.h>
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 #include <uct/ib/predreg/status/aside.h>

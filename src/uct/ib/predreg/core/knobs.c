@@ -8,7 +8,7 @@
 
 #include <ucp/firehose/table/types.h>
 #include <ucs/base/strb.h>
-#include <ucs/rcache_pred/stats.h>
+#include <ucs/stat/stats.h>
 
 #include <ucs/debug/log_def.h>
 #include <uct/api/uct.h>

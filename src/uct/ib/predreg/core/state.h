@@ -14,12 +14,11 @@
 #include <ucs/base/mutex.h>
 #include <ucs/base/relaxed.h>
 #include <ucs/callpath/callpath.h>
-#include <ucs/host/live.h>
 #include <ucs/host/thread.h>
 #include <ucs/node/node.h>
 #include <ucs/rcache_pred/api/event.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
-#include <ucs/rcache_pred/stats.h>
+#include <ucs/stat/live.h>
 #include <uct/ib/predreg/compat/rcache.h>
 #include <uct/ib/predreg/status/aside.h>
 
@@ -227,56 +226,6 @@ static inline void uct_predreg_core_unlock(uct_predreg_core_t *core)
 
 
 /*
- * Counters of the core, besides the cache's: uses left to UCX's own cache, and the
- * kernel's count of pinned memory. Any thread; the functions wait for nobody.
- */
-
-/** Count a use left to UCX's own cache. */
-void uct_predreg_count_passed(uct_predreg_core_t *core);
-
-/** @return how many uses were left to UCX's own cache so far. */
-uint64_t uct_predreg_num_passed(uct_predreg_core_t *core);
-
-/**
- * Read the kernel's count of memory pinned by the process (VmPin), and remember the
- * largest count. The function reads nothing if there is neither a summary nor an
- * observer, since only they show the count.
- */
-void uct_predreg_note_pinned(uct_predreg_core_t *core);
-
-
-/*
- * A snapshot of all numbers of the process, for the live counters, the summary and the
- * trace. Any thread.
- */
-
-void uct_predreg_snapshot(uct_predreg_core_t *core,
-                          ucs_rcache_pred_snapshot_t *snapshot);
-
-
-/*
- * The live counters of the process, for other processes (ucx_predreg stat) and UCX's
- * virtual file system.
- */
-
-/** Make the live counters, unless they exist already. If that fails, other
- *  processes do not see this one, and the next call tries again. To be called
- *  under core.lock, before the first domain enters the table. */
-void uct_predreg_live_start(uct_predreg_core_t *core);
-
-/** Take the live counters out of UCX's virtual file system, which must not read
- *  them any more once the process exits. */
-void uct_predreg_live_stop(uct_predreg_core_t *core);
-
-/** Forget the live counters in a forked child: they are the parent's. */
-void uct_predreg_live_reset(uct_predreg_core_t *core);
-
-/** Show the present values of the counters to other processes. Any thread may call the
- *  function, which waits for nobody. */
-void uct_predreg_publish(uct_predreg_core_t *core);
-
-
-/*
  * The process among the processes of its node. All of them together keep to the node's
  * bounds. Each has a seat, which says what processor time its helper may use.
  */
@@ -321,36 +270,6 @@ void uct_predreg_node_reset(void);
  */
 void uct_predreg_seat(ucs_rcache_pred_thread_t *thread, uint64_t demand,
                       ucs_rcache_pred_seat_t *seat);
-
-
-/*
- * The summary at the exit of the process (UCX_RCACHE_PRED_SUMMARY).
- */
-
-/** Keep the present standard error for a summary: later the program may give its
- *  descriptor to another file. To be called by one thread, before the function below. */
-void uct_predreg_summary_keep_stderr(void);
-
-/**
- * Print the numbers of a snapshot. This function uses nothing else of the core.
- *
- * @param [in] ucx     Version of the process's UCX, such as "1.18.1".
- * @param [in] settings  The settings that the library has taken over from UCX's own
- *                       caches, as text; empty: all are UCX's defaults.
- * @param [in] nothing  Why nothing was managed, printed in place of numbers that are all
- *                      0; NULL: something was managed.
- * @param [in] format  UCT_PREDREG_SUMMARY_TEXT or UCT_PREDREG_SUMMARY_JSON.
- * @param [in] path    File that the summary is appended to; NULL or empty:
- *                     standard error as it was kept, if the program has not closed
- *                     it everywhere. If the file cannot be written to, is a
- *                     symbolic link or belongs to another user, a warning is
- *                     logged, and the summary goes to standard error.
- */
-void uct_predreg_summary_print(const ucs_rcache_pred_snapshot_t *snapshot,
-                               const char *ucx, const char *settings,
-                               const char *nothing,
-                               uct_predreg_summary_format_t format,
-                               const char *path);
 
 END_C_DECLS
 

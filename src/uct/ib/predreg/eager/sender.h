@@ -8,7 +8,7 @@
 #define UCT_PREDREG_SENDER_H_
 
 #include <ucs/base/hash.h>
-#include <ucs/rcache_pred/stats.h>
+#include <ucs/stat/stats.h>
 #include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/core/types.h>
 

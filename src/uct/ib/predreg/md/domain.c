@@ -10,6 +10,7 @@
 #include <ucs/base/wait.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/iface/iface.h>
+#include <uct/ib/predreg/stat/stat.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/memory/memtype_cache.h>

@@ -11,6 +11,7 @@
 #include <ucs/base/align.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/stat/stat.h>
 
 #include <stdatomic.h>
 #include <stdlib.h>

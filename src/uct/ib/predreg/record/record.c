@@ -14,6 +14,7 @@
 #include <ucs/host/own_fd.h>
 #include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/md/domain.h>
+#include <uct/ib/predreg/stat/stat.h>
 
 #include <ucs/debug/log_def.h>
 

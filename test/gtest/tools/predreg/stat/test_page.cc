@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include <ucs/host/live_test.h>
+#include <ucs/stat/live_test.h>
 
 #include <ucs/base/clock.h>
 

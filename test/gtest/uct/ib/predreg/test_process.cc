@@ -14,6 +14,7 @@
 #include <uct/ib/predreg/entry.h>
 #include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/record/record.h>
+#include <uct/ib/predreg/stat/stat.h>
 
 #include <tools/trace/trace.h>
 

@@ -13,6 +13,7 @@
 #include <uct/ib/predreg/md/domain.h>
 #include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/record/record.h>
+#include <uct/ib/predreg/stat/stat.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>

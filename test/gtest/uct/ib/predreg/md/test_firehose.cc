@@ -12,6 +12,7 @@
 extern "C" {
 #include <common/c_access.h>
 #include <uct/ib/predreg/md/md.h>
+#include <uct/ib/predreg/stat/stat.h>
 }
 
 /* What UCP registers for libucp_firehose.so. (How Firehose takes a refusal is

@@ -17,6 +17,7 @@
 extern "C" {
 #include <common/c_access.h>
 #include <uct/ib/predreg/md/md.h>
+#include <uct/ib/predreg/stat/stat.h>
 }
 
 /* What UCX registers for itself, and what that leaves to the cache. (How it is

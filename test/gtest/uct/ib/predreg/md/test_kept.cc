@@ -9,6 +9,7 @@
 #include <common/log_watch.h>
 
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/stat/stat.h>
 
 extern "C" {
 #include <common/c_access.h>

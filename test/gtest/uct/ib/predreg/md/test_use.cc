@@ -12,6 +12,7 @@
 #include <uct/ib/predreg/record/record.h>
 #include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/md/domain.h>
+#include <uct/ib/predreg/stat/stat.h>
 
 #include <ucs/memory/memtype_cache.h>
 

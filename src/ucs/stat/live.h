@@ -7,7 +7,7 @@
 #ifndef UCS_RCACHE_PRED_LIVE_H_
 #define UCS_RCACHE_PRED_LIVE_H_
 
-#include <ucs/rcache_pred/stats.h>
+#include "stats.h"
 
 #include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
@@ -30,7 +30,7 @@ BEGIN_C_DECLS
  * Reading needs no help of the process, which may even be stopped, and does not
  * delay the process.
  *
- * Uses stats.h, ucs/base and own_fd.h. The core of uct/ib/predreg writes the page,
+ * The core of uct/ib/predreg writes the page,
  * "ucx_predreg stat" reads it.
  */
 

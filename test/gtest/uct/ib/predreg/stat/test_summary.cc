@@ -8,6 +8,7 @@
 
 extern "C" {
 #include <uct/ib/predreg/core/state.h>
+#include <uct/ib/predreg/stat/stat.h>
 }
 
 #include <cmath>

@@ -4,7 +4,7 @@
  * See file LICENSE for terms.
  */
 
-#include "state.h"
+#include "stat.h"
 
 #include <ucs/host/own_fd.h>
 

@@ -5,9 +5,9 @@
  */
 
 #include "live.h"
-#include "own_fd.h"
 
 #include <ucs/base/relaxed.h>
+#include <ucs/host/own_fd.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/vfs/base/vfs_obj.h>
 
