@@ -88,7 +88,7 @@ static int is_driven(ucp_fh_t *fh, unsigned *num_helps_p)
 {
     unsigned before = *num_helps_p;
 
-    *num_helps_p = atomic_load_explicit(&fh->num_helps, memory_order_relaxed);
+    *num_helps_p = ucs_relaxed_load(&fh->num_helps);
     return *num_helps_p != before;
 }
 
@@ -200,7 +200,7 @@ static void *run(void *arg)
     ucp_fh_drive_result_t result;
     int is_busy;
 
-    while (!atomic_load_explicit(&fh->is_ending, memory_order_relaxed)) {
+    while (!ucs_relaxed_load(&fh->is_ending)) {
         result = ucp_fh_drive(fh, 0);
         ucp_fh_settle(fh);
         ucp_fh_unmap_progress(fh);
@@ -316,7 +316,7 @@ ucs_status_t ucp_fh_thread_start(ucp_fh_t *fh)
 
 void ucp_fh_thread_stop(ucp_fh_t *fh)
 {
-    atomic_store_explicit(&fh->is_ending, 1, memory_order_relaxed);
+    ucs_relaxed_store(&fh->is_ending, 1);
     ucp_fh_wake(fh);
     pthread_join(fh->thread, NULL);
 }

@@ -348,7 +348,7 @@ static ucs_status_ptr_t access_one(access_t *access, const ucp_fh_chunk_t *chunk
 static ucp_rkey_h find_memo(const access_t *access)
 {
     return (access->is_read ||
-            atomic_load_explicit(&ucp_win.is_threaded, memory_order_relaxed)) ?
+            ucs_relaxed_load(&ucp_win.is_threaded)) ?
                    NULL : ucp_fh_way_memo(ucp_win_fh(), &access->way->super,
                                           access->super.remote,
                                           access->super.length);

@@ -74,8 +74,7 @@ static int are_scarce(ucp_fh_t *fh, uint32_t peer)
 
 int ucp_win_peer_is_scarce(uint32_t peer)
 {
-    return ucs_unlikely(atomic_load_explicit(&ucp_win.is_threaded,
-                                             memory_order_relaxed)) &&
+    return ucs_unlikely(ucs_relaxed_load(&ucp_win.is_threaded)) &&
            are_scarce(ucp_win_fh(), peer) && !ucp_win.env->is_in_progress();
 }
 

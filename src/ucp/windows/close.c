@@ -38,8 +38,7 @@ static ucp_win_way_t *take_complete(ucp_worker_h worker, int is_last)
              ((way->super.num_flushes == 0) && (is_last || !way->is_unflushed)))) {
             ucs_list_del(&way->link);
             ucp_fh_way_drop(fh, &way->super);
-            atomic_fetch_sub_explicit(&ucp_win.num_closing, 1,
-                                      memory_order_relaxed);
+            ucs_relaxed_sub(&ucp_win.num_closing, 1);
             found = way;
             break;
         }
@@ -76,11 +75,10 @@ static int is_served(ucp_worker_h worker)
  * worker under locks */
 static void look(ucp_fh_t *fh, ucp_worker_h worker)
 {
-    if ((fh != NULL) &&
-        (atomic_load_explicit(&ucp_win.ways.num, memory_order_relaxed) > 0)) {
+    if ((fh != NULL) && (ucs_relaxed_load(&ucp_win.ways.num) > 0)) {
         ucp_fh_ways_flush_due(fh, &ucp_win.ways, worker);
     }
-    if ((atomic_load_explicit(&ucp_win.num_closing, memory_order_relaxed) > 0) &&
+    if ((ucs_relaxed_load(&ucp_win.num_closing) > 0) &&
         !ucp_win.env->is_in_progress() &&
         (ucs_map_find(&ucp_win.contexts, worker) != NULL)) {
         end_complete(worker, 0);
@@ -169,7 +167,7 @@ static void add_closing(ucp_win_way_t *way)
     ucs_mutex_lock(&ucp_win.lock);
     ucs_list_del(&way->link);
     ucs_list_add_tail(&ucp_win.closing_ways, &way->link);
-    atomic_fetch_add_explicit(&ucp_win.num_closing, 1, memory_order_relaxed);
+    ucs_relaxed_add(&ucp_win.num_closing, 1);
     ucs_mutex_unlock(&ucp_win.lock);
 }
 

@@ -51,13 +51,12 @@ wait_until(ucp_context_h context, ucp_worker_h worker, void *request, uint64_t e
 
 ucs_status_t ucp_win_way_wait(ucp_win_way_t *way, void *request)
 {
-    int is_slow = atomic_load_explicit(&way->is_slow, memory_order_relaxed);
+    int is_slow = ucs_relaxed_load(&way->is_slow);
     ucs_status_t status;
 
     status = wait_until(way->context, way->super.worker, request,
                         is_slow ? 0 : ucs_monotonic_ns() + UCP_WIN_PATIENCE);
-    atomic_store_explicit(&way->is_slow, status == UCS_INPROGRESS,
-                          memory_order_relaxed);
+    ucs_relaxed_store(&way->is_slow, status == UCS_INPROGRESS);
     return status;
 }
 

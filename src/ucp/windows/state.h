@@ -149,8 +149,7 @@ extern __thread unsigned ucp_win_depth;
  *  a single context, and Firehose with it, does not end during calls for this context. */
 static inline ucp_win_entry_t ucp_win_enter(void)
 {
-    if (ucs_likely(atomic_load_explicit(&ucp_win.num_contexts,
-                                        memory_order_relaxed) < 2)) {
+    if (ucs_likely(ucs_relaxed_load(&ucp_win.num_contexts) < 2)) {
         return UCP_WIN_ENTERED;
     }
 

@@ -188,7 +188,7 @@ int ucp_win_needs_flush(ucp_worker_h worker, ucp_ep_h ep)
     ucp_win_entry_t entry;
     ucp_fh_t *fh;
 
-    if (atomic_load_explicit(&ucp_win.ways.num, memory_order_relaxed) == 0) {
+    if (ucs_relaxed_load(&ucp_win.ways.num) == 0) {
         return 0;
     }
 

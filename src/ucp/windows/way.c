@@ -48,7 +48,7 @@ ucp_win_entry_t ucp_win_enter_always(void)
 
 static void set_threaded(void)
 {
-    atomic_store_explicit(&ucp_win.is_threaded, 1, memory_order_relaxed);
+    ucs_relaxed_store(&ucp_win.is_threaded, 1);
 }
 
 /* Its address is the value in ucp_win.contexts of each context that was made with
@@ -60,8 +60,7 @@ void ucp_win_context_add(ucp_context_h context, int is_shared)
     void *value = is_shared ? (void*)&shared : context;
     unsigned num_before;
 
-    num_before = atomic_fetch_add_explicit(&ucp_win.num_contexts, 1,
-                                           memory_order_relaxed);
+    num_before = ucs_relaxed_add(&ucp_win.num_contexts, 1);
     if (is_shared || (num_before > 0)) {
         set_threaded();
     }

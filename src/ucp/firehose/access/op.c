@@ -101,7 +101,7 @@ static void tell(ucp_fh_op_t *op, int is_wanted)
 
     if ((told->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK) && is_wanted) {
         told->cb.send(to_request(op),
-                      atomic_load_explicit(&op->result, memory_order_relaxed),
+                      ucs_relaxed_load(&op->result),
                       (told->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) ?
                               told->user_data : NULL);
     }
@@ -137,14 +137,12 @@ static void end_request(ucp_fh_op_t *op, ucs_status_t status)
     /* Read before the result is set: a program that sees the result and then frees the
      * request gets its callback nevertheless. Relaxed: if another thread frees the
      * request at this very moment, the callback may be called or not */
-    is_freed = atomic_load_explicit(&op->state, memory_order_relaxed) &
-               UCP_FH_OP_FREED;
+    is_freed = ucs_relaxed_load(&op->state) & UCP_FH_OP_FREED;
 
     /* Release: a program that sees the result of a get also sees the bytes in its
      * buffer */
     atomic_store_explicit(&op->result,
-                          atomic_load_explicit(&op->error,
-                                               memory_order_relaxed),
+                          ucs_relaxed_load(&op->error),
                           memory_order_release);
     if (set_flag(op, UCP_FH_OP_ENDED) & UCP_FH_OP_RETURNED) {
         tell(op, !is_freed);
@@ -163,7 +161,7 @@ static ucs_status_ptr_t to_program(ucp_fh_op_t *op)
         return to_request(op);
     }
 
-    result = atomic_load_explicit(&op->result, memory_order_relaxed);
+    result = ucs_relaxed_load(&op->result);
     free(op);
     return UCS_STATUS_PTR(result);
 }

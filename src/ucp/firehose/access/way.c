@@ -248,11 +248,11 @@ static void update_dirty(ucp_fh_way_t *way)
 
     if (is_dirty && !was_dirty) {
         ucs_list_add_tail(&way->ways->list, &way->dirty);
-        atomic_fetch_add_explicit(&way->ways->num, 1, memory_order_relaxed);
+        ucs_relaxed_add(&way->ways->num, 1);
     } else if (was_dirty && !is_dirty) {
         ucs_list_del(&way->dirty);
         ucs_list_head_init(&way->dirty);
-        atomic_fetch_sub_explicit(&way->ways->num, 1, memory_order_relaxed);
+        ucs_relaxed_sub(&way->ways->num, 1);
     }
 }
 

@@ -175,7 +175,7 @@ void ucp_fh_way_connect(ucp_fh_t *fh, ucp_fh_way_t *way, uint32_t peer,
 
 static inline void ucp_fh_way_ref(ucp_fh_way_t *way)
 {
-    atomic_fetch_add_explicit(&way->refs, 1, memory_order_relaxed);
+    ucs_relaxed_add(&way->refs, 1);
 }
 
 /** Drop a reference. The last one frees the way, and with it the structure of the front
@@ -237,8 +237,7 @@ ucp_fh_way_memo(ucp_fh_t *fh, ucp_fh_way_t *way, uint64_t address, size_t length
     const ucp_fh_link_t *link = &fh->links[way->peer];
     const ucp_fh_memo_t *memo;
 
-    if ((way->num_memos == 0) ||
-        (atomic_load_explicit(&link->status, memory_order_relaxed) != UCS_OK)) {
+    if ((way->num_memos == 0) || (ucs_relaxed_load(&link->status) != UCS_OK)) {
         return NULL;
     }
 

@@ -15,10 +15,10 @@
 
 #include <ucs/base/align.h>
 #include <ucs/base/mutex.h>
+#include <ucs/base/relaxed.h>
 #include <ucs/sys/math.h>
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 BEGIN_C_DECLS

@@ -323,6 +323,6 @@ ucp_fh_drive_result_t ucp_fh_drive(ucp_fh_t *fh, int is_help)
 int ucp_fh_drive_help(ucp_fh_t *fh)
 {
     /* Relaxed: a hint for how long the library's thread may sleep */
-    atomic_fetch_add_explicit(&fh->num_helps, 1, memory_order_relaxed);
+    ucs_relaxed_add(&fh->num_helps, 1);
     return ucp_fh_drive(fh, 1) == UCP_FH_DRIVE_DONE;
 }

@@ -186,8 +186,7 @@ static void unmap_begin(ucp_fh_t *fh)
             if (!leave_unmapped(fh, mem, start, end)) {
                 /* For ucp_fh_unmap_progress() to try again. Relaxed: the lock orders what
                  * the threads write */
-                atomic_store_explicit(&fh->watcher.has_news, 1,
-                                      memory_order_relaxed);
+                ucs_relaxed_store(&fh->watcher.has_news, 1);
                 return;
             }
         }

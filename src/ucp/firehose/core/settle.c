@@ -88,8 +88,8 @@ static void complain(const ucp_fh_work_t *work)
     /* Thousands of pins may fail, for lack of room or for another reason: few messages
      * say so. Relaxed: the flags order nothing but the messages */
     if (work->status != UCS_ERR_EXCEEDS_LIMIT) {
-        if (atomic_load_explicit(&num_told, memory_order_relaxed) < MAX_TOLD) {
-            atomic_fetch_add_explicit(&num_told, 1, memory_order_relaxed);
+        if (ucs_relaxed_load(&num_told) < MAX_TOLD) {
+            ucs_relaxed_add(&num_told, 1);
             ucs_warn("firehose: %" PRIu64 " bytes at 0x%" PRIx64
                      " could not be pinned: %s (this is said %d times at most)",
                      work->length, work->start,

@@ -9,6 +9,7 @@
 #include <ucm/api/ucm.h>
 #include <ucs/base/hook.h>
 #include <ucs/base/mutex.h>
+#include <ucs/base/relaxed.h>
 #include <ucs/base/wait.h>
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
@@ -84,9 +85,8 @@ static void unlock(void)
 static int is_watched(uint64_t start, uint64_t end)
 {
     return (start < end) && !is_releasing &&
-           (start < atomic_load_explicit(&registry.end,
-                                         memory_order_relaxed)) &&
-           (end > atomic_load_explicit(&registry.start, memory_order_relaxed));
+           (start < ucs_relaxed_load(&registry.end)) &&
+           (end > ucs_relaxed_load(&registry.start));
 }
 
 /* Under the lock: note news, and wake the library's thread. Async-signal-safe */
@@ -95,7 +95,7 @@ static void tell(ucp_fh_watched_t *watched)
     uint64_t one = 1;
     ssize_t ret;
 
-    atomic_store_explicit(&watched->has_news, 1, memory_order_relaxed);
+    ucs_relaxed_store(&watched->has_news, 1);
     atomic_store_explicit(&watched->watcher->has_news, 1, memory_order_release);
     ret = write(watched->watcher->wake_fd, &one, sizeof(one));
     (void)ret;
@@ -285,8 +285,8 @@ static void forget(void)
     ucs_rank_forget();
     init_locks();
     ucs_list_head_init(&registry.list);
-    atomic_store_explicit(&registry.start, UINT64_MAX, memory_order_relaxed);
-    atomic_store_explicit(&registry.end, 0, memory_order_relaxed);
+    ucs_relaxed_store(&registry.start, UINT64_MAX);
+    ucs_relaxed_store(&registry.end, 0);
 }
 
 static void ignore(ucm_event_type_t type, ucm_event_t *event, void *arg)
@@ -357,8 +357,8 @@ static void set_bounds(void)
         last  = ucs_max(last, watched->mapping.end);
     }
 
-    atomic_store_explicit(&registry.start, first, memory_order_relaxed);
-    atomic_store_explicit(&registry.end, last, memory_order_relaxed);
+    ucs_relaxed_store(&registry.start, first);
+    ucs_relaxed_store(&registry.end, last);
 }
 
 ucs_status_t ucp_fh_watch_add(ucp_fh_watched_t *watched,
@@ -387,14 +387,14 @@ int ucp_fh_watch_next(ucp_fh_watched_t *watched, uint64_t *start_p,
 {
     int has_any;
 
-    if (!atomic_load_explicit(&watched->has_news, memory_order_relaxed)) {
+    if (!ucs_relaxed_load(&watched->has_news)) {
         return 0; /* The usual case: without lock, since much memory may be exposed */
     }
 
     lock();
     has_any = ucp_fh_mapping_next(&watched->mapping, start_p, end_p);
     if (!has_any) {
-        atomic_store_explicit(&watched->has_news, 0, memory_order_relaxed);
+        ucs_relaxed_store(&watched->has_news, 0);
     }
     unlock();
     return has_any;

@@ -122,7 +122,7 @@ void pred_bound_give_node(ucs_rcache_pred_t *pred,
 static inline void pred_bound_note_release(pred_bound_t *bound)
 {
     /* Relaxed: see pred_bound_t */
-    atomic_fetch_add_explicit(&bound->releases, 1, memory_order_relaxed);
+    ucs_relaxed_add(&bound->releases, 1);
 }
 
 /** @return whether the room would not fit even if the cache had nothing registered: the

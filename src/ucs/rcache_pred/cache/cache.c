@@ -60,7 +60,7 @@ lane_assign(pred_lanes_t *lanes, const ucs_rcache_pred_dq_t *dq)
     lane->dq = *dq;
     ucs_list_head_init(&lane->dq.lost); /* The head of a list cannot be copied */
     lanes->used |= UCS_BIT(lane->number - 1);
-    atomic_store_explicit(&lane->thread, pred_self(), memory_order_relaxed);
+    ucs_relaxed_store(&lane->thread, pred_self());
     return 1;
 }
 
@@ -82,18 +82,15 @@ void pred_lane_take(ucs_rcache_pred_t *pred)
     lanes = (lanes == NULL) ? lanes_make() : NULL;
 
     pred_lock(pred);
-    if ((atomic_load_explicit(&pred->lanes, memory_order_relaxed) == NULL) &&
-        (lanes != NULL)) {
+    if ((ucs_relaxed_load(&pred->lanes) == NULL) && (lanes != NULL)) {
         /* Release: a thread that reads the pointer without the lock sees the
          * lanes initialized */
         atomic_store_explicit(&pred->lanes, lanes, memory_order_release);
         lanes = NULL;
     }
 
-    is_taken = (atomic_load_explicit(&pred->lanes, memory_order_relaxed) !=
-                NULL) &&
-               lane_assign(atomic_load_explicit(&pred->lanes,
-                                                memory_order_relaxed), &dq);
+    is_taken = (ucs_relaxed_load(&pred->lanes) != NULL) &&
+               lane_assign(ucs_relaxed_load(&pred->lanes), &dq);
     pred_unlock(pred);
 
     free(lanes);
@@ -104,8 +101,7 @@ void pred_lane_take(ucs_rcache_pred_t *pred)
 
 void pred_lanes_cleanup(ucs_rcache_pred_t *pred)
 {
-    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
-                                               memory_order_relaxed);
+    pred_lanes_t *lanes = ucs_relaxed_load(&pred->lanes);
     unsigned i;
 
     if (lanes == NULL) {
@@ -125,12 +121,10 @@ static int is_taken(ucs_rcache_pred_t *pred, const pred_lanes_t *lanes,
                     unsigned number)
 {
     if (number == PRED_LANES) {
-        return atomic_load_explicit(&pred->lock, memory_order_relaxed) != 0;
+        return ucs_relaxed_load(&pred->lock) != 0;
     }
 
-    return (lanes != NULL) &&
-           atomic_load_explicit(&lanes->lanes[number].busy,
-                                memory_order_relaxed);
+    return (lanes != NULL) && ucs_relaxed_load(&lanes->lanes[number].busy);
 }
 
 int ucs_rcache_pred_is_free(ucs_rcache_pred_t *pred, uint64_t patience)

@@ -54,13 +54,11 @@ static inline void pred_lock(ucs_rcache_pred_t *pred)
     ucs_rank_take(UCS_RANK_CACHE, &pred->lock, UCS_RANK_TRY);
 
     /* Relaxed: written under the lock */
-    if (ucs_unlikely(atomic_load_explicit(&pred->lanes,
-                                          memory_order_relaxed) != NULL)) {
+    if (ucs_unlikely(ucs_relaxed_load(&pred->lanes) != NULL)) {
         pred_close_lanes(pred);
     }
 
-    if (ucs_unlikely(atomic_load_explicit(&pred->num_deferred,
-                                          memory_order_relaxed) > 0)) {
+    if (ucs_unlikely(ucs_relaxed_load(&pred->num_deferred) > 0)) {
         pred_catch_up(pred);
     }
 }

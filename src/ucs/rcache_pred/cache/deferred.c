@@ -111,7 +111,7 @@ static void catch_up_with(ucs_rcache_pred_t *pred, unsigned number)
 
     (void)pred_unmap(pred, &pred->deferred.ranges[number]);
     /* Relaxed: pred_catch_up() sets the number to 0 afterwards, with release */
-    atomic_store_explicit(is_set, 0, memory_order_relaxed);
+    ucs_relaxed_store(is_set, 0);
 }
 
 void pred_catch_up(ucs_rcache_pred_t *pred)

@@ -20,8 +20,7 @@
 
 void pred_close_lanes(ucs_rcache_pred_t *pred)
 {
-    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
-                                               memory_order_relaxed);
+    pred_lanes_t *lanes = ucs_relaxed_load(&pred->lanes);
     pred_lane_t *lane;
     unsigned i;
 
@@ -63,8 +62,7 @@ lane_move(ucs_rcache_pred_t *pred, pred_lane_t *lane, unsigned steps)
 void pred_lane_give_region(ucs_rcache_pred_t *pred,
                            ucs_rcache_pred_region_t *region)
 {
-    const pred_lane_t *lane = pred_lane_find(
-            atomic_load_explicit(&pred->lanes, memory_order_relaxed));
+    const pred_lane_t *lane = pred_lane_find(ucs_relaxed_load(&pred->lanes));
     unsigned number         = (lane == NULL) ? 0 : lane->number;
 
     if (region->extent.lane == number) {
@@ -102,8 +100,7 @@ static void lanes_move(ucs_rcache_pred_t *pred, pred_lanes_t *lanes)
 int pred_dq_pop(ucs_rcache_pred_t *pred, ucs_rcache_pred_dq_entry_t *entry,
                 int *has_lost_p)
 {
-    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
-                                               memory_order_relaxed);
+    pred_lanes_t *lanes = ucs_relaxed_load(&pred->lanes);
     int found           = ucs_rcache_pred_dq_pop(&pred->dq, entry);
     unsigned i;
 
@@ -126,8 +123,7 @@ int pred_dq_pop(ucs_rcache_pred_t *pred, ucs_rcache_pred_dq_entry_t *entry,
 
 ucs_rcache_pred_region_t *pred_dq_pop_lost(ucs_rcache_pred_t *pred)
 {
-    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
-                                               memory_order_relaxed);
+    pred_lanes_t *lanes = ucs_relaxed_load(&pred->lanes);
     ucs_list_link_t *lost;
     unsigned i;
 
@@ -148,8 +144,7 @@ ucs_rcache_pred_region_t *pred_dq_pop_lost(ucs_rcache_pred_t *pred)
 
 int pred_dq_is_empty(ucs_rcache_pred_t *pred)
 {
-    pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
-                                               memory_order_relaxed);
+    pred_lanes_t *lanes = ucs_relaxed_load(&pred->lanes);
     unsigned i;
 
     if (!ucs_rcache_pred_dq_is_empty(&pred->dq)) {
@@ -168,8 +163,7 @@ int pred_dq_is_empty(ucs_rcache_pred_t *pred)
 
 uint64_t pred_dq_dropped(const ucs_rcache_pred_t *pred)
 {
-    const pred_lanes_t *lanes = atomic_load_explicit(&pred->lanes,
-                                                     memory_order_relaxed);
+    const pred_lanes_t *lanes = ucs_relaxed_load(&pred->lanes);
     uint64_t dropped          = pred->dq.dropped;
     unsigned i;
 

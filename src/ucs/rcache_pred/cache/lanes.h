@@ -122,9 +122,7 @@ pred_lane_find_of(pred_lanes_t *lanes, uintptr_t thread)
 
     for (i = 0; i < PRED_LANE_PROBES; ++i) {
         lane = &lanes->lanes[(place + i) % PRED_LANES];
-        if (ucs_likely(atomic_load_explicit(&lane->thread,
-                                            memory_order_relaxed) ==
-                       thread)) {
+        if (ucs_likely(ucs_relaxed_load(&lane->thread) == thread)) {
             return lane;
         }
     }
@@ -185,8 +183,7 @@ pred_lane_enter(ucs_rcache_pred_t *pred, pred_lane_t *lane)
         pred_lock_wait_free(pred);
     }
 
-    if (ucs_unlikely(atomic_load_explicit(&pred->num_deferred,
-                                          memory_order_relaxed) > 0)) {
+    if (ucs_unlikely(ucs_relaxed_load(&pred->num_deferred) > 0)) {
         pred_lane_leave(lane);
         return 0;
     }
@@ -202,8 +199,7 @@ static inline int pred_lane_is_own(ucs_rcache_pred_t *pred)
     pred_lane_t *lane   = (lanes == NULL) ? NULL : pred_lane_find(lanes);
 
     /* Relaxed: the thread itself writes it */
-    return (lane != NULL) &&
-           atomic_load_explicit(&lane->busy, memory_order_relaxed);
+    return (lane != NULL) && ucs_relaxed_load(&lane->busy);
 }
 
 /** Note that this thread begins a use. Under the lock. @return whether the caller shall

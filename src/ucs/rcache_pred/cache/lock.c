@@ -60,7 +60,7 @@ void pred_lock_wait_free(ucs_rcache_pred_t *pred)
 
     /* Relaxed: the caller enters its lane or takes the lock afterwards, which orders its
      * accesses */
-    while (atomic_load_explicit(&pred->lock, memory_order_relaxed)) {
+    while (ucs_relaxed_load(&pred->lock)) {
         pred_spin(pred, &spins);
     }
 }

@@ -72,8 +72,7 @@ static inline int pred_lock_try(ucs_rcache_pred_t *pred)
 static inline int pred_lock_is_own(ucs_rcache_pred_t *pred)
 {
     /* Relaxed: nobody else writes this number */
-    return atomic_load_explicit(&pred->lock, memory_order_relaxed) ==
-           pred_self();
+    return ucs_relaxed_load(&pred->lock) == pred_self();
 }
 
 /** As @ref pred_give_way; but if the user of the cache has handed in a function yield,

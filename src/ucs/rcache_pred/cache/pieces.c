@@ -340,6 +340,5 @@ void ucs_rcache_pred_piece_dereg(ucs_rcache_pred_domain_t *domain,
 uint64_t ucs_rcache_pred_releases(const ucs_rcache_pred_domain_t *domain)
 {
     /* Relaxed: see pred_bound_t */
-    return atomic_load_explicit(&domain->pred->bound.releases,
-                                memory_order_relaxed);
+    return ucs_relaxed_load(&domain->pred->bound.releases);
 }

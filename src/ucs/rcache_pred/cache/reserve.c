@@ -86,8 +86,7 @@ static int evict(ucs_rcache_pred_t *pred, const ucs_rcache_pred_domain_t *domain
     victim = find_victim(pred, domain, deadline);
     if (victim == NULL) {
         *wait_p = (bound->releasing > 0) || (bound->ahead_now > 0) ||
-                  (atomic_load_explicit(&bound->releases,
-                                        memory_order_relaxed) != releases);
+                  (ucs_relaxed_load(&bound->releases) != releases);
         pred_unlock(pred);
         return 0;
     }
@@ -291,8 +290,7 @@ int pred_reserve(ucs_rcache_pred_t *pred, pred_reservation_t *room,
         pred_lock(pred);
         never    = pred_bound_never_fits(pred, room);
         /* Relaxed: see pred_bound_t */
-        releases = atomic_load_explicit(&pred->bound.releases,
-                                        memory_order_relaxed);
+        releases = ucs_relaxed_load(&pred->bound.releases);
         pred_unlock(pred);
         if (never) {
             return 0;

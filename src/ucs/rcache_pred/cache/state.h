@@ -8,6 +8,7 @@
 #define UCS_RCACHE_PRED_STATE_H_
 
 #include <ucs/base/mutex.h>
+#include <ucs/base/relaxed.h>
 #include <ucs/base/wait.h>
 #include <ucs/rcache_pred/predict/budget.h>
 #include <ucs/rcache_pred/predict/policy.h>
@@ -18,7 +19,6 @@
 #include <ucs/rcache_pred/table/victim.h>
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 /** @file state.h
  *
@@ -393,10 +393,9 @@ pred_is_due(const ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     const pred_handshake_t *handshake = &pred->handshake;
 
     /* Relaxed: only a hint. The round finds out under helper_mutex what there is to do */
-    return (now >= atomic_load_explicit(&handshake->due,
-                                        memory_order_relaxed)) ||
+    return (now >= ucs_relaxed_load(&handshake->due)) ||
            (now + PRED_CLOCK_SLACK <
-            atomic_load_explicit(&handshake->last, memory_order_relaxed));
+            ucs_relaxed_load(&handshake->last));
 }
 
 /** @return whether the policy in force is on-demand. */
@@ -452,7 +451,7 @@ static inline void pred_wake(ucs_rcache_pred_t *pred)
 
     /* Relaxed: no other data depends on the value of due. The helper stored its own
      * value before it set asleep, so that 0 stays. */
-    atomic_store_explicit(&handshake->due, 0, memory_order_relaxed);
+    ucs_relaxed_store(&handshake->due, 0);
     /* The mode was written before asleep was set. If another thread has changed the
      * mode since then, either that thread wakes the helper thread, or this one wakes
      * it for nothing. */

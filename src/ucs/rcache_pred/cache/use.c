@@ -90,8 +90,7 @@ use_start(const pred_use_t *use, ucs_rcache_pred_region_t *region)
     if (ucs_unlikely(result != 0)) {
         ++pred->stats.early;
     }
-    if (ucs_unlikely(atomic_load_explicit(&pred->lanes,
-                                          memory_order_relaxed) != NULL)) {
+    if (ucs_unlikely(ucs_relaxed_load(&pred->lanes) != NULL)) {
         pred_lane_give_region(pred, region);
     }
     return result;

@@ -136,8 +136,8 @@ static void show_presence(ucs_rcache_pred_t *pred)
 
     /* Relaxed, see check_absent(). Written only if need be, since uses read other fields
      * of the same cache line */
-    if (ucs_unlikely(atomic_load_explicit(checks, memory_order_relaxed) > 0)) {
-        atomic_store_explicit(checks, 0, memory_order_relaxed);
+    if (ucs_unlikely(ucs_relaxed_load(checks) > 0)) {
+        ucs_relaxed_store(checks, 0);
     }
 }
 

@@ -43,8 +43,7 @@ void ucs_rcache_pred_without_helper(ucs_rcache_pred_t *pred)
 {
     pred->params.policy = UCS_RCACHE_PRED_POLICY_ON_DEMAND;
     /* Relaxed: there is no domain yet, so no other thread uses the cache */
-    atomic_store_explicit(&pred->handshake.due, UCS_RCACHE_PRED_TIME_INF,
-                          memory_order_relaxed);
+    ucs_relaxed_store(&pred->handshake.due, UCS_RCACHE_PRED_TIME_INF);
 }
 
 ucs_rcache_pred_policy_t ucs_rcache_pred_get_policy(ucs_rcache_pred_t *pred)

@@ -91,7 +91,7 @@ void pred_pace_round(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
     check_clock(pred, now);
     pred->rounds.last          = now;
     /* Relaxed: nothing else is read by its value */
-    atomic_store_explicit(&pred->handshake.last, now, memory_order_relaxed);
+    ucs_relaxed_store(&pred->handshake.last, now);
     pred->rounds.poll_interval = ucs_min(2 * pred->rounds.poll_interval,
                                          POLL_MAX);
 }
@@ -137,7 +137,7 @@ static ucs_rcache_pred_time_t
 come_back(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t next)
 {
     /* Relaxed: nothing else is read by its value */
-    atomic_store_explicit(&pred->handshake.due, next, memory_order_relaxed);
+    ucs_relaxed_store(&pred->handshake.due, next);
     return next;
 }
 

@@ -80,14 +80,13 @@ static void check_absent(ucs_rcache_pred_t *pred, ucs_rcache_pred_time_t now)
 
     /* Relaxed: it does no harm if checks by several threads at once count one too many.
      * The clock may have gone back since the last check */
-    last = atomic_load_explicit(&absence->last_check, memory_order_relaxed);
+    last = ucs_relaxed_load(&absence->last_check);
     if ((now >= last) && (now - last < ABSENT_INTERVAL)) {
         return;
     }
 
-    atomic_store_explicit(&absence->last_check, now, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&absence->checks, 1,
-                                  memory_order_relaxed) < ABSENT_CHECKS) {
+    ucs_relaxed_store(&absence->last_check, now);
+    if (ucs_relaxed_add(&absence->checks, 1) < ABSENT_CHECKS) {
         return;
     }
 
@@ -114,7 +113,7 @@ static void let_round_end(ucs_rcache_pred_t *pred)
 ucs_rcache_pred_time_t ucs_rcache_pred_due(ucs_rcache_pred_t *pred)
 {
     /* Relaxed: only a hint. The round finds out under helper_mutex what there is to do */
-    return atomic_load_explicit(&pred->handshake.due, memory_order_relaxed);
+    return ucs_relaxed_load(&pred->handshake.due);
 }
 
 /* How many calls of try_round() this thread is in: one in which it does a round, and

@@ -313,7 +313,7 @@ static void domain_opened(uct_predreg_core_t *core, uct_predreg_domain_t *domain
         return;
     }
 
-    arena  = atomic_load_explicit(&events.arena, memory_order_relaxed);
+    arena  = ucs_relaxed_load(&events.arena);
     number = uct_predreg_arena_add(arena, domain);
     if (number < 0) {
         ucs_debug("too many domains for the arena");

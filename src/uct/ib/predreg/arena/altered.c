@@ -6,6 +6,8 @@
 
 #include "altered.h"
 
+#include <ucs/base/relaxed.h>
+
 
 size_t uct_predreg_altered_memory_size(size_t num_pages)
 {
@@ -35,8 +37,7 @@ page_behind(const uct_predreg_altered_t *altered, uintptr_t address)
 
 static int is_noted(const uct_predreg_altered_t *altered, size_t page)
 {
-    return (atomic_load_explicit(&altered->bits[page / 64],
-                                 memory_order_relaxed) >> (page % 64)) & 1;
+    return (ucs_relaxed_load(&altered->bits[page / 64]) >> (page % 64)) & 1;
 }
 
 void uct_predreg_altered_add(uct_predreg_altered_t *altered, uintptr_t start,
@@ -46,10 +47,9 @@ void uct_predreg_altered_add(uct_predreg_altered_t *altered, uintptr_t start,
     size_t page;
 
     for (page = page_of(altered, start); page < last; ++page) {
-        atomic_fetch_or_explicit(&altered->bits[page / 64], 1ul << (page % 64),
-                                 memory_order_relaxed);
+        ucs_relaxed_or(&altered->bits[page / 64], 1ul << (page % 64));
     }
-    atomic_store_explicit(&altered->is_any, 1, memory_order_relaxed);
+    ucs_relaxed_store(&altered->is_any, 1);
 }
 
 /* @return the first page of a range that is noted, if @a noted is 1, or that is not
@@ -61,8 +61,7 @@ static size_t find(const uct_predreg_altered_t *altered, size_t page,
     while ((page < end) && (is_noted(altered, page) != noted)) {
         /* If a word is 0, none of its 64 pages is noted: skip all of them */
         page += (noted && (page % 64 == 0) &&
-                 (atomic_load_explicit(&altered->bits[page / 64],
-                                       memory_order_relaxed) == 0)) ? 64 : 1;
+                 (ucs_relaxed_load(&altered->bits[page / 64]) == 0)) ? 64 : 1;
     }
     return (page < end) ? page : end;
 }
@@ -72,7 +71,7 @@ int uct_predreg_altered_has(const uct_predreg_altered_t *altered,
 {
     size_t last = page_behind(altered, end);
 
-    return atomic_load_explicit(&altered->is_any, memory_order_relaxed) &&
+    return ucs_relaxed_load(&altered->is_any) &&
            (find(altered, page_of(altered, start), last, 1) < last);
 }
 
@@ -83,7 +82,7 @@ int uct_predreg_altered_remove(uct_predreg_altered_t *altered,
     size_t last = page_behind(altered, end);
     size_t page, first;
 
-    if (!atomic_load_explicit(&altered->is_any, memory_order_relaxed)) {
+    if (!ucs_relaxed_load(&altered->is_any)) {
         return 1;
     }
 
@@ -95,9 +94,7 @@ int uct_predreg_altered_remove(uct_predreg_altered_t *altered,
             return 0;
         }
         for (; first < page; ++first) {
-            atomic_fetch_and_explicit(&altered->bits[first / 64],
-                                      ~(1ul << (first % 64)),
-                                      memory_order_relaxed);
+            ucs_relaxed_and(&altered->bits[first / 64], ~(1ul << (first % 64)));
         }
     }
     return 1;

@@ -8,6 +8,7 @@
 #include "system.h"
 
 #include <ucs/base/align.h>
+#include <ucs/base/relaxed.h>
 #include <ucs/base/wait.h>
 
 #include <ucs/sys/math.h>
@@ -50,9 +51,8 @@ static void fill(void *arg, void *start, size_t length)
     ucs_rcache_pred_time_t begin = ucs_rcache_pred_thread_now(arena->thread);
 
     memset(start, 0, length);
-    atomic_fetch_add_explicit(&arena->zero_time,
-                              ucs_rcache_pred_thread_now(arena->thread) - begin,
-                              memory_order_relaxed);
+    ucs_relaxed_add(&arena->zero_time,
+                    ucs_rcache_pred_thread_now(arena->thread) - begin);
 }
 
 static ucs_status_t
@@ -406,6 +406,5 @@ void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
     stats->committed = inner.committed;
     stats->live      = inner.live;
     stats->refused   = inner.refused + inner.too_large;
-    stats->zero_time = atomic_load_explicit(&arena->zero_time,
-                                            memory_order_relaxed);
+    stats->zero_time = ucs_relaxed_load(&arena->zero_time);
 }

@@ -31,8 +31,7 @@ void uct_predreg_attract_init(uct_predreg_attract_t *attract, size_t min,
 
 int uct_predreg_attract_note(uct_predreg_attract_t *attract, size_t length)
 {
-    size_t wanted = atomic_load_explicit(&attract->wanted,
-                                         memory_order_relaxed);
+    size_t wanted = ucs_relaxed_load(&attract->wanted);
 
     if (ucs_likely((length >= wanted) || (length < attract->min) ||
                    (length > attract->max))) {
@@ -41,7 +40,7 @@ int uct_predreg_attract_note(uct_predreg_attract_t *attract, size_t length)
 
     /* If two threads write at the same time, the shorter length may be lost: a further use
      * of the buffer will note it */
-    atomic_store_explicit(&attract->wanted, length, memory_order_relaxed);
+    ucs_relaxed_store(&attract->wanted, length);
     return 1;
 }
 
@@ -109,7 +108,7 @@ static int is_unused(uct_predreg_attract_t *attract, size_t wanted)
 
 static int is_tried(const uct_predreg_attract_t *attract)
 {
-    return atomic_load_explicit(&attract->num_unmapped, memory_order_relaxed) >=
+    return ucs_relaxed_load(&attract->num_unmapped) >=
            UCT_PREDREG_ATTRACT_TRIAL;
 }
 
@@ -118,8 +117,7 @@ uct_predreg_attract_look(uct_predreg_attract_t *attract,
                          ucs_rcache_pred_time_t now, uint64_t answered,
                          uint64_t refused, int is_full)
 {
-    size_t wanted = atomic_load_explicit(&attract->wanted,
-                                         memory_order_relaxed);
+    size_t wanted = ucs_relaxed_load(&attract->wanted);
 
     if (attract->is_over) {
         return UCT_PREDREG_ATTRACT_NOTHING;

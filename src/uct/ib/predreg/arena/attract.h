@@ -7,10 +7,10 @@
 #ifndef UCT_PREDREG_ARENA_ATTRACT_H_
 #define UCT_PREDREG_ARENA_ATTRACT_H_
 
+#include <ucs/base/relaxed.h>
 #include <ucs/rcache_pred/api/rcache_pred.h>
 #include <ucs/sys/compiler_def.h>
 
-#include <stdatomic.h>
 
 BEGIN_C_DECLS
 
@@ -94,10 +94,9 @@ uct_predreg_attract_unmapped(uct_predreg_attract_t *attract)
 {
     /* After the trial the number is only read, so that threads do not take its cache line
      * from each other */
-    return (atomic_load_explicit(&attract->num_unmapped, memory_order_relaxed) <
+    return (ucs_relaxed_load(&attract->num_unmapped) <
             UCT_PREDREG_ATTRACT_TRIAL) &&
-           (atomic_fetch_add_explicit(&attract->num_unmapped, 1,
-                                      memory_order_relaxed) ==
+           (ucs_relaxed_add(&attract->num_unmapped, 1) ==
             UCT_PREDREG_ATTRACT_TRIAL - 1);
 }
 

@@ -6,6 +6,7 @@
 
 #include "events.h"
 
+#include <ucs/base/relaxed.h>
 #include <ucm/api/ucm.h>
 
 #include <errno.h>
@@ -126,8 +127,8 @@ handle_event(ucm_event_type_t type, ucm_event_t *event, void *arg)
 
     /* Read the flag before writing it, so that threads do not take its cache line from
      * each other */
-    if (!atomic_load_explicit(&arena->has_events, memory_order_relaxed)) {
-        atomic_store_explicit(&arena->has_events, 1, memory_order_relaxed);
+    if (!ucs_relaxed_load(&arena->has_events)) {
+        ucs_relaxed_store(&arena->has_events, 1);
     }
     ucs_rank_take(UCS_RANK_HOOK, event, UCS_RANK_TRY);
     switch (type) {
@@ -178,7 +179,7 @@ int uct_predreg_arena_events_arrive(uct_predreg_arena_events_t *events)
     munmap(page, size);
     /* If a call of another thread has set the flag, the calls of mmap() and munmap() above
      * reach the arena as well */
-    return atomic_load_explicit(&arena->has_events, memory_order_relaxed);
+    return ucs_relaxed_load(&arena->has_events);
 }
 
 int uct_predreg_arena_events_alter(uct_predreg_arena_events_t *events,

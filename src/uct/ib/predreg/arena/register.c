@@ -48,7 +48,7 @@ void uct_predreg_handles_init(uct_predreg_handles_t *handles, size_t max,
 
 static uint64_t version_of(const uct_predreg_handles_t *handles)
 {
-    return atomic_load_explicit(&handles->version, memory_order_relaxed);
+    return ucs_relaxed_load(&handles->version);
 }
 
 /* The table that nobody reads */
@@ -67,7 +67,7 @@ void uct_predreg_handles_begin(uct_predreg_handles_t *handles)
      * that the version has changed, and searches again in the current table */
     atomic_thread_fence(memory_order_release);
     for (i = 0; i < 1ul << handles->bits; ++i) {
-        atomic_store_explicit(&table[i].handle, 0, memory_order_relaxed);
+        ucs_relaxed_store(&table[i].handle, 0);
     }
 }
 
@@ -78,11 +78,11 @@ void uct_predreg_handles_put(uct_predreg_handles_t *handles, uint64_t handle,
     size_t mask                        = (1ul << handles->bits) - 1;
     size_t i                           = ucs_hash_bits(handle, handles->bits);
 
-    while (atomic_load_explicit(&table[i].handle, memory_order_relaxed) != 0) {
+    while (ucs_relaxed_load(&table[i].handle) != 0) {
         i = (i + 1) & mask;
     }
-    atomic_store_explicit(&table[i].slab, slab, memory_order_relaxed);
-    atomic_store_explicit(&table[i].handle, handle, memory_order_relaxed);
+    ucs_relaxed_store(&table[i].slab, slab);
+    ucs_relaxed_store(&table[i].handle, handle);
 }
 
 void uct_predreg_handles_end(uct_predreg_handles_t *handles)

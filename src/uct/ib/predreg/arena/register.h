@@ -12,10 +12,10 @@
 #include <ucs/arena/arena.h>
 #include <ucs/base/hash.h>
 #include <ucs/base/mutex.h>
+#include <ucs/base/relaxed.h>
 #include <ucs/sys/compiler_def.h>
 #include <uct/api/uct.h>
 
-#include <stdatomic.h>
 
 BEGIN_C_DECLS
 
@@ -136,11 +136,9 @@ uct_predreg_handles_find(const uct_predreg_handles_t *handles, uint64_t handle)
         table   = handles->tables[version & 1];
         slab    = UCT_PREDREG_HANDLES_NONE;
         i       = ucs_hash_bits(handle, handles->bits);
-        while ((key = atomic_load_explicit(&table[i].handle,
-                                           memory_order_relaxed)) != 0) {
+        while ((key = ucs_relaxed_load(&table[i].handle)) != 0) {
             if (key == handle) {
-                slab = atomic_load_explicit(&table[i].slab,
-                                            memory_order_relaxed);
+                slab = ucs_relaxed_load(&table[i].slab);
                 break;
             }
             i = (i + 1) & mask;
@@ -149,9 +147,7 @@ uct_predreg_handles_find(const uct_predreg_handles_t *handles, uint64_t handle)
         /* The table is written again only after the version has changed: with
          * these fences, a reader of any new entry sees the change */
         atomic_thread_fence(memory_order_acquire);
-    } while (ucs_unlikely(atomic_load_explicit(&handles->version,
-                                               memory_order_relaxed) !=
-                          version));
+    } while (ucs_unlikely(ucs_relaxed_load(&handles->version) != version));
     return slab;
 }
 

@@ -7,6 +7,8 @@
 #include "served.h"
 #include "system.h"
 
+#include <ucs/base/relaxed.h>
+
 #include <string.h>
 
 
@@ -21,7 +23,7 @@
 
 ucs_rcache_pred_time_t uct_predreg_served_time(uct_predreg_served_t *served)
 {
-    uint64_t last = atomic_load_explicit(&served->last, memory_order_relaxed);
+    uint64_t last = ucs_relaxed_load(&served->last);
     uint64_t now  = served->now(served->arg);
 
     /* The time is noted rarely, so that threads do not take the cache line from each
@@ -30,21 +32,18 @@ ucs_rcache_pred_time_t uct_predreg_served_time(uct_predreg_served_t *served)
      * jump, one notes the new time. A late thread, which has read the clock before the
      * jump, makes the time go ahead once, and work is done early */
     if (((now > last + CLOCK_SLACK) || (last > now + CLOCK_SLACK)) &&
-        atomic_compare_exchange_strong_explicit(&served->last, &last, now,
-                                                memory_order_relaxed,
-                                                memory_order_relaxed) &&
+        ucs_relaxed_cas(&served->last, &last, now) &&
         (now < last)) {
-        atomic_fetch_add_explicit(&served->lost, last + CLOCK_SLACK - now,
-                                  memory_order_relaxed);
+        ucs_relaxed_add(&served->lost, last + CLOCK_SLACK - now);
     }
-    return now + atomic_load_explicit(&served->lost, memory_order_relaxed);
+    return now + ucs_relaxed_load(&served->lost);
 }
 
 ucs_rcache_pred_time_t
 uct_predreg_served_clock(const uct_predreg_served_t *served,
                          ucs_rcache_pred_time_t time)
 {
-    uint64_t lost = atomic_load_explicit(&served->lost, memory_order_relaxed);
+    uint64_t lost = ucs_relaxed_load(&served->lost);
 
     return (time > lost) ? (time - lost) : 0;
 }

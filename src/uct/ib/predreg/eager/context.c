@@ -50,7 +50,7 @@ static _Atomic(unsigned) walkers;
 /* Relaxed: the caller holds the lock, or only wants to know whether there is any context */
 static uct_predreg_eager_context_t *first_context(void)
 {
-    return atomic_load_explicit(&contexts, memory_order_relaxed);
+    return ucs_relaxed_load(&contexts);
 }
 
 ucs_status_t uct_predreg_eager_add(uct_predreg_core_t *core,
@@ -272,8 +272,7 @@ find_slow(uct_predreg_sender_worker_t *known, ucp_worker_h worker)
     entry             = *find_worker(worker);
     known->worker     = worker;
     known->context    = (entry == NULL) ? NULL : entry->context;
-    known->generation = atomic_load_explicit(&uct_predreg_sender_generation,
-                                             memory_order_relaxed);
+    known->generation = ucs_relaxed_load(&uct_predreg_sender_generation);
     ucs_mutex_unlock(&lock);
     return known->context;
 }

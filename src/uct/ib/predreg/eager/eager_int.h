@@ -261,9 +261,8 @@ void uct_predreg_hot_reset(void);
 static UCS_F_ALWAYS_INLINE void uct_predreg_hot_prove(ucs_reuse_slot_t *slot)
 {
     /* Read before writing, so that threads that use the slot share its cache line */
-    if (ucs_unlikely(!atomic_load_explicit(&slot->is_proven,
-                                           memory_order_relaxed))) {
-        atomic_store_explicit(&slot->is_proven, 1, memory_order_relaxed);
+    if (ucs_unlikely(!ucs_relaxed_load(&slot->is_proven))) {
+        ucs_relaxed_store(&slot->is_proven, 1);
     }
 }
 

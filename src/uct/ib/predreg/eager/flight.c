@@ -49,7 +49,7 @@ static range_t range_of(ucp_ep_h ep, uct_predreg_message_t message)
 {
     range_t range = {0, UCS_REUSE_NUM_CLASSES - 1};
     uint64_t key  = key_of(ep, message);
-    uint64_t word = atomic_load_explicit(word_of(key), memory_order_relaxed);
+    uint64_t word = ucs_relaxed_load(word_of(key));
 
     if ((word & UCS_MASK(KEY_BITS)) == key) {
         range.min = word >> KEY_BITS;
@@ -67,8 +67,7 @@ static void endpoint_set(ucp_ep_h ep, uct_predreg_message_t message,
     ucs_debug("ep %p: messages of kind %d go without a copy from %u to %u bytes",
               ep, message, range.min * UCS_REUSE_STEP + 1,
               (range.max + 1) * UCS_REUSE_STEP);
-    atomic_store_explicit(word_of(key), key | (both << KEY_BITS),
-                          memory_order_relaxed);
+    ucs_relaxed_store(word_of(key), key | (both << KEY_BITS));
     uct_predreg_senders_forget();
 }
 
@@ -113,7 +112,7 @@ void uct_predreg_endpoints_forget(void)
     unsigned i;
 
     for (i = 0; i < UCS_BIT(ENDPOINT_BITS); ++i) {
-        atomic_store_explicit(&endpoints[i], 0, memory_order_relaxed);
+        ucs_relaxed_store(&endpoints[i], 0);
     }
     uct_predreg_senders_forget();
 }
@@ -162,12 +161,12 @@ uct_predreg_flight_t *uct_predreg_flight_take(uct_predreg_flights_t *flights)
             return NULL;
         }
         flight = &flights->flights[(uint32_t)list - 1];
-        next   = atomic_load_explicit(&flight->next, memory_order_relaxed);
+        next   = ucs_relaxed_load(&flight->next);
     } while (!atomic_compare_exchange_weak_explicit(
             &flights->first, &list, with_first(list, next),
             memory_order_acquire, memory_order_acquire));
 
-    atomic_store_explicit(&flight->request, NULL, memory_order_relaxed);
+    ucs_relaxed_store(&flight->request, NULL);
     return flight;
 }
 
@@ -175,11 +174,10 @@ static void flight_give_back(uct_predreg_flight_t *flight)
 {
     uct_predreg_flights_t *flights = flight->owner;
     uint32_t number                = flight - flights->flights + 1;
-    uint64_t list = atomic_load_explicit(&flights->first, memory_order_relaxed);
+    uint64_t list = ucs_relaxed_load(&flights->first);
 
     do {
-        atomic_store_explicit(&flight->next, (uint32_t)list,
-                              memory_order_relaxed);
+        ucs_relaxed_store(&flight->next, (uint32_t)list);
     } while (!atomic_compare_exchange_weak_explicit(
             &flights->first, &list, with_first(list, number),
             memory_order_release, memory_order_relaxed));
@@ -217,7 +215,7 @@ int uct_predreg_flight_free(uct_predreg_flights_t *flights, void *request)
     for (i = 0; i < UCT_PREDREG_MAX_FLIGHTS; ++i) {
         flight = &flights->flights[i];
         found  = request;
-        if ((atomic_load_explicit(&flight->request, memory_order_relaxed) ==
+        if ((ucs_relaxed_load(&flight->request) ==
              request) &&
             atomic_compare_exchange_strong_explicit(
                     &flight->request, &found, UCT_PREDREG_FLIGHT_FREED,
@@ -244,10 +242,9 @@ static UCS_F_NOINLINE void not_proven(const ucs_reuse_slot_t *slot)
     size_t length;
     ucp_ep_h ep;
 
-    ep      = atomic_load_explicit(&registration->ep, memory_order_relaxed);
-    message = atomic_load_explicit(&registration->message,
-                                   memory_order_relaxed);
-    length  = atomic_load_explicit(&registration->length, memory_order_relaxed);
+    ep      = ucs_relaxed_load(&registration->ep);
+    message = ucs_relaxed_load(&registration->message);
+    length  = ucs_relaxed_load(&registration->length);
     if ((sender != NULL) && (slot == sender->issuing.slot)) {
         uct_predreg_endpoint_copies(ep, message, length);
     } else {
@@ -257,8 +254,7 @@ static UCS_F_NOINLINE void not_proven(const ucs_reuse_slot_t *slot)
 
 static int is_proven(const ucs_reuse_slot_t *slot)
 {
-    return ucs_likely(atomic_load_explicit(&slot->is_proven,
-                                           memory_order_relaxed));
+    return ucs_likely(ucs_relaxed_load(&slot->is_proven));
 }
 
 static void send_completed(ucs_reuse_slot_t *slot, ucs_status_t status)
@@ -304,11 +300,9 @@ int uct_predreg_flight_begin(uct_predreg_eager_context_t *context,
     flight->user_data = (param->op_attr_mask & UCP_OP_ATTR_FIELD_USER_DATA) ?
                         param->user_data : NULL;
     if (!is_proven(slot)) {
-        atomic_store_explicit(&registration->ep, ep, memory_order_relaxed);
-        atomic_store_explicit(&registration->length, length,
-                              memory_order_relaxed);
-        atomic_store_explicit(&registration->message, send->message,
-                              memory_order_relaxed);
+        ucs_relaxed_store(&registration->ep, ep);
+        ucs_relaxed_store(&registration->length, length);
+        ucs_relaxed_store(&registration->message, send->message);
     }
 
     send->cb        = completed;

@@ -100,8 +100,7 @@ static int is_within_share(const uct_predreg_eager_context_t *context,
                            size_t length)
 {
     const uct_predreg_knobs_t *knobs = &context->core->knobs;
-    uint64_t bytes = atomic_load_explicit(&context->slots.bytes,
-                                          memory_order_relaxed) + length;
+    uint64_t bytes = ucs_relaxed_load(&context->slots.bytes) + length;
 
     return (bytes <= max_bytes(context->core) / BOUND_SHARE) &&
            (bytes / ucs_page_size() <=

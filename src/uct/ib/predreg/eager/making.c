@@ -253,8 +253,7 @@ am_zcopy(unsigned kind, uct_ep_h ep, uint8_t id, const void *header,
          unsigned header_length, const uct_iov_t *iov, size_t iovcnt,
          unsigned flags, uct_completion_t *comp)
 {
-    uct_ep_am_zcopy_func_t original = atomic_load_explicit(
-            &originals[kind], memory_order_relaxed);
+    uct_ep_am_zcopy_func_t original = ucs_relaxed_load(&originals[kind]);
     ucs_status_t status;
 
     status = original(ep, id, header, header_length, iov, iovcnt, flags, comp);
@@ -292,9 +291,9 @@ static uct_ep_am_zcopy_func_t replacement_of(uct_ep_am_zcopy_func_t func)
     unsigned i;
 
     for (i = 0; i < MAX_KINDS; ++i) {
-        original = atomic_load_explicit(&originals[i], memory_order_relaxed);
+        original = ucs_relaxed_load(&originals[i]);
         if (original == NULL) {
-            atomic_store_explicit(&originals[i], func, memory_order_relaxed);
+            ucs_relaxed_store(&originals[i], func);
             return replacements[i];
         }
 

@@ -7,6 +7,7 @@
 #ifndef UCT_PREDREG_MEASURE_H_
 #define UCT_PREDREG_MEASURE_H_
 
+#include <ucs/base/relaxed.h>
 #include <ucs/reuse/costs.h>
 
 #include <ucs/type/status.h>

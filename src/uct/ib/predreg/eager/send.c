@@ -44,8 +44,7 @@ static size_t pack(void *state, size_t offset, void *dest, size_t max_length)
 
     if (ucs_likely(length > 0)) {
         ucs_reuse_copy(dest, buffer + offset, length,
-                       atomic_load_explicit(&uct_predreg_copies_by_string,
-                                            memory_order_relaxed));
+                       ucs_relaxed_load(&uct_predreg_copies_by_string));
     }
     return length;
 }
@@ -158,9 +157,8 @@ static UCS_F_ALWAYS_INLINE ucs_reuse_slot_t *
 find_slot(uct_predreg_eager_context_t *context, const void *address,
           size_t length)
 {
-    uint32_t threshold = atomic_load_explicit(
-            &context->thresholds.sends[ucs_reuse_class(length)],
-            memory_order_relaxed);
+    unsigned class     = ucs_reuse_class(length);
+    uint32_t threshold = ucs_relaxed_load(&context->thresholds.sends[class]);
     ucs_reuse_buffer_t *buffer;
     ucs_reuse_slot_t *slot;
 

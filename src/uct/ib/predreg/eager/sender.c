@@ -84,18 +84,18 @@ uct_predreg_sender_t *uct_predreg_sender_take(void)
 
 void uct_predreg_count_late(size_t length)
 {
-    atomic_fetch_add_explicit(&late_hot, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&late_bytes, length, memory_order_relaxed);
+    ucs_relaxed_add(&late_hot, 1);
+    ucs_relaxed_add(&late_bytes, length);
 }
 
 void uct_predreg_count_heated(void)
 {
-    atomic_fetch_add_explicit(&heated, 1, memory_order_relaxed);
+    ucs_relaxed_add(&heated, 1);
 }
 
 static uint64_t value_of(const _Atomic(uint64_t) *counter)
 {
-    return atomic_load_explicit(counter, memory_order_relaxed);
+    return ucs_relaxed_load(counter);
 }
 
 void uct_predreg_count_sends(ucs_rcache_pred_snapshot_t *snapshot)

@@ -8,6 +8,7 @@
 #define UCT_PREDREG_SENDER_H_
 
 #include <ucs/base/hash.h>
+#include <ucs/base/relaxed.h>
 #include <ucs/stat/stats.h>
 #include <uct/ib/predreg/core/comm.h>
 #include <uct/ib/predreg/core/types.h>
@@ -15,7 +16,6 @@
 #include <ucp/api/ucp.h>
 #include <ucs/sys/compiler_def.h>
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -99,9 +99,7 @@ static inline void uct_predreg_senders_forget(void)
 static UCS_F_ALWAYS_INLINE int
 uct_predreg_sender_is_recent(uint32_t generation)
 {
-    return generation ==
-           atomic_load_explicit(&uct_predreg_sender_generation,
-                                memory_order_relaxed);
+    return generation == ucs_relaxed_load(&uct_predreg_sender_generation);
 }
 
 /** @return the sender's entry for an endpoint, perhaps taken by another endpoint. */
@@ -126,7 +124,7 @@ static UCS_F_ALWAYS_INLINE void
 uct_predreg_sender_add(_Atomic(uint64_t) *counter, uint64_t value)
 {
     atomic_store_explicit(counter,
-                          atomic_load_explicit(counter, memory_order_relaxed) +
+                          ucs_relaxed_load(counter) +
                           value, memory_order_relaxed);
 }
 

@@ -96,8 +96,7 @@ static void measure_gain(void)
     ucs_reuse_copy_classes_t by_string;
 
     gain_from = uct_predreg_measure_gain_from(NULL, &by_string);
-    atomic_store_explicit(&uct_predreg_copies_by_string, by_string,
-                          memory_order_relaxed);
+    ucs_relaxed_store(&uct_predreg_copies_by_string, by_string);
 }
 
 size_t uct_predreg_eager_gain_from(void)
@@ -161,8 +160,7 @@ static int decide(uct_predreg_eager_context_t *context)
     ucs_reuse_thresholds(&thresholds->costs,
                          context->core->knobs.eager_fraction / 100, sends);
     for (i = 0; i < UCS_REUSE_NUM_CLASSES; ++i) {
-        atomic_store_explicit(&thresholds->sends[i], sends[i],
-                              memory_order_relaxed);
+        ucs_relaxed_store(&thresholds->sends[i], sends[i]);
         gains |= (sends[i] != UCS_REUSE_NEVER);
     }
     return gains;
@@ -193,8 +191,7 @@ void uct_predreg_thresholds_find(uct_predreg_eager_context_t *context)
 void uct_predreg_thresholds_look(uct_predreg_eager_context_t *context, uint64_t now)
 {
     uct_predreg_thresholds_t *thresholds = &context->thresholds;
-    uint64_t next = atomic_load_explicit(&thresholds->next,
-                                         memory_order_relaxed);
+    uint64_t next = ucs_relaxed_load(&thresholds->next);
 
     if (ucs_likely(now < next) ||
         !atomic_compare_exchange_strong_explicit(&thresholds->next, &next,

@@ -49,7 +49,7 @@ static _Atomic(uint64_t) shortest;
 /* Remember the length of a use, if the use is the shortest so far */
 static void note_length(uint64_t length)
 {
-    uint64_t value = atomic_load_explicit(&shortest, memory_order_relaxed);
+    uint64_t value = ucs_relaxed_load(&shortest);
 
     while ((length < value) &&
            !atomic_compare_exchange_weak_explicit(&shortest, &value, length,
@@ -91,7 +91,7 @@ void uct_predreg_record_observe(uct_predreg_core_t *core)
         .mem_reg = uct_predreg_record_mem_reg
     };
     is_begun = 0;
-    atomic_store_explicit(&shortest, UINT64_MAX, memory_order_relaxed);
+    ucs_relaxed_store(&shortest, UINT64_MAX);
     core->observer = &observer;
 }
 
@@ -325,5 +325,5 @@ int uct_predreg_record_is_begun(const uct_predreg_core_t *core)
 
 uint64_t uct_predreg_record_shortest(void)
 {
-    return atomic_load_explicit(&shortest, memory_order_relaxed);
+    return ucs_relaxed_load(&shortest);
 }

@@ -6,13 +6,13 @@
 
 #include "record.h"
 
+#include <ucs/base/relaxed.h>
 #include <ucs/reuse/sends.h>
 #include <uct/ib/predreg/eager/eager.h>
 #include <uct/ib/predreg/md/md.h>
 
 #include <ucs/debug/log_def.h>
 
-#include <stdatomic.h>
 
 
 /* Constant after the start */
@@ -52,12 +52,12 @@ static void begin(uct_predreg_core_t *core)
 
 static int is_set(_Atomic(int) *flag)
 {
-    return atomic_load_explicit(flag, memory_order_relaxed);
+    return ucs_relaxed_load(flag);
 }
 
 static void set(_Atomic(int) *flag, int value)
 {
-    atomic_store_explicit(flag, value, memory_order_relaxed);
+    ucs_relaxed_store(flag, value);
 }
 
 /* Whether UCP would copy the data of a send even if the buffer was kept registered */
