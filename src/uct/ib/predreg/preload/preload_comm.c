@@ -123,12 +123,6 @@ static UCS_F_ALWAYS_INLINE ucs_status_ptr_t end(comm_t comm, ucs_status_ptr_t re
     return result;
 }
 
-static UCS_F_ALWAYS_INLINE ucs_status_t end_status(comm_t comm, ucs_status_t status)
-{
-    end(comm, NULL);
-    return status;
-}
-
 
 /* UCX 1.9 has introduced the structure of request parameters, with the fields up to
  * user_data (ucp.h). So these fields may be read whether they are set or not. A later field
@@ -303,9 +297,6 @@ end_send(send_t send, const changed_t *changed, ucs_status_ptr_t result)
     return result;
 }
 
-/* Datatype of communications that have none: their elements are bytes */
-#define BYTES ucp_dt_make_contig(1)
-
 PREDREG_EXPORT ucs_status_ptr_t
 ucp_tag_send_nbx(ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
                  const ucp_request_param_t *param)
@@ -343,153 +334,113 @@ ucp_stream_send_nbx(ucp_ep_h ep, const void *buffer, size_t count,
                             ep, buffer, send.count, send.param));
 }
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_tag_send_sync_nbx(ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
-                      const ucp_request_param_t *param)
-{
-    ucp_request_param_t copy;
-    comm_t comm = begin_param(UCS_RCACHE_PRED_COMM_SEND, buffer, count, &param, &copy);
 
-    return end(comm, PREDREG_REAL(comm.ucx, ucp_tag_send_sync_nbx)(
-                             ep, buffer, count, tag, param));
-}
+/* Overriding functions of communications that differ in names and arguments alone: each
+ * begins a communication, calls the function that it overrides, and ends the
+ * communication. @a _params has a buffer, its count and, as the macros say, its datatype,
+ * request parameters, or a length and a key */
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_tag_send_nb(ucp_ep_h ep, const void *buffer, size_t count, ucp_datatype_t datatype,
-                ucp_tag_t tag, ucp_send_callback_t cb)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_SEND, buffer, count, datatype);
+#define OVERRIDE(_type, _name, _params, _begin, _func, _args) \
+    PREDREG_EXPORT _type _name _params \
+    { \
+        comm_t comm  = _begin; \
+        _type result = _func _args; \
+        \
+        end(comm, NULL); \
+        return result; \
+    }
 
-    return end(comm, PREDREG_REAL(comm.ucx, ucp_tag_send_nb)(
-                             ep, buffer, count, datatype, tag, cb));
-}
+#define MESSAGE(_type, _kind, _name, _params, _args) \
+    OVERRIDE(_type, _name, _params, \
+             begin(UCS_RCACHE_PRED_COMM_##_kind, buffer, count, datatype), \
+             PREDREG_REAL(comm.ucx, _name), _args)
 
-PREDREG_EXPORT ucs_status_t
-ucp_tag_send_nbr(ucp_ep_h ep, const void *buffer, size_t count, ucp_datatype_t datatype,
-                 ucp_tag_t tag, void *req)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_SEND, buffer, count, datatype);
+/* The elements of these puts and gets are bytes */
+#define ACCESS(_type, _kind, _name, _params, _args) \
+    OVERRIDE(_type, _name, _params, \
+             begin(UCS_RCACHE_PRED_COMM_##_kind, buffer, length, \
+                   ucp_dt_make_contig(1)), \
+             PREDREG_ROUTE(comm.ucx, rkey, _name), _args)
 
-    return end_status(comm, PREDREG_REAL(comm.ucx, ucp_tag_send_nbr)(
-                                    ep, buffer, count, datatype, tag, req));
-}
+#define MESSAGE_NBX(_kind, _name, _params, _args) \
+    PREDREG_EXPORT ucs_status_ptr_t _name _params \
+    { \
+        ucp_request_param_t copy; \
+        comm_t comm = begin_param(UCS_RCACHE_PRED_COMM_##_kind, buffer, count, &param, \
+                                  &copy); \
+        \
+        return end(comm, PREDREG_REAL(comm.ucx, _name) _args); \
+    }
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_tag_send_sync_nb(ucp_ep_h ep, const void *buffer, size_t count,
-                     ucp_datatype_t datatype, ucp_tag_t tag, ucp_send_callback_t cb)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_SEND, buffer, count, datatype);
+MESSAGE_NBX(SEND, ucp_tag_send_sync_nbx,
+            (ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
+             const ucp_request_param_t *param),
+            (ep, buffer, count, tag, param))
 
-    return end(comm, PREDREG_REAL(comm.ucx, ucp_tag_send_sync_nb)(
-                             ep, buffer, count, datatype, tag, cb));
-}
+MESSAGE(ucs_status_ptr_t, SEND, ucp_tag_send_nb,
+        (ucp_ep_h ep, const void *buffer, size_t count, ucp_datatype_t datatype,
+         ucp_tag_t tag, ucp_send_callback_t cb),
+        (ep, buffer, count, datatype, tag, cb))
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_am_send_nb(ucp_ep_h ep, uint16_t id, const void *buffer, size_t count,
-               ucp_datatype_t datatype, ucp_send_callback_t cb, unsigned flags)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_SEND, buffer, count, datatype);
+MESSAGE(ucs_status_t, SEND, ucp_tag_send_nbr,
+        (ucp_ep_h ep, const void *buffer, size_t count, ucp_datatype_t datatype,
+         ucp_tag_t tag, void *req),
+        (ep, buffer, count, datatype, tag, req))
 
-    return end(comm, PREDREG_REAL(comm.ucx, ucp_am_send_nb)(
-                             ep, id, buffer, count, datatype, cb, flags));
-}
+MESSAGE(ucs_status_ptr_t, SEND, ucp_tag_send_sync_nb,
+        (ucp_ep_h ep, const void *buffer, size_t count, ucp_datatype_t datatype,
+         ucp_tag_t tag, ucp_send_callback_t cb),
+        (ep, buffer, count, datatype, tag, cb))
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_stream_send_nb(ucp_ep_h ep, const void *buffer, size_t count,
-                   ucp_datatype_t datatype, ucp_send_callback_t cb, unsigned flags)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_SEND, buffer, count, datatype);
+MESSAGE(ucs_status_ptr_t, SEND, ucp_am_send_nb,
+        (ucp_ep_h ep, uint16_t id, const void *buffer, size_t count,
+         ucp_datatype_t datatype, ucp_send_callback_t cb, unsigned flags),
+        (ep, id, buffer, count, datatype, cb, flags))
 
-    return end(comm, PREDREG_REAL(comm.ucx, ucp_stream_send_nb)(
-                             ep, buffer, count, datatype, cb, flags));
-}
+MESSAGE(ucs_status_ptr_t, SEND, ucp_stream_send_nb,
+        (ucp_ep_h ep, const void *buffer, size_t count, ucp_datatype_t datatype,
+         ucp_send_callback_t cb, unsigned flags),
+        (ep, buffer, count, datatype, cb, flags))
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_tag_recv_nbx(ucp_worker_h worker, void *buffer, size_t count, ucp_tag_t tag,
-                 ucp_tag_t tag_mask, const ucp_request_param_t *param)
-{
-    ucp_request_param_t copy;
-    comm_t comm = begin_param(UCS_RCACHE_PRED_COMM_RECV, buffer, count, &param, &copy);
+MESSAGE_NBX(RECV, ucp_tag_recv_nbx,
+            (ucp_worker_h worker, void *buffer, size_t count, ucp_tag_t tag,
+             ucp_tag_t tag_mask, const ucp_request_param_t *param),
+            (worker, buffer, count, tag, tag_mask, param))
 
-    return end(comm, PREDREG_REAL(comm.ucx, ucp_tag_recv_nbx)(
-                             worker, buffer, count, tag, tag_mask, param));
-}
+MESSAGE(ucs_status_ptr_t, RECV, ucp_tag_recv_nb,
+        (ucp_worker_h worker, void *buffer, size_t count, ucp_datatype_t datatype,
+         ucp_tag_t tag, ucp_tag_t tag_mask, ucp_tag_recv_callback_t cb),
+        (worker, buffer, count, datatype, tag, tag_mask, cb))
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_tag_recv_nb(ucp_worker_h worker, void *buffer, size_t count,
-                ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t tag_mask,
-                ucp_tag_recv_callback_t cb)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_RECV, buffer, count, datatype);
+MESSAGE(ucs_status_t, RECV, ucp_tag_recv_nbr,
+        (ucp_worker_h worker, void *buffer, size_t count, ucp_datatype_t datatype,
+         ucp_tag_t tag, ucp_tag_t tag_mask, void *req),
+        (worker, buffer, count, datatype, tag, tag_mask, req))
 
-    return end(comm, PREDREG_REAL(comm.ucx, ucp_tag_recv_nb)(
-                             worker, buffer, count, datatype, tag, tag_mask, cb));
-}
+MESSAGE_NBX(RECV, ucp_tag_msg_recv_nbx,
+            (ucp_worker_h worker, void *buffer, size_t count, ucp_tag_message_h message,
+             const ucp_request_param_t *param),
+            (worker, buffer, count, message, param))
 
-PREDREG_EXPORT ucs_status_t
-ucp_tag_recv_nbr(ucp_worker_h worker, void *buffer, size_t count,
-                 ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t tag_mask, void *req)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_RECV, buffer, count, datatype);
+MESSAGE(ucs_status_ptr_t, RECV, ucp_tag_msg_recv_nb,
+        (ucp_worker_h worker, void *buffer, size_t count, ucp_datatype_t datatype,
+         ucp_tag_message_h message, ucp_tag_recv_callback_t cb),
+        (worker, buffer, count, datatype, message, cb))
 
-    return end_status(comm, PREDREG_REAL(comm.ucx, ucp_tag_recv_nbr)(
-                                    worker, buffer, count, datatype, tag, tag_mask,
-                                    req));
-}
+MESSAGE_NBX(RECV, ucp_am_recv_data_nbx,
+            (ucp_worker_h worker, void *data_desc, void *buffer, size_t count,
+             const ucp_request_param_t *param),
+            (worker, data_desc, buffer, count, param))
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_tag_msg_recv_nbx(ucp_worker_h worker, void *buffer, size_t count,
-                     ucp_tag_message_h message, const ucp_request_param_t *param)
-{
-    ucp_request_param_t copy;
-    comm_t comm = begin_param(UCS_RCACHE_PRED_COMM_RECV, buffer, count, &param, &copy);
+MESSAGE_NBX(RECV, ucp_stream_recv_nbx,
+            (ucp_ep_h ep, void *buffer, size_t count, size_t *length,
+             const ucp_request_param_t *param),
+            (ep, buffer, count, length, param))
 
-    return end(comm, PREDREG_REAL(comm.ucx, ucp_tag_msg_recv_nbx)(
-                             worker, buffer, count, message, param));
-}
-
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_tag_msg_recv_nb(ucp_worker_h worker, void *buffer, size_t count,
-                    ucp_datatype_t datatype, ucp_tag_message_h message,
-                    ucp_tag_recv_callback_t cb)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_RECV, buffer, count, datatype);
-
-    return end(comm, PREDREG_REAL(comm.ucx, ucp_tag_msg_recv_nb)(
-                             worker, buffer, count, datatype, message, cb));
-}
-
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_am_recv_data_nbx(ucp_worker_h worker, void *data_desc, void *buffer, size_t count,
-                     const ucp_request_param_t *param)
-{
-    ucp_request_param_t copy;
-    comm_t comm = begin_param(UCS_RCACHE_PRED_COMM_RECV, buffer, count, &param, &copy);
-
-    return end(comm, PREDREG_REAL(comm.ucx, ucp_am_recv_data_nbx)(
-                             worker, data_desc, buffer, count, param));
-}
-
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_stream_recv_nbx(ucp_ep_h ep, void *buffer, size_t count, size_t *length,
-                    const ucp_request_param_t *param)
-{
-    ucp_request_param_t copy;
-    comm_t comm = begin_param(UCS_RCACHE_PRED_COMM_RECV, buffer, count, &param, &copy);
-
-    return end(comm, PREDREG_REAL(comm.ucx, ucp_stream_recv_nbx)(
-                             ep, buffer, count, length, param));
-}
-
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_stream_recv_nb(ucp_ep_h ep, void *buffer, size_t count, ucp_datatype_t datatype,
-                   ucp_stream_recv_callback_t cb, size_t *length, unsigned flags)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_RECV, buffer, count, datatype);
-
-    return end(comm, PREDREG_REAL(comm.ucx, ucp_stream_recv_nb)(
-                             ep, buffer, count, datatype, cb, length, flags));
-}
+MESSAGE(ucs_status_ptr_t, RECV, ucp_stream_recv_nb,
+        (ucp_ep_h ep, void *buffer, size_t count, ucp_datatype_t datatype,
+         ucp_stream_recv_callback_t cb, size_t *length, unsigned flags),
+        (ep, buffer, count, datatype, cb, length, flags))
 
 PREDREG_EXPORT ucs_status_ptr_t
 ucp_put_nbx(ucp_ep_h ep, const void *buffer, size_t count, uint64_t remote_addr,
@@ -502,33 +453,20 @@ ucp_put_nbx(ucp_ep_h ep, const void *buffer, size_t count, uint64_t remote_addr,
                              ep, buffer, count, remote_addr, rkey, param));
 }
 
-PREDREG_EXPORT ucs_status_t ucp_put_nbi(ucp_ep_h ep, const void *buffer, size_t length,
-                                        uint64_t remote_addr, ucp_rkey_h rkey)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_PUT, buffer, length, BYTES);
+ACCESS(ucs_status_t, PUT, ucp_put_nbi,
+       (ucp_ep_h ep, const void *buffer, size_t length, uint64_t remote_addr,
+        ucp_rkey_h rkey),
+       (ep, buffer, length, remote_addr, rkey))
 
-    return end_status(comm, PREDREG_ROUTE(comm.ucx, rkey, ucp_put_nbi)(
-                                    ep, buffer, length, remote_addr, rkey));
-}
+ACCESS(ucs_status_ptr_t, PUT, ucp_put_nb,
+       (ucp_ep_h ep, const void *buffer, size_t length, uint64_t remote_addr,
+        ucp_rkey_h rkey, ucp_send_callback_t cb),
+       (ep, buffer, length, remote_addr, rkey, cb))
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_put_nb(ucp_ep_h ep, const void *buffer, size_t length, uint64_t remote_addr,
-           ucp_rkey_h rkey, ucp_send_callback_t cb)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_PUT, buffer, length, BYTES);
-
-    return end(comm, PREDREG_ROUTE(comm.ucx, rkey, ucp_put_nb)(
-                             ep, buffer, length, remote_addr, rkey, cb));
-}
-
-PREDREG_EXPORT ucs_status_t ucp_put(ucp_ep_h ep, const void *buffer, size_t length,
-                                    uint64_t remote_addr, ucp_rkey_h rkey)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_PUT, buffer, length, BYTES);
-
-    return end_status(comm, PREDREG_ROUTE(comm.ucx, rkey, ucp_put)(
-                                    ep, buffer, length, remote_addr, rkey));
-}
+ACCESS(ucs_status_t, PUT, ucp_put,
+       (ucp_ep_h ep, const void *buffer, size_t length, uint64_t remote_addr,
+        ucp_rkey_h rkey),
+       (ep, buffer, length, remote_addr, rkey))
 
 PREDREG_EXPORT ucs_status_ptr_t
 ucp_get_nbx(ucp_ep_h ep, void *buffer, size_t count, uint64_t remote_addr,
@@ -541,30 +479,15 @@ ucp_get_nbx(ucp_ep_h ep, void *buffer, size_t count, uint64_t remote_addr,
                              ep, buffer, count, remote_addr, rkey, param));
 }
 
-PREDREG_EXPORT ucs_status_t ucp_get_nbi(ucp_ep_h ep, void *buffer, size_t length,
-                                        uint64_t remote_addr, ucp_rkey_h rkey)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_GET, buffer, length, BYTES);
+ACCESS(ucs_status_t, GET, ucp_get_nbi,
+       (ucp_ep_h ep, void *buffer, size_t length, uint64_t remote_addr, ucp_rkey_h rkey),
+       (ep, buffer, length, remote_addr, rkey))
 
-    return end_status(comm, PREDREG_ROUTE(comm.ucx, rkey, ucp_get_nbi)(
-                                    ep, buffer, length, remote_addr, rkey));
-}
+ACCESS(ucs_status_ptr_t, GET, ucp_get_nb,
+       (ucp_ep_h ep, void *buffer, size_t length, uint64_t remote_addr, ucp_rkey_h rkey,
+        ucp_send_callback_t cb),
+       (ep, buffer, length, remote_addr, rkey, cb))
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_get_nb(ucp_ep_h ep, void *buffer, size_t length, uint64_t remote_addr,
-           ucp_rkey_h rkey, ucp_send_callback_t cb)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_GET, buffer, length, BYTES);
-
-    return end(comm, PREDREG_ROUTE(comm.ucx, rkey, ucp_get_nb)(
-                             ep, buffer, length, remote_addr, rkey, cb));
-}
-
-PREDREG_EXPORT ucs_status_t
-ucp_get(ucp_ep_h ep, void *buffer, size_t length, uint64_t remote_addr, ucp_rkey_h rkey)
-{
-    comm_t comm = begin(UCS_RCACHE_PRED_COMM_GET, buffer, length, BYTES);
-
-    return end_status(comm, PREDREG_ROUTE(comm.ucx, rkey, ucp_get)(
-                                    ep, buffer, length, remote_addr, rkey));
-}
+ACCESS(ucs_status_t, GET, ucp_get,
+       (ucp_ep_h ep, void *buffer, size_t length, uint64_t remote_addr, ucp_rkey_h rkey),
+       (ep, buffer, length, remote_addr, rkey))

@@ -170,155 +170,83 @@ flusher(unsigned ucx, ucp_worker_h worker, ucp_ep_h ep)
                                                                      NULL;
 }
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_worker_flush_nbx(ucp_worker_h worker, const ucp_request_param_t *param)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const predreg_windows_t *windows = flusher(ucx, worker, NULL);
+/* A flush of a worker or an endpoint */
+#define FLUSH(_type, _name, _params, _args, _worker, _ep, _flush) \
+    PREDREG_EXPORT _type _name _params \
+    { \
+        unsigned ucx                     = predreg_ucx(PREDREG_CALLER); \
+        const predreg_windows_t *windows = flusher(ucx, _worker, _ep); \
+        \
+        return (windows != NULL) ? windows->_flush : PREDREG_REAL(ucx, _name) _args; \
+    }
 
-    return (windows != NULL) ? windows->flush_nbx(worker, NULL, param) :
-           PREDREG_REAL(ucx, ucp_worker_flush_nbx)(worker, param);
-}
+FLUSH(ucs_status_ptr_t, ucp_worker_flush_nbx,
+      (ucp_worker_h worker, const ucp_request_param_t *param), (worker, param),
+      worker, NULL, flush_nbx(worker, NULL, param))
 
-PREDREG_EXPORT ucs_status_ptr_t ucp_worker_flush_nb(ucp_worker_h worker,
-                                                    unsigned flags,
-                                                    ucp_send_callback_t cb)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const predreg_windows_t *windows = flusher(ucx, worker, NULL);
+FLUSH(ucs_status_ptr_t, ucp_worker_flush_nb,
+      (ucp_worker_h worker, unsigned flags, ucp_send_callback_t cb), (worker, flags, cb),
+      worker, NULL, flush_nb(worker, NULL, cb))
 
-    return (windows != NULL) ? windows->flush_nb(worker, NULL, cb) :
-           PREDREG_REAL(ucx, ucp_worker_flush_nb)(worker, flags, cb);
-}
+FLUSH(ucs_status_t, ucp_worker_flush, (ucp_worker_h worker), (worker),
+      worker, NULL, flush(worker, NULL))
 
-PREDREG_EXPORT ucs_status_t ucp_worker_flush(ucp_worker_h worker)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const predreg_windows_t *windows = flusher(ucx, worker, NULL);
+FLUSH(ucs_status_ptr_t, ucp_ep_flush_nbx,
+      (ucp_ep_h ep, const ucp_request_param_t *param), (ep, param),
+      NULL, ep, flush_nbx(NULL, ep, param))
 
-    return (windows != NULL) ? windows->flush(worker, NULL) :
-           PREDREG_REAL(ucx, ucp_worker_flush)(worker);
-}
+FLUSH(ucs_status_ptr_t, ucp_ep_flush_nb,
+      (ucp_ep_h ep, unsigned flags, ucp_send_callback_t cb), (ep, flags, cb),
+      NULL, ep, flush_nb(NULL, ep, cb))
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_ep_flush_nbx(ucp_ep_h ep, const ucp_request_param_t *param)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const predreg_windows_t *windows = flusher(ucx, NULL, ep);
-
-    return (windows != NULL) ? windows->flush_nbx(NULL, ep, param) :
-           PREDREG_REAL(ucx, ucp_ep_flush_nbx)(ep, param);
-}
-
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_ep_flush_nb(ucp_ep_h ep, unsigned flags, ucp_send_callback_t cb)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const predreg_windows_t *windows = flusher(ucx, NULL, ep);
-
-    return (windows != NULL) ? windows->flush_nb(NULL, ep, cb) :
-           PREDREG_REAL(ucx, ucp_ep_flush_nb)(ep, flags, cb);
-}
-
-PREDREG_EXPORT ucs_status_t ucp_ep_flush(ucp_ep_h ep)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const predreg_windows_t *windows = flusher(ucx, NULL, ep);
-
-    return (windows != NULL) ? windows->flush(NULL, ep) :
-           PREDREG_REAL(ucx, ucp_ep_flush)(ep);
-}
+FLUSH(ucs_status_t, ucp_ep_flush, (ucp_ep_h ep), (ep), NULL, ep, flush(NULL, ep))
 
 
 /* Atomic operations with the key of a window go to libucp_windows.so, all others to UCP */
+#define ATOMIC(_type, _name, _params, _args) \
+    PREDREG_EXPORT _type _name _params \
+    { \
+        return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, _name) _args; \
+    }
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_atomic_op_nbx(ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer, size_t count,
-                  uint64_t remote_addr, ucp_rkey_h rkey,
-                  const ucp_request_param_t *param)
-{
-    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_op_nbx)(
-            ep, opcode, buffer, count, remote_addr, rkey, param);
-}
+ATOMIC(ucs_status_ptr_t, ucp_atomic_op_nbx,
+       (ucp_ep_h ep, ucp_atomic_op_t opcode, const void *buffer, size_t count,
+        uint64_t remote_addr, ucp_rkey_h rkey, const ucp_request_param_t *param),
+       (ep, opcode, buffer, count, remote_addr, rkey, param))
 
-PREDREG_EXPORT ucs_status_t
-ucp_atomic_post(ucp_ep_h ep, ucp_atomic_post_op_t opcode, uint64_t value,
-                size_t op_size, uint64_t remote_addr, ucp_rkey_h rkey)
-{
-    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_post)(
-            ep, opcode, value, op_size, remote_addr, rkey);
-}
+ATOMIC(ucs_status_t, ucp_atomic_post,
+       (ucp_ep_h ep, ucp_atomic_post_op_t opcode, uint64_t value, size_t op_size,
+        uint64_t remote_addr, ucp_rkey_h rkey),
+       (ep, opcode, value, op_size, remote_addr, rkey))
 
-PREDREG_EXPORT ucs_status_ptr_t
-ucp_atomic_fetch_nb(ucp_ep_h ep, ucp_atomic_fetch_op_t opcode, uint64_t value,
-                    void *result, size_t op_size, uint64_t remote_addr, ucp_rkey_h rkey,
-                    ucp_send_callback_t cb)
-{
-    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_fetch_nb)(
-            ep, opcode, value, result, op_size, remote_addr, rkey, cb);
-}
+ATOMIC(ucs_status_ptr_t, ucp_atomic_fetch_nb,
+       (ucp_ep_h ep, ucp_atomic_fetch_op_t opcode, uint64_t value, void *result,
+        size_t op_size, uint64_t remote_addr, ucp_rkey_h rkey, ucp_send_callback_t cb),
+       (ep, opcode, value, result, op_size, remote_addr, rkey, cb))
 
-PREDREG_EXPORT ucs_status_t
-ucp_atomic_add32(ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey)
-{
-    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_add32)(
-            ep, add, remote_addr, rkey);
-}
+/* The blocking forms, of 32 and 64 bits */
+#define ATOMICS(_bits) \
+    ATOMIC(ucs_status_t, ucp_atomic_add##_bits, \
+           (ucp_ep_h ep, uint##_bits##_t add, uint64_t remote_addr, ucp_rkey_h rkey), \
+           (ep, add, remote_addr, rkey)) \
+    \
+    ATOMIC(ucs_status_t, ucp_atomic_fadd##_bits, \
+           (ucp_ep_h ep, uint##_bits##_t add, uint64_t remote_addr, ucp_rkey_h rkey, \
+            uint##_bits##_t *result), \
+           (ep, add, remote_addr, rkey, result)) \
+    \
+    ATOMIC(ucs_status_t, ucp_atomic_swap##_bits, \
+           (ucp_ep_h ep, uint##_bits##_t swap, uint64_t remote_addr, ucp_rkey_h rkey, \
+            uint##_bits##_t *result), \
+           (ep, swap, remote_addr, rkey, result)) \
+    \
+    ATOMIC(ucs_status_t, ucp_atomic_cswap##_bits, \
+           (ucp_ep_h ep, uint##_bits##_t compare, uint##_bits##_t swap, \
+            uint64_t remote_addr, ucp_rkey_h rkey, uint##_bits##_t *result), \
+           (ep, compare, swap, remote_addr, rkey, result))
 
-PREDREG_EXPORT ucs_status_t
-ucp_atomic_add64(ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey)
-{
-    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_add64)(
-            ep, add, remote_addr, rkey);
-}
-
-PREDREG_EXPORT ucs_status_t
-ucp_atomic_fadd32(ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey,
-                  uint32_t *result)
-{
-    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_fadd32)(
-            ep, add, remote_addr, rkey, result);
-}
-
-PREDREG_EXPORT ucs_status_t
-ucp_atomic_fadd64(ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey,
-                  uint64_t *result)
-{
-    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_fadd64)(
-            ep, add, remote_addr, rkey, result);
-}
-
-PREDREG_EXPORT ucs_status_t
-ucp_atomic_swap32(ucp_ep_h ep, uint32_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
-                  uint32_t *result)
-{
-    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_swap32)(
-            ep, swap, remote_addr, rkey, result);
-}
-
-PREDREG_EXPORT ucs_status_t
-ucp_atomic_swap64(ucp_ep_h ep, uint64_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
-                  uint64_t *result)
-{
-    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_swap64)(
-            ep, swap, remote_addr, rkey, result);
-}
-
-PREDREG_EXPORT ucs_status_t
-ucp_atomic_cswap32(ucp_ep_h ep, uint32_t compare, uint32_t swap, uint64_t remote_addr,
-                   ucp_rkey_h rkey, uint32_t *result)
-{
-    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_cswap32)(
-            ep, compare, swap, remote_addr, rkey, result);
-}
-
-PREDREG_EXPORT ucs_status_t
-ucp_atomic_cswap64(ucp_ep_h ep, uint64_t compare, uint64_t swap, uint64_t remote_addr,
-                   ucp_rkey_h rkey, uint64_t *result)
-{
-    return PREDREG_ROUTE(predreg_ucx(PREDREG_CALLER), rkey, ucp_atomic_cswap64)(
-            ep, compare, swap, remote_addr, rkey, result);
-}
+ATOMICS(32)
+ATOMICS(64)
 
 
 /* For libucp_firehose.so, see firehose.h */
