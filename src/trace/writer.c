@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -86,34 +85,6 @@ void ucs_rcache_trace_writer_destroy(ucs_rcache_trace_writer_t *writer)
     free(writer);
 }
 
-/* Write without a signal. Where the file may not grow (RLIMIT_FSIZE), write(2)
- * fails with EFBIG and also sends the thread a SIGXFSZ, which would end the
- * program. This function takes this signal back, unless a SIGXFSZ was pending
- * before. @return as write(2) */
-static ssize_t write_without_signal(int fd, const uint8_t *data, size_t size)
-{
-    const struct timespec no_time = { 0 };
-    sigset_t too_big, pending, old;
-    ssize_t count;
-    int error;
-
-    sigemptyset(&too_big);
-    sigaddset(&too_big, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &too_big, &old);
-    sigpending(&pending);
-
-    count = write(fd, data, size);
-    error = errno;
-    if ((count < 0) && (error == EFBIG) && !sigismember(&pending, SIGXFSZ)) {
-        while ((sigtimedwait(&too_big, NULL, &no_time) < 0) &&
-               (errno == EINTR));
-    }
-
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    errno = error;
-    return count;
-}
-
 /* Write, unless the descriptor is no longer of the trace: the program may have closed
  * the descriptor since the last write, and opened another file, which got its number.
  * @return as write(2) */
@@ -125,7 +96,7 @@ static ssize_t write_some(const ucs_rcache_trace_writer_t *writer,
         return -1;
     }
 
-    return write_without_signal(writer->file.fd, data, size);
+    return ucs_rcache_pred_own_fd_write(writer->file.fd, data, size, SIGXFSZ);
 }
 
 /* Once a write has failed, nothing more is written: a part of a block may be in

@@ -9,6 +9,9 @@
 #include <ucs/base/number.h>
 #include <ucs/sys/math.h>
 
+#include <signal.h>
+#include <time.h>
+
 
 int ucs_rcache_pred_own_fd_move(int fd)
 {
@@ -26,4 +29,26 @@ int ucs_rcache_pred_own_fd_move(int fd)
 
     close(fd);
     return moved;
+}
+
+ssize_t ucs_rcache_pred_own_fd_write(int fd, const void *data, size_t size, int signal)
+{
+    const struct timespec at_once = {};
+    sigset_t blocked, before, pending;
+    ssize_t count;
+    int error;
+
+    sigemptyset(&blocked);
+    sigaddset(&blocked, signal);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    sigpending(&pending);
+    count = write(fd, data, size);
+    error = errno;
+    if ((count < 0) && !sigismember(&pending, signal)) {
+        while ((sigtimedwait(&blocked, NULL, &at_once) < 0) && (errno == EINTR)) {
+        }
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return count;
 }

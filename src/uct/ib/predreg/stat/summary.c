@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NSEC_PER_SEC  1e9
@@ -216,29 +215,6 @@ static int find_stderr(void)
     return ucs_rcache_pred_own_fd_is_ours(&programs) ? STDERR_FILENO : -1;
 }
 
-/* Write without the signal SIGPIPE if nobody reads any more: the signal would end the
- * process with another status than the program's. @return as write(). */
-static ssize_t write_quietly(int fd, const char *text, size_t length)
-{
-    const struct timespec at_once = {};
-    sigset_t pipe, before, pending;
-    ssize_t written;
-    int error;
-
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    sigpending(&pending);
-    written = write(fd, text, length);
-    error   = errno;
-    if (!sigismember(&pending, SIGPIPE)) {
-        (void)sigtimedwait(&pipe, NULL, &at_once);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    return written;
-}
-
 /* Write the text with a single call of write(), so that the lines of several processes do
  * not mix, and free the text */
 static void summary_write(const char *path, ucs_string_buffer_t *text)
@@ -257,8 +233,9 @@ static void summary_write(const char *path, ucs_string_buffer_t *text)
     }
 
     fd = (file >= 0) ? file : find_stderr();
-    if ((fd >= 0) && (write_quietly(fd, ucs_string_buffer_cstr(text), length) !=
-                      (ssize_t)length)) {
+    if ((fd >= 0) &&
+        (ucs_rcache_pred_own_fd_write(fd, ucs_string_buffer_cstr(text), length,
+                                      SIGPIPE) != (ssize_t)length)) {
         ucs_warn("the summary could not be written: %m");
     }
 
