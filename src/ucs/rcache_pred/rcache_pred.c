@@ -147,7 +147,6 @@ static ucs_status_t pred_init(ucs_rcache_pred_t *pred,
         goto err_cleanup_predictor;
     }
 
-    atomic_init(&pred->lock, 0);
     ucs_mutex_init(&pred->helper_mutex, UCS_RANK_HELPER, UCS_MUTEX_LENDS);
     return UCS_OK;
 

@@ -16,21 +16,13 @@
 void pred_mode_init(ucs_rcache_pred_t *pred)
 {
     pred_handshake_t *handshake = &pred->handshake;
-    pred_absence_t *absence     = &pred->absence;
 
-    atomic_init(&handshake->asleep, 0);
-    atomic_init(&handshake->stale, 0);
     atomic_init(&handshake->mode,
                 (pred->params.helper == UCS_RCACHE_PRED_HELPER_PROGRESS) ?
                 UCS_RCACHE_PRED_MODE_PROGRESS : UCS_RCACHE_PRED_MODE_THREAD);
     /* The first round is due at once, since it asks for the seat */
     atomic_init(&handshake->due,
                 pred_is_on_demand(pred) ? UCS_RCACHE_PRED_TIME_INF : 0);
-    atomic_init(&handshake->last, 0);
-    atomic_init(&absence->found, 0);
-    atomic_init(&absence->checks, 0);
-    atomic_init(&absence->last_check, 0);
-    atomic_init(&absence->warned, 0);
 }
 
 ucs_rcache_pred_mode_t ucs_rcache_pred_get_mode(ucs_rcache_pred_t *pred)

@@ -76,11 +76,6 @@ static void slab_release(void *arg, size_t length)
                                   length, 1);
 }
 
-static void publish(void *arg)
-{
-    uct_predreg_publish(arg);
-}
-
 /* The most that may be pinned, bytes, with the arena as a part. The control group counts,
  * too: the kernel ends a process that takes more memory than its group has */
 static uint64_t get_bound(const uct_predreg_knobs_t *knobs)
@@ -166,7 +161,7 @@ static void get_params(uct_predreg_core_t *core,
                                                  params->slab_size);
     params->min_length = knobs->arena_min;
     params->is_strict  = knobs->arena_strict;
-    params->publish    = publish;
+    params->publish    = uct_predreg_publish;
     params->attract    = set_malloc_threshold;
     params->access     = (knobs->arena_keys == UCT_PREDREG_ARENA_KEYS_USE) ?
                                  local :

@@ -46,16 +46,11 @@ void uct_predreg_handles_init(uct_predreg_handles_t *handles, size_t max,
     atomic_init(&handles->version, 0);
 }
 
-static uint64_t version_of(const uct_predreg_handles_t *handles)
-{
-    return ucs_relaxed_load(&handles->version);
-}
-
 /* The table that nobody reads */
 static uct_predreg_handles_entry_t *
 other_table(const uct_predreg_handles_t *handles)
 {
-    return handles->tables[(version_of(handles) + 1) & 1];
+    return handles->tables[(ucs_relaxed_load(&handles->version) + 1) & 1];
 }
 
 void uct_predreg_handles_begin(uct_predreg_handles_t *handles)
@@ -87,8 +82,7 @@ void uct_predreg_handles_put(uct_predreg_handles_t *handles, uint64_t handle,
 
 void uct_predreg_handles_end(uct_predreg_handles_t *handles)
 {
-    atomic_store_explicit(&handles->version, version_of(handles) + 1,
-                          memory_order_release);
+    atomic_fetch_add_explicit(&handles->version, 1, memory_order_release);
 }
 
 static size_t max_handles(uint32_t num_slabs)

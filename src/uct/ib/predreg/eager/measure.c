@@ -351,11 +351,6 @@ static int measure_begin(measure_t *measure, size_t pages_size)
     return 1;
 }
 
-static void measure_end(const measure_t *measure)
-{
-    syscall(SYS_munmap, measure->memory, measure->size);
-}
-
 ucs_status_t uct_predreg_measure(const uct_predreg_measure_params_t *params,
                                  ucs_reuse_costs_t *costs)
 {
@@ -373,7 +368,7 @@ ucs_status_t uct_predreg_measure(const uct_predreg_measure_params_t *params,
     measure_copies(&measure, costs->copy);
     costs->lookup = measure_lookup(&measure);
     status        = measure_registration(&measure, costs);
-    measure_end(&measure);
+    syscall(SYS_munmap, measure.memory, measure.size);
     return status;
 }
 
@@ -394,7 +389,7 @@ size_t uct_predreg_measure_gain_from(uint64_t (*clock)(void),
     }
 
     *by_string_p = measure_copies(&measure, copy);
-    measure_end(&measure);
+    syscall(SYS_munmap, measure.memory, measure.size);
     for (class = 0; class < UCS_REUSE_NUM_CLASSES; ++class) {
         if (copy[class] > UCT_PREDREG_MEASURE_HOT_NSEC) {
             return (class * UCS_REUSE_STEP) + 1;

@@ -93,25 +93,20 @@ void uct_predreg_count_heated(void)
     ucs_relaxed_add(&heated, 1);
 }
 
-static uint64_t value_of(const _Atomic(uint64_t) *counter)
-{
-    return ucs_relaxed_load(counter);
-}
-
 void uct_predreg_count_sends(ucs_rcache_pred_snapshot_t *snapshot)
 {
     const uct_predreg_sender_t *sender;
 
     snapshot->eager_sends       = 0;
-    snapshot->eager_hot         = value_of(&late_hot);
-    snapshot->eager_bytes_saved = value_of(&late_bytes);
-    snapshot->eager_buffers_hot = value_of(&heated);
+    snapshot->eager_hot         = ucs_relaxed_load(&late_hot);
+    snapshot->eager_bytes_saved = ucs_relaxed_load(&late_bytes);
+    snapshot->eager_buffers_hot = ucs_relaxed_load(&heated);
 
     ucs_mutex_lock(&lock);
     for (sender = senders; sender != NULL; sender = sender->next) {
-        snapshot->eager_sends       += value_of(&sender->sends);
-        snapshot->eager_hot         += value_of(&sender->hot);
-        snapshot->eager_bytes_saved += value_of(&sender->bytes_saved);
+        snapshot->eager_sends       += ucs_relaxed_load(&sender->sends);
+        snapshot->eager_hot         += ucs_relaxed_load(&sender->hot);
+        snapshot->eager_bytes_saved += ucs_relaxed_load(&sender->bytes_saved);
     }
     ucs_mutex_unlock(&lock);
 }

@@ -372,11 +372,6 @@ core_seat(void *arg, uint64_t demand, ucs_rcache_pred_seat_t *seat)
     uct_predreg_seat(core->thread, demand, seat);
 }
 
-static void core_publish(void *arg)
-{
-    uct_predreg_publish(arg);
-}
-
 const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .now       = ucs_rcache_pred_thread_now,
     .wait      = core_wait,
@@ -387,5 +382,5 @@ const ucs_rcache_pred_ops_t uct_predreg_pred_ops = {
     .enter     = domain_enter,
     .leave     = domain_leave,
     .seat      = core_seat,
-    .publish   = core_publish
+    .publish   = uct_predreg_publish
 };

@@ -50,20 +50,10 @@ static void begin(uct_predreg_core_t *core)
     uct_predreg_core_unlock(core);
 }
 
-static int is_set(_Atomic(int) *flag)
-{
-    return ucs_relaxed_load(flag);
-}
-
-static void set(_Atomic(int) *flag, int value)
-{
-    ucs_relaxed_store(flag, value);
-}
-
 /* Whether UCP would copy the data of a send even if the buffer was kept registered */
 static int is_copied(const ucp_request_param_t *param)
 {
-    return !is_set(&has_messages) ||
+    return !ucs_relaxed_load(&has_messages) ||
            uct_predreg_eager_wants_fast_cmpl(param);
 }
 
@@ -73,8 +63,8 @@ send_counted(uct_predreg_sender_t **sender_p, ucp_ep_h ep, const void *buffer,
              uct_predreg_send_t *send)
 {
     if (uct_predreg_eager_is_plain(param)) {
-        if (ucs_unlikely(!is_set(&is_begun))) {
-            set(&is_begun, 1);
+        if (ucs_unlikely(!ucs_relaxed_load(&is_begun))) {
+            ucs_relaxed_store(&is_begun, 1);
             begin(counting);
         }
         ucs_reuse_tally_note(&tally, buffer, length, is_copied(param));
@@ -91,7 +81,7 @@ static void making_counted(const uct_predreg_real_t *real,
                            uct_predreg_making_t *making)
 {
     if (uct_predreg_eager_has_messages(params)) {
-        set(&has_messages, 1);
+        ucs_relaxed_store(&has_messages, 1);
     }
 
     if (is_eager) {
@@ -123,7 +113,7 @@ static void worker_made_counted(ucp_context_h context, ucp_worker_h worker)
         inner.worker_made(context, worker);
     }
 
-    if ((worker == NULL) || (real == NULL) || !is_set(&has_messages) ||
+    if ((worker == NULL) || (real == NULL) || !ucs_relaxed_load(&has_messages) ||
         atomic_flag_test_and_set_explicit(&is_measured, memory_order_relaxed)) {
         return;
     }
@@ -180,9 +170,9 @@ static void fork_child(uct_predreg_core_t *core)
 {
     /* Before the first send nothing was written to the tally: a reset would only make the
      * kernel allocate its pages */
-    if ((counting != NULL) && is_set(&is_begun)) {
+    if ((counting != NULL) && ucs_relaxed_load(&is_begun)) {
         ucs_reuse_tally_reset(&tally);
-        set(&is_begun, 0);
+        ucs_relaxed_store(&is_begun, 0);
     }
 }
 

@@ -40,11 +40,6 @@ static uint64_t elapsed(uint64_t begin)
     return (end > begin) ? (end - begin) : 0;
 }
 
-static watched_t *find(uct_predreg_domain_t *domain, uct_mem_h memh)
-{
-    return ucs_map_find(&domain->owners, memh);
-}
-
 /* Note the end of a use with the handle. @return 0 if the use has no note, since there
  * was no memory when it began: its end is not recorded either. */
 static int use_forget(uct_predreg_domain_t *domain, uct_mem_h memh)
@@ -52,7 +47,7 @@ static int use_forget(uct_predreg_domain_t *domain, uct_mem_h memh)
     watched_t *watched;
 
     uct_predreg_core_lock(domain->core);
-    watched = find(domain, memh);
+    watched = ucs_map_find(&domain->owners, memh);
     if ((watched != NULL) && (--watched->uses == 0)) {
         uct_predreg_disown(domain, memh);
         free(watched);
@@ -112,7 +107,7 @@ static int use_remember(uct_predreg_domain_t *domain, uct_mem_h memh)
     watched_t *watched;
 
     uct_predreg_core_lock(domain->core);
-    watched = find(domain, memh);
+    watched = ucs_map_find(&domain->owners, memh);
     if (watched == NULL) {
         watched = watched_new(domain, memh);
     }

@@ -112,8 +112,9 @@ static void collect(void *arg, ucs_rcache_pred_live_state_t *state)
             sizeof(state->command) - 1);
 }
 
-void uct_predreg_publish(uct_predreg_core_t *core)
+void uct_predreg_publish(void *arg)
 {
+    uct_predreg_core_t *core = arg;
     /* Acquire: pairs with the release in uct_predreg_live_start() */
     ucs_rcache_pred_live_t *live =
             atomic_load_explicit(&core->live, memory_order_acquire);

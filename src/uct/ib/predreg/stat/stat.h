@@ -63,8 +63,9 @@ void uct_predreg_live_stop(uct_predreg_core_t *core);
 void uct_predreg_live_reset(uct_predreg_core_t *core);
 
 /** Show the present values of the counters to other processes. Any thread may call the
- *  function, which waits for nobody. */
-void uct_predreg_publish(uct_predreg_core_t *core);
+ *  function, which waits for nobody. @a core: an uct_predreg_core_t, as an argument of the
+ *  caches that publish. */
+void uct_predreg_publish(void *core);
 
 
 /*
