@@ -8,10 +8,10 @@
 #define UCP_WIN_STATE_H_
 
 #include "key.h"
+#include "preload.h"
 
 #include <ucp/firehose/access/way.h>
 #include <ucs/base/map.h>
-#include <uct/ib/predreg/core/windows.h>
 
 /** @file state.h
  *

@@ -54,7 +54,7 @@ BEGIN_C_DECLS
 #define UCT_PREDREG_SEND_MAX 8192
 
 
-struct predreg_windows;     /* See core/windows.h, as the next one */
+struct predreg_windows;     /* See ucp/windows/preload.h, as the next one */
 struct predreg_windows_env;
 
 /** Facts about a context of UCP in the making. */

@@ -6,11 +6,11 @@
 
 #include "firehose.h"
 
+#include <ucp/windows/preload.h>
 #include <ucs/base/align.h>
 #include <ucs/rcache_pred/predict/policy.h>
 #include <uct/ib/predreg/core/job.h>
 #include <uct/ib/predreg/core/state.h>
-#include <uct/ib/predreg/core/windows.h>
 #include <uct/ib/predreg/md/md.h>
 
 #include <ucs/debug/log_def.h>

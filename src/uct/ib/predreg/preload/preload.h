@@ -10,7 +10,7 @@
 #include "callers.h"
 #include "state.h"
 
-#include <uct/ib/predreg/core/windows.h>
+#include <ucp/windows/preload.h>
 
 #include <ucs/sys/compiler_def.h>
 

@@ -7,9 +7,9 @@
 #ifndef UCT_PREDREG_PRELOAD_STATE_H_
 #define UCT_PREDREG_PRELOAD_STATE_H_
 
+#include <ucp/windows/preload.h>
 #include <ucs/base/relaxed.h>
 #include <uct/ib/predreg/core/hooks.h>
-#include <uct/ib/predreg/core/windows.h>
 
 #include <ucs/sys/compiler_def.h>
 

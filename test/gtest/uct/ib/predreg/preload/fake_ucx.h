@@ -7,9 +7,9 @@
 #ifndef PREDREG_GTEST_FAKE_UCX_H_
 #define PREDREG_GTEST_FAKE_UCX_H_
 
+#include <ucp/windows/preload.h>
 #include <uct/ib/predreg/compat/ucx_api.h>
 #include <uct/ib/predreg/core/hooks.h>
-#include <uct/ib/predreg/core/windows.h>
 
 BEGIN_C_DECLS
 

@@ -4,8 +4,8 @@
  * See file LICENSE for terms.
  */
 
-#ifndef UCT_PREDREG_WINDOWS_H_
-#define UCT_PREDREG_WINDOWS_H_
+#ifndef UCP_WINDOWS_PRELOAD_H_
+#define UCP_WINDOWS_PRELOAD_H_
 
 #include <ucp/api/ucp.h>
 #include <ucp/api/ucp_compat.h>
@@ -14,7 +14,7 @@
 
 BEGIN_C_DECLS
 
-/** @file core/windows.h
+/** @file windows/preload.h
  *
  * The interface between libuct_predreg.so and libucp_windows.so. Where
  * UCX_RCACHE_PRED_WINDOWS=firehose, the core loads the second library, and operations on
