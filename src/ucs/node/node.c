@@ -118,7 +118,7 @@ int ucs_rcache_pred_node_reserve(ucs_rcache_pred_node_t *node, uint64_t bytes,
         }
     }
 
-    return (pred_node_reap_some(node) > 0) &&
+    return (pred_node_reap(node, PRED_NODE_REAP_SOME) > 0) &&
            try_reserve(node, bytes, regions);
 }
 

@@ -257,7 +257,7 @@ struct ucs_rcache_pred_node {
     uint16_t                      cores[CPU_SETSIZE]; /**< See cpus.h */
     uint64_t                      joined;    /**< CLOCK_MONOTONIC, ns */
 
-    /** Index of the slot at which pred_node_reap_some() goes on. Any thread adds to the
+    /** Index of the slot at which pred_node_reap() goes on. Any thread adds to the
      *  index; relaxed: going on anywhere is right */
     _Atomic(unsigned)              reap_hand;
     /** This process's part of shm->asks. Written by any thread that asks, before
@@ -293,16 +293,14 @@ void pred_slot_set_cpus(_Atomic(uint64_t) *words, const cpu_set_t *cpus);
 /** Read a set of processors from a field of a slot. */
 void pred_slot_get_cpus(const _Atomic(uint64_t) *words, cpu_set_t *cpus);
 
-/**
- * Look at all slots, and take back the slots of dead processes, with their shares.
- *
- * @return how many slots were taken back.
- */
-unsigned pred_node_reap(ucs_rcache_pred_node_t *node);
+/** How many slots a process looks at before it is refused. Each takes a system
+ *  call of 0.3 us. Where there are more slots, a later refusal finds the dead
+ *  process, or an update does, which looks at all slots. */
+#define PRED_NODE_REAP_SOME 16
 
-/** As @ref pred_node_reap, but look at 16 slots only, with each call at the next 16:
- *  for a process that is about to be refused. */
-unsigned pred_node_reap_some(ucs_rcache_pred_node_t *node);
+/** Look at @a max slots at most, from the slot after the last look on, and take back the
+ *  slots of dead processes, with their shares. @return how many slots were taken back. */
+unsigned pred_node_reap(ucs_rcache_pred_node_t *node, unsigned max);
 
 
 /* watch.c: who has which processor. One process at a time looks for all, and writes the

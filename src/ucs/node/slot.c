@@ -22,11 +22,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How many slots a process looks at before it is refused. Each takes a system
- * call of 0.3 us. Where there are more slots, a later refusal finds the dead
- * process, or an update does, which looks at all slots */
-#define REAP_SOME 16
-
 
 ucs_status_t ucs_rcache_pred_procstat_parse(const char *line,
                                             ucs_rcache_pred_procstat_t *stat)
@@ -195,9 +190,7 @@ static int slot_reap(ucs_rcache_pred_node_t *node,
     return 1;
 }
 
-/* Look at @a max slots at most, from the slot after the last look on, and take back the
- * slots of dead processes. @return how many slots were taken back */
-static unsigned reap(ucs_rcache_pred_node_t *node, unsigned max)
+unsigned pred_node_reap(ucs_rcache_pred_node_t *node, unsigned max)
 {
     unsigned num_used = pred_node_num_used(node);
     unsigned some     = ucs_min(num_used, max);
@@ -210,16 +203,6 @@ static unsigned reap(ucs_rcache_pred_node_t *node, unsigned max)
     }
 
     return count;
-}
-
-unsigned pred_node_reap(ucs_rcache_pred_node_t *node)
-{
-    return reap(node, UCS_RCACHE_PRED_NODE_SLOTS);
-}
-
-unsigned pred_node_reap_some(ucs_rcache_pred_node_t *node)
-{
-    return reap(node, REAP_SOME);
 }
 
 /* Become the owner of a slot. @return 0 if the slot has another owner. */
@@ -244,7 +227,7 @@ ucs_status_t pred_slot_take_any(ucs_rcache_pred_node_t *node)
 {
     unsigned i;
 
-    pred_node_reap(node);
+    pred_node_reap(node, UCS_RCACHE_PRED_NODE_SLOTS);
     for (i = 0; i < UCS_RCACHE_PRED_NODE_SLOTS; ++i) {
         if (slot_take(node, i)) {
             node->slot = &node->shm->slots[i];

@@ -295,7 +295,7 @@ void pred_node_watch(ucs_rcache_pred_node_t *node, uint64_t now)
     }
 
     begin = ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    pred_node_reap(node);
+    pred_node_reap(node, UCS_RCACHE_PRED_NODE_SLOTS);
     look_at_all(node, ((last == 0) || (now < last)) ? 0 : (now - last));
     ucs_relaxed_store(&node->shm->watch.cost,
                   ucs_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin);

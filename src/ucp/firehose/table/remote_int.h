@@ -145,11 +145,6 @@ void ucp_fh_request_roll_back(ucp_fh_request_t *request);
  *  the other request rolls back. */
 void ucp_fh_request_hold(ucp_fh_request_t *request, ucp_fh_entry_t *entry);
 
-/** A waiting request has all its entries: make the uncommitted ones pending, for the next
- *  message to the peer. The request becomes active, or granted if none of its entries is
- *  pending. */
-void ucp_fh_request_commit(ucp_fh_request_t *request);
-
 /** Let an active request wait for its next pending bucket, or grant it if no bucket is
  *  pending. */
 void ucp_fh_request_advance(ucp_fh_request_t *request);

@@ -51,7 +51,10 @@ void ucp_fh_request_hold(ucp_fh_request_t *request, ucp_fh_entry_t *entry)
     ucp_fh_entry_hold(entry);
 }
 
-void ucp_fh_request_commit(ucp_fh_request_t *request)
+/* A waiting request has all its entries: make the uncommitted ones pending, for the next
+ * message to the peer. The request becomes active, or granted if none of its entries is
+ * pending */
+static void commit(ucp_fh_request_t *request)
 {
     ucp_fh_peer_t *peer = request->peer;
 
@@ -231,7 +234,7 @@ static ucs_status_t try_once(ucp_fh_request_t *request)
         return UCS_INPROGRESS;
     }
 
-    ucp_fh_request_commit(request);
+    commit(request);
     return UCS_OK;
 }
 

@@ -162,7 +162,7 @@ TEST_F(test_thread, start_may_fail)
     }
     EXPECT_EQ(0u, ucs_rcache_pred_thread_cpu_time(m_thread));
 
-    /* This is what the caller does then, see uct_predreg_helper_start() */
+    /* This is what the caller does then, see helper_start() in md/open.c */
     destroy();
     ASSERT_EQ(UCS_OK, ucs_rcache_pred_create(&m_params, &m_pred));
     test_thread_fail();

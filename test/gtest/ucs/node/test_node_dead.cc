@@ -39,7 +39,7 @@ TEST_F(test_node_dead, living_processes_keep_their_shares)
     auto a = join(), b = join();
 
     reserve(b, 500);
-    EXPECT_EQ(0u, pred_node_reap(a));
+    EXPECT_EQ(0u, pred_node_reap(a, UCS_RCACHE_PRED_NODE_SLOTS));
     expect_totals(a, 500, 1, 2);
 }
 
@@ -58,7 +58,7 @@ TEST_F(test_node_dead, all_dead_are_found)
         test_node_set_owner(a, i, m_gone);
         a->shm->slots[i].bytes = 10;
     }
-    EXPECT_EQ(4u, pred_node_reap(a));
+    EXPECT_EQ(4u, pred_node_reap(a, UCS_RCACHE_PRED_NODE_SLOTS));
     expect_totals(a, 0, 0, 2);
 }
 
@@ -71,7 +71,7 @@ TEST_F(test_node_dead, who_died_clearing_a_slot_is_cleared_away)
     test_node_set_owner(a, 1, m_gone);
     a->shm->slots[1].bytes = 300;
     test_node_set_owner(a, 2, m_gone + 1);
-    EXPECT_EQ(2u, pred_node_reap(a));
+    EXPECT_EQ(2u, pred_node_reap(a, UCS_RCACHE_PRED_NODE_SLOTS));
     EXPECT_TRUE(test_node_is_clear(a, 1));
     EXPECT_TRUE(test_node_is_clear(a, 2));
 }
@@ -83,7 +83,7 @@ TEST_F(test_node_dead, slot_that_is_being_cleared_counts_until_it_is_free)
     /* A living process has just put itself in the place of a dead one */
     test_node_set_owner(a, 1, a->self);
     a->shm->slots[1].bytes = 300;
-    EXPECT_EQ(0u, pred_node_reap(a));
+    EXPECT_EQ(0u, pred_node_reap(a, UCS_RCACHE_PRED_NODE_SLOTS));
     EXPECT_FALSE(reserve(a, BOUND - 299));
     EXPECT_TRUE(reserve(a, BOUND - 300));
     EXPECT_NE(1u, test_node_slot(join()));
@@ -109,7 +109,7 @@ TEST_F(test_node_dead, several_who_clear_at_once_clear_each_slot_once)
             for (++ready; ready < 4;) {
                 sched_yield();
             }
-            cleared += pred_node_reap(m_nodes[i]);
+            cleared += pred_node_reap(m_nodes[i], UCS_RCACHE_PRED_NODE_SLOTS);
         });
     }
     for (auto &thread : threads) {
@@ -136,7 +136,7 @@ TEST_F(test_node_dead, who_runs_another_program_keeps_its_share_until_it_joins)
     ASSERT_TRUE(reserve(before, 300));
     /* The sign of life is gone, but the process is not */
     pred_node_close(before);
-    EXPECT_EQ(0u, pred_node_reap(a));
+    EXPECT_EQ(0u, pred_node_reap(a, UCS_RCACHE_PRED_NODE_SLOTS));
     expect_totals(a, 300, 1, 2);
 
     /* It joins again */

@@ -188,7 +188,7 @@ TEST_F(test_node_many, processes_keep_the_bound_while_others_are_killed)
     release(node, MOST);
     EXPECT_TRUE(reserve(node, BOUND)) << "something of the killed is left";
     /* Dead processes that had nothing were in nobody's way until now */
-    pred_node_reap(node);
+    pred_node_reap(node, UCS_RCACHE_PRED_NODE_SLOTS);
     expect_totals(node, BOUND, 1, 1);
 }
 
@@ -212,7 +212,7 @@ TEST_F(test_node_many, share_of_a_killed_process_is_there_at_the_next_reserve)
         victim.kill_only();
         ASSERT_TRUE(reserve(node, BOUND)) << "round " << i;
         /* The process may have had nothing when it was killed */
-        pred_node_reap(node);
+        pred_node_reap(node, UCS_RCACHE_PRED_NODE_SLOTS);
         expect_totals(node, BOUND, 1, 1);
         release(node, BOUND);
     }
@@ -334,7 +334,7 @@ TEST_F(test_node_heirs, share_stays_as_long_as_one_of_them_lives)
     start(false);
     m_parent[0].kill_and_reap();
     EXPECT_FALSE(reserve(node, 1));
-    EXPECT_EQ(0u, pred_node_reap(node));
+    EXPECT_EQ(0u, pred_node_reap(node, UCS_RCACHE_PRED_NODE_SLOTS));
     expect_totals(node, BOUND, 1, 2);
 
     kill(*m_heir, SIGKILL);

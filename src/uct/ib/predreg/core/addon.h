@@ -130,10 +130,6 @@ struct uct_predreg_addon {
         } \
     } while (0)
 
-/** @return which changes of memory any of the add-ons is to be told of,
- *  UCT_PREDREG_NEEDS_*. */
-unsigned uct_predreg_addons_need(const uct_predreg_core_t *core);
-
 /** Call give_way() of one add-on after the other until one of them has made room. @return
  *  0 if none has. */
 int uct_predreg_addons_give_way(uct_predreg_core_t *core);

@@ -20,7 +20,9 @@
 #define MAPPED_PRIORITY 1000
 
 
-unsigned uct_predreg_addons_need(const uct_predreg_core_t *core)
+/* @return which changes of memory any of the add-ons is to be told of,
+ * UCT_PREDREG_NEEDS_* */
+static unsigned addons_need(const uct_predreg_core_t *core)
 {
     const uct_predreg_addon_t *const *addon;
     unsigned needs = 0;
@@ -74,7 +76,7 @@ out:
 
 ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
 {
-    unsigned needs = uct_predreg_addons_need(core);
+    unsigned needs = addons_need(core);
     ucs_status_t status;
 
     if ((core->knobs.policy == UCS_RCACHE_PRED_POLICY_LEAVE_PINNED) && (needs == 0)) {

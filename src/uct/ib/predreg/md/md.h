@@ -97,14 +97,6 @@ uct_predreg_unknown_mem_dereg(uct_predreg_core_t *core, uct_md_h md,
  *  whether memory is managed: the cache exists. Any thread; may take core.lock. */
 int uct_predreg_is_managing(uct_predreg_core_t *core);
 
-/**
- * Under prediction, join the processes of the node before the process opens its first
- * domain, and start the helper thread, unless it runs or the user leaves the helper's
- * work to UCP's progress. If the thread cannot start, memory is registered on demand. To
- * be called under core.lock, when the cache exists.
- */
-void uct_predreg_helper_start(uct_predreg_core_t *core);
-
 
 /*
  * The next two functions switch UCX's own registration caches off while the library

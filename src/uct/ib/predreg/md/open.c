@@ -81,7 +81,11 @@ static ucs_rcache_pred_time_t poll_cache(void *pred)
     return ucs_rcache_pred_poll(pred);
 }
 
-void uct_predreg_helper_start(uct_predreg_core_t *core)
+/* Under prediction, join the processes of the node before the process opens its first
+ * domain, and start the helper thread, unless it runs or the user leaves the helper's
+ * work to UCP's progress. If the thread cannot start, memory is registered on demand. To
+ * be called under core.lock, when the cache exists */
+static void helper_start(uct_predreg_core_t *core)
 {
     ucs_status_t status;
 
@@ -141,7 +145,7 @@ static void domain_add(uct_predreg_core_t *core, uct_md_h md, const char *name,
     uct_predreg_settings_of(core->settings, core->num_settings,
                             facts->component, &domain->settings);
     if (core->pred != NULL) {
-        uct_predreg_helper_start(core);
+        helper_start(core);
         status = ucs_rcache_pred_domain_create(core->pred, name, domain,
                                                &domain->cache);
         if (status != UCS_OK) {
