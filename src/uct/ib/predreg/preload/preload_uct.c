@@ -82,52 +82,34 @@ PREDREG_EXPORT void uct_md_close(uct_md_h md)
     PREDREG_REAL(ucx, uct_md_close)(md);
 }
 
-PREDREG_EXPORT ucs_status_t uct_md_query(uct_md_h md, uct_md_attr_t *md_attr)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
-    ucs_status_t status;
-
-    status = PREDREG_REAL(ucx, uct_md_query)(md, md_attr);
-    if ((status == UCS_OK) && (hooks != NULL)) {
-        hooks->md_query(md, md_attr);
+/* Define an overriding function that calls what it overrides, and tells the core of the
+ * result by a hook */
+#define TELL(_name, _params, _args, _hook) \
+    PREDREG_EXPORT ucs_status_t _name _params \
+    { \
+        unsigned ucx                     = predreg_ucx(PREDREG_CALLER); \
+        const uct_predreg_hooks_t *hooks = predreg_hooks(ucx); \
+        ucs_status_t status; \
+        \
+        status = PREDREG_REAL(ucx, _name) _args; \
+        if ((status == UCS_OK) && (hooks != NULL)) { \
+            hooks->_hook; \
+        } \
+        \
+        return status; \
     }
 
-    return status;
-}
+TELL(uct_md_query, (uct_md_h md, uct_md_attr_t *md_attr), (md, md_attr),
+     md_query(md, md_attr))
 
-PREDREG_EXPORT ucs_status_t
-uct_md_query_v2(uct_md_h md, uct_md_attr_v2_t *md_attr)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
-    ucs_status_t status;
+TELL(uct_md_query_v2, (uct_md_h md, uct_md_attr_v2_t *md_attr), (md, md_attr),
+     md_query_v2(md, md_attr))
 
-    status = PREDREG_REAL(ucx, uct_md_query_v2)(md, md_attr);
-    if ((status == UCS_OK) && (hooks != NULL)) {
-        hooks->md_query_v2(md, md_attr);
-    }
-
-    return status;
-}
-
-PREDREG_EXPORT ucs_status_t
-uct_iface_open(uct_md_h md, uct_worker_h worker,
-               const uct_iface_params_t *params,
-               const uct_iface_config_t *config, uct_iface_h *iface_p)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = predreg_hooks(ucx);
-    ucs_status_t status;
-
-    status = PREDREG_REAL(ucx, uct_iface_open)(md, worker, params, config,
-                                               iface_p);
-    if ((status == UCS_OK) && (hooks != NULL)) {
-        hooks->iface_opened(md, worker, *iface_p);
-    }
-
-    return status;
-}
+TELL(uct_iface_open,
+     (uct_md_h md, uct_worker_h worker, const uct_iface_params_t *params,
+      const uct_iface_config_t *config, uct_iface_h *iface_p),
+     (md, worker, params, config, iface_p),
+     iface_opened(md, worker, *iface_p))
 
 PREDREG_EXPORT ucs_status_t
 uct_iface_query(uct_iface_h iface, uct_iface_attr_t *iface_attr)
@@ -412,17 +394,6 @@ uct_md_mkey_pack_v2(uct_md_h md, uct_mem_h memh, uintptr_t arg2, uintptr_t arg3,
     return hooks->mkey_pack_v2(md, memh, args, predreg_is_ucp(PREDREG_CALLER));
 }
 
-PREDREG_EXPORT ucs_status_t
-uct_md_mem_attach(uct_md_h md, const void *mkey_buffer,
-                  uct_md_mem_attach_params_t *params, uct_mem_h *memh_p)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = enter(ucx, md);
-
-    return leave(hooks, md, PREDREG_REAL(ucx, uct_md_mem_attach)(md, mkey_buffer, params,
-                                                                 memh_p));
-}
-
 /* Note memory that UCX allocates, and then registers with one domain after the other */
 PREDREG_EXPORT ucs_status_t
 uct_mem_alloc(size_t length, const uct_alloc_method_t *methods,
@@ -446,27 +417,30 @@ PREDREG_EXPORT ucs_status_t uct_mem_free(const uct_allocated_memory_t *mem)
     return PREDREG_REAL(ucx, uct_mem_free)(mem);
 }
 
-/* A domain with memory of its own registers the memory inside of UCX, so the function
- * enters the domain. uct_mem_alloc() enters no domain: UCX may map memory instead, and no
- * thread waits for a mapping while it is in a domain. */
-PREDREG_EXPORT ucs_status_t
-uct_md_mem_alloc(uct_md_h md, uintptr_t arg1, uintptr_t arg2, uintptr_t arg3,
-                 uintptr_t arg4, uintptr_t arg5, uintptr_t arg6, uintptr_t arg7)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = enter(ucx, md);
+/* Define an overriding function that enters a domain. A domain with memory of its own
+ * registers the memory inside of UCX, so the functions for that enter the domain.
+ * uct_mem_alloc() enters no domain: UCX may map memory instead, and no thread waits for a
+ * mapping while it is in a domain. */
+#define ENTER(_name, _params, _args) \
+    PREDREG_EXPORT ucs_status_t _name _params \
+    { \
+        unsigned ucx                     = predreg_ucx(PREDREG_CALLER); \
+        const uct_predreg_hooks_t *hooks = enter(ucx, md); \
+        \
+        return leave(hooks, md, PREDREG_REAL(ucx, _name) _args); \
+    }
 
-    return leave(hooks, md, PREDREG_REAL(ucx, uct_md_mem_alloc)(md, arg1, arg2, arg3, arg4,
-                                                                arg5, arg6, arg7));
-}
+ENTER(uct_md_mem_attach,
+      (uct_md_h md, const void *mkey_buffer, uct_md_mem_attach_params_t *params,
+       uct_mem_h *memh_p),
+      (md, mkey_buffer, params, memh_p))
 
-PREDREG_EXPORT ucs_status_t uct_md_mem_free(uct_md_h md, uct_mem_h memh)
-{
-    unsigned ucx                     = predreg_ucx(PREDREG_CALLER);
-    const uct_predreg_hooks_t *hooks = enter(ucx, md);
+ENTER(uct_md_mem_alloc,
+      (uct_md_h md, uintptr_t arg1, uintptr_t arg2, uintptr_t arg3, uintptr_t arg4,
+       uintptr_t arg5, uintptr_t arg6, uintptr_t arg7),
+      (md, arg1, arg2, arg3, arg4, arg5, arg6, arg7))
 
-    return leave(hooks, md, PREDREG_REAL(ucx, uct_md_mem_free)(md, memh));
-}
+ENTER(uct_md_mem_free, (uct_md_h md, uct_mem_h memh), (md, memh))
 
 
 /*
