@@ -439,15 +439,15 @@ static void fork_child(uct_predreg_core_t *core)
 static void count(uct_predreg_core_t *core, ucs_rcache_pred_snapshot_t *snapshot)
 {
     uct_predreg_arena_t *arena = get_arena();
-    uct_predreg_arena_stats_t stats;
+    ucs_arena_stats_t stats;
 
     if (arena != NULL) {
-        uct_predreg_arena_get_stats(arena, &stats);
+        ucs_arena_stats_get(arena->served.arena, &stats);
         snapshot->arena_answered  = stats.answered;
         snapshot->arena_committed = stats.committed;
         snapshot->arena_live      = stats.live;
-        snapshot->arena_refused   = stats.refused;
-        snapshot->arena_zero      = stats.zero_time;
+        snapshot->arena_refused   = stats.refused + stats.too_large;
+        snapshot->arena_zero      = ucs_relaxed_load(&arena->zero_time);
     }
 }
 

@@ -395,16 +395,3 @@ int uct_predreg_arena_give_way(uct_predreg_arena_t *arena)
     return ucs_arena_shrink(arena->served.arena, 1,
                             uct_predreg_served_time(&arena->served)) > 0;
 }
-
-void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
-                                 uct_predreg_arena_stats_t *stats)
-{
-    ucs_arena_stats_t inner;
-
-    ucs_arena_stats_get(arena->served.arena, &inner);
-    stats->answered  = inner.answered;
-    stats->committed = inner.committed;
-    stats->live      = inner.live;
-    stats->refused   = inner.refused + inner.too_large;
-    stats->zero_time = ucs_relaxed_load(&arena->zero_time);
-}

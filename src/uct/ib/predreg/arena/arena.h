@@ -63,17 +63,6 @@ typedef struct uct_predreg_arena_params {
 } uct_predreg_arena_params_t;
 
 
-/** Numbers of an arena for the summary, bytes if nothing else is said. */
-typedef struct uct_predreg_arena_stats {
-    uint64_t answered;  /**< Uses that were answered, number */
-    uint64_t committed; /**< Slabs with memory */
-    uint64_t live;      /**< Memory that the program has now */
-    uint64_t refused;   /**< Mappings that found no room, or are longer than a slab,
-                             number */
-    uint64_t zero_time; /**< Time for filling memory with zeros, ns */
-} uct_predreg_arena_stats_t;
-
-
 typedef struct uct_predreg_arena {
     uct_predreg_served_t     served;
     uct_predreg_arena_regs_t regs;
@@ -94,7 +83,8 @@ typedef struct uct_predreg_arena {
                                               come to the arena. Written by any thread,
                                               relaxed: nothing is read through
                                               it */
-    _Atomic(uint64_t)         zero_time;  /**< See the statistics. Relaxed */
+    _Atomic(uint64_t)         zero_time;  /**< Time for filling memory with zeros, ns.
+                                               Relaxed */
     ucs_rcache_pred_pressure_t pressure; /**< Used by the helper alone, as the next one */
     ucs_rcache_pred_time_t   look_at;    /**< When the helper looks again whether memory
                                               is short, and shows the statistics */
@@ -130,10 +120,6 @@ int uct_predreg_arena_add(uct_predreg_arena_t *arena, void *domain);
 /** Deregister at least one slab whose registration nobody uses, to make room within the
  *  bounds. May wait for a registration. @return 0 if there is no such slab. */
 int uct_predreg_arena_give_way(uct_predreg_arena_t *arena);
-
-/** Get the present numbers of the arena. Any thread, but not in memory hooks. */
-void uct_predreg_arena_get_stats(uct_predreg_arena_t *arena,
-                                 uct_predreg_arena_stats_t *stats);
 
 /** A use was not answered, since its memory is not registered in the arena. If the memory
  *  is in a plain slab, which has memory and no registration, have the helper register the
