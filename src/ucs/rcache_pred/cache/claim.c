@@ -20,11 +20,11 @@
 #define MAX_STALE 64
 
 
-/* Make a new region for a use. Under lock, which is released for a while if the
- * table has no room. */
-static ucs_status_t new_region(pred_use_t *use)
+ucs_rcache_pred_region_t *
+pred_new_region(ucs_rcache_pred_domain_t *domain,
+                const ucs_rcache_pred_range_t *range)
 {
-    ucs_rcache_pred_t *pred = use->domain->pred;
+    ucs_rcache_pred_t *pred = domain->pred;
     ucs_rcache_pred_room_t room;
     ucs_status_t status;
 
@@ -34,7 +34,7 @@ static ucs_status_t new_region(pred_use_t *use)
         status = ucs_rcache_pred_room_alloc(&room);
         pred_lock(pred);
         if (status != UCS_OK) {
-            return status;
+            return NULL;
         }
 
         ucs_rcache_pred_room_give(&pred->table, &room);
@@ -43,14 +43,8 @@ static ucs_status_t new_region(pred_use_t *use)
         pred_lock(pred);
     }
 
-    use->is_new = 1;
-    use->region = ucs_rcache_pred_region_new(&pred->table, use->domain,
-                                             use->range.start,
-                                             ucs_rcache_pred_range_length(
-                                                     &use->range));
-    pred->stats.forgotten += ucs_rcache_pred_forgotten_return(
-            &pred->forgotten, use->range.start);
-    return UCS_OK;
+    return ucs_rcache_pred_region_new(&pred->table, domain, range->start,
+                                      ucs_rcache_pred_range_length(range));
 }
 
 /* @return what to register for a use of a region: the range of the use, or together with
@@ -84,16 +78,19 @@ ucs_status_t pred_claim(pred_use_t *use, pred_handle_t *old)
     ucs_rcache_pred_range_t range = use->range;
     unsigned access               = use->access;
     ucs_rcache_pred_range_t joint;
-    ucs_status_t status;
 
     old->memh  = NULL;
     use->again = !pred_is_on_demand(pred) &&
                  pred_is_slice_known(use->domain, &use->range);
     if (use->region == NULL) {
-        status = new_region(use);
-        if (status != UCS_OK) {
-            return status;
+        use->region = pred_new_region(use->domain, &use->range);
+        if (use->region == NULL) {
+            return UCS_ERR_NO_MEMORY;
         }
+
+        use->is_new            = 1;
+        pred->stats.forgotten += ucs_rcache_pred_forgotten_return(
+                &pred->forgotten, use->range.start);
     } else if (use->region->extent.state == UCS_RCACHE_PRED_EXTENT_REGISTERED) {
         if (pred_range_never_fits(pred, &use->range)) {
             /* Leave the region registered: it may still serve shorter uses */
@@ -138,8 +135,8 @@ static ucs_status_t register_try(ucs_rcache_pred_t *pred,
 }
 
 /* Let a claimed region have no more memory and access than the use needs, after the
- * attempt to register more was refused. If a bound refused it, joined slices stay joined,
- * since there may be room the next time. Without the lock. */
+ * attempt to register more was refused. If no bound refused it, joined slices are parted:
+ * there may not be room for all of them, or not the same access. Without the lock. */
 static void claim_narrow(const pred_use_t *use, ucs_status_t status)
 {
     ucs_rcache_pred_extent_t *extent = &use->region->extent;
@@ -148,7 +145,7 @@ static void claim_narrow(const pred_use_t *use, ucs_status_t status)
     pred_lock(pred);
     extent->access = use->access;
     if (status != UCS_ERR_EXCEEDS_LIMIT) {
-        ucs_rcache_pred_extent_part(extent);
+        pred_part_slices(pred, use->region);
     }
     ucs_rcache_pred_extent_set_range(&pred->table, extent, &use->range);
     pred_unlock(pred);

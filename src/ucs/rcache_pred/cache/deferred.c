@@ -30,7 +30,8 @@
  * A range was unmapped that has bytes in common with the known range of an extent. The
  * known range counts, and not only the registered one, since the helper may register any
  * of it later. If the unmapped bytes are outside of the present registration, or of the
- * last one, the region stays good for uses of the rest: only its known range is cut.
+ * last one, the region stays good for uses of the rest: only its known range is cut. But
+ * the region of a burst goes as a whole: the rest of its slices may have another one.
  * Under lock.
  *
  * @return whether the extent has changed; 0: it was stale already.
@@ -43,14 +44,13 @@ static int extent_unmap(ucs_rcache_pred_t *pred,
         return 0;
     }
 
-    if (!ucs_rcache_pred_range_overlaps(&extent->range, unmapped)) {
+    if (!ucs_rcache_pred_range_overlaps(&extent->range, unmapped) &&
+        !ucs_rcache_pred_extent_is_burst(extent)) {
         ucs_rcache_pred_extent_cut(&pred->table, extent, unmapped);
         return 1;
     }
 
-    extent->stale = 1;
-    pred_unguard(pred, extent);
-    ucs_rcache_pred_region_clear(&pred->table, ucs_rcache_pred_region_of(extent));
+    pred_make_stale(pred, extent);
     ++pred->stats.unmapped;
     return 1;
 }

@@ -99,9 +99,26 @@ int pred_stands_for(const ucs_rcache_pred_extent_t *extent,
 {
     return ucs_rcache_pred_range_has(&extent->joined, range) &&
            (!ucs_rcache_pred_extent_is_merged(extent) ||
-            ((time < extent->joined_until) &&
+            ((time < extent->merged_until) &&
              (reg_time(extent->domain, &extent->joined) <=
               MERGED_TIMES * reg_time(extent->domain, range))));
+}
+
+void pred_part_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region)
+{
+    ucs_rcache_pred_extent_t *extent = NULL;
+    unsigned left                    = MAX_LOOKS;
+
+    if (region->num_joined == 0) {
+        return;
+    }
+
+    while ((extent = next_known(region->extent.domain, extent,
+                                &region->extent.joined, &left)) != NULL) {
+        extent->apart = 1;
+    }
+    pred_make_stale(pred, &region->extent);
+    pred_note_stale(pred);
 }
 
 /* Find an extent without uses that stands for slices, of which the range is one; or else

@@ -72,6 +72,11 @@ int pred_stands_for(const ucs_rcache_pred_extent_t *extent,
                     const ucs_rcache_pred_range_t *range,
                     ucs_rcache_pred_time_t time);
 
+/** If a region stands for a burst of slices, let each slice stand for itself again, and
+ *  let none of them be joined any more. The region becomes stale, and the helper clears it
+ *  away. Under lock. */
+void pred_part_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region);
+
 /** @return whether some extent was ever registered with all of a range, and the range was
  *          not unmapped since: leave-pinned would still have it registered. */
 int pred_is_slice_known(const ucs_rcache_pred_domain_t *domain,

@@ -574,6 +574,16 @@ pred_unguard(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent)
     }
 }
 
+/** Let no further use find an extent, and have it cleared away once it is not in use. The
+ *  caller calls pred_note_stale() afterwards. Under lock. */
+static inline void
+pred_make_stale(ucs_rcache_pred_t *pred, ucs_rcache_pred_extent_t *extent)
+{
+    extent->stale = 1;
+    pred_unguard(pred, extent);
+    ucs_rcache_pred_region_clear(&pred->table, ucs_rcache_pred_region_of(extent));
+}
+
 /** An attempt to register a claimed extent has failed. If the system has refused the
  *  memory though there was room, and the region was used before, the next registration is
  *  guarded from the end of its first use on: the system may refuse the memory again, and

@@ -106,6 +106,12 @@ typedef struct pred_use {
 } pred_use_t;
 
 
+/** Make a new region. Under lock, which is released for a while if the table has no room.
+ *  @return NULL if there is no memory for it. */
+ucs_rcache_pred_region_t *
+pred_new_region(ucs_rcache_pred_domain_t *domain,
+                const ucs_rcache_pred_range_t *range);
+
 /**
  * Put the region of a use, or a new region if it has none, into the state
  * REGISTERING. Under lock, which is released for a while if the table has no

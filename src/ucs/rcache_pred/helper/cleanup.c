@@ -11,6 +11,7 @@
 #include <ucs/rcache_pred/cache/lanes.h>
 #include <ucs/rcache_pred/table/dq.h>
 
+#include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>
 
 /*
@@ -54,6 +55,11 @@ int pred_reap_stale(ucs_rcache_pred_t *pred, unsigned steps)
         region = ucs_rcache_pred_region_of(
                 ucs_list_head(stale, ucs_rcache_pred_extent_t, stale_link));
         pred_unlock(pred);
+        if (region->num_joined > 0) {
+            ucs_debug("%s: the slices of the burst at %p are apart again",
+                      region->extent.domain->name, (void*)region->start);
+            pred_refund_on_use(pred, region); /* Its slices will be paid for anew */
+        }
         pred_region_deregister(pred, region);
         pred_forget_region(pred, region);
         pred_lock(pred);

@@ -97,13 +97,13 @@ static void region_keep(ucs_rcache_pred_t *pred,
                          region->forecast.expiry);
 }
 
-/* Keep a region that stands for slices while the burst of their uses goes on. @return
- * whether the burst goes on; if not, the caller decides about the region. */
+/* Keep the region of a burst while the burst goes on. Under lock. @return whether the
+ * burst goes on; if not, the caller decides about the region. */
 static int region_awaits_slices(ucs_rcache_pred_t *pred,
                                 ucs_rcache_pred_region_t *region,
                                 ucs_rcache_pred_time_t now)
 {
-    ucs_rcache_pred_time_t end = pred_burst_end(pred, region, now);
+    ucs_rcache_pred_time_t end = pred_burst_end(region, now);
 
     if (end == 0) {
         return 0;
@@ -197,9 +197,8 @@ static void decide(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
     } else if ((region->num_joined > 0) &&
                ucs_rcache_pred_trust_is_doubted(
                        pred_burst_trust(&region, &region->extent.joined, 1))) {
-        tell_and_unlock(pred, region, next, 0);
-        pred_region_deregister(pred, region);
         pred_part_slices(pred, region);
+        tell_and_unlock(pred, region, next, 0);
     } else {
         region_give_up(pred, region, next);
     }
@@ -243,12 +242,10 @@ ucs_status_t pred_region_decide(ucs_rcache_pred_t *pred,
     }
 
     pred_dequeue(pred, region);
-    if (region->num_joined > 0) {
+    if ((region->num_joined > 0) &&
+        region_awaits_slices(pred, region, next.now)) {
         pred_unlock(pred);
-        if (region_awaits_slices(pred, region, next.now)) {
-            return UCS_OK;
-        }
-        pred_lock(pred);
+        return UCS_OK;
     }
 
     look_ahead(pred, region, &next);
@@ -381,6 +378,11 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
      * registration counts as predicted, but late */
     pred_lock(pred);
     pred_dequeue(pred, region);
+    if ((status != UCS_OK) && !evicted) {
+        /* If the region stands for slices, let each stand for itself: there may be no room
+         * for all slices together, or not all of them allow the same access */
+        pred_part_slices(pred, region);
+    }
     pred_unlock(pred);
     if (status == UCS_OK) {
         if (evicted) {
@@ -392,10 +394,6 @@ void pred_process_rq_head(ucs_rcache_pred_t *pred)
                         region->forecast.period);
         pred_enqueue_awaited(pred, region, pred_now(pred),
                              region->forecast.expiry);
-    } else if (!evicted) {
-        /* If the region stands for slices, let it stand for itself alone: there may be no
-         * room for all slices together, or not all of them allow the same access */
-        pred_part_slices(pred, region);
     }
 }
 

@@ -95,11 +95,11 @@ int pred_region_follow(ucs_rcache_pred_t *pred,
 /* join.c
  *
  * Slices that touch each other and are used in one burst: segments of a
- * pipelined message, or faces in one array. The helper joins them: from then on the
- * region of one slice, the leader, stands for all of them. The leader is registered with
- * the memory of all slices, by the helper ahead of the burst or by the first use of the
- * burst, and deregistered after the burst. Uses of any of the slices are uses of the
- * leader.
+ * pipelined message, or faces in one array. The helper joins them: it makes a region of
+ * the burst, which is registered with the memory of all slices, by the helper ahead of
+ * the burst or by the first use of the burst, and deregistered after the burst. Uses of
+ * any of the slices are uses of that region, until it is stale: memory was unmapped, or
+ * the slices were parted (pred_part_slices()). Then uses find the regions of the slices.
  */
 
 /** @return whether a region can be joined and touches another region that can be, or is
@@ -111,7 +111,7 @@ int pred_may_join(const ucs_rcache_pred_t *pred,
 /**
  * Join a region, whose next use is predicted and which is not in use, with slices
  * around it, if that is a gain and there is budget to give all of them up now. Then all
- * slices are deregistered, and the leader is put on the registration queue.
+ * slices are deregistered, and the region of the burst is put on the registration queue.
  *
  * @return whether the region was joined. If not, nothing has changed.
  */
@@ -125,9 +125,9 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
  */
 
 /**
- * Note how much of the expected memory a burst has left out: one of the slices for which
- * the region stands, or, if it stands for none, a use of the region, of which a burst of
- * joined slices would have one. Takes no lock.
+ * Note how much of the expected memory a burst has left out; or, if the region is not
+ * that of a burst, a use of it, of which a burst of joined slices would have one. Takes no
+ * lock.
  *
  * @param [in] used      Length of the use, or of all uses of the burst, bytes.
  * @param [in] expected  What is expected, bytes.
@@ -147,36 +147,21 @@ ucs_rcache_pred_trust_t
 pred_burst_trust(ucs_rcache_pred_region_t *const *regions,
                  const ucs_rcache_pred_range_t *expected, unsigned count);
 
-/**
- * The helper learns of a use of a region that may stand for slices. The history of such a
- * region is that of its bursts. If the use is the first one of a burst, the burst is
- * under way from now on.
- *
- * @param [in,out] range  The used range. For the first use of a burst it becomes the
- *                        range of all slices: so the history does not depend on which
- *                        slice was used first.
- * @return whether the use belongs to the same burst as a use before it. Then the caller
- *         does not add it to the history.
- */
-int pred_burst_has(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
-                   ucs_rcache_pred_time_t begin,
-                   ucs_rcache_pred_range_t *range);
+/** The helper learns of a use of the region of a burst. If the use is the first one of a
+ *  burst, the burst is under way from now on.
+ *  @return whether the use belongs to the same burst as a use before it. Then the caller
+ *          does not add it to the history, which is that of bursts. */
+int pred_burst_has(ucs_rcache_pred_region_t *region, ucs_rcache_pred_time_t begin);
 
 /**
- * Find out whether the burst of a region, which is not in use, goes on. The burst has
+ * Find out whether the burst of its region, which is not in use, goes on. The burst has
  * ended if all slices were used, or if it has taken twice as long as it did when the
- * slices were joined. Then it is also noted, see pred_burst_note().
+ * slices were joined. Then it is also noted, see pred_burst_note(). Under the lock.
  *
  * @return when to look again; 0: no burst is under way.
  */
-ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_t *pred,
-                                      ucs_rcache_pred_region_t *region,
+ucs_rcache_pred_time_t pred_burst_end(ucs_rcache_pred_region_t *region,
                                       ucs_rcache_pred_time_t now);
-
-/** Let a region that is on no queue stand for itself alone from now on, if it
- *  stands for other slices. Forgets what was learned of the uses of all slices. */
-void pred_part_slices(ucs_rcache_pred_t *pred,
-                      ucs_rcache_pred_region_t *region);
 
 
 /* merge.c

@@ -10,6 +10,7 @@
 
 #include <ucs/base/align.h>
 #include <ucs/rcache_pred/cache/bound.h>
+#include <ucs/rcache_pred/cache/use.h>
 #include <ucs/rcache_pred/table/known.h>
 #include <ucs/rcache_pred/table/victim.h>
 
@@ -48,7 +49,8 @@ typedef struct {
                                                  is expected to be used */
     unsigned                 count;           /* Number of slices */
     ucs_rcache_pred_region_t *leader;         /* The slice that is expected to be
-                                                 used first */
+                                                 used first. The burst has its
+                                                 forecast at first */
     ucs_rcache_pred_range_t  range;           /* From the first to the last byte of
                                                  all ranges */
     ucs_rcache_pred_time_t   begins[2];       /* The first and the last begin of
@@ -153,11 +155,15 @@ static void slices_add(ucs_rcache_pred_t *pred, slices_t *slices,
 {
     ucs_rcache_pred_time_t begin = region->forecast.history.last;
     ucs_rcache_pred_time_t next  = region->forecast.earliest;
+    unsigned count               = ucs_max(region->num_joined, 1u);
+    ucs_rcache_pred_range_t one  =
+            ucs_rcache_pred_range(range->start,
+                                  ucs_rcache_pred_range_length(range) / count);
     ucs_rcache_pred_time_t deadline;
     ucs_rcache_pred_times_t times;
 
     pred_lock(pred);
-    pred_range_times(pred, region->extent.domain, range, &times);
+    pred_range_times(pred, region->extent.domain, &one, &times);
     deadline = ucs_rcache_pred_region_deadline(region);
     pred_unlock(pred);
 
@@ -172,9 +178,8 @@ static void slices_add(ucs_rcache_pred_t *pred, slices_t *slices,
     }
 
     slices->range       = ucs_rcache_pred_range_hull(&slices->range, range);
-    slices->apart_time += (region->num_joined > 0) ? region->apart_time :
-                                                     (times.reg + times.dereg);
-    slices->num_joined += ucs_max(region->num_joined, 1u);
+    slices->apart_time += count * (times.reg + times.dereg);
+    slices->num_joined += count;
     slices->num_kept   += (region->kept != 0);
     slices->deadline    = ucs_min(slices->deadline, deadline);
     widen(slices->begins, begin);
@@ -279,37 +284,6 @@ static void slices_put_off(const slices_t *slices)
     }
 }
 
-/* Decide whether the budget allows to give up all slices together now. If so, pay for
- * that, and take back what was paid for giving them up one by one. */
-static int slices_spend(ucs_rcache_pred_t *pred, const slices_t *slices,
-                        const ucs_rcache_pred_times_t *times,
-                        ucs_rcache_pred_time_t now)
-{
-    ucs_rcache_pred_region_t *leader = slices->leader;
-    ucs_rcache_pred_time_t alone     = leader->prepaid;
-    uint8_t set_aside                = leader->set_aside;
-    ucs_rcache_pred_time_t together;
-    unsigned i;
-
-    if (!pred_spend_on_bytes(pred, leader, pred_page_bytes(pred, &slices->range),
-                             times, now, slices->deadline)) {
-        leader->prepaid   = alone;
-        leader->set_aside = set_aside;
-        slices_put_off(slices);
-        return 0;
-    }
-
-    together          = leader->prepaid;
-    leader->prepaid   = alone;
-    leader->set_aside = set_aside;
-    for (i = 0; i < slices->count; ++i) {
-        pred_refund_on_use(pred, slices->regions[i]);
-    }
-    leader->prepaid   = together;
-    leader->set_aside = 0; /* Their next use is predicted */
-    return 1;
-}
-
 /* Whether all slices have the same ranges as when they were found, and so still touch
  * each other: memory may be unmapped at any time. Under lock. */
 static int is_unchanged(const slices_t *slices)
@@ -329,50 +303,94 @@ static int is_unchanged(const slices_t *slices)
     return 1;
 }
 
-/* Let the leader stand for all slices. @return 0 if the slices have changed: then nothing
- * was done. */
-static int slices_join(ucs_rcache_pred_t *pred, const slices_t *slices)
+/* Let the budget pay for giving up all slices together now, if it allows to, and take back
+ * what was paid for giving them up one by one. Under lock. */
+static int slices_spend(ucs_rcache_pred_t *pred, const slices_t *slices,
+                        ucs_rcache_pred_region_t *burst,
+                        const ucs_rcache_pred_times_t *times,
+                        ucs_rcache_pred_time_t now)
 {
-    ucs_rcache_pred_region_t *leader = slices->leader;
-    unsigned access                  = leader->recent_access;
-    ucs_rcache_pred_region_t *region;
     unsigned i;
 
-    pred_lock(pred);
-    if (!is_unchanged(slices)) {
-        pred_unlock(pred);
+    if (!pred_spend_on_bytes(pred, burst, pred_page_bytes(pred, &slices->range),
+                             times, now, slices->deadline)) {
+        slices_put_off(slices);
         return 0;
     }
 
-    if (leader->num_joined == 0) {
-        leader->own = ucs_rcache_pred_region_expected(leader);
-    }
     for (i = 0; i < slices->count; ++i) {
-        region = slices->regions[i];
-        if (region != leader) {
-            ucs_rcache_pred_region_set_deadline(region, UCS_RCACHE_PRED_TIME_INF);
-            region->extent.joined = (ucs_rcache_pred_range_t){0, 0};
-            ucs_rcache_pred_region_note(&pred->table.noted, region);
-        }
-        pred_dequeue(pred, region);
-        region->num_joined = 0;
-        region->span       = 0;
-        region->burst      = 0;
-        region->missing    = 0; /* From now on, that of bursts of all */
+        pred_refund_on_use(pred, slices->regions[i]);
     }
-    ucs_rcache_pred_extent_join(&pred->table, &leader->extent, &slices->range,
-                                UCS_RCACHE_PRED_TIME_INF);
-    pred_unlock(pred);
-
-    /* From now on the uses of the leader are bursts, whose signatures are new. Until
-     * bursts were seen, they are predicted by the history of all uses of the leader,
-     * whatever their contexts */
-    ucs_rcache_pred_forecast_merge(&pred->predictor, &leader->forecast);
-    leader->span       = slices_span(slices);
-    leader->apart_time = slices->apart_time;
-    leader->num_joined = slices->num_joined;
-    ucs_rcache_pred_region_add_recent(leader, &slices->range, access, 0);
     return 1;
+}
+
+/* Let a new region stand for all slices. Under lock. */
+static void burst_init(ucs_rcache_pred_t *pred, const slices_t *slices,
+                       ucs_rcache_pred_region_t *burst)
+{
+    const ucs_rcache_pred_region_t *leader = slices->leader;
+
+    burst->others        = ucs_rcache_pred_range_length(&slices->range) -
+                           ucs_rcache_pred_range_length(&burst->extent.range) +
+                           leader->others;
+    burst->span          = slices_span(slices);
+    burst->num_joined    = slices->num_joined;
+    burst->recent_access = leader->recent_access;
+    burst->extent.flags  = leader->extent.flags;
+    /* The uses of the region are bursts, whose signatures are new. Until bursts were seen,
+     * they are predicted by the history of all uses of the leader, whatever their
+     * contexts */
+    ucs_rcache_pred_forecast_inherit(&burst->forecast, &leader->forecast);
+    ucs_rcache_pred_region_add_recent(burst, &slices->range, leader->recent_access,
+                                      0);
+    ucs_rcache_pred_extent_join(&pred->table, &burst->extent, &slices->range);
+    ucs_rcache_pred_region_set_deadline(burst, slices->deadline);
+}
+
+/* Let the region of a burst stand for a slice. If the slice is a burst itself, clear its
+ * region away. Under lock. */
+static void slice_leave(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *slice)
+{
+    pred_dequeue(pred, slice);
+    ucs_rcache_pred_region_set_deadline(slice, UCS_RCACHE_PRED_TIME_INF);
+    ucs_rcache_pred_region_note(&pred->table.noted, slice);
+    if (slice->num_joined > 0) {
+        pred_make_stale(pred, &slice->extent);
+        pred_note_stale(pred);
+    } else {
+        slice->extent.joined = (ucs_rcache_pred_range_t){0, 0};
+    }
+}
+
+/* Join slices, unless they have changed, or there is no budget to give all of them up, or
+ * no memory. Under lock, which may be released for a while.
+ * @return the region of the burst of all slices; NULL: nothing was done. */
+static ucs_rcache_pred_region_t *
+slices_join(ucs_rcache_pred_t *pred, const slices_t *slices,
+            const ucs_rcache_pred_times_t *times, ucs_rcache_pred_time_t now)
+{
+    const ucs_rcache_pred_region_t *leader = slices->leader;
+    ucs_rcache_pred_range_t first          = ucs_rcache_pred_region_expected(leader);
+    ucs_rcache_pred_region_t *burst;
+    unsigned i;
+
+    burst = pred_new_region(leader->extent.domain, &first);
+    if (burst == NULL) {
+        return NULL;
+    }
+
+    if (!is_unchanged(slices) ||
+        !slices_spend(pred, slices, burst, times, now)) {
+        ucs_rcache_pred_region_free(&pred->table, burst);
+        return NULL;
+    }
+
+    burst_init(pred, slices, burst);
+    for (i = 0; i < slices->count; ++i) {
+        slice_leave(pred, slices->regions[i]);
+    }
+    pred_enqueue_registration(pred, burst, slices->deadline, times);
+    return burst;
 }
 
 int pred_may_join(const ucs_rcache_pred_t *pred,
@@ -395,6 +413,7 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
                      ucs_rcache_pred_time_t now)
 {
     slices_t slices = {.count = 0};
+    ucs_rcache_pred_region_t *burst;
     ucs_rcache_pred_range_t range;
     ucs_rcache_pred_times_t times;
     unsigned i;
@@ -417,9 +436,9 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
 
     pred_lock(pred);
     pred_range_times(pred, region->extent.domain, &slices.range, &times);
+    burst = slices_join(pred, &slices, &times, now);
     pred_unlock(pred);
-    if (!slices_spend(pred, &slices, &times, now) ||
-        !slices_join(pred, &slices)) {
+    if (burst == NULL) {
         return 0;
     }
 
@@ -427,11 +446,10 @@ int pred_join_slices(ucs_rcache_pred_t *pred, ucs_rcache_pred_region_t *region,
               region->extent.domain->name, slices.count,
               ucs_rcache_pred_range_length(&slices.range),
               (void*)slices.range.start, slices_span(&slices) / 1e6);
-    pred_expect_end(pred, now, slices.leader->forecast.period);
-    pred_lock(pred);
-    pred_enqueue_registration(pred, slices.leader, slices.deadline, &times);
-    pred_unlock(pred);
+    pred_expect_end(pred, now, burst->forecast.period);
     for (i = 0; i < slices.count; ++i) {
+        ucs_rcache_pred_forecast_forget(&pred->predictor,
+                                        &slices.regions[i]->forecast);
         pred_region_deregister(pred, slices.regions[i]);
     }
     return 1;

@@ -100,9 +100,13 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
     uint64_t signature, place, told;
     unsigned error;
 
-    if ((region->num_joined > 0) &&
-        pred_burst_has(pred, region, entry->begin, &range)) {
-        return 0;
+    if (region->num_joined > 0) {
+        if (pred_burst_has(region, entry->begin)) {
+            return 0;
+        }
+
+        /* The history of a burst does not depend on which slice was used first */
+        range = region->extent.joined;
     }
 
     signature = ucs_rcache_pred_signature(&entry->context, entry->generation,

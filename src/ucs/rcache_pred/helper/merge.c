@@ -151,7 +151,7 @@ static void note_merged(ucs_rcache_pred_t *pred,
     if ((region->num_joined == 0) && !extent->stale &&
         (extent->state == UCS_RCACHE_PRED_EXTENT_REGISTERED) &&
         ucs_rcache_pred_range_has(&extent->range, range)) {
-        ucs_rcache_pred_extent_join(&pred->table, extent, range, 0);
+        ucs_rcache_pred_extent_join(&pred->table, extent, range);
     }
 }
 
@@ -229,7 +229,7 @@ void pred_merge_given_up(ucs_rcache_pred_t *pred,
 
     if (is_still_merged(extent)) {
         pred_range_times(pred, extent->domain, &extent->joined, &times);
-        extent->joined_until =
+        extent->merged_until =
                 now + pred_spend_least_idle(pred,
                                             pred_page_bytes(pred, &extent->joined),
                                             &times, now);

@@ -67,7 +67,7 @@ int pred_spend_has_own_cpu(const ucs_rcache_pred_t *pred);
  * Decide whether the budget allows to give up @a bytes registered bytes that are not in
  * use. If it does, spend their cost.
  *
- * @param [in] region    The region, or the leader of the slices, that has these bytes.
+ * @param [in] region    The region, or that of a burst, that has these bytes.
  * @param [in] times     What it takes to deregister and to register all of the bytes.
  * @param [in] deadline  When the next use is predicted; UCS_RCACHE_PRED_TIME_INF: no use
  *                       is predicted.

@@ -86,12 +86,18 @@ void ucs_rcache_pred_predictor_cleanup(ucs_rcache_pred_predictor_t *predictor)
     ucs_rcache_pred_site_table_cleanup(&predictor->sites);
 }
 
-void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast)
+/* Let a forecast have no call site */
+static void init_sites(ucs_rcache_pred_forecast_t *forecast)
 {
-    memset(forecast, 0, sizeof(*forecast));
     ucs_list_head_init(&forecast->sites);
     ucs_list_head_init(&forecast->recurring);
     ucs_list_head_init(&forecast->overdue);
+}
+
+void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast)
+{
+    memset(forecast, 0, sizeof(*forecast));
+    init_sites(forecast);
     ucs_rcache_pred_history_init(&forecast->history);
 }
 
@@ -107,14 +113,17 @@ void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
     }
 }
 
-void ucs_rcache_pred_forecast_merge(ucs_rcache_pred_predictor_t *predictor,
-                                    ucs_rcache_pred_forecast_t *forecast)
+void ucs_rcache_pred_forecast_inherit(ucs_rcache_pred_forecast_t *forecast,
+                                      const ucs_rcache_pred_forecast_t *former)
 {
-    ucs_rcache_pred_forecast_forget(predictor, forecast);
+    *forecast             = *former;
     forecast->last_site   = 0;
     forecast->last_phase  = 0;
     forecast->source      = 0;
     forecast->source_next = 0;
+    forecast->way         = 0;
+    forecast->waits.next  = NULL;
+    init_sites(forecast);
 }
 
 /* Move a link, which may be in a list, to the front of another list */

@@ -314,10 +314,10 @@ void ucs_rcache_pred_forecast_init(ucs_rcache_pred_forecast_t *forecast);
 void ucs_rcache_pred_forecast_forget(ucs_rcache_pred_predictor_t *predictor,
                                      ucs_rcache_pred_forecast_t *forecast);
 
-/** Forget in which contexts a region was used. The history of all its uses
- *  stays, and predicts the next one. */
-void ucs_rcache_pred_forecast_merge(ucs_rcache_pred_predictor_t *predictor,
-                                    ucs_rcache_pred_forecast_t *forecast);
+/** Let the forecast of an unused region go on from that of another region: it has the
+ *  history of all uses of that region, which predicts the next one, and no contexts. */
+void ucs_rcache_pred_forecast_inherit(ucs_rcache_pred_forecast_t *forecast,
+                                      const ucs_rcache_pred_forecast_t *former);
 
 /**
  * Add the begin of a use to the histories of a region.

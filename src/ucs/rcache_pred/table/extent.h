@@ -137,27 +137,23 @@ typedef struct ucs_rcache_pred_extent {
                                                      have lost a right and have
                                                      not got the right back */
     };
-    ucs_rcache_pred_range_t        joined;      /**< Range of this extent and of the
-                                                     slices that were joined or
-                                                     merged with it, see
-                                                     helper/join.c and
-                                                     helper/merge.c: a use of any
-                                                     part is a use of this
-                                                     extent's region. Empty: no
-                                                     slices were joined or
-                                                     merged. The helper sets the
-                                                     range, unmaps and failures
-                                                     clear it */
-    ucs_rcache_pred_time_t         joined_until; /**< INF: the slices in joined
-                                                     were joined. Any other time:
-                                                     they were merged, and until
-                                                     this time a use of a part is
-                                                     a use of the region, see
+    ucs_rcache_pred_range_t        joined;      /**< Range of the slices for which
+                                                     this extent stands: a use of
+                                                     any part is a use of this
+                                                     extent's region. Of a burst,
+                                                     constant (helper/join.c).
+                                                     Else of merged slices
+                                                     (helper/merge.c): the helper
+                                                     sets the range, unmaps clear
+                                                     it; empty: no slices were
+                                                     merged */
+    ucs_rcache_pred_time_t         merged_until; /**< Until this time a use of a
+                                                     part of merged slices is a use
+                                                     of the region, see
                                                      pred_stands_for(). The helper
                                                      sets the time when it gives
                                                      the extent up, and each
-                                                     registration of a merged
-                                                     extent sets it to 0 */
+                                                     registration sets it to 0 */
     size_t                         sliced;      /**< Sum of the lengths of uses that
                                                      did not begin where the
                                                      region starts, since the
@@ -247,15 +243,6 @@ ucs_rcache_pred_extent_covers(const ucs_rcache_pred_extent_t *extent,
 {
     return ucs_rcache_pred_range_has(&extent->range, range) &&
            ((access & ~extent->access) == 0);
-}
-
-/** @return whether an extent was merged with others, rather than joined with them, see
- *          helper/merge.c. */
-static inline int
-ucs_rcache_pred_extent_is_merged(const ucs_rcache_pred_extent_t *extent)
-{
-    return (extent->joined.end != 0) &&
-           (extent->joined_until != UCS_RCACHE_PRED_TIME_INF);
 }
 
 #endif

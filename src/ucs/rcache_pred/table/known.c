@@ -148,23 +148,13 @@ void ucs_rcache_pred_extent_unclaim(ucs_rcache_pred_table_t *table,
 
 void ucs_rcache_pred_extent_join(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_extent_t *extent,
-                                 const ucs_rcache_pred_range_t *range,
-                                 ucs_rcache_pred_time_t until)
+                                 const ucs_rcache_pred_range_t *range)
 {
     ucs_rcache_pred_range_t known;
 
-    known                = ucs_rcache_pred_range_hull(&extent->known, range);
-    extent->joined       = *range;
-    extent->joined_until = until;
+    known          = ucs_rcache_pred_range_hull(&extent->known, range);
+    extent->joined = *range;
     set_known(table, extent, &known);
-}
-
-void ucs_rcache_pred_extent_part(ucs_rcache_pred_extent_t *extent)
-{
-    if (extent->joined.end != 0) {
-        extent->apart       |= !ucs_rcache_pred_extent_is_merged(extent);
-        extent->joined.start = extent->joined.end = 0;
-    }
 }
 
 void ucs_rcache_pred_extent_cut(ucs_rcache_pred_table_t *table,
@@ -174,8 +164,7 @@ void ucs_rcache_pred_extent_cut(ucs_rcache_pred_table_t *table,
     ucs_rcache_pred_range_t known = extent->known;
 
     if (ucs_rcache_pred_range_overlaps(&extent->joined, unmapped)) {
-        /* Let the extent stand for no slices any more. The rest of them may be joined
-         * again */
+        /* Let the extent stand for no slices any more */
         extent->joined.start = extent->joined.end = 0;
     }
 

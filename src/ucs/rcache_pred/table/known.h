@@ -37,19 +37,10 @@ void ucs_rcache_pred_extent_set_range(ucs_rcache_pred_table_t *table,
                                       const ucs_rcache_pred_range_t *range);
 
 /** Let an extent stand for all slices in a range: a use of any of them is a use of the
- *  extent's region. The known range grows to have all of the range.
- *
- * @param [in] until  INF: the slices are joined. Otherwise they are merged, and once the
- *                    extent is not registered, only uses that begin before this time, ns,
- *                    are uses of its region. */
+ *  extent's region. The known range grows to have all of the range. */
 void ucs_rcache_pred_extent_join(ucs_rcache_pred_table_t *table,
                                  ucs_rcache_pred_extent_t *extent,
-                                 const ucs_rcache_pred_range_t *range,
-                                 ucs_rcache_pred_time_t until);
-
-/** Let an extent stand for itself alone. If it was joined with slices, it will not be
- *  joined again. */
-void ucs_rcache_pred_extent_part(ucs_rcache_pred_extent_t *extent);
+                                 const ucs_rcache_pred_range_t *range);
 
 /** Memory beside the registered range of an extent was unmapped: let the known range end,
  *  or begin, at that memory.

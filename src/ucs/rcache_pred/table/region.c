@@ -349,14 +349,12 @@ void ucs_rcache_pred_extent_set_memh(ucs_rcache_pred_table_t *table,
                                      ucs_rcache_pred_extent_t *extent,
                                      void *memh)
 {
-    extent->memh    = memh;
-    extent->renewed = 1;
-    extent->evicted = 0;
-    extent->sliced  = 0;
-    extent->state   = UCS_RCACHE_PRED_EXTENT_REGISTERED;
-    if (ucs_rcache_pred_extent_is_merged(extent)) {
-        extent->joined_until = 0; /* The helper sets it when it gives the extent up */
-    }
+    extent->memh         = memh;
+    extent->renewed      = 1;
+    extent->evicted      = 0;
+    extent->sliced       = 0;
+    extent->merged_until = 0; /* The helper sets it when it gives the extent up */
+    extent->state        = UCS_RCACHE_PRED_EXTENT_REGISTERED;
     ucs_hlist_add_head(ucs_bucket(&table->by_memh, (uintptr_t)memh),
                        &extent->memh_link);
 }

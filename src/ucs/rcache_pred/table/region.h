@@ -140,18 +140,18 @@ typedef struct ucs_rcache_pred_region {
     ucs_rcache_pred_range_t        recent[UCS_RCACHE_PRED_RECENT];
                                                 /**< What was used recently;
                                                      empty: nothing yet */
-    ucs_rcache_pred_range_t        own;         /**< Memory of the region that was
-                                                     expected to be used before
-                                                     slices were joined with it */
-    ucs_rcache_pred_time_t         span;        /**< Time between the first and the
-                                                     last begin of the uses in one
+    size_t                         others;      /**< Of the region of a burst: how
+                                                     many bytes the slices have
+                                                     besides the one that is
+                                                     expected to be used first */
+    ucs_rcache_pred_time_t         span;        /**< Of the region of a burst: time
+                                                     between the first and the last
+                                                     begin of the uses in one
                                                      burst, when the slices were
-                                                     joined, ns; 0: no slices were
-                                                     joined */
-    ucs_rcache_pred_time_t         burst;       /**< If the region stands for
-                                                     slices: when the present burst
-                                                     of their uses began; 0: there
-                                                     is no burst now */
+                                                     joined, ns; else 0 */
+    ucs_rcache_pred_time_t         burst;       /**< Of the region of a burst: when
+                                                     the present burst began; 0:
+                                                     there is no burst now */
     ucs_rcache_pred_time_t         join_after;  /**< Before this time the helper
                                                      does not join the region with
                                                      slices */
@@ -165,16 +165,13 @@ typedef struct ucs_rcache_pred_region {
                                                      helper gave the region up; 0
                                                      once the region was registered
                                                      ahead or used */
-    ucs_rcache_pred_time_t         apart_time;  /**< How long the helper would take
-                                                     to register and deregister the
-                                                     joined slices one by one, ns */
-    uint32_t                       num_joined;  /**< How many slices the region
-                                                     stands for, with itself; 0:
-                                                     no slices were joined */
+    uint32_t                       num_joined;  /**< How many slices the burst
+                                                     has; 0: the region is not that
+                                                     of a burst. Constant */
     uint32_t                       missing;     /**< What parts of the expected
                                                      memory the last uses have left
-                                                     out; if the region stands for
-                                                     slices, the last bursts. See
+                                                     out; of the region of a burst,
+                                                     the last bursts. See
                                                      helper/burst.c */
     ucs_rcache_pred_timeq_elem_t   queue_elem UCS_V_ALIGNED(64);
                                                 /**< Element of the registration
@@ -203,6 +200,21 @@ static inline int
 ucs_rcache_pred_extent_is_used(const ucs_rcache_pred_extent_t *extent)
 {
     return ucs_rcache_pred_region_of(extent)->refs > 0;
+}
+
+/** @return whether an extent is that of a burst of slices, see helper/join.c. */
+static inline int
+ucs_rcache_pred_extent_is_burst(const ucs_rcache_pred_extent_t *extent)
+{
+    return ucs_rcache_pred_region_of(extent)->num_joined > 0;
+}
+
+/** @return whether an extent was merged with others, see helper/merge.c. */
+static inline int
+ucs_rcache_pred_extent_is_merged(const ucs_rcache_pred_extent_t *extent)
+{
+    return (extent->joined.end != 0) &&
+           !ucs_rcache_pred_extent_is_burst(extent);
 }
 
 

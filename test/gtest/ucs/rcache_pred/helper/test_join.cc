@@ -304,9 +304,9 @@ TEST_F(test_join, slices_of_various_lengths_are_joined)
     static constexpr unsigned MANY = 32;
     std::mt19937 random(1);
 
-    for (unsigned round = 0; round < 40; ++round) {
+    for (unsigned round = 0; round < 50; ++round) {
         uint64_t start = now();
-        if (round == 20) {
+        if (round == 30) {
             mark();
         }
         for (unsigned i = 0; i < MANY; ++i) {
@@ -445,6 +445,18 @@ TEST_F(test_join, unmap_of_a_slice_while_they_are_registered)
     mark();
     bursts(5);
     EXPECT_EQ(5 * SLICES, since_mark(&stats_t::hits));
+}
+
+/* Nobody has touched the histories of the slices while they were joined: the first use of
+ * each is enough to predict the next one */
+TEST_F(test_join, slices_have_their_histories_back)
+{
+    bursts(3 * LEARN);
+    unmap(buffer(0, 0), LENGTH);
+    burst(1, SLICES - 1);
+    mark();
+    burst(1, SLICES - 1);
+    EXPECT_EQ(SLICES - 1, since_mark(&stats_t::hits));
 }
 
 /* There is room for each slice, but not for all of them. No more is missed than
