@@ -207,13 +207,19 @@ static int remap_live(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
     return move(served, call, old, uct_predreg_pages_length(&new), result_p);
 }
 
-/* Let the kernel move memory outside of the arena, perhaps to addresses of the arena */
-static int let_kernel_move(uct_predreg_served_t *served,
-                           const uct_predreg_mremap_t *call)
+/* Let the kernel move memory outside of the arena, perhaps to addresses of the arena. A UCX
+ * that does not tell the target does not pass it on to the kernel either, which would move
+ * the memory anywhere */
+static int let_kernel_move(uct_predreg_served_t *served, uct_predreg_mremap_t *call)
 {
-    if ((call->flags & MREMAP_FIXED) && call->is_target_known) {
-        uct_predreg_arena_replace(served, call->target, call->new_length);
+    if (!(call->flags & MREMAP_FIXED)) {
+        return 0;
     }
+
+    if (!call->is_target_known) {
+        return refuse_flags(call);
+    }
+    uct_predreg_arena_replace(served, call->target, call->new_length);
     return 0;
 }
 
@@ -243,8 +249,7 @@ static int move_spoilt(uct_predreg_served_t *served,
 
 /* Answer mremap() of memory in spoilt slabs, which may be any mapping of the program. The
  * kernel moves the mapping, and the old addresses stay reserved */
-static int remap_spoilt(uct_predreg_served_t *served,
-                        const uct_predreg_mremap_t *call,
+static int remap_spoilt(uct_predreg_served_t *served, uct_predreg_mremap_t *call,
                         const uct_predreg_pages_t *old, void **result_p)
 {
     uct_predreg_pages_t new;
@@ -258,7 +263,6 @@ static int remap_spoilt(uct_predreg_served_t *served,
     if (call->flags & MREMAP_FIXED) {
         (void)let_kernel_move(served, call);
         return (call->flags == (MREMAP_MAYMOVE | MREMAP_FIXED)) &&
-               call->is_target_known &&
                (uct_predreg_pages_length(&new) ==
                 uct_predreg_pages_length(old)) &&
                move_spoilt(served, call, old, uct_predreg_pages_length(&new),

@@ -47,8 +47,6 @@ struct uct_predreg_addon {
      * @param [inout] hooks   The functions that the preloaded library calls. The add-on
      *                        may replace some of them by functions of its own, which call
      * @param [in]    events  Whether UCM tells the core of unmapped memory: UCS_OK, or
-     *                        the error of UCM. An error is possible under leave-pinned
-     *                        only.
      *                        the error of UCM. Under other policies than leave-pinned the
      *                        value is always UCS_OK.
      */

@@ -19,6 +19,9 @@
  * work */
 #define MAPPED_PRIORITY 1000
 
+/* Handlers of negative priority are called before the kernel */
+#define MOVED_PRIORITY (-1)
+
 
 /* @return which changes of memory any of the add-ons is to be told of,
  * UCT_PREDREG_NEEDS_* */
@@ -74,6 +77,17 @@ out:
     ucs_rank_drop(event);
 }
 
+/* Before the kernel moves memory to an address: have the kernel refuse that (EINVAL), by flags
+ * that do not exist. UCX 1.13 and 1.14 do not pass the address on, and the kernel would
+ * move the memory anywhere, and say that it has succeeded. Open MPI's hooks do better, but
+ * a trace and the arena switch them off (keep_ucx_hooks() of preload/preload.c) */
+static void refuse_move(ucm_event_type_t type, ucm_event_t *event, void *arg)
+{
+    if ((event->mremap.result == MAP_FAILED) && (event->mremap.flags & MREMAP_FIXED)) {
+        event->mremap.flags = ~(MREMAP_MAYMOVE | MREMAP_FIXED);
+    }
+}
+
 ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
 {
     unsigned needs = addons_need(core);
@@ -98,6 +112,9 @@ ucs_status_t uct_predreg_vm_events_start(uct_predreg_core_t *core)
     if (status != UCS_OK) {
         ucs_warn("memory events of UCM are not available (%s): memory that is "
                  "mapped is missing in the trace", ucs_status_string(status));
+    } else if (core->compat->mremap_target_offset == 0) {
+        (void)ucm_set_event_handler(UCM_EVENT_MREMAP | UCM_EVENT_FLAG_NO_INSTALL,
+                                    MOVED_PRIORITY, refuse_move, NULL);
     }
     return UCS_OK;
 }

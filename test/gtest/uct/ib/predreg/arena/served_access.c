@@ -137,7 +137,7 @@ void *served_mremap(uct_predreg_arena_t *served, void *address, size_t old_lengt
         .old_length      = old_length,
         .new_length      = new_length,
         .flags           = flags,
-        .is_target_known = 1,
+        .is_target_known = (target != NULL),
         .target          = target
     };
     void *result;

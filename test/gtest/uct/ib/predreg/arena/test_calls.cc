@@ -349,6 +349,26 @@ TEST_F(test_arena_calls, mremap_of_shared_memory_to_an_address) {
     EXPECT_EQ(0, served_munmap(m_served, shared, MIN));
 }
 
+/* The hooks of UCX 1.13 do not tell it, nor does the kernel get it */
+TEST_F(test_arena_calls, mremap_to_an_unknown_address_is_refused) {
+    make();
+    char *outside = (char*)served_mmap(m_served, nullptr, MIN, RW,
+                                       MAP_SHARED | MAP_ANONYMOUS, -1);
+    char *buffer  = filled(MIN, 1);
+
+    memset(outside, 2, MIN);
+    for (char *old : {outside, buffer}) {
+        errno = 0;
+        EXPECT_EQ(MAP_FAILED, served_mremap(m_served, old, MIN, MIN,
+                                            MREMAP_MAYMOVE | MREMAP_FIXED, nullptr));
+        EXPECT_EQ(EINVAL, errno);
+    }
+    EXPECT_TRUE(reads_as(outside, MIN, 2));
+    EXPECT_TRUE(reads_as(buffer, MIN, 1));
+    EXPECT_TRUE(is_answered(buffer));
+    EXPECT_EQ(0, served_munmap(m_served, outside, MIN));
+}
+
 TEST_F(test_arena_calls, mremap_that_leaves_the_addresses) {
     make();
     char *buffer = filled(MIN, 1);
