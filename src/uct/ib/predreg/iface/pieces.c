@@ -89,10 +89,11 @@ static void tell_of_refusal(uct_predreg_transfer_t *transfer)
 {
     if (!transfer->iface->refusal_told) {
         transfer->iface->refusal_told = 1;
-        ucs_error("the system has refused to lock any piece of the %zu bytes "
-                  "at %p for %llu s: raise its limit (ulimit -l), or set "
-                  "UCX_RCACHE_PRED_MAX_PINNED below it, or "
-                  "UCX_RCACHE_PRED_NODE_MAX_PINNED if processes share it",
+        ucs_error("no piece of the %zu bytes at %p could be registered for %llu s, for "
+                  "lack of locked memory or of keys of the adapter: raise the limit "
+                  "(ulimit -l), or set UCX_RCACHE_PRED_MAX_PINNED below it; of keys, "
+                  "UCX_RCACHE_PRED_MAX_REGIONS; UCX_RCACHE_PRED_NODE_MAX_PINNED and "
+                  "UCX_RCACHE_PRED_NODE_MAX_REGIONS where processes share them",
                   transfer->length, (void*)transfer->start,
                   REFUSED_TIMEOUT / 1000000000);
     }
