@@ -45,15 +45,16 @@ programs=(
 )
 
 # play COMMAND OPTION...: replays $trace, and prints run time, average of registered
-# bytes, byte-seconds, uses that were refused, and the limit
+# bytes, byte-seconds, uses that were refused, and the bound on $bound
 play()
 {
     local command=$1 line field
     shift
     line=$("$command" replay --json "$@" "$trace") || exit 2
-    for field in duration_seconds pinned_avg_bytes byte_seconds refused limit; do
-        [[ $line =~ \"$field\":([0-9.]+) ]] || exit 2
-        printf '%s ' "${BASH_REMATCH[1]}"
+    for field in duration_seconds pinned_avg_bytes byte_seconds refused \
+                 "bound_$bound|limit"; do
+        [[ $line =~ \"($field)\":([0-9.]+) ]] || exit 2
+        printf '%s ' "${BASH_REMATCH[2]}"
     done
 }
 
@@ -62,6 +63,7 @@ play_program()
 {
     local name=$1 bound knob lru part half limit helper option lru_row row was
     local -A shared=([shared]=--shared-processor [own]=)
+    bound=bytes
     for helper in shared own; do
         pinned[$helper]=$(play "$command" --policy leave-pinned)
         free[$helper]=$(play "$command" --policy predict ${shared[$helper]})

@@ -109,3 +109,10 @@ void *predreg_grow(void *array, size_t num, size_t size)
     memset((char*)array + (num * size), 0, size);
     return array;
 }
+
+void *predreg_grow_copy(const void *array, size_t num, size_t size)
+{
+    void *copy = predreg_alloc(ucs_max(2 * num, MIN_ROOM), size);
+
+    return (num == 0) ? copy : memcpy(copy, array, num * size);
+}

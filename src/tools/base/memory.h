@@ -71,6 +71,9 @@ int predreg_is_any(const char *string, const char *const *names, int by_begin);
  *  @return the array, which may have moved. */
 void *predreg_grow(void *array, size_t num, size_t size);
 
+/** @return a copy of an array, to which predreg_add() may add. */
+void *predreg_grow_copy(const void *array, size_t num, size_t size);
+
 /** Add an element to an array. Only predreg_grow() may reallocate the array, since the
  *  number of elements stands for the size of the allocation.
  *  @param [inout] _num  Number of elements. @return the new element, of zeros. */

@@ -7,6 +7,7 @@
 #include "report_rank.h"
 
 #include <tools/predreg/common/command.h>
+#include <tools/predreg/common/knob.h>
 #include <tools/predreg/common/trace_files.h>
 #include <tools/report/data/recommend.h>
 
@@ -27,11 +28,17 @@
 
 
 typedef struct {
-    char       *input;
-    const char *output; /* "-": standard output; NULL: the default */
-    int        json;
+    char                *input;
+    const char          *output; /* "-": standard output; NULL: the default */
+    int                 json;
+    uct_predreg_knobs_t knobs;   /* Of the library's policies */
 } predreg_report_opts_t;
 
+
+static int read_knob(const predreg_option_t *option, const char *arg, void *opts)
+{
+    return predreg_knob_replay(arg, &((predreg_report_opts_t*)opts)->knobs);
+}
 
 static const predreg_option_t list[] = {
     {"output", 'o', "FILE", "write to FILE instead of " PREDREG_REPORT_OUTPUT "; - is "
@@ -39,6 +46,8 @@ static const predreg_option_t list[] = {
     {"json", 0, NULL, "write the numbers behind the page, as one JSON object, to standard "
      "output unless -o is given", predreg_option_flag,
      offsetof(predreg_report_opts_t, json)},
+    {"set", 0, "KNOB=VALUE", "as for replay; under MAX_PINNED and MAX_REGIONS, strict-lru "
+     "and bounded stand beside predict", read_knob, 0},
     {NULL}
 };
 
@@ -53,8 +62,13 @@ static const predreg_options_t options = {
 
 static int parse(int argc, char **argv, predreg_report_opts_t *opts)
 {
-    int status = predreg_options_read(&options, argc, argv, opts);
+    int status;
 
+    if (uct_predreg_knobs_default(&opts->knobs) != UCS_OK) {
+        predreg_no_memory();
+    }
+
+    status = predreg_options_read(&options, argc, argv, opts);
     if (status != 0) {
         return status;
     }
@@ -67,14 +81,17 @@ static int parse(int argc, char **argv, predreg_report_opts_t *opts)
     return 0;
 }
 
-/* A job before its ranks are replayed */
+/* A job that is added to a report. Of a single trace, it has no paths and no first uses */
 typedef struct {
-    predreg_paths_t  paths;       /* Traces to be replayed, in the order of their
-                                     names */
-    predreg_paths_t  left_out;
-    predreg_points_t first_uses;  /* First uses of all ranks together */
-    predreg_cost_t   reg;         /* Cost of registrations, fitted to the first uses */
-    int              reg_page_known;
+    predreg_report_t          *report;
+    const uct_predreg_knobs_t *knobs;
+    predreg_paths_t           paths;       /* Traces to be replayed, in the order of
+                                              their names */
+    predreg_paths_t           left_out;
+    predreg_points_t          first_uses;  /* First uses of all ranks together */
+    predreg_cost_t            reg;         /* Cost of registrations, fitted to the first
+                                              uses */
+    int                       reg_page_known;
 } job_t;
 
 
@@ -96,12 +113,8 @@ static ucs_status_t look_at_trace(ucs_rcache_trace_t *trace, unsigned input, voi
     return status;
 }
 
-/* Add a trace to the report, and free the trace.
- *
- * @param [in]  job  The trace's job; NULL: there are no other ranks. */
-static ucs_status_t add_trace(predreg_report_t *report,
-                              ucs_rcache_trace_t *trace,
-                              const job_t *job)
+/* Add a trace to the report, and free the trace */
+static ucs_status_t add_trace(const job_t *job, ucs_rcache_trace_t *trace)
 {
     predreg_timeline_t *timeline;
     predreg_cost_t own_reg;
@@ -110,11 +123,11 @@ static ucs_status_t add_trace(predreg_report_t *report,
     status = predreg_timeline_create(trace, &timeline);
     if (status == UCS_OK) {
         own_reg = timeline->reg;
-        if ((job != NULL) && (timeline->first_uses.num_points > 0)) {
+        if ((job->first_uses.num_points > 0) && (timeline->first_uses.num_points > 0)) {
             timeline->reg            = job->reg;
             timeline->reg_page_known = job->reg_page_known;
         }
-        status = predreg_report_play(report, trace, timeline, &own_reg);
+        status = predreg_report_play(job->report, trace, timeline, &own_reg, job->knobs);
         predreg_timeline_destroy(timeline);
     }
 
@@ -129,20 +142,19 @@ static ucs_status_t add_trace(predreg_report_t *report,
 
 static ucs_status_t add_only_trace(ucs_rcache_trace_t *trace, unsigned input, void *arg)
 {
-    return add_trace(arg, trace, NULL);
+    return add_trace(arg, trace);
 }
 
 /* Add a trace of a job. A trace that cannot be loaded or replayed is left out, and the
  * reason has been printed. */
-static void add_path(predreg_report_t *report, job_t *job, const char *path,
-                     size_t *num_added)
+static void add_path(job_t *job, const char *path, size_t *num_added)
 {
     ucs_rcache_trace_t *trace;
     ucs_status_t status;
 
     status = ucs_rcache_trace_load(path, &trace);
     if (status == UCS_OK) {
-        status = add_trace(report, trace, job);
+        status = add_trace(job, trace);
     }
 
     if (status == UCS_OK) {
@@ -153,7 +165,7 @@ static void add_path(predreg_report_t *report, job_t *job, const char *path,
 }
 
 /* Add all traces of a job, with only one trace in memory at a time */
-static ucs_status_t add_job(predreg_report_t *report, job_t *job)
+static ucs_status_t add_job(job_t *job)
 {
     size_t num_added = 0;
     size_t i;
@@ -161,7 +173,7 @@ static ucs_status_t add_job(predreg_report_t *report, job_t *job)
     predreg_timeline_fit_reg(&job->first_uses, &job->reg,
                              &job->reg_page_known);
     for (i = 0; i < job->paths.num; ++i) {
-        add_path(report, job, job->paths.list[i], &num_added);
+        add_path(job, job->paths.list[i], &num_added);
     }
 
     if (num_added == 0) {
@@ -169,20 +181,19 @@ static ucs_status_t add_job(predreg_report_t *report, job_t *job)
     }
 
     predreg_paths_warn(&job->left_out);
-    predreg_report_leave_out(report, job->left_out.num);
+    predreg_report_leave_out(job->report, job->left_out.num);
     return UCS_OK;
 }
 
 /* Add the traces in a folder. Each trace is read twice: first to get the cost of
  * registrations from all traces together, and then to replay the trace with this cost. */
-static ucs_status_t add_folder(predreg_report_t *report, char *path)
+static ucs_status_t add_folder(job_t *job, char *path)
 {
-    job_t job = {};
     ucs_status_t status;
 
-    status = predreg_traces_each(&path, 1, look_at_trace, &job, &job.left_out);
+    status = predreg_traces_each(&path, 1, look_at_trace, job, &job->left_out);
     if (status == UCS_OK) {
-        status = add_job(report, &job);
+        status = add_job(job);
     }
 
     if (status == UCS_ERR_NO_ELEM) {
@@ -192,22 +203,24 @@ static ucs_status_t add_folder(predreg_report_t *report, char *path)
         predreg_error("report: no trace in '%s' can be replayed", path);
     }
 
-    predreg_paths_cleanup(&job.paths);
-    predreg_paths_cleanup(&job.left_out);
-    predreg_points_cleanup(&job.first_uses);
+    predreg_paths_cleanup(&job->paths);
+    predreg_paths_cleanup(&job->left_out);
+    predreg_points_cleanup(&job->first_uses);
     return status;
 }
 
-static ucs_status_t add_input(predreg_report_t *report, char *path)
+static ucs_status_t add_input(predreg_report_t *report, const predreg_report_opts_t *opts)
 {
+    job_t job  = { .report = report, .knobs = &opts->knobs };
+    char *path = opts->input;
     struct stat st;
 
     if ((stat(path, &st) == 0) && S_ISDIR(st.st_mode)) {
-        return add_folder(report, path);
+        return add_folder(&job, path);
     }
 
     /* A single file is read only once, since it may be a pipe */
-    return predreg_traces_each(&path, 1, add_only_trace, report, NULL);
+    return predreg_traces_each(&path, 1, add_only_trace, &job, NULL);
 }
 
 /* Write the whole report to memory. @return the text; the caller frees the text */
@@ -270,10 +283,11 @@ int predreg_report(int argc, char **argv)
 
     report = predreg_report_create();
     result = EXIT_FAILURE;
-    if (add_input(report, opts.input) == UCS_OK) {
+    if (add_input(report, &opts) == UCS_OK) {
         result = write_file(report, &opts);
     }
 
     predreg_report_destroy(report);
+    uct_predreg_knobs_cleanup(&opts.knobs);
     return result;
 }

@@ -9,10 +9,10 @@
 #include <tools/base/memory.h>
 #include <tools/predreg/common/trace_files.h>
 #include <tools/replay/replay.h>
-#include <uct/ib/predreg/core/knobs.h>
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,21 @@ typedef struct {
 } played_rank_t;
 
 
+/* Whether a policy shows nothing of its own */
+static int is_left_out(const predreg_timeline_t *timeline, unsigned policy,
+                       const uct_predreg_knobs_t *knobs)
+{
+    if (predreg_policies[policy].is_bounded) {
+        return (knobs->max_pinned == SIZE_MAX) && (knobs->max_regions == ULONG_MAX);
+    }
+
+    /* A program without large mappings has the same result under predict */
+    return (policy == PREDREG_REPLAY_ARENA) && (timeline->num_maps == 0);
+}
+
 /* Replay a rank under every policy */
 static ucs_status_t play_policies(const predreg_timeline_t *timeline,
+                                  const uct_predreg_knobs_t *knobs,
                                   played_rank_t *played)
 {
     predreg_replay_params_t params;
@@ -41,12 +54,12 @@ static ucs_status_t play_policies(const predreg_timeline_t *timeline,
     unsigned policy;
 
     for (policy = 0; policy < PREDREG_REPLAY_LAST; ++policy) {
-        if ((policy == PREDREG_REPLAY_ARENA) && (timeline->num_maps == 0)) {
-            continue; /* A program without large mappings has the same result under
-                         predict */
+        if (is_left_out(timeline, policy, knobs)) {
+            continue;
         }
 
         predreg_replay_params_default(timeline, policy, &params);
+        uct_predreg_knobs_to_params(knobs, &params.cache);
         status = predreg_replay(timeline, &params,
                                 &played->results[played->num_results]);
         if (status == UCS_OK) {
@@ -141,13 +154,15 @@ static void child_main(const predreg_timeline_t *timeline, const curve_t *curve,
     _exit(EXIT_SUCCESS);
 }
 
-static void start_curve(const predreg_timeline_t *timeline, curve_t *curve,
+static void start_curve(const predreg_timeline_t *timeline,
+                        const uct_predreg_knobs_t *knobs, curve_t *curve,
                         predreg_budgets_t *budgets)
 {
     int fds[2] = {-1, -1};
 
     predreg_replay_params_default(timeline, PREDREG_REPLAY_PREDICT,
                                   &curve->params);
+    uct_predreg_knobs_to_params(knobs, &curve->params.cache);
     curve->params.shared = 1;
     predreg_budgets_list(curve->params.cache.budget, budgets);
     fflush(NULL); /* The child gets a copy of what is buffered, and would write it
@@ -197,14 +212,15 @@ static void end_curve(const curve_t *curve)
 }
 
 static ucs_status_t play_rank(const predreg_timeline_t *timeline,
+                              const uct_predreg_knobs_t *knobs,
                               played_rank_t *played)
 {
     ucs_status_t status;
     curve_t curve;
 
     memset(played, 0, sizeof(*played));
-    start_curve(timeline, &curve, &played->budgets);
-    status = play_policies(timeline, played);
+    start_curve(timeline, knobs, &curve, &played->budgets);
+    status = play_policies(timeline, knobs, played);
     if (status == UCS_OK) {
         status = play_bounds(timeline, played);
     }
@@ -232,20 +248,16 @@ static void cleanup_played(played_rank_t *played)
 ucs_status_t predreg_report_play(predreg_report_t *report,
                                  const ucs_rcache_trace_t *trace,
                                  const predreg_timeline_t *timeline,
-                                 const predreg_cost_t *own_reg)
+                                 const predreg_cost_t *own_reg,
+                                 const uct_predreg_knobs_t *knobs)
 {
     ucs_reuse_costs_t small;
     predreg_evidence_t evidence;
-    uct_predreg_knobs_t knobs;
     played_rank_t played;
     ucs_status_t status;
 
-    if (uct_predreg_knobs_default(&knobs) != UCS_OK) {
-        predreg_no_memory();
-    }
-
     predreg_evidence_find(timeline, &evidence);
-    status = play_rank(timeline, &played);
+    status = play_rank(timeline, knobs, &played);
     if (status == UCS_OK) {
         status = predreg_report_add(report, &(predreg_report_rank_t){
             .trace          = trace,
@@ -258,13 +270,12 @@ ucs_status_t predreg_report_play(predreg_report_t *report,
             .budgets        = &played.budgets,
             .curve          = played.curve,
             .own_reg        = own_reg,
-            .known_regions  = knobs.known_regions,
+            .known_regions  = knobs->known_regions,
             .small_costs    = predreg_trace_costs(trace, &small) ? &small : NULL,
-            .eager_fraction = knobs.eager_fraction / 100
+            .eager_fraction = knobs->eager_fraction / 100
         });
     }
 
-    uct_predreg_knobs_cleanup(&knobs);
     cleanup_played(&played);
     return status;
 }

@@ -8,6 +8,7 @@
 #define PREDREG_REPORT_RANK_H_
 
 #include <tools/report/report.h>
+#include <uct/ib/predreg/core/knobs.h>
 
 BEGIN_C_DECLS
 
@@ -22,12 +23,14 @@ BEGIN_C_DECLS
  *
  * @param [in]  own_reg  Cost of registrations by the rank's own trace. The timeline may
  *                       have a cost by all traces of the job instead.
+ * @param [in]  knobs    Of the library's policies.
  * @return the status of the first replay that fails.
  */
 ucs_status_t predreg_report_play(predreg_report_t *report,
                                  const ucs_rcache_trace_t *trace,
                                  const predreg_timeline_t *timeline,
-                                 const predreg_cost_t *own_reg);
+                                 const predreg_cost_t *own_reg,
+                                 const uct_predreg_knobs_t *knobs);
 
 END_C_DECLS
 

@@ -200,7 +200,7 @@ void predreg_gain_add(predreg_gain_t *gain,
                       const predreg_replay_result_t *predict,
                       const predreg_replay_result_t *arena)
 {
-    if (arena->limit == 0) {
+    if (arena->bound_bytes == 0) {
         return;
     }
 
@@ -209,7 +209,7 @@ void predreg_gain_add(predreg_gain_t *gain,
     gain->answered        += arena->answered;
     gain->saved           += predict->waited - arena->waited;
     gain->time            += predict->duration;
-    gain->size             = ucs_max(gain->size, arena->limit);
+    gain->size             = ucs_max(gain->size, arena->bound_bytes);
     gain->average         += arena->pinned_avg_bytes;
     gain->predict_average += predict->pinned_avg_bytes;
 }

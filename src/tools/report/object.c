@@ -50,11 +50,6 @@ static void write_outcome(ucs_json_t *json, const report_data_t *report,
 
 static void write_policies(ucs_json_t *json, const report_data_t *report)
 {
-    static const char *const units[] = {
-        [PREDREG_LIMIT_NONE]    = NULL,
-        [PREDREG_LIMIT_BYTES]   = "bytes",
-        [PREDREG_LIMIT_REGIONS] = "regions"
-    };
     const predreg_outcome_t *outcome;
     const predreg_policy_t *row;
     predreg_replay_policy_t policy;
@@ -75,8 +70,8 @@ static void write_policies(ucs_json_t *json, const report_data_t *report)
             ucs_json_bool(json, "in_first_table", row->is_key ||
                           (outcome == report->advice.choice.outcome) ||
                           (outcome == report->advice.cheapest.outcome));
-            JSON_UINT(outcome, limit);
-            ucs_json_string(json, "limit_unit", units[row->limit]);
+            JSON_UINT(outcome, bound_bytes);
+            JSON_UINT(outcome, bound_regions);
             write_outcome(json, report, outcome);
             ucs_json_end(json, '}');
         }
@@ -122,7 +117,7 @@ static void write_bounds(ucs_json_t *json, const report_data_t *report)
         bound = &report->findings.bounds[i];
         /* A bound above the peaks of all ranks changes nothing */
         if (predreg_is_played(&report->findings, bound) &&
-            (bound->limit <
+            (bound->bound_bytes <
              report_outcome(report, PREDREG_REPLAY_LEAVE_PINNED)->peak)) {
             ucs_json_begin(json, NULL, '{');
             ucs_json_uint(json, "bound_bytes", predreg_bound_bytes(i));

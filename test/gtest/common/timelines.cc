@@ -241,9 +241,10 @@ std::string replayed::text() const
     auto add = [&text, &line](int) { text += line; };
 
     add(snprintf(line, sizeof(line), "%a %a %lu %lu %lu %lu %lu %lu %lu %lu "
-                 "%lu %lu %lu\n", r.pinned.byte_seconds, r.pinned_avg_bytes,
-                 r.pinned.peak_bytes, r.limit, r.uses, r.hits, r.late, r.early,
-                 r.wasted, r.refused, r.regs, r.waited, r.helper));
+                 "%lu %lu %lu %lu\n", r.pinned.byte_seconds, r.pinned_avg_bytes,
+                 r.pinned.peak_bytes, r.bound_bytes, r.bound_regions, r.uses, r.hits,
+                 r.late, r.early, r.wasted, r.refused, r.regs, r.waited,
+                 r.helper));
     for (double byte_seconds : r.pinned.by_cause) {
         add(snprintf(line, sizeof(line), "%a ", byte_seconds));
     }

@@ -220,3 +220,70 @@ int predreg_knob_check_environment(void)
 
     return ret;
 }
+
+char *predreg_knob_list_replayed(void)
+{
+    char *list = predreg_format("%s", "");
+    const uct_predreg_knob_t *knob;
+
+    for (knob = uct_predreg_knob_table; knob->field.name != NULL; ++knob) {
+        if (knob->is_replayed) {
+            list = predreg_list(list, knob->field.name);
+        }
+    }
+    return list;
+}
+
+/* Print why a knob is not accepted, and a similar name */
+static void refuse_knob(const char *name)
+{
+    const char *nearest = predreg_knob_nearest(name);
+    char *list          = predreg_knob_list_replayed();
+
+    if (!strcmp(name, "POLICY")) {
+        predreg_error("--set: POLICY is said by --policy");
+    } else if (!strcmp(name, "WINDOW") || !strcmp(name, "UNWIND")) {
+        predreg_error("--set: %s is part of what was recorded: contexts are "
+                      "made with it; to change it, record with --set %s=VALUE",
+                      name, name);
+    } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
+        predreg_error("--set: %s is of the ranks of a node together, and each "
+                      "is replayed by itself; see --ranks", name);
+    } else if (nearest == NULL) {
+        predreg_error("--set: there is no knob '%s'; accepted in a replay: %s",
+                      name, list);
+    } else if (!strcmp(nearest, name)) {
+        predreg_error("--set: '%s' changes nothing in a replay; accepted: %s",
+                      name, list);
+    } else {
+        predreg_error("--set: there is no knob '%s', the nearest is %s; "
+                      "accepted in a replay: %s", name, nearest, list);
+    }
+    free(list);
+}
+
+int predreg_knob_replay(const char *arg, uct_predreg_knobs_t *knobs)
+{
+    const uct_predreg_knob_t *knob = uct_predreg_knob_table;
+    const char *value;
+    int ret = PREDREG_EXIT_USAGE;
+    char *name;
+
+    name = predreg_knob_split(arg, &value);
+    if (name == NULL) {
+        return ret;
+    }
+
+    while ((knob->field.name != NULL) &&
+           (!knob->is_replayed || strcmp(knob->field.name, name))) {
+        ++knob;
+    }
+
+    if (knob->field.name == NULL) {
+        refuse_knob(name);
+    } else if (uct_predreg_knobs_set(knobs, name, value) == UCS_OK) {
+        ret = 0;
+    }
+    free(name);
+    return ret;
+}

@@ -7,6 +7,8 @@
 #ifndef PREDREG_COMMON_KNOB_H_
 #define PREDREG_COMMON_KNOB_H_
 
+#include <uct/ib/predreg/core/knobs.h>
+
 #include <ucs/sys/compiler_def.h>
 
 BEGIN_C_DECLS
@@ -15,7 +17,7 @@ BEGIN_C_DECLS
  *
  * Reads settings of the library's knobs as people type them after --set, and checks
  * names and values against the library's own table before anything starts. The
- * sub-commands run, record, info and replay call these functions.
+ * sub-commands run, record, info, replay and report call these functions.
  */
 
 /** Beginning of the names of all knobs in the environment. */
@@ -55,6 +57,14 @@ const char *predreg_knob_nearest(const char *name);
  *  prefix is a knob.
  *  @return 0 or the exit status; the reason has been printed. */
 int predreg_knob_check_environment(void);
+
+/** @return a list of the knobs on which a replay depends, to be freed. */
+char *predreg_knob_list_replayed(void);
+
+/** Set a knob for a replay.
+ *  @param [in] arg  KNOB=VALUE, as above.
+ *  @return 0 or the exit status; the reason has been printed. */
+int predreg_knob_replay(const char *arg, uct_predreg_knobs_t *knobs);
 
 END_C_DECLS
 

@@ -280,7 +280,7 @@ static int has_row(const predreg_job_t *job, const predreg_replay_opts_t *opts,
     }
 
     return (policy != PREDREG_REPLAY_ARENA) || opts->policies_given ||
-           (results[job->num_ranks].limit > 0);
+           (results[job->num_ranks].bound_bytes > 0);
 }
 
 static void print_gain(const predreg_job_t *job, int is_json)

@@ -24,73 +24,9 @@
 #define MAX_RANKS 16777216u
 
 
-/* @return a list of the knobs on which a replay depends, to be freed. */
-static char *list_knobs(void)
-{
-    char *list = predreg_format("%s", "");
-    const uct_predreg_knob_t *knob;
-
-    for (knob = uct_predreg_knob_table; knob->field.name != NULL; ++knob) {
-        if (knob->is_replayed) {
-            list = predreg_list(list, knob->field.name);
-        }
-    }
-    return list;
-}
-
-/* Print why a knob is not accepted, and a similar name */
-static void refuse_knob(const char *name)
-{
-    const char *nearest = predreg_knob_nearest(name);
-    char *list          = list_knobs();
-
-    if (!strcmp(name, "POLICY")) {
-        predreg_error("--set: POLICY is said by --policy");
-    } else if (!strcmp(name, "WINDOW") || !strcmp(name, "UNWIND")) {
-        predreg_error("--set: %s is part of what was recorded: contexts are "
-                      "made with it; to change it, record with --set %s=VALUE",
-                      name, name);
-    } else if (!strncmp(name, "NODE_", strlen("NODE_"))) {
-        predreg_error("--set: %s is of the ranks of a node together, and each "
-                      "is replayed by itself; see --ranks", name);
-    } else if (nearest == NULL) {
-        predreg_error("--set: there is no knob '%s'; accepted in a replay: %s",
-                      name, list);
-    } else if (!strcmp(nearest, name)) {
-        predreg_error("--set: '%s' changes nothing in a replay; accepted: %s",
-                      name, list);
-    } else {
-        predreg_error("--set: there is no knob '%s', the nearest is %s; "
-                      "accepted in a replay: %s", name, nearest, list);
-    }
-    free(list);
-}
-
 static int read_knob(const predreg_option_t *option, const char *arg, void *opts)
 {
-    const uct_predreg_knob_t *knob = uct_predreg_knob_table;
-    const char *value;
-    int ret = PREDREG_EXIT_USAGE;
-    char *name;
-
-    name = predreg_knob_split(arg, &value);
-    if (name == NULL) {
-        return ret;
-    }
-
-    while ((knob->field.name != NULL) &&
-           (!knob->is_replayed || strcmp(knob->field.name, name))) {
-        ++knob;
-    }
-
-    if (knob->field.name == NULL) {
-        refuse_knob(name);
-    } else if (uct_predreg_knobs_set(&((predreg_replay_opts_t*)opts)->knobs, name,
-                                     value) == UCS_OK) {
-        ret = 0;
-    }
-    free(name);
-    return ret;
+    return predreg_knob_replay(arg, &((predreg_replay_opts_t*)opts)->knobs);
 }
 
 static const predreg_limit_kind_t *limit_kind(unsigned policy)
@@ -268,18 +204,29 @@ static int check_ranks(const predreg_replay_opts_t *opts)
     return 0;
 }
 
-/* If the user has named no policy, choose all policies or, with a curve, on-demand and
- * clairvoyant, which a report shows beside the curve as well. A curve always needs
- * predict and leave-pinned */
+/* Whether a policy is played if the user has named none: all policies or, with a curve,
+ * on-demand and clairvoyant, which a report shows beside the curve as well. Those that show
+ * what is possible under a bound need one */
+static int is_default(const predreg_replay_opts_t *opts, unsigned policy)
+{
+    if (predreg_policies[policy].is_bounded) {
+        return (opts->knobs.max_pinned != UINT64_MAX) ||
+               (opts->knobs.max_regions != UINT64_MAX);
+    }
+
+    return !opts->curve || (policy == PREDREG_REPLAY_ON_DEMAND) ||
+           (policy == PREDREG_REPLAY_CLAIRVOYANT);
+}
+
+/* Choose the policies if the user has named none. A curve always needs predict and
+ * leave-pinned */
 static void default_policies(predreg_replay_opts_t *opts)
 {
     unsigned policy;
 
     for (policy = 0; !opts->policies_given && (policy < PREDREG_REPLAY_LAST);
          ++policy) {
-        opts->policies[policy] = !opts->curve ||
-                                 (policy == PREDREG_REPLAY_ON_DEMAND) ||
-                                 (policy == PREDREG_REPLAY_CLAIRVOYANT);
+        opts->policies[policy] = is_default(opts, policy);
     }
 
     if (opts->curve) {
@@ -296,7 +243,7 @@ int predreg_replay_opts_parse(int argc, char **argv,
     char *policies = predreg_append(list_policies(0),
                                     "; all unless given. Limits are half of what "
                                     "leave-pinned needs unless given");
-    char *knobs    = predreg_append(list_knobs(),
+    char *knobs    = predreg_append(predreg_knob_list_replayed(),
                                     ": as UCX_RCACHE_PRED_KNOB; may be repeated");
     const predreg_option_t list[]   = {
         {"policy", 0, "P[,P...]", policies, read_policies, 0},

@@ -94,7 +94,8 @@ static void print_json(const predreg_replay_result_t *result,
     JSON_UINT(result, forgotten);
     put_budget(json, result);
     ucs_json_uint(json, "ranks", num_ranks);
-    JSON_UINT(result, limit);
+    JSON_UINT(result, bound_bytes);
+    JSON_UINT(result, bound_regions);
     predreg_replay_put_damage(json, damage);
     if (rank != ALL_RANKS) {
         ucs_json_uint(json, "rank", rank);

@@ -78,8 +78,9 @@ typedef struct predreg_helper_op {
 
 typedef struct predreg_replay_result {
     unsigned              policy;    /**< predreg_replay_policy_t */
-    uint64_t              limit;     /**< LRU, REGIONS, ARENA: the limit that the
-                                          policy kept */
+    uint64_t              bound_bytes;   /**< The bounds that the policy kept; 0: none.
+                                              ARENA: bytes of the arena */
+    uint64_t              bound_regions;
     predreg_sum_t         pinned;
     double                pinned_avg_bytes; /**< Average over the duration. CLAIRVOYANT
                                                  may register before time 0, and then
@@ -215,7 +216,7 @@ void predreg_holding_close(predreg_account_t *account,
 
 /**
  * Complete the result of an account whose holdings are all closed. The policy itself sets
- * limit, budget and prediction_errors.
+ * bounds, budget and prediction_errors.
  *
  * @param [in] duration  Duration of the program under the policy, ns.
  */

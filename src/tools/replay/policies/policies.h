@@ -99,12 +99,15 @@ typedef struct predreg_policy {
     const char            *label; /**< Name of the policy in a report */
     const char            *brief; /**< A description in a few words */
     const char            *note;  /**< A sentence on how the policy works; a report
-                                       appends the limit, if any */
+                                       appends the bounds, if any */
     predreg_limit_t       limit;
     unsigned              place;  /**< Place in a report, from 0. A report begins with
                                        the policy that shows how programs run today,
                                        and goes on with the possible gain, and then the
                                        least memory */
+    int                   is_bounded; /**< Whether the policy shows what is possible under
+                                           the bounds of predict: without a bound, there
+                                           is nothing to show */
     int                   is_key; /**< Whether a report shows the policy also
                                        among the most important ones */
     predreg_policy_func_t *replay;
@@ -122,11 +125,18 @@ predreg_replay_policy_t predreg_policy_find(const char *name, size_t length);
 predreg_replay_policy_t predreg_policy_at(unsigned place);
 
 
+/** Set the bounds of a result to those on this library's own cache. */
+void predreg_policy_set_bounds(const predreg_replay_params_t *params,
+                               predreg_replay_result_t *result);
+
 /** Plays predict, on-demand and arena, the policies of this library's own cache. */
 predreg_policy_func_t predreg_replay_cache;
 
 /** Plays leave-pinned, lru and regions, the policies of UCX's cache. */
 predreg_policy_func_t predreg_replay_ucx_cache;
+
+/** Plays strict-lru and bounded. */
+predreg_policy_func_t predreg_replay_strict;
 
 /** Plays clairvoyant. */
 predreg_policy_func_t predreg_replay_clairvoyant;

@@ -30,7 +30,7 @@ PREDREG_POLICY_ROW(ON_DEMAND, cache,
                    .label  = "on-demand",
                    .brief  = "at each use",
                    .note   = "Registered at each use, deregistered after it",
-                   .place  = 3)
+                   .place  = 5)
 
 /* PREDICT, with large mappings served from registered memory */
 PREDREG_POLICY_ROW(ARENA, cache,
@@ -38,9 +38,9 @@ PREDREG_POLICY_ROW(ARENA, cache,
                    .label  = "arena",
                    .brief  = "this library, arena",
                    .note   = "predict, but large allocations come from memory "
-                             "that is registered already, up to ",
+                             "that is registered already",
                    .limit  = PREDREG_LIMIT_BYTES,
-                   .place  = 6)
+                   .place  = 8)
 
 /* UCX's cache without a limit: memory stays registered */
 PREDREG_POLICY_ROW(LEAVE_PINNED, ucx_cache,
@@ -56,18 +56,38 @@ PREDREG_POLICY_ROW(LRU, ucx_cache,
                    .name   = "lru",
                    .label  = "bound on bytes",
                    .brief  = "UCX, bounded",
-                   .note   = "UCX's cache, up to ",
+                   .note   = "UCX's cache",
                    .limit  = PREDREG_LIMIT_BYTES,
-                   .place  = 4)
+                   .place  = 6)
 
 /* UCX's cache, with a limit on the number of regions */
 PREDREG_POLICY_ROW(REGIONS, ucx_cache,
                    .name   = "regions",
                    .label  = "bound on regions",
                    .brief  = "UCX, bounded",
-                   .note   = "UCX's cache, up to ",
+                   .note   = "UCX's cache",
                    .limit  = PREDREG_LIMIT_REGIONS,
-                   .place  = 5)
+                   .place  = 7)
+
+/* Registration on demand, least recently used memory gives way, under strict bounds */
+PREDREG_POLICY_ROW(STRICT_LRU, strict,
+                   .name       = "strict-lru",
+                   .label      = "strict LRU",
+                   .brief      = "on demand, bounded",
+                   .note       = "Registered at each use; the least recently used gives "
+                                 "way before",
+                   .place      = 2,
+                   .is_bounded = 1)
+
+/* The same, but who gives way is known from the future */
+PREDREG_POLICY_ROW(BOUNDED, strict,
+                   .name       = "bounded",
+                   .label      = "bounded",
+                   .brief      = "least waits, bounded",
+                   .note       = "Knows the future: registered at each use, with hardly "
+                                 "more waits than it takes",
+                   .place      = 3,
+                   .is_bounded = 1)
 
 /* Knows the future: no schedule without waiting uses fewer byte-seconds */
 PREDREG_POLICY_ROW(CLAIRVOYANT, clairvoyant,
@@ -76,7 +96,7 @@ PREDREG_POLICY_ROW(CLAIRVOYANT, clairvoyant,
                    .brief  = "least without waiting",
                    .note   = "Knows the future: less is not possible without "
                              "waiting",
-                   .place  = 2,
+                   .place  = 4,
                    .is_key = 1)
 
 #undef PREDREG_POLICY_ROW

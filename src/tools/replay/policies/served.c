@@ -338,6 +338,6 @@ void predreg_served_finish(predreg_served_t *served, uint64_t now,
     result->helper += served->helper;
     /* The peak is rounded up to slabs of the longest length: an arena that is smaller
      * would have no room for such a slab, and so not for long mappings */
-    result->limit   = ucs_round_up(served->peak,
-                                               served->arena->params.slab_size);
+    result->bound_bytes = ucs_round_up(served->peak,
+                                       served->arena->params.slab_size);
 }

@@ -216,9 +216,12 @@ static uint64_t sim_begin(void *arg, const predreg_use_t *use, uint64_t now)
     status = begin_use(sim, use, state);
     begun  = predreg_world_now(sim->world);
     if (UCS_STATUS_IS_ERR(status)) {
+        /* The program copies the data instead */
         ++sim->result->refused;
+        sim_advance(sim, begun + predreg_copy_time(use->length));
+        begun = predreg_world_now(sim->world);
         predreg_account_wait(&sim->account, site, begun - now);
-        return begun - now; /* The program copies the data instead */
+        return begun - now;
     }
 
     ++sim->under_way;

@@ -195,7 +195,7 @@ void predreg_served_end(predreg_served_t *served, void *slab, uint64_t now);
 /**
  * End the program: the account closes the holdings of all slabs, in whatever state.
  *
- * @param [in,out] result  Gets the time of the helper for slabs, and as its limit the
+ * @param [in,out] result  Gets the time of the helper for slabs, and as its bound the
  *                         largest size of the arena at a time, bytes.
  */
 void predreg_served_finish(predreg_served_t *served, uint64_t now,

@@ -323,7 +323,8 @@ ucs_status_t predreg_replay_ucx_cache(const predreg_timeline_t *timeline,
         limit = ucs_max((is_lru ? model.peak_bytes : model.peak_regions) / 2, 1ul);
     }
 
-    result->limit = (is_lru || is_regions) ? limit : 0;
+    result->bound_bytes   = is_lru ? limit : 0;
+    result->bound_regions = is_regions ? limit : 0;
     replay(timeline, params, is_lru ? limit : UINT64_MAX, is_regions ? limit : UINT64_MAX,
            &model, result);
     return UCS_OK;

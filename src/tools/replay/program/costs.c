@@ -18,6 +18,10 @@
 /* The longest time of an operation, ns: 36 years. With this limit, sums of times fit into
  * 64 bits. */
 #define MAX_COST           (UINT64_MAX >> 4)
+/* UCX 1.13.1, src/ucs/arch/x86_64/cpu.c: ucs_cpu_est_bcopy_bw of most processors, bytes a
+ * second */
+#define COPY_RATE          (5800. * (1 << 20))
+#define NSEC_PER_SEC       1e9
 /* Each size below this many pages has a class of its own */
 #define EXACT_PAGES        8
 #define CLASSES_PER_OCTAVE 4
@@ -48,6 +52,11 @@ uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
                   0.5; /* Round to the nearest number */
 
     return (time >= MAX_COST) ? MAX_COST : time;
+}
+
+uint64_t predreg_copy_time(uint64_t length)
+{
+    return length / COPY_RATE * NSEC_PER_SEC + 0.5;
 }
 
 void predreg_fit_add(ucs_line_t *fit, uint64_t address, uint64_t length,

@@ -58,6 +58,10 @@ static inline int predreg_replay_cost_is_valid(const predreg_cost_t *cost)
 uint64_t predreg_cost_of(const predreg_cost_t *cost, uint64_t address,
                          uint64_t length);
 
+/** @return the time to copy a message that is refused room, ns: once, by the program, at
+ *          the rate at which UCX expects to copy. */
+uint64_t predreg_copy_time(uint64_t length);
+
 
 /** Add a measurement: an operation on the range took this time, ns. */
 void predreg_fit_add(ucs_line_t *fit, uint64_t address, uint64_t length,

@@ -52,7 +52,8 @@ void predreg_outcome_add(predreg_outcome_t *outcome,
 {
     predreg_outcome_t rank = {
         .ranks          = 1,
-        .limit          = result->limit,
+        .bound_bytes    = result->bound_bytes,
+        .bound_regions  = result->bound_regions,
         .average        = result->pinned_avg_bytes,
         .peak           = result->pinned.peak_bytes,
         .byte_seconds   = result->pinned.byte_seconds,
@@ -75,7 +76,8 @@ void predreg_outcome_add_outcome(predreg_outcome_t *sum,
 
     PREDREG_RESULT_NUMBERS(PREDREG_NUMBER_ADD)
     sum->ranks          += more->ranks;
-    sum->limit           = ucs_max(sum->limit, more->limit);
+    sum->bound_bytes     = ucs_max(sum->bound_bytes, more->bound_bytes);
+    sum->bound_regions   = ucs_max(sum->bound_regions, more->bound_regions);
     sum->average        += more->average;
     sum->peak            = ucs_max(sum->peak, more->peak);
     sum->byte_seconds   += more->byte_seconds;
@@ -127,12 +129,12 @@ void predreg_bounds_add(predreg_outcome_t *outcomes,
             predreg_outcome_add(&outcomes[index], pinned);
         } else {
             predreg_for_each(result, tried, num_tried) {
-                if (result->limit == bytes) {
+                if (result->bound_bytes == bytes) {
                     predreg_outcome_add(&outcomes[index], result);
                 }
             }
         }
-        outcomes[index].limit = bytes;
+        outcomes[index].bound_bytes = bytes;
     }
 }
 

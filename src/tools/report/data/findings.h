@@ -25,7 +25,8 @@ BEGIN_C_DECLS
  *  otherwise. */
 typedef struct predreg_outcome {
     unsigned ranks;        /**< Number of added ranks; 0: not played */
-    uint64_t limit;        /**< Highest limit of a rank, if any */
+    uint64_t bound_bytes;  /**< Highest bounds of a rank, if any */
+    uint64_t bound_regions;
     double   average;      /**< Average of registered memory, bytes */
     uint64_t peak;         /**< Highest peak of a rank, bytes */
     double   byte_seconds;

@@ -144,7 +144,7 @@ protected:
     {
         predreg_replay_result_t result = r.results[PREDREG_REPLAY_LRU];
 
-        result.limit            = mib << 20;
+        result.bound_bytes      = mib << 20;
         result.pinned_avg_bytes = average;
         result.waited           = waited;
         result.duration         = 100 * SEC + waited;
@@ -367,7 +367,7 @@ TEST_F(test_report, large_allocations)
 {
     rank r;
     fill(r);
-    r.results[PREDREG_REPLAY_ARENA].limit    = 0;
+    r.results[PREDREG_REPLAY_ARENA].bound_bytes = 0;
     ASSERT_EQ(UCS_OK, add(r));
     EXPECT_FALSE(contains(write(), "Large allocations"));
 
@@ -375,7 +375,7 @@ TEST_F(test_report, large_allocations)
     fill(other, "1");
     auto &predict    = other.results[PREDREG_REPLAY_PREDICT];
     auto &arena      = other.results[PREDREG_REPLAY_ARENA];
-    arena.limit      = 128 << 20;
+    arena.bound_bytes = 128 << 20;
     arena.uses       = 40;
     arena.answered   = 30;
     arena.waited     = 0;

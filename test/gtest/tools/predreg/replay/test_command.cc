@@ -64,7 +64,14 @@ TEST_F(test_replay_command, json) {
     EXPECT_EQ(2u, lines("{\"policy\":\"")) << m_output;
     EXPECT_EQ(2u, lines("\"uses\":10,"));
     EXPECT_EQ(2u, lines(",\"ranks\":2,"));
-    EXPECT_EQ(1u, lines("\"limit\":32768"));
+    EXPECT_EQ(1u, lines("\"bound_bytes\":32768"));
+
+    EXPECT_EQ(0, replay({"--json", "--set=MAX_PINNED=1m", "--set=MAX_REGIONS=8", folder}));
+    for (const char *policy : {"predict", "on-demand", "strict-lru", "bounded"}) {
+        EXPECT_EQ(1u, lines(std::string("{\"policy\":\"") + policy + "\"")) << m_output;
+    }
+    EXPECT_EQ(4u, lines("\"bound_bytes\":2097152,\"bound_regions\":16,"));
+    EXPECT_EQ(0u, lines("\"limit\""));
 
     EXPECT_EQ(0, replay({"--json", "--policy=predict", "--per-rank", folder}));
     EXPECT_EQ(3u, lines("{\"policy\":\"predict\""));
@@ -319,7 +326,7 @@ TEST_F(test_replay_command, large_allocations) {
     EXPECT_EQ(0, replay({"--json", "--policy=predict,arena=64m", trace})) << m_errors;
     EXPECT_EQ(1u, lines("{\"policy\":\"arena\"")) << m_output;
     EXPECT_EQ(1u, lines("\"refused\":0,\"answered\":19,"));
-    EXPECT_EQ(1u, lines("\"limit\":67108864"));
+    EXPECT_EQ(1u, lines("\"bound_bytes\":67108864"));
     EXPECT_EQ(1u, lines("{\"arena\":\"yes\",\"ranks\":1,\"size\":67108864,"
                         "\"uses\":20,\"answered\":19,")) << m_output;
 

@@ -63,8 +63,8 @@ TEST_F(test_served, temporaries_need_no_registration)
     /* Not all of the slab, and that for a moment besides the use's own */
     EXPECT_EQ(MB, arena->pinned.peak_bytes);
     /* Besides what is registered there is a slab that nobody has used yet */
-    EXPECT_LT(MB / 2, arena->limit);
-    EXPECT_GE(2 * MB, arena->limit);
+    EXPECT_LT(MB / 2, arena->bound_bytes);
+    EXPECT_GE(2 * MB, arena->bound_bytes);
     /* There each is another buffer */
     EXPECT_EQ(0u, predict->hits);
     EXPECT_EQ(0u, predict->answered);
@@ -75,7 +75,7 @@ TEST_F(test_served, temporaries_need_no_registration)
     EXPECT_EQ(1u, gain.ranks);
     EXPECT_EQ(19u, gain.answered);
     EXPECT_EQ(int64_t(predict->waited - arena->waited), gain.saved);
-    EXPECT_EQ(arena->limit, gain.size);
+    EXPECT_EQ(arena->bound_bytes, gain.size);
     EXPECT_EQ(PREDREG_GAIN_YES, predreg_gain_advise(&gain));
 }
 
@@ -87,7 +87,7 @@ TEST_F(test_served, without_mappings)
     replayed arena = replay(), predict = replay(0, PREDREG_REPLAY_PREDICT);
     predreg_gain_t gain = {};
 
-    EXPECT_EQ(0u, arena->limit);
+    EXPECT_EQ(0u, arena->bound_bytes);
     EXPECT_EQ(predict->pinned.byte_seconds, arena->pinned.byte_seconds);
     EXPECT_EQ(predict->waited, arena->waited);
     predreg_gain_add(&gain, predict.operator->(), arena.operator->());
@@ -99,7 +99,7 @@ TEST_F(test_served, what_is_said)
     predreg_replay_result_t predict = {}, arena = {};
     predreg_gain_t gain             = {};
 
-    arena.limit      = MB;
+    arena.bound_bytes = MB;
     arena.uses       = 10;
     predict.duration = SEC;
     predreg_gain_add(&gain, &predict, &arena);
@@ -134,7 +134,7 @@ TEST_F(test_served, what_is_not_served)
     replayed r = replay(MB);
     EXPECT_EQ(6u, r->uses);
     EXPECT_EQ(1u, r->answered);
-    EXPECT_EQ(MB, r->limit);
+    EXPECT_EQ(MB, r->bound_bytes);
 }
 
 /* A slab is registered in time that the helper takes; who comes before it is

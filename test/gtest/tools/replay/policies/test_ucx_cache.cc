@@ -53,7 +53,8 @@ TEST_F(test_replay_models, leave_pinned)
     EXPECT_EQ(3u, r->uses);
     EXPECT_EQ(1u, r->hits);
     EXPECT_EQ(2u, r->regs);
-    EXPECT_EQ(0u, r->late + r->early + r->wasted + r->waited + r->limit);
+    EXPECT_EQ(0u, r->late + r->early + r->wasted + r->waited);
+    EXPECT_EQ(0u, r->bound_bytes + r->bound_regions);
     ASSERT_EQ(2u, r->num_sites);
     EXPECT_EQ(1u, r->sites[0].caller);
     EXPECT_EQ(2u, r->sites[0].uses);
@@ -182,7 +183,7 @@ TEST_F(test_replay_models, lru)
     EXPECT_EQ(2u, r->hits);
     EXPECT_EQ(4u, r->regs);
     EXPECT_EQ(10u, r->waited);
-    EXPECT_EQ(2 * PAGE, r->limit);
+    EXPECT_EQ(2 * PAGE, r->bound_bytes);
     EXPECT_EQ((replayed::curve_t{{0, PAGE}, {20, 2 * PAGE}, {60, 3 * PAGE},
                                  {65, 2 * PAGE}, {105, 3 * PAGE},
                                  {110, 2 * PAGE}, {210, 0}}), r.curve());
@@ -240,12 +241,12 @@ TEST_F(test_replay_models, default_limits)
         m_program.use(i * 100, i * 100 + 10, buffer(i), 2 * PAGE);
     }
 
-    EXPECT_EQ(10 * PAGE, replay(PREDREG_REPLAY_LRU)->limit);
-    EXPECT_EQ(5u, replay(PREDREG_REPLAY_REGIONS)->limit);
+    EXPECT_EQ(10 * PAGE, replay(PREDREG_REPLAY_LRU)->bound_bytes);
+    EXPECT_EQ(5u, replay(PREDREG_REPLAY_REGIONS)->bound_regions);
 
     m_program = made_program();
     m_program.use(0, 10, buffer(0), 1);
-    EXPECT_EQ(1u, replay(PREDREG_REPLAY_REGIONS)->limit);
+    EXPECT_EQ(1u, replay(PREDREG_REPLAY_REGIONS)->bound_regions);
 }
 
 TEST_F(test_replay_models, domains_are_apart)
@@ -275,8 +276,8 @@ TEST_F(test_replay_models, limits_are_of_a_domain)
     EXPECT_EQ(12u, replay(PREDREG_REPLAY_LRU, 2 * PAGE)->hits);
     EXPECT_EQ(12u, replay(PREDREG_REPLAY_REGIONS, 2)->hits);
     EXPECT_EQ(0u, replay(PREDREG_REPLAY_REGIONS, 1)->hits);
-    EXPECT_EQ(PAGE, replay(PREDREG_REPLAY_LRU)->limit);
-    EXPECT_EQ(1u, replay(PREDREG_REPLAY_REGIONS)->limit);
+    EXPECT_EQ(PAGE, replay(PREDREG_REPLAY_LRU)->bound_bytes);
+    EXPECT_EQ(1u, replay(PREDREG_REPLAY_REGIONS)->bound_regions);
 }
 
 /* What was unmapped is deregistered by the next use that registers, but only up
@@ -385,7 +386,7 @@ TEST_F(test_replay_models, bad_parameters)
 
     bad        = good;
     bad.policy = PREDREG_REPLAY_LAST;
-    refused(bad, "policy 7 is out of range: expected 0..6");
+    refused(bad, "policy 9 is out of range: expected 0..8");
     bad        = good;
     bad.reg.op = -1;
     refused(bad, "registration at -1 ns");

@@ -109,7 +109,8 @@ TEST_F(test_ranks, total)
         r.uses   = 3;
         r.hits   = 2;
         r.waited = 7;
-        r.limit  = 4;
+        r.bound_bytes   = 4;
+        r.bound_regions = 3;
         r.prediction_errors[5] = 1;
     }
     results[0].pinned.curve        = first;
@@ -138,7 +139,8 @@ TEST_F(test_ranks, total)
     EXPECT_EQ(6u, total.uses);
     EXPECT_EQ(4u, total.hits);
     EXPECT_EQ(14u, total.waited);
-    EXPECT_EQ(8u, total.limit);
+    EXPECT_EQ(8u, total.bound_bytes);
+    EXPECT_EQ(6u, total.bound_regions);
     EXPECT_EQ(2u, total.prediction_errors[5]);
     predreg_replay_result_cleanup(&total);
 

@@ -128,7 +128,7 @@ protected:
         predreg_replay_result_t result;
 
         memset(&result, 0, sizeof(result));
-        result.limit             = limit;
+        result.bound_bytes       = limit;
         result.pinned.peak_bytes = peak;
         return result;
     }
@@ -176,5 +176,5 @@ TEST_F(test_report_bounds, ranks_of_different_size)
                   m_outcomes[i].ranks) << bytes;
     }
     EXPECT_EQ(8 * MIB, m_outcomes[4].peak);
-    EXPECT_EQ(8 * MIB, m_outcomes[4].limit);
+    EXPECT_EQ(8 * MIB, m_outcomes[4].bound_bytes);
 }

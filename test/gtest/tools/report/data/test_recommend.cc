@@ -66,7 +66,7 @@ protected:
         set(PREDREG_REPLAY_LRU, 110 * MB, 4 * SEC);
         for (unsigned i = BOUND - 2; i <= BOUND + 2; ++i) {
             m_findings.bounds[i]       = outcome(PREDREG_REPLAY_LRU);
-            m_findings.bounds[i].limit = predreg_bound_bytes(i);
+            m_findings.bounds[i].bound_bytes = predreg_bound_bytes(i);
         }
         best.average  = average;
         best.waited   = waited;
