@@ -67,6 +67,9 @@ done | awk -F '\t' -v programs="$(find "$work/new" -type f | wc -l)" '
         return (was == 0) ? 1 : now / was
     }
     function hits(set, row) {
+        # No use is left where a bound refuses all of them
+        if (value[set, row, "uses"] + 0 == 0)
+            return 0
         return 100 * value[set, row, "hits"] / value[set, row, "uses"]
     }
     function note(program, column, change) {
