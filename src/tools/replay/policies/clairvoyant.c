@@ -5,7 +5,7 @@
  */
 
 #include "policies.h"
-#include "segments.h"
+#include "schedule/segments.h"
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/math.h>

@@ -75,19 +75,6 @@ static size_t arena_size(const predreg_timeline_t *timeline,
     return (params->limit == 0) ? MAX_ARENA : ucs_min(params->limit, MAX_ARENA);
 }
 
-void predreg_policy_set_bounds(const predreg_replay_params_t *params,
-                               predreg_replay_result_t *result)
-{
-    const ucs_rcache_pred_params_t *cache = &params->cache;
-
-    if (cache->max_bytes != UINT64_MAX) {
-        result->bound_bytes = cache->max_bytes;
-    }
-    if (cache->max_regions != UINT64_MAX) {
-        result->bound_regions = cache->max_regions;
-    }
-}
-
 ucs_status_t predreg_replay_cache(const predreg_timeline_t *timeline,
                                   const predreg_replay_params_t *params,
                                   predreg_replay_result_t *result)
@@ -97,7 +84,6 @@ ucs_status_t predreg_replay_cache(const predreg_timeline_t *timeline,
     ucs_rcache_pred_stats_t stats;
     ucs_status_t status;
 
-    predreg_policy_set_bounds(params, result);
     changed.limit = arena_size(timeline, params);
     if (params->policy == PREDREG_REPLAY_ARENA) {
         result->bound_bytes = 0; /* The bound on bytes is not the arena's */

@@ -125,10 +125,6 @@ predreg_replay_policy_t predreg_policy_find(const char *name, size_t length);
 predreg_replay_policy_t predreg_policy_at(unsigned place);
 
 
-/** Set the bounds of a result to those on this library's own cache. */
-void predreg_policy_set_bounds(const predreg_replay_params_t *params,
-                               predreg_replay_result_t *result);
-
 /** Plays predict, on-demand and arena, the policies of this library's own cache. */
 predreg_policy_func_t predreg_replay_cache;
 

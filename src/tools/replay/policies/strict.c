@@ -5,7 +5,7 @@
  */
 
 #include "policies.h"
-#include "schedule.h"
+#include "schedule/schedule.h"
 
 #include <stdlib.h>
 
@@ -105,12 +105,19 @@ ucs_status_t predreg_replay_strict(const predreg_timeline_t *timeline,
         .end   = play_end,
         .unmap = play_unmap
     };
+    const predreg_schedule_params_t bounds = {
+        .is_lru      = (params->policy == PREDREG_REPLAY_STRICT_LRU),
+        .max_bytes   = params->cache.max_bytes,
+        .max_regions = params->cache.max_regions,
+        .max_steps   = params->max_steps,
+        .reg         = params->reg,
+        .dereg       = params->dereg
+    };
     predreg_holding_t *holding;
     ucs_status_t status;
     uint64_t duration;
 
-    predreg_policy_set_bounds(params, result);
-    status = predreg_schedule_make(timeline, params, &play.schedule);
+    status = predreg_schedule_make(timeline, &bounds, &play.schedule);
     if (status != UCS_OK) {
         return status;
     }

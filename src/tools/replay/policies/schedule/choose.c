@@ -72,7 +72,7 @@ static double score(const predreg_search_t *search, const predreg_plan_t *plan,
     const predreg_use_t *uses = search->timeline->uses;
     double room               = has_bytes(search, plan->kept.bytes) ? 1 : kept->bytes;
 
-    if (search->is_lru) {
+    if (search->params->is_lru) {
         return search->use->begin - kept->until;
     }
 
@@ -122,7 +122,7 @@ unsigned predreg_plan_victims(predreg_search_t *search, const predreg_plan_t *pl
 /* Find the next uses of what the present use may be of */
 static void look_ahead(const predreg_search_t *search, predreg_plan_t *plan)
 {
-    if (!search->is_lru) {
+    if (!search->params->is_lru) {
         predreg_kept_look_ahead(&plan->kept, search->index, search->unmaps);
     }
 }
@@ -133,7 +133,7 @@ static void take_back(const predreg_search_t *search, predreg_plan_t *plan)
     predreg_kept_t *out;
     size_t i;
 
-    for (i = plan->num_out; (i-- > 0) && !search->is_lru;) {
+    for (i = plan->num_out; (i-- > 0) && !search->params->is_lru;) {
         out = &plan->out[i];
         if (!out->is_lost && has_room_beside(search, plan->kept.bytes + out->bytes,
                                              plan->kept.num + 1)) {

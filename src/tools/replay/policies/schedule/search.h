@@ -47,22 +47,21 @@ typedef struct predreg_plans {
 } predreg_plans_t;
 
 typedef struct predreg_search {
-    const predreg_timeline_t      *timeline;
-    const predreg_replay_params_t *params;
-    predreg_future_t              future;
-    int                           is_lru;
-    uint64_t                      max_bytes;   /**< Less the reserve for pieces */
-    uint64_t                      max_regions;
-    size_t                        width;       /**< The most plans at a time */
-    predreg_plans_t               plans;
-    predreg_decided_t             *decisions;  /**< Of all plans */
-    size_t                        num_decisions;
-    uint64_t                      looks;       /**< Registrations looked at for victims */
-    uint64_t                      max_looks;
-    const predreg_use_t           *use;        /**< The present one */
-    size_t                        index;       /**< Of the present use */
-    uint64_t                      bytes;       /**< That the present use needs */
-    size_t                        unmaps;      /**< Number of unmaps that have come */
+    const predreg_timeline_t        *timeline;
+    const predreg_schedule_params_t *params;
+    predreg_future_t                future;
+    uint64_t                        max_bytes;   /**< Less the reserve for pieces */
+    uint64_t                        max_regions;
+    size_t                          width;       /**< The most plans at a time */
+    predreg_plans_t                 plans;
+    predreg_decided_t               *decisions;  /**< Of all plans */
+    size_t                          num_decisions;
+    uint64_t                        looks;       /**< Registrations looked at for victims */
+    uint64_t                        max_looks;
+    const predreg_use_t             *use;        /**< The present one */
+    size_t                          index;       /**< Of the present use */
+    uint64_t                        bytes;       /**< That the present use needs */
+    size_t                          unmaps;      /**< Number of unmaps that have come */
 } predreg_search_t;
 
 

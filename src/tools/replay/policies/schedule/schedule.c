@@ -201,7 +201,7 @@ static size_t search_width(const predreg_search_t *search)
 {
     size_t num_ranges = search->future.num_ranges;
     double work       = (double)search->timeline->num_uses * num_ranges * num_ranges;
-    size_t width      = search->is_lru ? 1 : MAX_WIDTH;
+    size_t width      = search->params->is_lru ? 1 : MAX_WIDTH;
 
     while ((width > 1) &&
            (width * ucs_min(width, PREDREG_MAX_BRANCHES) * work > MAX_WORK)) {
@@ -211,17 +211,16 @@ static size_t search_width(const predreg_search_t *search)
 }
 
 static void search_init(predreg_search_t *search, const predreg_timeline_t *timeline,
-                        const predreg_replay_params_t *params)
+                        const predreg_schedule_params_t *params)
 {
-    uint64_t max_bytes = params->cache.max_bytes;
+    uint64_t max_bytes = params->max_bytes;
 
     *search = (predreg_search_t){
         .timeline    = timeline,
         .params      = params,
-        .is_lru      = (params->policy == PREDREG_REPLAY_STRICT_LRU),
         .max_bytes   = max_bytes - ucs_rcache_pred_bound_reserve(max_bytes,
                                                                  PREDREG_PAGE_SIZE),
-        .max_regions = params->cache.max_regions - 1,
+        .max_regions = params->max_regions - 1,
         .max_looks   = ucs_min(params->max_steps, UINT64_MAX / LOOKS_PER_STEP) *
                        LOOKS_PER_STEP
     };
@@ -267,7 +266,7 @@ static void get_decisions(const predreg_search_t *search, predreg_schedule_t *re
 }
 
 ucs_status_t predreg_schedule_make(const predreg_timeline_t *timeline,
-                                   const predreg_replay_params_t *params,
+                                   const predreg_schedule_params_t *params,
                                    predreg_schedule_t *schedule)
 {
     ucs_status_t status = UCS_OK;
@@ -283,7 +282,7 @@ ucs_status_t predreg_schedule_make(const predreg_timeline_t *timeline,
     if (search.looks > search.max_looks) {
         ucs_warn("%s is left out: so many buffers are registered under the bound that "
                  "the choice of victims takes more than %lu steps",
-                 predreg_policies[params->policy].name, params->max_steps);
+                 params->is_lru ? "strict-lru" : "bounded", params->max_steps);
         status = UCS_ERR_UNSUPPORTED;
     } else {
         get_decisions(&search, schedule);

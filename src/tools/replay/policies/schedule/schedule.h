@@ -8,7 +8,6 @@
 #define PREDREG_SCHEDULE_H_
 
 #include "kept.h"
-#include "policies.h"
 
 BEGIN_C_DECLS
 
@@ -19,6 +18,15 @@ BEGIN_C_DECLS
  * by the index of the use in the timeline. Waits change no order of events, so that the
  * whole schedule is known before the program is played.
  */
+
+typedef struct predreg_schedule_params {
+    int            is_lru;      /**< strict-lru; else bounded */
+    uint64_t       max_bytes;   /**< The bounds; UINT64_MAX: none */
+    uint64_t       max_regions;
+    uint64_t       max_steps;   /**< The most steps, of some 0.1 us each */
+    predreg_cost_t reg;         /**< Costs of registrations */
+    predreg_cost_t dereg;
+} predreg_schedule_params_t;
 
 /** A use is served by a registration, or a registration gives way before the use. */
 typedef struct predreg_decision {
@@ -34,13 +42,13 @@ typedef struct predreg_schedule {
 
 
 /**
- * Make the schedule of the policy in the parameters.
+ * Make a schedule.
  *
  * @return UCS_ERR_UNSUPPORTED (logged) if that would take more steps than the parameters
  *         allow. Then the schedule needs no cleanup.
  */
 ucs_status_t predreg_schedule_make(const predreg_timeline_t *timeline,
-                                   const predreg_replay_params_t *params,
+                                   const predreg_schedule_params_t *params,
                                    predreg_schedule_t *schedule);
 
 END_C_DECLS
