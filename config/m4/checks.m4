@@ -65,7 +65,7 @@ AC_DEFUN([PREDREG_ADDON], [
 ])
 
 AC_DEFUN([PREDREG_CHECK_ADDONS], [
-    PREDREG_ADDON([eager], [build no small sends without a copy])
+    PREDREG_ADDON([eager], [build no small sends from reused buffers])
     PREDREG_ADDON([arena], [build no arena of registered memory])
     PREDREG_ADDON([firehose], [build neither libucp_firehose nor windows by it])
     AC_SUBST([PREDREG_ADDONS])
