@@ -70,6 +70,7 @@ static int parse(int argc, char **argv, predreg_report_opts_t *opts)
 
     status = predreg_options_read(&options, argc, argv, opts);
     if (status != 0) {
+        uct_predreg_knobs_cleanup(&opts->knobs);
         return status;
     }
 
