@@ -12,7 +12,6 @@
 #include <uct/ib/predreg/iface/iface.h>
 #include <uct/ib/predreg/md/md.h>
 #include <uct/ib/predreg/md/domain.h>
-#include <uct/ib/predreg/stat/stat.h>
 
 #include <ucs/debug/log_def.h>
 

@@ -7,6 +7,8 @@
 #include "addon.h"
 #include "state.h"
 
+#include <ucs/base/number.h>
+
 #include <ucs/debug/log_def.h>
 
 #include <stdio.h>
@@ -65,4 +67,44 @@ unsigned uct_predreg_policy(uct_predreg_core_t *core)
 {
     return (core->pred == NULL) ? core->knobs.policy :
                                   ucs_rcache_pred_get_policy(core->pred);
+}
+
+void uct_predreg_count_passed(uct_predreg_core_t *core)
+{
+    /* Acquire: pairs with the release in uct_predreg_live_start() */
+    ucs_rcache_pred_live_t *live =
+            atomic_load_explicit(&core->live, memory_order_acquire);
+
+    if (live != NULL) {
+        ucs_rcache_pred_live_count_use(live);
+    } else {
+        /* Relaxed: nobody reads other data by the number of uses */
+        ucs_relaxed_add(&core->passed_uses, 1);
+    }
+}
+
+uint64_t uct_predreg_num_passed(uct_predreg_core_t *core)
+{
+    /* Acquire: pairs with the release in uct_predreg_live_start() */
+    ucs_rcache_pred_live_t *live =
+            atomic_load_explicit(&core->live, memory_order_acquire);
+
+    /* Relaxed: nobody reads other data by the number of uses */
+    return (live != NULL) ? ucs_rcache_pred_live_get_uses(live) :
+                            ucs_relaxed_load(&core->passed_uses);
+}
+
+void uct_predreg_note_pinned(uct_predreg_core_t *core)
+{
+    unsigned long kib = 0;
+
+    if ((core->knobs.summary == UCT_PREDREG_SUMMARY_NONE) &&
+        (core->observer == NULL)) {
+        return;
+    }
+
+    (void)ucs_scan_file("/proc/self/status", "VmPin: %lu kB", &kib);
+
+    /* Relaxed: nobody reads other data by the number of bytes */
+    ucs_relaxed_raise(&core->kernel_pinned, kib * 1024);
 }

@@ -12,7 +12,6 @@
 #include <uct/ib/predreg/core/addon.h>
 #include <uct/ib/predreg/core/state.h>
 #include <uct/ib/predreg/iface/iface.h>
-#include <uct/ib/predreg/stat/stat.h>
 
 #include <ucs/debug/log_def.h>
 #include <ucs/sys/string.h>

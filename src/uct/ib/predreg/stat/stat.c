@@ -7,52 +7,12 @@
 #include "stat.h"
 
 #include <ucs/base/clock.h>
-#include <ucs/base/number.h>
 #include <uct/ib/predreg/core/addon.h>
 
 #include <ucs/debug/log_def.h>
 
 #include <errno.h>
 #include <string.h>
-
-
-void uct_predreg_count_passed(uct_predreg_core_t *core)
-{
-    ucs_rcache_pred_live_t *live =
-            atomic_load_explicit(&core->live, memory_order_acquire);
-
-    if (live != NULL) {
-        ucs_rcache_pred_live_count_use(live);
-    } else {
-        /* Relaxed: nothing else depends on the number */
-        ucs_relaxed_add(&core->passed_uses, 1);
-    }
-}
-
-uint64_t uct_predreg_num_passed(uct_predreg_core_t *core)
-{
-    ucs_rcache_pred_live_t *live =
-            atomic_load_explicit(&core->live, memory_order_acquire);
-
-    /* Relaxed: nothing else depends on the number */
-    return (live != NULL) ? ucs_rcache_pred_live_get_uses(live) :
-                            ucs_relaxed_load(&core->passed_uses);
-}
-
-void uct_predreg_note_pinned(uct_predreg_core_t *core)
-{
-    unsigned long kib = 0;
-
-    if ((core->knobs.summary == UCT_PREDREG_SUMMARY_NONE) &&
-        (core->observer == NULL)) {
-        return;
-    }
-
-    (void)ucs_scan_file("/proc/self/status", "VmPin: %lu kB", &kib);
-
-    /* Relaxed: nothing else depends on the number */
-    ucs_relaxed_raise(&core->kernel_pinned, kib * 1024);
-}
 
 
 void uct_predreg_snapshot(uct_predreg_core_t *core,
@@ -64,7 +24,7 @@ void uct_predreg_snapshot(uct_predreg_core_t *core,
     snapshot->rank   = core->rank;
     snapshot->pid    = core->pid;
     snapshot->policy = uct_predreg_policy(core);
-    /* Relaxed: nothing else depends on the numbers */
+    /* Relaxed: nobody reads other data by these numbers of bytes */
     snapshot->pool_bytes    = ucs_relaxed_load(&core->pool_bytes);
     snapshot->kernel_pinned = ucs_relaxed_load(&core->kernel_pinned);
     uct_predreg_addons_call(core, count, core, snapshot);
@@ -104,7 +64,7 @@ static void collect(void *arg, ucs_rcache_pred_live_state_t *state)
 
     memset(state, 0, sizeof(*state));
     state->time     = ucs_monotonic_ns();
-    /* Relaxed: nothing else depends on the number */
+    /* Relaxed: nobody reads other data by the number of domains */
     state->counting = ucs_relaxed_load(&core->num_managed) > 0;
     uct_predreg_snapshot(core, &state->snapshot);
     collect_node(core, state);

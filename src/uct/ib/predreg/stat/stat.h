@@ -18,25 +18,6 @@ BEGIN_C_DECLS
  */
 
 /*
- * Counters of the core, besides the cache's: uses left to UCX's own cache, and the
- * kernel's count of pinned memory. Any thread; the functions wait for nobody.
- */
-
-/** Count a use left to UCX's own cache. */
-void uct_predreg_count_passed(uct_predreg_core_t *core);
-
-/** @return how many uses were left to UCX's own cache so far. */
-uint64_t uct_predreg_num_passed(uct_predreg_core_t *core);
-
-/**
- * Read the kernel's count of memory pinned by the process (VmPin), and remember the
- * largest count. The function reads nothing if there is neither a summary nor an
- * observer, since only they show the count.
- */
-void uct_predreg_note_pinned(uct_predreg_core_t *core);
-
-
-/*
  * A snapshot of all numbers of the process, for the live counters, the summary and the
  * trace. Any thread.
  */
