@@ -111,21 +111,6 @@ static ucs_status_t total_check(const predreg_timeline_t *timeline,
     return UCS_OK;
 }
 
-/* The policies that keep the bounds on this library's own cache have them as theirs */
-static void set_bounds(const predreg_replay_params_t *params,
-                       predreg_replay_result_t *result)
-{
-    const ucs_rcache_pred_params_t *cache = &params->cache;
-    predreg_policy_func_t *replay         = predreg_policies[params->policy].replay;
-
-    if ((replay != predreg_replay_cache) && (replay != predreg_replay_strict)) {
-        return;
-    }
-
-    result->bound_bytes   = (cache->max_bytes == UINT64_MAX) ? 0 : cache->max_bytes;
-    result->bound_regions = (cache->max_regions == UINT64_MAX) ? 0 : cache->max_regions;
-}
-
 ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
                             const predreg_replay_params_t *params,
                             predreg_replay_result_t *result)
@@ -143,7 +128,6 @@ ucs_status_t predreg_replay(const predreg_timeline_t *timeline,
     memset(result, 0, sizeof(*result));
     result->policy = params->policy;
     result->budget = INFINITY;
-    set_bounds(params, result);
     status = predreg_policies[params->policy].replay(timeline, params, result);
     if (status == UCS_ERR_NO_MEMORY) {
         predreg_no_memory(); /* The cache of the library has found no memory */

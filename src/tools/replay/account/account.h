@@ -99,6 +99,10 @@ typedef struct predreg_replay_result {
 } predreg_replay_result_t;
 
 
+/** Note the bounds that a policy keeps; UINT64_MAX: there is none. */
+void predreg_replay_result_bounds(predreg_replay_result_t *result, uint64_t max_bytes,
+                                  uint64_t max_regions);
+
 /** Free the arrays of a result. */
 void predreg_replay_result_cleanup(predreg_replay_result_t *result);
 

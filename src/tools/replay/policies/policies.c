@@ -85,9 +85,11 @@ ucs_status_t predreg_replay_cache(const predreg_timeline_t *timeline,
     ucs_status_t status;
 
     changed.limit = arena_size(timeline, params);
-    if (params->policy == PREDREG_REPLAY_ARENA) {
-        result->bound_bytes = 0; /* The bound on bytes is not the arena's */
-    }
+    /* Of the policy arena, bound_bytes is the size of the arena */
+    predreg_replay_result_bounds(result,
+                                 (params->policy == PREDREG_REPLAY_ARENA) ?
+                                         UINT64_MAX : params->cache.max_bytes,
+                                 params->cache.max_regions);
     if (predicts) {
         changed.cache.policy = UCS_RCACHE_PRED_POLICY_PREDICT;
         result->budget       = params->cache.budget;

@@ -117,6 +117,7 @@ ucs_status_t predreg_replay_strict(const predreg_timeline_t *timeline,
     ucs_status_t status;
     uint64_t duration;
 
+    predreg_replay_result_bounds(result, bounds.max_bytes, bounds.max_regions);
     status = predreg_schedule_make(timeline, &bounds, &play.schedule);
     if (status != UCS_OK) {
         return status;
