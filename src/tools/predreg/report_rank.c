@@ -40,7 +40,7 @@ static int is_left_out(const predreg_timeline_t *timeline, unsigned policy,
         return (knobs->max_pinned == SIZE_MAX) && (knobs->max_regions == ULONG_MAX);
     }
 
-    /* A program without large mappings has the same result under predict */
+    /* A program without large mappings uses no arena, and its result is that of predict */
     return (policy == PREDREG_REPLAY_ARENA) && (timeline->num_maps == 0);
 }
 

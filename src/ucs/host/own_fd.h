@@ -23,8 +23,9 @@ BEGIN_C_DECLS
  * programs close all descriptors, as daemons do, and so the one of the library
  * as well; a later file of the program may get the same number. That file is
  * the program's: the library must neither write to the file nor close it.
- * live.c and the writers of traces call these functions. Most of
- * them use system calls only, and are inline, for programs without the core.
+ * live.c, the summary and the writers of traces call these functions. All but
+ * ucs_rcache_pred_own_fd_move() and ucs_rcache_pred_own_fd_write() use system calls only,
+ * and are inline, for programs without the core.
  *
  * Threads: functions on a descriptor must not run at the same time as its closing.
  */
@@ -103,8 +104,8 @@ ucs_rcache_pred_own_fd_close(const ucs_rcache_pred_own_fd_t *own)
 
 /** Write to a descriptor without a signal to the program: the process would end by a
  *  SIGPIPE if nobody reads any more, and by a SIGXFSZ if the file may not grow
- *  (RLIMIT_FSIZE). The function takes @a signal back, unless one was pending before.
- *  @return as write(2). */
+ *  (RLIMIT_FSIZE). After a write that fails the function takes @a signal, the one that the
+ *  caller expects, back, unless it was pending before. Any thread. @return as write(2). */
 ssize_t ucs_rcache_pred_own_fd_write(int fd, const void *data, size_t size, int signal);
 
 END_C_DECLS

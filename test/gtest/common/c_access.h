@@ -58,7 +58,7 @@ void test_thread_fail(void);
 /* How often the library called sched_yield(), which it does to wait for another
  * thread */
 unsigned test_num_yields(void);
-/* Call this when this thread does so next, before it does */
+/* Call cb once, before this thread's next sched_yield() */
 void test_on_yield(void (*cb)(void *arg), void *arg);
 
 #endif

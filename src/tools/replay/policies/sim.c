@@ -35,8 +35,8 @@ typedef struct sim {
     predreg_account_t            account;
     predreg_world_t              *world;
     predreg_served_t             *served;     /* NULL: there is no arena */
-    ucs_rcache_pred_sink_t       sink;        /* The sink that the cache gets, which
-                                                 calls on_event() */
+    ucs_rcache_pred_sink_t       sink;        /* The cache's sink, which calls
+                                                 on_event() */
     const ucs_rcache_pred_sink_t *user_sink;  /* The sink in the parameters, or NULL */
     ucs_rcache_pred_t            *pred;
     ucs_rcache_pred_domain_t     **domains;
@@ -250,7 +250,7 @@ static uint64_t sim_end(void *arg, const predreg_use_t *use, uint64_t now)
     uint64_t ended;
 
     sim_advance_shared(sim, now);
-    sim_progress(sim); /* It is progress that finds the end of the use */
+    sim_progress(sim); /* The program finds the end of the use in progress */
     ended = predreg_world_now(sim->world);
     if (state->slab != NULL) {
         --sim->under_way;

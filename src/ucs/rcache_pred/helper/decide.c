@@ -18,8 +18,8 @@
 #include <ucs/sys/math.h>
 
 /*
- * What the helper does about a region: deregister it, register it again before
- * its next use, or keep it and await that use (CF'11, section 3.2).
+ * The helper decides about a region after a use: it deregisters the region, to register the
+ * memory again before the next use, or keeps the region registered (CF'11, section 3.2).
  */
 
 /* How many noted ranks each decision brings up to date, so that few are left for an

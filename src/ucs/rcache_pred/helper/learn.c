@@ -105,7 +105,8 @@ uint64_t pred_region_learn(ucs_rcache_pred_t *pred,
             return 0;
         }
 
-        /* The history of a burst does not depend on which slice was used first */
+        /* Learn the range of all slices: so the history of bursts is the same whichever
+         * slice the program uses first */
         range = region->extent.joined;
     }
 

@@ -27,7 +27,7 @@
  * step, the regions that overlap or touch a region of the group */
 typedef struct {
     ucs_rcache_pred_range_t range; /* From the first to the last byte of all of them */
-    uint64_t                bytes; /* Sum of the bytes that each of them has pinned */
+    uint64_t                bytes; /* Sum of the pinned bytes of all regions */
     unsigned                count; /* Number of the others, without the kept region */
 } overlap_t;
 

@@ -79,7 +79,7 @@ typedef struct ucs_rcache_pred_place {
     uint64_t hash;   /**< See @ref ucs_rcache_pred_signature_of_place;
                           0: none is here */
     uint64_t region; /**< Number of the region about which the last verdict was */
-    ucs_rcache_pred_trust_t trust;
+    ucs_rcache_pred_trust_t trust; /**< In the predictions about the place's regions */
 } ucs_rcache_pred_place_t;
 
 
@@ -146,11 +146,12 @@ typedef struct ucs_rcache_pred_precedent {
                                          0: none is here */
     uint64_t               added;   /**< Value of the table's additions at the
                                          last addition to this precedent */
-    ucs_list_link_t        waiting; /**< Links of forecasts that wait until they can
-                                         follow this precedent: the one that has
-                                         waited longest comes first */
+    ucs_list_link_t        waiting; /**< Links of forecasts that wait to follow
+                                         this precedent, the longest wait
+                                         first */
     uint64_t               count;   /**< How many intervals there were */
-    ucs_rcache_pred_trust_t trust;
+    ucs_rcache_pred_trust_t trust;  /**< In this precedent, by the uses of the
+                                         regions that follow it */
     ucs_rcache_pred_time_t intervals[UCS_RCACHE_PRED_PRECEDENT_DEPTH];
 } ucs_rcache_pred_precedent_t;
 

@@ -87,10 +87,11 @@ static const struct {
     ucs_rcache_pred_trust_t price;
 } ucs_rcache_pred_trust_holders[] = {
     {-12,  12,  6},  /* HISTORY */
-    {0,    66,  18}, /* REGION: one unmet prediction leads from the cap to TRUSTED */
+    {0,    66,  18}, /* REGION: cap - price is TRUSTED, so that a region at the cap is
+                        still trusted after one unmet prediction */
     {-192, 192, 4},  /* PLACE */
     {-12,  192, 3},  /* WAY */
-    {-180, 12,  12}  /* SLICES: 16 bursts never reach the floor */
+    {-180, 12,  12}  /* SLICES: 16 bursts, all of them unmet, just reach the floor */
 };
 
 

@@ -353,7 +353,7 @@ void ucs_rcache_pred_extent_set_memh(ucs_rcache_pred_table_t *table,
     extent->renewed      = 1;
     extent->evicted      = 0;
     extent->sliced       = 0;
-    extent->merged_until = 0; /* The helper sets it when it gives the extent up */
+    extent->merged_until = 0; /* See pred_merge_given_up() */
     extent->state        = UCS_RCACHE_PRED_EXTENT_REGISTERED;
     ucs_hlist_add_head(ucs_bucket(&table->by_memh, (uintptr_t)memh),
                        &extent->memh_link);

@@ -183,8 +183,8 @@ typedef struct ucs_rcache_pred_region {
     uint32_t                       epoch;       /**< The last epoch in which a use
                                                      of the region was counted, see
                                                      helper/seat.c */
-    ucs_rcache_pred_forecast_t     forecast;    /**< What the helper knows about
-                                                     its uses, to predict them */
+    ucs_rcache_pred_forecast_t     forecast;    /**< Histories of the region's
+                                                     uses, for predictions */
 } UCS_V_ALIGNED(UCS_RCACHE_PRED_REGION_ALIGN) ucs_rcache_pred_region_t;
 
 

@@ -40,7 +40,8 @@ static void decide(predreg_search_t *search, predreg_plan_t *plan, size_t regist
     plan->last = search->num_decisions;
 }
 
-/* Let a registration give way, as far as the present use decides so far */
+/* Let a registration give way. take_back() may undo that while the present use is decided
+ * about */
 static void take_out(const predreg_search_t *search, predreg_plan_t *plan, size_t place)
 {
     predreg_kept_t kept = plan->kept.list[place];
@@ -119,7 +120,7 @@ unsigned predreg_plan_victims(predreg_search_t *search, const predreg_plan_t *pl
     return num;
 }
 
-/* Find the next uses of what the present use may be of */
+/* Under bounded, find the next use of each registration that could serve the present use */
 static void look_ahead(const predreg_search_t *search, predreg_plan_t *plan)
 {
     if (!search->params->is_lru) {
@@ -138,9 +139,9 @@ static void take_back(const predreg_search_t *search, predreg_plan_t *plan)
         if (!out->is_lost && has_room_beside(search, plan->kept.bytes + out->bytes,
                                              plan->kept.num + 1)) {
             plan->waits -= cost(&search->params->dereg,
-                                    &search->timeline->uses[out->use]);
+                                &search->timeline->uses[out->use]);
             predreg_kept_add(&plan->kept, out);
-            *out             = plan->out[--plan->num_out];
+            *out = plan->out[--plan->num_out];
         }
     }
 }

@@ -15,7 +15,8 @@
 #include <string.h>
 
 
-/* Give the uses their clusters, by a sweep over memory */
+/* Find the cluster of each use: go over the ranges of pages of all uses in the order of their
+ * starts. A range that starts behind the end of all ranges before it begins a new cluster */
 static void find_clusters(predreg_future_t *future, const predreg_segments_t *segments)
 {
     const predreg_pages_t *last = NULL;

@@ -16,7 +16,9 @@
 
 /*
  * The score by which victims are chosen (choose.c) alone does not find the best schedule:
- * it looks at one registration at a time. So bounded follows several plans at the same
+ * it looks at one registration at a time. Of 3000 random programs of three to five buffers
+ * it leaves 4.4 % above 1.05 times the least waits, up to 1.39 times, and 1.8 % if victims
+ * are taken back that turn out to be in nobody's way. So bounded follows several plans at the same
  * time, which differ in their victims, and takes the one with the least waits in the end.
  * Of plans with the same registrations, only the one with the least waits so far goes on.
  * In a program of up to six buffers these are all plans that can be. Large programs have
@@ -27,7 +29,8 @@
  * buffers */
 #define MAX_WIDTH 64
 
-/* The most work of several plans, see search_width(). This takes up to a second */
+/* How many registrations bounded may copy from plan to plan, as search_width() estimates the
+ * number: it limits how many plans are followed. So many take up to a second */
 #define MAX_WORK (1ul << 31)
 
 /* How many registrations can be looked at in the time of a step */
@@ -176,7 +179,8 @@ static void use_comes(predreg_search_t *search, size_t index)
     search->plans = settled;
 }
 
-/* Let all unmaps come that are not after the begin of a use */
+/* The next use comes: before it, let each unmap take effect that the program made until the
+ * begin of the use */
 static void unmaps_come(predreg_search_t *search, const predreg_use_t *use)
 {
     const predreg_unmap_t *unmap;

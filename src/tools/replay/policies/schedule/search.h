@@ -28,7 +28,8 @@ typedef struct predreg_plan {
     predreg_kept_t     *out;     /**< What gives way before the present use */
     size_t             num_out;
     uint64_t           waits;    /**< So far, ns */
-    double             rank;     /**< A lower one is better */
+    double             rank;     /**< Waits less what the next uses save, ns: the
+                                      lower, the better */
     uint64_t           hash;     /**< Of what is kept */
     int                is_other; /**< Whether the plan once did not follow the score */
     size_t             last;     /**< Its last decision, plus 1; 0: there is none */
@@ -60,7 +61,8 @@ typedef struct predreg_search {
     uint64_t                        max_looks;
     const predreg_use_t             *use;        /**< The present one */
     size_t                          index;       /**< Of the present use */
-    uint64_t                        bytes;       /**< That the present use needs */
+    uint64_t                        bytes;       /**< Bytes of the pages of the present
+                                                      use */
     size_t                          unmaps;      /**< Number of unmaps that have come */
 } predreg_search_t;
 
@@ -72,13 +74,12 @@ int predreg_plan_begin(predreg_search_t *search, predreg_plan_t *plan);
 /** Find the idle registrations with the highest scores.
  *  @param [out] victims  Their places; has room for PREDREG_MAX_BRANCHES.
  *  @return how many there are, at least 1. */
-unsigned predreg_plan_victims(predreg_search_t *search,
-                                  const predreg_plan_t *plan, size_t *victims);
+unsigned predreg_plan_victims(predreg_search_t *search, const predreg_plan_t *plan,
+                              size_t *victims);
 
 /** Let one more registration give way. @return whether the present use then has room, and
  *  was registered. */
-int predreg_plan_give_way(predreg_search_t *search, predreg_plan_t *plan,
-                              size_t victim);
+int predreg_plan_give_way(predreg_search_t *search, predreg_plan_t *plan, size_t victim);
 
 /** Whether a use of a registration is under way. Ends come before begins of the same
  *  time. */

@@ -88,9 +88,9 @@ typedef struct uct_predreg_arena {
     ucs_rcache_pred_pressure_t pressure; /**< Used by the helper alone, as the next one */
     ucs_rcache_pred_time_t   look_at;    /**< When the helper looks again whether memory
                                               is short, and shows the statistics */
-    size_t                   size;       /**< Bytes of the mapping that has this
-                                              structure and the tables behind it.
-                                              Constant */
+    size_t                   size;       /**< Size of the mapping of this
+                                              structure and the tables behind this
+                                              structure, bytes. Constant */
 } uct_predreg_arena_t;
 
 

@@ -54,7 +54,8 @@ typedef enum {
 } uct_predreg_attract_change_t;
 
 
-/** What malloc() was told, and the numbers that decide what malloc() is told next. */
+/** The settings of malloc() that the arena has made, and the numbers by which it chooses the
+ *  next ones. */
 typedef struct uct_predreg_attract {
     size_t           min;       /**< Shortest mapping that is served. Constant */
     size_t           max;       /**< Longest mapping that is served. Constant */

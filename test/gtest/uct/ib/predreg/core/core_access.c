@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 
-/* A state for tests, so that they need not use that of the process */
+/* A state of the core for tests, in place of the state of the process */
 static uct_predreg_core_t own = UCT_PREDREG_CORE_INITIALIZER;
 
 static uct_predreg_core_t *self = &own;
@@ -37,7 +37,7 @@ void test_core_select(int is_process)
     self = is_process ? &uct_predreg_core : &own;
 }
 
-/* That libuct has it, and lacks what later versions have, tells UCX 1.13 */
+/* A libuct with this function, but without those of later versions, is that of UCX 1.13 */
 static ucs_status_t pack(uct_md_h md, uct_mem_h memh, uintptr_t arg2,
                          uintptr_t arg3, uintptr_t arg4, uintptr_t arg5)
 {

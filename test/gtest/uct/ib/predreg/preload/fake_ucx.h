@@ -72,7 +72,7 @@ void fake_pack_window(int is_window, uint64_t *parts_p);
 /* Whether the last context was made for workers of several threads */
 extern int fake_is_shared;
 
-/* What it was made with, if all fields are known */
+/* The parameters of the last context, if all fields are known */
 extern uct_predreg_ucp_params_t fake_params;
 
 /* The last packed key that was unpacked */
